@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Meters of blocks: NumPy's, PyTorch's on the CPU, malloc's.
+ * Meters of blocks: NumPy's, PyTorch's on the CPU, Arrow's, malloc's.
  *
  * A block that is told has a record of its making, with who made it, and one of its end. It leads from one value of the
  * meter to the next. What the walk up the stack, the record and its reader take is most of what a block costs, and a
  * program that makes a hundred thousand small ones in a second has lines that nobody reads one by one. So once the
- * budget says so (GROUP_SMALL_STACKS is stepped down), a block of NumPy's or PyTorch's below SAMPLE_OF bytes is told
+ * budget says so (GROUP_SMALL_STACKS is stepped down), a block below SAMPLE_OF bytes of any of these but malloc is told
  * with a probability of its size in SAMPLE_OF, as a sample that stands for SAMPLE_OF bytes. The others only move the
  * meter. Which is which is drawn as a block is made, and kept with it: so each end is told whose beginning was.
  *
@@ -155,6 +155,10 @@ __attribute__((noinline)) int block_moves(struct block_move *m)
 		return moves_untold(p, m->meter, m->after - m->before);
 	if (m->before == m->after && before == after && m->from == m->to)
 		return 0;
+	if (after && !before && m->after < m->before) { /* what the meter falls from is told by no block */
+		moves_untold(p, m->meter, -m->before);
+		m->before = 0;
+	}
 	return moves_told(p, m, before, after);
 }
 

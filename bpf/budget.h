@@ -13,7 +13,7 @@
  *   below 6/8 of a full account	native frames; stacks of small blocks, some of which become samples
  *	   4/8			lines: the stacks of blocks, tensors, mappings
  *	   2/8			NumPy's small blocks, where they are counted
- *	   0			the meters of arrays and of tensors on the CPU
+ *	   0			the meters of arrays, of tensors on the CPU and of Arrow's pools
  *	  -2/8			statements, and the ends of cells
  *	  -4/8			PyTorch's totals on GPUs: the figures that a session on a GPU is run for
  *
@@ -58,7 +58,7 @@ enum step_class { STEP_NEVER, STEP_NATIVE, STEP_LINES, STEP_SMALL, STEP_METER, S
 /* Sums and no branches, of which the verifier would follow each. */
 static __always_inline __u32 class_of(__u32 group)
 {
-	const __u32 meters = BIT(GROUP_NUMPY) | BIT(GROUP_TORCH_CPU);
+	const __u32 meters = BIT(GROUP_NUMPY) | BIT(GROUP_TORCH_CPU) | BIT(GROUP_ARROW);
 	const __u32 cells = BIT(GROUP_STATEMENT) | BIT(GROUP_RESULT);
 
 	group &= GROUPS - 1;

@@ -54,10 +54,13 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 {
 	group &= GROUPS - 1;
 	fetch_add(&r->epoch[group], 1);
-	if (group == GROUP_NUMPY || group == GROUP_TORCH_CPU) {
+	if (group == GROUP_NUMPY || group == GROUP_TORCH_CPU || group == GROUP_ARROW) {
 		struct doubted d = { .root = root };
 		REPEAT_SLOTS(doubt_blocks, &d);
-		exchange(&r->unsure[group == GROUP_NUMPY ? UNKNOWN_NUMPY : UNKNOWN_TORCH], d.mapped);
+		exchange(&r->unsure[group == GROUP_NUMPY       ? UNKNOWN_NUMPY
+				    : group == GROUP_TORCH_CPU ? UNKNOWN_TORCH
+							       : UNKNOWN_ARROW],
+			 d.mapped);
 		if (group == GROUP_NUMPY)
 			exchange(&r->listening, 1);
 	}

@@ -54,18 +54,20 @@ static __always_inline __u64 open_file(__u64 task, __u64 number)
 
 /*
  * Names of the files that user space looks for when libraries come (packages cuda, numpy): libcuda.so, libcudart,
- * libc10.so, _multiarray_umath, ld-linux, ld-2.
+ * libc10.so, libarrow.so, _multiarray_umath, ld-linux, ld-2.
  */
 static __always_inline bool is_looked_for(const char *name)
 {
-	return starts_with(name, "libcuda", 7) || starts_with(name, "libc10.", 7) || starts_with(name, "_multiar", 8) ||
-	       starts_with(name, "ld-", 3);
+	return starts_with(name, "libcuda", 7) || starts_with(name, "libc10.", 7) ||
+	       starts_with(name, "libarrow.", 9) || starts_with(name, "_multiar", 8) || starts_with(name, "ld-", 3);
 }
 
 static __always_inline __u32 imports_of(const char *name)
 {
 	if (starts_with(name, "_multiar", 8))
 		return IMPORTS_NUMPY;
+	if (starts_with(name, "libarrow.", 9))
+		return IMPORTS_ARROW;
 	return starts_with(name, "libc10.", 7) ? IMPORTS_TORCH : starts_with(name, "libcuda.", 8) ? IMPORTS_CUDA : 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Live blocks of NumPy and of PyTorch on the CPU, by their keys.
+ * Live blocks of NumPy, of PyTorch on the CPU and of Arrow's pools, by their keys.
  *
  * A table of BPF's takes memory for each entry and a lock for its bucket, which was most of what a small block cost. So
  * there is an array of places beside the tables. A key belongs in one of them, by its hash; only where another block is

@@ -190,6 +190,7 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 	p->heap = 0;
 	p->request = 0;
 	p->torch = 0;
+	p->pools = 0;
 	p->untold = 0;
 	p->arrays = ARRAYS_TRACKED;
 	p->foreign = 0;
@@ -248,7 +249,7 @@ static long forget_block(void *map, __u64 *key, void *block, __u32 *slot)
 /* Those in places are left over from then on. */
 static long forget_spilt(void *map, __u64 *key, void *block, __u32 *slot)
 {
-	if (*key >> 48 == *slot)
+	if ((*key >> 48 & (MAX_PROCESSES - 1)) == *slot)
 		drop_block(map, *key);
 	return 0;
 }
@@ -260,8 +261,11 @@ static __always_inline void forget_heap(struct process *p, __u32 slot)
 		bpf_for_each_map_elem(&heap_blocks, forget_block, &slot, 0);
 	if (p->torch)
 		bpf_for_each_map_elem(&torch_blocks, forget_spilt, &slot, 0);
+	if (p->pools)
+		bpf_for_each_map_elem(&arrow_blocks, forget_spilt, &slot, 0);
 	p->heap = 0;
 	p->torch = 0;
+	p->pools = 0;
 }
 
 /* Takes a process out of the ledger; its last maxima must have been sent. */

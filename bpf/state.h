@@ -23,13 +23,17 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) member
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps");	/* tid -> cells */
 /* The same of threads on which cells ran when the process was attached to, until they are heard of. */
 struct MAP(BPF_MAP_TYPE_HASH, struct thread_key, struct thread, 256, F_NO_PREALLOC) found SEC(".maps");
-/* Live blocks of NumPy and of PyTorch on the CPU, by a hash of their keys; and those that find no room there. */
+/* Live blocks of NumPy, of PyTorch on the CPU and of Arrow's pools, by a hash of their keys; and those that find no
+ * room there. */
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct place, 1 << PLACE_BITS, 0) places SEC(".maps");
 /* NumPy's by address | slot << 48. Never an LRU map: those forget silently. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) blocks SEC(".maps");
 /* The same for PyTorch on the CPU. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 19, F_NO_PREALLOC) torch_blocks SEC(".maps");
-struct MAP(BPF_MAP_TYPE_HASH, __u32, struct resize, 4096, F_NO_PREALLOC) resizes SEC(".maps"); /* tid -> */
+/* The same for Arrow's pools. */
+struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 19, F_NO_PREALLOC) arrow_blocks SEC(".maps");
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct pool_call, 4096, F_NO_PREALLOC) pool_calls SEC(".maps"); /* tid -> */
+struct MAP(BPF_MAP_TYPE_HASH, __u32, struct resize, 4096, F_NO_PREALLOC) resizes SEC(".maps");	     /* tid -> */
 /* Live blocks of malloc by address | slot << 48, and their sizes. One place unless they are counted. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __s64, 1 << 21, F_NO_PREALLOC) heap_blocks SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct heap_call, 4096, F_NO_PREALLOC) heap_calls SEC(".maps"); /* tid -> */

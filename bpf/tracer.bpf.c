@@ -33,6 +33,7 @@
  *   blocks.h     meters that move by blocks, and which of these are told
  *   numpy*.h     cpu.numpy
  *   tensors.h    cpu.torch
+ *   arrow.h      cpu.arrow
  *   cuda*.h      the CUDA driver's memory
  *   checkpoints.h one process suspends another's use of its GPUs
  *   libraries.h  libraries come, for user space to look at
@@ -85,6 +86,7 @@
 #include "numpy.h"
 #include "numpy_probes.h"
 #include "tensors.h"
+#include "arrow.h"
 #include "heap.h"
 #include "torch_blocks.h"
 #include "torch.h"

@@ -19,6 +19,7 @@ enum meter {
 	METER_PINNED,	/* page-locked host memory taken through the CUDA driver */
 	METER_HEAP,	/* live blocks of malloc, by the bytes asked for; only where it is asked for */
 	METER_TORCH,	/* PyTorch's tensors on the CPU, from c10::ProfiledCPUMemoryReporter */
+	METER_ARROW,	/* what Arrow's memory pools hold */
 	METERS,		/* of the CPU side; a device has DEVICE_METERS more */
 };
 
@@ -35,6 +36,7 @@ enum unknown {
 	UNKNOWN_TORCH,	/* tensors on the CPU */
 	UNKNOWN_HEAP,	/* malloc's blocks */
 	UNKNOWN_DEVICE, /* device or page-locked memory whose size, or whose device, is not known: it has no slack */
+	UNKNOWN_ARROW,	/* blocks of Arrow's pools */
 	UNKNOWNS
 };
 
@@ -48,6 +50,7 @@ enum missing {
 	MISSING_HEAP,
 	MISSING_DEVICE, /* on which GPU memory is was guessed */
 	MISSING_CUDA,	/* GPU and page-locked memory */
+	MISSING_ARROW,
 	MISSINGS
 };
 
@@ -75,6 +78,7 @@ enum group {
 	GROUP_SMALL_STACKS, /* nor this: stacks of blocks and ranges below SMALL_STACK */
 	GROUP_SMALL,	    /* nor this: NumPy's blocks below 1,024 bytes, where they are counted */
 	GROUP_TORCH_CPU,    /* every tensor that PyTorch makes and frees on the CPU */
+	GROUP_ARROW,	    /* every block that Arrow's pools make, resize and free */
 	GROUPS_USED,
 	GROUPS = 32
 };

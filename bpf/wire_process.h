@@ -33,6 +33,7 @@ struct process {
 	__u32 cutting; /* boundaries that are being drawn of it now */
 	__u32 heap;    /* it has called its allocator under trace */
 	__u32 torch;   /* it has made tensors on the CPU */
+	__u32 pools;   /* Arrow's pools have made blocks in it */
 	__u32 arrays;  /* enum arrays */
 	__u32 foreign; /* bits of enum foreign */
 	__u32 loads;   /* it has mapped code of a file that is looked for, or may have */
@@ -40,6 +41,7 @@ struct process {
 	__u32 request; /* the thread that carries out a front end's request, 0: none that would say when it is over */
 	__u32 listed;  /* the entry of its mm in `spaces` is its own to delete */
 	__u32 untold;  /* bits: meters that blocks have moved which were not told */
+	__u32 padding;
 };
 
 /* Libraries that allocate and whose code a process has mapped since it executed its program, by their files' names. */
@@ -47,6 +49,7 @@ enum imports {
 	IMPORTS_NUMPY = 1 << 0,
 	IMPORTS_TORCH = 1 << 1,
 	IMPORTS_CUDA = 1 << 2,
+	IMPORTS_ARROW = 1 << 3,
 };
 
 /*
@@ -110,6 +113,19 @@ struct heap_call {
 	__s64 before;  /* of the block that is resized */
 	__u32 operation;
 	__u32 known; /* that block was in the table, and is not now */
+};
+
+/* A call of a function of Arrow's pools that has not returned. */
+struct pool_call {
+	__u64 sp;      /* at its entry; 0: none is under way */
+	__u64 status;  /* where it says how it has ended */
+	__u64 at;      /* where the block's address is, or will be */
+	__u64 address; /* the block that is resized; 0 for none */
+	__s64 size;    /* asked for */
+	__s64 before;  /* of the block that is resized, and was in the table; 0 for none */
+	__s64 unknown; /* of one that was not in it */
+	__u32 telling; /* enum telling, of the block that was in the table */
+	__u32 epoch;   /* of the group, as the call began */
 };
 
 /* A GPU, as one process uses it. */
@@ -291,9 +307,10 @@ struct thread_key {
 };
 
 /*
- * A block of NumPy, or of PyTorch on the CPU, that lives. Its era is that of its process in which it was last known for
- * certain: each attach begins one, and each time that the probes are put back. No era is used twice. An era before the
- * process's first one is no block: it is of a process that had the slot before, or one of enum no_era.
+ * A block of NumPy, of PyTorch on the CPU, or of Arrow's pools, that lives. Its era is that of its process in which it
+ * was last known for certain: each attach begins one, and each time that the probes are put back. No era is used twice.
+ * An era before the process's first one is no block: it is of a process that had the slot before, or one of enum
+ * no_era.
  */
 struct block {
 	__s64 size;
@@ -308,10 +325,12 @@ struct place {
 	struct block block;
 };
 
-/* Of a block's key: its address, one bit for PyTorch's, the slot. Go has the bits as kernelPlaceKey. */
+/* Of a block's key: its address, a bit for PyTorch's, the slot, a bit for Arrow's. Go has the bits as kernelPlaceKey.
+ */
 enum place_key { PLACE_TAKEN = 1, PLACE_BITS = 17, ADDRESS_BITS = 47 };
 
 #define TORCH_KEY (1ull << ADDRESS_BITS) /* no address of a process has it */
+#define ARROW_KEY (1ull << 63)		 /* no slot has it */
 
 /* How what a block does to its meter is told: see blocks.h. */
 enum telling {

@@ -36,49 +36,7 @@ func TestAuditTensors(t *testing.T) {
 
 func checkTensors(t *testing.T, p place) {
 	t.Helper()
-	w, results, r := tracedWorkload(t, p, "--budget", "off")
-	checkCertificate(t, r)
-	if len(r.Certificate.LateLibraries) > 0 {
-		t.Errorf("joined late: %v", r.Certificate.LateLibraries)
-	}
-	windows := topCells(r, w.pid)
-	if len(windows) != len(results) {
-		t.Fatalf("%d windows of %d cells", len(windows), len(results))
-	}
-	peaks, ends, lines := 0, 0, 0
-	for i, run := range results {
-		truth := run.Truth["cpu.torch"]
-		if truth == nil {
-			continue
-		}
-		f := windows[i].Meters["cpu.torch"]
-		ends++
-		if !f.Exact || f.Consumed != truth.End-truth.Start {
-			t.Errorf("%s: %+v, want it to end at %+d", run.Name, f, truth.End-truth.Start)
-		}
-		if truth.Peak >= 0 {
-			peaks++
-			if f.Need() != truth.Peak-truth.Start {
-				t.Errorf("%s: %d needed, want %d", run.Name, f.Need(), truth.Peak-truth.Start)
-			}
-		} else if f.Peak < max(f.Start, f.End) {
-			t.Errorf("%s: %+v", run.Name, f)
-		}
-		for _, n := range run.Noted {
-			lines++
-			if said := compareNoted(windows[i], n); said != "" {
-				t.Errorf("%s: %s", run.Name, said)
-			}
-		}
-		if c, there := windows[i].Coverage["cpu.torch"]; there && !c.Exact {
-			t.Errorf("%s: lines do not add up: %+v", run.Name, c)
-		}
-		checkRefused(t, run.Name, windows[i])
-	}
-	if peaks < 10 || ends < 20 || lines < 10 {
-		t.Errorf("%d peaks, %d ends and %d lines were compared", peaks, ends, lines)
-	}
-	checkSums(t, r)
+	checkTold(t, p, "cpu.torch", least{peaks: 10, ends: 20, lines: 10}, func(run result, w model.Window) { checkRefused(t, run.Name, w) })
 }
 
 // checkRefused wants the one request that malloc refused, and no other.

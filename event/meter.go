@@ -27,6 +27,9 @@ const Stacks = "stacks"
 // TorchCPU is the Text of one that is about [Torch].
 const TorchCPU = "cpu.torch"
 
+// ArrowPools is the Text of one that is about [Arrow].
+const ArrowPools = "cpu.arrow"
+
 // TensorStacks is the Text of one that is about PyTorch's blocks on GPUs and their stacks.
 const TensorStacks = "stacks of PyTorch's blocks"
 

@@ -62,6 +62,7 @@ const (
 	ThroughTorch
 	ThroughCUDA
 	ThroughAllocator
+	ThroughArrow
 )
 
 const (
@@ -94,6 +95,13 @@ var table = []Facts{
 		Through: ThroughTorch, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true,
 		Unknown: []UnknownKind{UnknownTorch}, Missing: []MissingKind{MissingTorch},
 		Paused: []string{TorchCPU}, Unwalked: []string{Stacks, SmallStacks}, Sampled: true,
+	},
+	{
+		Meter: Arrow, ID: "cpu.arrow", Kind: Blocks, Format: 7, Doc: "cpu.arrow", OfPythons: true, Headline: 7,
+		Source:  "uprobes on the functions of Arrow's memory pools, their results checked; blocks made since the attach",
+		Through: ThroughArrow, Within: []Meter{Mapped, Heap},
+		Unknown: []UnknownKind{UnknownArrow}, Missing: []MissingKind{MissingArrow},
+		Paused: []string{ArrowPools}, Untold: []string{ArrowPools}, Unwalked: []string{Stacks, SmallStacks}, Sampled: true,
 	},
 	{
 		Meter: OfDevice(0, Driver), ID: "driver", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource, Through: ThroughCUDA, Headline: 2,
@@ -139,6 +147,7 @@ var unknownTable = [UnknownKinds]UnknownFacts{
 	UnknownTorch:  {Name: "torch", Title: "tensor frees", Text: "on the CPU, of tensors that were made before tracing began"},
 	UnknownHeap:   {Name: "heap", Title: "heap frees", Text: "of blocks that were made before tracing began"},
 	UnknownDevice: {Name: "device", Title: "GPU frees", Text: "of memory that was taken before tracing began", Boundless: true},
+	UnknownArrow:  {Name: "arrow", Title: "Arrow frees", Text: "of blocks that were made before tracing began"},
 }
 
 // missingTable has the kinds' names in names of columns, and the Reason of the [Loss] that a table of blocks was full. Older ones have a reason of
@@ -149,6 +158,7 @@ var missingTable = [MissingKinds]struct{ name, full string }{
 	MissingHeap:   {name: "heap"},
 	MissingDevice: {name: "device"},
 	MissingCUDA:   {name: "cuda"},
+	MissingArrow:  {name: "arrow", full: "table of live blocks of Arrow full"},
 }
 
 // kinds is how many rows the table has: the CPU's meters, and those of one GPU.

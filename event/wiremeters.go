@@ -4,10 +4,10 @@ package event
 
 // Numbers that both halves must know.
 const (
-	CPUMeters    = 9  // of the CPU side; a device has DEVICE_METERS more
+	CPUMeters    = 10 // of the CPU side; a device has DEVICE_METERS more
 	MaxDevices   = 16 // GPUs of one process
-	UnknownKinds = 4
-	MissingKinds = 5
+	UnknownKinds = 5
+	MissingKinds = 6
 	Unbounded    = 1 << 61 // a bit of missing bytes: nobody can say how many
 )
 
@@ -22,6 +22,7 @@ const (
 	Pinned        Meter = 6 // page-locked host memory taken through the CUDA driver
 	Heap          Meter = 7 // live blocks of malloc, by the bytes asked for; only where it is asked for
 	Torch         Meter = 8 // PyTorch's tensors on the CPU, from c10::ProfiledCPUMemoryReporter
+	Arrow         Meter = 9 // what Arrow's memory pools hold
 )
 
 // The values of [DeviceMeter].
@@ -37,6 +38,7 @@ const (
 	UnknownTorch  UnknownKind = 1 // tensors on the CPU
 	UnknownHeap   UnknownKind = 2 // malloc's blocks
 	UnknownDevice UnknownKind = 3 // device or page-locked memory whose size, or whose device, is not known: it has no slack
+	UnknownArrow  UnknownKind = 4 // blocks of Arrow's pools
 )
 
 // The values of [MissingKind].
@@ -46,4 +48,5 @@ const (
 	MissingHeap   MissingKind = 2
 	MissingDevice MissingKind = 3 // on which GPU memory is was guessed
 	MissingCUDA   MissingKind = 4 // GPU and page-locked memory
+	MissingArrow  MissingKind = 5
 )

@@ -20,7 +20,9 @@ type Certificate struct {
 	// UnknownHeapFrees counts frees of malloc's blocks that were made before the attach.
 	UnknownHeapFrees uint64 `json:"unknown_heap_frees,omitempty"`
 	// UnknownTorchFrees counts frees of tensors on the CPU that were made before the attach.
-	UnknownTorchFrees uint64   `json:"unknown_torch_frees,omitempty"`
+	UnknownTorchFrees uint64 `json:"unknown_torch_frees,omitempty"`
+	// UnknownArrowFrees counts frees of blocks of Arrow's pools that were made before the attach.
+	UnknownArrowFrees uint64   `json:"unknown_arrow_frees,omitempty"`
 	LateLibraries     []string `json:"late_libraries"`
 	Probes            []Probe  `json:"probes"`
 	Meters            []Proof  `json:"meters"`
@@ -35,7 +37,7 @@ type Attribution struct {
 
 // Unknown has the numbers of frees of memory that was made before the attach, in the order of event.UnknownKind.
 func (c *Certificate) Unknown() []*uint64 {
-	return []*uint64{&c.UnknownFrees, &c.UnknownTorchFrees, &c.UnknownHeapFrees, &c.UnknownDeviceFrees}
+	return []*uint64{&c.UnknownFrees, &c.UnknownTorchFrees, &c.UnknownHeapFrees, &c.UnknownDeviceFrees, &c.UnknownArrowFrees}
 }
 
 // Loss counts records that did not arrive.

@@ -64,6 +64,7 @@ tracer/machine: tracer/elffile x86asm
 tracer/cpython: tracer/elffile tracer/machine
 tracer/libc: tracer/elffile tracer/machine
 tracer/numpy: tracer/elffile tracer/machine
+tracer/arrow: tracer/elffile tracer/machine
 tracer/cuda: event tracer/elffile tracer/machine
 tracer/native: tracer/elffile demangle
 tracer/holders: event tracer/cpython unix
@@ -75,7 +76,7 @@ tracer/gpu/gputest:
 tracer/nvmlhelper: tracer/confine tracer/gpu tracer/userfile unix
 tracer/suspend: tracer/cuda tracer/gpu tracer/process
 tracer/ledger: event ebpf unix
-tracer: event words tracer/confine tracer/counting tracer/cpython tracer/cuda tracer/elffile tracer/filecache tracer/footprint tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/nvmlhelper tracer/process tracer/resident tracer/userfile unix
+tracer: event words tracer/arrow tracer/confine tracer/counting tracer/cpython tracer/cuda tracer/elffile tracer/filecache tracer/footprint tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/nvmlhelper tracer/process tracer/resident tracer/userfile unix
 
 cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/parquet report/profile report/text report/torchviz report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/filecache tracer/footprint tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/nvmlhelper tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare plan report/live tracer/display report/notebook report/html report/sheet
 bench/made: event recording

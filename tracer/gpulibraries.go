@@ -86,7 +86,11 @@ func (i *libraryInstrument) meet(l listing, m process.Mapping) {
 		return
 	}
 	if i.adopt(file, kind, true) && !l.first && kind != cuda.Loader && kind != cuda.Runtime { // without the runtime's names nothing is missing
-		i.joinedLate(i.target, clean(m.Path), kind == cuda.Torch)
+		var missed []ledger.Group
+		if kind == cuda.Torch {
+			missed = append(missed, ledger.GroupTorchCPU)
+		}
+		i.joinedLate(i.target, clean(m.Path), missed...)
 	}
 }
 

@@ -70,8 +70,8 @@ type host interface {
 	noteUse(g ledger.Group, where string)
 	// noteDear says why a group's probes are at dearer places than there might be.
 	noteDear(g ledger.Group, why string)
-	// joinedLate notes a library that was used before it had probes; tensors says that a tensor may have been made meanwhile.
-	joinedLate(t *target, name string, tensors bool)
+	// joinedLate notes a library that was used before it had probes, and the groups of which something may have been missed meanwhile.
+	joinedLate(t *target, name string, missed ...ledger.Group)
 	// countUnseen counts a Python whose cells cannot be seen.
 	countUnseen()
 	// identify finds out which GPUs a target uses; late says that it may have used them before.
@@ -106,10 +106,10 @@ func (s *Session) variables(pid int, names ...string) map[string]string {
 	return variables
 }
 
-func (s *Session) joinedLate(t *target, name string, tensors bool) {
+func (s *Session) joinedLate(t *target, name string, missed ...ledger.Group) {
 	s.late = append(s.late, fmt.Sprintf("%s in pid %d", name, t.pid))
-	if tensors {
-		_ = s.ledger.Late(ledger.GroupTorchCPU, t.pid) // else it has ended
+	for _, g := range missed {
+		_ = s.ledger.Late(g, t.pid) // else it has ended
 	}
 }
 
@@ -154,7 +154,7 @@ func (s *Session) equip(t *target) {
 	if !s.options.NoStacks {
 		t.instruments = append(t.instruments, &mappedInstrument{host: s, target: t, analyses: &s.analyses}, &rulesInstrument{target: t, natives: &s.natives})
 	}
-	t.instruments = append(t.instruments, &libraryInstrument{host: s, target: t, analyses: &s.analyses})
+	t.instruments = append(t.instruments, &libraryInstrument{host: s, target: t, analyses: &s.analyses}, &arrowInstrument{host: s, target: t, analyses: &s.analyses})
 	if s.options.Heap {
 		t.instruments = append(t.instruments, &heapInstrument{host: s, target: t, analyses: &s.analyses})
 	}

@@ -127,7 +127,9 @@ func (h *fakeHost) leavesUnnamed(format string, args ...any) {
 	h.unnamed = append(h.unnamed, fmt.Sprintf(format, args...))
 }
 
-func (h *fakeHost) joinedLate(_ *target, name string, _ bool) { h.late = append(h.late, name) }
+func (h *fakeHost) joinedLate(_ *target, name string, _ ...ledger.Group) {
+	h.late = append(h.late, name)
+}
 
 func (h *fakeHost) countUnseen() { h.unseen++ }
 

@@ -93,7 +93,7 @@ func (o *overlooked) said() string {
 		return ""
 	}
 	return fmt.Sprintf("%d of the Pythons that traced processes started could not be looked at before they ended (the first: %s): if cells ran in them, these are not seen. "+
-		"%d of them had loaded NumPy, PyTorch or the CUDA driver: what they allocated there is missing", o.ended, o.first, o.loaded)
+		"%d of them had loaded NumPy, PyTorch, Arrow or the CUDA driver: what they allocated there is missing", o.ended, o.first, o.loaded)
 }
 
 // metersOfPythons are those that only a Python's own probes see.
@@ -106,6 +106,9 @@ func metersOf(loaded ledger.Imports) (meters []event.Meter) {
 	}
 	if loaded&ledger.ImportsTorch != 0 {
 		meters = append(meters, metersThrough(cuda.Torch)...)
+	}
+	if loaded&ledger.ImportsArrow != 0 {
+		meters = append(meters, event.MetersThrough(event.ThroughArrow)...)
 	}
 	if loaded&ledger.ImportsCUDA != 0 {
 		meters = append(meters, metersThrough(cuda.Driver)...)
@@ -146,7 +149,7 @@ func (s *Session) sayOverlooked(at event.Nanoseconds) {
 		if t := s.target(int(pid)); t != nil {
 			root = s.rootOf(t.root, pid)
 		}
-		o.end(pid, root, at, 0, ledger.ImportsNumPy|ledger.ImportsTorch)
+		o.end(pid, root, at, 0, ledger.ImportsNumPy|ledger.ImportsTorch|ledger.ImportsArrow)
 	}
 	if text := o.said(); text != "" {
 		s.unseen += o.ended

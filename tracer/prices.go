@@ -138,8 +138,8 @@ func (p *prices) of(g ledger.Group) time.Duration { return p.costs.Emulated + wo
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
 	ledger.GroupCell: 200 * time.Nanosecond, ledger.GroupSignal: 200 * time.Nanosecond,
-	ledger.GroupTorchCPU: 400 * time.Nanosecond,
-	ledger.GroupTorch:    300 * time.Nanosecond, ledger.GroupHeap: 300 * time.Nanosecond,
+	ledger.GroupTorchCPU: 400 * time.Nanosecond, ledger.GroupArrow: 300 * time.Nanosecond,
+	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupHeap: 300 * time.Nanosecond,
 }
 
 // Discounts: what a group spends counts only so much.
@@ -154,7 +154,7 @@ var discounts = map[ledger.Group]uint{
 
 // paid are the groups whose hits are paid. Calls of the CUDA driver cost nothing here: they are slow themselves.
 var paid = []ledger.Group{
-	ledger.GroupNumPy, ledger.GroupStatement, ledger.GroupResult, ledger.GroupCell, ledger.GroupSignal, ledger.GroupCode, ledger.GroupTorch, ledger.GroupTorchCPU,
+	ledger.GroupNumPy, ledger.GroupStatement, ledger.GroupResult, ledger.GroupCell, ledger.GroupSignal, ledger.GroupCode, ledger.GroupTorch, ledger.GroupTorchCPU, ledger.GroupArrow,
 }
 
 // tell tells the kernel what a hit costs at a site of each kind.

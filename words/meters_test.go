@@ -25,7 +25,7 @@ func TestMeters(t *testing.T) {
 	if got, want := Headlines(all), []string{"cpu.resident", "gpu.1.driver", "gpu.1.active", "gpu.0.active", "cpu.mapped", "cpu.numpy"}; !slices.Equal(got, want) {
 		t.Errorf("headlines %v, want %v", got, want)
 	}
-	if got, want := BesideResident(), []string{"cpu.mapped", "cpu.numpy", "cpu.torch"}; !slices.Equal(got, want) {
+	if got, want := BesideResident(), []string{"cpu.mapped", "cpu.numpy", "cpu.torch", "cpu.arrow"}; !slices.Equal(got, want) {
 		t.Errorf("beside resident %v, want %v", got, want)
 	}
 }

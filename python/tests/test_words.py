@@ -32,8 +32,8 @@ class Words(unittest.TestCase):
     def test_meters(self):
         self.assertEqual([_words.meter_name(m) for m in ("cpu.resident", "cpu.resident.anon", "gpu.0.active", "cpu.numpy")],
                          ["resident", "resident anon", "GPU 0 active", "numpy"])
-        self.assertEqual(_words.in_order(["cpu.heap", "cpu.torch", "gpu.10.driver", "cpu.numpy", "gpu.2.driver", "gpu.2.active", "cpu.resident", "cpu.mapped"]),
-                         ["cpu.resident", "gpu.2.driver", "gpu.10.driver", "gpu.2.active", "cpu.mapped", "cpu.numpy", "cpu.torch", "cpu.heap"])
+        self.assertEqual(_words.in_order(["cpu.heap", "cpu.arrow", "cpu.torch", "gpu.10.driver", "cpu.numpy", "gpu.2.driver", "gpu.2.active", "cpu.resident", "cpu.mapped"]),
+                         ["cpu.resident", "gpu.2.driver", "gpu.10.driver", "gpu.2.active", "cpu.mapped", "cpu.numpy", "cpu.torch", "cpu.arrow", "cpu.heap"])
 
     def test_safe(self):
         for text, want in {

@@ -14,23 +14,30 @@ from tensors import CELLS
 from run_kernel import all_ran, noted
 
 
-def run(held, opts):
+def run_told(held, opts, cells, meter, prepare=lambda workspace: None):
+    """Runs cells of which each but the first and the last says what a meter must be."""
     workspace = driver.Workspace(opts)
     held.callback(workspace.remove)
     versions = workspace.probe()
     log = workspace.env["IPYTRACER_NOTES"] = os.path.join(workspace.path, "notes.json")
-    if opts.stand_ins:
-        standins = workspace.env["LD_LIBRARY_PATH"] = os.path.join(workspace.path, "lib")
-        shutil.copytree(opts.stand_ins, standins, symlinks=True)
-    with all_ran(held, opts, workspace, versions, CELLS) as (out, results):
+    prepare(workspace)
+    with all_ran(held, opts, workspace, versions, cells) as (out, results):
         notes, told = noted(log)
-        for cell, result in zip(CELLS, results):
-            if cell not in (CELLS[0], CELLS[-1]):
+        for cell, result in zip(cells, results):
+            if cell not in (cells[0], cells[-1]):
                 calls = cell.source.count("line(") + cell.source.count("_noted.append(")
                 result["noted"], notes = notes[:calls], notes[calls:]
-                result["truth"] = {"cpu.torch": told.pop(0)}
+                result["truth"] = {meter: told.pop(0)}
             driver.write(out, result)
     return 0
+
+
+def run(held, opts):
+    def with_stand_ins(workspace):
+        if opts.stand_ins:
+            standins = workspace.env["LD_LIBRARY_PATH"] = os.path.join(workspace.path, "lib")
+            shutil.copytree(opts.stand_ins, standins, symlinks=True)
+    return run_told(held, opts, CELLS, "cpu.torch", with_stand_ins)
 
 
 if __name__ == "__main__":

@@ -36,8 +36,11 @@ func newBlocksProgram(t *testing.T, threads int, meter event.Meter) *blocksProgr
 	l := load(t, Options{})
 	p := &blocksProgram{t: t, ledger: l, meter: meter, told: map[uint64]event.Change{}}
 	args := []string{fmt.Sprint(threads)}
-	if meter == event.Torch {
+	switch meter {
+	case event.Torch:
 		args = append(args, "tensors")
+	case event.Arrow:
+		args = append(args, "pools")
 	}
 	p.in, p.lines = attachedProgram(t, l, "blocks", args...)
 	poll(t, l, &p.seen)
@@ -58,6 +61,9 @@ func newBlocksProgram(t *testing.T, threads int, meter event.Meter) *blocksProgr
 	if meter == event.Torch {
 		placements = []Placement{{Program: TensorMade, Offsets: []uint64{at["tensor_new"]}}, {Program: TensorFreed, Offsets: []uint64{at["tensor_delete"]}}}
 	}
+	if meter == event.Arrow {
+		placements = poolPlacements(at)
+	}
 	probes, err := l.Probe(file, p.pid, placements)
 	if err != nil {
 		t.Fatal(err)
@@ -67,6 +73,14 @@ func newBlocksProgram(t *testing.T, threads int, meter event.Meter) *blocksProgr
 		t.Fatal(by, foreign, err)
 	}
 	return p
+}
+
+// poolPlacements are the places in what has the functions of Arrow's pools.
+func poolPlacements(at map[string]uint64) []Placement {
+	return []Placement{
+		{PoolFreeing, []uint64{at["pool_free"]}, nil}, {PoolReturning, []uint64{at["pool_allocate_ends"], at["pool_reallocate_ends"]}, []uint64{0, 0}},
+		{PoolAllocating, []uint64{at["pool_allocate"]}, []uint64{PoolCall(0)}}, {PoolReallocating, []uint64{at["pool_reallocate"]}, []uint64{PoolCall(0)}},
+	}
 }
 
 // functionsOf are the offsets of a program's functions in its file.
@@ -161,8 +175,8 @@ func (p *blocksProgram) prove(b *event.Boundary) (n int) {
 			p.told[c.Address] = one
 		}
 	}
-	if uint64(len(numbers)) != b.Stream-p.stream {
-		p.t.Fatalf("%d changes, the boundary says %d", len(numbers), b.Stream-p.stream)
+	if told := len(numbers) + p.seen.refused; uint64(told) != b.Stream-p.stream {
+		p.t.Fatalf("%d changes, the boundary says %d", told, b.Stream-p.stream)
 	}
 	p.stream, p.value = b.Stream, b.Value[p.meter]
 	if highest = max(highest, p.value); highest != b.High[p.meter] {
@@ -209,7 +223,7 @@ func TestSmallBlocks(t *testing.T) {
 		threads int
 		meter   event.Meter
 		crowded bool
-	}{{"1", 1, event.NumPy, false}, {"4", 4, event.NumPy, true}, {"tensors", 4, event.Torch, true}} {
+	}{{"1", 1, event.NumPy, false}, {"4", 4, event.NumPy, true}, {"tensors", 4, event.Torch, true}, {"pool", 1, event.Arrow, false}, {"pools", 4, event.Arrow, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newBlocksProgram(t, c.threads, c.meter)
 			if c.crowded {
@@ -262,8 +276,11 @@ var smallBlocksRounds = [][]Group{nil, {GroupSmallStacks}, {GroupSmallStacks}, {
 func (p *blocksProgram) spilt() (n int) {
 	p.t.Helper()
 	table, counted := p.ledger.objects.Blocks, 0
-	if p.meter == event.Torch {
+	switch p.meter {
+	case event.Torch:
 		table = p.ledger.objects.TorchBlocks
+	case event.Arrow:
+		table = p.ledger.objects.ArrowBlocks
 	}
 	err := errors.Join(
 		eachOf(table, func(uint64, *kernelBlock) { n++ }),

@@ -50,17 +50,17 @@ type kernelBoundary struct {
 	Inputs      int64
 	CpuTime     int64
 	Counted     [4]uint64
-	Unknown     [4]uint64
-	Slack       [4]int64
-	Unsure      [4]int64
+	Unknown     [5]uint64
+	Slack       [5]int64
+	Unsure      [5]int64
 	Refused     [4]uint64
-	Missing     [5]int64
+	Missing     [6]int64
 	Untraced    uint64
 	UntracedNow uint64
-	Value       [9]int64
-	High        [9]int64
-	Tree        [9]int64
-	TreeHigh    [9]int64
+	Value       [10]int64
+	High        [10]int64
+	Tree        [10]int64
+	TreeHigh    [10]int64
 	Kind        uint32
 	Root        uint32
 	Pid         int32
@@ -375,7 +375,8 @@ const (
 	kernelGroupGROUP_SMALL_STACKS kernelGroup = 15
 	kernelGroupGROUP_SMALL        kernelGroup = 16
 	kernelGroupGROUP_TORCH_CPU    kernelGroup = 17
-	kernelGroupGROUPS_USED        kernelGroup = 18
+	kernelGroupGROUP_ARROW        kernelGroup = 18
+	kernelGroupGROUPS_USED        kernelGroup = 19
 	kernelGroupGROUPS             kernelGroup = 32
 )
 
@@ -417,6 +418,7 @@ const (
 	kernelImportsIMPORTS_NUMPY kernelImports = 1
 	kernelImportsIMPORTS_TORCH kernelImports = 2
 	kernelImportsIMPORTS_CUDA  kernelImports = 4
+	kernelImportsIMPORTS_ARROW kernelImports = 8
 )
 
 type kernelLoss uint32
@@ -465,7 +467,8 @@ const (
 	kernelMeterMETER_PINNED   kernelMeter = 6
 	kernelMeterMETER_HEAP     kernelMeter = 7
 	kernelMeterMETER_TORCH    kernelMeter = 8
-	kernelMeterMETERS         kernelMeter = 9
+	kernelMeterMETER_ARROW    kernelMeter = 9
+	kernelMeterMETERS         kernelMeter = 10
 )
 
 type kernelNative struct {
@@ -544,16 +547,29 @@ const (
 	kernelPlaceKeyADDRESS_BITS kernelPlaceKey = 47
 )
 
+type kernelPoolCall struct {
+	_       structs.HostLayout
+	Sp      uint64
+	Status  uint64
+	At      uint64
+	Address uint64
+	Size    int64
+	Before  int64
+	Unknown int64
+	Telling uint32
+	Epoch   uint32
+}
+
 type kernelProcess struct {
 	_         structs.HostLayout
 	Mm        uint64
-	Value     [9]int64
-	High      [9]int64
-	Sent      [9]uint64
+	Value     [10]int64
+	High      [10]int64
+	Sent      [10]uint64
 	Segment   uint64
-	Told      [9]int64
-	Inherited [9]int64
-	Added     [9]int64
+	Told      [10]int64
+	Inherited [10]int64
+	Added     [10]int64
 	Counter   [4]int64
 	CpuTime   int64
 	Counted   [4]uint64
@@ -572,6 +588,7 @@ type kernelProcess struct {
 	Cutting   uint32
 	Heap      uint32
 	Torch     uint32
+	Pools     uint32
 	Arrays    uint32
 	Foreign   uint32
 	Loads     uint32
@@ -579,6 +596,7 @@ type kernelProcess struct {
 	Request   uint32
 	Listed    uint32
 	Untold    uint32
+	Padding   uint32
 }
 
 type kernelPython struct {
@@ -661,16 +679,16 @@ type kernelRoot struct {
 	_           structs.HostLayout
 	Segment     uint64
 	Stream      uint64
-	Unknown     [4]uint64
-	Slack       [4]int64
-	Unsure      [4]int64
+	Unknown     [5]uint64
+	Slack       [5]int64
+	Unsure      [5]int64
 	Refused     [4]uint64
-	Missing     [5]int64
+	Missing     [6]int64
 	Untraced    uint64
 	UntracedNow uint64
 	Listening   uint64
-	Tree        [9]int64
-	TreeHigh    [9]int64
+	Tree        [10]int64
+	TreeHigh    [10]int64
 	Processes   uint32
 	Shared      uint32
 	Devices     uint32
@@ -825,6 +843,7 @@ type kernelWalk struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	kernelMapAnchor              = "anchor"
+	kernelMapArrowBlocks         = "arrow_blocks"
 	kernelMapBlocks              = "blocks"
 	kernelMapBoundaries          = "boundaries"
 	kernelMapCallees             = "callees"
@@ -847,6 +866,7 @@ const (
 	kernelMapOrdinals            = "ordinals"
 	kernelMapPaths               = "paths"
 	kernelMapPlaces              = "places"
+	kernelMapPoolCalls           = "pool_calls"
 	kernelMapProcesses           = "processes"
 	kernelMapPythons             = "pythons"
 	kernelMapResized             = "resized"
@@ -891,6 +911,10 @@ const (
 	kernelProgNumpyTrack         = "numpy_track"
 	kernelProgNumpyUntrack       = "numpy_untrack"
 	kernelProgObserveClock       = "observe_clock"
+	kernelProgPoolAllocating     = "pool_allocating"
+	kernelProgPoolFreeing        = "pool_freeing"
+	kernelProgPoolReallocating   = "pool_reallocating"
+	kernelProgPoolReturning      = "pool_returning"
 	kernelProgProcessExec        = "process_exec"
 	kernelProgProcessExit        = "process_exit"
 	kernelProgProcessFork        = "process_fork"
@@ -1023,49 +1047,53 @@ type kernelSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelProgramSpecs struct {
-	Calibrate       *ebpf.ProgramSpec `ebpf:"calibrate"`
-	CalibrateReturn *ebpf.ProgramSpec `ebpf:"calibrate_return"`
-	CellCompile     *ebpf.ProgramSpec `ebpf:"cell_compile"`
-	CellResult      *ebpf.ProgramSpec `ebpf:"cell_result"`
-	CellSignal      *ebpf.ProgramSpec `ebpf:"cell_signal"`
-	CheckpointEnter *ebpf.ProgramSpec `ebpf:"checkpoint_enter"`
-	CheckpointLeave *ebpf.ProgramSpec `ebpf:"checkpoint_leave"`
-	CodeFreed       *ebpf.ProgramSpec `ebpf:"code_freed"`
-	ControlTask     *ebpf.ProgramSpec `ebpf:"control_task"`
-	CudaEnter       *ebpf.ProgramSpec `ebpf:"cuda_enter"`
-	CudaLeave       *ebpf.ProgramSpec `ebpf:"cuda_leave"`
-	DiscoverCpus    *ebpf.ProgramSpec `ebpf:"discover_cpus"`
-	ForeseeModules  *ebpf.ProgramSpec `ebpf:"foresee_modules"`
-	HeapEnter       *ebpf.ProgramSpec `ebpf:"heap_enter"`
-	HeapLeave       *ebpf.ProgramSpec `ebpf:"heap_leave"`
-	HeapLeaveLate   *ebpf.ProgramSpec `ebpf:"heap_leave_late"`
-	LibraryChanged  *ebpf.ProgramSpec `ebpf:"library_changed"`
-	Mapped          *ebpf.ProgramSpec `ebpf:"mapped"`
-	MmapReturned    *ebpf.ProgramSpec `ebpf:"mmap_returned"`
-	MremapReturned  *ebpf.ProgramSpec `ebpf:"mremap_returned"`
-	NumpyFreed      *ebpf.ProgramSpec `ebpf:"numpy_freed"`
-	NumpyHandler    *ebpf.ProgramSpec `ebpf:"numpy_handler"`
-	NumpyMade       *ebpf.ProgramSpec `ebpf:"numpy_made"`
-	NumpyResized    *ebpf.ProgramSpec `ebpf:"numpy_resized"`
-	NumpyResizing   *ebpf.ProgramSpec `ebpf:"numpy_resizing"`
-	NumpyTrack      *ebpf.ProgramSpec `ebpf:"numpy_track"`
-	NumpyUntrack    *ebpf.ProgramSpec `ebpf:"numpy_untrack"`
-	ObserveClock    *ebpf.ProgramSpec `ebpf:"observe_clock"`
-	ProcessExec     *ebpf.ProgramSpec `ebpf:"process_exec"`
-	ProcessExit     *ebpf.ProgramSpec `ebpf:"process_exit"`
-	ProcessFork     *ebpf.ProgramSpec `ebpf:"process_fork"`
-	Resident        *ebpf.ProgramSpec `ebpf:"resident"`
-	RuntimeEnter    *ebpf.ProgramSpec `ebpf:"runtime_enter"`
-	SettleAccount   *ebpf.ProgramSpec `ebpf:"settle_account"`
-	SettleArray     *ebpf.ProgramSpec `ebpf:"settle_array"`
-	StatementOpen   *ebpf.ProgramSpec `ebpf:"statement_open"`
-	StatementReturn *ebpf.ProgramSpec `ebpf:"statement_return"`
-	TensorFreed     *ebpf.ProgramSpec `ebpf:"tensor_freed"`
-	TensorMade      *ebpf.ProgramSpec `ebpf:"tensor_made"`
-	TensorRefused   *ebpf.ProgramSpec `ebpf:"tensor_refused"`
-	TorchRefused    *ebpf.ProgramSpec `ebpf:"torch_refused"`
-	TorchReport     *ebpf.ProgramSpec `ebpf:"torch_report"`
-	TryAccount      *ebpf.ProgramSpec `ebpf:"try_account"`
+	Calibrate        *ebpf.ProgramSpec `ebpf:"calibrate"`
+	CalibrateReturn  *ebpf.ProgramSpec `ebpf:"calibrate_return"`
+	CellCompile      *ebpf.ProgramSpec `ebpf:"cell_compile"`
+	CellResult       *ebpf.ProgramSpec `ebpf:"cell_result"`
+	CellSignal       *ebpf.ProgramSpec `ebpf:"cell_signal"`
+	CheckpointEnter  *ebpf.ProgramSpec `ebpf:"checkpoint_enter"`
+	CheckpointLeave  *ebpf.ProgramSpec `ebpf:"checkpoint_leave"`
+	CodeFreed        *ebpf.ProgramSpec `ebpf:"code_freed"`
+	ControlTask      *ebpf.ProgramSpec `ebpf:"control_task"`
+	CudaEnter        *ebpf.ProgramSpec `ebpf:"cuda_enter"`
+	CudaLeave        *ebpf.ProgramSpec `ebpf:"cuda_leave"`
+	DiscoverCpus     *ebpf.ProgramSpec `ebpf:"discover_cpus"`
+	ForeseeModules   *ebpf.ProgramSpec `ebpf:"foresee_modules"`
+	HeapEnter        *ebpf.ProgramSpec `ebpf:"heap_enter"`
+	HeapLeave        *ebpf.ProgramSpec `ebpf:"heap_leave"`
+	HeapLeaveLate    *ebpf.ProgramSpec `ebpf:"heap_leave_late"`
+	LibraryChanged   *ebpf.ProgramSpec `ebpf:"library_changed"`
+	Mapped           *ebpf.ProgramSpec `ebpf:"mapped"`
+	MmapReturned     *ebpf.ProgramSpec `ebpf:"mmap_returned"`
+	MremapReturned   *ebpf.ProgramSpec `ebpf:"mremap_returned"`
+	NumpyFreed       *ebpf.ProgramSpec `ebpf:"numpy_freed"`
+	NumpyHandler     *ebpf.ProgramSpec `ebpf:"numpy_handler"`
+	NumpyMade        *ebpf.ProgramSpec `ebpf:"numpy_made"`
+	NumpyResized     *ebpf.ProgramSpec `ebpf:"numpy_resized"`
+	NumpyResizing    *ebpf.ProgramSpec `ebpf:"numpy_resizing"`
+	NumpyTrack       *ebpf.ProgramSpec `ebpf:"numpy_track"`
+	NumpyUntrack     *ebpf.ProgramSpec `ebpf:"numpy_untrack"`
+	ObserveClock     *ebpf.ProgramSpec `ebpf:"observe_clock"`
+	PoolAllocating   *ebpf.ProgramSpec `ebpf:"pool_allocating"`
+	PoolFreeing      *ebpf.ProgramSpec `ebpf:"pool_freeing"`
+	PoolReallocating *ebpf.ProgramSpec `ebpf:"pool_reallocating"`
+	PoolReturning    *ebpf.ProgramSpec `ebpf:"pool_returning"`
+	ProcessExec      *ebpf.ProgramSpec `ebpf:"process_exec"`
+	ProcessExit      *ebpf.ProgramSpec `ebpf:"process_exit"`
+	ProcessFork      *ebpf.ProgramSpec `ebpf:"process_fork"`
+	Resident         *ebpf.ProgramSpec `ebpf:"resident"`
+	RuntimeEnter     *ebpf.ProgramSpec `ebpf:"runtime_enter"`
+	SettleAccount    *ebpf.ProgramSpec `ebpf:"settle_account"`
+	SettleArray      *ebpf.ProgramSpec `ebpf:"settle_array"`
+	StatementOpen    *ebpf.ProgramSpec `ebpf:"statement_open"`
+	StatementReturn  *ebpf.ProgramSpec `ebpf:"statement_return"`
+	TensorFreed      *ebpf.ProgramSpec `ebpf:"tensor_freed"`
+	TensorMade       *ebpf.ProgramSpec `ebpf:"tensor_made"`
+	TensorRefused    *ebpf.ProgramSpec `ebpf:"tensor_refused"`
+	TorchRefused     *ebpf.ProgramSpec `ebpf:"torch_refused"`
+	TorchReport      *ebpf.ProgramSpec `ebpf:"torch_report"`
+	TryAccount       *ebpf.ProgramSpec `ebpf:"try_account"`
 }
 
 // kernelMapSpecs contains maps before they are loaded into the kernel.
@@ -1073,6 +1101,7 @@ type kernelProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelMapSpecs struct {
 	Anchor       *ebpf.MapSpec `ebpf:"anchor"`
+	ArrowBlocks  *ebpf.MapSpec `ebpf:"arrow_blocks"`
 	Blocks       *ebpf.MapSpec `ebpf:"blocks"`
 	Boundaries   *ebpf.MapSpec `ebpf:"boundaries"`
 	Callees      *ebpf.MapSpec `ebpf:"callees"`
@@ -1095,6 +1124,7 @@ type kernelMapSpecs struct {
 	Ordinals     *ebpf.MapSpec `ebpf:"ordinals"`
 	Paths        *ebpf.MapSpec `ebpf:"paths"`
 	Places       *ebpf.MapSpec `ebpf:"places"`
+	PoolCalls    *ebpf.MapSpec `ebpf:"pool_calls"`
 	Processes    *ebpf.MapSpec `ebpf:"processes"`
 	Pythons      *ebpf.MapSpec `ebpf:"pythons"`
 	Resized      *ebpf.MapSpec `ebpf:"resized"`
@@ -1213,6 +1243,7 @@ func (o *kernelObjects) Close() error {
 // It can be passed to loadKernelObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelMaps struct {
 	Anchor       *ebpf.Map `ebpf:"anchor"`
+	ArrowBlocks  *ebpf.Map `ebpf:"arrow_blocks"`
 	Blocks       *ebpf.Map `ebpf:"blocks"`
 	Boundaries   *ebpf.Map `ebpf:"boundaries"`
 	Callees      *ebpf.Map `ebpf:"callees"`
@@ -1235,6 +1266,7 @@ type kernelMaps struct {
 	Ordinals     *ebpf.Map `ebpf:"ordinals"`
 	Paths        *ebpf.Map `ebpf:"paths"`
 	Places       *ebpf.Map `ebpf:"places"`
+	PoolCalls    *ebpf.Map `ebpf:"pool_calls"`
 	Processes    *ebpf.Map `ebpf:"processes"`
 	Pythons      *ebpf.Map `ebpf:"pythons"`
 	Resized      *ebpf.Map `ebpf:"resized"`
@@ -1256,6 +1288,7 @@ type kernelMaps struct {
 func (m *kernelMaps) Close() error {
 	return _KernelClose(
 		m.Anchor,
+		m.ArrowBlocks,
 		m.Blocks,
 		m.Boundaries,
 		m.Callees,
@@ -1278,6 +1311,7 @@ func (m *kernelMaps) Close() error {
 		m.Ordinals,
 		m.Paths,
 		m.Places,
+		m.PoolCalls,
 		m.Processes,
 		m.Pythons,
 		m.Resized,
@@ -1380,49 +1414,53 @@ type kernelVariables struct {
 //
 // It can be passed to loadKernelObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelPrograms struct {
-	Calibrate       *ebpf.Program `ebpf:"calibrate"`
-	CalibrateReturn *ebpf.Program `ebpf:"calibrate_return"`
-	CellCompile     *ebpf.Program `ebpf:"cell_compile"`
-	CellResult      *ebpf.Program `ebpf:"cell_result"`
-	CellSignal      *ebpf.Program `ebpf:"cell_signal"`
-	CheckpointEnter *ebpf.Program `ebpf:"checkpoint_enter"`
-	CheckpointLeave *ebpf.Program `ebpf:"checkpoint_leave"`
-	CodeFreed       *ebpf.Program `ebpf:"code_freed"`
-	ControlTask     *ebpf.Program `ebpf:"control_task"`
-	CudaEnter       *ebpf.Program `ebpf:"cuda_enter"`
-	CudaLeave       *ebpf.Program `ebpf:"cuda_leave"`
-	DiscoverCpus    *ebpf.Program `ebpf:"discover_cpus"`
-	ForeseeModules  *ebpf.Program `ebpf:"foresee_modules"`
-	HeapEnter       *ebpf.Program `ebpf:"heap_enter"`
-	HeapLeave       *ebpf.Program `ebpf:"heap_leave"`
-	HeapLeaveLate   *ebpf.Program `ebpf:"heap_leave_late"`
-	LibraryChanged  *ebpf.Program `ebpf:"library_changed"`
-	Mapped          *ebpf.Program `ebpf:"mapped"`
-	MmapReturned    *ebpf.Program `ebpf:"mmap_returned"`
-	MremapReturned  *ebpf.Program `ebpf:"mremap_returned"`
-	NumpyFreed      *ebpf.Program `ebpf:"numpy_freed"`
-	NumpyHandler    *ebpf.Program `ebpf:"numpy_handler"`
-	NumpyMade       *ebpf.Program `ebpf:"numpy_made"`
-	NumpyResized    *ebpf.Program `ebpf:"numpy_resized"`
-	NumpyResizing   *ebpf.Program `ebpf:"numpy_resizing"`
-	NumpyTrack      *ebpf.Program `ebpf:"numpy_track"`
-	NumpyUntrack    *ebpf.Program `ebpf:"numpy_untrack"`
-	ObserveClock    *ebpf.Program `ebpf:"observe_clock"`
-	ProcessExec     *ebpf.Program `ebpf:"process_exec"`
-	ProcessExit     *ebpf.Program `ebpf:"process_exit"`
-	ProcessFork     *ebpf.Program `ebpf:"process_fork"`
-	Resident        *ebpf.Program `ebpf:"resident"`
-	RuntimeEnter    *ebpf.Program `ebpf:"runtime_enter"`
-	SettleAccount   *ebpf.Program `ebpf:"settle_account"`
-	SettleArray     *ebpf.Program `ebpf:"settle_array"`
-	StatementOpen   *ebpf.Program `ebpf:"statement_open"`
-	StatementReturn *ebpf.Program `ebpf:"statement_return"`
-	TensorFreed     *ebpf.Program `ebpf:"tensor_freed"`
-	TensorMade      *ebpf.Program `ebpf:"tensor_made"`
-	TensorRefused   *ebpf.Program `ebpf:"tensor_refused"`
-	TorchRefused    *ebpf.Program `ebpf:"torch_refused"`
-	TorchReport     *ebpf.Program `ebpf:"torch_report"`
-	TryAccount      *ebpf.Program `ebpf:"try_account"`
+	Calibrate        *ebpf.Program `ebpf:"calibrate"`
+	CalibrateReturn  *ebpf.Program `ebpf:"calibrate_return"`
+	CellCompile      *ebpf.Program `ebpf:"cell_compile"`
+	CellResult       *ebpf.Program `ebpf:"cell_result"`
+	CellSignal       *ebpf.Program `ebpf:"cell_signal"`
+	CheckpointEnter  *ebpf.Program `ebpf:"checkpoint_enter"`
+	CheckpointLeave  *ebpf.Program `ebpf:"checkpoint_leave"`
+	CodeFreed        *ebpf.Program `ebpf:"code_freed"`
+	ControlTask      *ebpf.Program `ebpf:"control_task"`
+	CudaEnter        *ebpf.Program `ebpf:"cuda_enter"`
+	CudaLeave        *ebpf.Program `ebpf:"cuda_leave"`
+	DiscoverCpus     *ebpf.Program `ebpf:"discover_cpus"`
+	ForeseeModules   *ebpf.Program `ebpf:"foresee_modules"`
+	HeapEnter        *ebpf.Program `ebpf:"heap_enter"`
+	HeapLeave        *ebpf.Program `ebpf:"heap_leave"`
+	HeapLeaveLate    *ebpf.Program `ebpf:"heap_leave_late"`
+	LibraryChanged   *ebpf.Program `ebpf:"library_changed"`
+	Mapped           *ebpf.Program `ebpf:"mapped"`
+	MmapReturned     *ebpf.Program `ebpf:"mmap_returned"`
+	MremapReturned   *ebpf.Program `ebpf:"mremap_returned"`
+	NumpyFreed       *ebpf.Program `ebpf:"numpy_freed"`
+	NumpyHandler     *ebpf.Program `ebpf:"numpy_handler"`
+	NumpyMade        *ebpf.Program `ebpf:"numpy_made"`
+	NumpyResized     *ebpf.Program `ebpf:"numpy_resized"`
+	NumpyResizing    *ebpf.Program `ebpf:"numpy_resizing"`
+	NumpyTrack       *ebpf.Program `ebpf:"numpy_track"`
+	NumpyUntrack     *ebpf.Program `ebpf:"numpy_untrack"`
+	ObserveClock     *ebpf.Program `ebpf:"observe_clock"`
+	PoolAllocating   *ebpf.Program `ebpf:"pool_allocating"`
+	PoolFreeing      *ebpf.Program `ebpf:"pool_freeing"`
+	PoolReallocating *ebpf.Program `ebpf:"pool_reallocating"`
+	PoolReturning    *ebpf.Program `ebpf:"pool_returning"`
+	ProcessExec      *ebpf.Program `ebpf:"process_exec"`
+	ProcessExit      *ebpf.Program `ebpf:"process_exit"`
+	ProcessFork      *ebpf.Program `ebpf:"process_fork"`
+	Resident         *ebpf.Program `ebpf:"resident"`
+	RuntimeEnter     *ebpf.Program `ebpf:"runtime_enter"`
+	SettleAccount    *ebpf.Program `ebpf:"settle_account"`
+	SettleArray      *ebpf.Program `ebpf:"settle_array"`
+	StatementOpen    *ebpf.Program `ebpf:"statement_open"`
+	StatementReturn  *ebpf.Program `ebpf:"statement_return"`
+	TensorFreed      *ebpf.Program `ebpf:"tensor_freed"`
+	TensorMade       *ebpf.Program `ebpf:"tensor_made"`
+	TensorRefused    *ebpf.Program `ebpf:"tensor_refused"`
+	TorchRefused     *ebpf.Program `ebpf:"torch_refused"`
+	TorchReport      *ebpf.Program `ebpf:"torch_report"`
+	TryAccount       *ebpf.Program `ebpf:"try_account"`
 }
 
 func (p *kernelPrograms) Close() error {
@@ -1455,6 +1493,10 @@ func (p *kernelPrograms) Close() error {
 		p.NumpyTrack,
 		p.NumpyUntrack,
 		p.ObserveClock,
+		p.PoolAllocating,
+		p.PoolFreeing,
+		p.PoolReallocating,
+		p.PoolReturning,
 		p.ProcessExec,
 		p.ProcessExit,
 		p.ProcessFork,

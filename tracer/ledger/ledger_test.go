@@ -39,6 +39,7 @@ type collected struct {
 	readings   []event.Reading
 	changes    []event.Change
 	frames     int
+	refused    int
 }
 
 func (c *collected) Change(e *event.Change) { c.changes = append(c.changes, *e) }
@@ -47,7 +48,7 @@ func (c *collected) Boundary(b *event.Boundary, _ BoundaryExtra) {
 }
 func (c *collected) Reading(r *event.Reading) { c.readings = append(c.readings, *r) }
 func (c *collected) Foreign(*event.Foreign)   {}
-func (c *collected) Refusal(*event.Refusal)   {}
+func (c *collected) Refusal(*event.Refusal)   { c.refused++ }
 func (c *collected) LibrariesChanged(int32)   {}
 func (c *collected) Code(*Code)               {}
 func (c *collected) Stack(s *Stack)           { c.frames += len(s.Frames) }

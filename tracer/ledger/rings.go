@@ -108,6 +108,7 @@ const (
 	ImportsNumPy = Imports(kernelImportsIMPORTS_NUMPY)
 	ImportsTorch = Imports(kernelImportsIMPORTS_TORCH)
 	ImportsCUDA  = Imports(kernelImportsIMPORTS_CUDA)
+	ImportsArrow = Imports(kernelImportsIMPORTS_ARROW)
 )
 
 // CellsOpened returns the number of the newest cell that any process has opened, whether it has been handed out or not.

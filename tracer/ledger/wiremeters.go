@@ -4,7 +4,7 @@ package ledger
 
 // Numbers that both halves must know.
 const (
-	GroupCount   = 18
+	GroupCount   = 19
 	PythonGroups = 6 // those whose probes are in the interpreter are before it
 )
 
@@ -28,4 +28,5 @@ const (
 	GroupSmallStacks Group = 15 // nor this: stacks of blocks and ranges below SMALL_STACK
 	GroupSmall       Group = 16 // nor this: NumPy's blocks below 1,024 bytes, where they are counted
 	GroupTorchCPU    Group = 17 // every tensor that PyTorch makes and frees on the CPU
+	GroupArrow       Group = 18 // every block that Arrow's pools make, resize and free
 )

@@ -34,9 +34,13 @@ func (c *Code) segment(s elffile.Segment) []byte {
 // maxWork bounds the work on one file's routines, in instructions gone through. NumPy's take some thousands; this many take seconds.
 const maxWork = 1 << 18
 
-// OpenCode parses the headers and relocations of an ELF file for x86-64. The error matches [elffile.ErrNotELF].
-func OpenCode(r io.ReaderAt) (*Code, error) {
-	img, err := elffile.OpenImage(r, func(string) bool { return false })
+// OpenCode parses the headers and relocations of an ELF file for x86-64, and keeps the exported symbols of which wanted says so; nil: none. The error
+// matches [elffile.ErrNotELF].
+func OpenCode(r io.ReaderAt, wanted func(name string) bool) (*Code, error) {
+	if wanted == nil {
+		wanted = func(string) bool { return false }
+	}
+	img, err := elffile.OpenImage(r, wanted)
 	if err != nil {
 		return nil, err
 	}

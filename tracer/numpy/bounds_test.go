@@ -40,7 +40,7 @@ func TestTooLarge(t *testing.T) {
 
 // TestManyRoutines: functions are looked at once each, and no more than there is room for.
 func TestManyRoutines(t *testing.T) {
-	code, err := machine.OpenCode(bytes.NewReader(wheel(t)))
+	code, err := machine.OpenCode(bytes.NewReader(wheel(t)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,7 +119,7 @@ const (
 
 // Find looks for the sites. It fails with [ErrNoHandler] or [ErrUnknown]; then blocks are to be seen otherwise.
 func Find(r io.ReaderAt) (Sites, error) {
-	code, err := machine.OpenCode(r)
+	code, err := machine.OpenCode(r, nil)
 	if err != nil {
 		return Sites{}, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}

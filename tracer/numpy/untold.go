@@ -15,7 +15,7 @@ const notTracing = -2
 // (numpy/_core/src/multiarray/alloc.c). Who listens to PyTraceMalloc_Track then misses these blocks. Code of any shape will do, understood by
 // [Find] or not. It fails with [ErrUnknown] where the file is no ELF file, or there is too much of it.
 func Untold(r io.ReaderAt) (bool, error) {
-	code, err := machine.OpenCode(r)
+	code, err := machine.OpenCode(r, nil)
 	if err != nil {
 		return false, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}

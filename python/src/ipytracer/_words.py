@@ -65,7 +65,7 @@ def meter_name(meter):
 
 
 # What the command line shows first; parts of others are left out of what is short.
-_PLACES = {"cpu.resident": 1, "driver": 2, "active": 3, "cpu.mapped": 4, "cpu.numpy": 5, "cpu.torch": 6}
+_PLACES = {"cpu.resident": 1, "driver": 2, "active": 3, "cpu.mapped": 4, "cpu.numpy": 5, "cpu.torch": 6, "cpu.arrow": 7}
 
 
 def is_part(meter):
@@ -77,7 +77,7 @@ def in_order(meters):
     """The ids of meters in the order of the tracer's tables."""
     def place(meter):
         device = meter.split(".")[1] if meter.startswith("gpu.") else ""
-        rank = _PLACES.get(meter.split(".")[-1] if device else meter, 7)
+        rank = _PLACES.get(meter.split(".")[-1] if device else meter, 8)
         return rank, len(device), device, meter
     return sorted(meters, key=place)
 

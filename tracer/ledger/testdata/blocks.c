@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * blocks THREADS [tensors]: threads say that they make, resize and free blocks, small and large ones at random, of which there is
+ * blocks THREADS [tensors|pools]: threads say that they make, resize and free blocks, small and large ones at random, of which there is
  * no more than the functions that say so. For each line it reads, a number, every thread does so as often, and then it
  * says: bytes that live, the most that lived, of one thread alone, bytes in small ones that live, and how many were made.
  */
@@ -8,12 +8,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SLOTS = 256, MOST = 8, SMALL = 65536 };
 
 struct thread {
 	pthread_t id;
 	uint64_t random, base, sizes[SLOTS], live, most, made;
+	uint64_t moved[SLOTS]; /* pools: how far each block is from where its slot is */
 	long steps;
 };
 
@@ -48,7 +50,47 @@ __attribute__((noinline)) void tensor_delete(void *self, uint64_t address)
 	asm volatile("" ::"r"(self), "r"(address), "r"(5));
 }
 
-static int tensors;
+/*
+ * As the functions of Arrow's pools are called, and what they do: the word at `status` is NULL for success, else it points
+ * to a byte, 1 for no memory. Where they return has a name of its own.
+ */
+struct pool {
+	uint64_t address; /* of the next block */
+	int fails;
+};
+
+static const uint8_t no_memory[8] = { 1 };
+
+__attribute__((used)) void *pool_allocates(const void **status, struct pool *self, int64_t size, int64_t alignment, uint64_t *out)
+{
+	*status = self->fails ? no_memory : NULL;
+	if (!self->fails)
+		*out = self->address;
+	return status;
+}
+
+__attribute__((used)) void *pool_reallocates(const void **status, struct pool *self, int64_t before, int64_t size, int64_t alignment,
+					     uint64_t *at)
+{
+	return pool_allocates(status, self, size, alignment, at);
+}
+
+#define POOL_FUNCTION(name, body)                                                                                              \
+	asm(".text\n.globl " name "\n.type " name ", @function\n" name ":\n\tsub $8, %rsp\n\tcall " body "\n\tadd $8, %rsp\n" \
+	    ".globl " name "_ends\n.type " name "_ends, @function\n" name "_ends:\n\tret\n")
+
+POOL_FUNCTION("pool_allocate", "pool_allocates");
+POOL_FUNCTION("pool_reallocate", "pool_reallocates");
+
+void *pool_allocate(const void **status, struct pool *self, int64_t size, int64_t alignment, uint64_t *out);
+void *pool_reallocate(const void **status, struct pool *self, int64_t before, int64_t size, int64_t alignment, uint64_t *at);
+
+__attribute__((noinline)) void pool_free(struct pool *self, uint64_t address, int64_t size, int64_t alignment)
+{
+	asm volatile("" ::"r"(self), "r"(address), "r"(size), "r"(alignment), "r"(6));
+}
+
+static int tensors, pools;
 
 static void makes(uint64_t address, uint64_t size)
 {
@@ -87,6 +129,31 @@ static void has(struct thread *t, int i, uint64_t size)
 		t->most = t->live;
 }
 
+/* What a pool does to a slot's block: makes, resizes or frees it, or fails to. */
+static void pool_moves(struct thread *t, int i, uint64_t size)
+{
+	uint64_t slot = t->base + ((uint64_t)i << 20), at = slot + t->moved[i];
+	struct pool pool = { .address = slot + next(t) % 4 * 262144, .fails = next(t) % 16 == 0 };
+	const void *status = no_memory;
+
+	if (t->sizes[i] && next(t) % 4) {
+		pool_free(&pool, at, t->sizes[i], 64);
+		has(t, i, 0);
+		return;
+	}
+	if (t->sizes[i]) {
+		size *= next(t) % 8 != 0; /* to nothing, now and then */
+		pool_reallocate(&status, &pool, t->sizes[i], size, 64, &at);
+	} else {
+		pool_allocate(&status, &pool, size, 64, &at);
+		t->made += !status;
+	}
+	if (status)
+		return;
+	t->moved[i] = at - slot;
+	has(t, i, size);
+}
+
 static void *moves(void *argument)
 {
 	struct thread *t = argument;
@@ -94,7 +161,9 @@ static void *moves(void *argument)
 	for (; t->steps > 0; t->steps--) {
 		int i = next(t) % SLOTS;
 		uint64_t address = t->base + ((uint64_t)i << 20), size = some_size(t);
-		if (!t->sizes[i]) {
+		if (pools) {
+			pool_moves(t, i, size);
+		} else if (!t->sizes[i]) {
 			makes(address, size);
 			has(t, i, size);
 			t->made++;
@@ -116,7 +185,8 @@ int main(int argc, char **argv)
 	int n = argc > 1 ? atoi(argv[1]) : 1;
 	long steps;
 
-	tensors = argc > 2;
+	tensors = argc > 2 && !strcmp(argv[2], "tensors");
+	pools = argc > 2 && !strcmp(argv[2], "pools");
 	for (int i = 0; i < n && i < MOST; i++) {
 		threads[i].random = 0x9e3779b97f4a7c15ull * (i + 1);
 		threads[i].base = (uint64_t)(i + 1) << 40;

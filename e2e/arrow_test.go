@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+
+	"ipytracer/model"
+)
+
+// TestArrow compares cpu.arrow with what Arrow's pools say of themselves, to the byte: tables that are made, joined, filtered and dropped, strings of pandas,
+// buffers that grow and shrink, threads, requests that are refused, every allocator that the build has, pools in front of others. pyarrow is imported by the
+// first cell, after the attach.
+func TestArrow(t *testing.T) {
+	together(t)
+	root := filepath.Join(pythonsDir(), "sid")
+	needTree(t, root)
+	enter(t, root)
+	for _, pool := range []string{"mimalloc", "system", "debug"} {
+		t.Run(pool, func(t *testing.T) {
+			t.Parallel()
+			p := place{driver: "run_arrows.py", python: "/usr/bin/python3", chroot: root, env: []string{"ARROW_DEFAULT_MEMORY_POOL=" + pool}}
+			if pool == "debug" { // of the allocator by default; a pool of another class
+				p.env = []string{"ARROW_DEBUG_MEMORY_POOL=warn"}
+			}
+			r := checkTold(t, p, "cpu.arrow", least{peaks: 18, ends: 29, lines: 3}, func(run result, w model.Window) { checkRefusedByArrow(t, run.Name, w) })
+			site := ""
+			for _, probe := range r.Certificate.Probes {
+				if probe.Name == "Arrow" {
+					site = probe.Site
+				}
+			}
+			if site == "" {
+				t.Errorf("no probes on Arrow's pools: %+v", r.Certificate.Probes)
+			}
+		})
+	}
+}
+
+// least is how much must have been compared.
+type least struct{ peaks, ends, lines int }
+
+// checkRefusedByArrow wants the requests that Arrow's allocator refused, and no others of its pools.
+func checkRefusedByArrow(t *testing.T, name string, w model.Window) {
+	t.Helper()
+	var asked []int64
+	for _, r := range w.Refused {
+		if r.Meter == "cpu.arrow" {
+			asked = append(asked, r.Asked)
+		}
+	}
+	want := name == "refused" || name == "refused_to_grow"
+	if want != (len(asked) == 1 && asked[0] == 1<<50) || !want && len(asked) > 0 {
+		t.Errorf("%s: refused %+v", name, w.Refused)
+	}
+}
+
+// checkTold runs cells that say what a meter must be, and compares it, to the byte; also looks at each of them.
+func checkTold(t *testing.T, p place, meter string, least least, also func(result, model.Window)) *model.Report {
+	t.Helper()
+	w, results, r := tracedWorkload(t, p, "--budget", "off")
+	keepIfFailed(t, r, results)
+	checkCertificate(t, r)
+	if len(r.Certificate.LateLibraries) > 0 {
+		t.Errorf("joined late: %v", r.Certificate.LateLibraries)
+	}
+	windows := topCells(r, w.pid)
+	if len(windows) != len(results) {
+		t.Fatalf("%d windows of %d cells", len(windows), len(results))
+	}
+	var seen struct{ peaks, ends, lines int }
+	for i, run := range results {
+		if run.Status != "ok" {
+			t.Errorf("%s: %s %s", run.Name, run.Status, run.Error)
+		}
+		truth := run.Truth[meter]
+		if truth == nil {
+			continue
+		}
+		f := windows[i].Meters[meter]
+		seen.ends++
+		if !f.Exact || f.Consumed != truth.End-truth.Start {
+			t.Errorf("%s: %+v, want it to end at %+d", run.Name, f, truth.End-truth.Start)
+		}
+		if truth.Peak >= 0 {
+			seen.peaks++
+			if f.Need() != truth.Peak-truth.Start {
+				t.Errorf("%s: %d needed, want %d", run.Name, f.Need(), truth.Peak-truth.Start)
+			}
+		} else if f.Peak < max(f.Start, f.End) {
+			t.Errorf("%s: %+v", run.Name, f)
+		}
+		for _, n := range run.Noted {
+			seen.lines++
+			if said := compareNoted(windows[i], n); said != "" {
+				t.Errorf("%s: %s", run.Name, said)
+			}
+		}
+		if c, there := windows[i].Coverage[meter]; there && !c.Exact {
+			t.Errorf("%s: lines do not add up: %+v", run.Name, c)
+		}
+		also(run, windows[i])
+	}
+	if seen.peaks < least.peaks || seen.ends < least.ends || seen.lines < least.lines {
+		t.Errorf("%+v were compared, want at least %+v", seen, least)
+	}
+	checkSums(t, r)
+	return r
+}

@@ -1,0 +1,259 @@
+package tracer
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"ipytracer/event"
+	"ipytracer/tracer/arrow"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// arrowInstrument is the instrument for cpu.arrow: probes on the functions of the memory pools in Arrow's library. They are on the file that pyarrow would
+// load before it does, if that is found; else the library has joined late.
+type arrowInstrument struct {
+	inert
+	host
+	target    *target
+	analyses  *analyses
+	libraries []*poolLibrary
+	crowded   bool // said that some have no room
+}
+
+// poolLibrary is an Arrow library of a target, loaded or expected, with probes on it.
+type poolLibrary struct {
+	file   *process.MappedFile
+	sites  arrow.Sites
+	usable bool      // its sites are known
+	probes io.Closer // nil: they are out
+	mapped bool
+}
+
+// poolAnalysis is how it is kept where the pools of a library are seen.
+var poolAnalysis = analysis[arrow.Sites]{subject: "arrow", find: arrow.Find, places: arrow.Sites.Offsets}
+
+const (
+	maxPoolLibraries = 8 // of a target
+	maxExpectedPools = 6 // as long as there are so few, one that may be loaded is taken for one that is
+)
+
+// metersOfPools are the meters of what is taken through Arrow.
+var metersOfPools = event.MetersThrough(event.ThroughArrow)
+
+// close takes the probes out and closes the file.
+func (l *poolLibrary) close() {
+	l.stepDown()
+	l.file.File.Close()
+}
+
+func (l *poolLibrary) stepDown() {
+	if l.probes != nil {
+		_ = l.probes.Close()
+		l.probes = nil
+	}
+}
+
+func (i *arrowInstrument) library(id process.FileID) *poolLibrary {
+	for _, l := range i.libraries {
+		if l.file.Mapping.File == id {
+			return l
+		}
+	}
+	return nil
+}
+
+// meet puts probes on a library that it meets first.
+func (i *arrowInstrument) meet(l listing, m process.Mapping) {
+	if !arrow.IsLibrary(m.Path) || m.File.Inode == 0 || m.Perm&process.Exec == 0 {
+		return
+	}
+	pid, name := i.target.pid, clean(m.Path)
+	if known := i.library(m.File); known != nil {
+		if !known.mapped {
+			known.mapped = true
+			i.sayOthers(known)
+		}
+		return
+	}
+	if len(i.libraries) >= maxPoolLibraries || i.allPlaces() >= maxLibraries {
+		if !i.crowded {
+			i.crowded = true
+			i.misses(pid, l.since, metersOfPools, "pid %d: it maps more files that are named like %s than are looked at: what is taken through them is not seen", pid, path.Base(name))
+		}
+		return
+	}
+	file, err := i.openMapping(pid, m)
+	if err != nil {
+		if !i.hasEnded(i.target) {
+			i.misses(pid, l.since, metersOfPools, "pid %d: %s could not be opened: %v", pid, name, err)
+		}
+		return
+	}
+	if i.adopt(file, true) && !l.first {
+		i.joinedLate(i.target, name, ledger.GroupArrow)
+	}
+}
+
+// adopt puts probes on a library. It takes the file over.
+func (i *arrowInstrument) adopt(file *process.MappedFile, mapped bool) bool {
+	name, pid := clean(file.Mapping.Path), i.target.pid
+	l := &poolLibrary{file: file, mapped: mapped}
+	i.libraries = append(i.libraries, l) // even if it is of no use: it need not be looked at again
+	var err error
+	if l.sites, err = poolAnalysis.of(i.analyses, pid, file, file.File); err != nil {
+		if mapped {
+			i.misses(pid, 0, metersOfPools, "pid %d: %s: %v: memory taken through it is not seen", pid, name, err)
+		}
+		return false
+	}
+	l.usable = true
+	if mapped {
+		i.sayOthers(l)
+	}
+	if err := i.placePools(l); err != nil {
+		if !i.hasEnded(i.target) {
+			i.misses(pid, 0, metersOfPools, "pid %d: %s could not be probed: %v", pid, name, err)
+		}
+		return false
+	}
+	i.noteUse(ledger.GroupArrow, fmt.Sprintf("%s of %s", strings.Join(l.sites.Pools, ", "), path.Base(name)))
+	return true
+}
+
+// sayOthers says which pools of a library that is mapped are not seen.
+func (i *arrowInstrument) sayOthers(l *poolLibrary) {
+	if len(l.sites.Others) > 0 {
+		i.problem("pid %d: %s has pools that are not known (%s): memory taken through them is not seen", i.target.pid, clean(l.file.Mapping.Path), strings.Join(l.sites.Others, ", "))
+	}
+}
+
+// placePools puts the probes in, unless they are in place or stepped down.
+func (i *arrowInstrument) placePools(l *poolLibrary) error {
+	if !l.usable || l.probes != nil || i.isShed(i.target, ledger.GroupArrow) {
+		return nil
+	}
+	c, err := i.probeFile(i.target, l.file, poolPlacements(l.sites))
+	if err != nil {
+		return err
+	}
+	l.probes = c
+	return nil
+}
+
+// poolPlacements places frees first, as a block of which the free was missed stays, and then ways out: an entry without them is a call that never ends.
+func poolPlacements(s arrow.Sites) []ledger.Placement {
+	freeing, returning := ledger.Placement{Program: ledger.PoolFreeing}, ledger.Placement{Program: ledger.PoolReturning}
+	allocating, reallocating := ledger.Placement{Program: ledger.PoolAllocating}, ledger.Placement{Program: ledger.PoolReallocating}
+	for _, f := range s.Free {
+		freeing.Offsets, freeing.Cookies = append(freeing.Offsets, f.Entry.FileOffset), append(freeing.Cookies, ledger.At(f.Entry.Emulated, 0))
+	}
+	for _, kind := range []struct {
+		functions []arrow.Function
+		into      *ledger.Placement
+	}{{s.Allocate, &allocating}, {s.Reallocate, &reallocating}} {
+		for _, f := range kind.functions {
+			kind.into.Offsets = append(kind.into.Offsets, f.Entry.FileOffset)
+			kind.into.Cookies = append(kind.into.Cookies, ledger.At(f.Entry.Emulated, ledger.PoolCall(f.Entry.Pushed)))
+			for _, r := range f.Leaves {
+				returning.Offsets = append(returning.Offsets, r.FileOffset)
+				returning.Cookies = append(returning.Cookies, ledger.At(r.Emulated, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value)))
+			}
+		}
+	}
+	return []ledger.Placement{freeing, returning, allocating, reallocating}
+}
+
+// expect puts probes, ahead of time, on the libraries that pyarrow would load where the target's sys.path has it.
+func (i *arrowInstrument) expect(modules []string) {
+	for _, name := range i.expected(modules) {
+		if len(i.libraries) >= maxExpectedPools {
+			return
+		}
+		file, err := i.openFile(i.target.pid, name)
+		if err != nil {
+			continue
+		}
+		if i.library(file.Mapping.File) != nil || i.allPlaces() >= maxLibraries {
+			file.File.Close()
+			continue
+		}
+		i.adopt(file, false)
+	}
+}
+
+// module is the name of pyarrow's extension module for the target's Python, in a folder of its sys.path.
+func (i *arrowInstrument) module(folder string) string {
+	v := i.target.python.binary.Version()
+	return path.Join(folder, fmt.Sprintf("pyarrow/lib.cpython-%d%d-x86_64-linux-gnu.so", v.Major, v.Minor))
+}
+
+// Where distributions have libraries.
+var libraryDirectories = []string{"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/usr/local/lib"}
+
+// expected lists the absolute names under which the libraries may be found: pyarrow's own module says how Arrow's is named; the dynamic linker looks for it in
+// LD_LIBRARY_PATH, beside the module (wheels), in the environment's folder (conda) and in the system's.
+func (i *arrowInstrument) expected(modules []string) (names []string) {
+	for _, dir := range modules[:min(len(modules), maxExpected/2)] {
+		if !path.IsAbs(dir) {
+			continue
+		}
+		file, err := i.openFile(i.target.pid, i.module(dir))
+		if err != nil {
+			continue
+		}
+		needed := arrow.Needed(file.File)
+		file.File.Close()
+		if needed == "" {
+			continue
+		}
+		variables := i.variables(i.target.pid, "LD_LIBRARY_PATH", "CONDA_PREFIX")
+		folders := strings.Split(variables["LD_LIBRARY_PATH"], ":")
+		folders = append(folders, path.Join(dir, "pyarrow"), path.Join(dir, "../.."))
+		if prefix := variables["CONDA_PREFIX"]; prefix != "" {
+			folders = append(folders, path.Join(prefix, "lib"))
+		}
+		for _, folder := range append(folders, libraryDirectories...) {
+			if name := path.Join(folder, needed); path.IsAbs(name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names[:min(len(names), maxExpected)]
+}
+
+func (i *arrowInstrument) stepDown(g ledger.Group) {
+	if g != ledger.GroupArrow {
+		return
+	}
+	for _, l := range i.libraries {
+		l.stepDown()
+	}
+}
+
+func (i *arrowInstrument) stepUp(g ledger.Group) error {
+	if g != ledger.GroupArrow {
+		return nil
+	}
+	for _, l := range i.libraries {
+		if err := i.placePools(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *arrowInstrument) places() int { return len(i.libraries) }
+
+func (i *arrowInstrument) close() {
+	var closing sync.WaitGroup
+	for _, l := range i.libraries {
+		closing.Go(l.close)
+	}
+	closing.Wait()
+	i.libraries = nil
+}

@@ -1,0 +1,148 @@
+package tracer
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ipytracer/event"
+	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/process"
+)
+
+// arrowLibrary compiles what stands for Arrow's library, and returns a mapping of it.
+func (h *fakeHost) arrowLibrary(t *testing.T, flags ...string) process.Mapping {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "libarrow.so.2500")
+	args := append([]string{"-shared", "-fPIC", "-O2", "-std=c++17", "-o", name, "arrow/testdata/pools.cpp"}, flags...)
+	if out, err := exec.Command("g++", args...).CombinedOutput(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
+			t.Skip(err)
+		}
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if h.files == nil {
+		h.files = map[process.FileID]string{}
+	}
+	m := process.Mapping{Path: name, Perm: process.Exec, File: process.FileID{Inode: uint64(len(h.files) + 1)}}
+	h.files[m.File] = name
+	return m
+}
+
+// TestArrowInstrument: a library that a target has mapped is probed once, frees first and entries last; it has joined late unless it was there when the
+// target was met. The budget takes the probes out and puts them back.
+func TestArrowInstrument(t *testing.T) {
+	h := &fakeHost{}
+	i := &arrowInstrument{host: h, target: &target{pid: 7}}
+	m := h.arrowLibrary(t)
+	i.meet(listing{first: true}, m)
+	i.meet(listing{}, m)
+	i.meet(listing{}, process.Mapping{Path: "/x/libarrow_python.so.2500", Perm: process.Exec, File: process.FileID{Inode: 99}})
+	if len(h.placed) != 1 || len(h.late) > 0 || len(h.missed) > 0 || !strings.Contains(h.uses[ledger.GroupArrow], "SystemMemoryPool of libarrow.so.2500") {
+		t.Fatalf("placed %+v, late %q, missed %q, uses %q", h.placed, h.late, h.missed, h.uses)
+	}
+	var order []ledger.Program
+	for _, p := range h.placed[0] {
+		order = append(order, p.Program)
+		if len(p.Offsets) == 0 || len(p.Offsets) != len(p.Cookies) {
+			t.Errorf("%+v", p)
+		}
+	}
+	if len(order) != 4 || order[0] != ledger.PoolFreeing || order[1] != ledger.PoolReturning {
+		t.Errorf("placed in the order %v", order)
+	}
+	i.meet(listing{}, h.arrowLibrary(t))
+	if len(h.late) != 1 || len(h.placed) != 2 {
+		t.Errorf("late %q, placed %d times", h.late, len(h.placed))
+	}
+	i.stepDown(ledger.GroupTorchCPU)
+	i.stepDown(ledger.GroupArrow)
+	if h.taken != 2 {
+		t.Errorf("%d taken out", h.taken)
+	}
+	for range 2 {
+		if err := i.stepUp(ledger.GroupArrow); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if i.close(); len(h.placed) != 4 || h.taken != 4 || i.places() != 0 {
+		t.Errorf("placed %d times, %d taken out", len(h.placed), h.taken)
+	}
+}
+
+// TestArrowInstrumentMisses: what is not seen is said: a library whose pools are not known, a pool of a kind that is not, and what the kernel refuses. A library
+// that is stepped down when it comes is probed later.
+func TestArrowInstrumentMisses(t *testing.T) {
+	h := &fakeHost{}
+	i := &arrowInstrument{host: h, target: &target{pid: 7}}
+	i.meet(listing{}, h.arrowLibrary(t, "-DOLD"))
+	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "Arrow before 11") || len(h.meters) != 1 || h.meters[0] != event.Arrow || len(h.late) > 0 {
+		t.Errorf("missed %q of %v, late %q", h.missed, h.meters, h.late)
+	}
+	i.meet(listing{}, h.arrowLibrary(t, "-DNEW_KIND"))
+	if len(h.problems) != 1 || !strings.Contains(h.problems[0], "TcmallocMemoryPool") || len(h.placed) != 1 {
+		t.Errorf("problems %q, placed %+v", h.problems, h.placed)
+	}
+	h.refused = errors.New("no room")
+	i.meet(listing{}, h.arrowLibrary(t))
+	if len(h.missed) != 2 || !strings.Contains(h.missed[1], "no room") {
+		t.Errorf("missed %q", h.missed)
+	}
+	i.close()
+
+	h = &fakeHost{shed: []ledger.Group{ledger.GroupArrow}}
+	i = &arrowInstrument{host: h, target: &target{pid: 7}}
+	i.meet(listing{}, h.arrowLibrary(t))
+	if len(h.placed) > 0 {
+		t.Errorf("placed %+v of a group that is stepped down", h.placed)
+	}
+	h.shed = nil
+	if err := i.stepUp(ledger.GroupArrow); err != nil || len(h.placed) != 1 {
+		t.Errorf("%v, placed %+v", err, h.placed)
+	}
+	i.close()
+}
+
+// TestArrowInstrumentExpects: where sys.path has a pyarrow, the library that it needs is probed before anybody loads it.
+func TestArrowInstrumentExpects(t *testing.T) {
+	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:", "CONDA_PREFIX": "/opt/conda"}}
+	i := &arrowInstrument{host: h, target: &target{pid: 7, python: pythonWith(t, cpython.Sites{})}}
+	i.expect([]string{"relative", "/nowhere"})
+	if len(h.placed) > 0 || len(h.missed) > 0 || i.places() > 0 {
+		t.Errorf("placed %+v, missed %q", h.placed, h.missed)
+	}
+	m := h.arrowLibrary(t)
+	site := filepath.Dir(m.Path)
+	module := i.module(site)
+	if err := os.MkdirAll(filepath.Dir(module), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("gcc", "-shared", "-o", module, "-Wl,--no-as-needed", "-L", site, "-l:libarrow.so.2500", "-xc", "/dev/null").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	h.files[process.FileID{Inode: 1000}] = module
+	names := i.expected([]string{site})
+	if len(names) < 3 || names[0] != filepath.Join(site, "pyarrow/libarrow.so.2500") {
+		t.Errorf("expected %q", names)
+	}
+	delete(h.files, m.File)
+	m.Path = names[0]
+	if err := os.Rename(filepath.Join(site, "libarrow.so.2500"), m.Path); err != nil {
+		t.Fatal(err)
+	}
+	h.files[m.File] = m.Path
+	i.expect([]string{site})
+	i.expect([]string{site})
+	if len(h.placed) != 1 || i.places() != 1 {
+		t.Errorf("placed %d times, %d places", len(h.placed), i.places())
+	}
+	i.meet(listing{}, process.Mapping{Path: m.Path, Perm: process.Exec, File: m.File})
+	if len(h.placed) != 1 || len(h.late) > 0 {
+		t.Errorf("placed %d times, late %q", len(h.placed), h.late)
+	}
+	i.close()
+}
