@@ -22,13 +22,14 @@ func TestArrow(t *testing.T) {
 			if pool == "debug" { // of the allocator by default; a pool of another class
 				p.env = []string{"ARROW_DEBUG_MEMORY_POOL=warn"}
 			}
-			r := checkTold(t, p, "cpu.arrow", least{peaks: 18, ends: 29, lines: 3}, func(run result, w model.Window) { checkRefusedByArrow(t, run.Name, w) })
+			results, r := checkTold(t, p, "cpu.arrow", least{peaks: 18, ends: 29, lines: 3}, func(run result, w model.Window) { checkRefusedByArrow(t, run.Name, w) })
 			site := ""
 			for _, probe := range r.Certificate.Probes {
 				if probe.Name == "Arrow" {
 					site = probe.Site
 				}
 			}
+			checkNamedByArrow(t, r, results[len(results)-1].Dropped)
 			if site == "" {
 				t.Errorf("no probes on Arrow's pools: %+v", r.Certificate.Probes)
 			}
@@ -38,6 +39,33 @@ func TestArrow(t *testing.T) {
 
 // least is how much must have been compared.
 type least struct{ peaks, ends, lines int }
+
+// checkNamedByArrow: a table, a Series of strings and a frame of them are variables, with what their pool got back when others of the same making were deleted,
+// and the line that made them; and to delete them is what the report says.
+func checkNamedByArrow(t *testing.T, r *model.Report, dropped map[string]int64) {
+	t.Helper()
+	found := map[string]model.Variable{}
+	for _, v := range r.Variables {
+		found[v.Name] = v
+	}
+	for name, want := range map[string]struct {
+		kind  string
+		bytes int64
+		line  int
+	}{"big": {"pyarrow.lib.Table", 3 * 32_000_000, 7}, "texts": {"Series", 300_000 * 12, 8}, "frame": {"DataFrame", 200_000 * 16, 9}} {
+		const slack = 64 << 10 // objects beside the buffers
+		v := found[name]
+		if v.Bytes < want.bytes || v.Type != want.kind || v.Kind != "variable" || v.Line != want.line || v.Execution == 0 || !v.Exact {
+			t.Errorf("%s: %+v, want %+v", name, v, want)
+		}
+		if given := dropped[name]; given < want.bytes || v.Bytes < given || v.Bytes > given+slack {
+			t.Errorf("%s: %d bytes; another one gave %d back", name, v.Bytes, given)
+		}
+	}
+	if v := found["big"]; len(v.Shape) != 2 || v.Shape[0] != 4_000_000 || v.Shape[1] != 3 {
+		t.Errorf("big: %+v", v)
+	}
+}
 
 // checkRefusedByArrow wants the requests that Arrow's allocator refused, and no others of its pools.
 func checkRefusedByArrow(t *testing.T, name string, w model.Window) {
@@ -55,7 +83,7 @@ func checkRefusedByArrow(t *testing.T, name string, w model.Window) {
 }
 
 // checkTold runs cells that say what a meter must be, and compares it, to the byte; also looks at each of them.
-func checkTold(t *testing.T, p place, meter string, least least, also func(result, model.Window)) *model.Report {
+func checkTold(t *testing.T, p place, meter string, least least, also func(result, model.Window)) ([]result, *model.Report) {
 	t.Helper()
 	w, results, r := tracedWorkload(t, p, "--budget", "off")
 	keepIfFailed(t, r, results)
@@ -104,5 +132,5 @@ func checkTold(t *testing.T, p place, meter string, least least, also func(resul
 		t.Errorf("%+v were compared, want at least %+v", seen, least)
 	}
 	checkSums(t, r)
-	return r
+	return results, r
 }

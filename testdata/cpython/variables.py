@@ -190,6 +190,54 @@ if "torch" in sys.modules:
     loss = (torch.ones(20_000, requires_grad=True) * 2).sum()
     want("loss", 500, 500, unsure=True)
 
+try:
+    if "arrow" in sys.argv:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+except ImportError:
+    pass
+if "pa" in globals():
+    # Nothing else allocates meanwhile: what a name has of its own is what its buffers take of the pools.
+    def pool_bytes():
+        return sum(pool.bytes_allocated() for pool in (pa.system_memory_pool(), pa.default_memory_pool()))
+
+    def took(make):
+        before = pool_bytes()
+        made = make()
+        return made, pool_bytes() - before
+
+    arr, n = took(lambda: pa.array(range(200_000), pa.int64()))
+    want("arr", n, 3000, type="pyarrow.lib.Int64Array", length=200_000)
+    texts, n = took(lambda: pa.array(["text %d" % i for i in range(100_000)]))
+    want("texts", n, 3000, type="pyarrow.lib.StringArray")
+    words, n = took(lambda: texts.dictionary_encode())
+    want("words", n, 5000, type="pyarrow.lib.DictionaryArray")
+    chunks, n = took(lambda: pa.chunked_array([pc.add(arr, i) for i in range(20)]))
+    want("chunks", n, 40_000, type="pyarrow.lib.ChunkedArray", length=4_000_000)
+    arrow_table, n = took(lambda: pa.table({"a": pc.add(arr, 1), "b": pc.multiply(arr, 2), "c": pa.array([[i, i] for i in range(200_000)])}))
+    want("arrow_table", n, 40_000, type="pyarrow.lib.Table", shape=[200_000, 3], length=200_000)
+    batch, n = took(lambda: pa.record_batch({"x": pc.add(arr, 5), "y": pa.array([{"k": i} for i in range(200_000)])}))
+    want("batch", n, 40_000, type="pyarrow.lib.RecordBatch", shape=[200_000, 2])
+    sizeable, n = took(lambda: pa.allocate_buffer(3_000_000, pa.system_memory_pool()))
+    want("sizeable", n, 2000, type="pyarrow.lib.Buffer")
+    base_, n = took(lambda: pc.add(arr, 9))
+    sliced = base_.slice(100, 1000)
+    del base_
+    want("sliced", n, 4000, type="pyarrow.lib.Int64Array", length=1000)
+    two, n = took(lambda: pc.add(arr, 7))
+    also_two = pa.table({"only": two})     # shared: neither has it alone
+    want("two", 0, 3000)
+    want("also_two", 0, 20_000)
+    under = np.arange(70_000)
+    wrapped = pa.array(under)           # NumPy's memory, which wrapped has as well
+    want("under", 0, 1000)
+    want("wrapped", 0, 4000)
+    only = pa.array(np.arange(80_000))
+    want("only", 640_000, 4000)
+    if pd:
+        ser, n = took(lambda: pd.Series(["value %d" % i for i in range(60_000)], dtype="string[pyarrow]"))
+        want("ser", n, 40_000, type="Series")
+
 if __name__ == "__main__":
     os.write(3, json.dumps(wanted).encode() + b"\n")
     os.read(4, 1)

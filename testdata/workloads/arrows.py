@@ -8,7 +8,7 @@ FIRST = """
 import gc, json, os, sys, threading, tempfile
 import numpy as np
 import pyarrow as pa, pyarrow.compute as pc, pyarrow.csv, pyarrow.ipc
-_noted, _told = [], []
+_noted, _told, _dropped = [], [], {}
 
 def _backends():
     found = {}
@@ -211,11 +211,24 @@ CASES = [
         del a, b, w, s, q, t, names, p, back, ps, up, read, stream, again, kept, own, grown, mi, through, many, total, stays
         tell()
         """),
+    # What is there by name at the end. Of each the test knows how much its pool got back when one like it was deleted.
+    ("named", """
+        numbers = np.arange(4_000_000)
+        def given_back(name, make):
+            gone, before = make(), sum(held for held, _ in _state().values())
+            del gone; gc.collect()
+            _dropped[name] = before - sum(held for held, _ in _state().values())
+            return make()
+        big = given_back('big', lambda: pa.table({"n": pc.add(numbers, 1), "m": pc.multiply(numbers, 2), "o": pc.subtract(numbers, 3)}))
+        texts = given_back('texts', lambda: pd.Series(["text %d" % i for i in range(300_000)], dtype="string[pyarrow]"))
+        frame = given_back('frame', lambda: pd.DataFrame({"s": pd.array(["some text %d" % i for i in range(200_000)], dtype="string[pyarrow]")}))
+        del numbers; tell()
+        """),
 ]
 
 LAST = """
 with open(os.environ["IPYTRACER_NOTES"], "w") as f:
-    json.dump([_noted, _told], f)
+    json.dump([_noted, _told, _dropped], f)
 """
 
 CELLS = [Plain("first", FIRST)] + [Plain(*case) for case in CASES] + [Plain("last", LAST)]

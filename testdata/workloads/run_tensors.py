@@ -22,12 +22,14 @@ def run_told(held, opts, cells, meter, prepare=lambda workspace: None):
     log = workspace.env["IPYTRACER_NOTES"] = os.path.join(workspace.path, "notes.json")
     prepare(workspace)
     with all_ran(held, opts, workspace, versions, cells) as (out, results):
-        notes, told = noted(log)
+        notes, told, *dropped = noted(log)
         for cell, result in zip(cells, results):
             if cell not in (cells[0], cells[-1]):
                 calls = cell.source.count("line(") + cell.source.count("_noted.append(")
                 result["noted"], notes = notes[:calls], notes[calls:]
                 result["truth"] = {meter: told.pop(0)}
+            elif cell is cells[-1] and dropped:
+                result["dropped"] = dropped[0]
             driver.write(out, result)
     return 0
 

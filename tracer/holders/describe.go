@@ -23,6 +23,8 @@ func (l *lister) describeValue(r *event.Variable, addr uint64, t *typ) {
 				r.Length = x.shape[0]
 			}
 		}
+	case l.isArrow(t):
+		l.describeArrow(r, addr, t)
 	case of.is("DataFrame"), of.is("Series"):
 		l.describeFrameOf(r, l.attribute(addr, t, "_mgr"))
 	case of.is("Index"):

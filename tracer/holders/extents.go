@@ -18,7 +18,7 @@ type extents struct {
 	unknown []bool   // it may have more than its bytes
 	class   []bool   // it is a class: what lies behind it is code
 
-	data   map[int32]uint64 // of nodes that are storages of tensors: where their data is
+	data   map[int32]uint64 // of nodes that are storages of tensors, or buffers of Arrow's: where their data is
 	device map[int32]uint64 // and how many bytes are on a GPU
 
 	last []int32 // the last node that referred to each

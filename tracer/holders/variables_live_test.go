@@ -47,6 +47,22 @@ func TestTensorsLive(t *testing.T) {
 	checkVariables(t, pythons()[0].start(t, "variables.py", "torch"))
 }
 
+// TestArrowLive is the same with pyarrow, where Debian has one.
+func TestArrowLive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts Pythons")
+	}
+	for _, p := range pythons() {
+		if p.name == "sid-3.14" {
+			proc := p.start(t, "variables.py", "arrow")
+			if _, there := proc.named["arrow_table"]; !there {
+				t.Error("it has no pyarrow")
+			}
+			checkVariables(t, proc)
+		}
+	}
+}
+
 func checkVariables(t *testing.T, proc *process) {
 	t.Helper()
 	began := time.Now()
