@@ -11,6 +11,10 @@ cd "$(dirname "$0")/.."
 unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND # all of this is root's, also by sudo
 root=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}/lab
 pictures=${1:-}
+if [ -n "$pictures" ]; then
+    mkdir -p "$pictures"
+    pictures=$(realpath "$pictures")
+fi
 work=$(mktemp -d)
 running=()
 # JupyterLab's server may never end where it is stopped while one of its kernels starts.
@@ -43,7 +47,7 @@ install -m 755 bin/tracer "$work/tracer"
 mkdir "$work/home" "$work/notebooks"
 cat >"$work/serve.sh" <<'SH'
 set -e
-export HOME=/mnt/home TMPDIR=/mnt JUPYTER_RUNTIME_DIR=/mnt/run
+export HOME=/mnt/home TMPDIR=/mnt JUPYTER_RUNTIME_DIR=/mnt/run IPYTRACER_SERVE=/mnt/serve/serve.sock
 python3 -m venv --without-pip --system-site-packages /mnt/venv
 /mnt/tracer notebook install --python /mnt/venv/bin/python
 mkdir -p /mnt/run /mnt/venv/share/jupyter/kernels/python3
@@ -71,11 +75,20 @@ tracer=$!
 running+=("$tracer")
 until_there "$work/ready" "$tracer" "the tracer"
 
-node python/labextension/test/lab.mjs "$work" "$server" $pictures || {
-    tail -n 40 "$work/server.log" "$work/tracer.log" >&2
-    exit 1
+drive() {
+    node python/labextension/test/lab.mjs "$work" "$server" "$1" ${pictures:+"$pictures"} || {
+        tail -n 40 "$work"/*.log >&2
+        exit 1
+    }
 }
+drive figures
 kill -INT "$tracer"
 wait "$tracer" || { cat "$work/tracer.log" >&2; exit 1; }
 running=("$server")
+
+# Without a tracer, and without root, a server is what helps: the button has it begin a session.
+bin/tracer serve --folder "$work/serve" >"$work/serve.log" 2>&1 &
+running+=("$!")
+until_there "$work/serve/serve.sock" "$!" "the server of sessions"
+drive start
 /usr/bin/python3 python/labextension/test/compare.py "$work/seen.json" "$work/report.json"

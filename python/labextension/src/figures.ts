@@ -27,6 +27,7 @@ export interface IRun {
   start: number;
   duration: number;
   source: string;
+  asks: boolean; // it only asks about other cells
   children: number;
   meters: Map<string, IFigure>;
   tree: Map<string, IFigure>;
@@ -41,6 +42,9 @@ export interface IHello {
   session: string;
   listens: boolean;
   command: string;
+  todo: string; // what to do where no tracer listens
+  starts: boolean; // a server would begin a session
+  silent: string; // what is wrong with a tracer that does not answer, '' for nothing
   tracer: string | null;
   pid: number | null; // as the tracer sees it
   limit: number | null;
@@ -134,6 +138,7 @@ export function run(value: unknown, session: string): IRun {
     start: integer(r.start_ns),
     duration: integer(r.duration_ns),
     source: text(r.source),
+    asks: r.asks === true,
     children: integer(r.children),
     meters: mapped(figure, r.meters),
     tree: mapped(figure, r.tree),
@@ -153,6 +158,9 @@ export function hello(value: unknown): IHello {
     session: text(h.session, 64),
     listens: truth(h.listens),
     command: text(h.command),
+    todo: h.todo === undefined ? `in a terminal, type: ${text(h.command)}` : text(h.todo), // of an older companion
+    starts: h.starts === true,
+    silent: h.silent === undefined ? '' : text(h.silent),
     tracer: orNull(v => text(v), h.tracer),
     pid: orNull(integer, h.pid),
     limit: orNull(integer, h.limit),

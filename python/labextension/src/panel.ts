@@ -5,13 +5,21 @@ import { JSONObject } from '@lumino/coreutils';
 import { Widget } from '@lumino/widgets';
 
 import { button, Child, header, make } from './dom';
-import { IRun, ITable } from './figures';
+import { IRun, ITable, text, truth } from './figures';
 import { Inspector } from './inspector';
 import { Link } from './link';
 import { timeline } from './timeline';
 import { difference, duration, label, limited, limitName, mark, needed, percent, size, together } from './words';
 
 const MOST_ROWS = 50;
+const MOST_COLUMNS = 4; // beside each other, where one is text
+const MOST_TRIES = 30; // questions whether a session that was begun listens
+const PAUSE = 1000; // ms between them
+
+/** What stands in small below a figure. */
+function below(said: string): HTMLElement {
+  return make('div', 'jp-ipytracer-below', said);
+}
 
 /** What the panel asks the rest of the page to do. */
 export interface IActions {
@@ -47,6 +55,10 @@ export class Panel extends Widget {
   }
 
   protected onAfterShow(): void {
+    const hello = this._link?.hello;
+    if (hello && !hello.listens && hello.asks.includes('state')) {
+      void this._link!.asks('state').catch(() => undefined); // a server may have come
+    }
     this._inspector.tell(this._link, true);
     this._soon();
   }
@@ -81,10 +93,7 @@ export class Panel extends Widget {
       return;
     }
     if (!link.hello.listens) {
-      this._top.replaceChildren(
-        make('p', '', 'No tracer listens. In a terminal, type: '),
-        make('p', '', make('code', '', link.hello.command))
-      );
+      this._top.replaceChildren(...this._unheard(link));
       this._cells.replaceChildren(...this._ranking(link, link.current, 'Cells so far'));
       return;
     }
@@ -94,8 +103,53 @@ export class Panel extends Widget {
     this._cells.replaceChildren(...this._ranking(link, runs, 'Cells by what they need'));
   }
 
+  /** What to do where no tracer listens: a button where a server runs, else what to type. */
+  private _unheard(link: Link): Child[] {
+    const hello = link.hello!;
+    const came = this._start?.of === hello.session ? this._start : null;
+    if (came?.goes) {
+      return [make('p', 'jp-ipytracer-said', came.said)];
+    }
+    const before = came ? [make('p', 'jp-ipytracer-said', came.said)] : [];
+    if (!hello.starts || !hello.asks.includes('start')) {
+      return [...before, make('p', '', `No tracer listens; ${hello.todo}`)];
+    }
+    const start = button('jp-ipytracer-start', 'Start tracing', 'as %tracer start does: it takes no root', () => void this._starts(link));
+    return [...before, make('p', '', 'No tracer listens. A server on this machine can trace this kernel: '), make('p', '', start)];
+  }
+
+  /** Have a server begin a session, and ask until that listens, a while at most. */
+  private async _starts(link: Link): Promise<void> {
+    const of = link.hello?.session;
+    const say = (said: string, goes = false) => {
+      this._start = said && of ? { of, said, goes } : null;
+      this._stale = true;
+      this._soon();
+    };
+    say('… starting', true);
+    try {
+      const answer = await link.asks('start');
+      const said = text(answer.said, 1000);
+      say(said, truth(answer.begins));
+      for (let tries = 0; truth(answer.begins) && tries < MOST_TRIES && link.hello?.session === of && !link.hello?.listens; tries++) {
+        await new Promise(done => window.setTimeout(done, PAUSE));
+        await link.asks('state');
+      }
+      if (link.hello?.listens) {
+        say('');
+      } else if (truth(answer.begins)) {
+        say(`${said}; it does not listen yet`);
+      }
+    } catch (why) {
+      say((why as Error).message);
+    }
+  }
+
   private _summary(link: Link): Child[] {
     const hello = link.hello!;
+    if (hello.silent) {
+      return [make('p', '', `The tracer listens, but ${hello.silent}: it is stopped, or very busy. What it has not told comes when it answers.`)];
+    }
     const runs = link.current;
     const last = link.running ?? runs[runs.length - 1];
     const f = last && together(last);
@@ -115,7 +169,7 @@ export class Panel extends Widget {
   }
 
   private _ranking(link: Link, runs: IRun[], heading: string): Child[] {
-    const known = runs.filter(r => r.meters.has('cpu.resident'));
+    const known = runs.filter(r => r.meters.has('cpu.resident') && !r.asks);
     if (known.length === 0) {
       return [];
     }
@@ -125,7 +179,7 @@ export class Panel extends Widget {
     for (const r of sorted.slice(0, MOST_ROWS)) {
       body.append(this._row(link, r));
     }
-    const out: Child[] = [make('h3', '', heading), make('div', 'jp-ipytracer-wide', make('table', 'jp-ipytracer-ranking', header(['cell', 'need', 'Δ', 'consumed', 'time'], []), body))];
+    const out: Child[] = [make('h3', '', heading), make('div', 'jp-ipytracer-wide', make('table', 'jp-ipytracer-ranking', header(['cell', 'need, Δ', 'consumed, time'], []), body))];
     const hidden = sorted.length - MOST_ROWS;
     if (hidden > 0) {
       out.push(make('p', '', `… and ${hidden} more`));
@@ -150,10 +204,8 @@ export class Panel extends Widget {
     source.title = r.source;
     row.append(
       make('td', '', button('jp-ipytracer-go', label(r), 'go to the cell', () => this._go(r)), source),
-      make('td', '', mark(f, true) + size(needed(f))),
-      make('td', '', last ? (mark(f) || mark(last) ? '≈' : '') + difference(needed(f) - needed(last)) : '–'),
-      make('td', '', mark(f) + size(f.consumed)),
-      make('td', '', duration(r.duration))
+      make('td', '', mark(f, true) + size(needed(f)), below(last ? `Δ ${mark(f) || mark(last) ? '≈' : ''}${difference(needed(f) - needed(last))}` : '')),
+      make('td', '', mark(f) + size(f.consumed), below(duration(r.duration)))
     );
     return row;
   }
@@ -177,15 +229,28 @@ export class Panel extends Widget {
   }
 
   private _table(link: Link, t: ITable): Child[] {
-    const body = make('tbody', '');
     const texts = t.head.map((h, i) => (h.endsWith('…') ? i : -1)).filter(i => i >= 0);
-    t.rows.forEach((cells, n) => {
+    const wide = t.head.length > MOST_COLUMNS;
+    const under = t.head.map((_, i) => i).filter(i => wide && i > 0 && (texts.includes(i) || i >= MOST_COLUMNS)); // on a line of their own, so that no column is out of sight
+    const bodies = t.rows.map((cells, n) => {
       const r = link.current.find(one => one.execution === t.executions[n]);
       const row = make('tr', '');
-      cells.forEach((c, i) => row.append(make('td', texts.includes(i) ? 'jp-mod-text' : '', i === 0 && r ? button('jp-ipytracer-go', c, 'go to the cell', () => this._go(r)) : c)));
-      body.append(row);
+      const body = make('tbody', '', row);
+      cells.forEach((c, i) => {
+        if (!under.includes(i)) {
+          row.append(make('td', texts.includes(i) ? 'jp-mod-text' : '', i === 0 && r ? button('jp-ipytracer-go', c, 'go to the cell', () => this._go(r)) : c));
+        }
+      });
+      if (under.length) {
+        const cell = make('td', 'jp-mod-text', under.map(i => (texts.includes(i) ? cells[i] : `${t.head[i]} ${cells[i]}`)).join(' · '));
+        cell.colSpan = t.head.length - under.length;
+        body.append(make('tr', '', cell));
+      }
+      return body;
     });
-    const out: Child[] = t.rows.length ? [make('div', 'jp-ipytracer-wide', make('table', '', header(t.head.map(h => h.replace(/…$/, '')), texts), body))] : [];
+    const shown = t.head.filter((_, i) => !under.includes(i));
+    const head = header(shown.map(h => h.replace(/…$/, '')), shown.map((h, i) => (h.endsWith('…') ? i : -1)).filter(i => i >= 0));
+    const out: Child[] = t.rows.length ? [make('div', 'jp-ipytracer-wide', make('table', '', head, ...bodies))] : [];
     return t.note ? [...out, make('p', '', t.note)] : out;
   }
 
@@ -207,6 +272,7 @@ export class Panel extends Widget {
   private _session: string | undefined;
   private _stale = true;
   private _timer = 0;
+  private _start: { of: string; said: string; goes: boolean } | null = null; // what came of starting, and for which session
   private _wanted = 0; // the number of what was asked last
   private _top: HTMLElement;
   private _cells: HTMLElement;

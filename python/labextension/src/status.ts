@@ -40,9 +40,12 @@ export class Status extends Widget {
     const hello = link.hello!;
     const f = r && together(r);
     let said = 'no tracer';
-    let title = `ipytracer: no tracer listens; in a terminal, type: ${hello.command}`;
+    let title = `ipytracer: no tracer listens; ${hello.starts ? 'click for the panel: it can start one' : hello.todo}`;
     let full = false;
-    if (hello.listens && (!r || !f)) {
+    if (hello.listens && hello.silent) {
+      said = 'no answer';
+      title = `ipytracer: a tracer listens, but ${hello.silent}: it is stopped, or very busy`;
+    } else if (hello.listens && (!r || !f)) {
       said = 'memory: –';
       title = 'ipytracer: a tracer listens; no cell has run yet that it tells of';
     } else if (hello.listens && r && f) {

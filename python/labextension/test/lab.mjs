@@ -1,4 +1,5 @@
-// Drives JupyterLab in a browser, and says what was at the cells: node lab.mjs WORK SERVER_PID [PICTURES]
+// Drives JupyterLab in a browser: node lab.mjs WORK SERVER_PID figures|start [PICTURES]. figures: says what was at the cells, beside a tracer; start: begins
+// without one, beside a server.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -7,7 +8,7 @@ import puppeteer from 'puppeteer-core';
 
 import { Page, PATIENCE } from './page.mjs';
 
-const [work, server, pictures] = process.argv.slice(2);
+const [work, server, what, pictures] = process.argv.slice(2);
 const here = new URL('.', import.meta.url).pathname;
 const info = JSON.parse(readFileSync(`${work}/run/jpserver-${server}.json`, 'utf8'));
 const seen = [];
@@ -107,6 +108,7 @@ async function panel(page, mode) {
   await page.until('who allocated', () => page.find('.jp-ipytracer-panel', 'line'));
   assert.equal((await page.shown(worst)).window, rows[0].window);
   await picture(page, `lab-panel-${mode}.png`);
+  assert.deepEqual(await page.outOfSight(), [], 'columns that are out of sight');
 }
 
 /** The panel's variables and verdicts: on demand, sorted, up to date, and each leads to its cell. Closed they ask nothing. */
@@ -144,6 +146,7 @@ async function objects(page, mode) {
   assert.match(verdicts[output], /24\.00 MiB of numpy.*Out\[/s);
   await page.reveal('.jp-ipytracer-section');
   await picture(page, `lab-objects-${mode}.png`);
+  assert.deepEqual(await page.outOfSight(), [], 'columns of variables that are out of sight');
   await page.show('more39');
   await page.press(`.jp-ipytracer-verdict:nth-of-type(${output + 1}) button`);
   assert.equal(await page.until('the cell that shows it', () => page.activeInSight()), 'small');
@@ -176,6 +179,28 @@ async function again(page, mode) {
   assert.match(after.text, /Δ /);
 }
 
+/** Without a tracer the panel has a button, which has a server begin a session; the cells behind that have their figures. */
+async function starts(browser) {
+  execFileSync('/usr/bin/python3', [`${here}/notebook.py`, `${work}/notebooks/start.ipynb`, '1']);
+  const page = await Page.open(browser, info, 'start.ipynb');
+  await page.run('load');
+  assert.match(await page.output('load'), /no tracer listens yet; type in a cell: %tracer start/);
+  const status = await page.until('the status bar', () => page.status());
+  assert.equal(status.text, 'no tracer');
+  await page.command('ipytracer:open');
+  await page.until('the button', () => page.find('.jp-ipytracer-panel', 'Start tracing'));
+  await picture(page, 'lab-start.png');
+  await page.press('button.jp-ipytracer-start');
+  await page.until('that a session begins', () => page.find('.jp-ipytracer-panel', 'a session begins'));
+  await page.until('that the tracer listens, though no cell runs', () => page.find('.jp-ipytracer-panel', 'No cell has run yet'));
+  await page.run('numpy');
+  await page.run('grow');
+  const badge = await page.final('grow');
+  assert.ok(badge.need >= 128 << 20 && badge.need < 130 << 20, `np.ones(16 << 20) needs ${badge.need} bytes`);
+  assert.deepEqual(page.errors.filter(e => /ipytracer|comm/i.test(e)), []);
+  await page.close();
+}
+
 async function notebook(browser, mode, theme) {
   settings('@jupyterlab/notebook-extension:tracker', { windowingMode: mode });
   settings('@jupyterlab/apputils-extension:themes', { theme });
@@ -198,10 +223,15 @@ const browser = await puppeteer.launch({
   protocolTimeout: 3 * PATIENCE
 });
 try {
-  for (const [mode, theme] of MODES) {
-    await notebook(browser, mode, theme);
+  if (what === 'start') {
+    await starts(browser);
+    console.log('start: a session by the button');
+  } else {
+    for (const [mode, theme] of MODES) {
+      await notebook(browser, mode, theme);
+    }
+    writeFileSync(`${work}/seen.json`, JSON.stringify(seen));
   }
 } finally {
   await browser.close();
 }
-writeFileSync(`${work}/seen.json`, JSON.stringify(seen));

@@ -229,6 +229,23 @@ export class Page {
     return this.tab.evaluate(() => [...document.querySelectorAll('.jp-ipytracer-verdict')].map(v => v.textContent));
   }
 
+  /** The tables of the panel of which columns are out of sight, as the text of their heads. */
+  outOfSight() {
+    return this.tab.evaluate(() => {
+      const panel = document.querySelector('.jp-ipytracer-panel');
+      const edge = panel.getBoundingClientRect().left + panel.clientWidth + 1;
+      const cells = [...panel.querySelectorAll('th, td')].filter(c => c.offsetWidth > 0 && c.getBoundingClientRect().right > edge);
+      const wide = [...panel.querySelectorAll('.jp-ipytracer-wide')].filter(w => w.scrollWidth > w.clientWidth + 1);
+      const found = [...cells.slice(0, 5), ...wide].map(n => n.textContent.slice(0, 80));
+      return found.length ? [`the panel has ${panel.clientWidth} pixels`, ...found] : [];
+    });
+  }
+
+  /** What is below a cell, as text. */
+  output(id) {
+    return this.at((panel, id) => panel.content.widgets.find(w => w.model.id === id).outputArea.node.textContent, id);
+  }
+
   /** Scroll to the first node of a selector. */
   reveal(selector) {
     return this.tab.evaluate(selector => document.querySelector(selector).scrollIntoView({ block: 'start' }), selector);

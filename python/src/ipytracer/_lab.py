@@ -57,7 +57,7 @@ class Lab:
         self._running = {}    # execution count: whose figures have not come yet, as (id of the cell or None, crc, length)
         self._known = {}      # id of the window: the same
         self._silent = ""     # what is wrong with a tracer that does not answer in time
-        self._listened = False
+        self._listened = self._starts = False
         self._answers = dict(_ANSWERS, start=self._start, state=self._state)
 
     # ---- the kernel's side of comms
@@ -126,9 +126,9 @@ class Lab:
 
     def _hello(self):
         hello = self._line.hello if self._line.listens() else None
-        self._listened = hello is not None
+        self._listened, self._starts = hello is not None, hello is None and _serve.look() == _serve.THERE
         said = {"protocol": PROTOCOL, "session": self._sign.comm_id, "listens": hello is not None, "asks": sorted(self._answers), "command": _way.command(),
-                "todo": _way.todo(), "starts": hello is None and _serve.look() == _serve.THERE, "silent": self._silent, "tracer": None, "pid": None, "limit": None, "limit_of": ""}
+                "todo": _way.todo(), "starts": self._starts, "silent": self._silent, "tracer": None, "pid": None, "limit": None, "limit_of": ""}
         if hello is not None:
             said.update(tracer=_words.safe(hello.tracer, 100), pid=hello.pid, limit=hello.limit, limit_of=_words.safe(hello.limit_of, 100))
         return said
@@ -249,9 +249,9 @@ class Lab:
         return {"begins": begins, "said": _words.safe(said, _LONGEST)}
 
     def _state(self, _data):
-        """Whether a tracer listens by now. All are told where it has come since they were told last."""
+        """Whether a tracer listens by now. All are told where it, or a server, has come or gone since they were told last."""
         listens = self._line.look()
-        if listens and not self._listened:
+        if listens != self._listened or not listens and self._starts != (_serve.look() == _serve.THERE):
             self.state()
         return {"listens": listens}
 
