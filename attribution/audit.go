@@ -95,6 +95,7 @@ type holders struct {
 	complete bool
 	objects  int64
 	by       map[uint64]event.Holder
+	views    map[uint64]event.View // memory that only views hold, by its address
 }
 
 // openBirth gives a window what its blocks will refer to.
@@ -302,11 +303,16 @@ func (a *audit) heldBy(e *event.Holders) {
 	}
 	h := a.holders[e.PID]
 	if h == nil {
-		h = &holders{complete: true, by: map[uint64]event.Holder{}}
+		h = &holders{complete: true, by: map[uint64]event.Holder{}, views: map[uint64]event.View{}}
 		a.holders[e.PID] = h
 	}
 	h.complete = h.complete && e.Complete
 	h.objects = e.Objects
+	for _, one := range e.Views {
+		if len(h.views) < maxListed && len(one.Viewers) > 0 {
+			h.views[one.Address] = one
+		}
+	}
 	for _, one := range e.Holders {
 		if len(h.by) < maxBlocks {
 			h.by[one.Address] = one

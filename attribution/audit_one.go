@@ -19,6 +19,7 @@ func newJudge(t *Tracker, least int64) *judge {
 	return &judge{
 		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*model.Held{},
 		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
+		views: newViews(),
 	}
 }
 
@@ -34,6 +35,7 @@ func (j *judge) judgeAll() *model.Audit {
 		}
 	}
 	j.survivors()
+	j.otherViews()
 	j.passed()
 	j.fragmented()
 	j.children()

@@ -19,6 +19,7 @@ type way struct {
 	largest event.Bytes
 	steps   []string // shared, the root left out
 	next    string   // the first step behind them, of one of the paths; "" if all paths are the same
+	cyclic  bool     // what the root has is in a reference cycle
 }
 
 // maxWays is how many roots are kept of a portion.
@@ -36,11 +37,11 @@ func (all ways) add(size event.Bytes, h event.Holder) {
 	w := all[root]
 	if w == nil {
 		if len(all) < maxWays {
-			all[root] = &way{holder: h, bytes: size, largest: size, steps: steps}
+			all[root] = &way{holder: h, bytes: size, largest: size, steps: steps, cyclic: h.Cyclic}
 		}
 		return
 	}
-	w.join(&way{holder: h, bytes: size, largest: size, steps: steps})
+	w.join(&way{holder: h, bytes: size, largest: size, steps: steps, cyclic: h.Cyclic})
 }
 
 func (all ways) join(others ways) {
@@ -56,6 +57,7 @@ func (all ways) join(others ways) {
 
 func (w *way) join(x *way) {
 	w.bytes += x.bytes
+	w.cyclic = w.cyclic || x.cyclic
 	if x.largest > w.largest {
 		w.largest, w.holder = x.largest, x.holder
 	}
@@ -258,6 +260,7 @@ func isName(text string) bool {
 // Code that frees what IPython or the interpreter itself keeps.
 const (
 	collect      = "import gc\ngc.collect()"
+	thaw         = "import gc\ngc.unfreeze()\ngc.collect()"
 	dropHistory  = "%reset -f out"
 	maxDropped   = 8 // outputs that are dropped one by one
 	dropTheError = "import sys, gc\nsys.last_type = sys.last_value = sys.last_traceback = sys.last_exc = None\n" +
@@ -279,9 +282,14 @@ func fixOf(key verdictKey, f *found) string {
 			return dropTheError
 		}
 		return f.portion.ways.fix()
+	case model.Waits:
+		return collect
 	case model.HeldAfterWindow, model.RerunGrowth:
 		switch f.portion.holder.Kind {
 		case event.HeldByCycle:
+			if f.portion.holder.Garbage == event.GarbageFrozen {
+				return thaw
+			}
 			return collect
 		case event.HeldByModule, event.HeldByVariable:
 			return f.portion.ways.fix()
@@ -292,20 +300,50 @@ func fixOf(key verdictKey, f *found) string {
 	return ""
 }
 
-// dropOutputs takes outputs out of IPython's history, wherever it keeps them.
+// outputIn is n of a path that begins with Out[n].
+var outputIn = regexp.MustCompile(`^(?:Out|_oh)\[([0-9]{1,9})\]`)
+
+// dropOutputs takes outputs out of IPython's history, wherever it keeps them: these and no others, as far as that is known.
 func (all ways) dropOutputs() string {
-	var lines []string
+	var numbers, lines []string
 	for _, root := range slices.SortedFunc(maps.Keys(all), func(a, b string) int {
-		return cmp.Compare(all[a].holder.Output, all[b].holder.Output)
+		return cmp.Or(cmp.Compare(all[a].holder.Output, all[b].holder.Output), cmp.Compare(a, b))
 	}) {
-		n := all[root].holder.Output
-		if n == 0 || len(lines) == maxDropped {
+		number := fmt.Sprint(all[root].holder.Output)
+		if found := outputIn.FindStringSubmatch(all[root].holder.Path); number == "0" && found != nil {
+			number = found[1]
+		}
+		switch {
+		case number != "0":
+			numbers = append(numbers, number)
+		case strings.Trim(root, "_") == "" && len(root) <= 3:
+			lines = append(lines, "%xdel "+root)
+		default:
 			return dropHistory
 		}
-		lines = append(lines, fmt.Sprintf("%%xdel _%d", n))
 	}
-	if len(lines) == 0 {
+	switch n := len(numbers); {
+	case len(all) == 0 || len(all) == maxWays: // there may be more
 		return dropHistory
+	case n > maxDropped:
+		lines = append(lines, "for n in ("+strings.Join(numbers, ", ")+"):\n    get_ipython().del_var(f'_{n}')")
+	default:
+		for _, number := range numbers {
+			lines = append(lines, "%xdel _"+number)
+		}
+	}
+	if all.cyclic() {
+		lines = append(lines, collect)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// cyclic says whether some of it is in a reference cycle.
+func (all ways) cyclic() bool {
+	for _, w := range all {
+		if w.cyclic {
+			return true
+		}
+	}
+	return false
 }

@@ -24,6 +24,7 @@ type judge struct {
 	seen     map[int32]event.Bytes     // in blocks that only the walk over the objects has seen
 	went     map[siteKey][]went        // of cpu.mapped
 
+	views     views
 	notJudged []model.NotJudged
 
 	only    int32       // the one process that it is about, 0 for all
@@ -76,6 +77,7 @@ type found struct {
 // survivors judges what is still there, or was when the last cell ended.
 func (j *judge) survivors() {
 	left, never := newSurvivors(j.t), newSurvivors(j.t)
+	left.groups = j.views.names
 	for _, p := range j.t.order {
 		pid := p.info.PID
 		if !j.about(pid) {
@@ -123,7 +125,7 @@ func (j *judge) account(s *site) {
 	}
 	for kind, p := range s.by {
 		l := model.LiveBlocks{
-			PID: int(s.pid), Meter: s.meter.String(), Stack: s.frames, By: string(kind), Holder: p.holder.Path,
+			PID: int(s.pid), Meter: s.meter.String(), Stack: s.frames, By: string(accountedAs(kind, p)), Holder: p.holder.Path,
 			Bytes: int64(p.bytes), Count: p.count, AgeNS: max(int64(j.t.last-p.oldest), 0),
 		}
 		l.Executions, l.ExecutionCounts = p.executions()
@@ -144,7 +146,7 @@ func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 	if kind == notAsked && at.meter.Facts().Owned && b.size >= 64<<10 && !b.sample {
 		j.unknown[pid] += b.size
 	}
-	to.add(pid, at.meter, b, kind, holder)
+	to.add(pid, at.meter, b, j.judged(pid, at, kind, holder), holder)
 	if at.meter.Encloses() {
 		return // who holds them is not known, and what they are filled with has been said
 	}
@@ -187,7 +189,10 @@ func (j *judge) judge(s *site) bool {
 	for _, p := range s.of(event.HeldByTraceback) {
 		j.find(model.HeldByTraceback, s, event.HeldByTraceback, p)
 	}
-	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[event.HeldByThread], s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[notAsked])
+	for _, p := range s.of(heldWaiting) {
+		j.find(model.Waits, s, heldWaiting, p)
+	}
+	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[heldByView], s.by[event.HeldByThread], s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[notAsked])
 	if rest.count == 0 {
 		return false
 	}
@@ -199,6 +204,9 @@ func (j *judge) judge(s *site) bool {
 	if p := s.by[notAsked]; p != nil && p.failed > 0 && s.meter.Facts().Owned && j.audit.holders[s.pid] == nil {
 		j.find(model.HeldByTraceback, s, notAsked, p)
 		j.known(s)
+	}
+	for _, p := range s.of(heldByView) {
+		j.find(model.HeldByView, s, heldByView, p)
 	}
 	if p := s.by[event.HeldByCycle]; p != nil && p.failed == p.bytes { // its frames refer to the exception
 		j.find(model.HeldByTraceback, s, event.HeldByCycle, p)

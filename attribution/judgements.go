@@ -46,6 +46,9 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 		if shown := j.shownBy(s.pid, holder.Output); shown != nil { // by the same cell, each time it ran
 			key.text, key.holder = j.t.textOf(shown), ""
 		}
+	case kind == model.HeldByView:
+		key.holder = j.views.names[viewAt{s.pid, holder.Address}]
+	case kind == model.Waits: // one for all of it: one collection has it all
 	case kind == model.HeldByTraceback && by == event.HeldByTraceback && holder.Root != "":
 		key.holder = holder.Root
 		if strings.HasPrefix(holder.Root, "sys.last_") || strings.HasPrefix(holder.Root, "get_ipython") {

@@ -109,7 +109,7 @@ func (a *audit) settleLeaving(pid int32) {
 		switch {
 		case b.release != nil && (b.collected || b.freed-b.release.closed < lateBy):
 			key.release = b.release
-		case b.freed-b.birth.cell.closed < lateBy:
+		case b.collected, b.freed-b.birth.cell.closed < lateBy: // garbage, which waits for the collector, is no leak
 			continue
 		}
 		a.pass(key, b.kept, b.freed)

@@ -126,6 +126,8 @@ type survivors struct {
 	t     *Tracker
 	sites map[siteKey]*site
 	named map[named]siteName
+	// groups are the names of the views that hold memory, by where it is.
+	groups map[viewAt]string
 }
 
 // named is a stack in a run of a cell.
@@ -155,6 +157,8 @@ func (s *survivors) add(pid int32, m event.Meter, b kept, kind event.HolderKind,
 	switch kind {
 	case event.HeldByOutput, event.HeldByTraceback:
 		root.name = rootName(holder)
+	case heldByView:
+		root.name = s.groups[viewAt{pid, holder.Address}]
 	case event.HeldByModule:
 		root.name = rootOf(holder)
 	case event.HeldByThread:

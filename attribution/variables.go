@@ -40,6 +40,7 @@ func (t *Tracker) variablesOf(e *event.Variables) (out []model.Variable, names m
 		one := model.Variable{
 			PID: int(e.PID), Name: v.Name, Also: v.Also, Kind: string(v.Kind), Type: v.Type, Shape: v.Shape, DType: v.DType,
 			Bytes: int64(v.Bytes), Reaches: int64(v.Reaches), Device: int64(v.Device), Exact: v.Exact && e.Complete,
+			ViewBytes: int64(v.Viewed), BaseBytes: int64(v.Base),
 		}
 		if v.Length >= 0 {
 			length := v.Length

@@ -16,6 +16,9 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	v.Bytes, v.Count = int64(f.portion.bytes), f.portion.count
 	v.AgeNS = max(int64(j.t.last-f.portion.oldest), 0)
 	v.Holder, v.Probable = f.portion.holder.Path, f.portion.holder.Probable
+	if key.kind == model.Waits {
+		v.Holder, v.Probable = "", f.portion.holder.Garbage == event.GarbageYoung
+	}
 	if v.Stack == nil {
 		v.Stack = []model.Frame{}
 	}
@@ -30,13 +33,19 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 		if cell := j.shownBy(int32(v.PID), f.portion.holder.Output); cell != nil {
 			v.Change, facts.Shown = lineIn(cell, cell.lastLine), cellName(cell)
 		}
+	case model.HeldByView:
+		v.View = j.viewOf(key, f)
 	case model.ChildAlive, model.IdlePool:
 		v.Command, v.PIDs = words.Bounded(f.command, 200), f.children
 	}
-	if v.Change == nil {
+	if v.Change == nil && key.kind != model.Waits { // of which nothing has to change
 		v.Change = f.made(v.Stack)
 	}
 	v.Fix = fixOf(key, f)
+	if g := j.views.groups[viewKey{key.pid, key.holder}]; g != nil && key.kind == model.HeldByView {
+		v.Fix = g.fix()
+		facts.First, _, _ = strings.Cut(v.Fix, "\n")
+	}
 	v.Evidence, v.Advice = words.Verdict(&v, facts)
 	return v
 }
@@ -48,9 +57,14 @@ func (f *found) facts(key verdictKey) words.Found {
 	if key.kind == model.HeldAfterWindow {
 		by = f.kind
 	}
+	waste := ""
+	if f.kind == event.HeldByCycle || f.kind == event.HeldByNone || f.kind == heldWaiting {
+		waste = string(holder.Garbage)
+	}
 	return words.Found{
 		By: string(by), Asked: holder.Address != 0, Root: rootOf(holder), Function: holder.Function,
-		Until: cellName(f.release), GapNS: int64(f.gap), Pool: f.pool.name, Unseen: f.unseen, Reserved: int64(f.reserved), Grown: int64(f.grown),
+		Until: cellName(f.release), GapNS: int64(f.gap), Pool: f.pool.name, Unseen: f.unseen, Garbage: waste, Cyclic: f.portion.ways.cyclic(), Failed: f.portion.failed == f.portion.bytes,
+		Reserved: int64(f.reserved), Grown: int64(f.grown),
 	}
 }
 

@@ -43,7 +43,26 @@ type Holder struct {
 	Asked    Bytes // what the tensor's storage asked for; the allocator rounds up. 0 if not known
 	// Running: the path begins in a frame of a thread that runs a cell. It is told of looks while the session runs ([Looked]) only.
 	Running bool
+	// Garbage says, of [HeldByCycle] and [HeldByNone], what the garbage collector has to do with it; "" where it knows of no object that has the block.
+	Garbage Garbage
+	// Cyclic: what the path begins with is in a reference cycle. Without its name it waits for the garbage collector.
+	Cyclic bool
+	// Query is the text of a pandas query or eval: what it kept of the notebook's names is on the path.
+	Query string
 }
+
+// Garbage says what the garbage collector has to do with objects that nothing leads to.
+type Garbage string
+
+// The cases. In the first three every reference to the objects is known, and comes from among themselves.
+const (
+	GarbageWaits  Garbage = "waits"  // it goes with the next collection that looks at all objects
+	GarbageOff    Garbage = "off"    // the same, but somebody has switched the collector off
+	GarbageFrozen Garbage = "frozen" // the collector leaves it alone: gc.freeze()
+	// There is a reference that was not found. It may be in an object of a type made in C, and then this is garbage all the same.
+	GarbageYoung Garbage = "young" // the collector has not looked at all of these objects yet, or nobody knows
+	GarbageOld   Garbage = "old"   // they were there when it last looked at all objects
+)
 
 // Holders says who holds the live blocks of a process, at the end of the session. Many are told in several of these, one
 // behind the other.
@@ -57,6 +76,7 @@ type Holders struct {
 	// Holders then.
 	Pool    string
 	Holders []Holder
+	Views   []View // memory that only views hold
 }
 
 func (*Holders) isEvent() {}

@@ -25,6 +25,9 @@ type Variable struct {
 	Block uint64
 	Size  Bytes
 	Array bool
+	// Viewed is how many bytes it has of memory of Base bytes that only views hold; both are 0 for others.
+	Viewed Bytes
+	Base   Bytes
 }
 
 // Variables says by name what a process has at the end of the session.

@@ -58,6 +58,8 @@ const (
 	FreedLate       = "freed-late"
 	NeverFreed      = "never-freed"
 	IdlePool        = "idle-pool" // workers that wait for the next task: meant to stay for a while
+	HeldByView      = "held-by-view"
+	Waits           = "waits-for-collector" // garbage: no leak
 )
 
 // Verdict is memory that should not be there, or should have gone earlier.
@@ -91,6 +93,25 @@ type Verdict struct {
 	Fix string `json:"fix,omitempty"`
 	// PIDs are the processes of [ChildAlive] and [IdlePool], as the tracer numbers them.
 	PIDs []int `json:"pids,omitempty"`
+	// View is set for [HeldByView].
+	View *View `json:"view,omitempty"`
+}
+
+// IsLeak reports whether a verdict is about memory that stays unless somebody does something: garbage goes when the collector comes, and idle workers
+// when their pool ends.
+func (v *Verdict) IsLeak() bool { return v.Kind != IdlePool && v.Kind != Waits }
+
+// View is memory that only views of it hold.
+type View struct {
+	// Names are how the views are reached, all of which must go; 8 at most.
+	Names []string `json:"names"`
+	// Bytes are the bytes that they use of Base, which is what the memory has.
+	Bytes int64 `json:"bytes"`
+	Base  int64 `json:"base"`
+	// Returns is by how much the meter falls if the views are replaced by copies.
+	Returns int64 `json:"returns"`
+	// Type is the type of the object that the memory belongs to.
+	Type string `json:"type"`
 }
 
 // Place is a line of a run of a cell.
@@ -136,11 +157,11 @@ type LiveBlocks struct {
 	AgeNS           int64 `json:"age_ns"` // of the oldest, at the end
 }
 
-// ByMeter is how many bytes the verdicts of each meter add up to, those on idle pools left out.
+// ByMeter is how many bytes the verdicts of each meter add up to, as far as they are leaks.
 func (a *Audit) ByMeter() map[string]int64 {
 	sums := map[string]int64{}
 	for _, v := range a.Verdicts {
-		if v.Kind == IdlePool {
+		if !v.IsLeak() {
 			continue
 		}
 		sums[v.Meter] += v.Bytes

@@ -17,6 +17,9 @@ type Variable struct {
 	Bytes   int64 `json:"bytes"`
 	Reaches int64 `json:"reaches"`
 	Device  int64 `json:"device,omitempty"` // GPU memory that would go
+	// ViewBytes are the bytes that it uses of memory of BaseBytes which only views hold; 0 for others.
+	ViewBytes int64 `json:"view_bytes,omitempty"`
+	BaseBytes int64 `json:"base_bytes,omitempty"`
 	// Exact: Bytes and Device are all of it; else they are the least.
 	Exact bool `json:"exact"`
 	// Stack is who made the largest piece of it, innermost call first; empty where that is not known. Execution and Line are

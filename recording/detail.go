@@ -100,6 +100,40 @@ type holderDetail struct {
 	Probable   bool             `json:"probable,omitempty"`
 	Asked      event.Bytes      `json:"asked,omitempty"`
 	Running    bool             `json:"running,omitempty"` // of no holder that is recorded
+	Garbage    event.Garbage    `json:"garbage,omitempty"`
+	Cyclic     bool             `json:"cyclic,omitempty"`
+	Query      string           `json:"query,omitempty"`
+}
+
+type viewerDetail struct {
+	Paths   []string         `json:"paths"`
+	Type    string           `json:"type"`
+	How     []event.ViewCopy `json:"how"`
+	Used    event.Bytes      `json:"used"`
+	Outputs []int            `json:"outputs"`
+	Fixed   bool             `json:"fixed,omitempty"`
+}
+
+type viewDetail struct {
+	Address uint64         `json:"address"`
+	Size    event.Bytes    `json:"size"`
+	Used    event.Bytes    `json:"used"`
+	Copies  event.Bytes    `json:"copies"`
+	Small   event.Bytes    `json:"small"`
+	Type    string         `json:"type"`
+	Collect bool           `json:"collect,omitempty"`
+	Viewers []viewerDetail `json:"viewers"`
+}
+
+func viewToDetail(v event.View) viewDetail {
+	return viewDetail{v.Address, v.Size, v.Used, v.Copies, v.Small, v.Type, v.Collect, convert(v.Viewers, func(x event.Viewer) viewerDetail { return viewerDetail(x) })}
+}
+
+func viewFromDetail(v viewDetail) event.View {
+	return event.View{
+		Address: v.Address, Size: v.Size, Used: v.Used, Copies: v.Copies, Small: v.Small, Type: v.Type, Collect: v.Collect,
+		Viewers: convert(v.Viewers, func(x viewerDetail) event.Viewer { return event.Viewer(x) }),
+	}
 }
 
 type holdersDetail struct {
@@ -108,6 +142,7 @@ type holdersDetail struct {
 	Pool     string         `json:"pool,omitempty"`
 	Objects  int64          `json:"objects"`
 	Holders  []holderDetail `json:"holders"`
+	Views    []viewDetail   `json:"views"`
 }
 
 type gpuDetail struct {
@@ -229,7 +264,7 @@ func stackFromJSON(text []byte, number uint64, pid int32) (*event.Stack, error) 
 func holdersToJSON(h *event.Holders) ([]byte, error) {
 	return json.Marshal(holdersDetail{
 		Root: h.Root, Complete: h.Complete, Objects: h.Objects, Pool: h.Pool,
-		Holders: convert(h.Holders, func(x event.Holder) holderDetail { return holderDetail(x) }),
+		Holders: convert(h.Holders, func(x event.Holder) holderDetail { return holderDetail(x) }), Views: convert(h.Views, viewToDetail),
 	})
 }
 
@@ -240,7 +275,7 @@ func holdersFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Hol
 	}
 	return &event.Holders{
 		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Pool: d.Pool,
-		Holders: convert(d.Holders, func(x holderDetail) event.Holder { return event.Holder(x) }),
+		Holders: convert(d.Holders, func(x holderDetail) event.Holder { return event.Holder(x) }), Views: convert(d.Views, viewFromDetail),
 	}, nil
 }
 

@@ -22,6 +22,8 @@ type variableDetail struct {
 	Block   uint64           `json:"block"`
 	Size    event.Bytes      `json:"size"`
 	Array   bool             `json:"array"`
+	Viewed  event.Bytes      `json:"viewed,omitempty"`
+	Base    event.Bytes      `json:"base,omitempty"`
 }
 
 type variablesDetail struct {

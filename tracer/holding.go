@@ -20,6 +20,7 @@ const (
 	holdersInAll   = 2 * time.Minute  // of all, on the clock
 	holdersObjects = 1_500_000        // of one process: containers
 	holdersEvents  = 1000             // holders in one event
+	viewsEvents    = 64               // views in one
 )
 
 // lastLook is a look at what the Pythons that live have in the end: who holds what, what there is by name, where the resident memory is.
@@ -205,6 +206,13 @@ func (l *lastLook) holders(typed *cells) (events []event.Event) {
 		if len(out) == 0 { // that it was looked at must be told
 			events = append(events, h.event(nil))
 		}
+		for part := range slices.Chunk(h.result.Views, viewsEvents) {
+			e := h.event(nil)
+			for _, one := range part {
+				e.Views = append(e.Views, cleanView(one))
+			}
+			events = append(events, e)
+		}
 		for part := range slices.Chunk(out, holdersEvents) {
 			events = append(events, h.event(part))
 		}
@@ -231,6 +239,22 @@ func compareBlock(b holders.Block, address uint64) int {
 
 // cleanHolder is a holder whose texts are UTF-8.
 func cleanHolder(h event.Holder) event.Holder {
-	h.Path, h.Root, h.Type, h.Function, h.File = clean(h.Path), clean(h.Root), clean(h.Type), clean(h.Function), clean(h.File)
+	h.Path, h.Root, h.Type, h.Function, h.File, h.Query = clean(h.Path), clean(h.Root), clean(h.Type), clean(h.Function), clean(h.File), clean(h.Query)
 	return h
+}
+
+// cleanView is a view whose texts are UTF-8.
+func cleanView(v event.View) event.View {
+	v.Type = clean(v.Type)
+	v.Viewers = slices.Clone(v.Viewers)
+	for i := range v.Viewers {
+		one := &v.Viewers[i]
+		one.Type = clean(one.Type)
+		paths := one.Paths
+		one.Paths = nil
+		for _, path := range paths {
+			one.Paths = append(one.Paths, clean(path))
+		}
+	}
+	return v
 }

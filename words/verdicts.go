@@ -19,6 +19,10 @@ type Found struct {
 	GapNS    int64  // how long after its cell's end it went
 	Pool     string // what the idle workers belong to, as [event.Holders] has it
 	Unseen   bool   // some of it was made when nobody looked
+	Garbage  string // what the garbage collector has to do with it, as [event.Garbage] has it
+	Cyclic   bool   // of [model.HeldByOutput]: it is in a reference cycle
+	Failed   bool   // statements that failed have made it
+	First    string // of [model.HeldByView]: the first line to type
 	// Of [model.Fragmentation], in bytes.
 	Reserved, Grown int64
 }
@@ -29,7 +33,7 @@ func Verdict(v *model.Verdict, f Found) (evidence, advice string) {
 	if f.Unseen {
 		evidence += "; made when nobody looked: before the audit began, or while its probes were out"
 	}
-	if v.Probable {
+	if v.Probable && v.Kind != model.Waits {
 		evidence += "; probably: an object on the way there is of a type whose layout is not known, and another may be what holds it"
 	}
 	return evidence, advice
@@ -60,6 +64,10 @@ func verdict(v *model.Verdict, f Found) (evidence, advice string) {
 			"end it where it was started: terminate() or close() and join() it, use a with block, or wait() for it; to end it now: " + killing(v.PIDs)
 	case model.IdlePool:
 		return pool(v, f)
+	case model.HeldByView:
+		return view(v, f)
+	case model.Waits:
+		return waits(v, f)
 	}
 	return "", ""
 }
@@ -83,8 +91,11 @@ func output(v *model.Verdict, f Found) (evidence, advice string) {
 	if f.Shown != "" && v.Change != nil && v.Change.Line > 0 {
 		shown = fmt.Sprintf("line %d of %s", v.Change.Line, shown)
 	}
-	return fmt.Sprintf("%s showed it, so it is in IPython's output history (%s), and no variable has it", shown, cmp.Or(v.Holder, "Out")),
-		"end that line with a semicolon, or give the result a name; 'ipython --cache-size 0' keeps no history at all"
+	evidence = fmt.Sprintf("%s showed it, so it is in IPython's output history (%s), and no variable has it", shown, cmp.Or(v.Holder, "Out"))
+	if f.Cyclic {
+		evidence += "; it is in a reference cycle: without the history it waits for the garbage collector"
+	}
+	return evidence, "end that line with a semicolon, or give the result a name; 'ipython --cache-size 0' keeps no history at all"
 }
 
 // growth: what each run of the cell leaves, and where it goes.
@@ -108,7 +119,7 @@ func growth(v *model.Verdict, f Found) (evidence, advice string) {
 	return evidence, "make what collects it anew at the top of the cell, or free it at its end"
 }
 
-const breakCycle = "break the cycle (weakref), or call gc.collect() at the end of the cell"
+const breakCycle = "break the cycle (weakref), or call gc.collect() in the next cell: what a cell shows is let go only after its last line"
 
 func traceback(v *model.Verdict, f Found) (evidence, advice string) {
 	advice = "handle the exception in the cell; what it has now goes with the next exception, or with the code below"
@@ -135,7 +146,18 @@ func held(v *model.Verdict, f Found) (evidence, advice string) {
 	case "thread":
 		return "its cell is over; a frame that still runs has it: " + path, "end or join the thread, or await the task"
 	case "cycle":
-		return "a reference cycle: nothing refers to it but objects that refer to each other, it waits for the garbage collector", breakCycle
+		const cycle = "a reference cycle: nothing refers to it but objects that refer to each other"
+		switch event.Garbage(f.Garbage) {
+		case event.GarbageOff:
+			return cycle + ", and the garbage collector is switched off (gc.disable())", "switch it on again (gc.enable()), break the cycle (weakref), or call gc.collect() in the next cell"
+		case event.GarbageFrozen:
+			return cycle + ", and the garbage collector leaves it alone (gc.freeze())", "let what is not needed go before gc.freeze(), or call gc.unfreeze() and gc.collect()"
+		}
+		return cycle + ", it waits for the garbage collector", breakCycle
+	}
+	if event.Garbage(f.Garbage) == event.GarbageOld {
+		return "no Python object that can be reached refers to it; it was there when the garbage collector last looked at all objects",
+			"call gc.collect() first: if it was in use then, it goes; what stays is held by C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
 	}
 	return "no Python object that can be reached refers to it", "look for C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
 }

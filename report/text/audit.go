@@ -48,6 +48,7 @@ var titles = map[string]string{
 	model.RerunGrowth: "grows with each run of the cell", model.HeldAfterWindow: "held after its cell", model.HeldByTraceback: "held by a traceback",
 	model.HeldByOutput: "held by the output history", model.Fragmentation: "reserved, but in pieces", model.ChildAlive: "a process that never ended",
 	model.FreedLate: "freed late", model.NeverFreed: "never freed", model.IdlePool: "an idle pool of processes",
+	model.HeldByView: "held by a view", model.Waits: "waits for the garbage collector, no leak",
 }
 
 // maxHeld is how many rows the account of what is still there has.

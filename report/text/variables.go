@@ -178,6 +178,9 @@ func variableName(x model.Variable) string {
 		}
 		name += " = " + also
 	}
+	if x.BaseBytes > 0 {
+		name += ", a view: " + words.Bytes(x.ViewBytes) + " of " + words.Bytes(x.BaseBytes)
+	}
 	return escape.Bounded(name, 2*maxName)
 }
 

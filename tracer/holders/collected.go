@@ -5,10 +5,15 @@ import "encoding/binary"
 // collected are the objects that the garbage collector knows, as its lists have them. One may be there several times.
 type collected struct {
 	objects []uint64
+	old     stretch // of objects: those that were there when the collector last looked at all
+	frozen  stretch // those that it leaves alone
 	region  region
 	read    int64 // bytes
 	stopped error
 	done    chan struct{} // closed when the rest is there
+	resumed int           // how many times a list was taken up again: objects of it are there twice, then
+
+	collector collector
 }
 
 // collect reads the garbage collector's lists beside the survey: it takes nothing but reading.
@@ -24,10 +29,14 @@ func (w *walker) collect() *collected {
 		defer mem.close()
 		defer onThread()()
 		x.until = ProcessorTime() + x.limits.Time
+		c.collector = readCollector(x)
 		for _, list := range x.generations() {
-			l := gcList{x, c, list}
-			if !l.checked() {
+			l, first, resumed := gcList{x, c, list}, len(c.objects), c.resumed
+			switch {
+			case !l.checked():
 				_ = l.follow(0, list) || l.follow(gcPrevious, list)
+			case c.resumed == resumed:
+				c.listed(list, first)
 			}
 		}
 		c.read, c.stopped = mem.total, x.stopped
@@ -88,6 +97,7 @@ func (l gcList) checked() bool {
 			return false
 		default:
 			resumed++
+			l.c.resumed++
 			l.w.mem.forget()
 			at, marks = l.standing(first), newMarks()
 		}

@@ -204,22 +204,26 @@ func (w *walker) surveyCollected(c *collected) {
 	}
 	w.mem.total += c.read
 	w.stopped = cmp.Or(w.stopped, c.stopped)
-	left := c.objects[:0]
-	for _, obj := range c.objects {
+	w.survey.notes.collector = c.collector
+	left, old, frozen := c.objects[:0], c.old, c.frozen
+	for i, obj := range c.objects {
+		old.keep(i, len(left), &c.old)
+		frozen.keep(i, len(left), &c.frozen)
 		if n, ok := w.index.get(obj, w.addrs); ok {
-			w.survey.notes.noted[n].what |= noteTracked
+			w.survey.notes.noted[n].what |= noteTracked | flagOf(old, i, noteOld) | flagOf(frozen, i, noteFrozen)
 		} else {
 			left = append(left, obj)
 		}
 	}
+	c.old.to, c.frozen.to = min(c.old.to, len(left)), min(c.frozen.to, len(left))
 	for _, obj := range left { // in the collector's order, the oldest first: an instance comes before its dict, and names what that has
 		w.surveyObject(obj)
 	}
 	w.run()
 	w.surveyPending()
-	for _, obj := range left {
+	for i, obj := range left {
 		if n, ok := w.index.get(obj, w.addrs); ok {
-			w.survey.notes.noted[n].what |= noteTracked
+			w.survey.notes.noted[n].what |= noteTracked | flagOf(c.old, i, noteOld) | flagOf(c.frozen, i, noteFrozen)
 		}
 	}
 }

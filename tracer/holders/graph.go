@@ -77,6 +77,7 @@ type walker struct {
 	classes map[uint64]string // of C++, by their virtual tables
 	frames  map[int32]frame
 	names   []string // of roots
+	shell   shell    // IPython's
 
 	temporaries []temporary
 	far         []chunk

@@ -44,6 +44,7 @@ type Result struct {
 	Bytes   int64
 	// Complete is false where a limit was hit or the context ended. [event.HeldByNone] and [event.HeldByCycle] then mean only that no path was found.
 	Complete bool
+	Views    []event.View // memory that only views hold, if Unseen was asked for
 }
 
 func (l *Limits) defaults() {
@@ -109,7 +110,13 @@ func (s *Survey) findOnce(ctx context.Context, blocks []Block, limits Limits) (R
 	if w.stopped = s.stopped; w.stopped == nil { // without the evidence nothing is followed that needs it
 		w.walk()
 	}
-	return w.result(), nil
+	r := w.result()
+	if limits.Unseen && r.Complete {
+		for _, one := range viewsOf(w) {
+			r.Views = append(r.Views, one.View)
+		}
+	}
+	return r, nil
 }
 
 // result describes what was found.
@@ -117,14 +124,16 @@ func (w *walker) result() Result {
 	r := Result{Objects: len(w.nodes), Bytes: w.mem.total, Complete: w.stopped == nil, Holders: make([]event.Holder, len(w.blocks))}
 	w.mem.limit += pathBytes
 	w.stopped = nil
+	cycles := newCyclic(w)
 	for i, b := range w.blocks {
 		h := &r.Holders[i]
 		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(w.asked[i])
 		if n := w.found[i]; n >= 0 {
 			w.describe(h, n)
+			h.Garbage, h.Cyclic = wasteOf(w, n), cycles.holds(n)
 		} else if n := w.maybe[i]; n >= 0 {
 			w.describe(h, n)
-			h.Probable = true
+			h.Probable, h.Garbage = true, wasteOf(w, n)
 		}
 	}
 	r.Unseen = w.describeUnseen()

@@ -69,6 +69,11 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 		r := listedRow{event.Variable{
 			Kind: g.kind, Bytes: event.Bytes(t.total[at]), Device: event.Bytes(t.device[at]), Exact: complete && !t.unknown[at], Length: -1,
 		}, i}
+		for _, n := range g.targets {
+			if f, ok := l.viewed[n]; ok {
+				r.Viewed, r.Base = f.Used, f.Size
+			}
+		}
 		named := g.kind == event.HeldByVariable || g.kind == event.HeldByOutput
 		if !named && g.kind != event.HeldByTraceback && r.Bytes < leastModule || named && l.isShape(g.addr, shapeModule) {
 			continue

@@ -11,51 +11,20 @@ import (
 func (l *lister) variables(names []binding) {
 	l.kind = kindVariable
 	for _, b := range names {
-		if !isIPythons(b.name) && !strings.HasPrefix(b.name, "__") {
+		if l.shell.isUsers(b) || !isIPythons(b.name) && !strings.HasPrefix(b.name, "__") {
 			l.bind(b.name, b.value, event.HeldByVariable).typed(b.name)
 		}
 	}
 	l.run()
 }
 
-// shell is what IPython keeps of outputs and of the last exception: objects of its own, of which some references are those
-// of a name and the others are its own.
-type shell struct {
-	out    uint64   // Out
-	hidden uint64   // user_ns_hidden: names that %who does not show
-	hook   uint64   // the display hook, which has _, __ and ___
-	result uint64   // the last ExecutionResult
-	shown  []uint64 // what shows tracebacks
-}
-
-// readShell finds them, and keeps the walk from looking into them by itself.
-func (l *lister) readShell(names []binding) (s shell) {
-	const self = 24 // PyMethodObject.im_self
-	for _, b := range names {
-		switch b.name {
-		case "Out":
-			s.out = b.value
-		case "get_ipython":
-			object := l.mem.word(b.value + self)
-			s.hidden, s.hook, s.result = l.attributeOf(object, "user_ns_hidden"), l.attributeOf(object, "displayhook"), l.traitOf(object, "last_execution_result")
-			s.shown = []uint64{l.attributeOf(object, "InteractiveTB"), l.attributeOf(object, "SyntaxTB")}
-		}
-	}
-	for _, addr := range append([]uint64{s.out, s.hidden, s.hook, s.result}, s.shown...) {
-		if l.objectType(addr) != nil {
-			l.part(nobody, addr)
-		}
-	}
-	return s
-}
-
 // traitOf is an attribute that traitlets keep, which have their values in a dict of their own.
-func (l *lister) traitOf(obj uint64, name string) uint64 {
-	if value := l.attributeOf(obj, name); value != 0 {
+func traitOf(w *walker, obj uint64, name string) uint64 {
+	if value := w.attributeOf(obj, name); value != 0 {
 		return value
 	}
-	if values := l.attributeOf(obj, "_trait_values"); l.isShape(values, shapeDict) {
-		return l.lookup(values, name)
+	if values := w.attributeOf(obj, "_trait_values"); w.isShape(values, shapeDict) {
+		return w.lookup(values, name)
 	}
 	return 0
 }
@@ -98,7 +67,7 @@ func (l *lister) outputs(names []binding, s shell, builtins uint64) {
 		return isOutput(name)
 	}
 	for _, b := range names {
-		if isOutput(b.name) {
+		if isOutput(b.name) && !s.isUsers(b) {
 			l.bind(b.name, b.value, event.HeldByOutput).output(b.name)
 		}
 	}

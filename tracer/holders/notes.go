@@ -25,6 +25,7 @@ type notes struct {
 	types              []*typ // the first is nil
 	modules            []module
 	arrays             []arrayNote
+	collector          collector
 }
 
 // Room for notes of a survey, of which there is no more: a process can make objects without end, and each that is noted takes some hundred bytes here.
@@ -83,8 +84,10 @@ const (
 	noteUnknown                           // it may have more than its bytes
 	noteOut                               // it leads out of what a root holds, see leadsOut
 	noteTracked                           // the garbage collector knows it
+	noteOld                               // it was there when the collector last looked at all objects
+	noteFrozen                            // the collector leaves it alone: gc.freeze()
 
-	noteShift = 28
+	noteShift = 26
 )
 
 func (n *noted) typ() uint32         { return n.what & (1<<noteShift - 1) }

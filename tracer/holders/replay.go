@@ -181,17 +181,22 @@ func (w *walker) labelOf(n int32) label {
 	if l.kind != labelLater || w.nodes[n].parent < 0 {
 		return l
 	}
-	parent := w.addrs[w.nodes[n].parent]
+	l = labelBetween(w, w.addrs[w.nodes[n].parent], w.addrs[n])
+	w.nodes[n].label = w.keep(l)
+	return l
+}
+
+// labelBetween says how an object refers to another, by looking into it anew.
+func labelBetween(w *walker, from, to uint64) label {
 	x := &walker{
 		ctx: w.ctx, heap: w.heap, mem: w.mem, types: w.types, metatype: w.metatype, frames: map[int32]frame{}, spaces: w.spaces, raw: map[uint64]bool{}, awaited: map[uint64]bool{},
 		classes: w.classes, running: w.running, classed: map[uint64]bool{}, limits: w.limits, until: w.until, deadline: w.deadline, sizes: w.sizes, seeking: true,
-		labels: []label{{}}, seek: &seek{to: w.addrs[n]},
+		labels: []label{{}}, seek: &seek{to: to},
 	}
-	x.visit(x.add(-1, parent, label{}, isObject))
+	x.visit(x.add(-1, from, label{}, isObject))
 	for _, e := range x.keys {
 		x.seek.take(e.to, e.label)
 	}
-	w.nodes[n].label = w.keep(x.seek.label)
 	return x.seek.label
 }
 

@@ -24,6 +24,7 @@ func (w *walker) walk() {
 	threads := w.readThreads()
 	w.deferring = w.survey == nil // the order does not matter to it
 	names := w.namespace(main)
+	w.shell = readShell(w, names)
 	if main != 0 {
 		w.kind = kindVariable
 		w.part(-1, main) // it is the root itself
@@ -131,7 +132,7 @@ func (w *walker) namespace(dict uint64) (all []binding) {
 func (w *walker) variables(names []binding) {
 	w.kind = kindVariable
 	for _, b := range names {
-		if !isIPythons(b.name) {
+		if !isIPythons(b.name) || w.shell.isUsers(b) {
 			w.root(b.value, b.name)
 		}
 	}
@@ -143,7 +144,7 @@ func (w *walker) outputs(names []binding, builtins uint64) {
 	w.kind = kindOutput
 	for _, first := range []bool{true, false} {
 		for _, b := range names {
-			if isOut := b.name == "Out" || b.name == "_oh"; isIPythons(b.name) && isOut == first {
+			if isOut := b.name == "Out" || b.name == "_oh"; isIPythons(b.name) && !w.shell.isUsers(b) && isOut == first {
 				w.root(b.value, b.name)
 			}
 			if first {

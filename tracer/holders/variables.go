@@ -58,6 +58,7 @@ func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 		s.notes = nil
 	}}
 	l.walk()
+	l.viewed = viewsByRoot(w)
 	return l.listing(), nil
 }
 
@@ -76,8 +77,9 @@ type lister struct {
 	groups []group
 	byAddr map[uint64]int
 	late   []binding2
-	loose  int    // the first node that no name led to
-	give   func() // the notes back
+	loose  int                 // the first node that no name led to
+	give   func()              // the notes back
+	viewed map[int32]foundView // memory that only views hold, by the objects from which one gets to them
 }
 
 // binding2 is a name whose object leads out of what names hold: it is looked at when everything else was.
@@ -148,10 +150,11 @@ func (l *lister) walk() {
 	threads := w.readThreads()
 	w.deferring = true
 	names := w.namespace(main)
-	ipython := l.readShell(names)
+	w.shell = readShell(w, names)
+	w.shell.apart(l)
 	l.variables(names)
-	l.outputs(names, ipython, builtins)
-	l.tracebacks(ipython, sys)
+	l.outputs(names, w.shell, builtins)
+	l.tracebacks(w.shell, sys)
 	l.threads(threads)
 	l.closures()
 	w.deferring = false

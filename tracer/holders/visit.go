@@ -31,6 +31,9 @@ func (w *walker) lookInto(n int32) {
 	switch t.shape {
 	case shapeDict:
 		w.visitDict(n, addr)
+		if isOrdered(w, t) {
+			followKeys(w, n, addr)
+		}
 	case shapeList:
 		w.visitItems(n, w.mem.word(addr+uint64(w.heap.ListItems)), w.mem.word(addr+uint64(w.heap.ListSize)), labelIndex)
 	case shapeTuple:
@@ -125,6 +128,10 @@ func (w *walker) visitWords(n int32, addr uint64, t *typ, from, to uint64) {
 	if to <= from {
 		return
 	}
+	if t.name == memoryView { // its Py_buffer has the exporter, too, and does not count for it
+		w.word(n, w.mem.word(addr+memoryBuffer), label{labelWord, memoryBuffer})
+		return
+	}
 	w.mem.words(addr+from, (to-from)/8, func(i, word uint64) bool {
 		at := from + 8*i
 		switch {
@@ -174,6 +181,28 @@ func (w *walker) visitDict(n int32, addr uint64) {
 		} else if t != nil && w.extents != nil {
 			w.follow(n, key, label{})
 		}
+		return !w.done()
+	})
+}
+
+// isOrdered says whether a type is collections.OrderedDict or derived from it.
+func isOrdered(w *walker, t *typ) bool {
+	for n := 0; t != nil && n < maxBases && t.name != "dict"; n++ {
+		if t.name == "collections.OrderedDict" {
+			return true
+		}
+		if t.up == t.addr {
+			break
+		}
+		t = w.typeAt(t.up)
+	}
+	return false
+}
+
+// followKeys follows the keys of an OrderedDict once more: the list that has their order refers to each as well (Objects/odictobject.c, _odictnode.key).
+func followKeys(w *walker, n int32, addr uint64) {
+	w.entries(addr, func(key, _ uint64) bool {
+		w.follow(n, key, label{labelElement, 0})
 		return !w.done()
 	})
 }

@@ -91,7 +91,7 @@ def audit(found, most=_MOST_ENTRIES):
     if found:
         total = {}
         for v in found:
-            if v.kind not in ("child-alive", "idle-pool"):
+            if v.kind not in ("child-alive", "idle-pool", "waits-for-collector"):
                 total[v.meter] = total.get(v.meter, 0) + v.bytes
         sums = ", ".join("%s of %s" % (_words.size(total[m]), _words.meter_name(m)) for m in _words.in_order(total))
         head = "%s%s" % (_words.plural(len(found) + found.unlisted, "finding"), ": " + sums + " stays behind" if sums else "")

@@ -1,0 +1,192 @@
+package attribution
+
+import (
+	"slices"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// Kinds of holder that only a judge knows: what it files blocks under that verdicts of their own are about.
+const (
+	heldByView  = event.HolderKind("view")  // only views have it
+	heldWaiting = event.HolderKind("waits") // garbage, which the collector frees when it comes
+)
+
+// viewKey is one group of views that must be replaced together.
+type viewKey struct {
+	pid   int32
+	names string
+}
+
+// viewAt is memory that only views hold.
+type viewAt struct {
+	pid     int32
+	address uint64
+}
+
+// views are groups of views, and which group has which memory.
+type views struct {
+	groups map[viewKey]*viewed
+	names  map[viewAt]string
+}
+
+func newViews() views { return views{map[viewKey]*viewed{}, map[viewAt]string{}} }
+
+// viewed is the memory that such a group holds.
+type viewed struct {
+	viewers      []event.Viewer
+	base         event.Bytes
+	used, copies event.Bytes
+	collect      bool
+	kind         string
+}
+
+// judged says what a block is filed under: who holds it, or that only views do, or that it waits for the collector.
+func (j *judge) judged(pid int32, at place, kind event.HolderKind, of event.Holder) event.HolderKind {
+	switch {
+	case kind == event.HeldByVariable && at.meter.Facts().Owned:
+		if v, ok := j.audit.holders[pid].views[at.address]; ok {
+			j.views.add(pid, v, at.meter)
+			return heldByView
+		}
+	case isGarbage(of) && kind == of.Kind:
+		return heldWaiting
+	}
+	return kind
+}
+
+// isGarbage says whether the collector frees a block, for sure or for all that is known. What it has looked at and left alone is held by something.
+func isGarbage(h event.Holder) bool {
+	switch h.Garbage {
+	case event.GarbageWaits:
+		return h.Kind == event.HeldByCycle
+	case event.GarbageYoung:
+		return h.Kind == event.HeldByNone
+	}
+	return false
+}
+
+// accountedAs is the kind that an account has of what is filed under another.
+func accountedAs(kind event.HolderKind, p *portion) event.HolderKind {
+	switch kind {
+	case heldByView:
+		return event.HeldByVariable
+	case heldWaiting:
+		return p.holder.Kind
+	}
+	return kind
+}
+
+// add files memory under the group of views that hold it.
+func (all views) add(pid int32, v event.View, meter event.Meter) {
+	var names []string
+	for _, one := range v.Viewers {
+		names = append(names, strings.Join(one.Paths, " = "))
+	}
+	slices.Sort(names)
+	name := strings.Join(names, ", ")
+	all.names[viewAt{pid, v.Address}] = name
+	g := all.groups[viewKey{pid, name}]
+	if g == nil {
+		g = &viewed{kind: v.Type}
+		all.groups[viewKey{pid, name}] = g
+	}
+	g.base, g.used, g.collect = g.base+v.Size, g.used+v.Used, g.collect || v.Collect
+	switch {
+	case meter == event.NumPy:
+		g.copies += v.Copies - v.Small // which are in no meter
+	case meter == event.Mapped && v.Copies < leastOfMapped:
+	default:
+		g.copies += v.Copies
+	}
+	for _, one := range v.Viewers {
+		i := slices.IndexFunc(g.viewers, func(x event.Viewer) bool { return slices.Equal(x.Paths, one.Paths) })
+		if i < 0 {
+			one.How = slices.Clone(one.How)
+			g.viewers = append(g.viewers, one)
+			continue
+		}
+		g.viewers[i].Used += one.Used
+		for _, how := range one.How {
+			if !slices.Contains(g.viewers[i].How, how) {
+				g.viewers[i].How = append(g.viewers[i].How, how)
+			}
+		}
+	}
+}
+
+// otherViews judges memory of which no meter has a block, such as a bytearray's: it is in what was mapped.
+func (j *judge) otherViews() {
+	for _, p := range j.t.order {
+		pid := p.info.PID
+		h := j.audit.holders[pid]
+		if h == nil || !j.about(pid) {
+			continue
+		}
+		var all []uint64
+		for at := range h.views {
+			all = append(all, at)
+		}
+		slices.Sort(all)
+		for _, at := range all {
+			if one, ok := j.mappedFor(pid, at, h.views[at].Size); ok && !j.hasBlock(pid, at) {
+				j.views.add(pid, h.views[at], event.Mapped)
+				to := newSurvivors(j.t)
+				to.add(pid, event.Mapped, one, heldByView, event.Holder{Address: at, Kind: event.HeldByVariable, Path: h.views[at].Viewers[0].Paths[0]})
+				for _, s := range to.inOrder() {
+					j.find(model.HeldByView, s, heldByView, s.by[heldByView])
+				}
+			}
+		}
+	}
+}
+
+// hasBlock says whether a meter of blocks knows memory by its address.
+func (j *judge) hasBlock(pid int32, at uint64) bool {
+	for m := range event.Meter(event.MeterCount) {
+		if _, ok := j.audit.live[pid][place{m, at}]; ok && m.Facts().Owned {
+			return true
+		}
+	}
+	return false
+}
+
+// mappedFor is what malloc mapped for a block alone.
+func (j *judge) mappedFor(pid int32, at uint64, size event.Bytes) (one kept, ok bool) {
+	all := j.audit.ranges[pid]
+	start := at - mallocHeader
+	if all == nil || size < leastOfMapped || start%pageSize != 0 {
+		return one, false
+	}
+	all.tree.DescendLessOrEqual(piece{start: start}, func(p piece) bool {
+		if ok = start < p.end && start >= p.start; ok {
+			whole := (size + mallocHeader + pageSize - 1) &^ (pageSize - 1)
+			one = kept{size: min(whole, event.Bytes(p.end-start)), stack: p.stack, birth: p.birth, at: p.at}
+		}
+		return false
+	})
+	return one, ok
+}
+
+// viewOf is what a verdict says of the views.
+func (j *judge) viewOf(key verdictKey, f *found) *model.View {
+	g := j.views.groups[viewKey{key.pid, key.holder}]
+	if g == nil {
+		return nil
+	}
+	out := &model.View{Names: []string{}, Bytes: int64(g.used), Base: int64(g.base), Type: g.kind}
+	for _, one := range g.viewers {
+		for _, path := range one.Paths {
+			if len(out.Names) < maxWorded {
+				out.Names = append(out.Names, path)
+			}
+		}
+	}
+	out.Returns = max(int64(f.portion.bytes-g.copies), 0)
+	return out
+}
+
+// maxWorded is how many names a text has.
+const maxWorded = 8

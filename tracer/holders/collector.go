@@ -1,0 +1,127 @@
+package holders
+
+import "ipytracer/event"
+
+// collector is what the garbage collector of a process says of itself.
+type collector struct {
+	known     bool   // where it keeps all this is known in this version, and what lies there is likely
+	off       bool   // gc.disable()
+	oldest    uint64 // the head of the list of objects that it looks at last
+	permanent uint64 // of those that it leaves alone
+	pending   int    // how many objects, at most, came to the oldest list since it last looked at all of them
+}
+
+// collectorAt is where struct _gc_runtime_state has what [collector] tells, in bytes: Include/internal/pycore_gc.h, pycore_interp_structs.h from 3.14 on.
+type collectorAt struct{ enabled, first, permanent, pending uint64 }
+
+// collectorsOf are the layouts of a minor version. There are three generations of 24 bytes: the head of a list, a threshold, a count. From the oldest
+// nothing goes to another, and what comes to it is put behind the rest, and counted in long_lived_pending until the collector looks at all objects.
+// 3.13.5 has its generations 4 bytes in front of where 3.13.0 has them. The first minor versions of 3.14 have no generations; their lists are elsewhere.
+func collectorsOf(minor int) []collectorAt {
+	switch {
+	case minor == 15:
+		return []collectorAt{{0, 8, 80, 160}}
+	case minor == 14:
+		return []collectorAt{{12, 24, 96, 248}}
+	case minor >= 9 && minor <= 13:
+		return []collectorAt{{12, 24, 104, 232}, {12, 20, 104, 232}}
+	}
+	return nil
+}
+
+// readCollector reads it.
+func readCollector(w *walker) (c collector) {
+	for _, at := range collectorsOf(w.heap.Version.Minor) {
+		if c = readCollectorAt(w, at); c.known {
+			break
+		}
+	}
+	return c
+}
+
+func readCollectorAt(w *walker, at collectorAt) (c collector) {
+	const generations, size, most = 3, 24, 1 << 40
+	gc := w.heap.Interpreter + uint64(w.heap.InterpGC)
+	for i := range uint64(generations) {
+		if !isHead(w, gc+at.first+i*size) {
+			return c
+		}
+	}
+	enabled, pending := w.mem.int32(gc+at.enabled), w.mem.word(gc+at.pending)
+	if !isHead(w, gc+at.permanent) || enabled != 0 && enabled != 1 || pending > most {
+		return c
+	}
+	return collector{known: true, off: enabled == 0, oldest: gc + at.first + (generations-1)*size, permanent: gc + at.permanent, pending: int(pending)}
+}
+
+// stretch is a run of objects in a list.
+type stretch struct{ from, to int }
+
+func (s stretch) has(i int) bool { return i >= s.from && i < s.to }
+
+// keep takes in that an object becomes another's place in the list: of which s says where it was.
+func (s stretch) keep(from, to int, now *stretch) {
+	if from == s.from {
+		now.from = to
+	}
+	if from == s.to {
+		now.to = to
+	}
+}
+
+// flagOf is a flag for objects in a stretch.
+func flagOf(s stretch, i int, flag uint32) uint32 {
+	if s.has(i) {
+		return flag
+	}
+	return 0
+}
+
+// listed takes in a list that was read from its head to its end, each object once.
+func (c *collected) listed(list uint64, first int) {
+	switch {
+	case !c.collector.known:
+	case list == c.collector.oldest:
+		c.old = stretch{first, max(first, len(c.objects)-c.collector.pending)}
+	case list == c.collector.permanent:
+		c.frozen = stretch{first, len(c.objects)}
+	}
+}
+
+// wasteOf says what the collector has to do with a block of which no root leads to who has it.
+func wasteOf(w *walker, n int32) event.Garbage {
+	c, kind := &w.notes.collector, w.nodes[n].kind
+	if kind != kindCycle && kind != kindNone {
+		return ""
+	}
+	old, frozen := true, false
+	for at := n; at >= 0; at = w.nodes[at].parent {
+		id := w.nodes[at].id
+		if id < 0 || !w.notes.noted[id].is(noteTracked) {
+			continue
+		}
+		frozen = frozen || w.notes.noted[id].is(noteFrozen)
+		old = old && w.notes.noted[id].is(noteOld)
+	}
+	switch {
+	case frozen:
+		return event.GarbageFrozen
+	case kind == kindNone && old && c.known:
+		return event.GarbageOld
+	case kind == kindNone:
+		return event.GarbageYoung
+	case c.off:
+		return event.GarbageOff
+	}
+	return event.GarbageWaits
+}
+
+// isHead says whether a list begins at an address.
+func isHead(w *walker, addr uint64) bool {
+	const flags = 3
+	next, prev := w.mem.word(addr)&^flags, w.mem.word(addr+8)&^flags
+	if next < lowestAddress || prev < lowestAddress {
+		return false
+	}
+	return next == addr && prev == addr || w.mem.word(next+8)&^flags == addr || w.mem.word(prev)&^flags == addr
+}

@@ -1,0 +1,95 @@
+package holders
+
+// cyclic finds out whether what an output leads to is in a reference cycle: then it does not go with the output's names, but when the garbage collector
+// comes.
+type cyclic struct {
+	w     *walker
+	known map[int32]bool // by node
+	met   map[int32]bool // of one search, by node
+	left  int            // objects that may still be looked at
+}
+
+// maxSearched bounds the objects that all searches look at.
+const maxSearched = 1 << 20
+
+func newCyclic(w *walker) *cyclic { return &cyclic{w: w, known: map[int32]bool{}, left: maxSearched} }
+
+// holds says so of a node that an output leads to: of it, and of all that lies between.
+func (c *cyclic) holds(n int32) bool {
+	w := c.w
+	if w.notes == nil || w.nodes[n].kind != kindOutput {
+		return false
+	}
+	for at := n; at >= 0; at = w.nodes[at].parent {
+		if w.addrs[at] == w.shell.out {
+			break // IPython's own
+		}
+		is, ok := c.known[at]
+		if !ok {
+			is = c.leadsBack(at)
+			c.known[at] = is
+		}
+		if is {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsBack says whether an object leads to itself. It is assumed of what leads to objects of which nothing was noted.
+func (c *cyclic) leadsBack(first int32) bool {
+	w := c.w
+	c.met = map[int32]bool{}
+	queue := []int32{first}
+	for len(queue) > 0 && c.left > 0 {
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		c.left--
+		id := w.nodes[n].id
+		if id < 0 {
+			return true
+		}
+		one := &w.notes.noted[id]
+		if one.is(noteLeaf) || w.nodes[n].what == isDone {
+			continue
+		}
+		if one.first == unnoted {
+			if one.typ() != 0 && isPlain(w.notes.types[one.typ()].name) || c.isPandas(w.addrs[n]) {
+				continue
+			}
+			return true
+		}
+		for at := one.first; w.notes.steps[at].kind() != stepStop; at++ {
+			switch s := w.notes.steps[at]; s.kind() {
+			case stepFollow, stepWord, stepKey:
+				to := w.of[s.id()] - 1
+				switch {
+				case to < 0 || w.nodes[to].kind != kindOutput:
+				case to == first:
+					return true
+				case !c.met[to]:
+					c.met[to] = true
+					queue = append(queue, to)
+				}
+			case stepRaw:
+				at++ // the other half of the word
+			}
+		}
+	}
+	return false
+}
+
+// isPandas says whether an object is one of pandas' own that its frames are made of.
+func (c *cyclic) isPandas(addr uint64) bool {
+	t := c.w.objectType(addr)
+	for n := 0; t != nil && n < maxBases; n++ {
+		if isPlain(t.name) {
+			return true
+		}
+		if t.up == t.addr {
+			break
+		}
+		t = c.w.typeAt(t.up)
+	}
+	return false
+}

@@ -1,0 +1,73 @@
+package holders
+
+// shell is what IPython keeps of outputs and of the last exception: objects of its own, of which some references are those
+// of a name and the others are its own.
+type shell struct {
+	out    uint64          // Out
+	hidden uint64          // user_ns_hidden: names that %who does not show
+	hook   uint64          // the display hook, which has _, __ and ___
+	result uint64          // the last ExecutionResult
+	shown  []uint64        // what shows tracebacks
+	users  map[string]bool // those of _, __ and ___ that the user assigned
+}
+
+// readShell finds them.
+func readShell(w *walker, names []binding) (s shell) {
+	const self = 24 // PyMethodObject.im_self
+	for _, b := range names {
+		switch b.name {
+		case "Out":
+			s.out = b.value
+		case "get_ipython":
+			object := w.mem.word(b.value + self)
+			s.hidden, s.hook, s.result = w.attributeOf(object, "user_ns_hidden"), w.attributeOf(object, "displayhook"), traitOf(w, object, "last_execution_result")
+			s.shown = []uint64{w.attributeOf(object, "InteractiveTB"), w.attributeOf(object, "SyntaxTB")}
+		}
+	}
+	s.users = usersOwn(w, names, s)
+	return s
+}
+
+// usersOwn are those of the names _, __ and ___ that the user assigned. IPython leaves these alone then, as its hook shows, which has the outputs under
+// the same names (IPython/core/displayhook.py, update_user_ns); an output that was there before stays under the others.
+func usersOwn(w *walker, names []binding, s shell) map[string]bool {
+	if w.objectType(s.hook) == nil {
+		return nil
+	}
+	var users map[string]bool
+	for _, b := range names {
+		if b.name != "_" && b.name != "__" && b.name != "___" {
+			continue
+		}
+		shown := w.attributeOf(s.hook, b.name)
+		if shown == 0 || shown == b.value {
+			continue
+		}
+		isOutput := false
+		if w.isShape(s.out, shapeDict) {
+			w.entries(s.out, func(_, value uint64) bool {
+				isOutput = isOutput || value == b.value
+				return !isOutput
+			})
+		}
+		if !isOutput {
+			if users == nil {
+				users = map[string]bool{}
+			}
+			users[b.name] = true
+		}
+	}
+	return users
+}
+
+// isUsers says whether a name that IPython uses is the user's.
+func (s *shell) isUsers(b binding) bool { return s.users[b.name] }
+
+// apart keeps a listing from looking into them by itself.
+func (s *shell) apart(l *lister) {
+	for _, addr := range append([]uint64{s.out, s.hidden, s.hook, s.result}, s.shown...) {
+		if l.objectType(addr) != nil {
+			l.part(nobody, addr)
+		}
+	}
+}

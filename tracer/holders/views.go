@@ -1,0 +1,308 @@
+package holders
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"ipytracer/event"
+)
+
+// Bounds of looking for memory that only views hold.
+const (
+	leastBase  = 64 << 10 // bytes of such memory
+	maxViews   = 1 << 15  // objects that are views of others
+	maxChain   = 16       // from a view to who has the memory
+	maxKept    = 256      // pieces of memory that are told
+	maxWeighed = 1 << 12  // those of which it is found out how they are reached
+)
+
+// viewing finds memory that only views of it hold. It looks at what a survey has noted and a walk has reached, so it needs both.
+type viewing struct {
+	*walker
+	places  places
+	of      map[uint64]*viewed // by who has the memory: an object, or a storage of PyTorch's
+	linked  map[uint64]bool    // objects of which it is known what they are views of
+	tensors map[uint64]tensor  // by their objects
+}
+
+// viewed is memory, and what has it as a view.
+type viewed struct {
+	owner, addr, size uint64
+	kind              string
+	holds             map[uint64]int64 // references that these objects have to each other, by who is referred to
+	links             []link
+	storage           bool
+}
+
+// link is an object that is a view, or lies between one and who has the memory.
+type link struct {
+	addr         uint64
+	used, copies uint64 // 0 for what lies between
+}
+
+// viewsOf returns memory that only views hold, by address. The walk must be over, and its notes be there.
+func viewsOf(w *walker) (all []foundView) {
+	if w.stopped != nil || w.sizes == nil || w.notes == nil {
+		return nil
+	}
+	v := &viewing{walker: w, of: map[uint64]*viewed{}, linked: map[uint64]bool{}, tensors: map[uint64]tensor{}}
+	v.gather()
+	var some []foundView
+	for _, owner := range slices.Sorted(maps.Keys(v.of)) {
+		if found, ok := v.weigh(v.of[owner]); ok && len(some) < maxWeighed {
+			some = append(some, found)
+		}
+	}
+	if len(some) == 0 {
+		return nil
+	}
+	v.places = newPlaces(w)
+	v.places.referrers(v, some)
+	for _, one := range some {
+		if len(all) < maxKept && v.reached(&one) {
+			all = append(all, one)
+		}
+	}
+	slices.SortFunc(all, func(a, b foundView) int { return cmp.Compare(a.Address, b.Address) })
+	return all
+}
+
+// foundView is such memory, with the objects that must be copied.
+type foundView struct {
+	event.View
+	targets []target
+	objects []uint64 // of the Viewers
+	holds   map[uint64]int64
+}
+
+// gather files every view by who has its memory.
+func (v *viewing) gather() {
+	count := 0
+	for id := range v.notes.noted {
+		one := &v.notes.noted[id]
+		if one.typ() == 0 || v.cut() {
+			continue
+		}
+		t, addr := v.notes.types[one.typ()], v.notes.addrs[id]
+		switch {
+		case t.shape == shapeArray:
+			if v.ownsData(addr) || count >= maxViews {
+				continue
+			}
+			count++
+			v.chain(addr)
+		case t.name == memoryView:
+			if count < maxViews {
+				count++
+				v.chain(addr)
+			}
+		case t.native && v.isTensor(t):
+			if count < maxViews {
+				count++
+				v.tensor(addr, t)
+			}
+		}
+	}
+}
+
+// cut reports whether there is no more time.
+func (v *viewing) cut() bool { return v.stopped != nil || v.mem.err != nil }
+
+// Types of the buffer protocol: Objects/memoryobject.c.
+const (
+	memoryView    = "memoryview"
+	managedBuffer = "managedbuffer"
+	memoryBuffer  = 24 // PyMemoryViewObject.mbuf, in bytes
+)
+
+func (v *viewing) ownsData(array uint64) bool {
+	const flags, owns = 64, 4
+	return v.mem.int32(array+flags)&owns != 0
+}
+
+// next is what a view holds: another view, or what has the memory; ok is false for none. PyArrayObject_fields.base, PyMemoryViewObject.mbuf,
+// _PyManagedBufferObject.master.obj (3.9 to 3.15).
+func (v *viewing) next(addr uint64, t *typ) (to uint64, ok bool) {
+	const base, exporter = 48, 40
+	switch {
+	case t.shape == shapeArray && !v.ownsData(addr):
+		to = v.mem.word(addr + base)
+	case t.name == memoryView:
+		to = v.mem.word(addr + memoryBuffer)
+	case t.name == managedBuffer:
+		to = v.mem.word(addr + exporter)
+	}
+	return to, to != 0
+}
+
+// chain follows a view to who has the memory, and files all that lies between.
+func (v *viewing) chain(addr uint64) {
+	var links []uint64
+	at := addr
+	for range maxChain {
+		t := v.objectType(at)
+		if t == nil {
+			return
+		}
+		to, ok := v.next(at, t)
+		if !ok {
+			break
+		}
+		links = append(links, at)
+		at = to
+	}
+	g := v.group(at)
+	if g == nil {
+		return
+	}
+	for i, from := range links {
+		if v.linked[from] {
+			return // and all behind it
+		}
+		v.linked[from] = true
+		to := at
+		if i+1 < len(links) {
+			to = links[i+1]
+		}
+		g.holds[to]++
+		one := link{addr: from}
+		one.used, one.copies = v.extentOf(from)
+		g.links = append(g.links, one)
+	}
+}
+
+// group is the memory that an object has, nil if it has none that is worth it.
+func (v *viewing) group(owner uint64) *viewed {
+	if g, ok := v.of[owner]; ok {
+		return g
+	}
+	g := &viewed{owner: owner, holds: map[uint64]int64{}}
+	if t := v.objectType(owner); t != nil {
+		g.kind = t.name
+		g.addr, g.size = v.dataOf(owner, t)
+	}
+	if g.size < leastBase {
+		g = nil
+	}
+	v.of[owner] = g
+	return g
+}
+
+// dataOf is the memory that an object has for itself.
+func (v *viewing) dataOf(addr uint64, t *typ) (at, size uint64) {
+	word := func(offset uint64) uint64 { return v.mem.word(addr + offset) }
+	of := v.lineage(t)
+	switch {
+	case t.shape == shapeArray && v.ownsData(addr):
+		at, size = word(16), v.readArray(addr).bytes
+	case of.origin == "bytearray":
+		at, size = word(32), min(word(24), userSpace)
+	case of.origin == "array.array":
+		at, size = word(24), min(word(32), userSpace)*uint64(max(0, v.mem.int32(word(40)+4)))
+	case t.name == "bytes":
+		at, size = addr, min(word(uint64(v.heap.VarSize)), userSpace) // in the object itself
+	}
+	if _, known := v.sizes.buffer(at, size); !known {
+		return 0, 0
+	}
+	return at, size
+}
+
+// extentOf is how many bytes of its memory a view has, and how many a copy of it takes.
+func (v *viewing) extentOf(addr uint64) (used, copies uint64) {
+	const length = 72 // PyMemoryViewObject.view.len
+	t := v.objectType(addr)
+	switch {
+	case t == nil:
+	case t.shape == shapeArray:
+		a := v.readArray(addr)
+		if !a.known {
+			return userSpace, userSpace // nobody knows
+		}
+		return v.distinct(addr, a), a.bytes
+	case t.name == memoryView:
+		size := min(v.mem.word(addr+length), userSpace)
+		return size, size
+	}
+	return 0, 0
+}
+
+// distinct is how many bytes the elements of an array are, those that a stride of 0 repeats counted once.
+func (v *viewing) distinct(addr uint64, a array) (bytes uint64) {
+	const strides = 40
+	bytes = a.bytes
+	at := v.mem.word(addr + strides)
+	v.mem.words(at, uint64(len(a.shape)), func(i, stride uint64) bool {
+		if n := uint64(a.shape[i]); stride == 0 && n > 1 {
+			bytes /= n
+		}
+		return true
+	})
+	return bytes
+}
+
+// referencesOf is the reference count of an object: what the survey noted, or what it is now.
+func (v *viewing) referencesOf(addr uint64) int64 {
+	if one := v.notes.at(addr); one != nil {
+		return int64(one.references)
+	}
+	return v.walker.references(addr)
+}
+
+// weigh says whether nothing but views hold memory, as far as their counts show.
+func (v *viewing) weigh(g *viewed) (f foundView, ok bool) {
+	if g == nil {
+		return f, false
+	}
+	if g.storage {
+		return v.weighStorage(g)
+	}
+	others := v.referencesOf(g.owner) - g.holds[g.owner]
+	if others < 0 || others > 1 {
+		return f, false // it has a name of its own, or somebody else has it
+	}
+	f = foundView{View: event.View{Address: g.addr, Size: event.Bytes(g.size), Type: g.kind}, holds: g.holds}
+	for _, one := range g.links {
+		outside := v.referencesOf(one.addr) - g.holds[one.addr]
+		switch {
+		case outside == 0 && g.holds[one.addr] > 0:
+			continue // only other views have it
+		case outside <= 0 || one.copies == 0:
+			return f, false
+		}
+		f.targets = append(f.targets, target{view: one.addr, used: one.used, copies: one.copies})
+	}
+	if !slices.ContainsFunc(f.targets, func(t target) bool { return t.copies < g.size/2 }) {
+		return f, false
+	}
+	if others > 0 { // it may be a part of what has the views: a frame that was sliced keeps what it is a slice of
+		f.targets = append(f.targets, target{view: g.owner, isHidden: true})
+	}
+	return f, true
+}
+
+// worth says whether views use so little of memory that copies are worth it: less than half. Copies are made before the memory goes, so this takes at
+// most half as much again for a moment, and more goes than stays.
+func (f *foundView) worth() bool {
+	return len(f.Viewers) > 0 && f.Used > 0 && f.Copies < f.Size/2 && f.Size-f.Copies >= leastBase
+}
+
+// viewsByRoot returns the same by the nodes of what has a name and leads there: the most memory of each.
+func viewsByRoot(w *walker) map[int32]foundView {
+	var all map[int32]foundView
+	for _, f := range viewsOf(w) {
+		for i := range f.targets {
+			if f.targets[i].node < 0 {
+				continue
+			}
+			if all == nil {
+				all = map[int32]foundView{}
+			}
+			if n := w.rootNode(f.targets[i].node); all[n].Size < f.Size {
+				all[n] = f
+			}
+		}
+	}
+	return all
+}
