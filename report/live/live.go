@@ -256,7 +256,7 @@ func (p *page) cell(g *model.Glance, k *model.Kernel) {
 	} else if w.Status != model.OK {
 		state = append(state, Span{" · " + w.Status, Warn})
 	}
-	spans := append([]Span{{escape.Bounded(text.Label(*w), 40) + " ", Bold}}, state...)
+	spans := append([]Span{{escape.Bounded(text.Label(*w), 40) + words.OfKernel(w.Kernel) + " ", Bold}}, state...)
 	if w.Meters != nil {
 		spans = append(spans, Span{" · need " + needs(g, k, w), Plain})
 	}

@@ -255,3 +255,14 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%d cells of another process", len(none))
 	}
 }
+
+// TestKernelsByName: where a session has several kernels, the screen says above all that it shows whose cell runs.
+func TestKernelsByName(t *testing.T) {
+	g := glance()
+	g.Kernels[0].Cell.Kernel = "train.ipynb"
+	for _, tab := range []live.Tab{live.Lines, live.Cells} {
+		if got := check(t, live.Screen(g, &live.State{Tab: tab}, 120, 40), 120, 40, false); !strings.Contains(got, "In[7] of train.ipynb ") {
+			t.Errorf("tab %d: whose is the cell?\n%s", tab, got)
+		}
+	}
+}
