@@ -70,6 +70,7 @@ func (t *Tracker) join(p *process, b *event.Boundary) {
 	p.began, p.line.began = b.Time, b.Time
 	r.lives(p, t.cut, true)
 	r.moved(p, t.cut)
+	r.bornBlind(p)
 	p.life = startFigures(&b.Value, t.gpus.meters)
 	if b.Text != "" && p.info.Command == "" {
 		p.info.Command, _ = t.limits.keep(b.Text, maxName)

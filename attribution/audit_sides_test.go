@@ -77,6 +77,26 @@ func TestAuditKnowsThroughAPause(t *testing.T) {
 	}
 }
 
+// An audit knows of every meter's pauses of its blocks: none of them leaves it with nothing to say and nothing left behind.
+func TestAuditKnowsOfPauses(t *testing.T) {
+	for _, f := range event.Meters() {
+		for _, text := range f.Paused {
+			if f.Kind != event.Blocks || text == event.SmallBlocks {
+				continue
+			}
+			n := newNotebook()
+			n.run("x = torch.ones(n)", func() {})
+			n.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Text = text })
+			n.run("y = torch.ones(n)", func() {})
+			n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = text })
+			a := n.audit(t)
+			if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != model.SteppedDown || a.NotJudged[0].Meter != f.String() || !a.CanExceed(1<<40) {
+				t.Errorf("%v, %q: complete %v, not judged %+v", f.Meter, text, a.Complete, a.NotJudged)
+			}
+		}
+	}
+}
+
 // When the lines of malloc's blocks are stepped down, what they knew is forgotten, and the audit says so.
 func TestAuditForgets(t *testing.T) {
 	n := newNotebook()

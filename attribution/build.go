@@ -223,7 +223,7 @@ func (t *Tracker) detail(of *model.Window) {
 func (t *Tracker) window(w *window) model.Window {
 	out := model.Window{
 		ID: w.id, Kind: kindNames[w.kind], PID: int(w.process.info.PID), Execution: w.execution, Name: w.name,
-		Line: w.line, Source: t.sourceOf(w), SourceTruncated: w.truncated, Status: w.status, Error: w.failure, Note: w.note,
+		Line: w.parent.lineOf(w.line), Source: t.sourceOf(w), SourceTruncated: w.truncated, Status: w.status, Error: w.failure, Note: w.note,
 		StartNS: t.since(w.opened), DurationNS: t.duration(w), CPUNS: -1,
 		Meters:   t.figureMap(w.own, w, true, w.process.info.Python != ""),
 		Children: []model.Child{}, ChildrenUnlisted: w.measured.unlisted, Refused: t.refusals(w), Foreign: w.othersMemory(),

@@ -246,11 +246,14 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 		}
 		t.stacksAreShed(r, b)
 	default: // the name of a probe group that serves no meter
-		if down {
-			t.problem(b.Text)
+		if down && len(t.groupsShed) < maxGroupsShed && !slices.Contains(t.groupsShed, b.Text) {
+			t.groupsShed = append(t.groupsShed, b.Text)
 		}
 	}
 }
+
+// maxGroupsShed is how many there are, and more.
+const maxGroupsShed = 32
 
 // forgottenBy are the meters whose blocks are not known any more once what a text is about is stepped down.
 func forgottenBy(text string) []event.Meter {

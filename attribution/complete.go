@@ -43,6 +43,12 @@ func (t *Tracker) incomplete(m *missing, c *model.Certificate) {
 	if missing := t.changesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, c.Made))
 	}
+	for _, p := range c.Meters {
+		if p.Shed && !words.IsPart(p.ID) {
+			add(words.MeterPaused(p.ID))
+		}
+	}
+	m.figures = append(m.figures, t.groupsShed...)
 	if c.BoundariesLost > 0 {
 		add(words.BoundariesMissing(c.BoundariesLost))
 	}

@@ -58,6 +58,36 @@ func TestCutRecordingIsIncomplete(t *testing.T) {
 	expect(t, "whole", []any{c.Complete, len(c.Incomplete), c.Attribution.Complete}, []any{true, 0, true})
 }
 
+// TestMetersSteppedDownAreOfFigures: a meter that is not counted for a while makes figures lower bounds, and statements without windows are missing: the certificate
+// is not complete, and says which.
+func TestMetersSteppedDownAreOfFigures(t *testing.T) {
+	const statements = "the probes on statements were stepped down to keep the overhead budget"
+	for text, why := range map[string]string{event.ArrayProbes: words.MeterPaused("cpu.numpy"), statements: statements} {
+		s := newScript()
+		s.openCell(1, true)
+		for range 2 {
+			s.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Text = text })
+			s.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = text })
+		}
+		s.closeCell(1, event.OutcomeOK)
+		c := s.run(t).Certificate
+		expect(t, why, []any{c.Complete, strings.Join(c.Incomplete, "; "), c.Attribution.Complete, len(c.Problems)}, []any{false, why, true, 0})
+	}
+}
+
+// TestLinesOfCells: no line is said that the text of its cell has not.
+func TestLinesOfCells(t *testing.T) {
+	for text, want := range map[string]int{"a\nb\n\n": 0, "a\r\nb\rc": 3, "a\nb\nc\nd": 3, "": 3} {
+		s := newScript()
+		s.openCell(1, true)
+		s.events = append(s.events, &event.CellSource{Cell: 1, PID: main, Text: text})
+		s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 1, 3 })
+		s.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell = 1 })
+		s.closeCell(1, event.OutcomeOK)
+		expect(t, text, nth(t, s.run(t), model.Statement, 0).Line, want)
+	}
+}
+
 // TestStacksSteppedDownAreOfAttribution: figures are counted on while nobody walks stacks, so the window is exact, and so is the certificate.
 func TestStacksSteppedDownAreOfAttribution(t *testing.T) {
 	s := newScript()

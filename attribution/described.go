@@ -38,7 +38,7 @@ func (t *Tracker) describe(p *process, restartOf int, sessions map[*window]*wind
 		PID: int(p.info.PID), Parent: int(p.parent), Command: p.info.Command, Python: p.info.Python,
 		IPython: p.info.IPython, Frontend: p.info.Frontend, Notebook: p.info.Notebook, Kernel: p.kernel(), StartNS: t.since(p.began), EndNS: t.since(gone),
 		Ended: p.ended, Ending: endingOf(p), Limits: p.limits, Late: p.info.Late || p.adopted, RestartOf: restartOf,
-		Meters: t.figureMap(p.life, session, false, p.info.Python != ""),
+		Meters: t.figureMap(p.certainLife(), session, false, p.info.Python != ""),
 	}
 	if p.adopted { // what it had, and its peaks, before that are not known
 		for id, f := range out.Meters {

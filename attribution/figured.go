@@ -43,7 +43,7 @@ func (t *Tracker) figureMap(all figures, w *window, own, numpy bool) map[string]
 func (t *Tracker) figure(m event.Meter, f figure, w *window, own bool) model.Figure {
 	exact, bound := t.quality(m, w)
 	peak := f.highest()
-	if own && w.recomputed.of(m) > peak { // the stream saw more than the ledger: see Proof
+	if own && !slices.Contains(w.shed, m) && w.recomputed.of(m) > peak { // the stream saw more than the ledger: see Proof
 		exact, bound = false, widen(bound, w.recomputed.of(m)-peak)
 		peak = w.recomputed.of(m)
 	}

@@ -77,7 +77,7 @@ func (t *Tracker) kernel(p *process) model.Kernel {
 	if p.session != nil {
 		session = t.whole(p.session)
 	}
-	k.Meters = t.figureMap(p.life, session, false, p.info.Python != "")
+	k.Meters = t.figureMap(p.certainLife(), session, false, p.info.Python != "")
 	if session != nil {
 		k.Tree = t.treeOf(session, k.Meters)
 	}
@@ -189,7 +189,7 @@ func (t *Tracker) glanceAtChildren(p *process, k *model.Kernel) {
 		if c == p || !t.isBelow(c, p) {
 			continue
 		}
-		k.Children = append(k.Children, model.Child{PID: int(c.info.PID), Command: c.info.Command, Meters: t.figureMap(c.life, nil, false, c.info.Python != "")})
+		k.Children = append(k.Children, model.Child{PID: int(c.info.PID), Command: c.info.Command, Meters: t.figureMap(c.certainLife(), nil, false, c.info.Python != "")})
 	}
 	resident := event.Resident.String()
 	slices.SortFunc(k.Children, func(x, y model.Child) int {

@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"slices"
+
 	"ipytracer/event"
 	"ipytracer/words"
 )
@@ -112,7 +114,7 @@ func (i *invariants) left(w *window) {
 	if w.isOpen {
 		return
 	}
-	if in != nil && (in.own.above(w.own) || in.tree.above(w.tree)) || w.kind == kindSession && w.opened == w.process.began && w.own.below(w.process.life) {
+	if in != nil && (in.own.above(w.own, w.shed) || in.tree.above(w.tree, w.shed)) || w.kind == kindSession && w.opened == w.process.began && w.own.below(w.process.life, w.shed) {
 		i.lowWindows++
 	}
 	up := w.parent
@@ -138,20 +140,20 @@ func (all *levels) raiseAll(to figures) {
 	}
 }
 
-// above says whether any level is above the highest of its figure.
-func (all levels) above(of figures) bool {
+// above says whether any level is above the highest of its figure. Of meters that were stepped down figures are lower bounds, each for itself.
+func (all levels) above(of figures, shed []event.Meter) bool {
 	for _, l := range all {
-		if l.bytes > of.of(l.meter).highest() {
+		if !slices.Contains(shed, l.meter) && l.bytes > of.of(l.meter).highest() {
 			return true
 		}
 	}
 	return false
 }
 
-// below says whether any figure is below another one of its meter.
-func (all figures) below(others figures) bool {
+// below says whether any figure is below another one of its meter, apart from those of meters that were stepped down.
+func (all figures) below(others figures, shed []event.Meter) bool {
 	for _, f := range others {
-		if all.of(f.meter).highest() < f.highest() {
+		if !slices.Contains(shed, f.meter) && all.of(f.meter).highest() < f.highest() {
 			return true
 		}
 	}

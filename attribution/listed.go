@@ -31,7 +31,7 @@ func (t *Tracker) allocationsOf(w *window, out []model.Allocation, coverage map[
 			c.UnlistedNet += int64(y.allocated - y.freed)
 			c.UnlistedAllocated += int64(y.allocated)
 		}
-		if c.Sampled > 0 { // an estimate may be above what there was
+		if c.Sampled > 0 || slices.Contains(w.shed, m) { // an estimate may be above what there was, and a lower bound is below it
 			c.Rest = max(0, c.Rest)
 		}
 		coverage[m.String()] = c

@@ -109,6 +109,9 @@ type gauge struct {
 	value steps
 	high  peaks // by the kernel's ledger
 	seen  peaks // by the change stream
+	// least is what is certain of it; nil where it was never stepped down, and all is. before is the value before the last segment.
+	least  *least
+	before event.Bytes
 }
 
 // past is what the meters did of one process, or of a tree. Those that were 0 all the time are not in it.
@@ -151,6 +154,7 @@ func (p *past) see(cut, latest uint64, value, high *event.Readings, meters []eve
 		if g == nil {
 			g = p.need(m)
 		}
+		g.before = g.value.last()
 		g.value.set(cut, latest, value[m])
 		g.high.push(cut, high[m])
 	}
@@ -200,6 +204,11 @@ func (p *past) thin(r *root) {
 		g.value.thin(open)
 		g.high.thin(open)
 		g.seen.thin(open)
+		if g.least != nil {
+			for i := range g.least.observations {
+				g.least.observations[i].highs.thin(open)
+			}
+		}
 	}
 }
 

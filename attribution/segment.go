@@ -43,6 +43,7 @@ func (t *Tracker) settle(drawn *event.Boundary, readings []*event.Reading) {
 	r.isOne(b, &own)
 	t.endSegment(r, b, moved)
 	t.apply(r, b)
+	r.breaks(b, t.cut)
 	t.invariants.segment(b, moved, t)
 	t.draw(r, b, moved)
 	r.drawnAt = b.Time
@@ -148,7 +149,9 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	for kind, bytes := range b.Unsure {
 		r.unsure[kind].push(t.cut, bytes)
 	}
+	r.frees(&b.Frees)
 	r.past.see(t.cut, latest, &b.Tree, &b.TreeHigh, t.gpus.meters)
+	r.past.certain(t.cut, &b.Tree, &b.TreeHigh, &r.freed)
 	r.past.thin(r)
 	for pid, m := range moved {
 		p := t.process(pid, b.Root)
@@ -164,6 +167,7 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 		}
 		t.enter(p, b.Root)
 		p.past.see(t.cut, latest, m.value, m.high, t.gpus.meters)
+		p.past.certain(t.cut, m.value, m.high, &r.freed)
 		p.past.reach(t.cut, m.looked)
 		p.past.thin(r)
 		if p.adopted && p.life == nil {

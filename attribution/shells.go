@@ -151,7 +151,7 @@ func (t *Tracker) lacksResult(w *window) bool {
 
 // areShed says whether probes were stepped down at some time.
 func (t *Tracker) areShed(probes string) bool {
-	return slices.ContainsFunc(t.problems, func(p string) bool { return strings.HasPrefix(p, "the probes on "+probes+" were stepped down") })
+	return slices.ContainsFunc(t.groupsShed, func(p string) bool { return strings.HasPrefix(p, "the probes on "+probes+" were stepped down") })
 }
 
 // hasCode says whether a text has a line that is neither blank nor a comment.

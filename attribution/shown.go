@@ -21,9 +21,9 @@ type shownStack struct {
 
 // inCell is the cell that a call lies in.
 type inCell struct {
-	execution, count int
-	kernel           string
-	isIn             bool
+	execution, count, lines int
+	kernel                  string
+	isIn                    bool
 }
 
 const (
@@ -75,9 +75,9 @@ func (t *Tracker) cellIn(w *window, pid int32, call uint32) inCell {
 	cell := t.cellOf(w, pid, f.file)
 	switch {
 	case cell != nil:
-		return inCell{cell.execution, cell.count, cell.process.kernel(), true}
+		return inCell{cell.execution, cell.count, cell.lines, cell.process.kernel(), true}
 	case f.input > 0: // it ran before the session
-		return inCell{0, int(f.input), kernelAbove(t.processes, pid), true}
+		return inCell{0, int(f.input), 0, kernelAbove(t.processes, pid), true}
 	}
 	return inCell{}
 }
@@ -98,6 +98,9 @@ func (t *Tracker) frame(at uint32, in inCell) model.Frame {
 	out := model.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
 	if in.isIn {
 		out.Execution, out.Kernel = in.execution, in.kernel
+		if in.lines > 0 && out.Line > in.lines { // of something else
+			out.Line = 0
+		}
 		if in.count >= 0 {
 			count := in.count
 			out.ExecutionCount = &count

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"cmp"
 	"slices"
 
 	"ipytracer/event"
@@ -126,10 +127,15 @@ func (ch *chain) giveUp(handOn func(*event.Change)) {
 
 // flush gives up on what waited long enough, or on everything.
 func (s *sides) flush(ended uint64, all bool, handOn func(*event.Change)) {
-	for _, ch := range s.chains {
+	var due []heldKey
+	for key, ch := range s.chains {
 		if len(ch.loose) > 0 && (all || ended > ch.since+maxSince) {
-			ch.giveUp(handOn)
+			due = append(due, key)
 		}
+	}
+	slices.SortFunc(due, func(a, b heldKey) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter)) })
+	for _, key := range due {
+		s.chains[key].giveUp(handOn)
 	}
 }
 

@@ -17,7 +17,7 @@ func standing() *model.Report {
 		return []string{"/tmp/ipykernel_1/1.py", "/tmp/ipykernel_1/2.py", "/tmp/ipykernel_1/3.py"}[cell-1]
 	}
 	cell := func(id uint64, do func()) {
-		s.OpenCell(id, 0, file(id), "x")
+		s.OpenCell(id, 0, file(id), "n = 1\nx = make(n)")
 		do()
 		s.Of(event.CellResult, id, 0, event.OutcomeOK)
 		s.CloseCell(id, event.OutcomeOK)

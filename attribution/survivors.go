@@ -228,7 +228,7 @@ func (s *survivors) name(key named, at *birth) siteName {
 
 // frameOf is a line of a cell as a frame.
 func frameOf(cell *window, line int) model.Frame {
-	f := model.Frame{Function: "<module>", File: cell.file, Line: line, Execution: cell.execution, Kernel: cell.process.kernel()}
+	f := model.Frame{Function: "<module>", File: cell.file, Line: cell.lineOf(line), Execution: cell.execution, Kernel: cell.process.kernel()}
 	if cell.count >= 0 {
 		count := cell.count
 		f.ExecutionCount = &count

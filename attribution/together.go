@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"slices"
+
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -60,6 +62,9 @@ func (t *Tracker) branch(w *window, m event.Meter) model.Figure {
 	own := w.own.of(m)
 	if len(w.measured.children) == 0 && w.unlisted == 0 {
 		return t.figure(m, own, w, true)
+	}
+	if slices.Contains(w.shed, m) { // what of it is certain at the same time is not known
+		return t.figure(m, figure{start: own.start, peak: own.start, end: own.start, meter: m}, w, false)
 	}
 	sum, waits := own, min(own.start, own.end)
 	least, most := own.highest(), own.highest()

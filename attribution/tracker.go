@@ -9,6 +9,8 @@
 package attribution
 
 import (
+	"strings"
+
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -38,8 +40,9 @@ type Tracker struct {
 	numbered                uint64 // the highest number of a boundary
 	boundaries              uint64 // how many came: they may pass each other, none may be missing
 	problems                []string
-	unseen                  int64 // cells that In has and no window
-	stacksShed              bool  // they were not, at some time
+	unseen                  int64    // cells that In has and no window
+	stacksShed              bool     // they were not, at some time
+	groupsShed              []string // probes that serve no meter, but windows, and were stepped down
 	gpus                    gpus
 	allocations             allocations
 	files                   map[fileKey][]*window // the cells that a file name stands for
@@ -159,6 +162,7 @@ type root struct {
 	shed     map[event.Meter]shedding // the meters that were ever stepped down
 	reasons  map[shedReason]bool      // why they are now; see sheds
 	unwalked map[string]shedding      // stacks that were ever not walked
+	freed    event.Frees              // of what was not seen to be made, so far
 	doubtful
 }
 
@@ -205,12 +209,16 @@ func (t *Tracker) Add(e event.Event) {
 		return
 	case *event.Change:
 		t.change(e)
-		if t.behind++; t.behind > maxBehind { // by now they would have come
+		// By now they would have come, or there is no room for more that waits for the boundary.
+		if t.behind++; t.behind > maxBehind || t.pending != nil && t.allocations.waits >= maxWaits {
 			t.Flush()
 		}
 		return
 	case *event.Refusal, *event.Foreign:
 		t.asked(e)
+		return
+	case *event.Lull:
+		t.Flush()
 		return
 	case *event.Stack:
 		t.addStack(e)
@@ -266,15 +274,23 @@ func (t *Tracker) take(e event.Event) {
 		t.limited(e)
 	case *event.Ending:
 		t.ending(e)
-	case *event.Finish: // another takes its place: what had not come by then
-		isOver := t.finish != nil
-		t.finish = e
-		t.unsaid(e.Lost)
-		t.blindTo(e.Blind)
-		if !isOver {
-			t.endAll()
-			t.compare(e.Shells)
-		}
+	case *event.Settled:
+		finish(t, &e.Finish)
+		t.handOnAll()
+	case *event.Finish:
+		finish(t, e)
+	}
+}
+
+// finish takes in how the session has ended. Where that is said again it takes the first one's place: that had less.
+func finish(t *Tracker, f *event.Finish) {
+	isOver := t.finish != nil
+	t.finish = f
+	t.unsaid(f.Lost)
+	t.blindTo(f.Blind)
+	if !isOver {
+		t.endAll()
+		t.compare(f.Shells)
 	}
 }
 
@@ -289,9 +305,21 @@ func (t *Tracker) source(e *event.CellSource) {
 	}
 	text, whole := t.keepSource(e.Text)
 	w.source, w.truncated = text, e.Truncated || !whole
+	if w.lines = 0; !w.truncated && e.Text != "" {
+		typed := strings.TrimRight(e.Text, "\r\n")
+		w.lines = 1 + strings.Count(typed, "\n") + strings.Count(typed, "\r") - strings.Count(typed, "\r\n")
+	}
 }
 
-// Flush settles the last boundary. A live caller calls it when no more is to be read for now. A reading of it that comes only after that counts
+// lineOf is a line of a cell, 0 where it has none such: one that its text has not is of something else.
+func (w *window) lineOf(line int) int {
+	if w != nil && w.lines > 0 && line > w.lines {
+		return 0
+	}
+	return line
+}
+
+// Flush settles the last boundary, as an [event.Lull] does. A reading of it that comes only after that counts
 // with the next boundary of its tree, which makes peaks of other processes too low: a live session reads until none is to come (ledger.Poll).
 func (t *Tracker) Flush() {
 	if t.pending == nil {

@@ -175,5 +175,6 @@ func (t *Tracker) measure(w *window) measured {
 		m.children = slices.Clone(m.children[:maxListing])
 	}
 	slices.SortFunc(m.children, func(a, b child) int { return cmp.Compare(a.process.index, b.process.index) })
+	r.lower(&m, w)
 	return m
 }

@@ -81,13 +81,13 @@ func (f *found) made(stack []model.Frame) *model.Place {
 	}
 	p := lineIn(latest, 0)
 	if n := len(stack); n > 0 && stack[n-1].Execution > 0 {
-		p.Line = stack[n-1].Line
+		p.Line = latest.lineOf(stack[n-1].Line)
 	}
 	return p
 }
 
 func lineIn(cell *window, line int) *model.Place {
-	return &model.Place{Execution: cell.execution, ExecutionCount: max(cell.count, 0), Line: line}
+	return &model.Place{Execution: cell.execution, ExecutionCount: max(cell.count, 0), Line: cell.lineOf(line)}
 }
 
 // rootOf is the name at the beginning of the way to a block.

@@ -61,6 +61,7 @@ type window struct {
 	failure   string // of a cell: the type of the exception that ended it
 	note      string
 	lastLine  int     // of a cell: the line of its last statement so far
+	lines     int     // of a cell: how many its text has; 0 where that is not known
 	statement *window // of a cell: the statement that runs
 	hooks     *window // of a cell: what follows its result, while it does
 	atResult  *window // of a cell, while hooks are open: the cell as it is if nobody says when they are over

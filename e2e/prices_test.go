@@ -63,7 +63,7 @@ func TestPricesTooHigh(t *testing.T) {
 	if moved < 15 {
 		t.Errorf("only %d cells used the GPU", moved)
 	}
-	if !strings.Contains(strings.Join(r.Certificate.Problems, "\n"), "the probes on statements were stepped down") {
+	if !strings.Contains(strings.Join(r.Certificate.Incomplete, "\n"), "the probes on statements were stepped down") {
 		t.Errorf("the account was never empty: %q", r.Certificate.Problems)
 	}
 }

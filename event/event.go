@@ -51,7 +51,7 @@ type Outcome uint8
 
 // Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[Foreign],
 // *[CellSource], *[Stack], *[Holders], *[Variables],
-// *[Residence], *[Limits], *[Ending] or *[Finish].
+// *[Residence], *[Limits], *[Ending], *[Lull], *[Settled] or *[Finish].
 type Event interface{ isEvent() }
 
 // Source yields events in the order windows are to see them. Next returns io.EOF after the last one. The live
@@ -169,6 +169,10 @@ type Foreign struct {
 	Closed  bool  // one was closed, else opened
 	Address uint64
 }
+
+// Lull says that nothing more was there to be read just then: the boundary before it has all the readings that it will have. A live session adds one
+// where it has read everything, so that what takes its events in needs no clock, and a recording of them leads to the same.
+type Lull struct{}
 
 // CellSource is the text of a cell as it was typed; as IPython compiles it where that could not be read.
 type CellSource struct {
@@ -303,4 +307,5 @@ func (*Foreign) isEvent()    {}
 func (*CellSource) isEvent() {}
 func (*Stack) isEvent()      {}
 func (*Process) isEvent()    {}
+func (*Lull) isEvent()       {}
 func (*Finish) isEvent()     {}

@@ -28,8 +28,8 @@ type Piece struct {
 	Own, Size     Bytes  // of itself, and with what only it has
 }
 
-// Settled says that the session is over but for a look at what its processes have in the end: every figure is known. It is for who waits for them,
-// and of no recording; the session's [Finish] comes after the look, and says the same again with what that has added.
+// Settled says that the session is over but for a look at what its processes have in the end: every figure is known. The session's [Finish] comes after
+// the look, and says the same again with what that has added.
 type Settled struct {
 	Finish  Finish
 	Holders bool // it will be found out who holds what, and not only what there is by name

@@ -94,7 +94,7 @@ var table = []Facts{
 		Source:  "uprobes on c10::ProfiledCPUMemoryReporter::New and Delete; tensors made since the attach",
 		Through: ThroughTorch, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true,
 		Unknown: []UnknownKind{UnknownTorch}, Missing: []MissingKind{MissingTorch},
-		Paused: []string{TorchCPU}, Unwalked: []string{Stacks, SmallStacks}, Sampled: true,
+		Paused: []string{TorchCPU}, Untold: []string{TorchCPU}, Unwalked: []string{Stacks, SmallStacks}, Sampled: true,
 	},
 	{
 		Meter: Arrow, ID: "cpu.arrow", Kind: Blocks, Format: 7, Doc: "cpu.arrow", OfPythons: true, Headline: 7,

@@ -93,6 +93,7 @@ const (
 	colPassed
 	colSample
 	colUnchained
+	colLull
 	colFirstCounter
 	colFirstRefused     = colFirstCounter + int(event.CounterCount)
 	colFirstMissing     = colFirstRefused + int(event.RefusedKinds)
@@ -192,6 +193,7 @@ var singleFields = [colCount]field{
 	colPassed:        {"passed", typeUint32, false},
 	colSample:        {"sample", typeBool, false},
 	colUnchained:     {"unchained", typeBool, false},
+	colLull:          {"lull", typeBool, false},
 }
 
 func tableFields() [colCount]field {

@@ -173,6 +173,9 @@ type finishDetail struct {
 	Problems  []string          `json:"problems"`
 	Unnamed   []string          `json:"unnamed"`
 	Shells    []shellDetail     `json:"shells"`
+	// Settled: a look at objects follows, and then the end. Holders: it is looked for who holds what.
+	Settled bool `json:"settled,omitempty"`
+	Holders bool `json:"holders,omitempty"`
 }
 
 // meterName is a meter that is written as its public id.
@@ -279,8 +282,16 @@ func holdersFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Hol
 	}, nil
 }
 
-func finishToJSON(f *event.Finish) ([]byte, error) {
-	return json.Marshal(finishDetail{
+func finishToJSON(f *event.Finish) ([]byte, error) { return json.Marshal(detailOfFinish(f)) }
+
+func settledToJSON(e *event.Settled) ([]byte, error) {
+	d := detailOfFinish(&e.Finish)
+	d.Settled, d.Holders = true, e.Holders
+	return json.Marshal(d)
+}
+
+func detailOfFinish(f *event.Finish) finishDetail {
+	return finishDetail{
 		Time: f.Time, Reason: f.Reason, Made: f.Made, Delivered: f.Delivered,
 		Lost: convert(f.Lost, func(l event.Loss) lossDetail { return lossDetail(l) }),
 		Blind: convert(f.Blind, func(b event.Blind) blindDetail {
@@ -292,14 +303,23 @@ func finishToJSON(f *event.Finish) ([]byte, error) {
 		Problems: f.Problems,
 		Unnamed:  f.Unnamed,
 		Shells:   convert(f.Shells, func(s event.Shell) shellDetail { return shellDetail(s) }),
-	})
+	}
 }
 
-func finishFromJSON(text []byte) (*event.Finish, error) {
+// finishFromJSON is a Finish, or a Settled.
+func finishFromJSON(text []byte) (event.Event, error) {
 	var d finishDetail
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, err
 	}
+	f := d.finish()
+	if d.Settled {
+		return &event.Settled{Finish: *f, Holders: d.Holders}, nil
+	}
+	return f, nil
+}
+
+func (d *finishDetail) finish() *event.Finish {
 	return &event.Finish{
 		Time: d.Time, Reason: d.Reason, Made: d.Made, Delivered: d.Delivered,
 		Lost: convert(d.Lost, func(l lossDetail) event.Loss { return event.Loss(l) }),
@@ -312,5 +332,5 @@ func finishFromJSON(text []byte) (*event.Finish, error) {
 		Problems: d.Problems,
 		Unnamed:  d.Unnamed,
 		Shells:   convert(d.Shells, func(s shellDetail) event.Shell { return event.Shell(s) }),
-	}, nil
+	}
 }

@@ -56,6 +56,13 @@ func (b *batch) event(row int) (e event.Event, err error) {
 	return e, nil
 }
 
+// lull says whether nothing more was there to be read before a row. What is damaged says nothing: its event does.
+func (b *batch) lull(row int) (is bool) {
+	var err error
+	defer recoverDamage(&err)
+	return b.columns[colLull].truth(row)
+}
+
 func (b *batch) u64(c, row int) uint64             { return b.columns[c].get64(row) }
 func (b *batch) u32(c, row int) uint32             { return b.columns[c].get32(row) }
 func (b *batch) bytes(c, row int) event.Bytes      { return event.Bytes(b.columns[c].get64(row)) }

@@ -17,6 +17,7 @@ type Reader struct {
 	schema   schema
 	batch    batch
 	row      int
+	lulled   bool      // the lull in front of the row was handed out
 	devices  []*device // rows that belong to the one behind them
 	done     error     // what Next returns from now on
 
@@ -77,9 +78,14 @@ func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 		}
 		err := r.fetch()
 		if err == nil {
+			if !r.lulled && r.batch.lull(r.row) {
+				r.lulled = true
+				return &event.Lull{}, nil
+			}
 			e, eventErr := r.batch.event(r.row)
 			if eventErr == nil {
 				r.row++
+				r.lulled = false
 				if r.complete(e) {
 					r.note(e)
 					return e, nil
@@ -134,6 +140,8 @@ func (r *Reader) note(e event.Event) {
 	switch e := e.(type) {
 	case *event.Start:
 		at = e.Host.MonoNow
+	case *event.Settled:
+		at = e.Finish.Time
 	case *event.Finish:
 		r.finished = true
 		at = e.Time

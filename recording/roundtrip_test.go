@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,4 +183,44 @@ func TestLongestText(t *testing.T) {
 		&event.Finish{Problems: []string{strings.Repeat("p", maxText-200)}},
 	}
 	compare(t, readAll(t, mustOpen(t, record(t, events, 0))), events)
+}
+
+// TestLulls: a lull is in front of the row that follows it, whatever that is, and costs none of its own; one behind the last row changes nothing.
+func TestLulls(t *testing.T) {
+	lull, gpu := &event.Lull{}, &event.Boundary{Number: 2, Kind: event.CellOpen, PID: 1}
+	gpu.Value[event.OfDevice(1, event.Driver)] = 4096 // has a row of the device's in front of it
+	events := []event.Event{
+		&event.Process{ProcessInfo: event.ProcessInfo{PID: 1}}, lull, gpu, lull, &event.Change{Stream: 1, PID: 1}, &event.Change{Stream: 2, PID: 1}, lull,
+		&event.Settled{Finish: event.Finish{Time: 7, Reason: "interrupted", Unnamed: []string{"x"}}, Holders: true}, lull, &event.Finish{Time: 8},
+	}
+	for flushEvery := range 4 {
+		file := record(t, append(slices.Clone(events), lull), flushEvery)
+		compare(t, readAll(t, mustOpen(t, file)), events)
+	}
+	twice := []event.Event{lull, lull, &event.Finish{}}
+	compare(t, readAll(t, mustOpen(t, record(t, twice, 0))), twice[1:])
+	each := []event.Event{}
+	if err := mustOpen(t, record(t, events, 2)).Each(t.Context(), func(e event.Event) {
+		switch e := e.(type) {
+		case *event.Boundary:
+			one := *e
+			each = append(each, &one)
+		case *event.Change:
+			one := *e
+			each = append(each, &one)
+		default:
+			each = append(each, e)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, each, events)
+}
+
+// TestSettledAndCut: a recording that ends after its figures were known, and before its end, was cut.
+func TestSettledAndCut(t *testing.T) {
+	all := readAll(t, mustOpen(t, record(t, []event.Event{&event.Settled{Finish: event.Finish{Time: 7, Reason: "interrupted"}}}, 0)))
+	if f, is := all[len(all)-1].(*event.Finish); len(all) != 2 || !is || f.Reason != ReasonCut || f.Time != 7 {
+		t.Errorf("%d events, the last %+v", len(all), all[len(all)-1])
+	}
 }

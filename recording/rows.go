@@ -48,6 +48,12 @@ func (w *Writer) addRow(e event.Event) error {
 	case *event.Process:
 		text, err := processToJSON(e)
 		return w.addDetail(kindProcess, w.time, e.PID, text, err)
+	case *event.Lull: // the next row says so; behind the last one it changes nothing
+		w.lull = true
+		return nil
+	case *event.Settled:
+		text, err := settledToJSON(e)
+		return w.addDetail(kindFinish, e.Finish.Time, 0, text, err)
 	case *event.Finish:
 		text, err := finishToJSON(e)
 		return w.addDetail(kindFinish, e.Time, 0, text, err)
@@ -64,6 +70,10 @@ func (w *Writer) begin(kind string, time event.Nanoseconds, pid int32) *table {
 	t.setText(colKind, kind)
 	t.set64(colTime, uint64(time))
 	t.set32(colPID, uint32(pid))
+	if w.lull {
+		t.setBool(colLull, true)
+		w.lull = false
+	}
 	return t
 }
 

@@ -23,6 +23,7 @@ type Writer struct {
 	enc   *encoder
 	table table
 	time  event.Nanoseconds // of the latest event that had one
+	lull  bool              // there was one since the last row
 	err   error
 }
 

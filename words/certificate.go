@@ -64,6 +64,11 @@ func took(p *model.Probe) string {
 	return fmt.Sprintf("%s hits took about %s of CPU time", Count(p.Hits), Duration(p.CostNS))
 }
 
+// MeterPaused is of a meter that was stepped down.
+func MeterPaused(id string) string {
+	return Meter(id) + " was not counted at times, to keep the overhead budget (--budget off counts all)"
+}
+
 // CellsUnseen is of cells without a window.
 func CellsUnseen(n uint64) string { return Count(n) + " cells have no window" }
 

@@ -49,10 +49,9 @@ func (a *asked) giveUp() {
 	}
 }
 
-// flush settles what has come so far.
-func (a *asked) flush() {
+// finished lets the cells go that are over: nobody asks the audit for them.
+func (a *asked) finished() {
 	if auditor := a.auditor.Load(); auditor != nil && !a.shared {
-		auditor.Flush()
 		auditor.Finished()
 	}
 }
@@ -125,13 +124,28 @@ func runsOf(v *model.Verdict) string {
 func (s *session) lookedAt(e event.Event) bool {
 	found, ok := e.(*event.Looked)
 	if ok && s.hub != nil {
+		s.lull() // what is made of it is made of everything that has come
 		s.hub.Looked(found)
 	}
 	return ok
 }
 
+// lull takes in that nothing more is to be read for now. It goes the way of all events, so that a recording has it where the session had it: what
+// the two say is the same, because nothing else than events makes a difference.
+func (s *session) lull() {
+	if s.unsettled {
+		s.take(&event.Lull{})
+	}
+}
+
 // take takes one event in.
 func (s *session) take(e event.Event) {
+	switch e.(type) {
+	case *event.Boundary:
+		s.unsettled = true
+	case *event.Lull:
+		s.unsettled = false
+	}
 	s.record(e)
 	s.tracker.Add(e)
 	if s.hub != nil {

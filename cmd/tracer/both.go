@@ -20,11 +20,6 @@ func (b *both) Add(e event.Event) {
 	b.auditor.Add(e)
 }
 
-func (b *both) Flush() {
-	b.reports.Flush()
-	b.auditor.Flush()
-}
-
 // Finished are the cells of the report; the auditor's are the same.
 func (b *both) Finished() []model.Window {
 	b.auditor.Finished()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -14,7 +13,6 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/report"
 	"ipytracer/report/text"
 	"ipytracer/tracer"
 	"ipytracer/tracer/companion"
@@ -105,7 +103,6 @@ func (o *SessionOptions) cache() string {
 // consumer takes a session's events in: for a report, or for an audit.
 type consumer interface {
 	Add(event.Event)
-	Flush()
 	Finished() []model.Window
 }
 
@@ -130,6 +127,8 @@ type session struct {
 	hub      *companion.Hub // nil where notebooks are told nothing
 	asked    *asked         // likewise
 	both     *both          // nil unless the report says what leaks, too
+	// unsettled: a boundary has come since the last lull.
+	unsettled bool
 }
 
 // newSession finds out who typed the command, and whether the report can be written where it is to go.
@@ -232,6 +231,7 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 		if pending() {
 			continue
 		}
+		s.lull()
 		s.flush()
 		s.print()
 		if s.view != nil {
@@ -244,10 +244,9 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 
 // print says what is over. Standard error takes what it can (see [messages]): nothing that is wrong with it ends a session.
 func (s *session) print() {
-	s.tracker.Flush()
 	finished := s.tracker.Finished()
 	if s.hub != nil { // a notebook waits for its figures
-		s.asked.flush()
+		s.asked.finished()
 		s.hub.Finished(finished)
 		s.hub.Answer()
 	}
@@ -274,22 +273,6 @@ func (s *session) record(e event.Event) {
 		e = withoutSource(e)
 	}
 	s.recordingFailed(s.recorder.Write(e))
-}
-
-// withoutSource is an event without what the notebook typed.
-func withoutSource(e event.Event) event.Event {
-	switch e := e.(type) {
-	case *event.CellSource:
-		return &event.CellSource{Cell: e.Cell, PID: e.PID}
-	case *event.Holders:
-		bare := *e
-		bare.Holders = slices.Clone(e.Holders)
-		for i := range bare.Holders {
-			bare.Holders[i].Path = report.WithoutKeys(bare.Holders[i].Path)
-		}
-		return &bare
-	}
-	return e
 }
 
 func (s *session) flush() {

@@ -47,6 +47,8 @@ func (s *session) settled(e event.Event) bool {
 	if !ok {
 		return false
 	}
+	s.lull()
+	s.take(now)
 	s.flush()
 	s.print()
 	s.last.doing.begin(s.console.err, s.options.Quiet || s.options.Verbose, lookingAt(now))
@@ -59,7 +61,6 @@ func (s *session) settled(e event.Event) bool {
 		s.view.end()
 		s.view = nil
 	}
-	tracker.Add(&now.Finish)
 	first, err := s.options.first(s.to.Writer, tracker.Stream())
 	if err != nil { // the whole report says it
 		s.last.doing.start()

@@ -56,7 +56,7 @@ func (v *view) footnotes() {
 	}
 	if len(least) > 0 {
 		v.prose("  ", span{atLeast + " ", yellow}, span{"at least this much (" + strings.Join(least, ", ") + "): the meter missed part of " +
-			"the time or part of the memory, and nobody can say how much. " + about + " in its other columns means the same.", plain})
+			"the time or part of the memory, and nobody can say how much. " + about + " in its other columns is an estimate.", plain})
 	}
 }
 

@@ -220,9 +220,6 @@ func (v *view) doubts() (reasons []string) {
 		if words.IsPart(p.ID) {
 			continue
 		}
-		if p.Shed {
-			reasons = append(reasons, meterName(p.ID)+" was not counted at times, to keep the overhead budget (--budget off counts all)")
-		}
 		if p.Agreed < p.Compared {
 			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s", meterName(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
 		}
@@ -260,7 +257,11 @@ func (v *view) shortCertificate() {
 		v.shortAttribution()
 		return
 	}
-	v.prose("  ", span{"Certificate: ", bold}, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, words.Count(v.r.Certificate.Delivered)), plain})
+	state := span{"✗ Certificate: not complete. ", yellow}
+	if v.r.Certificate.Complete {
+		state = span{"Certificate: complete. ", bold}
+	}
+	v.prose("  ", state, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, words.Count(v.r.Certificate.Delivered)), plain})
 	const few = 8
 	for _, r := range reasons[:min(len(reasons), few)] {
 		v.prose("    ", span{"  - " + r, yellow})

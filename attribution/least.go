@@ -1,0 +1,285 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/event"
+)
+
+// A window in which a meter was stepped down has lower bounds (≥) of what it reached and needed, and nothing else. While
+// nobody looks anything may go and come. So of what was known before a pause nothing is taken for granted after it, and what is found out later
+// was made by no window that is open then.
+//
+// The time in which a meter is seen without a break is an observation. In it, values differ by what has happened, whatever is not known of it. In the
+// first one, they are what there is. In a later one, what has been made since it began is there for certain: the meter's value less what it had then.
+
+// observation is a stretch of time in which a meter was seen.
+type observation struct {
+	from, to uint64 // cuts; to is 0 while it goes on
+	exact    bool   // values are what there is
+	base     event.Bytes
+	slack    event.Bytes // of frees of what was not known, as it began
+	// highs are the maxima, less the slack by then: what is freed that is not known lets no value fall.
+	highs peaks
+}
+
+// maxObservations is how many are kept of a meter. Windows that began in one that is not have nothing for certain from it.
+const maxObservations = 64
+
+// least is what is certain of a meter that was stepped down at some time.
+type least struct {
+	observations []observation // in their order
+	top          event.Bytes
+	waits        bool // for an allocator to say its total: until then the value is one from before the pause
+}
+
+// now is the one that goes on, nil for none.
+func (l *least) now() *observation {
+	if n := len(l.observations); n > 0 && l.observations[n-1].to == 0 {
+		return &l.observations[n-1]
+	}
+	return nil
+}
+
+// of is the one in which a cut is; -1 for none.
+func (l *least) of(cut uint64) int {
+	return slices.IndexFunc(l.observations, func(s observation) bool { return s.from <= cut && (s.to == 0 || cut < s.to) })
+}
+
+// end ends the one that goes on.
+func (l *least) end(cut uint64) {
+	if s := l.now(); s != nil {
+		s.to = cut
+	}
+	l.waits = false
+}
+
+// begin begins one at a cut.
+func (l *least) begin(one observation) {
+	l.end(one.from)
+	if len(l.observations) == maxObservations {
+		l.observations = slices.Delete(l.observations, 0, 1)
+	}
+	l.observations = append(l.observations, one)
+}
+
+// seeLeast takes in a segment that ended at a cut. What the driver takes from what an allocator holds makes that fall, and says no total.
+func (g *gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
+	l := g.least
+	if l.waits && (high > g.before || value != g.before && g.meter.Facts().Kind == event.Total) {
+		l.begin(observation{from: cut, exact: true})
+		if high <= g.before { // that may be from before the pause
+			high = value
+		}
+	}
+	s := l.now()
+	if s == nil {
+		return
+	}
+	if s.exact {
+		slack = 0
+	}
+	s.highs.push(cut, high-slack)
+	l.top = max(l.top, high-slack+s.slack-s.base)
+}
+
+// pausable are the gauges of a meter in a tree: its own, and those of its processes.
+func (r *root) pausable(m event.Meter, do func(g *gauge, life event.Bytes)) {
+	do(r.past.need(m), 0)
+	for _, p := range r.living {
+		do(p.past.need(m), p.life.of(m).highest())
+	}
+}
+
+// pause ends what is certain of a meter at a cut.
+func (r *root) pause(m event.Meter, cut uint64) {
+	r.pausable(m, func(g *gauge, life event.Bytes) {
+		if g.least == nil {
+			first, _ := g.high.since(0)
+			g.least = &least{observations: []observation{{exact: true, highs: slices.Clone(g.high)}}, top: max(first, life, g.value.last())}
+		}
+		g.least.end(cut)
+	})
+}
+
+// resume goes on with it. Arrays are looked for first: until that is over, the meter's value has what is found of before. An allocator's total is
+// what it was until the allocator says the next.
+func (r *root) resume(m event.Meter, cut uint64, slack event.Bytes) {
+	r.pausable(m, func(g *gauge, _ event.Bytes) {
+		if g.least == nil {
+			g.least = &least{}
+		}
+		switch m.Facts().Kind {
+		case event.Total, event.Reserve:
+			g.least.end(cut)
+			g.least.waits = true
+		default:
+			g.least.begin(observation{from: cut, base: g.value.last(), slack: slack})
+		}
+	})
+}
+
+// breaks follows at a boundary where what is certain of meters ends and begins.
+func (r *root) breaks(b *event.Boundary, cut uint64) {
+	switch b.Kind {
+	case event.MeterShed, event.MeterBack:
+		for _, m := range event.Paused(b.Text) {
+			r.pause(m, cut)
+			if m != event.NumPy && !r.shed[m].now {
+				r.resume(m, cut, slackOf(m, &r.freed))
+			}
+		}
+	case event.MeterSettled:
+		if s, known := r.shed[event.NumPy]; known && !s.now {
+			r.resume(event.NumPy, cut, slackOf(event.NumPy, &r.freed))
+		}
+	case event.ProcessExit, event.ProcessExec: // what is not known of the process goes with it
+		r.past.restart(cut, &r.freed)
+	}
+}
+
+// restart begins anew what is certain of meters that are seen, but not from the beginning.
+func (p *past) restart(cut uint64, freed *event.Frees) {
+	for i := range p.gauges {
+		g := &p.gauges[i]
+		if g.least == nil {
+			continue
+		}
+		if s := g.least.now(); s != nil && !s.exact {
+			g.least.begin(observation{from: cut, base: g.value.last(), slack: slackOf(g.meter, freed)})
+		}
+	}
+}
+
+// certain takes in what is certain of a segment that ended at a cut.
+func (p *past) certain(cut uint64, value, high *event.Readings, freed *event.Frees) {
+	for i := range p.gauges {
+		if g := &p.gauges[i]; g.least != nil {
+			g.seeLeast(cut, value[g.meter], high[g.meter], slackOf(g.meter, freed))
+		}
+	}
+}
+
+// frees takes in what a boundary says of that. Two CPUs' boundaries may pass each other.
+func (r *root) frees(f *event.Frees) {
+	for kind := range f.Unknown {
+		r.freed.Unknown[kind] = max(r.freed.Unknown[kind], f.Unknown[kind])
+		r.freed.Slack[kind] = max(r.freed.Slack[kind], f.Slack[kind])
+	}
+}
+
+// slackOf is how many bytes a tree freed at most, so far, that had not been seen to be made.
+func slackOf(m event.Meter, freed *event.Frees) (sum event.Bytes) {
+	for _, kind := range m.Facts().Unknown {
+		sum += freed.Slack[kind]
+	}
+	return sum
+}
+
+// since is the window that is asked about: since when it is open, whether the process was there then, and what had been freed by then.
+type since struct {
+	cut   uint64
+	there bool
+	slack event.Bytes
+}
+
+// lower makes of a figure in such a window what is certain: of the peak, and of how far that is above the start and above the end. Start and end are
+// what they are believed to be as far as that goes together.
+func (g *gauge) lower(f figure, w since) figure {
+	l := g.least
+	if l == nil { // it was never stepped down
+		return f
+	}
+	at, upper, known := l.of(w.cut), event.Bytes(0), !w.there
+	if at >= 0 && w.there && l.observations[at].exact {
+		upper, known = f.start, true
+	}
+	need, peak := event.Bytes(0), event.Bytes(0)
+	if known {
+		peak = upper
+	}
+	for i := range l.observations {
+		s := &l.observations[i]
+		high, ok := s.highs.since(w.cut)
+		if !ok {
+			continue
+		}
+		there := high + s.slack - s.base // for certain
+		peak = max(peak, there)
+		switch {
+		case known:
+			need = max(need, there-upper)
+		case i == at:
+			need = max(need, high+w.slack-f.start)
+		}
+	}
+	peak = max(peak, need)
+	return figure{start: peak - need, peak: peak, end: min(peak, max(f.end, peak-l.drop(f.end, w))), meter: f.meter}
+}
+
+// drop is how far the meter is certainly below its highest at the end of a window.
+func (l *least) drop(end event.Bytes, w since) event.Bytes {
+	s := l.now()
+	if s == nil {
+		return 0
+	}
+	slack := w.slack
+	if s.from > w.cut {
+		slack = s.slack
+	}
+	if s.exact {
+		slack = 0
+	}
+	high, ok := s.highs.since(max(w.cut, s.from))
+	if !ok {
+		return 0
+	}
+	return max(0, high+slack-end)
+}
+
+// lowered makes of figures of a past what is certain of them, where meters were stepped down.
+func (p *past) lowered(all figures, meters []event.Meter, w *window, there bool) {
+	for _, m := range meters {
+		i := slices.IndexFunc(all, func(f figure) bool { return f.meter == m })
+		if g := p.of(m); g != nil && i >= 0 {
+			all[i] = g.lower(all[i], since{w.since, there, slackOf(m, &w.openFrees)})
+		}
+	}
+}
+
+// lower makes of what the meters say of a window what is certain of it.
+func (r *root) lower(m *measured, w *window) {
+	shed := r.shedIn(w)
+	if len(shed) == 0 {
+		return
+	}
+	w.process.past.lowered(m.own, shed, w, w.process.lives.at(w.since) == 1)
+	r.past.lowered(m.tree, shed, w, true)
+	for i := range m.children {
+		c := &m.children[i]
+		c.process.past.lowered(c.figures, shed, w, c.process.lives.at(w.since) == 1)
+	}
+}
+
+// certainLife are the figures of a process from its beginning, as far as they are certain.
+func (p *process) certainLife() figures {
+	out := slices.Clone(p.life)
+	for i, f := range out {
+		g := p.past.of(f.meter)
+		if g == nil || g.least == nil {
+			continue
+		}
+		peak := max(f.start, g.least.top)
+		out[i] = figure{start: f.start, peak: peak, end: min(peak, max(f.end, peak-g.least.drop(f.end, since{}))), meter: f.meter}
+	}
+	return out
+}
+
+// bornBlind notes of a process that begins which meters nobody sees just then.
+func (r *root) bornBlind(p *process) {
+	for m, s := range r.shed {
+		if s.now && p.past.need(m).least == nil {
+			p.past.need(m).least = &least{}
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package attribution_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"ipytracer/attribution"
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// watched is a process with a meter that is stepped down now and then: what it has, and what the kernel half knows of it.
+type watched struct {
+	meter        event.Meter
+	text         string
+	random       *rand.Rand
+	has, known   map[int]event.Bytes
+	truth, value event.Bytes
+	most, high   event.Bytes
+	down, silent bool // silent: PyTorch has not said its total since it is back
+	finding      bool // arrays are being looked for
+	frees        event.Frees
+	made         int
+	segment      uint64
+	told, all    *attribution.Tracker // of what is known, and of what there is
+	names        []string
+}
+
+func (w *watched) raise() { w.most, w.high = max(w.most, w.truth), max(w.high, w.value) }
+
+// boundary ends a segment, for both.
+func (w *watched) boundary(kind event.BoundaryKind, text string) {
+	w.segment++
+	b := event.Boundary{Number: w.segment, Time: event.Nanoseconds(w.segment * 1000), Kind: kind, PID: 7, TID: 7, Segment: w.segment - 1, Inputs: -1, Text: text, Frees: w.frees}
+	b.Value[w.meter], b.High[w.meter], b.Tree[w.meter], b.TreeHigh[w.meter] = w.value, w.high, w.value, w.high
+	t := b
+	t.Frees = event.Frees{}
+	t.Value[w.meter], t.High[w.meter], t.Tree[w.meter], t.TreeHigh[w.meter] = w.truth, w.most, w.truth, w.most
+	if kind == event.MeterShed || kind == event.MeterBack || kind == event.MeterSettled {
+		t.Kind, t.Text = event.Asked, ""
+	}
+	w.told.Add(&b)
+	w.all.Add(&t)
+	w.most, w.high = w.truth, w.value
+}
+
+func (w *watched) total() {
+	if w.meter.Facts().Kind == event.Total && !w.down {
+		w.value, w.silent = w.truth, false
+		w.raise()
+	}
+}
+
+func (w *watched) make() {
+	size := event.Bytes(1+w.random.IntN(100)) << 20
+	w.made++
+	w.has[w.made] = size
+	w.truth += size
+	if w.meter.Facts().Kind == event.Total {
+		w.total()
+	} else if !w.down {
+		w.known[w.made] = size
+		w.value += size
+	}
+	w.raise()
+}
+
+func (w *watched) free() {
+	all := slices.Sorted(maps.Keys(w.has))
+	if len(all) == 0 {
+		return
+	}
+	which := all[w.random.IntN(len(all))]
+	size := w.has[which]
+	delete(w.has, which)
+	w.truth -= size
+	switch is := w.known[which] > 0; {
+	case w.meter.Facts().Kind == event.Total:
+		w.total()
+	case w.down:
+	case is:
+		delete(w.known, which)
+		w.value -= size
+	default:
+		kind := w.meter.Facts().Unknown[0]
+		w.frees.Unknown[kind]++
+		w.frees.Slack[kind] += size + event.Bytes(w.random.IntN(4096))
+	}
+}
+
+// find takes in something that a search has found out; nothing is left to be where it returns false.
+func (w *watched) find() bool {
+	for _, which := range slices.Sorted(maps.Keys(w.has)) {
+		if w.known[which] == 0 {
+			w.known[which] = w.has[which]
+			w.value += w.has[which]
+			w.raise()
+			return true
+		}
+	}
+	for _, which := range slices.Sorted(maps.Keys(w.known)) {
+		if w.has[which] == 0 {
+			w.value -= w.known[which]
+			delete(w.known, which)
+			return true
+		}
+	}
+	return false
+}
+
+func (w *watched) step() {
+	switch w.random.IntN(13) {
+	case 0, 1, 2, 3:
+		w.make()
+	case 4, 5, 6:
+		w.free()
+	case 7, 8:
+		name := fmt.Sprint("e", w.segment)
+		w.names = append(w.names, name)
+		w.boundary(event.ExperimentBegin, name)
+	case 9:
+		if n := len(w.names); n > 0 {
+			i := w.random.IntN(n)
+			w.boundary(event.ExperimentEnd, w.names[i])
+			w.names = slices.Delete(w.names, i, i+1)
+		}
+	case 10:
+		if w.random.IntN(3) > 0 {
+			return
+		}
+		if w.down = !w.down; w.down {
+			w.finding = false
+			w.boundary(event.MeterShed, w.text)
+			return
+		}
+		w.finding = w.meter == event.NumPy
+		w.boundary(event.MeterBack, w.text)
+	default:
+		for range w.random.IntN(4) {
+			if w.finding && !w.find() {
+				w.finding = false
+				w.boundary(event.MeterSettled, "")
+			}
+		}
+	}
+}
+
+// TestLeastIsLeast: where a meter was stepped down in a window, its peak, its need and what it had only for a while are at least what is said,
+// whatever came and went unseen, and whatever was found late.
+func TestLeastIsLeast(t *testing.T) {
+	for _, of := range []struct {
+		meter event.Meter
+		text  string
+	}{{event.NumPy, event.ArrayProbes}, {event.Torch, event.TorchCPU}, {event.OfDevice(0, event.Active), event.TorchTotals}} {
+		t.Run(of.meter.String(), func(t *testing.T) {
+			bounds, needs := 0, 0
+			for seed := range uint64(300) {
+				w := &watched{meter: of.meter, text: of.text, random: rand.New(rand.NewPCG(seed, 3)), has: map[int]event.Bytes{}, known: map[int]event.Bytes{}, told: attribution.New(), all: attribution.New()}
+				start := &event.Start{Processes: []event.ProcessInfo{{PID: 7, Python: "3.11.2", Inputs: -1}}}
+				w.told.Add(start)
+				w.all.Add(start)
+				w.boundary(event.Attached, "")
+				for range 150 {
+					w.step()
+				}
+				w.boundary(event.Detached, "")
+				told, all := w.told.Report(), w.all.Report()
+				for i := range told.Windows {
+					least, truth := told.Windows[i].Meters[of.meter.String()], all.Windows[i].Meters[of.meter.String()]
+					if least.Exact || least.Bound != nil {
+						continue
+					}
+					bounds++
+					if least.Need() > 0 {
+						needs++
+					}
+					checkLeast(t, fmt.Sprintf("seed %d, window %d", seed, i), least, truth)
+					if tree, ok := told.Windows[i].Tree[of.meter.String()]; ok {
+						checkLeast(t, fmt.Sprintf("seed %d, window %d, tree", seed, i), tree, truth)
+					}
+				}
+				life, truth := told.Processes[0].Meters[of.meter.String()], all.Processes[0].Meters[of.meter.String()]
+				if !life.Exact && life.Bound == nil {
+					checkLeast(t, fmt.Sprintf("seed %d, process", seed), life, truth)
+				}
+			}
+			if bounds < 1000 || needs < bounds/4 {
+				t.Errorf("%d bounds, %d of them of more than nothing", bounds, needs)
+			}
+			t.Logf("%d bounds, %d of them of more than nothing", bounds, needs)
+		})
+	}
+}
+
+func checkLeast(t *testing.T, what string, least, truth model.Figure) {
+	t.Helper()
+	if least.Peak > truth.Peak || least.Need() > truth.Need() || least.Peaked > truth.Peaked {
+		t.Errorf("%s: at least %+v, but it was %+v", what, least, truth)
+	}
+	if least.Start < 0 || least.End < 0 || least.Peak < max(least.Start, least.End) || least.Consumed != least.End-least.Start || least.Peaked != least.Peak-max(least.Start, least.End) {
+		t.Errorf("%s: %+v does not agree with itself", what, least)
+	}
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ipytracer/attribution"
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/event"
+	"ipytracer/recording"
+	"ipytracer/report/sheet"
+	"ipytracer/report/text"
+)
+
+// script is a session that is over before it is looked at.
+type script struct{ left []event.Event }
+
+func (s *script) Next(context.Context) (event.Event, error) {
+	if len(s.left) == 0 {
+		return nil, io.EOF
+	}
+	e := s.left[0]
+	s.left = s.left[1:]
+	return e, nil
+}
+
+// TestRecordingSaysTheSame: whatever happens in a session, whenever it has read everything there is, and whenever a notebook asks it something: a report
+// of it in any format, its audit and what --strict says of it are those of its recording, byte for byte.
+func TestRecordingSaysTheSame(t *testing.T) {
+	lulls, differ := 0, 0
+	for seed := range uint64(24) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 11))
+			events := anySession(seed, random)
+			path := filepath.Join(t.TempDir(), "run.arrows")
+			live := traced(t, events, path, random)
+			replayed, none := &both{attribution.New(), attribution.NewAuditor()}, &both{attribution.New(), attribution.NewAuditor()}
+			for _, e := range eventsOf(t, path) {
+				replayed.Add(e)
+				if _, is := e.(*event.Lull); is {
+					lulls++
+				} else {
+					none.Add(e)
+				}
+			}
+			want, got, without := said(t, live), said(t, replayed), said(t, none)
+			for what := range want {
+				if !bytes.Equal(want[what], got[what]) {
+					t.Errorf("%s: %s", what, firstDifference(want[what], got[what]))
+				}
+				if !bytes.Equal(want[what], without[what]) {
+					differ++
+				}
+			}
+		})
+	}
+	if lulls == 0 || differ == 0 {
+		t.Errorf("%d lulls, %d reports are others without them: this test shows nothing", lulls, differ)
+	}
+}
+
+// anySession is a session at random, with a look at its objects in its end.
+func anySession(seed uint64, random *rand.Rand) (events []event.Event) {
+	attributiontest.Anything(func(e event.Event) {
+		f, is := e.(*event.Finish)
+		if is && random.IntN(4) > 0 {
+			events = append(events, &event.Settled{Finish: *f, Holders: random.IntN(2) == 0})
+		}
+		if is {
+			events = append(events, &event.Variables{PID: attributiontest.Kernel, Complete: true, Variables: []event.Variable{
+				{Kind: event.HeldByVariable, Name: "x", Type: "numpy.ndarray", Bytes: 32 << 20, Exact: true, Length: -1},
+			}})
+		}
+		events = append(events, e)
+	}, seed, 500)
+	for range random.IntN(5) {
+		at := random.IntN(len(events))
+		events = append(events[:at], append([]event.Event{&event.Looked{PID: attributiontest.Kernel}}, events[at:]...)...)
+	}
+	return events
+}
+
+// traced follows a session that is recorded, as if it were read a bit at a time.
+func traced(t *testing.T, events []event.Event, path string, random *rand.Rand) *both {
+	t.Helper()
+	_, cancel := context.WithCancelCause(t.Context())
+	c := console{out: io.Discard, err: newMessages(io.Discard), ends: &endings{cancel: cancel}}
+	c.ends.words = c.err
+	o := SessionOptions{OutputOptions: OutputOptions{Format: "html"}, Record: path}
+	s, err := newSession(&o, c, attribution.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if err := s.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ready(); err != nil {
+		t.Fatal(err)
+	}
+	s.live, s.source = false, &script{events}
+	s.listen(s.both.reports, "")
+	often := 1 + random.IntN(6)
+	if err := s.follow(t.Context(), func() bool { return random.IntN(often) > 0 }); err != nil {
+		t.Fatal(err)
+	}
+	return s.both
+}
+
+func eventsOf(t *testing.T, path string) (events []event.Event) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := recording.Open(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		e, err := r.Next(t.Context())
+		if err == io.EOF {
+			return events
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+}
+
+// said is everything that is said of a session.
+func said(t *testing.T, of *both) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	audit := of.auditor.Audit(1)
+	one := func(what string, print func(io.Writer) error) {
+		var out bytes.Buffer
+		if err := print(&out); err != nil { // such as memory-viz without GPUs
+			fmt.Fprint(&out, err)
+		}
+		all[what] = out.Bytes()
+	}
+	for _, name := range append(formatNames(), "full") {
+		o := OutputOptions{Format: name, audit: audit}
+		if name == "full" {
+			o.Format, o.Full = "text", true
+		}
+		one(name, func(w io.Writer) error { return o.Print(w, of.reports.Stream()) })
+	}
+	page := sheet.AuditOptions{Who: text.Who, Title: text.VerdictTitle}
+	one("audit", func(w io.Writer) error { return text.Audit(w, audit, text.Options{}) })
+	one("audit as a page", func(w io.Writer) error { return sheet.AuditHTML(w, audit, page) })
+	one("strict", func(w io.Writer) error {
+		note, err := strictness{true, true}.judge(of.reports.Stream())
+		_, _ = fmt.Fprint(w, note, err)
+		return nil
+	})
+	return all
+}
+
+// firstDifference shows where two texts part.
+func firstDifference(a, b []byte) string {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	from := max(0, i-80)
+	return fmt.Sprintf("at %d of %d and %d bytes:\n%q\n%q", i, len(a), len(b), a[from:min(len(a), i+80)], b[from:min(len(b), i+80)])
+}
