@@ -47,8 +47,6 @@ type Holder struct {
 	Garbage Garbage
 	// Cyclic: what the path begins with is in a reference cycle. Without its name it waits for the garbage collector.
 	Cyclic bool
-	// Query is the text of a pandas query or eval: what it kept of the notebook's names is on the path.
-	Query string
 }
 
 // Garbage says what the garbage collector has to do with objects that nothing leads to.

@@ -102,7 +102,6 @@ type holderDetail struct {
 	Running    bool             `json:"running,omitempty"` // of no holder that is recorded
 	Garbage    event.Garbage    `json:"garbage,omitempty"`
 	Cyclic     bool             `json:"cyclic,omitempty"`
-	Query      string           `json:"query,omitempty"`
 }
 
 type viewerDetail struct {

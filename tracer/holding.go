@@ -239,7 +239,7 @@ func compareBlock(b holders.Block, address uint64) int {
 
 // cleanHolder is a holder whose texts are UTF-8.
 func cleanHolder(h event.Holder) event.Holder {
-	h.Path, h.Root, h.Type, h.Function, h.File, h.Query = clean(h.Path), clean(h.Root), clean(h.Type), clean(h.Function), clean(h.File), clean(h.Query)
+	h.Path, h.Root, h.Type, h.Function, h.File = clean(h.Path), clean(h.Root), clean(h.Type), clean(h.Function), clean(h.File)
 	return h
 }
 
