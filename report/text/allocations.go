@@ -46,6 +46,7 @@ type caller struct {
 	of    model.Frame // the outermost call of a cell's code; the zero value where there is none
 	most  int         // calls
 	users bool        // a line of a cell or of the user's own files is on the stack
+	ahead bool        // what mimalloc has reserved below Arrow's pool, which hands it out block by block
 }
 
 // callers are who allocated in a cell, the most at the peak first. Mapped memory that is taken by the same lines as arrays or blocks of
@@ -75,15 +76,31 @@ func (v *view) callers(c *model.Window) []*caller {
 	slices.SortStableFunc(callers, func(a, b *caller) int {
 		return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), cmp.Compare(b.Allocated, a.Allocated))
 	})
-	inner := map[string]int64{}
+	inner, pools := map[string]int64{}, map[string]bool{}
 	for _, a := range callers {
+		pools[a.place()] = pools[a.place()] || a.Meter == arrowMeter
 		if words.LiesWithin(a.Meter) {
 			inner[a.place()] = max(inner[a.place()], a.AtPeak, a.Allocated)
+		}
+	}
+	for _, a := range callers {
+		if a.ahead = words.IsOutermost(a.Meter) && pools[a.place()] && isReservation(a.AtPeak); a.ahead {
+			a.who += " (reserved ahead for Arrow's pool)"
 		}
 	}
 	return slices.DeleteFunc(callers, func(a *caller) bool {
 		return words.IsOutermost(a.Meter) && 2*inner[a.place()] >= max(a.AtPeak, a.Allocated)
 	})
+}
+
+// arrowMeter is the one of what Arrow's pools hand out.
+const arrowMeter = "cpu.arrow"
+
+// isReservation reports whether mapped memory is as much as mimalloc reserves at a time, once or several times, with little beside it: 1 GiB (mimalloc 2 and 3,
+// mi_option_arena_reserve).
+func isReservation(bytes int64) bool {
+	const reserve, beside = 1 << 30, 1 << 25
+	return bytes >= reserve && bytes%reserve <= beside
 }
 
 // cellCall is the outermost call of a cell's code.
