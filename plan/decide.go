@@ -13,10 +13,10 @@ func decide(out *model.Demand, d *demand) {
 	if len(d.top) == 0 || d.gap > d.top[0].peak {
 		return
 	}
-	first := d.top[0]
+	first, next := d.deciding()
 	out.At = placeAt(first)
-	if len(d.top) > 1 {
-		out.Next = placeAt(d.top[1])
+	if next != nil {
+		out.Next = placeAt(next)
 	}
 	var all []model.PlanLine
 	for at, s := range first.lines {
@@ -40,6 +40,29 @@ func decide(out *model.Demand, d *demand) {
 	out.Untouched = out.Untouched[:min(len(out.Untouched), mattering)]
 	out.Lines = append(out.Lines, all[:min(len(all), mattering)]...)
 	out.Together = together(out, d)
+}
+
+// nextToNothing is the share of a peak, one in so many, by which a cell must have risen for that to be its own, as in a report.
+const nextToNothing = 100
+
+func isNextToNothing(rise, to int64) bool { return rise < to/nextToNothing }
+
+// deciding are the cell that the highest moment belongs to, which is the first before it that rose to the rest where it rose by next to nothing in its
+// own, and the next-highest that rose; nil for none.
+func (d *demand) deciding() (first, next *top) {
+	highest := d.top[0]
+	first = highest
+	for _, t := range d.top[1:] {
+		if isNextToNothing(highest.need, highest.peak) && t.pid == highest.pid && t.id < first.id && !isNextToNothing(t.need, highest.peak) && isNextToNothing(highest.peak-t.peak, highest.peak) {
+			first = t
+		}
+	}
+	for _, t := range d.top {
+		if t != first && (next == nil || isNextToNothing(next.need, next.peak) && !isNextToNothing(t.need, t.peak)) {
+			next = t
+		}
+	}
+	return first, next
 }
 
 // together are the lines that save most, each as it stands where it has most in memory.

@@ -117,6 +117,29 @@ func TestTheFallGoesToTheNextCell(t *testing.T) {
 	}
 }
 
+// TestTheCellThatRose: a cell that only stands as high as one before it left it does not decide, nor is it the next.
+func TestTheCellThatRose(t *testing.T) {
+	cells := join(
+		cell(1, "small = load()", exact(100, 300, 200), exact(100, 300, 200)),
+		cell(2, "big = np.ones(n)", exact(200, 900, 900), exact(200, 900, 900)),
+		cell(3, "del big", exact(900, 901, 200), exact(900, 901, 200)))
+	big := by("cpu.numpy", 2, 1, 700)
+	big.Allocated, big.Net = 700*mib, 700*mib
+	freed := by("cpu.numpy", 2, 1, 700)
+	freed.Freed, freed.Net = 700*mib, -700*mib
+	cells[2].Allocations = []model.Allocation{big}
+	cells[3].Allocations = cells[2].Allocations
+	cells[4].Allocations = []model.Allocation{freed}
+	cells[5].Allocations = cells[4].Allocations
+	_, d := make1(notebook(901, cells...))
+	if d.At.Execution != 2 || d.At.Source != "big = np.ones(n)" || d.Next.Execution != 1 {
+		t.Errorf("at %+v, next %+v", d.At, d.Next)
+	}
+	if len(d.Lines) != 1 || d.Lines[0].Fall != 601*mib || d.Lines[0].Then.Execution != 1 {
+		t.Errorf("%+v, then %+v", d.Lines, d.Lines[0].Then)
+	}
+}
+
 // TestManyCells: those that are not looked at bound the fall.
 func TestManyCells(t *testing.T) {
 	var cells []model.Window

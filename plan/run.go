@@ -58,6 +58,7 @@ type top struct {
 	kernel   string // its name, where the session has several
 	source   string
 	peak     int64
+	need     int64
 	children int64
 	lines    map[place]*share
 	best     candidate
@@ -211,7 +212,7 @@ func (x *reader) cell(w *model.Window) {
 			d.base, d.hasBase = f.Start, true
 		}
 		d.top = among(d.top, highestCells, f.Peak, func() *top {
-			one := topOf(w, w.Execution, w.ExecutionCount, f.Peak)
+			one := topOf(w, w.Execution, w.ExecutionCount, f)
 			one.source, one.children = strings.Clone(w.Source[:min(len(w.Source), maxSource)]), childrenOf(w, d.rank)
 			return one
 		})
@@ -219,8 +220,8 @@ func (x *reader) cell(w *model.Window) {
 }
 
 // topOf is a window that is among the highest.
-func topOf(w *model.Window, execution int, count *int, peak int64) *top {
-	one := &top{id: w.ID, pid: w.PID, kernel: strings.Clone(w.Kernel), run: execution, peak: peak}
+func topOf(w *model.Window, execution int, count *int, f model.Figure) *top {
+	one := &top{id: w.ID, pid: w.PID, kernel: strings.Clone(w.Kernel), run: execution, peak: f.Peak, need: f.Need()}
 	if count != nil {
 		n := *count
 		one.count = &n
@@ -253,7 +254,7 @@ func (x *reader) statement(w *model.Window) {
 		if !ok {
 			continue
 		}
-		d.high = among(d.high, highestStatements, f.Peak, func() *top { return topOf(w, key.execution, nil, f.Peak) })
+		d.high = among(d.high, highestStatements, f.Peak, func() *top { return topOf(w, key.execution, nil, f) })
 		for _, t := range d.top {
 			if t.id == w.Parent {
 				t.decide(candidate{w.Line, f.Peak, f.Need()})

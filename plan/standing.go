@@ -73,6 +73,9 @@ func (s *standing) listing(w *model.Window) *listing {
 // of is what a line has at the peak of a window in which it had stood when that began.
 func (l *listing) of(key heldBy, stood int64) int64 {
 	if e, ok := l.entries[key]; ok {
+		if !l.full[key.meter] { // some calls of the line may not be listed: what stood beside those that are
+			return e.atPeak + max(0, stood-(e.atPeak-e.allocated))
+		}
 		return e.atPeak
 	}
 	if l.full[key.meter] {
@@ -113,7 +116,7 @@ func (s *standing) begin(l *listing, stood map[heldBy]int64) {
 		return !listed && l.full[key.meter]
 	})
 	for key, e := range l.entries {
-		if stood[key] = max(stood[key], e.atPeak-e.allocated); !e.moved {
+		if stood[key] = max(stood[key], e.atPeak-e.allocated); !e.moved && l.full[key.meter] {
 			stood[key] = e.atPeak
 		}
 	}

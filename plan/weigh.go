@@ -21,6 +21,7 @@ const (
 // two cells.
 type moment struct {
 	peak   int64
+	need   int64
 	shares []int64 // of the candidates
 	at     model.PlanPlace
 	gap    bool // between two cells
@@ -40,8 +41,13 @@ func (m *moments) add(one moment) {
 		key = binary.AppendVarint(key, s)
 	}
 	if i, known := m.at[string(key)]; known {
-		if one.peak > m.all[i].peak {
-			m.all[i] = one
+		was := &m.all[i]
+		switch {
+		case one.peak <= was.peak:
+		case isNextToNothing(one.need, one.peak) && isNextToNothing(one.peak-was.peak, one.peak):
+			was.peak = one.peak // it belongs to the one before
+		default:
+			*was = one
 		}
 		return
 	}
@@ -192,7 +198,7 @@ func (y *weighing) add(w *model.Window) {
 	f, _ := w.Together(y.s.d.rank)
 	l := y.s.listing(w)
 	if w.Kind == model.Statement {
-		one := moment{peak: f.Peak, shares: y.s.shares(w, l, y.running), at: y.cell.at}
+		one := moment{peak: f.Peak, need: f.Need(), shares: y.s.shares(w, l, y.running), at: y.cell.at}
 		one.at.Line, one.at.Children = w.Line, childrenOf(w, y.s.d.rank)
 		y.s.begin(l, y.running)
 		y.s.end(l, y.running)
@@ -206,7 +212,7 @@ func (y *weighing) add(w *model.Window) {
 		stood = map[heldBy]int64{}
 		y.stood[w.PID] = stood
 	}
-	y.cell = &moment{peak: f.Peak, shares: y.s.shares(w, l, stood), at: model.PlanPlace{PID: w.PID, Kernel: strings.Clone(w.Kernel), Execution: w.Execution, Children: childrenOf(w, y.s.d.rank)}}
+	y.cell = &moment{peak: f.Peak, need: f.Need(), shares: y.s.shares(w, l, stood), at: model.PlanPlace{PID: w.PID, Kernel: strings.Clone(w.Kernel), Execution: w.Execution, Children: childrenOf(w, y.s.d.rank)}}
 	if w.ExecutionCount != nil {
 		count := *w.ExecutionCount
 		y.cell.at.ExecutionCount = &count
