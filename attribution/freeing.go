@@ -12,6 +12,7 @@ import (
 const (
 	leastFreed   = 1 << 20   // bytes of an entry
 	leastBetween = 256 << 10 // bytes that owners must share to be let go of together
+	leastSmall   = 16 << 20  // the same where they are in small blocks: of fewer of these little is seen to come back
 	maxFreeings  = 8         // entries of a process
 	maxTogether  = 16        // owners of an entry
 	maxDeleted   = 4         // names that share nothing in one entry
@@ -20,6 +21,20 @@ const (
 // Freeing is what to type to free what a process has by name, the most first. What owners hold together is one entry: a part of it
 // frees nothing of that.
 func Freeing(e *event.Variables) (out []model.Freeing) {
+	for _, p := range Promises(e) {
+		out = append(out, p.Freeing)
+	}
+	return out
+}
+
+// Promise is an entry, and which of the shares go with it.
+type Promise struct {
+	model.Freeing
+	Shares []int
+}
+
+// Promises are the entries of [Freeing].
+func Promises(e *event.Variables) (out []Promise) {
 	f := newFreer(e)
 	f.join()
 	var plain []int // names that share nothing and that the collector need not come for
@@ -40,7 +55,7 @@ func Freeing(e *event.Variables) (out []model.Freeing) {
 			out = append(out, one)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b model.Freeing) int {
+	slices.SortStableFunc(out, func(a, b Promise) int {
 		return cmp.Or(cmp.Compare(b.Predicted+b.Device, a.Predicted+a.Device), cmp.Compare(a.Type, b.Type))
 	})
 	return out[:min(len(out), maxFreeings)]
@@ -67,10 +82,10 @@ func newFreer(e *event.Variables) *freer {
 }
 
 // shares are those of which all owners can be let go of.
-func (f *freer) shares(yield func(*event.Share) bool) {
+func (f *freer) shares(yield func(int, *event.Share) bool) {
 	for i := range f.of.Shares {
 		s := &f.of.Shares[i]
-		if len(s.Owners) > 0 && !slices.ContainsFunc(s.Owners, func(o int32) bool { return !f.isOwner(o) || !f.usable[o] }) && !yield(s) {
+		if len(s.Owners) > 0 && !slices.ContainsFunc(s.Owners, func(o int32) bool { return !f.isOwner(o) || !f.usable[o] }) && !yield(i, s) {
 			return
 		}
 	}
@@ -92,8 +107,8 @@ func (f *freer) join() {
 	for i := range size {
 		size[i] = 1
 	}
-	for s := range f.shares {
-		if s.Bytes+s.Device < leastBetween {
+	for _, s := range f.shares {
+		if !worth(s, leastBetween) {
 			continue
 		}
 		first := f.find(int(s.Owners[0]))
@@ -107,8 +122,7 @@ func (f *freer) join() {
 	if f.collector < 0 {
 		return
 	}
-	waits := f.sum([]int{f.collector})
-	if waits.Bytes+waits.Device < leastBetween {
+	if waits := f.sum([]int{f.collector}); !worth(&waits.Share, leastBetween) {
 		return
 	}
 	for i := range f.set { // two entries would both free it
@@ -138,21 +152,29 @@ func (f *freer) sets() (out [][]int) {
 	return out
 }
 
+// worth reports whether a share is so large that it matters.
+func worth(s *event.Share, least event.Bytes) bool {
+	return s.Bytes-s.Small+s.Device >= least || s.Small >= leastSmall
+}
+
 // sum is what goes with a set of owners, and how much of it several of them share.
 type sum struct {
 	event.Share
 	shared event.Bytes
+	of     []int // the shares
 }
 
 // sum is that of a set.
 func (f *freer) sum(all []int) (out sum) {
 	out.Exact = true
-	for s := range f.shares {
+	for i, s := range f.shares {
 		if slices.ContainsFunc(s.Owners, func(o int32) bool { return !slices.Contains(all, int(o)) }) {
 			continue
 		}
+		out.of = append(out.of, i)
 		out.Bytes += s.Bytes
 		out.Cyclic += s.Cyclic
+		out.Small += s.Small
 		out.Device += s.Device
 		out.Exact = out.Exact && s.Exact
 		if len(s.Owners) > 1 {
@@ -191,14 +213,14 @@ func (f *freer) isPlain(o int) bool {
 }
 
 // entry is what to type to let go of a set; false where that is not worth it.
-func (f *freer) entry(all []int) (out model.Freeing, ok bool) {
+func (f *freer) entry(all []int) (out Promise, ok bool) {
 	collects := len(all) > 0 && f.collects(all)
 	with := all
 	if collects && f.collector >= 0 && !slices.Contains(all, f.collector) {
 		with = append(slices.Clip(all), f.collector)
 	}
 	whole := f.sum(with)
-	if whole.Bytes+whole.Device < leastFreed {
+	if !worth(&whole.Share, leastFreed) {
 		return out, false
 	}
 	owners := make([]event.Owner, len(all))
@@ -209,9 +231,10 @@ func (f *freer) entry(all []int) (out model.Freeing, ok bool) {
 			names = append(names, f.of.Variables[at].Name)
 		}
 	}
-	out = model.Freeing{
+	out.Shares = whole.of
+	out.Freeing = model.Freeing{
 		PID: int(f.of.PID), Type: typed(owners, collects), Predicted: int64(whole.Bytes), Device: int64(whole.Device),
-		Exact: whole.Exact && f.of.Complete, Names: names, Shared: int64(whole.shared),
+		Exact: whole.Exact && f.of.Complete, Names: names, Shared: int64(whole.shared), Small: int64(whole.Small),
 	}
 	return out, true
 }

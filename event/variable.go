@@ -66,6 +66,7 @@ type Share struct {
 	Owners []int32 // which, in order
 	Bytes  Bytes   // would go with all of them
 	Cyclic Bytes   // of these, what goes when the garbage collector runs, and not before
+	Small  Bytes   // of these, what is in small blocks: allocators may keep it
 	Device Bytes   // memory of GPUs that would go
 	Exact  bool    // false: it may be more
 }

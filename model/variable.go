@@ -53,6 +53,8 @@ type Freeing struct {
 	Predicted int64 `json:"predicted"`
 	Device    int64 `json:"predicted_device,omitempty"`
 	Exact     bool  `json:"exact"` // else it is the least
+	// Small is how many of the bytes are in blocks of less than 64 KiB: they are free for new objects, but may stay resident.
+	Small int64 `json:"small,omitempty"`
 	// Names are the variables that it lets go of, by [Variable.Name]. Shared is how many of the bytes go with several of them only, not with one.
 	Names  []string `json:"names"`
 	Shared int64    `json:"shared,omitempty"`

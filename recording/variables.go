@@ -55,6 +55,7 @@ type shareDetail struct {
 	Owners []int32     `json:"owners"`
 	Bytes  event.Bytes `json:"bytes"`
 	Cyclic event.Bytes `json:"cyclic,omitempty"`
+	Small  event.Bytes `json:"small,omitempty"`
 	Device event.Bytes `json:"device,omitempty"`
 	Exact  bool        `json:"exact"`
 }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"ipytracer/event"
@@ -37,18 +38,15 @@ func (s *Session) FindVariables() bool {
 }
 
 // FindVariablesOf has those of one process looked for, as [Session.FindVariables] does. They come as an [event.Looked], in any case, and say what
-// that took.
-func (s *Session) FindVariablesOf(pid int) bool {
+// that took, and which of some objects are there still.
+func (s *Session) FindVariablesOf(pid int, watch []event.Piece) bool {
 	look := s.lookBeside(func(t *target) bool { return t.pid == pid })
+	look.watch = watch
 	return s.begins(look, func() func() []event.Event {
 		began, used := time.Now(), holders.ProcessorTime()
 		found := look.listVariables(look.surveys())
 		out := look.looked(pid, began, used)
-		for _, e := range found {
-			if v, ok := e.(*event.Variables); ok {
-				out.Variables = v
-			}
-		}
+		look.tell(out, found)
 		return func() []event.Event { return []event.Event{out} }
 	})
 }
@@ -63,8 +61,15 @@ func (s *Session) FindHoldersOf(pid int, blocks []event.Block) bool {
 	}
 	return s.begins(look, func() func() []event.Event {
 		began, used := time.Now(), holders.ProcessorTime()
-		look.findHolders(look.surveys())
+		all := look.surveys()
+		others := look.besideThem(all)
+		var found []event.Event
+		var beside sync.WaitGroup
+		beside.Go(func() { found = look.listVariables(all) })
+		look.findHolders(others)
+		beside.Wait()
 		out := look.looked(pid, began, used)
+		look.tell(out, found)
 		return func() []event.Event {
 			for _, e := range look.holders(&s.cells) {
 				if h, ok := e.(*event.Holders); ok {
@@ -74,6 +79,15 @@ func (s *Session) FindHoldersOf(pid int, blocks []event.Block) bool {
 			return []event.Event{out}
 		}
 	})
+}
+
+// tell adds what was found by name.
+func (l *lastLook) tell(out *event.Looked, found []event.Event) {
+	for _, e := range found {
+		if v, ok := e.(*event.Variables); ok {
+			out.Variables, out.Pieces, out.Still = v, l.pieces, l.still
+		}
+	}
 }
 
 // looked says what a look at one process took, and what went wrong with it. used: the processor time of this thread as it began.

@@ -37,6 +37,10 @@ type lastLook struct {
 	objects      int             // that are looked at of each process at most; 0: as many as there may be
 	barred       string          // why no objects are looked at; "": they are
 	one          bool            // it is of one process, that may be a child, while the session runs
+	watch        []event.Piece   // which of these objects are there still is to be found out, in a look at one process
+
+	pieces [][]event.Piece // of the shares of what was listed last
+	still  []bool
 
 	found   []holding
 	workers []*event.Holders // of pools

@@ -27,6 +27,7 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 	if l.asked {
 		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects}, listingInAll
 	}
+	limits.Watch = l.watch
 	ctx, cancel := context.WithTimeout(l.context(), inAll)
 	defer cancel()
 	for _, of := range all {
@@ -47,6 +48,7 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 			Time: began, Root: t.root, PID: int32(t.pid), Complete: listed.Complete, Objects: int64(listed.Objects), Total: listed.Total,
 			Unlisted: int64(listed.Unlisted), Rest: listed.Rest, Shares: listed.Shares,
 		}
+		l.pieces, l.still = listed.Pieces, listed.Still
 		for _, o := range listed.Owners {
 			e.Owners = append(e.Owners, cleanOwner(o))
 		}

@@ -62,8 +62,22 @@ type looker struct{ *asked }
 var _ companion.Looker = looker{}
 
 // FindVariables begins a look at what a process has by name.
-func (a looker) FindVariables(pid int) bool {
-	return a.session.running != nil && a.session.running.FindVariablesOf(pid)
+func (a looker) FindVariables(pid int, watch []event.Piece) bool {
+	return a.session.running != nil && a.session.running.FindVariablesOf(pid, watch)
+}
+
+// ToFree says what to type to free what a look has found, and the largest objects that go with each.
+func (a looker) ToFree(e *event.Looked) (free []model.Freeing, pieces [][]event.Piece) {
+	for _, p := range attribution.Promises(e.Variables) {
+		var some []event.Piece
+		for _, share := range p.Shares {
+			if share < len(e.Pieces) {
+				some = append(some, e.Pieces[share]...)
+			}
+		}
+		free, pieces = append(free, p.Freeing), append(pieces, some)
+	}
+	return free, pieces
 }
 
 // FindHolders begins a look at who holds what in a process.

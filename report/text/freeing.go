@@ -119,10 +119,21 @@ func (o *leftover) freeing() string {
 		if len(parts) == few || o.predicted(&f) < o.predicted(&all[0])/100 {
 			break
 		}
-		parts = append(parts, escape.OneLine(f.Type, false, maxCode)+" ("+sizeOf(o.predicted(&f), f.Exact)+")")
+		parts = append(parts, escape.OneLine(f.Type, false, maxCode)+" ("+sizeOf(o.predicted(&f), f.Exact)+smallOf(&f)+")")
 	}
 	return strings.Join(parts, " · ")
 }
+
+// smallOf says how much of an entry is in small blocks, "" for little.
+func smallOf(f *model.Freeing) string {
+	if f.Small < leastSmall || f.Small < f.Predicted/20 {
+		return ""
+	}
+	return ", " + words.Bytes(f.Small) + " of it small objects"
+}
+
+// leastSmall is how many bytes of small objects are worth a word.
+const leastSmall = 1 << 20
 
 // maxCode is how many characters code can have, which is never cut: more than any that is written here.
 const maxCode = 1 << 12
@@ -142,6 +153,6 @@ func (v *view) toFree(all []model.Freeing) {
 				size = sizeOf(f.Predicted, f.Exact) + " + " + size
 			}
 		}
-		v.prose("            ", span{escape.Pad(size, 12, true) + "  ", bold}, span{escape.OneLine(f.Type, false, maxCode), plain})
+		v.prose("            ", span{escape.Pad(size, 12, true) + "  ", bold}, span{escape.OneLine(f.Type, false, maxCode), plain}, span{smallOf(&f), dim})
 	}
 }

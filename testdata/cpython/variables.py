@@ -238,6 +238,18 @@ if "pa" in globals():
         ser, n = took(lambda: pd.Series(["value %d" % i for i in range(60_000)], dtype="string[pyarrow]"))
         want("ser", n, 40_000, type="Series")
 
+if "sklearn" in sys.argv:
+    from sklearn.ensemble import RandomForestClassifier, GradientBoostingRegressor
+    def trained(model, trees):
+        random = np.random.default_rng(0)
+        X = random.normal(size=(20_000, 8))
+        model.fit(X, (X[:, 0] + random.normal(size=20_000) > 0).astype(int))
+        return model, sum(tree.capacity * (tree.__getstate__()["nodes"].itemsize + 8 * tree.value[0].size) for tree in trees(model))
+    forest, size = trained(RandomForestClassifier(12, random_state=0), lambda m: [e.tree_ for e in m.estimators_])
+    want("forest", size, 60_000, type="RandomForestClassifier")
+    boosted, size = trained(GradientBoostingRegressor(n_estimators=60, max_depth=7, random_state=0), lambda m: [e[0].tree_ for e in m.estimators_])
+    want("boosted", size, 160_000, type="GradientBoostingRegressor", unsure=True)
+
 if __name__ == "__main__":
     os.write(3, json.dumps(wanted).encode() + b"\n")
     os.read(4, 1)

@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "workloads"))
 
 import driver  # noqa: E402
 import notebook_text  # noqa: E402
+import notebooks  # noqa: E402
 from run_kernel import Kernel  # noqa: E402
 
 
@@ -59,7 +60,7 @@ def run(held, opts):
         driver.say({"pid": kernel.pid, "ready": True}, opts)
         for cell in cells:
             driver.write(out, run_cell(kernel, cell))
-    driver.say({"done": True, "cells": len(cells)}, opts)
+    notebooks.goes_on(opts, kernel, driver.say({"done": True, "cells": len(cells)}, opts))
     return 0
 
 

@@ -109,8 +109,12 @@ def run(opts, kernel, session, imports, notebooks):
                 driver.write(out, result)
             time.sleep(step.pause)
         driver.write(out, {"name": "expect", "expect": [e for book in notebooks for e in book.expectations()]})
-    line = driver.say({"done": True, "cells": len(steps)}, opts)
-    while line.startswith("["):     # more cells, as a user would type them: what an audit advised
+    goes_on(opts, kernel, driver.say({"done": True, "cells": len(steps)}, opts))
+    return 0
+
+
+def goes_on(opts, kernel, line):
+    """More cells, as a user would type them: what an audit or a report advised. line is what the caller answered when all cells had run."""
+    while line.startswith("["):
         results = [kernel.run(Step(source), []) for source in json.loads(line)]
         line = driver.say({"results": results}, opts)
-    return 0

@@ -79,6 +79,11 @@ BOOKS = {
         Step("names = ['item %d of many' % i for i in range(600_000)]"),
         Step("index = {name: i for i, name in enumerate(names)}"),
     ],
+    # Two million texts in a frame, which a list has as well: more than a report looks at one by one.
+    "many_texts": [
+        Step("import pandas as pd\nskus = ['sku-%08d' % i for i in range(2_000_000)]\ndf = pd.DataFrame({'sku': skus, 'n': range(2_000_000)})"),
+        Step("plain = block(40)"),
+    ],
     "frames": [
         Step("import pandas as pd\ndf = pd.DataFrame({'a': np.arange(8_000_000), 'b': np.ones(8_000_000), 'sku': ['x%d' % (i % 1000) for i in range(8_000_000)]})"),
         Step("top = df.head(5)"),

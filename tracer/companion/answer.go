@@ -62,6 +62,8 @@ type packet struct {
 	Names     *model.Names      `json:"names,omitempty"`
 	Verdicts  []json.RawMessage `json:"verdicts,omitempty"`
 	Audited   *audited          `json:"audited,omitempty"`
+	ToFree    []model.Freeing   `json:"to_free,omitempty"`
+	Checked   []checked         `json:"checked,omitempty"`
 
 	Cut bool `json:"cut,omitempty"` // there is more, which had no room in the answer
 }

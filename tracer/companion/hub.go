@@ -36,12 +36,13 @@ type Windows interface {
 
 // Hub has the lines of a session. [Hub.Connected] is for any goroutine, the other methods are for one.
 type Hub struct {
-	options Options
-	windows Windows
-	asked   []int // processes, in the order they asked
-	looks   looks
-	closers packets.Closers
-	strikes strikes
+	options  Options
+	windows  Windows
+	asked    []int // processes, in the order they asked
+	looks    looks
+	promised promised
+	closers  packets.Closers
+	strikes  strikes
 
 	mu     sync.Mutex
 	lines  map[key]*line
@@ -76,9 +77,10 @@ type key struct {
 
 // New makes one.
 func New(o Options, windows Windows) *Hub {
+	kept := promised{}
 	return &Hub{
-		options: o, windows: windows, lines: map[key]*line{}, limits: map[int]event.Limit{}, looks: looks{now: time.Now},
-		closers: packets.Closers{Most: maxClosing, MostOf: maxClosingOf},
+		options: o, windows: windows, lines: map[key]*line{}, limits: map[int]event.Limit{}, looks: looks{now: time.Now, watched: kept.watched},
+		promised: kept, closers: packets.Closers{Most: maxClosing, MostOf: maxClosingOf},
 	}
 }
 
@@ -170,6 +172,7 @@ func (h *Hub) inherit(pid, parent int) {
 
 func (h *Hub) drop(pid int) {
 	h.looks.drop(pid)
+	delete(h.promised, pid)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, live := range []bool{false, true} {
@@ -296,8 +299,8 @@ func (h *Hub) answer(l *line, text []byte) {
 		h.tell(l, r.ID, found, 0)
 	case "lines":
 		h.tellLines(l, r)
-	case "vars", "audit":
-		h.tellLook(l, r, r.Ask == "audit")
+	case "vars", "audit", "check":
+		h.tellLook(l, r, kindOfLook(r.Ask))
 	default:
 		l.send(failed{r.ID, fmt.Sprintf("nothing is known of %.40q", r.Ask)})
 	}

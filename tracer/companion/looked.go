@@ -13,6 +13,7 @@ const (
 	maxProse    = 2 << 10 // bytes of a sentence, of what to type
 	maxOfList   = 64      // runs and processes of a verdict
 	maxAlso     = 8       // further names of a variable
+	maxToFree   = 8       // entries of what to type
 	// roomForNotJudged is how many bytes may say what was not judged, and roomForVerdict one verdict: together they fit into a packet.
 	roomForNotJudged = 16 << 10
 	roomForVerdict   = 40 << 10
@@ -62,31 +63,35 @@ type audited struct {
 	NotJudgedUnlisted int `json:"not_judged_unlisted,omitempty"`
 }
 
-// tellLook answers "vars" and "audit": the number of a look, or what it has found.
-func (h *Hub) tellLook(l *line, r request, audit bool) {
+// tellLook answers "vars", "audit" and "check": the number of a look, or what it has found.
+func (h *Hub) tellLook(l *line, r request, kind kindOfLook) {
 	if h.looks.looker == nil {
 		l.send(failed{r.ID, "this tracer does not look at objects"})
 		return
 	}
-	if why := h.looks.looker.WhyNoAudit(); audit && why != "" {
+	if why := h.looks.looker.WhyNoAudit(); kind == lookAudit && why != "" {
 		l.send(failed{r.ID, why})
+		return
+	}
+	if kind == lookCheck && r.Look == 0 && len(h.promised[l.pid].free) == 0 {
+		l.send(failed{r.ID, "nothing was said to be freed so far: %tracer audit or %tracer vars says what to type"})
 		return
 	}
 	number := r.Look
 	if number == 0 {
-		if number = h.looks.wish(l.pid, audit); number == 0 {
+		if number = h.looks.wish(l.pid, kind); number == 0 {
 			l.send(failed{r.ID, "too many notebooks ask for that just now"})
 			return
 		}
 		h.looks.begin()
 	}
 	for i := range h.looks.answers {
-		if a := &h.looks.answers[i]; a.pid == l.pid && a.wish.audit == audit && a.number >= number {
+		if a := &h.looks.answers[i]; a.pid == l.pid && a.kind == kind && a.number >= number {
 			h.tellFound(l, r.ID, a)
 			return
 		}
 	}
-	if !h.looks.awaits(l.pid, audit, number) {
+	if !h.looks.awaits(l.pid, kind, number) {
 		l.send(failed{r.ID, "nothing is known of that look any more: ask anew"})
 		return
 	}
@@ -100,7 +105,7 @@ func (h *Hub) tellLook(l *line, r request, audit bool) {
 // tellFound answers with what a look has found.
 func (h *Hub) tellFound(l *line, id int64, a *answered) {
 	why, _ := bounded(a.why, maxProse, false)
-	frame := packet{ID: id, Look: a.number, Why: why, TookNS: int64(a.took)}
+	frame := packet{ID: id, Look: a.number, Why: why, TookNS: int64(a.took), ToFree: toldFree(a.free), Checked: a.check}
 	if a.audit == nil { // also where a look for one came to nothing
 		frame.Names = a.names
 		h.inPackets(l, frame, len(a.listed), func(i int) json.RawMessage { return h.variable(a.listed[i]) },
@@ -130,6 +135,23 @@ func (h *Hub) tellFound(l *line, id int64, a *answered) {
 	}
 	h.inPackets(l, frame, len(verdicts), func(i int) json.RawMessage { return h.verdict(verdicts[i]) },
 		func(p *packet, some []json.RawMessage) { p.Verdicts = some })
+}
+
+// toldFree are entries as they are told: with code that is whole, or not at all.
+func toldFree(all []model.Freeing) (out []model.Freeing) {
+	for _, f := range all[:min(len(all), maxToFree)] {
+		if len(f.Type) > maxProse {
+			continue
+		}
+		names := f.Names
+		f.Names = []string{}
+		for _, name := range names[:min(len(names), maxAlso)] {
+			name, _ = bounded(name, maxText, false)
+			f.Names = append(f.Names, name)
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // variable is one as it is told, with what is not too large.

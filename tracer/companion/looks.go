@@ -12,9 +12,11 @@ import (
 // Looker looks into traced processes from outside, beside the session, one at a time: their objects are read, and they go on. What is found comes
 // as an [event.Looked], in any case.
 type Looker interface {
-	// FindVariables and FindHolders begin a look into a process. false: one is under way.
-	FindVariables(pid int) bool
+	// FindVariables and FindHolders begin a look into a process. false: one is under way. Which of some objects are there still is told of variables.
+	FindVariables(pid int, watch []event.Piece) bool
 	FindHolders(pid int) bool
+	// ToFree says what to type to free what a look has found by name, and the largest objects that go with each.
+	ToFree(*event.Looked) ([]model.Freeing, [][]event.Piece)
 	// Named says what a look has found by name, Audited what stays behind in a process, given who holds what.
 	Named(*event.Variables) ([]model.Variable, model.Names)
 	Audited(pid int, found []*event.Holders) *model.Audit
@@ -34,9 +36,18 @@ const (
 // wish is a look that was asked for.
 type wish struct {
 	pid    int
-	audit  bool
+	kind   kindOfLook
 	number int64
 }
+
+// kindOfLook is what a look is for.
+type kindOfLook string
+
+const (
+	lookVars  kindOfLook = "vars"
+	lookAudit kindOfLook = "audit"
+	lookCheck kindOfLook = "check" // whether what was predicted to be freed has gone
+)
 
 // looks are those of a session. Their methods are for one goroutine.
 type looks struct {
@@ -47,6 +58,8 @@ type looks struct {
 	underway *wish
 	gone     bool // the process of the one under way has ended
 	answers  []answered
+
+	watched func(pid int) []event.Piece // which objects a check is about
 
 	left time.Duration // what looks may still take
 	at   time.Time     // when that was so
@@ -60,6 +73,8 @@ type answered struct {
 	listed []model.Variable
 	names  *model.Names
 	audit  *model.Audit
+	free   []model.Freeing
+	check  []checked
 }
 
 // Look has the hub ask a looker from now on.
@@ -84,17 +99,25 @@ func (h *Hub) Looked(e *event.Looked) {
 	if !l.gone {
 		one := answered{wish: *w, why: e.Why}
 		switch {
-		case w.audit && len(e.Holders) > 0:
+		case w.kind == lookAudit && len(e.Holders) > 0:
 			one.audit = l.looker.Audited(w.pid, e.Holders)
-		case !w.audit && e.Variables != nil:
+		case w.kind != lookAudit && e.Variables != nil:
 			all, names := l.looker.Named(e.Variables)
 			slices.SortStableFunc(all, func(x, y model.Variable) int {
-				return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), cmp.Compare(y.Reaches, x.Reaches))
+				return cmp.Or(cmp.Compare(y.Size(), x.Size()), cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device))
 			})
 			if rest := len(all) - maxListed; rest > 0 {
 				all, names.Unlisted = all[:maxListed], names.Unlisted+int64(rest)
 			}
 			one.listed, one.names = all, &names
+		}
+		if e.Variables != nil {
+			if w.kind == lookCheck {
+				one.check = h.promised.check(w.pid, e.Still)
+			}
+			free, pieces := l.looker.ToFree(e)
+			one.free = free
+			h.promised.keep(w.pid, free, pieces)
 		}
 		if one.names == nil && one.audit == nil && one.why == "" {
 			one.why = "its objects could not be looked at"
@@ -107,7 +130,7 @@ func (h *Hub) Looked(e *event.Looked) {
 
 // keep keeps an answer in the place of the one before, or of the oldest.
 func (l *looks) keep(one answered) {
-	l.answers = slices.DeleteFunc(l.answers, func(a answered) bool { return a.pid == one.pid && a.wish.audit == one.wish.audit })
+	l.answers = slices.DeleteFunc(l.answers, func(a answered) bool { return a.pid == one.pid && a.kind == one.kind })
 	l.answers = append(l.answers, one)
 	l.answers = slices.Delete(l.answers, 0, max(0, len(l.answers)-maxAnswered))
 }
@@ -140,9 +163,12 @@ func (l *looks) begin() {
 		return
 	}
 	w := l.waiting[0]
-	begin := l.looker.FindVariables
-	if w.audit {
+	begin := func(pid int) bool { return l.looker.FindVariables(pid, nil) }
+	switch w.kind {
+	case lookAudit:
 		begin = l.looker.FindHolders
+	case lookCheck:
+		begin = func(pid int) bool { return l.looker.FindVariables(pid, l.watched(pid)) }
 	}
 	if begin(w.pid) {
 		l.waiting = slices.Delete(l.waiting, 0, 1)
@@ -160,9 +186,9 @@ func (l *looks) drop(pid int) {
 }
 
 // wish is the number of the look that begins next for a process, 0 where too many wait.
-func (l *looks) wish(pid int, audit bool) int64 {
+func (l *looks) wish(pid int, kind kindOfLook) int64 {
 	for _, w := range l.waiting {
-		if w.pid == pid && w.audit == audit {
+		if w.pid == pid && w.kind == kind {
 			return w.number
 		}
 	}
@@ -170,15 +196,15 @@ func (l *looks) wish(pid int, audit bool) int64 {
 		return 0
 	}
 	l.number++
-	l.waiting = append(l.waiting, wish{pid, audit, l.number})
+	l.waiting = append(l.waiting, wish{pid, kind, l.number})
 	return l.number
 }
 
 // awaits says whether a look of that number is still to come, or under way.
-func (l *looks) awaits(pid int, audit bool, number int64) bool {
+func (l *looks) awaits(pid int, kind kindOfLook, number int64) bool {
 	all := l.waiting
 	if l.underway != nil && !l.gone {
 		all = append(slices.Clip(all), *l.underway)
 	}
-	return slices.ContainsFunc(all, func(w wish) bool { return w.pid == pid && w.audit == audit && w.number >= number })
+	return slices.ContainsFunc(all, func(w wish) bool { return w.pid == pid && w.kind == kind && w.number >= number })
 }

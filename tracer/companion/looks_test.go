@@ -12,14 +12,18 @@ import (
 
 // eyes is a looker that finds what it is told to, when it is told to.
 type eyes struct {
-	t      *testing.T
-	hub    *Hub
-	begun  []string // "vars 7", "audit 8"
-	busy   bool     // somebody else's look is under way
-	listed []model.Variable
-	audit  model.Audit
-	why    string
-	clock  time.Time
+	t       *testing.T
+	hub     *Hub
+	begun   []string // "vars 7", "audit 8"
+	busy    bool     // somebody else's look is under way
+	listed  []model.Variable
+	audit   model.Audit
+	why     string
+	free    []model.Freeing
+	pieces  [][]event.Piece
+	still   []bool
+	watched []event.Piece
+	clock   time.Time
 }
 
 func newEyes(t *testing.T, b book) *eyes {
@@ -43,13 +47,18 @@ func (e *eyes) begin(what string, pid int) bool {
 	return true
 }
 
-func (e *eyes) FindVariables(pid int) bool { return e.begin("vars", pid) }
-func (e *eyes) FindHolders(pid int) bool   { return e.begin("audit", pid) }
-func (e *eyes) WhyNoAudit() string         { return e.why }
+func (e *eyes) FindVariables(pid int, watch []event.Piece) bool {
+	e.watched = watch
+	return e.begin("vars", pid)
+}
+func (e *eyes) FindHolders(pid int) bool { return e.begin("audit", pid) }
+func (e *eyes) WhyNoAudit() string       { return e.why }
 
 func (e *eyes) Named(*event.Variables) ([]model.Variable, model.Names) {
 	return e.listed, model.Names{Unlisted: 3, Complete: true}
 }
+
+func (e *eyes) ToFree(*event.Looked) ([]model.Freeing, [][]event.Piece) { return e.free, e.pieces }
 
 func (e *eyes) Audited(pid int, found []*event.Holders) *model.Audit {
 	if len(found) != 1 || int(found[0].PID) != pid {
@@ -63,7 +72,7 @@ func (e *eyes) Audited(pid int, found []*event.Holders) *model.Audit {
 func (e *eyes) finish(pid int, took time.Duration) {
 	e.busy = false
 	e.hub.Looked(&event.Looked{
-		PID: int32(pid), Took: event.Nanoseconds(100 * took), Cost: event.Nanoseconds(took), Variables: &event.Variables{PID: int32(pid)}, Holders: []*event.Holders{{PID: int32(pid)}},
+		PID: int32(pid), Took: event.Nanoseconds(100 * took), Cost: event.Nanoseconds(took), Variables: &event.Variables{PID: int32(pid)}, Still: e.still, Holders: []*event.Holders{{PID: int32(pid)}},
 	})
 	e.hub.Answer()
 }
@@ -109,6 +118,41 @@ func TestVars(t *testing.T) {
 	}
 	if len(e.begun) != 2 {
 		t.Errorf("looks: %v", e.begun)
+	}
+}
+
+// TestCheck: what was said to be freed is looked for, and what of it has gone is told; of whom nothing was promised, that.
+func TestCheck(t *testing.T) {
+	e := newEyes(t, book{})
+	e.free = []model.Freeing{{PID: 7, Type: "del x", Predicted: 400, Exact: true, Names: []string{"x"}}, {PID: 7, Type: "%xdel _2", Predicted: 90, Device: 60, Names: []string{"Out[2]"}}}
+	e.pieces = [][]event.Piece{{{Address: 1, Size: 300}, {Address: 2, Size: 100}}, {{Address: 3, Size: 1}}}
+	n := connect(t, e.hub, 7)
+	n.packet()
+	if got := n.ask(`{"id": 1, "ask": "check"}`); got.Error == "" {
+		t.Errorf("nothing was promised: %+v", got)
+	}
+	ask := func(what string) *answerOf {
+		number := n.ask(fmt.Sprintf(`{"id": 2, "ask": %q}`, what)).Look
+		e.finish(7, time.Second)
+		return n.ask(fmt.Sprintf(`{"id": 3, "ask": %q, "look": %d}`, what, number))
+	}
+	if got := ask("vars"); len(got.ToFree) != 2 || got.ToFree[0]["type"] != "del x" || got.ToFree[0]["predicted"] != 400.0 || got.ToFree[1]["predicted_device"] != 60.0 {
+		t.Fatalf("%+v", got)
+	}
+	e.still = []bool{false, true, true}
+	e.free = e.free[1:]
+	e.pieces = e.pieces[1:]
+	got := ask("check")
+	if len(e.watched) != 3 || len(got.Checked) != 2 || got.Checked[0]["came_back"] != 300.0 || got.Checked[1]["came_back"] != 0.0 || len(got.ToFree) != 1 {
+		t.Errorf("watched %v, told %+v", e.watched, got)
+	}
+	e.still = []bool{false}
+	if got := ask("check"); len(e.watched) != 1 || len(got.Checked) != 1 || got.Checked[0]["came_back"] != 90.0 || got.Checked[0]["came_back_device"] != 60.0 {
+		t.Errorf("what the check before promised: watched %v, told %+v", e.watched, got)
+	}
+	e.still = nil // a hostile or cut look
+	if got := ask("check"); len(got.Checked) != 0 {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -71,6 +71,8 @@ type answerOf struct {
 	Variables []map[string]any `json:"variables"`
 	Names     map[string]any   `json:"names"`
 	Verdicts  []map[string]any `json:"verdicts"`
+	ToFree    []map[string]any `json:"to_free"`
+	Checked   []map[string]any `json:"checked"`
 	Audited   *struct {
 		Least     int64  `json:"least"`
 		Cells     int    `json:"cells"`

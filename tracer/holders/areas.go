@@ -66,14 +66,10 @@ func (s *survey) take(w *walker, to uint64, kind step, flags uint64) {
 
 // takeNow is take for an object that is looked at at once.
 func (s *survey) takeNow(w *walker, to, flags uint64) {
-	what := isObject
-	switch t := w.objectType(to); {
-	case t == nil || t.shape == shapeLeaf && uint32(w.references(to)) == 1:
+	if t := w.objectType(to); t == nil || t.shape == shapeLeaf { // what else has it notes it
 		return
-	case t.shape == shapeLeaf:
-		what = isDone
 	}
-	if n := w.add(-1, to, label{}, what); n >= 0 {
+	if n := w.add(-1, to, label{}, isObject); n >= 0 {
 		s.arrive(n, ahead{uint32(flags), -1})
 	}
 }

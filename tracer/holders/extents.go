@@ -23,6 +23,9 @@ type extents struct {
 
 	last []int32 // the last node that referred to each
 
+	crowd *crowd           // leaves that are no nodes
+	large map[int32]uint64 // bytes of nodes that are in large blocks, see leastLarge
+
 	regions [6]region // of bytes, unknown, class; of refs, seen, last
 
 	arcs  arcs  // references: -1 is a tail that is nobody's, -2 and below are groups of names
@@ -34,6 +37,17 @@ const (
 	nobody   = -1
 	immortal = 1 << 31 // a reference count that does not count, from 3.12 on
 )
+
+// leastLarge is how large a block is that a system gets back when it goes, or a meter of blocks sees go: what is smaller lies with others on its
+// pages, and allocators keep it for objects to come.
+const leastLarge = 64 << 10
+
+// enlarge notes bytes of a node that may be a large block.
+func (e *extents) enlarge(n int32, bytes uint64) {
+	if bytes >= leastLarge {
+		e.large[n] += bytes
+	}
+}
 
 // reserve makes room for so many nodes.
 func (e *extents) reserve(nodes int) {
@@ -50,6 +64,9 @@ func (e *extents) reserve(nodes int) {
 func (e *extents) free() {
 	e.bytes, e.unknown, e.class = nil, nil, nil
 	e.freeReferences()
+	if e.crowd != nil {
+		e.crowd.free()
+	}
 	for i := range e.regions {
 		e.regions[i].free()
 	}
@@ -69,20 +86,25 @@ func (e *extents) added(w *walker, n int32) {
 		return
 	}
 	var bytes uint64
-	refs, unknown, class := uint32(0), false, false
+	refs, unknown, class, ofHeap := uint32(0), false, false, false
 	if at, addr := w.nodes[n], w.addrs[n]; at.what == isFrame {
 	} else if at.id >= 0 && w.notes.noted[at.id].typ() != 0 {
 		one := &w.notes.noted[at.id]
 		t := w.notes.types[one.typ()]
 		refs, bytes = one.references, w.notes.bytes(at.id)
+		ofHeap = t.name == treeType
 		unknown, class = one.is(noteUnknown), t.shape == shapeType || t.shape == shapeModule
 	} else if t := w.objectType(addr); t != nil {
 		refs = uint32(w.references(addr))
+		ofHeap = t.name == treeType
 		size, known := w.measure(addr, t)
 		bytes, unknown, class = size, !known, t.shape == shapeType || t.shape == shapeModule
 	}
 	e.bytes, e.refs, e.seen, e.unknown = append(e.bytes, bytes), append(e.refs, refs), append(e.seen, 0), append(e.unknown, unknown)
 	e.class, e.last = append(e.class, class), append(e.last, nobody)
+	if !ofHeap { // pieces that malloc keeps, however large they are
+		e.enlarge(n, bytes)
+	}
 }
 
 // reference takes in a reference from a node, or from a root, to a node.
@@ -109,7 +131,13 @@ func (e *extents) reference(w *walker, from, to int32) {
 
 // leaf takes in a reference to an object that refers to nothing.
 func (e *extents) leaf(w *walker, from int32, addr uint64, t *typ) {
-	if e != nil && uint32(w.references(addr)) < immortal {
+	switch {
+	case e == nil || uint32(w.references(addr)) >= immortal:
+	case from >= 0 && e.crowd != nil:
+		if !e.crowd.take(w, from, addr, t) {
+			w.stopped = errObjects
+		}
+	default:
 		e.reference(w, from, w.add(-1, addr, label{}, isDone))
 	}
 }
@@ -125,6 +153,7 @@ func (e *extents) alone(w *walker, from int32, addr uint64) bool {
 	}
 	size, known := w.measure(addr, t)
 	e.bytes[from] += size
+	e.enlarge(from, size)
 	e.unknown[from] = e.unknown[from] || !known
 	return true
 }

@@ -31,6 +31,7 @@ type Limits struct {
 	Time    time.Duration // of the processor, of the thread that walks; 5 s
 	Unseen  bool          // look for arrays that are none of the blocks, too
 	Names   bool          // of [List]: what only modules have is not looked for
+	Watch   []event.Piece // of [List]: which of these are there still
 	// Running are the PyThreadStates of threads that run cells: what their frames hold is told as [event.Holder.Running].
 	Running []uint64
 }

@@ -14,6 +14,7 @@ func (l *lister) listing() Listing {
 	e := l.extents
 	out := Listing{Objects: len(l.nodes), Read: l.mem.total, Complete: l.stopped == nil}
 	l.groups = append(l.groups, group{kind: event.HeldByCycle})
+	e.settle(l.walker)
 	l.forget() // it takes memory of its own
 	t := e.dominate(len(l.groups), l.loose)
 	for i, bytes := range e.bytes {

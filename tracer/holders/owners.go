@@ -255,6 +255,7 @@ func (s *sharing) shares() (out []share) {
 func (s *sharing) count(one *share, v int32) {
 	bytes := event.Bytes(s.of.bytes[v])
 	one.Bytes += bytes
+	one.Small += bytes - min(bytes, event.Bytes(s.of.large[v]))
 	if s.cyclic[v] {
 		one.Cyclic += bytes
 	}
@@ -280,4 +281,23 @@ func (l *lister) describePiece(p *event.Piece) {
 		own, _ := l.measure(p.Address, t)
 		p.Type, p.Own = t.addr, event.Bytes(own)
 	}
+}
+
+// still says which objects are there still: of the same type and as large as they were.
+func (w *walker) still(all []event.Piece) []bool {
+	out := make([]bool, len(all))
+	for i, p := range all {
+		if p.Type == 0 { // C++
+			out[i] = w.class(w.mem.word(p.Address)) != ""
+			continue
+		}
+		id, ok := w.notes.index.get(p.Address, w.notes.addrs)
+		if !ok || w.notes.noted[id].typ() == 0 {
+			t := w.typeNow(p.Address) // a leaf that nobody else has is not noted
+			out[i] = !ok && t != nil && t.addr == p.Type && t.shape == shapeLeaf
+			continue
+		}
+		out[i] = w.notes.types[w.notes.noted[id].typ()].addr == p.Type && w.notes.bytes(id) == uint64(p.Own)
+	}
+	return out
 }

@@ -77,6 +77,7 @@ func (r *replay) take(s step) {
 	case stepAlone:
 		if w.extents != nil {
 			w.extents.bytes[n] += uint64(id) << 4
+			w.extents.enlarge(n, uint64(id)<<4)
 		}
 	case stepArray:
 		if a := w.notes.arrays[id]; !w.pointsAt(n, a.data, true) {
@@ -111,6 +112,7 @@ func (w *walker) followNoted(from, id int32, l label) bool {
 	}
 	if leaf && from >= 0 && one.references == 1 {
 		w.extents.bytes[from] += w.notes.bytes(id)
+		w.extents.enlarge(from, w.notes.bytes(id))
 		w.extents.unknown[from] = w.extents.unknown[from] || one.is(noteUnknown)
 		return true
 	}

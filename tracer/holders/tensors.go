@@ -147,6 +147,7 @@ func (e *extents) impl(w *walker, from int32, x tensor) {
 	}
 	bytes, known := w.sizes.buffer(x.data, x.size)
 	e.bytes[storage] += bytes
+	e.enlarge(storage, bytes)
 	e.unknown[storage] = !known
 }
 

@@ -48,7 +48,7 @@ func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 	w := s.walker(ctx, nil, limits)
 	defer w.free()
 	w.stopped = s.stopped
-	w.extents = &extents{group: nobody, data: map[int32]uint64{}, device: map[int32]uint64{}}
+	w.extents = &extents{group: nobody, data: map[int32]uint64{}, device: map[int32]uint64{}, large: map[int32]uint64{}, crowd: newCrowd()}
 	w.reserve(s.notes.containers + s.notes.shared)
 	w.extents.reserve(s.notes.containers + s.notes.shared)
 	defer w.extents.free()
@@ -57,9 +57,12 @@ func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 		s.notes.release()
 		s.notes = nil
 	}}
+	still := w.still(limits.Watch)
 	l.walk()
 	l.viewed = viewsByRoot(w)
-	return l.listing(), nil
+	out := l.listing()
+	out.Still = still
+	return out, nil
 }
 
 // group is names of one object, or of what belongs together.

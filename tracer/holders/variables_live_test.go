@@ -63,6 +63,17 @@ func TestArrowLive(t *testing.T) {
 	}
 }
 
+// TestForestsLive is the same with scikit-learn's forests.
+func TestForestsLive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts Pythons")
+	}
+	if exec.Command("/usr/bin/python3.11", "-c", "import sklearn").Run() != nil {
+		t.Skip("no scikit-learn")
+	}
+	checkVariables(t, pythons()[0].start(t, "variables.py", "sklearn"))
+}
+
 func checkVariables(t *testing.T, proc *process) {
 	t.Helper()
 	began := time.Now()

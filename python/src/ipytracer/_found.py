@@ -12,6 +12,8 @@ _MOST_NAME = 60      # characters
 _MOST_SAID = 600
 _MOST_NOT_JUDGED = 4
 _MOST_ENTRIES = 20
+_MOST_CODE = 4000    # no code is as long: it is never cut
+_LEAST_SMALL = 1 << 20    # bytes of small objects that are worth a word
 _LEAST_ALONE = 64 << 10    # bytes of a variable's own that are worth a row, and that one reaches that has nothing alone
 _LEAST_SHARED = 1 << 20
 
@@ -38,6 +40,26 @@ def _worth(found):
     return [v for v in found if v.bytes + v.device >= _LEAST_ALONE or v.reaches >= _LEAST_SHARED]
 
 
+def _sized(bytes, device, exact=True):
+    parts = [_words.size(bytes)] if bytes or not device else []
+    return ("" if exact else "≥ ") + " + ".join(parts + (["%s GPU" % _words.size(device)] if device else []))
+
+
+def predicted(f):
+    """How much an entry frees: "183.11 MiB", with how much of that is small objects."""
+    small = ", %s of it small objects" % _words.size(f.small) if f.small >= _LEAST_SMALL and 20 * f.small >= f.predicted else ""
+    return _sized(f.predicted, f.predicted_device, f.exact) + small
+
+
+def checked(found):
+    """What came back, as a Table, and a sentence about it, or ""."""
+    rows = [[_sized(c.predicted, c.predicted_device, c.exact), _sized(c.came_back, c.came_back_device), _words.safe(c.type, _MOST_CODE)] for c in found]
+    note = _words.safe(found.why, _MOST_SAID) if found.why else ""
+    if any(c.came_back < c.predicted and c.came_back_device <= c.predicted_device for c in found):
+        note = (note + "; " if note else "") + "what did not come back is there still: nobody typed its code, or something holds it since"
+    return Table(["predicted", "came back", "type…"], rows), note
+
+
 def variables(found, most=20):
     """The largest variables: a Table, and a sentence about it, or "". Those of some bytes have no row while there are larger ones."""
     large = _worth(found)
@@ -52,6 +74,9 @@ def variables(found, most=20):
     note = _words.safe(found.why, _MOST_SAID) if found.why else ""
     if found and not found.complete:
         note = (note + "; " if note else "") + "≥: there were more objects than could be looked at in time"
+    if found.to_free:
+        free = " · ".join("%s (%s)" % (_words.safe(f.type, _MOST_CODE), predicted(f)) for f in found.to_free[:4])
+        note = (note + "; " if note else "") + "to free it: " + free
     return Table(["name", "alone", "reaches"] + (["GPU"] if gpu else []) + ["type…", "shape…", "made by…"], rows), note
 
 
@@ -73,7 +98,12 @@ def entry(v):
     rows = [("line", v.where), ("cells", v.runs), ("count", "%s, the oldest %s old" % (_counted(v), _words.duration(v.age_ns))), ("why", v.evidence), ("try", v.advice),
             ("change", _place(v.change) if v.change else "")]
     rows += [("type" if i == 0 else "", line) for i, line in enumerate(v.fix.split("\n")[:10]) if v.fix]
-    return Entry(_words.safe(v.title, 100), size, [(n, _words.safe(text, _MOST_SAID)) for n, text in rows if text])
+    return Entry(_words.safe(v.title, 100), size, [(n, _words.safe(text, _MOST_CODE if n in ("type", "") else _MOST_SAID)) for n, text in rows if text])
+
+
+def freeing(f):
+    """What to type to free what is there by name, as an Entry."""
+    return Entry("to free " + _words.safe(", ".join(f.names) or "what waits for the garbage collector", 100), predicted(f), [("type", _words.safe(f.type, _MOST_CODE))])
 
 
 def audit(found, most=_MOST_ENTRIES):
@@ -97,7 +127,7 @@ def audit(found, most=_MOST_ENTRIES):
         head = "%s%s" % (_words.plural(len(found) + found.unlisted, "finding"), ": " + sums + " stays behind" if sums else "")
     else:
         head = _words.safe(found.all_clear, _MOST_SAID) or "nothing could be audited"
-    return Entries(head, [entry(v) for v in found[:most]], rest)
+    return Entries(head, [entry(v) for v in found[:most]] + [freeing(f) for f in found.to_free], rest)
 
 
 def text(of):

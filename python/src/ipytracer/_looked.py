@@ -23,7 +23,22 @@ class Variables(_Table):
     """
 
     _columns = Variable._fields
-    unlisted, unlisted_bytes, objects, complete, why, took_ns = 0, 0, 0, False, "", 0
+    unlisted, unlisted_bytes, objects, complete, why, took_ns, to_free = 0, 0, 0, False, "", 0, ()
+
+
+Freeing = namedtuple("Freeing", "type predicted predicted_device exact small names shared")
+Freeing.__doc__ = """Code that frees memory: type is one line for a cell, predicted the bytes of blocks that go (predicted_device: on GPUs), small of these in small blocks,
+which Python or malloc may keep for later; exact: False where they are the least; names: the variables it lets go of; shared: what several of them hold together."""
+
+Checked = namedtuple("Checked", "type predicted predicted_device exact came_back came_back_device")
+Checked.__doc__ = "What was predicted to be freed by code, and what has gone since."
+
+
+class Check(_Table):
+    """A list of Checked. to_free: what can be freed now; why: in a sentence what could not be found out, or why there is nothing; took_ns: how long the look took."""
+
+    _columns = Checked._fields
+    to_free, why, took_ns = (), "", 0
 
 
 Place = namedtuple("Place", "execution execution_count line")
@@ -52,4 +67,4 @@ class Audit(_Table):
     """
 
     _columns = Verdict._fields
-    complete, not_judged, all_clear, least, cells, unlisted, why, took_ns = False, (), "", 0, 0, 0, "", 0
+    complete, not_judged, all_clear, least, cells, unlisted, why, took_ns, to_free = False, (), "", 0, 0, 0, "", 0, ()

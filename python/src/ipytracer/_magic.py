@@ -18,6 +18,7 @@ HELP = """\
 %tracer lines      who allocated in the last cell
 %tracer vars       the variables of this process: what each holds, who made it
 %tracer audit      what stays behind: who made it, what holds it, what to do
+%tracer audit --check   looks again: what came back of what was predicted
 %tracer live       how this cell is doing, now; off | on | SECONDS: from when on cells show that
 %tracer limit SIZE a MemoryError where this process would map more, also: off
 %memit STATEMENT   what a statement needs; -r 5: the most of five runs
@@ -43,8 +44,8 @@ def tracer(companion, words):
         return _limited(word.split(None, 1)[1] if " " in word else "")
     if word.split()[:1] == ["live"]:
         return _live(companion, word.split()[1:])
-    if word in ("vars", "audit"):
-        return _looked(companion, word)
+    if word in ("vars", "audit") or word.split() == ["audit", "--check"]:
+        return _looked(companion, "check" if "--check" in word else word)
     if word in ("on", "off"):
         companion.on, companion.chosen = word == "on", True
     elif word in ("compact", "full"):
@@ -71,7 +72,7 @@ def _limited(word):
 
 
 _SHOWN_AFTER = 0.4       # seconds of looking that are not worth a word
-_LOOKS_FOR = {"vars": 60.0, "audit": 300.0}    # seconds that are waited, while the tracer says that it looks
+_LOOKS_FOR = {"vars": 60.0, "audit": 300.0, "check": 60.0}    # seconds that are waited, while the tracer says that it looks
 
 
 def _looked(companion, word):
@@ -100,7 +101,7 @@ def _looked(companion, word):
     if isinstance(found, str):
         bundle = _show.sentence("ipytracer: " + found)
     else:
-        bundle = _show.variables(found) if word == "vars" else _show.audit(found)
+        bundle = {"vars": _show.variables, "audit": _show.audit, "check": _show.checked}[word](found)
     if display is None or not changes:
         return bundle
     _show.publish(shell, bundle, display, True)

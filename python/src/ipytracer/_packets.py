@@ -8,7 +8,7 @@ import json
 import re
 from collections import namedtuple
 
-from ._looked import Audit, Growth, Looking, NotJudged, Place, Variable, Variables, Verdict
+from ._looked import Audit, Check, Checked, Freeing, Growth, Looking, NotJudged, Place, Variable, Variables, Verdict
 from ._window import Child, Figure, Frame, Line, Lines, Top, Window, Windows
 
 PROTOCOL = "ipytracer/line/v2"
@@ -194,12 +194,34 @@ def _variable(v):
                     integer(v.get("execution", 0), 0), _or_none(integer, v.get("execution_count"), least=0), integer(v.get("line", 0), 0), _stack(v["stack"]))
 
 
+def _freeing(v):
+    _object(v)
+    return Freeing(text(v["type"]), integer(v["predicted"], 0), integer(v.get("predicted_device", 0), 0), _boolean(v["exact"]), integer(v.get("small", 0), 0),
+                   tuple(text(name) for name in _list(v["names"])), integer(v.get("shared", 0), 0))
+
+
+def _to_free(answer):
+    return tuple(_freeing(v) for v in _list(answer.get("to_free", [])))
+
+
+def check(answer):
+    """What came back, as Check, or Looking."""
+    looking = _looking(answer)
+    if looking:
+        return looking
+    found = _look(Check(Checked(text(_object(v)["type"]), integer(v["predicted"], 0), integer(v.get("predicted_device", 0), 0), _boolean(v["exact"]),
+                                integer(v["came_back"], 0), integer(v.get("came_back_device", 0), 0)) for v in _list(answer.get("checked", []))), answer)
+    found.to_free = _to_free(answer)
+    return found
+
+
 def variables(answer):
     """The variables of an answer, as Variables, or Looking."""
     looking = _looking(answer)
     if looking:
         return looking
     found = _look(Variables(_variable(v) for v in _list(answer.get("variables", []))), answer)
+    found.to_free = _to_free(answer)
     names = answer.get("names")
     if names is not None:
         found.unlisted, found.unlisted_bytes = integer(_object(names)["unlisted"], 0), integer(names["bytes"], 0)
@@ -227,6 +249,7 @@ def audit(answer):
     if looking:
         return looking
     found = _look(Audit(_verdict(v) for v in _list(answer.get("verdicts", []))), answer)
+    found.to_free = _to_free(answer)
     of = answer.get("audited")
     if of is not None:
         left_out = integer(_object(of).get("not_judged_unlisted", 0), 0)
@@ -240,7 +263,7 @@ def audit(answer):
 
 
 # By what was asked: what reads the answer.
-READERS = {"cell": windows, "cells": windows, "running": windows, "experiment": windows, "lines": lines, "vars": variables, "audit": audit, "certificate": certificate}
+READERS = {"cell": windows, "cells": windows, "running": windows, "experiment": windows, "lines": lines, "vars": variables, "audit": audit, "check": check, "certificate": certificate}
 
 
 def merged(parts):

@@ -38,6 +38,14 @@ def audit(found):
     return {"text/plain": _found.text(of), "text/html": _html.entries(of)}
 
 
+def checked(found):
+    """What came back of what was predicted."""
+    if not found:
+        return sentence("ipytracer: " + (found.why or "nothing was predicted to be freed"))
+    table, note = _found.checked(found)
+    return {"text/plain": "\n".join([_text.table(table)] + ([note] if note else [])), "text/html": _html.noted(_html.table(table), note)}
+
+
 def sentence(text):
     """One line of text."""
     return {"text/plain": _words.safe(text, 500)}

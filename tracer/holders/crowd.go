@@ -1,0 +1,144 @@
+package holders
+
+import "iter"
+
+// A list of millions of texts, of which others have some as well, would make a node of each. They refer to nothing, and which of them is which
+// does not matter: those that the same objects refer to are one node, which has the bytes of all. So what is kept of each is little, and which
+// others have it is found as the references are met: an object's are met one after another, so there are few sets of objects.
+//
+// In a crowd is what no survey has noted: what only objects with very many references have, see [walker.isLarge].
+type crowd struct {
+	index table
+	addrs []uint64
+	all   []leaf
+	sets  []leafSet
+	next  map[setStep]int32 // the set that an object more makes of one
+	last  setStep
+	to    int32 // the same of the last step
+
+	regions [2]region
+}
+
+// leaf is an object that refers to nothing.
+type leaf struct {
+	set   int32  // of those that refer to it
+	left  uint32 // references that were not met
+	bytes uint32
+}
+
+// leafSet is a set of objects: one more than in another. The first is empty.
+type leafSet struct{ but, node int32 }
+
+type setStep struct{ set, node int32 }
+
+// Bounds of a crowd.
+const (
+	maxCrowd    = 1 << 23
+	maxLeafSets = 1 << 16
+)
+
+func newCrowd() *crowd {
+	c := &crowd{sets: []leafSet{{-1, -1}}, next: map[setStep]int32{}, last: setStep{-1, -1}}
+	c.addrs, c.regions[0] = newRegion[uint64](maxCrowd)
+	c.all, c.regions[1] = newRegion[leaf](maxCrowd)
+	return c
+}
+
+func (c *crowd) free() {
+	c.addrs, c.all = nil, nil
+	for i := range c.regions {
+		c.regions[i].free()
+	}
+}
+
+// take takes in a reference from a node to a leaf. It is false where there is no room for it.
+func (c *crowd) take(w *walker, from int32, addr uint64, t *typ) bool {
+	n, known := c.index.get(addr, c.addrs)
+	if !known {
+		if len(c.all) == maxCrowd {
+			return false
+		}
+		bytes, _ := w.measure(addr, t)
+		n = int32(len(c.all))
+		c.addrs = append(c.addrs, addr)
+		c.all = append(c.all, leaf{left: uint32(w.references(addr)), bytes: uint32(min(bytes, 1<<32-1))})
+		c.index.put(addr, n, c.addrs)
+	}
+	one := &c.all[n]
+	if one.left > 0 {
+		one.left--
+	}
+	to, ok := c.with(one.set, from)
+	one.set = to
+	return ok
+}
+
+// with is the set that has a node more.
+func (c *crowd) with(set, node int32) (to int32, ok bool) {
+	if c.sets[set].node == node {
+		return set, true
+	}
+	step := setStep{set, node}
+	if step == c.last {
+		return c.to, true
+	}
+	to, ok = c.next[step]
+	if !ok {
+		if len(c.sets) == maxLeafSets {
+			return set, false
+		}
+		to = int32(len(c.sets))
+		c.sets = append(c.sets, leafSet{set, node})
+		c.next[step] = to
+	}
+	c.last, c.to = step, to
+	return to, true
+}
+
+// nodes are those of a set.
+func (c *crowd) nodes(set int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for ; set > 0; set = c.sets[set].but {
+			if !yield(c.sets[set].node) {
+				return
+			}
+		}
+	}
+}
+
+// settle makes a node for those that the same objects have, and one for those of them that something else has as well.
+func (e *extents) settle(w *walker) {
+	c := e.crowd
+	type whole struct {
+		bytes uint64
+		first uint64
+	}
+	sums := make([][2]whole, len(c.sets))
+	for i, one := range c.all {
+		held := 0
+		if one.left > 0 {
+			held = 1
+		}
+		s := &sums[one.set][held]
+		if s.bytes += uint64(one.bytes); s.first == 0 {
+			s.first = c.addrs[i]
+		}
+	}
+	for set := range sums {
+		for held, s := range sums[set] {
+			if s.bytes == 0 {
+				continue
+			}
+			n := w.add(nobody, s.first, label{}, isDone)
+			if n < 0 {
+				break
+			}
+			e.bytes[n], e.refs[n], e.seen[n], e.unknown[n], e.class[n] = s.bytes, uint32(held), 0, false, false
+			for from := range c.nodes(int32(set)) {
+				e.arcs.add(from, n)
+			}
+		}
+	}
+	c.free()
+	e.crowd = nil
+}

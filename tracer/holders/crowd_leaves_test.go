@@ -1,0 +1,44 @@
+package holders
+
+import (
+	"context"
+	"slices"
+	"testing"
+)
+
+// TestLeavesOfLargeLists has texts that two large lists share, that one has alone, and that something else has as well; they are no objects to look at, so that
+// a limit that is far below their number ends nothing.
+func TestLeavesOfLargeLists(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		const count, size = 5000, 500
+		both, alone, held := make([]uint64, count), make([]uint64, count), make([]uint64, count)
+		for i := range count {
+			both[i], alone[i], held[i] = f.refs(f.bigText(size), 2), f.refs(f.bigText(size), 2), f.refs(f.bigText(size), 2)
+		}
+		twice := append(slices.Clone(alone), alone...)
+		f.main("a", f.list(both...), "b", f.list(both...), "c", f.list(twice...), "d", f.list(held...))
+		l, err := list(context.Background(), f.h, f.memory(), everything, Limits{Objects: 1000})
+		if err != nil || !l.Complete || l.Objects > 1000 {
+			t.Fatalf("%d objects, complete %v: %v", l.Objects, l.Complete, err)
+		}
+		const each = count * size
+		got := map[string][2]int64{}
+		for _, v := range l.Names {
+			got[v.Name] = [2]int64{int64(v.Bytes), int64(v.Reaches)}
+		}
+		for name, alone := range map[string]bool{"a": false, "b": false, "c": true, "d": false} {
+			if (got[name][0] > each) != alone || got[name][1] < each || got[name][1] > 3*each/2 {
+				t.Errorf("%s: alone %d, reaches %d", name, got[name][0], got[name][1])
+			}
+		}
+		pair := 0
+		for _, s := range l.Shares {
+			if len(s.Owners) == 2 && int64(s.Bytes) > each && int64(s.Bytes) < 3*each/2 {
+				pair++
+			}
+		}
+		if pair != 1 {
+			t.Errorf("shares: %+v", l.Shares)
+		}
+	})
+}
