@@ -157,32 +157,31 @@ func (p *printer) installed(d Diagnosis) {
 	p.table(t)
 }
 
-// probes says where the probes go: what is emulated, then what is dear, then what has no place.
+// probes says which probes have their places: how many groups do, which of them are at dear places, and which have none. --format json has each place.
 func (p *printer) probes(supported bool, reason string, groups []ProbeSites) string {
 	if !supported {
 		return escape.Text(reason)
 	}
-	var parts []string
+	var none, dear []string
 	for _, g := range groups {
 		switch {
 		case !g.Found:
-			parts = append(parts, p.paint(g.Group+": none", "33"))
-		case g.Emulated:
-			parts = append(parts, fmt.Sprintf("%s: %s", g.Group, sites(g.Sites)))
-		default:
-			parts = append(parts, fmt.Sprintf("%s: %s (single-stepped)", g.Group, sites(g.Sites)))
+			none = append(none, g.Group)
+		case !g.Emulated:
+			dear = append(dear, g.Group)
 		}
 	}
-	return strings.Join(parts, "\n")
-}
-
-// sites lists a few and counts the rest.
-func sites(all []string) string {
-	const shown = 2
-	if len(all) <= shown {
-		return strings.Join(all, ", ")
+	text := fmt.Sprintf("%d of %d have their places", len(groups)-len(none), len(groups))
+	if len(none) == 0 {
+		text = fmt.Sprintf("all %d have their places", len(groups))
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(all[:shown], ", "), len(all)-shown)
+	if len(dear) > 0 {
+		text += "; single-stepped: " + strings.Join(dear, ", ")
+	}
+	if len(none) > 0 {
+		text += "; none for " + strings.Join(none, ", ")
+	}
+	return text
 }
 
 func (p *printer) actions(d Diagnosis) {

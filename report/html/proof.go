@@ -87,7 +87,7 @@ func auditOf(a *model.Audit) *audit {
 	for i := range a.Verdicts[:min(len(a.Verdicts), mostVerdicts)] {
 		v := &a.Verdicts[i]
 		one := verdict{Title: text.VerdictTitle(v.Kind), Meter: shown(text.MeterName(v.Meter)), Bytes: v.Bytes, Count: v.Count, Cells: shown(text.VerdictRuns(v)), Age: v.AgeNS,
-			Holder: shown(v.Holder), Probable: v.Probable, Evidence: shown(v.Evidence), Advice: shown(v.Advice), Fix: shown(v.Fix), PID: v.PID}
+			Holder: shown(v.Holder), Probable: v.Probable, Evidence: shown(v.Evidence), Advice: shown(v.Advice), Fix: typed(v.Fix), PID: v.PID}
 		if len(v.Stack) > 0 {
 			one.Line = shown(text.Who(v.Stack))
 		}

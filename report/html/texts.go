@@ -105,6 +105,15 @@ func shown(s string) string {
 	return escape.But(s, "")
 }
 
+// typed is code to paste: whole, with its lines, or not at all.
+func typed(code string) string {
+	const longest = 4 << 10
+	if len(code) > longest {
+		return ""
+	}
+	return escape.But(code, "\n")
+}
+
 // shownAll are texts as they are shown.
 func shownAll(all []string) []string {
 	out := make([]string, 0, len(all))

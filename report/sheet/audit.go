@@ -48,6 +48,7 @@ func auditPage(a *model.Audit, o AuditOptions, rows int) *page {
 	}
 	p.Facts = append(p.Facts, verdicts)
 	p.verdicts(a, o, rows)
+	p.toFree(a, rows)
 	if o.Full {
 		p.held(a, rows)
 	}
@@ -70,16 +71,35 @@ func (p *page) verdicts(a *model.Audit, o AuditOptions, rows int) {
 	if len(a.Verdicts) == 0 {
 		return
 	}
-	s := section{Title: "Verdicts", Columns: columns(">bytes", "meter", "what", "line", "why", "what to do", "to type"), More: rest(len(a.Verdicts), rows, "verdict")}
+	s := section{Title: "Verdicts", Columns: columns(">bytes", "meter", "what", "line", "why", "what to do"), More: rest(len(a.Verdicts), rows, "verdict")}
 	for i := range a.Verdicts[:min(len(a.Verdicts), rows)] {
 		v := &a.Verdicts[i]
 		where := ""
 		if len(v.Stack) > 0 {
 			where = o.Who(v.Stack)
 		}
-		s.Rows = append(s.Rows, []cell{{Text: words.Bytes(v.Bytes), Tone: more}, plain(words.Meter(v.Meter)), plain(o.Title(v.Kind)), code(where), plain(clip(v.Evidence)), plain(clip(v.Advice)), code(v.Fix)})
+		s.Rows = append(s.Rows, []cell{{Text: words.Bytes(v.Bytes), Tone: more}, plain(words.Meter(v.Meter)), plain(o.Title(v.Kind)), code(where), plain(clip(v.Evidence)), plain(clip(v.Advice))})
 	}
 	p.Sections = append(p.Sections, s)
+	for i := range a.Verdicts[:min(len(a.Verdicts), rows)] { // code is whole, to be pasted
+		if v := &a.Verdicts[i]; v.Fix != "" {
+			p.Sections = append(p.Sections, section{Title: fmt.Sprintf("To type for verdict %d: %s", i+1, words.Bytes(v.Bytes)), Pre: v.Fix})
+		}
+	}
+}
+
+// toFree is what to type to free what is there by name.
+func (p *page) toFree(a *model.Audit, rows int) {
+	for _, f := range a.ToFree[:min(len(a.ToFree), rows)] {
+		size := words.Bytes(f.Predicted)
+		if f.Device > 0 {
+			size += " + " + words.Bytes(f.Device) + " GPU"
+		}
+		if !f.Exact {
+			size = "≥ " + size
+		}
+		p.Sections = append(p.Sections, section{Title: "To free " + size + ", type", Pre: f.Type})
+	}
 }
 
 func (p *page) held(a *model.Audit, rows int) {

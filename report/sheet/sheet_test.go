@@ -210,3 +210,30 @@ func TestPagesSayWhatTheDiffSays(t *testing.T) {
 	}
 	reporttest.Golden(t, "plan.md", planned.Bytes())
 }
+
+// TestCodeIsWhole: code to paste has all its lines, and is not cut, as HTML and as Markdown.
+func TestCodeIsWhole(t *testing.T) {
+	long := "del " + strings.Repeat("a_name_of_some_length, ", 20) + "the_last"
+	a := &model.Audit{
+		Verdicts: []model.Verdict{{Kind: model.HeldByOutput, Meter: "cpu.numpy", Bytes: 5 << 20, Fix: "import gc\ngc.collect()", Stack: []model.Frame{}}},
+		ToFree:   []model.Freeing{{PID: 7, Type: long, Predicted: 96 << 20, Exact: true, Names: []string{}}},
+	}
+	o := sheet.AuditOptions{Who: func([]model.Frame) string { return "" }, Title: func(kind string) string { return kind }}
+	var markdown, page strings.Builder
+	if err := sheet.AuditMarkdown(&markdown, a, o); err != nil {
+		t.Fatal(err)
+	}
+	if err := sheet.AuditHTML(&page, a, o); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"    import gc\n    gc.collect()\n", "    " + long + "\n", "96.00 MiB"} {
+		if !strings.Contains(markdown.String(), want) {
+			t.Errorf("Markdown lacks %q:\n%s", want, &markdown)
+		}
+	}
+	for _, want := range []string{"import gc\ngc.collect()", long} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("HTML lacks %q:\n%s", want, &page)
+		}
+	}
+}
