@@ -123,6 +123,7 @@ func checkNotebook(t *testing.T, names []string, all *tally) {
 	checkSize(t, s)
 	checkReplay(t, s)
 	checkPlanted(t, s)
+	checkFirstScreen(t, names, s)
 }
 
 // notebookSession is one traced run of notebooks in one kernel.

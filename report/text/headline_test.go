@@ -28,6 +28,10 @@ func small(needed int64) *model.Report {
 		reporttest.StatementWindow(20, 10, 1, figures(68*mib, 80*mib, 80*mib)), reporttest.StatementWindow(21, 10, 2, figures(80*mib, 128*mib, 128*mib)),
 		reporttest.StatementWindow(22, 11, 1, figures(128*mib, 128*mib, 128*mib)), reporttest.StatementWindow(23, 11, 2, figures(128*mib, 128*mib+needed, 128*mib+needed)),
 	}
+	for i := range r.Windows[3:] {
+		of := r.Windows[1+i/2]
+		r.Windows[3+i].StartNS = of.StartNS + int64(i%2+1)*reporttest.MS
+	}
 	return r
 }
 
@@ -112,6 +116,18 @@ func TestArraysNobodyTouched(t *testing.T) {
 	allocated(&r.Windows[2], "cpu.numpy", 2, 2, 4*reporttest.GiB, 1)
 	if got := lines(t, r, text.Options{})["made by"]; strings.Contains(got, "GiB") || !strings.Contains(got, "up to 10.00 MiB numpy In[2] line 2") {
 		t.Errorf("made by: %q", got)
+	}
+}
+
+// TestRoomBesideWhatIsUsed: what later lines have used is no part of what an earlier one reserved.
+func TestRoomBesideWhatIsUsed(t *testing.T) {
+	r := small(200 * mib)
+	r.Windows[1].Meters["cpu.mapped"] = reporttest.Fig(108*mib, 168*mib+3*reporttest.GiB, 168*mib+3*reporttest.GiB)
+	r.Windows[2].Meters["cpu.mapped"] = reporttest.Fig(168*mib+3*reporttest.GiB, 368*mib+3*reporttest.GiB, 368*mib+3*reporttest.GiB)
+	allocated(&r.Windows[2], "cpu.numpy", 1, 2, 3*reporttest.GiB, 1)
+	allocated(&r.Windows[2], "cpu.numpy", 2, 2, 196*mib, 1)
+	if got, want := lines(t, r, text.Options{})["made by"], "196.00 MiB numpy In[2] line 2 · 68.00 MiB from before the attach · up to 64.00 MiB numpy In[1] line 2"; got != want {
+		t.Errorf("made by: %q, want %q", got, want)
 	}
 }
 
@@ -311,5 +327,23 @@ func TestSilentCells(t *testing.T) {
 	r.Windows[len(r.Windows)-1].Meters["cpu.resident"] = reporttest.Fig(138*mib, 190*mib, 138*mib)
 	if out := printed(t, r, text.Options{}); !strings.Contains(out, "(silent) #3   52.00 MiB") {
 		t.Errorf("a silent cell that needed 52 MiB has none:\n%s", out)
+	}
+}
+
+// TestTypedCodeIsWhole: what is to be typed is in one piece whatever the width, and nobody is sent to an audit for what that frees.
+func TestTypedCodeIsWhole(t *testing.T) {
+	const names, traceback = "del x; Out.pop(2, None)", "import sys; sys.last_traceback = None; import gc; gc.collect();"
+	r := left(small(400*mib), 0, model.Variable{Name: "x", Kind: "variable", Bytes: 200 * mib})
+	r.Lines = []model.Line{{PID: 4242, Meter: "cpu.numpy", Left: 128 * mib, Frame: model.Frame{Function: "<module>", File: "2.py", Line: 2, Execution: 2, ExecutionCount: reporttest.Number(2)}}}
+	r.ToFree = []model.Freeing{{PID: 4242, Names: []string{"x", "Out[2]"}, Type: names, Predicted: 200 * mib, Exact: true}, {PID: 4242, Names: []string{"the last traceback"}, Type: traceback, Predicted: 128*mib + 70*reporttest.KiB, Exact: true}}
+	for _, width := range []int{60, 80, 120} {
+		out := printed(t, r, text.Options{Width: width})
+		if !strings.Contains(out, names+" (200.00 MiB)") || !strings.Contains(out, " "+traceback) || strings.Contains(out, "tracer audit") {
+			t.Errorf("at %d:\n%s", width, out)
+		}
+	}
+	r.ToFree = r.ToFree[:1]
+	if got := lines(t, r, text.Options{})["to free it"]; !strings.HasSuffix(got, " · tracer audit --full says what holds 128.00 MiB of In[2] line 2") {
+		t.Errorf("to free it: %q", got)
 	}
 }

@@ -45,7 +45,7 @@ func (v *view) leadLeft() {
 	in := inKernel(v, rest.pid)
 	v.answer("still there", in+rest.stillThere())
 	if rest.isWorthFreeing() {
-		v.answer("to free it", in+rest.toFree())
+		v.answer("to free it", in+rest.toFree(), rest.code()...)
 	}
 	if text := rest.keptByMalloc(); text != "" {
 		v.answer("malloc keeps", in+text, trimming)
@@ -70,7 +70,10 @@ func (v *view) answer(name string, text string, code ...string) {
 func wordsAround(text string, code []string) [][]span {
 	for _, c := range code {
 		if before, after, found := strings.Cut(text, c); found {
-			words := splitWords([]span{{strings.TrimSuffix(before, " "), plain}})
+			var words [][]span
+			if before = strings.TrimSuffix(before, " "); before != "" {
+				words = splitWords([]span{{before, plain}})
+			}
 			words = append(words, []span{{escape.Text(c), plain}})
 			if after != "" {
 				words = append(words, wordsAround(strings.TrimPrefix(after, " "), code)...)

@@ -73,7 +73,7 @@ func (o *leftover) stillThere() string {
 		text += ", " + moreThanAtAttach(more)
 	}
 	if named := o.named(); len(named) > 0 {
-		parts, rest := nameAll(named, 3), o.unnamedLines(named)
+		parts, rest := nameAll(named, 3), o.worthALine(o.unnamedLines(named))
 		for _, l := range rest[:min(len(rest), 3)] {
 			parts = append(parts, words.Sampled(words.Bytes(l.Left), l.Sampled)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 		}
@@ -82,7 +82,7 @@ func (o *leftover) stillThere() string {
 		}
 		return text + ", in it " + strings.Join(parts, ", ")
 	}
-	all := o.left()
+	all := o.worthALine(o.left())
 	var parts []string
 	for _, l := range all[:min(len(all), 3)] {
 		parts = append(parts, words.Sampled(words.Bytes(l.Left), l.Sampled)+" "+meterName(l.Meter)+" of "+place(l.Frame))
@@ -102,7 +102,7 @@ var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 // `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
 func (o *leftover) toFree() string {
 	if named := o.named(); len(named) > 0 {
-		text, rest := o.freeing(), o.unnamedLines(named)
+		text, rest := o.freeing(), o.beyondEntries(o.unnamedLines(named), named)
 		switch {
 		case text == "" && len(rest) > 0:
 			return "no name of the notebook's holds much; tracer audit --full says what holds " + words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
@@ -128,6 +128,9 @@ func (o *leftover) toFree() string {
 		}
 		seen[name] = true
 		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Sampled(words.Bytes(l.Left), l.Sampled)))
+	}
+	if all := o.left(); len(parts) == 0 && len(all) > 0 && all[0].Left >= worthAGap {
+		return "no name is known to hold it; tracer audit --full says what holds " + words.Sampled(words.Bytes(all[0].Left), all[0].Sampled) + " of " + place(all[0].Frame)
 	}
 	if len(parts) == 0 {
 		return "no line of a cell keeps much under a name" + o.elsewhere()

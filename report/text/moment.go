@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"strings"
 
 	"ipytracer/model"
 	"ipytracer/report/escape"
@@ -94,6 +95,9 @@ func (m moment) where() string {
 	if i := v.summitAmong(all, cell); i >= 0 {
 		where, source := statementLabel(all[i], cellLines(*cell))
 		return text + ", " + where + with + source
+	}
+	if !strings.Contains(strings.TrimSpace(cell.Source), "\n") && cell.Source != "" {
+		text += ", line 1"
 	}
 	return text + with + ": " + escape.OneLine(cell.Source, cell.SourceTruncated, maxLead)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/report/escape"
 	"ipytracer/words"
 )
 
@@ -29,6 +30,41 @@ func moreThanAtAttach(more int64) string {
 func (o *leftover) isWorthFreeing() bool {
 	more, known := o.sinceAttach()
 	return !known || more >= worthAGap || len(o.named()) > 0 || len(o.left()) > 0
+}
+
+// worthALine are the lines of some, the most first, that have a share of what is left worth telling.
+func (o *leftover) worthALine(all []model.Line) []model.Line {
+	for i := range all {
+		if isNextToNothing(all[i].Left, o.end) {
+			return all[:i]
+		}
+	}
+	return all
+}
+
+// code is what is to be typed to free memory, each in one piece.
+func (o *leftover) code() (all []string) {
+	for _, f := range o.entries() {
+		all = append(all, escape.OneLine(f.Type, false, maxCode))
+	}
+	return all
+}
+
+// beyondEntries are lines that no name has, the most first, unless what is to be typed frees more than the names by that much: then it frees theirs.
+func (o *leftover) beyondEntries(all []model.Line, named []together) []model.Line {
+	more := int64(0)
+	for _, f := range o.entries() {
+		more += o.predicted(&f)
+	}
+	for _, t := range named {
+		more -= t.bytes
+	}
+	for i := range all {
+		if more -= all[i].Left; more < -all[i].Left/smallPart {
+			return all[i:]
+		}
+	}
+	return nil
 }
 
 // trimming is what has malloc give back what it keeps free. It is glibc's alone, and so is what [model.Resident] says of it.

@@ -14,28 +14,40 @@ import (
 
 // touched are the most that lines can have of the moment, those that may have less of it than they have allocated.
 func (m moment) touched(all []*caller) map[*caller]int64 {
-	rises, room := map[spot]int64{}, map[spot]int64{}
-	of := func(a *caller) spot {
-		p := spot{a.of.Execution, m.statement(a.of)}
-		if _, known := rises[p]; !known {
-			rises[p] = m.risen(p)
-			room[p] = rises[p]
+	var doubtful []*caller
+	var before []claim // what is sure comes first
+	for _, a := range all {
+		if p := m.spotOf(a); 2*m.idle(p) > a.AtPeak {
+			doubtful = append(doubtful, a)
+		} else if !words.IsOutermost(a.Meter) {
+			before = append(before, claim{p, a.AtPeak})
 		}
-		return p
 	}
-	order := slices.Clone(all)
-	slices.SortStableFunc(order, func(a, b *caller) int { // what lies in another's memory first, and what is in small pieces: that is used at once
+	slices.SortStableFunc(doubtful, func(a, b *caller) int { // then what lies in another's memory, and what is in small pieces: that is used at once
 		return cmp.Or(cmp.Compare(outermost(a), outermost(b)), cmp.Compare(a.each(), b.each()))
 	})
 	most := map[*caller]int64{}
-	for _, a := range order {
-		p := of(a)
-		if there := max(0, room[p]); there < a.AtPeak && 2*m.idle(p) > a.AtPeak {
+	for _, a := range doubtful {
+		p := m.spotOf(a)
+		room := p.risen
+		for _, c := range before {
+			if c.spot.began >= p.began { // it is a part of the same rise
+				room -= c.bytes
+			}
+		}
+		there := min(a.AtPeak, max(0, room))
+		if there < a.AtPeak {
 			most[a] = there
 		}
-		room[p] -= a.AtPeak
+		before = append(before, claim{p, there})
 	}
 	return most
+}
+
+// claim is what a line has of what resident memory rose by from a spot on.
+type claim struct {
+	spot  spot
+	bytes int64
 }
 
 // idle is by how much more was mapped and not touched at the moment than when its cell began or, of what is of other cells, the session.
@@ -55,49 +67,51 @@ func outermost(a *caller) int {
 	return 0
 }
 
-// spot is a statement of a cell: where it is among them, -1 for the whole cell.
-type spot struct{ execution, statement int }
+// spot is the statement, or the cell, that a line's memory was allocated in.
+type spot struct {
+	execution int
+	began     int64 // when, since the session began
+	risen     int64 // how far resident memory has risen from the lowest since then to the moment
+}
 
 // each is the size of one piece of a line's, on average.
 func (c *caller) each() int64 { return c.AtPeak / max(1, c.Count) }
 
-// statement is the one of the moment's cell that a call is in; -1 where it is of another cell, or not known.
-func (m moment) statement(f model.Frame) int {
-	cell := m.in.cell
-	if f.Execution != cell.Execution || f.Execution == 0 {
-		return -1
+// spotOf finds it: the statement, in the moment's own cell; of others the cell.
+func (m moment) spotOf(a *caller) spot {
+	cell, at := m.in.cell, spot{execution: a.of.Execution, began: m.in.start}
+	peak, low := cell.Meters[residentMeter].Peak, m.in.from
+	if all := m.v.statementsOf(map[int]bool{cell.ID: true})[cell.ID]; a.of.Execution == cell.Execution && len(all) > 0 {
+		first, last := statementAt(all, a.of.Line), m.v.summitAmong(all, cell)
+		low = peak
+		for i, w := range all[first:] {
+			if low = min(low, w.Meters[residentMeter].Start); first+i >= last {
+				break
+			}
+		}
+		at.began = all[first].StartNS
+		at.risen = peak - low
+		return at
 	}
-	at, best := -1, 0
-	for i, w := range m.v.statementsOf(map[int]bool{cell.ID: true})[cell.ID] {
-		if w.Line <= f.Line && w.Line > best {
+	for _, id := range m.v.byRun[run{m.in.pid, a.of.Execution}] {
+		at.began = min(at.began, m.v.fetch(id).StartNS)
+	}
+	for i := range m.v.ranked {
+		if s := &m.v.ranked[i]; s.pid == m.in.pid && s.start >= at.began && s.start <= m.in.start {
+			low = min(low, s.from)
+		}
+	}
+	at.risen = peak - low
+	return at
+}
+
+// statementAt is the one of a cell's statements that has a line; the first, where none is known to.
+func statementAt(all []model.Window, line int) int {
+	at, best := 0, 0
+	for i, w := range all {
+		if w.Line <= line && w.Line > best {
 			at, best = i, w.Line
 		}
 	}
 	return at
-}
-
-// risen is how far resident memory has risen from the lowest since a spot was reached to the moment.
-func (m moment) risen(p spot) int64 {
-	cell := m.in.cell
-	peak := cell.Meters[residentMeter].Peak
-	if p.statement >= 0 {
-		all := m.v.statementsOf(map[int]bool{cell.ID: true})[cell.ID]
-		low, last := peak, m.v.summitAmong(all, cell)
-		for i, w := range all[p.statement:] {
-			if low = min(low, w.Meters[residentMeter].Start); p.statement+i >= last {
-				break
-			}
-		}
-		return peak - low
-	}
-	began, low := m.in.start, m.in.from
-	for _, id := range m.v.byRun[run{m.in.pid, p.execution}] {
-		began = min(began, m.v.fetch(id).StartNS)
-	}
-	for i := range m.v.ranked {
-		if s := &m.v.ranked[i]; s.pid == m.in.pid && s.start >= began && s.start <= m.in.start {
-			low = min(low, s.from)
-		}
-	}
-	return peak - low
 }

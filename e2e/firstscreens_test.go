@@ -1,0 +1,120 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What differs between two runs of a notebook: sizes, shares, how many calls a library makes and in which packages, and what came a little later.
+var varies = []struct {
+	found *regexp.Regexp
+	as    string
+}{
+	{regexp.MustCompile(`(?:[≈≥~] ?)?[\d.,]+ of [\d.,]+ [KMGT]?i?B\b`), "N of N"},
+	{regexp.MustCompile(`(?:[≈≥~] ?)?[\d.,]+ [KMGT]?i?B\b`), "N"},
+	{regexp.MustCompile(`\(<?\d+ %\)`), "(N %)"},
+	{regexp.MustCompile(` \(N of it came later\)`), ""},
+	{regexp.MustCompile(` … \d+( to \d+)? calls?( in \w+(, \w+)*)?`), ""},
+	{regexp.MustCompile(`up to N`), "N"},
+	{regexp.MustCompile(`(?m) +$`), ""},
+}
+
+// firstLines are those that answer something, by the question, without what differs between two runs.
+func firstLines(report string) map[string]string {
+	first, _, _ := strings.Cut(report, "\n\n")
+	for _, v := range varies {
+		first = v.found.ReplaceAllString(first, v.as)
+	}
+	of := map[string]string{}
+	for line := range strings.SplitSeq(first, "\n") {
+		if len(line) > 13 {
+			of[strings.TrimSpace(line[:13])] = strings.TrimSpace(line[13:])
+		}
+	}
+	return of
+}
+
+// stored are the questions whose answers are compared; how sure all is depends on how busy the machine is.
+var stored = []string{"highest", "made by", "still there", "to free it"}
+
+// checkFirstScreen holds the first lines of a report to what a reader needs: a cell and a line, what was there, what is left and what to type, and how sure that
+// is; and compares them with those in testdata/firstscreens. A "highest" may have an alternative there, behind " or ": where two cells come within noise.
+func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
+	t.Helper()
+	out, err := exec.Command(binary, "report", s.recording).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := firstLines(string(out))
+	for question, want := range map[string]string{
+		"highest": `^N of N resident \(N %\) in In\[\d+\], (line \d+|display and hooks)`, "made by": `N .*In\[\d+\]`, "still there": `^N after the last cell`,
+		"to free it": `.`, "how sure": `.`,
+	} {
+		if !regexp.MustCompile(want).MatchString(first[question]) {
+			t.Errorf("%s: %q, want %q", question, first[question], want)
+		}
+	}
+	for _, question := range stored {
+		for _, unwanted := range []string{"linecache", "pydoc", "not known", "no cell"} {
+			if strings.Contains(first[question], unwanted) {
+				t.Errorf("%s: %q is in %q", question, unwanted, first[question])
+			}
+		}
+	}
+	path := filepath.Join("..", "testdata", "firstscreens", strings.Join(names, "+")+".txt")
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		writeFirstScreen(t, path, first)
+		return
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := firstLines(string(data))
+	if !slices.Contains(strings.Split(want["highest"], " or "), first["highest"]) {
+		t.Errorf("highest: %q, want %q", first["highest"], want["highest"])
+	}
+	for _, question := range stored[1:] {
+		if got := parts(first[question]); alike(got, parts(want[question]))*2 < len(got) { // what is nearly as large may come in another order, or not at all
+			t.Errorf("%s: %q, want %q (UPDATE_GOLDEN=1 writes %s)", question, first[question], want[question], path)
+		}
+	}
+}
+
+func writeFirstScreen(t *testing.T, path string, first map[string]string) {
+	t.Helper()
+	var b strings.Builder
+	for _, question := range stored {
+		b.WriteString(question + strings.Repeat(" ", 13-len(question)) + first[question] + "\n")
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// parts are what an answer names one after the other.
+func parts(answer string) []string {
+	return strings.FieldsFunc(answer, func(r rune) bool { return r == '·' || r == ',' || r == ';' })
+}
+
+// alike counts the parts of one answer that are in another.
+func alike(all, others []string) (n int) {
+	trimmed := func(all []string) (out []string) {
+		for _, s := range all {
+			out = append(out, strings.TrimSpace(s))
+		}
+		return out
+	}
+	of := trimmed(others)
+	for _, s := range trimmed(all) {
+		if slices.Contains(of, s) {
+			n++
+		}
+	}
+	return n
+}
