@@ -101,7 +101,7 @@ var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 // toFree names what to delete. Where no name is known to hold it, it says which the lines that made it assign: a hint, not more, because
 // `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
 func (o *leftover) toFree() string {
-	if named := o.named(); len(named) > 0 {
+	if named := o.named(); len(named) > 0 || o.freeing() != "" {
 		text, rest := o.freeing(), o.beyondEntries(o.unnamedLines(named), named)
 		switch {
 		case text == "" && len(rest) > 0:
