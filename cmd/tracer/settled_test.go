@@ -87,7 +87,7 @@ func lookedAtNotebook() *lookedAt {
 	l.settled = &event.Settled{Finish: *l.last, Holders: true}
 	l.found = []event.Event{&event.Variables{PID: attributiontest.Kernel, Complete: true, Variables: []event.Variable{
 		{Kind: event.HeldByVariable, Name: "x", Type: "numpy.ndarray", Bytes: 32 << 20, Exact: true, Length: -1},
-	}}}
+	}, Owners: []event.Owner{{Kind: event.HeldByVariable, Names: []string{"x"}}}, Shares: []event.Share{{Owners: []int32{0}, Bytes: 32 << 20, Exact: true}}}}
 	return l
 }
 
