@@ -35,7 +35,7 @@ type Promise struct {
 
 // Promises are the entries of [Freeing].
 func Promises(e *event.Variables) (out []Promise) {
-	f := newFreer(e)
+	f := newFreer(withOwners(e))
 	f.join()
 	var plain []int // names that share nothing and that the collector need not come for
 	for _, all := range f.sets() {
@@ -125,8 +125,9 @@ func (f *freer) join() {
 	if waits := f.sum([]int{f.collector}); !worth(&waits.Share, leastBetween) {
 		return
 	}
-	for i := range f.set { // two entries would both free it
-		if one, into := f.find(i), f.find(f.collector); one != into && f.usable[i] && f.collects([]int{i}) && size[one]+size[into] <= maxTogether {
+	for _, all := range f.sets() { // two entries would both free it
+		one, into := f.find(all[0]), f.find(f.collector)
+		if whole := f.sum(all); one != into && worth(&whole.Share, leastFreed) && f.collects(all) && size[one]+size[into] <= maxTogether {
 			f.set[one] = into
 			size[into] += size[one]
 		}
@@ -214,14 +215,13 @@ func (f *freer) isPlain(o int) bool {
 
 // entry is what to type to let go of a set; false where that is not worth it.
 func (f *freer) entry(all []int) (out Promise, ok bool) {
-	collects := len(all) > 0 && f.collects(all)
-	with := all
-	if collects && f.collector >= 0 && !slices.Contains(all, f.collector) {
-		with = append(slices.Clip(all), f.collector)
-	}
-	whole := f.sum(with)
+	whole := f.sum(all)
 	if !worth(&whole.Share, leastFreed) {
 		return out, false
+	}
+	collects := f.collects(all)
+	if collects && f.collector >= 0 && !slices.Contains(all, f.collector) {
+		whole = f.sum(append(slices.Clip(all), f.collector))
 	}
 	owners := make([]event.Owner, len(all))
 	names := []string{}

@@ -52,7 +52,9 @@ func TestFreeing(t *testing.T) {
 		"a cycle":                {listed([]event.Share{share(9, 9, 0)}, owner(0, "x")), []model.Freeing{{Type: "del x; " + collects, Predicted: 9 * mebi, Names: []string{"a"}}}},
 		"waits":                  {listed([]event.Share{share(9, 9, 0)}), []model.Freeing{{Type: collects, Predicted: 9 * mebi, Names: []string{}}}},
 		"a cycle and what waits": {listed([]event.Share{share(9, 9, 0), share(5, 5, 1), share(3, 3, 0, 1)}, owner(0, "x")), []model.Freeing{{Type: "del x; " + collects, Predicted: 17 * mebi, Names: []string{"a"}, Shared: 3 * mebi}}},
-		"the last exception":     {listed([]event.Share{share(9, 9, 0), share(4, 4, 0, 1)}, failed), []model.Freeing{{Type: errorGone, Predicted: 13 * mebi, Names: []string{"a"}, Shared: 4 * mebi}}},
+		"a cycle that two names share, and what waits": {listed([]event.Share{share(9, 9, 0, 1), share(5, 5, 3), {Owners: []int32{2}, Bytes: 1000, Cyclic: 1000, Exact: true}},
+			owner(0, "fig"), owner(1, "ax"), owner(2, "little")), []model.Freeing{{Type: "del fig, ax; " + collects, Predicted: 14 * mebi, Names: []string{"a", "b"}, Shared: 9 * mebi}}},
+		"the last exception": {listed([]event.Share{share(9, 9, 0), share(4, 4, 0, 1)}, failed), []model.Freeing{{Type: errorGone, Predicted: 13 * mebi, Names: []string{"a"}, Shared: 4 * mebi}}},
 		"more names than known": {listed([]event.Share{share(9, 0, 0)}, event.Owner{Kind: event.HeldByVariable, Names: []string{"x", "y"}, More: true}),
 			[]model.Freeing{{Type: "%xdel x", Predicted: 9 * mebi, Names: []string{"a"}}}},
 		"a name that is none": {listed([]event.Share{share(9, 0, 0)}, owner(0, "my data")), []model.Freeing{{Type: "get_ipython().del_var('my data')", Predicted: 9 * mebi, Names: []string{"a"}}}},
@@ -76,6 +78,17 @@ func TestFreeing(t *testing.T) {
 		if !slices.EqualFunc(got, test.want, same) {
 			t.Errorf("%s:\n%+v, want\n%+v", name, got, test.want)
 		}
+	}
+}
+
+// TestFreeingOfNames has what to type where a recording says only what goes with each name alone.
+func TestFreeingOfNames(t *testing.T) {
+	got := Freeing(&event.Variables{PID: 7, Complete: true, Variables: []event.Variable{
+		{Kind: event.HeldByVariable, Name: "x", Also: []string{"y"}, Bytes: 9 * mebi, Exact: true}, {Kind: event.HeldByOutput, Name: "Out[2]", Bytes: 8 * mebi, Exact: true},
+		{Kind: event.HeldByVariable, Name: "z'); import os; ('", Bytes: 7 * mebi, Exact: true}, {Kind: event.HeldByVariable, Name: "w", Bytes: 3 * mebi, Exact: true},
+	}})
+	if len(got) != 1 || got[0].Type != "del x, y, w" || got[0].Predicted != 12*mebi || !got[0].Exact {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -240,6 +240,7 @@ func (e *extents) dominate(groups, loose int) tree {
 		}
 	}
 	if waits {
+		t.forward, t.order = graph{}, order{} // two of each take too much memory
 		t.forward = newGraph(int(root)+1, e.arcs, named, false)
 		t.order = t.forward.depthFirst(root)
 	}
@@ -248,6 +249,11 @@ func (e *extents) dominate(groups, loose int) tree {
 	t.dominator = t.dominators(back)
 	t.add(e)
 	return t
+}
+
+// keepArcs gives back all but where arcs lead.
+func (t *tree) keepArcs() {
+	t.vertex, t.parent, t.dominator, t.total, t.unknown, t.largest, t.device = nil, nil, nil, nil, nil, nil, nil
 }
 
 // add adds up from the leaves.

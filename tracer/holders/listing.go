@@ -37,6 +37,7 @@ func (l *lister) listing() Listing {
 		l.describeName(&r.Variable, r.group)
 		out.Names[i] = r.Variable
 	}
+	t.keepArcs()
 	owners, shares := l.sharing(&t, rows)
 	out.Owners = owners
 	for _, s := range shares {

@@ -11,7 +11,8 @@ export class Report {
   /** What people call a window. */
   static title(w) {
     if (w.kind === "session") return "session";
-    if (w.kind === "cell") return w.execution_count === null ? `${w.silent ? "a silent cell" : "a cell"} (run ${w.execution})` : `In[${w.execution_count}]`;
+    const name = w.execution_count === null ? `${w.silent ? "a silent cell" : "a cell"} (run ${w.execution})` : `In[${w.execution_count}]`;
+    if (w.kind === "cell") return w.kernel ? `${name} of ${w.kernel}` : name; // where the session has several
     return `${w.kind} ${w.name}`;
   }
 
