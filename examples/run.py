@@ -26,7 +26,7 @@ ROOT = os.path.dirname(HERE)
 NOTEBOOKS = ("cpu", "experiments", "gpu", "leak-hunt")
 NAMES = NOTEBOOKS + ("pytest",)
 AUDITED = "leak-hunt"
-AUDIT_ENDS = "Still there at the end, by who made it"     # what follows is mostly about the libraries of this machine
+AUDIT_ENDS = "\nVariables at the end"   # what follows depends on the machine
 SHARE, LEAST = 0.2, 4 << 20     # by how much sizes may differ
 LIMIT = 900                     # seconds that one may take
 
