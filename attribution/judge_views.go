@@ -131,7 +131,7 @@ func (j *judge) otherViews() {
 		}
 		slices.Sort(all)
 		for _, at := range all {
-			if one, ok := j.mappedFor(pid, at, h.views[at].Size); ok && !j.hasBlock(pid, at) {
+			if one, ok := mappedFor(j, pid, at, h.views[at].Size); ok && !hasBlock(j, pid, at) {
 				j.views.add(pid, h.views[at], event.Mapped)
 				to := newSurvivors(j.t)
 				to.add(pid, event.Mapped, one, heldByView, event.Holder{Address: at, Kind: event.HeldByVariable, Path: h.views[at].Viewers[0].Paths[0]})
@@ -144,7 +144,7 @@ func (j *judge) otherViews() {
 }
 
 // hasBlock says whether a meter of blocks knows memory by its address.
-func (j *judge) hasBlock(pid int32, at uint64) bool {
+func hasBlock(j *judge, pid int32, at uint64) bool {
 	for m := range event.Meter(event.MeterCount) {
 		if _, ok := j.audit.live[pid][place{m, at}]; ok && m.Facts().Owned {
 			return true
@@ -154,7 +154,7 @@ func (j *judge) hasBlock(pid int32, at uint64) bool {
 }
 
 // mappedFor is what malloc mapped for a block alone.
-func (j *judge) mappedFor(pid int32, at uint64, size event.Bytes) (one kept, ok bool) {
+func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (one kept, ok bool) {
 	all := j.audit.ranges[pid]
 	start := at - mallocHeader
 	if all == nil || size < leastOfMapped || start%pageSize != 0 {
@@ -171,7 +171,7 @@ func (j *judge) mappedFor(pid int32, at uint64, size event.Bytes) (one kept, ok 
 }
 
 // viewOf is what a verdict says of the views.
-func (j *judge) viewOf(key verdictKey, f *found) *model.View {
+func viewOf(j *judge, key verdictKey, f *found) *model.View {
 	g := j.views.groups[viewKey{key.pid, key.holder}]
 	if g == nil {
 		return nil

@@ -34,7 +34,7 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 			v.Change, facts.Shown = lineIn(cell, cell.lastLine), cellName(cell)
 		}
 	case model.HeldByView:
-		v.View = j.viewOf(key, f)
+		v.View = viewOf(j, key, f)
 	case model.ChildAlive, model.IdlePool:
 		v.Command, v.PIDs = words.Bounded(f.command, 200), f.children
 	}

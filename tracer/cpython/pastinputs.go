@@ -36,7 +36,7 @@ func (p *Interpreter) PastInputs(list uint64, yield func(PastInput) bool) error 
 	var all []stored
 	seen := 0
 	err = p.scan(&k, func(e dictEntry) bool {
-		if n, ok := p.inputNumber(e.key); ok {
+		if n, ok := inputNumber(p, e.key); ok {
 			all = append(all, stored{n, e.value})
 		}
 		seen++
@@ -48,7 +48,7 @@ func (p *Interpreter) PastInputs(list uint64, yield func(PastInput) bool) error 
 		if raw == nil || !whole {
 			continue
 		}
-		if !yield(PastInput{one.number, DecodeText(raw, kind), p.wholeInput(list, one.number)}) {
+		if !yield(PastInput{one.number, DecodeText(raw, kind), wholeInput(p, list, one.number)}) {
 			break
 		}
 	}
@@ -56,9 +56,9 @@ func (p *Interpreter) PastInputs(list uint64, yield func(PastInput) bool) error 
 }
 
 // inputNumber is N of a str _iN. One read.
-func (p *Interpreter) inputNumber(obj uint64) (n int64, ok bool) {
+func inputNumber(p *Interpreter, obj uint64) (n int64, ok bool) {
 	const longest = len("_i") + 9
-	text, ok := p.shortText(obj, longest)
+	text, ok := shortText(p, obj, longest)
 	if !ok {
 		return 0, false
 	}
@@ -71,7 +71,7 @@ func (p *Interpreter) inputNumber(obj uint64) (n int64, ok bool) {
 }
 
 // shortText returns an ASCII str of at most longest bytes. One read.
-func (p *Interpreter) shortText(obj uint64, longest int) (text string, ok bool) {
+func shortText(p *Interpreter, obj uint64, longest int) (text string, ok bool) {
 	header := int(p.off.ASCIIData)
 	buf := make([]byte, header+longest)
 	n, _ := p.mem.read(obj, buf) // a short one may end where its mapping does
@@ -87,7 +87,7 @@ func (p *Interpreter) shortText(obj uint64, longest int) (text string, ok bool) 
 }
 
 // wholeInput is In[n], "" if it is not there or too long.
-func (p *Interpreter) wholeInput(list uint64, n int64) string {
+func wholeInput(p *Interpreter, list uint64, n int64) string {
 	length, err := p.ListLen(list)
 	if err != nil || n < 0 || n >= length {
 		return ""

@@ -22,7 +22,7 @@ const (
 )
 
 // isArrow says whether a type is pyarrow's: a Cython class that has shared pointers to C++ objects in its words.
-func (w *walker) isArrow(t *typ) bool {
+func isArrow(w *walker, t *typ) bool {
 	for _, name := range w.lineage(t).names {
 		if strings.HasPrefix(name, "pyarrow.lib.") || strings.HasPrefix(name, "pyarrow._") {
 			return true
@@ -33,7 +33,7 @@ func (w *walker) isArrow(t *typ) bool {
 
 // sharedAt reads a shared pointer to an object of Arrow's. Nothing is believed unless the second word leads to a control block: an object of a class that
 // libstdc++ has for them (bits/shared_ptr_base.h: _Sp_counted_base, two counts behind the virtual table), of something in namespace arrow.
-func (w *walker) sharedAt(at uint64) (p sharedPointer, ok bool) {
+func sharedAt(w *walker, at uint64) (p sharedPointer, ok bool) {
 	p.object, p.counts = w.mem.word(at), w.mem.word(at+8)
 	if p.object&7 != 0 || p.counts&7 != 0 || p.object < lowestAddress || p.counts < lowestAddress || p.object >= userSpace || p.counts >= userSpace {
 		return p, false
@@ -48,7 +48,7 @@ func (w *walker) sharedAt(at uint64) (p sharedPointer, ok bool) {
 
 // arrow takes in what an object of pyarrow's has: the C++ objects that it shares, and their buffers.
 func (e *extents) arrow(w *walker, n int32, obj uint64, t *typ) {
-	if e == nil || !w.isArrow(t) {
+	if e == nil || !isArrow(w, t) {
 		return
 	}
 	s := &sharedWalk{e: e, walker: w}
@@ -86,7 +86,7 @@ type sharedNode struct {
 
 // refer takes in a reference from a node, if there is a shared pointer at an address.
 func (s *sharedWalk) refer(from int32, at uint64) bool {
-	p, ok := s.sharedAt(at)
+	p, ok := sharedAt(s.walker, at)
 	if !ok {
 		return false
 	}
@@ -154,7 +154,7 @@ func (s *sharedWalk) vector(n int32, at uint64) bool {
 func (s *sharedWalk) sharesAll(from, to uint64) bool {
 	some := false
 	for ; from < to; from += sharedSize {
-		if _, ok := s.sharedAt(from); ok {
+		if _, ok := sharedAt(s.walker, from); ok {
 			some = true
 		} else if s.mem.word(from) != 0 || s.mem.word(from+8) != 0 {
 			return false
@@ -192,7 +192,7 @@ func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 		})
 		s.e.unknown[o.node] = !found
 	default:
-		_, part := s.sharedAt(o.object + parent)
+		_, part := sharedAt(s.walker, o.object+parent)
 		s.e.unknown[o.node] = !part && word(size) > 0
 	}
 }
@@ -204,13 +204,13 @@ func (l *lister) describeArrow(r *event.Variable, addr uint64, t *typ) {
 	var p sharedPointer
 	found := false
 	for at := uint64(16); at+sharedSize <= min(t.basic, maxBasic) && !found; at += 8 {
-		p, found = l.sharedAt(addr + at)
+		p, found = sharedAt(l.walker, addr+at)
 	}
 	if !found {
 		return
 	}
 	shares := func(at uint64) bool {
-		_, ok := l.sharedAt(at)
+		_, ok := sharedAt(l.walker, at)
 		return ok
 	}
 	switch {
@@ -231,7 +231,7 @@ func (l *lister) describeArrow(r *event.Variable, addr uint64, t *typ) {
 		}
 	case of.is("pyarrow.lib.Array"): // virtual table, data, which have a type and their length
 		const data, length = 8, 16
-		if at, ok := l.sharedAt(p.object + data); ok && shares(at.object) && l.mem.word(at.object+length) < userSpace {
+		if at, ok := sharedAt(l.walker, p.object+data); ok && shares(at.object) && l.mem.word(at.object+length) < userSpace {
 			r.Length = int64(l.mem.word(at.object + length))
 		}
 	}

@@ -80,8 +80,8 @@ const maxResumed = 64
 // meanwhile, and pages that were read before are not read again: a link may lead to what is gone. Each entry must lead back to the one before it; where
 // it does not, everything is read anew, and the walk goes on from the last entry that is linked still.
 func (l gcList) checked() bool {
-	first, at, marks := len(l.c.objects), l.head, newMarks()
-	for resumed := 0; l.room(); {
+	first, at, marks, before := len(l.c.objects), l.head, newMarks(), l.c.resumed
+	for l.room() {
 		next := l.link(at, 0)
 		switch {
 		case next != 0 && l.link(next, gcPrevious) == at:
@@ -93,10 +93,9 @@ func (l gcList) checked() bool {
 			}
 			l.c.objects = append(l.c.objects, next+gcHead)
 			at = next
-		case resumed == maxResumed:
+		case l.c.resumed-before == maxResumed:
 			return false
 		default:
-			resumed++
 			l.c.resumed++
 			l.w.mem.forget()
 			at, marks = l.standing(first), newMarks()

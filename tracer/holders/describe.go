@@ -23,7 +23,7 @@ func (l *lister) describeValue(r *event.Variable, addr uint64, t *typ) {
 				r.Length = x.shape[0]
 			}
 		}
-	case l.isArrow(t):
+	case isArrow(l.walker, t):
 		l.describeArrow(r, addr, t)
 	case of.is("DataFrame"), of.is("Series"):
 		l.describeFrameOf(r, l.attribute(addr, t, "_mgr"))

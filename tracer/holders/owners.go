@@ -284,7 +284,7 @@ func (l *lister) describePiece(p *event.Piece) {
 }
 
 // still says which objects are there still: of the same type and as large as they were.
-func (w *walker) still(all []event.Piece) []bool {
+func still(w *walker, all []event.Piece) []bool {
 	out := make([]bool, len(all))
 	for i, p := range all {
 		if p.Type == 0 { // C++

@@ -98,7 +98,7 @@ func (w *walker) otherSize(addr uint64, t *typ) (size, more uint64, known bool) 
 	case of.origin == "array.array": // ob_item, allocated, ob_descr, which has the size of an item behind a letter
 		more, known = w.sizes.buffer(word(24), min(word(32), userSpace)*uint64(max(0, w.mem.int32(word(40)+4))))
 	case t.name == treeType:
-		more, known = w.treeSize(addr, t)
+		more, known = treeSize(w, addr, t)
 	case t.name == "_io.StringIO": // buf, pos, string_size, buf_size in characters of 4 bytes
 		more, known = w.sizes.buffer(word(16), 4*min(word(40), userSpace))
 	case of.origin == "_ctypes._CData": // b_ptr, b_needsfree, b_base, b_size

@@ -8,7 +8,7 @@ const treeType = "sklearn.tree._tree.Tree"
 // treeSize is what a tree has besides its object: its nodes and its values, one behind the other in the object (sklearn/tree/_tree.pxd): how many
 // nodes there are, how many there is room for, where they are, where the values are, how many values a node has. Which words these are is found
 // by what must hold: a node takes 56 or 64 bytes, a value 8, and malloc gave out as much. n_classes, an array of a few words, is left out.
-func (w *walker) treeSize(addr uint64, t *typ) (bytes uint64, known bool) {
+func treeSize(w *walker, addr uint64, t *typ) (bytes uint64, known bool) {
 	const nodeLeast, nodeMost, value, most = 48, 80, 8, 1 << 32
 	var words []uint64
 	w.mem.words(addr+16, (min(t.basic, 256)-16)/8, func(_, word uint64) bool {
@@ -20,11 +20,11 @@ func (w *walker) treeSize(addr uint64, t *typ) (bytes uint64, known bool) {
 		if count == 0 || count > room || room > most || stride == 0 || stride > most || nodes&15 != 0 || values&15 != 0 {
 			continue
 		}
-		ofNodes, ok := w.gaveOut(nodes)
+		ofNodes, ok := gaveOut(w, nodes)
 		if !ok || ofNodes < nodeLeast*room || ofNodes > nodeMost*room+2*pageSize {
 			continue
 		}
-		ofValues, ok := w.gaveOut(values)
+		ofValues, ok := gaveOut(w, values)
 		if want := value * room * stride; ok && ofValues >= want && ofValues <= want+2*pageSize {
 			return ofNodes + ofValues, true
 		}
@@ -33,7 +33,7 @@ func (w *walker) treeSize(addr uint64, t *typ) (bytes uint64, known bool) {
 }
 
 // gaveOut is how large the piece of memory is that glibc's malloc gave out at an address, with its header: of a heap, or mapped by itself.
-func (w *walker) gaveOut(addr uint64) (bytes uint64, ok bool) {
+func gaveOut(w *walker, addr uint64) (bytes uint64, ok bool) {
 	const flags, least = 7, 32
 	if addr < lowestAddress || addr >= userSpace {
 		return 0, false

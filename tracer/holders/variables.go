@@ -57,7 +57,7 @@ func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 		s.notes.release()
 		s.notes = nil
 	}}
-	still := w.still(limits.Watch)
+	still := still(w, limits.Watch)
 	l.walk()
 	l.viewed = viewsByRoot(w)
 	out := l.listing()
