@@ -1,6 +1,7 @@
 package escape
 
 import (
+	"strconv"
 	"strings"
 )
 
@@ -32,4 +33,40 @@ func OneLine(text string, truncated bool, limit int) string {
 		joined += " …"
 	}
 	return Bounded(joined, limit)
+}
+
+// maxFirstLine is how many cells of the first line of a text [Lines] has.
+const maxFirstLine = 400
+
+// Lines is [OneLine] of whole lines: as many of the first as there is room for within limit cells, one at least, and how many follow.
+func Lines(text string, truncated bool, limit int) string {
+	if len(text) > maxExcerpt {
+		text, truncated = Prefix(text, maxExcerpt), true
+	}
+	var all []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if strings.TrimSpace(line) != "" {
+			all = append(all, line)
+		}
+	}
+	if len(all) == 0 {
+		return OneLine(text, truncated, maxFirstLine)
+	}
+	out, taken := OneLine(all[0], false, maxFirstLine), 1
+	for ; taken < len(all); taken++ {
+		next := " ⏎ " + OneLine(strings.TrimLeft(all[taken], " \t\r"), false, maxFirstLine)
+		if Cells(out)+Cells(next) > limit {
+			break
+		}
+		out += next
+	}
+	switch more := len(all) - taken; {
+	case truncated:
+		out += " ⏎ … more lines"
+	case more == 1:
+		out += " ⏎ … 1 more line"
+	case more > 1:
+		out += " ⏎ … " + strconv.Itoa(more) + " more lines"
+	}
+	return out
 }

@@ -86,9 +86,10 @@ func Screen(g *model.Glance, s *State, width, height int) []Row {
 	return p.rows
 }
 
-// Text is everything that the screen has, without a terminal's bounds: for a person who reads it once. A width of 0 is no limit.
+// Text is everything that the screen has, without a terminal's bounds: for a person who reads it once. What is wider than width goes on in
+// lines below; a width of 0, or less, is no limit.
 func Text(g *model.Glance, s *State, width int) string {
-	p := &page{state: s, width: width}
+	p := &page{state: s, width: width, whole: true}
 	for i := range g.Kernels {
 		k := &g.Kernels[i]
 		if i == 0 {
@@ -130,10 +131,15 @@ type page struct {
 	width int
 	rows  []Row
 	low   bool // there is room for what matters most
+	whole bool // nothing is cut: what has no room goes on in rows below
 }
 
 // add adds a row, as much of it as there is room for.
 func (p *page) add(spans ...Span) {
+	if p.whole {
+		p.rows = append(p.rows, folded(spans, p.width, p.state.ASCII)...)
+		return
+	}
 	row := Row{}
 	room := p.width
 	for _, s := range spans {

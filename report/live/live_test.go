@@ -219,6 +219,31 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestTextWraps: nothing of the screen without a terminal is cut where there is a width; it goes on below.
+func TestTextWraps(t *testing.T) {
+	g := glance()
+	long := "numpy.lib.a_type_with_a_name_that_no_column_has_room_for"
+	g.Kernels[0].Variables[0].Type, g.Kernels[0].Variables[0].Name = long, strings.Repeat("名", 20)
+	g.Kernels[0].Children[0].Command = strings.Repeat("python -m worker ", 10) + strings.Repeat("x", 200)
+	squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
+	for _, width := range []int{0, 60, 80, 120, 300} {
+		text := live.Text(g, &live.State{}, width)
+		for line := range strings.Lines(text) {
+			if n := escape.Cells(strings.TrimSuffix(line, "\n")); width > 0 && n > width {
+				t.Errorf("%d cells at %d: %q", n, width, line)
+			}
+		}
+		for _, want := range []string{g.Kernels[0].Variables[0].Name, g.Kernels[0].Children[0].Command} {
+			if !strings.Contains(squeeze(text), squeeze(want)) {
+				t.Errorf("at %d: no %q in\n%s", width, want, text)
+			}
+		}
+		if (width == 0 || width == 300) && !strings.Contains(text, long) {
+			t.Errorf("at %d: no %s in\n%s", width, long, text)
+		}
+	}
+}
+
 // TestHistory: the newest cells are there, and before these the heaviest, whatever came after them.
 func TestHistory(t *testing.T) {
 	var h live.History

@@ -59,9 +59,13 @@ func (p *page) table(k *model.Kernel, height int) {
 		return cmp.Or(cmp.Compare(y.keys[by].number, x.keys[by].number), cmp.Compare(x.keys[by].text, y.keys[by].text))
 	})
 	p.add(p.tabLine(k)...)
-	shown := p.fitting(usesGPU(k))
+	columns := columns[tab]
+	if p.whole {
+		columns = widened(columns, lines)
+	}
+	shown := p.fitting(columns, usesGPU(k))
 	var header []Span
-	for i, c := range columns[tab] {
+	for i, c := range columns {
 		if !shown[i] {
 			continue
 		}
@@ -87,7 +91,7 @@ func (p *page) table(k *model.Kernel, height int) {
 	}
 	for _, l := range lines {
 		var spans []Span
-		for i, c := range columns[tab] {
+		for i, c := range columns {
 			if shown[i] {
 				spans = append(spans, Span{p.pad(l.cells[i], c), styleOf(tab, i)})
 			}
@@ -121,8 +125,7 @@ func (p *page) pad(s string, c column) string {
 }
 
 // fitting are the columns that there is room for: the last one is to keep 28 cells as long as others can give way.
-func (p *page) fitting(gpu bool) []bool {
-	all := columns[p.state.Tab]
+func (p *page) fitting(all []column, gpu bool) []bool {
 	shown := make([]bool, len(all))
 	used := 28
 	for i, c := range all {

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,7 +63,7 @@ func (v *view) cellRow(w model.Window) figureRow {
 		r.below = append(r.below, span{"inside " + outer.label + " · ", dim})
 	}
 	if w.Source != "" {
-		r.below = append(r.below, span{strings.Clone(escape.OneLine(w.Source, w.SourceTruncated, max(0, cmp.Or(v.width, maxProse)-rowIndent))), plain})
+		r.below = append(r.below, span{strings.Clone(escape.Lines(w.Source, w.SourceTruncated, maxLead)), plain})
 	}
 	r.below = trimmed(r.below)
 	return r
@@ -120,8 +119,8 @@ func refusal(r model.Refusal) string {
 
 // trimmed drops the separator after the last remark.
 func trimmed(spans []span) []span {
-	if n := len(spans); n > 0 && spans[n-1].text == " · " {
-		return spans[:n-1]
+	for n := len(spans); n > 0 && (spans[n-1].text == " · " || spans[n-1].text == ""); n-- {
+		spans = spans[:n-1]
 	}
 	return spans
 }

@@ -219,7 +219,7 @@ func (v *view) diffList(d *model.Diff, rows []int, most int) {
 		if m := of(row, d.Meters[0]); m != nil {
 			peak, needs = words.Change(m.Peak), words.Change(m.Need)
 		}
-		t.rows = append(t.rows, tableRow(words.Row(row), row.Change, peak, needs, escape.OneLine(sourceOfRow(row), false, maxProse)))
+		t.rows = append(t.rows, tableRow(words.Row(row), row.Change, peak, needs, escape.Lines(sourceOfRow(row), false, maxLead)))
 	}
 	t.print(v.printer)
 	if n := len(rows) - most; n > 0 {

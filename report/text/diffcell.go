@@ -14,8 +14,7 @@ import (
 // diffCell shows a cell that made a difference: its meters and times side by side, by which line, and why.
 func (v *view) diffCell(d *model.Diff, row *model.CellDiff) {
 	v.blank()
-	v.clipped([]span{{words.Row(row), bold}, {"  " + row.Change + "  ", yellow}, {escape.OneLine(sourceOfRow(row), false, maxProse), dim}}, v.width)
-	v.blank()
+	v.prose("    ", span{words.Row(row), bold}, span{"  " + row.Change + "  ", yellow}, span{escape.Lines(sourceOfRow(row), false, maxLead), dim})
 	t := table{columns: []column{{title: "    meter"}, {title: "need A", right: true}, {title: "B", right: true}, {title: "change", right: true},
 		{title: "keeps A", right: true, drop: 2}, {title: "B", right: true, drop: 2}, {title: "change", right: true, drop: 1}, {title: "peak A", right: true, drop: 4}, {title: "B", right: true, drop: 3}}, indent: rowIndent}
 	for i := range row.Meters {
@@ -122,9 +121,8 @@ func (v *view) diffTimes(d *model.Diff) {
 	}
 	v.title("Slower or faster by a second and a fifth")
 	for _, r := range rows[:min(len(rows), slowest)] {
-		v.clipped([]span{{words.Row(r) + "  wall " + times(r, func(x *model.DiffCell) int64 { return x.DurationNS }) + " · cpu " + times(r, func(x *model.DiffCell) int64 { return x.CPUNS }), plain},
-			{"  " + escape.OneLine(sourceOfRow(r), false, maxProse), dim}}, v.width)
-		v.blank()
+		v.prose("    ", span{words.Row(r) + "  wall " + times(r, func(x *model.DiffCell) int64 { return x.DurationNS }) + " · cpu " + times(r, func(x *model.DiffCell) int64 { return x.CPUNS }), plain},
+			span{"  " + escape.Lines(sourceOfRow(r), false, maxLead), dim})
 	}
 	if n := len(rows) - slowest; n > 0 {
 		v.prose("", span{"… and " + words.Plural(n, "more cell"), dim})

@@ -110,9 +110,9 @@ func statementLabel(w model.Window, lines []string) (where, source string) {
 	if w.Name != "" {
 		return escape.Bounded(w.Name, maxName), ""
 	}
-	text := escape.OneLine(w.Source, false, maxLead)
+	text := escape.Lines(w.Source, false, maxLead)
 	if w.Line > 0 && w.Line <= len(lines) {
-		text = escape.OneLine(lines[w.Line-1], false, maxLead)
+		text = escape.Lines(lines[w.Line-1], false, maxLead)
 	}
 	where = "one of its lines"
 	if w.Line > 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"slices"
+	"strings"
 
 	"ipytracer/model"
 	"ipytracer/report/escape"
@@ -22,7 +23,7 @@ type segment struct {
 // so that the lines of a session stay aligned.
 const minLiveSource = 20
 
-// Live writes the one line a cell gets as soon as it has ended.
+// Live writes the line that a cell gets as soon as it has ended, and below it remarks that it has no room for.
 func Live(w io.Writer, window model.Window, o Options) error {
 	p := o.printer()
 	first := o.By
@@ -54,7 +55,7 @@ func Live(w io.Writer, window model.Window, o Options) error {
 	return err
 }
 
-// liveLine prints the figures there is room for, the time, and what is left of the width of remarks and source.
+// liveLine prints the figures there is room for, the time, remarks, and as much of the source as there is room for.
 func liveLine(p *printer, window model.Window, segments []segment) {
 	lead := span{escape.Pad(escape.Bounded(label(window), maxName), 8, false) + liveKernel(&window, p.width), bold}
 	time := span{"  " + escape.Pad(words.Duration(window.DurationNS), 8, true) + "  ", plain}
@@ -86,11 +87,17 @@ func liveLine(p *printer, window model.Window, segments []segment) {
 	for _, part := range append(line, time) {
 		p.paint(escape.Text(part.text), part.style)
 	}
-	rest := remarks(window)
-	if source := escape.OneLine(window.Source, window.SourceTruncated, cmp.Or(p.width, maxProse)); source != "" {
-		rest = append(rest, span{source, plain})
+	said, source := remarks(window), span{escape.OneLine(window.Source, window.SourceTruncated, cmp.Or(p.width, maxProse)), plain}
+	if p.width == 0 || used+spanCells(trimmed(said)) <= p.width {
+		p.clipped(trimmed(append(said, source)), p.width-used)
+		p.blank()
+		return
 	}
-	p.clipped(trimmed(rest), p.width-used)
+	p.clipped([]span{source}, p.width-used) // remarks have lines of their own: nothing of them is left out
+	p.blank()
+	indent := strings.Repeat(" ", rowIndent)
+	p.b.WriteString(indent)
+	p.wrapFrom(rowIndent, indent, fitting(splitWords(trimmed(said)), p.width-rowIndent))
 	p.blank()
 }
 

@@ -99,5 +99,5 @@ func (m moment) where() string {
 	if !strings.Contains(strings.TrimSpace(cell.Source), "\n") && cell.Source != "" {
 		text += ", line 1"
 	}
-	return text + with + ": " + escape.OneLine(cell.Source, cell.SourceTruncated, maxLead)
+	return text + with + ": " + escape.Lines(cell.Source, cell.SourceTruncated, maxLead)
 }

@@ -76,9 +76,12 @@ func (p *printer) prose(indent string, spans ...span) {
 }
 
 // wrap is prose without the line feed at its end, of words that are split already.
-func (p *printer) wrap(indent string, words [][]span) {
+func (p *printer) wrap(indent string, words [][]span) { p.wrapFrom(0, indent, words) }
+
+// wrapFrom is wrap where so many cells of the first line are taken.
+func (p *printer) wrapFrom(used int, indent string, words [][]span) {
 	var line []span
-	used, blank := 0, true // blank: only spaces so far
+	blank := true // only spaces so far
 	for i, word := range words {
 		n := spanCells(word)
 		switch {

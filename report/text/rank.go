@@ -220,7 +220,7 @@ func (v *view) summitOf(c *model.Window, statements []model.Window) string {
 		where, source := statementLabel(statements[i], cellLines(*c))
 		return where + source
 	}
-	return escape.OneLine(c.Source, c.SourceTruncated, maxProse)
+	return escape.Lines(c.Source, c.SourceTruncated, maxLead)
 }
 
 func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[int][]model.Window) row {

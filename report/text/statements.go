@@ -153,7 +153,7 @@ func statementRow(w model.Window, lines []string, summit bool) figureRow {
 	if summit {
 		mark = span{"▲", bold}
 	}
-	text = escape.OneLine(text, false, maxProse)
+	text = escape.Lines(text, false, maxLead)
 	if w.Status != model.OK && w.Status != "" {
 		text, look = strings.TrimSuffix(w.Status+" · "+text, " · "), red
 	}

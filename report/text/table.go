@@ -16,7 +16,7 @@ type column struct {
 	drop int
 	// size is the width the column has even if its cells are smaller, as long as there is room for that.
 	size int
-	// flex columns take what is left of the width, and are cut to it.
+	// flex columns take what is left of the width; what is longer goes on in lines below.
 	flex bool
 }
 
@@ -133,16 +133,22 @@ func (t *table) gap(left, right int) int {
 	return 2
 }
 
+// line prints a row. What a flexible column has no room for goes on in the lines below.
 func (t *table) line(p *printer, columns, sizes []int, cell func(int) span) {
-	pending := 0
-	for at, i := range columns {
-		if at > 0 {
-			pending += t.gap(columns[at-1], i)
+	pending, at := 0, 0
+	var below folding
+	var look style
+	for n, i := range columns {
+		if n > 0 {
+			pending += t.gap(columns[n-1], i)
+			at += t.gap(columns[n-1], i)
 		}
 		s := cell(i)
-		if t.columns[i].flex {
-			s.text = escape.Cut(s.text, sizes[i])
+		if t.columns[i].flex && p.width > 0 && escape.Cells(s.text) > sizes[i] {
+			below, look = t.fold(s.text, at, sizes[i], p.width, n == len(columns)-1), s.style
+			s.text = below.lines[0]
 		}
+		at += sizes[i]
 		space := max(0, sizes[i]-escape.Cells(s.text))
 		if t.columns[i].right {
 			pending += space
@@ -157,6 +163,11 @@ func (t *table) line(p *printer, columns, sizes []int, cell func(int) span) {
 		}
 	}
 	p.blank()
+	for _, line := range below.lines[min(1, len(below.lines)):] {
+		p.b.WriteString(strings.Repeat(" ", below.indent))
+		p.paint(line, look)
+		p.blank()
+	}
 }
 
 // heading prints the line of groups, if there are any, and the line of titles.
@@ -195,9 +206,10 @@ func rule(title string, n int) string {
 	return strings.Repeat("─", rest/2) + " " + title + " " + strings.Repeat("─", rest-rest/2)
 }
 
-// lineBelow prints what stands under a row, cut to the width.
+// lineBelow prints what stands under a row, wrapped at the width.
 func (t *table) lineBelow(p *printer, spans []span) {
-	p.b.WriteString(strings.Repeat(" ", t.indent))
-	p.clipped(spans, p.width-t.indent)
+	indent := strings.Repeat(" ", t.indent)
+	p.b.WriteString(indent)
+	p.wrapFrom(t.indent, indent, fitting(splitWords(spans), p.width-t.indent))
 	p.blank()
 }

@@ -1,0 +1,101 @@
+package text
+
+import (
+	"strings"
+
+	"ipytracer/report/escape"
+)
+
+// Lines below the first one of a table's row.
+const (
+	mostAligned = 3  // lines that a text takes in its column; one that needs more goes on below, where there is more room
+	leastIndent = 4  // of these lines
+	leastRoom   = 10 // cells; there is no room for less
+)
+
+// lines splits an escaped text at spaces into lines of at most first cells, and rest for all but the first. A word that is longer is split.
+func lines(text string, first, rest int) (out []string) {
+	first, rest = max(first, leastRoom), max(rest, leastRoom)
+	room, line, used := first, "", 0
+	end := func() {
+		out = append(out, strings.TrimRight(line, " "))
+		room, line, used = rest, "", 0
+	}
+	for i, word := range strings.Split(text, " ") {
+		n := escape.Cells(word)
+		switch {
+		case i == 0:
+		case used > 0 && used+1+n > room && (n <= rest || room-used < leastRoom):
+			end()
+		default:
+			line, used = line+" ", used+1
+		}
+		for used+n > room {
+			head, tail := split(word, room-used)
+			if head == "" && used == 0 {
+				break // one character is as wide as that
+			}
+			line += head
+			end()
+			word, n = tail, escape.Cells(tail)
+		}
+		line, used = line+word, used+n
+	}
+	end()
+	return out
+}
+
+// split cuts an escaped text after as many cells, or fewer.
+func split(text string, cells int) (head, tail string) {
+	n := 0
+	for i, r := range text {
+		if n += escape.Cells(string(r)); n > cells {
+			return text[:i], text[i:]
+		}
+	}
+	return text, ""
+}
+
+// folding is the text of a flexible column as lines, and where those below the first begin.
+type folding struct {
+	lines  []string
+	indent int
+}
+
+// fold lays out a text that begins at a column of a line and has so many cells. The last column goes on below from the indentation of the table
+// where it would take many lines for want of room.
+func (t *table) fold(text string, at, size, width int, last bool) folding {
+	aligned := folding{lines(text, size, size), at}
+	if !last || len(aligned.lines) <= mostAligned {
+		return aligned
+	}
+	indent := max(t.indent, leastIndent)
+	if width-indent <= size {
+		return aligned
+	}
+	return folding{lines(text, size, width-indent), indent}
+}
+
+// fitting splits words that have more cells than a line has room for, and leaves spaces without a word out.
+func fitting(all [][]span, room int) (out [][]span) {
+	for _, word := range all {
+		if spanCells(word) == 0 {
+			continue
+		}
+		var head []span
+		used := 0
+		for _, s := range word {
+			for room > 0 && used+escape.Cells(s.text) > room {
+				first, rest := split(s.text, room-used)
+				if first == "" && used == 0 {
+					break
+				}
+				out = append(out, append(head, span{first, s.style}))
+				head, used, s.text = nil, 0, rest
+			}
+			head, used = append(head, s), used+escape.Cells(s.text)
+		}
+		out = append(out, head)
+	}
+	return out
+}
