@@ -157,10 +157,7 @@ func placeOf(stack []model.Frame) place {
 // nameOf is a call for people, hostile as it comes.
 func nameOf(f model.Frame) string {
 	where := path.Base(f.File)
-	switch {
-	case f.ExecutionCount == nil && f.Execution > 0:
-		where = fmt.Sprintf("cell #%d", f.Execution) + words.OfKernel(f.Kernel)
-	case f.InCell():
+	if f.InCell() {
 		where = words.FrameCell(&f)
 	}
 	if f.Line > 0 {

@@ -101,7 +101,7 @@ func label(w *model.Window) string {
 	case w.Kind == model.Statement:
 		return fmt.Sprintf("line %d", w.Line)
 	case w.ExecutionCount == nil || w.Silent:
-		return fmt.Sprintf("cell #%d", w.Execution) + words.OfKernel(w.Kernel)
+		return text.CellName(w) + words.OfKernel(w.Kernel)
 	}
 	return words.In(*w.ExecutionCount) + words.OfKernel(w.Kernel)
 }

@@ -251,8 +251,6 @@ func wayOf(stack []model.Frame) way {
 func place(f model.Frame) string {
 	where := ""
 	switch {
-	case f.ExecutionCount == nil && f.Execution > 0:
-		where = fmt.Sprintf("cell #%d", f.Execution) + words.OfKernel(f.Kernel)
 	case f.InCell():
 		where = words.FrameCell(&f)
 	default:

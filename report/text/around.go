@@ -56,11 +56,14 @@ func (v *view) between() {
 	}
 }
 
-// gapLabel is the label of a gap, with the cells that have no In[N] named by their number in the table.
+// gapLabel is the label of a gap, with the cells that have no In[N] named by their text or, with --full, their number in the table.
 func (v *view) gapLabel(b model.Between) string {
 	name := func(w *brief) string {
 		if !w.counted || w.silent {
-			return fmt.Sprintf("#%d", w.execution)
+			if v.o.Full { // where the table of cells has the numbers
+				return fmt.Sprintf("#%d", w.execution)
+			}
+			return v.shortName(w)
 		}
 		return w.label
 	}

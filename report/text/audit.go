@@ -35,12 +35,12 @@ func runs(v *model.Verdict) string {
 	return text
 }
 
-// runName is "In[3]", or "cell #3" where IPython counts none.
+// runName is "In[3]", or "a cell (run 3)" where IPython counts none.
 func runName(executions, counts []int, i int) string {
 	if i < len(counts) && counts[i] > 0 {
 		return words.In(counts[i])
 	}
-	return fmt.Sprintf("cell #%d", executions[i])
+	return words.Cell(executions[i], -1, false)
 }
 
 // titles are the kinds of verdict in words.

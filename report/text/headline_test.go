@@ -321,12 +321,24 @@ func TestSilentCells(t *testing.T) {
 	silent.ExecutionCount, silent.Silent = nil, true
 	silent.Meters = reporttest.All(reporttest.Fig(138*mib, 138*mib+900*reporttest.KiB, 138*mib), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))
 	r.Windows = append(r.Windows, silent)
-	if out := printed(t, r, text.Options{}); strings.Contains(out, "(silent)") {
+	if out := printed(t, r, text.Options{}); strings.Contains(out, "_check()") {
 		t.Errorf("a silent cell that needed 900 KiB has a row:\n%s", out)
 	}
 	r.Windows[len(r.Windows)-1].Meters["cpu.resident"] = reporttest.Fig(138*mib, 190*mib, 138*mib)
-	if out := printed(t, r, text.Options{}); !strings.Contains(out, "(silent) #3   52.00 MiB") {
-		t.Errorf("a silent cell that needed 52 MiB has none:\n%s", out)
+	if out := printed(t, r, text.Options{}); !strings.Contains(out, "“_check()”   52.00 MiB") || strings.Contains(out, "#") {
+		t.Errorf("a silent cell that needed 52 MiB has none, or a number:\n%s", out)
+	}
+	again := r.Windows[len(r.Windows)-1]
+	again.ID, again.Execution = 13, 4
+	r.Windows = append(r.Windows, again)
+	if out := printed(t, r, text.Options{}); !strings.Contains(out, "“_check()” (run 3)   52.00 MiB") || !strings.Contains(out, "“_check()” (run 4)   52.00 MiB") {
+		t.Errorf("two silent cells of one text are not told apart:\n%s", out)
+	}
+	for i := range r.Windows {
+		r.Windows[i].Source = ""
+	}
+	if out := printed(t, r, text.Options{}); !strings.Contains(out, "a silent cell (run 4)   52.00 MiB") || strings.Contains(out, "#") {
+		t.Errorf("silent cells without a text:\n%s", out)
 	}
 }
 

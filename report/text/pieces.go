@@ -10,6 +10,9 @@ func MeterName(id string) string { return meterName(id) }
 // Label is what people call a window: In[3], line 7, an experiment's name. It is not escaped.
 func Label(w model.Window) string { return label(w) }
 
+// CellName is what people call a cell: its In[N]; where IPython counts none its first line, or which run it was where that is not known.
+func CellName(w *model.Window) string { return nameOf(w) }
+
 // LimitName is what people call a limit.
 func LimitName(l model.Limit) string { return limitName(l) }
 

@@ -99,11 +99,27 @@ func (v *view) fill() {
 	}
 }
 
-// shortName is what tells a cell from the others: its label, with the number of its execution where the label is not enough.
+// nameOf is what people call a cell: its In[N]; where IPython counts none its first line, or which run it was where that is not known.
+func nameOf(w *model.Window) string {
+	if w.ExecutionCount != nil && !w.Silent {
+		return escape.Bounded(label(*w), maxName)
+	}
+	for line := range strings.SplitSeq(beginning(w.Source), "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			return "“" + escape.Bounded(line, maxCellText) + "”"
+		}
+	}
+	return words.Cell(w.Execution, -1, w.Silent)
+}
+
+// maxCellText is how many cells of its text a cell without an In[N] is called by: names stand in the first columns of tables.
+const maxCellText = 16
+
+// shortName is what tells a cell from the others: its name, and which run it was where there are several of that name.
 func (v *view) shortName(c *brief) string {
-	name := escape.Bounded(c.label, maxName)
-	if v.labels[c.label+words.OfKernel(c.kernel)] > 1 || name == "-" || c.silent {
-		name += fmt.Sprintf(" #%d", c.execution)
+	name := c.name
+	if v.labels[name+words.OfKernel(c.kernel)] > 1 {
+		name += fmt.Sprintf(" (run %d)", c.execution)
 	}
 	return name + words.OfKernel(c.kernel)
 }
@@ -298,4 +314,12 @@ func (v *view) folded(rest []int) {
 		each = ", together " + words.Bytes(sum) + each
 	}
 	v.prose("", span{"… and " + strings.Join(what, ", ") + each + "; --full prints all.", dim})
+}
+
+// beginning is as much of a text as a line's excerpt can need.
+func beginning(text string) string {
+	if len(text) > maxProse {
+		return escape.Prefix(text, maxProse)
+	}
+	return text
 }

@@ -100,7 +100,7 @@ func TestEqualCellsAreApart(t *testing.T) {
 		}
 	}
 	out := printed(t, r, text.Options{})
-	if !strings.Contains(out, "In[7] #51") || !strings.Contains(out, "In[7] #41") || strings.Contains(out, "In[31] #") {
+	if !strings.Contains(out, "In[7] (run 51)") || !strings.Contains(out, "In[7] (run 41)") || strings.Contains(out, "In[31] (run") {
 		t.Errorf("two cells In[7]:\n%s", out)
 	}
 }

@@ -17,6 +17,7 @@ import (
 type brief struct {
 	id, parent, pid, execution int
 	kind, label, failure       string
+	name                       string // what a cell is called where it has a row: its In[N], or its first line
 	kernel                     string // where the session has several
 	silent, counted            bool   // counted: it has an In[N]
 	weight                     int64
@@ -29,7 +30,7 @@ type survey struct {
 	cells    []*brief // heaviest first
 	byID     map[int]*brief
 	byRun    map[run][]int                   // the ids of cells
-	labels   map[string]int                  // how many cells have a label
+	labels   map[string]int                  // how many cells have a name
 	pids     map[int]bool                    // the processes that run cells
 	sessions map[int]map[string]model.Figure // by process
 	ends     map[int]ending                  // the last cell of each process
@@ -114,7 +115,8 @@ func (v *view) brief(w *model.Window, waiting map[int]int) {
 
 // cell takes in a cell.
 func (v *view) cell(w *model.Window, b *brief) {
-	v.labels[b.label+words.OfKernel(b.kernel)]++
+	b.name = nameOf(w)
+	v.labels[b.name+words.OfKernel(b.kernel)]++
 	v.pids[w.PID] = true
 	v.cells = append(v.cells, b)
 	v.several = v.several || w.PID != v.cells[0].pid

@@ -24,7 +24,7 @@ export function frameName(s: Session, frame: number): string {
   const f = s.page.frames, texts = s.page.texts;
   const function_ = texts[f.function[frame]], line = f.line[frame] > 0 ? ` line ${f.line[frame]}` : "";
   if (f.kind[frame] === 0) {
-    const cell = f.count[frame] >= 0 ? `In[${f.count[frame]}]` : `cell #${f.execution[frame]}`;
+    const cell = f.count[frame] >= 0 ? `In[${f.count[frame]}]` : `a cell (run ${f.execution[frame]})`;
     const kernel = texts[f.kernel?.[frame] ?? 0];
     return `${cell}${kernel ? " of " + kernel : ""}${line}${function_ === "<module>" || function_ === "" ? "" : " " + function_}`;
   }
