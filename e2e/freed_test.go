@@ -126,7 +126,7 @@ func TestFreedNotebooks(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
 	for _, names := range notebooks(t) {
-		t.Run(strings.Join(names, "+"), func(t *testing.T) {
+		t.Run(kernelName(names), func(t *testing.T) {
 			t.Parallel()
 			w := startWorkload(t, place{driver: "../notebooks/run_notebook.py"}, names)
 			second := attach(t, w.pid, "--budget", "off")

@@ -50,7 +50,7 @@ func TestNotebooks(t *testing.T) {
 	all := &tally{}
 	t.Run("all", func(t *testing.T) {
 		for _, names := range notebooks(t) {
-			t.Run(strings.Join(names, "+"), func(t *testing.T) {
+			t.Run(kernelName(names), func(t *testing.T) {
 				t.Parallel()
 				checkNotebook(t, names, all)
 			})
@@ -69,7 +69,16 @@ func TestNotebooks(t *testing.T) {
 // long are notebooks that run one after another in one kernel, as one of 60 cells.
 var long = []string{"plots", "groupby", "gridsearch", "heldafter"}
 
-// notebooks are those of testdata/notebooks, or the ones $TRACER_NOTEBOOKS names, by the kernel they run in.
+// kernelName names the notebooks of one kernel: of a file, without its folder.
+func kernelName(names []string) string {
+	var bases []string
+	for _, name := range names {
+		bases = append(bases, strings.TrimSuffix(filepath.Base(name), ".ipynb"))
+	}
+	return strings.Join(bases, "+")
+}
+
+// notebooks are those of testdata/notebooks, or the ones $TRACER_NOTEBOOKS names, by the kernel they run in. A name with a slash is a file of Jupyter's.
 func notebooks(t *testing.T) [][]string {
 	t.Helper()
 	var kernels [][]string

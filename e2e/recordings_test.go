@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"ipytracer/model"
@@ -34,7 +33,7 @@ func TestRecordings(t *testing.T) {
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
 	for _, names := range someNotebooks(t, "processes", "text") {
 		for _, budget := range []string{"3%", "0.5%"} {
-			t.Run(strings.Join(names, "+")+" at "+budget, func(t *testing.T) {
+			t.Run(kernelName(names)+" at "+budget, func(t *testing.T) {
 				t.Parallel()
 				checkReprinted(t, names, budget)
 			})
@@ -77,7 +76,7 @@ func TestLeastOfNotebooks(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
 	for _, names := range someNotebooks(t, "simulation", "torch_training") {
-		t.Run(strings.Join(names, "+"), func(t *testing.T) {
+		t.Run(kernelName(names), func(t *testing.T) {
 			t.Parallel()
 			w := startWorkload(t, place{driver: "../notebooks/run_notebook.py"}, names)
 			all := attach(t, w.pid, "--budget", "off", "--ring", "65536")
