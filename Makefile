@@ -12,6 +12,7 @@ endif
 GO        ?= go
 BIN       := bin/tracer
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
+PREFIX    ?= /usr/local
 PYTHONS_DIR ?= /var/tmp/ipytracer-pythons
 FUZZTIME  ?= 60s
 SOAK      ?= 1h
@@ -38,6 +39,15 @@ help: ## list the targets
 .PHONY: build
 build: ## build bin/tracer (needs Go only; with a C compiler it gets NVML too)
 	@GO='$(GO)' VERSION='$(VERSION)' scripts/go.sh run scripts/build.sh $(BIN)
+
+.PHONY: install
+install: build ## put bin/tracer into /usr/local/bin, where sudo finds it (needs root; PREFIX=/usr/local)
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/tracer
+	@echo 'installed: $(PREFIX)/bin/tracer; next: sudo tracer doctor'
+
+.PHONY: uninstall
+uninstall: ## remove what make install has put there (needs root; PREFIX=/usr/local)
+	rm -f $(DESTDIR)$(PREFIX)/bin/tracer
 
 .PHONY: wheel
 wheel: ## build the notebook companion, bin/ipytracer-*.whl (needs Python with pip, setuptools and wheel)

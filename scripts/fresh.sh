@@ -77,6 +77,10 @@ demo() {
     for line in '^In\[1\] .* import numpy as np' '^In\[9\] ' '^highest .* resident .*in In\[' '^made by ' '^how sure '; do
         grep -qE "$line" "$log" || { tail -n 60 "$log" >&2; fails "$1, $2: it prints no line like $line"; }
     done
+    types "$1" "sudo make install && tracer version && sudo tracer kernels" >"$log.next" 2>&1 || { # what the README has people type next
+        tail -n 40 "$log.next" >&2
+        fails "$1, $2: sudo make install, or tracer after it, failed"
+    }
     echo "fresh: $1, $2: $(grep -E '^how sure' "$log" | tr -s ' '): $((SECONDS - began)) s"
 }
 

@@ -159,3 +159,36 @@ func TestReadmeIsShort(t *testing.T) {
 		t.Errorf("README.md has %d words, at most 900", n)
 	}
 }
+
+// TestTypesWhatIsInstalled: the README and the tutorial install the program before they type its name, by targets that there are, and no page types it by
+// the path of the build.
+func TestTypesWhatIsInstalled(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets := regexp.MustCompile(`\bmake ([a-z][a-z-]*)`)
+	for name, text := range documents(t) {
+		installed := name != "README.md" && name != filepath.Join("docs", "tutorial.md")
+		for _, block := range fences.FindAllStringSubmatch(text, -1) {
+			if block[1] != "sh" { // a session in a console block is to be read, not to be typed
+				continue
+			}
+			for line := range strings.SplitSeq(block[2], "\n") {
+				line, _, _ = strings.Cut(line, "  #")
+				for _, target := range targets.FindAllStringSubmatch(line, -1) {
+					if !regexp.MustCompile(`(?m)^` + target[1] + `:`).Match(makefile) {
+						t.Errorf("%s: %q: the Makefile has no %s", name, line, target[1])
+					}
+					installed = installed || target[1] == "install"
+				}
+				switch {
+				case strings.Contains(line, "bin/tracer"):
+					t.Errorf("%s: %q: the program is not typed by its name", name, line)
+				case command.MatchString(line) && !installed:
+					t.Errorf("%s: %q: the page has not installed tracer", name, line)
+				}
+			}
+		}
+	}
+}
