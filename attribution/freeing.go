@@ -27,10 +27,10 @@ func Freeing(e *event.Variables) (out []model.Freeing) {
 	return out
 }
 
-// Promise is an entry, and which of the shares go with it.
+// Promise is an entry, and the largest objects that go with it.
 type Promise struct {
 	model.Freeing
-	Shares []int
+	Pieces []event.Piece
 }
 
 // Promises are the entries of [Freeing].
@@ -231,7 +231,9 @@ func (f *freer) entry(all []int) (out Promise, ok bool) {
 			names = append(names, f.of.Variables[at].Name)
 		}
 	}
-	out.Shares = whole.of
+	for _, i := range whole.of {
+		out.Pieces = append(out.Pieces, f.of.Shares[i].Pieces...)
+	}
 	out.Freeing = model.Freeing{
 		PID: int(f.of.PID), Type: typed(owners, collects), Predicted: int64(whole.Bytes), Device: int64(whole.Device),
 		Exact: whole.Exact && f.of.Complete, Names: names, Shared: int64(whole.shared), Small: int64(whole.Small),

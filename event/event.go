@@ -218,6 +218,8 @@ type ProcessInfo struct {
 	// Limit is the soft limit on what it may map (RLIMIT_DATA), set by LimitBy; 0 if there is none.
 	Limit   Bytes
 	LimitBy LimitBy
+	// Started is when it started after boot, in 1/100 s; 0: not known.
+	Started uint64
 }
 
 // MeterSource says which probe serves a meter and how good its figures are.

@@ -15,9 +15,7 @@ type Looked struct {
 	Variables *Variables  // what there is by name; nil where that was not asked for, or not found out
 	Holders   []*Holders  // who holds blocks, and which children are idle workers; none where that was not asked for, or not found out
 	Why       string      // why something was not found out, in a sentence; ""
-	// Pieces are the largest objects of each of the variables' shares, Still is which of those that were asked for are there still.
-	Pieces [][]Piece
-	Still  []bool
+	Still     []bool      // which of the objects that were asked for are there still
 }
 
 func (*Looked) isEvent() {}

@@ -69,6 +69,7 @@ type Share struct {
 	Small  Bytes   // of these, what is in small blocks: allocators may keep it
 	Device Bytes   // memory of GPUs that would go
 	Exact  bool    // false: it may be more
+	Pieces []Piece // its largest objects
 }
 
 func (*Variables) isEvent() {}

@@ -33,6 +33,7 @@ type processDetail struct {
 	Inputs   int64         `json:"inputs"`
 	Limit    event.Bytes   `json:"limit,omitempty"`
 	LimitBy  event.LimitBy `json:"limit_by,omitempty"`
+	Started  uint64        `json:"started,omitempty"`
 }
 
 type meterDetail struct {

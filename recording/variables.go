@@ -58,6 +58,24 @@ type shareDetail struct {
 	Small  event.Bytes `json:"small,omitempty"`
 	Device event.Bytes `json:"device,omitempty"`
 	Exact  bool        `json:"exact"`
+	// Pieces are, of each object: its address, its type's, its own bytes and those with what only it has.
+	Pieces [][4]uint64 `json:"pieces"`
+}
+
+func shareToJSON(x event.Share) shareDetail {
+	return shareDetail{
+		Owners: x.Owners, Bytes: x.Bytes, Cyclic: x.Cyclic, Small: x.Small, Device: x.Device, Exact: x.Exact,
+		Pieces: convert(x.Pieces, func(p event.Piece) [4]uint64 { return [4]uint64{p.Address, p.Type, uint64(p.Own), uint64(p.Size)} }),
+	}
+}
+
+func shareFromJSON(x shareDetail) event.Share {
+	return event.Share{
+		Owners: x.Owners, Bytes: x.Bytes, Cyclic: x.Cyclic, Small: x.Small, Device: x.Device, Exact: x.Exact,
+		Pieces: convert(x.Pieces, func(p [4]uint64) event.Piece {
+			return event.Piece{Address: p[0], Type: p[1], Own: event.Bytes(p[2]), Size: event.Bytes(p[3])}
+		}),
+	}
 }
 
 func variablesToJSON(v *event.Variables) ([]byte, error) {
@@ -65,7 +83,7 @@ func variablesToJSON(v *event.Variables) ([]byte, error) {
 		Root: v.Root, Complete: v.Complete, Objects: v.Objects, Total: v.Total, Unlisted: v.Unlisted, Rest: v.Rest, Early: v.Early,
 		Variables: convert(v.Variables, func(x event.Variable) variableDetail { return variableDetail(x) }),
 		Owners:    convert(v.Owners, func(x event.Owner) ownerDetail { return ownerDetail(x) }),
-		Shares:    convert(v.Shares, func(x event.Share) shareDetail { return shareDetail(x) }),
+		Shares:    convert(v.Shares, shareToJSON),
 	})
 }
 
@@ -78,7 +96,7 @@ func variablesFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.V
 		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Total: d.Total, Unlisted: d.Unlisted, Rest: d.Rest, Early: d.Early,
 		Variables: convert(d.Variables, func(x variableDetail) event.Variable { return event.Variable(x) }),
 		Owners:    convert(d.Owners, func(x ownerDetail) event.Owner { return event.Owner(x) }),
-		Shares:    convert(d.Shares, func(x shareDetail) event.Share { return event.Share(x) }),
+		Shares:    convert(d.Shares, shareFromJSON),
 	}, nil
 }
 

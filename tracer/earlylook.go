@@ -85,7 +85,7 @@ func (s *Session) FindHoldersOf(pid int, blocks []event.Block) bool {
 func (l *lastLook) tell(out *event.Looked, found []event.Event) {
 	for _, e := range found {
 		if v, ok := e.(*event.Variables); ok {
-			out.Variables, out.Pieces, out.Still = v, l.pieces, l.still
+			out.Variables, out.Still = v, l.still
 		}
 	}
 }

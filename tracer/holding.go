@@ -39,8 +39,7 @@ type lastLook struct {
 	one          bool            // it is of one process, that may be a child, while the session runs
 	watch        []event.Piece   // which of these objects are there still is to be found out, in a look at one process
 
-	pieces [][]event.Piece // of the shares of what was listed last
-	still  []bool
+	still []bool // of what was listed last
 
 	found   []holding
 	workers []*event.Holders // of pools

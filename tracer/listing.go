@@ -48,7 +48,7 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 			Time: began, Root: t.root, PID: int32(t.pid), Complete: listed.Complete, Objects: int64(listed.Objects), Total: listed.Total,
 			Unlisted: int64(listed.Unlisted), Rest: listed.Rest, Shares: listed.Shares,
 		}
-		l.pieces, l.still = listed.Pieces, listed.Still
+		l.still = listed.Still
 		for _, o := range listed.Owners {
 			e.Owners = append(e.Owners, cleanOwner(o))
 		}

@@ -67,15 +67,13 @@ func (a looker) FindVariables(pid int, watch []event.Piece) bool {
 }
 
 // ToFree says what to type to free what a look has found, and the largest objects that go with each.
-func (a looker) ToFree(e *event.Looked) (free []model.Freeing, pieces [][]event.Piece) {
-	for _, p := range attribution.Promises(e.Variables) {
-		var some []event.Piece
-		for _, share := range p.Shares {
-			if share < len(e.Pieces) {
-				some = append(some, e.Pieces[share]...)
-			}
-		}
-		free, pieces = append(free, p.Freeing), append(pieces, some)
+func (a looker) ToFree(e *event.Looked) ([]model.Freeing, [][]event.Piece) {
+	return toFree(e.Variables)
+}
+
+func toFree(e *event.Variables) (free []model.Freeing, pieces [][]event.Piece) {
+	for _, p := range attribution.Promises(e) {
+		free, pieces = append(free, p.Freeing), append(pieces, p.Pieces)
 	}
 	return free, pieces
 }

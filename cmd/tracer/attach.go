@@ -98,23 +98,11 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 
 // attached traces processes until the context ends or they do.
 func (s *session) attached(ctx context.Context, who []process.Identity, options tracer.Options, does string) error {
-	if err := s.prepare(); err != nil {
-		return err
-	}
-	s.console.ends.goOn()
-	progress := startProgress(s.console.err, s.options.Quiet, "attaching")
-	options.Confine = s.remains()
-	options.Settle, options.Looking = true, s.last.within
-	live, err := tracer.Attach(ctx, who, options)
-	progress.stop()
+	live, err := begin(ctx, s, who, options)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
-	s.source, s.running = live, live
-	if err := s.ready(); err != nil {
-		return err
-	}
 	sayLimits(s.console, live, s.options.Quiet)
 	sayLeftOut(s.console, live)
 	if !s.options.Quiet && does != "" {
@@ -133,6 +121,28 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 		defer s.view.end()
 	}
 	return s.follow(ctx, live.Pending)
+}
+
+// begin attaches to processes, and tells whoever waits that every probe is in place.
+func begin(ctx context.Context, s *session, who []process.Identity, options tracer.Options) (*tracer.Session, error) {
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	s.console.ends.goOn()
+	progress := startProgress(s.console.err, s.options.Quiet, "attaching")
+	options.Confine = s.remains()
+	options.Settle, options.Looking = true, s.last.within
+	live, err := tracer.Attach(ctx, who, options)
+	progress.stop()
+	if err != nil {
+		return nil, err
+	}
+	s.source, s.running = live, live
+	if err := s.ready(); err != nil {
+		_ = live.Close()
+		return nil, err
+	}
+	return live, nil
 }
 
 // sayLeftOut says that there were more kernels than a session traces.

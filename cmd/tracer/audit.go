@@ -22,6 +22,7 @@ type AuditOptions struct {
 	SessionOptions
 	Least    string
 	FailOver string
+	Check    bool
 
 	least, failOver int64 // bytes; failOver is -1 where nothing fails
 }
@@ -38,14 +39,31 @@ for --duration; its Python objects are read in the end, from outside, to say wha
 
 Verdicts: grows with each run of a cell; held after its cell; held by a traceback or by the output history; reserved
 by PyTorch but in pieces; processes that never ended; pools of idle workers; freed late; never freed. What could not be
-judged is listed with why: only an audit without such a list is an all-clear.`,
-		Example: "  tracer audit run.arrows\n  sudo tracer audit 4242 --duration 10m\n  tracer audit run.arrows --fail-over 100MiB --format json",
-		Args:    usageArgs(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runAudit(cmd.Context(), o, c, args[0]) },
+judged is listed with why: only an audit without such a list is an all-clear.
+
+--check says what came back of what a report or an audit had under "to free it". With the recording of that session it looks at its processes once. With a
+PID it looks, says what to type, waits for Enter, and looks again; without one it takes the only kernel there is.`,
+		Example: "  tracer audit run.arrows\n  sudo tracer audit 4242 --duration 10m\n  tracer audit run.arrows --fail-over 100MiB --format json\n  sudo tracer audit --check run.arrows\n  sudo tracer audit --check 4242",
+		Args: usageArgs(func(cmd *cobra.Command, args []string) error {
+			if o.Check {
+				return cobra.MaximumNArgs(1)(cmd, args)
+			}
+			return cobra.ExactArgs(1)(cmd, args)
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !o.Check {
+				return runAudit(cmd.Context(), o, c, args[0])
+			}
+			if err := o.checkAgain(cmd.Flags()); err != nil {
+				return err
+			}
+			return runCheck(cmd.Context(), o, c, args)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Least, "min", "1MiB", "the least `SIZE` of a verdict")
 	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the verdicts of any meter add up to more than `SIZE`, 6 if that could not be judged")
+	f.BoolVar(&o.Check, "check", false, "say what came back of what was said to be freed: of the processes of a recording, or of PID, before and after something is typed")
 	f.StringVar(&o.Format, "format", "text", "how to print the audit: text, json, markdown or html (a page without scripts)")
 	f.StringVarP(&o.File, "output", "o", "", "write the audit to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")

@@ -76,13 +76,16 @@ func Check(data []byte) error { return check("urn:ipytracer:report:v1", data) }
 // CheckAudit returns what is wrong with data as a JSON audit, or nil.
 func CheckAudit(data []byte) error { return check("urn:ipytracer:audit:v1", data) }
 
+// CheckCheck is the same of what came back.
+func CheckCheck(data []byte) error { return check("urn:ipytracer:check:v1", data) }
+
 // CheckGlance returns what is wrong with data as a JSON glance, or nil.
 func CheckGlance(data []byte) error { return check("urn:ipytracer:top:v1", data) }
 
 func check(id string, data []byte) error {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	for name, text := range map[string][]byte{"urn:ipytracer:top:v1": report.GlanceSchemaJSON(), "urn:ipytracer:report:v1": report.SchemaJSON(), "urn:ipytracer:audit:v1": report.AuditSchemaJSON(), "urn:ipytracer:diff:v1": report.DiffSchemaJSON(), "urn:ipytracer:plan:v1": report.PlanSchemaJSON()} {
+	for name, text := range map[string][]byte{"urn:ipytracer:top:v1": report.GlanceSchemaJSON(), "urn:ipytracer:report:v1": report.SchemaJSON(), "urn:ipytracer:audit:v1": report.AuditSchemaJSON(), "urn:ipytracer:diff:v1": report.DiffSchemaJSON(), "urn:ipytracer:plan:v1": report.PlanSchemaJSON(), "urn:ipytracer:check:v1": report.CheckSchemaJSON()} {
 		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
 			return err

@@ -63,7 +63,7 @@ type packet struct {
 	Verdicts  []json.RawMessage `json:"verdicts,omitempty"`
 	Audited   *audited          `json:"audited,omitempty"`
 	ToFree    []model.Freeing   `json:"to_free,omitempty"`
-	Checked   []checked         `json:"checked,omitempty"`
+	Checked   []model.Checked   `json:"checked,omitempty"`
 
 	Cut bool `json:"cut,omitempty"` // there is more, which had no room in the answer
 }

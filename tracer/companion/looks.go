@@ -74,7 +74,7 @@ type answered struct {
 	names  *model.Names
 	audit  *model.Audit
 	free   []model.Freeing
-	check  []checked
+	check  []model.Checked
 }
 
 // Look has the hub ask a looker from now on.

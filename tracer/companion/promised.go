@@ -13,17 +13,6 @@ type promise struct {
 	pieces [][]event.Piece // of each entry
 }
 
-// checked is an entry, and what came back.
-type checked struct {
-	Type      string `json:"type"`
-	Predicted int64  `json:"predicted"`
-	Device    int64  `json:"predicted_device,omitempty"`
-	Exact     bool   `json:"exact"`
-	// CameBack is how much of the bytes has gone, as far as its largest objects say: where there are more of them than are looked at, these stand for all.
-	CameBack int64 `json:"came_back"`
-	Back     int64 `json:"came_back_device,omitempty"`
-}
-
 const maxPromised = 128 // processes
 
 // keep keeps what a look says for the next check.
@@ -42,28 +31,34 @@ func (p promised) watched(pid int) (all []event.Piece) {
 }
 
 // check says what came back, of what was promised before: still has a word for each of the objects that were watched.
-func (p promised) check(pid int, still []bool) (out []checked) {
-	before := p[pid]
-	for i, f := range before.free {
-		one := checked{Type: f.Type, Predicted: f.Predicted, Device: f.Device, Exact: f.Exact}
-		some := before.pieces[i]
+func (p promised) check(pid int, still []bool) []model.Checked {
+	return CameBack(p[pid].free, p[pid].pieces, still)
+}
+
+// CameBack says what came back of entries, given the largest objects of each, and for each of all these whether it is there still. Where there are more
+// objects than these, these stand for all. nil: there is no word for each.
+func CameBack(free []model.Freeing, pieces [][]event.Piece, still []bool) (out []model.Checked) {
+	for i, f := range free {
+		one := model.Checked{PID: f.PID, Type: f.Type, Predicted: f.Predicted, Device: f.Device, Exact: f.Exact}
+		some := pieces[i]
 		if len(still) < len(some) {
 			return nil
 		}
-		whole, gone := event.Bytes(0), event.Bytes(0)
+		whole, gone := 0.0, 0.0 // a recording can say anything of sizes
 		for n, piece := range some {
-			whole += piece.Size
+			size := float64(max(piece.Size, 0))
+			whole += size
 			if !still[n] {
-				gone += piece.Size
+				gone += size
 			}
 		}
 		still = still[len(some):]
-		if whole > 0 {
-			share := float64(gone) / float64(whole)
-			one.CameBack, one.Back = int64(share*float64(f.Predicted)), int64(share*float64(f.Device))
-		}
-		if gone == whole {
+		switch {
+		case gone == whole:
 			one.CameBack, one.Back = f.Predicted, f.Device
+		case whole > 0:
+			share := gone / whole
+			one.CameBack, one.Back = int64(share*float64(f.Predicted)), int64(share*float64(f.Device))
 		}
 		out = append(out, one)
 	}

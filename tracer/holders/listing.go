@@ -38,11 +38,7 @@ func (l *lister) listing() Listing {
 		out.Names[i] = r.Variable
 	}
 	t.keepArcs()
-	owners, shares := l.sharing(&t, rows)
-	out.Owners = owners
-	for _, s := range shares {
-		out.Shares, out.Pieces = append(out.Shares, s.Share), append(out.Pieces, s.pieces)
-	}
+	out.Owners, out.Shares = l.sharing(&t, rows)
 	return out
 }
 

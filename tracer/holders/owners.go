@@ -94,7 +94,7 @@ func (l *lister) others() {
 }
 
 // sharing is who holds what together: of the rows, those that are worth it.
-func (l *lister) sharing(t *tree, rows []listedRow) (owners []event.Owner, shares []share) {
+func (l *lister) sharing(t *tree, rows []listedRow) (owners []event.Owner, shares []event.Share) {
 	s := &sharing{tree: t, of: l.extents, addrs: l.addrs}
 	for i, r := range rows {
 		g := &l.groups[r.group]
@@ -110,8 +110,8 @@ func (l *lister) sharing(t *tree, rows []listedRow) (owners []event.Owner, share
 	s.spread()
 	shares = s.shares()
 	for i := range shares {
-		for n := range shares[i].pieces {
-			l.describePiece(&shares[i].pieces[n])
+		for n := range shares[i].Pieces {
+			l.describePiece(&shares[i].Pieces[n])
 		}
 	}
 	return owners, shares
@@ -212,15 +212,9 @@ func (s *sharing) findCycles() {
 	}
 }
 
-// share is one, with its largest objects.
-type share struct {
-	event.Share
-	pieces []event.Piece
-}
-
 // shares adds up what has the same owners, most bytes first.
-func (s *sharing) shares() (out []share) {
-	by := map[uint64]*share{}
+func (s *sharing) shares() (out []event.Share) {
+	by := map[uint64]*event.Share{}
 	for v := range int32(s.nodes) {
 		if !s.free(v) {
 			continue
@@ -230,7 +224,7 @@ func (s *sharing) shares() (out []share) {
 			if len(by) == maxMasks {
 				continue
 			}
-			one = &share{Share: event.Share{Exact: true}}
+			one = &event.Share{Exact: true}
 			by[s.mask[v]] = one
 		}
 		s.count(one, v)
@@ -242,17 +236,17 @@ func (s *sharing) shares() (out []share) {
 		for m := mask; m != 0; m &= m - 1 {
 			one.Owners = append(one.Owners, int32(bits.TrailingZeros64(m)))
 		}
-		one.pieces = largest(one.pieces)
+		one.Pieces = largest(one.Pieces)
 		out = append(out, *one)
 	}
-	slices.SortFunc(out, func(a, b share) int {
+	slices.SortFunc(out, func(a, b event.Share) int {
 		return cmp.Or(cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device), slices.Compare(a.Owners, b.Owners))
 	})
 	return out[:min(len(out), maxShares)]
 }
 
 // count takes a vertex into a share.
-func (s *sharing) count(one *share, v int32) {
+func (s *sharing) count(one *event.Share, v int32) {
 	bytes := event.Bytes(s.of.bytes[v])
 	one.Bytes += bytes
 	one.Small += bytes - min(bytes, event.Bytes(s.of.large[v]))
@@ -262,9 +256,9 @@ func (s *sharing) count(one *share, v int32) {
 	one.Device += event.Bytes(s.of.device[v])
 	one.Exact = one.Exact && !s.of.unknown[v]
 	if bytes >= leastPiece {
-		one.pieces = append(one.pieces, event.Piece{Address: s.addrs[v], Size: bytes})
-		if len(one.pieces) >= 8*maxPieces {
-			one.pieces = largest(one.pieces)
+		one.Pieces = append(one.Pieces, event.Piece{Address: s.addrs[v], Size: bytes})
+		if len(one.Pieces) >= 8*maxPieces {
+			one.Pieces = largest(one.Pieces)
 		}
 	}
 }

@@ -15,9 +15,8 @@ type Listing struct {
 	Names    []event.Variable // what holds or reaches most first; their texts are hostile, and may be no UTF-8
 	Owners   []event.Owner    // see [event.Variables]; likewise
 	Shares   []event.Share
-	Pieces   [][]event.Piece // of each share the largest objects
-	Still    []bool          // for each piece that was asked for
-	Unlisted int             // names that are not in it, and what would go with these
+	Still    []bool // for each piece that was asked for
+	Unlisted int    // names that are not in it, and what would go with these
 	Rest     event.Bytes
 	Total    event.Bytes // bytes of all objects that were reached
 	Objects  int

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"ipytracer/attribution"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/report"
+	"ipytracer/report/text"
+	"ipytracer/tracer"
+	"ipytracer/tracer/companion"
+	"ipytracer/tracer/process"
+	"ipytracer/words"
+)
+
+// forCheck are the flags of `tracer audit` that --check has a use for.
+var forCheck = []string{"check", "format", "output", "quiet", "duration", "ready-file", "verbose"}
+
+// checkAgain finds mistakes in what was typed for a second look.
+func (o *AuditOptions) checkAgain(f *pflag.FlagSet) (err error) {
+	f.Visit(func(flag *pflag.Flag) {
+		if err == nil && !slices.Contains(forCheck, flag.Name) {
+			err = usageError{fmt.Errorf("--check only looks at what there is of what an earlier look promised: --%s does not go with it", flag.Name)}
+		}
+	})
+	if err == nil && o.Duration < 0 {
+		err = usageError{errors.New("--duration cannot be negative")}
+	}
+	if err != nil {
+		return err
+	}
+	return checkFormat(o.Format, "text", "json")
+}
+
+// checking is a second look at processes, which says what came back of what an earlier one has said to be freed.
+type checking struct {
+	session *session
+	live    *tracer.Session
+	out     model.Check
+}
+
+// runCheck looks again: at the processes of a recording, or at one process before and after its user has typed something.
+func runCheck(ctx context.Context, o AuditOptions, c console, args []string) error {
+	s, err := newSession(&o.SessionOptions, c, attribution.New())
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	k := &checking{session: s, out: model.Check{Processes: []model.CheckProcess{}, Checked: []model.Checked{}, ToFree: []model.Freeing{}}}
+	who, known, err := k.asked(ctx, args)
+	if err != nil {
+		return err
+	}
+	options, err := o.tracerOptions(c)
+	if err != nil {
+		return err
+	}
+	options.NoStacks, options.Glances = true, checkEvery
+	if k.live, err = begin(ctx, s, who, options); err != nil {
+		return err
+	}
+	defer k.live.Close()
+	if known == nil {
+		known, err = k.promise(ctx, who[0])
+	}
+	if err == nil {
+		err = k.check(ctx, known)
+	}
+	if err != nil {
+		return err
+	}
+	return s.deliver("check", func(w io.Writer) error { return k.print(w, &o) })
+}
+
+// asked are the processes to look at. known is what they were said to get back, nil where nobody has said anything so far.
+func (k *checking) asked(ctx context.Context, args []string) (who []process.Identity, known []promised, err error) {
+	s := k.session
+	if len(args) == 0 {
+		who, err = chooseKernels(ctx, s.console, false, "audit --check")
+		return who, nil, err
+	}
+	pid, err := strconv.Atoi(args[0])
+	switch {
+	case err != nil || s.rights.Exists(args[0]):
+	case pid <= 0:
+		return nil, nil, usageError{fmt.Errorf("%d is not a process id; 'tracer kernels' lists them", pid)}
+	default:
+		return named([]int{pid}), nil, nil
+	}
+	all, err := promisedIn(ctx, s, args[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.options.Duration > 0 {
+		return nil, nil, usageError{errors.New("--duration goes with --check PID: of a recording is looked at once, at once")}
+	}
+	for _, p := range all {
+		if isGone(p.Identity) {
+			k.out.Processes = append(k.out.Processes, model.CheckProcess{PID: p.PID, Ended: true})
+			continue
+		}
+		who, known = append(who, p.Identity), append(known, p)
+	}
+	if len(known) == 0 {
+		return nil, nil, usageError{fmt.Errorf("%s of %s has ended: its memory has come back", describePIDs(identities(all)), args[0])}
+	}
+	return who, known, nil
+}
+
+func identities(all []promised) (who []process.Identity) {
+	for _, p := range all {
+		who = append(who, p.Identity)
+	}
+	return who
+}
+
+// isGone reports whether a process has ended.
+func isGone(id process.Identity) bool {
+	now, err := process.FS{}.Identity(id.PID)
+	return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) || err == nil && now.StartTicks != id.StartTicks
+}
+
+// checkEvery is how soon a session sees that somebody has pressed Enter.
+const checkEvery = 250 * time.Millisecond
+
+// errEnded says that a process ended while it was looked at.
+var errEnded = errors.New("it has ended")
+
+// look looks at what a process has by name, and which of some objects are there still.
+func (k *checking) look(ctx context.Context, pid int, watch []event.Piece) (*event.Looked, error) {
+	progress := startProgress(k.session.console.err, k.session.options.Quiet, "looking at objects")
+	defer progress.stop()
+	for begun := false; ; {
+		begun = begun || k.live.FindVariablesOf(pid, watch)
+		e, err := k.next()
+		switch found, ok := e.(*event.Looked); {
+		case err != nil:
+			return nil, fmt.Errorf("process %d: %w", pid, err)
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case ok && int(found.PID) == pid:
+			return found, nil
+		}
+	}
+}
+
+// next waits for what comes next, a moment at most. That somebody wants to end does not end the session: there is a look to come.
+func (k *checking) next() (event.Event, error) {
+	e, err := k.live.Next(context.Background())
+	if errors.Is(err, io.EOF) {
+		err = errEnded
+	}
+	return e, err
+}
+
+// promise looks at a process, says what to type, and waits until that may have been done.
+func (k *checking) promise(ctx context.Context, who process.Identity) ([]promised, error) {
+	found, err := k.look(ctx, who.PID, nil)
+	if err != nil {
+		return nil, err
+	}
+	if found.Variables == nil {
+		return nil, fmt.Errorf("process %d could not be looked at: %s", who.PID, cmp.Or(found.Why, "nothing is known of its objects"))
+	}
+	one := promised{Identity: who}
+	one.Free, one.Pieces = checkable(found.Variables)
+	if len(one.Free) == 0 {
+		return []promised{one}, nil
+	}
+	c := k.session.console
+	if !k.session.options.Quiet {
+		if err := text.ToFree(c.err, one.Free, text.Options{Color: colored(c.err), Width: width(c.err)}); err != nil {
+			return nil, err
+		}
+	}
+	return []promised{one}, k.wait(ctx)
+}
+
+// wait waits until somebody presses Enter, ends the command, or its time is over.
+func (k *checking) wait(ctx context.Context) error {
+	c, o := k.session.console, k.session.options
+	var over <-chan time.Time
+	how := "Ctrl-C looks again"
+	if o.Duration > 0 {
+		over, how = time.After(o.Duration), "in "+words.Duration(int64(o.Duration))+" it is looked again"
+	}
+	entered := pressed(c.in)
+	if !o.Quiet {
+		fmt.Fprintf(c.err, "\ntracer: type what is to go into a cell, then press Enter here; %s\n", how)
+	}
+	for {
+		select {
+		case <-entered:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-over:
+			return nil
+		default:
+		}
+		if _, err := k.next(); err != nil {
+			return err
+		}
+	}
+}
+
+// pressed is closed once there is a line to read. A standard input that ends says nothing.
+func pressed(in io.Reader) <-chan struct{} {
+	signal.Ignore(syscall.SIGTTIN) // in the background nothing can be read
+	out := make(chan struct{})
+	go func() {
+		if _, err := bufio.NewReader(in).ReadSlice('\n'); err == nil || errors.Is(err, bufio.ErrBufferFull) {
+			close(out)
+		}
+	}()
+	return out
+}
+
+// check says what came back in each process.
+func (k *checking) check(ctx context.Context, known []promised) error {
+	if ctx.Err() != nil { // that has ended the waiting
+		ctx = context.WithoutCancel(ctx)
+	}
+	for _, p := range known {
+		one := model.CheckProcess{PID: p.PID}
+		found, err := k.look(ctx, p.PID, slices.Concat(p.Pieces...))
+		switch {
+		case errors.Is(err, errEnded) && isGone(p.Identity):
+			one.Ended = true
+		case err != nil:
+			return err
+		case found.Variables == nil:
+			one.Why = cmp.Or(found.Why, "nothing is known of its objects")
+		default:
+			free, _ := toFree(found.Variables)
+			k.out.ToFree = append(k.out.ToFree, free...)
+			k.out.Checked = append(k.out.Checked, companion.CameBack(p.Free, p.Pieces, found.Still)...)
+		}
+		k.out.Processes = append(k.out.Processes, one)
+	}
+	if len(k.out.Checked) == 0 && len(known) == 1 && len(known[0].Free) > 0 {
+		one := k.out.Processes[len(k.out.Processes)-1]
+		if one.Ended {
+			return usageError{fmt.Errorf("process %d has ended: its memory has come back", one.PID)}
+		}
+		return fmt.Errorf("process %d could not be looked at: %s", one.PID, strings.TrimSuffix(cmp.Or(one.Why, "the look was cut short"), "."))
+	}
+	return nil
+}
+
+// checkable are the entries of which a later look can say whether they have gone.
+func checkable(e *event.Variables) (free []model.Freeing, pieces [][]event.Piece) {
+	all, of := toFree(e)
+	for i := range all {
+		if len(of[i]) > 0 {
+			free, pieces = append(free, all[i]), append(pieces, of[i])
+		}
+	}
+	return free, pieces
+}
+
+func (k *checking) print(w io.Writer, o *AuditOptions) error {
+	if o.Format == "json" {
+		return report.CheckJSON(w, &k.out)
+	}
+	return text.Check(w, &k.out, text.Options{Color: colored(w), Width: width(w)})
+}

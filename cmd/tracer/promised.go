@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/recording"
+	"ipytracer/tracer/confine"
+	"ipytracer/tracer/invoker"
+	"ipytracer/tracer/process"
+)
+
+// A recording may come from anybody, and a look at processes takes rights that cannot be given up before it: so a process of its own reads the
+// recording, without rights, and says what processes were said to get back.
+
+// promised is what a process was said to get back, and the largest objects of each entry.
+type promised struct {
+	process.Identity
+	Free   []model.Freeing
+	Pieces [][]event.Piece
+}
+
+// recalled is what a recording says, or why it says nothing.
+type recalled struct {
+	BootID    string     `json:",omitempty"`
+	Processes []promised `json:",omitempty"`
+	Old       bool       `json:",omitempty"` // it does not say which objects there were
+	Error     string     `json:",omitempty"`
+}
+
+// Bounds of what is taken from a recording.
+const (
+	maxRecalled = 128      // processes
+	maxPieces   = 4096     // objects of a process
+	maxCode     = 4 << 10  // bytes of what is typed
+	maxRecall   = 64 << 20 // bytes of all that is said of a recording
+)
+
+const recallCommand = "recall"
+
+func newRecallCommand(c console) *cobra.Command {
+	return &cobra.Command{
+		Use:    recallCommand,
+		Short:  "Say what a recording promises to be freed; started by tracer itself",
+		Hidden: true,
+		Args:   usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // who started it ends it
+			if err := withoutRights(); err != nil {
+				return err
+			}
+			return json.NewEncoder(c.out).Encode(recall(cmd.Context(), c.in))
+		},
+	}
+}
+
+// withoutRights leaves this process what reading and writing takes that is open.
+func withoutRights() error {
+	who, err := invoker.Find()
+	if err != nil {
+		return err
+	}
+	if u := who.Heir(); u != nil {
+		err = confine.Become(u.UID, u.GID, u.Groups)
+	} else {
+		err = confine.KeepCapabilities()
+	}
+	for _, more := range []error{confine.OnlyPaths(confine.Paths{}), confine.Allow(confine.Program())} {
+		if !errors.Is(more, confine.ErrNoLandlock) && !errors.Is(more, confine.ErrNoFilter) {
+			err = errors.Join(err, more)
+		}
+	}
+	return err
+}
+
+// recall reads a recording to its end: the last look at each process counts.
+func recall(ctx context.Context, in io.Reader) (out recalled) {
+	source, err := recording.Open(in)
+	if errors.Is(err, recording.ErrNotRecording) {
+		return recalled{Error: err.Error() + "; --check takes what --record has written, not a report or an audit"}
+	}
+	if err != nil {
+		return recalled{Error: err.Error()}
+	}
+	started, last := map[int32]uint64{}, map[int32]*event.Variables{}
+	var order []int32
+	note := func(p event.ProcessInfo) { started[p.PID] = p.Started }
+	err = source.Each(ctx, func(e event.Event) {
+		switch e := e.(type) {
+		case *event.Start:
+			out.BootID = e.Host.BootID
+			for _, p := range e.Processes {
+				note(p)
+			}
+		case *event.Process:
+			note(e.ProcessInfo)
+		case *event.Variables:
+			if e.Early || last[e.PID] == nil && len(order) == maxRecalled {
+				return
+			}
+			if last[e.PID] == nil {
+				order = append(order, e.PID)
+			}
+			last[e.PID] = e
+		}
+	})
+	if err != nil {
+		return recalled{Error: err.Error()}
+	}
+	for _, pid := range order {
+		one := promised{Identity: process.Identity{PID: int(pid), StartTicks: started[pid]}}
+		one.Free, one.Pieces = checkable(last[pid])
+		if all, _ := toFree(last[pid]); len(all) > 0 && (started[pid] == 0 || len(one.Free) == 0) {
+			out.Old = true
+		} else if len(one.Free) > 0 {
+			out.Processes = append(out.Processes, one)
+		}
+	}
+	return out
+}
+
+// promisedIn is what a recording says to be freed in each of its processes.
+func promisedIn(ctx context.Context, s *session, path string) ([]promised, error) {
+	f, err := s.rights.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the recording: %w", err)
+	}
+	defer f.Close()
+	progress := startProgress(s.console.err, s.options.Quiet, "reading")
+	defer progress.stop()
+	said, err := askRecall(ctx, f)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	case said.Error != "":
+		return nil, fmt.Errorf("read %s: %s", path, said.Error)
+	case len(said.Processes) == 0 && said.Old:
+		return nil, usageError{fmt.Errorf("%s is of an earlier tracer, which does not record what a check looks for: 'sudo tracer audit --check PID' needs no recording", path)}
+	case len(said.Processes) == 0:
+		return nil, usageError{fmt.Errorf("%s does not say of anything what to type to free it: there is nothing to check", path)}
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return nil, err
+	}
+	if said.BootID != strings.TrimSpace(string(boot)) {
+		return nil, usageError{fmt.Errorf("%s was recorded on another machine, or before this one was started: its processes are not here", path)}
+	}
+	return said.Processes, nil
+}
+
+// askRecall has another process read a recording, and keeps what is within bounds of what it says.
+func askRecall(ctx context.Context, f *os.File) (said recalled, err error) {
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", recallCommand)
+	cmd.Env, cmd.Dir, cmd.WaitDelay, cmd.Stdin, cmd.Stderr = append(os.Environ(), "GOMAXPROCS=2"), "/", time.Second, f, os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return said, err
+	}
+	err = json.NewDecoder(io.LimitReader(out, maxRecall)).Decode(&said)
+	if err != nil {
+		_ = cmd.Process.Kill()
+	}
+	err = errors.Join(err, cmd.Wait())
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return said.bounded(), err
+}
+
+// bounded leaves out what is too much.
+func (r recalled) bounded() recalled {
+	all := r.Processes[:min(len(r.Processes), maxRecalled)]
+	r.Processes = nil
+	for _, p := range all {
+		one, pieces := promised{Identity: p.Identity}, 0
+		for i, f := range p.Free {
+			if i >= len(p.Pieces) || len(f.Type) > maxCode || f.Predicted < 0 || f.Device < 0 || pieces+len(p.Pieces[i]) > maxPieces {
+				continue
+			}
+			f.PID = p.PID
+			pieces += len(p.Pieces[i])
+			one.Free, one.Pieces = append(one.Free, f), append(one.Pieces, p.Pieces[i])
+		}
+		if len(one.Free) > 0 && p.PID > 0 && p.StartTicks > 0 {
+			r.Processes = append(r.Processes, one)
+		}
+	}
+	return r
+}

@@ -1,0 +1,90 @@
+package text
+
+import (
+	"fmt"
+	"io"
+
+	"ipytracer/model"
+	"ipytracer/report/escape"
+	"ipytracer/words"
+)
+
+// Check writes for people what came back of what was said to be freed. It fails with w's error only.
+func Check(w io.Writer, k *model.Check, o Options) error {
+	v := &view{printer: o.printer(), o: o}
+	v.prose("", span{"ipytracer", bold}, span{" · what came back", dim})
+	still := false
+	for i := range k.Processes {
+		p := &k.Processes[i]
+		v.blank()
+		if len(k.Processes) > 1 || p.Ended || p.Why != "" {
+			v.prose("  ", span{fmt.Sprintf("pid %d", p.PID), bold}, span{whyNot(p), plain})
+		}
+		rows := 0
+		for _, c := range k.Checked {
+			if c.PID != p.PID {
+				continue
+			}
+			if rows++; rows == 1 {
+				v.prose("", span{escape.Pad("predicted", sizeColumn, true) + "  " + escape.Pad("came back", sizeColumn, true) + "  typed", dim})
+			}
+			still = checkedRow(v, &c) || still
+		}
+		if rows == 0 && !p.Ended && p.Why == "" {
+			v.prose("", span{"No name of the notebook's holds 1 MiB that typing something would free.", plain})
+		}
+	}
+	if still {
+		v.blank()
+		v.prose("", span{"What did not come back is there still: nobody typed its code, or something else holds it since.", dim})
+	}
+	_, err := io.WriteString(w, v.b.String())
+	return err
+}
+
+// sizeColumn is how many cells a number of bytes takes at most, "1,023.99 MiB + 79.00 GiB GPU" apart.
+const sizeColumn = 12
+
+func whyNot(p *model.CheckProcess) string {
+	switch {
+	case p.Ended:
+		return " has ended: its memory has come back"
+	case p.Why != "":
+		return " could not be looked at: " + escape.Bounded(p.Why, maxProse)
+	}
+	return ""
+}
+
+// checkedRow prints one entry, and reports whether some of it is there still. Code is whole.
+func checkedRow(v *view, c *model.Checked) bool {
+	all, nothing := c.IsBack()
+	state := span{}
+	switch {
+	case nothing:
+		state = span{"   is there still", yellow}
+	case !all:
+		state = span{"   is there still in part", yellow}
+	}
+	v.prose("", span{escape.Pad(bothSizes(c.Predicted, c.Device, c.Exact), sizeColumn, true), plain}, span{"  ", plain},
+		span{escape.Pad(bothSizes(c.CameBack, c.Back, true), sizeColumn, true), bold}, span{"  " + escape.OneLine(c.Type, false, maxCode), plain}, state)
+	return !all
+}
+
+// bothSizes are bytes of the CPU and of GPUs in words.
+func bothSizes(bytes, device int64, exact bool) string {
+	switch {
+	case device == 0:
+		return sizeOf(bytes, exact)
+	case bytes < worthShowing:
+		return sizeOf(device, exact) + " GPU"
+	}
+	return sizeOf(bytes, exact) + " + " + words.Bytes(device) + " GPU"
+}
+
+// ToFree writes what to type to free memory.
+func ToFree(w io.Writer, all []model.Freeing, o Options) error {
+	v := &view{printer: o.printer(), o: o}
+	v.toFree(all)
+	_, err := io.WriteString(w, v.b.String())
+	return err
+}
