@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// widest is the limit of a line, in columns. Of lines over it there is a number for each folder.
+const widest = 120
+
+// limits are what limits.txt says.
+type limits struct {
+	most       map[kind]int
+	exceptions map[kind]map[string]exception
+}
+
+// exception is one figure that is over its limit, with the reason.
+type exception struct {
+	figure int
+	why    string
+}
+
+// readLimits reads lines KIND WHERE FIGURE REASON, where * for WHERE is the limit of all others. Lines that begin with # are comments.
+func readLimits(r io.Reader) (*limits, error) {
+	l := &limits{map[kind]int{}, map[kind]map[string]exception{}}
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		if err := l.add(strings.Fields(text)); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	if len(l.most) != len(newMeasures().figures) {
+		return nil, fmt.Errorf("a limit is missing: it has %d", len(l.most))
+	}
+	return l, lines.Err()
+}
+
+func (l *limits) add(words []string) error {
+	if len(words) < 3 {
+		return fmt.Errorf("KIND WHERE FIGURE REASON are wanted, it has %q", strings.Join(words, " "))
+	}
+	k, where := kind(words[0]), words[1]
+	if _, known := newMeasures().figures[k]; !known {
+		return fmt.Errorf("%q is no kind of limit", k)
+	}
+	figure, err := strconv.Atoi(words[2])
+	if err != nil || figure < 0 {
+		return fmt.Errorf("%q is no figure", words[2])
+	}
+	if where == "*" {
+		l.most[k] = figure
+		return nil
+	}
+	if len(words) == 3 {
+		return fmt.Errorf("%s of %s has no reason", k, where)
+	}
+	if l.exceptions[k] == nil {
+		l.exceptions[k] = map[string]exception{}
+	}
+	if _, twice := l.exceptions[k][where]; twice {
+		return fmt.Errorf("%s of %s is there twice", k, where)
+	}
+	l.exceptions[k][where] = exception{figure, strings.Join(words[3:], " ")}
+	return nil
+}
+
+// judge says which figures are over their limits, and which exceptions are larger than they need to be.
+func (l *limits) judge(m *measures) (complaints []string) {
+	for _, k := range slices.Sorted(maps.Keys(m.figures)) {
+		for _, where := range slices.Sorted(maps.Keys(m.figures[k])) {
+			figure, e := m.figures[k][where], l.exceptions[k][where]
+			most := max(l.most[k], e.figure)
+			switch {
+			case figure > most:
+				complaints = append(complaints, fmt.Sprintf("%s: %s is %d, and may be %d%s", where, k, figure, most, m.hint(k, where)))
+			case e.figure > figure:
+				complaints = append(complaints, fmt.Sprintf("%s: %s is %d now: lower its exception of %d, or take it out", where, k, figure, e.figure))
+			}
+		}
+		for _, where := range slices.Sorted(maps.Keys(l.exceptions[k])) {
+			if _, is := m.figures[k][where]; !is {
+				complaints = append(complaints, fmt.Sprintf("%s: %s has an exception, and is not there", where, k))
+			}
+		}
+	}
+	return complaints
+}
+
+// hint says where to look.
+func (m *measures) hint(k kind, where string) string {
+	if k != columns {
+		return ""
+	}
+	return fmt.Sprintf(" lines of over %d columns; the last one is %s", widest, m.longest[where])
+}

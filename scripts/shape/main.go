@@ -1,0 +1,101 @@
+// Shape measures the sources of a repository and fails where one is over its limit: methods of a type, lines of a file and of a function, columns of
+// a line. Limits and exceptions are in limits.txt, which says how they are read. An exception holds a figure as it is: it may fall, and is lowered then.
+//
+//	go run ./scripts/shape        # in the repository
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"strings"
+)
+
+func main() {
+	limits := flag.String("limits", "scripts/shape/limits.txt", "the limits, and their exceptions")
+	flag.Parse()
+	complaints, err := check(*limits)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "shape:", err)
+		os.Exit(2)
+	}
+	for _, c := range complaints {
+		fmt.Fprintln(os.Stderr, c)
+	}
+	if len(complaints) > 0 {
+		os.Exit(1)
+	}
+}
+
+func check(limits string) ([]string, error) {
+	file, err := os.Open(limits)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	l, err := readLimits(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", limits, err)
+	}
+	m := newMeasures()
+	if err := measure(m); err != nil {
+		return nil, err
+	}
+	return l.judge(m), nil
+}
+
+// measure reads the repository's tracked files.
+func measure(m *measures) error {
+	out, err := exec.Command("git", "ls-files", "-z").Output()
+	if err != nil {
+		return fmt.Errorf("git ls-files: %w", err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if !isSource(name) {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // deleted, and not yet committed
+		}
+		if err != nil {
+			return err
+		}
+		if isGenerated(text) {
+			continue
+		}
+		if err := m.add(name, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSource reports whether people write a file of this name.
+func isSource(name string) bool {
+	if strings.Contains(name, "/dist/") || strings.Contains(name, "/built/") {
+		return false
+	}
+	switch path.Ext(name) {
+	case ".go", ".py", ".ts", ".tsx", ".mjs", ".c", ".h", ".cpp", ".sh":
+		return true
+	}
+	return false
+}
+
+// isGenerated reports whether a file's first lines have Go's mark of generated code.
+func isGenerated(text []byte) bool {
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 0; n < 5 && lines.Scan(); n++ {
+		if strings.Contains(lines.Text(), "Code generated") && strings.Contains(lines.Text(), "DO NOT EDIT") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// kind is what is measured. Its text is that of limits.txt.
+type kind string
+
+const (
+	methods       kind = "methods"        // of a type
+	fileLines     kind = "file-lines"     // of a file
+	functionLines kind = "function-lines" // of a function with its braces
+	columns       kind = "columns"        // of a line: a tab is as wide as tabWidth
+)
+
+// tabWidth is in columns, as gofmt's authors have it.
+const tabWidth = 4
+
+// measures are figures by kind and by whose they are: a type PACKAGE.NAME, a file, a function FILE:NAME, a folder's lines that are too long.
+type measures struct {
+	figures map[kind]map[string]int
+	longest map[string]string // for columns: where the longest line of a folder is
+}
+
+func newMeasures() *measures {
+	m := &measures{map[kind]map[string]int{}, map[string]string{}}
+	for _, k := range []kind{methods, fileLines, functionLines, columns} {
+		m.figures[k] = map[string]int{}
+	}
+	return m
+}
+
+func (m *measures) add(name string, text []byte) error {
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	m.figures[fileLines][name] = len(lines)
+	for i, line := range lines {
+		if width(line) > widest {
+			folder := topFolder(name)
+			m.figures[columns][folder]++
+			m.longest[folder] = fmt.Sprintf("%s:%d", name, i+1)
+		}
+	}
+	if path.Ext(name) == ".go" {
+		return m.addGo(name, text)
+	}
+	return nil
+}
+
+// width is in columns.
+func width(line string) int {
+	return utf8.RuneCountInString(line) + (tabWidth-1)*strings.Count(line, "\t")
+}
+
+// topFolder is a file's first folder, or "." for a file that is in none.
+func topFolder(name string) string {
+	folder, _, in := strings.Cut(name, "/")
+	if !in {
+		return "."
+	}
+	return folder
+}
+
+func (m *measures) addGo(name string, text []byte) error {
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	for _, d := range parsed.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		receiver := receiverOf(f)
+		if receiver != "" {
+			m.figures[methods][path.Dir(name)+"."+receiver]++
+		}
+		called := strings.TrimPrefix(receiver+"."+f.Name.Name, ".")
+		m.figures[functionLines][name+":"+called] = files.Position(f.End()).Line - files.Position(f.Pos()).Line + 1
+	}
+	return nil
+}
+
+// receiverOf is the type that a method belongs to, without stars and type parameters, or "".
+func receiverOf(f *ast.FuncDecl) string {
+	if f.Recv == nil || len(f.Recv.List) == 0 {
+		return ""
+	}
+	t := f.Recv.List[0].Type
+	for {
+		switch is := t.(type) {
+		case *ast.StarExpr:
+			t = is.X
+		case *ast.ParenExpr:
+			t = is.X
+		case *ast.IndexExpr:
+			t = is.X
+		case *ast.IndexListExpr:
+			t = is.X
+		case *ast.Ident:
+			return is.Name
+		default:
+			return ""
+		}
+	}
+}
