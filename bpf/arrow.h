@@ -57,8 +57,8 @@ static __always_inline struct pool_call *pool_called(struct pt_regs *regs, __u32
 		return NULL;
 	if (c->sp && c->before)
 		misses(slot, MISSING_ARROW, c->before);
-	c->sp = regs->sp + (cookie & 0xffff);
-	c->status = regs->di;
+	c->sp = PT_REGS_SP(regs) + (cookie & 0xffff);
+	c->status = PT_REGS_PARM1(regs);
 	c->address = 0;
 	c->before = 0;
 	c->unknown = 0;
@@ -123,8 +123,8 @@ int pool_allocating(struct pt_regs *regs)
 
 	if (!c)
 		return 0;
-	c->size = regs->dx;
-	c->at = regs->r8;
+	c->size = PT_REGS_PARM3(regs);
+	c->at = PT_REGS_PARM5(regs);
 	return 0;
 }
 
@@ -138,19 +138,19 @@ int pool_reallocating(struct pt_regs *regs)
 
 	if (!c)
 		return 0;
-	c->size = regs->cx;
-	c->at = regs->r9;
-	if ((__s64)regs->dx <= 0) /* it was none */
+	c->size = PT_REGS_PARM4(regs);
+	c->at = PT_REGS_PARM6(regs);
+	if ((__s64)PT_REGS_PARM3(regs) <= 0) /* it was none */
 		return 0;
 	if (READ(address, c->at)) {
 		lose(LOSS_READ);
-		misses(slot, MISSING_ARROW, regs->dx);
+		misses(slot, MISSING_ARROW, PT_REGS_PARM3(regs));
 		return 0;
 	}
 	__u32 telling = TELL_BLOCK;
 	__s64 size = pool_block_out(slot, address, &telling);
 	if (size == SIZE_NOT_KNOWN) {
-		c->unknown = regs->dx;
+		c->unknown = PT_REGS_PARM3(regs);
 		return 0;
 	}
 	c->address = address;
@@ -188,10 +188,10 @@ int pool_returning(struct pt_regs *regs)
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
 	__u32 mask = cookie >> 24 & 0xffff, value = cookie >> 40 & 0xffff;
 
-	if (slot == NO_SLOT || (regs->flags & mask) != value || !spend(regs, GROUP_ARROW, slot, cookie))
+	if (slot == NO_SLOT || (FLAGS(regs) & mask) != value || !spend(regs, GROUP_ARROW, slot, cookie))
 		return 0;
 	struct pool_call *c = bpf_map_lookup_elem(&pool_calls, &tid);
-	if (!c || !c->sp || regs->sp + (cookie & 0xffff) != c->sp)
+	if (!c || !c->sp || PT_REGS_SP(regs) + (cookie & 0xffff) != c->sp)
 		return 0;
 	struct process *p = process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -236,7 +236,7 @@ SEC("uprobe")
 int pool_freeing(struct pt_regs *regs)
 {
 	__u32 slot = current_slot(), telling = TELL_BLOCK;
-	__s64 told = regs->dx;
+	__s64 told = PT_REGS_PARM3(regs);
 
 	if (slot == NO_SLOT || !spend(regs, GROUP_ARROW, slot, bpf_get_attach_cookie(regs)))
 		return 0;
@@ -244,14 +244,14 @@ int pool_freeing(struct pt_regs *regs)
 	struct root *r = p ? root_of(p) : NULL;
 	if (!r || told <= 0)
 		return 0;
-	__s64 size = pool_block_out(slot, regs->si, &telling);
+	__s64 size = pool_block_out(slot, PT_REGS_PARM2(regs), &telling);
 	if (size == SIZE_NOT_KNOWN) {
 		unknown_of(r, UNKNOWN_ARROW, told < IMPLAUSIBLE ? told : p->value[METER_MAPPED]);
 		return 0;
 	}
 	struct block_move m = {
-		.from = regs->si,
-		.to = regs->si,
+		.from = PT_REGS_PARM2(regs),
+		.to = PT_REGS_PARM2(regs),
 		.before = size,
 		.slot = slot,
 		.meter = METER_ARROW,

@@ -304,10 +304,12 @@ int cell_compile(struct pt_regs *regs)
 	__u32 slot = current_slot(), flags = ONLY_AST;
 	__u32 audited = cookie & COMPILE_AUDITED;
 	/* The verifier allows no computed offset into the context. */
-	__u64 files[2] = { regs->si, regs->cx }, sources[2] = { regs->di, regs->dx };
+	__u64 files[2] = { PT_REGS_PARM2(regs), PT_REGS_PARM4(regs) },
+	      sources[2] = { PT_REGS_PARM1(regs), PT_REGS_PARM3(regs) };
 	struct name name = {};
 
-	if (slot == NO_SLOT || !spend(regs, GROUP_CELL, slot, cookie) || (!audited && (__u32)regs->dx != PY_FILE_INPUT))
+	if (slot == NO_SLOT || !spend(regs, GROUP_CELL, slot, cookie) ||
+	    (!audited && (__u32)PT_REGS_PARM3(regs) != PY_FILE_INPUT))
 		return 0;
 	struct python *py = python_at(slot);
 	if (!py)
@@ -315,7 +317,7 @@ int cell_compile(struct pt_regs *regs)
 	int as = compiled_by(slot, py, files[audited], &name);
 	if (as == COMPILED_NOTHING || as == COMPILED_UNKNOWN)
 		return 0;
-	if (!audited && regs->cx && READ(flags, regs->cx))
+	if (!audited && PT_REGS_PARM4(regs) && READ(flags, PT_REGS_PARM4(regs)))
 		return 0;
 	if (!(flags & ONLY_AST))
 		return 0;

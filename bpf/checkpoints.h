@@ -63,8 +63,8 @@ int checkpoint_enter(struct pt_regs *regs)
 
 	if (!c)
 		return 0;
-	c->sp = regs->sp;
-	c->argument[0] = regs->di;
+	c->sp = PT_REGS_SP(regs);
+	c->argument[0] = PT_REGS_PARM1(regs);
 	c->operation = bpf_get_attach_cookie(regs) & 0xff;
 	return 0;
 }
@@ -75,11 +75,11 @@ int checkpoint_leave(struct pt_regs *regs)
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct call *c = bpf_map_lookup_elem(&calls, &tid);
 
-	if (!c || regs->sp != c->sp + 8)
+	if (!c || PT_REGS_SP(regs) != c->sp + RETURN_ADDRESS)
 		return 0;
 	struct checkpoint about = { .pid = c->argument[0], .operation = c->operation };
 	bpf_map_delete_elem(&calls, &tid);
-	if (!(__u32)regs->ax)
+	if (!(__u32)PT_REGS_RC(regs))
 		REPEAT_SLOTS(checkpointed, &about);
 	return 0;
 }

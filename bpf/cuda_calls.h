@@ -59,19 +59,19 @@ int cuda_enter(struct pt_regs *regs)
 		return 0;
 	p->cuda = 1;
 	struct call *c = call_of(tid, slot);
-	if (!c || (c->sp && regs->sp < c->sp))
+	if (!c || (c->sp && PT_REGS_SP(regs) < c->sp))
 		return 0;
-	c->sp = regs->sp;
-	c->argument[0] = regs->di;
-	c->argument[1] = regs->si;
-	c->argument[2] = regs->dx;
-	c->argument[3] = regs->cx;
-	c->argument[4] = regs->r8;
+	c->sp = PT_REGS_SP(regs);
+	c->argument[0] = PT_REGS_PARM1(regs);
+	c->argument[1] = PT_REGS_PARM2(regs);
+	c->argument[2] = PT_REGS_PARM3(regs);
+	c->argument[3] = PT_REGS_PARM4(regs);
+	c->argument[4] = PT_REGS_PARM5(regs);
 	c->operation = cookie & 0xff;
 	c->narrow = cookie >> 16 & 1;
 	c->known = 0;
 	c->stack = makes(c->operation) ? stack_here(regs, slot) : 0;
-	c->torch = may_be_torch(c->operation) && called_by_torch(regs->sp);
+	c->torch = may_be_torch(c->operation) && called_by_torch(PT_REGS_SP(regs));
 	if (c->narrow && c->operation == CUDA_FREE)
 		c->argument[0] = (__u32)c->argument[0];
 	if (c->operation == CUDA_CTX_CREATE)
@@ -295,11 +295,11 @@ int cuda_leave(struct pt_regs *regs)
 	struct call *c = slot == NO_SLOT ? NULL : bpf_map_lookup_elem(&calls, &tid);
 
 	/* The return address is off the stack by now. */
-	if (!c || !c->sp || regs->sp != c->sp + 8)
+	if (!c || !c->sp || PT_REGS_SP(regs) != c->sp + RETURN_ADDRESS)
 		return 0;
 	entered_by_runtime(c->sp);
-	returned(c, slot, regs->ax);
-	left_by_runtime(regs->ax);
+	returned(c, slot, PT_REGS_RC(regs));
+	left_by_runtime(PT_REGS_RC(regs));
 	c->sp = 0;
 	return 0;
 }
@@ -313,9 +313,9 @@ int runtime_enter(struct pt_regs *regs)
 
 	if (!t)
 		return 0;
-	t->runtime_sp = regs->sp;
+	t->runtime_sp = PT_REGS_SP(regs);
 	t->runtime_site = 0;
-	if (READ(t->runtime_site, regs->sp))
+	if (READ(t->runtime_site, PT_REGS_SP(regs)))
 		t->runtime_site = 0;
 	t->runtime = bpf_get_attach_cookie(regs) & 0xff;
 	return 0;

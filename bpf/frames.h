@@ -235,7 +235,7 @@ int code_freed(struct pt_regs *regs)
 
 	if (!p)
 		return 0;
-	__u64 key = mix(walk_seed(p, slot), regs->di);
+	__u64 key = mix(walk_seed(p, slot), PT_REGS_PARM1(regs));
 	if (bpf_map_lookup_elem(&code_numbers, &key)) /* most were never on a stack: nothing is locked for them */
 		bpf_map_delete_elem(&code_numbers, &key);
 	fetch_add(&code_frees[slot & (MAX_PROCESSES - 1)], 1);

@@ -173,22 +173,22 @@ static __always_inline struct heap_call *heap_call_of(__u32 tid, __u32 slot)
 static __always_inline void asked(struct heap_call *c, struct pt_regs *regs, __u32 operation)
 {
 	c->operation = operation;
-	c->address = regs->di;
+	c->address = PT_REGS_PARM1(regs);
 	switch (operation) {
 	case HEAP_ALLOC:
-		c->size = regs->di;
+		c->size = PT_REGS_PARM1(regs);
 		break;
 	case HEAP_ALLOC_ARRAY:
-		c->size = regs->di * regs->si;
+		c->size = PT_REGS_PARM1(regs) * PT_REGS_PARM2(regs);
 		break;
 	case HEAP_ALLOC_INTO:
-		c->size = regs->dx;
+		c->size = PT_REGS_PARM3(regs);
 		break;
 	case HEAP_RESIZE_ARRAY:
-		c->size = regs->si * regs->dx;
+		c->size = PT_REGS_PARM2(regs) * PT_REGS_PARM3(regs);
 		break;
 	default:
-		c->size = regs->si;
+		c->size = PT_REGS_PARM2(regs);
 	}
 }
 
@@ -196,7 +196,7 @@ SEC("uprobe")
 int heap_enter(struct pt_regs *regs)
 {
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
-	__u64 cookie = bpf_get_attach_cookie(regs), sp = regs->sp + (cookie >> 8 & 0xffff);
+	__u64 cookie = bpf_get_attach_cookie(regs), sp = PT_REGS_SP(regs) + (cookie >> 8 & 0xffff);
 	__u32 operation = cookie & 0xff, glibc = !!(cookie & HEAP_GLIBC);
 
 	if (slot == NO_SLOT || !spend(regs, GROUP_HEAP, slot, 0))
@@ -207,17 +207,17 @@ int heap_enter(struct pt_regs *regs)
 	/* Reached from a realloc by a jump? */
 	bool handed_on = c->sp == sp && c->known;
 	bool resizes = operation == HEAP_RESIZE || operation == HEAP_RESIZE_ARRAY;
-	if (handed_on && operation == HEAP_FREE && c->address == regs->di) {
+	if (handed_on && operation == HEAP_FREE && c->address == PT_REGS_PARM1(regs)) {
 		heap_gone(slot, c->address, c->before);
 		c->sp = 0;
 		c->known = 0;
 		return 0;
 	}
 	if (operation == HEAP_FREE) {
-		heap_freed(slot, regs->di, glibc);
+		heap_freed(slot, PT_REGS_PARM1(regs), glibc);
 		return 0;
 	}
-	bool again = handed_on && resizes && c->address == regs->di;
+	bool again = handed_on && resizes && c->address == PT_REGS_PARM1(regs);
 	if (c->sp != sp || !again)
 		c->known = 0;
 	c->sp = sp;
@@ -239,12 +239,12 @@ int heap_leave(struct pt_regs *regs)
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid(), where = cookie >> 16 & 0xff;
 	__u32 mask = cookie >> 24 & 0xffff, value = cookie >> 40 & 0xffff;
 
-	if (slot == NO_SLOT || (regs->flags & mask) != value)
+	if (slot == NO_SLOT || (FLAGS(regs) & mask) != value)
 		return 0;
 	struct heap_call *c = bpf_map_lookup_elem(&heap_calls, &tid);
-	if (!c || !c->sp || regs->sp + (cookie & 0xffff) != c->sp)
+	if (!c || !c->sp || PT_REGS_SP(regs) + (cookie & 0xffff) != c->sp)
 		return 0;
-	return heap_returned(c, slot, where == RESULT_RDI ? regs->di : result_in(regs, where));
+	return heap_returned(c, slot, where == RESULT_ARGUMENT ? PT_REGS_PARM1(regs) : result_in(regs, where));
 }
 
 /* The same for a function whose ways out are not all known. An allocator throws nothing, and switches no stacks. */
@@ -255,9 +255,9 @@ int heap_leave_late(struct pt_regs *regs)
 	struct heap_call *c = slot == NO_SLOT ? NULL : bpf_map_lookup_elem(&heap_calls, &tid);
 
 	/* The return address is off the stack by now. */
-	if (!c || !c->sp || regs->sp != c->sp + 8)
+	if (!c || !c->sp || PT_REGS_SP(regs) != c->sp + RETURN_ADDRESS)
 		return 0;
-	return heap_returned(c, slot, regs->ax);
+	return heap_returned(c, slot, PT_REGS_RC(regs));
 }
 
 #endif

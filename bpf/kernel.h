@@ -204,10 +204,4 @@ struct refcount_struct {
 
 #pragma clang diagnostic pop
 
-/* x86-64 registers as a uprobe sees them. */
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
-	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
-};
-
 #endif

@@ -10,14 +10,6 @@
 #ifndef IPYTRACER_MAPPED_H
 #define IPYTRACER_MAPPED_H
 
-/* x86: asm/unistd_64.h */
-#define NR_MMAP		 9
-#define NR_MPROTECT	 10
-#define NR_MUNMAP	 11
-#define NR_BRK		 12
-#define NR_MREMAP	 25
-#define NR_PKEY_MPROTECT 329
-
 static __always_inline long lock_of(__u64 mm)
 {
 	return word_at(mm + bpf_core_field_offset(struct mm_struct, mmap_lock) +
@@ -35,7 +27,7 @@ static __always_inline bool change_of_another(__u64 mm)
 	if (FIELD(bpf_get_current_task(), task_struct, mm) != mm)
 		return true;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	__u64 call = regs->orig_ax;
+	__u64 call = SYSCALL_NUMBER(regs);
 	return call != NR_MUNMAP && call != NR_BRK && call != NR_MREMAP;
 }
 

@@ -56,7 +56,7 @@ static __always_inline bool called_by_interpreter(struct pt_regs *regs, __u32 sl
 	__u64 words[4] = {};
 	bool found = false;
 
-	if (!py || READ(words, regs->sp))
+	if (!py || READ(words, PT_REGS_SP(regs)))
 		return false;
 	for (int i = 0; i < 4; i++)
 		found |= words[i] - py->text < py->text_size;
@@ -101,14 +101,14 @@ static __always_inline void break_moves(__u32 slot, struct process *p, bool walk
 /* mremap has changed the address space; what it gives is told here only where that is known. */
 static __always_inline void range_resized(__u32 slot, struct pt_regs *regs)
 {
-	__u64 address = regs->di, flags = regs->r10;
+	__u64 address = PT_REGS_PARM1_SYSCALL(regs), flags = PT_REGS_PARM4_SYSCALL(regs);
 
 	if (!(flags & MREMAP_DONTUNMAP))
-		range_moves(slot, address, -whole_pages(regs->si), true);
+		range_moves(slot, address, -whole_pages(PT_REGS_PARM2_SYSCALL(regs)), true);
 	if (flags & MREMAP_FIXED) {
-		range_moves(slot, regs->r8, whole_pages(regs->dx), true);
+		range_moves(slot, PT_REGS_PARM5_SYSCALL(regs), whole_pages(PT_REGS_PARM3_SYSCALL(regs)), true);
 	} else if (!(flags & MREMAP_MAYMOVE)) {
-		range_moves(slot, address, whole_pages(regs->dx), true);
+		range_moves(slot, address, whole_pages(PT_REGS_PARM3_SYSCALL(regs)), true);
 	} else {
 		__u32 tid = (__u32)bpf_get_current_pid_tgid();
 		if (bpf_map_update_elem(&resized, &tid, &address, BPF_ANY))
@@ -125,8 +125,8 @@ static __noinline int range_changed(__u32 slot, __s64 change)
 	if (!p || FIELD(bpf_get_current_task(), task_struct, mm) != p->mm)
 		return 0;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	__s64 size = whole_pages(regs->si);
-	__u64 call = regs->orig_ax;
+	__s64 size = whole_pages(PT_REGS_PARM2_SYSCALL(regs));
+	__u64 call = SYSCALL_NUMBER(regs);
 	if (call == NR_BRK) {
 		break_moves(slot, p, walks);
 		return 0;
@@ -136,16 +136,18 @@ static __noinline int range_changed(__u32 slot, __s64 change)
 	switch (call) {
 	case NR_MUNMAP:
 		if (change < 0)
-			range_moves(slot, regs->di, -size, true);
+			range_moves(slot, PT_REGS_PARM1_SYSCALL(regs), -size, true);
 		break;
 	case NR_MPROTECT:
 	case NR_PKEY_MPROTECT:
 		if (change < 0 || change == size)
-			range_moves(slot, regs->di, change < 0 ? -size : size, true);
+			range_moves(slot, PT_REGS_PARM1_SYSCALL(regs), change < 0 ? -size : size, true);
 		break;
 	case NR_MMAP:
-		if (regs->r10 & (MAP_FIXED | MAP_FIXED_NOREPLACE))
-			range_moves(slot, regs->di, counts(regs->dx, regs->r10) ? size : -size, true);
+		if (PT_REGS_PARM4_SYSCALL(regs) & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+			range_moves(slot, PT_REGS_PARM1_SYSCALL(regs),
+				    counts(PT_REGS_PARM3_SYSCALL(regs), PT_REGS_PARM4_SYSCALL(regs)) ? size : -size,
+				    true);
 		break;
 	case NR_MREMAP:
 		range_resized(slot, regs);
@@ -185,18 +187,19 @@ SEC("uprobe")
 int mmap_returned(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
-	__u64 flags = regs->r10, size = whole_pages(regs->si);
+	__u64 flags = PT_REGS_PARM4_SYSCALL(regs), size = whole_pages(PT_REGS_PARM2_SYSCALL(regs));
 
-	if (slot != NO_SLOT && regs->ax == (__u64)-NO_MEMORY && counts(regs->dx, flags) && !(flags & MAP_HUGETLB))
+	if (slot != NO_SLOT && SYSCALL_RESULT(regs) == (__u64)-NO_MEMORY &&
+	    counts(PT_REGS_PARM3_SYSCALL(regs), flags) && !(flags & MAP_HUGETLB))
 		return mapping_refused(slot, size);
-	if (slot == NO_SLOT || call_failed(regs->ax) || !counts(regs->dx, flags) ||
+	if (slot == NO_SLOT || call_failed(SYSCALL_RESULT(regs)) || !counts(PT_REGS_PARM3_SYSCALL(regs), flags) ||
 	    flags & (MAP_FIXED | MAP_FIXED_NOREPLACE) || !walks_stacks(slot))
 		return 0;
 	if (flags & MAP_HUGETLB) {
 		__u64 shift = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK, page = 1ull << (shift ? shift : HUGE_PAGE_SHIFT);
 		size = (size + page - 1) & ~(page - 1);
 	}
-	range_moves(slot, regs->ax, size, size != FRAMES_SIZE || !called_by_interpreter(regs, slot));
+	range_moves(slot, SYSCALL_RESULT(regs), size, size != FRAMES_SIZE || !called_by_interpreter(regs, slot));
 	return 0;
 }
 
@@ -207,14 +210,15 @@ int mremap_returned(struct pt_regs *regs)
 	__u32 slot = current_slot(), tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 *before = slot == NO_SLOT ? NULL : bpf_map_lookup_elem(&resized, &tid);
 
-	if (!before && slot != NO_SLOT && regs->ax == (__u64)-NO_MEMORY)
-		return mapping_refused(slot, whole_pages(regs->dx) - whole_pages(regs->si));
+	if (!before && slot != NO_SLOT && SYSCALL_RESULT(regs) == (__u64)-NO_MEMORY)
+		return mapping_refused(slot, whole_pages(PT_REGS_PARM3_SYSCALL(regs)) -
+						     whole_pages(PT_REGS_PARM2_SYSCALL(regs)));
 	if (!before)
 		return 0;
-	bool same = *before == regs->di;
+	bool same = *before == PT_REGS_PARM1_SYSCALL(regs);
 	bpf_map_delete_elem(&resized, &tid);
-	if (same && !call_failed(regs->ax))
-		range_moves(slot, regs->ax, whole_pages(regs->dx), true);
+	if (same && !call_failed(SYSCALL_RESULT(regs)))
+		range_moves(slot, SYSCALL_RESULT(regs), whole_pages(PT_REGS_PARM3_SYSCALL(regs)), true);
 	return 0;
 }
 

@@ -93,8 +93,9 @@ static __noinline int code_mapped(__u32 slot)
 	if (!p)
 		return 0;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	if (FIELD(task, task_struct, mm) == p->mm && regs->orig_ax == NR_MMAP && !(regs->r10 & MAP_ANONYMOUS))
-		file = open_file(task, (__u32)regs->r8);
+	if (FIELD(task, task_struct, mm) == p->mm && SYSCALL_NUMBER(regs) == NR_MMAP &&
+	    !(PT_REGS_PARM4_SYSCALL(regs) & MAP_ANONYMOUS))
+		file = open_file(task, (__u32)PT_REGS_PARM5_SYSCALL(regs));
 	__u64 entry = file ? FIELD(file, file, f_path.dentry) : 0, text = entry ? FIELD(entry, dentry, d_name.name) : 0;
 	if (text && !bpf_probe_read_kernel(name, sizeof(name), (void *)text) && !is_looked_for(name))
 		return 0;

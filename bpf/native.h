@@ -246,7 +246,7 @@ static __always_inline __u64 stack_and(struct pt_regs *regs, __u32 slot, __u32 g
 	if (!native || (native == 1 && number) || is_shed(GROUP_NATIVE, slot))
 		return number;
 	from = start_watch();
-	number = native_stack(slot, number, regs->ip, regs->sp, regs->bp);
+	number = native_stack(slot, number, PT_REGS_IP(regs), PT_REGS_SP(regs), PT_REGS_FP(regs));
 	pay_for(GROUP_NATIVE, slot, from);
 	return number;
 }

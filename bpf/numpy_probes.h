@@ -9,16 +9,16 @@ int numpy_track(struct pt_regs *regs)
 	__u32 slot = current_slot();
 	struct process *p = array_process(regs, slot, false, bpf_get_attach_cookie(regs), EIGHTHS);
 
-	if (!p || (__u32)regs->di != NUMPY_DOMAIN || !regs->si || (__s64)regs->dx <= 0)
+	if (!p || (__u32)PT_REGS_PARM1(regs) != NUMPY_DOMAIN || !PT_REGS_PARM2(regs) || (__s64)PT_REGS_PARM3(regs) <= 0)
 		return 0;
-	__s64 size = regs->dx;
+	__s64 size = PT_REGS_PARM3(regs);
 	if (p->arrays == ARRAYS_SETTLING) {
-		__u64 key = block_key(slot, regs->si);
+		__u64 key = block_key(slot, PT_REGS_PARM2(regs));
 		struct block *known = array_at(slot, key);
 		if (size < LARGE_BLOCK || (known && known->size == size))
 			return 0;
 	}
-	array_made(regs, slot, regs->si, size);
+	array_made(regs, slot, PT_REGS_PARM2(regs), size);
 	return 0;
 }
 
@@ -28,8 +28,8 @@ int numpy_untrack(struct pt_regs *regs)
 	__u32 slot = current_slot();
 	struct process *p = array_process(regs, slot, false, bpf_get_attach_cookie(regs), EIGHTHS);
 
-	if (p && p->arrays == ARRAYS_TRACKED && (__u32)regs->di == NUMPY_DOMAIN && regs->si)
-		array_gone(slot, regs->si, SIZE_NOT_KNOWN);
+	if (p && p->arrays == ARRAYS_TRACKED && (__u32)PT_REGS_PARM1(regs) == NUMPY_DOMAIN && PT_REGS_PARM2(regs))
+		array_gone(slot, PT_REGS_PARM2(regs), SIZE_NOT_KNOWN);
 	return 0;
 }
 
@@ -48,7 +48,7 @@ static __noinline __u64 stack_word(struct pt_regs *regs, __u32 place)
 {
 	__u64 word = 0;
 
-	if (READ(word, regs->sp + 8 * (place & (PLACE_STACK - 1)))) {
+	if (READ(word, PT_REGS_SP(regs) + 8 * (place & (PLACE_STACK - 1)))) {
 		lose(LOSS_READ);
 		misses(current_slot(), MISSING_NUMPY, MISSING_UNKNOWN);
 	}
@@ -64,16 +64,15 @@ static __noinline int at_places(struct pt_regs *regs, __u64 cookie, struct array
 	if (!told)
 		return 0;
 	/* Copied first: the verifier allows no computed offset into the context. */
-	__u64 all[16] = { regs->ax, regs->cx, regs->dx,	 regs->bx,  regs->sp,  regs->bp,  regs->si,  regs->di,
-			  regs->r8, regs->r9, regs->r10, regs->r11, regs->r12, regs->r13, regs->r14, regs->r15 };
+	__u64 all[REGISTERS] = ALL_REGISTERS(regs);
 	__u32 block = cookie & 0xff, size = cookie >> 8 & 0xff, times = cookie >> 16 & 0xff;
-	told->address = block & PLACE_STACK ? stack_word(regs, block) : all[block & 15];
+	told->address = block & PLACE_STACK ? stack_word(regs, block) : all[block & (REGISTERS - 1)];
 	told->size = SIZE_NOT_KNOWN;
 	if (size == PLACE_NONE)
 		return 0;
-	told->size = size & PLACE_STACK ? stack_word(regs, size) : all[size & 15];
+	told->size = size & PLACE_STACK ? stack_word(regs, size) : all[size & (REGISTERS - 1)];
 	if (times != PLACE_NONE)
-		told->size *= times & PLACE_STACK ? stack_word(regs, times) : all[times & 15];
+		told->size *= times & PLACE_STACK ? stack_word(regs, times) : all[times & (REGISTERS - 1)];
 	if (told->size < 0)
 		told->size = SIZE_NOT_KNOWN;
 	return 0;
@@ -140,7 +139,7 @@ int numpy_handler(struct pt_regs *regs)
 
 	at_places(regs, cookie | PLACE_NONE << 8, &told);
 	capsule = told.address;
-	if (!p || (!READ(handler, capsule + 16) && handler == regs->ip + ((__s64)cookie >> 16)))
+	if (!p || (!READ(handler, capsule + 16) && handler == PT_REGS_IP(regs) + ((__s64)cookie >> 16)))
 		return 0;
 	return arrays_pass(slot, FOREIGN_HANDLER);
 }

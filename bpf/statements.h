@@ -53,7 +53,7 @@ int statement_open(struct pt_regs *regs)
 	struct python *py = python_at(slot);
 	if (!w || !py || w->ended)
 		return 0;
-	__u64 sp = regs->sp + (cookie & 0xffff), table = 0, code = regs->di;
+	__u64 sp = PT_REGS_SP(regs) + (cookie & 0xffff), table = 0, code = PT_REGS_PARM1(regs);
 	bool awaits = cookie & STATEMENT_AWAITS;
 	/* Inside a statement only its own end matters, unless its end was missed: then the stack has come back up. */
 	if (w->statement && !w->awaiting && sp < w->statement)
@@ -81,13 +81,11 @@ int statement_open(struct pt_regs *regs)
 	return 0;
 }
 
-#define RESULT_RDI 8 /* of cpython.Register; the others are below */
-
 /* The register of cpython.Register: where a site has the function's result. */
 static __always_inline __u64 result_in(struct pt_regs *regs, __u32 which)
 {
 	/* Copied first: the verifier allows no computed offset into the context. 7: an exit that only returns NULL. */
-	__u64 all[8] = { regs->ax, regs->bx, regs->bp, regs->r12, regs->r13, regs->r14, regs->r15, 0 };
+	__u64 all[8] = RESULT_REGISTERS(regs);
 	return all[which & 7];
 }
 
@@ -102,11 +100,11 @@ int statement_return(struct pt_regs *regs)
 	__u64 cookie = bpf_get_attach_cookie(regs);
 	__u32 slot = current_slot(), mask = cookie >> 24 & 0xffff, value = cookie >> 40 & 0xffff;
 
-	if (slot == NO_SLOT || !spend(regs, GROUP_STATEMENT, slot, cookie) || (regs->flags & mask) != value)
+	if (slot == NO_SLOT || !spend(regs, GROUP_STATEMENT, slot, cookie) || (FLAGS(regs) & mask) != value)
 		return 0;
 	struct window *w = innermost(current_thread());
 	struct python *py = python_at(slot);
-	if (!w || !py || !w->statement || w->awaiting || regs->sp + (cookie & 0xffff) != w->statement)
+	if (!w || !py || !w->statement || w->awaiting || PT_REGS_SP(regs) + (cookie & 0xffff) != w->statement)
 		return 0;
 	__u64 result = result_in(regs, cookie >> 16 & 0xff);
 	struct occasion why = { .slot = slot, .cell = w->cell, .inputs = -1 };
@@ -150,7 +148,8 @@ int cell_result(struct pt_regs *regs)
 {
 	__u32 slot = current_slot();
 	__u64 which = bpf_get_attach_cookie(regs);
-	__u64 both[2] = { regs->di, regs->si }; /* the verifier allows no computed offset into the context */
+	__u64 both[2] = { PT_REGS_PARM1(regs),
+			  PT_REGS_PARM2(regs) }; /* the verifier allows no computed offset into the context */
 
 	if (slot == NO_SLOT || !spend(regs, GROUP_RESULT, slot, which))
 		return 0;

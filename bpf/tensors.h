@@ -26,8 +26,8 @@ static __always_inline __u32 tensor_slot(struct pt_regs *regs, __u64 address)
 SEC("uprobe")
 int tensor_made(struct pt_regs *regs)
 {
-	__u64 address = regs->si;
-	__s64 size = regs->dx;
+	__u64 address = PT_REGS_PARM2(regs);
+	__s64 size = PT_REGS_PARM3(regs);
 	__u32 slot = size > 0 ? tensor_slot(regs, address) : NO_SLOT;
 	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -64,7 +64,7 @@ int tensor_made(struct pt_regs *regs)
 SEC("uprobe")
 int tensor_freed(struct pt_regs *regs)
 {
-	__u64 address = regs->si;
+	__u64 address = PT_REGS_PARM2(regs);
 	__u32 slot = tensor_slot(regs, address);
 	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 	struct root *r = p ? root_of(p) : NULL;
@@ -98,7 +98,8 @@ int tensor_refused(struct pt_regs *regs)
 	struct process *p = slot == NO_SLOT ? NULL : process_at(slot);
 
 	if (p)
-		refused(slot, METER_TORCH, p->value[METER_TORCH], regs->si, 0, stack_for(regs, slot, regs->si));
+		refused(slot, METER_TORCH, p->value[METER_TORCH], PT_REGS_PARM2(regs), 0,
+			stack_for(regs, slot, PT_REGS_PARM2(regs)));
 	return 0;
 }
 

@@ -36,8 +36,8 @@ static __always_inline void told(__u32 slot, __u32 number, __u32 m, __s64 total,
 SEC("uprobe")
 int torch_report(struct pt_regs *regs)
 {
-	__u32 slot = current_slot(), type = regs->r8 & 0xff, ordinal = regs->r8 >> 8 & 0xff;
-	__s64 size = regs->si, allocated = regs->dx, reserved = regs->cx;
+	__u32 slot = current_slot(), type = PT_REGS_PARM5(regs) & 0xff, ordinal = PT_REGS_PARM5(regs) >> 8 & 0xff;
+	__s64 size = PT_REGS_PARM2(regs), allocated = PT_REGS_PARM3(regs), reserved = PT_REGS_PARM4(regs);
 
 	if (slot == NO_SLOT || type != DEVICE_TYPE_CUDA || ordinal >= MAX_DEVICES ||
 	    !spend(regs, GROUP_TORCH, slot, bpf_get_attach_cookie(regs)))
@@ -68,7 +68,7 @@ int torch_report(struct pt_regs *regs)
 	bool walks = walks_stacks(slot) && !is_shed(GROUP_TENSORS, slot);
 	__u64 stack = walks && size > 0 ? stack_of(regs, slot, GROUP_TENSORS) : 0;
 	__u32 block = walks ? CHANGE_BLOCK : 0;
-	told(slot, number, DEVICE_ACTIVE, allocated, size, regs->di, stack,
+	told(slot, number, DEVICE_ACTIVE, allocated, size, PT_REGS_PARM1(regs), stack,
 	     walks && size < 0 ? CHANGE_BLOCK | if_collected(slot) : block);
 	rise = reserved - d->value[DEVICE_RESERVED];
 	if (rise) /* the flag has it streamed in any case: what the driver gave is PyTorch's */
@@ -80,12 +80,12 @@ int torch_report(struct pt_regs *regs)
 SEC("uprobe")
 int torch_refused(struct pt_regs *regs)
 {
-	__u32 slot = current_slot(), type = regs->cx & 0xff, ordinal = regs->cx >> 8 & 0xff;
+	__u32 slot = current_slot(), type = PT_REGS_PARM4(regs) & 0xff, ordinal = PT_REGS_PARM4(regs) >> 8 & 0xff;
 
 	if (slot == NO_SLOT || type != DEVICE_TYPE_CUDA || ordinal >= MAX_DEVICES)
 		return 0;
-	refused(slot, device_meter(physical_device(slot, ordinal), DEVICE_ACTIVE), regs->si, regs->di, regs->dx,
-		stack_here(regs, slot));
+	refused(slot, device_meter(physical_device(slot, ordinal), DEVICE_ACTIVE), PT_REGS_PARM2(regs),
+		PT_REGS_PARM1(regs), PT_REGS_PARM3(regs), stack_here(regs, slot));
 	return 0;
 }
 

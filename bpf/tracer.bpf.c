@@ -2,6 +2,8 @@
 /*
  * The kernel half of ipytracer: one translation unit.
  *
+ *   kernel.h     the kernel's types
+ *   machine.h    registers, system calls: what depends on the processor
  *   wire*.h      records and map values shared with user space
  *   state.h      maps and globals
  *   read.h       kernel memory by address
@@ -46,8 +48,8 @@
  * exact resident at little cost. docs/kernels.md says where it has been run.
  */
 #include "kernel.h"
+#include "machine.h"
 #include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 
 #include "wire.h"

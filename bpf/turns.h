@@ -66,7 +66,7 @@ SEC("uprobe")
 int cell_signal(struct pt_regs *regs)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
-	__u32 slot = current_slot(), signal = regs->di, tid = (__u32)bpf_get_current_pid_tgid();
+	__u32 slot = current_slot(), signal = PT_REGS_PARM1(regs), tid = (__u32)bpf_get_current_pid_tgid();
 	bool prompt = cookie & SIGNAL_PROMPT;
 
 	if (slot == NO_SLOT || !spend(regs, GROUP_SIGNAL, slot, cookie) ||
@@ -76,7 +76,7 @@ int cell_signal(struct pt_regs *regs)
 	struct python *py = python_at(slot);
 	if (!p || !py || (prompt && !py->terminal))
 		return 0;
-	enum turn turn = prompt ? TURN_OVER : turn_of(signal, regs->si);
+	enum turn turn = prompt ? TURN_OVER : turn_of(signal, PT_REGS_PARM2(regs));
 	if (turn == TURN_BEGIN)
 		p->request = tid;
 	if (turns(py, slot, turn) &&
