@@ -54,7 +54,7 @@ def options(description):
     parser.add_argument("--python", default=sys.executable, metavar="PATH",
                         help="the interpreter, as seen inside --chroot (default: the one that runs this)")
     parser.add_argument("--chroot", metavar="DIR", help="run in there; /proc, /dev, /sys and /tmp must be bind-mounted into it")
-    parser.add_argument("--timeout", type=float, default=180, metavar="S", help="for each cell (180)")
+    parser.add_argument("--timeout", type=float, default=float(os.environ.get("CELL_TIMEOUT", 180)), metavar="S", help="for each cell ($CELL_TIMEOUT, or 180)")
     parser.add_argument("--library", metavar="FILE", help="libtruth.so that was built before; else gcc builds it")
     parser.add_argument("--high-water", action="store_true", help="also record what the process holds before and after "
                         "each cell, which takes walks of its page tables, and VmHWM, reset before: a rough resident peak, hundreds of KiB off either way")
