@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,28 +45,37 @@ func (g *viewed) fix() string {
 	return strings.Join(lines, "\n")
 }
 
+// copying is code that makes a copy of x, or of a part of it, by the way, in the order in which ways are gone.
+var copying = []struct {
+	how                event.ViewCopy
+	before, part, code string
+}{
+	{how: event.CopyObject, code: "x.copy()"}, {how: event.CopyTensor, code: "x.clone()"}, {how: event.CopyLoose, code: "x.detach().clone()"},
+	{how: event.CopyBytes, code: "bytes(x)"},
+	{how: event.CopyTable, code: "x.from_arrays([c.combine_chunks() for c in x.columns], schema=x.schema)"},
+	{how: event.CopyBatch, before: pyarrow, code: "x.from_arrays([pyarrow.concat_arrays([c]) for c in x.columns], schema=x.schema)"},
+	{how: event.CopyChunked, before: pyarrow, code: "pyarrow.chunked_array([x.combine_chunks()])"},
+	{how: event.CopyArrow, before: pyarrow, code: "pyarrow.concat_arrays([x])"},
+	{how: event.CopyRepeated, code: "x.repeat(1)"}, {how: event.CopyAnew, code: "x.apply(lambda c: c.repeat(1))"},
+	{how: event.CopyIndex, part: ".index", code: "x.index.copy(deep=True)"}, {how: event.CopyColumns, part: ".columns", code: "x.columns.copy(deep=True)"},
+}
+
+const pyarrow = "import pyarrow; "
+
+// object is x in the code of [copying].
+var object = regexp.MustCompile(`\bx\b`)
+
 // replaced is code that makes copies of an object, in each of the ways, and puts them in its places.
 func replaced(places []string, ways []event.ViewCopy) (lines []string) {
-	x := places[0]
-	assign := strings.Join(places, " = ") + " = "
-	for _, how := range []event.ViewCopy{event.CopyObject, event.CopyTensor, event.CopyLoose, event.CopyBytes, event.CopyIndex, event.CopyColumns} {
-		if !slices.Contains(ways, how) {
+	for _, one := range copying {
+		if !slices.Contains(ways, one.how) {
 			continue
 		}
-		switch how {
-		case event.CopyObject:
-			lines = append(lines, assign+x+".copy()")
-		case event.CopyTensor:
-			lines = append(lines, assign+x+".clone()")
-		case event.CopyLoose:
-			lines = append(lines, assign+x+".detach().clone()")
-		case event.CopyBytes:
-			lines = append(lines, assign+"bytes("+x+")")
-		case event.CopyIndex:
-			lines = append(lines, x+".index = "+x+".index.copy(deep=True)")
-		case event.CopyColumns:
-			lines = append(lines, x+".columns = "+x+".columns.copy(deep=True)")
+		to := strings.Join(places, " = ")
+		if one.part != "" {
+			to = places[0] + one.part
 		}
+		lines = append(lines, one.before+to+" = "+object.ReplaceAllLiteralString(one.code, places[0]))
 	}
 	return lines
 }

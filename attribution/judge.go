@@ -92,7 +92,7 @@ func (j *judge) survivors() {
 		}
 		j.audit.each(pid, func(at place, b kept) {
 			take(at, b)
-			if cleared && at.meter.Facts().Owned {
+			if cleared && at.meter.Facts().Owned && !at.meter.Facts().Inside {
 				never.add(pid, at.meter, b, notAsked, event.Holder{})
 			}
 		})
@@ -192,7 +192,7 @@ func (j *judge) judge(s *site) bool {
 	for _, p := range s.of(heldWaiting) {
 		j.find(model.Waits, s, heldWaiting, p)
 	}
-	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[heldByView], s.by[event.HeldByThread], s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[notAsked])
+	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[heldByView], s.by[event.HeldByThread], s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[heldInside], s.by[notAsked])
 	if rest.count == 0 {
 		return false
 	}

@@ -10,8 +10,9 @@ import (
 
 // Kinds of holder that only a judge knows: what it files blocks under that verdicts of their own are about.
 const (
-	heldByView  = event.HolderKind("view")  // only views have it
-	heldWaiting = event.HolderKind("waits") // garbage, which the collector frees when it comes
+	heldByView  = event.HolderKind("view")   // only views have it
+	heldWaiting = event.HolderKind("waits")  // garbage, which the collector frees when it comes
+	heldInside  = event.HolderKind("inside") // no object was found to have it, but one of C++ may, see [event.Facts.Inside]
 )
 
 // viewKey is one group of views that must be replaced together.
@@ -53,6 +54,8 @@ func (j *judge) judged(pid int32, at place, kind event.HolderKind, of event.Hold
 		}
 	case isGarbage(of) && kind == of.Kind:
 		return heldWaiting
+	case kind == event.HeldByNone && at.meter.Facts().Inside:
+		return heldInside
 	}
 	return kind
 }
@@ -73,6 +76,8 @@ func accountedAs(kind event.HolderKind, p *portion) event.HolderKind {
 	switch kind {
 	case heldByView:
 		return event.HeldByVariable
+	case heldInside:
+		return event.HeldByNone
 	case heldWaiting:
 		return p.holder.Kind
 	}

@@ -56,6 +56,7 @@ func (j *judge) unjudged() {
 	for _, p := range j.t.order {
 		if p.began != 0 && j.about(p.info.PID) && (p.session != nil || j.only != 0) {
 			j.unread(p)
+			notReached(j, p)
 			j.noBlocks(p)
 			j.before(p)
 			j.notExplained(p)
@@ -156,6 +157,20 @@ func (j *judge) unread(p *process) {
 	}
 	n.Why, n.Advice = words.ObjectsUnread(inPart, ended)
 	j.cannot(n)
+}
+
+// notReached is what objects of C++ have that no object of Python's was found to lead to, or nothing has any more:
+// only its growth is judged.
+func notReached(j *judge, p *process) {
+	for _, f := range event.Meters() {
+		held := j.held[heldBy{p.info.PID, f.Meter, event.HeldByNone, ""}]
+		if held == nil || !f.Inside || event.Bytes(held.Bytes) < j.least {
+			continue
+		}
+		n := model.NotJudged{Reason: model.ObjectsUnread, Meter: f.String(), PID: int(p.info.PID), Bytes: bytesOf(event.Bytes(held.Bytes))}
+		n.Why, n.Advice = words.HeldInside()
+		j.cannot(n)
+	}
 }
 
 // noBlocks: a probe that would tell of blocks could not be placed.

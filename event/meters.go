@@ -22,7 +22,10 @@ type Facts struct {
 	Within []Meter
 	// Asked: what refers to its blocks is looked for in the objects of a Python. Owned: such an object has each, and frees it.
 	Asked, Owned bool
-	Headline     int // where its column is in a table for people, from 1; 0: behind those that have a place
+	// Inside: objects of C++ alone may have its blocks, as readers and streams do. That no object was found to have
+	// one does not say that none will free it.
+	Inside   bool
+	Headline int // where its column is in a table for people, from 1; 0: behind those that have a place
 
 	Unknown []UnknownKind // by what was freed without having been seen to be made it may be off
 	Missing []MissingKind // by what found no room, or was guessed, it may be off
@@ -99,7 +102,7 @@ var table = []Facts{
 	{
 		Meter: Arrow, ID: "cpu.arrow", Kind: Blocks, Format: 7, Doc: "cpu.arrow", OfPythons: true, Headline: 7,
 		Source:  "uprobes on the functions of Arrow's memory pools, their results checked; blocks made since the attach",
-		Through: ThroughArrow, Within: []Meter{Mapped, Heap},
+		Through: ThroughArrow, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true, Inside: true,
 		Unknown: []UnknownKind{UnknownArrow}, Missing: []MissingKind{MissingArrow},
 		Paused: []string{ArrowPools}, Untold: []string{ArrowPools}, Unwalked: []string{Stacks, SmallStacks}, Sampled: true,
 	},

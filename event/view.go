@@ -35,4 +35,13 @@ const (
 	CopyTensor  ViewCopy = "clone"   // x = x.clone()
 	CopyLoose   ViewCopy = "detach"  // x = x.detach().clone(): its graph refers to the memory
 	CopyBytes   ViewCopy = "bytes"   // x = bytes(x)
+
+	// Of pyarrow's objects, and of pandas' that have them: a copy made with copy() shares the memory.
+
+	CopyTable    ViewCopy = "table"   // x = x.from_arrays([c.combine_chunks() for c in x.columns], schema=x.schema)
+	CopyBatch    ViewCopy = "batch"   // import pyarrow; x = x.from_arrays([pyarrow.concat_arrays([c]) for c in x.columns], schema=x.schema)
+	CopyChunked  ViewCopy = "chunked" // import pyarrow; x = pyarrow.chunked_array([x.combine_chunks()])
+	CopyArrow    ViewCopy = "concat"  // import pyarrow; x = pyarrow.concat_arrays([x])
+	CopyRepeated ViewCopy = "repeat"  // x = x.repeat(1)
+	CopyAnew     ViewCopy = "apply"   // x = x.apply(lambda c: c.repeat(1))
 )

@@ -47,6 +47,13 @@ func ObjectsUnread(inPart, ended bool) (why, advice string) {
 	return "what holds it is not known", advice
 }
 
+// HeldInside is of blocks that no object of Python's leads to, as far as could be read, where objects of C++ may have
+// them.
+func HeldInside() (why, advice string) {
+	return "no object of Python's was seen to lead to it: a reader, a stream or a writer may have it for itself",
+		"delete or close the readers and streams that are not needed any more; if this grows from run to run, there is a verdict"
+}
+
 // NoBlocks is of a meter that no probe tells of, with what its source says.
 func NoBlocks(source string) (why, advice string) {
 	return "no probe tells of its blocks here: " + source, "'sudo tracer doctor' says why"

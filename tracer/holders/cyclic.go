@@ -54,7 +54,7 @@ func (c *cyclic) leadsBack(first int32) bool {
 			continue
 		}
 		if one.first == unnoted {
-			if one.typ() != 0 && isPlain(w.notes.types[one.typ()].name) || c.isPandas(w.addrs[n]) {
+			if one.typ() != 0 && c.isPlain(w.notes.types[one.typ()]) || c.isPandas(w.addrs[n]) {
 				continue
 			}
 			return true
@@ -78,6 +78,9 @@ func (c *cyclic) leadsBack(first int32) bool {
 	}
 	return false
 }
+
+// isPlain says whether objects of a type lead to nothing that could lead back: pyarrow's lead to what is not Python's.
+func (c *cyclic) isPlain(t *typ) bool { return isPlain(t.name) || isArrow(t.name) }
 
 // isPandas says whether an object is one of pandas' own that its frames are made of.
 func (c *cyclic) isPandas(addr uint64) bool {

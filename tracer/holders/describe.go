@@ -23,7 +23,7 @@ func (l *lister) describeValue(r *event.Variable, addr uint64, t *typ) {
 				r.Length = x.shape[0]
 			}
 		}
-	case isArrow(l.walker, t):
+	case t.arrow:
 		l.describeArrow(r, addr, t)
 	case of.is("DataFrame"), of.is("Series"):
 		l.describeFrameOf(r, l.attribute(addr, t, "_mgr"))

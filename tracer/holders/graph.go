@@ -75,6 +75,7 @@ type walker struct {
 	raw     map[uint64]bool   // pieces of malloc that were looked into
 	awaited map[uint64]bool   // pieces of malloc further away, noted to be looked into later
 	classes map[uint64]string // of C++, by their virtual tables
+	shared  map[uint64]bool   // counts of Arrow's objects that were looked into
 	frames  map[int32]frame
 	names   []string // of roots
 	shell   shell    // IPython's
@@ -130,7 +131,7 @@ const patience = 8
 func newWalker(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Block, limits Limits) *walker {
 	w := &walker{
 		ctx: ctx, heap: heap, mem: mem, types: map[uint64]*typ{}, frames: map[int32]frame{},
-		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, awaited: map[uint64]bool{}, classes: map[uint64]string{}, running: map[uint64]bool{}, limits: limits, classed: map[uint64]bool{},
+		spaces: map[uint64]bool{}, raw: map[uint64]bool{}, awaited: map[uint64]bool{}, classes: map[uint64]string{}, shared: map[uint64]bool{}, running: map[uint64]bool{}, limits: limits, classed: map[uint64]bool{},
 		named: map[uint64]bool{}, labels: firstLabels(),
 	}
 	w.until, w.deadline = ProcessorTime()+limits.Time, time.Now().Add(patience*limits.Time)

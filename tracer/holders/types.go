@@ -48,6 +48,7 @@ type typ struct {
 	members []member
 	loose   uint64 // words before it are what a type made in C has there: not known
 	native  bool   // made by a library in C or C++: it may have memory of its own
+	arrow   bool   // a class of pyarrow's, or derived from one
 	shell   bool   // IPython's shell, from which everything is reached
 	number  uint32 // in the notes of a survey, 0 for none
 }
@@ -236,6 +237,7 @@ func (w *walker) classify(t *typ, base uint64) {
 				break
 			}
 			t.native = t.native || strings.Contains(name, ".") && !isStandard(name)
+			t.arrow = t.arrow || isArrow(name)
 			if !w.isKnown(name, at) {
 				t.loose = max(t.loose, basic)
 			}

@@ -24,6 +24,7 @@ type viewing struct {
 	of      map[uint64]*viewed // by who has the memory: an object, or a storage of PyTorch's
 	linked  map[uint64]bool    // objects of which it is known what they are views of
 	tensors map[uint64]tensor  // by their objects
+	arrows  sharedGraph        // of pyarrow's
 }
 
 // viewed is memory, and what has it as a view.
@@ -46,7 +47,7 @@ func viewsOf(w *walker) (all []foundView) {
 	if w.stopped != nil || w.sizes == nil || w.notes == nil {
 		return nil
 	}
-	v := &viewing{walker: w, of: map[uint64]*viewed{}, linked: map[uint64]bool{}, tensors: map[uint64]tensor{}}
+	v := &viewing{walker: w, of: map[uint64]*viewed{}, linked: map[uint64]bool{}, tensors: map[uint64]tensor{}, arrows: sharedGraph{walker: w, of: map[uint64]int32{}}}
 	v.gather()
 	var some []foundView
 	for _, owner := range slices.Sorted(maps.Keys(v.of)) {
@@ -54,7 +55,7 @@ func viewsOf(w *walker) (all []foundView) {
 			some = append(some, found)
 		}
 	}
-	if len(some) == 0 {
+	if some = append(some, v.arrows.views()...); len(some) == 0 {
 		return nil
 	}
 	v.places = newPlaces(w)
@@ -101,6 +102,11 @@ func (v *viewing) gather() {
 			if count < maxViews {
 				count++
 				v.tensor(addr, t)
+			}
+		case t.arrow:
+			if count < maxViews {
+				count++
+				v.arrows.take(addr, t)
 			}
 		}
 	}

@@ -19,6 +19,7 @@ type target struct {
 	// isHidden: it is what has the memory, or a view that goes with another and is not copied with it: a frame that was sliced keeps the one that it is a
 	// slice of.
 	isHidden bool
+	arrow    bool // it is one of pyarrow's, or has one
 }
 
 // aim finds the object that must be copied for a view: the first on the way to it that can be.
@@ -37,10 +38,42 @@ func (v *viewing) aim(t *target) {
 			t.object, t.node, t.how = v.addrs[at], at, how
 		}
 	}
-	if t.how == event.CopyObject && t.object != t.view {
+	if t.arrow && t.node >= 0 {
+		aimArrow(v, n, t)
+	} else if t.how == event.CopyObject && t.object != t.view {
 		t.how = v.partOf(n, t.node)
 		t.isHidden = t.isHidden || v.managers(n, t.node) > 1
 	}
+}
+
+// aimArrow is aim for what is pyarrow's: the copies of pandas' objects share it, so that these are made anew. An axis
+// of a frame is not.
+func aimArrow(v *viewing, n int32, t *target) {
+	of := v.lineage(v.objectType(t.object))
+	switch {
+	case t.how != event.CopyObject:
+	case !of.is("NDFrame") && !of.is("IndexOpsMixin"), v.partOf(n, t.node) != event.CopyObject:
+		t.object, t.node = 0, -1
+	case of.is("DataFrame"):
+		t.how = event.CopyAnew
+	default:
+		t.how = event.CopyRepeated
+	}
+}
+
+// copyOfArrow says how an object of pyarrow's is copied, by its class.
+func copyOfArrow(of lineage) event.ViewCopy {
+	for _, one := range []struct {
+		class string
+		how   event.ViewCopy
+	}{
+		{"Table", event.CopyTable}, {"RecordBatch", event.CopyBatch}, {"ChunkedArray", event.CopyChunked}, {"Array", event.CopyArrow},
+	} {
+		if of.is("pyarrow.lib." + one.class) {
+			return one.how
+		}
+	}
+	return ""
 }
 
 // howOf says how an object is copied, "" if it is none that can be.
@@ -52,6 +85,8 @@ func (v *viewing) howOf(addr uint64) event.ViewCopy {
 		return event.CopyObject
 	case t.name == memoryView:
 		return event.CopyBytes
+	case t.arrow:
+		return copyOfArrow(v.lineage(t))
 	case t.native && v.isTensor(t):
 		if v.hasGraph(addr) {
 			return event.CopyLoose

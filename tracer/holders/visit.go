@@ -96,7 +96,7 @@ func (w *walker) visitInstance(n int32, addr uint64, t *typ) {
 		w.visitNative(n, addr, min(t.basic, maxBasic))
 	}
 	w.extents.tensor(w, n, addr, t)
-	w.extents.arrow(w, n, addr, t)
+	visitArrow(w, n, addr, t)
 	w.visitClass(n, t)
 }
 
