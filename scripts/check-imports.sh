@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 # PACKAGE: OURS (a package may have several rows), and libraries by the beginning of their path. ebpf is cilium/ebpf, unix golang.org/x/sys/unix.
 table='
 bpf/wiregen:
+scripts/shape:
 event:
 recording: event klauspost/compress flatbuffers
 model:
