@@ -259,12 +259,10 @@ func isName(text string) bool {
 
 // Code that frees what IPython or the interpreter itself keeps.
 const (
-	collect      = "import gc\ngc.collect()"
-	thaw         = "import gc\ngc.unfreeze()\ngc.collect()"
-	dropHistory  = "%reset -f out"
-	maxDropped   = 8 // outputs that are dropped one by one
-	dropTheError = "import sys, gc\nsys.last_type = sys.last_value = sys.last_traceback = sys.last_exc = None\n" +
-		"get_ipython().InteractiveTB.tb = get_ipython().SyntaxTB.tb = None\ngc.collect()"
+	collect     = "import gc\ngc.collect()"
+	thaw        = "import gc\ngc.unfreeze()\ngc.collect()"
+	dropHistory = "%reset -f out"
+	maxDropped  = 8 // outputs that are dropped one by one
 )
 
 // fixOf is what to type in a cell to free what a verdict is about.
@@ -279,7 +277,7 @@ func fixOf(key verdictKey, f *found) string {
 		case f.kind == event.HeldByCycle:
 			return collect
 		case key.holder == "" || key.holder == lastError:
-			return dropTheError
+			return lastErrorGone
 		}
 		return f.portion.ways.fix()
 	case model.Waits:

@@ -33,7 +33,7 @@ func TestFreeing(t *testing.T) {
 	output := event.Owner{Kind: event.HeldByOutput, Variable: 1, Output: "_2", Kept: true}
 	last := event.Owner{Kind: event.HeldByOutput, Variable: 0, Output: "_9", Kept: true, Last: true}
 	failed := event.Owner{Kind: event.HeldByTraceback, Variable: 0}
-	collects, errorGone := "import gc; gc.collect();", lastErrorGone+"; import gc; gc.collect();"
+	collects, errorGone := "import gc; gc.collect();", lastErrorGone
 	for name, test := range map[string]struct {
 		of   *event.Variables
 		want []model.Freeing

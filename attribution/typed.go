@@ -13,9 +13,10 @@ import (
 // longestName is how long a name can be that is sure to be whole, in bytes.
 const longestName = 100
 
-// lastErrorGone lets go of the last exception, wherever Python and IPython keep it.
-const lastErrorGone = "import sys; sys.last_type = sys.last_value = sys.last_traceback = sys.last_exc = None; " +
-	"get_ipython().InteractiveTB.tb = get_ipython().SyntaxTB.tb = get_ipython().last_execution_result = None"
+// lastErrorGone frees what the last exception has, wherever Python (sys.last_exc from 3.12 on) and IPython (7 to 9) keep it. sys.last_type is a class only.
+// Of what shows exceptions only InteractiveTB keeps a traceback. IPython forgets the result of the cell that failed when the next is over: after the collection.
+const lastErrorGone = "import sys, gc; sys.last_value = sys.last_traceback = sys.last_exc = get_ipython().InteractiveTB.tb = " +
+	"get_ipython().last_execution_result = None; gc.collect();"
 
 // isTypable reports whether code can let go of an owner.
 func isTypable(o event.Owner) bool {
@@ -81,14 +82,14 @@ func typed(owners []event.Owner, collects bool) string {
 	default:
 		code = append(code, "[get_ipython().del_var(name) for name in ('"+strings.Join(asked, "', '")+"')]")
 	}
-	if traceback {
+	switch {
+	case traceback: // an exception and its frames are a cycle
 		code = append(code, lastErrorGone)
-	}
-	if collects {
-		code = append(code, "import gc; gc.collect()")
+	case collects:
+		code = append(code, "import gc; gc.collect();")
 	}
 	text := strings.Join(code, "; ")
-	if strings.HasSuffix(text, "]") || collects { // what an expression is would be shown, and kept
+	if strings.HasSuffix(text, "]") { // what an expression is would be shown, and kept
 		text += ";"
 	}
 	return text

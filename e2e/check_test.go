@@ -135,7 +135,7 @@ func TestCheckProcess(t *testing.T) {
 		w.again(found[2])
 		typed[code](c)
 		out := c.ends(t)
-		if !regexp.MustCompile(`(?m)^ +`+found[1]+` +`+found[1]+`  `+regexp.QuoteMeta(found[2])+`$`).MatchString(out) {
+		if !regexp.MustCompile(`(?m)^ +` + found[1] + ` +` + found[1] + `  ` + regexp.QuoteMeta(found[2]) + `$`).MatchString(out) {
 			t.Errorf("%q was typed:\n%s", found[2], out)
 		}
 		if code == "del plain" && !regexp.MustCompile(`(?m)^ +96\.00 MiB +0 B  del top, arr.*is there still$`).MatchString(out) {

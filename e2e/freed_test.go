@@ -26,8 +26,8 @@ func TestFreed(t *testing.T) {
 			{Type: "%xdel _5", Names: []string{"Out[5]"}, Predicted: 24 << 20},
 		},
 		"aliases":         {{Type: "%xdel one", Names: []string{"one"}, Predicted: 64 << 20}},
-		"traceback":       {{Type: "del view, base; import sys; ", Names: []string{"the last traceback", "base", "view"}, Predicted: 128 << 20}},
-		"traceback_later": {{Type: "import sys; ", Names: []string{"the last traceback"}, Predicted: 80 << 20}},
+		"traceback":       {{Type: "del view, base; import sys, gc; sys.last_value", Names: []string{"the last traceback", "base", "view"}, Predicted: 128 << 20}},
+		"traceback_later": {{Type: "import sys, gc; sys.last_value", Names: []string{"the last traceback"}, Predicted: 80 << 20}},
 		"cycles":          {{Type: "del node; import gc; gc.collect();", Names: []string{"node"}, Predicted: 88 << 20}},
 		"elsewhere":       {{Type: "del free", Names: []string{"free"}, Predicted: 33 << 20}},
 		"odd_names": {
