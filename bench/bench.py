@@ -15,11 +15,11 @@ import sys
 import time
 
 import table
-from measures import arrays, attach, audit, beside, budget, bystanders, cells, ends, evals, faults, gpu, heap, native, networks, notebooks, pytorch, sessions, split
+from measures import arrays, arrow, attach, audit, beside, budget, bystanders, cells, ends, evals, faults, gpu, heap, native, networks, notebooks, pytorch, sessions, split
 from settings import Settings
 from tracing import Failure
 
-MEASURES = {"cells": cells, "evals": evals, "sessions": sessions, "notebooks": notebooks, "networks": networks, "split": split, "ends": ends, "faults": faults, "arrays": arrays, "native": native, "heap": heap, "bystanders": bystanders,
+MEASURES = {"cells": cells, "evals": evals, "sessions": sessions, "notebooks": notebooks, "networks": networks, "split": split, "ends": ends, "faults": faults, "arrays": arrays, "arrow": arrow, "native": native, "heap": heap, "bystanders": bystanders,
             "gpu": gpu, "pytorch": pytorch, "attach": attach, "audit": audit, "budget": budget, "beside": beside}
 
 

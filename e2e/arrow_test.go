@@ -1,10 +1,16 @@
 package e2e
 
 import (
+	"encoding/json"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"ipytracer/model"
+	"ipytracer/selftest"
 )
 
 // TestArrow compares cpu.arrow with what Arrow's pools say of themselves, to the byte: tables that are made, joined, filtered and dropped, strings of pandas,
@@ -34,6 +40,35 @@ func TestArrow(t *testing.T) {
 				t.Errorf("no probes on Arrow's pools: %+v", r.Certificate.Probes)
 			}
 		})
+	}
+}
+
+// TestSelftestArrow: the self-test compares cpu.arrow with what Arrow's default pool says of itself, where the Python
+// has a pyarrow, and says so where it has none.
+func TestSelftestArrow(t *testing.T) {
+	together(t)
+	root := filepath.Join(pythonsDir(), "sid")
+	needTree(t, root)
+	enter(t, root)
+	entered := filepath.Join(t.TempDir(), "python")
+	if err := os.WriteFile(entered, []byte("#!/bin/sh\nexec chroot '"+root+"' /usr/bin/python3 \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		python string
+		tests  int
+	}{{entered, 2}, {python(), 0}} {
+		out, err := exec.Command(binary, "selftest", "--format", "json", "--only", "arrow,arrow kept", "--python", c.python).Output()
+		var r selftest.Result
+		if err != nil || json.Unmarshal(out, &r) != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if !r.Passed || len(r.Cells) != c.tests || r.Exact != 2*c.tests {
+			t.Errorf("%+v", r)
+		}
+		if said := slices.ContainsFunc(r.Notes, func(n string) bool { return strings.HasSuffix(n, "no pyarrow") }); said == (c.tests > 0) {
+			t.Errorf("notes %q", r.Notes)
+		}
 	}
 }
 

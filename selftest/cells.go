@@ -44,6 +44,10 @@ func (t *selftest) cells(ctx context.Context) error {
 			t.note("no tensors were compared: this Python has no PyTorch")
 			continue
 		}
+		if _, arrow := run.truths["arrow"]; test.needsArrow && !arrow {
+			t.note("%s: this Python has no pyarrow", test.name)
+			continue
+		}
 		if _, gpu := run.truths["gpu"]; test.needsGPU && !gpu {
 			t.note("no GPU was compared: there is no libcuda.so.1, or no device that it can use")
 			continue

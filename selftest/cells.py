@@ -41,6 +41,15 @@ if torch: kept = torch.empty(1000003, dtype=torch.uint8); kept2 = kept.clone()
 if torch: truths["tensors"] = {"data": 2 * 1000003}
 if torch: kept = kept2 = None
 if torch: truths["no tensors"] = {"data": -2 * 1000003}
+try: import pyarrow as pa
+except Exception: pa = None
+if pa: w = pa.allocate_buffer(1003); w = None
+if pa: first = pa.total_allocated_bytes(); w = pa.allocate_buffer(10000019, resizable=True); grown = pa.total_allocated_bytes() - first; w.resize(30000057); grown = max(grown, pa.total_allocated_bytes() - first); w = None
+if pa: truths["arrow"] = {"data": grown}
+if pa: first = pa.total_allocated_bytes(); kept = pa.array(range(100003), pa.int64()); kept2 = pa.allocate_buffer(1000003); taken = pa.total_allocated_bytes() - first
+if pa: truths["buffers"] = {"data": taken}
+if pa: first = pa.total_allocated_bytes(); kept = kept2 = None; taken = pa.total_allocated_bytes() - first
+if pa: truths["no buffers"] = {"data": taken}
 import ctypes; cu, ctx, gpu_size, pinned_size = None, ctypes.c_void_p(), (64 << 20) + 4321, (8 << 20) + 77
 try: cu = ctypes.CDLL("libcuda.so.1")
 except OSError: cu = None

@@ -12,6 +12,7 @@ import (
 var (
 	meterNumPy  = event.NumPy.String()
 	meterTorch  = event.Torch.String()
+	meterArrow  = event.Arrow.String()
 	meterPinned = event.Pinned.String()
 )
 
@@ -21,6 +22,7 @@ type cellTest struct {
 	needsNumPy  bool
 	statements  bool
 	needsTorch  bool
+	needsArrow  bool
 	needsGPU    bool
 	compare     func(*cellRun) (Test, error)
 }
@@ -36,6 +38,8 @@ var cellTests = []cellTest{
 	{name: "no numpy", about: "a cell that allocates no array", needsNumPy: true, compare: compareNothing},
 	{name: "torch", about: "torch.empty of 10,000,019 float32 and a view of it, on the CPU", needsTorch: true, compare: compareTorch},
 	{name: "torch kept", about: "two tensors kept by one cell, freed by another", needsTorch: true, compare: compareTensorsKept},
+	{name: "arrow", about: "a buffer of Arrow's default pool that grows to 30,000,057 bytes", needsArrow: true, compare: compareArrow},
+	{name: "arrow kept", about: "an array and a buffer kept by one cell, freed by another", needsArrow: true, compare: compareBuffersKept},
 	{name: "GPU", about: "64 MiB of a GPU and 8 MiB page-locked through the CUDA driver", needsGPU: true, compare: compareGPU},
 }
 
@@ -137,15 +141,30 @@ func compareTensorsKept(r *cellRun) (Test, error) {
 	return r.consumedOf(meterTorch, pairOf{"if torch: kept = torch.empty", "tensors"}, pairOf{"if torch: kept = kept2", "no tensors"})
 }
 
-func compareTorch(r *cellRun) (out Test, err error) {
-	w, err := r.cell("if torch: w = torch.empty(10000019)")
+func compareTorch(r *cellRun) (Test, error) {
+	return r.passing(meterTorch, pairOf{"if torch: w = torch.empty(10000019)", "tensor"})
+}
+
+// compareArrow knows of Arrow's default pool what that says of itself: pa.total_allocated_bytes().
+func compareArrow(r *cellRun) (Test, error) {
+	return r.passing(meterArrow, pairOf{"if pa: first = pa.total_allocated_bytes(); w = pa.allocate_buffer(10000019", "arrow"})
+}
+
+func compareBuffersKept(r *cellRun) (Test, error) {
+	return r.consumedOf(meterArrow, pairOf{"if pa: first = pa.total_allocated_bytes(); kept = pa.array", "buffers"},
+		pairOf{"if pa: first = pa.total_allocated_bytes(); kept = kept2", "no buffers"})
+}
+
+// passing compares what a cell that keeps nothing needed of a meter.
+func (r *cellRun) passing(meter string, of pairOf) (out Test, err error) {
+	w, err := r.cell(of.text)
 	if err != nil {
 		return out, err
 	}
-	f := w.Meters[meterTorch]
+	f := w.Meters[meter]
 	out.Figures = []Figure{
-		newFigure(meterTorch, "cell's need", r.truths["tensor"].Data, f.Need(), boundOf(f)),
-		newFigure(meterTorch, "kept by the cell", 0, f.Consumed, boundOf(f)),
+		newFigure(meter, "cell's need", r.truths[of.truth].Data, f.Need(), boundOf(f)),
+		newFigure(meter, "kept by the cell", 0, f.Consumed, boundOf(f)),
 	}
 	return out, nil
 }
