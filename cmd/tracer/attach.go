@@ -50,7 +50,7 @@ It ends on Ctrl-C, when the target ends, or after --duration. The target does no
 	for _, name := range []string{"started", "owner", "left-at"} {
 		_ = cmd.Flags().MarkHidden(name)
 	}
-	cmd.Flags().DurationVar(&o.Duration, "duration", 0, "detach after this time, such as 30s or 10m")
+	cmd.Flags().DurationVar(&o.Duration, "duration", 0, "detach after this `TIME`, such as 30s or 10m")
 	return cmd
 }
 

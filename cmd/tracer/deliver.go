@@ -25,6 +25,9 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 			s.options.audit = s.both.auditor.Audit(leastOfPage)
 		}
 		s.foretell(r)
+		if without := s.options.unranked(r); without != "" {
+			fmt.Fprintf(s.console.err, "tracer: %s\n", without)
+		}
 		return s.printReport(w, r)
 	})
 	if errors.Is(err, torchviz.ErrNoGPU) && s.source != nil {

@@ -39,17 +39,17 @@ func newDiffCommand(c console) *cobra.Command {
 		Long: `Compare two recordings of a notebook: before and after a change, or with two versions of a library.
 
 Cells are matched by their source, not by their number: those that are the same, edited, moved, new and gone are named
-as such. A cell that made the difference itself is told from one that only stands higher because of what stood before
-it; edited cells come first. Whatever keeps the two from being comparable is listed.`,
+as such. Cells that need more themselves come first, edited ones before others; then those that only begin higher,
+because of what stood before them. Whatever keeps the two from being comparable is listed.`,
 		Example: "  tracer diff before.arrows after.arrows\n  tracer diff main.arrows branch.arrows --fail-over 10%,500MiB --format markdown",
 		Args:    usageArgs(cobra.ExactArgs(2)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), o, c, args) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.Meters, "meter", nil, "the `METERS` that decide, the one that ranks first (default: resident memory, and of each GPU what the driver and PyTorch have)")
-	f.StringVar(&o.Least, "min", "4MiB", "the least `SIZE` of a change: two runs of the same differ by some MiB")
+	f.StringSliceVar(&o.Meters, "meter", nil, "compare by these `METERS`; the first one ranks the cells (default: resident memory, and of each GPU what the driver and PyTorch have)")
+	f.StringVar(&o.Least, "min", "4MiB", "leave out changes of less than this `SIZE`: two runs of the same notebook differ by some MiB")
 	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the session's peak, or what a cell needs, grew by more than any of these `LIMITS` (10%, 100MiB, or several with commas), 6 if that cannot be judged")
-	f.StringVar(&o.Format, "format", "text", "how to print the comparison: text, json, markdown or html (a page without scripts)")
+	f.StringVar(&o.Format, "format", "text", "the `FORMAT` of the comparison: text, json, markdown or html (a page without scripts)")
 	f.StringVarP(&o.File, "output", "o", "", "write the comparison to `FILE` instead of standard output")
 	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text")
 	f.IntVar(&o.Cells, "cells", 0, "show `N` cells in the text (0: 15)")

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 
 	"ipytracer/doctor"
@@ -152,7 +155,21 @@ func explainTracing(err error) (status int, message string) {
 
 func notPermitted(err error) string {
 	if os.Geteuid() != 0 {
-		return "tracing needs root: it loads programs into the kernel; type 'sudo tracer …'"
+		return "tracing needs root: it loads programs into the kernel; type " + asRoot
 	}
-	return fmt.Sprintf("%v: root, but without CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH (a container?); 'sudo tracer doctor' says what is missing", err)
+	return fmt.Sprintf("%v, even as root: CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH is missing (a container? 'sudo tracer doctor' says which), or a security module forbids it", err)
+}
+
+// asRoot stands in messages for what was typed, with sudo in front.
+const asRoot = "'sudo tracer …'"
+
+// plainWord is what a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// retyped puts the command that was typed in the place of [asRoot], so that it can be copied. What is long, or a shell would not take as it is, stays away.
+func retyped(message string, args []string) string {
+	if typed := strings.Join(args, " "); len(typed) <= 80 && !slices.ContainsFunc(args, func(arg string) bool { return !plainWord.MatchString(arg) }) {
+		return strings.Replace(message, asRoot, strings.TrimSpace("'sudo tracer "+typed)+"'", 1)
+	}
+	return message
 }

@@ -51,7 +51,7 @@ func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Record, "record", "", "write everything to `FILE` while it happens; 'tracer report FILE' prints it again")
 	f.BoolVar(&o.Force, "force", false, "let --record overwrite a file")
 	f.StringVar(&o.ReadyFile, "ready-file", "", "create `FILE` once every probe is in place")
-	f.StringVar(&o.Budget, "budget", "3%", "what probes may cost, as a share of the session's time, or 'off'; resident and mapped are never stepped down")
+	f.StringVar(&o.Budget, "budget", "3%", "what probes may cost, as a `SHARE` of the session's time, or 'off'; resident and mapped are never stepped down")
 	f.IntVar(&o.Ring, "ring", 4096, "size of the ring of changes in `KiB`, a power of two; a small one loses proof, never peaks")
 	f.BoolVar(&o.Heap, "heap", false, "see every malloc and free, as the meter cpu.heap; slows down programs that call them often")
 	f.BoolVar(&o.NoStacks, "no-stacks", false, "do not find out who allocates; costs less where many small arrays are made")

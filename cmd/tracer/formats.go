@@ -127,7 +127,7 @@ func formatFor(file string) string {
 func formatHelp() string {
 	names := formatNames()
 	last := len(names) - 1
-	return fmt.Sprintf("how to print the report: %s or %s (default text, or what the ending of -o stands for)", strings.Join(names[:last], ", "), names[last])
+	return fmt.Sprintf("the `FORMAT` of the report: %s or %s (default text, or what the ending of -o stands for)", strings.Join(names[:last], ", "), names[last])
 }
 
 // Print renders a report in the chosen format.
@@ -145,7 +145,7 @@ func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
 	if f := formatOf(o.Format); f != nil && f.print != nil {
 		return f.print(w, r)
 	}
-	return text.Report(w, r, o.text(w))
+	return text.Report(w, r, o.textOf(w, r))
 }
 
 // text is how the report for people looks where it goes.

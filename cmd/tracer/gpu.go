@@ -15,7 +15,7 @@ func newGPUCommand(c console) *cobra.Command {
 	var o GPUOptions
 	cmd := &cobra.Command{
 		Use:   "gpu",
-		Short: "Show the GPUs: how much memory they have, who takes it, and which has most of it free",
+		Short: "Show the GPUs: their memory, who holds it, and which has most of it free",
 		Long: `Show each NVIDIA GPU and MIG device with its memory, the processes that hold it, and which device has most memory
 free. The figures are NVML's, as of now; what they count is in docs/gpu.md.
 
@@ -24,7 +24,7 @@ Exit status: 0, or 3 where there is no NVML: no NVIDIA driver, or a build withou
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runGPU(cmd.Context(), o, c) },
 	}
-	cmd.Flags().StringVar(&o.Format, "format", "text", "how to print it: text or json")
+	cmd.Flags().StringVar(&o.Format, "format", "text", "the `FORMAT`: text or json")
 	cmd.AddCommand(newYieldCommand(c), newRestoreCommand(c))
 	return cmd
 }

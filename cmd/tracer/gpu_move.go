@@ -49,8 +49,8 @@ Exit status: 0, also where its memory is on the host already; 1 if the driver fa
 			return runMove(cmd.Context(), c, o, suspend.AimOut, args)
 		},
 	}
-	cmd.Flags().DurationVar(&o.Timeout, "timeout", 30*time.Second, "how long what runs on its GPUs may take to end")
-	cmd.Flags().BoolVar(&o.Force, "force", false, "also where the host seems to have no room for it")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", 30*time.Second, "wait this `TIME` at most for what runs on its GPUs, such as 30s or 2m")
+	cmd.Flags().BoolVar(&o.Force, "force", false, "move it even where the host seems to have no room for it")
 	return cmd
 }
 
@@ -295,7 +295,7 @@ func notMoved(err error) (status int, message string, ok bool) {
 	case errors.Is(err, errLibraryUnread) && os.Geteuid() == 0:
 		return statusCannotTrace, fmt.Sprintf("it cannot be seen whether %s uses CUDA: root, but without CAP_SYS_PTRACE (a container?)", who), true
 	case errors.Is(err, errLibraryUnread):
-		return statusCannotTrace, fmt.Sprintf("what %s maps is not yours to see; type 'sudo tracer gpu …'", who), true
+		return statusCannotTrace, fmt.Sprintf("what %s maps is not yours to see; type %s", who, asRoot), true
 	case errors.Is(err, suspend.ErrNoCUDA):
 		return statusUsage, fmt.Sprintf("%s does not use CUDA: %v; 'tracer gpu' lists those that do", who, suspend.ErrNoCUDA), true
 	case errors.As(err, &none):
@@ -306,7 +306,7 @@ func notMoved(err error) (status int, message string, ok bool) {
 	case errors.Is(err, suspend.ErrGone):
 		return statusFailed, who + " has ended meanwhile", true
 	case errors.Is(err, suspend.ErrGained):
-		return statusCannotTrace, who + " has more rights than its user (it runs a set-user-ID program, has capabilities, or became another user): root may move it, but no root that somebody is lent", true
+		return statusCannotTrace, who + " has more rights than its user (it runs a set-user-ID program, has capabilities, or became another user): root may move it, in a shell of its own ('sudo su -')", true
 	case errors.Is(err, errInterrupted):
 		return statusFailed, "interrupted" + e.inState(), true
 	case errors.As(err, &state):

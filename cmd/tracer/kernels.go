@@ -30,10 +30,13 @@ func newKernelsCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernels",
 		Short: "List the Python processes that can be attached to",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE:  func(cmd *cobra.Command, _ []string) error { return runKernels(cmd.Context(), o, c) },
+		Long: `List the Jupyter and IPython kernels on this machine: pid, user, versions, front end, memory, GPUs, folder and
+notebook. 'tracer attach' takes the pid. Without root the list has your own kernels, with sudo everybody's.`,
+		Example: "  tracer kernels\n  sudo tracer kernels\n  tracer kernels --all --format json",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runKernels(cmd.Context(), o, c) },
 	}
-	cmd.Flags().StringVar(&o.Format, "format", "text", "how to print the list: text or json")
+	cmd.Flags().StringVar(&o.Format, "format", "text", "the `FORMAT` of the list: text or json")
 	cmd.Flags().BoolVar(&o.All, "all", false, "also list Pythons that run no IPython")
 	return cmd
 }
@@ -47,7 +50,7 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 		return err
 	}
 	if hidden > 0 {
-		fmt.Fprintf(c.err, "tracer: %d Python processes of other users are not shown; 'sudo tracer kernels' shows all\n", hidden)
+		fmt.Fprintf(c.err, "tracer: not shown: %s of other users; 'sudo tracer kernels' shows all\n", words.Plural(hidden, "Python"))
 	}
 	sayUnlooked(c, rows)
 	if o.Format == "json" {

@@ -20,11 +20,13 @@ func newLimitCommand(c console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "limit PID [SIZE|auto|off]",
 		Short: "Let a process have a MemoryError instead of the OOM killer",
-		Long: `Limit what a running process may map (a soft RLIMIT_DATA, which counts what cpu.mapped does), until 'off': what would go beyond
-fails with MemoryError, and the process lives. 'auto' takes what is safe below the limits of its control groups and the machine's memory. What
-the process starts from then on has the same limit, each process for itself; what runs already has not. Without SIZE: what the limit is now.
+		Long: `Limit how much memory a running process may map, until 'off'. A cell that asks for more gets a MemoryError, and the
+process lives. It is a soft RLIMIT_DATA, which counts what the meter cpu.mapped does.
 
-'tracer attach --limit SIZE' does the same for a session, for all processes of the tree, and puts back what was before.`,
+'auto' is what is safe below the limits of the process's control groups and the machine's memory. Without SIZE the limit
+of now is printed. Each process that it starts from then on has the same limit for itself; those that run already do not.
+
+'tracer attach --limit SIZE' does the same for a session, for all processes of the tree, and undoes it at the end.`,
 		Example: "  sudo tracer limit 4242 8GiB\n  sudo tracer limit 4242 auto\n  tracer limit 4242\n  sudo tracer limit 4242 off",
 		Args:    usageArgs(cobra.RangeArgs(1, 2)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runLimit(cmd.Context(), c, args) },
@@ -193,7 +195,7 @@ func notLimited(err error) (status int, message string, ok bool) {
 	case errors.Is(err, limit.ErrTighter):
 		return statusUsage, fmt.Sprintf("process %d may map %s only, by a limit of its own (ulimit -d); 'tracer limit %d off' takes that away", e.PID, size(), e.PID), true
 	case os.Geteuid() != 0:
-		return statusCannotTrace, fmt.Sprintf("the limits of process %d are not yours to set; type 'sudo tracer …'", e.PID), true
+		return statusCannotTrace, fmt.Sprintf("the limits of process %d are not yours to set; type %s", e.PID, asRoot), true
 	}
 	return statusCannotTrace, fmt.Sprintf("%v; run tracer with CAP_SETUID and CAP_SETGID, or CAP_SYS_RESOURCE, and on a process that is not set-user-id", err), true
 }

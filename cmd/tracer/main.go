@@ -33,7 +33,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err := root.ExecuteContext(ctx); err != nil {
 		status, message := explain(err)
 		if message != "" {
-			fmt.Fprintln(words, "tracer:", message)
+			fmt.Fprintln(words, "tracer:", retyped(message, args))
 		}
 		return status
 	}
@@ -67,7 +67,7 @@ top, and the total.
 
 Exit status:
   0  done
-  1  tracing failed
+  1  it failed: to trace, or to read or write a file
   2  wrong usage
   3  this machine or this user cannot trace; the message says why and what to type
   4  --strict, and what it judges is not exact or was lost; or a plan has doubts
@@ -75,19 +75,23 @@ Exit status:
   6  --fail-over, and that could not be judged
   otherwise the status of the command that was traced`,
 		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          usageArgs(cobra.NoArgs),
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		SuggestionsMinimumDistance: 2,
+
+		SilenceUsage: true,
+		Args:         usageArgs(cobra.NoArgs),
+		RunE:         func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.SetIn(c.in)
 	root.AddCommand(newServeCommand(c))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
+		return usageError{fmt.Errorf("%w; see '%s --help'", wrongValue(err), cmd.CommandPath())}
 	})
 	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c), newViewCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c), newTopCommand(c),
 		newLimitCommand(c), newNotebookCommand(c), newGuardCommand(), newHelperCommand(), newPorterCommand(), newKeepCommand(c), newNVMLHelperCommand(), newMoveWorkerCommand(c), newLookCommand(c), newRecallCommand(c), newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c), newWorkloadCommand(c), newBareCommand(c))
+	fitHelp(root, c)
 	return root
 }
 
@@ -107,7 +111,7 @@ func newVersionCommand(c console) *cobra.Command {
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return usageError{fmt.Errorf("%w; see '%s --help'", err, cmd.CommandPath())}
+			return usageError{wrongArguments(cmd, args, err)}
 		}
 		return nil
 	}

@@ -39,11 +39,11 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.File, "output", "o", "", "write the report to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the report")
-	o.Strict.addFlag(f, "exit with status 4 if a figure is only a bound, or anything a figure or a window rests on was lost, refused or guessed; =attribution: if who allocated is not known in full; =all: either")
-	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells in the text report (0: 15, or all with --full); leave the others out of csv, allocations-csv, perfetto, chrome and parquet")
+	o.Strict.addFlag(f, "exit with status 4 if a figure is not exact, or if something was lost that figures rest on; =attribution: if it is not known in full who allocated; =all: either")
+	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells (default: 15, or all with --full); csv, allocations-csv, perfetto, chrome and parquet leave the others out, if N is given")
 	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
 	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, every stretch between cells, the certificate's tables; in Markdown, lines of libraries, too")
-	f.StringVar(&o.By, "by", "", "the `METER` that ranks the cells in the text report, and for --cells; without it what came nearest to its limit: a GPU's memory where the session used one, or cpu.resident")
+	f.StringVar(&o.By, "by", "", "rank the cells by this `METER`, such as cpu.numpy or gpu.0.active (default: the memory that came nearest to its limit)")
 }
 
 // Check finds mistakes before anything is traced.
@@ -57,7 +57,7 @@ func (o *OutputOptions) Check() error {
 	if o.Cells < 0 || o.Lines < 0 {
 		return usageError{errors.New("--cells and --lines take a number from 0")}
 	}
-	return nil
+	return checkMeter(o.By)
 }
 
 func checkFormat(format string, known ...string) error {

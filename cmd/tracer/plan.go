@@ -36,7 +36,7 @@ systemd; and the lines that would bring it down, each alone and the best three t
 		RunE:    func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), o, c, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Format, "format", "text", "how to print the plan: text, json, markdown or html (a page without scripts)")
+	f.StringVar(&o.Format, "format", "text", "the `FORMAT` of the plan: text, json, markdown or html (a page without scripts)")
 	f.StringVarP(&o.File, "output", "o", "", "write the plan to `FILE` instead of standard output")
 	f.BoolVar(&o.Full, "full", false, "list every recording and every doubt in the text")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")

@@ -17,7 +17,7 @@ func newReportCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "report FILE",
 		Short:   "Print a recording again, in any format",
-		Long:    "Print the report of a recording that `tracer attach --record` or `tracer run --record` made: the very report that was printed then. A file that was cut short is printed as far as it goes.",
+		Long:    "Print the report of a recording that 'tracer attach --record' or 'tracer run --record' made: the very report that was printed then. Of a file that was cut short it prints what is there.",
 		Example: "  tracer report run.arrows\n  tracer report run.arrows --format csv -o cells.csv\n  tracer report run.arrows --into notebook.ipynb --into-output",
 		Args:    usageArgs(cobra.MaximumNArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return reportOrInto(cmd.Context(), o, into, c, args) },

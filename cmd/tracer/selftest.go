@@ -39,8 +39,8 @@ found, cells of known truth are compared as well. It ends with status 1 at the f
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), o, c) },
 	}
-	cmd.Flags().StringVar(&o.Format, "format", "text", "how to print the results: text or json")
-	cmd.Flags().StringVar(&o.Python, "python", "", "the Python, with IPython, whose cells are compared (default: one that is found; 'none' for no cells)")
+	cmd.Flags().StringVar(&o.Format, "format", "text", "the `FORMAT` of the results: text or json")
+	cmd.Flags().StringVar(&o.Python, "python", "", "the `PYTHON`, with IPython, whose cells are compared (default: one that is found; 'none' for no cells)")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "run only the tests of these `NAMES`")
 	return cmd
 }

@@ -47,8 +47,8 @@ from its start, if it loads the notebook companion then. packaging/ipytracer-ser
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Folder, "folder", serving.Folder, "the `FOLDER` of the socket, which only root may write to")
-	f.IntVar(&o.PerUser, "per-user", 4, "how many sessions a user may have at a time")
-	f.IntVar(&o.InAll, "in-all", 32, "how many sessions there may be at a time")
+	f.IntVar(&o.PerUser, "per-user", 4, "a user may have `N` sessions at a time")
+	f.IntVar(&o.InAll, "in-all", 32, "there may be `N` sessions at a time")
 	f.BoolVar(&o.Auto, "auto", false, "trace every kernel that loads the notebook companion, from then on, without being asked")
 	f.StringVar(&o.Reports, "reports", reportsFolder, "the `FOLDER` in which sessions leave reports to their users, made with the user's rights (%h: the home, %u: the name); or 'off'")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")

@@ -132,10 +132,10 @@ func (s *session) printReport(w io.Writer, r *model.Report) error {
 
 // first is the first part of the report as text for a terminal.
 func (o *OutputOptions) first(w io.Writer, r *model.Report) (string, error) {
-	return text.First(o.wanted(r), o.text(w))
+	return text.First(o.wanted(r), o.textOf(w, r))
 }
 
 // rest prints what comes after it.
 func (o *OutputOptions) rest(w io.Writer, r *model.Report, first string) error {
-	return text.Rest(w, o.wanted(r), o.text(w), first)
+	return text.Rest(w, o.wanted(r), o.textOf(w, r), first)
 }

@@ -18,7 +18,7 @@ func (o *OutputOptions) wanted(r *model.Report) *model.Report {
 		r = report.WithoutSource(r)
 	}
 	if f := formatOf(o.Format); f != nil && f.smaller != "" && !f.all && o.Cells > 0 {
-		r = report.Heaviest(r, o.Cells, cmp.Or(o.By, r.Ranking(r.Nearest())))
+		r = report.Heaviest(r, o.Cells, cmp.Or(o.by(r), r.Ranking(r.Nearest())))
 	}
 	return r
 }

@@ -55,7 +55,7 @@ func (s *strictness) Set(text string) error {
 }
 
 // Type is what stands for the value in help.
-func (s *strictness) Type() string { return "what" }
+func (s *strictness) Type() string { return "bool" } // so that help shows it as one: the value may be missing
 
 // addFlag defines the flag, which needs no value.
 func (s *strictness) addFlag(f *pflag.FlagSet, usage string) {

@@ -49,7 +49,7 @@ and the report is printed. The target does not notice.
 	f := cmd.Flags()
 	f.Lookup("quiet").Usage = "print no report at the end, and no progress"
 	f.BoolVar(&o.All, "all", false, "attach to every kernel there is; 'n' goes from one to the next")
-	f.DurationVar(&o.Duration, "duration", 0, "detach after this time, such as 30s or 10m; with --once: print after it")
+	f.DurationVar(&o.Duration, "duration", 0, "detach after this `TIME`, such as 30s or 10m; with --once: print after it")
 	f.BoolVar(&o.Once, "once", false, "print one screen, and detach without a report")
 	f.BoolVar(&o.ASCII, "ascii", false, "use ASCII characters only, as where the locale has no others")
 	f.BoolVar(&o.NoColor, "no-color", false, "use no colours, as with NO_COLOR (which sudo takes away)")

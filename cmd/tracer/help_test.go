@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// helpOf is what a command's --help prints, into a pipe or a terminal of so many columns.
+func helpOf(t *testing.T, path []string, columns int) string {
+	t.Helper()
+	t.Setenv("COLUMNS", fmt.Sprint(columns))
+	if columns < 0 {
+		t.Setenv("COLUMNS", "")
+	}
+	var out, errs bytes.Buffer
+	if status := run(append(path[1:], "--help"), nil, &out, &errs); status != 0 || errs.Len() > 0 {
+		t.Fatalf("%v: status %d, %s", path, status, errs.String())
+	}
+	return out.String()
+}
+
+// TestHelpFits: each command's help has its examples, its lines end where the terminal does, and flags name what they take by what it is.
+func TestHelpFits(t *testing.T) {
+	seen := 0
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		if cmd.Hidden || cmd.Name() == "completion" || cmd.Name() == "help" {
+			return
+		}
+		seen++
+		for _, columns := range []int{80, 200, -1} {
+			text, most := helpOf(t, strings.Fields(cmd.CommandPath()), columns), columns
+			switch columns {
+			case 200:
+				most = widestHelp
+			case -1:
+				most = pipedHelp
+			}
+			for line := range strings.SplitSeq(text, "\n") {
+				if utf8.RuneCountInString(line) > most && !strings.Contains(cmd.Example, line) && columns != 80 {
+					t.Errorf("%s: %d columns of %d: %q", cmd.CommandPath(), utf8.RuneCountInString(line), most, line)
+				}
+			}
+			for _, kind := range []string{" string ", " duration ", " int ", " strings ", " what"} {
+				for line := range strings.SplitSeq(text, "\n") {
+					if flag, _, _ := strings.Cut(strings.TrimSpace(line), "   "); strings.HasPrefix(line, "  ") && strings.HasPrefix(flag, "-") && strings.Contains(flag+" ", kind) {
+						t.Errorf("%s: %q does not name what it takes", cmd.CommandPath(), flag)
+					}
+				}
+			}
+		}
+		if cmd.Example == "" && !cmd.HasSubCommands() && cmd.Name() != "version" && cmd.Name() != "uninstall" {
+			t.Errorf("%s: no example", cmd.CommandPath())
+		}
+		for _, inner := range cmd.Commands() {
+			look(inner)
+		}
+	}
+	look(newRootCommand(console{}))
+	if seen < 18 {
+		t.Errorf("only %d commands were looked at", seen)
+	}
+}
+
+// TestWrongArguments: what is missing, too much or misspelt is said in one sentence, with what to type.
+func TestWrongArguments(t *testing.T) {
+	for typed, want := range map[string]string{
+		"run":                         "something is missing; type 'tracer run -- COMMAND [ARG ...]', see 'tracer run --help'",
+		"audit":                       "something is missing; type 'tracer audit {FILE | PID}'",
+		"diff a.arrows":               "these are not the arguments it takes; type 'tracer diff A B'",
+		"attch":                       "did you mean 'tracer attach'?",
+		"zzz":                         `unknown command "zzz" for "tracer"; see 'tracer --help'`,
+		"attach --duration 5":         `--duration "5": it is a time such as 30s or 10m; see 'tracer attach --help'`,
+		"report x --cells many":       `--cells "many": it is a whole number; see 'tracer report --help'`,
+		"serve --per-user \x1b[2Jx":   `--per-user "\x1b[2Jx": it is a whole number`,
+		"attach 4242 --by nonsense":   `--by "nonsense": it is cpu.`,
+		"attach 4242 --strict=rubies": "it is figures, attribution or all",
+	} {
+		var out, errs bytes.Buffer
+		status := run(strings.Fields(typed), nil, &out, &errs)
+		if got := errs.String(); status != statusUsage || !strings.Contains(got, want) || strings.Count(got, "\n") != 1 || strings.Contains(got, "\x1b") {
+			t.Errorf("tracer %s: status %d, %q, want %q", typed, status, got, want)
+		}
+	}
+}
+
+// TestRetyped: what was typed stands in the message with sudo in front, where a shell would take it as it is.
+func TestRetyped(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"attach", "4242"}, "type 'sudo tracer attach 4242'"},
+		{[]string{"top"}, "type 'sudo tracer top'"},
+		{[]string{"attach", "--record", "my file"}, "type " + asRoot},
+		{[]string{"attach", "-o", "$(reboot)"}, "type " + asRoot},
+		{[]string{"attach", "\x1b[2J"}, "type " + asRoot},
+		{[]string{"attach", strings.Repeat("4", 100)}, "type " + asRoot},
+	} {
+		if got := retyped("type "+asRoot, c.args); got != c.want {
+			t.Errorf("%q: %q, want %q", c.args, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/report/text"
+)
+
+// checkMeter finds a meter of --by that no session can have, before one is traced for it.
+func checkMeter(by string) error {
+	if _, ok := event.ParseMeter(by); ok || by == "" {
+		return nil
+	}
+	var known []string
+	for _, m := range event.Meters() {
+		known = append(known, strings.Replace(m.Meter.String(), "gpu.0.", "gpu.N.", 1))
+	}
+	last := len(known) - 1
+	return usageError{fmt.Errorf("--by %q: it is %s or %s", by, strings.Join(known[:last], ", "), known[last])}
+}
+
+// by is the meter of --by, "" where the report does not have it.
+func (o *OutputOptions) by(r *model.Report) string {
+	if slices.Contains(r.AllMeters(), o.By) {
+		return o.By
+	}
+	return ""
+}
+
+// unranked says that the report has not the meter of --by: a session that is over is printed all the same.
+func (o *OutputOptions) unranked(r *model.Report) string {
+	if o.By == "" || o.by(r) != "" {
+		return ""
+	}
+	return fmt.Sprintf("--by %s: the session has no figures of it; cells are ranked by %s", o.By, r.Ranking(r.Nearest()))
+}
+
+// textOf is how the text of a report is printed.
+func (o *OutputOptions) textOf(w io.Writer, r *model.Report) text.Options {
+	printed := o.text(w)
+	printed.By = o.by(r)
+	return printed
+}
