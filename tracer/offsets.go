@@ -88,7 +88,10 @@ func frameSize(o cpython.Offsets) uint32 {
 
 // info describes the target for the record.
 func (t *target) info() event.ProcessInfo {
-	out := event.ProcessInfo{Root: t.root, PID: int32(t.pid), Late: t.late, Inputs: -1, Started: t.handle.Identity().StartTicks}
+	out := event.ProcessInfo{Root: t.root, PID: int32(t.pid), Late: t.late, Inputs: -1}
+	if t.handle != nil { // it is traced, and not only described
+		out.Started = t.handle.Identity().StartTicks
+	}
 	if c, err := (process.FS{}).Cmdline(t.pid); err == nil {
 		out.Command = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
 	}
