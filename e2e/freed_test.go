@@ -163,5 +163,13 @@ func TestFreedIsChecked(t *testing.T) {
 	if !regexp.MustCompile(`60\.00 MiB +60\.00 MiB +del `).MatchString(after) || !regexp.MustCompile(`20\.00 MiB +0 B +del other`).MatchString(after) {
 		t.Errorf("the check shows\n%s", after)
 	}
+	n.runs("base = np.ones(48 << 20, dtype=np.uint8)\nsmall = base[:10]\ndel base")
+	if views := n.asksUntil("%tracer vars", "made by"); !strings.Contains(views, "small, a view: 10 B of 48.00 MiB") || !strings.Contains(views, "small = small.copy()") {
+		t.Errorf("%%tracer vars shows\n%s", views)
+	}
+	n.runs("small = small.copy()")
+	if views := n.asksUntil("%tracer vars", "made by"); strings.Contains(views, "a view") {
+		t.Errorf("after the copy %%tracer vars shows\n%s", views)
+	}
 	tr.stop()
 }

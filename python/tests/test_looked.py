@@ -31,6 +31,24 @@ class Looked(ShellTest):
         ipytracer.vars()
         self.assertEqual(self.asked("vars")[3:], [None, 2, 2])      # a new look, not what was found before
 
+    def test_views(self):
+        """What a view uses of what it holds, and what to type; nothing is typed of what a copy might share, or of a name that is none."""
+        def view(name, kind="numpy.ndarray", **more):
+            return dict({"name": name, "type": kind, "bytes": 480 << 20, "exact": True, "kind": "variable", "shaped": "", "where": "", "stack": [],
+                         "view_bytes": 80, "base_bytes": 480 << 20}, **more)
+        def told(*all):
+            return _packets.variables({"variables": list(all), "names": {"unlisted": 0, "bytes": 0, "objects": 1, "complete": True}})
+        found = told(view("small", also=["same"]), view("text", "memoryview"))
+        self.assertEqual((found[0].view_bytes, found[0].base_bytes), (80, 480 << 20))
+        table, note = _found.variables(found)
+        self.assertEqual(table.rows[0][0], "small = same, a view: 80 B of 480.00 MiB")
+        self.assertEqual(note, "to free what only views hold: small = same = small.copy() · text = bytes(text)")
+        for odd in (view("df", "DataFrame"), view("x\x1b[31m"), view("x; import os"), view("class"), dict(view("_3"), kind="output"), view("x", also=["Out[3]"]),
+                    view("x", also=list("abcdefgh")), view("x", dtype="object")):
+            table, note = _found.variables(told(odd))
+            self.assertEqual(note, "%tracer audit says how to replace the views")
+            self.assertNotIn("\x1b", table.rows[0][0])
+
     def test_audit(self):
         found = ipytracer.audit()
         v = found[0]

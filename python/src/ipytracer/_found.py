@@ -1,6 +1,7 @@
 """What is said of what a look has found: variables as a Table of _text.py, verdicts as Entries, of which _html.py makes the same for notebooks."""
 
 from collections import namedtuple
+from keyword import iskeyword
 
 from . import _words
 from ._text import Table
@@ -16,6 +17,7 @@ _MOST_CODE = 4000    # no code is as long: it is never cut
 _LEAST_SMALL = 1 << 20    # bytes of small objects that are worth a word
 _LEAST_ALONE = 64 << 10    # bytes of a variable's own that are worth a row, and that one reaches that has nothing alone
 _LEAST_SHARED = 1 << 20
+_MOST_ALSO = 8       # other names that the tracer tells: there may be more
 
 
 def alone(v):
@@ -28,7 +30,20 @@ def alone(v):
 def name(v):
     """A variable's name, with two of the others that it has."""
     also = ", ".join(v.also[:2]) + (", …" if len(v.also) > 2 else "")
-    return _words.safe(v.name + (" = " + also if also else ""), _MOST_NAME)
+    view = ", a view: %s of %s" % (_words.size(v.view_bytes), _words.size(v.base_bytes)) if v.base_bytes else ""
+    return _words.safe(v.name + (" = " + also if also else ""), _MOST_NAME) + view
+
+
+_COPIES = {"numpy.ndarray": "%s = %s.copy()", "memoryview": "%s = bytes(%s)"}    # of which a copy always has memory of its own
+
+
+def copied(v):
+    """Code that puts a copy in the place of a view, "" where the audit has to say how: in all its places, or of what else it is made."""
+    names = (v.name,) + v.also
+    unsure = len(v.also) >= _MOST_ALSO or v.dtype == "object"
+    if not v.base_bytes or v.kind != "variable" or v.type not in _COPIES or unsure or not all(n.isidentifier() and not iskeyword(n) for n in names):
+        return ""
+    return _COPIES[v.type] % (" = ".join(names), v.name)
 
 
 def made(v):
@@ -74,6 +89,12 @@ def variables(found, most=20):
     note = _words.safe(found.why, _MOST_SAID) if found.why else ""
     if found and not found.complete:
         note = (note + "; " if note else "") + "≥: there were more objects than could be looked at in time"
+    views = [v for v in shown if v.base_bytes]
+    if views:
+        code = [copied(v) for v in views]
+        known = "to free what only views hold: " + " · ".join(_words.safe(c, _MOST_CODE) for c in code if c)
+        asked = "%tracer audit says how to replace " + ("the other views" if any(code) else "the views")
+        note = "; ".join(([note] if note else []) + ([known] if any(code) else []) + ([asked] if not all(code) else []))
     if found.to_free:
         free = " · ".join("%s (%s)" % (_words.safe(f.type, _MOST_CODE), predicted(f)) for f in found.to_free[:4])
         note = (note + "; " if note else "") + "to free it: " + free

@@ -8,11 +8,13 @@ from ._window import _Table
 Looking = namedtuple("Looking", "look wait_ns")
 Looking.__doc__ = "The tracer looks still: the number of its look, and the nanoseconds until it may begin."
 
-Variable = namedtuple("Variable", "name type bytes reaches device exact also kind shape dtype length shaped where before execution execution_count line stack")
+Variable = namedtuple("Variable", "name type bytes reaches device exact also kind shape dtype length shaped where before execution execution_count line stack view_bytes base_bytes",
+                      defaults=(0, 0))
 Variable.__doc__ = """A name: bytes would be freed with it (what nothing else holds), device of these on GPUs; reaches is all that it leads to, 0 where that was
 not added up; exact: False where bytes are the least; also: other names of the same object; kind: "variable", "output", "traceback", "thread" or
 "module"; shape, dtype and length, and shaped in words; where: who made its largest piece, "" if that is not known, with execution, execution_count and line of
-the cell and the stack, innermost first; before: that piece was there when the session began."""
+the cell and the stack, innermost first; before: that piece was there when the session began; view_bytes: what it uses of
+memory of base_bytes that only views hold, both 0 where it is no such view."""
 
 
 class Variables(_Table):

@@ -191,7 +191,8 @@ def _variable(v):
     return Variable(text(v["name"]), text(v.get("type", "")), *(integer(v.get(k, 0), 0) for k in ("bytes", "reaches", "device")), _boolean(v["exact"]),
                     tuple(text(name) for name in _list(v.get("also", []))), text(v["kind"]), _integers(v.get("shape", [])), text(v.get("dtype", "")),
                     _or_none(integer, v.get("length"), least=0), text(v["shaped"]), text(v["where"]), _boolean(v.get("before", False)),
-                    integer(v.get("execution", 0), 0), _or_none(integer, v.get("execution_count"), least=0), integer(v.get("line", 0), 0), _stack(v["stack"]))
+                    integer(v.get("execution", 0), 0), _or_none(integer, v.get("execution_count"), least=0), integer(v.get("line", 0), 0), _stack(v["stack"]),
+                    integer(v.get("view_bytes", 0), 0), integer(v.get("base_bytes", 0), 0))
 
 
 def _freeing(v):
