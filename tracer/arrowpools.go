@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"ipytracer/event"
 	"ipytracer/tracer/arrow"
@@ -17,12 +16,11 @@ import (
 // arrowInstrument is the instrument for cpu.arrow: probes on the functions of the memory pools in Arrow's library. They are on the file that pyarrow would
 // load before it does, if that is found; else the library has joined late.
 type arrowInstrument struct {
-	inert
+	libraryFiles[*poolLibrary]
 	host
-	target    *target
-	analyses  *analyses
-	libraries []*poolLibrary
-	crowded   bool // said that some have no room
+	target   *target
+	analyses *analyses
+	crowded  bool // said that some have no room
 }
 
 // poolLibrary is an Arrow library of a target, loaded or expected, with probes on it.
@@ -58,14 +56,7 @@ func (l *poolLibrary) stepDown() {
 	}
 }
 
-func (i *arrowInstrument) library(id process.FileID) *poolLibrary {
-	for _, l := range i.libraries {
-		if l.file.Mapping.File == id {
-			return l
-		}
-	}
-	return nil
-}
+func (l *poolLibrary) id() process.FileID { return l.file.Mapping.File }
 
 // meet puts probes on a library that it meets first.
 func (i *arrowInstrument) meet(l listing, m process.Mapping) {
@@ -87,14 +78,8 @@ func (i *arrowInstrument) meet(l listing, m process.Mapping) {
 		}
 		return
 	}
-	file, err := i.openMapping(pid, m)
-	if err != nil {
-		if !i.hasEnded(i.target) {
-			i.misses(pid, l.since, metersOfPools, "pid %d: %s could not be opened: %v", pid, name, err)
-		}
-		return
-	}
-	if i.adopt(file, true) && !l.first {
+	file := openMet(i, i.target, l, m, metersOfPools)
+	if file != nil && i.adopt(file, true) && !l.first {
 		i.joinedLate(i.target, name, ledger.GroupArrow)
 	}
 }
@@ -245,15 +230,4 @@ func (i *arrowInstrument) stepUp(g ledger.Group) error {
 		}
 	}
 	return nil
-}
-
-func (i *arrowInstrument) places() int { return len(i.libraries) }
-
-func (i *arrowInstrument) close() {
-	var closing sync.WaitGroup
-	for _, l := range i.libraries {
-		closing.Go(l.close)
-	}
-	closing.Wait()
-	i.libraries = nil
 }

@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"ipytracer/event"
 	"ipytracer/tracer/cuda"
@@ -18,12 +17,11 @@ import (
 // says when a library comes or goes. Probes on a file that the target has not mapped yet are in place the moment it does; what is found among its
 // mappings first has joined late.
 type libraryInstrument struct {
-	inert
+	libraryFiles[*library]
 	host
-	target    *target
-	analyses  *analyses
-	libraries []*library
-	crowded   [cuda.Runtime + 1]bool // by kind: said that some have no room
+	target   *target
+	analyses *analyses
+	crowded  [cuda.Runtime + 1]bool // by kind: said that some have no room
 
 	beyond crowd // of this listing
 	driver bool  // one is mapped, as of this listing
@@ -77,15 +75,8 @@ func (i *libraryInstrument) meet(l listing, m process.Mapping) {
 		i.beyond.add(kind, m)
 		return
 	}
-	pid := i.target.pid
-	file, err := i.openMapping(pid, m)
-	if err != nil {
-		if !i.hasEnded(i.target) {
-			i.misses(pid, l.since, metersThrough(kind), "pid %d: %s could not be opened: %v", pid, clean(m.Path), err)
-		}
-		return
-	}
-	if i.adopt(file, kind, true) && !l.first && kind != cuda.Loader && kind != cuda.Runtime { // without the runtime's names nothing is missing
+	file := openMet(i, i.target, l, m, metersThrough(kind))
+	if file != nil && i.adopt(file, kind, true) && !l.first && kind != cuda.Loader && kind != cuda.Runtime { // without the runtime's names nothing is missing
 		var missed []ledger.Group
 		if kind == cuda.Torch {
 			missed = append(missed, ledger.GroupTorchCPU)
@@ -128,14 +119,7 @@ func metersThrough(kind cuda.Kind) []event.Meter {
 	return nil
 }
 
-func (i *libraryInstrument) library(id process.FileID) *library {
-	for _, l := range i.libraries {
-		if l.file.Mapping.File == id {
-			return l
-		}
-	}
-	return nil
-}
+func (l *library) id() process.FileID { return l.file.Mapping.File }
 
 // adopt puts probes on a library. It takes the file over.
 func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind, mapped bool) bool {
@@ -275,15 +259,4 @@ func (i *libraryInstrument) stepUp(g ledger.Group) error {
 		}
 	}
 	return nil
-}
-
-func (i *libraryInstrument) places() int { return len(i.libraries) }
-
-func (i *libraryInstrument) close() {
-	var closing sync.WaitGroup
-	for _, l := range i.libraries {
-		closing.Go(l.close)
-	}
-	closing.Wait()
-	i.libraries = nil
 }
