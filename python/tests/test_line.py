@@ -285,18 +285,18 @@ class Hostile(LineTest):
     def test_sent(self):
         """What is sent in the line's place is refused, closed, and raises nothing; one of those is a tracer that knows only the line before this one."""
         before = len(os.listdir("/proc/self/fd"))
-        stream = socket.socketpair()
+        stream, file = socket.socketpair(), open(os.devnull)
         for name, packet, more, sends, older in (
                 ("an older tracer", b'{"hello": "ipytracer/line/v1", "tracer": "0.1.0", "pid": 1, "limit": null, "limit_of": ""}', [], 0, True),
                 ("another line", b'{"line": "ipytracer/line/v9"}', [], 1, False), ("no JSON", b"x", [], 1, False), ("no end", b'{"line": "ipytracer/line/v2"}', [], 0, False),
                 ("two ends", b'{"line": "ipytracer/line/v2"}', stream[:1], 1, False), ("many", b'{"line": "ipytracer/line/v2"}', stream * 9, 1, False),
-                ("nothing", b"", [], 0, False)):
+                ("a file beside it", b'{"line": "ipytracer/line/v2"}', [file], 1, False), ("nothing", b"", [], 0, False)):
             with self.subTest(name), fake.Tracer() as tracer:
                 tracer.offering, tracer.more, tracer.sends = packet, more, sends
                 self.assertFalse(self.line.look(cell=True))
                 self.assertEqual(self.line.older, older)
                 self.assertIsNone(self.line._ours)
-        for end in stream:
+        for end in (*stream, file):
             end.close()
         self.assertEqual(len(os.listdir("/proc/self/fd")), before)
         with fake.Tracer() as tracer:

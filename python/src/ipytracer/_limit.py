@@ -5,7 +5,7 @@ It is the process's own to set (setrlimit(2)), so nobody is asked: no tracer, no
 
 import resource
 
-from . import _sizes, _words
+from . import _sizes, _way, _words
 
 _LEAST_ROOM = 16 << 20   # bytes that are left for what shows the error
 
@@ -27,7 +27,7 @@ def limit(word):
         resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
         soft = hard
     elif word == "auto":
-        raise ValueError("what is safe here only the tracer can say: in a terminal, type: sudo tracer limit PID auto")
+        raise ValueError("only the tracer knows what is safe here: in a terminal, type: sudo tracer limit %s auto" % (_way.pid() or "PID"))
     elif word:
         size = _sizes.parse(word)
         if hard != resource.RLIM_INFINITY and size > hard:

@@ -35,6 +35,21 @@ class _Broken(Exception):
     """The other end has closed the line, or does not keep to the protocol."""
 
 
+def _sockets(numbers):
+    """The descriptors that have come, as sockets; one that is none is closed, with all others."""
+    ends = []
+    try:
+        for n in numbers:
+            ends.append(socket.socket(fileno=n))
+    except OSError:
+        for end in ends:
+            end.close()
+        for n in numbers[len(ends):]:
+            os.close(n)
+        raise _Broken from None
+    return ends
+
+
 class Request:
     """One request: what was asked, the packets that have come, and the answer once it is whole."""
 
@@ -199,7 +214,7 @@ class Line:
         self.older, ends = False, []
         for level, kind, numbers in control:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                ends.extend(socket.socket(fileno=n) for n in array.array("i", numbers[:len(numbers) // 4 * 4]))
+                ends.extend(_sockets(array.array("i", numbers[:len(numbers) // 4 * 4])))
         try:
             packet = _packets.decode(data)
             self.older = "hello" in packet

@@ -11,13 +11,18 @@ START = "%tracer start"
 COMPANION = "_ipytracer_companion"            # what a shell with the extension has
 
 
-def command():
-    """What to type in a terminal to have this process traced. In a container the pid from inside is not the one from outside."""
+def pid():
+    """This process's id as a terminal on the machine knows it: text, "" in a container, where the pid from inside is not the one from outside."""
     try:
         inside = os.readlink("/proc/self/ns/pid") != _INITIAL_PID_NAMESPACE
     except OSError:
         inside = False
-    return "sudo tracer attach" + ("" if inside else " %d" % os.getpid())
+    return "" if inside else str(os.getpid())
+
+
+def command():
+    """What to type in a terminal to have this process traced."""
+    return ("sudo tracer attach " + pid()).rstrip()
 
 
 def magic():
