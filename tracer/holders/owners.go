@@ -9,7 +9,7 @@ import (
 )
 
 // What a set of names holds cannot be told from what each holds alone: two views of one array hold nothing, and both of them all of it. So
-// each object gets the set of all owners that lead to it, as the bits of a word, and what others lead to is set apart. What has the same bits is
+// each object gets the set of all owners that lead to it, see [masks], and what others lead to is set apart. What has the same set is
 // a share: it goes when all of its owners do. An owner is what can be let go of: an object's names, an output, the last exception. The last is
 // what waits for the garbage collector, which holds what it refers to as well.
 
@@ -19,10 +19,8 @@ const (
 	leastOwner = 64 << 10 // bytes that an owner reaches
 	leastShare = 16 << 10 // bytes of a share
 	maxShares  = 256      // that are told
-	maxMasks   = 1 << 14  // that are told apart
 	maxPieces  = 32       // of a share
 	leastPiece = 256      // bytes
-	byOthers   = 1 << 63  // the bit of everything that is no owner
 )
 
 // letGo is what it takes to let go of a group.
@@ -123,57 +121,44 @@ type sharing struct {
 	of     *extents
 	addrs  []uint64 // of nodes
 	owners []int32  // their vertices, by bit
-	mask   []uint64 // of each vertex
+	masks  masks    // of vertices
 	cyclic []bool   // vertices that go only when the collector runs
 }
 
 // spread has each owner's bit go wherever it leads. What others lead to is of no owner.
 func (s *sharing) spread() {
 	root := int32(len(s.place) - 1)
-	s.mask = make([]uint64, len(s.place))
+	s.masks = newMasks(len(s.place))
 	var queue []int32
-	for _, to := range s.forward.of(root) {
-		if !slices.Contains(s.owners, to) && s.mask[to] == 0 {
-			s.mask[to] = byOthers
-			queue = append(queue, to)
-		}
-	}
-	for len(queue) > 0 {
-		v := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		for _, to := range s.forward.of(v) {
-			if s.mask[to] == 0 {
-				s.mask[to] = byOthers
-				queue = append(queue, to)
-			}
-		}
-	}
-	queued := make([]bool, len(s.place))
-	for bit, v := range s.owners {
-		s.mask[v] = 1 << bit
-		queue = append(queue, v)
-	}
-	for len(queue) > 0 {
-		v := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		queued[v] = false
-		for _, to := range s.forward.of(v) {
-			if mask := s.mask[to] | s.mask[v]; s.mask[to] != byOthers && mask != s.mask[to] {
-				s.mask[to] = mask
-				if !queued[to] {
-					queued[to] = true
+	lead := func(take func(v int32) bool) {
+		for len(queue) > 0 {
+			v := queue[len(queue)-1]
+			queue = queue[:len(queue)-1]
+			for _, to := range s.forward.of(v) {
+				if take(to) {
 					queue = append(queue, to)
 				}
 			}
 		}
 	}
+	for _, to := range s.forward.of(root) {
+		if !slices.Contains(s.owners, to) && s.masks.others(to) {
+			queue = append(queue, to)
+		}
+	}
+	lead(s.masks.others)
+	for bit, v := range s.owners {
+		if s.masks.own(v, bit) {
+			queue = append(queue, v)
+		}
+		lead(func(to int32) bool { return s.masks.own(to, bit) })
+	}
+	s.masks.met = nil // no owner is to come
 	s.findCycles()
 }
 
 // free says whether a vertex is an object that owners hold and nothing else.
-func (s *sharing) free(v int32) bool {
-	return int(v) < s.nodes && s.mask[v] != 0 && s.mask[v] != byOthers
-}
+func (s *sharing) free(v int32) bool { return int(v) < s.nodes && s.masks.owned(v) }
 
 // findCycles finds what stays when all owners let go, until the collector runs: cycles, and what these lead to. As all that leads to what a set
 // of owners holds is theirs as well, it is the same for each set. Classes are cycles by themselves.
@@ -212,37 +197,47 @@ func (s *sharing) findCycles() {
 	}
 }
 
-// shares adds up what has the same owners, most bytes first.
+// shares adds up what has the same owners, most bytes first. Of those that are told the largest objects are found in a second pass: of all they
+// would take much memory.
 func (s *sharing) shares() (out []event.Share) {
-	by := map[uint64]*event.Share{}
-	for v := range int32(s.nodes) {
-		if !s.free(v) {
-			continue
-		}
-		one := by[s.mask[v]]
-		if one == nil {
-			if len(by) == maxMasks {
-				continue
-			}
-			one = &event.Share{Exact: true}
-			by[s.mask[v]] = one
-		}
-		s.count(one, v)
+	all, isTold := make([]event.Share, len(s.masks.bits)), make([]bool, len(s.masks.bits))
+	for i := range all {
+		all[i].Exact = true
 	}
-	for mask, one := range by {
+	for v := range int32(s.nodes) {
+		if s.free(v) && s.masks.of[v] != crowdedMask {
+			s.count(&all[s.masks.of[v]], v)
+		}
+	}
+	var told []int
+	for i := range all {
+		one := &all[i]
 		if one.Bytes+one.Device < leastShare {
 			continue
 		}
-		for m := mask; m != 0; m &= m - 1 {
+		for m := s.masks.bits[i]; m != 0; m &= m - 1 {
 			one.Owners = append(one.Owners, int32(bits.TrailingZeros64(m)))
 		}
-		one.Pieces = largest(one.Pieces)
-		out = append(out, *one)
+		told = append(told, i)
 	}
-	slices.SortFunc(out, func(a, b event.Share) int {
-		return cmp.Or(cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device), slices.Compare(a.Owners, b.Owners))
+	slices.SortFunc(told, func(a, b int) int {
+		x, y := &all[a], &all[b]
+		return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), slices.Compare(x.Owners, y.Owners))
 	})
-	return out[:min(len(out), maxShares)]
+	told = told[:min(len(told), maxShares)]
+	for _, i := range told {
+		isTold[i] = true
+	}
+	for v := range int32(s.nodes) {
+		if m := s.masks.of[v]; s.free(v) && m != crowdedMask && isTold[m] {
+			s.piece(&all[s.masks.of[v]], v)
+		}
+	}
+	for _, i := range told {
+		all[i].Pieces = largest(all[i].Pieces)
+		out = append(out, all[i])
+	}
+	return out
 }
 
 // count takes a vertex into a share.
@@ -255,11 +250,17 @@ func (s *sharing) count(one *event.Share, v int32) {
 	}
 	one.Device += event.Bytes(s.of.device[v])
 	one.Exact = one.Exact && !s.of.unknown[v]
-	if bytes >= leastPiece {
-		one.Pieces = append(one.Pieces, event.Piece{Address: s.addrs[v], Size: bytes})
-		if len(one.Pieces) >= 8*maxPieces {
-			one.Pieces = largest(one.Pieces)
-		}
+}
+
+// piece takes a vertex into the largest objects of a share that is told.
+func (s *sharing) piece(one *event.Share, v int32) {
+	bytes := event.Bytes(s.of.bytes[v])
+	if bytes < leastPiece {
+		return
+	}
+	one.Pieces = append(one.Pieces, event.Piece{Address: s.addrs[v], Size: bytes})
+	if len(one.Pieces) >= 8*maxPieces {
+		one.Pieces = largest(one.Pieces)
 	}
 }
 
