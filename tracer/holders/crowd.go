@@ -106,7 +106,8 @@ func (c *crowd) nodes(set int32) iter.Seq[int32] {
 	}
 }
 
-// settle makes a node for those that the same objects have, and one for those of them that something else has as well.
+// settle makes a node for those that the same objects have, and one for those of them that something else has as well. Many sets of many objects would make
+// more references than there is room for: the rest counts as held by something else.
 func (e *extents) settle(w *walker) {
 	c := e.crowd
 	type whole struct {
@@ -135,6 +136,10 @@ func (e *extents) settle(w *walker) {
 			}
 			e.bytes[n], e.refs[n], e.seen[n], e.unknown[n], e.class[n] = s.bytes, uint32(held), 0, false, false
 			for from := range c.nodes(int32(set)) {
+				if e.arcs.count >= maxArcs {
+					w.stopped, e.refs[n] = errObjects, 1
+					break
+				}
 				e.arcs.add(from, n)
 			}
 		}

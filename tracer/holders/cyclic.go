@@ -4,36 +4,38 @@ package holders
 // comes.
 type cyclic struct {
 	w     *walker
-	known map[int32]bool // by node
+	known map[int32]bool // by node, of it and of all that lies between it and the output
 	met   map[int32]bool // of one search, by node
-	left  int            // objects that may still be looked at
+	left  int            // steps that may still be taken
 }
 
-// maxSearched bounds the objects that all searches look at.
-const maxSearched = 1 << 20
+// maxSearched bounds the steps that all searches take: references followed, and nodes on the ways to outputs.
+const maxSearched = 1 << 23
 
 func newCyclic(w *walker) *cyclic { return &cyclic{w: w, known: map[int32]bool{}, left: maxSearched} }
 
-// holds says so of a node that an output leads to: of it, and of all that lies between.
+// holds says so of a node that an output leads to: of it, and of all that lies between. Many blocks may lie on one long way, which is gone once.
 func (c *cyclic) holds(n int32) bool {
 	w := c.w
 	if w.notes == nil || w.nodes[n].kind != kindOutput {
 		return false
 	}
-	for at := n; at >= 0; at = w.nodes[at].parent {
-		if w.addrs[at] == w.shell.out {
-			break // IPython's own
+	var way []int32
+	is := false
+	for at := n; at >= 0 && w.addrs[at] != w.shell.out && c.left > 0; at = w.nodes[at].parent { // Out is IPython's own
+		known, ok := c.known[at]
+		if is = known; ok {
+			break
 		}
-		is, ok := c.known[at]
-		if !ok {
-			is = c.leadsBack(at)
-			c.known[at] = is
-		}
-		if is {
-			return true
+		way = append(way, at)
+		if is = c.leadsBack(at); is {
+			break
 		}
 	}
-	return false
+	for _, at := range way {
+		c.known[at] = is
+	}
+	return is
 }
 
 // leadsBack says whether an object leads to itself. It is assumed of what leads to objects of which nothing was noted.
@@ -59,7 +61,8 @@ func (c *cyclic) leadsBack(first int32) bool {
 			}
 			return true
 		}
-		for at := one.first; w.notes.steps[at].kind() != stepStop; at++ {
+		for at := one.first; w.notes.steps[at].kind() != stepStop && c.left > 0; at++ {
+			c.left--
 			switch s := w.notes.steps[at]; s.kind() {
 			case stepFollow, stepWord, stepKey:
 				to := w.of[s.id()] - 1

@@ -186,6 +186,7 @@ func (w *walker) evidence() map[guessKey]sure {
 	w.walk()
 	w.surveyPending()
 	w.surveyCollected(collected)
+	noteHeld(w)
 	believed := map[guessKey]sure{}
 	for to, g := range w.survey.guesses {
 		w.weigh(believed, to, g)

@@ -12,9 +12,10 @@ import (
 // listing adds up what was found.
 func (l *lister) listing() Listing {
 	e := l.extents
-	out := Listing{Objects: len(l.nodes), Read: l.mem.total, Complete: l.stopped == nil}
+	out := Listing{Objects: len(l.nodes), Read: l.mem.total}
 	l.groups = append(l.groups, group{kind: event.HeldByCycle})
 	e.settle(l.walker)
+	out.Complete = l.stopped == nil
 	l.forget() // it takes memory of its own
 	t := e.dominate(len(l.groups), l.loose)
 	for i, bytes := range e.bytes {
@@ -22,6 +23,7 @@ func (l *lister) listing() Listing {
 			out.Total += event.Bytes(bytes)
 		}
 	}
+	out.Total += event.Bytes(l.unmet)
 	l.mem.limit += pathBytes
 	l.stopped, l.mem.err = nil, nil
 	rows := l.rows(&t, out.Complete)

@@ -80,14 +80,15 @@ type noted struct {
 }
 
 const (
-	noteLeaf    = 1 << (iota + noteShift) // it refers to nothing
-	noteUnknown                           // it may have more than its bytes
-	noteOut                               // it leads out of what a root holds, see leadsOut
-	noteTracked                           // the garbage collector knows it
-	noteOld                               // it was there when the collector last looked at all objects
-	noteFrozen                            // the collector leaves it alone: gc.freeze()
+	noteLeaf      = 1 << (iota + noteShift) // it refers to nothing
+	noteUnknown                             // it may have more than its bytes
+	noteOut                                 // it leads out of what a root holds, see leadsOut
+	noteTracked                             // the garbage collector knows it
+	noteOld                                 // it was there when the collector last looked at all objects
+	noteFrozen                              // the collector leaves it alone: gc.freeze()
+	noteElsewhere                           // it has more references than were found
 
-	noteShift = 26
+	noteShift = 25
 )
 
 func (n *noted) typ() uint32         { return n.what & (1<<noteShift - 1) }

@@ -33,62 +33,60 @@ type letGo struct {
 	barred bool   // something has it that no code here takes it from
 }
 
-// typed notes a name of the user's. A nil group has none, here and below.
+// letting is what it takes to let go of a group, to be noted. A nil group has nothing that anybody reads, here and below.
+func (g *group) letting() *letGo {
+	if g == nil {
+		return &letGo{}
+	}
+	if g.letGo == nil {
+		g.letGo = &letGo{}
+	}
+	return g.letGo
+}
+
+// typed notes a name of the user's.
 func (g *group) typed(name string) {
-	switch {
-	case g == nil:
-	case len(g.mine) == maxAlso:
-		g.more = true
-	default:
-		g.mine = append(g.mine, name)
+	if let := g.letting(); len(let.mine) == maxAlso {
+		let.more = true
+	} else {
+		let.mine = append(let.mine, name)
 	}
 }
 
 // output notes a name that IPython has given in the user's namespace.
 func (g *group) output(name string) {
-	if g != nil {
-		g.kept = true
-		if g.out == "" || len(name) > 1 && g.out[len(g.out)-1] == '_' { // _2 stays longer than _
-			g.out = name
-		}
+	let := g.letting()
+	let.kept = true
+	if let.out == "" || len(name) > 1 && let.out[len(let.out)-1] == '_' { // _2 stays longer than _
+		let.out = name
 	}
 }
 
-func (g *group) keep() {
-	if g != nil {
-		g.kept = true
-	}
-}
+func (g *group) keep() { g.letting().kept = true }
 
-func (g *group) last() {
-	if g != nil {
-		g.newest = true
-	}
-}
+func (g *group) last() { g.letting().newest = true }
 
-func (g *group) bar() {
-	if g != nil {
-		g.barred = true
-	}
-}
+func (g *group) bar() { g.letting().barred = true }
 
-// others looks at what no name has led to: what of it waits for the garbage collector holds what it refers to. What is not looked at any more,
-// for want of time or room, counts as held by something else.
-func (l *lister) others() {
+// others looks at what no name has led to: what of it waits for the garbage collector holds what it refers to. What is not looked at, because
+// it is known not to wait, or for want of time or room, counts as held by something else.
+func (l *lister) others(modules []module) {
 	l.loose = len(l.nodes)
 	if l.stopped != nil {
 		return
 	}
 	defer func() { l.stopped, l.mem.err = nil, nil }()
 	l.kind = kindCycle
+	held := heldElsewhere(l.walker, modules)
 	for id := range l.notes.noted {
 		one := &l.notes.noted[id]
-		if one.is(noteTracked) && !one.is(noteLeaf) && one.typ() != 0 && l.of[id] == 0 && !l.done() {
+		if one.is(noteTracked) && !one.is(noteLeaf) && one.typ() != 0 && l.of[id] == 0 && !held.has(int32(id)) && !l.done() {
 			l.addNode(nobody, l.notes.addrs[id], int32(id), label{}, isObject)
 		}
 	}
 	l.run()
 	l.followDoubts()
+	l.unmet = held.bytes()
 }
 
 // sharing is who holds what together: of the rows, those that are worth it.
@@ -97,7 +95,7 @@ func (l *lister) sharing(t *tree, rows []listedRow) (owners []event.Owner, share
 	for i, r := range rows {
 		g := &l.groups[r.group]
 		named := g.kind == event.HeldByVariable || g.kind == event.HeldByOutput || g.kind == event.HeldByTraceback
-		if !named || g.barred || max(r.Bytes, r.Reaches)+r.Device < leastOwner || len(owners) == maxOwners-1 {
+		if !named || g.letting().barred || max(r.Bytes, r.Reaches)+r.Device < leastOwner || len(owners) == maxOwners-1 {
 			continue
 		}
 		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.mine, More: g.more, Output: g.out, Kept: g.kept, Last: g.newest})

@@ -32,6 +32,9 @@ const (
 	maxVisited  = 1 << 23   // objects visited for Reaches, of all names
 )
 
+// maxGroups bounds the objects with names.
+var maxGroups = 1 << 20
+
 var errNotMapped = errors.New("holders: what the process has mapped is not known, so neither is how large its objects are")
 
 // List says what the Python has, by name: the user's variables, IPython's outputs, and what is large and only modules,
@@ -70,7 +73,7 @@ type group struct {
 	addr    uint64 // of the object; 0 for several
 	kind    event.HolderKind
 	targets []int32
-	letGo
+	*letGo  // nil for most: of modules nobody lets go
 }
 
 // lister is a walk over everything that has a name.
@@ -80,6 +83,7 @@ type lister struct {
 	byAddr map[uint64]int
 	late   []binding2
 	loose  int                 // the first node that no name led to
+	unmet  uint64              // bytes of what something else holds, which has no nodes
 	give   func()              // the notes back
 	viewed map[int32]foundView // memory that only views hold, by the objects from which one gets to them
 }
@@ -104,6 +108,10 @@ func (l *lister) groupOf(addr uint64, kind event.HolderKind) int {
 func (l *lister) bind(name string, addr uint64, kind event.HolderKind) *group {
 	t := l.objectType(addr)
 	if t == nil || l.stopped != nil {
+		return nil
+	}
+	if len(l.groups) >= maxGroups { // a namespace may have millions of names of what makes no node
+		l.stopped = errObjects
 		return nil
 	}
 	if g, known := l.byAddr[addr]; known && kind == event.HeldByModule && l.groups[g].kind != event.HeldByModule {
@@ -163,7 +171,7 @@ func (l *lister) walk() {
 	if w.limits.Names {
 		w.flush()
 		w.followDoubts()
-		l.others()
+		l.others(modules)
 		return
 	}
 	l.modules(slices.DeleteFunc(slices.Clone(modules), func(m module) bool {
@@ -175,7 +183,7 @@ func (l *lister) walk() {
 	}
 	w.run()
 	w.followDoubts()
-	l.others()
+	l.others(modules)
 }
 
 // closures looks into functions of modules that have names of the user's: they may have made their closures for him.
