@@ -32,7 +32,9 @@ func largerVariable(x, y model.Variable) int {
 }
 
 // Named are the variables that a look at a process has found while the session ran, in no order, with who made them.
-func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) { return t.variablesOf(e) }
+func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) {
+	return t.variablesOf(WithCells(t, e))
+}
 
 // variablesOf are those of one process.
 func (t *Tracker) variablesOf(e *event.Variables) (out []model.Variable, names model.Names) {
@@ -42,6 +44,10 @@ func (t *Tracker) variablesOf(e *event.Variables) (out []model.Variable, names m
 			Bytes: int64(v.Bytes), Reaches: int64(v.Reaches), Device: int64(v.Device), Exact: v.Exact && e.Complete,
 			ViewBytes: int64(v.Viewed), BaseBytes: int64(v.Base),
 		}
+		for _, c := range v.Columns {
+			one.Columns = append(one.Columns, model.Column{Name: c.Name, DType: c.DType, Bytes: int64(c.Bytes), Exact: c.Exact && e.Complete})
+		}
+		one.MoreColumns, one.RestColumns = v.MoreColumns, int64(v.RestColumns)
 		if v.Length >= 0 {
 			length := v.Length
 			one.Length = &length
@@ -66,6 +72,7 @@ func (t *Tracker) resident() (out []model.Resident) {
 
 // list takes in what a process has by name; what it said before does not hold any more.
 func (t *Tracker) list(e *event.Variables) {
+	e = WithCells(t, e)
 	all := &t.listed
 	if e.Early {
 		all = &t.early

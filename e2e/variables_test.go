@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -69,8 +70,9 @@ func checkVariables(t *testing.T, p place) {
 		t.Errorf("library.cache: %+v", v)
 	}
 	// What IPython made to show it refers to its frames until the garbage collector comes.
-	if v := found["the last traceback"]; v.Reaches < 8_800_000 || v.Kind != "traceback" {
-		t.Errorf("the last traceback: %+v", v)
+	failed := fmt.Sprintf("traceback of In[%d]", *results[byCell["failing"]-1].ExecutionCount)
+	if v := found[failed]; v.Reaches < 8_800_000 || v.Kind != "traceback" {
+		t.Errorf("%s: %+v", failed, v)
 	}
 	if v := found["both"]; v.Bytes < 10_000_000 || len(v.Also) != 1 || v.Also[0][:4] != "Out[" {
 		t.Errorf("both: %+v", v)

@@ -28,6 +28,26 @@ type Variable struct {
 	// Viewed is how many bytes it has of memory of Base bytes that only views hold; both are 0 for others.
 	Viewed Bytes
 	Base   Bytes
+	// Columns are those of a data frame that take most, 8 at most; MoreColumns is how many there are besides, and RestColumns what these take.
+	Columns     []Column
+	MoreColumns int64
+	RestColumns Bytes
+	// Codes are, of a traceback, where the code of its outermost calls is from, 8 at most: one of them is the cell that failed.
+	Codes []Code
+}
+
+// Column is one of a data frame. Bytes is what its elements take and, of objects, what these take themselves, each once, others that have them or not.
+type Column struct {
+	Name  string // as a label of the index is written, at most 64 bytes
+	DType string // "" where that is not sure
+	Bytes Bytes
+	Exact bool // false: Bytes is only the least
+}
+
+// Code is where a call's code is from.
+type Code struct {
+	File  string // as the code says, at most 192 bytes
+	Input int32  // N of In[N], if it is the code of a cell that had run before it could be seen to; 0 for all other code
 }
 
 // Variables says by name what a process has at the end of the session.

@@ -4,7 +4,7 @@ package model
 // has.
 type Variable struct {
 	PID  int      `json:"pid"`
-	Name string   `json:"name"`           // x, Out[7], module.attribute, "locals of f()", "the last traceback"
+	Name string   `json:"name"`           // x, Out[7], module.attribute, "locals of f()", "traceback of In[9]", "the last traceback"
 	Also []string `json:"also,omitempty"` // other names of the same object, 8 at most
 	Kind string   `json:"kind"`           // "variable", "output", "traceback", "thread" or "module"
 	Type string   `json:"type,omitempty"`
@@ -20,6 +20,10 @@ type Variable struct {
 	// ViewBytes are the bytes that it uses of memory of BaseBytes which only views hold; 0 for others.
 	ViewBytes int64 `json:"view_bytes,omitempty"`
 	BaseBytes int64 `json:"base_bytes,omitempty"`
+	// Columns are those of a data frame that take most, 8 at most; MoreColumns is how many there are besides, and RestColumns what these take together.
+	Columns     []Column `json:"columns,omitempty"`
+	MoreColumns int64    `json:"more_columns,omitempty"`
+	RestColumns int64    `json:"more_columns_bytes,omitempty"`
 	// Exact: Bytes and Device are all of it; else they are the least.
 	Exact bool `json:"exact"`
 	// Stack is who made the largest piece of it, innermost call first; empty where that is not known. Execution and Line are
@@ -30,6 +34,14 @@ type Variable struct {
 	Line           int     `json:"line,omitempty"`
 	// Before: that piece was there at the attach.
 	Before bool `json:"before,omitempty"`
+}
+
+// Column is one of a data frame. Bytes is what its elements take and, of objects, what these take themselves, each once, others that have them or not.
+type Column struct {
+	Name  string `json:"name"`
+	DType string `json:"dtype,omitempty"`
+	Bytes int64  `json:"bytes"`
+	Exact bool   `json:"exact"` // else it is the least
 }
 
 // Size is what a variable is ranked by: what would go with it, or what it leads to if that is more.

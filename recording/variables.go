@@ -24,6 +24,41 @@ type variableDetail struct {
 	Array   bool             `json:"array"`
 	Viewed  event.Bytes      `json:"viewed,omitempty"`
 	Base    event.Bytes      `json:"base,omitempty"`
+	Columns []columnDetail   `json:"columns,omitempty"`
+	More    int64            `json:"more_columns,omitempty"`
+	Rest    event.Bytes      `json:"rest_columns,omitempty"`
+	Codes   []codeDetail     `json:"codes,omitempty"`
+}
+
+// columnDetail is an event.Column in a row's detail.
+type columnDetail struct {
+	Name  string      `json:"name"`
+	DType string      `json:"dtype,omitempty"`
+	Bytes event.Bytes `json:"bytes"`
+	Exact bool        `json:"exact"`
+}
+
+// codeDetail is an event.Code in a row's detail.
+type codeDetail struct {
+	File  string `json:"file"`
+	Input int32  `json:"input,omitempty"`
+}
+
+func detailOf(v event.Variable) variableDetail {
+	return variableDetail{
+		v.Name, v.Also, v.Kind, v.Type, v.Shape, v.DType, v.Length, v.Bytes, v.Reaches, v.Device, v.Exact, v.Block, v.Size, v.Array, v.Viewed, v.Base,
+		convert(v.Columns, func(x event.Column) columnDetail { return columnDetail(x) }), v.MoreColumns, v.RestColumns,
+		convert(v.Codes, func(x event.Code) codeDetail { return codeDetail(x) }),
+	}
+}
+
+func variableOf(d variableDetail) event.Variable {
+	return event.Variable{
+		Name: d.Name, Also: d.Also, Kind: d.Kind, Type: d.Type, Shape: d.Shape, DType: d.DType, Length: d.Length, Bytes: d.Bytes, Reaches: d.Reaches,
+		Device: d.Device, Exact: d.Exact, Block: d.Block, Size: d.Size, Array: d.Array, Viewed: d.Viewed, Base: d.Base,
+		Columns: convert(d.Columns, func(x columnDetail) event.Column { return event.Column(x) }), MoreColumns: d.More, RestColumns: d.Rest,
+		Codes: convert(d.Codes, func(x codeDetail) event.Code { return event.Code(x) }),
+	}
 }
 
 type variablesDetail struct {
@@ -81,7 +116,7 @@ func shareFromJSON(x shareDetail) event.Share {
 func variablesToJSON(v *event.Variables) ([]byte, error) {
 	return json.Marshal(variablesDetail{
 		Root: v.Root, Complete: v.Complete, Objects: v.Objects, Total: v.Total, Unlisted: v.Unlisted, Rest: v.Rest, Early: v.Early,
-		Variables: convert(v.Variables, func(x event.Variable) variableDetail { return variableDetail(x) }),
+		Variables: convert(v.Variables, detailOf),
 		Owners:    convert(v.Owners, func(x event.Owner) ownerDetail { return ownerDetail(x) }),
 		Shares:    convert(v.Shares, shareToJSON),
 	})
@@ -94,7 +129,7 @@ func variablesFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.V
 	}
 	return &event.Variables{
 		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Total: d.Total, Unlisted: d.Unlisted, Rest: d.Rest, Early: d.Early,
-		Variables: convert(d.Variables, func(x variableDetail) event.Variable { return event.Variable(x) }),
+		Variables: convert(d.Variables, variableOf),
 		Owners:    convert(d.Owners, func(x ownerDetail) event.Owner { return event.Owner(x) }),
 		Shares:    convert(d.Shares, shareFromJSON),
 	}, nil

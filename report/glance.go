@@ -50,6 +50,10 @@ func VariablesWithoutSource(all []model.Variable) []model.Variable {
 		for n := range v.Also {
 			v.Also[n] = WithoutKeys(v.Also[n])
 		}
+		v.Columns = slices.Clone(v.Columns)
+		for n := range v.Columns {
+			v.Columns[n].Name = "[…]"
+		}
 	}
 	return all
 }

@@ -248,6 +248,9 @@ func WithoutSource(r *model.Report) *model.Report {
 			c.Processes[i].Command = withoutCode(c.Processes[i].Command)
 		}
 	}
+	if r.Variables != nil {
+		c.Variables = VariablesWithoutSource(r.Variables)
+	}
 	return c
 }
 

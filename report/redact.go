@@ -12,6 +12,9 @@ import (
 func AuditWithoutSource(a *model.Audit) *model.Audit {
 	c := *a
 	c.Processes, c.Verdicts, c.Live = list(a.Processes), list(a.Verdicts), list(a.Live)
+	if a.Variables != nil {
+		c.Variables = VariablesWithoutSource(a.Variables)
+	}
 	for i := range c.Live {
 		c.Live[i].Holder = WithoutKeys(c.Live[i].Holder)
 	}

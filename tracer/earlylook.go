@@ -32,7 +32,7 @@ func (s *Session) FindVariables() bool {
 					v.Early = true
 				}
 			}
-			return found
+			return withInputs(&s.cells, found)
 		}
 	})
 }
@@ -47,7 +47,10 @@ func (s *Session) FindVariablesOf(pid int, watch []event.Piece) bool {
 		found := look.listVariables(look.surveys())
 		out := look.looked(pid, began, used)
 		look.tell(out, found)
-		return func() []event.Event { return []event.Event{out} }
+		return func() []event.Event {
+			withInputs(&s.cells, found)
+			return []event.Event{out}
+		}
 	})
 }
 
@@ -71,6 +74,7 @@ func (s *Session) FindHoldersOf(pid int, blocks []event.Block) bool {
 		out := look.looked(pid, began, used)
 		look.tell(out, found)
 		return func() []event.Event {
+			withInputs(&s.cells, found)
 			for _, e := range look.holders(&s.cells) {
 				if h, ok := e.(*event.Holders); ok {
 					out.Holders = append(out.Holders, h)

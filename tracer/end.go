@@ -54,7 +54,7 @@ func (s *Session) wind() error {
 		return err
 	}
 	s.queue = append(s.queue, look.holders(&s.cells)...)
-	s.queue = append(s.queue, last...)
+	s.queue = append(s.queue, withInputs(&s.cells, last)...)
 	s.natives.naming.wait(endPatience)
 	if err := s.fs.Helper.Ended(); err != nil {
 		s.missing++

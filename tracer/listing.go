@@ -83,7 +83,34 @@ func cleanVariable(v event.Variable) event.Variable {
 	for _, name := range also {
 		v.Also = append(v.Also, clean(name))
 	}
+	columns, codes := v.Columns, v.Codes
+	v.Columns, v.Codes = nil, nil
+	for _, c := range columns {
+		c.Name, c.DType = clean(c.Name), clean(c.DType)
+		v.Columns = append(v.Columns, c)
+	}
+	for _, c := range codes {
+		c.File = clean(c.File)
+		v.Codes = append(v.Codes, c)
+	}
 	return v
+}
+
+// withInputs fills in which code is of cells that had run before they could be seen to.
+func withInputs(all *cells, events []event.Event) []event.Event {
+	for _, e := range events {
+		v, ok := e.(*event.Variables)
+		if !ok {
+			continue
+		}
+		for i := range v.Variables {
+			codes := v.Variables[i].Codes
+			for n := range codes {
+				_, codes[n].Input = all.typedLine(v.PID, codes[n].File, 0)
+			}
+		}
+	}
+	return events
 }
 
 // cleanOwner is an owner whose texts are UTF-8.

@@ -68,7 +68,7 @@ func (a looker) FindVariables(pid int, watch []event.Piece) bool {
 
 // ToFree says what to type to free what a look has found, and the largest objects that go with each.
 func (a looker) ToFree(e *event.Looked) ([]model.Freeing, [][]event.Piece) {
-	return toFree(e.Variables)
+	return toFree(attribution.WithCells(a.reports, e.Variables))
 }
 
 func toFree(e *event.Variables) (free []model.Freeing, pieces [][]event.Piece) {

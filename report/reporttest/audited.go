@@ -57,6 +57,7 @@ func WithLines() *model.Report {
 	length, five := int64(50_000), 5
 	r.Variables = []model.Variable{
 		{PID: 4242, Name: "frame", Also: []string{"Out[3]", "df", "again"}, Kind: "variable", Type: "DataFrame", Shape: []int64{50_000, 12}, Length: &length, Bytes: 512 << 20, Reaches: 700 << 20, Exact: true,
+			Columns: []model.Column{{Name: "sku", DType: "object", Bytes: 320 << 20}, {Name: "price", DType: "float64", Bytes: 100 << 20, Exact: true}, {Name: "n", Bytes: 400_000, Exact: true}}, MoreColumns: 9, RestColumns: 3 << 20,
 			Stack: []model.Frame{{Function: "ones", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 191}, cell}, Execution: 3, ExecutionCount: &count, Line: 1},
 		{PID: 4242, Name: "model", Kind: "variable", Type: "Net", Bytes: 40 << 10, Reaches: 40 << 10, Device: 1 << 30, Stack: []model.Frame{}},
 		{PID: 4242, Name: "grid", Kind: "variable", Type: "numpy.ndarray", Shape: []int64{300, 400}, DType: "float64", Bytes: 960_000, Reaches: 960_000, Exact: true, Stack: []model.Frame{}, Before: true},

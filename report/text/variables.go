@@ -57,6 +57,7 @@ func (v *view) variables(all []model.Variable, names []model.Names, free []model
 		t.rows = append(t.rows, row{cells: []span{
 			{x.alone, plain}, {reachesOf(x.Variable), dim}, {name, plain}, {escape.Bounded(x.Type, maxName), plain}, {shapeOf(x.Variable), plain}, {maker(x.Variable), plain},
 		}})
+		t.rows = append(t.rows, columnRows(x.Variable, v.o.Full)...)
 	}
 	t.print(v.printer)
 	v.unnamed(rest, names)

@@ -63,15 +63,7 @@ func (l *lister) length(addr uint64, t *typ) int64 {
 // describeFrameOf is for what has pandas' BlockManager: its axes are in a list, the columns first, its blocks in a tuple.
 // It was written in Python, with slots, up to pandas 1.2, and is a Cython class since. The blocks must agree with the axes.
 func (l *lister) describeFrameOf(r *event.Variable, manager uint64) {
-	var axes, blocks uint64
-	l.fields(manager, func(word uint64, t *typ) {
-		switch {
-		case axes == 0 && t.shape == shapeList:
-			axes = word
-		case blocks == 0 && t.shape == shapeTuple:
-			blocks = word
-		}
-	})
+	axes, blocks := managed(l, manager)
 	if axes == 0 || blocks == 0 {
 		return
 	}

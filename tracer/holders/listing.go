@@ -35,8 +35,10 @@ func (l *lister) listing() Listing {
 		rows = rows[:maxListed]
 	}
 	out.Names = make([]event.Variable, len(rows))
+	columns := newColumns(l)
 	for i, r := range rows {
 		l.describeName(&r.Variable, r.group)
+		columns.describe(&r.Variable, l.groups[r.group].addr)
 		out.Names[i] = r.Variable
 	}
 	t.keepArcs()
@@ -129,6 +131,9 @@ func (l *lister) describeName(r *event.Variable, g int) {
 	}
 	if group.kind == event.HeldByThread {
 		names = []string{"locals of " + l.frameName(group.targets[0])}
+	}
+	if group.kind == event.HeldByTraceback {
+		r.Codes = l.failed
 	}
 	if len(names) > 0 {
 		r.Name, r.Also = names[0], names[1:min(len(names), maxAlso+1)]

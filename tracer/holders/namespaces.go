@@ -101,6 +101,7 @@ func (l *lister) tracebacks(s shell, sys uint64) {
 	l.kind = kindTraceback
 	l.groups = append(l.groups, group{names: []string{"the last traceback"}, kind: event.HeldByTraceback})
 	g := len(l.groups) - 1
+	l.failed = failedIn(l.walker, s, sys)
 	for _, name := range ofTraceback {
 		if sys != 0 {
 			l.hold(g, l.lookup(sys, name))

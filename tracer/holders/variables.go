@@ -86,6 +86,7 @@ type lister struct {
 	unmet  uint64              // bytes of what something else holds, which has no nodes
 	give   func()              // the notes back
 	viewed map[int32]foundView // memory that only views hold, by the objects from which one gets to them
+	failed []event.Code        // where the code of the last traceback is from
 }
 
 // binding2 is a name whose object leads out of what names hold: it is looked at when everything else was.

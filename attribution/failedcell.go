@@ -1,0 +1,58 @@
+package attribution
+
+import (
+	"slices"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/words"
+)
+
+// WithCells returns what there is by name with the traceback called by the cell that it came from, if that is known.
+func WithCells(t *Tracker, e *event.Variables) *event.Variables {
+	at := slices.IndexFunc(e.Variables, func(v event.Variable) bool { return v.Kind == event.HeldByTraceback && len(v.Codes) > 0 })
+	if at < 0 {
+		return e
+	}
+	in := failedCell(t, e.PID, e.Variables[at].Codes)
+	if in == "" {
+		return e
+	}
+	of := *e
+	of.Variables = slices.Clone(e.Variables)
+	of.Variables[at].Name = "traceback of " + in
+	return &of
+}
+
+// failedCell is what people call the cell that a traceback came from, "" if that is not known: the first of its calls, from the outermost on, that is a
+// cell's. Of several runs of it, the last that failed.
+func failedCell(t *Tracker, pid int32, codes []event.Code) string {
+	for _, code := range codes {
+		if code.Input > 0 {
+			return words.In(int(code.Input))
+		}
+		if strings.TrimSpace(code.File) == "" {
+			continue
+		}
+		runs := t.files[fileKey{pid, code.File}]
+		if len(runs) == 0 {
+			continue
+		}
+		for _, w := range slices.Backward(runs) {
+			if w.status == model.Error || w.status == model.Interrupted {
+				return countOf(w)
+			}
+		}
+		return countOf(runs[len(runs)-1])
+	}
+	return ""
+}
+
+// countOf is a cell's In[N], "" where it has none.
+func countOf(w *window) string {
+	if w.count < 0 || w.silent {
+		return ""
+	}
+	return words.In(w.count)
+}

@@ -1,0 +1,85 @@
+package holders
+
+// Bounds of an Arrow array's parts.
+const (
+	maxChunks   = 1 << 12
+	maxBuffers  = 1 << 4
+	deepestData = 4
+)
+
+// arrowBuffers is what the buffers of a chunked array, or of an array, take: each once, wherever the memory is from. It is false where not all could be
+// read. Where the C++ objects have them: cpp/src/arrow/chunked_array.h (chunks), array/array_base.h (data behind the virtual table), array/data.h (type,
+// length, null count, offset, buffers, children), buffer.h (virtual table, flags, data, size), Arrow 11 to 25.
+func arrowBuffers(w *walker, obj uint64, t *typ) (bytes uint64, known bool) {
+	const data = 8
+	of := w.lineage(t)
+	for at := uint64(16); at+sharedSize <= min(t.basic, maxBasic); at += 8 {
+		p, ok := sharedAt(w, at+obj)
+		if !ok {
+			continue
+		}
+		b := &buffers{w: w, seen: map[uint64]bool{}, known: true}
+		switch {
+		case of.is("pyarrow.lib.ChunkedArray"):
+			b.vector(p.object, maxChunks, func(array uint64) { b.array(array+data, 0) })
+		case of.is("pyarrow.lib.Array"):
+			b.array(p.object+data, 0)
+		default:
+			return 0, false
+		}
+		return b.bytes, b.known && len(b.seen) > 0
+	}
+	return 0, false
+}
+
+// buffers adds up buffers of Arrow's.
+type buffers struct {
+	w     *walker
+	seen  map[uint64]bool
+	bytes uint64
+	known bool
+}
+
+// vector calls do for each object that a std::vector of shared pointers refers to.
+func (b *buffers) vector(at uint64, most uint64, do func(object uint64)) {
+	begin, end := b.w.mem.word(at), b.w.mem.word(at+8)
+	if begin == 0 && end == 0 {
+		return
+	}
+	if begin < lowestAddress || end < begin || end >= userSpace || (end-begin)%sharedSize != 0 || (end-begin)/sharedSize > most {
+		b.known = false
+		return
+	}
+	for ; begin < end; begin += sharedSize {
+		if object := b.w.mem.word(begin); object != 0 { // an array without nulls has no bitmap
+			do(object)
+		}
+	}
+}
+
+// array takes in the buffers of an array, whose data a shared pointer at an address refers to, and of its children.
+func (b *buffers) array(at uint64, depth int) {
+	const lists, children, size = 40, 64, 24
+	p, ok := sharedAt(b.w, at)
+	if !ok || depth > deepestData {
+		b.known = false
+		return
+	}
+	b.vector(p.object+lists, maxBuffers, func(buffer uint64) {
+		n := b.w.mem.word(buffer + size)
+		if b.seen[buffer] {
+			return
+		}
+		if n >= userSpace || len(b.seen) > maxChunks*maxBuffers {
+			b.known = false
+			return
+		}
+		b.seen[buffer] = true
+		b.bytes += n
+	})
+	b.vector(p.object+children, maxBuffers, func(uint64) {})
+	begin, end := b.w.mem.word(p.object+children), b.w.mem.word(p.object+children+8)
+	for n := 0; begin < end && n < maxBuffers; begin, n = begin+sharedSize, n+1 {
+		b.array(begin, depth+1)
+	}
+}
