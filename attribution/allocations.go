@@ -24,6 +24,7 @@ type allocations struct {
 	asked   map[askedKey]event.Bytes // what tensors asked for, of the blocks that lived at the end
 	entries int                      // tallies of all windows that are not settled
 	dropped int                      // blocks, tallies and stacks that found no room
+	found   int                      // stacks of blocks that a search has found
 	untold  bool                     // of blocks that moved a meter some were not told: of small ones, only samples
 	spare   spare
 	givenUp string // why nothing of this is kept any more, see [GiveUp]; "": it is
@@ -176,8 +177,13 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 	at := blockKey{key, c.Address}
 	before, known := a.blocks[at]
 	after := block{size: before.size + c.Size, stack: c.Stack}
-	if c.Sample {
+	switch {
+	case c.Sample:
 		after = a.sampled(c)
+	case c.Found && known:
+		after.stack = before.stack
+	case c.Found && c.Size > 0:
+		after.stack = stackOfFound(t, r, c)
 	}
 	switch {
 	case !known && c.Size < 0: // made before the attach, or lost
@@ -193,6 +199,9 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 	}
 	windows := t.concerned(r, c)
 	windows.times = timesOf(c)
+	if c.Found {
+		windows.sinceBefore(r.blankOf(c))
+	}
 	if c.Unchained {
 		a.untold = true
 		windows.follow(a, key, c)

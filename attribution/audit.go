@@ -143,7 +143,9 @@ func (a *audit) move(t *Tracker, r *root, c *event.Change) {
 		delete(blocks, at)
 		a.count--
 		b.size -= size
-		a.free(t.innermost(r, c), at, b, c)
+		if !c.Found { // it went at some time while nobody looked
+			a.free(t.innermost(r, c), at, b, c)
+		}
 	case known:
 		blocks[at] = b
 	case a.count >= maxBlocks:
@@ -151,7 +153,9 @@ func (a *audit) move(t *Tracker, r *root, c *event.Change) {
 	default:
 		a.count++
 		b.stack, b.at, b.sample = c.Stack, c.Time, c.Sample
-		if w := t.innermost(r, c); w != nil {
+		if c.Found {
+			b.stack = stackOfFound(t, r, c)
+		} else if w := t.innermost(r, c); w != nil {
 			b.birth = w.birth
 		}
 		blocks[at] = b

@@ -249,6 +249,9 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 		if down && len(t.groupsShed) < maxGroupsShed && !slices.Contains(t.groupsShed, b.Text) {
 			t.groupsShed = append(t.groupsShed, b.Text)
 		}
+		if down && b.Text == event.Statements {
+			cutShort(t, r, b)
+		}
 	}
 }
 
@@ -282,10 +285,11 @@ func (r *root) sheds(cut uint64, why string, down bool, meters ...event.Meter) {
 // in says whether it was stepped down at some time since a cut.
 func (s shedding) in(since uint64) bool { return s.now || s.cut > since }
 
-// shedIn are the meters that were stepped down at some time in a window that is open.
+// shedIn are the meters that were stepped down at some time in a window that is open. Where it begins or ends is not
+// certain, they are all that ever were: what a meter says after that may be too much.
 func (r *root) shedIn(w *window) (meters []event.Meter) {
 	for m, s := range r.shed {
-		if s.in(w.since) {
+		if s.in(w.since) || w.doubts != nil && w.doubts.loose || isUnsaid(r, w, m) {
 			meters = append(meters, m)
 		}
 	}

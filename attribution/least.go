@@ -123,6 +123,7 @@ func (r *root) resume(m event.Meter, cut uint64, slack event.Bytes) {
 func (r *root) breaks(b *event.Boundary, cut uint64) {
 	switch b.Kind {
 	case event.MeterShed, event.MeterBack:
+		r.blanksAt(b)
 		for _, m := range event.Paused(b.Text) {
 			r.pause(m, cut)
 			if m != event.NumPy && !r.shed[m].now {
@@ -130,12 +131,27 @@ func (r *root) breaks(b *event.Boundary, cut uint64) {
 			}
 		}
 	case event.MeterSettled:
+		r.blanksAt(b)
 		if s, known := r.shed[event.NumPy]; known && !s.now {
 			r.resume(event.NumPy, cut, slackOf(event.NumPy, &r.freed))
 		}
 	case event.ProcessExit, event.ProcessExec: // what is not known of the process goes with it
 		r.past.restart(cut, &r.freed)
 	}
+}
+
+// isUnsaid reports whether an allocator whose total is back had not said it yet when a window began: until then it is
+// what it was before the pause.
+func isUnsaid(r *root, w *window, m event.Meter) bool {
+	if kind := m.Facts().Kind; kind != event.Total && kind != event.Reserve {
+		return false
+	}
+	for _, p := range []*past{&r.past, &w.process.past} {
+		if g := p.of(m); g != nil && g.least != nil && g.least.of(w.since) < 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // restart begins anew what is certain of meters that are seen, but not from the beginning.

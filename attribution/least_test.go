@@ -27,17 +27,25 @@ type watched struct {
 	segment      uint64
 	told, all    *attribution.Tracker // of what is known, and of what there is
 	names        []string
+	line         int32 // of the statement that runs, or ran last
+	running      bool  // one does
+	blind        bool  // nobody looks for statements
+	stale        bool  // the kernel half takes one for running that ended while nobody looked
 }
 
 func (w *watched) raise() { w.most, w.high = max(w.most, w.truth), max(w.high, w.value) }
 
 // boundary ends a segment, for both.
-func (w *watched) boundary(kind event.BoundaryKind, text string) {
+func (w *watched) boundary(kind event.BoundaryKind, text string) { w.cut(kind, kind, text) }
+
+// cut does so where the one that knows part of it and the one that knows all see other things happen.
+func (w *watched) cut(kind, really event.BoundaryKind, text string) {
 	w.segment++
 	b := event.Boundary{Number: w.segment, Time: event.Nanoseconds(w.segment * 1000), Kind: kind, PID: 7, TID: 7, Segment: w.segment - 1, Inputs: -1, Text: text, Frees: w.frees}
+	b.Cell, b.Line, b.Outcome = 1, w.line, event.OutcomeOK
 	b.Value[w.meter], b.High[w.meter], b.Tree[w.meter], b.TreeHigh[w.meter] = w.value, w.high, w.value, w.high
 	t := b
-	t.Frees = event.Frees{}
+	t.Kind, t.Frees = really, event.Frees{}
 	t.Value[w.meter], t.High[w.meter], t.Tree[w.meter], t.TreeHigh[w.meter] = w.truth, w.most, w.truth, w.most
 	if kind == event.MeterShed || kind == event.MeterBack || kind == event.MeterSettled {
 		t.Kind, t.Text = event.Asked, ""
@@ -111,8 +119,42 @@ func (w *watched) find() bool {
 	return false
 }
 
+// statement begins a statement, or ends the one that runs.
+func (w *watched) statement() {
+	kind := event.StatementClose
+	if w.running = !w.running; w.running {
+		if w.stale && !w.blind {
+			w.stale = false
+			w.cut(event.StatementClose, event.Asked, "")
+		}
+		kind = event.StatementOpen
+		w.line++
+	}
+	if w.blind {
+		w.cut(event.Asked, kind, "")
+	} else {
+		w.boundary(kind, "")
+	}
+}
+
+// lookAway has the probes on statements stepped down, or put back.
+func (w *watched) lookAway() {
+	if w.blind = !w.blind; w.blind {
+		w.stale = w.running
+		w.cut(event.MeterShed, event.Asked, event.Statements)
+		return
+	}
+	w.cut(event.MeterBack, event.Asked, event.Statements)
+}
+
 func (w *watched) step() {
-	switch w.random.IntN(13) {
+	switch w.random.IntN(17) {
+	case 13, 14, 15:
+		w.statement()
+	case 16:
+		if w.random.IntN(3) == 0 {
+			w.lookAway()
+		}
 	case 0, 1, 2, 3:
 		w.make()
 	case 4, 5, 6:
@@ -156,24 +198,41 @@ func TestLeastIsLeast(t *testing.T) {
 		text  string
 	}{{event.NumPy, event.ArrayProbes}, {event.Torch, event.TorchCPU}, {event.OfDevice(0, event.Active), event.TorchTotals}} {
 		t.Run(of.meter.String(), func(t *testing.T) {
-			bounds, needs := 0, 0
+			bounds, needs, short := 0, 0, 0
 			for seed := range uint64(300) {
 				w := &watched{meter: of.meter, text: of.text, random: rand.New(rand.NewPCG(seed, 3)), has: map[int]event.Bytes{}, known: map[int]event.Bytes{}, told: attribution.New(), all: attribution.New()}
 				start := &event.Start{Processes: []event.ProcessInfo{{PID: 7, Python: "3.11.2", Inputs: -1}}}
 				w.told.Add(start)
 				w.all.Add(start)
 				w.boundary(event.Attached, "")
-				for range 150 {
+				w.boundary(event.CellOpen, "cell")
+				for range 200 {
 					w.step()
 				}
+				w.boundary(event.CellClose, "")
 				w.boundary(event.Detached, "")
 				told, all := w.told.Report(), w.all.Report()
+				really := map[string]model.Window{}
+				for _, one := range all.Windows {
+					really[windowKey(one)] = one
+				}
 				for i := range told.Windows {
-					least, truth := told.Windows[i].Meters[of.meter.String()], all.Windows[i].Meters[of.meter.String()]
+					one := told.Windows[i]
+					other, known := really[windowKey(one)]
+					if !known {
+						t.Fatalf("seed %d: there was no window %+v", seed, one)
+					}
+					least, truth := one.Meters[of.meter.String()], other.Meters[of.meter.String()]
 					if least.Exact || least.Bound != nil {
+						if of.meter.Facts().Kind == event.Total && (least.Start != truth.Start || least.Peak != truth.Peak || least.End != truth.End) {
+							t.Errorf("seed %d, window %d: %+v, but it was %+v", seed, i, least, truth)
+						}
 						continue
 					}
 					bounds++
+					if one.Kind == model.Statement && one.Status == model.Incomplete {
+						short++
+					}
 					if least.Need() > 0 {
 						needs++
 					}
@@ -190,10 +249,16 @@ func TestLeastIsLeast(t *testing.T) {
 			if bounds < 1000 || needs < bounds/4 {
 				t.Errorf("%d bounds, %d of them of more than nothing", bounds, needs)
 			}
-			t.Logf("%d bounds, %d of them of more than nothing", bounds, needs)
+			if short < 100 {
+				t.Errorf("%d statements ended when nobody looked", short)
+			}
+			t.Logf("%d bounds, %d of them of more than nothing; %d statements ended when nobody looked", bounds, needs, short)
 		})
 	}
 }
+
+// windowKey is what a window is known by in two reports of one session.
+func windowKey(w model.Window) string { return fmt.Sprint(w.Kind, w.Name, w.Line) }
 
 func checkLeast(t *testing.T, what string, least, truth model.Figure) {
 	t.Helper()

@@ -115,7 +115,9 @@ func (k *track) tell(l *timeline, over, segment uint64, m moment) {
 // isEdge says whether windows begin or end at a boundary.
 func isEdge(b *event.Boundary, p *process) bool {
 	switch b.Kind {
-	case event.ProcessStart, event.MeterShed, event.MeterBack, event.MeterSettled, event.Line, event.Asked:
+	case event.MeterShed:
+		return b.Text == event.Statements
+	case event.ProcessStart, event.MeterBack, event.MeterSettled, event.Line, event.Asked:
 		return false
 	case event.ProcessExec, event.ProcessExit:
 		return p != nil && p.hasWindows

@@ -162,6 +162,7 @@ type root struct {
 	shed     map[event.Meter]shedding // the meters that were ever stepped down
 	reasons  map[shedReason]bool      // why they are now; see sheds
 	unwalked map[string]shedding      // stacks that were ever not walked
+	blanks   []blank                  // when NumPy's arrays came and went unseen, the last ones
 	freed    event.Frees              // of what was not seen to be made, so far
 	doubtful
 }

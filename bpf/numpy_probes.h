@@ -228,7 +228,9 @@ int settle_array(struct finding *f)
 	struct process *p = process_at(slot);
 	__u64 key = block_key(slot, f->address);
 	struct block *there = block_at(&blocks, key);
-	struct block_move m = { .from = f->address, .to = f->address, .slot = slot, .meter = METER_NUMPY };
+	struct block_move m = {
+		.from = f->address, .to = f->address, .slot = slot, .meter = METER_NUMPY, .flags = CHANGE_FOUND
+	};
 
 	f->done = 0;
 	if (!p)

@@ -311,6 +311,7 @@ enum change_flag {
 	CHANGE_SAMPLE = 1 << 27,    /* the block is told as a sample: it stands for SAMPLE_OF bytes */
 	CHANGE_COLLECTED = 1 << 25, /* a block was freed while Python's garbage collector ran: nothing else does then */
 	CHANGE_LEARNED = 1 << 29,   /* the meter was not known before; value is what it was before its next change */
+	CHANGE_FOUND = 1u << 31,    /* a search has found out that the block came, or went, while nobody looked */
 };
 
 #endif

@@ -118,6 +118,12 @@ func TestPause(t *testing.T) {
 			t.Errorf("cell %d: a bound of %d", i+1, *f.Bound)
 		}
 	}
+	if made := checkFound(t, r); made < 20*mib || made > 20*mib+1<<16 {
+		t.Errorf("the session lists %d bytes as found later, of 20 MiB", made)
+	}
+	if text, err := exec.Command(binary, "report", "--format", "collapsed", file).Output(); err != nil || !bytes.Contains(text, []byte("(found later: made between")) {
+		t.Errorf("the stacks do not say what was found later (%v):\n%s", err, text)
+	}
 	for _, p := range r.Certificate.Meters {
 		if p.Difference != 0 {
 			t.Errorf("%s: kernel and change stream differ by %d", p.ID, p.Difference)
@@ -131,6 +137,26 @@ func TestPause(t *testing.T) {
 	if held := heldByVariables(t, file); held < 40*mib || held > 40*mib+1<<16 {
 		t.Errorf("variables hold %d bytes of arrays", held)
 	}
+}
+
+// checkFound: no window lists as its own what a search has found that may have been made before. It returns how much
+// sessions list so.
+func checkFound(t *testing.T, r *model.Report) (made int64) {
+	t.Helper()
+	for i := range r.Windows {
+		w := &r.Windows[i]
+		for _, a := range w.Allocations {
+			if len(a.Stack) == 0 || !strings.HasPrefix(a.Stack[0].Function, "(found later: made") {
+				continue
+			}
+			if w.Kind == model.Session {
+				made += a.Allocated
+			} else if a.Allocated != 0 && strings.Contains(a.Stack[0].Function, " between ") && w.Kind != model.Experiment {
+				t.Errorf("%s %d allocated %d bytes: %s", w.Kind, w.ID, a.Allocated, a.Stack[0].Function)
+			}
+		}
+	}
+	return made
 }
 
 // heldByVariables is how much of arrays variables hold in the end, as an audit of a recording says.

@@ -70,21 +70,37 @@ func checkReprinted(t *testing.T, names []string, budget string) {
 // strictly is what --strict has said.
 func strictly(stderr string) string { return regexp.MustCompile(`--strict.*`).FindString(stderr) }
 
-// TestLeastOfNotebooks: at a budget at which everything is stepped down somewhere, what is said to be at least so much is at least so much, in every
-// window: a second tracer that watches the same kernel counts all.
+// smallBudgets are budgets at which meters are stepped down, and at the smaller one statements and their ends, too.
+var smallBudgets = []string{"0.5%", "0.02%"}
+
+// TestLeastOfNotebooks: at budgets at which everything is stepped down somewhere, what is said to be at least so much
+// is at least so much, in every window: another tracer that watches the same kernel counts all.
 func TestLeastOfNotebooks(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
-	for _, names := range someNotebooks(t, "simulation", "torch_training") {
+	for _, names := range someNotebooks(t, "simulation", "torch_training", "joblib_workers") {
 		t.Run(kernelName(names), func(t *testing.T) {
 			t.Parallel()
 			w := startWorkload(t, place{driver: "../notebooks/run_notebook.py"}, names)
 			all := attach(t, w.pid, "--budget", "off", "--ring", "65536")
-			some := attach(t, w.pid, "--budget", "0.5%")
+			var some []*trace
+			for _, budget := range smallBudgets {
+				some = append(some, attach(t, w.pid, "--budget", budget))
+			}
 			w.run()
-			least, _ := some.stop()
+			var least []*model.Report
+			for _, one := range some {
+				report, _ := one.stop()
+				least = append(least, report)
+			}
 			truth, _ := all.stop()
-			t.Logf("%d lower bounds", compareLeast(t, least, truth))
+			for i, one := range least {
+				n := compareLeast(t, one, truth)
+				t.Logf("%d lower bounds at %s", n, smallBudgets[i])
+				if i == len(least)-1 && n == 0 {
+					t.Errorf("there is no lower bound at %s", smallBudgets[i])
+				}
+			}
 		})
 	}
 }
@@ -119,6 +135,7 @@ func TestLeastOfStorms(t *testing.T) {
 // compareLeast compares the windows that two reports of one session have in common. It returns how many lower bounds the first one has.
 func compareLeast(t *testing.T, least, truth *model.Report) (bounds int) {
 	t.Helper()
+	checkFound(t, least)
 	of := windowsByName(truth)
 	for name, w := range windowsByName(least) {
 		other, ok := of[name]

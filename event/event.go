@@ -134,6 +134,9 @@ type Change struct {
 	Sample bool
 	// Unchained: blocks that were not told may have moved the meter since the change before, so no change leads from one value to the next.
 	Unchained bool
+	// Found: a search has found out that the block came, or went, while its meter was stepped down. It belongs to no
+	// window that opened since then.
+	Found bool
 	// Learned: the meter was not known before (PyTorch's totals after a late attach); Value is what it has been all along.
 	Learned bool
 }

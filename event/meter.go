@@ -55,6 +55,9 @@ const SmallBlocks = "NumPy's small blocks"
 // is not NumPy's own (NEP 49), or of another NumPy than the one that was expected. The blocks that were known still are.
 const ForeignArrays = "blocks of another NumPy, or of another memory handler"
 
+// Statements is the Text of one that is about the probes on statements. No meter stands still meanwhile.
+const Statements = "the probes on statements were stepped down to keep the overhead budget"
+
 // DeviceMeter names what is measured of a GPU.
 type DeviceMeter uint8
 

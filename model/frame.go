@@ -2,9 +2,14 @@ package model
 
 import "strings"
 
-// IsLibrary says whether a Python file is not the user's own: the standard library's, an installed package's, or the interpreter's.
+// IsNowhere reports whether a frame is of no code: it says in words what is known of memory that nobody was seen to
+// make.
+func (f *Frame) IsNowhere() bool { return f.File == "" && f.Line == 0 && !f.Native && !f.InCell() }
+
+// IsLibrary says whether a Python file is not the user's own: the standard library's, an installed package's, or the
+// interpreter's; or there is none.
 func IsLibrary(file string) bool {
-	return strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "<__array_function__") || strings.Contains(file, "/site-packages/") ||
+	return file == "" || strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "<__array_function__") || strings.Contains(file, "/site-packages/") ||
 		strings.Contains(file, "/dist-packages/") || strings.Contains(file, "/lib/python3")
 }
 

@@ -126,7 +126,7 @@ func checkChange(t *testing.T, c arrowRow, e *event.Change) {
 		Value:   event.Bytes(c.i64(colValue)),
 	}
 	got.Learned, got.Block, got.Collected = c.truth(colLearned), c.truth(colBlock), c.truth(colCollected)
-	got.Sample, got.Unchained = c.truth(colSample), c.truth(colUnchained)
+	got.Sample, got.Unchained, got.Found = c.truth(colSample), c.truth(colUnchained), c.truth(colFound)
 	if c.truth(colBetween) {
 		got.Passed = 1
 	}

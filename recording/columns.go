@@ -93,6 +93,7 @@ const (
 	colPassed
 	colSample
 	colUnchained
+	colFound
 	colLull
 	colFirstCounter
 	colFirstRefused     = colFirstCounter + int(event.CounterCount)
@@ -193,6 +194,7 @@ var singleFields = [colCount]field{
 	colPassed:        {"passed", typeUint32, false},
 	colSample:        {"sample", typeBool, false},
 	colUnchained:     {"unchained", typeBool, false},
+	colFound:         {"found", typeBool, false},
 	colLull:          {"lull", typeBool, false},
 }
 

@@ -97,6 +97,7 @@ func (b *batch) change(row int) (event.Event, error) {
 		Collected: b.columns[colCollected].truth(row),
 		Sample:    b.columns[colSample].truth(row),
 		Unchained: b.columns[colUnchained].truth(row),
+		Found:     b.columns[colFound].truth(row),
 		Block:     b.columns[colBlock].truth(row),
 		Caller:    b.caller(row),
 		Stack:     b.u64(colStack, row),

@@ -106,6 +106,9 @@ func (w *Writer) addChange(c *event.Change) error {
 	if c.Unchained {
 		t.setBool(colUnchained, true)
 	}
+	if c.Found {
+		t.setBool(colFound, true)
+	}
 	t.set64Unless0(colStack, c.Stack)
 	t.setCaller(c.Caller)
 	return nil

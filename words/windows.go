@@ -17,6 +17,7 @@ const (
 	StillRuns      = "still running when the session ended"
 	NoHooksEnd     = "it ends at its result: when its display and hooks were over was not seen"
 	EndRefused     = "its end may have been earlier: ends were refused while it was open, there were too many"
+	EndUnwatched   = "it may have gone on: the probes on statements were stepped down then, and its figures end there"
 	Refused        = "where it begins or ends is not certain: boundaries found no room while it was open"
 	Unpaired       = "its end may be another's: too many experiments were open at once"
 	NoEndMarker    = "no end marker: it ends with the session"
@@ -25,6 +26,27 @@ const (
 
 // EndedBy says which signal ended a process.
 func EndedBy(signal string) string { return "the process was ended by " + signal }
+
+// FoundLater says of memory that a search has found since when it may be there: it was made while the meter was
+// stepped down, after a cell began and before another one was over. Either may be "".
+func FoundLater(meter, after, before string) string {
+	when := "made"
+	switch {
+	case after != "" && after == before:
+		when = "made in " + after
+	case after != "" && before != "":
+		when = "made between " + after + " and " + before
+	case after != "" || before != "":
+		when = "made before the end of " + before
+		if before == "" {
+			when = "made after " + after
+		}
+	}
+	if when != "made" {
+		when += ","
+	}
+	return "(found later: " + when + " while " + meter + " was stepped down)"
+}
 
 // StatementsRefused says how many of a cell's statements could not be told apart.
 func StatementsRefused(n uint64) string {

@@ -17,6 +17,8 @@ const (
 	frameOwn
 	frameLibrary
 	frameNative
+	_             // several in one
+	frameNotKnown // not known who
 )
 
 // calls makes the tree of calls that stacks of a page share.
@@ -55,6 +57,8 @@ func (c *calls) frame(f model.Frame) int {
 	switch {
 	case f.Native:
 		kind, file = frameNative, f.Module
+	case f.IsNowhere():
+		kind = frameNotKnown
 	case count >= 0 || f.Execution > 0:
 		kind, file = frameCell, path.Base(f.File)
 	case text.IsLibrary(f.File):

@@ -236,6 +236,9 @@ func (p *page) counters() {
 }
 
 func place(f model.Frame) string {
+	if f.IsNowhere() {
+		return escape.Bounded(f.Function, 2*maxExcerpt)
+	}
 	where := f.File
 	if f.InCell() {
 		where = words.FrameCell(&f)

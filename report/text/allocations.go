@@ -208,6 +208,9 @@ func wayOf(stack []model.Frame) way {
 	if len(stack) == 0 {
 		return way{before: "(no Python code, or not known)"}
 	}
+	if len(stack) == 1 && stack[0].IsNowhere() {
+		return way{before: stack[0].Function}
+	}
 	native, stack := cutNative(stack)
 	var parts []string
 	var library []model.Frame // a run of calls in libraries, outermost first

@@ -156,6 +156,7 @@ const (
 	kernelChangeFlagCHANGE_SAMPLE    kernelChangeFlag = 134217728
 	kernelChangeFlagCHANGE_COLLECTED kernelChangeFlag = 33554432
 	kernelChangeFlagCHANGE_LEARNED   kernelChangeFlag = 536870912
+	kernelChangeFlagCHANGE_FOUND     kernelChangeFlag = 2147483648
 )
 
 type kernelCode struct {

@@ -35,7 +35,7 @@ var groups = [GroupCount]struct {
 	text string // of the boundaries that say that it was stepped down, or up
 }{
 	GroupNumPy:       {name: "numpy", step: stepMeter, text: event.ArrayProbes},
-	GroupStatement:   {name: "statements", step: stepCells},
+	GroupStatement:   {name: "statements", step: stepCells, text: event.Statements},
 	GroupResult:      {name: "cell ends", step: stepCells},
 	GroupCell:        {name: "cell starts"},
 	GroupSignal:      {name: "prompts"},
@@ -73,7 +73,7 @@ func (g Group) Level() (part float64, ok bool) {
 
 // Text is what a MeterShed or MeterBack boundary that is about the group has as its Text: one of package event's where it serves a meter or stacks.
 func (g Group) Text() string {
-	if _, ok := g.Level(); ok && groups[g].step != stepCells {
+	if _, ok := g.Level(); ok && g != GroupResult {
 		return groups[g].text
 	}
 	return fmt.Sprintf("the probes on %v were stepped down to keep the overhead budget", g)
