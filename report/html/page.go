@@ -49,6 +49,7 @@ func newPage(r *model.Report, o Options) (*page, error) {
 	b.page.Rows.trim()
 	b.lines()
 	b.variables()
+	b.page.ToFree = freeings(b.r.ToFree)
 	b.tensors()
 	b.processes()
 	b.timeline()

@@ -21,6 +21,7 @@ type page struct {
 	Sources   []sources   `json:"sources"` // of cells: those that are drawn first, first
 	Lines     []line      `json:"lines"`
 	Variables []variable  `json:"variables"`
+	ToFree    []freeing   `json:"toFree"`
 	Names     names       `json:"names"`
 	Resident  []resident  `json:"resident"`
 	Tensors   []tensors   `json:"tensors"`
@@ -221,6 +222,17 @@ type tensors struct {
 	Count int64  `json:"count"`
 	Bytes int64  `json:"bytes"`
 	Who   string `json:"who"`
+}
+
+// freeing is what to type to free memory. Code is whole: what would have to be changed to be shown is no code, and is not here.
+type freeing struct {
+	At     int    `json:"at"`
+	PID    int    `json:"pid"`
+	Type   string `json:"type"`
+	Bytes  int64  `json:"bytes"`
+	Device int64  `json:"device,omitempty"`
+	Exact  bool   `json:"exact"`
+	Names  string `json:"names"` // "" for what waits for the collector only
 }
 
 type process struct {

@@ -17,6 +17,8 @@ export interface Variable {
   at: number; pid: number; name: string; also?: string; kind: string; type: string; shape: string; bytes: number; reaches: number; device?: number;
   exact: boolean; maker: string; before?: boolean; execution?: number; line?: number;
 }
+/** What to type to free memory, and the names that go with it. */
+export interface Freeing { at: number; pid: number; type: string; bytes: number; device?: number; exact: boolean; names: string }
 export interface Limit { meter: number; bytes: number; text: string }
 export interface Process {
   at: number; pid: number; parent: number; command: string; python?: string; ipython?: string; start: number; end: number; ended?: string;
@@ -42,7 +44,7 @@ export interface Page {
   nodes: { parent: Numbers; frame: Numbers };
   frames: { function: Numbers; file: Numbers; line: Numbers; execution: Numbers; count: Numbers; kind: Numbers; kernel?: Numbers };
   timeline?: { pid: number; meter: number; tree?: boolean; ns: Numbers; bytes: Numbers; kinds: string; gaps: Numbers }[];
-  lines: Line[]; variables: Variable[]; names: { unlisted: number; bytes: number; complete: boolean };
+  lines: Line[]; variables: Variable[]; toFree: Freeing[]; names: { unlisted: number; bytes: number; complete: boolean };
   resident: { at: number; pid: number; total: number; trim: number; complete: boolean; parts: { text: string; bytes: number }[] }[];
   tensors: { at: number; meter: number; size: number; count: number; bytes: number; who: string }[];
   processes: Process[];

@@ -2,6 +2,7 @@
 import { Session, Verdict, estimated, figuresIn } from "./data";
 import { opener } from "./cell";
 import { figure, h, size, table } from "./dom";
+import { code, freeing } from "./free";
 import { count, duration, plural } from "./format";
 import { frameName, frameWhere } from "./tree";
 
@@ -18,8 +19,8 @@ export const sections: Section[] = [
 
 function leaks(s: Session): HTMLElement {
   const a = s.page.audit;
-  if (!a) return h("div", {}, h("p", {}, "Nobody looked for leaks in this page: ", h("code", {}, "tracer report FILE --format html"), " of a recording does."));
-  return h("div", {}, h("h2", {}, a.verdicts.length > 0 ? plural(a.verdicts.length, "verdict") : a.allClear ?? ""),
+  if (!a) return h("div", {}, h("p", {}, "Nobody looked for leaks in this page: ", h("code", {}, "tracer report FILE --format html"), " of a recording does."), freeing(s));
+  return h("div", {}, h("h2", {}, a.verdicts.length > 0 ? plural(a.verdicts.length, "verdict") : a.allClear ?? ""), freeing(s),
     ...a.verdicts.map((v, i) => verdict(s, v, i)), a.more! > 0 && h("p", { class: "quiet" }, `… and ${plural(a.more!, "verdict")} more, all smaller`),
     a.not.length > 0 && h("h3", {}, "Not judged"), a.not.length > 0 && h("ul", {}, ...a.not.map((t) => h("li", {}, t))),
     a.held.length > 0 && h("h3", {}, "Still there at the end, by what holds it"),
@@ -31,14 +32,14 @@ function verdict(s: Session, v: Verdict, at: number): HTMLElement {
   const row = (name: string, value: Node | string | null) => (value ? [h("dt", {}, name), h("dd", {}, value)] : []);
   return h("article", { class: "verdict" }, h("h3", {}, `${at + 1}. ${v.title}: ${v.meter} `, size(v.bytes, `verdict:${at}:bytes`)),
     h("dl", {}, ...row("line", v.line), ...row("cells", v.cells ? opener(s, v.pid, v.execution, v.cells) : null), ...row("held by", v.holder ? (v.probable ? "probably " : "") + v.holder : null),
-      ...row("oldest", v.age > 0 ? duration(v.age) : null), ...row("why", v.evidence), ...row("try", v.advice), ...row("type", v.fix ? h("code", { class: "fix" }, v.fix) : null)));
+      ...row("oldest", v.age > 0 ? duration(v.age) : null), ...row("why", v.evidence), ...row("try", v.advice), ...row("type", v.fix ? code(v.fix) : null)));
 }
 
 function variables(s: Session): HTMLElement {
   const all = s.page.variables;
   if (all.length === 0) return h("p", {}, "Variables were not looked at: the process had ended before the session did, or the session was not recorded.");
   const rest = s.page.names;
-  return h("div", {}, h("h2", {}, "Variables at the end"), h("p", { class: "quiet" }, "alone: freed with the name · reaches: shared ones, too"),
+  return h("div", {}, h("h2", {}, "Variables at the end"), h("p", { class: "quiet" }, "alone: freed with the name · reaches: shared ones, too"), freeing(s),
     table([">alone", ">GPU", ">reaches", "name", "type", "shape", "made by"], all.map((v) => [
       v.bytes === 0 && v.reaches > 0 ? h("span", {}, size(0, `v:${v.at}:bytes`, v.exact ? "" : "≥"), h("span", { class: "quiet" }, " (shared)")) : size(v.bytes, `v:${v.at}:bytes`, v.exact ? "" : "≥", v.exact ? "" : "at least this"),
       v.device ? size(v.device, `v:${v.at}:device`, v.exact ? "" : "≥") : "", size(v.reaches, `v:${v.at}:reaches`),

@@ -54,6 +54,7 @@ export class Truth {
       case "tensor": return { bytes: this.report.tensors[+rest[0]][quantity] };
       case "host": return { bytes: this.report.host[quantity] };
       case "verdict": return { bytes: this.audit.verdicts[+rest[0]].bytes };
+      case "free": return { bytes: this.report.to_free[+rest[0]][quantity], mark: this.report.to_free[+rest[0]].exact ? "" : "≥" };
       case "held": return { bytes: this.audit.held[+rest[0]].bytes };
       case "top": return { bytes: this.top(+rest[0], rest[1]) };
       case "limit": return [...(this.report.gpus ?? []).map((g) => g.memory), ...this.report.processes.flatMap((p) => [...(p.limits ?? []).map((l) => l.bytes), p.soft_limit?.bytes])].map((bytes) => ({ bytes }));

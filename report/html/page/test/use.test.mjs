@@ -242,3 +242,30 @@ test("an outsider's tasks take a click each", limit, async () => {
     for (const text of [written(first.bytes), first.advice]) assert.ok(told.includes(text), `${told} has no ${text}`);
   });
 });
+
+test("what to type is listed whole, and a button copies it", limit, async () => {
+  const { report, audit } = new Truth(folder, "lines");
+  await visit("lines", async (page) => {
+    for (const tab of ["variables", "leaks"]) {
+      await click(page, `[data-tab=${tab}]`);
+      await drawn(page);
+      assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll(".free dd code")].map((e) => e.textContent)), report.to_free.map((f) => f.type), tab);
+      const about = await page.evaluate(() => [...document.querySelectorAll(".free dd .quiet")].map((e) => e.textContent));
+      assert.deepEqual(about, report.to_free.map((f) => f.names.join(", ")), tab);
+    }
+    const fixes = audit.verdicts.map((v) => v.fix).filter(Boolean);
+    assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll(".verdict code.fix")].map((e) => e.textContent)), fixes); // with its lines
+    const all = [...report.to_free.map((f) => f.type), ...fixes];
+    for (const refuses of [false, true]) {
+      await page.evaluate((no) => { // where a page may not write to the clipboard, the code is selected
+        window.taken = [];
+        Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: async (text) => { if (no) throw new Error("no"); window.taken.push(text); } } });
+        document.execCommand = () => { window.taken.push(String(getSelection())); return true; };
+      }, refuses);
+      for (const i of all.keys()) await click(page, "button.copy", i);
+      await drawn(page);
+      assert.deepEqual(await page.evaluate(() => window.taken), all);
+      assert.ok(await page.evaluate(() => [...document.querySelectorAll("button.copy")].every((b) => b.textContent === "copied")));
+    }
+  });
+});
