@@ -135,3 +135,39 @@ func TestGrowthUntilExit(t *testing.T) {
 	n.boundary(event.ProcessExit, main)
 	only(t, n.finish(t), model.RerunGrowth, 6*mib, 1, 2, 3)
 }
+
+// What the last exception has was often made by cells that did not fail: the one that did is named, and is the one
+// to change. Not so for a copy of IPython's, which can be of an earlier exception, nor where the cell that failed
+// made all of it.
+func TestTracebackNamesWhoRaised(t *testing.T) {
+	for _, c := range []struct {
+		maker, root, says string
+		made, change      int
+	}{
+		{"fine", "sys.last_value", "In[3] failed; the traceback of its exception still has mapping['big'] of ChainMap", 1, 3},
+		{"fine", "get_ipython().InteractiveTB", "the cell failed; the traceback", 1, 1},
+		{"fails", "sys.last_value", "the cell failed; the traceback", 3, 3},
+	} {
+		n := newNotebook()
+		var address uint64
+		make := func(text string) func() {
+			return func() {
+				if text == c.maker {
+					address = n.take(text, 1, 5*mib)
+				}
+			}
+		}
+		n.run("fine", make("fine"))
+		n.ends("earlier", event.OutcomeError, func() {})
+		n.ends("fails", event.OutcomeError, make("fails"))
+		n.run("later", func() {})
+		n.hold(event.Holder{
+			Address: address, Kind: event.HeldByTraceback, Path: "mapping['big']", Root: c.root, References: 1,
+			Type: "numpy.ndarray", Function: "ChainMap.__getitem__",
+		})
+		v := only(t, n.audit(t), model.HeldByTraceback, 5*mib, c.made)
+		if !strings.HasPrefix(v.Evidence, c.says) || v.Change == nil || v.Change.ExecutionCount != c.change {
+			t.Errorf("%+v: %q, change %+v", c, v.Evidence, v.Change)
+		}
+	}
+}

@@ -84,6 +84,20 @@ func TestAuditOfGarbage(t *testing.T) {
 	}
 }
 
+// TestAuditOfProbableGarbage: where a library's own memory accounts for a reference, garbage is garbage probably.
+func TestAuditOfProbableGarbage(t *testing.T) {
+	n := newNotebook()
+	var address uint64
+	n.run("one", func() { address = n.take("one", 1, 2*mib) })
+	e := saying(event.HeldByCycle, "…", address)
+	e.Holders[0].Garbage, e.Holders[0].Probable = event.GarbageWaits, true
+	a := n.so().AuditOne(int(main), []*event.Holders{e}, int64(mib))
+	v := only(t, a, model.Waits, 2*mib, 1)
+	if !v.Probable || !strings.HasPrefix(v.Evidence, "it probably waits") || v.IsLeak() {
+		t.Errorf("%+v", v)
+	}
+}
+
 // TestDropOutputs: each output goes by its number, and the history only where it is not known which are meant; what is in a cycle needs the collector.
 func TestDropOutputs(t *testing.T) {
 	many := ways{}

@@ -17,7 +17,7 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	v.AgeNS = max(int64(j.t.last-f.portion.oldest), 0)
 	v.Holder, v.Probable = f.portion.holder.Path, f.portion.holder.Probable
 	if key.kind == model.Waits {
-		v.Holder, v.Probable = "", f.portion.holder.Garbage == event.GarbageYoung
+		v.Holder, v.Probable = "", v.Probable || f.portion.holder.Garbage == event.GarbageYoung
 	}
 	if v.Stack == nil {
 		v.Stack = []model.Frame{}
@@ -32,6 +32,10 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	case model.HeldByOutput:
 		if cell := j.shownBy(int32(v.PID), f.portion.holder.Output); cell != nil {
 			v.Change, facts.Shown = lineIn(cell, cell.lastLine), cellName(cell)
+		}
+	case model.HeldByTraceback:
+		if cell := raisedBy(j, key, f); cell != nil {
+			v.Change, facts.Raised = lineIn(cell, cell.lastLine), cellName(cell)
 		}
 	case model.HeldByView:
 		v.View = viewOf(j, key, f)

@@ -16,6 +16,7 @@ type Found struct {
 	Function string // whose local it is, for a traceback
 	Shown    string // the cell that showed it, see [Cell]; "" for none
 	Until    string // the cell in which it went; "" where it is still there
+	Raised   string // of [model.HeldByTraceback]: the cell that failed, where others made some of it; else ""
 	GapNS    int64  // how long after its cell's end it went
 	Pool     string // what the idle workers belong to, as [event.Holders] has it
 	Unseen   bool   // some of it was made when nobody looked
@@ -130,11 +131,19 @@ func traceback(v *model.Verdict, f Found) (evidence, advice string) {
 		return "the cell failed; its frames and its exception refer to each other and wait for the garbage collector",
 			"handle the exception where it is raised; what waits goes with gc.collect()"
 	case f.Function != "":
-		return fmt.Sprintf("the cell failed; the traceback of its exception still has %s of %s", cmp.Or(v.Holder, "a local"), f.Function), advice
+		return failed(f) + fmt.Sprintf("; the traceback of its exception still has %s of %s", cmp.Or(v.Holder, "a local"), f.Function), advice
 	case v.Holder != "":
-		return "the cell failed; the traceback of its exception still has " + v.Holder, advice
+		return failed(f) + "; the traceback of its exception still has " + v.Holder, advice
 	}
 	return "the statement failed, so its result has no name; what it made is still there", advice
+}
+
+// failed names the cell that failed, where it is not the one that the verdict is about.
+func failed(f Found) string {
+	if f.Raised == "" {
+		return "the cell failed"
+	}
+	return f.Raised + " failed"
 }
 
 // held: what keeps memory that no variable has.

@@ -46,5 +46,9 @@ func waits(v *model.Verdict, f Found) (evidence, advice string) {
 		return "nothing that can be reached refers to it: it waits for the garbage collector, or C code has a reference; the collector has not looked at it yet",
 			advice + "; what stays then is held by C code"
 	}
+	if v.Probable {
+		return "it probably waits for the garbage collector: " + what + ", and from a library's own memory as far as that can be read",
+			advice + "; what stays then is held by C code"
+	}
 	return "it waits for the garbage collector: " + what, advice
 }

@@ -43,24 +43,25 @@ func (w *walker) garbage() {
 		}
 	}
 	w.run()
+	doubtful := newDoubtful(w)
 	c.refs = append(c.refs, make([]int64, max(0, len(w.nodes)-int(c.first)-len(c.refs)))...)
 	c.live = make([]bool, len(c.refs))
 	for i, seen := range c.refs {
 		n := c.first + int32(i)
-		if c.references(w, n) > seen {
+		switch has := c.references(w, n); {
+		case has > seen+doubtful.to[n]:
 			c.reference(n)
+		case has > seen:
+			doubtful.needed = append(doubtful.needed, n)
 		}
 	}
-	for len(c.queue) > 0 && !w.done() {
-		n := c.queue[0]
-		c.queue = c.queue[1:]
-		w.visit(n)
-	}
+	doubtful.spread(w)
 	for i, live := range c.live {
 		if live {
 			w.nodes[c.first+int32(i)].kind = kindNone
 		}
 	}
+	doubtful.mark(w)
 	w.counting = nil
 }
 

@@ -1,0 +1,26 @@
+package attribution
+
+import (
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// raisedBy returns the cell that raised the exception which was shown last, where a verdict is about what that one's
+// traceback has and other cells made some of it; else nil. What a call was given, or what pandas copies of the
+// notebook's names for eval and query, was made in cells that did not fail.
+func raisedBy(j *judge, key verdictKey, f *found) *window {
+	all := j.audit.failures[key.pid]
+	if key.kind != model.HeldByTraceback || f.kind != event.HeldByTraceback || f.release != nil || len(all) == 0 {
+		return nil
+	}
+	if !strings.HasPrefix(f.portion.holder.Root, "sys.last_") { // IPython's own copy can be of an earlier exception
+		return nil
+	}
+	raised := all[len(all)-1]
+	if len(f.portion.runs) == 1 && f.portion.runs[raised] > 0 {
+		return nil
+	}
+	return raised
+}

@@ -1,0 +1,65 @@
+package holders
+
+import "slices"
+
+// doubtful are words of memory that objects without a root refer to, such as what a C++ object keeps, which are
+// references only probably. An object of which a reference is missing is garbage all the same if as many of these
+// lead to it and all of them come from garbage: probably.
+type doubtful struct {
+	to     map[int32]int64   // how many words lead to a node
+	from   map[int32][]int32 // where those of a node lead
+	needed []int32           // nodes of which a reference is missing without them
+}
+
+// newDoubtful takes in the words that the walk has met since the last root, and looks into what only they lead to.
+func newDoubtful(w *walker) *doubtful {
+	d, first := &doubtful{map[int32]int64{}, map[int32][]int32{}, nil}, w.counting.first
+	for i := 0; i < len(w.doubts) && !w.done(); i++ { // it grows on the way
+		e := w.doubts[i]
+		n, known := w.known(e.to)
+		if !known {
+			before := len(w.nodes)
+			w.follow(e.parent, e.to, e.label)
+			w.run()
+			if n = int32(before); len(w.nodes) == before {
+				continue
+			}
+			d.needed = append(d.needed, n)
+		} else if n >= first {
+			d.to[n]++
+		}
+		if n >= first && e.parent >= first {
+			d.from[e.parent] = append(d.from[e.parent], n)
+		}
+	}
+	w.doubts = nil
+	return d
+}
+
+// spread passes on that nodes are held: to what they refer to, for sure or not.
+func (d *doubtful) spread(w *walker) {
+	for c := w.counting; len(c.queue) > 0 && !w.done(); {
+		n := c.queue[0]
+		c.queue = c.queue[1:]
+		w.visit(n)
+		for _, to := range d.from[n] {
+			c.reference(to)
+		}
+	}
+	w.doubts = nil // the same as before
+}
+
+// mark notes of all that the needed ones lead to that it is garbage only probably.
+func (d *doubtful) mark(w *walker) {
+	c := w.counting
+	held := slices.Clone(c.live)
+	for _, n := range d.needed {
+		c.reference(n)
+	}
+	d.spread(w)
+	for i, reached := range c.live {
+		if reached && !held[i] {
+			w.nodes[c.first+int32(i)].probable = true
+		}
+	}
+}
