@@ -130,7 +130,11 @@ export class Badges implements IDisposable {
   private _show(cell: CodeCell, shown: IShown): void {
     if (!cell.inViewport || cell.isPlaceholder()) {
       this._waiting.add(cell);
-      void cell.ready.then(() => this._seen());
+      // Once for each cell, and only of one that is not drawn yet: ready stays true when a cell leaves the view, and what enters it is told by the notebook.
+      if (cell.isPlaceholder() && !this._awaited.has(cell)) {
+        this._awaited.add(cell);
+        void cell.ready.then(() => this._seen());
+      }
       return;
     }
     let badge = this._badges.get(cell);
@@ -164,6 +168,7 @@ export class Badges implements IDisposable {
   private _badges = new WeakMap<CodeCell, Badge>();
   private _sums = new WeakMap<CodeCell, { source: string; sum: ISum }>();
   private _waiting = new Set<CodeCell>();
+  private _awaited = new WeakSet<CodeCell>();
 }
 
 function same(r: IRun, now: ISum): boolean {

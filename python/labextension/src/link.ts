@@ -59,6 +59,15 @@ export class Link implements IDisposable {
     return r.session === this._session && !this._gone;
   }
 
+  /** The run of the same cell before that one; undefined where there is none. */
+  before(r: IRun): IRun | undefined {
+    let at = this._runs.indexOf(r) - 1;
+    while (at >= 0 && this._runs[at].cell !== r.cell) {
+      at--;
+    }
+    return this._runs[at];
+  }
+
   /** The cell that runs, as it was told last; null where none does, or not long enough. */
   get running(): IRun | null {
     return this._running;
@@ -133,7 +142,13 @@ export class Link implements IDisposable {
         reject(new Error('no answer came; does a cell run?'));
       }, TO_ANSWER);
       this._questions.set(id, { resolve, reject, timer });
-      comm.send({ ...more, id, ask: what });
+      try {
+        comm.send({ ...more, id, ask: what });
+      } catch (why) { // the kernel has gone, or its connection has
+        this._questions.delete(id);
+        window.clearTimeout(timer);
+        reject(why as Error);
+      }
     });
   }
 

@@ -195,7 +195,7 @@ export class Panel extends Widget {
 
   private _row(link: Link, r: IRun): HTMLElement {
     const f = r.meters.get('cpu.resident')!;
-    const before = r.cell === null ? undefined : link.runs.filter(o => o.cell === r.cell && link.runs.indexOf(o) < link.runs.indexOf(r)).pop();
+    const before = r.cell === null ? undefined : link.before(r);
     const last = before?.meters.get('cpu.resident');
     const row = make('tr', '');
     row.dataset.window = String(r.window);

@@ -103,6 +103,8 @@ async function panel(page, mode) {
   assert.deepEqual(rows.map(r => r.need), rows.map(r => r.need).sort((a, b) => b - a));
   rows.forEach(r => seen.push({ where: `${mode} ranking`, window: r.window, need: r.need }));
   await page.show('more39');
+  const quiet = await page.until('that nothing changes', async () => (await page.refreshes()) < 5 && 'quiet'); // cells out of sight are not looked at again and again
+  assert.equal(quiet, 'quiet');
   await page.press('.jp-ipytracer-ranking tbody tr:first-child button');
   const worst = await page.until('the worst cell', () => page.activeInSight());
   await page.until('who allocated', () => page.find('.jp-ipytracer-panel', 'line'));

@@ -109,6 +109,22 @@ export class Page {
     }, id);
   }
 
+  /** How often badges are brought up to date while nothing happens, in two seconds: by the pause before it, which nothing else in the page has. */
+  refreshes() {
+    return this.tab.evaluate(() => new Promise(done => {
+      const before = window.setTimeout;
+      let found = 0;
+      window.setTimeout = (f, ms, ...rest) => {
+        found += ms === 50 && /_refresh/.test(String(f)) ? 1 : 0;
+        return before(f, ms, ...rest);
+      };
+      before(() => {
+        window.setTimeout = before;
+        done(found);
+      }, 2000);
+    }));
+  }
+
   /**
    * Run one cell, to its end. Where JupyterLab says that it has not run it (its connection was made anew meanwhile), again. Where it
    * lost the answer, so that a cell of an idle kernel runs for ever, again in a page that was loaded anew.
