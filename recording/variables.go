@@ -24,10 +24,10 @@ type variableDetail struct {
 	Array   bool             `json:"array"`
 	Viewed  event.Bytes      `json:"viewed,omitempty"`
 	Base    event.Bytes      `json:"base,omitempty"`
-	Columns []columnDetail   `json:"columns,omitempty"`
+	Columns []columnDetail   `json:"columns,omitzero"`
 	More    int64            `json:"more_columns,omitempty"`
 	Rest    event.Bytes      `json:"rest_columns,omitempty"`
-	Codes   []codeDetail     `json:"codes,omitempty"`
+	Codes   []codeDetail     `json:"codes,omitzero"`
 }
 
 // columnDetail is an event.Column in a row's detail.
