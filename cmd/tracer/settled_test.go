@@ -303,9 +303,13 @@ func TestStoppedTerminal(t *testing.T) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		t.Fatal(err)
 	}
-	for filled := make([]byte, 4096); ; { // what a terminal keeps that nobody reads
-		if _, err := unix.Write(fd, filled); err != nil {
-			break
+	// What a terminal keeps that nobody reads. Linux moves what was written to the reader's side later, and then there is room again.
+	for filled, room := make([]byte, 4096), 1; room > 0; {
+		if _, err := unix.Write(fd, filled); err == nil {
+			continue
+		}
+		if room, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, 100); room > 0 {
+			_, _ = unix.Write(fd, filled[:1])
 		}
 	}
 	if err := unix.SetNonblock(fd, false); err != nil {
