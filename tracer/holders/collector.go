@@ -94,19 +94,11 @@ func wasteOf(w *walker, n int32) event.Garbage {
 	if kind != kindCycle && kind != kindNone {
 		return ""
 	}
-	old, frozen := true, false
-	for at := n; at >= 0; at = w.nodes[at].parent {
-		id := w.nodes[at].id
-		if id < 0 || !w.notes.noted[id].is(noteTracked) {
-			continue
-		}
-		frozen = frozen || w.notes.noted[id].is(noteFrozen)
-		old = old && w.notes.noted[id].is(noteOld)
-	}
+	on := w.climbs.wasteOn(w, n)
 	switch {
-	case frozen:
+	case on&wasteFrozen != 0:
 		return event.GarbageFrozen
-	case kind == kindNone && old && c.known:
+	case kind == kindNone && on&wasteYoung == 0 && c.known:
 		return event.GarbageOld
 	case kind == kindNone:
 		return event.GarbageYoung

@@ -234,6 +234,9 @@ func (w *walker) line(n int32, f frame) int32 {
 		return 0
 	}
 	size := min(w.mem.word(table+uint64(h.VarSize)), maxTable)
+	if w.climbs.tables += size; w.climbs.tables > maxTables {
+		return 0
+	}
 	raw := w.mem.bytes(table+uint64(h.BytesData), int(size))
 	if raw == nil {
 		return 0

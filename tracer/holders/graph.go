@@ -117,6 +117,8 @@ type walker struct {
 
 	owned *owned // the data of all arrays, see owned.go
 
+	climbs climbs // ways to roots, see climbs.go
+
 	limits Limits
 	// A walk may take as much processor time, and patience times as long: others may need the processors.
 	until    time.Duration
@@ -160,7 +162,7 @@ func (w *walker) done() bool {
 	if w.stopped == nil && w.mem.err != nil {
 		w.stopped = w.mem.err
 	}
-	return w.stopped != nil || w.left == 0 && !w.seeking && w.counting == nil && w.survey == nil && w.extents == nil && w.owned == nil
+	return w.stopped != nil || w.seek != nil && w.seek.found || w.left == 0 && !w.seeking && w.counting == nil && w.survey == nil && w.extents == nil && w.owned == nil
 }
 
 // follow takes a reference that a node holds. It says whether it led to an object.

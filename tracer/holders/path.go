@@ -17,52 +17,6 @@ const (
 	maxText  = 192 // bytes of a function's and a file's name
 )
 
-// describe fills in how a node is reached.
-func (w *walker) describe(h *event.Holder, n int32) {
-	addr := w.addrs[n]
-	h.Kind = kinds[w.nodes[n].kind]
-	h.References = w.references(addr)
-	h.Probable = w.nodes[n].probable
-	h.Root = w.rootOf(n)
-	h.Running = w.cells[w.addrs[w.rootNode(n)]]
-	if t := w.objectType(addr); t != nil {
-		h.Type = t.name
-	}
-	var steps []string
-	local := h.Kind == event.HeldByTraceback || h.Kind == event.HeldByThread
-	for at, depth := n, 0; at >= 0 && depth < w.limits.Objects; depth++ {
-		l, parent := w.labelOf(at), w.nodes[at].parent
-		step, begins := w.step(at, l)
-		if step != "" {
-			steps = append(steps, step)
-		}
-		if begins {
-			if h.Function == "" {
-				w.describeFrame(h, parent)
-			}
-			if local && h.Function != "" {
-				break
-			}
-			if i := len(steps) - 1; i >= 0 && l.kind == labelLocal {
-				steps[i] = ".f_locals[" + quote(steps[i]) + "]"
-				if parent >= 0 && w.isShape(w.addrs[parent], shapeGenerator) {
-					steps[i] = ".gi_frame" + steps[i]
-				}
-			}
-		}
-		if parent < 0 {
-			h.Output = w.output(l, steps)
-		}
-		if len(steps) > 2*maxSteps {
-			steps = slices.Delete(steps, maxSteps, maxSteps+1)
-			steps[maxSteps] = "…"
-		}
-		at = parent
-	}
-	slices.Reverse(steps)
-	h.Path = w.join(submodules(steps), h)
-}
-
 // rootOf is the name of the root that a node was reached from.
 func (w *walker) rootOf(n int32) string {
 	if l := w.labelOf(w.rootNode(n)); l.kind == labelRoot {
@@ -72,12 +26,7 @@ func (w *walker) rootOf(n int32) string {
 }
 
 // rootNode is the root that a node was reached from.
-func (w *walker) rootNode(n int32) int32 {
-	for steps := 0; w.nodes[n].parent >= 0 && steps < w.limits.Objects; steps++ {
-		n = w.nodes[n].parent
-	}
-	return n
-}
+func (w *walker) rootNode(n int32) int32 { return w.climbs.root(w, n) }
 
 // submodules writes the steps through the dicts that a torch.nn.Module keeps its parts in as one writes them in Python:
 // model._modules['layers']._modules['0']._parameters['weight'] is model.layers[0].weight.

@@ -17,7 +17,7 @@ func treeSize(w *walker, addr uint64, t *typ) (bytes uint64, known bool) {
 	})
 	for i := 0; i+5 <= len(words); i++ {
 		count, room, nodes, values, stride := words[i], words[i+1], words[i+2], words[i+3], words[i+4]
-		if count == 0 || count > room || room > most || stride == 0 || stride > most || nodes&15 != 0 || values&15 != 0 {
+		if count == 0 || count > room || room > most || stride == 0 || stride > userSpace/value/room || nodes&15 != 0 || values&15 != 0 {
 			continue
 		}
 		ofNodes, ok := gaveOut(w, nodes)

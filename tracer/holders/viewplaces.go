@@ -102,19 +102,34 @@ func (p *places) referrers(v *viewing, some []foundView) {
 	}
 	for id := range w.notes.noted {
 		one := &w.notes.noted[id]
-		if one.first == unnoted || one.typ() == 0 {
+		if one.first == unnoted || one.typ() == 0 || p.counted(w, int32(id)) {
 			continue
 		}
 		for at := one.first; w.notes.steps[at].kind() != stepStop; at++ {
 			switch s := w.notes.steps[at]; s.kind() {
 			case stepFollow, stepWord, stepKey:
 				if to := s.id(); wanted[to/64]&(1<<(to%64)) != 0 {
-					p.others[w.notes.addrs[to]] = append(p.others[w.notes.addrs[to]], int32(id))
+					p.refer(w.notes.addrs[to], int32(id))
 				}
 			case stepRaw:
 				at++ // the other half of the word
 			}
 		}
+	}
+}
+
+// counted reports whether the names in an object have been taken in already.
+func (p *places) counted(w *walker, id int32) bool {
+	return p.known[w.notes.addrs[id]] || w.notes.types[w.notes.noted[id].typ()].shape == shapeModule
+}
+
+// maxReferrers is how many references to an object are noted: [viewing.viewer] gives up one that has more.
+const maxReferrers = maxAlso + 2
+
+// refer notes that an object refers to another.
+func (p *places) refer(to uint64, id int32) {
+	if all := p.others[to]; len(all) < maxReferrers {
+		p.others[to] = append(all, id)
 	}
 }
 

@@ -223,9 +223,6 @@ func (v *viewing) viewer(f *foundView, t *target) (one event.Viewer, ok bool) {
 	seen := int64(len(one.Paths)) + v.places.own[t.object]
 	for _, id := range v.places.others[t.object] {
 		addr := v.notes.addrs[id]
-		if v.places.known[addr] || v.isShape(addr, shapeModule) { // whose names have been counted
-			continue
-		}
 		n, known := v.known(addr)
 		if !known || v.nodes[n].kind != kindVariable || len(one.Paths) > maxAlso {
 			return one, false

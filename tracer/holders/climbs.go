@@ -1,0 +1,174 @@
+package holders
+
+// climbs finds the ends of ways from nodes up to their roots. Most ways are short, and are gone. A way may as well be
+// as long as there are nodes (a list whose entries lead to the next one), and each of its nodes may have a block: to go
+// all of it for each would take hours. Once a way is longer than maxDirect, all nodes are noted, each once, so that the
+// middle of a way is passed over.
+type climbs struct {
+	at     []climb // by node
+	waste  []uint8 // by node: what the garbage collector knows of its way
+	steps  int     // nodes that were looked at
+	worded int     // nodes that were put into words
+	tables uint64  // bytes of line tables that were read
+	far    far     // the last
+}
+
+// climb says where the way from a node leads. A jump passes over nodes; jumps that follow each other lead to any node
+// above in about twice as many steps as its logarithm (E. W. Myers, An applicative random-access stack, 1983).
+type climb struct {
+	depth  int32 // of a root 0
+	jump   int32 // a node further up; of a root itself
+	begins int32 // the first node on the way, itself included, that a frame holds; -1 for none
+}
+
+// Bounds of climbs.
+const (
+	maxDirect = 64      // nodes of a way that are gone one after another
+	maxNamed  = 256     // nodes at each end of a way that are put into words; most are one step, some are none
+	maxAsked  = 8       // frames on a way that are asked for a function
+	maxWorded = 1 << 25 // nodes that are put into words, of all ways; after that leastNamed at each end
+	// leastNamed are as many as a path shows, and some that are no steps.
+	leastNamed = 32
+	// maxTables are bytes of line tables, of all ways; after that no line is given.
+	maxTables = 1 << 30
+)
+
+// note takes in the nodes that there are.
+func (c *climbs) note(w *walker) {
+	if c.at == nil {
+		c.at = make([]climb, 0, len(w.nodes))
+	}
+	for n := int32(len(c.at)); int(n) < len(w.nodes); n++ {
+		c.steps++
+		one := climb{jump: n, begins: -1}
+		if p := w.nodes[n].parent; p >= 0 { // it was there before
+			of := c.at[p]
+			one = climb{depth: of.depth + 1, jump: p, begins: of.begins}
+			if next := c.at[of.jump]; of.depth-next.depth == next.depth-c.at[next.jump].depth {
+				one.jump = next.jump
+			}
+		}
+		if isBegin(w, n) {
+			one.begins = n
+		}
+		c.at = append(c.at, one)
+	}
+}
+
+// above is the node on the way from a node that is at a depth, which is no deeper.
+func (c *climbs) above(w *walker, n, depth int32) int32 {
+	for c.at[n].depth > depth {
+		c.steps++
+		if to := c.at[n].jump; c.at[to].depth >= depth {
+			n = to
+		} else {
+			n = w.nodes[n].parent
+		}
+	}
+	return n
+}
+
+// root is the root that a node was reached from.
+func (c *climbs) root(w *walker, n int32) int32 {
+	if int(n) < len(c.at) {
+		return c.above(w, n, 0)
+	}
+	at := n
+	for range maxDirect {
+		c.steps++
+		up := w.nodes[at].parent
+		if up < 0 {
+			return at
+		}
+		at = up
+	}
+	c.note(w)
+	return c.above(w, n, 0)
+}
+
+// frame is the first node on the way from a node that a frame holds, -1 for none.
+func (c *climbs) frame(w *walker, n int32) int32 {
+	if int(n) < len(c.at) {
+		return c.at[n].begins
+	}
+	at := n
+	for range maxDirect {
+		if at < 0 || isBegin(w, at) {
+			return at
+		}
+		c.steps++
+		at = w.nodes[at].parent
+	}
+	c.note(w)
+	return c.at[n].begins
+}
+
+// isBegin reports whether a frame holds a node as a variable or a value in use. Such a label is never left for later.
+func isBegin(w *walker, n int32) bool {
+	kind := w.labels[w.nodes[n].label].kind
+	return kind == labelLocal || kind == labelTemporary
+}
+
+// frameOf describes the function of the first frame on the way from a node of which the function is known. It returns
+// the node that this frame holds, -1 where there is none.
+func (c *climbs) frameOf(w *walker, n int32, describe func(frame int32) bool) int32 {
+	for range maxAsked {
+		at := c.frame(w, n)
+		if at < 0 {
+			break
+		}
+		if n = w.nodes[at].parent; describe(n) {
+			return at
+		}
+		if n < 0 {
+			break
+		}
+	}
+	return -1
+}
+
+// What the garbage collector knows of a way.
+const (
+	wasteFrozen uint8 = 1 << iota // it leaves an object on it alone
+	wasteYoung                    // it has not looked at one of its objects
+)
+
+// wasteAt says so of a node itself.
+func wasteAt(w *walker, n int32) (is uint8) {
+	id := w.nodes[n].id
+	if id < 0 || !w.notes.noted[id].is(noteTracked) {
+		return 0
+	}
+	if w.notes.noted[id].is(noteFrozen) {
+		is |= wasteFrozen
+	}
+	if !w.notes.noted[id].is(noteOld) {
+		is |= wasteYoung
+	}
+	return is
+}
+
+// wasteOn says so of the way from a node, the node included.
+func (c *climbs) wasteOn(w *walker, n int32) (is uint8) {
+	if int(n) < len(c.waste) {
+		return c.waste[n]
+	}
+	at := n
+	for range maxDirect {
+		if at < 0 {
+			return is
+		}
+		c.steps++
+		is |= wasteAt(w, at)
+		at = w.nodes[at].parent
+	}
+	for n := int32(len(c.waste)); int(n) < len(w.nodes); n++ {
+		c.steps++
+		one := wasteAt(w, n)
+		if p := w.nodes[n].parent; p >= 0 {
+			one |= c.waste[p]
+		}
+		c.waste = append(c.waste, one)
+	}
+	return c.waste[n]
+}
