@@ -3,7 +3,7 @@
 there. See driver.py for the protocol with the caller and the options.
 
 Results are JSON lines: {"session": …}, one for each cell, and at the end {"name": "columns", "columns": {frame: {column: [bytes, least]}}, "failed": In[N]}:
-bytes as allocators round them, each object once, and what memory_usage(deep=True) says less what it counts again.
+bytes as allocators round them, each object once, and without rounding and the collector's heads.
 """
 
 import json
@@ -50,14 +50,13 @@ CELLS = ["""
 
 SAY = """
     def columns_of(frame):
-        said, usage = {}, frame.memory_usage(deep=True, index=False)
+        said, usage, alone = {}, frame.memory_usage(deep=True, index=False), frame.memory_usage(index=False)
         for i, name in enumerate(frame.columns):
             values = frame.iloc[:, i].array
             of = np.asarray(values) if hasattr(values, '_ndarray') and values._ndarray.dtype == object or getattr(values, 'dtype', None) == object else ()
             once = {id(x): x for x in of if x is not None}.values()
-            again = sum(x.__sizeof__() for x in of) - sum(x.__sizeof__() for x in once)
-            least = int(usage.iloc[i]) - again  # pandas leaves the collector's heads out
-            said.setdefault(str(name), []).append([least + sum(-(-sys.getsizeof(x) // 16) * 16 - x.__sizeof__() for x in once), least])
+            column = int((alone if len(of) else usage).iloc[i])  # of objects, what pandas counts of each depends on its version
+            said.setdefault(str(name), []).append([column + sum(-(-sys.getsizeof(x) // 16) * 16 for x in once), column + sum(x.__sizeof__() for x in once)])
         return said
     with open(os.path.join(os.path.dirname(os.environ["IPYTRACER_TRUTH_LOG"]), "columns.json"), "w") as f:
         json.dump({name: columns_of(globals()[name]) for name in ('plain', 'parts', 'extended', 'numbered', 'backwards', 'twice')}, f)
