@@ -43,19 +43,22 @@ func TestReadingsThatComeLate(t *testing.T) {
 		return
 	}
 	l := load(t, Options{lingering: 20_000, telling: 1})
-	boundaries, readings := drawShared(t, l)
-	late := 0
-	for number, at := range readings {
-		b, next := boundaries[number], boundaries[number+1]
-		if at == b.poll || next == (handedOn{}) {
-			continue
-		}
-		if late++; next.untold <= b.untold {
-			t.Errorf("boundary %d came without its readings, and the next one says nothing: %d, before %d", number, next.untold, b.untold)
+	late, seen := 0, 0
+	for round := 0; round < 10 && late == 0; round++ { // whether one comes late is up to the machine
+		boundaries, readings := drawShared(t, l)
+		seen += len(readings)
+		for number, at := range readings {
+			b, next := boundaries[number], boundaries[number+1]
+			if at == b.poll || next == (handedOn{}) {
+				continue
+			}
+			if late++; next.untold <= b.untold {
+				t.Errorf("boundary %d came without its readings, and the next one says nothing: %d, before %d", number, next.untold, b.untold)
+			}
 		}
 	}
 	if n := lostReadings(l); late == 0 || n < uint64(late) {
-		t.Errorf("%d of %d came later, %d are said to be missing", late, len(readings), n)
+		t.Errorf("%d of %d came later, %d are said to be missing", late, seen, n)
 	}
 }
 
