@@ -177,7 +177,7 @@ func (k *checking) promise(ctx context.Context, who process.Identity) ([]promise
 		return nil, fmt.Errorf("process %d could not be looked at: %s", who.PID, cmp.Or(found.Why, "nothing is known of its objects"))
 	}
 	one := promised{Identity: who}
-	one.Free, one.Pieces = checkable(found.Variables)
+	one.Free, one.Pieces = checkable(toFree(found.Variables))
 	if len(one.Free) == 0 {
 		return []promised{one}, nil
 	}
@@ -262,9 +262,8 @@ func (k *checking) check(ctx context.Context, known []promised) error {
 	return nil
 }
 
-// checkable are the entries of which a later look can say whether they have gone.
-func checkable(e *event.Variables) (free []model.Freeing, pieces [][]event.Piece) {
-	all, of := toFree(e)
+// checkable are those of all entries of which a later look can say whether they have gone, by the objects of each.
+func checkable(all []model.Freeing, of [][]event.Piece) (free []model.Freeing, pieces [][]event.Piece) {
 	for i := range all {
 		if len(of[i]) > 0 {
 			free, pieces = append(free, all[i]), append(pieces, of[i])

@@ -122,8 +122,9 @@ func recall(ctx context.Context, in io.Reader) (out recalled) {
 	}
 	for _, pid := range order {
 		one := promised{Identity: process.Identity{PID: int(pid), StartTicks: started[pid]}}
-		one.Free, one.Pieces = checkable(last[pid])
-		if all, _ := toFree(last[pid]); len(all) > 0 && (started[pid] == 0 || len(one.Free) == 0) {
+		all, of := toFree(last[pid])
+		one.Free, one.Pieces = checkable(all, of)
+		if len(all) > 0 && (started[pid] == 0 || len(one.Free) == 0) {
 			out.Old = true
 		} else if len(one.Free) > 0 {
 			out.Processes = append(out.Processes, one)

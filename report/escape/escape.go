@@ -110,19 +110,25 @@ func runeCells(r rune) int {
 	}
 }
 
+// Split divides an escaped text behind as many cells as given, or fewer: no character is parted.
+func Split(text string, cells int) (head, tail string) {
+	n := 0
+	for i, r := range text {
+		if n += runeCells(r); n > cells {
+			return text[:i], text[i:]
+		}
+	}
+	return text, ""
+}
+
 // Cut shortens an escaped string to at most limit cells, ending in an ellipsis if anything went. A limit below 1
 // is no limit.
 func Cut(s string, limit int) string {
 	if limit < 1 || len(s) <= limit || Cells(s) <= limit {
 		return s
 	}
-	n := 0
-	for i, r := range s {
-		if n += runeCells(r); n > limit-1 {
-			return strings.TrimRight(s[:i], " …") + "…"
-		}
-	}
-	return s
+	head, _ := Split(s, limit-1)
+	return strings.TrimRight(head, " …") + "…"
 }
 
 // Bounded escapes a string and shortens it, without reading more of it than can be shown.

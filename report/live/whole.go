@@ -42,14 +42,8 @@ func folded(spans []Span, width int, isASCII bool) []Row {
 
 // parted divides a text behind the last space within so many cells. One without may wait for the next row, or is divided at that many cells.
 func parted(text string, cells int, canWait bool) (head, tail string) {
-	n, at := 0, 0
-	for i, r := range text {
-		if n += escape.Cells(string(r)); n > cells {
-			head = text[:i]
-			break
-		}
-	}
-	if at = strings.LastIndexByte(head, ' '); at > 0 && strings.TrimSpace(head[:at]) != "" {
+	head, _ = escape.Split(text, cells)
+	if at := strings.LastIndexByte(head, ' '); at > 0 && strings.TrimSpace(head[:at]) != "" {
 		return head[:at], text[at+1:]
 	}
 	if canWait {

@@ -145,7 +145,7 @@ func (t *table) line(p *printer, columns, sizes []int, cell func(int) span) {
 		}
 		s := cell(i)
 		if t.columns[i].flex && p.width > 0 && escape.Cells(s.text) > sizes[i] {
-			below, look = t.fold(s.text, at, sizes[i], p.width, n == len(columns)-1), s.style
+			below, look = margins{t.indent, p.width}.fold(s.text, at, sizes[i], n == len(columns)-1), s.style
 			s.text = below.lines[0]
 		}
 		at += sizes[i]

@@ -31,7 +31,7 @@ func lines(text string, first, rest int) (out []string) {
 			line, used = line+" ", used+1
 		}
 		for used+n > room {
-			head, tail := split(word, room-used)
+			head, tail := escape.Split(word, room-used)
 			if head == "" && used == 0 {
 				break // one character is as wide as that
 			}
@@ -45,35 +45,27 @@ func lines(text string, first, rest int) (out []string) {
 	return out
 }
 
-// split cuts an escaped text after as many cells, or fewer.
-func split(text string, cells int) (head, tail string) {
-	n := 0
-	for i, r := range text {
-		if n += escape.Cells(string(r)); n > cells {
-			return text[:i], text[i:]
-		}
-	}
-	return text, ""
-}
-
 // folding is the text of a flexible column as lines, and where those below the first begin.
 type folding struct {
 	lines  []string
 	indent int
 }
 
+// margins are where the lines of a table may begin and end, in cells.
+type margins struct{ indent, width int }
+
 // fold lays out a text that begins at a column of a line and has so many cells. The last column goes on below from the indentation of the table
 // where it would take many lines for want of room.
-func (t *table) fold(text string, at, size, width int, last bool) folding {
+func (m margins) fold(text string, at, size int, last bool) folding {
 	aligned := folding{lines(text, size, size), at}
 	if !last || len(aligned.lines) <= mostAligned {
 		return aligned
 	}
-	indent := max(t.indent, leastIndent)
-	if width-indent <= size {
+	indent := max(m.indent, leastIndent)
+	if m.width-indent <= size {
 		return aligned
 	}
-	return folding{lines(text, size, width-indent), indent}
+	return folding{lines(text, size, m.width-indent), indent}
 }
 
 // fitting splits words that have more cells than a line has room for, and leaves spaces without a word out.
@@ -86,7 +78,7 @@ func fitting(all [][]span, room int) (out [][]span) {
 		used := 0
 		for _, s := range word {
 			for room > 0 && used+escape.Cells(s.text) > room {
-				first, rest := split(s.text, room-used)
+				first, rest := escape.Split(s.text, room-used)
 				if first == "" && used == 0 {
 					break
 				}

@@ -100,5 +100,5 @@ func (m *measures) hint(k kind, where string) string {
 	if k != columns {
 		return ""
 	}
-	return fmt.Sprintf(" lines of over %d columns; the last one is %s", widest, m.longest[where])
+	return fmt.Sprintf(" lines of over %d columns; the last one is %s", widest, m.last[where])
 }

@@ -26,7 +26,7 @@ const tabWidth = 4
 // measures are figures by kind and by whose they are: a type PACKAGE.NAME, a file, a function FILE:NAME, a folder's lines that are too long.
 type measures struct {
 	figures map[kind]map[string]int
-	longest map[string]string // for columns: where the longest line of a folder is
+	last    map[string]string // for columns: where the last such line of a folder is
 }
 
 func newMeasures() *measures {
@@ -44,7 +44,7 @@ func (m *measures) add(name string, text []byte) error {
 		if width(line) > widest {
 			folder := topFolder(name)
 			m.figures[columns][folder]++
-			m.longest[folder] = fmt.Sprintf("%s:%d", name, i+1)
+			m.last[folder] = fmt.Sprintf("%s:%d", name, i+1)
 		}
 	}
 	if path.Ext(name) == ".go" {

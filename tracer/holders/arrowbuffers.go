@@ -21,7 +21,11 @@ func arrowBuffers(w *walker, obj uint64, t *typ) (bytes uint64, known bool) {
 		b := &buffers{w: w, seen: map[uint64]bool{}, known: true}
 		switch {
 		case of.is("pyarrow.lib.ChunkedArray"):
-			b.vector(p.object, maxChunks, func(array uint64) { b.array(array+data, 0) })
+			b.vector(p.object, maxChunks, func(at uint64) {
+				if array := w.mem.word(at); array != 0 {
+					b.array(array+data, 0)
+				}
+			})
 		case of.is("pyarrow.lib.Array"):
 			b.array(p.object+data, 0)
 		default:
@@ -40,8 +44,8 @@ type buffers struct {
 	known bool
 }
 
-// vector calls do for each object that a std::vector of shared pointers refers to.
-func (b *buffers) vector(at uint64, most uint64, do func(object uint64)) {
+// vector calls do with where each shared pointer of a std::vector is, empty ones included.
+func (b *buffers) vector(at uint64, most uint64, do func(at uint64)) {
 	begin, end := b.w.mem.word(at), b.w.mem.word(at+8)
 	if begin == 0 && end == 0 {
 		return
@@ -51,9 +55,7 @@ func (b *buffers) vector(at uint64, most uint64, do func(object uint64)) {
 		return
 	}
 	for ; begin < end; begin += sharedSize {
-		if object := b.w.mem.word(begin); object != 0 { // an array without nulls has no bitmap
-			do(object)
-		}
+		do(begin)
 	}
 }
 
@@ -65,11 +67,12 @@ func (b *buffers) array(at uint64, depth int) {
 		b.known = false
 		return
 	}
-	b.vector(p.object+lists, maxBuffers, func(buffer uint64) {
-		n := b.w.mem.word(buffer + size)
-		if b.seen[buffer] {
+	b.vector(p.object+lists, maxBuffers, func(at uint64) {
+		buffer := b.w.mem.word(at)
+		if buffer == 0 || b.seen[buffer] { // an array without nulls has no bitmap
 			return
 		}
+		n := b.w.mem.word(buffer + size)
 		if n >= userSpace || len(b.seen) > maxChunks*maxBuffers {
 			b.known = false
 			return
@@ -77,9 +80,5 @@ func (b *buffers) array(at uint64, depth int) {
 		b.seen[buffer] = true
 		b.bytes += n
 	})
-	b.vector(p.object+children, maxBuffers, func(uint64) {})
-	begin, end := b.w.mem.word(p.object+children), b.w.mem.word(p.object+children+8)
-	for n := 0; begin < end && n < maxBuffers; begin, n = begin+sharedSize, n+1 {
-		b.array(begin, depth+1)
-	}
+	b.vector(p.object+children, maxBuffers, func(at uint64) { b.array(at, depth+1) })
 }
