@@ -82,7 +82,7 @@ deps: ## install what building the BPF object and the tests need (Debian, needs 
 
 .PHONY: generate
 generate: ## compile bpf/ and generate the Go side again, constants of bpf/wire*.h included (needs clang)
-	$(GO) generate ./event ./tracer/cuda ./tracer/libc ./tracer/ledger ./storms
+	$(GO) generate ./event ./tracer/code/cuda ./tracer/code/libc ./tracer/ledger ./e2e/storms
 
 .PHONY: test
 test: deps ## install what is needed and run every tier (needs root; a quarter of an hour on two CPUs)
@@ -127,7 +127,7 @@ format: ## gofmt and clang-format have nothing to say
 	@all=$$(git ls-files '*.go') && [ -n "$$all" ] && files=$$(gofmt -l $$all) || { echo "make format: git or gofmt failed"; exit 1; }; \
 	[ -z "$$files" ] || { echo "gofmt: $$files"; exit 1; }
 	clang-format --dry-run --Werror bpf/*.h bpf/*.c
-	clang-format --style=file:bpf/.clang-format --dry-run --Werror storms/c/*.[ch]
+	clang-format --style=file:bpf/.clang-format --dry-run --Werror e2e/storms/c/*.[ch]
 
 .PHONY: lint
 lint: ## go vet, staticcheck, who may import whom, the shape of types and files, that go.mod is tidy, and that it builds without a C compiler
@@ -186,7 +186,7 @@ bench-page: $(PAGE_MODULES) build ## the processor time that pages take of Chrom
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector; not what builds the tracer or measures it
-	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -race -vet=off -count=1 -skip 'WithoutCgo|DoctorMeasures' ./tracer/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
+	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -race -vet=off -count=1 -skip 'WithoutCgo|DoctorMeasures' ./tracer/host/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./cmd/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (60s)
@@ -201,7 +201,7 @@ pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorc
 test-pythons: ## windows and meters on each of the other Pythons, and on builds of CPython as people make them (which takes an hour, once)
 	scripts/install.sh pythons
 	scripts/go.sh run scripts/pythons.sh all
-	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all scripts/go.sh run $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live|PyArrow' ./e2e ./recording ./report/parquet ./tracer/cpython ./tracer/holders
+	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all scripts/go.sh run $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live|PyArrow' ./e2e ./event/recording ./report/parquet ./tracer/python/cpython ./tracer/python/holders
 
 .PHONY: fresh
 fresh: ## type `sudo make demo` in trees of Debian that have nothing, with and without a Go of the user's (FRESH="bookworm trixie", FRESH_TEST=1; needs root, network)

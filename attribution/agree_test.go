@@ -9,10 +9,10 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/html"
 	"ipytracer/report/markdown"
 	"ipytracer/report/text"
-	"ipytracer/words"
 )
 
 // meterGroups are the groups of probes that can be stepped down and stop a meter on the CPU.

@@ -4,7 +4,7 @@ import (
 	"sort"
 
 	"ipytracer/event"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // apply carries out what the boundary says.

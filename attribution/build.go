@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // Finished returns the cells that closed since the last call, for live output, without who allocated in them. Figures of cells do not change

@@ -7,7 +7,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 var terminalCell = regexp.MustCompile(`^<ipython-input-(\d{1,9})-`)

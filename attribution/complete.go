@@ -3,7 +3,7 @@ package attribution
 import (
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // missing is what is not there or not certain, in words: of figures and windows, and of who allocated, names and texts.

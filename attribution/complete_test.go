@@ -6,7 +6,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // certificateOf is what a session's certificate says that finishes like that.

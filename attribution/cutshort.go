@@ -3,7 +3,7 @@ package attribution
 import (
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // cutShort closes the statements of a tree that run when their probes are stepped down: nobody looks for their ends

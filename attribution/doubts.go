@@ -5,7 +5,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // What the kernel had no room for, or had to guess, reaches the windows here. The kernel counts it by tree, and each boundary says the

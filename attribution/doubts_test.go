@@ -7,7 +7,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // refusing makes the next boundary say what was refused so far.

@@ -6,7 +6,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // WithCells returns what there is by name with the traceback called by the cell that it came from, if that is known.

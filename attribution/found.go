@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // While NumPy's meter is stepped down arrays come and go unseen; when its probes are back, a search finds out which.

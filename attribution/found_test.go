@@ -6,7 +6,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // found has a search tell of a block: one that came, or one that went.

@@ -6,7 +6,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // Bounds of a glance: it is made while the session runs, several times a minute.

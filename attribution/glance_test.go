@@ -7,8 +7,8 @@ import (
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/reporttest"
-	"ipytracer/words"
 )
 
 // looker takes a notebook's events in as they come.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // Some of what is in doubt of a window is known only when it is over, and may be in the archive. It is put to it where it is read.

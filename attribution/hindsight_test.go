@@ -9,7 +9,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // archived lets so many windows close that all before are in the archive, where far is true.

@@ -5,7 +5,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // A cell goes on after its result: IPython's hooks draw inline figures, ipykernel evaluates user_expressions and replies. That

@@ -8,7 +8,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 func (s *script) result(cell uint64, o event.Outcome) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // invariants are what holds of every session, whatever the target does: a process ends once, a tree is at least as high as each of its

@@ -8,7 +8,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // TestEndedTwice: the kernel half drew two ends of one process: one record has the maximum of the last segment, the other one only the values.

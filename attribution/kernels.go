@@ -1,6 +1,6 @@
 package attribution
 
-import "ipytracer/words"
+import "ipytracer/model/words"
 
 // kernels are the processes of a session that run cells, or could. Where there are several, each has a name: two of them have an In[1].
 type kernels struct {

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // limits count what had no room. A target can make anything without end, and so can whoever made a recording; each of these leaves the

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // pool is a kind of pool whose workers wait for the next task until it is shut down.

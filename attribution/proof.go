@@ -5,7 +5,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // certificate gathers the evidence, and compares for every window that is closed the kernel's peak with the

@@ -5,7 +5,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 func TestConnectionFile(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // The windows are held against what IPython says of itself: it stores each cell in In before it compiles it, and its front end shows

@@ -7,7 +7,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // shell is a script of cells in a front end, and what IPython says in the end.

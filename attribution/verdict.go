@@ -5,7 +5,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // verdict is what was found, with the words for it.

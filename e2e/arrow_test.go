@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/cmd/tracer/internal/selftest"
 	"ipytracer/model"
-	"ipytracer/selftest"
 )
 
 // TestArrow compares cpu.arrow with what Arrow's pools say of themselves, to the byte: tables that are made, joined, filtered and dropped, strings of pandas,

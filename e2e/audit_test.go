@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/event/recording"
 	"ipytracer/model"
-	"ipytracer/recording"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )

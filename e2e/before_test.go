@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // TestCellsFromBeforeTheAttach: functions that cells have defined before the attach allocate afterwards. They have the name of their cell, In[N],

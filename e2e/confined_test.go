@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/model"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // nobody is a user who has nothing.
@@ -190,10 +190,10 @@ func secluded(pid int) bool {
 	return err == nil && bytes.Contains(data, []byte("Seccomp:\t2\n"))
 }
 
-// unitsCapabilities are those of packaging/ipytracer@.service, as setpriv(1) names them.
+// unitsCapabilities are those of scripts/packaging/ipytracer@.service, as setpriv(1) names them.
 func unitsCapabilities(t *testing.T) []string {
 	t.Helper()
-	unit, err := os.ReadFile("../packaging/ipytracer@.service")
+	unit, err := os.ReadFile("../scripts/packaging/ipytracer@.service")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // mallocKeeps is the first line of a report about memory that malloc keeps: how much, and what to type.

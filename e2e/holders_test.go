@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/recording"
+	"ipytracer/event/recording"
 )
 
 // TestHolders compares who the recording says holds each array at the end of a session with how the cells left it.

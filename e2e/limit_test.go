@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"ipytracer/model"
-	"ipytracer/tracer/limit"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/limit"
+	"ipytracer/tracer/host/process"
 )
 
 // TestLimit: what goes beyond --limit fails with MemoryError, at its line, the kernel lives, and the report says who asked for how much.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/attacktest"
+	"ipytracer/tracer/host/attacktest"
 )
 
 // locks is a cell that offers pairs one by one, keeps each locked, and its end of the line that comes over it, by receiving into memory that nobody

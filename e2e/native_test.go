@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"ipytracer/model"
-	"ipytracer/tracer/native"
+	"ipytracer/tracer/code/native"
 )
 
 // TestNative compares native stacks with what libgcc's backtrace() says at the same moment, frame by frame: of C++ functions that

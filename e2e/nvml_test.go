@@ -13,7 +13,7 @@ import (
 	"ipytracer/model"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/gpu/gputest"
-	"ipytracer/tracer/nvmlhelper"
+	"ipytracer/tracer/gpu/nvmlhelper"
 )
 
 // machine describes two GPUs, and one process on the first, for the stand-in of NVML. The GPUs are those of the rig.

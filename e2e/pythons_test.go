@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/tracer/cpython/builds"
+	"ipytracer/tracer/python/cpython/builds"
 )
 
 // pythonsDir is where scripts/pythons.sh builds the other Pythons.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
-	"ipytracer/tracer/attacktest"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/attacktest"
+	"ipytracer/tracer/host/process"
 )
 
 // descriptors is how many files a process has open.

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/attacktest"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/attacktest"
+	"ipytracer/tracer/host/process"
 )
 
 // secretCell is what a program of root's runs: nobody else may read its file.

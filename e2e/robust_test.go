@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"ipytracer/attribution"
+	"ipytracer/event/recording"
 	"ipytracer/model"
-	"ipytracer/recording"
 	"ipytracer/report/reporttest"
-	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/python/cpython"
 )
 
 // TestTinyRing: with a change ring of one page most changes are lost. Every peak is exact all the same, the

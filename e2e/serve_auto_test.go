@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/tracer/attacktest"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/attacktest"
+	"ipytracer/tracer/host/process"
 )
 
 // startsWithCompanion has every kernel with that home load the companion as it starts.

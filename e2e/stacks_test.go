@@ -7,7 +7,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // TestStacks compares, for every allocation of cells that allocate from everywhere, the frames of the report with those that

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestUnits runs packaging/*.service under a systemd of its own (testdata/systemd): a plain user's notebook has its figures by %tracer start, and so
+// TestUnits runs scripts/packaging/*.service under a systemd of its own (testdata/systemd): a plain user's notebook has its figures by %tracer start, and so
 // has one that is a service itself; what the units take from the tracer breaks nothing; stop, kill and restart leave nothing behind.
 func TestUnits(t *testing.T) {
 	together(t)

@@ -93,7 +93,7 @@ var wheelSymbols = map[string]uint64{
 // NUMPY_BUILDS it also looks at what scripts/numpy-builds.sh made, as far as it has symbols.
 func TestWheelsNumPy(t *testing.T) {
 	together(t)
-	wheel := unpacked(t, "../tracer/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
+	wheel := unpacked(t, "../tracer/python/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
 	t.Run("wheel", func(t *testing.T) {
 		r := traceWheel(t, wheel, wheelSymbols)
 		checkWheel(t, r)

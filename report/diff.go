@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 //go:embed schema/diff-v1.schema.json

@@ -4,14 +4,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-generated=(event/wire.go event/wiremeters.go tracer/cuda/wire.go tracer/libc/wire.go tracer/ledger/wire.go tracer/ledger/wiremeters.go tracer/ledger/kernel_x86_bpfel.go tracer/ledger/kernel_x86_bpfel.o storms/align_x86_bpfel.go storms/align_x86_bpfel.o)
+generated=(event/wire.go event/wiremeters.go tracer/code/cuda/wire.go tracer/code/libc/wire.go tracer/ledger/wire.go tracer/ledger/wiremeters.go tracer/ledger/kernel_x86_bpfel.go tracer/ledger/kernel_x86_bpfel.o e2e/storms/align_x86_bpfel.go e2e/storms/align_x86_bpfel.o)
 keep=$(mktemp -d)
 trap 'for f in "${generated[@]}"; do cp "$keep/$f" "$f"; done; rm -rf "$keep"' EXIT
 for f in "${generated[@]}"; do
     mkdir -p "$keep/$(dirname "$f")"
     cp "$f" "$keep/$f"
 done
-go generate ./event ./tracer/cuda ./tracer/libc ./tracer/ledger ./storms
+go generate ./event ./tracer/code/cuda ./tracer/code/libc ./tracer/ledger ./e2e/storms
 for f in "${generated[@]}"; do
     if [[ $f = *.o ]] && ! clang --version | grep -q 'clang version 14\.'; then
         echo "check-generated: the object is compared with clang 14 only, this is another; skipped" >&2

@@ -10,80 +10,80 @@ table='
 bpf/wiregen:
 scripts/shape:
 event:
-recording: event klauspost/compress flatbuffers
+event/recording: event klauspost/compress flatbuffers
 model:
-words: event model
-attribution: event model words btree klauspost/compress unix
+model/words: event model
+attribution: event model model/words btree klauspost/compress unix
 attribution/attributiontest: event
-compare: model words compare/names
-compare/names:
-plan: model words
-report: model report/escape words
+attribution/compare: model model/words attribution/compare/names
+attribution/compare/names:
+attribution/plan: model model/words
+report: model report/escape model/words
 report/escape: x/text
-report/text: model words report/escape
-report/html: model report/escape report/text words
+report/text: model model/words report/escape
+report/html: model report/escape report/text model/words
 report/viewers/files: attribution attribution/attributiontest model report report/notebook report/profile report/reporttest report/torchviz report/trace
-report/html/pages: attribution attribution/attributiontest model report report/html report/reporttest words
-report/live: model report/escape report/text words
+report/html/pages: attribution attribution/attributiontest model report report/html report/reporttest model/words
+report/live: model report/escape report/text model/words
 report/wire: protowire
-report/profile: model words report/escape report/wire
-report/markdown: model words report/escape
-report/trace: model words report/escape report/wire
+report/profile: model model/words report/escape report/wire
+report/markdown: model model/words report/escape
+report/trace: model model/words report/escape report/wire
 report/parquet: model parquet-go
-report/notebook: model words report/escape
-report/torchviz: model words report/escape
-report/sheet: model words report/escape report/markdown
+report/notebook: model model/words report/escape
+report/torchviz: model model/words report/escape
+report/sheet: model model/words report/escape report/markdown
 report/reporttest: model report jsonschema
 
-workload: event unix
-doctor: report/escape report/text tracer tracer/cpython tracer/filecache tracer/gpu tracer/ledger tracer/look tracer/numpy tracer/process words workload
-inventory: tracer tracer/gpu tracer/look tracer/process
-selftest: attribution event model report/escape report/text tracer tracer/invoker tracer/launch tracer/ledger words workload
+cmd/tracer/internal/workload: event unix
+cmd/tracer/internal/doctor: report/escape report/text tracer tracer/python/cpython tracer/host/filecache tracer/gpu tracer/ledger tracer/host/look tracer/python/numpy tracer/host/process model/words cmd/tracer/internal/workload
+cmd/tracer/internal/inventory: tracer tracer/gpu tracer/host/look tracer/host/process
+cmd/tracer/internal/selftest: attribution event model report/escape report/text tracer tracer/host/invoker tracer/host/launch tracer/ledger model/words cmd/tracer/internal/workload
 
-tracer/process: tracer/packets unix
-tracer/confine: unix go-landlock psx
-tracer/userfile: tracer/confine unix
-tracer/invoker: tracer/confine tracer/userfile unix
-tracer/launch: tracer unix
-tracer/look: tracer tracer/invoker tracer/process
-tracer/recorder: recording tracer/userfile
-tracer/companion: event model tracer/packets unix
+tracer/host/process: tracer/host/packets unix
+tracer/host/confine: unix go-landlock psx
+tracer/host/userfile: tracer/host/confine unix
+tracer/host/invoker: tracer/host/confine tracer/host/userfile unix
+tracer/host/launch: tracer unix
+tracer/host/look: tracer tracer/host/invoker tracer/host/process
+tracer/host/recorder: event/recording tracer/host/userfile
+tracer/companion: event model tracer/host/packets unix
 tracer/display: model report/live tcell unix x/term
 python:
-tracer/limit: tracer/confine tracer/process words unix
-tracer/counting: unix
-tracer/footprint: tracer/process
-tracer/filecache: unix
-tracer/packets: unix
-tracer/packets/slow: unix
-tracer/attacktest: unix
-tracer/serving: tracer/limit tracer/packets tracer/process unix
-cmd/tracer: tracer/serving tracer/suspend go-systemd
-tracer/elffile:
-tracer/elffile/elftest: tracer/elffile
-tracer/machine: tracer/elffile x86asm
-tracer/cpython: tracer/elffile tracer/machine
-tracer/libc: tracer/elffile tracer/machine
-tracer/numpy: tracer/elffile tracer/machine
-tracer/arrow: tracer/elffile tracer/machine
-tracer/cuda: event tracer/elffile tracer/machine
-tracer/native: tracer/elffile demangle
-tracer/holders: event tracer/cpython unix
-tracer/resident:
-tracer/pinned: tracer/cpython/builds tracer/elffile
-tracer/cpython/builds:
+tracer/host/limit: tracer/host/confine tracer/host/process model/words unix
+tracer/host/counting: unix
+tracer/host/footprint: tracer/host/process
+tracer/host/filecache: unix
+tracer/host/packets: unix
+tracer/host/packets/slow: unix
+tracer/host/attacktest: unix
+tracer/serving: tracer/host/limit tracer/host/packets tracer/host/process unix
+cmd/tracer: tracer/serving tracer/gpu/suspend go-systemd
+tracer/code/elffile:
+tracer/code/elffile/elftest: tracer/code/elffile
+tracer/code/machine: tracer/code/elffile x86asm
+tracer/python/cpython: tracer/code/elffile tracer/code/machine
+tracer/code/libc: tracer/code/elffile tracer/code/machine
+tracer/python/numpy: tracer/code/elffile tracer/code/machine
+tracer/python/arrow: tracer/code/elffile tracer/code/machine
+tracer/code/cuda: event tracer/code/elffile tracer/code/machine
+tracer/code/native: tracer/code/elffile demangle
+tracer/python/holders: event tracer/python/cpython unix
+tracer/host/resident:
+tracer/code/pinned: tracer/python/cpython/builds tracer/code/elffile
+tracer/python/cpython/builds:
 tracer/gpu: go-nvml
 tracer/gpu/gputest:
-tracer/nvmlhelper: tracer/confine tracer/gpu tracer/userfile unix
-tracer/suspend: tracer/cuda tracer/gpu tracer/process
+tracer/gpu/nvmlhelper: tracer/host/confine tracer/gpu tracer/host/userfile unix
+tracer/gpu/suspend: tracer/code/cuda tracer/gpu tracer/host/process
 tracer/ledger: event ebpf unix
-tracer: event words tracer/arrow tracer/confine tracer/counting tracer/cpython tracer/cuda tracer/elffile tracer/filecache tracer/footprint tracer/gpu tracer/holders tracer/ledger tracer/libc tracer/limit tracer/machine tracer/native tracer/numpy tracer/nvmlhelper tracer/process tracer/resident tracer/userfile unix
+tracer: event model/words tracer/python/arrow tracer/host/confine tracer/host/counting tracer/python/cpython tracer/code/cuda tracer/code/elffile tracer/host/filecache tracer/host/footprint tracer/gpu tracer/python/holders tracer/ledger tracer/code/libc tracer/host/limit tracer/code/machine tracer/code/native tracer/python/numpy tracer/gpu/nvmlhelper tracer/host/process tracer/host/resident tracer/host/userfile unix
 
-cmd/tracer: attribution doctor event python inventory model recording report report/escape report/markdown report/parquet report/profile report/text report/torchviz report/trace selftest tracer tracer/companion tracer/confine tracer/cpython tracer/cuda tracer/filecache tracer/footprint tracer/gpu tracer/invoker tracer/launch tracer/ledger tracer/limit tracer/look tracer/nvmlhelper tracer/process tracer/recorder tracer/userfile words workload unix cobra pflag x/term compare plan report/live tracer/display report/notebook report/html report/sheet
-bench/made: event recording
+cmd/tracer: attribution cmd/tracer/internal/doctor event python cmd/tracer/internal/inventory model event/recording report report/escape report/markdown report/parquet report/profile report/text report/torchviz report/trace cmd/tracer/internal/selftest tracer tracer/companion tracer/host/confine tracer/python/cpython tracer/code/cuda tracer/host/filecache tracer/host/footprint tracer/gpu tracer/host/invoker tracer/host/launch tracer/ledger tracer/host/limit tracer/host/look tracer/gpu/nvmlhelper tracer/host/process tracer/host/recorder tracer/host/userfile model/words cmd/tracer/internal/workload unix cobra pflag x/term attribution/compare attribution/plan report/live tracer/display report/notebook report/html report/sheet
+bench/made: event event/recording
 bench/numpysites: tracer
 bench/recording: attribution/attributiontest bench/made event
-storms: attribution event model tracer tracer/launch tracer/ledger ebpf
+e2e/storms: attribution event model tracer tracer/host/launch tracer/ledger ebpf
 bench/sessions: attribution/attributiontest bench/made event
 e2e:
 '

@@ -12,8 +12,8 @@
 #               doctor     what the kernel has
 #               selftest   programs and cells of known truth; ONLY=spike,exec: these; SELFTESTS=20: as often
 #               clock      the same while the machine's clock jumps by a century, back and forth, twice a second
-#               beside     the same beside align, a program that only delays, so that threads meet (storms/)
-#               storms     processes and threads that begin and end at the same time (storms/); STORMS=100: the usual
+#               beside     the same beside align, a program that only delays, so that threads meet (e2e/storms/)
+#               storms     processes and threads that begin and end at the same time (e2e/storms/); STORMS=100: the usual
 #                          number of rounds, in percent
 #               aligned    the same beside align
 #               memory     the OOM killer in a cgroup of version 2, and --limit
@@ -177,8 +177,8 @@ initrd() {
         echo 'poweroff -f'
     } | guest
     mkdir -p "$work/more"
-    CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$work/more/storms" ./storms
-    gcc -O2 -Wall -Wextra -static -pthread -o "$work/more/storm" storms/c/storm.c
+    CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$work/more/storms" ./e2e/storms
+    gcc -O2 -Wall -Wextra -static -pthread -o "$work/more/storm" e2e/storms/c/storm.c
     (cd "$work/more" && find . -type f | cpio -o -H newc -R 0:0 --quiet) >>"$work/initrd"
     if [ "$python" != none ]; then
         python_files >"$work/files"

@@ -71,7 +71,7 @@ def selftests(name):
 
 
 def storms(name):
-    """Runs of the storms (storms/): what was right, and what was not."""
+    """Runs of the storms (e2e/storms/): what was right, and what was not."""
     runs = [o for text, _ in marks.get(name, []) for o in objects(text) if "storm" in o]
     if not marks.get(name):
         wrong.append("%s: they did not end" % name)

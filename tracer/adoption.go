@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 const (

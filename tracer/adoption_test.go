@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // kin is /proc and the kernel half, for an adoption: pids of descendants, by the look that finds them first.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/footprint"
-	"ipytracer/tracer/process"
-	"ipytracer/words"
+	"ipytracer/model/words"
+	"ipytracer/tracer/host/footprint"
+	"ipytracer/tracer/host/process"
 )
 
 // allowance is what memory the program may take, and what the session gives up to stay below that: who allocated first, in the end its own future. The figures that it

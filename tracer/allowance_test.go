@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/footprint"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/footprint"
+	"ipytracer/tracer/host/process"
 )
 
 // limitedTo has a session measure its memory in a control group of its own, whose use a test sets.

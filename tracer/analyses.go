@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/elffile"
-	"ipytracer/tracer/filecache"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/host/filecache"
+	"ipytracer/tracer/host/process"
 )
 
 // analyses are what was found out about the code in files, in this session and in those before it ([filecache]). To find it out takes a tenth of a second for

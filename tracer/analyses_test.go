@@ -12,12 +12,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/cpython/builds"
-	"ipytracer/tracer/filecache"
-	"ipytracer/tracer/libc"
-	"ipytracer/tracer/numpy"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/code/libc"
+	"ipytracer/tracer/host/filecache"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/python/cpython"
+	"ipytracer/tracer/python/cpython/builds"
+	"ipytracer/tracer/python/numpy"
 )
 
 // cacheRig is a file that is analysed, and a folder in which that is kept.

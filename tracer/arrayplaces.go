@@ -1,9 +1,9 @@
 package tracer
 
 import (
+	"ipytracer/tracer/code/machine"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/machine"
-	"ipytracer/tracer/numpy"
+	"ipytracer/tracer/python/numpy"
 )
 
 // arrayPlacements says which programs serve which places in NumPy.

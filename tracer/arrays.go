@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/numpy"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/python/numpy"
 )
 
 // numpyInstrument is the instrument for NumPy's blocks. Where NumPy's code is found ahead of time and understood, probes are in it before

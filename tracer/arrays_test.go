@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // fakeCounter counts blocks as it is told, unless it is told by which they are counted instead.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/numpy"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/python/numpy"
 )
 
 // settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was between the

@@ -2,8 +2,8 @@ package tracer
 
 import (
 	"ipytracer/event"
-	"ipytracer/tracer/numpy"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/python/numpy"
 )
 
 // untoldArrays are the modules of NumPy that tell tracemalloc of some blocks only while it runs. While the probes on PyTraceMalloc_Track

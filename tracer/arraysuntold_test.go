@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // hasWheel has the target map the code of NumPy 2.5.2's wheel, with other bytes in a place.

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/arrow"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/python/arrow"
 )
 
 // arrowInstrument is the instrument for cpu.arrow: probes on the functions of the memory pools in Arrow's library. They are on the file that pyarrow would

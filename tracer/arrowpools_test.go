@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/python/cpython"
 )
 
 // arrowLibrary compiles what stands for Arrow's library, and returns a mapping of it.

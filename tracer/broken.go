@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/python/cpython"
 )
 
 // A tracer that is built with the tag broken takes TRACER_BROKEN=GROUP=absent to leave the probes of a group out, and =elsewhere to place

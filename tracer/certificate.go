@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // certificate is what a session says of itself in the end: what it has seen by which probes, and what it may not have seen.

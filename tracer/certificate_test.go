@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // TestCertificate: what is missing of a meter is told once, since the first time; of many problems a hundred are told, and all count.

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/confine"
-	"ipytracer/tracer/process"
-	"ipytracer/tracer/userfile"
+	"ipytracer/tracer/host/confine"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/host/userfile"
 )
 
 // Remains says what a program will be used for once it is confined, besides what the session does.

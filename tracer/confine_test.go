@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/confine"
-	"ipytracer/tracer/userfile"
+	"ipytracer/tracer/host/confine"
+	"ipytracer/tracer/host/userfile"
 )
 
 const confinedVariable = "IPYTRACER_TEST_CONFINED"

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/counting"
+	"ipytracer/tracer/host/counting"
 )
 
 // counters are what processors count for the processes that were attached to; the kernel half reads what the kernel counts.

@@ -4,8 +4,8 @@ import (
 	"path"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/code/cuda"
+	"ipytracer/tracer/host/process"
 )
 
 // A target can map any number of files that are named like a library. Each that has probes takes descriptors and places in the kernel, so

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // mapping is a stored process 7 that maps so many files with a name, each one of its own.

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"ipytracer/event"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // IsPython says whether an ELF file defines a CPython interpreter that is known.

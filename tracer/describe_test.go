@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // TestDescriber: of a hundred kernels that run the same interpreter its file is looked through once. Each time takes a tenth of a second, and who lists kernels has five.

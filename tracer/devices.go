@@ -10,9 +10,9 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/gpu"
+	"ipytracer/tracer/gpu/nvmlhelper"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/nvmlhelper"
-	"ipytracer/tracer/process"
 )
 
 // devices is what a session knows of the machine's GPUs: what NVML says, which is asked once the first target has a CUDA driver, and, where it says nothing,

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"ipytracer/tracer/holders"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/python/holders"
 )
 
 // While the probes on NumPy are stepped down arrays come and go unseen. When they are back this side looks for all arrays that

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/holders"
+	"ipytracer/tracer/python/holders"
 )
 
 // earlyLook finds out what there is by name, or who holds what, while the session runs, beside it: the objects of a Python are read from outside,

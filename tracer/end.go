@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/python/cpython"
 )
 
 // How much garbage may stand in the end, in percent of what is in use: what is left to do is done once, and takes more memory than all

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // watch is what limits the memory of an attached process, as seen from outside: to tell which limit was hit, should the OOM killer

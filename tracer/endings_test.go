@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // TestWhichLimitWasHit: what the kernel counted decides; where it counts nothing, what was used up.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/resident"
+	"ipytracer/tracer/host/resident"
 )
 
 // explainResident says where the resident memory is of every Python that lives. A recorded session takes its time.

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cuda"
+	"ipytracer/tracer/code/cuda"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // libraryInstrument is the instrument for GPUs and tensors: probes in CUDA's driver and runtime and in PyTorch's c10, and in the dynamic linker, which

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/elffile"
+	"ipytracer/tracer/code/cuda"
+	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/libc"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/libc"
-	"ipytracer/tracer/process"
 )
 
 // heapInstrument is the instrument for cpu.heap: probes on the functions that a target's calls of malloc and its relatives reach.

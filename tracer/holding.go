@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/holders"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/python/cpython"
+	"ipytracer/tracer/python/holders"
 )
 
 // Bounds of finding out who holds what at the end of a session.

@@ -5,8 +5,8 @@ package tracer
 import (
 	"os"
 
-	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/python/cpython"
 )
 
 // Without uprobes nothing is placed in the interpreter either: a session looks whether probes there have taken effect. See ledger/hollow.go.

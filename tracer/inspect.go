@@ -4,11 +4,11 @@ import (
 	"io"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/code/libc"
+	"ipytracer/tracer/code/machine"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/libc"
-	"ipytracer/tracer/machine"
-	"ipytracer/tracer/numpy"
+	"ipytracer/tracer/python/cpython"
+	"ipytracer/tracer/python/numpy"
 )
 
 // Build is what a CPython build on disk offers to the probes.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // An instrument places the probes of one kind in one target, and serves them until the target is let go. A session goes through a target's mappings

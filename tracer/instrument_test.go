@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
+	"ipytracer/tracer/code/libc"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/libc"
-	"ipytracer/tracer/process"
 )
 
 // fakeHost is a session without a kernel.

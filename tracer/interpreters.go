@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/python/cpython"
 )
 
 // open opens the interpreter of a process.

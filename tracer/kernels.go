@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // adoptPythons probes the Pythons among the descendants of a target that ran before the session, by their slots: the kernels of a

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // relist goes through a target's mappings and shows them to its instruments.

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"ipytracer/event"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // libraryFile is a library of a target, loaded or expected, with probes on it. close takes all of them out and closes

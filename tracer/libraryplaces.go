@@ -3,7 +3,7 @@ package tracer
 import (
 	"slices"
 
-	"ipytracer/tracer/cuda"
+	"ipytracer/tracer/code/cuda"
 	"ipytracer/tracer/ledger"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/tracer/limit"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/limit"
+	"ipytracer/tracer/host/process"
 )
 
 // limits are the soft limits that a session sets.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // Companion is who talks with notebooks.

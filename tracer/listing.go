@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/holders"
+	"ipytracer/tracer/python/holders"
 )
 
 // Bounds of listing what is there by name at the end of a session: less where nobody asked for more than a report, which

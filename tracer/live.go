@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/tracer/holders"
+	"ipytracer/tracer/python/holders"
 )
 
 // live is the blocks that the traced processes have and that are worth asking who holds them, from the change stream.

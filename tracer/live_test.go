@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/holders"
+	"ipytracer/tracer/python/holders"
 )
 
 func TestLive(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"path"
 	"slices"
 
+	"ipytracer/tracer/code/libc"
+	"ipytracer/tracer/code/machine"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/libc"
-	"ipytracer/tracer/machine"
-	"ipytracer/tracer/process"
 )
 
 // mappedInstrument is the instrument for the lines of cpu.mapped: probes where a C library has asked for memory, in mmap and mremap.

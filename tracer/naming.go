@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/native"
+	"ipytracer/tracer/code/native"
 )
 
 // naming names the frames of native stacks, beside the session. Reading the symbols of a library as large as PyTorch's takes tenths of a

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/code/native"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/native"
 )
 
 // slowFile is a file that, once it is shut, lets nobody read before the gate is open.

@@ -7,10 +7,10 @@ import (
 	"sync"
 
 	"ipytracer/event"
-	"ipytracer/tracer/elffile"
+	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/native"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/native"
-	"ipytracer/tracer/process"
 )
 
 // natives are the ELF files of all targets, and the Python stacks that native ones are put in front of.

@@ -7,9 +7,9 @@ import (
 	"sort"
 	"time"
 
+	"ipytracer/tracer/code/native"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/native"
-	"ipytracer/tracer/process"
 )
 
 // nativeSpace is what is known of the machine code in a target's memory.

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/python/cpython"
 )
 
 // A kernel does not know which notebook it runs. Who starts it may have told it: a Jupyter server puts the notebook's path into the environment

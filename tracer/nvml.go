@@ -8,8 +8,8 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/nvmlhelper"
-	"ipytracer/tracer/userfile"
+	"ipytracer/tracer/gpu/nvmlhelper"
+	"ipytracer/tracer/host/userfile"
 )
 
 // nvml is what a session asks: [nvmlhelper.Helper].

@@ -15,9 +15,9 @@ import (
 	"ipytracer/event"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/gpu/gputest"
+	"ipytracer/tracer/gpu/nvmlhelper"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/nvmlhelper"
-	"ipytracer/tracer/process"
 )
 
 func TestMain(m *testing.M) {

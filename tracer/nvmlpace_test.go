@@ -10,7 +10,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/nvmlhelper"
+	"ipytracer/tracer/gpu/nvmlhelper"
 )
 
 // slowNVML takes its time to answer, in the time of a bubble. Where its times are used up it takes the last.

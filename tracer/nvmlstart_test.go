@@ -7,7 +7,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/nvmlhelper"
+	"ipytracer/tracer/gpu/nvmlhelper"
 )
 
 // startingSession is one for which NVML takes a time to start, and no time after that.

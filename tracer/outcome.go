@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/python/cpython"
 )
 
 // outcome finds out how a cell ended. Mostly IPython has told the kernel half at the very end of the cell. Where it has not,

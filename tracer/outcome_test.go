@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/python/cpython"
 )
 
 // TestJudge: what IPython showed says how a cell ended only where it was shown in that cell for certain.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cuda"
+	"ipytracer/tracer/code/cuda"
 	"ipytracer/tracer/ledger"
 )
 

@@ -1,6 +1,6 @@
 package tracer
 
-import "ipytracer/tracer/process"
+import "ipytracer/tracer/host/process"
 
 // ownership is whose the targets of a session must be ([Options.Owner]).
 type ownership struct {

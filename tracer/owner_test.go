@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // TestOwner: a target is its owner's, or is refused before anything looks into it; one that has ended has not become another's.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/python/cpython"
 )
 
 // Functions that were defined in cells allocate after an attach, too. Their code says from which file it is, and that is no file:

@@ -3,7 +3,7 @@ package tracer
 import (
 	"testing"
 
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/python/cpython"
 )
 
 // TestCellHash: these are what ipykernel's get_file_name says of these texts.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/python/cpython"
 )
 
 // probe tells the ledger how to read the target's Python and places every group.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/code/machine"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/machine"
+	"ipytracer/tracer/python/cpython"
 )
 
 // TestDoubtedGroups: a doubted function is named for the group whose probes are on it, and for no other.

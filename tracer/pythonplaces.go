@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/code/machine"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/machine"
+	"ipytracer/tracer/python/cpython"
 )
 
 // placements says which programs serve a group on a build.

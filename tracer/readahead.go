@@ -8,9 +8,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/numpy"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/python/numpy"
 )
 
 // modulesAhead are NumPy's extension modules in files that targets would load, looked through before they do, each once for all of a session's targets.

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ipytracer/tracer/numpy"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/python/numpy"
 )
 
 // TestWaitAhead: an attach waits for a file that is looked through, though not for ever.

@@ -8,9 +8,9 @@ import (
 	"os/exec"
 	"testing"
 
-	"ipytracer/tracer/attacktest"
+	"ipytracer/tracer/host/attacktest"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // TestReusedPID gives the pid of a process that was looked at to another one, before and while it is attached to. It runs in a pid

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ipytracer/tracer/native"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/code/native"
+	"ipytracer/tracer/host/process"
 )
 
 // rulesAhead are large libraries that targets have mapped, made ready to be walked through before anybody does. Their tables lie on a disk by

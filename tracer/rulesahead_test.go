@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/native"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/code/native"
+	"ipytracer/tracer/host/process"
 )
 
 // TestRulesAheadAreBounded: large libraries are made ready, once each, and no more than there is room for, whatever a target maps; small ones are not.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/python/cpython"
 )
 
 // A cell that runs when the process is attached to was opened before anybody looked. It is found on the stacks of the threads before

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/elffile"
+	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/host/limit"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/limit"
-	"ipytracer/tracer/process"
 )
 
 // Options are what a session can be told. The zero value traces with the default budget.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
-	"ipytracer/tracer/elffile/elftest"
+	"ipytracer/tracer/code/elffile/elftest"
 	"ipytracer/tracer/ledger"
 )
 

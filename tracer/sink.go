@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/python/cpython"
 )
 
 // Change, Boundary, Reading and Source make a Session a ledger.Sink.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/python/cpython"
 )
 
 // code is a code object of a traced Python, as it was when a stack first had it.

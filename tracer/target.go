@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cpython"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/python/cpython"
 )
 
 // target is an attached process, or a Python child of one.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // vforks is a run of testdata/vforks.c: a process whose vfork child has not executed a program yet.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/cpython"
-	"ipytracer/tracer/elffile/elftest"
+	"ipytracer/tracer/code/elffile/elftest"
+	"ipytracer/tracer/code/machine"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/machine"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/python/cpython"
 )
 
 // pythonWith is an interpreter of which only its version and its sites are known.

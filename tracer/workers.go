@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"ipytracer/event"
-	"ipytracer/tracer/holders"
+	"ipytracer/tracer/python/holders"
 )
 
 // maxWorkers bounds the children that are looked at.

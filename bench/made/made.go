@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"ipytracer/event"
-	"ipytracer/recording"
+	"ipytracer/event/recording"
 )
 
 // Write records what events emits in a file, which must be writable, and returns how many that were. It ends the program where it cannot.

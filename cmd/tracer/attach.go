@@ -13,7 +13,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/tracer"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // AttachOptions are the flags of `tracer attach`.

@@ -11,10 +11,10 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report"
 	"ipytracer/report/sheet"
 	"ipytracer/report/text"
-	"ipytracer/words"
 )
 
 // AuditOptions are the flags of `tracer audit`.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/tracer/cuda"
-	"ipytracer/tracer/invoker"
+	"ipytracer/tracer/code/cuda"
+	"ipytracer/tracer/host/invoker"
 	"ipytracer/tracer/ledger"
 )
 

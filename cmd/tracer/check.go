@@ -19,12 +19,12 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report"
 	"ipytracer/report/text"
 	"ipytracer/tracer"
 	"ipytracer/tracer/companion"
-	"ipytracer/tracer/process"
-	"ipytracer/words"
+	"ipytracer/tracer/host/process"
 )
 
 // forCheck are the flags of `tracer audit` that --check has a use for.

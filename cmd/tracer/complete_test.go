@@ -11,8 +11,8 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/reporttest"
-	"ipytracer/words"
 )
 
 // TestAgreeOnComplete: JSON, the texts, Markdown, the page and --strict say the same of whether a session's figures are complete, and why not; a meter that was

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
-	"ipytracer/compare"
+	"ipytracer/attribution/compare"
 	"ipytracer/event"
+	"ipytracer/event/recording"
 	"ipytracer/model"
-	"ipytracer/recording"
 	"ipytracer/report"
 	"ipytracer/report/sheet"
 	"ipytracer/report/text"

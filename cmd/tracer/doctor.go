@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/doctor"
-	"ipytracer/tracer/process"
+	"ipytracer/cmd/tracer/internal/doctor"
+	"ipytracer/tracer/host/process"
 )
 
 // DoctorOptions are the flags of `tracer doctor`.

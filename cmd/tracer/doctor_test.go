@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/doctor"
+	"ipytracer/cmd/tracer/internal/doctor"
 )
 
 func TestDoctorJSON(t *testing.T) {

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"syscall"
 
-	"ipytracer/doctor"
-	"ipytracer/recording"
-	"ipytracer/selftest"
+	"ipytracer/cmd/tracer/internal/doctor"
+	"ipytracer/cmd/tracer/internal/selftest"
+	"ipytracer/event/recording"
 	"ipytracer/tracer"
-	"ipytracer/tracer/cpython"
 	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/invoker"
+	"ipytracer/tracer/host/invoker"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/python/cpython"
 	"ipytracer/tracer/serving"
 )
 

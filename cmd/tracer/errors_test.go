@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"ipytracer/selftest"
-	"ipytracer/tracer/invoker"
+	"ipytracer/cmd/tracer/internal/selftest"
+	"ipytracer/tracer/host/invoker"
 )
 
 // TestUnknownInvoker: nothing can be traced for somebody who is not known.

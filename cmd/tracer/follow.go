@@ -13,14 +13,14 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/text"
 	"ipytracer/tracer"
 	"ipytracer/tracer/companion"
-	"ipytracer/tracer/filecache"
-	"ipytracer/tracer/invoker"
-	"ipytracer/tracer/recorder"
-	"ipytracer/tracer/userfile"
-	"ipytracer/words"
+	"ipytracer/tracer/host/filecache"
+	"ipytracer/tracer/host/invoker"
+	"ipytracer/tracer/host/recorder"
+	"ipytracer/tracer/host/userfile"
 )
 
 // SessionOptions are the flags of the commands that trace.

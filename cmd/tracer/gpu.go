@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/inventory"
+	"ipytracer/cmd/tracer/internal/inventory"
 )
 
 // GPUOptions are the flags of `tracer gpu`.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
 	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/invoker"
-	"ipytracer/tracer/process"
-	"ipytracer/tracer/suspend"
-	"ipytracer/words"
+	"ipytracer/tracer/gpu/suspend"
+	"ipytracer/tracer/host/invoker"
+	"ipytracer/tracer/host/process"
 )
 
 // MoveOptions are the flags of `tracer gpu yield` and `tracer gpu restore`.

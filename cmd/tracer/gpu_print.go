@@ -7,10 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ipytracer/inventory"
+	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
 	"ipytracer/report/text"
-	"ipytracer/words"
 )
 
 // commandWidth is how much of a command line the table shows.

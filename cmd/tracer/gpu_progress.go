@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/tracer/invoker"
-	"ipytracer/tracer/process"
-	"ipytracer/tracer/suspend"
-	"ipytracer/words"
+	"ipytracer/model/words"
+	"ipytracer/tracer/gpu/suspend"
+	"ipytracer/tracer/host/invoker"
+	"ipytracer/tracer/host/process"
 )
 
 // moveProgress shows on a terminal what is being done to a process, and how much it still holds on its GPUs. Elsewhere it shows nothing.

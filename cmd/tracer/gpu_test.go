@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/inventory"
+	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/gpu/gputest"
 )

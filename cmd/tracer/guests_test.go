@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/attacktest"
+	"ipytracer/tracer/host/attacktest"
 )
 
 // end is a connection that says whether it was closed.

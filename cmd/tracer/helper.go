@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/confine"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/confine"
+	"ipytracer/tracer/host/process"
 )
 
 // newHelperCommand is what opens and reads files whose file system may never answer, and what a session has given up the right to.

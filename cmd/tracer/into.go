@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/attribution"
+	"ipytracer/model/words"
 	"ipytracer/report/notebook"
-	"ipytracer/words"
 )
 
 // IntoOptions are the flags of `tracer report` that put figures into a notebook's file.

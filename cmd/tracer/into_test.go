@@ -13,8 +13,8 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/event/recording"
 	"ipytracer/model"
-	"ipytracer/recording"
 )
 
 // TestInto runs the program on a recording and on notebooks of its sources.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/inventory"
+	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
 	"ipytracer/report/text"
-	"ipytracer/tracer/process"
-	"ipytracer/words"
+	"ipytracer/tracer/host/process"
 )
 
 // KernelsOptions are the flags of `tracer kernels`.

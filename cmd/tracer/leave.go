@@ -21,9 +21,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/confine"
+	"ipytracer/tracer/host/confine"
+	"ipytracer/tracer/host/userfile"
 	"ipytracer/tracer/serving"
-	"ipytracer/tracer/userfile"
 )
 
 // Bounds of the reports that sessions of a server leave to their users.

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/host/userfile"
 	"ipytracer/tracer/serving"
-	"ipytracer/tracer/userfile"
 )
 
 func peerOf(t *testing.T, uid uint32) serving.Peer {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/model/words"
 	"ipytracer/tracer"
-	"ipytracer/tracer/invoker"
-	"ipytracer/tracer/limit"
-	"ipytracer/tracer/process"
-	"ipytracer/words"
+	"ipytracer/tracer/host/invoker"
+	"ipytracer/tracer/host/limit"
+	"ipytracer/tracer/host/process"
 )
 
 func newLimitCommand(c console) *cobra.Command {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/doctor"
-	"ipytracer/inventory"
-	"ipytracer/tracer/look"
+	"ipytracer/cmd/tracer/internal/doctor"
+	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/tracer/host/look"
 )
 
 // looks are what can be looked for by a process without rights.

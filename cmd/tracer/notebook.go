@@ -14,7 +14,7 @@ import (
 
 	"ipytracer/python"
 	"ipytracer/report/escape"
-	"ipytracer/tracer/invoker"
+	"ipytracer/tracer/host/invoker"
 )
 
 // newNotebookCommand puts the notebook's companion where an interpreter finds it.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/report/escape"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // maxProgram is how much is shown of what a process runs, in characters.

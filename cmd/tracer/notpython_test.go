@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"ipytracer/report/reporttest"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // TestNotPython: who types a wrong pid reads what it is the pid of.

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"ipytracer/tracer/nvmlhelper"
+	"ipytracer/tracer/gpu/nvmlhelper"
 )
 
 // newNVMLHelperCommand is what asks NVML for a session.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"ipytracer/model"
-	"ipytracer/tracer/userfile"
+	"ipytracer/tracer/host/userfile"
 )
 
 // OutputOptions are the flags that say how and where a report is printed.

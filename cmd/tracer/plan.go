@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/attribution/plan"
 	"ipytracer/model"
-	"ipytracer/plan"
 	"ipytracer/report"
 	"ipytracer/report/sheet"
 	"ipytracer/report/text"

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"ipytracer/tracer/look"
-	"ipytracer/tracer/nvmlhelper"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/gpu/nvmlhelper"
+	"ipytracer/tracer/host/look"
+	"ipytracer/tracer/host/process"
 )
 
 // programDir is where buildTracer builds, "" as long as it has not.

@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/event"
+	"ipytracer/event/recording"
 	"ipytracer/model"
-	"ipytracer/recording"
-	"ipytracer/tracer/confine"
-	"ipytracer/tracer/invoker"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/confine"
+	"ipytracer/tracer/host/invoker"
+	"ipytracer/tracer/host/process"
 )
 
 // A recording may come from anybody, and a look at processes takes rights that cannot be given up before it: so a process of its own reads the

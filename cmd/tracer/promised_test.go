@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/recording"
+	"ipytracer/event/recording"
 	"ipytracer/tracer/companion"
 )
 

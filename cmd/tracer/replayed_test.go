@@ -13,7 +13,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
-	"ipytracer/recording"
+	"ipytracer/event/recording"
 	"ipytracer/report/sheet"
 	"ipytracer/report/text"
 )

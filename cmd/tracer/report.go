@@ -8,7 +8,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/event"
-	"ipytracer/recording"
+	"ipytracer/event/recording"
 )
 
 func newReportCommand(c console) *cobra.Command {

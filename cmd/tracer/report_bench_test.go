@@ -10,7 +10,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
-	"ipytracer/recording"
+	"ipytracer/event/recording"
 )
 
 var longCells = flag.Int("cells", 1000, "how many cells of ten statements the benchmarks' notebook has")

@@ -13,8 +13,8 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/tracer"
-	"ipytracer/tracer/launch"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/launch"
+	"ipytracer/tracer/host/process"
 )
 
 func newRunCommand(c console) *cobra.Command {

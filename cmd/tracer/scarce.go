@@ -6,9 +6,9 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/tracer"
-	"ipytracer/tracer/footprint"
-	"ipytracer/words"
+	"ipytracer/tracer/host/footprint"
 )
 
 // thrift has a session stay below the limit on the tracer's own memory.

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/confine"
+	"ipytracer/tracer/host/confine"
 )
 
 // seclude gives up, for good, what printing a recording does not take, once the recording and the place of the report are open: a

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/doctor"
-	"ipytracer/selftest"
-	"ipytracer/tracer/invoker"
+	"ipytracer/cmd/tracer/internal/doctor"
+	"ipytracer/cmd/tracer/internal/selftest"
+	"ipytracer/tracer/host/invoker"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/process"
 )
 
 // SelftestOptions are the flags of `tracer selftest`.

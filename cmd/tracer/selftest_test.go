@@ -7,8 +7,8 @@ import (
 	"os/exec"
 	"testing"
 
-	"ipytracer/selftest"
-	"ipytracer/workload"
+	"ipytracer/cmd/tracer/internal/selftest"
+	"ipytracer/cmd/tracer/internal/workload"
 )
 
 // needBPF skips where tracing is not permitted, unless it must be.

@@ -40,7 +40,7 @@ func newServeCommand(c console) *cobra.Command {
 		Long: `Wait, as root, for notebooks that say '%tracer start', and trace the kernel that asks: that very process, which the Linux kernel
 names, and no other. Each session is a process of its own that has the rights of the kernel's user; its figures go to that notebook only.
 It ends with the kernel, at '%tracer stop', or with the server, and leaves its report to that user in a file. With --auto a kernel is traced
-from its start, if it loads the notebook companion then. packaging/ipytracer-serve.service runs it by systemd.`,
+from its start, if it loads the notebook companion then. scripts/packaging/ipytracer-serve.service runs it by systemd.`,
 		Example: "  sudo tracer serve\n  sudo tracer serve --per-user 2\n  sudo tracer serve --auto",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, c) },

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report"
-	"ipytracer/words"
 )
 
 // muchToWrite is from how many bytes on a report's size is said before it is written.

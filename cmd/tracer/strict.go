@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // strictness is what --strict judges. The zero value judges nothing.

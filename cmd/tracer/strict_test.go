@@ -12,8 +12,8 @@ import (
 
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/event/recording"
 	"ipytracer/model"
-	"ipytracer/recording"
 	"ipytracer/report/reporttest"
 )
 

@@ -6,10 +6,10 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report"
 	"ipytracer/report/live"
 	"ipytracer/tracer/display"
-	"ipytracer/words"
 )
 
 // errGlanced ends a session of which one screen was wanted.

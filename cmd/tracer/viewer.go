@@ -9,7 +9,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/event"
-	"ipytracer/recording"
+	"ipytracer/event/recording"
 	"ipytracer/report"
 	"ipytracer/report/html"
 )

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/report/html"
-	"ipytracer/tracer/confine"
-	"ipytracer/tracer/invoker"
+	"ipytracer/tracer/host/confine"
+	"ipytracer/tracer/host/invoker"
 )
 
 // ViewOptions are the flags of `tracer view`.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/doctor"
-	"ipytracer/workload"
+	"ipytracer/cmd/tracer/internal/doctor"
+	"ipytracer/cmd/tracer/internal/workload"
 )
 
 func newWorkloadCommand(console) *cobra.Command {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // How much a page has room for; what has none is counted, and the page says so. A session of 60 cells is far below all of these.

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
 	"ipytracer/report/html"
 	"ipytracer/report/reporttest"
-	"ipytracer/words"
 )
 
 func print(t *testing.T, r *model.Report, a *model.Audit) (page string, data block) {

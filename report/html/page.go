@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/text"
-	"ipytracer/words"
 )
 
 // Bounds of the lists in a page.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/text"
-	"ipytracer/words"
 )
 
 // proof adds the certificate.

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/text"
-	"ipytracer/words"
 )
 
 // Kinds of frames.

@@ -2,7 +2,7 @@ package html
 
 import (
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // mostPoints is how many points the timeline of a page has in all; fewest is how many each track has room for.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
 	"ipytracer/report/text"
-	"ipytracer/words"
 )
 
 const (

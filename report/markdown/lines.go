@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // line is a row about a line of code.

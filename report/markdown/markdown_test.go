@@ -15,9 +15,9 @@ import (
 	"github.com/yuin/goldmark/text"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/markdown"
 	"ipytracer/report/reporttest"
-	"ipytracer/words"
 )
 
 // parsed is a page as GitHub reads it: the rows of its tables, each cell's text, and nothing that a notebook could have made of it.

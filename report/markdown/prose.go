@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // nearest is a paragraph that says how near the session came to limits, the nearest first, and which GPUs it used; nothing where neither is

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // Result is what became of a notebook.

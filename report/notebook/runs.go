@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // maxRuns is how many runs of one source are kept, the last ones.

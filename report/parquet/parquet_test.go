@@ -14,7 +14,7 @@ import (
 	"ipytracer/model"
 	"ipytracer/report/parquet"
 	"ipytracer/report/reporttest"
-	"ipytracer/tracer/cpython/builds"
+	"ipytracer/tracer/python/cpython/builds"
 )
 
 func printed(t *testing.T, r *model.Report) []byte {

@@ -2,8 +2,8 @@ package profile
 
 import (
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // part is some of what a meter had at a window's peak: who allocated it, or why nobody is named. The parts of a meter add up to its peak, to

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
 	"ipytracer/report/wire"
-	"ipytracer/words"
 )
 
 // Kinds of sample of a meter, in the order of their values. What was there at the session's peak and what was allocated in it adds up over

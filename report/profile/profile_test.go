@@ -16,9 +16,9 @@ import (
 	"github.com/google/pprof/profile"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	ours "ipytracer/report/profile"
 	"ipytracer/report/reporttest"
-	"ipytracer/words"
 )
 
 // printed is every fixture in a format.

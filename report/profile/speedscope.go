@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // maxProfiles is how many profiles of cells and experiments a file for speedscope has: its browser holds all of them.

@@ -16,7 +16,7 @@ import (
 	"ipytracer/model"
 	ours "ipytracer/report/profile"
 	"ipytracer/report/reporttest"
-	"ipytracer/tracer/cpython/builds"
+	"ipytracer/tracer/python/cpython/builds"
 )
 
 // pprofed is what `go tool pprof` says of a fixture.

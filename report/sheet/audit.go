@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // AuditHTML writes an audit as a page without scripts. It fails with w's error only.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // DiffHTML writes a comparison as a page without scripts. It fails with w's error only.

@@ -6,7 +6,7 @@ import (
 	"path"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // PlanMarkdown writes a plan for a pull request. It fails with w's error only.

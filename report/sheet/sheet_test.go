@@ -14,13 +14,13 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/text"
 
-	"ipytracer/compare"
+	"ipytracer/attribution/compare"
+	"ipytracer/attribution/plan"
 	"ipytracer/model"
-	"ipytracer/plan"
+	"ipytracer/model/words"
 	"ipytracer/report/reporttest"
 	"ipytracer/report/sheet"
 	reporttext "ipytracer/report/text"
-	"ipytracer/words"
 )
 
 // attack is what a notebook may write to get out of where it stands.

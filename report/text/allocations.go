@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // maxParts is how many calls of a stack are shown: the first, and the last ones.

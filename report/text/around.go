@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // Gaps that moved little are folded into one line when there are many.

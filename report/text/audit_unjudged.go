@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // whatIs names what was not judged in a few words: "12.00 MiB of resident".

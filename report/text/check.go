@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // Check writes for people what came back of what was said to be freed. It fails with w's error only.

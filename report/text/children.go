@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // maxChildren is how many children of one window are listed.

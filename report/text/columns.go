@@ -2,8 +2,8 @@ package text
 
 import (
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // Which columns of a data frame have rows of their own below it.

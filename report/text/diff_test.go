@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/compare"
+	"ipytracer/attribution/compare"
 	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // Marks in front of figures that are not exact.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // together is what several names hold, or one: as much as goes if all of them let go.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // maxGPUNotes is how many lines the notes of GPUs take at most.

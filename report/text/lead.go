@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // lead says in a few lines what most people came for: the highest moment of what came nearest to its limit, what it was made of, what of it

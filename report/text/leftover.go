@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // leftover is what a process has of the memory that ranks when its last cell is over.

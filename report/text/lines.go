@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // How many rows the tables of lines and of tensors have, of each meter.

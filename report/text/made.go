@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // How many parts of the highest moment are named, and the share, one in so many, that one of them has at least.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // moment is when the memory that ranks was at its highest, of all processes together, and the cell that this belongs to.

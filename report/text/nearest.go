@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // summit is where a meter that does not rank was at its highest: a cell, or the time between two; neither where no cell had it.

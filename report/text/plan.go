@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // Plan writes a plan for people: what is needed, what decides it, what to paste, what would bring it down. It fails with w's error only.

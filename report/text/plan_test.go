@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/attribution/plan"
 	"ipytracer/model"
-	"ipytracer/plan"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 	"ipytracer/report/text"

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // How many rows the ranking has, and what a stretch between cells must need to be one of them.

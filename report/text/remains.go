@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // sinceAttach is how much more a process has in the end than when the tracer came; not known of one that began with the session.

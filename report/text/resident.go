@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // Bounds of the parts of resident memory that have rows: bytes, and one in so many of the whole.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // What follows is for other printers, so that they say what the text does, in the same words. All of it is escaped.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/reporttest"
 	"ipytracer/report/text"
-	"ipytracer/words"
 )
 
 // sixty is a notebook of sixty cells of several lines, some with workers, and what moved between them.

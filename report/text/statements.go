@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report/escape"
-	"ipytracer/words"
 )
 
 // maxStatements is how many lines of one cell are listed.

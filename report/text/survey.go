@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // A report may have hundreds of thousands of windows. The text goes through them once and keeps of each cell a line's worth; what it

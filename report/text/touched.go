@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/model"
-	"ipytracer/words"
+	"ipytracer/model/words"
 )
 
 // Programs reserve memory that they hardly touch: malloc for a thread, a library for its buffers, an allocator for what may come, np.zeros. Meters of blocks

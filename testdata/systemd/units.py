@@ -1,4 +1,4 @@
-"""What is to hold of packaging/*.service under a real systemd: run as a service of boot.sh's. Each line that it prints was seen to hold; the first
+"""What is to hold of scripts/packaging/*.service under a real systemd: run as a service of boot.sh's. Each line that it prints was seen to hold; the first
 that does not ends it, with what systemd and the units have said."""
 
 import fcntl
@@ -289,7 +289,7 @@ def attacked(nobody):
 
 
 def records(nobody):
-    """packaging/ipytracer@.service, on the same kernel."""
+    """scripts/packaging/ipytracer@.service, on the same kernel."""
     unit = "ipytracer@%d" % nobody.pid
     recorded = lambda: glob.glob("/var/lib/ipytracer/%d-*.arrows" % nobody.pid)
     command("systemctl", "start", unit)

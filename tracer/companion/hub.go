@@ -14,7 +14,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/tracer/packets"
+	"ipytracer/tracer/host/packets"
 )
 
 // Protocol is what is spoken on a line.

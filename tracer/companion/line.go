@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/model"
-	"ipytracer/tracer/packets"
+	"ipytracer/tracer/host/packets"
 )
 
 // Bounds of a line. What comes from a notebook is hostile.

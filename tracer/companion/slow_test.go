@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
-	"ipytracer/tracer/attacktest"
-	"ipytracer/tracer/packets/slow"
+	"ipytracer/tracer/host/attacktest"
+	"ipytracer/tracer/host/packets/slow"
 )
 
 // patience is for a machine that has much else to do.

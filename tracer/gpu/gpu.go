@@ -1,7 +1,7 @@
 // Package gpu reads what NVML, NVIDIA's management library, says about the GPUs of this machine: which there are,
 // how much of their memory is taken, by which processes, and which of them a process knows under which CUDA ordinal.
-// What a process allocates is not NVML's to say: the probes on CUDA are tracer/cuda's. It also has the calls of the CUDA driver by which
-// one process suspends another ([Checkpoints]); in what order they are made is tracer/suspend's business.
+// What a process allocates is not NVML's to say: the probes on CUDA are tracer/code/cuda's. It also has the calls of the CUDA driver by which
+// one process suspends another ([Checkpoints]); in what order they are made is tracer/gpu/suspend's business.
 //
 // NVML is loaded when it is asked for, from the driver's libnvidia-ml.so.1. That takes a build with cgo; without it,
 // and on machines without the library or the driver, everything else works and [Read] and [Open] return a

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/cuda"
+	"ipytracer/tracer/code/cuda"
 )
 
 // Package cuda puts its operations into cookies, and BPF takes them out: they must be the same numbers.

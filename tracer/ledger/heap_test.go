@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/libc"
+	"ipytracer/tracer/code/libc"
 )
 
 // Package memory puts its operations into cookies, and BPF takes them out: they must be the same numbers.

@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/attacktest"
-	"ipytracer/tracer/packets"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/attacktest"
+	"ipytracer/tracer/host/packets"
+	"ipytracer/tracer/host/process"
 )
 
 const auto = `{"ask": "auto"}`

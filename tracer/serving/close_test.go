@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/attacktest"
-	"ipytracer/tracer/packets"
-	"ipytracer/tracer/packets/slow"
+	"ipytracer/tracer/host/attacktest"
+	"ipytracer/tracer/host/packets"
+	"ipytracer/tracer/host/packets/slow"
 )
 
 // threads is how many this process has.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/packets"
+	"ipytracer/tracer/host/packets"
 )
 
 // Folder is where the socket is, unless another is named; SocketName its name there.

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/limit"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/limit"
+	"ipytracer/tracer/host/process"
 )
 
 // Peer is a process that has asked: it was the one that connected, and it lives.

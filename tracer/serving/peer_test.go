@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/attacktest"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/attacktest"
+	"ipytracer/tracer/host/process"
 )
 
 // TestMain is also the processes that connect in the tests: what they do is in the environment.

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/packets/slow"
+	"ipytracer/tracer/host/packets/slow"
 )
 
 // TestNotAccepted: what lies in connections that nobody has accepted keeps nobody who ends.

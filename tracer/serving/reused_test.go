@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/tracer/attacktest"
-	"ipytracer/tracer/packets"
+	"ipytracer/tracer/host/attacktest"
+	"ipytracer/tracer/host/packets"
 )
 
 // TestPeerWithReusedPID: a process that has the pid of the one that connected, and is the same user's, is not taken for it.

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/process"
 )
 
 // Protocol is what is spoken on the socket: one request of at most 256 bytes, one answer of at most 4,096, then the server closes.

@@ -15,9 +15,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/attacktest"
-	"ipytracer/tracer/packets"
-	"ipytracer/tracer/process"
+	"ipytracer/tracer/host/attacktest"
+	"ipytracer/tracer/host/packets"
+	"ipytracer/tracer/host/process"
 )
 
 // late is how long something may take that takes a moment on an idle machine.

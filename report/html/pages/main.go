@@ -15,10 +15,10 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/model"
+	"ipytracer/model/words"
 	"ipytracer/report"
 	"ipytracer/report/html"
 	"ipytracer/report/reporttest"
-	"ipytracer/words"
 )
 
 func main() {

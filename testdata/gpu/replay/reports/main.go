@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/recording"
+	"ipytracer/event/recording"
 )
 
 const report = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"

@@ -1,0 +1,118 @@
+package compare
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+
+	"ipytracer/attribution/compare/names"
+	"ipytracer/model"
+)
+
+// Bounds of what is kept of sources beside their texts. What has no room is not explained.
+const (
+	maxCodeLines = 4096    // of one source
+	maxKept      = 4 << 20 // names and lines of a run
+)
+
+// code is what is known of a source: a run of the same cell has the same.
+type code struct {
+	lines      []uint64
+	statements []statement
+}
+
+// statement is one of a cell's outermost: which names it reads, gives a value, changes in place and takes away, and which ones a function that it
+// defines reads.
+type statement struct {
+	first, last                             int
+	reads, assigns, changes, deletes, calls []string
+	text                                    uint64
+}
+
+// codeOf finds out what a cell does with names.
+func (run *Run) codeOf(source string) *code {
+	if source == "" {
+		return nil
+	}
+	key := maphash.String(seed, source)
+	if known, ok := run.codes[key]; ok {
+		return known
+	}
+	if run.kept >= maxKept {
+		return nil
+	}
+	c := &code{}
+	for l := range strings.Lines(source) {
+		if len(c.lines) == maxCodeLines {
+			break
+		}
+		c.lines = append(c.lines, maphash.String(seed, strings.TrimRight(l, " \t\r\n\f")))
+	}
+	for _, s := range names.Of(source) {
+		one := statement{first: s.First, last: s.Last, text: maphash.String(seed, s.Text)}
+		for _, list := range []struct {
+			from []string
+			to   *[]string
+		}{{s.Reads, &one.reads}, {s.Assigns, &one.assigns}, {s.Changes, &one.changes}, {s.Deletes, &one.deletes}, {s.Body, &one.calls}} {
+			for _, n := range list.from {
+				*list.to = append(*list.to, run.intern(n))
+			}
+			run.kept += len(list.from)
+		}
+		c.statements = append(c.statements, one)
+	}
+	run.kept += len(c.lines) + len(c.statements)
+	run.codes[key] = c
+	return c
+}
+
+// editsOf says in which lines a source differs from what it was.
+func editsOf(a, b *code) []model.Edit {
+	if a == nil || b == nil {
+		return nil
+	}
+	var out []model.Edit
+	x, y := 0, 0
+	to := func(i, j int) {
+		if i > x || j > y {
+			out = append(out, model.Edit{A: x + 1, LinesA: i - x, B: y + 1, LinesB: j - y})
+		}
+	}
+	for _, m := range align(a.lines, b.lines) {
+		to(m.a, m.b)
+		x, y = m.a+1, m.b+1
+	}
+	to(len(a.lines), len(b.lines))
+	return slices.Clip(out[:min(len(out), maxEdits)])
+}
+
+// maxEdits is how many places of a cell are told.
+const maxEdits = 256
+
+// changedIn are the statements of one side that lie in edited lines and that the other side has not.
+func changedIn(edits []model.Edit, of, other *code, ofB bool) map[int]bool {
+	if of == nil {
+		return nil
+	}
+	there, out := map[uint64]bool{}, map[int]bool{}
+	if other != nil {
+		for _, s := range other.statements {
+			there[s.text] = true
+		}
+	}
+	for i, s := range of.statements {
+		if there[s.text] {
+			continue
+		}
+		if slices.ContainsFunc(edits, func(e model.Edit) bool {
+			first, lines := e.A, e.LinesA
+			if ofB {
+				first, lines = e.B, e.LinesB
+			}
+			return s.first < first+lines && first <= s.last
+		}) {
+			out[i] = true
+		}
+	}
+	return out
+}

@@ -1,0 +1,29 @@
+package doctor
+
+import (
+	"errors"
+	"io/fs"
+
+	"ipytracer/model/words"
+	"ipytracer/tracer/host/filecache"
+)
+
+// cache says what earlier sessions have kept, which root alone may see.
+func (d *Diagnosis) cache(folder string) {
+	const id, name = "cache", "kept between attaches"
+	if !d.Root {
+		d.add(id, name, Unknown, "%s is root's alone", folder)
+		return
+	}
+	switch size, err := filecache.Measure(folder); {
+	case errors.Is(err, fs.ErrNotExist):
+		d.add(id, name, OK, "nothing yet; the first attach keeps in %s where probes go in an interpreter and in libraries", folder)
+	case errors.Is(err, filecache.ErrUnsafe):
+		d.add(id, name, Reduced, "others than root may write to %s, so nothing is kept: each attach takes longer", folder)
+		d.advise("sudo rm -r "+folder, "%s is not root's alone", folder)
+	case err != nil:
+		d.add(id, name, Reduced, "%v: each attach takes longer", err)
+	default:
+		d.add(id, name, OK, "%s in %s, of %d combinations of user, root folder and build; it may be removed at any time", words.Bytes(size.Bytes), folder, size.Domains)
+	}
+}

@@ -1,0 +1,128 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"ipytracer/cmd/tracer/internal/workload"
+	"ipytracer/tracer/ledger"
+)
+
+// Cost is what a probe adds to one operation, on this machine, now.
+type Cost struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Base is the operation without any probe, Added what the probe adds to it; nanoseconds, medians over pairs, each of the quickest of
+	// some rounds.
+	Base  float64 `json:"base_ns"`
+	Added float64 `json:"added_ns"`
+	// Low and High are the quartiles of Added: a wide range says that the machine was busy.
+	Low  float64 `json:"added_low_ns"`
+	High float64 `json:"added_high_ns"`
+	// Ratio is the operation with the probe over the operation without, the median over pairs; 0 where there is
+	// no operation to compare with.
+	Ratio float64 `json:"ratio"`
+}
+
+func (d *Diagnosis) measureUprobes(l *ledger.Ledger) {
+	c, err := l.Calibrate()
+	if err != nil {
+		d.Unseen = append(d.Unseen, fmt.Sprintf("what a uprobe costs: %v", err))
+		return
+	}
+	d.Costs = append(d.Costs,
+		Cost{ID: "uprobe.emulated", Name: "uprobe, emulated instruction", Added: float64(c.Emulated), Low: float64(c.Emulated), High: float64(c.Emulated)},
+		Cost{ID: "uprobe.stepped", Name: "uprobe, single-stepped instruction", Added: float64(c.Stepped), Low: float64(c.Stepped), High: float64(c.Stepped)})
+}
+
+// costPairs is how often is measured with the probes and without, in turns.
+const costPairs = 15
+
+// measureHandlers times page faults and mmap/munmap pairs of two processes, of which one is traced, with the ledger's
+// probes in and out; all in turns, so that what else the machine does falls on all.
+func (d *Diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
+	for root, m := range []struct{ loop, id, name string }{
+		{workload.LoopFaults, "page_fault", "page fault"}, {workload.LoopMaps, "mmap_munmap", "mmap and munmap of 1 MiB"},
+	} {
+		samples, err := measureLoop(ctx, l, uint32(root), m.loop)
+		if err != nil {
+			d.Unseen = append(d.Unseen, fmt.Sprintf("what a %s costs: %v", m.name, err))
+			continue
+		}
+		d.Costs = append(d.Costs, samples[0].cost(m.id+".traced", m.name+", traced process"),
+			samples[1].cost(m.id+".untraced", m.name+", any other process"))
+	}
+}
+
+// pairs are measurements without and with the probes.
+type pairs struct{ without, with []float64 }
+
+func (p pairs) cost(id, name string) Cost {
+	var ratios, added []float64
+	for i := range p.without {
+		ratios = append(ratios, p.with[i]/p.without[i])
+		added = append(added, p.with[i]-p.without[i])
+	}
+	return Cost{
+		ID: id, Name: name, Base: median(p.without), Added: median(added), Ratio: median(ratios),
+		Low: quantile(added, 0.25), High: quantile(added, 0.75),
+	}
+}
+
+func median(values []float64) float64 { return quantile(values, 0.5) }
+
+func quantile(values []float64, q float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[int(q*float64(len(sorted)-1)+0.5)]
+}
+
+// measureLoop returns the pairs of the traced process and of the other one.
+func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name string) (out [2]pairs, err error) {
+	var loops [2]*workload.Loop
+	for i := range loops {
+		if loops[i], err = workload.StartLoop(ctx, name); err != nil {
+			return out, err
+		}
+		defer loops[i].Close()
+		if _, err := loops[i].Ask(); err != nil { // it is up
+			return out, err
+		}
+	}
+	if _, err := ledger.AttachProcess(root, loops[0].PID(), 0); err != nil {
+		return out, err
+	}
+	for range costPairs {
+		err := ledger.Beside(func() error {
+			return askEach(loops, func(i int, ns float64) { out[i].without = append(out[i].without, ns) })
+		})
+		if err != nil {
+			return out, err
+		}
+		err = askEach(loops, func(i int, ns float64) { out[i].with = append(out[i].with, ns) })
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// askEach asks both loops, each once for nothing: caches are cold, and garbage is to be collected before, not beside them.
+func askEach(loops [2]*workload.Loop, told func(i int, ns float64)) error {
+	runtime.GC()
+	for i, l := range loops {
+		if _, err := l.Ask(); err != nil {
+			return err
+		}
+		ns, err := l.Ask()
+		if err != nil {
+			return err
+		}
+		told(i, ns)
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+// Package doctor finds out what a machine allows: its kernel, privileges, GPUs, C library, NumPys and Pythons, what
+// a probe costs there, and what to do about what is missing. Flags and exit statuses belong to the command, and
+// whether the figures are right is for selftest to say.
+package doctor
+
+import (
+	"context"
+
+	"ipytracer/tracer/host/filecache"
+	"ipytracer/tracer/host/look"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/ledger"
+)
+
+// Schema is the version of the JSON object ([Diagnosis]).
+const Schema = "ipytracer/doctor/v1"
+
+// Diagnosis is everything the doctor found.
+type Diagnosis struct {
+	Schema   string            `json:"schema"`
+	Tracer   string            `json:"tracer"`
+	Possible bool              `json:"possible"` // to trace, as this user
+	Kernel   string            `json:"kernel"`
+	CPUs     int               `json:"cpus"`
+	Root     bool              `json:"root"`
+	Checks   []Finding         `json:"checks"`
+	Meters   []MeterRung       `json:"meters"`
+	Costs    []Cost            `json:"costs"`
+	Running  []RunningPython   `json:"running_pythons"`
+	Pythons  []InstalledPython `json:"installed_pythons"`
+	Unseen   []string          `json:"not_examined"`
+	Actions  []Action          `json:"actions"`
+
+	one bool // only one Python was looked at
+}
+
+// The states of a finding.
+const (
+	OK      = "ok"
+	Missing = "missing" // and needed: tracing is not possible
+	Reduced = "reduced" // tracing is possible, something is less exact or dearer
+	Unknown = "unknown"
+)
+
+// Finding is one thing the kernel, the privileges or the settings allow or not.
+type Finding struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	Detail string `json:"detail"`
+}
+
+// MeterRung says which probe serves a meter here.
+type MeterRung struct {
+	ID     string `json:"id"`
+	Source string `json:"source"`
+	Exact  bool   `json:"exact"`
+	Bound  int64  `json:"bound"` // bytes for each thread, where it is not exact
+}
+
+// Action is a problem and what to type against it.
+type Action struct {
+	Problem string `json:"problem"`
+	Command string `json:"command"` // "" where no command helps
+}
+
+// Options are what is looked at.
+type Options struct {
+	Tracer  string // the tracer's version
+	Measure bool   // what probes cost, too, where that is permitted
+	PID     int    // look at the machine and this Python only; 0: at everything
+}
+
+// Examine looks at everything, or at the machine and one Python. fs is where facts about the machine are read. An error is about that one
+// Python; what was found of the machine is there all the same.
+func Examine(ctx context.Context, fs process.FS, o Options) (Diagnosis, error) {
+	facts := fs.Facts()
+	d := diagnose(facts)
+	d.Tracer = o.Tracer
+	if facts.BTF {
+		d.features(ledger.InspectKernel())
+	}
+	if d.Possible {
+		d.tryKernel(ctx, o.Measure)
+	} else {
+		d.Unseen = append(d.Unseen, "whether the probes load, which of them the kernel offers, and what they cost: that takes root")
+	}
+	if o.PID != 0 {
+		return d, d.judge(ctx, o.PID)
+	}
+	d.cache(filecache.Folder)
+	d.gpus(lookForGPUs(ctx, fs))
+	d.lookAtRunning(ctx)
+	d.lookAtFiles(ctx)
+	d.advisePythons()
+	return d, nil
+}
+
+// judge says of one running Python whether its cells can be seen.
+func (d *Diagnosis) judge(ctx context.Context, pid int) error {
+	var r RunningPython
+	if err := look.Ask(ctx, &r, onePython, pid); err != nil {
+		return err
+	}
+	d.Running, d.one = append(d.Running, r), true
+	d.advisePythons()
+	if !r.Supported {
+		d.add("windows", "windows", Missing, "%s", r.Reason)
+		return nil
+	}
+	d.add("windows", "windows", OK, "cells of process %d can be seen", pid)
+	return nil
+}

@@ -1,0 +1,68 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"ipytracer/cmd/tracer/internal/workload"
+	"ipytracer/tracer/ledger"
+)
+
+// PrintCosts prints for some operations what they take in a traced process, and what the tracer's program that they call
+// takes for each event, there and in another process; in nanoseconds. Where the machine is an emulated one whose clock counts
+// instructions (scripts/cost.sh), that is what they are.
+func PrintCosts(w io.Writer) error {
+	l, err := ledger.Load(ledger.Options{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	counting, err := l.CountWork()
+	if err != nil {
+		return err
+	}
+	defer counting.Close()
+	for root, c := range []struct {
+		loop string
+		work func() (ledger.Work, error)
+	}{{workload.LoopFaults, l.ResidentWork}, {workload.LoopFalls, l.ResidentWork}, {workload.LoopMaps, l.MappedWork}} {
+		of, err := workload.StartLoop(context.Background(), c.loop)
+		if err != nil {
+			return err
+		}
+		defer of.Close()
+		_, other, err := perEvent(of, c.work)
+		if err != nil {
+			return err
+		}
+		if _, err := l.AttachProcess(uint32(root), of.PID(), 0); err != nil {
+			return err
+		}
+		operation, traced, err := perEvent(of, c.work)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "cost %s %.0f %.0f %.0f\n", c.loop, operation, traced, other)
+	}
+	return nil
+}
+
+// perEvent returns what an operation took, and what the program took for each event meanwhile.
+func perEvent(l *workload.Loop, work func() (ledger.Work, error)) (operation, event float64, err error) {
+	if _, err = l.Ask(); err != nil { // warm up
+		return 0, 0, err
+	}
+	before, err := work()
+	if err != nil {
+		return 0, 0, err
+	}
+	if operation, err = l.Ask(); err != nil {
+		return 0, 0, err
+	}
+	after, err := work()
+	if err != nil {
+		return 0, 0, err
+	}
+	return operation, float64(after.Spent-before.Spent) / float64(max(1, after.Runs-before.Runs)), nil
+}

@@ -1,0 +1,82 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"ipytracer/model/words"
+	"ipytracer/tracer/gpu"
+	"ipytracer/tracer/host/process"
+)
+
+// gpuFacts is what can be seen of NVIDIA GPUs.
+type gpuFacts struct {
+	driver   string // the kernel's, "" where none is loaded
+	snapshot gpu.Snapshot
+	err      error  // of NVML
+	libcuda  string // path, "" where it was not found
+}
+
+var errSilentGPUs = errors.New("NVML has not answered within 5 s")
+
+func lookForGPUs(ctx context.Context, fs process.FS) (f gpuFacts) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 5*time.Second, errSilentGPUs)
+	defer cancel()
+	f.driver = gpu.LoadedDriver(cmp.Or(fs.Root, "/proc"))
+	f.libcuda = gpu.FindLibrary(gpu.CUDALibrary)
+	f.snapshot, f.err = gpu.Read(ctx)
+	return f
+}
+
+// gpus judges them. Without a GPU nothing is missing; with a driver, what cannot be read is.
+func (d *Diagnosis) gpus(f gpuFacts) {
+	var none *gpu.NoNVMLError
+	switch {
+	case f.err == nil:
+		names := make([]string, len(f.snapshot.Devices))
+		for i, device := range f.snapshot.Devices {
+			names[i] = cmp.Or(device.Name, "unknown")
+		}
+		d.add("nvml", "GPUs (NVML)", OK, "driver %s, CUDA up to %s, %s: %s", cmp.Or(f.snapshot.Driver, f.driver, "unknown"),
+			cmp.Or(f.snapshot.CUDA, "unknown"), words.Plural(len(names), "GPU"), cmp.Or(strings.Join(names, ", "), "none"))
+	case !errors.As(f.err, &none):
+		d.add("nvml", "GPUs (NVML)", Unknown, "%v; a GPU may hang", f.err)
+		d.advise("sudo dmesg | grep NVRM", "%v", f.err)
+	case f.driver == "" && (none.Reason == gpu.NotBuiltIn || none.Reason == gpu.LibraryAbsent):
+		d.add("nvml", "GPUs (NVML)", OK, "no NVIDIA driver is loaded; 'tracer gpu' has nothing to show")
+	case f.driver == "":
+		d.add("nvml", "GPUs (NVML)", Reduced, "%v", none)
+		d.advise("", "%v%s", none, NVMLHint(none.Reason))
+	default:
+		d.add("nvml", "GPUs (NVML)", Reduced, "driver %s is loaded, but %v: no 'tracer gpu', nothing of what NVML knows of a process", f.driver, none)
+		d.advise("", "%v%s", none, NVMLHint(none.Reason))
+	}
+	switch {
+	case f.libcuda != "":
+		d.add("libcuda", gpu.CUDALibrary, OK, "%s", f.libcuda)
+	case f.driver != "":
+		d.add("libcuda", gpu.CUDALibrary, Reduced, "not in ld.so.cache, nor in the usual places; a container may have its own")
+	default:
+		d.add("libcuda", gpu.CUDALibrary, OK, "not there; only CUDA programs need it")
+	}
+}
+
+// NVMLHint says what to do where there is no NVML, after the sentence that says why; "" where nothing is known.
+func NVMLHint(r gpu.Reason) string {
+	switch r {
+	case gpu.NotBuiltIn:
+		return "; install gcc and type 'make build' again"
+	case gpu.LibraryAbsent:
+		return "; install NVIDIA's driver, if this machine has one of its GPUs"
+	case gpu.DriverNotLoaded:
+		return "; type 'sudo modprobe nvidia', and 'sudo dmesg | grep NVRM' if that does not help"
+	case gpu.NoPermission:
+		return "; type 'sudo tracer gpu'"
+	case gpu.VersionMismatch:
+		return "; restart the machine"
+	}
+	return ""
+}

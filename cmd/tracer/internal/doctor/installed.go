@@ -1,0 +1,227 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"ipytracer/tracer"
+	"ipytracer/tracer/python/cpython"
+)
+
+// InstalledPython is an interpreter on disk.
+type InstalledPython struct {
+	Path        string       `json:"path"`
+	Interpreter string       `json:"interpreter"` // the file that holds it: itself or its libpython
+	Version     string       `json:"version"`
+	Supported   bool         `json:"supported"`
+	Reason      string       `json:"reason"` // why not
+	Statements  bool         `json:"statement_windows"`
+	Probes      []ProbeSites `json:"probes"`
+}
+
+// ProbeSites is where the probes of one group go.
+type ProbeSites struct {
+	Group string   `json:"group"`
+	Found bool     `json:"found"`
+	Sites []string `json:"sites"` // symbol+delta
+	// Emulated: the kernel emulates the instruction under every one of them, which makes a hit cheap.
+	Emulated bool `json:"emulated"`
+}
+
+// maxInstalled bounds how many are looked at.
+const maxInstalled = 64
+
+// executableName are the names interpreters go by; "python3-config" is none.
+var executableName = regexp.MustCompile(`^python3(\.\d+t?d?)?$`)
+
+// versionInName is the version a file is named after.
+var versionInName = regexp.MustCompile(`python(3\.\d+)[^/]*$`)
+
+// fileList is what a look at files finds.
+type fileList struct {
+	Pythons []InstalledPython
+	Checks  []Finding
+}
+
+// lookAtFiles has the Pythons, NumPys and C libraries looked at that are installed.
+func (d *Diagnosis) lookAtFiles(ctx context.Context) {
+	var found fileList
+	d.ask(ctx, &found, files, "installed Pythons")
+	d.Pythons, d.Checks = append(d.Pythons, found.Pythons...), append(d.Checks, found.Checks...)
+}
+
+func findFiles(home string) fileList {
+	d := Diagnosis{Pythons: InstalledPythons(home)}
+	d.cLibrary()
+	d.numPy()
+	return fileList{d.Pythons, d.Checks}
+}
+
+// InstalledPythons looks where Pythons usually are, also in a home, if it is not "". Nothing is executed: the files are read.
+func InstalledPythons(home string) (out []InstalledPython) {
+	seen := map[string]bool{}
+	for _, path := range pythonPaths(home) {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || seen[real] {
+			continue
+		}
+		seen[real] = true
+		if p, ok := examinePython(path, real); ok {
+			out = append(out, p)
+		}
+		if len(out) == maxInstalled {
+			break
+		}
+	}
+	slices.SortStableFunc(out, func(a, b InstalledPython) int { return cmp.Compare(a.Path, b.Path) })
+	return out
+}
+
+// pythonPaths are candidates, the likeliest first.
+func pythonPaths(home string) (paths []string) {
+	dirs := append([]string{"/usr/bin", "/usr/local/bin"}, filepath.SplitList(os.Getenv("PATH"))...)
+	for _, place := range []string{"/opt/*/bin", "/opt/*/envs/*/bin"} {
+		dirs = append(dirs, glob(place)...)
+	}
+	if home != "" {
+		for _, place := range []string{
+			".pyenv/versions/*/bin", ".local/share/uv/python/*/bin", ".local/bin", "miniconda3/bin", "anaconda3/bin",
+			"miniforge3/bin", "mambaforge/bin", "micromamba/bin", "*conda3/envs/*/bin", "mini*forge3/envs/*/bin",
+			"mambaforge/envs/*/bin", "micromamba/envs/*/bin", ".conda/envs/*/bin", ".venv/bin", "venv/bin",
+		} {
+			dirs = append(dirs, glob(filepath.Join(home, place))...)
+		}
+	}
+	for _, dir := range dirs {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		for _, path := range glob(filepath.Join(dir, "python3*")) {
+			if executableName.MatchString(filepath.Base(path)) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	return paths
+}
+
+func glob(pattern string) []string {
+	found, _ := filepath.Glob(pattern) // the patterns are well-formed
+	return found
+}
+
+// examinePython looks into an executable; what is no ELF file, such as a shim, is no Python.
+func examinePython(path, real string) (InstalledPython, bool) {
+	p := InstalledPython{Path: path, Interpreter: real, Probes: []ProbeSites{}}
+	err := p.inspect(real)
+	if errors.Is(err, cpython.ErrNotPython) {
+		lib := sharedInterpreter(real)
+		if lib == "" {
+			return p, false
+		}
+		p.Interpreter = lib
+		err = p.inspect(lib)
+	}
+	if errors.Is(err, cpython.ErrNotPython) {
+		return p, false
+	}
+	if err != nil {
+		var unsupported *cpython.UnsupportedError
+		p.Reason = err.Error()
+		if errors.As(err, &unsupported) {
+			p.Version, p.Reason = unsupported.Version.String(), unsupported.Reason
+		}
+		if m := versionInName.FindStringSubmatch(p.Interpreter); m != nil && (unsupported == nil || unsupported.Version.Major == 0) {
+			p.Version = m[1] // the file itself does not tell
+		}
+	}
+	return p, true
+}
+
+func (p *InstalledPython) inspect(path string) error {
+	f, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	build, err := tracer.Inspect(f)
+	p.Version = build.Version
+	if err != nil {
+		return err
+	}
+	p.Supported, p.Reason, p.Statements = build.Blind == "", build.Blind, build.Statements
+	for _, g := range build.Groups {
+		p.Probes = append(p.Probes, newProbeSites(g))
+	}
+	return nil
+}
+
+func newProbeSites(g tracer.BuildGroup) ProbeSites {
+	out := ProbeSites{Group: g.Name, Found: g.Found, Emulated: g.Found, Sites: []string{}}
+	for _, s := range g.Sites {
+		if !s.Present() {
+			continue
+		}
+		out.Sites = append(out.Sites, fmt.Sprintf("%s%+d", s.Symbol, s.Delta))
+		out.Emulated = out.Emulated && s.Emulated
+	}
+	return out
+}
+
+// openRegular opens a file that is one: a pipe or a device would make us wait.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", path), err, f.Close())
+	}
+	return f, nil
+}
+
+// sharedInterpreter finds the libpython an executable is linked with: beside it, in its RUNPATH, or where
+// libraries usually are.
+func sharedInterpreter(path string) string {
+	f, err := openRegular(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	e, err := elf.NewFile(io.NewSectionReader(f, 0, 1<<30))
+	if err != nil {
+		return ""
+	}
+	needed, _ := e.ImportedLibraries()
+	at := slices.IndexFunc(needed, func(name string) bool { return strings.HasPrefix(name, "libpython3.") })
+	if at < 0 || strings.Contains(needed[at], "/") {
+		return ""
+	}
+	dir := filepath.Dir(path)
+	dirs := []string{}
+	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
+		values, _ := e.DynString(tag)
+		for _, v := range values {
+			dirs = append(dirs, strings.Split(strings.ReplaceAll(strings.ReplaceAll(v, "${ORIGIN}", dir), "$ORIGIN", dir), ":")...)
+		}
+	}
+	dirs = append(dirs, filepath.Join(dir, "../lib"), "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
+	for _, d := range dirs {
+		if lib := filepath.Join(d, needed[at]); filepath.IsAbs(lib) {
+			if _, err := os.Stat(lib); err == nil {
+				return lib
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,161 @@
+package doctor
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"ipytracer/tracer/host/process"
+)
+
+// diagnose judges what can be read without touching anything.
+func diagnose(f process.Facts) Diagnosis {
+	d := Diagnosis{
+		Schema: Schema, Kernel: f.Kernel, CPUs: runtime.NumCPU(), Root: f.EUID == 0, Possible: true,
+		Checks: []Finding{}, Meters: []MeterRung{}, Costs: []Cost{}, Running: []RunningPython{}, Pythons: []InstalledPython{},
+		Unseen: []string{}, Actions: []Action{},
+	}
+	d.kernel(f)
+	d.btf(f)
+	d.privileges(f)
+	d.lockdown(f)
+	d.namespaces(f)
+	d.settings(f)
+	d.tracefs()
+	return d
+}
+
+func (d *Diagnosis) add(id, name, state, format string, args ...any) {
+	d.Checks = append(d.Checks, Finding{ID: id, Name: name, State: state, Detail: fmt.Sprintf(format, args...)})
+	if state == Missing {
+		d.Possible = false
+	}
+}
+
+func (d *Diagnosis) advise(command, problem string, args ...any) {
+	d.Actions = append(d.Actions, Action{Problem: fmt.Sprintf(problem, args...), Command: command})
+}
+
+// kernel says what the kernel has. Its number is shown, not judged: vendors backport.
+func (d *Diagnosis) kernel(f process.Facts) {
+	if f.Kernel == "" {
+		d.add("kernel", "kernel", Unknown, "its release cannot be read")
+	} else {
+		d.add("kernel", "kernel", OK, "%s", f.Kernel)
+	}
+	if runtime.GOARCH != "amd64" {
+		d.add("machine", "machine", Missing, "%s; only x86-64 is known", runtime.GOARCH)
+	}
+}
+
+func (d *Diagnosis) btf(f process.Facts) {
+	if f.BTF {
+		d.add("btf", "BTF type information", OK, "/sys/kernel/btf/vmlinux")
+		return
+	}
+	d.add("btf", "BTF type information", Missing, "no /sys/kernel/btf/vmlinux")
+	d.advise("", "the kernel has no BTF; use one built with CONFIG_DEBUG_INFO_BTF=y, or mount /sys in the container")
+}
+
+// includes says which other capability stands in for one (capabilities(7)).
+var includes = map[process.Capability]process.Capability{
+	process.CapBPF: process.CapSysAdmin, process.CapPerfmon: process.CapSysAdmin, process.CapDACReadSearch: process.CapDACOverride,
+}
+
+// privileges: CAP_BPF and CAP_PERFMON load and attach, CAP_SYS_PTRACE looks into strangers' processes, CAP_DAC_READ_SEARCH opens
+// /proc/PID/mem and the libraries of other users.
+func (d *Diagnosis) privileges(f process.Facts) {
+	needed := []process.Capability{process.CapBPF, process.CapPerfmon, process.CapSysPtrace, process.CapDACReadSearch}
+	var missing []string
+	for _, c := range needed {
+		instead, known := includes[c]
+		has := f.Capabilities.Has(c) || known && f.Capabilities.Has(instead)
+		state, detail := OK, "held"
+		if !has {
+			state, detail = Missing, "not held"
+			missing = append(missing, c.String())
+		} else if !f.Capabilities.Has(c) {
+			detail = "by way of " + instead.String()
+		}
+		d.add(strings.ToLower(c.String()), c.String(), state, "%s", detail)
+	}
+	switch {
+	case len(missing) == 0:
+	case f.EUID != 0:
+		d.advise("sudo tracer doctor", "this user may not trace (%s not held)", strings.Join(missing, ", "))
+	default:
+		caps := ""
+		for _, m := range missing {
+			caps += " --cap-add " + strings.TrimPrefix(m, "CAP_")
+		}
+		d.advise("docker run --pid host"+caps+" …", "root, but without %s: a container that was given too little (docs/confined.md)", strings.Join(missing, ", "))
+	}
+}
+
+func (d *Diagnosis) lockdown(f process.Facts) {
+	if f.Lockdown == "confidentiality" {
+		d.add("lockdown", "kernel lockdown", Missing, "confidentiality: BPF may not read memory")
+		d.advise("", "the kernel is locked down; boot with lockdown=integrity, or without it")
+		return
+	}
+	d.add("lockdown", "kernel lockdown", OK, "%s", f.Lockdown)
+}
+
+func (d *Diagnosis) namespaces(f process.Facts) {
+	if !f.InitialUserNamespace && f.Capabilities.MayLoadBPF() {
+		d.add("user_namespace", "user namespace", Missing, "not the machine's: capabilities count for nothing here")
+		d.advise("", "this is a user namespace (a rootless container); run the tracer outside of it, on the host")
+	}
+	if f.InitialPIDNamespace {
+		d.add("pid_namespace", "process ids", OK, "the machine's")
+	} else {
+		d.add("pid_namespace", "process ids", OK, "a container's: only its own processes can be seen")
+	}
+	if !f.OwnProc {
+		d.add("proc", "/proc", Reduced, "of another pid namespace")
+		d.advise("mount -t proc proc /proc", "/proc shows the processes of another pid namespace")
+	}
+}
+
+// settings are shown because people look for them here; root passes them all.
+func (d *Diagnosis) settings(f process.Facts) {
+	for _, s := range []struct {
+		id, name, about string
+		value           process.Setting
+	}{
+		{"perf_event_paranoid", "kernel.perf_event_paranoid", "does not bind CAP_PERFMON", f.PerfEventParanoid},
+		{"unprivileged_bpf_disabled", "kernel.unprivileged_bpf_disabled", "does not bind CAP_BPF", f.UnprivilegedBPFDisabled},
+		{"kptr_restrict", "kernel.kptr_restrict", "not used", f.KptrRestrict},
+		{"ptrace_scope", "kernel.yama.ptrace_scope", "does not bind CAP_SYS_PTRACE below 3", f.PtraceScope},
+	} {
+		if !s.value.Known {
+			d.add(s.id, s.name, OK, "not there")
+			continue
+		}
+		d.add(s.id, s.name, OK, "%s (%s)", s.value, s.about)
+	}
+	if f.PtraceScope.Known && f.PtraceScope.Value >= 3 {
+		d.Checks[len(d.Checks)-1].State = Reduced
+		d.advise("", "kernel.yama.ptrace_scope is 3: 'tracer run' cannot start a command; attach works; it takes a reboot to lower it")
+	}
+	switch {
+	case f.BPFJIT.Known && f.BPFJIT.Value == 0:
+		d.add("bpf_jit", "net.core.bpf_jit_enable", Reduced, "0: programs are interpreted, every probe is dearer")
+		d.advise("sudo sysctl net.core.bpf_jit_enable=1", "BPF programs are interpreted")
+	default:
+		d.add("bpf_jit", "net.core.bpf_jit_enable", OK, "%s", f.BPFJIT)
+	}
+}
+
+func (d *Diagnosis) tracefs() {
+	detail := "not mounted; not needed"
+	for _, dir := range []string{"/sys/kernel/tracing/events", "/sys/kernel/debug/tracing/events"} {
+		if _, err := os.Stat(dir); err == nil {
+			detail = "mounted; not needed"
+		} else if os.IsPermission(err) {
+			detail = "cannot be seen by this user; not needed"
+		}
+	}
+	d.add("tracefs", "tracefs", OK, "%s", detail)
+}

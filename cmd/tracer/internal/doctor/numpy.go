@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"ipytracer/tracer"
+	"ipytracer/tracer/python/numpy"
+)
+
+// numpyPlaces are where NumPy's extension module is below the directory of a Python's executables.
+var numpyPlaces = []string{
+	"../lib/python3/dist-packages", "../lib/python3*/dist-packages", "../lib/python3*/site-packages", "../lib64/python3*/site-packages",
+}
+
+// maxNumPy bounds how many of them are looked into.
+const maxNumPy = 8
+
+// numPy says which probes would serve cpu.numpy, for each NumPy beside a Python that was found.
+func (d *Diagnosis) numPy() {
+	var files []string
+	var seen []os.FileInfo
+	for _, python := range d.Pythons {
+		for _, place := range numpyPlaces {
+			pattern := filepath.Join(filepath.Dir(python.Path), place, "numpy/*core/_multiarray_umath.*.so")
+			for _, file := range glob(pattern) {
+				if info, err := os.Stat(file); err == nil && !slices.ContainsFunc(seen, func(i os.FileInfo) bool { return os.SameFile(i, info) }) {
+					files, seen = append(files, file), append(seen, info)
+				}
+			}
+		}
+	}
+	for _, file := range files[:min(len(files), maxNumPy)] {
+		f, err := os.Open(file)
+		if err != nil {
+			continue
+		}
+		n, err := tracer.InspectNumPy(f)
+		f.Close()
+		switch {
+		case errors.Is(err, numpy.ErrNoHandler):
+			d.add("numpy", "NumPy", Reduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file, numpy.ErrNoHandler)
+		case err != nil:
+			d.add("numpy", "NumPy", Reduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file, err)
+		default:
+			text := "two hits for an array of 1,024 bytes or more"
+			if n.Stepped > 0 {
+				text += ", some of them single-stepped"
+			}
+			d.add("numpy", "NumPy", OK, "%s: probes inside, at %d places: %s", file, n.Places, text)
+		}
+	}
+}

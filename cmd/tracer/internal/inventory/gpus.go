@@ -1,0 +1,224 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"ipytracer/tracer"
+	"ipytracer/tracer/gpu"
+	"ipytracer/tracer/host/process"
+)
+
+// GPUSchema is the version of the JSON object that a [GPUListing] is.
+const GPUSchema = "ipytracer/gpu/v1"
+
+// GPUListing is the GPUs of a machine, as of now. Its JSON is public. Sizes are bytes; nil is what NVML does not say.
+type GPUListing struct {
+	Schema   string `json:"schema"`
+	Driver   string `json:"driver"`
+	CUDA     string `json:"cuda"` // the newest that the driver serves
+	NVML     string `json:"nvml"`
+	MostFree *Room  `json:"most_free"` // null where no device says
+	GPUs     []GPU  `json:"gpus"`
+}
+
+// Room is the device, or the MIG device, with most free memory.
+type Room struct {
+	Index int    `json:"index"`
+	MIG   *int   `json:"mig_index"` // null: the whole device
+	UUID  string `json:"uuid"`
+	Name  string `json:"name"`
+	Free  int64  `json:"free"`
+}
+
+// GPU is one device, with the processes that hold memory of it.
+type GPU struct {
+	Index     int          `json:"index"` // NVML's, not CUDA's
+	Minor     *int         `json:"minor"` // of /dev/nvidiaN
+	UUID      string       `json:"uuid"`
+	PCIBusID  string       `json:"pci_bus_id"`
+	Name      string       `json:"name"`
+	Memory    *Memory      `json:"memory"`
+	MIGMode   string       `json:"mig_mode"`
+	MIG       []MIGDevice  `json:"mig_devices"`
+	Processes []GPUProcess `json:"processes"` // those in a MIG device are there
+	Unread    []string     `json:"not_read"`  // and why
+}
+
+// MIGDevice is a part of a device that is used as one of its own.
+type MIGDevice struct {
+	Index           int          `json:"index"`
+	UUID            string       `json:"uuid"`
+	Name            string       `json:"name"`
+	GPUInstance     int          `json:"gpu_instance"`
+	ComputeInstance int          `json:"compute_instance"`
+	Memory          *Memory      `json:"memory"`
+	Processes       []GPUProcess `json:"processes"`
+}
+
+// Memory is how much there is, in bytes.
+type Memory struct {
+	Total    int64  `json:"total"`
+	Used     int64  `json:"used"`
+	Free     int64  `json:"free"`
+	Reserved *int64 `json:"reserved"` // by the driver; null: it is in used
+}
+
+// GPUProcess is a process that NVML names. Its texts are hostile.
+type GPUProcess struct {
+	PID      int      `json:"pid"`
+	Used     *int64   `json:"used"`
+	Kinds    []string `json:"kinds"`
+	Seen     bool     `json:"seen"`          // false: it has ended, or lives in another pid namespace; then the rest is empty
+	InnerPID int      `json:"namespace_pid"` // its pid in its own pid namespace, such as a container's
+	User     string   `json:"user"`
+	Python   string   `json:"python"`
+	IPython  string   `json:"ipython"`
+	Frontend string   `json:"frontend"`
+	Command  string   `json:"command"`
+}
+
+// patience is how long NVML may take: waking all GPUs of a large machine takes some seconds.
+const patience = 30 * time.Second
+
+// ErrSlow says that NVML has not answered.
+var ErrSlow = errors.New("NVML has not answered within 30 s; a GPU may hang: 'sudo dmesg | grep NVRM' says so")
+
+// GPUs asks NVML, and looks at the processes that it names as far as this process may. It fails as [gpu.Read] does, and with [ErrSlow].
+func GPUs(ctx context.Context) (GPUListing, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, patience, ErrSlow)
+	defer cancel()
+	s, err := gpu.Read(limited)
+	if err != nil {
+		return GPUListing{}, err
+	}
+	proc := process.FS{Helper: process.NewHelper(ctx)}
+	defer proc.Helper.Close()
+	return newGPUListing(s, newOwners(ctx, proc, s)), nil
+}
+
+func newGPUListing(s gpu.Snapshot, who owners) GPUListing {
+	l := GPUListing{Schema: GPUSchema, Driver: s.Driver, CUDA: s.CUDA, NVML: s.NVML, GPUs: []GPU{}}
+	for _, d := range s.Devices {
+		u := GPU{
+			Index: d.Index, UUID: d.UUID, PCIBusID: d.PCIBusID, Name: d.Name, Memory: newMemory(d.Memory), MIGMode: d.MIG.String(),
+			MIG: []MIGDevice{}, Processes: who.all(d.Processes), Unread: append([]string{}, d.Unread...),
+		}
+		if d.Minor >= 0 {
+			u.Minor = &d.Minor
+		}
+		for _, in := range d.Instances {
+			u.MIG = append(u.MIG, MIGDevice{
+				Index: in.Index, UUID: in.UUID, Name: in.Name, GPUInstance: in.GPUInstance, ComputeInstance: in.ComputeInstance,
+				Memory: newMemory(in.Memory), Processes: who.all(in.Processes),
+			})
+		}
+		l.GPUs = append(l.GPUs, u)
+	}
+	l.MostFree = mostFree(s.Devices)
+	return l
+}
+
+func newMemory(m gpu.Memory) *Memory {
+	if !m.Known {
+		return nil
+	}
+	out := &Memory{Total: m.Total, Used: m.Used, Free: m.Free}
+	if m.ReservedKnown {
+		out.Reserved = &m.Reserved
+	}
+	return out
+}
+
+// mostFree is the device a program can use that has most free memory; of several the first. A device in MIG mode can
+// be used through its MIG devices only.
+func mostFree(devices []gpu.Device) *Room {
+	var best *Room
+	offer := func(m gpu.Memory, r Room) {
+		if r.Free = m.Free; m.Known && (best == nil || m.Free > best.Free) {
+			best = &r
+		}
+	}
+	for _, d := range devices {
+		if d.MIG != gpu.MIGOn {
+			offer(d.Memory, Room{Index: d.Index, UUID: d.UUID, Name: d.Name})
+		}
+		for _, in := range d.Instances {
+			offer(in.Memory, Room{Index: d.Index, MIG: &in.Index, UUID: in.UUID, Name: in.Name})
+		}
+	}
+	return best
+}
+
+// owners knows the processes that NVML names.
+type owners struct {
+	fs      process.FS
+	initial bool // our pids are the machine's
+	pythons map[int]process.Python
+}
+
+// newOwners looks at the Python processes, if NVML names any process at all.
+func newOwners(ctx context.Context, fs process.FS, s gpu.Snapshot) owners {
+	o := owners{fs: fs, initial: fs.Facts().InitialPIDNamespace, pythons: map[int]process.Python{}}
+	named := false
+	for _, d := range s.Devices {
+		named = named || len(d.Processes) > 0
+		for _, in := range d.Instances {
+			named = named || len(in.Processes) > 0
+		}
+	}
+	if !named {
+		return o
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	listing, _ := fs.Pythons(ctx, tracer.IsPython) // what cannot be looked into has no version: that is shown
+	for _, p := range listing.Pythons {
+		o.pythons[p.PID] = p
+	}
+	return o
+}
+
+func (o owners) all(list []gpu.Process) []GPUProcess {
+	out := []GPUProcess{}
+	for _, p := range list {
+		out = append(out, o.describe(p))
+	}
+	return out
+}
+
+// describe says whose process it is. In a container an older driver gives the host's pids, which mean another process
+// here or none: there a process counts as the one meant only if it holds one of NVIDIA's devices open.
+func (o owners) describe(p gpu.Process) GPUProcess {
+	out := GPUProcess{PID: p.PID, Kinds: p.Kinds.Strings()}
+	if p.UsedKnown {
+		out.Used = &p.Used
+	}
+	if !o.initial {
+		if held, err := o.fs.GPUs(p.PID); err != nil || len(held) == 0 {
+			return out
+		}
+	}
+	status, err := o.fs.Status(p.PID)
+	if err != nil {
+		return out
+	}
+	out.Seen, out.User, out.InnerPID = true, process.UserName(status.UID), p.PID
+	if n := len(status.NSPIDs); n > 0 {
+		out.InnerPID = status.NSPIDs[n-1]
+	}
+	if command, err := o.fs.Cmdline(p.PID); err == nil {
+		out.Command = strings.Join(command.Args, " ")
+	}
+	python, ok := o.pythons[p.PID]
+	if !ok {
+		return out
+	}
+	describer := tracer.NewDescriber(o.fs)
+	defer describer.Close()
+	seen, _ := describer.Describe(python) // what could not be told is empty
+	out.Python, out.IPython, out.Frontend = seen.Python, seen.IPython, seen.Frontend
+	return out
+}

@@ -1,0 +1,69 @@
+package selftest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"time"
+
+	"ipytracer/tracer/host/invoker"
+)
+
+// Python is an interpreter and what it can import; "" is what it cannot.
+type Python struct {
+	Path    string
+	Version string `json:"python"`
+	IPython string `json:"ipython"`
+	NumPy   string `json:"numpy"`
+}
+
+const askVersions = `
+import json, platform
+out = {"python": platform.python_version(), "ipython": "", "numpy": ""}
+for name, module in (("ipython", "IPython"), ("numpy", "numpy")):
+    try:
+        out[name] = __import__(module).__version__
+    except Exception:
+        pass
+print(json.dumps(out))`
+
+// FindPython asks Pythons until one has IPython and NumPy; one without NumPy will do. It returns nil where there is none.
+func FindPython(ctx context.Context, paths []string) (best *Python) {
+	for _, path := range paths {
+		p, err := AskPython(ctx, path)
+		if err != nil || p.IPython == "" {
+			continue
+		}
+		if p.NumPy != "" {
+			return p
+		}
+		if best == nil {
+			best = p
+		}
+	}
+	return best
+}
+
+// AskPython runs a Python, as the invoking user, and asks it what it can import.
+func AskPython(ctx context.Context, path string) (*Python, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "-c", askVersions)
+	who, err := invoker.Find()
+	if err != nil {
+		return nil, err
+	}
+	if err := who.Dress(cmd); err != nil {
+		return nil, err
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	p := &Python{Path: path}
+	if err := json.Unmarshal(out, p); err != nil {
+		return nil, fmt.Errorf("it is no Python that answers: %w", err)
+	}
+	return p, nil
+}

@@ -1,0 +1,220 @@
+package selftest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/workload"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/tracer"
+	"ipytracer/tracer/host/launch"
+	"ipytracer/tracer/ledger"
+)
+
+// workloadPatience is how long a workload may take, the loading of the probes included: that alone takes half a minute where eight CPUs
+// are emulated by two that have other work.
+const workloadPatience = 5 * time.Minute
+
+// unsteady workloads are run again: something else moved while they looked.
+const unsteadyTries = 5
+
+// measureWorkload runs a workload under the tracer and puts every peak beside its truth.
+func (t *selftest) measureWorkload(ctx context.Context, w workload.Workload, ring int) (Test, error) {
+	for try := 1; ; try++ {
+		truths, r, err := t.traceWorkload(ctx, w.Name, ring)
+		if errors.Is(err, workload.ErrUnsteady) && try < unsteadyTries {
+			continue
+		}
+		if err != nil {
+			return Test{}, err
+		}
+		out, err := compareWorkload(w, truths, r)
+		if err == nil {
+			err = proven(r, ring != 0)
+		}
+		if ring != 0 {
+			out.Note = fmt.Sprintf("%d of %d changes lost, all counted", lostChanges(r), r.Certificate.Made)
+		}
+		return out, err
+	}
+}
+
+// traceWorkload starts the program itself, as a workload, and traces it to its end.
+func (t *selftest) traceWorkload(ctx context.Context, name string, ring int) ([]workload.Truth, *model.Report, error) {
+	cmd := workload.Command(context.Background(), name) // traceCommand ends it
+	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: t.Tracer, ChangeRing: ring})
+	if err != nil {
+		return nil, nil, err
+	}
+	truths, err := workload.ParseTruths(text)
+	return truths, r, err
+}
+
+// traceCommand runs a command under the tracer from its first instruction to its end, and returns what it wrote
+// to its file descriptor 3.
+func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte, *model.Report, error) {
+	ctx, cancel := context.WithTimeout(ctx, workloadPatience)
+	defer cancel()
+	written, to, err := capture(64 << 20)
+	if err != nil {
+		return nil, nil, err
+	}
+	complaints, errsTo, err := capture(1 << 20)
+	if err != nil {
+		return nil, nil, errors.Join(err, to.Close())
+	}
+	cmd.ExtraFiles = []*os.File{to}
+	cmd.Stdout, cmd.Stderr = errsTo, errsTo
+	live, err := launch.Attached(cmd, o)
+	to.Close()
+	errsTo.Close()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer live.Close()
+	r, err := collect(ctx, live)
+	if err != nil || ctx.Err() != nil {
+		err = errors.Join(err, context.Cause(ctx), cmd.Process.Kill())
+	}
+	state, waited := cmd.Process.Wait()
+	if err == nil && waited == nil && !state.Success() {
+		err = fmt.Errorf("%s: %v: %s", cmd.Args[len(cmd.Args)-1], state, bytes.TrimSpace(<-complaints))
+	}
+	if err = errors.Join(err, waited); err != nil {
+		return nil, nil, err
+	}
+	return <-written, r, nil
+}
+
+// capture returns the writing end of a pipe, and what was written to it, up to a limit, once all have closed it.
+func capture(limit int64) (<-chan []byte, *os.File, error) {
+	from, to, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	all := make(chan []byte, 1)
+	go func() {
+		defer from.Close()
+		text, _ := io.ReadAll(io.LimitReader(from, limit))
+		all <- text
+	}()
+	return all, to, nil
+}
+
+// collect follows a session to its end.
+func collect(ctx context.Context, live event.Source) (*model.Report, error) {
+	tracker := attribution.New()
+	if err := event.Each(ctx, live, tracker.Add); err != nil {
+		return nil, err
+	}
+	return tracker.Report(), nil
+}
+
+// compareWorkload puts the figures of a report beside the truths.
+func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Report) (out Test, err error) {
+	sum := map[string]int64{}
+	bounds := map[string]int64{}
+	for i, truth := range truths {
+		of := "process"
+		if i < len(truths)-1 { // the first of them ends last
+			of = "child"
+		}
+		p := processOf(r, truth.PID)
+		if p == nil {
+			return out, fmt.Errorf("%w: process %d of workload %s is not in the report", ErrFailed, truth.PID, w.Name)
+		}
+		for _, meter := range w.Meters {
+			f := p.Meters[meter]
+			bounds[meter] += boundOf(f)
+			sum[meter] += truth.Bytes[meter]
+			out.Figures = append(out.Figures, newFigure(meter, of, truth.Bytes[meter], f.Peak, boundOf(f)))
+		}
+	}
+	session := sessionOf(r)
+	if session == nil {
+		return out, fmt.Errorf("%w: the report of workload %s has no session", ErrFailed, w.Name)
+	}
+	for _, meter := range w.Meters {
+		switch {
+		case len(truths) == 1:
+			out.Figures = append(out.Figures, newFigure(meter, "session", sum[meter], session.Meters[meter].Peak, bounds[meter]))
+		case w.Tree: // what the child shares with its parent counts once, and widens the figure's bound
+			f, _ := session.Together(meter)
+			shared := boundOf(f) - boundOf(session.Meters[meter])
+			out.Figures = append(out.Figures, newFigure(meter, "tree", sum[meter]-shared, f.Peak, bounds[meter]))
+		}
+	}
+	return out, nil
+}
+
+func boundOf(f model.Figure) int64 {
+	if f.Exact || f.Bound == nil {
+		return 0
+	}
+	return *f.Bound
+}
+
+func processOf(r *model.Report, pid int) *model.Process {
+	for i := range r.Processes {
+		if r.Processes[i].PID == pid {
+			return &r.Processes[i]
+		}
+	}
+	return nil
+}
+
+func sessionOf(r *model.Report) *model.Window {
+	for i := range r.Windows {
+		if r.Windows[i].Kind == model.Session {
+			return &r.Windows[i]
+		}
+	}
+	return nil
+}
+
+// proven checks the certificate: nothing is missing, and every peak of the kernel is the one recomputed from the
+// stream. Where losses are wanted, they must be counted.
+func proven(r *model.Report, lossy bool) error {
+	c := r.Certificate
+	if c.BoundariesLost != 0 {
+		return fmt.Errorf("%w: %d boundaries are missing", ErrFailed, c.BoundariesLost)
+	}
+	if made := c.Delivered + uint64(lostChanges(r)); made != c.Made {
+		return fmt.Errorf("%w: %d changes were made, but %d delivered and %d counted as lost", ErrFailed, c.Made, c.Delivered, lostChanges(r))
+	}
+	if !lossy && !c.Complete && len(c.Problems) > 0 {
+		return fmt.Errorf("%w: the certificate is not complete: %s", ErrFailed, strings.Join(c.Problems, "; "))
+	}
+	if lossy != (c.Delivered != c.Made) || c.Complete == lossy {
+		return fmt.Errorf("%w: %d of %d changes were delivered", ErrFailed, c.Delivered, c.Made)
+	}
+	for _, p := range c.Meters {
+		if p.Agreed != p.Compared {
+			return fmt.Errorf("%w: certificate: %s: the peaks of %d of %d windows differ from the recomputed ones, by up to %d bytes",
+				ErrFailed, p.ID, p.Compared-p.Agreed, p.Compared, p.Difference)
+		}
+		if !lossy && p.Skipped > 0 && p.ID != meterNumPy {
+			return fmt.Errorf("%w: certificate: %s: %d windows could not be compared", ErrFailed, p.ID, p.Skipped)
+		}
+	}
+	return nil
+}
+
+// lostChanges is how many changes the certificate counts as lost.
+func lostChanges(r *model.Report) (n int64) {
+	for _, l := range r.Certificate.Lost {
+		if l.Reason == ledger.LostChanges {
+			n += int64(l.Count)
+		}
+	}
+	return n
+}

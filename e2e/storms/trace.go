@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+
+	"ipytracer/attribution"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/tracer"
+	"ipytracer/tracer/host/launch"
+)
+
+// peak is what a process had at its highest, as it read it itself.
+type peak struct {
+	round, pid       int
+	resident, mapped int64
+}
+
+// session is a storm, as it was and as it was seen.
+type session struct {
+	peaks     []peak
+	processes int // that there were
+	report    *model.Report
+	lives     lives
+	passed    map[string][]uint64
+}
+
+// trace runs storms under the tracer, from the first instruction to the end.
+func trace(ctx context.Context, program string, storms []storm) (*session, error) {
+	from, to, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	said := make(chan []byte, 1)
+	go func() {
+		text, _ := io.ReadAll(from)
+		said <- text
+	}()
+	cmd := exec.Command(program)
+	for _, s := range storms {
+		cmd.Args = append(cmd.Args, s.name, strconv.Itoa(s.rounds))
+	}
+	cmd.ExtraFiles, cmd.Stderr = []*os.File{to}, os.Stderr
+	live, err := launch.Attached(cmd, tracer.Options{})
+	to.Close()
+	if err != nil {
+		return nil, err
+	}
+	defer live.Close()
+	s := &session{}
+	s.report, err = s.lives.collect(ctx, live)
+	if err != nil {
+		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
+	}
+	if err := cmd.Wait(); err != nil {
+		return nil, fmt.Errorf("%s: %w", program, err)
+	}
+	if s.passed, err = passed(); err != nil {
+		return nil, err
+	}
+	return s, s.parse(<-said)
+}
+
+// parse reads what the storm's processes have written about themselves.
+func (s *session) parse(text []byte) error {
+	for line := range bytes.Lines(text) {
+		var p peak
+		if n, _ := fmt.Sscanf(string(line), "peak %d %d %d %d", &p.round, &p.pid, &p.resident, &p.mapped); n == 4 {
+			s.peaks = append(s.peaks, p)
+		} else if n, _ := fmt.Sscanf(string(line), "end %d", &s.processes); n != 1 {
+			return fmt.Errorf("the storm said %.80q", line)
+		}
+	}
+	if s.processes == 0 {
+		return errors.New("the storm did not say how many processes there were")
+	}
+	return nil
+}
+
+// lives are the boundaries of a session: who began and who ended.
+type lives struct {
+	alive      map[int32]bool
+	began      int
+	endedTwice int // ends of what had ended, or had not begun
+	numbers    map[uint64]bool
+	last       uint64
+	twice      int                      // boundaries that came more than once
+	born       map[int32]event.Readings // what a forked process had from its parent, by pid
+}
+
+func (l *lives) init() {
+	l.alive, l.numbers, l.born = map[int32]bool{}, map[uint64]bool{}, map[int32]event.Readings{}
+}
+
+// collect follows a session to its end.
+func (l *lives) collect(ctx context.Context, live event.Source) (*model.Report, error) {
+	l.init()
+	tracker := attribution.New()
+	err := event.Each(ctx, live, func(e event.Event) {
+		if b, ok := e.(*event.Boundary); ok {
+			l.see(b)
+		}
+		tracker.Add(e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tracker.Report(), nil
+}
+
+func (l *lives) see(b *event.Boundary) {
+	if l.numbers[b.Number] {
+		l.twice++
+	}
+	l.numbers[b.Number] = true
+	l.last = max(l.last, b.Number)
+	switch b.Kind {
+	case event.Attached, event.ProcessStart:
+		l.begin(b.PID)
+		l.born[b.PID] = event.Readings{}
+		if b.Kind == event.ProcessStart {
+			l.born[b.PID] = b.Value
+		}
+	case event.ProcessExec: // behind vfork, it begins here
+		if !l.alive[b.PID] {
+			l.begin(b.PID)
+		}
+		l.born[b.PID] = event.Readings{}
+	case event.ProcessExit:
+		if !l.alive[b.PID] {
+			l.endedTwice++
+		}
+		l.alive[b.PID] = false
+	}
+}
+
+func (l *lives) begin(pid int32) {
+	l.began++
+	l.alive[pid] = true
+}
+
+// neverEnded is how many have begun and not ended.
+func (l *lives) neverEnded() (n int) {
+	for _, alive := range l.alive {
+		if alive {
+			n++
+		}
+	}
+	return n
+}
+
+// missing is how many numbers of boundaries did not come.
+func (l *lives) missing() int { return int(l.last) - len(l.numbers) }

@@ -1,0 +1,73 @@
+// Package recording writes and reads recordings: the events of one run of the tracer in an append-only file that
+// survives a crash at any byte. Where the file lies and whose it is belongs to tracer/host/recorder; what the events mean
+// to attribution.
+//
+// A recording is an Arrow IPC stream of one wide table, one row per event, so pandas and everything else
+// that reads Arrow opens it without ipytracer (docs/recording.md). A batch of rows is one message. Every
+// message carries a CRC-32C of itself: a batch that did not reach the disk whole is never believed.
+//
+// The encoder and the decoder are this package's own. A Change fills eleven of some fifty columns, and
+// an Arrow column without values still stores them; here such a column is a zstd frame of thirteen bytes. The
+// decoder takes nothing for granted: a hostile file costs no more memory than the limits below and
+// never a panic.
+package recording
+
+import (
+	"errors"
+	"hash/crc32"
+
+	"ipytracer/event"
+)
+
+// Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks, 4 native
+// frames, lines of mapped memory and the heap, and who holds what was left, 5 tensors on the
+// CPU and what follows a cell's result, 6 what limits processes and how they end. Each meter that is newer has raised it, see [event.Facts].
+var Format = newestFormat()
+
+// formatOfRows is the newest format but for meters.
+const formatOfRows = 6
+
+func newestFormat() int {
+	newest := formatOfRows
+	for _, f := range event.Meters() {
+		newest = max(newest, f.Format)
+	}
+	return newest
+}
+
+// ReasonCut is the Reason of the Finish with which a [Reader] ends a recording that has none.
+const ReasonCut = event.FinishCut
+
+var (
+	// ErrNotRecording says that the beginning of a file is not that of a recording.
+	ErrNotRecording = errors.New("not an ipytracer recording")
+	// ErrVersion says that a recording was made by a newer tracer.
+	ErrVersion = errors.New("recording made by a newer tracer")
+	// ErrEvent says that an event cannot be recorded: a kind, a meter or an outcome without a name, or a
+	// text longer than the limit. The recording goes on without it.
+	ErrEvent = errors.New("event cannot be recorded")
+
+	errDamaged = errors.New("damaged")
+)
+
+// Limits. The writer stays far below what the reader accepts.
+const (
+	maxRows       = 4096 // rows the writer holds before it flushes by itself
+	maxEventRows  = 1 + event.MaxDevices
+	maxPending    = 1 << 20  // bytes of text the writer holds before it flushes by itself
+	maxText       = 16 << 20 // longest text of one event
+	maxReadRows   = 1 << 16
+	maxReadText   = 64 << 20 // all texts of one batch
+	maxReadMeta   = 1 << 20
+	maxReadBody   = 128 << 20
+	maxReadFields = 1024
+)
+
+const (
+	keyFormat  = "ipytracer.format"
+	keyVersion = "ipytracer.version"
+	keyCRC     = "ipytracer.crc32c"
+	blankCRC   = "00000000"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)

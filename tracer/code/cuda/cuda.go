@@ -1,0 +1,309 @@
+// Package cuda finds the places in shared libraries at which GPU memory is asked for and given back: the exported
+// functions of the CUDA driver (libcuda.so.1), and those of PyTorch (libc10.so) and of the dynamic linker that tell about it;
+// and in libc10.so those that tell of tensors on the CPU. Functions are known by name and probed where they begin: nothing of their code is
+// analysed. What GPUs there are is tracer/gpu's.
+//
+// It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
+package cuda
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/machine"
+)
+
+// Kind says what a library is.
+type Kind uint8
+
+// The kinds of library that probes go on.
+const (
+	Driver  Kind = iota + 1 // libcuda.so.1
+	Torch                   // libc10.so
+	Loader                  // ld-linux-x86-64.so.2
+	Runtime                 // libcudart.so: it only gives names to what the driver sees
+)
+
+// KindOf tells a library by the name of its file; ok is false for all others. The name is a hint: what counts
+// are the symbols.
+func KindOf(file string) (kind Kind, ok bool) {
+	name := path.Base(file)
+	switch {
+	case strings.HasPrefix(name, "libcuda.so"):
+		return Driver, true
+	case name == "libc10.so" || strings.HasPrefix(name, "libc10.so."):
+		return Torch, true
+	case strings.HasPrefix(name, "libcudart.so"), strings.HasPrefix(name, "libcudart-"): // with a hash in older wheels
+		return Runtime, true
+	case strings.HasPrefix(name, "ld-linux-x86-64.so") || strings.HasPrefix(name, "ld-2."):
+		return Loader, true
+	}
+	return 0, false
+}
+
+// Operation is what a function of the CUDA driver does.
+type Operation uint8
+
+// Function is an exported function of the CUDA driver and what its probes are to do.
+type Function struct {
+	Operation Operation
+	// Argument is the number, from 0, of the argument that names the device; only where Operation leaves it open.
+	Argument uint8
+	// Narrow: the version of CUDA 3.1 and before, in which addresses and sizes have 32 bits.
+	Narrow bool
+}
+
+// Cookie is what the BPF program finds out the function by (bpf/wire_cuda.h, enum cuda_operation).
+func (f Function) Cookie() uint64 {
+	cookie := uint64(f.Operation) | uint64(f.Argument)<<8
+	if f.Narrow {
+		cookie |= 1 << 16
+	}
+	return cookie
+}
+
+// functions of the driver by exported name: cuda.h of CUDA 3.2 to 13. A name without a suffix is the version of the API
+// before the first _v2. _ptsz and _ptds are the same calls on the per-thread default stream.
+var functions = map[string]Function{
+	"cuMemAlloc": {Operation: Alloc, Narrow: true}, "cuMemAlloc_v2": {Operation: Alloc},
+	"cuMemFree": {Operation: Free, Narrow: true}, "cuMemAllocPitch": {Operation: AllocPitch, Narrow: true},
+	"cuArrayCreate": {Operation: Array, Narrow: true}, "cuArray3DCreate": {Operation: Array3D, Narrow: true},
+	"cuMemAllocPitch_v2": {Operation: AllocPitch}, "cuMemAllocManaged": {Operation: Alloc},
+	"cuMemAllocAsync": {Operation: AllocAsync}, "cuMemAllocAsync_ptsz": {Operation: AllocAsync},
+	"cuMemAllocFromPoolAsync": {Operation: AllocPool}, "cuMemAllocFromPoolAsync_ptsz": {Operation: AllocPool},
+	"cuMemFree_v2": {Operation: Free}, "cuMemFreeAsync": {Operation: Free}, "cuMemFreeAsync_ptsz": {Operation: Free},
+	"cuMemHostAlloc": {Operation: HostAlloc}, "cuMemAllocHost": {Operation: HostAlloc}, "cuMemAllocHost_v2": {Operation: HostAlloc},
+	"cuMemFreeHost": {Operation: HostFree}, "cuMemHostRegister": {Operation: HostRegister},
+	"cuMemHostRegister_v2": {Operation: HostRegister}, "cuMemHostUnregister": {Operation: HostFree},
+	"cuMemCreate": {Operation: Create}, "cuMemRelease": {Operation: Release}, "cuMemMap": {Operation: Map}, "cuMemUnmap": {Operation: Unmap},
+	"cuMemRetainAllocationHandle": {Operation: RetainHandle}, "cuMemImportFromShareableHandle": {Operation: Import},
+	"cuIpcOpenMemHandle": {Operation: IPCOpen}, "cuIpcOpenMemHandle_v2": {Operation: IPCOpen}, "cuIpcCloseMemHandle": {Operation: IPCClose},
+	"cuArrayCreate_v2": {Operation: Array}, "cuArray3DCreate_v2": {Operation: Array3D}, "cuArrayDestroy": {Operation: ArrayDestroy},
+	"cuMipmappedArrayCreate": {Operation: Mipmap}, "cuMipmappedArrayDestroy": {Operation: ArrayDestroy},
+	"cuMemPoolCreate": {Operation: PoolCreate}, "cuDeviceGetDefaultMemPool": {Operation: PoolDefault},
+	"cuDeviceGetMemPool": {Operation: PoolDefault},
+	"cuCtxCreate":        {Operation: ContextCreate, Argument: 2}, "cuCtxCreate_v2": {Operation: ContextCreate, Argument: 2},
+	"cuCtxCreate_v3": {Operation: ContextCreate, Argument: 4}, "cuCtxCreate_v4": {Operation: ContextCreate, Argument: 3},
+	"cuCtxDestroy": {Operation: ContextDestroy}, "cuCtxDestroy_v2": {Operation: ContextDestroy},
+	"cuCtxSetCurrent": {Operation: ContextSet}, "cuCtxPushCurrent": {Operation: ContextPush},
+	"cuCtxPushCurrent_v2": {Operation: ContextPush}, "cuCtxPopCurrent": {Operation: ContextPop}, "cuCtxPopCurrent_v2": {Operation: ContextPop},
+	"cuDevicePrimaryCtxRetain": {Operation: PrimaryRetain}, "cuDevicePrimaryCtxRelease": {Operation: PrimaryRelease},
+	"cuDevicePrimaryCtxRelease_v2": {Operation: PrimaryRelease}, "cuDevicePrimaryCtxReset": {Operation: PrimaryReset},
+	"cuDevicePrimaryCtxReset_v2": {Operation: PrimaryReset},
+}
+
+// checkpoints are called by other processes than the one they are about (CUDA 12.8).
+var checkpoints = map[string]Function{
+	"cuCheckpointProcessCheckpoint": {Operation: Checkpoint}, "cuCheckpointProcessRestore": {Operation: Restore},
+}
+
+// The least that a driver must export to be of any use.
+var required = []string{"cuMemAlloc_v2", "cuMemFree_v2"}
+
+// PyTorch's functions, by the mangled name with the argument types that are known: since 1.12 (void*, int64_t, two
+// totals of 64 bits, c10::Device), c10/core/Allocator.h.
+var (
+	torchReport  = regexp.MustCompile(`^_ZN3c1027reportMemoryUsageToProfilerEPv[lmxy]{3}NS_6DeviceE$`)
+	torchRefused = regexp.MustCompile(`^_ZN3c1027reportOutOfMemoryToProfilerE[lmxy]{3}NS_6DeviceE$`)
+)
+
+// The methods of c10::ProfiledCPUMemoryReporter (c10/core/CPUAllocator.h, since 1.6): New(void*, size_t), Delete(void*),
+// OutOfMemory(size_t).
+const (
+	torchMade   = "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
+	torchFreed  = "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv"
+	torchNoRoom = "_ZN3c1025ProfiledCPUMemoryReporter11OutOfMemoryEm"
+)
+
+// loaderState is called by the dynamic linker whenever its list of libraries changes (glibc, elf/dl-debug.c).
+const loaderState = "_dl_debug_state"
+
+// Site is a place for a probe.
+type Site struct {
+	Symbol   string
+	Offset   uint64 // in the file
+	Cookie   uint64 // driver only
+	Emulated bool   // the kernel emulates the instruction there, so a hit is cheap
+}
+
+// Sites are the places in one library.
+type Sites struct {
+	Kind    Kind
+	Driver  []Site // every function that is known and exported
+	Others  []Site // functions of the driver that other processes call about this one
+	Runtime []Site // its functions that take memory or give it back
+	Report  Site   // PyTorch's totals
+	Refused Site   // PyTorch's out-of-memory report; Symbol is "" where it has none
+	Tensors Tensors
+	Loader  Site
+	Missing []string // exported by most drivers, not by this one
+}
+
+// Offsets are all places in the file.
+func (s Sites) Offsets() (all []uint64) {
+	single := []Site{s.Report, s.Refused, s.Tensors.Made, s.Tensors.Freed, s.Tensors.NoRoom, s.Loader}
+	for _, sites := range [][]Site{s.Driver, s.Others, s.Runtime, single} {
+		for _, site := range sites {
+			if site.Symbol != "" {
+				all = append(all, site.Offset)
+			}
+		}
+	}
+	return all
+}
+
+// Tensors are where PyTorch tells of tensors on the CPU.
+type Tensors struct {
+	Made, Freed Site // both or none
+	NoRoom      Site // malloc had none; Symbol is "" where it is not told
+}
+
+// Present says whether the library tells.
+func (t Tensors) Present() bool { return t.Made.Symbol != "" }
+
+// ErrUnknown says that a library does not export what is looked for.
+var ErrUnknown = errors.New("not a library that GPU memory can be seen in")
+
+// maxSymbols bounds how much of a hostile symbol table is looked at.
+const maxSymbols = 1 << 20
+
+// Find looks for the places in a library of a kind. It fails with [ErrUnknown].
+func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
+	defer func() { // debug/elf promises nothing about files made to break it
+		if recover() != nil {
+			err = fmt.Errorf("%w: its ELF headers are broken", ErrUnknown)
+		}
+	}()
+	f, err := elffile.Headers(r)
+	if err != nil {
+		return s, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	if f.Machine != elf.EM_X86_64 || f.Class != elf.ELFCLASS64 {
+		return s, fmt.Errorf("%w: made for %v", ErrUnknown, f.Machine)
+	}
+	symbols, err := f.DynamicSymbols()
+	if err != nil || len(symbols) > maxSymbols {
+		return s, fmt.Errorf("%w: no symbols can be read", ErrUnknown)
+	}
+	s.Kind = kind
+	found := map[string]bool{}
+	for _, sym := range symbols {
+		if sym.Section == elf.SHN_UNDEF || elf.ST_TYPE(sym.Info) != elf.STT_FUNC || found[sym.Name] {
+			continue
+		}
+		site, ok := siteOf(f, sym)
+		if !ok {
+			continue
+		}
+		switch kind {
+		case Driver:
+			if fn, known := functions[sym.Name]; known {
+				site.Cookie = fn.Cookie()
+				s.Driver = append(s.Driver, site)
+				found[sym.Name] = true
+			} else if fn, known := checkpoints[sym.Name]; known {
+				site.Cookie = fn.Cookie()
+				s.Others = append(s.Others, site)
+			}
+		case Runtime:
+			name := strings.TrimSuffix(strings.TrimSuffix(sym.Name, "_ptsz"), "_ptds")
+			if caller, known := event.ParseCaller(name); known && name != "" {
+				site.Cookie = uint64(caller)
+				s.Runtime = append(s.Runtime, site)
+				found[sym.Name] = true
+			}
+		case Torch:
+			if torchReport.MatchString(sym.Name) {
+				s.Report = site
+			} else if torchRefused.MatchString(sym.Name) {
+				s.Refused = site
+			} else {
+				s.Tensors.add(site)
+			}
+		case Loader:
+			if sym.Name == loaderState {
+				s.Loader = site
+			}
+		}
+	}
+	return s, s.complete(found)
+}
+
+// add files a site if it is one of these.
+func (t *Tensors) add(site Site) {
+	switch site.Symbol {
+	case torchMade:
+		t.Made = site
+	case torchFreed:
+		t.Freed = site
+	case torchNoRoom:
+		t.NoRoom = site
+	}
+}
+
+func (s *Sites) complete(found map[string]bool) error {
+	switch s.Kind {
+	case Driver:
+		for _, name := range required {
+			if !found[name] {
+				return fmt.Errorf("%w: it does not export %s", ErrUnknown, name)
+			}
+		}
+		for name := range functions {
+			if _, replaced := functions[name+"_v2"]; !found[name] && !replaced && !strings.HasSuffix(name, "_v3") && !strings.HasSuffix(name, "_v4") {
+				s.Missing = append(s.Missing, name)
+			}
+		}
+	case Runtime:
+		if len(s.Runtime) == 0 {
+			return fmt.Errorf("%w: it exports none of the runtime's functions for memory", ErrUnknown)
+		}
+	case Torch:
+		if s.Tensors.Made.Symbol == "" || s.Tensors.Freed.Symbol == "" { // one alone is of no use
+			s.Tensors = Tensors{}
+			s.Missing = append(s.Missing, "c10::ProfiledCPUMemoryReporter (PyTorch 1.6)")
+		}
+		if s.Report.Symbol == "" && !s.Tensors.Present() {
+			return fmt.Errorf("%w: it exports neither c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12) nor c10::ProfiledCPUMemoryReporter", ErrUnknown)
+		}
+	case Loader:
+		if s.Loader.Symbol == "" {
+			return fmt.Errorf("%w: it does not export %s", ErrUnknown, loaderState)
+		}
+	}
+	return nil
+}
+
+var endbr64 = [4]byte{0xf3, 0x0f, 0x1e, 0xfa}
+
+// siteOf returns the place at which a function's arguments and return address are where its caller left them, behind an
+// endbr64 if there is one: that instruction would be single-stepped.
+func siteOf(f *elf.File, sym elf.Symbol) (Site, bool) {
+	for _, p := range f.Progs {
+		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || sym.Value < p.Vaddr || sym.Value-p.Vaddr >= p.Filesz {
+			continue
+		}
+		at := sym.Value - p.Vaddr
+		site := Site{Symbol: sym.Name, Offset: p.Off + at}
+		var code [16]byte
+		n, _ := p.ReadAt(code[:], int64(at))
+		if n < 2 {
+			return Site{}, false // the headers say more than the file has
+		}
+		first := code[:n]
+		if n >= 8 && [4]byte(first[:4]) == endbr64 {
+			site.Offset += 4
+			first = first[4:]
+		}
+		site.Emulated = machine.Emulated(first)
+		return site, true
+	}
+	return Site{}, false
+}

@@ -1,0 +1,198 @@
+// Package elffile reads ELF files: headers, segments, symbols, relocations, notes, the load bias, call frame information and lines. What
+// the bytes of a function mean is none of its business (tracer/code/machine), nor whose file it is (tracer/python/cpython and others), nor what a
+// stack is made of (tracer/code/native).
+//
+// It reads through [io.ReaderAt] and does nothing else. A file may be anything: sizes and counts are bounded, and nothing panics.
+// Addresses are those of the file ("virtual"); add the load bias for a process.
+package elffile
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrNotELF says that a file is not an ELF file for x86-64.
+var ErrNotELF = errors.New("not an ELF file for x86-64")
+
+// ForeignError is an ELF file for another machine. It matches [ErrNotELF].
+type ForeignError struct{ Machine elf.Machine }
+
+// Error names the machine.
+func (e *ForeignError) Error() string { return fmt.Sprintf("%v: built for %v", ErrNotELF, e.Machine) }
+
+// Is makes every ForeignError match [ErrNotELF].
+func (e *ForeignError) Is(target error) bool { return target == ErrNotELF }
+
+// Segment is a PT_LOAD of the file, trimmed to what the file really holds.
+type Segment struct {
+	Vaddr, Offset, Size uint64
+	Exec                bool
+}
+
+// Segments are what a file has loaded, in the order of its headers.
+type Segments []Segment
+
+// maxSegments bounds how many segments of a file are looked at.
+const maxSegments = 256
+
+// File is an ELF file for x86-64 whose headers have been read. It keeps the reader it was opened with.
+type File struct {
+	reader   io.ReaderAt
+	headers  *elf.File
+	segments Segments
+}
+
+// Open reads the headers of an ELF file. The error matches [ErrNotELF], and is a [ForeignError] where the machine is another one.
+func Open(r io.ReaderAt) (*File, error) {
+	if machine, ok := foreign(r); ok {
+		return nil, &ForeignError{machine}
+	}
+	headers, err := Headers(r)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{reader: r, headers: headers}
+	for _, p := range headers.Progs {
+		if p.Type == elf.PT_LOAD && p.Vaddr+p.Filesz >= p.Vaddr && p.Off+p.Filesz >= p.Off && len(f.segments) < maxSegments {
+			f.segments = append(f.segments, Segment{p.Vaddr, p.Off, p.Filesz, p.Flags&elf.PF_X != 0})
+		}
+	}
+	return f, nil
+}
+
+// foreign says whether a file is an ELF file for another machine, and which. Layout: Elf64_Ehdr, and as far as this Elf32_Ehdr.
+func foreign(r io.ReaderAt) (machine elf.Machine, ok bool) {
+	var head [0x14]byte
+	if n, _ := r.ReadAt(head[:], 0); n != len(head) || string(head[:len(elf.ELFMAG)]) != elf.ELFMAG {
+		return 0, false
+	}
+	little := elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2LSB
+	machine = elf.Machine(binary.LittleEndian.Uint16(head[0x12:]))
+	if !little {
+		machine = elf.Machine(binary.BigEndian.Uint16(head[0x12:]))
+	}
+	return machine, machine != elf.EM_X86_64 || !little || elf.Class(head[elf.EI_CLASS]) != elf.ELFCLASS64
+}
+
+// Headers reads the headers of an ELF file for any machine, if that takes no more than a program's do: the standard library reads as
+// many sections, and as long a table of their names, as a file claims to have. Layout: Elf64_Ehdr, Elf64_Shdr (System V ABI).
+func Headers(r io.ReaderAt) (f *elf.File, err error) {
+	const headerSize, sectionSize, maxNames = 64, 64, 16 << 20
+	defer func() { // debug/elf promises nothing about files made to break it
+		if recover() != nil {
+			f, err = nil, fmt.Errorf("%w: malformed", ErrNotELF)
+		}
+	}()
+	var head [headerSize]byte
+	if n, _ := r.ReadAt(head[:], 0); n != len(head) {
+		return nil, fmt.Errorf("%w: too short", ErrNotELF)
+	}
+	table, size := binary.LittleEndian.Uint64(head[0x28:]), binary.LittleEndian.Uint16(head[0x3a:])
+	count, names := binary.LittleEndian.Uint16(head[0x3c:]), binary.LittleEndian.Uint16(head[0x3e:])
+	if table != 0 && elf.Class(head[elf.EI_CLASS]) == elf.ELFCLASS64 && elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2LSB {
+		var s [sectionSize]byte
+		if n, _ := r.ReadAt(s[:], int64(table+uint64(names)*sectionSize)); n != len(s) || count == 0 || size != sectionSize || names >= count {
+			return nil, fmt.Errorf("%w: too many sections", ErrNotELF)
+		}
+		flags, length := binary.LittleEndian.Uint64(s[0x08:]), binary.LittleEndian.Uint64(s[0x20:])
+		if elf.SectionFlag(flags)&elf.SHF_COMPRESSED != 0 || length > maxNames {
+			return nil, fmt.Errorf("%w: too long names of sections", ErrNotELF)
+		}
+	}
+	if f, err = elf.NewFile(r); err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrNotELF, err)
+	}
+	return f, nil
+}
+
+// Segments are what the file has loaded. The slice is the file's own.
+func (f *File) Segments() Segments { return f.segments }
+
+// maxAtOnce bounds how many bytes of memory are taken for a segment at once, because a header says so.
+const maxAtOnce = 64 << 20
+
+// Contents reads a whole segment, as much of it as there is.
+func (f *File) Contents(s Segment) []byte {
+	var last [1]byte
+	if s.Size > 0 && s.Size <= maxAtOnce && s.Offset < 1<<62 {
+		if n, _ := f.reader.ReadAt(last[:], int64(s.Offset+s.Size-1)); n == len(last) { // the file does have it
+			data := make([]byte, s.Size)
+			n, _ := f.reader.ReadAt(data, int64(s.Offset))
+			return data[:max(n, 0)]
+		}
+	}
+	data, _ := io.ReadAll(io.NewSectionReader(f.reader, int64(s.Offset), int64(s.Size)))
+	return data
+}
+
+// Read fills buf from the file's contents at a virtual address. A short read is an error.
+func (f *File) Read(vaddr uint64, buf []byte) error {
+	off, ok := f.FileOffset(vaddr)
+	if !ok {
+		return fmt.Errorf("read %#x: the file has nothing there", vaddr)
+	}
+	if n, err := f.reader.ReadAt(buf, int64(off)); n < len(buf) {
+		return fmt.Errorf("read %#x: %w", vaddr, err)
+	}
+	return nil
+}
+
+// readSome fills buf from the file's contents at a virtual address; it says how much there is in the segment.
+func (f *File) readSome(vaddr uint64, buf []byte) (n int) {
+	for _, s := range f.segments {
+		if vaddr >= s.Vaddr && vaddr-s.Vaddr < s.Size {
+			buf = buf[:min(uint64(len(buf)), s.Size-(vaddr-s.Vaddr))]
+			n, _ = f.reader.ReadAt(buf, int64(s.Offset+(vaddr-s.Vaddr)))
+			return max(n, 0)
+		}
+	}
+	return 0
+}
+
+// FileOffset translates a virtual address that the file backs.
+func (f *File) FileOffset(vaddr uint64) (uint64, bool) {
+	for _, s := range f.segments {
+		if vaddr >= s.Vaddr && vaddr-s.Vaddr < s.Size {
+			off := vaddr - s.Vaddr + s.Offset
+			return off, off < 1<<63
+		}
+	}
+	return 0, false
+}
+
+// Executable says whether a virtual address lies in an executable segment.
+func (f *File) Executable(vaddr uint64) bool {
+	for _, s := range f.segments {
+		if s.Exec && vaddr >= s.Vaddr && vaddr-s.Vaddr < s.Size {
+			return true
+		}
+	}
+	return false
+}
+
+// Bias returns the load bias of a process's mapping of the file, see [Segments.Bias].
+func (f *File) Bias(start, offset uint64) (bias uint64, ok bool) {
+	return f.segments.Bias(start, offset)
+}
+
+// Bias returns the load bias of a process's mapping of the file: the difference between an address in the process and the virtual
+// address in the file, 0 for an executable linked at a fixed address. start and offset are those of an executable mapping of the
+// file (r-xp) in /proc/PID/maps, in bytes; others may share a page of the file with a neighbour and are ambiguous. ok is false where
+// no executable segment of the file is mapped that way.
+func (all Segments) Bias(start, offset uint64) (bias uint64, ok bool) {
+	const page = 1<<12 - 1
+	for _, s := range all {
+		first := s.Offset &^ page // the loader rounds a segment down to a page
+		if !s.Exec || offset < first || offset >= s.Offset+s.Size {
+			continue
+		}
+		bias, ok = start-(s.Vaddr&^page+(offset-first)), true
+		if offset == first {
+			break
+		}
+	}
+	return bias, ok
+}

@@ -1,0 +1,66 @@
+package libc
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ipytracer/tracer/code/machine"
+	"ipytracer/tracer/code/pinned"
+)
+
+// libraries are patterns of C libraries, C++'s and allocators in a system.
+var libraries = []string{
+	"lib/x86_64-linux-gnu/libc.so.6", "lib/x86_64-linux-gnu/libc-2.*.so", "usr/lib/x86_64-linux-musl/libc.so",
+	"usr/lib/x86_64-linux-gnu/libstdc++.so.6.*", "usr/lib/x86_64-linux-gnu/libjemalloc.so.2", "usr/lib/x86_64-linux-gnu/libmimalloc.so.3.*",
+	"usr/lib/x86_64-linux-gnu/libtcmalloc.so.4.*", "usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4.*",
+}
+
+// TestPinnedSites: in builds that have been looked at before, probes go where they went.
+func TestPinnedSites(t *testing.T) {
+	pinned.Each(t, func(t *testing.T, tree pinned.Tree) {
+		for _, pattern := range libraries {
+			for _, file := range tree.Files(pattern) {
+				base, _, _ := strings.Cut(filepath.Base(file), ".so")
+				if strings.Contains(file, "musl") {
+					base = "musl"
+				}
+				t.Run(base, func(t *testing.T) { pinLibrary(t, tree.Name+"-"+base, file) })
+			}
+		}
+	})
+}
+
+func pinLibrary(t *testing.T, name, file string) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var lines []string
+	calls, err := FindCalls(f)
+	if err != nil {
+		lines = append(lines, "no system calls for memory")
+	}
+	for _, s := range calls.Mmap {
+		lines = append(lines, pin("mmap", s))
+	}
+	for _, s := range calls.Mremap {
+		lines = append(lines, pin("mremap", s))
+	}
+	for _, fn := range functionsOf(t, f) {
+		lines = append(lines, fmt.Sprintf("function %s, operation %d, complete %v", fn.Name, fn.Operation, fn.Complete),
+			pin("  entry", fn.Entry), pin("  start", fn.Start))
+		for _, r := range fn.Leaves {
+			lines = append(lines, pin(fmt.Sprintf("  leaves with %v, flags %#x of %#x", r.Result, r.Condition.Value, r.Condition.Mask), r.Site))
+		}
+	}
+	pinned.Check(t, "libc/"+name, file, lines)
+}
+
+func pin(what string, s machine.Site) string {
+	return pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed, Emulated: s.Emulated}.Line(what)
+}

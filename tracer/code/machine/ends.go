@@ -1,0 +1,84 @@
+package machine
+
+import (
+	"iter"
+	"maps"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"ipytracer/tracer/code/elffile"
+)
+
+// Symbols are the exported symbols that were wanted, by name, with their addresses; in no order.
+func (c *Code) Symbols() iter.Seq2[string, elffile.Symbol] { return maps.All(c.image.Symbols) }
+
+// Entry returns where to see the first arguments of the function that begins at an address, see [Library.Entry]. The name is one of the caller's choice.
+func (c *Code) Entry(name string, entry uint64, arguments int) Site {
+	return c.text.EntryIn(name, c.function(entry), arguments)
+}
+
+func (c *Code) function(entry uint64) elffile.Symbol {
+	body, ok := c.image.Fragment(entry)
+	if !ok || body.Start != entry {
+		return elffile.Symbol{Value: entry, Function: true}
+	}
+	return elffile.Symbol{Value: entry, Size: body.End - entry, Function: true}
+}
+
+// Ends returns the cheapest places, on every way out of the function that begins at an address, at which all that it stores outside of its stack frame
+// is stored: every call that returns passes exactly one of them that counts, once ([ReturnSite]; Result says nothing here). ok is false where the function
+// may be left otherwise, or the analysis is not sure.
+func (c *Code) Ends(name string, entry uint64) (sites []ReturnSite, ok bool) {
+	f := newFlow(c.text, entry, c.function(entry).Size)
+	f.limit = maxNodes + 1 // what has more is no graph
+	f.explore(entry)
+	c.work += len(f.seen)
+	g, ok := newGraph(f, entry)
+	if !ok || c.work > maxWork {
+		return nil, false
+	}
+	g.findStored()
+	sites = c.text.cutSites(g, name, entry)
+	return sites, len(sites) > 0
+}
+
+// findStored works out for each node whether anything is stored, or called, there or on a way from there: where nothing is, it has the result of a node at
+// which a function is left.
+func (g *graph) findStored() {
+	for i := range g.nodes {
+		g.nodes[i].result = returned
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := len(g.nodes) - 1; i >= 0; i-- {
+			n := &g.nodes[i]
+			stores := n.stores()
+			n.next(func(j int) { stores = stores || g.nodes[j].result == 0 })
+			if stores && n.result != 0 {
+				n.result, changed = 0, true
+			}
+		}
+	}
+}
+
+// stores reports whether the instruction may change memory outside of the function's frame, itself or in what it calls.
+func (n *node) stores() bool {
+	switch n.Op {
+	case x86asm.CMP, x86asm.TEST, x86asm.PUSH, x86asm.NOP, x86asm.RET, x86asm.JMP, x86asm.LEAVE:
+		return false
+	case x86asm.CALL:
+		return true
+	}
+	if n.conditional() {
+		return false
+	}
+	if _, known := n.writes(); !known {
+		return true
+	}
+	m, ok := n.Args[0].(x86asm.Mem)
+	if !ok {
+		return false
+	}
+	at, own := n.stack.slot(m)
+	return !own || at >= 0
+}

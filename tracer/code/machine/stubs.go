@@ -1,0 +1,36 @@
+package machine
+
+import "ipytracer/tracer/code/elffile"
+
+// stub returns the pointer through which code in the PLT jumps: endbr64, jmp [rip + x], within so many instructions.
+func (t *Text) stub(target uint64, instructions int) (pointer uint64, ok bool) {
+	for range instructions {
+		in, decoded := t.decode(target)
+		if !decoded {
+			return 0, false
+		}
+		if pointer, ok := in.through(); ok && in.goesAway() {
+			return pointer, true
+		}
+		target = in.end()
+	}
+	return 0, false
+}
+
+// linked returns the function that a place in the PLT jumps to.
+func (t *Text) linked(target uint64) (to elffile.Import, ok bool) {
+	pointer, ok := t.stub(target, 3)
+	if ok {
+		to, ok = t.image.Imports[pointer]
+	}
+	return to, ok
+}
+
+// stubs calls f with each place at which code in the PLT may begin.
+func (t *Text) stubs(f func(addr uint64)) {
+	for _, s := range t.image.PLT() {
+		for at := s.Start; at < s.End && s.End-s.Start <= elffile.MaxTable; at += 8 {
+			f(at)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package native
+
+import "ipytracer/tracer/code/elffile"
+
+// Base says what a frame's address is reckoned from: the CFA of DWARF, the value of the stack pointer before the call.
+type Base uint32
+
+// The bases, in the order of bpf/wire.h.
+const (
+	Unknown   Base = iota // no way to go on
+	Outermost             // nobody called it: a thread begins here
+	SP                    // the stack pointer plus CFAOffset
+	BP                    // rbp plus CFAOffset
+	// BPDeref is what lies in memory at rbp plus CFAOffset, where a function has realigned its stack; the caller's rbp lies
+	// where rbp points. GCC writes that as DW_OP_breg6 -8; DW_OP_deref.
+	BPDeref
+)
+
+// Rule says how to get from a place to its caller. The return address lies 8 bytes below the frame's address.
+type Rule struct {
+	Base      Base
+	CFAOffset int32
+	BPOffset  int32 // from the frame's address to where the caller's rbp is kept; 0: it is still in rbp
+}
+
+// Rule returns how to get to the caller from an instruction. For a return address ask for the byte before it: the call may be
+// the last instruction of its function.
+func (m *Module) Rule(vaddr uint64) Rule {
+	entry, ok := m.frames.At(vaddr)
+	if !ok {
+		return Rule{}
+	}
+	return ruleAt(entry, vaddr)
+}
+
+// ruleAt executes an entry's instructions up to an address.
+func ruleAt(entry elffile.Entry, vaddr uint64) Rule {
+	s := newState()
+	if !s.run(entry.Common, entry.Common.Program, entry.Start, ^uint64(0)) {
+		return Rule{}
+	}
+	s.initial = s.row
+	if !s.run(entry.Common, entry.Program, entry.Start, vaddr) {
+		return Rule{}
+	}
+	return s.row.rule()
+}
+
+// Registers by their DWARF numbers (System V ABI, AMD64, figure 3.36).
+const (
+	regBP = 6
+	regSP = 7
+	regRA = 16
+)
+
+// rule is the row in the few terms that are enough for what compilers make.
+func (r row) rule() Rule {
+	if r.ra.kind == keptUndefined {
+		return Rule{Base: Outermost}
+	}
+	if r.ra.kind != keptAt || r.ra.offset != -8 {
+		return Rule{}
+	}
+	if !small(r.cfaOffset) || !small(r.bp.offset) {
+		return Rule{}
+	}
+	out := Rule{CFAOffset: int32(r.cfaOffset)}
+	switch {
+	case r.cfaDeref:
+		if r.bp.kind != keptAtBP {
+			return Rule{}
+		}
+		out.Base = BPDeref
+		return out
+	case r.cfaRegister == regSP:
+		out.Base = SP
+	case r.cfaRegister == regBP:
+		out.Base = BP
+	default:
+		return Rule{}
+	}
+	switch r.bp.kind {
+	case keptSame, keptUndefined:
+	case keptAt:
+		if out.BPOffset = int32(r.bp.offset); out.BPOffset == 0 {
+			return Rule{} // would be in the caller's frame
+		}
+	default:
+		return Rule{}
+	}
+	return out
+}
+
+func small(n int64) bool { return n > -1<<30 && n < 1<<30 }

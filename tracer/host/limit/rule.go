@@ -1,0 +1,83 @@
+package limit
+
+import (
+	"fmt"
+
+	"ipytracer/tracer/host/process"
+)
+
+// What is kept free below a limit: a twentieth of it, and at least 64 MiB, for page tables, the files that are read and everybody else.
+const (
+	leastMargin = 64 << 20
+	marginShare = 20
+)
+
+// Choice is a limit and where it comes from.
+type Choice struct {
+	Bytes int64
+	// Why names what it is safe below: "memory.max of control group /docker/abc", "the machine's memory"; "" if it was given.
+	Why string
+}
+
+// Rule is what is safe for a process that shares the room with others that are limited at the same time, processes in all. Each limit around
+// it, a control group's or the machine's, leaves room: the limit, less what is used there already and cannot be reclaimed, less the margin. Of the
+// smallest room every process gets the same share, on top of the anonymous memory that it occupies now. What it has mapped and not touched is
+// not added: the process may touch it at any time, and no limit stops that.
+func Rule(st process.Status, groups []process.Cgroup, machine process.MachineMemory, processes int) (Choice, error) {
+	room, why := machine.Available-margin(machine.Total), "the machine's memory"
+	for _, g := range groups {
+		limit, name := g.Limit, limitName(g)
+		if g.High < limit {
+			limit, name = g.High, "memory.high"
+		}
+		if limit == process.NoLimit {
+			continue
+		}
+		if left := g.Room() - margin(limit); left < room {
+			room, why = left, fmt.Sprintf("%s of control group %s", name, g.Path)
+		}
+	}
+	c := Choice{Bytes: (st.ResidentAnonBytes + max(room, 0)/int64(max(processes, 1))) &^ pageBits, Why: why}
+	if c.Bytes < st.DataBytes+Least {
+		return c, ErrNoRoom
+	}
+	return c, nil
+}
+
+func margin(limit int64) int64 { return max(limit/marginShare, leastMargin) }
+
+func limitName(g process.Cgroup) string {
+	if g.Version == 1 {
+		return "memory.limit_in_bytes"
+	}
+	return "memory.max"
+}
+
+// Choose applies [Rule] to a process as it is now.
+func Choose(pid, processes int) (Choice, error) {
+	status, err := proc.Status(pid)
+	if err != nil {
+		return Choice{}, err
+	}
+	groups, err := proc.MemoryCgroups(pid)
+	if err != nil {
+		return Choice{}, err
+	}
+	c, err := Rule(status, groups, proc.MachineMemory(), processes)
+	if err != nil {
+		err = &RoomError{PID: pid, Choice: c, Mapped: status.DataBytes, Resident: status.ResidentAnonBytes}
+	}
+	return c, err
+}
+
+// RoomError says that what is safe is less than what a process has mapped. It matches [ErrNoRoom].
+type RoomError struct {
+	PID int
+	Choice
+	Mapped, Resident int64 // bytes; of the mapped ones those that it occupies
+}
+
+func (e *RoomError) Error() string { return fmt.Sprintf("process %d: %v", e.PID, ErrNoRoom) }
+
+// Unwrap gives [ErrNoRoom].
+func (e *RoomError) Unwrap() error { return ErrNoRoom }

@@ -1,0 +1,90 @@
+// Package recorder keeps a recording in a file that belongs to a user: where it may lie, when it gets its name, and
+// what became of it meanwhile. Its contents are recording's business, and whose file it is userfile's.
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"ipytracer/event/recording"
+	"ipytracer/tracer/host/userfile"
+)
+
+// ErrRemoved says that a recording was deleted while it was written.
+var ErrRemoved = errors.New("the file was deleted meanwhile")
+
+// Options says how [Create] makes a file.
+type Options struct {
+	Version string // of the tracer
+	Force   bool   // replace a recording, or any other regular file, of that name
+	Options []recording.Option
+}
+
+// File is a recording under way. Its Writer's methods write to it.
+type File struct {
+	*recording.Writer
+	file *userfile.File // nil for standard output
+}
+
+// Create begins a recording, with a user's rights, in a file that only that user may read: notebooks contain secrets. It has no name
+// until Keep gives it its path. "-" and "/dev/stdout" mean standard output. An existing file is refused with an error that is
+// [fs.ErrExist] unless o.Force is set; a symbolic link, a device, a pipe or a directory is refused always, with
+// [userfile.ErrNotRegular].
+//
+// With o.Force the old file is replaced, not overwritten: whoever has it open keeps it, and a hard link that somebody laid in
+// the way loses nothing.
+func Create(rights *userfile.Rights, path string, o Options) (*File, error) {
+	if path == "-" || path == "/dev/stdout" {
+		w, err := recording.NewWriter(os.Stdout, o.Version, o.Options...)
+		if err != nil {
+			return nil, err
+		}
+		return &File{Writer: w}, nil
+	}
+	f, err := rights.Create(path, o.Force)
+	if err != nil {
+		return nil, fmt.Errorf("create recording: %w", err)
+	}
+	w, err := recording.NewWriter(f, o.Version, o.Options...)
+	if err != nil {
+		f.Discard()
+		return nil, fmt.Errorf("create recording: %w", err)
+	}
+	return &File{Writer: w, file: f}, nil
+}
+
+// Place is the file, nil for standard output.
+func (f *File) Place() *userfile.File { return f.file }
+
+// Keep gives the recording its name. Until then a failure leaves whatever was there as it was.
+func (f *File) Keep() error {
+	if f.file == nil {
+		return nil
+	}
+	if err := f.file.Commit(); err != nil {
+		return fmt.Errorf("create recording: %w", err)
+	}
+	return nil
+}
+
+// Discard gives up a recording that was not kept, and closes it.
+func (f *File) Discard() {
+	if f.file != nil {
+		f.file.Discard()
+	}
+}
+
+// Close ends the recording and closes the file, also where writing has failed before. That somebody has removed the file
+// meanwhile is an error that is [ErrRemoved].
+func (f *File) Close() error {
+	err := f.Writer.Close()
+	if f.file == nil {
+		return err
+	}
+	var gone error
+	if f.file.Gone() {
+		gone = ErrRemoved
+	}
+	return errors.Join(err, gone, f.file.Close())
+}

@@ -1,0 +1,161 @@
+// Package resident says where the resident memory of a process is: in pages of files, in memory that malloc has
+// given out or keeps free, in Python's own pools of small objects, in shared memory. It reads /proc/PID/smaps,
+// pagemap and mem; nothing runs in the process, and no page that is not resident is read. How much is resident at
+// any moment is the kernel ledger's to say, and what holds an object tracer/python/holders'.
+//
+// Everything read is hostile. A heap or a pool counts as one only if its own headers agree with each other from one end to
+// the other; what remains is [Other]. The parts always add up to the total.
+package resident
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// Kind is what a part of resident memory is.
+type Kind string
+
+// The kinds.
+const (
+	Files      Kind = "files"       // pages of files: code and constants of libraries, and what else is mapped
+	Libraries  Kind = "libraries"   // what libraries have written to: their variables and relocations
+	Objects    Kind = "objects"     // Python's small objects, of up to 512 bytes, in use
+	ObjectFree Kind = "object-free" // room for such objects in pools that Python keeps
+	Malloc     Kind = "malloc"      // blocks that malloc has given out, in its heaps
+	MallocBig  Kind = "malloc-big"  // blocks that malloc has mapped one by one
+	MallocFree Kind = "malloc-free" // what malloc's heaps keep free
+	Shared     Kind = "shared"      // shared memory
+	Stack      Kind = "stack"       // of the main thread
+	Other      Kind = "other"       // not explained
+)
+
+// Part is memory of one kind, in bytes.
+type Part struct {
+	Kind  Kind
+	Bytes uint64
+}
+
+// Account is where all of the resident memory is.
+type Account struct {
+	Parts []Part // in the order of the kinds; those of 0 bytes are left out
+	Total uint64
+	// Trim is what malloc_trim(0) would give back of MallocFree: whole pages.
+	Trim uint64
+	// Complete is false where a limit was hit: the parts of what was not looked at are in Other.
+	Complete bool
+}
+
+// Limits bound what is read.
+type Limits struct {
+	Bytes int64           // of the process's memory, 512 MiB
+	Time  time.Duration   // 1 s
+	Ended <-chan struct{} // nothing more is read once it is closed; nil: none
+}
+
+// Source is what is read of a process.
+type Source struct {
+	Smaps         io.Reader   // /proc/PID/smaps
+	Memory, Pages io.ReaderAt // /proc/PID/mem and pagemap; nil where they cannot be read
+	Python        int         // minor version of its Python 3, 0 for none
+}
+
+// kinds is the order of the parts.
+var kinds = []Kind{Objects, ObjectFree, Malloc, MallocBig, MallocFree, Libraries, Files, Shared, Stack, Other}
+
+// Explain says where the resident memory is. It fails where smaps cannot be read.
+func Explain(s Source, limits Limits) (Account, error) {
+	if limits.Bytes <= 0 {
+		limits.Bytes = 512 << 20
+	}
+	if limits.Time <= 0 {
+		limits.Time = time.Second
+	}
+	all, err := readSmaps(s.Smaps)
+	if err != nil {
+		return Account{}, fmt.Errorf("smaps: %w", err)
+	}
+	x := &explainer{reader: newReader(s, limits), python: s.Python, bytes: map[Kind]uint64{}}
+	a := Account{}
+	for _, r := range join(all) {
+		a.Total += r.resident
+		x.explain(r)
+	}
+	for _, k := range kinds {
+		if n := x.bytes[k]; n > 0 {
+			a.Parts = append(a.Parts, Part{k, n})
+		}
+	}
+	a.Trim, a.Complete = x.trim, !x.reader.stopped
+	return a, nil
+}
+
+// explainer adds up.
+type explainer struct {
+	*reader
+	python int
+	bytes  map[Kind]uint64
+	trim   uint64
+}
+
+// explain takes one mapping: its resident bytes go to kinds, none twice, and none more than there are.
+func (x *explainer) explain(r mapping) {
+	left := r.resident
+	give := func(k Kind, bytes uint64) {
+		bytes = min(bytes, left)
+		x.bytes[k] += bytes
+		left -= bytes
+	}
+	switch {
+	case r.shared:
+		give(Shared, left)
+	case r.file:
+		give(Libraries, r.anonymous)
+		give(Files, left)
+	case r.name == "[stack]":
+		give(Stack, left)
+	case x.memory != nil && x.pagemap != nil && r.writable && left > 0:
+		x.private(r, give)
+	}
+	give(Other, left)
+}
+
+// private takes a private mapping without a file: a heap of malloc's, blocks that malloc mapped, Python's pools.
+func (x *explainer) private(r mapping, give func(Kind, uint64)) {
+	if !x.load(r) {
+		return
+	}
+	if h, ok := x.heap(r); ok {
+		free := x.residentIn(h.free...)
+		if r.name == "[heap]" { // the tops of other arenas are not trimmed
+			x.trim += x.residentIn(h.top)
+		} else if n := len(h.whole); h.joins && n > 0 {
+			h.whole = h.whole[:n-1]
+		}
+		x.trim += x.residentIn(h.whole...)
+		give(MallocFree, free)
+		give(Malloc, x.residentIn(span{h.start, h.end})-free)
+		return
+	}
+	found := x.scan(r)
+	give(MallocBig, x.residentIn(found.big...))
+	give(Objects, found.used)
+	give(ObjectFree, found.free)
+}
+
+// join makes one of private mappings without a file that lie side by side: the kernel has several where a part may be of huge
+// pages, and one where malloc mapped several blocks. What begins where a heap of malloc's may, and is no larger than one, stays apart.
+func join(all []mapping) (out []mapping) {
+	plain := func(m mapping) bool { return !m.file && !m.shared && m.name == "" && m.writable }
+	mayBeHeap := func(m mapping) bool { return m.start%heapMost == 0 && m.end-m.start <= heapMost }
+	for _, m := range all {
+		n := len(out)
+		if n > 0 && out[n-1].end == m.start && (plain(m) && plain(out[n-1]) && !mayBeHeap(m) || m.name == "[heap]" && out[n-1].name == m.name) {
+			out[n-1].end = m.end
+			out[n-1].resident += m.resident
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package cpython
+
+import (
+	"slices"
+	"testing"
+
+	"ipytracer/tracer/code/machine"
+)
+
+// TestReturnSitesOfBuilds checks where the real builds' results are seen.
+func TestReturnSitesOfBuilds(t *testing.T) {
+	type site struct {
+		delta     int32
+		register  machine.Register
+		emulated  bool
+		condition machine.Condition
+	}
+	want := map[string][]site{ // what moves is not listed: sid, and other builds that are made here
+		"bookworm-3.11": {{0x42d591 - 0x523600, machine.R12, true, machine.Condition{}}, {0xed, machine.R12, true, machine.Condition{}}},
+		"bullseye-3.9":  {{0x27, machine.RAX, false, machine.Condition{}}}, // a call and a ret: nothing between
+		"trixie-3.13":   {{0x43332b - 0x55ce60, machine.RBP, true, machine.Condition{}}, {0xd4, machine.RBP, true, machine.Condition{}}},
+		"plain-3.13":    {{351, 1, true, machine.Condition{}}, {441, 0, false, machine.Condition{}}},
+		"pbs-3.11":      {{0x125, machine.RBX, true, machine.Condition{}}, {0x144, machine.RBX, true, machine.Condition{}}},
+		"pbs-3.14":      {{0xae, machine.RBX, true, machine.Condition{}}, {0x1de3d02 - 0x1aa3a98, machine.RBX, true, machine.Condition{}}},
+		"pyenv-3.10":    {{0xc5, machine.RAX, true, machine.Condition{}}, {0x15e, machine.RAX, false, machine.Condition{}}, {0x1aa, machine.RAX, true, machine.Condition{Mask: 0x40}}},
+		"pyenv-3.12":    {{0x166, machine.RAX, true, machine.Condition{}}, {0x1a6, machine.RAX, false, machine.Condition{}}},
+	}
+	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
+		s, err := bin.Sites()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []site
+		for _, r := range s.EvalReturns {
+			got = append(got, site{r.Delta, r.Result, r.Emulated, r.Condition})
+		}
+		if sites, known := want[b.name]; known && !slices.Equal(got, sites) {
+			t.Errorf("%+v, want %+v", got, sites)
+		}
+		for _, r := range s.EvalReturns {
+			if b.tree == "sid" && !r.Emulated {
+				t.Errorf("not emulated: %+v", r)
+			}
+		}
+		if !s.EvalReturnsComplete {
+			t.Error("not complete")
+		}
+	})
+}

@@ -1,0 +1,182 @@
+package holders
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/tracer/python/cpython"
+)
+
+// listing adds up what was found.
+func (l *lister) listing() Listing {
+	e := l.extents
+	out := Listing{Objects: len(l.nodes), Read: l.mem.total}
+	l.groups = append(l.groups, group{kind: event.HeldByCycle})
+	e.settle(l.walker)
+	out.Complete = l.stopped == nil
+	l.forget() // it takes memory of its own
+	t := e.dominate(len(l.groups), l.loose)
+	for i, bytes := range e.bytes {
+		if t.place[i] >= 0 {
+			out.Total += event.Bytes(bytes)
+		}
+	}
+	out.Total += event.Bytes(l.unmet)
+	l.mem.limit += pathBytes
+	l.stopped, l.mem.err = nil, nil
+	rows := l.rows(&t, out.Complete)
+	if len(rows) > maxListed {
+		for _, r := range rows[maxListed:] {
+			out.Unlisted++
+			out.Rest += r.Bytes
+		}
+		rows = rows[:maxListed]
+	}
+	out.Names = make([]event.Variable, len(rows))
+	columns := newColumns(l)
+	for i, r := range rows {
+		l.describeName(&r.Variable, r.group)
+		columns.describe(&r.Variable, l.groups[r.group].addr)
+		out.Names[i] = r.Variable
+	}
+	t.keepArcs()
+	out.Owners, out.Shares = l.sharing(&t, rows)
+	return out
+}
+
+// forget gives back what only the walk needs.
+func (l *lister) forget() {
+	l.mem.release()
+	l.freeNodes()
+	l.index = table{}
+	l.give()
+	l.believed, l.raw, l.awaited, l.deferred, l.keys, l.doubts = nil, nil, nil, nil, nil, nil
+}
+
+// row is a group on its way into the listing.
+type listedRow struct {
+	event.Variable
+	group int
+}
+
+// rows makes a row of each group that is worth one: what holds or reaches most first.
+func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
+	for i, g := range l.groups {
+		at := t.place[t.nodes+i]
+		if at < 0 || len(g.targets) == 0 {
+			continue
+		}
+		r := listedRow{event.Variable{
+			Kind: g.kind, Bytes: event.Bytes(t.total[at]), Device: event.Bytes(t.device[at]), Exact: complete && !t.unknown[at], Length: -1,
+		}, i}
+		for _, n := range g.targets {
+			if f, ok := l.viewed[n]; ok {
+				r.Viewed, r.Base = f.Used, f.Size
+			}
+		}
+		named := g.kind == event.HeldByVariable || g.kind == event.HeldByOutput
+		if !named && g.kind != event.HeldByTraceback && r.Bytes < leastModule || named && l.isShape(g.addr, shapeModule) {
+			continue
+		}
+		if v := t.largestOf(int(at)); int(v) < t.nodes {
+			r.Block, r.Size = l.addrs[v], event.Bytes(l.extents.bytes[v])
+			if data := l.extents.data[v]; data != 0 {
+				r.Block, r.Array = data, true
+			}
+		}
+		rows = append(rows, r)
+	}
+	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.Bytes+b.Device, a.Bytes+a.Device) })
+	marks, steps := make([]int32, len(l.addrs)), 0
+	for i := range rows {
+		r := &rows[i]
+		r.Reaches = event.Bytes(t.reach(l.extents, int32(t.nodes+r.group), int32(i+1), marks, &steps))
+	}
+	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.size(), a.size()) })
+	return rows
+}
+
+// size is what a row is ranked by: what goes with it, or what it leads to.
+func (r *listedRow) size() event.Bytes { return max(r.Bytes, r.Reaches) + r.Device }
+
+// reach adds up what a vertex leads to, without classes and modules and what only they lead to.
+func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (bytes uint64) {
+	stack := []int32{from}
+	for len(stack) > 0 {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, to := range t.forward.of(v) {
+			if int(to) >= t.nodes || marks[to] == mark || e.class[to] {
+				continue
+			}
+			if *steps++; *steps > maxVisited {
+				return 0
+			}
+			marks[to] = mark
+			bytes += e.bytes[to]
+			stack = append(stack, to)
+		}
+	}
+	return bytes
+}
+
+// describeName fills in what is not of memory.
+func (l *lister) describeName(r *event.Variable, g int) {
+	group := &l.groups[g]
+	names := group.names
+	if slices.ContainsFunc(names, func(s string) bool { return strings.HasPrefix(s, "Out[") }) {
+		names = slices.DeleteFunc(slices.Clone(names), isOutput)
+	}
+	if group.kind == event.HeldByThread {
+		names = []string{"locals of " + l.frameName(group.targets[0])}
+	}
+	if group.kind == event.HeldByTraceback {
+		r.Codes = l.failed
+	}
+	if len(names) > 0 {
+		r.Name, r.Also = names[0], names[1:min(len(names), maxAlso+1)]
+	}
+	if !r.Array {
+		r.Array = l.isShape(r.Block, shapeArray)
+		r.Block = l.bufferOf(r.Block)
+	}
+	if t := l.objectType(group.addr); t != nil {
+		r.Type = t.name
+		l.describeValue(r, group.addr, t)
+	}
+}
+
+// frameName is the name of the function of a frame.
+func (l *lister) frameName(n int32) string {
+	name := l.heap.CodeQualName
+	if name == 0 {
+		name = l.heap.CodeName
+	}
+	text, _ := l.text(l.mem.word(l.frames[n].code+uint64(name)), maxText)
+	return text + "()"
+}
+
+// bufferOf is the buffer of an object, where it has one: that is what an allocation is known by.
+func (l *lister) bufferOf(addr uint64) uint64 {
+	t := l.objectType(addr)
+	if t == nil {
+		return addr
+	}
+	switch {
+	case t.shape == shapeArray:
+		return l.mem.word(addr + 16)
+	case t.shape == shapeList:
+		return l.mem.word(addr + uint64(l.heap.ListItems))
+	case t.shape == shapeDict:
+		return l.mem.word(addr + uint64(l.heap.DictKeys))
+	case t.shape == shapeSet:
+		return l.mem.word(addr + cpython.SetTable)
+	case l.lineage(t).origin == "bytearray":
+		return l.mem.word(addr + 32)
+	case l.lineage(t).origin == "array.array":
+		return l.mem.word(addr + 24)
+	}
+	return addr - l.prefix(t)
+}

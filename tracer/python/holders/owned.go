@@ -1,0 +1,90 @@
+package holders
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"ipytracer/tracer/python/cpython"
+)
+
+// Owned is the data that NumPy's arrays have of their own: arrays that are views of others, of a file or of somebody else's
+// memory have none.
+type Owned struct {
+	Blocks []Block // by address; the bytes of an array's elements
+	// Complete is false where a limit was hit, or the context ended. Even a complete walk misses arrays that only code in C has: in a
+	// local variable of a function that runs, or where no object of Python's leads to.
+	Complete bool
+	Objects  int
+	Bytes    int64 // read
+}
+
+// Arrays walks the objects of a Python for the data of all arrays of at least so many bytes. It fails as [NewSurvey] does.
+func Arrays(ctx context.Context, p *cpython.Interpreter, least uint64, limits Limits) (Owned, error) {
+	heap, err := p.Heap()
+	if err != nil {
+		return Owned{}, fmt.Errorf("arrays: %w", err)
+	}
+	return arrays(ctx, heap, p.Memory(), least, limits)
+}
+
+func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint64, limits Limits) (Owned, error) {
+	defer onThread()()
+	limits.defaults()
+	until, deadline := ProcessorTime()+limits.Time, time.Now().Add(patience*limits.Time)
+	s, err := newSurvey(ctx, heap, from, Process{}, limits)
+	if err != nil {
+		return Owned{}, fmt.Errorf("arrays: %w", err)
+	}
+	defer s.Close()
+	w := s.walker(ctx, nil, limits)
+	defer w.free()
+	w.until, w.deadline, w.stopped = until, deadline, s.stopped
+	w.owned = &owned{least: least, data: map[uint64]uint64{}}
+	w.walk()
+	o := Owned{Complete: w.stopped == nil, Objects: len(w.nodes), Bytes: w.mem.total}
+	for at, size := range w.owned.data {
+		o.Blocks = append(o.Blocks, Block{at, size})
+	}
+	slices.SortFunc(o.Blocks, func(a, b Block) int { return cmp.Compare(a.Address, b.Address) })
+	return o, nil
+}
+
+// owned gathers what arrays have. Nil does nothing.
+type owned struct {
+	least uint64
+	data  map[uint64]uint64 // sizes by address
+}
+
+// array takes an array in. How many bytes it has is what its strides span, which needs no knowledge of its dtype: an array that
+// has its data for itself has all of what it spans, and nothing else.
+func (o *owned) array(w *walker, addr uint64) {
+	const data, nd, dimensions, strides, flags, owns, most = 16, 24, 32, 40, 64, 4, 64
+	if o == nil || w.mem.int32(addr+flags)&owns == 0 {
+		return
+	}
+	axes := w.mem.int32(addr + nd)
+	if axes <= 0 || axes > most { // of one element
+		return
+	}
+	var lengths, steps []uint64
+	w.mem.words(w.mem.word(addr+dimensions), uint64(axes), func(_, n uint64) bool { lengths = append(lengths, n); return true })
+	w.mem.words(w.mem.word(addr+strides), uint64(axes), func(_, n uint64) bool { steps = append(steps, n); return true })
+	if len(lengths) != int(axes) || len(steps) != int(axes) {
+		return
+	}
+	size := uint64(0)
+	for i, n := range lengths {
+		step := steps[i]
+		if n == 0 || step >= userSpace || n >= userSpace || step > 0 && n > userSpace/step {
+			return // none, or not an array
+		}
+		size = max(size, n*step)
+	}
+	if at := w.mem.word(addr + data); size >= o.least && at >= lowestAddress && at < userSpace-size {
+		o.data[at] = max(o.data[at], size)
+	}
+}

@@ -1,0 +1,164 @@
+package holders
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"ipytracer/tracer/python/cpython"
+)
+
+// Survey is what a look at all objects of a Python has shown. Whatever is to be found out about them begins with one; its methods
+// are for one goroutine at a time, others see the same in a survey of their own ([Survey.Beside]). It must be closed.
+type Survey struct {
+	heap     cpython.Heap
+	mem      *memory
+	process  Process
+	sizes    *sizes
+	types    map[uint64]*typ
+	metatype uint64
+	notes    *notes
+	believed map[guessKey]sure // words that are references, see evidence.go
+	stopped  error             // why it ended early
+	began    time.Duration     // what Used said when it began
+	closed   chan struct{}     // by Close
+	first    <-chan struct{}   // closed by the one that this is beside; nil for none
+}
+
+// Process is what is known of a process whose objects are looked at. The zero value is for nothing.
+type Process struct {
+	// Mapped is what it has mapped, in the order of addresses: a size that does not fit is not believed. It is needed for [Survey.List].
+	Mapped []Block
+	Used   func() time.Duration // how much processor time it has taken, or less than nothing
+}
+
+// NewSurvey looks at all objects. It is an error where the interpreter cannot be found in the process.
+func NewSurvey(ctx context.Context, p *cpython.Interpreter, process Process, limits Limits) (*Survey, error) {
+	heap, err := p.Heap()
+	if err != nil {
+		return nil, fmt.Errorf("holders: %w", err)
+	}
+	return newSurvey(ctx, heap, p.Memory(), process, limits)
+}
+
+func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process Process, limits Limits) (*Survey, error) {
+	defer onThread()()
+	limits.defaults()
+	if process.Used == nil {
+		process.Used = func() time.Duration { return -1 }
+	}
+	s := &Survey{heap: heap, mem: newMemory(from, limits.Bytes), process: process, closed: make(chan struct{})}
+	if err := s.look(ctx, limits); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close gives back what the survey keeps of the process's memory.
+func (s *Survey) Close() {
+	s.mem.close()
+	s.notes.release()
+	s.notes, s.believed = nil, nil
+	close(s.closed)
+}
+
+// Beside returns the same survey for another goroutine. What was noted is there once; what is read besides, each keeps for itself. It must
+// be closed, too, as soon as it is not needed, and looks anew only once the first is closed.
+func (s *Survey) Beside() *Survey {
+	other := *s
+	other.mem = newMemory(s.mem.r, 0)
+	other.mem.total = s.mem.total
+	other.mem.few() // most of what is needed was noted
+	other.types = maps.Clone(s.types)
+	other.closed, other.first = make(chan struct{}), s.closed
+	if s.sizes != nil {
+		other.sizes = &sizes{mapped: s.sizes.mapped, numpy: s.sizes.numpy, lineages: maps.Clone(s.sizes.lineages)}
+	}
+	s.notes.share()
+	return &other
+}
+
+// Stopped says why not all objects were looked at, nil if they were. Without that nothing is told of any.
+func (s *Survey) Stopped() error { return s.stopped }
+
+// Rest gives back memory until the survey is asked again, which takes longer then.
+func (s *Survey) Rest() { s.mem.release() }
+
+// look takes in what there is, and forgets what was there before.
+func (s *Survey) look(ctx context.Context, limits Limits) error {
+	s.mem.forget()
+	s.notes.release()
+	if s.first != nil { // two sets of notes take too much memory
+		<-s.first
+	}
+	s.began, s.believed, s.notes, s.sizes = s.process.Used(), nil, nil, nil
+	if s.process.Mapped != nil {
+		s.sizes = &sizes{mapped: s.process.Mapped, lineages: map[*typ]lineage{}}
+	}
+	w := newWalker(ctx, s.heap, s.mem, nil, limits)
+	w.sizes, w.stood, s.mem.limit, s.mem.err = s.sizes, s.stood, s.mem.total+limits.Bytes, nil
+	if err := w.learnTypes(); err != nil {
+		return fmt.Errorf("holders: %w", err)
+	}
+	s.believed = w.evidence()
+	s.stopped, s.types, s.metatype = w.stopped, w.types, w.metatype
+	s.notes = w.survey.notes
+	s.notes.index, s.notes.addrs = w.index, w.addrs
+	for _, one := range s.notes.noted {
+		if !one.is(noteLeaf) {
+			s.notes.containers++
+		} else if one.references > 1 {
+			s.notes.shared++
+		}
+	}
+	return nil
+}
+
+// standing is how much processor time a process may take while it is said to stand still: the threads of an idle kernel wake up
+// about twice a second, for some 0.1 ms.
+const standing = 5 * time.Millisecond
+
+// stood says whether the process has hardly run since the survey began.
+func (s *Survey) stood() bool {
+	used := s.process.Used()
+	return s.began >= 0 && used >= 0 && used-s.began < standing
+}
+
+// walker makes a walker that knows what was found out.
+func (s *Survey) walker(ctx context.Context, blocks []Block, limits Limits) *walker {
+	w := newWalker(ctx, s.heap, s.mem, blocks, limits)
+	w.believed, s.mem.limit, s.mem.err = s.believed, s.mem.total+limits.Bytes, nil
+	w.types, w.metatype, w.sizes = s.types, s.metatype, s.sizes
+	w.notes = s.notes
+	w.of, w.room.of = newRegion[int32](len(s.notes.noted))
+	w.of = slices.Grow(w.of, len(s.notes.noted))[:len(s.notes.noted)]
+	return w
+}
+
+// room is where a walker of a survey has its nodes: what is not needed any more is to go at once.
+type room struct{ nodes, addrs, of region }
+
+// reserve makes room for so many nodes.
+func (w *walker) reserve(nodes int) {
+	nodes = min(nodes+nodes/64+1024, w.limits.Objects)
+	w.nodes, w.room.nodes = newRegion[node](nodes)
+	w.addrs, w.room.addrs = newRegion[uint64](nodes)
+}
+
+// free gives back all that a walker has of a survey. It cannot be used any more.
+func (w *walker) free() {
+	w.freeNodes()
+	w.addrs = nil
+	w.room.addrs.free()
+}
+
+// freeNodes is free for what only walking takes.
+func (w *walker) freeNodes() {
+	w.nodes, w.of, w.notes = nil, nil, nil
+	w.room.nodes.free()
+	w.room.of.free()
+}

@@ -1,0 +1,340 @@
+package holders
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/tracer/python/cpython"
+)
+
+// shape says how an object of a type is looked into.
+type shape uint8
+
+const (
+	shapeWords shape = iota // every word that could be a pointer to an object
+	shapeLeaf               // nothing that leads to memory
+	shapeDict
+	shapeList
+	shapeTuple
+	shapeSet
+	shapeDeque
+	shapeType
+	shapeModule
+	shapeFunction
+	shapeCell
+	shapeFrame
+	shapeGenerator
+	shapeTraceback
+	shapeException
+	shapeWeak
+	shapeArray
+)
+
+// typ is what is known of a type.
+type typ struct {
+	addr    uint64
+	up      uint64 // its tp_base
+	name    string
+	flags   uint64
+	shape   shape
+	basic   uint64 // bytes of an instance
+	item    uint64 // and of each of its items
+	own     uint64 // where words are looked at that the shape does not know
+	base    uint64 // basic size of the built-in type that gave the shape
+	dict    int64  // where an instance has its __dict__, 0 for nowhere
+	weak    uint64 // where it has its weak references, 0 for nowhere
+	members []member
+	loose   uint64 // words before it are what a type made in C has there: not known
+	native  bool   // made by a library in C or C++: it may have memory of its own
+	arrow   bool   // a class of pyarrow's, or derived from one
+	shell   bool   // IPython's shell, from which everything is reached
+	number  uint32 // in the notes of a survey, 0 for none
+}
+
+// Bounds of what is read of a type.
+const (
+	maxTypes   = 1 << 17 // kept, wrong ones included
+	maxName    = 128
+	maxBases   = 64
+	maxMembers = 64
+	maxBasic   = 1 << 14 // bytes of an instance that are looked at
+	maxItems   = 1 << 16 // words of its items
+)
+
+// leaves are the built-in types without references that matter.
+var leaves = map[string]bool{
+	"int": true, "float": true, "str": true, "bytes": true, "complex": true, "bool": true, "NoneType": true, "ellipsis": true,
+	"NotImplementedType": true, "code": true, "bytearray": true, "range": true,
+	"wrapper_descriptor": true, "method_descriptor": true, "getset_descriptor": true, "member_descriptor": true,
+	"classmethod_descriptor": true, "numpy.ufunc": true, "numpy.dtype": true, "numpy.generic": true,
+}
+
+var shapes = map[string]shape{
+	"set": shapeSet, "frozenset": shapeSet, "collections.deque": shapeDeque, "module": shapeModule, "function": shapeFunction,
+	"cell": shapeCell, "frame": shapeFrame, "generator": shapeGenerator, "coroutine": shapeGenerator,
+	"async_generator": shapeGenerator, "traceback": shapeTraceback, "weakref": shapeWeak, "weakref.ReferenceType": shapeWeak,
+	"weakproxy": shapeWeak, "weakcallableproxy": shapeWeak, "weakref.ProxyType": shapeWeak, "weakref.CallableProxyType": shapeWeak,
+	"numpy.ndarray": shapeArray, "numpy.void": shapeWords,
+}
+
+// standard are the C types of Python itself whose memory holds nothing beyond words.
+var standard = []string{"functools.", "itertools.", "collections.", "_io.", "_thread.", "types.", "re.", "_contextvars.", "weakref.", "operator.", "_abc.", "numpy."}
+
+// layouts are the modules of Python's own whose types keep in their words what they own, and nothing else.
+var layouts = []string{
+	"_asyncio.", "_csv.", "_ctypes.", "_elementtree.", "_json.", "_lsprof.", "_multiprocessing.", "_pickle.", "_queue.", "_random.", "_socket.", "_sre.", "_ssl.",
+	"_struct.", "_zoneinfo.", "array.", "datetime.", "decimal.", "mmap.", "pyexpat.", "select.", "sqlite3.", "ssl.", "xml.", "zlib.", "zoneinfo.",
+}
+
+// unowned are types of Python's own with words that refer to what they do not own, or that are not set when they are made
+// (Objects/capsule.c, Python/context.c, Modules/itertoolsmodule.c).
+var unowned = map[string]bool{
+	"PyCapsule": true, "_contextvars.ContextVar": true, "ContextVar": true, "itertools._tee_dataobject": true, "itertools.teedataobject": true,
+}
+
+// isKnown says whether the layout of a type made in C is known: it is Python's own. Types without a module's name in theirs lie
+// beside type itself then.
+func (w *walker) isKnown(name string, addr uint64) bool {
+	const image = 32 << 20
+	if unowned[name] {
+		return false
+	}
+	if !strings.Contains(name, ".") {
+		return addr-w.metatype+image < 2*image
+	}
+	return isStandard(name) || slices.ContainsFunc(layouts, func(s string) bool { return strings.HasPrefix(name, s) })
+}
+
+// learnTypes finds type itself: the type of the type of sys.modules.
+func (w *walker) learnTypes() error {
+	modules := w.mem.word(w.heap.Interpreter + uint64(w.heap.InterpModules))
+	t := w.mem.word(w.mem.word(modules+8) + 8)
+	if t == 0 || w.mem.word(t+8) != t {
+		return fmt.Errorf("type at %#x: %w", t, cpython.ErrMalformed)
+	}
+	w.metatype = t
+	return nil
+}
+
+// objectType returns the type of the object at an address, nil if there is no object: what a survey has noted, or else what is there now.
+func (w *walker) objectType(addr uint64) *typ {
+	if w.notes != nil {
+		if id, ok := w.notes.index.get(addr, w.notes.addrs); ok {
+			if number := w.notes.noted[id].typ(); number != 0 {
+				return w.notes.types[number]
+			}
+		}
+	}
+	return w.typeNow(addr)
+}
+
+// typeNow is objectType without notes. A freed object is none: its reference count is 0, or it has been overwritten by a pointer to the
+// next free one.
+func (w *walker) typeNow(addr uint64) *typ {
+	if addr < lowestAddress || addr >= userSpace {
+		return nil
+	}
+	head := w.mem.bytes(addr, 16)
+	if head == nil {
+		return nil
+	}
+	// A reference count takes the lower half of the word; the upper quarter has flags from 3.14 on, and 0 is between.
+	refs := binary.LittleEndian.Uint64(head)
+	if uint32(refs) == 0 || uint16(refs>>32) != 0 {
+		return nil
+	}
+	return w.typeAt(binary.LittleEndian.Uint64(head[8:]))
+}
+
+// recentTypes are the types that a survey has met last, by a part of their addresses: most objects are of few types.
+type recentTypes [1 << 10]*typ
+
+func (r *recentTypes) at(addr uint64) **typ { return &r[addr>>5%uint64(len(r))] }
+
+// typeAt returns the type at an address, nil if there is none.
+func (w *walker) typeAt(addr uint64) *typ {
+	if w.recent != nil {
+		if t := *w.recent.at(addr); t != nil && t.addr == addr {
+			return t
+		}
+	}
+	t, ok := w.types[addr]
+	if ok {
+		if w.recent != nil && t != nil {
+			*w.recent.at(addr) = t
+		}
+		return t
+	}
+	if addr&7 == 0 && addr >= lowestAddress && addr < userSpace && w.isType(addr) {
+		t = w.readType(addr)
+	}
+	if len(w.types) >= maxTypes {
+		clear(w.types)
+	}
+	w.types[addr] = t
+	return t
+}
+
+// isType says whether the type of an object is type, or made by it: the chain of types ends there.
+func (w *walker) isType(addr uint64) bool {
+	for range 8 {
+		addr = w.mem.word(addr + 8)
+		if addr == w.metatype {
+			return true
+		}
+		if w.mem.word(addr+cpython.TypeFlags)&cpython.FlagType == 0 {
+			return false
+		}
+	}
+	return false
+}
+
+func (w *walker) readType(addr uint64) *typ {
+	raw := w.mem.bytes(addr, cpython.TypeSize)
+	if raw == nil {
+		return nil
+	}
+	field := func(at int) uint64 { return binary.LittleEndian.Uint64(raw[at:]) }
+	t := &typ{
+		addr: addr, flags: field(cpython.TypeFlags), basic: field(cpython.TypeBasicSize), item: field(cpython.TypeItemSize),
+		dict: int64(field(cpython.TypeDictOffset)), weak: field(cpython.TypeWeakList),
+	}
+	name, base, members := field(int(w.heap.TypeName)), field(cpython.TypeBase), field(cpython.TypeMembers)
+	t.up = base
+	if int64(t.weak) < 0 { // in front of the object
+		t.weak = 0
+	}
+	if t.basic < 16 || t.basic > 1<<20 || t.item > 1<<20 || t.weak > 1<<20 {
+		return nil
+	}
+	t.name = strings.ToValidUTF8(w.mem.cString(name, maxName), "?")
+	if t.name == "" {
+		return nil
+	}
+	t.own, t.base = 16, 16
+	w.classify(t, base)
+	t.members = w.readMembers(members)
+	return t
+}
+
+// classify finds the shape: that of the first base that has one.
+func (w *walker) classify(t *typ, base uint64) {
+	name, flags, basic, at := t.name, t.flags, t.basic, t.addr
+	for range maxBases {
+		heap := flags&cpython.FlagHeapType != 0
+		if strings.HasSuffix(name, "InteractiveShell") {
+			t.shell = true
+		}
+		if !heap || strings.Contains(name, ".") {
+			if s, ok := shapes[name]; ok {
+				t.shape, t.base = s, basic
+				break
+			}
+			if leaves[name] {
+				t.shape, t.base = shapeLeaf, basic
+				break
+			}
+			t.native = t.native || strings.Contains(name, ".") && !isStandard(name)
+			t.arrow = t.arrow || isArrow(name)
+			if !w.isKnown(name, at) {
+				t.loose = max(t.loose, basic)
+			}
+		}
+		if base == 0 || base == at {
+			break
+		}
+		at, name = base, w.mem.cString(w.mem.word(base+uint64(w.heap.TypeName)), maxName)
+		flags, basic = w.mem.word(base+cpython.TypeFlags), w.mem.word(base+cpython.TypeBasicSize)
+		base = w.mem.word(base + cpython.TypeBase)
+	}
+	w.classifyByFlags(t)
+	switch t.shape {
+	case shapeWords:
+		if t.item > 0 {
+			t.own = 24
+		}
+	case shapeLeaf:
+		if t.dict != 0 || t.flags&(cpython.FlagManagedDict|cpython.FlagGC) != 0 && t.flags&cpython.FlagHeapType != 0 {
+			t.shape, t.own = shapeWords, min(t.base, t.basic) // a subclass can have attributes
+			t.item = 0
+		}
+	default:
+		t.own = t.base
+	}
+	if own, ok := borrowed[t.name]; ok {
+		t.own = own
+	}
+}
+
+// borrowed are types whose first words, up to this offset, refer to objects without holding them: the links of the list
+// of a cache's entries (lru_list_elem in Modules/_functoolsmodule.c).
+var borrowed = map[string]uint64{"functools._lru_cache_wrapper": 56, "functools._lru_list_elem": 40}
+
+// classifyByFlags is for the types that say themselves what they derive from.
+func (w *walker) classifyByFlags(t *typ) {
+	const varSize = 24
+	switch {
+	case t.flags&cpython.FlagDict != 0:
+		t.shape, t.base = shapeDict, 48
+	case t.flags&cpython.FlagList != 0:
+		t.shape, t.base = shapeList, 40
+	case t.flags&cpython.FlagTuple != 0:
+		t.shape, t.base = shapeTuple, uint64(w.heap.TupleItems)
+	case t.flags&cpython.FlagType != 0:
+		t.shape, t.base = shapeType, t.basic
+	case t.flags&(cpython.FlagInt|cpython.FlagStr|cpython.FlagBytes) != 0:
+		t.shape, t.base = shapeLeaf, max(t.base, varSize)
+	case t.flags&cpython.FlagException != 0:
+		t.shape, t.base = shapeException, 16
+	}
+}
+
+func isStandard(name string) bool {
+	for _, s := range standard {
+		if strings.HasPrefix(name, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsOut says whether an object is a way from what a root holds itself to everything else.
+func (w *walker) leadsOut(addr uint64, t *typ) bool {
+	switch t.shape {
+	case shapeModule:
+		return true
+	case shapeDict:
+		return w.spaces[addr]
+	case shapeFrame:
+		return w.running[addr] || w.heap.FrameHolds != 0 && w.running[w.mem.word(addr+uint64(w.heap.FrameHolds))]
+	case shapeType:
+		if w.mem.word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 {
+			return true
+		}
+		return w.foreign(w.lookup(w.mem.word(addr+cpython.TypeDict), "__module__"))
+	case shapeFunction:
+		return w.foreign(w.mem.word(addr + uint64(w.heap.FuncModule)))
+	}
+	if t.name == lruCache {
+		return w.foreign(w.attribute(addr, t, "__module__"))
+	}
+	return t.shell
+}
+
+// lruCache is a function with a cache around it.
+const lruCache = "functools._lru_cache_wrapper"
+
+// foreign says whether an object is the name of a module other than __main__: one that many functions and classes have.
+func (w *walker) foreign(name uint64) bool {
+	const most = 1 << 12
+	is, known := w.named[name]
+	if !known {
+		text, ok := w.text(name, maxName)
+		if is = ok && text != "__main__"; w.survey != nil && len(w.named) < most {
+			w.named[name] = is
+		}
+	}
+	return is
+}

@@ -1,0 +1,72 @@
+package holders
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/tracer/python/cpython"
+)
+
+// workerLoops are the functions in which workers take task after task, by the ends of their files' names.
+var workerLoops = []struct{ file, function, pool string }{
+	{"/multiprocessing/pool.py", "worker", event.PoolMultiprocessing},
+	{"/concurrent/futures/process.py", "_process_worker", event.PoolExecutor},
+	{"/loky/process_executor.py", "_process_worker", event.PoolLoky},
+}
+
+// Worker says of which pool a process is a worker that waits for the next task: its frames tell, from the function in which workers
+// take tasks inward there is only the library's own code. It is "" where the process is none, or is at work.
+func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error) {
+	heap, err := p.Heap()
+	if err != nil {
+		return "", fmt.Errorf("worker: %w", err)
+	}
+	var limits Limits
+	limits.defaults()
+	defer onThread()()
+	mem := newMemory(p.Memory(), limits.Bytes)
+	defer mem.close()
+	w := newWalker(ctx, heap, mem, nil, limits)
+	w.seeking = true // it is not over because no block is asked for
+	if err := w.learnTypes(); err != nil {
+		return "", fmt.Errorf("worker: %w", err)
+	}
+	for _, t := range w.readThreads() {
+		if pool := w.poolOf(t.frames); pool != "" {
+			return pool, nil
+		}
+	}
+	return "", nil
+}
+
+// poolOf looks at the frames of a thread, the innermost first.
+func (w *walker) poolOf(frames []uint64) string {
+	for _, f := range frames {
+		function, file := w.codeOf(f)
+		if file == "" {
+			continue // it has no Python code
+		}
+		for _, loop := range workerLoops {
+			if function == loop.function && strings.HasSuffix(file, loop.file) {
+				return loop.pool
+			}
+		}
+		if !strings.Contains(file, "/multiprocessing/") && !strings.Contains(file, "/loky/") && !strings.HasSuffix(file, "/threading.py") && !strings.HasSuffix(file, "/selectors.py") {
+			return "" // a task
+		}
+	}
+	return ""
+}
+
+// codeOf is the name and the file of a frame's code, "" where it has none.
+func (w *walker) codeOf(frame uint64) (function, file string) {
+	code := w.mem.word(frame+uint64(w.heap.FrameCode)) & w.heap.CodeMask
+	if t := w.objectType(code); t == nil || t.name != "code" {
+		return "", ""
+	}
+	function, _ = w.text(w.mem.word(code+uint64(w.heap.CodeName)), maxText)
+	file, _ = w.text(w.mem.word(code+uint64(w.heap.CodeFilename)), maxText)
+	return function, file
+}
