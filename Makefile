@@ -92,12 +92,12 @@ test: deps ## install what is needed and run every tier (needs root; a quarter o
 # `make check` vets it.
 .PHONY: test-only
 test-only:
-	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -vet=off -count=1 -timeout 40m -parallel $(PARALLEL) ./...
+	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -vet=off -count=1 -timeout 60m -parallel $(PARALLEL) ./...
 	scripts/unittests.sh
 
 .PHONY: test-skipped
 test-skipped: ## the tests that `make test SKIPPED=FILE` has skipped, and no others; whatever is skipped still must be in .ci/may-skip (needs root, make pythons)
-	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py --skipped $(SKIPPED) -vet=off -count=1 -timeout 40m -parallel $(PARALLEL)
+	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py --skipped $(SKIPPED) -vet=off -count=1 -timeout 60m -parallel $(PARALLEL)
 
 .PHONY: soak
 soak: build ## run one tracer for SOAK=1h on shells that are killed, flood it, fork and run cells (needs root)
