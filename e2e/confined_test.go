@@ -66,7 +66,7 @@ func started(t *testing.T, pid int, command string) process.Identity {
 		t.Fatal(err)
 	}
 	for _, child := range children {
-		line, err := process.FS{}.Cmdline(child.PID)
+		line, err := process.FS{}.Proc(child.PID).Cmdline()
 		if err == nil && slices.Contains(line.Args, command) {
 			return child
 		}

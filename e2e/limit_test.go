@@ -140,7 +140,7 @@ func sleeper(t *testing.T, user uint32) (pid int) {
 
 func rlimits(t *testing.T, pid int) process.Rlimits {
 	t.Helper()
-	limits, err := process.FS{}.Rlimits(pid)
+	limits, err := process.FS{}.Proc(pid).Rlimits()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestLimitIsPutBack(t *testing.T) {
 func killTracer(t *testing.T, tr *trace, guard bool) {
 	t.Helper()
 	guardian := started(t, tr.cmd.Process.Pid, limit.GuardCommand)
-	st, err := process.FS{}.Status(guardian.PID)
+	st, err := process.FS{}.Proc(guardian.PID).Status()
 	if err != nil || st.CapsHeld != 0 {
 		t.Errorf("the guard holds %v, %v", st.CapsHeld, err)
 	}

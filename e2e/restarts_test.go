@@ -42,7 +42,7 @@ func TestKernelRestartedUnderAServer(t *testing.T) {
 			left, err := process.FS{}.Descendants(server)
 			return err == nil && len(left) == 0 && (process.FS{}).Same(session) != nil
 		})
-		status, err := process.FS{}.Status(server)
+		status, err := process.FS{}.Proc(server).Status()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -94,7 +94,7 @@ func TestServedKernelGainsRights(t *testing.T) {
 	if err := (process.FS{}).Same(kernel); err != nil {
 		t.Fatalf("the kernel is gone, too: %v", err)
 	}
-	if status, err := (process.FS{}).Status(n.pid); err != nil || status.EUID != 0 {
+	if status, err := (process.FS{}).Proc(n.pid).Status(); err != nil || status.EUID != 0 {
 		t.Errorf("it is no set-user-ID program: %+v, %v", status, err)
 	}
 	for _, pid := range []int{n.pid, n.server} { // which waits for what the kernel does not answer

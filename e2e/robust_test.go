@@ -223,7 +223,7 @@ func TestTracerKilledInACell(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "the target ends by itself", func() bool {
-		st, err := process.FS{}.Stat(pid)
+		st, err := process.FS{}.Proc(pid).Stat()
 		return err != nil || st.Ended()
 	})
 }
@@ -231,7 +231,10 @@ func TestTracerKilledInACell(t *testing.T) {
 // compileSite returns a function that reads the byte at which cells are probed in a process.
 func compileSite(t *testing.T, pid int) func() byte {
 	t.Helper()
-	file, err := process.FS{}.InterpreterFile(pid, func(r io.ReaderAt) bool { _, err := cpython.Open(r); return err == nil })
+	file, err := process.FS{}.Image(pid).InterpreterFile(func(r io.ReaderAt) bool {
+		_, err := cpython.Open(r)
+		return err == nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

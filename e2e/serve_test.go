@@ -54,7 +54,7 @@ func (s *serving) session(pid int) (process.Identity, bool) {
 		return process.Identity{}, false
 	}
 	for _, c := range children {
-		line, err := process.FS{}.Cmdline(c.PID)
+		line, err := process.FS{}.Proc(c.PID).Cmdline()
 		if err == nil && slices.Contains(line.Args, "attach") && line.Args[len(line.Args)-1] == fmt.Sprint(pid) {
 			return c, true
 		}

@@ -197,6 +197,6 @@ func TestHostileStacks(t *testing.T) {
 
 // ended says whether a process is a zombie by now.
 func ended(pid int) bool {
-	st, err := process.FS{}.Stat(pid)
+	st, err := process.FS{}.Proc(pid).Stat()
 	return err != nil || st.State == 'Z'
 }

@@ -249,7 +249,8 @@ func TestAdoptionInTheKernel(t *testing.T) {
 	root := shell.Process.Pid
 	before := fork()
 	a := adoption{
-		scan: func() ([]process.Identity, error) { return process.FS{}.Descendants(root) }, stat: process.FS{}.Stat, kernel: l,
+		scan: func() ([]process.Identity, error) { return process.FS{}.Descendants(root) }, kernel: l,
+		stat:    func(pid int) (process.Stat, error) { return process.FS{}.Proc(pid).Stat() },
 		refused: func(pid int, err error) { t.Errorf("pid %d: %v", pid, err) }, take: time.Hour,
 	}
 	if _, err := a.pass(0, time.Time{}); err != nil {

@@ -57,7 +57,7 @@ var errMixed = errors.New("the processes are not all of one user and root")
 // domain returns the one domain of all targets.
 func (a *analyses) domain(targets []*target) (one filecache.Domain, err error) {
 	for i, t := range targets {
-		st, err := a.fs.Status(t.pid)
+		st, err := a.fs.Proc(t.pid).Status()
 		if err != nil {
 			return one, err
 		}
@@ -108,7 +108,7 @@ func (a *analyses) keyOf(subject string, pid int, file *process.MappedFile) []by
 	if _, near := file.File.(*os.File); !near {
 		return nil
 	}
-	if st, err := a.fs.Status(pid); err != nil || st.UID != a.uid || st.EUID != a.uid {
+	if st, err := a.fs.Proc(pid).Status(); err != nil || st.UID != a.uid || st.EUID != a.uid {
 		return nil
 	}
 	if changed := time.Unix(file.Stat.Ctim.Unix()); time.Since(changed) < a.settled {

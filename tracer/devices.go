@@ -64,7 +64,7 @@ func (d *devices) expect(pid int) {
 	if d.helper == nil || d.isStarting() {
 		return
 	}
-	if held, _ := d.fs.GPUs(pid); len(held) > 0 {
+	if held, _ := d.fs.Proc(pid).GPUs(); len(held) > 0 {
 		d.startNVML()
 	}
 }
@@ -187,8 +187,8 @@ func (d *devices) identify(t *target, late bool) {
 	t.identified = true
 	d.open()
 	user := d.users.add(int32(t.pid))
-	told := ledger.Devices{Only: -1, Late: late && d.fs.MayUseGPUs(t.pid)}
-	variables, _ := d.fs.Variables(t.pid, "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+	told := ledger.Devices{Only: -1, Late: late && d.fs.Proc(t.pid).MayUseGPUs()}
+	variables, _ := d.fs.Proc(t.pid).Variables("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 	visible, set := variables["CUDA_VISIBLE_DEVICES"]
 	environment := gpu.Environment{VisibleDevices: visible, VisibleSet: set, DeviceOrder: variables["CUDA_DEVICE_ORDER"]}
 	if d.answered() {
@@ -220,7 +220,7 @@ func (d *devices) identify(t *target, late bool) {
 // unnamedDevice is the one GPU that a target can use where NVML says nothing, by CUDA's number; -1 if there may be several. doubt is what is to be said
 // if NVML never does.
 func (d *devices) unnamedDevice(t *target, environment gpu.Environment) (only int, doubt string) {
-	held, _ := d.fs.GPUs(t.pid) // the tracer may live in a container with one GPU, the target outside
+	held, _ := d.fs.Proc(t.pid).GPUs() // the tracer may live in a container with one GPU, the target outside
 	if d.isAlone() && !slices.ContainsFunc(held, func(minor int) bool { return minor != 0 }) {
 		return 0, ""
 	}

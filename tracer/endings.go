@@ -16,7 +16,7 @@ import (
 // come.
 type watch struct {
 	pid      int
-	group    string           // what it is accounted to, see process.FS.MemoryGroup
+	group    string           // what it is accounted to, see process.Proc.MemoryGroup
 	before   []process.Cgroup // when it was put there, or at the attach
 	was, now []process.Cgroup // when looked at last, and the time before
 	rlimits  []event.Limit
@@ -36,8 +36,8 @@ const watchEvery = time.Second
 // begin looks at what limits a target's memory, and goes on to.
 func (all *watches) begin(t *target) *event.Limits {
 	w := watchOf(all.fs, t.pid)
-	if r, err := all.fs.Rlimits(t.pid); err == nil {
-		status, _ := all.fs.Status(t.pid)
+	if r, err := all.fs.Proc(t.pid).Rlimits(); err == nil {
+		status, _ := all.fs.Proc(t.pid).Status()
 		if r.Data.Soft != process.NoLimit {
 			w.rlimits = append(w.rlimits, event.Limit{Kind: event.LimitData, Bytes: event.Bytes(r.Data.Soft), Used: event.Bytes(status.DataBytes)})
 		}
@@ -56,8 +56,8 @@ func (all *watches) begin(t *target) *event.Limits {
 // heard of that.
 func watchOf(fs process.FS, pid int) *watch {
 	w := &watch{pid: pid, looked: time.Now(), machine: fs.MachineMemory()}
-	w.group, _ = fs.MemoryGroup(pid)
-	w.before, _ = fs.MemoryCgroups(pid) // without, nothing is known of them
+	w.group, _ = fs.Proc(pid).MemoryGroup()
+	w.before, _ = fs.Proc(pid).MemoryCgroups() // without, nothing is known of them
 	w.was, w.now = w.before, slices.Clone(w.before)
 	return w
 }
@@ -82,7 +82,7 @@ func (all *watches) last() (out []event.Event) {
 }
 
 func (w *watch) look(fs process.FS) {
-	if group, ok := fs.MemoryGroup(w.pid); ok && group != w.group {
+	if group, ok := fs.Proc(w.pid).MemoryGroup(); ok && group != w.group {
 		moved := watchOf(fs, w.pid)
 		moved.rlimits = w.rlimits
 		*w = *moved
@@ -129,7 +129,8 @@ func (all *watches) ending(b *event.Boundary, extra ledger.BoundaryExtra) *event
 	e := &event.Ending{Time: b.Time, Root: b.Root, PID: b.PID, Status: extra.Status, OutOfMemory: extra.OutOfMemory}
 	if w := all.root[b.Root]; w != nil && e.OutOfMemory {
 		w.look(all.fs)
-		if group, ok := all.fs.MemoryGroup(int(b.PID)); ok && group != w.group { // a worker in a group of its own
+		group, ok := all.fs.Proc(int(b.PID)).MemoryGroup()
+		if ok && group != w.group { // a worker in a group of its own
 			w = watchOf(all.fs, int(b.PID))
 		}
 		e.Limit, e.Likely = w.hit()

@@ -36,14 +36,14 @@ func (l *lastLook) explainResident() (found []event.Event) {
 }
 
 func (l *lastLook) explain(t *target, limits resident.Limits) (resident.Account, error) {
-	smaps, err := l.fs.File(t.pid, "smaps")
+	smaps, err := l.fs.Proc(t.pid).File("smaps")
 	if err != nil {
 		return resident.Account{}, err
 	}
 	defer smaps.Close()
 	limits.Ended = l.context().Done()
 	source := resident.Source{Smaps: smaps, Python: t.python.binary.Version().Minor}
-	if pages, err := l.fs.File(t.pid, "pagemap"); err == nil {
+	if pages, err := l.fs.Proc(t.pid).File("pagemap"); err == nil {
 		defer pages.Close()
 		source.Memory, source.Pages = t.python.live.Memory(), pages
 	}

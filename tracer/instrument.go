@@ -89,12 +89,12 @@ type host interface {
 var _ host = (*Session)(nil)
 
 func (s *Session) openMapping(pid int, m process.Mapping) (*process.MappedFile, error) {
-	return s.fs.OpenMapping(pid, m)
+	return s.fs.Image(pid).OpenMapping(m)
 }
 
 // openFile opens a file that is only looked for.
 func (s *Session) openFile(pid int, name string) (*process.MappedFile, error) {
-	file, err := s.fs.OpenFile(pid, name)
+	file, err := s.fs.Image(pid).OpenFile(name)
 	if err != nil {
 		s.noteSilence(err)
 	}
@@ -102,7 +102,7 @@ func (s *Session) openFile(pid int, name string) (*process.MappedFile, error) {
 }
 
 func (s *Session) variables(pid int, names ...string) map[string]string {
-	variables, _ := s.fs.Variables(pid, names...)
+	variables, _ := s.fs.Proc(pid).Variables(names...)
 	return variables
 }
 
@@ -126,7 +126,9 @@ func (s *Session) allPlaces() (n int) {
 	return n
 }
 
-func (s *Session) mappings(pid int) iter.Seq2[process.Mapping, error] { return s.fs.Mappings(pid) }
+func (s *Session) mappings(pid int) iter.Seq2[process.Mapping, error] {
+	return s.fs.Image(pid).Mappings()
+}
 
 func (s *Session) hit(emulated bool) time.Duration { return s.budget.prices.hit(emulated) }
 

@@ -17,7 +17,7 @@ func (i *interpreters) open(pid int) (_ *python, err error) {
 		}
 	}()
 	var found interpreter
-	if p.file, err = i.fs.InterpreterAmong(pid, func(file *process.MappedFile) (is bool) {
+	if p.file, err = i.fs.Image(pid).InterpreterAmong(func(file *process.MappedFile) (is bool) {
 		found, is = i.lookThrough(pid, file)
 		return is
 	}); err != nil {
@@ -27,7 +27,7 @@ func (i *interpreters) open(pid int) (_ *python, err error) {
 		return nil, fmt.Errorf("pid %d: %w", pid, found.err)
 	}
 	p.binary, p.sites = found.binary, found.sites
-	if p.memory, err = i.fs.OpenMemory(pid); err != nil {
+	if p.memory, err = i.fs.Proc(pid).OpenMemory(); err != nil {
 		return nil, memoryClosed(pid, err)
 	}
 	bias, ok := p.binary.Bias(p.file.Mapping.Start, p.file.Mapping.Offset)

@@ -52,12 +52,12 @@ func (s *Session) adoptPython(t *target, id process.Identity) (err error) {
 
 // onlyForked says whether a process runs the command line of its parent still.
 func (s *Session) onlyForked(pid int) bool {
-	stat, err := s.fs.Stat(pid)
+	stat, err := s.fs.Proc(pid).Stat()
 	if err != nil {
 		return false // it has ended; who opens it will see
 	}
-	own, err := s.fs.Cmdline(pid)
-	parents, err2 := s.fs.Cmdline(stat.ParentPID)
+	own, err := s.fs.Proc(pid).Cmdline()
+	parents, err2 := s.fs.Proc(stat.ParentPID).Cmdline()
 	return err == nil && err2 == nil && slices.Equal(own.Args, parents.Args)
 }
 
@@ -84,7 +84,7 @@ func (s *Session) withoutDescendants(who []process.Identity) (out []process.Iden
 // namedPython says whether a process executes a program whose file is named python…, as every CPython's is. Where that cannot be told of a
 // process that is there, the report says so.
 func (s *Session) namedPython(pid int) bool {
-	exe, err := s.fs.ExeName(pid)
+	exe, err := s.fs.Proc(pid).ExeName()
 	if err != nil && !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrZombie) {
 		s.missesPython(pid, "which program pid %d runs is not known: %v: if it is a Python, its cells are not seen", pid, err)
 	}

@@ -14,7 +14,7 @@ func (s *Session) relist(t *target) {
 	s.equip(t)
 	l := listing{first: !t.announced, since: t.listed}
 	t.unlisted, t.listed = false, now()
-	for m, err := range s.fs.Mappings(t.pid) {
+	for m, err := range s.fs.Image(t.pid).Mappings() {
 		if err != nil {
 			return // it has ended
 		}

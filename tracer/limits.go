@@ -191,7 +191,7 @@ func (l *limits) close() (err error) {
 
 // limitOf is the soft limit on a target's mapped memory, and who has set it.
 func (t *target) limitOf() (event.Bytes, event.LimitBy) {
-	now, err := (process.FS{}).Rlimits(t.pid)
+	now, err := (process.FS{}).Proc(t.pid).Rlimits()
 	if err != nil {
 		return 0, event.LimitNone
 	}

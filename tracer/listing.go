@@ -62,7 +62,7 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 
 // mapped is what a process has mapped, what lies side by side as one.
 func (l *lastLook) mapped(pid int) (all []holders.Block) {
-	for m, err := range l.fs.Mappings(pid) {
+	for m, err := range l.fs.Image(pid).Mappings() {
 		if err != nil {
 			break
 		}

@@ -101,7 +101,7 @@ func (all *natives) module(t *target, m process.Mapping) (found *native.Module, 
 		return module, false
 	}
 	all.modules[m.File] = nil
-	file, err := all.fs.OpenMapping(t.pid, m)
+	file, err := all.fs.Image(t.pid).OpenMapping(m)
 	if err != nil {
 		return nil, false
 	}

@@ -79,7 +79,7 @@ func (all *natives) remap(t *target) {
 		before[m.Mapping] = m.number
 	}
 	var code []codeMapping
-	for m, err := range all.fs.Mappings(t.pid) {
+	for m, err := range all.fs.Image(t.pid).Mappings() {
 		if err != nil {
 			return // it has ended
 		}

@@ -24,7 +24,7 @@ func notebookOf(fs process.FS, pid int, live *cpython.Interpreter) string {
 	if path := live.Text("__main__", codesVariable); isPath(path) {
 		return strings.ToValidUTF8(path, "\ufffd")
 	}
-	found, err := fs.Variables(pid, sessionVariable)
+	found, err := fs.Proc(pid).Variables(sessionVariable)
 	if path := found[sessionVariable]; err == nil && isPath(path) {
 		return strings.ToValidUTF8(path, "\ufffd")
 	}

@@ -92,7 +92,7 @@ func (t *target) info() event.ProcessInfo {
 	if t.handle != nil { // it is traced, and not only described
 		out.Started = t.handle.Identity().StartTicks
 	}
-	if c, err := (process.FS{}).Cmdline(t.pid); err == nil {
+	if c, err := (process.FS{}).Proc(t.pid).Cmdline(); err == nil {
 		out.Command = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
 	}
 	out.Limit, out.LimitBy = t.limitOf()

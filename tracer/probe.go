@@ -57,7 +57,7 @@ func (s *Session) meterSources() []event.MeterSource {
 func (s *Session) threads() int {
 	n := 0
 	for _, t := range s.targets {
-		if st, err := s.fs.Status(t.pid); err == nil {
+		if st, err := s.fs.Proc(t.pid).Status(); err == nil {
 			n += st.Threads
 		}
 	}

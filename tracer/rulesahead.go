@@ -76,10 +76,10 @@ func (all *natives) prepare(t *target, m process.Mapping) {
 	a.begin()
 	p := &preparedModule{}
 	a.modules[m.File] = p
-	if all.fs.IsDistant(t.pid, m.File) {
+	if all.fs.Image(t.pid).IsDistant(m.File) {
 		return
 	}
-	file, err := all.fs.OpenMapping(t.pid, m)
+	file, err := all.fs.Image(t.pid).OpenMapping(m)
 	if err != nil {
 		return // whoever walks through it finds out
 	}
@@ -208,7 +208,7 @@ func isClosed(c chan struct{}, within time.Duration) bool {
 func (all *natives) debugFiles(t *target) func(name string) (io.ReaderAt, error) {
 	pid := t.pid
 	return func(name string) (io.ReaderAt, error) {
-		debug, err := all.fs.OpenFile(pid, name)
+		debug, err := all.fs.Image(pid).OpenFile(name)
 		if err != nil {
 			return nil, err
 		}

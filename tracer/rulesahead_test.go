@@ -18,7 +18,7 @@ func TestRulesAheadAreBounded(t *testing.T) {
 	before := descriptors(t)
 	var last process.Mapping
 	for range 3 {
-		for m, err := range fs.Mappings(7) {
+		for m, err := range fs.Image(7).Mappings() {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -33,7 +33,7 @@ func TestRulesAheadAreBounded(t *testing.T) {
 	if n, opened := len(all.ahead.modules), descriptors(t)-before; n != maxRulesAhead || opened > maxRulesAhead {
 		t.Errorf("%d libraries are made ready, %d descriptors", n, opened)
 	}
-	for m := range fs.Mappings(7) {
+	for m := range fs.Image(7).Mappings() {
 		if module, _ := all.module(i.target, m); module != nil {
 			t.Errorf("%s is a library", m.Path)
 		}
@@ -133,8 +133,8 @@ func TestRulesAheadAreNear(t *testing.T) {
 	fs.Helper = process.NewHelper(t.Context()) // no file system is mounted there: it may be anybody's
 	defer fs.Helper.Close()
 	all := &natives{fs: fs}
-	for m := range fs.Mappings(7) {
-		if file, err := fs.OpenMapping(7, m); err != nil {
+	for m := range fs.Image(7).Mappings() {
+		if file, err := fs.Image(7).OpenMapping(m); err != nil {
 			t.Errorf("nothing was tested: %v", err)
 		} else {
 			_ = file.File.Close()

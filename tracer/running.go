@@ -87,7 +87,7 @@ func (t *target) inRequest(fs process.FS) bool {
 // SIGWINCH then (that of --simple-prompt does not).
 func (t *target) waits(fs process.FS) (waits, known bool) {
 	const interrupt, windowChange = 1 << (2 - 1), 1 << (28 - 1)
-	status, err := fs.Status(t.pid)
+	status, err := fs.Proc(t.pid).Status()
 	switch {
 	case err != nil:
 		return false, false

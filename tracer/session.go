@@ -300,7 +300,8 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	t.root, t.late = root, late
 	s.devices.expect(t.pid)
 	below := adoption{
-		scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.pid) }, stat: s.fs.Stat, kernel: s.ledger,
+		scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.pid) }, kernel: s.ledger,
+		stat:    func(pid int) (process.Stat, error) { return s.fs.Proc(pid).Stat() },
 		refused: func(pid int, err error) { s.misses(t.pid, 0, nil, "child %d is not traced: %v", pid, err) },
 		take:    cmp.Or(s.options.scansTake, scansTake),
 	}

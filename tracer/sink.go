@@ -164,7 +164,7 @@ func (s *Session) cellClosed(t *target, b *event.Boundary, told bool) {
 
 // processChanged notes a program that a traced process executes: it may be a Python.
 func (s *Session) processChanged(t *target, b *event.Boundary, extra ledger.BoundaryExtra) {
-	if c, err := s.fs.Cmdline(int(b.PID)); err == nil {
+	if c, err := s.fs.Proc(int(b.PID)).Cmdline(); err == nil {
 		b.Text = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
 	}
 	if b.Kind != event.ProcessExec {

@@ -54,7 +54,8 @@ func startVforks(t *testing.T, l *ledger.Ledger, path string, depth int) *vforks
 		t.Fatal(err)
 	}
 	v.adoption = adoption{
-		scan: func() ([]process.Identity, error) { return process.FS{}.Descendants(v.root) }, stat: process.FS{}.Stat, kernel: v.kernel,
+		scan: func() ([]process.Identity, error) { return process.FS{}.Descendants(v.root) }, kernel: v.kernel,
+		stat:    func(pid int) (process.Stat, error) { return process.FS{}.Proc(pid).Stat() },
 		refused: func(pid int, err error) { t.Errorf("pid %d: %v", pid, err) }, take: time.Hour,
 	}
 	return v
@@ -154,7 +155,7 @@ func (v *vforks) check(t *testing.T, root uint32, depth int, ended bool) {
 		t.Errorf("the parent has slot %d, the target %d: %v", parents, root, err)
 	}
 	slot, err := v.kernel.Slot(v.child)
-	exe, _ := process.FS{}.ExeName(v.child)
+	exe, _ := process.FS{}.Proc(v.child).ExeName()
 	switch {
 	case ended:
 		if !errors.Is(err, ledger.ErrNoProcess) {

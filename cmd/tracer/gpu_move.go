@@ -113,7 +113,7 @@ func movable(who *invoker.Invoker, pid int) (*process.Handle, error) {
 // that has more rights than its user.
 func mayMove(who *invoker.Invoker, h *process.Handle) error {
 	pid := h.Identity().PID
-	status, err := (process.FS{}).Status(pid)
+	status, err := (process.FS{}).Proc(pid).Status()
 	if err != nil {
 		return err
 	}

@@ -101,11 +101,11 @@ func becomeOwner(pid int) error {
 
 // printLimit says what the limit is.
 func printLimit(w io.Writer, pid int) error {
-	limits, err := (process.FS{}).Rlimits(pid)
+	limits, err := (process.FS{}).Proc(pid).Rlimits()
 	if err != nil {
 		return err
 	}
-	status, err := (process.FS{}).Status(pid)
+	status, err := (process.FS{}).Proc(pid).Status()
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func notPython(pid int) string {
 // programOf is what a process runs, "" where that cannot be told: the name that the kernel shows of it, and its command line where that says more.
 // Both are the process's own words.
 func programOf(fs process.FS, pid int) string {
-	stat, err := fs.Stat(pid)
+	stat, err := fs.Proc(pid).Stat()
 	if err != nil {
 		return ""
 	}
@@ -31,7 +31,7 @@ func programOf(fs process.FS, pid int) string {
 	if stat.KernelThread() {
 		return fmt.Sprintf("a thread of the Linux kernel, %s", name)
 	}
-	command, err := fs.Cmdline(pid)
+	command, err := fs.Proc(pid).Cmdline()
 	if err != nil || len(command.Args) == 0 {
 		return name
 	}

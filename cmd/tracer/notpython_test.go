@@ -38,7 +38,7 @@ func TestNotPython(t *testing.T) {
 		t.Errorf("a process that has ended: %q", got)
 	}
 	if got := programOf(process.FS{}, 2); got != "" && got != "a thread of the Linux kernel, kthreadd" { // in a namespace of its own pid 2 is another one
-		if stat, err := (process.FS{}).Stat(2); err != nil || stat.KernelThread() {
+		if stat, err := (process.FS{}).Proc(2).Stat(); err != nil || stat.KernelThread() {
 			t.Errorf("pid 2: %q", got)
 		}
 	}

@@ -42,7 +42,7 @@ func becoming(t *testing.T, program string) (h *process.Handle, become func()) {
 			t.Fatal(err)
 		}
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-			exe, err := process.FS{}.ExeName(cmd.Process.Pid)
+			exe, err := process.FS{}.Proc(cmd.Process.Pid).ExeName()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,7 +13,7 @@ var ErrNoCUDA = errors.New("the CUDA driver (libcuda.so.1) is not mapped in it")
 
 // UsesCUDA fails with [ErrNoCUDA] for a process that has not loaded the driver: NVIDIA's own tools do not tell such a process from others.
 func UsesCUDA(fs process.FS, pid int) error {
-	for m, err := range fs.Mappings(pid) {
+	for m, err := range fs.Image(pid).Mappings() {
 		if err != nil {
 			return err
 		}
@@ -42,12 +42,12 @@ const spare = 64 << 20
 // the driver puts them into the process itself is not documented, so whatever is smallest counts. What cannot be read does not.
 func HasRoom(fs process.FS, pid int, need int64) error {
 	var groups []process.Cgroup
-	if all, err := fs.MemoryCgroups(pid); err == nil {
+	if all, err := fs.Proc(pid).MemoryCgroups(); err == nil {
 		groups = all
 	}
 	left := process.NoLimit
-	if limits, err := fs.Rlimits(pid); err == nil && limits.Data.Soft != process.NoLimit {
-		if status, err := fs.Status(pid); err == nil {
+	if limits, err := fs.Proc(pid).Rlimits(); err == nil && limits.Data.Soft != process.NoLimit {
+		if status, err := fs.Proc(pid).Status(); err == nil {
 			left = max(limits.Data.Soft-status.DataBytes, 0)
 		}
 	}

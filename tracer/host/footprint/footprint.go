@@ -63,7 +63,7 @@ func (m *Meter) Kernel(kernel func() int64) { m.kernel = kernel }
 
 // Look measures. What cannot be read limits nothing.
 func (m *Meter) Look() Footprint {
-	status, err := m.fs.Status(m.pid)
+	status, err := m.fs.Proc(m.pid).Status()
 	if err != nil {
 		return Footprint{}
 	}
@@ -82,10 +82,10 @@ func (m *Meter) Look() Footprint {
 
 // cgroups are the groups that the program is in now: whoever started it may move it.
 func (m *Meter) cgroups() []process.Cgroup {
-	group, known := m.fs.MemoryGroup(m.pid)
+	group, known := m.fs.Proc(m.pid).MemoryGroup()
 	if !known || group != m.group || len(m.groups) == 0 {
 		m.group = group
-		m.groups, _ = m.fs.MemoryCgroups(m.pid)
+		m.groups, _ = m.fs.Proc(m.pid).MemoryCgroups()
 		return m.groups
 	}
 	for i, c := range m.groups {
@@ -119,7 +119,7 @@ func cgroupBounds(c process.Cgroup, own int64) (all []Bound) {
 
 // rlimits are the program's own limits. They count what is mapped, touched or not.
 func (m *Meter) rlimits(status process.Status) (all []Bound) {
-	limits, err := m.fs.Rlimits(m.pid)
+	limits, err := m.fs.Proc(m.pid).Rlimits()
 	if err != nil {
 		return nil
 	}

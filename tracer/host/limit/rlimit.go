@@ -86,7 +86,7 @@ func impose(id process.Identity, bytes int64, mark uint64) (i imposed, err error
 		return i, err
 	}
 	defer h.Close()
-	status, err := proc.Status(id.PID)
+	status, err := proc.Proc(id.PID).Status()
 	if err != nil {
 		return i, err
 	}

@@ -55,11 +55,11 @@ func limitName(g process.Cgroup) string {
 
 // Choose applies [Rule] to a process as it is now.
 func Choose(pid, processes int) (Choice, error) {
-	status, err := proc.Status(pid)
+	status, err := proc.Proc(pid).Status()
 	if err != nil {
 		return Choice{}, err
 	}
-	groups, err := proc.MemoryCgroups(pid)
+	groups, err := proc.Proc(pid).MemoryCgroups()
 	if err != nil {
 		return Choice{}, err
 	}

@@ -74,7 +74,7 @@ func failure(err error) response {
 
 // hasStill says whether a process that is not ours to change has the limit.
 func hasStill(id process.Identity, i imposed) bool {
-	now, err := proc.Rlimits(id.PID)
+	now, err := proc.Proc(id.PID).Rlimits()
 	return err == nil && now.Data.Soft == sizeOf(i.ours)
 }
 

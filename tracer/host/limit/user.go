@@ -15,7 +15,7 @@ type User struct{ UID, GID uint32 }
 
 // UserOf is whom a process runs as. It fails with [ErrNoRights] for one whose ids differ, as those of a set-user-id program do.
 func UserOf(pid int) (User, error) {
-	f, err := proc.File(pid, "status")
+	f, err := proc.Proc(pid).File("status")
 	if err != nil {
 		return User{}, err
 	}

@@ -62,9 +62,9 @@ const (
 
 // MemoryCgroups returns the groups that account for a process's memory: its own first, then each ancestor that can be seen from here. It is
 // empty where none can, as with cgroup_disable=memory, or in a container without /sys/fs/cgroup. Ancestors above the cgroup namespace, or
-// above what is mounted, stay unseen: in a container that is what is around it. It fails as [FS.Status] does.
-func (fs FS) MemoryCgroups(pid int) ([]Cgroup, error) {
-	data, _, err := fs.read(pid, "cgroup", maxCgroups)
+// above what is mounted, stay unseen: in a container that is what is around it. It fails as [Proc.Status] does.
+func (p Proc) MemoryCgroups() ([]Cgroup, error) {
+	data, _, err := p.read("cgroup", maxCgroups)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (fs FS) MemoryCgroups(pid int) ([]Cgroup, error) {
 	if !ok {
 		return nil, nil
 	}
-	mounts, _, err := readBounded(fs.root()+"/self/mountinfo", maxMounts)
+	mounts, _, err := readBounded(p.fs.root()+"/self/mountinfo", maxMounts)
 	if err != nil {
 		return nil, nil // what is mounted is not known
 	}
@@ -85,8 +85,8 @@ func (fs FS) MemoryCgroups(pid int) ([]Cgroup, error) {
 
 // MemoryGroup names the group that accounts for a process's memory, and its hierarchy's version: what differs is another. It is not ok where
 // that is not known, as of a process that has ended in a hierarchy of version 1 (proc_cgroup_show in kernel/cgroup/cgroup.c).
-func (fs FS) MemoryGroup(pid int) (name string, ok bool) {
-	data, _, err := fs.read(pid, "cgroup", maxCgroups)
+func (p Proc) MemoryGroup() (name string, ok bool) {
+	data, _, err := p.read("cgroup", maxCgroups)
 	if err != nil {
 		return "", false
 	}

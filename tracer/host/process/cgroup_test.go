@@ -63,7 +63,7 @@ func withoutDirs(all []Cgroup) []Cgroup {
 // TestCgroupAgain: a group is read anew without its process, until it is gone.
 func TestCgroupAgain(t *testing.T) {
 	tree := cgroupTree(t, "0::/user/kernel/thread\n", mount2, version2Files)
-	groups, err := tree.MemoryCgroups(7)
+	groups, err := tree.Proc(7).MemoryCgroups()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestCgroupAgain(t *testing.T) {
 
 func TestCgroupsOfVersion2(t *testing.T) {
 	tree := cgroupTree(t, "0::/user/kernel/thread\n", mount2, version2Files)
-	got, err := tree.MemoryCgroups(7)
+	got, err := tree.Proc(7).MemoryCgroups()
 	want := []Cgroup{
 		{Version: 2, Path: "/user/kernel", Limit: NoLimit, High: 500000000, Above: NoLimit, Usage: 400000000, Peak: 450000000},
 		{Version: 2, Path: "/user", Limit: 1 << 30, High: NoLimit, Above: NoLimit, Usage: 700000000, Cache: 135, OOMKills: 3},
@@ -127,14 +127,14 @@ func TestCgroupsOfVersion1(t *testing.T) {
 	root := Cgroup{Version: 1, Path: "/", Limit: NoLimit, High: NoLimit, Above: NoLimit, Usage: 8000000000}
 	// A hybrid machine, as systemd makes it: the controller is in version 1.
 	tree := cgroupTree(t, "9:name=systemd:/x\n4:cpu,memory:/docker/abc\n0::/user\n", mount2+mount1, version1Files)
-	got, err := tree.MemoryCgroups(7)
+	got, err := tree.Proc(7).MemoryCgroups()
 	want := []Cgroup{{Version: 1, Path: "/docker/abc", Limit: NoLimit, High: NoLimit, Above: NoLimit, Usage: 500}, docker, root}
 	if err != nil || !reflect.DeepEqual(withoutDirs(got), want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 	// Without use_hierarchy the group above does not count what is below.
 	tree = cgroupTree(t, "4:memory:/alone/within\n", mount1, version1Files)
-	if got, _ = tree.MemoryCgroups(7); len(got) != 1 || got[0].Path != "/alone/within" {
+	if got, _ = tree.Proc(7).MemoryCgroups(); len(got) != 1 || got[0].Path != "/alone/within" {
 		t.Errorf("%+v; want the group itself alone", got)
 	}
 }
@@ -159,7 +159,7 @@ func TestCgroupMounts(t *testing.T) {
 		"nonsense":               {"memory\n4:memory\n:::\n4:memory:relative\n", mount1 + "1 - \n - cgroup\n", ""},
 	}
 	for name, tt := range tests {
-		groups, err := cgroupTree(t, tt.cgroup, tt.mounts, version1Files).MemoryCgroups(7)
+		groups, err := cgroupTree(t, tt.cgroup, tt.mounts, version1Files).Proc(7).MemoryCgroups()
 		var paths []string
 		for _, g := range groups {
 			paths = append(paths, g.Path)
@@ -168,13 +168,13 @@ func TestCgroupMounts(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, tt.want)
 		}
 	}
-	if _, err := stored.MemoryCgroups(999); !errors.Is(err, ErrNoProcess) {
+	if _, err := stored.Proc(999).MemoryCgroups(); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("no process: %v", err)
 	}
 }
 
 func TestOwnCgroups(t *testing.T) {
-	groups, err := (FS{}).MemoryCgroups(os.Getpid())
+	groups, err := (FS{}).Proc(os.Getpid()).MemoryCgroups()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,12 +201,12 @@ Max address space         unlimited            18446744073709551615 bytes
 		"no number": {strings.ReplaceAll(text, "1073741824", "-1"), Rlimits{}, ErrMalformed},
 		"nothing":   {"", Rlimits{}, ErrMalformed},
 	} {
-		got, err := cgroupTree(t, "", "", map[string]string{"proc/7/limits": tt.text}).Rlimits(7)
+		got, err := cgroupTree(t, "", "", map[string]string{"proc/7/limits": tt.text}).Proc(7).Rlimits()
 		if got != tt.want || !errors.Is(err, tt.err) {
 			t.Errorf("%s: %+v, %v; want %+v, %v", name, got, err, tt.want, tt.err)
 		}
 	}
-	own, err := (FS{}).Rlimits(os.Getpid())
+	own, err := (FS{}).Proc(os.Getpid()).Rlimits()
 	if err != nil || own.Data.Soft > own.Data.Hard {
 		t.Errorf("our own limits: %+v, %v", own, err)
 	}

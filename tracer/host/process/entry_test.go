@@ -94,13 +94,13 @@ func TestStoredGPUs(t *testing.T) {
 	} {
 		symlink(t, target, root+"/7/fd/"+name)
 	}
-	if got, err := (FS{Root: root}).GPUs(7); err != nil || !slices.Equal(got, []int{0, 2}) {
+	if got, err := (FS{Root: root}).Proc(7).GPUs(); err != nil || !slices.Equal(got, []int{0, 2}) {
 		t.Errorf("GPUs = %v, %v; want 0 and 2", got, err)
 	}
 	symlink(t, "/dev/null", root+"/8/fd/0")
 	symlink(t, "/dev/dxg", root+"/9/fd/0")
 	for pid, want := range map[int]bool{7: true, 8: false, 9: true, 10: true} { // of the last one nothing is known
-		if got := (FS{Root: root}).MayUseGPUs(pid); got != want {
+		if got := (FS{Root: root}).Proc(pid).MayUseGPUs(); got != want {
 			t.Errorf("MayUseGPUs(%d) = %v", pid, got)
 		}
 	}

@@ -28,21 +28,21 @@ func TestStoredStat(t *testing.T) {
 		{pid: -1, err: ErrNoProcess},
 	}
 	for _, tt := range tests {
-		got, err := stored.Stat(tt.pid)
+		got, err := stored.Proc(tt.pid).Stat()
 		if got != tt.want || !errors.Is(err, tt.err) {
 			t.Errorf("Stat(%d) = %+v, %v; want %+v, %v", tt.pid, got, err, tt.want, tt.err)
 		}
 	}
-	if kthread, _ := stored.Stat(2); !kthread.KernelThread() {
+	if kthread, _ := stored.Proc(2).Stat(); !kthread.KernelThread() {
 		t.Error("kthreadd is a kernel thread")
 	}
-	if zombie, _ := stored.Stat(102); !zombie.Ended() {
+	if zombie, _ := stored.Proc(102).Stat(); !zombie.Ended() {
 		t.Error("a zombie has ended")
 	}
 }
 
 func TestStoredStatus(t *testing.T) {
-	got, err := stored.Status(100)
+	got, err := stored.Proc(100).Status()
 	want := Status{
 		PID: 100, TGID: 100, UID: 1000, EUID: 1001, GID: 1000, EGID: 1002, Threads: 9,
 		NSPIDs: []int{100, 31, 1}, savedUID: 1000, savedGID: 1000, capsPermitted: 824634245120, CapsHeld: 1<<39 | 1<<38 | 1<<19 | 1<<2, Ignored: 0x1001002, Caught: 0x108000000,
@@ -52,16 +52,16 @@ func TestStoredStatus(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("Status(100) = %+v, %v; want %+v", got, err, want)
 	}
-	if forged, err := stored.Status(106); err != nil || forged.UID != 1000 {
+	if forged, err := stored.Proc(106).Status(); err != nil || forged.UID != 1000 {
 		t.Errorf("Status(106).UID = %d, %v: the name forged it", forged.UID, err)
 	}
-	if _, err := stored.Status(105); !errors.Is(err, ErrMalformed) {
+	if _, err := stored.Proc(105).Status(); !errors.Is(err, ErrMalformed) {
 		t.Errorf("Status(105): %v, want %v", err, ErrMalformed)
 	}
 }
 
 func TestStoredMaps(t *testing.T) {
-	got, err := stored.Maps(100)
+	got, err := stored.Image(100).Maps()
 	if err != nil || len(got) != 10 {
 		t.Fatalf("Maps(100): %d mappings, %v; want 10", len(got), err)
 	}
@@ -84,10 +84,10 @@ func TestStoredMaps(t *testing.T) {
 	if text := got[7].Perm.String() + got[9].Perm.String(); text != "rwxs--xp" {
 		t.Errorf("permissions read %q", text)
 	}
-	if _, err := stored.Maps(105); !errors.Is(err, ErrMalformed) {
+	if _, err := stored.Image(105).Maps(); !errors.Is(err, ErrMalformed) {
 		t.Errorf("Maps(105): %v, want %v", err, ErrMalformed)
 	}
-	if _, err := stored.Maps(103); !errors.Is(err, ErrNoProcess) {
+	if _, err := stored.Image(103).Maps(); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("Maps(103): %v, want %v", err, ErrNoProcess)
 	}
 }
@@ -156,13 +156,14 @@ func TestStoredTree(t *testing.T) {
 }
 
 func TestStoredCmdline(t *testing.T) {
-	if got, err := stored.Cmdline(101); err != nil || !reflect.DeepEqual(got, Command{Args: []string{"setproctitle was here"}}) {
+	got, err := stored.Proc(101).Cmdline()
+	if err != nil || !reflect.DeepEqual(got, Command{Args: []string{"setproctitle was here"}}) {
 		t.Errorf("Cmdline(101) = %q, %v", got.Args, err)
 	}
-	if got, err := stored.Cmdline(2); err != nil || got.Args != nil {
+	if got, err := stored.Proc(2).Cmdline(); err != nil || got.Args != nil {
 		t.Errorf("Cmdline(2) = %q, %v", got.Args, err)
 	}
-	got, err := stored.Cmdline(104)
+	got, err = stored.Proc(104).Cmdline()
 	if err != nil || !got.Truncated || len(strings.Join(got.Args, "\x00")) != maxCmdline || got.Args[0] != "/usr/bin/python3" {
 		t.Errorf("Cmdline(104): %d arguments, truncated %v, %v", len(got.Args), got.Truncated, err)
 	}

@@ -17,8 +17,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-
-	"golang.org/x/sys/unix"
 )
 
 // FS is a proc file system.
@@ -47,28 +45,6 @@ func (fs FS) root() string {
 // live says whether this is the running system's own /proc, so that system calls on its pids mean something.
 func (fs FS) live() bool { return filepath.Clean(fs.root()) == "/proc" }
 
-func (fs FS) path(pid int, name string) string {
-	return fs.root() + "/" + strconv.Itoa(pid) + "/" + name
-}
-
-// read returns at most limit bytes of a file of a process, and whether there was more.
-func (fs FS) read(pid int, name string, limit int) (data []byte, truncated bool, err error) {
-	if pid <= 0 {
-		return nil, false, &Error{PID: pid, Kind: ErrNoProcess}
-	}
-	data, truncated, err = readBounded(fs.path(pid, name), limit)
-	if err != nil && fs.keeps() { // a /proc that hides strangers (hidepid) may show them to the helper
-		var f *os.File
-		if f, err = fs.Helper.file(pid, name); err == nil {
-			data, truncated, err = readAllOf(f, limit)
-		}
-	}
-	if err != nil {
-		return nil, false, fs.failure(pid, err)
-	}
-	return data, truncated, nil
-}
-
 func readBounded(path string, limit int) (data []byte, truncated bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -95,38 +71,6 @@ func readAllOf(f *os.File, limit int) (data []byte, truncated bool, err error) {
 		}
 	}
 	return buf[:limit], true, nil
-}
-
-// failure says what an error on a file of a process means for the process.
-func (fs FS) failure(pid int, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, new(*Error)):
-		return err
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESRCH), errors.Is(err, unix.ENOTDIR):
-		// A /proc mounted with hidepid has no directory for strangers: kill(2) still tells them from the absent.
-		if fs.live() && errors.Is(unix.Kill(pid, 0), unix.EPERM) {
-			return &Error{PID: pid, Kind: ErrNotPermitted, Cause: err}
-		}
-		return &Error{PID: pid, Kind: ErrNoProcess, Cause: err}
-	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return &Error{PID: pid, Kind: fs.refusal(pid), Cause: err}
-	}
-	return fmt.Errorf("process %d: %w", pid, err)
-}
-
-// refusal says why a process could not be looked into. Without its memory an ending process belongs to root
-// (task_dump_owner, fs/proc/base.c), so its own user is refused too; stat stays open to everybody.
-func (fs FS) refusal(pid int) error {
-	data, _, err := readBounded(fs.path(pid, "stat"), maxStat)
-	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) {
-		return ErrNoProcess
-	}
-	if st, ok := parseStat(data); ok && st.Ended() {
-		return ErrZombie
-	}
-	return ErrNotPermitted
 }
 
 // PIDs returns the ids of all processes that can be seen, as the directory lists them (ascending on Linux).
@@ -166,33 +110,5 @@ func parsePID(name string) (int, bool) {
 	return int(pid), err == nil
 }
 
-// File opens a file of a process's directory, such as "smaps", for reading. It fails with [ErrNoProcess] or [ErrNotPermitted].
-func (fs FS) File(pid int, name string) (*os.File, error) {
-	if pid <= 0 {
-		return nil, &Error{PID: pid, Kind: ErrNoProcess}
-	}
-	f, err := fs.open(pid, name)
-	if err != nil {
-		return nil, fs.failure(pid, err)
-	}
-	return f, nil
-}
-
-// open opens a file of a process's directory, or has it opened. The error is for [FS.failure].
-func (fs FS) open(pid int, name string) (*os.File, error) {
-	if fs.keeps() {
-		return fs.Helper.file(pid, name)
-	}
-	return os.Open(fs.path(pid, name))
-}
-
 // keeps says whether the helper opens what takes a right.
 func (fs FS) keeps() bool { return fs.live() && fs.Helper.hasTakenOver() }
-
-// link reads a symbolic link of a process's directory.
-func (fs FS) link(pid int, name string) (string, error) {
-	if fs.keeps() {
-		return fs.Helper.link(pid, name)
-	}
-	return os.Readlink(fs.path(pid, name))
-}

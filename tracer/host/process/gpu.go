@@ -17,8 +17,8 @@ const maxDescriptors = 4096
 // minor number. Holding a device is not using its memory: a process that only asks NVML opens all of them, and so
 // does CUDA where CUDA_VISIBLE_DEVICES does not limit it. The names are the process's own and prove nothing.
 // It needs ptrace access.
-func (fs FS) GPUs(pid int) ([]int, error) {
-	files, _, err := fs.devices(pid)
+func (p Proc) GPUs() ([]int, error) {
+	files, _, err := p.devices()
 	var held []int
 	for _, file := range files {
 		if n, ok := gpuDevice(file); ok && !slices.Contains(held, n) {
@@ -31,30 +31,30 @@ func (fs FS) GPUs(pid int) ([]int, error) {
 
 // MayUseGPUs says whether a process may have made a CUDA context: no driver does without a device node of NVIDIA's, of its
 // boards' (/dev/nvhost…, /dev/nvmap) or of WSL's.
-func (fs FS) MayUseGPUs(pid int) bool {
-	files, open, err := fs.devices(pid)
+func (p Proc) MayUseGPUs() bool {
+	files, open, err := p.devices()
 	return err != nil || open >= maxDescriptors || slices.ContainsFunc(files, func(file string) bool {
 		return strings.HasPrefix(file, "/dev/nv") || file == "/dev/dxg"
 	})
 }
 
 // devices are the names below /dev of what a process has open, of the first maxDescriptors, and how many it has open.
-func (fs FS) devices(pid int) (files []string, open int, err error) {
-	if pid <= 0 {
-		return nil, 0, &Error{PID: pid, Kind: ErrNoProcess}
+func (p Proc) devices() (files []string, open int, err error) {
+	if p.pid <= 0 {
+		return nil, 0, &Error{PID: p.pid, Kind: ErrNoProcess}
 	}
-	if fs.keeps() {
-		files, open, err = fs.Helper.devices(pid)
-		return files, open, fs.failure(pid, err)
+	if p.fs.keeps() {
+		files, open, err = p.fs.Helper.devices(p.pid)
+		return files, open, p.failure(err)
 	}
-	dir, err := os.Open(fs.path(pid, "fd"))
+	dir, err := os.Open(p.path("fd"))
 	if err != nil {
-		return nil, 0, fs.failure(pid, err)
+		return nil, 0, p.failure(err)
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(maxDescriptors)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, 0, fs.failure(pid, err)
+		return nil, 0, p.failure(err)
 	}
 	for _, name := range names {
 		target, _ := os.Readlink(dir.Name() + "/" + name) // nothing where it was closed meanwhile

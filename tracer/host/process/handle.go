@@ -36,7 +36,7 @@ func (fs FS) Open(pid int) (*Handle, error) {
 func (fs FS) OpenIdentity(id Identity) (*Handle, error) {
 	fd, err := unix.PidfdOpen(id.PID, 0)
 	if err != nil {
-		return nil, fs.failure(id.PID, fmt.Errorf("open pidfd: %w", err))
+		return nil, fs.Proc(id.PID).failure(fmt.Errorf("open pidfd: %w", err))
 	}
 	// Nonblocking, so that the Go runtime waits on it with epoll instead of a thread.
 	if err := unix.SetNonblock(fd, true); err != nil {

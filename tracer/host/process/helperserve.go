@@ -174,9 +174,9 @@ func (s *HelperServer) find(r *helperRequest) (*MappedFile, error) {
 		return nil, &Error{PID: q.PID, Kind: ErrNoProcess}
 	}
 	if q.Path != "" {
-		return fs.OpenFile(q.PID, q.Path)
+		return fs.Image(q.PID).OpenFile(q.Path)
 	}
-	return fs.OpenMapping(q.PID, q.Mapping)
+	return fs.Image(q.PID).OpenMapping(q.Mapping)
 }
 
 // failure is the answer that something failed, or that it did not.
@@ -208,7 +208,7 @@ func (s *HelperServer) load(q *openRequest, at uint64, size int) error {
 	f := s.mapped[m.File]
 	s.mu.Unlock()
 	if f == nil {
-		found, err := (FS{}).OpenMapping(q.PID, *m)
+		found, err := (FS{}).Image(q.PID).OpenMapping(*m)
 		if err != nil {
 			return err
 		}

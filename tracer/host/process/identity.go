@@ -10,12 +10,12 @@ type Identity struct {
 // Leader names its process), with [ErrZombie] for a process that is over, and with [ErrNotPermitted] where /proc
 // hides strangers (hidepid).
 func (fs FS) Identity(pid int) (Identity, error) {
-	st, err := fs.Stat(pid)
+	st, err := fs.Proc(pid).Stat()
 	if err != nil {
 		return Identity{}, err
 	}
 	// /proc/TID exists for every thread, though the directory does not list it.
-	status, err := fs.Status(pid)
+	status, err := fs.Proc(pid).Status()
 	if err != nil {
 		return Identity{}, err
 	}
@@ -31,7 +31,7 @@ func (fs FS) Identity(pid int) (Identity, error) {
 // Same says whether the process is still there: it fails with [ErrNoProcess] when the pid is free or belongs to
 // somebody else by now. A zombie is still the same process.
 func (fs FS) Same(id Identity) error {
-	st, err := fs.Stat(id.PID)
+	st, err := fs.Proc(id.PID).Stat()
 	if err != nil {
 		return err
 	}

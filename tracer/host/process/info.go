@@ -16,8 +16,8 @@ type Command struct {
 // Cmdline reads the first 4 KiB of /proc/PID/cmdline. Kernel threads and zombies have no arguments. Empty
 // arguments at the end are left out: a process that rewrote its own (as setproctitle does) pads with NULs. Such a
 // process often shows everything as one argument.
-func (fs FS) Cmdline(pid int) (Command, error) {
-	data, truncated, err := fs.read(pid, "cmdline", maxCmdline)
+func (p Proc) Cmdline() (Command, error) {
+	data, truncated, err := p.read("cmdline", maxCmdline)
 	if err != nil {
 		return Command{}, err
 	}
@@ -32,22 +32,22 @@ func (fs FS) Cmdline(pid int) (Command, error) {
 
 // Cwd returns the working directory of a process raw and named as [Mapping.Path] is; it ends in
 // " (deleted)" where the directory is gone. Reading a stranger's needs ptrace access (CAP_SYS_PTRACE).
-func (fs FS) Cwd(pid int) (string, error) {
-	if pid <= 0 {
-		return "", &Error{PID: pid, Kind: ErrNoProcess}
+func (p Proc) Cwd() (string, error) {
+	if p.pid <= 0 {
+		return "", &Error{PID: p.pid, Kind: ErrNoProcess}
 	}
-	dir, err := fs.link(pid, "cwd")
+	dir, err := p.link("cwd")
 	if err != nil {
-		return "", fs.failure(pid, err)
+		return "", p.failure(err)
 	}
 	return dir, nil
 }
 
 // ExeName returns the name of the executable, as [Mapping.Path] has it. Reading a stranger's needs ptrace access (CAP_SYS_PTRACE).
-func (fs FS) ExeName(pid int) (string, error) {
-	name, err := fs.link(pid, "exe")
+func (p Proc) ExeName() (string, error) {
+	name, err := p.link("exe")
 	if err != nil {
-		return "", fs.failure(pid, err)
+		return "", p.failure(err)
 	}
 	return strings.TrimSuffix(name, " (deleted)"), nil
 }

@@ -21,26 +21,26 @@ const maxInterpreterFiles = 1024
 // order of address. The Mapping of the result is the first executable one of that file. The caller closes the file.
 // It fails with [ErrNotPython] when no file is one, [ErrNotPermitted] when that cannot be told for lack of
 // privilege, [ErrZombie], and [ErrNoProcess].
-func (fs FS) InterpreterFile(pid int, detect Detect) (*MappedFile, error) {
-	return fs.InterpreterAmong(pid, func(f *MappedFile) bool { return detect(f.File) })
+func (i Image) InterpreterFile(detect Detect) (*MappedFile, error) {
+	return i.InterpreterAmong(func(f *MappedFile) bool { return detect(f.File) })
 }
 
-// InterpreterAmong is [FS.InterpreterFile] for who recognizes a file by more than what is in it.
-func (fs FS) InterpreterAmong(pid int, detect func(*MappedFile) bool) (*MappedFile, error) {
-	st, err := fs.Stat(pid)
+// InterpreterAmong is [Image.InterpreterFile] for who recognizes a file by more than what is in it.
+func (i Image) InterpreterAmong(detect func(*MappedFile) bool) (*MappedFile, error) {
+	st, err := i.proc.Stat()
 	if err != nil {
 		return nil, err
 	}
 	if st.Ended() {
-		return nil, &Error{PID: pid, Kind: ErrZombie}
+		return nil, &Error{PID: i.proc.pid, Kind: ErrZombie}
 	}
-	candidates, err := fs.candidates(pid)
+	candidates, err := i.candidates()
 	if err != nil {
 		return nil, err
 	}
 	var refused error
 	for _, m := range candidates[:min(len(candidates), maxInterpreterFiles)] {
-		f, err := fs.OpenMapping(pid, m)
+		f, err := i.OpenMapping(m)
 		switch {
 		case errors.Is(err, ErrNoProcess), errors.Is(err, ErrZombie):
 			return nil, err
@@ -49,7 +49,7 @@ func (fs FS) InterpreterAmong(pid int, detect func(*MappedFile) bool) (*MappedFi
 		case err == nil && detect(f):
 			return f, nil
 		case err == nil:
-			if silent := fs.Helper.silence(pid, m); silent != nil {
+			if silent := i.proc.fs.Helper.silence(i.proc.pid, m); silent != nil {
 				refused = silent
 			}
 			f.File.Close()
@@ -58,14 +58,14 @@ func (fs FS) InterpreterAmong(pid int, detect func(*MappedFile) bool) (*MappedFi
 	if refused != nil {
 		return nil, refused
 	}
-	return nil, &Error{PID: pid, Kind: ErrNotPython}
+	return nil, &Error{PID: i.proc.pid, Kind: ErrNotPython}
 }
 
 // candidates returns the first executable mapping of each file, the likeliest interpreter first.
-func (fs FS) candidates(pid int) ([]Mapping, error) {
+func (i Image) candidates() ([]Mapping, error) {
 	seen := make(map[FileID]bool)
 	var found []Mapping
-	for m, err := range fs.Mappings(pid) {
+	for m, err := range i.Mappings() {
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (fs FS) candidates(pid int) ([]Mapping, error) {
 		seen[m.File] = true
 		found = append(found, m)
 	}
-	exe, _ := fs.ExeName(pid) // without, the order is another
+	exe, _ := i.proc.ExeName() // without, the order is another
 	rank := func(m Mapping) int {
 		switch {
 		case namedLikePython(m.Path):

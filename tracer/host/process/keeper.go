@@ -75,7 +75,7 @@ func (h *Helper) link(pid int, name string) (string, error) {
 	return string(reply.data), err
 }
 
-// devices has the descriptors of a process looked through ([FS.devices]).
+// devices has the descriptors of a process looked through ([Proc.devices]).
 func (h *Helper) devices(pid int) (files []string, open int, err error) {
 	reply, err := h.tell(&helperRequest{Op: "devices", Open: openRequest{PID: pid}, Name: "fd"})
 	if err == nil {

@@ -33,16 +33,16 @@ func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte
 	case r.Op == "near":
 		return s.near(r)
 	case r.Op == "file" && slices.Contains(kept, r.Name):
-		f, err := os.Open(fs.path(pid, r.Name))
+		f, err := os.Open(fs.Proc(pid).path(r.Name))
 		if err != nil {
 			return failure(err), nil, -1
 		}
 		return s.handOver(r, f, &helperAnswer{})
 	case r.Op == "link" && (r.Name == "exe" || r.Name == "cwd"):
-		name, err := os.Readlink(fs.path(pid, r.Name))
+		name, err := os.Readlink(fs.Proc(pid).path(r.Name))
 		return failure(err), []byte(name), -1
 	case r.Op == "devices":
-		files, open, err := fs.devices(pid)
+		files, open, err := fs.Proc(pid).devices()
 		names := []byte(strings.Join(files, "\x00"))
 		a := failure(err)
 		a.Count = open

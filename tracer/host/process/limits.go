@@ -18,9 +18,9 @@ type Rlimits struct {
 	AddressSpace Rlimit // RLIMIT_AS: everything that is mapped
 }
 
-// Rlimits reads /proc/PID/limits. It works on strangers' processes, and fails as [FS.Status] does.
-func (fs FS) Rlimits(pid int) (Rlimits, error) {
-	data, _, err := fs.read(pid, "limits", maxStat)
+// Rlimits reads /proc/PID/limits. It works on strangers' processes, and fails as [Proc.Status] does.
+func (p Proc) Rlimits() (Rlimits, error) {
+	data, _, err := p.read("limits", maxStat)
 	if err != nil {
 		return Rlimits{}, err
 	}
@@ -34,7 +34,7 @@ func (fs FS) Rlimits(pid int) (Rlimits, error) {
 		}
 	}
 	if seen != 2 {
-		return Rlimits{}, &Error{PID: pid, Kind: ErrMalformed}
+		return Rlimits{}, &Error{PID: p.pid, Kind: ErrMalformed}
 	}
 	return out, nil
 }

@@ -18,11 +18,11 @@ var live = FS{}
 
 func TestOwnProcess(t *testing.T) {
 	pid := os.Getpid()
-	st, err := live.Stat(pid)
+	st, err := live.Proc(pid).Stat()
 	if err != nil || st.ParentPID != os.Getppid() || st.Ended() || st.KernelThread() {
 		t.Errorf("Stat = %+v, %v", st, err)
 	}
-	status, err := live.Status(pid)
+	status, err := live.Proc(pid).Status()
 	if err != nil || int(status.EUID) != os.Geteuid() || int(status.UID) != os.Getuid() || int(status.EGID) != os.Getegid() {
 		t.Errorf("Status = %+v, %v", status, err)
 	}
@@ -32,11 +32,11 @@ func TestOwnProcess(t *testing.T) {
 	if status.DataBytes == 0 || status.DataBytes%int64(os.Getpagesize()) != 0 {
 		t.Errorf("VmData %d is no number of pages", status.DataBytes)
 	}
-	if command, err := live.Cmdline(pid); err != nil || !reflect.DeepEqual(command.Args, os.Args) {
+	if command, err := live.Proc(pid).Cmdline(); err != nil || !reflect.DeepEqual(command.Args, os.Args) {
 		t.Errorf("Cmdline = %q, %v; want %q", command.Args, err, os.Args)
 	}
 	dir, _ := os.Getwd()
-	if cwd, err := live.Cwd(pid); err != nil || cwd != dir {
+	if cwd, err := live.Proc(pid).Cwd(); err != nil || cwd != dir {
 		t.Errorf("Cwd = %q, %v; want %q", cwd, err, dir)
 	}
 	if name := UserName(0); name != "root" {
@@ -48,7 +48,7 @@ func TestOwnProcess(t *testing.T) {
 }
 
 func TestOwnMaps(t *testing.T) {
-	maps, err := live.Maps(os.Getpid())
+	maps, err := live.Image(os.Getpid()).Maps()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestOwnMaps(t *testing.T) {
 	if i < 0 || maps[i].Perm&Exec == 0 || maps[i].File.Inode == 0 {
 		t.Fatalf("our own code at %#x is in %+v", code, maps)
 	}
-	f, err := live.OpenMapping(os.Getpid(), maps[i])
+	f, err := live.Image(os.Getpid()).OpenMapping(maps[i])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,10 +120,10 @@ func TestHandle(t *testing.T) {
 	if spent, err := h.CPUTime(); err != nil || spent <= 0 {
 		t.Errorf("CPUTime of a zombie = %v, %v", spent, err)
 	}
-	if maps, err := live.Maps(c.Process.Pid); err != nil || len(maps) != 0 {
+	if maps, err := live.Image(c.Process.Pid).Maps(); err != nil || len(maps) != 0 {
 		t.Errorf("Maps of a zombie: %d, %v", len(maps), err)
 	}
-	if _, err := live.InterpreterFile(c.Process.Pid, isInterpreter); !errors.Is(err, ErrZombie) {
+	if _, err := live.Image(c.Process.Pid).InterpreterFile(isInterpreter); !errors.Is(err, ErrZombie) {
 		t.Errorf("InterpreterFile of a zombie: %v", err)
 	}
 	c.Wait()
@@ -228,12 +228,12 @@ func TestVanishing(t *testing.T) {
 
 func lookAtAll(pid int) []error {
 	_, err1 := live.Identity(pid)
-	_, err2 := live.Maps(pid)
-	_, err3 := live.Status(pid)
-	_, err4 := live.Cmdline(pid)
-	_, err5 := live.Cwd(pid)
-	_, err6 := live.GPUs(pid)
-	f, err7 := live.InterpreterFile(pid, isInterpreter)
+	_, err2 := live.Image(pid).Maps()
+	_, err3 := live.Proc(pid).Status()
+	_, err4 := live.Proc(pid).Cmdline()
+	_, err5 := live.Proc(pid).Cwd()
+	_, err6 := live.Proc(pid).GPUs()
+	f, err7 := live.Image(pid).InterpreterFile(isInterpreter)
 	if err7 == nil {
 		f.File.Close()
 	}

@@ -71,20 +71,20 @@ func (f *MappedFile) ProbePath() string {
 // [ErrChanged] when another file is mapped there by now and none of the routes leads to the one asked for, with
 // [ErrNotPermitted], [ErrZombie], or [ErrNoProcess]. Only regular files are opened: a hostile process cannot make us
 // open a device or wait for a pipe.
-func (fs FS) OpenMapping(pid int, m Mapping) (*MappedFile, error) {
-	if pid <= 0 {
-		return nil, &Error{PID: pid, Kind: ErrNoProcess}
+func (i Image) OpenMapping(m Mapping) (*MappedFile, error) {
+	if i.proc.pid <= 0 {
+		return nil, &Error{PID: i.proc.pid, Kind: ErrNoProcess}
 	}
 	if m.File.Inode == 0 {
-		return nil, &Error{PID: pid, Kind: ErrChanged, Cause: errors.New("memory without a file")}
+		return nil, &Error{PID: i.proc.pid, Kind: ErrChanged, Cause: errors.New("memory without a file")}
 	}
-	if fs.Helper != nil {
-		if kind, distant := fs.isDistant(pid, m.File); distant {
-			return fs.Helper.open(fs, openRequest{PID: pid, Mapping: m, Kind: kind})
+	if i.proc.fs.Helper != nil {
+		if kind, distant := i.isDistant(m.File); distant {
+			return i.proc.fs.Helper.open(i.proc.fs, openRequest{PID: i.proc.pid, Mapping: m, Kind: kind})
 		}
 	}
-	if fs.keeps() {
-		return fs.Helper.near(fs, openRequest{PID: pid, Mapping: m})
+	if i.proc.fs.keeps() {
+		return i.proc.fs.Helper.near(i.proc.fs, openRequest{PID: i.proc.pid, Mapping: m})
 	}
 	name := m.Path
 	if !filepath.IsAbs(name) { // must not be looked up in our working directory
@@ -94,9 +94,9 @@ func (fs FS) OpenMapping(pid int, m Mapping) (*MappedFile, error) {
 		name Route
 		find func() (int, error)
 	}{
-		{ByMapFiles, func() (int, error) { return openPath(fs.path(pid, fmt.Sprintf("map_files/%x-%x", m.Start, m.End))) }},
-		{ByExe, func() (int, error) { return openPath(fs.path(pid, "exe")) }},
-		{ByRoot, func() (int, error) { return fs.openBelowRoot(pid, name) }},
+		{ByMapFiles, func() (int, error) { return openPath(i.proc.path(mapFile(m))) }},
+		{ByExe, func() (int, error) { return openPath(i.proc.path("exe")) }},
+		{ByRoot, func() (int, error) { return i.openBelowRoot(name) }},
 		{ByPath, func() (int, error) { return openPath(name) }},
 	}
 	var failures []error
@@ -107,19 +107,22 @@ func (fs FS) OpenMapping(pid int, m Mapping) (*MappedFile, error) {
 		}
 		failures = append(failures, fmt.Errorf("%s: %w", route.name, err))
 	}
-	return nil, fs.mappingFailure(pid, failures)
+	return nil, i.mappingFailure(failures)
 }
+
+// mapFile returns the name by which a process's directory has the file of a mapping.
+func mapFile(m Mapping) string { return fmt.Sprintf("map_files/%x-%x", m.Start, m.End) }
 
 // TryMapFiles opens, by its mapping, a file that this very program maps: whether [ByMapFiles] is open to the calling thread.
 func (fs FS) TryMapFiles() error {
-	for m, err := range fs.Mappings(os.Getpid()) {
+	for m, err := range fs.Image(os.Getpid()).Mappings() {
 		if err != nil {
 			return err
 		}
 		if m.File.Inode == 0 {
 			continue
 		}
-		fd, err := openPath(fs.path(os.Getpid(), fmt.Sprintf("map_files/%x-%x", m.Start, m.End)))
+		fd, err := openPath(fs.Proc(os.Getpid()).path(mapFile(m)))
 		if err != nil {
 			return err
 		}
@@ -130,17 +133,17 @@ func (fs FS) TryMapFiles() error {
 
 // mappingFailure picks what best explains that no route led to the file: the process is gone, then a missing
 // privilege, then the file having changed.
-func (fs FS) mappingFailure(pid int, failures []error) error {
+func (i Image) mappingFailure(failures []error) error {
 	cause := errors.Join(failures...)
-	if st, err := fs.Stat(pid); err != nil {
+	if st, err := i.proc.Stat(); err != nil {
 		return err
 	} else if st.Ended() {
-		return &Error{PID: pid, Kind: ErrZombie, Cause: cause}
+		return &Error{PID: i.proc.pid, Kind: ErrZombie, Cause: cause}
 	}
 	if errors.Is(cause, unix.EACCES) || errors.Is(cause, unix.EPERM) {
-		return &Error{PID: pid, Kind: ErrNotPermitted, Cause: cause}
+		return &Error{PID: i.proc.pid, Kind: ErrNotPermitted, Cause: cause}
 	}
-	return &Error{PID: pid, Kind: ErrChanged, Cause: cause}
+	return &Error{PID: i.proc.pid, Kind: ErrChanged, Cause: cause}
 }
 
 // openFound opens for reading what find found, if it is the regular file of the mapping.
@@ -181,8 +184,8 @@ func openPath(path string) (int, error) {
 
 // openBelowRoot looks a path up as the process itself would. RESOLVE_IN_ROOT (openat2(2), Linux 5.6) keeps
 // symbolic links and ".." inside: followed from here, an absolute link would lead into our own root.
-func (fs FS) openBelowRoot(pid int, path string) (int, error) {
-	root, err := unix.Open(fs.path(pid, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+func (i Image) openBelowRoot(path string) (int, error) {
+	root, err := unix.Open(i.proc.path("root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
@@ -213,7 +216,7 @@ func mappedID(f *os.File) (FileID, error) {
 	}
 	defer unix.MunmapPtr(page, 1)
 	address := uint64(uintptr(page))
-	for m, err := range (FS{}).Mappings(os.Getpid()) {
+	for m, err := range (FS{}).Image(os.Getpid()).Mappings() {
 		if err != nil {
 			return FileID{}, err
 		}

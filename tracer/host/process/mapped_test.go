@@ -18,10 +18,11 @@ func fakeProcess(t *testing.T, path string) (fs FS, m Mapping, rootDir string) {
 	fs = FS{Root: t.TempDir()}
 	rootDir = t.TempDir()
 	write(t, filepath.Join(rootDir, path), "the file")
-	symlink(t, rootDir, fs.path(7, "root"))
+	symlink(t, rootDir, fs.Proc(7).path("root"))
 	m = Mapping{Start: 0x1000, End: 0x2000, Perm: Read | Exec, Path: path, File: fileID(t, filepath.Join(rootDir, path))}
-	write(t, fs.path(7, "stat"), "7 (x) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 0 0 1 0 5 0 1 0")
-	write(t, fs.path(7, "maps"), fmt.Sprintf("1000-2000 r-xp 00000000 %x:%x %d %s\n", m.File.Major, m.File.Minor, m.File.Inode, path))
+	write(t, fs.Proc(7).path("stat"), "7 (x) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 0 0 1 0 5 0 1 0")
+	id := m.File
+	write(t, fs.Proc(7).path("maps"), fmt.Sprintf("1000-2000 r-xp 00000000 %x:%x %d %s\n", id.Major, id.Minor, id.Inode, path))
 	return fs, m, rootDir
 }
 
@@ -54,7 +55,7 @@ func TestOpenMappingRoutes(t *testing.T) {
 	file := filepath.Join(rootDir, m.Path)
 	expect := func(want Route) {
 		t.Helper()
-		f, err := fs.OpenMapping(7, m)
+		f, err := fs.Image(7).OpenMapping(m)
 		if err != nil {
 			t.Fatalf("%s: %v", want, err)
 		}
@@ -70,12 +71,12 @@ func TestOpenMappingRoutes(t *testing.T) {
 	expect(ByPath)
 	m.Path = "/opt/python3.12"
 	expect(ByRoot)
-	symlink(t, decoy, fs.path(7, "exe"))
+	symlink(t, decoy, fs.Proc(7).path("exe"))
 	expect(ByRoot)
-	os.Remove(fs.path(7, "exe"))
-	symlink(t, file, fs.path(7, "exe"))
+	os.Remove(fs.Proc(7).path("exe"))
+	symlink(t, file, fs.Proc(7).path("exe"))
 	expect(ByExe)
-	symlink(t, file, fs.path(7, "map_files/1000-2000"))
+	symlink(t, file, fs.Proc(7).path("map_files/1000-2000"))
 	expect(ByMapFiles)
 }
 
@@ -101,17 +102,17 @@ func TestOpenMappingRefusesOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			with(t, file)
-			if f, err := fs.OpenMapping(7, m); !errors.Is(err, ErrChanged) {
+			if f, err := fs.Image(7).OpenMapping(m); !errors.Is(err, ErrChanged) {
 				t.Errorf("OpenMapping = %+v, %v; want %v", f, err, ErrChanged)
 			}
 		})
 	}
 	fs, m, _ := fakeProcess(t, "/python3")
 	m.File.Inode = 0
-	if _, err := fs.OpenMapping(7, m); !errors.Is(err, ErrChanged) {
+	if _, err := fs.Image(7).OpenMapping(m); !errors.Is(err, ErrChanged) {
 		t.Errorf("memory without a file: %v", err)
 	}
-	if _, err := fs.OpenMapping(8, m); err == nil {
+	if _, err := fs.Image(8).OpenMapping(m); err == nil {
 		t.Error("opened a mapping of no process")
 	}
 }
@@ -134,7 +135,7 @@ func TestLookupStaysBelowRoot(t *testing.T) {
 		"/real/" + strconv.Itoa(os.Getpid()): ErrChanged,
 	} {
 		m.Path = path
-		f, err := fs.OpenMapping(7, m)
+		f, err := fs.Image(7).OpenMapping(m)
 		if !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", path, err, want)
 		}

@@ -69,9 +69,9 @@ type Mapping struct {
 // by piece: a process that maps and unmaps meanwhile may show a mapping twice or not at all. Kernel threads and
 // zombies have none; the unprivileged may be told [ErrZombie] instead. It fails with [ErrNoProcess],
 // [ErrNotPermitted], [ErrTooLarge] or [ErrMalformed].
-func (fs FS) Maps(pid int) ([]Mapping, error) {
+func (i Image) Maps() ([]Mapping, error) {
 	var all []Mapping
-	for m, err := range fs.Mappings(pid) {
+	for m, err := range i.Mappings() {
 		if err != nil {
 			return nil, err
 		}
@@ -80,24 +80,24 @@ func (fs FS) Maps(pid int) ([]Mapping, error) {
 	return all, nil
 }
 
-// Mappings is [FS.Maps] one at a time, without holding them. An error ends the sequence.
-func (fs FS) Mappings(pid int) iter.Seq2[Mapping, error] {
+// Mappings is [Image.Maps] one at a time, without holding them. An error ends the sequence.
+func (i Image) Mappings() iter.Seq2[Mapping, error] {
 	return func(yield func(Mapping, error) bool) {
-		if pid <= 0 {
-			yield(Mapping{}, &Error{PID: pid, Kind: ErrNoProcess})
+		if i.proc.pid <= 0 {
+			yield(Mapping{}, &Error{PID: i.proc.pid, Kind: ErrNoProcess})
 			return
 		}
-		f, err := fs.open(pid, "maps")
+		f, err := i.proc.open("maps")
 		if err != nil {
-			yield(Mapping{}, fs.failure(pid, err))
+			yield(Mapping{}, i.proc.failure(err))
 			return
 		}
 		defer f.Close()
 		for m, err := range parseMaps(f) {
 			if errors.Is(err, ErrTooLarge) || errors.Is(err, ErrMalformed) {
-				err = &Error{PID: pid, Kind: err}
+				err = &Error{PID: i.proc.pid, Kind: err}
 			} else {
-				err = fs.failure(pid, err)
+				err = i.proc.failure(err)
 			}
 			if !yield(m, err) || err != nil {
 				return

@@ -25,13 +25,13 @@ type Memory struct {
 // memoryLook is how long what is known of the mappings is believed.
 const memoryLook = time.Second
 
-// OpenMemory opens the memory of the process that has the pid now. The caller closes it. It fails as [FS.File] does.
-func (fs FS) OpenMemory(pid int) (*Memory, error) {
-	file, err := fs.File(pid, "mem")
+// OpenMemory opens the memory of the process that has the pid now. The caller closes it. It fails as [Proc.File] does.
+func (p Proc) OpenMemory() (*Memory, error) {
+	file, err := p.File("mem")
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{fs: fs, pid: pid, file: file}, nil
+	return &Memory{fs: p.fs, pid: p.pid, file: file}, nil
 }
 
 // ReadAt is as of [io.ReaderAt]. It fails with [ErrNoAnswer] too.
@@ -99,7 +99,7 @@ func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, er
 func (m *Memory) look() {
 	m.distant = m.distant[:0]
 	distant := map[[2]uint32]bool{}
-	for one, err := range m.fs.Mappings(m.pid) {
+	for one, err := range m.fs.Image(m.pid).Mappings() {
 		if err != nil {
 			return
 		}
@@ -109,7 +109,7 @@ func (m *Memory) look() {
 		device := [2]uint32{one.File.Major, one.File.Minor}
 		is, known := distant[device]
 		if !known {
-			_, is = m.fs.isDistant(m.pid, one.File)
+			_, is = m.fs.Image(m.pid).isDistant(one.File)
 			distant[device] = is
 		}
 		if is {

@@ -75,12 +75,12 @@ var shared = sync.OnceValue(func() (id FileID) {
 
 // isDistant says whether reading a mapped file may wait for somebody, by its file system: the kind of that, "" where nobody sees it
 // mounted. A file that is looked for in vain is taken for one that may.
-func (fs FS) isDistant(pid int, id FileID) (kind string, distant bool) {
+func (i Image) isDistant(id FileID) (kind string, distant bool) {
 	if memory := shared(); memory.Major == id.Major && memory.Minor == id.Minor {
 		return "memory", false
 	}
-	for _, whose := range []string{fmt.Sprint(pid), "self"} {
-		for _, m := range fs.mounts(whose) {
+	for _, whose := range []string{fmt.Sprint(i.proc.pid), "self"} {
+		for _, m := range i.proc.fs.mounts(whose) {
 			if m.major == id.Major && m.minor == id.Minor {
 				return m.kind, !near[m.kind]
 			}
@@ -91,17 +91,17 @@ func (fs FS) isDistant(pid int, id FileID) (kind string, distant bool) {
 
 // IsDistant reports whether reading a mapped file may wait for somebody, such as a server of the traced process's own: then a [Helper] reads it.
 // Without a Helper nothing is taken to be distant.
-func (fs FS) IsDistant(pid int, id FileID) bool {
-	if fs.Helper == nil {
+func (i Image) IsDistant(id FileID) bool {
+	if i.proc.fs.Helper == nil {
 		return false
 	}
-	_, distant := fs.isDistant(pid, id)
+	_, distant := i.isDistant(id)
 	return distant
 }
 
 // seesDistant says whether any path of a process may lead to a file that is distant.
-func (fs FS) seesDistant(pid int) bool {
-	for _, m := range fs.mounts(fmt.Sprint(pid)) {
+func (i Image) seesDistant() bool {
+	for _, m := range i.proc.fs.mounts(fmt.Sprint(i.proc.pid)) {
 		if !near[m.kind] {
 			return true
 		}

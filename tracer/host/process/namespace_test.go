@@ -19,7 +19,7 @@ import (
 
 func TestInterpreterFile(t *testing.T) {
 	c := startPython(t)
-	f, err := live.InterpreterFile(c.Process.Pid, isInterpreter)
+	f, err := live.Image(c.Process.Pid).InterpreterFile(isInterpreter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestInterpreterFile(t *testing.T) {
 	if os.Geteuid() == 0 && f.Route != ByMapFiles {
 		t.Errorf("opened by %s, want %s", f.Route, ByMapFiles)
 	}
-	if _, err := live.InterpreterFile(os.Getpid(), isInterpreter); !errors.Is(err, ErrNotPython) {
+	if _, err := live.Image(os.Getpid()).InterpreterFile(isInterpreter); !errors.Is(err, ErrNotPython) {
 		t.Errorf("we are Python: %v", err)
 	}
 }
@@ -49,7 +49,7 @@ func TestDeletedInterpreter(t *testing.T) {
 		t.Fatal(err)
 	}
 	copyFile(t, "/bin/true", private)
-	f, err := live.InterpreterFile(c.Process.Pid, isInterpreter)
+	f, err := live.Image(c.Process.Pid).InterpreterFile(isInterpreter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +104,11 @@ func TestContainers(t *testing.T) {
 				t.Fatalf("unshare has children %v, %v", children, err)
 			}
 			pid := children[0].PID
-			status, err := live.Status(pid)
+			status, err := live.Proc(pid).Status()
 			if err != nil || !slices.Equal(status.NSPIDs, []int{pid, 1}) {
 				t.Errorf("NSpid %v, %v", status.NSPIDs, err)
 			}
-			f, err := live.InterpreterFile(pid, isInterpreter)
+			f, err := live.Image(pid).InterpreterFile(isInterpreter)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,9 +118,11 @@ func TestContainers(t *testing.T) {
 				t.Errorf("the interpreter is %+v by %s", f.Mapping, f.Route)
 			}
 			probed(t, c, pid, f)
-			checkRoute(t, ByExe, f.Mapping, func() (int, error) { return openPath(live.path(pid, "exe")) })
+			checkRoute(t, ByExe, f.Mapping, func() (int, error) { return openPath(live.Proc(pid).path("exe")) })
 			if inside {
-				checkRoute(t, ByRoot, f.Mapping, func() (int, error) { return live.openBelowRoot(pid, f.Mapping.Path) })
+				checkRoute(t, ByRoot, f.Mapping, func() (int, error) {
+					return live.Image(pid).openBelowRoot(f.Mapping.Path)
+				})
 			}
 
 			all, err := live.Pythons(t.Context(), isInterpreter)

@@ -27,7 +27,7 @@ type Python struct {
 	Kind           Kind
 	Frontend       string // guessed: "JupyterLab", "VS Code", "terminal", …; "" when nothing tells
 	ConnectionFile string // the kernel's connection file, "" when its command line names none
-	GPUs           []int  // as [FS.GPUs]
+	GPUs           []int  // as [Proc.GPUs]
 }
 
 // Listing is the Python processes of a machine.
@@ -42,7 +42,7 @@ type Listing struct {
 
 // Pythons finds all Python processes that can be attached to. Processes that end meanwhile are left out, those
 // that may not be looked into are counted. To be quick it opens only files that are named like an interpreter, and
-// each once: an interpreter embedded statically in a program of another name is found by [FS.InterpreterFile] only.
+// each once: an interpreter embedded statically in a program of another name is found by [Image.InterpreterFile] only.
 //
 // A hostile process can make reads of its memory map or files hang. When the context ends first, what was found by
 // then is returned together with the context's error.
@@ -83,7 +83,7 @@ func (fs FS) Pythons(ctx context.Context, detect Detect) (Listing, error) {
 // Python looks at one process. The error is an [*Error] that matches ErrNoProcess, ErrZombie, ErrNotPermitted or ErrNotPython where that
 // is why.
 func (fs FS) Python(pid int, detect Detect) (Python, error) {
-	st, err := fs.Stat(pid)
+	st, err := fs.Proc(pid).Stat()
 	if err != nil {
 		return Python{}, err
 	}
@@ -147,7 +147,7 @@ func (s *search) looksLikePython(st Stat) bool {
 	if namedLikePython(st.Comm) || strings.HasPrefix(st.Comm, "ipython") {
 		return true
 	}
-	command, err := s.fs.Cmdline(st.PID)
+	command, err := s.fs.Proc(st.PID).Cmdline()
 	return err == nil && len(command.Args) > 0 && namedLikePython(path.Base(command.Args[0]))
 }
 
@@ -156,7 +156,7 @@ func (s *search) looksLikePython(st Stat) bool {
 func (s *search) interpreter(pid int) (Mapping, error) {
 	var refused error
 	seen := make(map[FileID]bool)
-	for m, err := range s.fs.Mappings(pid) {
+	for m, err := range s.fs.Image(pid).Mappings() {
 		if err != nil {
 			return Mapping{}, err
 		}
@@ -177,7 +177,7 @@ func (s *search) interpreter(pid int) (Mapping, error) {
 	if refused != nil {
 		return Mapping{}, refused
 	}
-	if command, err := s.fs.Cmdline(pid); err == nil {
+	if command, err := s.fs.Proc(pid).Cmdline(); err == nil {
 		if kind, _ := parseEntry(command.Args).kind(); kind == Kernel {
 			return s.anyInterpreter(pid)
 		}
@@ -186,7 +186,7 @@ func (s *search) interpreter(pid int) (Mapping, error) {
 }
 
 func (s *search) anyInterpreter(pid int) (Mapping, error) {
-	f, err := s.fs.InterpreterFile(pid, s.detect)
+	f, err := s.fs.Image(pid).InterpreterFile(s.detect)
 	if err != nil {
 		return Mapping{}, err
 	}
@@ -202,7 +202,7 @@ func (s *search) verdict(pid int, m Mapping) (bool, error) {
 	if ok {
 		return verdict, nil
 	}
-	f, err := s.fs.OpenMapping(pid, m)
+	f, err := s.fs.Image(pid).OpenMapping(m)
 	if err != nil {
 		return false, err
 	}
@@ -222,11 +222,11 @@ func (s *search) describe(st Stat, interpreter Mapping) (Python, error) {
 	if id.StartTicks != st.StartTicks { // the pid was handed on
 		return Python{}, &Error{PID: st.PID, Kind: ErrNoProcess}
 	}
-	status, err := s.fs.Status(st.PID)
+	status, err := s.fs.Proc(st.PID).Status()
 	if err != nil {
 		return Python{}, err
 	}
-	command, err := s.fs.Cmdline(st.PID)
+	command, err := s.fs.Proc(st.PID).Cmdline()
 	if err != nil {
 		return Python{}, err
 	}
@@ -238,8 +238,8 @@ func (s *search) describe(st Stat, interpreter Mapping) (Python, error) {
 	if len(status.NSPIDs) > 0 {
 		p.NamespacePID = status.NSPIDs[len(status.NSPIDs)-1]
 	}
-	p.Cwd, _ = s.fs.Cwd(st.PID)   // only a nicety
-	p.GPUs, _ = s.fs.GPUs(st.PID) // likewise
+	p.Cwd, _ = s.fs.Proc(st.PID).Cwd()   // only a nicety
+	p.GPUs, _ = s.fs.Proc(st.PID).GPUs() // likewise
 	s.guess(&p)
 	return p, nil
 }
@@ -256,7 +256,7 @@ func (s *search) guess(p *Python) {
 		p.Frontend = frontendOfFile(p.ConnectionFile)
 	}
 	if p.Frontend == "" && p.ParentPID > 0 {
-		if parent, err := s.fs.Cmdline(p.ParentPID); err == nil {
+		if parent, err := s.fs.Proc(p.ParentPID).Cmdline(); err == nil {
 			p.Frontend = frontendOfParent(parent.Args)
 		}
 	}

@@ -14,22 +14,22 @@ type Rights struct {
 	permitted     CapabilitySet // capabilities that it has, or may take on
 }
 
-// ReadRights returns what a process may do now. It fails as [FS.Status] does, and with [ErrZombie].
+// ReadRights returns what a process may do now. It fails as [Proc.Status] does, and with [ErrZombie].
 func ReadRights(fs FS, pid int) (r Rights, err error) {
-	status, err := fs.Status(pid)
+	status, err := fs.Proc(pid).Status()
 	if err != nil {
 		return r, err
 	}
 	var of unix.Stat_t
-	if err := unix.Stat(fs.path(pid, "maps"), &of); err != nil {
-		return r, fs.failure(pid, err)
+	if err := unix.Stat(fs.Proc(pid).path("maps"), &of); err != nil {
+		return r, fs.Proc(pid).failure(err)
 	}
 	r = Rights{
 		users: [3]uint32{status.UID, status.EUID, status.savedUID}, groups: [3]uint32{status.GID, status.EGID, status.savedGID},
 		owner: of.Uid, permitted: status.capsPermitted,
 	}
 	if r.owner != r.users[1] {
-		if st, err := fs.Stat(pid); err == nil && st.Ended() { // without memory it is root's
+		if st, err := fs.Proc(pid).Stat(); err == nil && st.Ended() { // without memory it is root's
 			return r, &Error{PID: pid, Kind: ErrZombie}
 		}
 	}

@@ -46,11 +46,11 @@ func asNobodys(args ...string) *exec.Cmd {
 func awaitProgram(t *testing.T, pid int, program string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		exe, err := live.ExeName(pid)
+		exe, err := live.Proc(pid).ExeName()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st, err := live.Stat(pid); err == nil && exe == program && st.State == 'S' {
+		if st, err := live.Proc(pid).Stat(); err == nil && exe == program && st.State == 'S' {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -94,7 +94,7 @@ func TestGainedRights(t *testing.T) {
 		for how, scope := range map[string]*Scope{"a child": asChild, "a root": asRoot} {
 			how = name + ", " + how
 			fs := keptBy(t, scope)
-			maps, err := fs.Maps(id.PID)
+			maps, err := fs.Image(id.PID).Maps()
 			if c.in {
 				if err != nil || len(maps) == 0 {
 					t.Errorf("%s: %v", how, err)
@@ -103,7 +103,7 @@ func TestGainedRights(t *testing.T) {
 			}
 			isClosed(t, how, scope, fs, id.PID)
 		}
-		if _, err := keptBy(t, scopeOf(t, self)).Maps(id.PID); err != nil {
+		if _, err := keptBy(t, scopeOf(t, self)).Image(id.PID).Maps(); err != nil {
 			t.Errorf("%s, below a root of root's: %v", name, err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestGainedRights(t *testing.T) {
 // isClosed checks that a process is not looked into, and that of it is read what is public.
 func isClosed(t *testing.T, how string, scope *Scope, fs FS, pid int) {
 	t.Helper()
-	first, err := live.Maps(pid)
+	first, err := live.Image(pid).Maps()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,11 +145,11 @@ func TestRightsGainedMeanwhile(t *testing.T) {
 	}
 	root := started(t, cmd)
 	fs := keptBy(t, scopeOf(t, root))
-	before, err := fs.Maps(root.PID)
+	before, err := fs.Image(root.PID).Maps()
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory, err := fs.OpenMemory(root.PID)
+	memory, err := fs.Proc(root.PID).OpenMemory()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestRightsGainedMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitProgram(t, root.PID, setuid)
-	now, err := live.Maps(root.PID)
+	now, err := live.Image(root.PID).Maps()
 	if err != nil {
 		t.Fatal(err)
 	}

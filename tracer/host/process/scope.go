@@ -78,11 +78,11 @@ func ParseScope(text string) (*Scope, error) {
 }
 
 func (s *Scope) mark(id Identity) (m mark, err error) {
-	status, err := s.fs.Status(id.PID)
+	status, err := s.fs.Proc(id.PID).Status()
 	if err != nil {
 		return m, err
 	}
-	groups, _, err := s.fs.read(id.PID, "cgroup", maxCgroups)
+	groups, _, err := s.fs.Proc(id.PID).read("cgroup", maxCgroups)
 	if err != nil {
 		return m, err
 	}
@@ -121,7 +121,7 @@ func (s *Scope) mayLook(pid int) error {
 
 // rootOf returns the number of the root that a process belongs to.
 func (s *Scope) rootOf(pid int) (root int, err error) {
-	st, err := s.fs.Stat(pid)
+	st, err := s.fs.Proc(pid).Stat()
 	if err != nil {
 		return 0, err
 	}
@@ -152,7 +152,7 @@ func (s *Scope) isTheirs(st Stat) (root int) {
 				return i
 			}
 		}
-		parent, err := s.fs.Stat(st.ParentPID)
+		parent, err := s.fs.Proc(st.ParentPID).Stat()
 		if err != nil || parent.StartTicks > st.StartTicks { // the pid was handed on
 			return -1
 		}
@@ -166,7 +166,7 @@ func (s *Scope) isTheirs(st Stat) (root int) {
 
 // reaps says whether a process is one that orphans go to. Of other programs that have asked for them (PR_SET_CHILD_SUBREAPER) the kernel does not tell.
 func (s *Scope) reaps(st Stat) bool {
-	status, err := s.fs.Status(st.PID)
+	status, err := s.fs.Proc(st.PID).Status()
 	return err == nil && (len(status.NSPIDs) > 0 && status.NSPIDs[len(status.NSPIDs)-1] == 1 || st.PID == 1 || st.Comm == "systemd")
 }
 

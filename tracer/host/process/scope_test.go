@@ -27,7 +27,7 @@ func started(t *testing.T, cmd *exec.Cmd) Identity {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		st, err := live.Stat(id.PID)
+		st, err := live.Proc(id.PID).Stat()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,18 +143,18 @@ func TestKept(t *testing.T) {
 	root := started(t, cmd)
 	stranger := started(t, exec.Command("sleep", "60"))
 	fs := keptBy(t, scopeOf(t, root))
-	maps, err := fs.Maps(root.PID)
-	want, err2 := live.Maps(root.PID)
+	maps, err := fs.Image(root.PID).Maps()
+	want, err2 := live.Image(root.PID).Maps()
 	if err != nil || err2 != nil || !slices.Equal(maps, want) {
 		t.Errorf("maps: %v, %v: %v\nwant %v", err, err2, maps, want)
 	}
 	first := maps[0]
-	f, err := fs.OpenMapping(root.PID, first)
+	f, err := fs.Image(root.PID).OpenMapping(first)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.File.Close()
-	memory, err := fs.OpenMemory(root.PID)
+	memory, err := fs.Proc(root.PID).OpenMemory()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,27 +166,27 @@ func TestKept(t *testing.T) {
 	if _, err := memory.ReadAt(inMemory, int64(first.Start)); err != nil || !slices.Equal(inFile, inMemory) {
 		t.Errorf("%v: %q in the file, %q in memory", err, inFile, inMemory)
 	}
-	if v, err := fs.Variables(root.PID, "WANTED", "NONE"); err != nil || len(v) != 1 || v["WANTED"] != "yes" {
+	if v, err := fs.Proc(root.PID).Variables("WANTED", "NONE"); err != nil || len(v) != 1 || v["WANTED"] != "yes" {
 		t.Errorf("%v %v", v, err)
 	}
-	dir, err := fs.Cwd(root.PID)
-	exe, err2 := fs.ExeName(root.PID)
-	if want, err3 := live.ExeName(root.PID); errors.Join(err, err2, err3) != nil || dir != "/" || exe != want {
+	dir, err := fs.Proc(root.PID).Cwd()
+	exe, err2 := fs.Proc(root.PID).ExeName()
+	if want, err3 := live.Proc(root.PID).ExeName(); errors.Join(err, err2, err3) != nil || dir != "/" || exe != want {
 		t.Errorf("%q %v, %q %v, want %q %v", dir, err, exe, err2, want, err3)
 	}
-	if gpus, err := fs.GPUs(root.PID); err != nil || len(gpus) != 0 || fs.MayUseGPUs(root.PID) {
+	if gpus, err := fs.Proc(root.PID).GPUs(); err != nil || len(gpus) != 0 || fs.Proc(root.PID).MayUseGPUs() {
 		t.Errorf("%v %v", gpus, err)
 	}
 	if pids, err := fs.PIDs(); err != nil || !slices.Contains(pids, root.PID) || !slices.Contains(pids, 1) {
 		t.Errorf("%v: %v", err, pids)
 	}
-	named, err := fs.OpenFile(root.PID, first.Path)
+	named, err := fs.Image(root.PID).OpenFile(first.Path)
 	if err != nil || named.Mapping.File != first.File {
 		t.Errorf("%+v %v", named, err)
 	} else {
 		named.File.Close()
 	}
-	if _, err := fs.OpenFile(root.PID, "/no/such file"); !errors.Is(err, unix.ENOENT) {
+	if _, err := fs.Image(root.PID).OpenFile("/no/such file"); !errors.Is(err, unix.ENOENT) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	for what, err := range refusals(fs, stranger.PID, first) {
@@ -196,7 +196,7 @@ func TestKept(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	if _, err := fs.Maps(root.PID); !errors.Is(err, ErrNoProcess) {
+	if _, err := fs.Image(root.PID).Maps(); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("maps of one that has ended: %v", err)
 	}
 }
@@ -204,14 +204,14 @@ func TestKept(t *testing.T) {
 // refusals are what the helper says of one who is none of its business.
 func refusals(fs FS, pid int, m Mapping) map[string]error {
 	all := map[string]error{}
-	_, all["maps"] = fs.Maps(pid)
-	_, all["memory"] = fs.OpenMemory(pid)
-	_, all["variables"] = fs.Variables(pid, "PATH")
-	_, all["cwd"] = fs.Cwd(pid)
-	_, all["program"] = fs.ExeName(pid)
-	_, all["descriptors"] = fs.GPUs(pid)
-	_, all["mapping"] = fs.OpenMapping(pid, m)
-	_, all["name"] = fs.OpenFile(pid, "/bin/sh")
+	_, all["maps"] = fs.Image(pid).Maps()
+	_, all["memory"] = fs.Proc(pid).OpenMemory()
+	_, all["variables"] = fs.Proc(pid).Variables("PATH")
+	_, all["cwd"] = fs.Proc(pid).Cwd()
+	_, all["program"] = fs.Proc(pid).ExeName()
+	_, all["descriptors"] = fs.Proc(pid).GPUs()
+	_, all["mapping"] = fs.Image(pid).OpenMapping(m)
+	_, all["name"] = fs.Image(pid).OpenFile("/bin/sh")
 	all["signal"] = fs.Helper.Signal(pid, unix.SIGTERM)
 	return all
 }

@@ -33,14 +33,14 @@ func (s Stat) Ended() bool {
 }
 
 // Stat reads /proc/PID/stat. It works on zombies and on strangers' processes.
-func (fs FS) Stat(pid int) (Stat, error) {
-	data, _, err := fs.read(pid, "stat", maxStat)
+func (p Proc) Stat() (Stat, error) {
+	data, _, err := p.read("stat", maxStat)
 	if err != nil {
 		return Stat{}, err
 	}
 	st, ok := parseStat(data)
-	if !ok || st.PID != pid {
-		return Stat{}, &Error{PID: pid, Kind: ErrMalformed}
+	if !ok || st.PID != p.pid {
+		return Stat{}, &Error{PID: p.pid, Kind: ErrMalformed}
 	}
 	return st, nil
 }

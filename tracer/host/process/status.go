@@ -34,17 +34,17 @@ type Status struct {
 }
 
 // Status reads /proc/PID/status. It works on zombies and on strangers' processes.
-func (fs FS) Status(pid int) (Status, error) {
-	data, _, err := fs.read(pid, "status", maxStatus)
+func (p Proc) Status() (Status, error) {
+	data, _, err := p.read("status", maxStatus)
 	if err != nil {
 		return Status{}, err
 	}
 	st, ok := parseStatus(data)
-	if !ok || st.PID != pid {
-		return Status{}, &Error{PID: pid, Kind: ErrMalformed}
+	if !ok || st.PID != p.pid {
+		return Status{}, &Error{PID: p.pid, Kind: ErrMalformed}
 	}
 	if st.TGID == 0 { // reaped while the kernel wrote the file (proc_pid_status, fs/proc/array.c)
-		return Status{}, &Error{PID: pid, Kind: ErrNoProcess}
+		return Status{}, &Error{PID: p.pid, Kind: ErrNoProcess}
 	}
 	return st, nil
 }

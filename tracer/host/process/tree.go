@@ -15,7 +15,7 @@ func (fs FS) Stats() ([]Stat, error) {
 	}
 	all := make([]Stat, 0, len(pids))
 	for _, pid := range pids {
-		st, err := fs.Stat(pid)
+		st, err := fs.Proc(pid).Stat()
 		switch {
 		case err == nil:
 			all = append(all, st)

@@ -28,10 +28,10 @@ func lookAsNobody() nobodySaw {
 	pids := strings.Split(os.Getenv(asNobody), ",")
 	own, _ := strconv.Atoi(pids[0])
 	stranger, _ := strconv.Atoi(pids[1])
-	if f, err := live.InterpreterFile(own, isInterpreter); err == nil {
+	if f, err := live.Image(own).InterpreterFile(isInterpreter); err == nil {
 		saw.OwnRoute = f.Route
 	}
-	if _, err := live.InterpreterFile(stranger, isInterpreter); err != nil {
+	if _, err := live.Image(stranger).InterpreterFile(isInterpreter); err != nil {
 		saw.Strangers = err.Error()
 	}
 	all, _ := live.Pythons(context.Background(), isInterpreter)
@@ -39,7 +39,7 @@ func lookAsNobody() nobodySaw {
 		saw.Pythons = append(saw.Pythons, p.PID)
 	}
 	saw.Hidden, saw.HiddenPythons = all.Hidden, all.HiddenPythons
-	_, err := live.Stat(1)
+	_, err := live.Proc(1).Stat()
 	saw.StatOfInit = err == nil
 	saw.Capabilities = live.Facts().Capabilities
 	return saw

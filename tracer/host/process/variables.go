@@ -13,20 +13,20 @@ const maxEnviron = 1 << 20
 // Variables returns the named variables of the environment a process was started with (proc_pid_environ(5)); those
 // it does not have are left out. What it has set since is not there. An environment holds secrets: nothing else of it is
 // kept, so ask for what is needed and for nothing more. It needs ptrace access.
-func (fs FS) Variables(pid int, names ...string) (map[string]string, error) {
-	if pid <= 0 {
-		return nil, &Error{PID: pid, Kind: ErrNoProcess}
+func (p Proc) Variables(names ...string) (map[string]string, error) {
+	if p.pid <= 0 {
+		return nil, &Error{PID: p.pid, Kind: ErrNoProcess}
 	}
-	f, err := fs.open(pid, "environ")
+	f, err := p.open("environ")
 	if err != nil {
-		return nil, fs.failure(pid, err)
+		return nil, p.failure(err)
 	}
 	defer f.Close()
 	data := make([]byte, maxEnviron)
 	defer clear(data)
 	n, err := io.ReadFull(f, data)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, fs.failure(pid, err)
+		return nil, p.failure(err)
 	}
 	found := map[string]string{}
 	for entry := range bytes.SplitSeq(data[:n], []byte{0}) {

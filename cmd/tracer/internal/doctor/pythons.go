@@ -59,7 +59,7 @@ func describeRunning(fs process.FS, describer *tracer.Describer, p process.Pytho
 	out := RunningPython{
 		PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Probes: []ProbeSites{},
 	}
-	f, err := fs.OpenMapping(p.PID, p.Interpreter)
+	f, err := fs.Image(p.PID).OpenMapping(p.Interpreter)
 	if err != nil {
 		out.Reason = err.Error()
 		return out

@@ -197,11 +197,11 @@ func (o owners) describe(p gpu.Process) GPUProcess {
 		out.Used = &p.Used
 	}
 	if !o.initial {
-		if held, err := o.fs.GPUs(p.PID); err != nil || len(held) == 0 {
+		if held, err := o.fs.Proc(p.PID).GPUs(); err != nil || len(held) == 0 {
 			return out
 		}
 	}
-	status, err := o.fs.Status(p.PID)
+	status, err := o.fs.Proc(p.PID).Status()
 	if err != nil {
 		return out
 	}
@@ -209,7 +209,7 @@ func (o owners) describe(p gpu.Process) GPUProcess {
 	if n := len(status.NSPIDs); n > 0 {
 		out.InnerPID = status.NSPIDs[n-1]
 	}
-	if command, err := o.fs.Cmdline(p.PID); err == nil {
+	if command, err := o.fs.Proc(p.PID).Cmdline(); err == nil {
 		out.Command = strings.Join(command.Args, " ")
 	}
 	python, ok := o.pythons[p.PID]
