@@ -50,8 +50,11 @@ func TestTimeNamespaces(t *testing.T) {
 			}
 			r, _ := tr.wait(0)
 			cells := topCells(r, pid)
-			if len(cells) != 1 || cells[0].Status != model.OK || !r.Certificate.Complete {
-				t.Fatalf("cells: %+v, problems %q", cells, r.Certificate.Problems)
+			// A slow machine may look at the child too late: that is TestPythonsThatEndFirst's.
+			complete := r.Certificate.Complete ||
+				len(r.Certificate.Incomplete) == 1 && lost(t, r, "Pythons whose cells cannot be seen") == 1
+			if len(cells) != 1 || cells[0].Status != model.OK || !complete {
+				t.Fatalf("cells: %+v, incomplete %q, problems %q", cells, r.Certificate.Incomplete, r.Certificate.Problems)
 			}
 			if need := cells[0].Meters["cpu.mapped"].Need(); need < 64<<20 || need > 96<<20 {
 				t.Errorf("mapped: %d bytes", need)
