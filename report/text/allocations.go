@@ -22,8 +22,11 @@ const maxAllocations = 5
 // worthShowing is how many bytes one stack must have allocated for its cell to be shown.
 const worthShowing = 64 << 10
 
+// heapView is who allocated.
+type heapView struct{ *view }
+
 // allocations shows, of the heaviest cells of which it is known, who allocated what was there at the cell's highest moment.
-func (v *view) allocations() {
+func (v heapView) allocations() {
 	left := v.detailed()
 	for _, one := range v.cells {
 		if left <= 0 {
@@ -49,9 +52,9 @@ type caller struct {
 	ahead bool        // what mimalloc has reserved below Arrow's pool, which hands it out block by block
 }
 
-// callers are who allocated in a cell, the most at the peak first. Mapped memory that is taken by the same lines as arrays or blocks of
+// callersOf are who allocated in a cell, the most at the peak first. Mapped memory that is taken by the same lines as arrays or blocks of
 // malloc that are at least half of it is theirs: it is not listed again.
-func (v *view) callers(c *model.Window) []*caller {
+func callersOf(c *model.Window) []*caller {
 	var callers []*caller
 	known := map[string]*caller{}
 	for _, a := range c.Allocations {
@@ -119,8 +122,8 @@ func (c *caller) about(what string) string { return words.Sampled(what, c.Sample
 // place is a way without the number of calls.
 func (w way) place() string { return w.before + "\x00" + w.after }
 
-func (v *view) whoAllocated(c model.Window) {
-	callers := v.callers(&c)
+func (v heapView) whoAllocated(c model.Window) {
+	callers := callersOf(&c)
 	v.title(v.cellName(c) + ", who allocated")
 	v.prose("", span{"at peak = there at each meter's highest moment in the cell, whenever it was allocated", dim})
 	v.blank()
@@ -161,7 +164,7 @@ func heaviest(callers []*caller) (shown, rest []*caller) {
 }
 
 // notListed accounts for what has no row, and for what nobody can be named for.
-func (v *view) notListed(c model.Window, rest []*caller) {
+func (v heapView) notListed(c model.Window, rest []*caller) {
 	if len(rest) > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which had more than %s at the peak.", words.Plural(len(rest), "more line"), words.Bytes(rest[0].AtPeak)), dim})
 	}

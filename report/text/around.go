@@ -18,8 +18,11 @@ const (
 	mostGaps = 30
 )
 
+// gapView is what happened between cells.
+type gapView struct{ *view }
+
 // between shows memory that moved while no cell ran.
-func (v *view) between() {
+func (v gapView) between() {
 	var sizes []int64 // of those that moved
 	gaps := 0
 	for b := range v.r.AllBetweenPassing() {
@@ -56,27 +59,8 @@ func (v *view) between() {
 	}
 }
 
-// gapLabel is the label of a gap, with the cells that have no In[N] named by their text or, with --full, their number in the table.
-func (v *view) gapLabel(b model.Between) string {
-	name := func(w *brief) string {
-		if !w.counted || w.silent {
-			if v.o.Full { // where the table of cells has the numbers
-				return fmt.Sprintf("#%d", w.execution)
-			}
-			return v.shortName(w)
-		}
-		return w.label
-	}
-	after, begun := v.byID[b.After]
-	before, ended := v.byID[b.Before]
-	if begun && ended && after.kind == model.Cell && before.kind == model.Cell {
-		return "between " + name(after) + " and " + name(before) + words.OfKernel(b.Kernel)
-	}
-	return escape.Bounded(b.Label, maxProse)
-}
-
 // fold picks the gaps to show of those that moved, and says how many it leaves out and how much moved in the largest of those.
-func (v *view) fold(sizes []int64) (shown []model.Between, folded int, most int64) {
+func (v gapView) fold(sizes []int64) (shown []model.Between, folded int, most int64) {
 	least := int64(math.MinInt64)
 	if len(sizes) > manyGaps {
 		slices.Sort(sizes)
@@ -97,18 +81,8 @@ func (v *view) fold(sizes []int64) (shown []model.Between, folded int, most int6
 	return shown, len(sizes) - len(shown), most
 }
 
-// largest is the largest movement of any headline meter in a gap.
-func (v *view) largest(b model.Between) int64 {
-	var n int64
-	for _, id := range v.meters {
-		f := b.Meters[id]
-		n = max(n, f.Need(), f.Consumed, -f.Consumed)
-	}
-	return n
-}
-
 // processes shows whole lives when there are no cells to speak for them.
-func (v *view) processes() {
+func (v processView) processes() {
 	if len(v.r.Processes) == 0 || len(v.cells) > 0 {
 		return
 	}

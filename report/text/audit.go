@@ -54,9 +54,12 @@ var titles = map[string]string{
 // maxHeld is how many rows the account of what is still there has.
 const maxHeld = 12
 
+// auditView is the sections of an audit.
+type auditView struct{ *printer }
+
 // Audit writes an audit for people. It fails with w's error only.
 func Audit(w io.Writer, a *model.Audit, o Options) error {
-	v := &view{printer: o.printer(), o: o}
+	v := auditView{o.printer()}
 	v.auditHeader(a)
 	for i := range a.Verdicts {
 		v.verdict(i+1, &a.Verdicts[i])
@@ -66,14 +69,15 @@ func Audit(w io.Writer, a *model.Audit, o Options) error {
 		v.stillLive(a)
 	}
 	v.notJudged(a)
-	v.toFree(a.ToFree)
-	v.variables(a.Variables, a.Names, a.ToFree)
-	v.resident(a.Resident)
+	remains := remainsView{printer: v.printer, full: o.Full}
+	remains.toFree(a.ToFree)
+	remains.variables(a.Variables, a.Names, a.ToFree)
+	remains.resident(a.Resident)
 	_, err := io.WriteString(w, v.b.String())
 	return err
 }
 
-func (v *view) auditHeader(a *model.Audit) {
+func (v auditView) auditHeader(a *model.Audit) {
 	v.prose("", span{"ipytracer", bold}, span{" · leak audit", dim})
 	v.blank()
 	for _, p := range a.Processes {
@@ -98,13 +102,13 @@ func (v *view) auditHeader(a *model.Audit) {
 			if p.Ending.At != nil {
 				at = ", in " + placeName(p.Ending.At) + words.OfKernel(p.Kernel)
 			}
-			v.ended(p.PID, "", p.Ending, at)
+			ended(v.printer, p.PID, "", p.Ending, at)
 			v.blank()
 		}
 		v.field("process", parts...)
 		v.field("command", span{escape.Bounded(p.Command, maxProse), plain})
 	}
-	v.gpuNotes(a.GPUNotes)
+	gpuNotes(v.printer, a.GPUNotes)
 	v.field("session", span{words.Plural(a.Cells, "cell"), plain}, span{words.Duration(a.DurationNS), plain})
 	if len(a.Verdicts) == 0 {
 		v.title(allClear(a))
@@ -114,7 +118,7 @@ func (v *view) auditHeader(a *model.Audit) {
 }
 
 // verdict shows one: what, how much, where it comes from, why it is there, what to try.
-func (v *view) verdict(number int, one *model.Verdict) {
+func (v auditView) verdict(number int, one *model.Verdict) {
 	v.blank()
 	size := span{words.Bytes(one.Bytes), bold}
 	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
@@ -155,7 +159,7 @@ func counted(one *model.Verdict) string {
 }
 
 // stillHeld accounts for what is there at the end, verdict or not.
-func (v *view) stillHeld(a *model.Audit) {
+func (v auditView) stillHeld(a *model.Audit) {
 	if len(a.Held) == 0 {
 		return
 	}
@@ -176,7 +180,7 @@ func (v *view) stillHeld(a *model.Audit) {
 }
 
 // stillLive accounts for it by who made it.
-func (v *view) stillLive(a *model.Audit) {
+func (v auditView) stillLive(a *model.Audit) {
 	t := table{columns: []column{
 		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true, drop: 1}, {title: "since"}, {title: "held by", drop: 2}, {title: "line", flex: true},
 	}, indent: rowIndent}

@@ -39,7 +39,7 @@ func allClear(a *model.Audit) string {
 }
 
 // notJudged lists what the audit does not know, and what to type so that the next one does.
-func (v *view) notJudged(a *model.Audit) {
+func (v auditView) notJudged(a *model.Audit) {
 	if len(a.NotJudged) == 0 {
 		return
 	}

@@ -11,8 +11,11 @@ import (
 	"ipytracer/report/escape"
 )
 
+// cellView is the table of cells, and that of experiments.
+type cellView struct{ *view }
+
 // cellTable ranks the cells.
-func (v *view) cellTable() {
+func (v cellView) cellTable() {
 	shown := v.cells
 	if v.o.Cells > 0 {
 		shown = shown[:min(v.o.Cells, len(shown))]
@@ -48,7 +51,7 @@ func (v *view) legend() {
 	v.prose("", span{"need = highest − start · consumed = end − start · peaked = needed on top of what is left · total = at the end", dim})
 }
 
-func (v *view) cellRow(w model.Window) figureRow {
+func (v cellView) cellRow(w model.Window) figureRow {
 	r := figureRow{lead: []span{{label(w) + words.OfKernel(w.Kernel), bold}}, figures: w.Meters, trail: []span{{words.Duration(w.DurationNS), plain}}}
 	if v.several {
 		r.lead = append(r.lead, span{fmt.Sprint(w.PID), plain})
@@ -126,7 +129,7 @@ func trimmed(spans []span) []span {
 }
 
 // experiments lists what the user's own markers enclose, nested ones indented.
-func (v *view) experiments() {
+func (v cellView) experiments() {
 	var rows []figureRow
 	if !v.marked {
 		return
@@ -150,19 +153,4 @@ func (v *view) experiments() {
 	v.blank()
 	v.figureTable([]column{{title: "experiment"}, {title: "began", right: true, drop: 9}},
 		[]column{{title: "time", right: true}}, slices.Values(rows), need, consumed, peaked, total)
-}
-
-// depth is in how many experiments a window lies. A report that came from elsewhere may have cycles.
-func (v *view) depth(w model.Window) int {
-	const deepest = 8
-	n := 0
-	for outer, ok := v.byID[w.Parent]; ok && n < deepest; outer, ok = v.byID[outer.parent] {
-		if outer.kind == model.Experiment {
-			n++
-		}
-		if outer.parent == outer.id {
-			break
-		}
-	}
-	return n
 }

@@ -32,8 +32,11 @@ func unattributed(c *model.Certificate) (reasons []string) {
 // figuresStand says that what is missing of who allocated makes no figure doubtful.
 const figuresStand = "No figure and no window depends on it."
 
+// proofView is how sure the figures are.
+type proofView struct{ *view }
+
 // footnotes explain the marks on figures that are not exact. They give by how much a figure can be off where that is no more than the figure itself.
-func (v *view) footnotes() {
+func (v proofView) footnotes() {
 	var off, vague, least []string
 	for _, id := range v.meters {
 		if bound, ok := v.off[id]; ok && v.vague[id] && !v.o.Full {
@@ -61,7 +64,7 @@ func (v *view) footnotes() {
 }
 
 // certificate is the evidence behind the figures.
-func (v *view) certificate() {
+func (v proofView) certificate() {
 	c := v.r.Certificate
 	v.title("Certificate")
 	if c.Complete {
@@ -82,7 +85,7 @@ func (v *view) certificate() {
 	}
 	v.proofs()
 	v.blank()
-	v.field("changes", span{words.Count(c.Made) + " made", plain}, span{words.Count(c.Delivered) + " delivered", plain}, v.losses())
+	v.field("changes", span{words.Count(c.Made) + " made", plain}, span{words.Count(c.Delivered) + " delivered", plain}, losses(&c))
 	if c.BoundariesLost > 0 {
 		v.field("boundaries", span{words.Count(c.BoundariesLost) + " lost: this is a defect of ipytracer, please report it", red})
 	}
@@ -95,9 +98,9 @@ func (v *view) certificate() {
 }
 
 // losses lists what was lost, by reason.
-func (v *view) losses() span {
+func losses(c *model.Certificate) span {
 	var parts []string
-	for _, l := range v.r.Certificate.Lost {
+	for _, l := range c.Lost {
 		if l.Count > 0 {
 			parts = append(parts, words.Count(l.Count)+" lost ("+escape.Bounded(l.Reason, maxProse)+")")
 		}
@@ -109,7 +112,7 @@ func (v *view) losses() span {
 }
 
 // list prints one field a line, under one name.
-func (v *view) list(name string, items []string) {
+func (v proofView) list(name string, items []string) {
 	for _, item := range items {
 		v.field(name, span{escape.Bounded(item, maxProse), yellow})
 		name = ""
@@ -117,7 +120,7 @@ func (v *view) list(name string, items []string) {
 }
 
 // proofs shows, for each meter, which probe serves it and how the kernel's peaks compare with the recomputed ones.
-func (v *view) proofs() {
+func (v proofView) proofs() {
 	proofs := map[string]model.Proof{}
 	ids := v.r.AllMeters()
 	for _, p := range v.r.Certificate.Meters {
@@ -181,7 +184,7 @@ func agreement(p model.Proof, compared bool) span {
 	return span{text, s}
 }
 
-func (v *view) probes() {
+func (v proofView) probes() {
 	if len(v.r.Certificate.Probes) == 0 {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 
 // Check writes for people what came back of what was said to be freed. It fails with w's error only.
 func Check(w io.Writer, k *model.Check, o Options) error {
-	v := &view{printer: o.printer(), o: o}
+	v := o.printer()
 	v.prose("", span{"ipytracer", bold}, span{" · what came back", dim})
 	still := false
 	for i := range k.Processes {
@@ -56,7 +56,7 @@ func whyNot(p *model.CheckProcess) string {
 }
 
 // checkedRow prints one entry, and reports whether some of it is there still. Code is whole.
-func checkedRow(v *view, c *model.Checked) bool {
+func checkedRow(v *printer, c *model.Checked) bool {
 	all, nothing := c.IsBack()
 	state := span{}
 	switch {
@@ -83,7 +83,7 @@ func bothSizes(bytes, device int64, exact bool) string {
 
 // ToFree writes what to type to free memory.
 func ToFree(w io.Writer, all []model.Freeing, o Options) error {
-	v := &view{printer: o.printer(), o: o}
+	v := remainsView{printer: o.printer(), full: o.Full}
 	v.toFree(all)
 	_, err := io.WriteString(w, v.b.String())
 	return err

@@ -16,13 +16,16 @@ const maxChildren = 8
 
 // childTable is the table of the other processes of each cell, and of the session those that ran in no cell.
 type childTable struct {
-	v     *view
+	v     processView
 	t     table
 	still int // cells in which no child took anything worth a row
 }
 
+// processView is the processes beside a cell, and those of a session without cells.
+type processView struct{ *view }
+
 // children shows them.
-func (v *view) children() {
+func (v processView) children() {
 	seen := map[int]bool{}
 	t := childTable{v: v, t: table{columns: []column{{title: "cell"}, {title: "pid", right: true}, {title: "process", flex: true}}}}
 	for i, id := range v.meters {
@@ -91,7 +94,7 @@ func tookMemory(c *model.Child) bool {
 }
 
 // childRows lists the heaviest children of one window, how many were idle, and the sum with all others.
-func (v *view) childRows(w *model.Window, children []model.Child, idle int) []figureRow {
+func (v processView) childRows(w *model.Window, children []model.Child, idle int) []figureRow {
 	weight := func(c model.Child) int64 {
 		if len(v.meters) == 0 {
 			return 0

@@ -19,10 +19,16 @@ const (
 	maxDoubts     = 12
 )
 
+// diffView is the sections of a comparison.
+type diffView struct {
+	*printer
+	o Options
+}
+
 // Diff writes a comparison for people: what grew and why, the cells that made it, what only follows, and how sure that is. It fails with w's
 // error only.
 func Diff(w io.Writer, d *model.Diff, o Options) error {
-	v := &view{printer: o.printer(), o: o}
+	v := diffView{o.printer(), o}
 	v.to = w
 	v.diffRun("A", &d.A)
 	v.diffRun("B", &d.B)
@@ -34,11 +40,11 @@ func Diff(w io.Writer, d *model.Diff, o Options) error {
 	v.diffCells(d)
 	v.diffTimes(d)
 	v.judged(d.Judged)
-	v.doubted(d.Doubts)
+	doubted(v.printer, d.Doubts, o.Full)
 	return v.flush(w)
 }
 
-func (v *view) diffRun(name string, r *model.DiffRun) {
+func (v diffView) diffRun(name string, r *model.DiffRun) {
 	spans := []span{{name + "  ", bold}, {escape.Bounded(path.Base(r.File), maxName*2), plain}, {" · " + words.Plural(r.Cells, "cell") + " in " + words.Duration(r.DurationNS), dim}}
 	for _, one := range [][2]string{{"Python ", r.Python}, {"IPython ", r.IPython}} {
 		if one[1] != "" {
@@ -68,7 +74,7 @@ func side(f *model.Figure, q quantity) string {
 }
 
 // diffWhole says how high the sessions went, and where.
-func (v *view) diffWhole(d *model.Diff, one *model.WholeDiff, several bool) {
+func (v diffView) diffWhole(d *model.Diff, one *model.WholeDiff, several bool) {
 	if several {
 		v.prose("", span{escape.Bounded(one.Command, maxName*2), bold})
 	}
@@ -112,7 +118,7 @@ func cellOf(x *model.DiffCell) string {
 	return words.Row(&model.CellDiff{B: x})
 }
 
-func (v *view) diffCauses(d *model.Diff) {
+func (v diffView) diffCauses(d *model.Diff) {
 	for i := range d.Causes[:min(len(d.Causes), maxDiffCauses)] {
 		c := &d.Causes[i]
 		name := "cause"
@@ -121,7 +127,7 @@ func (v *view) diffCauses(d *model.Diff) {
 		}
 		row := &d.Cells[c.Cell]
 		v.field(name, span{words.Row(row) + " " + row.Change, bold}, span{c.Why, plain}, span{escape.OneLine(editedLine(row), false, 60), dim})
-		diffFollows(v, d, c, maxDiffCauses)
+		v.diffFollows(d, c, maxDiffCauses)
 	}
 	if n := len(d.Causes) - maxDiffCauses; n > 0 {
 		v.field("and", span{words.Plural(n, "more cell"), plain})
@@ -132,7 +138,7 @@ func (v *view) diffCauses(d *model.Diff) {
 }
 
 // diffFollows names the cells that follow from a cause, and what they read.
-func diffFollows(v *view, d *model.Diff, c *model.Cause, most int) {
+func (v diffView) diffFollows(d *model.Diff, c *model.Cause, most int) {
 	for i := range c.Follows[:min(len(c.Follows), most)] {
 		f := &c.Follows[i]
 		v.field("  so", span{escape.OneLine(words.Row(&d.Cells[f.Cell])+" "+f.Why, false, maxProse), plain})
@@ -164,7 +170,7 @@ func sourceOfRow(row *model.CellDiff) string {
 }
 
 // diffCells shows the causes, one after another, and then what only follows from them.
-func (v *view) diffCells(d *model.Diff) {
+func (v diffView) diffCells(d *model.Diff) {
 	most := v.o.Cells
 	if most == 0 {
 		most = maxDiffCells
@@ -177,7 +183,7 @@ func (v *view) diffCells(d *model.Diff) {
 	}
 	for i := range d.Causes[:min(len(d.Causes), most)] {
 		v.diffCell(d, &d.Cells[d.Causes[i].Cell])
-		diffFollowing(v, d, &d.Causes[i], most)
+		v.diffFollowing(d, &d.Causes[i], most)
 	}
 	if n := len(d.Causes) - most; n > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s; --full prints all.", words.Plural(n, "more cell")), dim})
@@ -186,7 +192,7 @@ func (v *view) diffCells(d *model.Diff) {
 }
 
 // diffOthers are cells whose own memory has hardly changed.
-func (v *view) diffOthers(d *model.Diff, most int) {
+func (v diffView) diffOthers(d *model.Diff, most int) {
 	var follow, moved, quiet []int
 	for i := range d.Cells {
 		row := &d.Cells[i]
@@ -211,7 +217,7 @@ func (v *view) diffOthers(d *model.Diff, most int) {
 }
 
 // diffList is a line for each of some cells.
-func (v *view) diffList(d *model.Diff, rows []int, most int) {
+func (v diffView) diffList(d *model.Diff, rows []int, most int) {
 	t := table{columns: []column{{title: "cell"}, {title: ""}, {title: meterName(d.Meters[0]) + " peak", right: true}, {title: "need", right: true}, {title: "source", flex: true}}, indent: rowIndent}
 	for _, i := range rows[:min(len(rows), most)] {
 		row := &d.Cells[i]

@@ -12,7 +12,7 @@ import (
 )
 
 // diffCell shows a cell that made a difference: its meters and times side by side, by which line, and why.
-func (v *view) diffCell(d *model.Diff, row *model.CellDiff) {
+func (v diffView) diffCell(d *model.Diff, row *model.CellDiff) {
 	v.blank()
 	v.prose("    ", span{words.Row(row), bold}, span{"  " + row.Change + "  ", yellow}, span{escape.Lines(sourceOfRow(row), false, maxLead), dim})
 	t := table{columns: []column{{title: "    meter"}, {title: "need A", right: true}, {title: "B", right: true}, {title: "change", right: true},
@@ -38,13 +38,13 @@ func (v *view) diffCell(d *model.Diff, row *model.CellDiff) {
 		}
 		shown++
 		v.prose("            ", span{"    by      ", dim}, span{words.Change(l.Change) + " " + meterName(l.Meter), plain}, span{" " + escape.OneLine(words.LineOf(d, l), false, maxProse), plain},
-			span{" (" + words.Bytes(l.A) + " → " + words.Bytes(l.B) + " at the peak" + v.hardlyResident(row, l) + ")", dim})
+			span{" (" + words.Bytes(l.A) + " → " + words.Bytes(l.B) + " at the peak" + hardlyResident(row, l) + ")", dim})
 	}
 	v.prose("            ", span{"    why     ", dim}, span{escape.OneLine(row.Why, false, maxProse), plain})
 }
 
 // diffFollowing lists what follows from a cell, a row each; where nothing is left out, each as the cause is shown.
-func diffFollowing(v *view, d *model.Diff, c *model.Cause, most int) {
+func (v diffView) diffFollowing(d *model.Diff, c *model.Cause, most int) {
 	if len(c.Follows) == 0 {
 		return
 	}
@@ -79,7 +79,7 @@ func hides(row *model.CellDiff, l *model.LineDiff) bool {
 }
 
 // hardlyResident says that what a line mapped was hardly touched: resident memory has not moved with it.
-func (v *view) hardlyResident(row *model.CellDiff, l *model.LineDiff) string {
+func hardlyResident(row *model.CellDiff, l *model.LineDiff) string {
 	m := of(row, "cpu.resident")
 	if m == nil || !words.IsOutermost(l.Meter) {
 		return ""
@@ -106,7 +106,7 @@ func times(row *model.CellDiff, of func(*model.DiffCell) int64) string {
 const slowest = 3
 
 // diffTimes names the cells of both runs whose time has changed most, where it is a second and a fifth.
-func (v *view) diffTimes(d *model.Diff) {
+func (v diffView) diffTimes(d *model.Diff) {
 	var rows []*model.CellDiff
 	change := func(r *model.CellDiff) int64 { return r.B.DurationNS - r.A.DurationNS }
 	for i := range d.Cells {
@@ -130,7 +130,7 @@ func (v *view) diffTimes(d *model.Diff) {
 }
 
 // judged says what is over the limits, and what nobody can say.
-func (v *view) judged(j *model.Judgement) {
+func (v diffView) judged(j *model.Judgement) {
 	if j == nil {
 		return
 	}
@@ -150,16 +150,16 @@ func (v *view) judged(j *model.Judgement) {
 }
 
 // doubted is what keeps a reader from taking everything at its word.
-func (v *view) doubted(all []string) {
+func doubted(to *printer, all []string, full bool) {
 	if len(all) == 0 {
 		return
 	}
-	v.title("Doubts")
+	to.title("Doubts")
 	for i, d := range all {
-		if i == maxDoubts && !v.o.Full {
-			v.prose("", span{fmt.Sprintf("… and %s; --full prints all.", words.Plural(len(all)-i, "more doubt")), dim})
+		if i == maxDoubts && !full {
+			to.prose("", span{fmt.Sprintf("… and %s; --full prints all.", words.Plural(len(all)-i, "more doubt")), dim})
 			break
 		}
-		v.prose("  ", span{"· ", dim}, span{escape.Bounded(d, maxProse), yellow})
+		to.prose("  ", span{"· ", dim}, span{escape.Bounded(d, maxProse), yellow})
 	}
 }

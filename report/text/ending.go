@@ -52,8 +52,8 @@ func exhausted(e *model.Ending) string {
 	return text
 }
 
-// limits says in a line what limits a process's memory and how near it came.
-func (v *view) limits(p model.Process) {
+// memoryLimits says in a line what limits a process's memory and how near it came.
+func memoryLimits(to *printer, p model.Process) {
 	var parts []span
 	for _, l := range p.Limits {
 		text := words.Bytes(l.Bytes) + " of " + limitName(l)
@@ -65,14 +65,17 @@ func (v *view) limits(p model.Process) {
 		}
 		parts = append(parts, span{text, plain})
 	}
-	v.field("limits", parts...)
+	to.field("limits", parts...)
 }
 
 // maxEndings is how many of them the short report tells.
 const maxEndings = 3
 
+// endingView is how processes ended, and what to know before all figures.
+type endingView struct{ *view }
+
 // endings says which processes did not end by themselves, those that ran out of memory first.
-func (v *view) endings() {
+func (v endingView) endings() {
 	told, more := 0, 0
 	for _, memory := range []bool{true, false} {
 		for _, p := range v.r.Processes {
@@ -92,11 +95,11 @@ func (v *view) endings() {
 	}
 	v.starved()
 	v.dearProbes()
-	v.gpuNotes(v.r.GPUNotes)
+	gpuNotes(v.printer, v.r.GPUNotes)
 }
 
 // dearProbes says which probes are at a dearer place than there might be, and what that cost.
-func (v *view) dearProbes() {
+func (v endingView) dearProbes() {
 	for i := range v.r.Certificate.Probes {
 		if text := words.DearProbes(&v.r.Certificate.Probes[i]); text != "" {
 			v.answer("slower", escape.OneLine(text, false, maxDear))
@@ -107,27 +110,27 @@ func (v *view) dearProbes() {
 // maxDear bounds the line, in columns: it may name a file.
 const maxDear = 600
 
-func (v *view) ending(p model.Process) {
+func (v endingView) ending(p model.Process) {
 	who := ""
 	if p.Parent != 0 && !v.pids[p.PID] {
 		who = " (" + escape.OneLine(p.Command, false, maxName) + ")"
 	}
-	v.ended(p.PID, who, p.Ending, v.during(&p))
+	ended(v.printer, p.PID, who, p.Ending, v.during(&p))
 }
 
 // ended says what put an end to a process, and where.
-func (v *view) ended(pid int, who string, e *model.Ending, where string) {
+func ended(to *printer, pid int, who string, e *model.Ending, where string) {
 	had := words.Bytes(e.Resident) + " resident"
 	if e.OutOfMemory {
-		v.answer("why it ended", fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s", pid, who, had, where))
-		v.answer("the limit", exhausted(e))
+		to.answer("why it ended", fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s", pid, who, had, where))
+		to.answer("the limit", exhausted(e))
 		return
 	}
-	v.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s", escape.Bounded(e.Signal, maxName), pid, who, had, where))
+	to.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s", escape.Bounded(e.Signal, maxName), pid, who, had, where))
 }
 
 // during is ", in In[7] line 3: x = np.ones(n)".
-func (v *view) during(p *model.Process) string {
+func (v endingView) during(p *model.Process) string {
 	e := p.Ending
 	if e.At == nil {
 		return ""
@@ -145,7 +148,7 @@ func (v *view) during(p *model.Process) string {
 }
 
 // starved tells cells that failed for want of memory, the last first.
-func (v *view) starved() {
+func (v endingView) starved() {
 	told := 0
 	for _, c := range slices.Backward(v.cells) {
 		if told == maxEndings || !isWant(c.failure) {

@@ -139,7 +139,7 @@ const leastSmall = 1 << 20
 const maxCode = 1 << 12
 
 // toFree lists what to type to free what is there by name.
-func (v *view) toFree(all []model.Freeing) {
+func (v remainsView) toFree(all []model.Freeing) {
 	if len(all) == 0 {
 		return
 	}

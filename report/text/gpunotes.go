@@ -11,7 +11,7 @@ import (
 const maxGPUNotes = 4
 
 // gpuNotes says what to know before the figures of GPUs.
-func (v *view) gpuNotes(all []model.GPUNote) {
+func gpuNotes(to *printer, all []model.GPUNote) {
 	told := 0
 	several := false
 	for i := range all {
@@ -28,9 +28,9 @@ func (v *view) gpuNotes(all []model.GPUNote) {
 		if several {
 			text += fmt.Sprintf(" (pid %d)", all[i].PID)
 		}
-		v.answer(fmt.Sprintf("GPU %d", all[i].GPU), text)
+		to.answer(fmt.Sprintf("GPU %d", all[i].GPU), text)
 	}
 	if more := told - maxGPUNotes; more > 0 {
-		v.answer("", "and "+words.Plural(more, "more note")+" on GPUs")
+		to.answer("", "and "+words.Plural(more, "more note")+" on GPUs")
 	}
 }

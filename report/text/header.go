@@ -9,8 +9,11 @@ import (
 	"ipytracer/report/escape"
 )
 
+// headerView is what was traced: processes, devices, the session, the machine.
+type headerView struct{ *view }
+
 // header says what was traced, for how long and where.
-func (v *view) header() {
+func (v headerView) header() {
 	version := ""
 	if v.r.Host.Tracer != "" {
 		version = " " + escape.Bounded(v.r.Host.Tracer, maxName)
@@ -57,7 +60,7 @@ func origin(p model.Process) (parts []span) {
 }
 
 // root describes one attached process.
-func (v *view) root(p model.Process) {
+func (v headerView) root(p model.Process) {
 	late := ""
 	name, parts := versions(p)
 	parts = append(parts, origin(p)...)
@@ -69,7 +72,7 @@ func (v *view) root(p model.Process) {
 	if p.SoftLimit != nil {
 		v.field("limit", span{words.Bytes(p.SoftLimit.Bytes) + " of mapped", plain}, span{limitedBy(*p.SoftLimit, p.PID), plain})
 	}
-	v.limits(p)
+	memoryLimits(v.printer, p)
 	life := v.life(p)
 	for i, id := range v.meters {
 		if _, ok := life[id]; !ok {
@@ -78,7 +81,7 @@ func (v *view) root(p model.Process) {
 		number, isGPU := gpuOf(id)
 		switch {
 		case isGPU:
-			v.field(fmt.Sprintf("GPU %d", number), append(v.gpu(number, true), course(life, id)...)...)
+			v.field(fmt.Sprintf("GPU %d", number), append(gpuNames(v.r, number, true), course(life, id)...)...)
 		case i == 0:
 			v.field(meterName(id), course(life, id)...)
 		}
@@ -101,9 +104,9 @@ func gpuOf(id string) (number int, ok bool) {
 	return number, err == nil && n == 2 && rest == "driver"
 }
 
-// gpu names a device, by all its names or by what people call it.
-func (v *view) gpu(number int, all bool) []span {
-	for _, g := range v.r.GPUs {
+// gpuNames names a device, by all its names or by what people call it.
+func gpuNames(r *model.Report, number int, all bool) []span {
+	for _, g := range r.GPUs {
 		if g.Index != number {
 			continue
 		}
@@ -121,13 +124,13 @@ func (v *view) gpu(number int, all bool) []span {
 const maxDevice = 48
 
 // devices says in a line for each GPU that was used what it is, how much memory it has and how much of it was taken.
-func (v *view) devices() {
+func (v headerView) devices() {
 	for _, id := range v.meters {
 		number, ok := gpuOf(id)
 		if !ok {
 			continue
 		}
-		parts := v.gpu(number, false)
+		parts := gpuNames(v.r, number, false)
 		for _, p := range v.kernels() {
 			if life := v.life(p); life[id].Peak > 0 {
 				taken := highest.show(life, id).text + " at its highest"
@@ -141,15 +144,7 @@ func (v *view) devices() {
 	}
 }
 
-// life is what a process used from beginning to end.
-func (v *view) life(p model.Process) map[string]model.Figure {
-	if own := v.sessions[p.PID]; own != nil {
-		return own
-	}
-	return p.Meters
-}
-
-func (v *view) session() {
+func (v headerView) session() {
 	length := v.length
 	for _, p := range v.r.Processes {
 		length = max(length, p.EndNS)
@@ -164,7 +159,7 @@ func (v *view) session() {
 	v.field("session", span{words.Plural(len(v.cells), "cell") + " in " + words.Duration(length), plain}, span{failed, red}, span{ended, plain})
 }
 
-func (v *view) host() {
+func (v headerView) host() {
 	h := v.r.Host
 	kernel, cpus, memory := escape.Bounded(h.Kernel, maxName), "", ""
 	if kernel != "" && !strings.HasPrefix(kernel, "Linux") {
@@ -190,7 +185,7 @@ func wallClock(started string) string {
 }
 
 // noCells says what to do when there is nothing to show.
-func (v *view) noCells() {
+func (v headerView) noCells() {
 	notebook := false
 	for _, p := range v.r.Processes {
 		notebook = notebook || p.IPython != ""

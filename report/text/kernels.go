@@ -17,33 +17,33 @@ import (
 const mostSummits = 4
 
 // otherSummits are where in the ranking the kernels were at their highest, but for the one that was highest of all: the highest first.
-func otherSummits(v *view) (at []int) {
-	if !v.several || len(v.ranked) == 0 {
+func (o *order) otherSummits() (at []int) {
+	if !o.several || len(o.ranked) == 0 {
 		return nil
 	}
 	of := map[int]int{} // by process
-	for i := range v.ranked {
-		s := &v.ranked[i]
-		if best, known := of[s.pid]; !known || s.peak > v.ranked[best].peak {
+	for i := range o.ranked {
+		s := &o.ranked[i]
+		if best, known := of[s.pid]; !known || s.peak > o.ranked[best].peak {
 			of[s.pid] = i
 		}
 	}
-	first, _ := summitOf(v.ranked)
-	delete(of, v.ranked[first].pid)
+	first, _ := summitOf(o.ranked)
+	delete(of, o.ranked[first].pid)
 	for _, i := range of {
 		at = append(at, i)
 	}
 	slices.SortFunc(at, func(a, b int) int {
-		return cmp.Or(cmp.Compare(v.ranked[b].peak, v.ranked[a].peak), cmp.Compare(v.ranked[a].start, v.ranked[b].start), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(o.ranked[b].peak, o.ranked[a].peak), cmp.Compare(o.ranked[a].start, o.ranked[b].start), cmp.Compare(a, b))
 	})
 	return at
 }
 
 // otherHighest answers what the highest moment of each of the other kernels was.
-func otherHighest(v *view) {
-	others := otherSummits(v)
+func (v headlineView) otherHighest() {
+	others := v.otherSummits()
 	for _, i := range others[:min(len(others), mostSummits)] {
-		v.answer("highest", moment{v, &v.ranked[i], &v.ranked[risenIn(v.ranked, i)]}.where())
+		v.answer("highest", moment{v.view, &v.ranked[i], &v.ranked[risenIn(v.ranked, i)]}.where())
 	}
 	if rest := others[min(len(others), mostSummits):]; len(rest) > 0 {
 		v.answer("", fmt.Sprintf("%s, none of which had more than %s", words.Plural(len(rest), "more kernel"), words.Bytes(v.ranked[rest[0]].peak)))
@@ -51,8 +51,8 @@ func otherHighest(v *view) {
 }
 
 // inKernel is in front of what is one kernel's, where there are several.
-func inKernel(v *view, pid int) string {
-	if kernel := words.KernelOf(v.r.Processes, pid); kernel != "" {
+func inKernel(r *model.Report, pid int) string {
+	if kernel := words.KernelOf(r.Processes, pid); kernel != "" {
 		return "in " + kernel + ": "
 	}
 	return ""

@@ -16,7 +16,7 @@ const (
 )
 
 // lines shows which of the user's lines allocated in the whole session, with what they called.
-func (v *view) lines() {
+func (v heapView) lines() {
 	t := table{columns: []column{
 		{title: "meter"}, {title: "at peak", right: true, size: usualSize}, {title: "allocated", right: true, size: usualSize},
 		{title: "freed", right: true, size: usualSize, drop: 2}, {title: "net", right: true, size: usualSize}, {title: "times", right: true, drop: 1},
@@ -46,22 +46,9 @@ func (v *view) lines() {
 }
 
 // sourceOf is the text of a cell's line, if it is known.
-func (v *view) sourceOf(l model.Line) string {
+func (v heapView) sourceOf(l model.Line) string {
 	if text := v.textOf(l); text != "" {
 		return "  # " + text
-	}
-	return ""
-}
-
-func (v *view) textOf(l model.Line) string {
-	if l.Execution == 0 {
-		return ""
-	}
-	for _, id := range v.byRun[run{l.PID, l.Execution}] {
-		lines := strings.Split(v.fetch(id).Source, "\n")
-		if l.Line >= 1 && l.Line <= len(lines) {
-			return strings.TrimSpace(lines[l.Line-1])
-		}
 	}
 	return ""
 }
@@ -78,7 +65,7 @@ func rounding(one model.Tensors) string {
 }
 
 // tensors shows PyTorch's blocks that were there at the end.
-func (v *view) tensors() {
+func (v heapView) tensors() {
 	if len(v.r.Tensors) == 0 {
 		return
 	}

@@ -59,7 +59,7 @@ const residentMeter = "cpu.resident"
 
 // byLines are the lines whose blocks were there.
 func (m moment) byLines() (parts []part) {
-	all := slices.DeleteFunc(m.v.callers(m.in.cell), func(a *caller) bool {
+	all := slices.DeleteFunc(callersOf(m.in.cell), func(a *caller) bool {
 		return a.AtPeak < worthShowing || !m.counts(a.Meter) || words.IsOutermost(a.Meter) && (!a.users || a.ahead)
 	})
 	there := map[*caller]int64{}

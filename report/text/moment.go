@@ -20,7 +20,7 @@ type moment struct {
 // nextToNothing is the share of the highest moment, one in so many, by which it must have risen after a cell to be no longer that cell's.
 const nextToNothing = 100
 
-// highestMoment finds it. There is one if [view.leads] says so.
+// highestMoment finds it. There is one if [headlineView.leads] says so.
 func highestMoment(v *view) moment {
 	at, in := summitOf(v.ranked)
 	return moment{v, &v.ranked[at], &v.ranked[in]}

@@ -91,7 +91,7 @@ func (l *limits) beside(meter string, front, asked bool, top model.Figure, where
 }
 
 // whereOf is " in In[3]", or " after In[3]": where a meter was at its highest; "" where that is not known.
-func (v *view) whereOf(n *model.Nearness) string {
+func (v headlineView) whereOf(n *model.Nearness) string {
 	s := v.near.summits[n.Meter]
 	switch {
 	case words.Bytes(s.peak) != words.Bytes(n.Peak): // it is the session's, in which another process may have been higher

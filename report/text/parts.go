@@ -48,9 +48,9 @@ type parts struct{ v *view }
 
 // first has what does not change any more.
 func (p parts) first() {
-	p.v.endings()
-	if p.v.leads() {
-		p.v.leadHighest()
+	endingView{p.v}.endings()
+	if lead := (headlineView{p.v}); lead.leads() {
+		lead.leadHighest()
 		p.v.answer("how sure", highestMoment(p.v).howSure())
 	}
 	p.v.figures()
@@ -58,19 +58,20 @@ func (p parts) first() {
 
 // rest has what the look at the processes' objects has found, and what may have come about meanwhile.
 func (p parts) rest() {
-	if p.v.leads() {
-		p.v.blank()
-		p.v.leadLeft()
+	if lead := (headlineView{p.v}); lead.leads() {
+		lead.blank()
+		lead.leadLeft()
 	}
 	p.last()
 }
 
 // last has the sections that a report ends with, in one part or in two.
 func (p parts) last() {
-	p.v.tensors()
-	p.v.variables(p.v.r.Variables, p.v.r.Names, p.v.r.ToFree)
-	p.v.resident(p.v.r.Resident)
-	p.v.processes()
-	p.v.footnotes()
-	p.v.shortCertificate()
+	heapView{p.v}.tensors()
+	remains := remainsOf(p.v)
+	remains.variables(p.v.r.Variables, p.v.r.Names, p.v.r.ToFree)
+	remains.resident(p.v.r.Resident)
+	processView{p.v}.processes()
+	proofView{p.v}.footnotes()
+	proofView{p.v}.shortCertificate()
 }

@@ -11,9 +11,15 @@ import (
 	"ipytracer/report/escape"
 )
 
+// planView is the sections of a plan.
+type planView struct {
+	*printer
+	o Options
+}
+
 // Plan writes a plan for people: what is needed, what decides it, what to paste, what would bring it down. It fails with w's error only.
 func Plan(w io.Writer, p *model.Plan, o Options) error {
-	v := &view{printer: o.printer(), o: o}
+	v := planView{o.printer(), o}
 	v.to = w
 	v.planRuns(p)
 	for i := range p.Demands {
@@ -27,14 +33,14 @@ func Plan(w io.Writer, p *model.Plan, o Options) error {
 			v.blank()
 		}
 	}
-	v.doubted(p.Doubts)
+	doubted(v.printer, p.Doubts, o.Full)
 	return v.flush(w)
 }
 
 // maxPlanRuns is how many recordings are listed unless all are.
 const maxPlanRuns = 12
 
-func (v *view) planRuns(p *model.Plan) {
+func (v planView) planRuns(p *model.Plan) {
 	for i := range p.Runs {
 		r := &p.Runs[i]
 		if i == maxPlanRuns && !v.o.Full {
@@ -58,7 +64,7 @@ func marked(d *model.Demand) string {
 }
 
 // demand says how much is needed of one kind of memory.
-func (v *view) demand(p *model.Plan, d *model.Demand) {
+func (v planView) demand(p *model.Plan, d *model.Demand) {
 	name := "Memory"
 	if words.OfGPU(d.Meter) {
 		name = meterName(strings.TrimSuffix(d.Meter, ".driver"))
@@ -83,7 +89,7 @@ func (v *view) demand(p *model.Plan, d *model.Demand) {
 	v.mattering(d)
 }
 
-func (v *view) decided(d *model.Demand) {
+func (v planView) decided(d *model.Demand) {
 	if d.At == nil {
 		return
 	}
@@ -107,7 +113,7 @@ func placeText(p *model.PlanPlace) string {
 }
 
 // mattering are the lines that would bring it down.
-func (v *view) mattering(d *model.Demand) {
+func (v planView) mattering(d *model.Demand) {
 	for _, l := range d.Lines {
 		size := words.Bytes(l.Resident) + " there"
 		if l.Resident < l.AtPeak {
@@ -119,15 +125,15 @@ func (v *view) mattering(d *model.Demand) {
 		}
 		v.field("line", span{placeText(&l.PlanPlace), plain}, span{within, dim}, span{size, plain}, span{escape.OneLine(words.Fall(&l), false, maxProse/2), plain})
 	}
-	planTogether(v, d)
+	v.planTogether(d)
 	for _, l := range d.Untouched {
 		v.field("mapped", span{placeText(&l.PlanPlace), plain}, span{fmt.Sprintf("%s, of which at most %s came into memory there: it does not count, unless it is filled elsewhere", words.Bytes(l.AtPeak), words.Bytes(l.Resident)), dim})
 	}
-	planSmaller(v, d)
+	v.planSmaller(d)
 }
 
 // planTogether says what several lines save that one alone does not.
-func planTogether(v *view, d *model.Demand) {
+func (v planView) planTogether(d *model.Demand) {
 	t := d.Together
 	if t == nil || len(t.Lines) < 2 {
 		return
@@ -137,7 +143,7 @@ func planTogether(v *view, d *model.Demand) {
 }
 
 // planSmaller says whether it would fit in the next smaller machine.
-func planSmaller(v *view, d *model.Demand) {
+func (v planView) planSmaller(d *model.Demand) {
 	if len(d.Lines) == 0 && d.Together == nil {
 		return
 	}

@@ -2,6 +2,7 @@ package text
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"ipytracer/report/escape"
@@ -34,6 +35,8 @@ type printer struct {
 	color bool
 	to    io.Writer // where lines go when there are many; nil: they wait for flush
 	err   error     // of to
+	// answers takes the first lines in the place of the page; nil: they are printed.
+	answers func(question, text string)
 }
 
 // manyBytes is how much waits for a writer.
@@ -138,5 +141,21 @@ func (p *printer) clipped(spans []span, limit int) {
 			limit -= escape.Cells(text)
 		}
 		p.paint(text, s.style)
+	}
+}
+
+// field prints "name  value" with the values wrapped and aligned. Values that are empty print nothing.
+func (p *printer) field(name string, parts ...span) {
+	const column = 12
+	indent := strings.Repeat(" ", column)
+	spans := []span{{escape.Pad(name, column-1, false) + " ", dim}} // some names are longer than the column
+	for i, part := range slices.DeleteFunc(parts, func(s span) bool { return s.text == "" }) {
+		if i > 0 {
+			spans = append(spans, span{" · ", dim})
+		}
+		spans = append(spans, part)
+	}
+	if len(spans) > 1 {
+		p.prose(indent, spans...)
 	}
 }

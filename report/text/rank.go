@@ -41,51 +41,81 @@ type taker struct {
 	peak, need int64
 }
 
-// rank puts cells and what lies between them in one order, the most needed first.
-func (v *view) rank() {
-	for i := range v.ranked {
-		v.ranked[i].label = v.shortName(v.byID[v.ranked[i].id])
+// order is the ranking: cells and the times between them, the most needed first.
+type order struct {
+	*survey
+	ranked []stretch
+	near   limits
+	rows   int // of the table: how many it has at most; 0 is the usual number
+}
+
+func newOrder(s *survey, near []model.Nearness, rows int) *order {
+	return &order{survey: s, near: limits{near: near, summits: map[string]summit{}}, rows: rows}
+}
+
+// add adds a cell.
+func (o *order) add(w *model.Window, b *brief) {
+	o.near.rose(w.Together, b, nil)
+	own := w.Meters[o.first()]
+	s := stretch{
+		id: w.ID, pid: w.PID, need: b.weight, start: w.StartNS, peak: o.highestOf(w), from: own.Start, kept: own.Consumed,
+	}
+	for _, c := range w.Children {
+		if o.needOf(c.Meters) >= worthAGap {
+			s.took = append(s.took, taker{c.PID, c.Meters[o.first()].Peak, o.needOf(c.Meters)})
+		} else {
+			o.idle[c.PID] = max(o.idle[c.PID], c.Meters[o.first()].Peak)
+		}
+	}
+	o.ranked = append(o.ranked, s)
+}
+
+// rank goes through the report, and puts cells and what lies between them in one order, the most needed first.
+func (o *order) rank() {
+	o.lookThrough(o.add)
+	for i := range o.ranked {
+		o.ranked[i].label = o.shortName(o.byID[o.ranked[i].id])
 	}
 	at := -1
-	for b := range v.r.AllBetweenPassing() {
+	for b := range o.r.AllBetweenPassing() {
 		at++
-		v.inexact(b.Meters)
-		if !v.pids[b.PID] { // a process that runs no cells has no time between them
+		o.inexact(b.Meters)
+		if !o.pids[b.PID] { // a process that runs no cells has no time between them
 			continue
 		}
-		v.moves(b.Meters)
-		v.near.rose(func(id string) (model.Figure, bool) { f, ok := b.Meters[id]; return f, ok }, nil, b)
-		v.ranked = append(v.ranked, stretch{at: at, pid: b.PID, label: v.shortGap(*b), start: b.StartNS, need: v.needOf(b.Meters), peak: b.Meters[v.first()].Peak, from: b.Meters[v.first()].Start, kept: b.Meters[v.first()].Consumed})
+		o.moves(b.Meters)
+		o.near.rose(func(id string) (model.Figure, bool) { f, ok := b.Meters[id]; return f, ok }, nil, b)
+		o.ranked = append(o.ranked, stretch{at: at, pid: b.PID, label: o.shortGap(*b), start: b.StartNS, need: o.needOf(b.Meters), peak: b.Meters[o.first()].Peak, from: b.Meters[o.first()].Start, kept: b.Meters[o.first()].Consumed})
 	}
-	slices.SortStableFunc(v.ranked, func(a, b stretch) int {
+	slices.SortStableFunc(o.ranked, func(a, b stretch) int {
 		return cmp.Or(cmp.Compare(b.need, a.need), cmp.Compare(a.start, b.start))
 	})
-	v.fill()
+	o.fill()
 }
 
 // fill gets the cells and the times between them that are shown.
-func (v *view) fill() {
-	if len(v.ranked) == 0 {
+func (o *order) fill() {
+	if len(o.ranked) == 0 {
 		return
 	}
 	gaps := map[int]*stretch{}
-	shown, _ := v.split()
-	at, in := summitOf(v.ranked)
+	shown, _ := o.split()
+	at, in := summitOf(o.ranked)
 	shown = append(shown, at, in)
-	for _, other := range otherSummits(v) {
-		shown = append(shown, other, risenIn(v.ranked, other))
+	for _, other := range o.otherSummits() {
+		shown = append(shown, other, risenIn(o.ranked, other))
 	}
 	for _, i := range shown {
-		s := &v.ranked[i]
+		s := &o.ranked[i]
 		if s.id > 0 {
-			s.cell = v.window(s.id)
+			s.cell = o.window(s.id)
 			s.figures = s.cell.Meters
 			continue
 		}
 		gaps[s.at] = s
 	}
 	number := -1
-	for b := range v.r.AllBetweenPassing() {
+	for b := range o.r.AllBetweenPassing() {
 		if len(gaps) == 0 {
 			return
 		}
@@ -115,38 +145,18 @@ func nameOf(w *model.Window) string {
 // maxCellText is how many cells of its text a cell without an In[N] is called by: names stand in the first columns of tables.
 const maxCellText = 16
 
-// shortName is what tells a cell from the others: its name, and which run it was where there are several of that name.
-func (v *view) shortName(c *brief) string {
-	name := c.name
-	if v.labels[name+words.OfKernel(c.kernel)] > 1 {
-		name += fmt.Sprintf(" (run %d)", c.execution)
-	}
-	return name + words.OfKernel(c.kernel)
-}
-
-// shortGap is "after In[3]".
-func (v *view) shortGap(b model.Between) string {
-	if w, ok := v.byID[b.After]; ok && w.kind == model.Cell {
-		return "after " + v.shortName(w)
-	}
-	if w, ok := v.byID[b.Before]; ok && w.kind == model.Cell {
-		return "before " + v.shortName(w)
-	}
-	return escape.Bounded(b.Label, maxName)
-}
-
 // split says which of the ranking have a row, and which are folded.
-func (v *view) split() (shown, rest []int) {
+func (o *order) split() (shown, rest []int) {
 	most := mostRanked
-	if v.o.Cells > 0 {
-		most = v.o.Cells
+	if o.rows > 0 {
+		most = o.rows
 	}
 	least := int64(worthAGap)
-	if len(v.ranked) > 0 {
-		least = max(least, v.ranked[0].need/shareOfAGap)
+	if len(o.ranked) > 0 {
+		least = max(least, o.ranked[0].need/shareOfAGap)
 	}
-	for i, s := range v.ranked {
-		if len(shown) < most && (s.need >= least || s.id > 0 && (s.need >= worthAGap || v.isTyped(s.id))) {
+	for i, s := range o.ranked {
+		if len(shown) < most && (s.need >= least || s.id > 0 && (s.need >= worthAGap || o.isTyped(s.id))) {
 			shown = append(shown, i)
 		} else {
 			rest = append(rest, i)
@@ -156,16 +166,19 @@ func (v *view) split() (shown, rest []int) {
 }
 
 // shown divides the ranking into what has a row and what is folded, as places in it: long sessions have much of that.
-func (v *view) shown() (shown []stretch, rest []int) {
-	rows, rest := v.split()
+func (o *order) shown() (shown []stretch, rest []int) {
+	rows, rest := o.split()
 	for _, i := range rows {
-		shown = append(shown, v.ranked[i])
+		shown = append(shown, o.ranked[i])
 	}
 	return shown, rest
 }
 
+// rankView is the table of the ranking.
+type rankView struct{ *view }
+
 // ranking is the table of cells and of what lies between them.
-func (v *view) ranking() {
+func (v rankView) ranking() {
 	shown, rest := v.shown()
 	by := ""
 	if len(v.meters) > 0 {
@@ -203,9 +216,9 @@ func (v *view) ranking() {
 }
 
 // otherMeters are those that have a column of their need beside the one that ranks: mapped memory is what these are in.
-func (v *view) otherMeters() (ids []string) {
-	for _, id := range v.meters[min(1, len(v.meters)):] {
-		if id != "cpu.mapped" && v.moving[id] {
+func (o *order) otherMeters() (ids []string) {
+	for _, id := range o.meters[min(1, len(o.meters)):] {
+		if id != "cpu.mapped" && o.moving[id] {
 			ids = append(ids, id)
 		}
 	}
@@ -231,7 +244,7 @@ func idsOf(shown []stretch) map[int]bool {
 }
 
 // summitOf is the text of the line at which a cell was at its highest; of the whole cell where that is not known, or there is one line.
-func (v *view) summitOf(c *model.Window, statements []model.Window) string {
+func (v rankView) summitOf(c *model.Window, statements []model.Window) string {
 	if i := v.summitAmong(statements, c); i >= 0 && len(statements) > 1 {
 		where, source := statementLabel(statements[i], cellLines(*c))
 		return where + source
@@ -239,7 +252,7 @@ func (v *view) summitOf(c *model.Window, statements []model.Window) string {
 	return escape.Lines(c.Source, c.SourceTruncated, maxLead)
 }
 
-func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[int][]model.Window) row {
+func (v rankView) rankedRow(s stretch, trees bool, others []string, statements map[int][]model.Window) row {
 	cells := []span{{s.label, bold}}
 	if v.several {
 		cells = append(cells, span{fmt.Sprint(s.pid), plain})
@@ -279,7 +292,7 @@ func (v *view) rankedRow(s stretch, trees bool, others []string, statements map[
 }
 
 // folded says in one line what has no row.
-func (v *view) folded(rest []int) {
+func (v rankView) folded(rest []int) {
 	if len(rest) == 0 {
 		return
 	}

@@ -31,9 +31,9 @@ var residentKinds = map[string]string{
 }
 
 // resident says where the resident memory of each process is at the end; unless all is asked for, of the one that has most.
-func (v *view) resident(all []model.Resident) {
+func (v remainsView) resident(all []model.Resident) {
 	rest := all[:0:0]
-	if len(all) > 1 && !v.o.Full {
+	if len(all) > 1 && !v.full {
 		most := slices.MaxFunc(all, func(a, b model.Resident) int { return cmp.Compare(a.Total, b.Total) })
 		for _, r := range all {
 			if r.PID != most.PID {
@@ -50,7 +50,7 @@ func (v *view) resident(all []model.Resident) {
 		v.title(title)
 		small, kinds, least := int64(0), 0, max(leastResident, r.Total/smallPart)
 		for _, p := range r.Parts {
-			if p.Bytes < least && !v.o.Full {
+			if p.Bytes < least && !v.full {
 				small += p.Bytes
 				if p.Bytes > 0 {
 					kinds++

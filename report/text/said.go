@@ -32,17 +32,14 @@ type Summary struct {
 
 // Summarize says what [Report] says of a session in its first and its last lines. It fails if by is a meter that the report does not have.
 func Summarize(r *model.Report, by string) (*Summary, error) {
-	near := r.Nearest()
-	meters, err := headlines(r, cmp.Or(by, r.Ranking(near)))
+	v, err := newView(r, Options{Width: -1, By: by})
 	if err != nil {
 		return nil, err
 	}
 	s := &Summary{}
-	v := &view{printer: Options{Width: -1}.printer(), r: r, o: Options{By: by}, meters: meters, near: limits{near: near}, told: func(name, text string) { s.Answers = append(s.Answers, Answer{name, text}) }}
+	v.answers = func(name, text string) { s.Answers = append(s.Answers, Answer{name, text}) }
 	v.to = io.Discard
-	v.lookThrough()
-	v.rank()
-	v.lead()
+	headlineView{v}.lead()
 	if len(v.meters) > 0 && len(v.ranked) > 0 {
 		s.SummitID = highestMoment(v).in.id
 	}
@@ -58,10 +55,9 @@ func Headlines(r *model.Report) []string {
 
 // Devices are the GPUs that a session used, each with its name and size where these are known: "GPU 0 NVIDIA H100 80GB HBM3, 79.65 GiB".
 func Devices(r *model.Report) (all []string) {
-	v := &view{printer: Options{}.printer(), r: r}
 	for _, id := range r.AllMeters() {
 		if number, ok := gpuOf(id); ok {
-			if names := v.gpu(number, false); len(names) > 0 && names[0].text != "" {
+			if names := gpuNames(r, number, false); len(names) > 0 && names[0].text != "" {
 				all = append(all, fmt.Sprintf("GPU %d %s", number, names[0].text))
 			}
 		}
@@ -113,8 +109,7 @@ func IsLibrary(file string) bool { return isLibrary(file) }
 
 // Losses are the reasons for which records were lost, in words.
 func Losses(c *model.Certificate) string {
-	v := &view{printer: Options{}.printer(), r: &model.Report{Certificate: *c}}
-	return v.losses().text
+	return losses(c).text
 }
 
 // Ended is how a process ended, in words; "" where it ended by itself, or runs.
@@ -123,7 +118,8 @@ func Ended(p *model.Process) string {
 		return ""
 	}
 	var parts []string
-	v := &view{printer: Options{}.printer(), told: func(_, text string) { parts = append(parts, text) }}
-	v.ended(p.PID, "", p.Ending, "")
+	to := Options{}.printer()
+	to.answers = func(_, text string) { parts = append(parts, text) }
+	ended(to, p.PID, "", p.Ending, "")
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }

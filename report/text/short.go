@@ -13,27 +13,27 @@ import (
 
 // short is the report that fits on a screen or two.
 func (v *view) short() {
-	v.lead()
+	headlineView{v}.lead()
 	v.figures()
 	parts{v}.last()
 }
 
 // figures are the sections about what happened in cells, none of which will change once the session is over.
 func (v *view) figures() {
-	v.about()
+	headerView{v}.about()
 	if len(v.cells) == 0 {
-		v.noCells()
+		headerView{v}.noCells()
 	} else {
-		v.ranking()
+		rankView{v}.ranking()
 	}
-	v.experiments()
-	v.heaviestLines()
-	v.whoAllocatedShort()
-	v.childrenShort()
+	cellView{v}.experiments()
+	lineView{v}.heaviestLines()
+	heapView{v}.whoAllocatedShort()
+	processView{v}.childrenShort()
 }
 
 // about says in a line for each process that runs cells what it is, and how long was traced.
-func (v *view) about() {
+func (v headerView) about() {
 	if len(v.ranked) > 0 {
 		v.blank()
 	}
@@ -48,39 +48,13 @@ func (v *view) about() {
 			parts = append(parts, span{"was running before", plain})
 		}
 		v.field(name, parts...)
-		v.limits(p)
+		memoryLimits(v.printer, p)
 		if len(v.cells) == 0 {
 			v.field(meterName(v.first()), course(v.life(p), v.first())...)
 		}
 	}
 	v.devices()
 	v.session()
-}
-
-// first is the meter that ranks.
-func (v *view) first() string {
-	if len(v.meters) == 0 {
-		return ""
-	}
-	return v.meters[0]
-}
-
-// kernels are the processes that ran cells; the attached ones where none did.
-func (v *view) kernels() (all []model.Process) {
-	for _, p := range v.r.Processes {
-		if v.pids[p.PID] {
-			all = append(all, p)
-		}
-	}
-	if len(all) > 0 {
-		return all
-	}
-	for _, p := range v.r.Processes {
-		if p.Parent == 0 {
-			all = append(all, p)
-		}
-	}
-	return all
 }
 
 // fewStatements is how many lines of a cell the short report has, and fewCallers how many of who allocated.
@@ -90,7 +64,7 @@ const (
 )
 
 // heaviestLines shows the heaviest cells line by line, in one table.
-func (v *view) heaviestLines() {
+func (v lineView) heaviestLines() {
 	shown, _ := v.shown()
 	of := v.statementsOf(idsOf(shown))
 	left := v.detailed()
@@ -137,7 +111,7 @@ func (v *view) heaviestLines() {
 }
 
 // heaviestOf picks the statements of a cell that have a row, in the order they ran.
-func (v *view) heaviestOf(all []model.Window) (shown, rest []model.Window) {
+func (v lineView) heaviestOf(all []model.Window) (shown, rest []model.Window) {
 	ranked := slices.DeleteFunc(slices.Clone(all), func(w model.Window) bool { return !v.moved(w.Meters) && v.weight(w) <= 0 })
 	slices.SortStableFunc(ranked, func(a, b model.Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
 	for i, w := range ranked {
@@ -152,7 +126,7 @@ func (v *view) heaviestOf(all []model.Window) (shown, rest []model.Window) {
 }
 
 // whoAllocatedShort shows, of the heaviest cells, who allocated what was there at their highest moments, in one table.
-func (v *view) whoAllocatedShort() {
+func (v heapView) whoAllocatedShort() {
 	t := table{columns: []column{
 		{title: "cell"}, {title: "meter"}, {title: "at peak", right: true, size: usualSize}, {title: "allocated", right: true, size: usualSize, drop: 2},
 		{title: "times", right: true, drop: 1}, {title: "who", flex: true},
@@ -165,7 +139,7 @@ func (v *view) whoAllocatedShort() {
 		}
 		cell := v.fetch(s.id)
 		v.detail(cell)
-		callers := v.callers(cell)
+		callers := callersOf(cell)
 		callers = slices.DeleteFunc(callers, func(a *caller) bool { return a.Allocated < worthShowing || words.IsOutermost(a.Meter) && !a.users })
 		if len(callers) == 0 {
 			continue
@@ -201,86 +175,4 @@ func coverages(w *model.Window) (all []model.Coverage) {
 		all = append(all, c)
 	}
 	return all
-}
-
-// detail fills in who allocated in a cell, where that is made only when it is asked for.
-func (v *view) detail(w *model.Window) {
-	if v.r.Detail != nil && w.Coverage == nil {
-		v.r.Detail(w)
-	}
-}
-
-// doubts are the reasons for which not everything is exact and proven, in words.
-func (v *view) doubts() (reasons []string) {
-	c := v.r.Certificate
-	for _, why := range lacks(&c) {
-		reasons = append(reasons, escape.Bounded(why, maxProse))
-	}
-	for _, p := range c.Meters {
-		if words.IsPart(p.ID) {
-			continue
-		}
-		if p.Agreed < p.Compared {
-			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s", meterName(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
-		}
-		if p.Skipped > 0 && !p.Shed {
-			reasons = append(reasons, fmt.Sprintf("%s: %s could not be proven", meterName(p.ID), words.Plural(p.Skipped, "window")))
-		}
-	}
-	for _, m := range v.r.Meters {
-		if !m.Exact && !words.IsPart(m.ID) && (m.Bound == nil || *m.Bound > 0) {
-			how := quality(m, true, model.Proof{}).text
-			if v.vague[m.ID] && !v.o.Full {
-				how = "in places " + words.Vague
-			}
-			reasons = append(reasons, meterName(m.ID)+" is "+how+" on this machine")
-		}
-	}
-	for _, p := range c.Problems {
-		reasons = append(reasons, escape.Bounded(p, maxProse))
-	}
-	return reasons
-}
-
-// shortCertificate is one line where all is well, and the reasons where not.
-func (v *view) shortCertificate() {
-	reasons := v.doubts()
-	most, windows := 0, 0
-	for _, p := range v.r.Certificate.Meters {
-		windows = max(windows, p.Compared)
-		most++
-	}
-	v.blank()
-	changes := words.Count(v.r.Certificate.Made) + " changes"
-	if len(reasons) == 0 {
-		v.prose("  ", span{"✓ ", green}, span{fmt.Sprintf("Certificate: complete. %s made, all delivered; %s proven of each meter, to the byte (--full prints it).", changes, words.Plural(windows, "window")), plain})
-		v.shortAttribution()
-		return
-	}
-	state := span{"✗ Certificate: not complete. ", yellow}
-	if v.r.Certificate.Complete {
-		state = span{"Certificate: complete. ", bold}
-	}
-	v.prose("  ", state, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, words.Count(v.r.Certificate.Delivered)), plain})
-	const few = 8
-	for _, r := range reasons[:min(len(reasons), few)] {
-		v.prose("    ", span{"  - " + r, yellow})
-	}
-	if more := len(reasons) - few; more > 0 {
-		v.prose("    ", span{fmt.Sprintf("  … and %d more", more), yellow})
-	}
-	v.shortAttribution()
-}
-
-// shortAttribution is a line where something of who allocated is not known.
-func (v *view) shortAttribution() {
-	reasons := unattributed(&v.r.Certificate)
-	if len(reasons) == 0 {
-		return
-	}
-	text := reasons[0]
-	if more := len(reasons) - 1; more > 0 {
-		text += fmt.Sprintf("; and %s (--full prints all)", words.Plural(more, "more reason"))
-	}
-	v.prose("    ", span{"Who allocated is not known in full: ", bold}, span{text + ". " + figuresStand, plain})
 }

@@ -16,7 +16,7 @@ const mostChildRows = 4
 
 // childrenShort shows the children that took memory in a cell, each once, in the cell in which it needed most; the heaviest cells first. It folds those that
 // were idle.
-func (v *view) childrenShort() {
+func (v processView) childrenShort() {
 	t := table{columns: []column{
 		{title: "cell"}, {title: "pid", right: true}, {title: "highest", right: true, size: usualSize}, {title: "need", right: true, size: usualSize}, {title: "process", flex: true},
 	}, indent: rowIndent}
@@ -56,11 +56,11 @@ func (v *view) childrenShort() {
 	}
 	v.title("Child processes, each where it needed most (“with children” counts once what a child shares with its parent)")
 	t.print(v.printer)
-	foldChildren(v, folded, listed, "%s that took memory, too")
+	foldChildren(v.printer, folded, listed, "%s that took memory, too")
 	for pid := range most {
 		listed[pid] = true // what took memory in one cell is not idle in another
 	}
-	foldChildren(v, v.idle, listed, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
+	foldChildren(v.printer, v.idle, listed, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
 }
 
 // mostOfTakers is the most that each child needed in any cell.
@@ -75,7 +75,7 @@ func mostOfTakers(ranked []stretch) map[int]int64 {
 }
 
 // foldChildren says in a line how many children have no row.
-func foldChildren(v *view, all map[int]int64, listed map[int]bool, what string) {
+func foldChildren(to *printer, all map[int]int64, listed map[int]bool, what string) {
 	count, most := 0, int64(0)
 	for pid, peak := range all {
 		if !listed[pid] {
@@ -84,18 +84,8 @@ func foldChildren(v *view, all map[int]int64, listed map[int]bool, what string) 
 		}
 	}
 	if count > 0 {
-		v.prose("", span{"… and " + fmt.Sprintf(what, words.Plural(count, "process")) + ", at most " + words.Bytes(most) + " each.", dim})
+		to.prose("", span{"… and " + fmt.Sprintf(what, words.Plural(count, "process")) + ", at most " + words.Bytes(most) + " each.", dim})
 	}
-}
-
-// childName says what a child of a process is.
-func (v *view) childName(c model.Child, of int) string {
-	for _, p := range v.r.Processes {
-		if p.PID == of && p.Command == c.Command {
-			return "forked by the kernel, the same program"
-		}
-	}
-	return processName(c.Command)
 }
 
 // processName is what a child process is, where its command line is long and says little.

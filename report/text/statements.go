@@ -14,8 +14,11 @@ import (
 // maxStatements is how many lines of one cell are listed.
 const maxStatements = 20
 
+// lineView is cells line by line.
+type lineView struct{ *view }
+
 // statements shows the heaviest cells line by line.
-func (v *view) statements() {
+func (v lineView) statements() {
 	left := v.detailed()
 	var shown []*model.Window
 	wanted := map[int]bool{}
@@ -46,26 +49,9 @@ func (v *view) detailed() int {
 	return v.o.Statements
 }
 
-// cellName is a cell's label, with its number where the label does not tell it from others.
-func (v *view) cellName(c model.Window) string {
-	name := label(c)
-	if name == "-" || c.Silent || v.several && c.Kernel == "" {
-		name += fmt.Sprintf(" (cell #%d, pid %d)", c.Execution, c.PID)
-	}
-	return name + words.OfKernel(c.Kernel)
-}
-
-// moved says whether any headline meter changed.
-func (v *view) moved(figures map[string]model.Figure) bool {
-	return slices.ContainsFunc(v.meters, func(id string) bool {
-		f := figures[id]
-		return f.Consumed != 0 || f.Need() != 0
-	})
-}
-
 // drill lists the statements of one cell that moved memory, in the order they ran, and marks the one during which
 // the cell was at its highest.
-func (v *view) drill(c model.Window, statements []model.Window) {
+func (v lineView) drill(c model.Window, statements []model.Window) {
 	heavy := slices.DeleteFunc(slices.Clone(statements), func(w model.Window) bool { return !v.moved(w.Meters) })
 	idle := len(statements) - len(heavy)
 	ranked := slices.Clone(heavy)
@@ -90,38 +76,6 @@ func (v *view) drill(c model.Window, statements []model.Window) {
 	if summit >= 0 {
 		v.prose("", span{"▲ the cell was at its highest here", dim})
 	}
-}
-
-// reaches says whether a cell was at its highest during a statement.
-func (v *view) reaches(w, c model.Window) bool {
-	if len(v.meters) == 0 {
-		return false
-	}
-	own, ok := w.Meters[v.meters[0]]
-	whole := c.Meters[v.meters[0]]
-	return ok && own.Peak == whole.Peak && whole.Need() > 0
-}
-
-// summitAmong is where a cell rose to its highest, -1 if that is not known: the first statement in which all but a tenth of its need was there. Of
-// a cell whose children need more, theirs counts.
-func (v *view) summitAmong(statements []model.Window, c *model.Window) int {
-	if len(v.meters) == 0 || v.weight(*c) <= 0 {
-		return -1
-	}
-	of := func(w *model.Window) model.Figure { return v.heavierFigures(w)[v.meters[0]] }
-	if v.needOf(c.Tree) > v.needOf(c.Meters) {
-		of = func(w *model.Window) model.Figure { f, _ := w.Together(v.meters[0]); return f }
-	}
-	least := of(c).Peak - v.weight(*c)/10
-	return slices.IndexFunc(statements, func(w model.Window) bool { return of(&w).Peak >= least && of(&w).Need() > 0 })
-}
-
-// heavierFigures are a window's own or, where these need more, those with its children.
-func (v *view) heavierFigures(w *model.Window) map[string]model.Figure {
-	if v.needOf(w.Tree) > v.needOf(w.Meters) {
-		return w.Figures()
-	}
-	return w.Meters
 }
 
 // cellLines are the lines of a cell by the numbers its statements have. What a cell magic makes of a whole cell is
@@ -161,7 +115,7 @@ func statementRow(w model.Window, lines []string, summit bool) figureRow {
 }
 
 // unlisted accounts for the statements of a cell that have no row: rest, heaviest first, and those that moved nothing.
-func (v *view) unlisted(rest []model.Window, idle int) {
+func (v lineView) unlisted(rest []model.Window, idle int) {
 	if len(rest) > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.",
 			words.Plural(len(rest), "more line"), words.Bytes(v.weight(rest[0]))), dim})

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"ipytracer/model"
-	"ipytracer/report/escape"
 )
 
 // Options says how the report for people looks. The zero value is a plain report, 120 cells wide, that ranks
@@ -40,16 +39,11 @@ func (o Options) printer() *printer {
 	return p
 }
 
-// view is a report on its way to becoming text.
+// view is what the sections of a report share: the lines so far, the windows by their rank, and how the report is to look.
 type view struct {
 	*printer
-	survey
-	r      *model.Report
-	o      Options
-	meters []string // headline meters, the one that ranks first
-	near   limits
-	ranked []stretch
-	told   func(question, text string) // takes the first lines in the place of the page; nil: they are printed
+	*order
+	o Options
 }
 
 // Report writes the report for people. It fails if o.By is a meter the report does not have, or with w's error.
@@ -66,69 +60,43 @@ func Report(w io.Writer, r *model.Report, o Options) error {
 }
 
 func newView(r *model.Report, o Options) (*view, error) {
-	v := &view{printer: o.printer(), r: r, o: o, near: limits{near: r.Nearest()}}
-	var err error
-	if v.meters, err = headlines(r, cmp.Or(o.By, r.Ranking(v.near.near))); err != nil {
+	near := r.Nearest()
+	meters, err := headlines(r, cmp.Or(o.By, r.Ranking(near)))
+	if err != nil {
 		return nil, err
 	}
-	v.lookThrough()
-	v.rank()
-	return v, nil
+	order := newOrder(newSurvey(r, scale{meters}), near, o.Cells)
+	order.rank()
+	return &view{o.printer(), order, o}, nil
 }
 
 // full prints everything. Of a long session that is much: what is there is written before more is made.
 func (v *view) full(w io.Writer) error {
 	v.to = w
-	v.lead()
+	headlineView{v}.lead()
 	if len(v.ranked) > 0 {
 		v.blank()
 	}
-	v.header()
+	headerView{v}.header()
 	if len(v.cells) == 0 {
-		v.noCells()
+		headerView{v}.noCells()
 	} else {
-		v.cellTable()
+		cellView{v}.cellTable()
 	}
-	v.experiments()
-	v.statements()
-	v.allocations()
-	v.lines()
-	v.tensors()
-	v.variables(v.r.Variables, v.r.Names, v.r.ToFree)
-	v.resident(v.r.Resident)
-	v.between()
-	v.children()
-	v.processes()
-	v.footnotes()
-	v.certificate()
+	cellView{v}.experiments()
+	lineView{v}.statements()
+	heapView{v}.allocations()
+	heapView{v}.lines()
+	heapView{v}.tensors()
+	remains := remainsOf(v)
+	remains.variables(v.r.Variables, v.r.Names, v.r.ToFree)
+	remains.resident(v.r.Resident)
+	gapView{v}.between()
+	processView{v}.children()
+	processView{v}.processes()
+	proofView{v}.footnotes()
+	proofView{v}.certificate()
 	return v.flush(w)
-}
-
-// weight is what ranks a window: what it needs itself or, where that is more, with its children.
-func (v *view) weight(w model.Window) int64 { return max(v.needOf(w.Meters), v.needOf(w.Tree)) }
-
-// needOf is what figures say that the meter that ranks needs.
-func (v *view) needOf(figures map[string]model.Figure) int64 {
-	if len(v.meters) == 0 {
-		return 0
-	}
-	return figures[v.meters[0]].Need()
-}
-
-// field prints "name  value" with the values wrapped and aligned. Values that are empty print nothing.
-func (v *view) field(name string, parts ...span) {
-	const column = 12
-	indent := strings.Repeat(" ", column)
-	spans := []span{{escape.Pad(name, column-1, false) + " ", dim}} // some names are longer than the column
-	for i, part := range slices.DeleteFunc(parts, func(s span) bool { return s.text == "" }) {
-		if i > 0 {
-			spans = append(spans, span{" · ", dim})
-		}
-		spans = append(spans, part)
-	}
-	if len(spans) > 1 {
-		v.prose(indent, spans...)
-	}
 }
 
 // figureColumns are the columns of figures: all quantities of the first meter, need and consumed of the others.

@@ -28,13 +28,20 @@ type named struct {
 	part  bool // of a row of several
 }
 
+// remainsView is what is there in the end: names, resident memory, what to type to free it.
+type remainsView struct {
+	*printer
+	full bool
+	of   []model.Process
+}
+
+func remainsOf(v *view) remainsView { return remainsView{v.printer, v.o.Full, v.r.Processes} }
+
 // variables lists what is there by name, the largest first.
-func (v *view) variables(all []model.Variable, names []model.Names, free []model.Freeing) {
-	l := &variableList{all: all, free: free, full: v.o.Full, children: map[int]bool{}}
-	if v.r != nil {
-		for _, p := range v.r.Processes {
-			l.children[p.PID] = p.Parent != 0
-		}
+func (v remainsView) variables(all []model.Variable, names []model.Names, free []model.Freeing) {
+	l := &variableList{all: all, free: free, full: v.full, children: map[int]bool{}}
+	for _, p := range v.of {
+		l.children[p.PID] = p.Parent != 0
 	}
 	rows, rest := l.rows()
 	if len(rows) == 0 {
@@ -57,7 +64,7 @@ func (v *view) variables(all []model.Variable, names []model.Names, free []model
 		t.rows = append(t.rows, row{cells: []span{
 			{x.alone, plain}, {reachesOf(x.Variable), dim}, {name, plain}, {escape.Bounded(x.Type, maxName), plain}, {shapeOf(x.Variable), plain}, {maker(x.Variable), plain},
 		}})
-		t.rows = append(t.rows, columnRows(x.Variable, v.o.Full)...)
+		t.rows = append(t.rows, columnRows(x.Variable, v.full)...)
 	}
 	t.print(v.printer)
 	v.unnamed(rest, names)
@@ -152,7 +159,7 @@ func (l *variableList) isNotebooks(x *model.Variable) bool {
 }
 
 // unnamed accounts for names without a row.
-func (v *view) unnamed(rest []model.Variable, names []model.Names) {
+func (v remainsView) unnamed(rest []model.Variable, names []model.Names) {
 	count, bytes, complete := int64(len(rest)), int64(0), true
 	for _, x := range rest {
 		bytes += x.Bytes

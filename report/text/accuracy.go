@@ -1,0 +1,24 @@
+package text
+
+import "ipytracer/model"
+
+// accuracy is by how much figures that are not exact can be off, by meter.
+type accuracy struct {
+	off     map[string]int64
+	unknown map[string]bool // meters with figures of which nobody can say
+	vague   map[string]bool // meters with figures that can be off by more than there is of them
+}
+
+// inexact notes by how much figures can be off.
+func (a accuracy) inexact(figures map[string]model.Figure) {
+	for id, f := range figures {
+		switch {
+		case f.Exact:
+		case f.Bound == nil:
+			a.unknown[id] = true
+		default:
+			a.off[id] = max(a.off[id], *f.Bound)
+			a.vague[id] = a.vague[id] || model.Vague(f.Peak, f.Bound) || *f.Bound >= worthAGap && f.Need() != 0 && model.Vague(f.Need(), f.Bound)
+		}
+	}
+}
