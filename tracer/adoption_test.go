@@ -249,7 +249,7 @@ func TestAdoptionInTheKernel(t *testing.T) {
 	root := shell.Process.Pid
 	before := fork()
 	a := adoption{
-		scan: func() ([]process.Identity, error) { return process.FS{}.Descendants(root) }, kernel: l,
+		scan: func() ([]process.Identity, error) { return process.FS{}.Descendants(root) }, kernel: &l.Processes,
 		stat:    func(pid int) (process.Stat, error) { return process.FS{}.Proc(pid).Stat() },
 		refused: func(pid int, err error) { t.Errorf("pid %d: %v", pid, err) }, take: time.Hour,
 	}
@@ -257,7 +257,7 @@ func TestAdoptionInTheKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	between := fork()
-	if _, err := l.AttachProcess(0, root, 0); err != nil {
+	if _, err := l.Processes.AttachProcess(0, root, 0); err != nil {
 		t.Fatal(err)
 	}
 	behind := fork() // the kernel half takes it in
@@ -265,7 +265,7 @@ func TestAdoptionInTheKernel(t *testing.T) {
 		t.Errorf("settled %v: %v", settled, err)
 	}
 	for what, pid := range map[string]int{"before": before, "between": between, "behind": behind} {
-		if _, err := l.Slot(pid); err != nil {
+		if _, err := l.Processes.Slot(pid); err != nil {
 			t.Errorf("forked %s: %v", what, err)
 		}
 	}

@@ -66,7 +66,7 @@ func (a *allowance) begin(fs process.FS) error {
 }
 
 // loaded has the kernel half's memory counted from now on.
-func (a *allowance) loaded(k kernelHalf) {
+func (a *allowance) loaded(k object) {
 	if a.meter != nil {
 		a.meter.Kernel(k.Memory)
 		a.look()

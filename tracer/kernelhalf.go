@@ -8,34 +8,37 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// kernelHalf is what a session uses of the ledger in the kernel, whose types say what each of it does. It is [ledger.Ledger]; tests have one that hands
-// out what they say.
-type kernelHalf interface {
+// kernelHalf is the parts of the ledger in the kernel that a session uses. The types of [ledger.Ledger] say what
+// each call does; tests have parts that hand out what they say.
+type kernelHalf struct {
 	stream
 	processes
+	cellNumbers
+	prober
 	accounts
 	arrayTable
 	codeTable
+	object
 }
 
-// stream is the records that come out of the kernel, and their totals.
+// kernelHalfOf returns the parts of a ledger.
+func kernelHalfOf(l *ledger.Ledger) *kernelHalf {
+	return &kernelHalf{&l.Stream, &l.Processes, &l.Cells, &l.Probes, &l.Accounts, &l.Blocks, &l.Rules, l}
+}
+
+// stream is the records that come out of the kernel.
 type stream interface {
-	// Poll hands what there is to sink, and waits for something until the deadline; Wake makes one that waits return, from any goroutine.
+	// Poll hands what there is to sink, and waits for something until the deadline; Wake makes one that waits return,
+	// from any goroutine.
 	Poll(deadline time.Time, sink ledger.Sink) error
 	// Drain hands on what there is, with what is still being written: the end.
 	Drain(sink ledger.Sink) error
 	Wake() error
 	Rest() error
 	Delivered() uint64
-	Hits() [ledger.GroupCount]uint64
-	Losses() []event.Loss
-	Capabilities() ledger.Capabilities
-	CellsOpened() uint64
-	Memory() int64
-	Close() error
 }
 
-// processes are what is traced, what the kernel is told of it, and the probes in it.
+// processes are what is traced, and what the kernel must know of it.
 type processes interface {
 	AttachProcess(root uint32, pid int, started uint64) (slot uint32, err error)
 	Adopt(root uint32, pid int, started uint64, parent int) (slot uint32, err error)
@@ -44,14 +47,23 @@ type processes interface {
 	Look(pid int) error
 	SetPython(slot uint32, python ledger.Python) error
 	SetDevices(slot uint32, d ledger.Devices) error
+}
+
+// cellNumbers are the cells that ran before the probes were there, and how many were opened in all.
+type cellNumbers interface {
 	OpenRunning(t *ledger.RunningThread) error
 	EndRunning(t *ledger.RunningThread) error
+	CellsOpened() uint64
+}
+
+// prober puts probes on files.
+type prober interface {
 	// Probe puts probes on a file, for one process, or for all with a pid of 0.
 	Probe(file ledger.File, pid int, placements []ledger.Placement) (io.Closer, error)
 	TryProbe() error
 }
 
-// accounts are what probes cost and may cost, and the groups that are stepped down.
+// accounts are what probes cost and may cost, how often they were hit, and the groups that are stepped down.
 type accounts interface {
 	Calibrate() (ledger.Costs, error)
 	SetBudget(share float64, full time.Duration) error
@@ -59,6 +71,7 @@ type accounts interface {
 	Account(root uint32) (ledger.Account, error)
 	Back(g ledger.Group, pid int) error
 	Late(g ledger.Group, pid int) error
+	Hits() [ledger.GroupCount]uint64
 }
 
 // arrayTable is NumPy's blocks.
@@ -79,4 +92,10 @@ type codeTable interface {
 	DropRule(slot uint32, pc uint64, leaf bool) error
 }
 
-var _ kernelHalf = (*ledger.Ledger)(nil)
+// object is all that was loaded: what it can do, what it takes, what it has lost.
+type object interface {
+	Capabilities() ledger.Capabilities
+	Memory() int64
+	Losses() []event.Loss
+	Close() error
+}

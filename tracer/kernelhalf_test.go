@@ -128,8 +128,6 @@ func (k *fakeKernel) AttachProcess(_ uint32, pid int, _ uint64) (uint32, error) 
 	return 0, nil
 }
 
-// What follows says nothing that these tests are about.
-
 func (k *fakeKernel) Adopt(_ uint32, pid int, _ uint64, _ int) (uint32, error) {
 	if k.adopt == nil {
 		return 0, ledger.ErrNoProcess
@@ -140,29 +138,49 @@ func (k *fakeKernel) Adopt(_ uint32, pid int, _ uint64, _ int) (uint32, error) {
 func (k *fakeKernel) Capabilities() ledger.Capabilities {
 	return ledger.Capabilities{ExactResident: true}
 }
-func (k *fakeKernel) CellsOpened() uint64                                      { return 0 }
-func (k *fakeKernel) Slot(int) (uint32, error)                                 { return 0, nil }
-func (k *fakeKernel) SetPython(uint32, ledger.Python) error                    { return nil }
-func (k *fakeKernel) OpenRunning(*ledger.RunningThread) error                  { return nil }
-func (k *fakeKernel) EndRunning(*ledger.RunningThread) error                   { return nil }
-func (k *fakeKernel) TryProbe() error                                          { return nil }
-func (k *fakeKernel) Calibrate() (ledger.Costs, error)                         { return ledger.UsualCosts, nil }
-func (k *fakeKernel) SetBudget(float64, time.Duration) error                   { return nil }
-func (k *fakeKernel) SetPrice(ledger.Group, ledger.Costs, uint) error          { return nil }
-func (k *fakeKernel) ForeseeModules(uint32, []ledger.File) error               { return nil }
-func (k *fakeKernel) SettleArray(uint32, uint64, uint64, uint64) (bool, error) { return true, nil }
-func (k *fakeKernel) Settled(int, int64) error                                 { return nil }
-func (k *fakeKernel) CodeChanges(uint32) (uint32, error)                       { return 0, nil }
-func (k *fakeKernel) CodeChecked(uint32, uint32) error                         { return nil }
-func (k *fakeKernel) CodeForgotten(uint32) error                               { return nil }
-func (k *fakeKernel) SetRule(uint32, uint64, bool, ledger.Rule) error          { return nil }
-func (k *fakeKernel) DropRule(uint32, uint64, bool) error                      { return nil }
-func (k *fakeKernel) Arrays(uint32) ([]ledger.Array, ledger.ArrayMeters, error) {
+
+// half returns the kernel half that this one is, with parts of which these tests ask nothing.
+func (k *fakeKernel) half() *kernelHalf {
+	return &kernelHalf{k, k, idleCells{}, k, k, idleArrays{}, idleRules{}, k}
+}
+
+// What follows says nothing that these tests are about.
+
+func (k *fakeKernel) Slot(int) (uint32, error)                        { return 0, nil }
+func (k *fakeKernel) SetPython(uint32, ledger.Python) error           { return nil }
+func (k *fakeKernel) TryProbe() error                                 { return nil }
+func (k *fakeKernel) Calibrate() (ledger.Costs, error)                { return ledger.UsualCosts, nil }
+func (k *fakeKernel) SetBudget(float64, time.Duration) error          { return nil }
+func (k *fakeKernel) SetPrice(ledger.Group, ledger.Costs, uint) error { return nil }
+
+// idleCells are the cells of a process that runs none.
+type idleCells struct{}
+
+func (idleCells) CellsOpened() uint64                     { return 0 }
+func (idleCells) OpenRunning(*ledger.RunningThread) error { return nil }
+func (idleCells) EndRunning(*ledger.RunningThread) error  { return nil }
+
+// idleArrays is the table of NumPy's blocks where there are none.
+type idleArrays struct{}
+
+func (idleArrays) ForeseeModules(uint32, []ledger.File) error               { return nil }
+func (idleArrays) SettleArray(uint32, uint64, uint64, uint64) (bool, error) { return true, nil }
+func (idleArrays) Settled(int, int64) error                                 { return nil }
+func (idleArrays) Arrays(uint32) ([]ledger.Array, ledger.ArrayMeters, error) {
 	return nil, ledger.ArrayMeters{}, nil
 }
-func (k *fakeKernel) CountArrays(_ int, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error) {
+func (idleArrays) CountArrays(_ int, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error) {
 	return by, 0, nil
 }
+
+// idleRules takes rules, and says that no code changes.
+type idleRules struct{}
+
+func (idleRules) CodeChanges(uint32) (uint32, error)              { return 0, nil }
+func (idleRules) CodeChecked(uint32, uint32) error                { return nil }
+func (idleRules) CodeForgotten(uint32) error                      { return nil }
+func (idleRules) SetRule(uint32, uint64, bool, ledger.Rule) error { return nil }
+func (idleRules) DropRule(uint32, uint64, bool) error             { return nil }
 
 // together hands several records out at once.
 func together(all ...records) records {
@@ -220,7 +238,7 @@ func attached(t *testing.T, k *fakeKernel, o Options) *Session {
 			t.Errorf("closed %d times, %d probes are left: %v", k.closed, k.probes.Load(), err)
 		}
 	})
-	if err := errors.Join(s.hold(named(os.Getpid())), s.use(k), s.attachAll()); err != nil {
+	if err := errors.Join(s.hold(named(os.Getpid())), s.use(k.half()), s.attachAll()); err != nil {
 		t.Fatal(err)
 	}
 	s.begin()

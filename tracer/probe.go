@@ -24,7 +24,7 @@ func (s *Session) probe(t *target) error {
 	if why := blind(t.python.sites); why != "" && t.late && !t.child && t.python.inputs != 0 {
 		return fmt.Errorf("pid %d: %w", t.pid, &cpython.UnsupportedError{Version: t.python.binary.Version(), Reason: why + ": its cells cannot be seen"})
 	}
-	running := &runningCells{s.fs, s.ledger, s.log, &s.certificate, &s.cells}
+	running := &runningCells{s.fs, s.ledger.cellNumbers, s.log, &s.certificate, &s.cells}
 	found := running.open(t)
 	if t.late { // who attaches is waiting, and the interpreter has a sys.path
 		s.expectLibraries(t)

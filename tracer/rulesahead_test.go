@@ -75,7 +75,7 @@ func TestRulesAheadHoldNothingUp(t *testing.T) {
 	}
 	slow, other := h.has(t, thisLibc(t)), h.has(t, self)
 	before := descriptors(t)
-	all := &natives{fs: process.FS{}, kernel: &fakeKernel{}}
+	all := &natives{fs: process.FS{}, kernel: idleRules{}}
 	reads, gate, over := make(chan struct{}), make(chan struct{}), make(chan bool, 1)
 	first := true
 	all.ahead.ready = func(_ *native.Module, isOver func() bool) {

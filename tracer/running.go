@@ -18,7 +18,7 @@ import (
 // runningCells finds them.
 type runningCells struct {
 	fs     process.FS
-	kernel processes
+	kernel cellNumbers
 	log    *slog.Logger
 	report *certificate
 	cells  *cells

@@ -77,7 +77,7 @@ type Session struct {
 	log     *slog.Logger
 	options Options
 	fs      process.FS
-	ledger  kernelHalf
+	ledger  *kernelHalf
 	targets []*target // attached roots, and Python children that run cells
 	starts  []event.ProcessInfo
 
@@ -245,7 +245,7 @@ func (s *Session) load() error {
 	if err != nil {
 		return err
 	}
-	return s.use(loaded)
+	return s.use(kernelHalfOf(loaded))
 }
 
 // nativeRing is how large the boundary ring is where every thread's native stack is walked: an import of PyTorch has thousands of stacks of
@@ -261,11 +261,11 @@ func (o *Options) boundaryRing() int {
 }
 
 // use takes a ledger over.
-func (s *Session) use(l kernelHalf) error {
+func (s *Session) use(l *kernelHalf) error {
 	s.allowance.loaded(l)
-	s.ledger, s.natives.kernel, s.devices.kernel, s.searches.kernel = l, l, l, l
+	s.ledger, s.natives.kernel, s.devices.kernel, s.searches.kernel = l, l.codeTable, l.processes, l
 	s.natives.naming.done = func() { _ = l.Wake() }
-	if err := s.budget.prepare(s.ledger, s.options.Budget, s.log); err != nil {
+	if err := s.budget.prepare(l.accounts, s.options.Budget, s.log); err != nil {
 		return err
 	}
 	if err := s.ledger.Capabilities().NoClock; err != nil {
@@ -300,7 +300,7 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	t.root, t.late = root, late
 	s.devices.expect(t.pid)
 	below := adoption{
-		scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.pid) }, kernel: s.ledger,
+		scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.pid) }, kernel: s.ledger.processes,
 		stat:    func(pid int) (process.Stat, error) { return s.fs.Proc(pid).Stat() },
 		refused: func(pid int, err error) { s.misses(t.pid, 0, nil, "child %d is not traced: %v", pid, err) },
 		take:    cmp.Or(s.options.scansTake, scansTake),

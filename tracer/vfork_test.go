@@ -54,7 +54,8 @@ func startVforks(t *testing.T, l *ledger.Ledger, path string, depth int) *vforks
 		t.Fatal(err)
 	}
 	v.adoption = adoption{
-		scan: func() ([]process.Identity, error) { return process.FS{}.Descendants(v.root) }, kernel: v.kernel,
+		scan:    func() ([]process.Identity, error) { return process.FS{}.Descendants(v.root) },
+		kernel:  &v.kernel.Processes,
 		stat:    func(pid int) (process.Stat, error) { return process.FS{}.Proc(pid).Stat() },
 		refused: func(pid int, err error) { t.Errorf("pid %d: %v", pid, err) }, take: time.Hour,
 	}
@@ -130,7 +131,7 @@ func TestVforkDuringTheAttach(t *testing.T) {
 				t.Fatal(err)
 			}
 			at(c.looked)
-			slot, err := v.kernel.AttachProcess(root, v.root, 0)
+			slot, err := v.kernel.Processes.AttachProcess(root, v.root, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,14 +148,14 @@ func TestVforkDuringTheAttach(t *testing.T) {
 // check compares the slots of the processes with what they execute.
 func (v *vforks) check(t *testing.T, root uint32, depth int, ended bool) {
 	t.Helper()
-	if slot, err := v.kernel.Slot(v.root); err != nil || slot != root {
+	if slot, err := v.kernel.Processes.Slot(v.root); err != nil || slot != root {
 		t.Errorf("the target has slot %d, %v; at its attach it had %d", slot, err, root)
 	}
-	parents, err := v.kernel.Slot(v.parent)
+	parents, err := v.kernel.Processes.Slot(v.parent)
 	if err != nil || (parents == root) != (depth == 0) {
 		t.Errorf("the parent has slot %d, the target %d: %v", parents, root, err)
 	}
-	slot, err := v.kernel.Slot(v.child)
+	slot, err := v.kernel.Processes.Slot(v.child)
 	exe, _ := process.FS{}.Proc(v.child).ExeName()
 	switch {
 	case ended:

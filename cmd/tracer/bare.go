@@ -72,7 +72,7 @@ func runBare(ctx context.Context, pid int, library, ready string) error {
 	if sites.Report.Symbol != "" {
 		enter.Offsets = append(enter.Offsets, sites.Report.Offset)
 	}
-	probes, err := l.Probe(f, pid, append(placements, enter))
+	probes, err := l.Probes.Probe(f, pid, append(placements, enter))
 	if err != nil {
 		return err
 	}

@@ -93,18 +93,18 @@ func TestAccountFollowsItsModel(t *testing.T) {
 	for seed := range uint64(MaxRoots - 1) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		share := []float64{0.001, 0.01, 0.03, 0.3, 1}[seed%5]
-		if err := l.SetBudget(share, time.Duration(share*float64(16*time.Second))); err != nil {
+		if err := l.Accounts.SetBudget(share, time.Duration(share*float64(16*time.Second))); err != nil {
 			t.Fatal(err)
 		}
 		root := uint32(seed + 1)
-		if _, err := l.AttachProcess(root, sleeper(t), 0); err != nil {
+		if _, err := l.Processes.AttachProcess(root, sleeper(t), 0); err != nil {
 			t.Fatal(err)
 		}
-		before, err := l.root(root)
+		before, err := l.Accounts.root(root)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := newModel(&before, l.prices)
+		m := newModel(&before, l.Accounts.prices)
 		now, loud := before.ToppedUp, Group(r.IntN(GroupCount))
 		for i := range 3000 {
 			now += uint64(r.IntN(20_000))
@@ -124,7 +124,7 @@ func TestAccountFollowsItsModel(t *testing.T) {
 				t.Fatalf("seed %d, hit %d: group %v was stepped down, want %v", seed, i, got, want)
 			}
 		}
-		after, err := l.root(root)
+		after, err := l.Accounts.root(root)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,13 +152,13 @@ func try(t *testing.T, l *Ledger, root uint32, g Group, price, now uint64) Group
 // each only once its level of credit is reached.
 func TestAccountStepsInOrder(t *testing.T) {
 	l := load(t, Options{})
-	if err := l.SetBudget(0.03, 500*time.Millisecond); err != nil {
+	if err := l.Accounts.SetBudget(0.03, 500*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.AttachProcess(0, sleeper(t), 0); err != nil {
+	if _, err := l.Processes.AttachProcess(0, sleeper(t), 0); err != nil {
 		t.Fatal(err)
 	}
-	r, err := l.root(0)
+	r, err := l.Accounts.root(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet 
 // that, and not when the account recovers from it.
 func TestAccountIsFair(t *testing.T) {
 	l := load(t, Options{})
-	if err := l.SetBudget(0.03, 500*time.Millisecond); err != nil {
+	if err := l.Accounts.SetBudget(0.03, 500*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	root := uint32(0)
@@ -219,10 +219,10 @@ func TestAccountIsFair(t *testing.T) {
 				continue
 			}
 			root++
-			if _, err := l.AttachProcess(root, sleeper(t), 0); err != nil {
+			if _, err := l.Processes.AttachProcess(root, sleeper(t), 0); err != nil {
 				t.Fatal(err)
 			}
-			r, err := l.root(root)
+			r, err := l.Accounts.root(root)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,7 +240,7 @@ func TestAccountIsFair(t *testing.T) {
 				continue
 			}
 			// What is owed beyond a full account was forgiven, and 1 % of 20 s is back.
-			if r, err = l.root(root); err != nil || r.Credit < -330_000_000 || r.Credit > -270_000_000 {
+			if r, err = l.Accounts.root(root); err != nil || r.Credit < -330_000_000 || r.Credit > -270_000_000 {
 				t.Errorf("%+v, %v", r, err)
 			}
 		}
@@ -250,24 +250,24 @@ func TestAccountIsFair(t *testing.T) {
 // TestPutBack: a group that is put back counts again from the boundary that says so.
 func TestPutBack(t *testing.T) {
 	l := load(t, Options{})
-	if err := l.SetBudget(0.03, time.Millisecond); err != nil {
+	if err := l.Accounts.SetBudget(0.03, time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	pid := sleeper(t)
-	if _, err := l.AttachProcess(0, pid, 0); err != nil {
+	if _, err := l.Processes.AttachProcess(0, pid, 0); err != nil {
 		t.Fatal(err)
 	}
-	r, _ := l.root(0)
+	r, _ := l.Accounts.root(0)
 	if g := try(t, l, 0, GroupNumPy, 1_500_000, r.ToppedUp); g != GroupNumPy {
 		t.Fatalf("stepped down: %v", g)
 	}
-	if a, err := l.Account(0); err != nil || a.Full != time.Millisecond || a.Credit > 0 {
+	if a, err := l.Accounts.Account(0); err != nil || a.Full != time.Millisecond || a.Credit > 0 {
 		t.Errorf("account %+v, %v", a, err)
 	}
-	if err := l.Back(GroupNumPy, pid); err != nil {
+	if err := l.Accounts.Back(GroupNumPy, pid); err != nil {
 		t.Fatal(err)
 	}
-	if r, _ = l.root(0); r.Down != 0 || r.Epoch[GroupNumPy] != 1 || r.Floor >= r.Credit {
+	if r, _ = l.Accounts.root(0); r.Down != 0 || r.Epoch[GroupNumPy] != 1 || r.Floor >= r.Credit {
 		t.Errorf("root %+v", r)
 	}
 	var c collected

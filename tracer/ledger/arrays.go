@@ -14,10 +14,16 @@ type Array struct {
 	Doubt bool
 }
 
+// Blocks are those of NumPy's array data.
+type Blocks struct {
+	objects    *kernelObjects
+	operations *operations
+}
+
 // Arrays returns the blocks of the process in slot, in no order, and what its meters say of it now.
-func (l *Ledger) Arrays(slot uint32) (all []Array, now ArrayMeters, err error) {
+func (b *Blocks) Arrays(slot uint32) (all []Array, now ArrayMeters, err error) {
 	var p kernelProcess
-	if err := l.objects.Processes.Lookup(slot, &p); err != nil {
+	if err := b.objects.Processes.Lookup(slot, &p); err != nil {
 		return nil, now, fmt.Errorf("read slot %d: %w", slot, err)
 	}
 	const torch = 1 << kernelPlaceKeyADDRESS_BITS // in the keys of PyTorch's
@@ -27,8 +33,8 @@ func (l *Ledger) Arrays(slot uint32) (all []Array, now ArrayMeters, err error) {
 		}
 	}
 	err = errors.Join(
-		eachOf(l.objects.Blocks, add),
-		eachOf(l.objects.Places, func(_ uint32, at *kernelPlace) { add(at.Key, &at.Block) }),
+		eachOf(b.objects.Blocks, add),
+		eachOf(b.objects.Places, func(_ uint32, at *kernelPlace) { add(at.Key, &at.Block) }),
 	)
 	if err != nil {
 		return nil, now, fmt.Errorf("read the arrays: %w", err)
@@ -65,9 +71,9 @@ func metersOf(p *kernelProcess) ArrayMeters {
 // SettleArray tells the ledger what was found out about an array since the probes were put back: one in doubt of known bytes has
 // found bytes, or has gone (0); one that was not known (0) has found bytes. done is false where the probes have seen since that it is
 // otherwise: that stands.
-func (l *Ledger) SettleArray(slot uint32, address, known, found uint64) (done bool, err error) {
+func (b *Blocks) SettleArray(slot uint32, address, known, found uint64) (done bool, err error) {
 	f := kernelFinding{Address: address, Known: int64(known), Found: int64(found), Slot: slot}
-	if _, err := l.objects.SettleArray.Run(&ebpf.RunOptions{Context: &f, ContextOut: &f}); err != nil {
+	if _, err := b.objects.SettleArray.Run(&ebpf.RunOptions{Context: &f, ContextOut: &f}); err != nil {
 		return false, fmt.Errorf("settle an array: %w", err)
 	}
 	return f.Done != 0, nil
@@ -75,7 +81,7 @@ func (l *Ledger) SettleArray(slot uint32, address, known, found uint64) (done bo
 
 // Settled ends the looking for arrays in a root, of which pid is a process: its NumPy meter is off by at most unsure bytes. It draws a
 // MeterSettled boundary.
-func (l *Ledger) Settled(pid int, unsure int64) error {
-	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_SETTLED), Pid: int32(pid), Unsure: unsure})
+func (b *Blocks) Settled(pid int, unsure int64) error {
+	_, err := b.operations.run(kernelOperationOP_SETTLED, pid, kernelControl{Unsure: unsure})
 	return err
 }

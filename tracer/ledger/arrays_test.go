@@ -19,7 +19,7 @@ func placeOf(key uint64) uint32 {
 func TestSettleArrays(t *testing.T) {
 	l := load(t, Options{})
 	pid := sleeper(t)
-	slot, err := l.AttachProcess(0, pid, 0)
+	slot, err := l.Processes.AttachProcess(0, pid, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,12 +50,12 @@ func TestSettleArrays(t *testing.T) {
 	put(stale, kernelBlock{Size: 4096, Era: before.FirstEra - 1}) // of a process that had the slot before
 	settle := func(at, known, found uint64, want bool) {
 		t.Helper()
-		if done, err := l.SettleArray(slot, at, known, found); err != nil || done != want {
+		if done, err := l.Blocks.SettleArray(slot, at, known, found); err != nil || done != want {
 			t.Errorf("%#x from %d to %d: %v, %v", at, known, found, done, err)
 		}
 	}
 	settle(gone, 4096, 0, false) // nothing is in doubt
-	if err := l.Back(GroupNumPy, pid); err != nil {
+	if err := l.Accounts.Back(GroupNumPy, pid); err != nil {
 		t.Fatal(err)
 	}
 	after := process()
@@ -71,7 +71,7 @@ func TestSettleArrays(t *testing.T) {
 	settle(freed, 0, 4096, false) // it was freed since the process was looked at
 	settle(made, 0, 16384, true)
 	settle(stale, 4096, 0, false)
-	all, meters, err := l.Arrays(slot)
+	all, meters, err := l.Blocks.Arrays(slot)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestSettleArrays(t *testing.T) {
 	if meters.NumPy != -4096+4096+16384 || meters.Mapped == 0 {
 		t.Errorf("meters %+v", meters)
 	}
-	if err := l.Settled(pid, 123); err != nil {
+	if err := l.Blocks.Settled(pid, 123); err != nil {
 		t.Fatal(err)
 	}
 	var c collected

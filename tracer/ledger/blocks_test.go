@@ -64,12 +64,12 @@ func newBlocksProgram(t *testing.T, threads int, meter event.Meter) *blocksProgr
 	if meter == event.Arrow {
 		placements = poolPlacements(at)
 	}
-	probes, err := l.Probe(file, p.pid, placements)
+	probes, err := l.Probes.Probe(file, p.pid, placements)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = probes.Close() })
-	if by, foreign, err := l.CountArrays(p.pid, ArraysInside); err != nil || by != ArraysInside {
+	if by, foreign, err := l.Blocks.CountArrays(p.pid, ArraysInside); err != nil || by != ArraysInside {
 		t.Fatal(by, foreign, err)
 	}
 	return p
@@ -142,7 +142,7 @@ func (p *blocksProgram) run(steps int) truth {
 	if _, err := fmt.Sscan(p.lines.Text(), &is.live, &is.most, &is.small, &is.made); err != nil {
 		p.t.Fatalf("the program said %q", p.lines.Text())
 	}
-	if err := p.ledger.Settled(p.pid, 0); err != nil {
+	if err := p.ledger.Blocks.Settled(p.pid, 0); err != nil {
 		p.t.Fatal(err)
 	}
 	p.seen = collected{}

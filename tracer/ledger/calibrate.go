@@ -55,12 +55,12 @@ func (c Costs) Least(other Costs) Costs {
 
 // Calibrate measures the cost of a hit on two functions of this very program, in some milliseconds: by the processor time of the
 // thread that is hit, the least of many short batches, of which other work spoils some and not all. The result is plausible.
-func (l *Ledger) Calibrate() (Costs, error) {
-	emulatedHit, noisy, err := l.measure(emulated, emulatedAddress, 32)
+func (a *Accounts) Calibrate() (Costs, error) {
+	emulatedHit, noisy, err := a.measure(emulated, emulatedAddress, 32)
 	if err != nil {
 		return Costs{}, err
 	}
-	steppedHit, noisyToo, err := l.measure(stepped, steppedAddress, 8)
+	steppedHit, noisyToo, err := a.measure(stepped, steppedAddress, 8)
 	if err != nil {
 		return Costs{}, err
 	}
@@ -68,7 +68,7 @@ func (l *Ledger) Calibrate() (Costs, error) {
 }
 
 // measure returns the cost of a hit: the least over batches of so many, less that of the bare calls.
-func (l *Ledger) measure(fn func(), address uint64, hits int) (cost time.Duration, noisy bool, err error) {
+func (a *Accounts) measure(fn func(), address uint64, hits int) (cost time.Duration, noisy bool, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	bare, _, err := batches(unprobed, hits)
@@ -82,7 +82,7 @@ func (l *Ledger) measure(fn func(), address uint64, hits int) (cost time.Duratio
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	probe, err := l.probeItself(address)
+	probe, err := a.probes.probeItself(address)
 	if err != nil {
 		return 0, false, err
 	}
@@ -138,7 +138,7 @@ func threadTime() (time.Duration, error) {
 }
 
 // probeItself places a probe on an instruction of this very program.
-func (l *Ledger) probeItself(address uint64) (io.Closer, error) {
+func (p *Probes) probeItself(address uint64) (io.Closer, error) {
 	offset, err := ownOffset(address)
 	if err != nil {
 		return nil, err
@@ -149,12 +149,12 @@ func (l *Ledger) probeItself(address uint64) (io.Closer, error) {
 	}
 	self := os.NewFile(uintptr(fd), "/proc/self/exe")
 	defer self.Close()
-	return l.Probe(self, os.Getpid(), []Placement{{Program: CalibrateEntry, Offsets: []uint64{offset}}})
+	return p.Probe(self, os.Getpid(), []Placement{{Program: CalibrateEntry, Offsets: []uint64{offset}}})
 }
 
 // TryProbe places a probe on this very program, and takes it away: whether the calling thread may.
-func (l *Ledger) TryProbe() error {
-	probe, err := l.probeItself(emulatedAddress)
+func (p *Probes) TryProbe() error {
+	probe, err := p.probeItself(emulatedAddress)
 	if err == nil {
 		go probe.Close() // the kernel takes its time
 	}

@@ -14,17 +14,18 @@ import (
 // on: its block is in the meter.
 func TestAccountIsSettled(t *testing.T) {
 	p := newBlocksProgram(t, 1, event.NumPy)
-	if err := p.ledger.SetBudget(0.03, time.Second); err != nil {
+	if err := p.ledger.Accounts.SetBudget(0.03, time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.ledger.SetPrice(GroupNumPy, Costs{Emulated: time.Microsecond, Stepped: time.Microsecond}, 1); err != nil {
+	price := Costs{Emulated: time.Microsecond, Stepped: time.Microsecond}
+	if err := p.ledger.Accounts.SetPrice(GroupNumPy, price, 1); err != nil {
 		t.Fatal(err)
 	}
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
 		t.Fatal(err)
 	}
-	r, err := p.ledger.root(0)
+	r, err := p.ledger.Accounts.root(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,8 @@ func TestAccountIsSettled(t *testing.T) {
 	if got := int64(p.seen.boundaries[1].Value[event.NumPy]); got != is.live || is.live == 0 {
 		t.Errorf("the meter says %d bytes, the program has %d", got, is.live)
 	}
-	if r, err = p.ledger.root(0); err != nil || r.Down != 1<<GroupTorchCPU || r.Due != 0 || r.Floor >= r.Credit {
+	r, err = p.ledger.Accounts.root(0)
+	if err != nil || r.Down != 1<<GroupTorchCPU || r.Due != 0 || r.Floor >= r.Credit {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

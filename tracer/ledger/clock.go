@@ -8,18 +8,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// learnClocks opens a perf event on each CPU that counts its clock: by it bpf/cputime.h knows how long a thread has been running since the
-// scheduler looked last.
-func (l *Ledger) learnClocks() error {
-	if err := l.countClocks(); err != nil {
-		return err
-	}
-	return l.observeClocks()
+// cpuClocks are perf events, each of a CPU, that count its clock.
+type cpuClocks struct {
+	objects *kernelObjects
+	cpus    int
+	open    []int
 }
 
-func (l *Ledger) countClocks() error {
+// learn opens a perf event on each CPU that counts its clock: by it bpf/cputime.h knows how long a thread has been
+// running since the scheduler looked last.
+func (c *cpuClocks) learn() error {
+	if err := c.count(); err != nil {
+		return err
+	}
+	return c.observe()
+}
+
+func (c *cpuClocks) count() error {
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: unix.PERF_ATTR_SIZE_VER1}
-	for cpu := range l.cap.CPUs {
+	for cpu := range c.cpus {
 		fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
 			continue // a CPU that may come, and is not there now
@@ -27,17 +34,17 @@ func (l *Ledger) countClocks() error {
 		if err != nil {
 			return fmt.Errorf("count the clock of CPU %d: %w", cpu, err)
 		}
-		l.clocks = append(l.clocks, fd)
-		if err := l.objects.Clocks.Put(uint32(cpu), uint32(fd)); err != nil {
+		c.open = append(c.open, fd)
+		if err := c.objects.Clocks.Put(uint32(cpu), uint32(fd)); err != nil {
 			return fmt.Errorf("count the clock of CPU %d: %w", cpu, err)
 		}
 	}
 	return nil
 }
 
-// observeClocks makes known when each CPU's count began, to less than a microsecond. CPUs that this process may not run on are learned as
-// boundaries are drawn there.
-func (l *Ledger) observeClocks() error {
+// observe makes known when each CPU's count began, to less than a microsecond. CPUs that this process may not run on
+// are learned as boundaries are drawn there.
+func (c *cpuClocks) observe() error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread()
@@ -46,7 +53,7 @@ func (l *Ledger) observeClocks() error {
 			done <- err
 			return // with the thread, as it is locked
 		}
-		err := l.observeEach(&before)
+		err := c.observeEach(&before)
 		if unix.SchedSetaffinity(0, &before) == nil {
 			runtime.UnlockOSThread()
 		}
@@ -55,8 +62,8 @@ func (l *Ledger) observeClocks() error {
 	return <-done
 }
 
-func (l *Ledger) observeEach(allowed *unix.CPUSet) error {
-	for cpu := range l.cap.CPUs {
+func (c *cpuClocks) observeEach(allowed *unix.CPUSet) error {
+	for cpu := range c.cpus {
 		var one unix.CPUSet
 		one.Set(cpu)
 		if !allowed.IsSet(cpu) || unix.SchedSetaffinity(0, &one) != nil {
@@ -65,7 +72,7 @@ func (l *Ledger) observeEach(allowed *unix.CPUSet) error {
 		for range 8 {
 			var used unix.Timespec
 			_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used) // the scheduler looks at its clock (task_sched_runtime)
-			if _, err := l.objects.ObserveClock.Run(nil); err != nil {
+			if _, err := c.objects.ObserveClock.Run(nil); err != nil {
 				return fmt.Errorf("observe the clock of CPU %d: %w", cpu, err)
 			}
 		}
@@ -73,10 +80,10 @@ func (l *Ledger) observeEach(allowed *unix.CPUSet) error {
 	return nil
 }
 
-func (l *Ledger) closeClocks() (err error) {
-	for _, fd := range l.clocks {
+func (c *cpuClocks) close() (err error) {
+	for _, fd := range c.open {
 		err = errors.Join(err, unix.Close(fd))
 	}
-	l.clocks = nil
+	c.open = nil
 	return err
 }

@@ -4,49 +4,64 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/cilium/ebpf/link"
+
 	"ipytracer/event"
 )
+
+// Processes are those that the ledger follows.
+type Processes struct {
+	objects    *kernelObjects
+	operations *operations
+}
 
 // AttachProcess makes pid a root: its memory is seeded from the kernel's counters at this instant, its children
 // are followed, and an Attached boundary opens its session. slot identifies its memory for SetPython until its next exec.
 // started is when it started, as /proc/PID/stat has it in 1/100 s since boot: where the pid is another process's by now it fails
 // with [ErrNoProcess]. 0 takes whoever has the pid.
-func (l *Ledger) AttachProcess(root uint32, pid int, started uint64) (slot uint32, err error) {
-	return l.control(kernelControl{Operation: uint32(kernelOperationOP_ATTACH), Pid: int32(pid), Root: root, Started: started})
+func (p *Processes) AttachProcess(root uint32, pid int, started uint64) (slot uint32, err error) {
+	return p.operations.run(kernelOperationOP_ATTACH, pid, kernelControl{Root: root, Started: started})
 }
 
-// Adopt takes in a process that was a descendant of a root already when the root was attached. started is as in [Ledger.AttachProcess].
-func (l *Ledger) Adopt(root uint32, pid int, started uint64, parent int) (slot uint32, err error) {
-	return l.control(kernelControl{
-		Operation: uint32(kernelOperationOP_ADOPT), Pid: int32(pid), Root: root, Started: started, Parent: int32(parent),
-	})
+// Adopt takes in a process that was a descendant of a root already when the root was attached. started is as in
+// [Processes.AttachProcess].
+func (p *Processes) Adopt(root uint32, pid int, started uint64, parent int) (slot uint32, err error) {
+	request := kernelControl{Root: root, Started: started, Parent: int32(parent)}
+	return p.operations.run(kernelOperationOP_ADOPT, pid, request)
 }
 
 // Detach draws the last boundary of a root; its session ends there. The process stays in the ledger.
-func (l *Ledger) Detach(pid int) error {
-	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_DETACH), Pid: int32(pid)})
+func (p *Processes) Detach(pid int) error {
+	_, err := p.operations.run(kernelOperationOP_DETACH, pid, kernelControl{})
 	return err
 }
 
 // Look draws a boundary of a root at which nothing happens, so that the figures of what is open are of this instant. Where the store is
 // nearly full it draws none: nothing is lost, and the next will do.
-func (l *Ledger) Look(pid int) error {
-	_, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_LOOK), Pid: int32(pid)})
+func (p *Processes) Look(pid int) error {
+	_, err := p.operations.run(kernelOperationOP_LOOK, pid, kernelControl{})
 	return err
 }
 
 // Slot finds the slot of a process that is in the ledger already, such as a child after its exec.
-func (l *Ledger) Slot(pid int) (uint32, error) {
-	return l.control(kernelControl{Operation: uint32(kernelOperationOP_NONE), Pid: int32(pid)})
+func (p *Processes) Slot(pid int) (uint32, error) {
+	return p.operations.run(kernelOperationOP_NONE, pid, kernelControl{})
 }
 
-// control runs one operation on the task with the request's pid, by way of the task iterator.
-func (l *Ledger) control(request kernelControl) (slot uint32, err error) {
-	request.Slot = ^uint32(0)
-	if err := l.objects.Request.Set(request); err != nil {
+// operations are run in the kernel on one task each.
+type operations struct {
+	objects  *kernelObjects
+	iterator *link.Iter
+}
+
+// run runs one operation on the task with this pid, by way of the task iterator. The request has what else the
+// operation needs.
+func (o *operations) run(what kernelOperation, pid int, request kernelControl) (slot uint32, err error) {
+	request.Operation, request.Pid, request.Slot = uint32(what), int32(pid), ^uint32(0)
+	if err := o.objects.Request.Set(request); err != nil {
 		return 0, fmt.Errorf("write the request: %w", err)
 	}
-	reader, err := l.iterator.Open()
+	reader, err := o.iterator.Open()
 	if err != nil {
 		return 0, classify("open the task iterator", err)
 	}
@@ -54,9 +69,9 @@ func (l *Ledger) control(request kernelControl) (slot uint32, err error) {
 	if _, err := io.Copy(io.Discard, reader); err != nil {
 		return 0, classify("run the task iterator", err)
 	}
-	var after kernelControl
-	if err := l.objects.Request.Get(&after); err != nil {
-		return 0, fmt.Errorf("read the request: %w", err)
+	after, err := o.answer()
+	if err != nil {
+		return 0, err
 	}
 	if after.Done == 0 {
 		return 0, fmt.Errorf("pid %d: %w", request.Pid, ErrNoProcess)
@@ -67,6 +82,14 @@ func (l *Ledger) control(request kernelControl) (slot uint32, err error) {
 	return after.Slot, nil
 }
 
+// answer returns the request of the last operation as the kernel has left it.
+func (o *operations) answer() (after kernelControl, err error) {
+	if err := o.objects.Request.Get(&after); err != nil {
+		return after, fmt.Errorf("read the request: %w", err)
+	}
+	return after, nil
+}
+
 // Devices is what the ledger must know of the GPUs of a process.
 type Devices struct {
 	Physical []int // the GPU that each of the process's CUDA devices is, from 0; empty: they are the same
@@ -75,7 +98,7 @@ type Devices struct {
 }
 
 // SetDevices tells the ledger about the GPUs of the process in slot.
-func (l *Ledger) SetDevices(slot uint32, d Devices) error {
+func (p *Processes) SetDevices(slot uint32, d Devices) error {
 	var devices kernelCudaDevices
 	for ordinal, number := range d.Physical[:min(len(d.Physical), len(devices.Physical))] {
 		if number < 0 || number >= event.MaxDevices {
@@ -89,7 +112,7 @@ func (l *Ledger) SetDevices(slot uint32, d Devices) error {
 	if d.Late {
 		devices.Late = 1
 	}
-	if err := l.objects.Ordinals.Put(slot, devices); err != nil {
+	if err := p.objects.Ordinals.Put(slot, devices); err != nil {
 		return fmt.Errorf("write the GPUs: %w", err)
 	}
 	return nil
@@ -106,9 +129,9 @@ type Python = kernelPython
 
 // SetPython tells the ledger how to read the Python objects of the process in slot. Zero Inputs means that
 // IPython's In list has not been found yet; call it again once it has.
-func (l *Ledger) SetPython(slot uint32, python Python) error {
+func (p *Processes) SetPython(slot uint32, python Python) error {
 	python.Ready = 1
-	if err := l.objects.Pythons.Put(slot, python); err != nil {
+	if err := p.objects.Pythons.Put(slot, python); err != nil {
 		return fmt.Errorf("write the Python offsets: %w", err)
 	}
 	return nil

@@ -30,8 +30,8 @@ var tracepoints = []tracepoint{
 
 const mostCopies = 3
 
-// copies are the programs at tracepoints, as often as they are wanted.
-type copies struct {
+// Tracepoints are the programs at tracepoints, as often as they are wanted.
+type Tracepoints struct {
 	wanted   uint32 // of each, at most
 	alike    bool   // for tests: none knows of the others, and each does all the work
 	detached uint32 // for tests: so many of the first ones are not attached, but the last one is
@@ -54,7 +54,7 @@ func copiesOf(f Features, o Options) uint32 {
 }
 
 // load loads the object: all of it once, and the programs at tracepoints as often as they are wanted, over the same maps.
-func (c *copies) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o ebpf.CollectionOptions) error {
+func (t *Tracepoints) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o ebpf.CollectionOptions) error {
 	all, err := loadMaps(spec, o)
 	if err != nil {
 		return err
@@ -65,9 +65,9 @@ func (c *copies) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o ebpf.
 	for name, p := range spec.Programs {
 		first[name] = l.add(p, all.Maps)
 	}
-	for number := uint32(1); number < c.wanted; number++ {
+	for number := uint32(1); number < t.wanted; number++ {
 		over := maps.Clone(all.Maps)
-		if !c.alike {
+		if !t.alike {
 			constants, err := loadConstants(spec, number, o)
 			if err != nil {
 				return err
@@ -88,9 +88,9 @@ func (c *copies) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o ebpf.
 		all.Programs[name] = p.loaded
 	}
 	for i, at := range tracepoints {
-		c.programs = append(c.programs, []*ebpf.Program{all.Programs[at.program]})
+		t.programs = append(t.programs, []*ebpf.Program{all.Programs[at.program]})
 		for _, p := range further[i] {
-			c.programs[i] = append(c.programs[i], p.loaded)
+			t.programs[i] = append(t.programs[i], p.loaded)
 		}
 	}
 	return all.Assign(objects)
@@ -98,35 +98,44 @@ func (c *copies) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o ebpf.
 
 // attach attaches the copies, one behind the other: a tracepoint runs programs in the order in which they were attached (func_add, kernel/tracepoint.c).
 // Raw tracepoints need no tracefs.
-func (c *copies) attach() error {
+func (t *Tracepoints) attach() error {
 	for i, at := range tracepoints {
-		for number, p := range c.programs[i] {
-			if uint32(number) < c.detached && number < len(c.programs[i])-1 {
+		for number, p := range t.programs[i] {
+			if uint32(number) < t.detached && number < len(t.programs[i])-1 {
 				continue
 			}
 			tracing, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: at.name, Program: p})
 			if err != nil {
 				return classify("attach tracepoint "+at.name, err)
 			}
-			c.links = append(c.links, tracing)
+			t.links = append(t.links, tracing)
 		}
 	}
 	return nil
 }
 
-func (c *copies) detach() error {
+func (t *Tracepoints) detach() error {
 	var errs []error
-	for _, t := range c.links {
-		errs = append(errs, t.Close())
+	for _, one := range t.links {
+		errs = append(errs, one.Close())
 	}
-	c.links = nil
+	t.links = nil
 	return errors.Join(errs...)
 }
 
-// Close detaches all, and unloads the further copies. The first ones are the object's.
-func (c *copies) Close() error {
-	errs := []error{c.detach()}
-	for _, of := range c.programs {
+// Beside calls what is to be compared with the same while nothing is traced: with the kernel-wide probes out.
+// What the ledger knows is of no use afterwards.
+func (t *Tracepoints) Beside(compared func() error) error {
+	if err := t.detach(); err != nil {
+		return err
+	}
+	return errors.Join(compared(), t.attach())
+}
+
+// close detaches all, and unloads the further copies. The first ones are the object's.
+func (t *Tracepoints) close() error {
+	errs := []error{t.detach()}
+	for _, of := range t.programs {
 		for _, p := range of[1:] {
 			errs = append(errs, p.Close())
 		}
@@ -139,37 +148,37 @@ func (c *copies) Close() error {
 // run a program for.
 //
 // Where it does not say so, the program has missed one more.
-func (c *copies) missed() (all [][]uint64) {
-	for i, of := range c.programs {
-		if i == len(c.counts) {
-			c.counts = append(c.counts, make([]uint64, len(of)))
+func (t *Tracepoints) missed() (all [][]uint64) {
+	for i, of := range t.programs {
+		if i == len(t.counts) {
+			t.counts = append(t.counts, make([]uint64, len(of)))
 		}
 		for number, p := range of {
 			if s, err := p.Stats(); err == nil {
-				c.counts[i][number] = s.RecursionMisses
+				t.counts[i][number] = s.RecursionMisses
 			} else {
-				c.counts[i][number]++
+				t.counts[i][number]++
 			}
 		}
-		all = append(all, slices.Clone(c.counts[i]))
+		all = append(all, slices.Clone(t.counts[i]))
 	}
 	return all
 }
 
 // look counts what was lost since the last look but one, now and then.
-func (c *copies) look(now time.Time) {
-	if c.wanted > 1 {
-		c.losses.look(now, c.missed)
+func (t *Tracepoints) look(now time.Time) {
+	if t.wanted > 1 {
+		t.losses.look(now, t.missed)
 	}
 }
 
 // passedBy returns how many events no copy of a program has seen, at most.
-func (c *copies) passedBy() uint64 { return c.losses.upTo(c.missed) }
+func (t *Tracepoints) passedBy() uint64 { return t.losses.upTo(t.missed) }
 
 // work returns what all copies of a program have done. A run is one of the first copy.
-func (c *copies) work(program string) (w Work, err error) {
+func (t *Tracepoints) work(program string) (w Work, err error) {
 	i := slices.IndexFunc(tracepoints, func(at tracepoint) bool { return at.program == program })
-	for number, p := range c.programs[i] {
+	for number, p := range t.programs[i] {
 		s, err := p.Stats()
 		if err != nil {
 			return Work{}, fmt.Errorf("ask for what a program did: %w", err)

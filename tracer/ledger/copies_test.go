@@ -110,8 +110,8 @@ func TestCopiesWhereNeeded(t *testing.T) {
 	l := load(t, Options{})
 	f, err := InspectKernel()
 	for i, at := range tracepoints {
-		if want := min(at.copies, copiesOf(f, Options{})); err != nil || len(l.copies.programs[i]) != int(want) {
-			t.Errorf("%s: %d copies, want %d, %v", at.program, len(l.copies.programs[i]), want, err)
+		if want := min(at.copies, copiesOf(f, Options{})); err != nil || len(l.Tracepoints.programs[i]) != int(want) {
+			t.Errorf("%s: %d copies, want %d, %v", at.program, len(l.Tracepoints.programs[i]), want, err)
 		}
 	}
 }

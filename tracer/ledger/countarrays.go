@@ -31,7 +31,7 @@ const MaxModules = len(kernelForesight{}.Files)
 // ForeseeModules says which files of NumPy's module have probes for the process in slot, which is ArraysTracked. They must stay open for
 // as long as the process is traced. Another one that it maps from now on is foreign; whether it has mapped one before is to be
 // looked up behind this.
-func (l *Ledger) ForeseeModules(slot uint32, files []File) error {
+func (b *Blocks) ForeseeModules(slot uint32, files []File) error {
 	f := kernelForesight{Slot: slot}
 	for i := range f.Files {
 		f.Files[i] = -1
@@ -39,7 +39,7 @@ func (l *Ledger) ForeseeModules(slot uint32, files []File) error {
 			f.Files[i] = int32(files[i].Fd())
 		}
 	}
-	if code, err := l.objects.ForeseeModules.Run(&ebpf.RunOptions{Context: &f}); err != nil || code != 0 {
+	if code, err := b.objects.ForeseeModules.Run(&ebpf.RunOptions{Context: &f}); err != nil || code != 0 {
 		return fmt.Errorf("foresee NumPy: %w (%d)", err, code)
 	}
 	return nil
@@ -47,13 +47,13 @@ func (l *Ledger) ForeseeModules(slot uint32, files []File) error {
 
 // CountArrays says by which probes a process's NumPy blocks are counted from now on; those must be in place. It returns by which they
 // are: ArraysTracked where some blocks would pass those in NumPy by, and whose those are.
-func (l *Ledger) CountArrays(pid int, by Arrays) (Arrays, Foreign, error) {
-	if _, err := l.control(kernelControl{Operation: uint32(kernelOperationOP_ARRAYS), Pid: int32(pid), Group: uint32(by)}); err != nil {
+func (b *Blocks) CountArrays(pid int, by Arrays) (Arrays, Foreign, error) {
+	if _, err := b.operations.run(kernelOperationOP_ARRAYS, pid, kernelControl{Group: uint32(by)}); err != nil {
 		return by, 0, err
 	}
-	var after kernelControl
-	if err := l.objects.Request.Get(&after); err != nil {
-		return by, 0, fmt.Errorf("read the request: %w", err)
+	after, err := b.operations.answer()
+	if err != nil {
+		return by, 0, err
 	}
 	return Arrays(after.Group), Foreign(after.Request), nil
 }

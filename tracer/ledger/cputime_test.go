@@ -44,7 +44,7 @@ func cpuTimeOfBoundary(t *testing.T, o Options) {
 	}
 	defer spin()()
 	pid := os.Getpid()
-	if _, err := l.AttachProcess(0, pid, 0); err != nil {
+	if _, err := l.Processes.AttachProcess(0, pid, 0); err != nil {
 		t.Fatal(err)
 	}
 	var c collected
@@ -54,7 +54,7 @@ func cpuTimeOfBoundary(t *testing.T, o Options) {
 		before := askKernel(t)
 		runFor(time.Millisecond) // some of a tick
 		from := clock(t, unix.CLOCK_MONOTONIC_RAW)
-		if err := l.Detach(pid); err != nil { // any boundary
+		if err := l.Processes.Detach(pid); err != nil { // any boundary
 			t.Fatal(err)
 		}
 		to := clock(t, unix.CLOCK_MONOTONIC_RAW)

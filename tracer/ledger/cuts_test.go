@@ -24,7 +24,7 @@ func TestCutsAmongChanges(t *testing.T) {
 	var c collected
 	for rounds := 0; rounds < 50 || rounds < 5000 && c.segmentsOf(event.ResidentAnon) < 100; rounds++ {
 		for range 40 {
-			if err := l.Detach(pid); err != nil { // any boundary
+			if err := l.Processes.Detach(pid); err != nil { // any boundary
 				t.Fatal(err)
 			}
 			time.Sleep(20 * time.Microsecond)

@@ -53,7 +53,7 @@ func attachedProgram(t *testing.T, l *Ledger, name string, args ...string) (io.W
 	if !lines.Scan() {
 		t.Fatal("the program has ended")
 	}
-	if _, err := l.AttachProcess(0, cmd.Process.Pid, 0); err != nil {
+	if _, err := l.Processes.AttachProcess(0, cmd.Process.Pid, 0); err != nil {
 		t.Fatal(err)
 	}
 	return in, lines
@@ -71,11 +71,11 @@ func (s *storm) rage(t *testing.T) *Ledger {
 	go func() {
 		lines.Scan()
 		done <- lines.Text()
-		_ = l.Wake()
+		_ = l.Stream.Wake()
 	}()
 	fmt.Fprintln(in, "go")
 	for said := ""; said == ""; {
-		if err := l.Poll(time.Now().Add(time.Second), s); err != nil {
+		if err := l.Stream.Poll(time.Now().Add(time.Second), s); err != nil {
 			t.Fatal(err)
 		}
 		select {
@@ -87,7 +87,7 @@ func (s *storm) rage(t *testing.T) *Ledger {
 			t.Fatalf("the program said %q", said)
 		}
 	}
-	if err := l.Poll(time.Unix(1, 0), s); err != nil {
+	if err := l.Stream.Poll(time.Unix(1, 0), s); err != nil {
 		t.Fatal(err)
 	}
 	for _, loss := range l.Losses() {

@@ -57,20 +57,22 @@ type Capabilities struct {
 	NoClock error
 }
 
-// Ledger is the loaded BPF object. It is not safe for concurrent use, except that [Ledger.Losses] and
-// [Ledger.Hits] may be called at any time before [Ledger.Close].
+// Ledger is the loaded BPF object, and owns its parts. It is not safe for concurrent use, except that [Ledger.Losses]
+// and [Accounts.Hits] may be called at any time before [Ledger.Close].
 type Ledger struct {
-	objects  kernelObjects
-	cap      Capabilities
-	copies   copies // of the programs at tracepoints
-	iterator *link.Iter
-	rings    rings
-	prices   prices
-	clocks   []int // perf events, each of a CPU
-	// codeChecked is what the kernel was told by CodeChecked, by slot.
-	codeChecked [MaxProcesses]uint32
-	found       uint64       // cells that OpenRunning has opened
-	copied      func() error // tells the kernel that a copy of a stack has been read: copyRead
+	Stream      Stream
+	Processes   Processes
+	Cells       Cells
+	Probes      Probes
+	Accounts    Accounts
+	Blocks      Blocks
+	Rules       Rules
+	Tracepoints Tracepoints
+
+	objects    kernelObjects
+	cap        Capabilities
+	operations operations
+	clocks     cpuClocks
 }
 
 // Load loads the object and attaches the probes that watch every mm the ledger knows, of which there are none
@@ -91,11 +93,24 @@ func Load(o Options) (*Ledger, error) {
 	return l, nil
 }
 
+// newLedger returns one that has its parts, and no object.
+func newLedger() *Ledger {
+	l := &Ledger{}
+	l.operations.objects, l.clocks.objects = &l.objects, &l.objects
+	l.Stream.objects, l.Stream.tracepoints, l.Stream.copied = &l.objects, &l.Tracepoints, l.Stream.copyRead
+	l.Processes = Processes{&l.objects, &l.operations}
+	l.Cells.objects, l.Cells.operations = &l.objects, &l.operations
+	l.Probes.objects = &l.objects
+	l.Accounts.objects, l.Accounts.operations, l.Accounts.probes = &l.objects, &l.operations, &l.Probes
+	l.Blocks = Blocks{&l.objects, &l.operations}
+	l.Rules.objects = &l.objects
+	return l
+}
+
 // loadFrom does so from sources that have been read.
 func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
-	l := &Ledger{}
-	l.rings.telling = cmp.Or(o.telling, usualTelling)
-	l.copied = l.copyRead
+	l := newLedger()
+	l.Stream.telling = cmp.Or(o.telling, usualTelling)
 	defer func() {
 		if err != nil {
 			_ = l.Close()
@@ -105,13 +120,13 @@ func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 	if err := l.configure(spec, from, o); err != nil {
 		return nil, err
 	}
-	if err := l.copies.load(spec, &l.objects, ebpf.CollectionOptions{Cache: from.kernel}); err != nil {
+	if err := l.Tracepoints.load(spec, &l.objects, ebpf.CollectionOptions{Cache: from.kernel}); err != nil {
 		return nil, classify("load the BPF object", err)
 	}
 	if err := l.prepare(); err != nil {
 		return nil, err
 	}
-	if err := l.copies.attach(); err != nil {
+	if err := l.Tracepoints.attach(); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -146,10 +161,11 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 		return err
 	}
 	l.cap = Capabilities{CPUs: cpus, MultiUprobe: from.multiUprobe, ExactResident: f.ExactResident}
+	l.clocks.cpus, l.Probes.multi = cpus, from.multiUprobe
 	if !f.ExactResident { // a thread hands in what it holds back when it faults for the 66th time (check_sync_rss_stat)
 		l.cap.ResidentBound = 66 * 4096
 	}
-	l.copies.wanted, l.copies.alike, l.copies.detached = copiesOf(f, o), o.alike, o.detached
+	l.Tracepoints.wanted, l.Tracepoints.alike, l.Tracepoints.detached = copiesOf(f, o), o.alike, o.detached
 	loop := f.Loop && !o.OldLoops
 	if loop {
 		spec.Maps["ticks"].MaxEntries = 1
@@ -157,7 +173,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	for name, value := range map[string]uint32{
 		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing), "boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
 		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset, "held_offset": f.heldOffset,
-		"lingering": o.lingering, "counting": flag(o.Counters), "program_copies": l.copies.wanted,
+		"lingering": o.lingering, "counting": flag(o.Counters), "program_copies": l.Tracepoints.wanted,
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
@@ -195,15 +211,15 @@ func (l *Ledger) prepare() error {
 			return fmt.Errorf("fill the free slots: %w", err)
 		}
 	}
-	if err := l.openRings(); err != nil {
+	if err := l.Stream.openRings(); err != nil {
 		return err
 	}
-	l.rings.expected = 1
+	l.Stream.expected = 1
 	if err := l.objects.Callees.Put(uint32(kernelCalleeSETTLE_ACCOUNT), l.objects.SettleAccount); err != nil {
 		return fmt.Errorf("name the programs that others call: %w", err)
 	}
-	l.cap.NoClock = l.learnClocks()
-	if l.iterator, err = link.AttachIter(link.IterOptions{Program: l.objects.ControlTask}); err != nil {
+	l.cap.NoClock = l.clocks.learn()
+	if l.operations.iterator, err = link.AttachIter(link.IterOptions{Program: l.objects.ControlTask}); err != nil {
 		return classify("attach the task iterator", err)
 	}
 	return nil
@@ -216,26 +232,17 @@ func codeError(code uint32) error {
 	return fmt.Errorf("discover_cpus returned %d", code)
 }
 
-// Beside calls what is to be compared with the same while nothing is traced: with the kernel-wide probes out. What the ledger
-// knows is of no use afterwards.
-func (l *Ledger) Beside(compared func() error) error {
-	if err := l.copies.detach(); err != nil {
-		return err
-	}
-	return errors.Join(compared(), l.copies.attach())
-}
-
 // Capabilities returns what this kernel allows.
 func (l *Ledger) Capabilities() Capabilities { return l.cap }
 
 // Close detaches everything and frees the object. Traced processes go on as if nothing had been.
 func (l *Ledger) Close() error {
-	errs := []error{l.copies.Close()}
-	if l.iterator != nil {
-		errs = append(errs, l.iterator.Close())
+	errs := []error{l.Tracepoints.close()}
+	if l.operations.iterator != nil {
+		errs = append(errs, l.operations.iterator.Close())
 	}
-	errs = append(errs, l.closeClocks())
-	for _, r := range []*ringbuf.Reader{l.rings.boundaries, l.rings.changes} {
+	errs = append(errs, l.clocks.close())
+	for _, r := range []*ringbuf.Reader{l.Stream.boundaries, l.Stream.changes} {
 		if r != nil {
 			errs = append(errs, r.Close())
 		}

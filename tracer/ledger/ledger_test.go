@@ -95,7 +95,7 @@ func sleeper(t *testing.T) int {
 func poll(t *testing.T, l *Ledger, c Sink) {
 	t.Helper()
 	for range 3 { // what was in the store while the ring was read comes with the next poll
-		if err := l.Poll(time.Unix(1, 0), c); err != nil {
+		if err := l.Stream.Poll(time.Unix(1, 0), c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,19 +123,19 @@ func consecutive(t *testing.T, boundaries []event.Boundary, want int) {
 func TestBoundariesOutliveTheirRing(t *testing.T) {
 	l := load(t, Options{BoundaryRing: 4096})
 	pid := sleeper(t)
-	if _, err := l.AttachProcess(0, pid, 0); err != nil {
+	if _, err := l.Processes.AttachProcess(0, pid, 0); err != nil {
 		t.Fatal(err)
 	}
 	const more = 500
 	for range more {
-		if err := l.Detach(pid); err != nil {
+		if err := l.Processes.Detach(pid); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var c collected
 	poll(t, l, &c)
 	consecutive(t, c.boundaries, more+1)
-	if l.rings.recovered == 0 {
+	if l.Stream.recovered == 0 {
 		t.Error("the ring was not full: nothing was tested")
 	}
 }
@@ -144,12 +144,12 @@ func TestBoundariesOutliveTheirRing(t *testing.T) {
 func TestFullStoreDoesNotCut(t *testing.T) {
 	l := load(t, Options{})
 	pid := sleeper(t)
-	if _, err := l.AttachProcess(0, pid, 0); err != nil {
+	if _, err := l.Processes.AttachProcess(0, pid, 0); err != nil {
 		t.Fatal(err)
 	}
 	const attempts = maxStored + 500
 	for range attempts {
-		if err := l.Detach(pid); err != nil {
+		if err := l.Processes.Detach(pid); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -166,7 +166,7 @@ func TestFullStoreDoesNotCut(t *testing.T) {
 	}
 	consecutive(t, c.boundaries, len(c.boundaries))
 	// Once they were read there is room again.
-	if err := l.Detach(pid); err != nil {
+	if err := l.Processes.Detach(pid); err != nil {
 		t.Fatal(err)
 	}
 	before := len(c.boundaries)
@@ -176,10 +176,10 @@ func TestFullStoreDoesNotCut(t *testing.T) {
 
 func TestProcessesThatAreNotThere(t *testing.T) {
 	l := load(t, Options{})
-	if _, err := l.AttachProcess(0, 1<<22, 0); !errors.Is(err, ErrNoProcess) {
+	if _, err := l.Processes.AttachProcess(0, 1<<22, 0); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("attach: %v", err)
 	}
-	if err := l.Detach(os.Getpid()); !errors.Is(err, ErrNoProcess) {
+	if err := l.Processes.Detach(os.Getpid()); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("detach what was never attached: %v", err)
 	}
 }
@@ -191,11 +191,11 @@ func rootsAreApart(t *testing.T, o Options) {
 	l := load(t, o)
 	one, two := sleeper(t), sleeper(t)
 	for root, pid := range []int{one, two} {
-		if _, err := l.AttachProcess(uint32(root), pid, 0); err != nil {
+		if _, err := l.Processes.AttachProcess(uint32(root), pid, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := l.Detach(two); err != nil {
+	if err := l.Processes.Detach(two); err != nil {
 		t.Fatal(err)
 	}
 	var c collected
@@ -221,7 +221,7 @@ func TestCalibrate(t *testing.T) {
 	}
 	var emulated, stepped []time.Duration
 	for range 6 {
-		costs, err := l.Calibrate()
+		costs, err := l.Accounts.Calibrate()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +262,8 @@ func TestProbeInAFileThatIsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer passwd.Close()
-	if _, err := l.Probe(passwd, os.Getpid(), []Placement{{Program: CalibrateEntry, Offsets: []uint64{0}}}); err == nil {
+	nowhere := []Placement{{Program: CalibrateEntry, Offsets: []uint64{0}}}
+	if _, err := l.Probes.Probe(passwd, os.Getpid(), nowhere); err == nil {
 		t.Error("a probe in /etc/passwd")
 	}
 }
@@ -319,10 +320,10 @@ func FuzzRecords(f *testing.F) {
 				t.Errorf("text of %d bytes", len(out.Text))
 			}
 		}
-		l := &Ledger{copied: func() error { return nil }}
+		l := &Ledger{Stream: Stream{copied: func() error { return nil }}}
 		var c collected
 		if h, ok := viewPrefix[kernelHeader](raw); ok && h.Ticket == 0 {
-			if err := l.deliver(raw, &c); err != nil {
+			if err := l.Stream.deliver(raw, &c); err != nil {
 				t.Error(err)
 			}
 		}

@@ -45,16 +45,16 @@ func (l *Ledger) Losses() []event.Loss {
 	var counts [kernelLossLOSSES]uint64
 	_ = l.objects.Losses.Get(&counts) // a copy out of mapped memory: cannot fail for the right type
 	var out []event.Loss
-	counts[kernelLossLOSS_READING] += l.rings.untold.Load()
+	counts[kernelLossLOSS_READING] += l.Stream.untold.Load()
 	for reason, n := range counts {
 		if n > 0 {
 			out = append(out, event.Loss{Reason: lossName(kernelLoss(reason)), Count: n})
 		}
 	}
-	if n := l.rings.overtaken.abandoned.Load(); n > 0 {
+	if n := l.Stream.overtaken.abandoned.Load(); n > 0 {
 		out = append(out, event.Loss{Reason: event.LostRecords, Count: n})
 	}
-	if n := l.copies.passedBy(); n > 0 {
+	if n := l.Tracepoints.passedBy(); n > 0 {
 		out = append(out, event.Loss{Reason: event.LostEvents, Count: n})
 	}
 	return out

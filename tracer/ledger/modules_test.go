@@ -58,7 +58,7 @@ func (m *mapper) maps(name string) {
 func TestForeseeModules(t *testing.T) {
 	l := load(t, Options{})
 	m := startMapper(t)
-	slot, err := l.AttachProcess(0, m.pid, 0)
+	slot, err := l.Processes.AttachProcess(0, m.pid, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,13 +78,13 @@ func TestForeseeModules(t *testing.T) {
 	known, stranger, third, other := file("_multiarray_umath.known.so"), file("_multiarray_umath.stranger.so"), file("_multiarray_umath.third.so"), file("_multiarray_tests.so")
 	foresee := func(files ...File) {
 		t.Helper()
-		if err := l.ForeseeModules(slot, files); err != nil {
+		if err := l.Blocks.ForeseeModules(slot, files); err != nil {
 			t.Fatal(err)
 		}
 	}
 	count := func(by, want Arrays, foreign Foreign) {
 		t.Helper()
-		if got, whose, err := l.CountArrays(m.pid, by); err != nil || got != want || whose != foreign {
+		if got, whose, err := l.Blocks.CountArrays(m.pid, by); err != nil || got != want || whose != foreign {
 			t.Errorf("counted by %d, foreign %d, %v; want %d, %d", got, whose, err, want, foreign)
 		}
 	}

@@ -72,64 +72,54 @@ func ruleKey(slot uint32, pc uint64, leaf bool) uint64 {
 	return key
 }
 
+// Rules are how to go up the stacks of machine code, as user space has told the kernel.
+type Rules struct {
+	objects *kernelObjects
+	checked [MaxProcesses]uint32 // by slot, as the kernel has it from CodeChecked
+}
+
 // SetRule tells the kernel how to go on from a return address of the process in slot, or from an instruction (leaf). The error
 // matches [ErrFull] where there is no room.
-func (l *Ledger) SetRule(slot uint32, pc uint64, leaf bool, r Rule) error {
-	rule := kernelRule{Base: uint32(r.Base), CfaOffset: r.CFAOffset, BpOffset: r.BPOffset, Mapping: r.Mapping}
-	if err := l.objects.Rules.Put(ruleKey(slot, pc, leaf), rule); err != nil {
+func (r *Rules) SetRule(slot uint32, pc uint64, leaf bool, rule Rule) error {
+	as := kernelRule{Base: uint32(rule.Base), CfaOffset: rule.CFAOffset, BpOffset: rule.BPOffset, Mapping: rule.Mapping}
+	if err := r.objects.Rules.Put(ruleKey(slot, pc, leaf), as); err != nil {
 		return fmt.Errorf("write a rule: %w: %w", ErrFull, err)
 	}
 	return nil
 }
 
 // DropRule takes a rule back: something else may be at its place by now.
-func (l *Ledger) DropRule(slot uint32, pc uint64, leaf bool) error {
-	if err := l.objects.Rules.Delete(ruleKey(slot, pc, leaf)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+func (r *Rules) DropRule(slot uint32, pc uint64, leaf bool) error {
+	if err := r.objects.Rules.Delete(ruleKey(slot, pc, leaf)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("delete a rule: %w", err)
 	}
 	return nil
 }
 
 // CodeChanges returns how often the process in slot has loaded or unloaded libraries.
-func (l *Ledger) CodeChanges(slot uint32) (uint32, error) {
+func (r *Rules) CodeChanges(slot uint32) (uint32, error) {
 	var all [MaxProcesses]uint32
-	if err := l.objects.CodeChanges.Get(&all); err != nil {
+	if err := r.objects.CodeChanges.Get(&all); err != nil {
 		return 0, fmt.Errorf("read the changes of code: %w", err)
 	}
 	return all[slot%MaxProcesses], nil
 }
 
 // CodeChecked says that no rule of the process in slot is wrong as of so many changes. Until then the kernel believes none.
-func (l *Ledger) CodeChecked(slot, changes uint32) error {
-	l.codeChecked[slot%MaxProcesses] = changes + 1
-	return l.writeCodeChecked()
+func (r *Rules) CodeChecked(slot, changes uint32) error {
+	r.checked[slot%MaxProcesses] = changes + 1
+	return r.writeCodeChecked()
 }
 
 // CodeForgotten says that the rules of the process in slot are not to be believed any more.
-func (l *Ledger) CodeForgotten(slot uint32) error {
-	l.codeChecked[slot%MaxProcesses] = 0
-	return l.writeCodeChecked()
+func (r *Rules) CodeForgotten(slot uint32) error {
+	r.checked[slot%MaxProcesses] = 0
+	return r.writeCodeChecked()
 }
 
-func (l *Ledger) writeCodeChecked() error {
-	if err := l.objects.CodeChecked.Set(l.codeChecked); err != nil {
+func (r *Rules) writeCodeChecked() error {
+	if err := r.objects.CodeChecked.Set(r.checked); err != nil {
 		return fmt.Errorf("write the checks of code: %w", err)
-	}
-	return nil
-}
-
-// copyRead makes room for another copy. Every one that comes out of the ring counts, whatever becomes of it.
-func (l *Ledger) copyRead() error {
-	l.rings.copies++
-	if err := l.objects.CopiesRead.Set(l.rings.copies); err != nil {
-		return fmt.Errorf("acknowledge a copy of a stack: %w", err)
-	}
-	var scans uint64
-	if err := l.objects.Scans.Get(&scans); err != nil {
-		return fmt.Errorf("read how many stacks were scanned: %w", err)
-	}
-	if err := l.objects.ScansSeen.Set(scans); err != nil {
-		return fmt.Errorf("acknowledge a copy of a stack: %w", err)
 	}
 	return nil
 }

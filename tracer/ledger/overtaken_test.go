@@ -24,7 +24,7 @@ func overtakes(t *testing.T) *overtaking {
 // draw draws the tickets of all records.
 func (o *overtaking) draw(t *testing.T) {
 	t.Helper()
-	o.first = o.l.rings.expected
+	o.first = o.l.Stream.expected
 	for i := range o.records {
 		o.records[i].Ticket, o.records[i].Number, o.records[i].Pid = o.first+uint64(i), uint64(i+1), 42
 		o.records[i].Kind = uint32(kernelBoundaryKindBOUNDARY_ATTACHED)
@@ -71,20 +71,20 @@ func (o *overtaking) check(t *testing.T, c *collected, want ...uint64) {
 func TestOvertakenRecord(t *testing.T) {
 	o := overtakes(t)
 	o.write(t, 1)
-	o.l.rings.overtaken.meanwhile = func() { o.write(t, 0) }
+	o.l.Stream.overtaken.meanwhile = func() { o.write(t, 0) }
 	var c collected
 	for _, i := range []int{1, 0} {
-		if err := o.l.deliver(o.raw(i), &c); err != nil {
+		if err := o.l.Stream.deliver(o.raw(i), &c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	o.write(t, 2)
-	if err := o.l.deliver(o.raw(2), &c); err != nil {
+	if err := o.l.Stream.deliver(o.raw(2), &c); err != nil {
 		t.Fatal(err)
 	}
 	o.check(t, &c, 1, 2, 3)
-	if o.l.rings.overtaken.waited != 1 || len(o.l.Losses()) > 0 {
-		t.Errorf("waited for %d, %v", o.l.rings.overtaken.waited, o.l.Losses())
+	if o.l.Stream.overtaken.waited != 1 || len(o.l.Losses()) > 0 {
+		t.Errorf("waited for %d, %v", o.l.Stream.overtaken.waited, o.l.Losses())
 	}
 }
 
@@ -95,8 +95,8 @@ func TestPollDoesNotWait(t *testing.T) {
 	o.write(t, 2)
 	var c collected
 	poll(t, o.l, &c)
-	if len(c.boundaries) != 1 || o.l.rings.overtaken.waited != 0 {
-		t.Fatalf("%d boundaries, waited for %d", len(c.boundaries), o.l.rings.overtaken.waited)
+	if len(c.boundaries) != 1 || o.l.Stream.overtaken.waited != 0 {
+		t.Fatalf("%d boundaries, waited for %d", len(c.boundaries), o.l.Stream.overtaken.waited)
 	}
 	o.write(t, 1)
 	poll(t, o.l, &c)
@@ -107,12 +107,12 @@ func TestPollDoesNotWait(t *testing.T) {
 func TestDrainWaits(t *testing.T) {
 	o := overtakes(t)
 	o.write(t, 0)
-	o.l.rings.overtaken.meanwhile = func() {
+	o.l.Stream.overtaken.meanwhile = func() {
 		o.write(t, 2)
 		o.write(t, 1)
 	}
 	var c collected
-	if err := o.l.Drain(&c); err != nil {
+	if err := o.l.Stream.Drain(&c); err != nil {
 		t.Fatal(err)
 	}
 	o.check(t, &c, 1, 2, 3)
@@ -125,17 +125,17 @@ func TestDrainWaits(t *testing.T) {
 func TestEachIsWaitedFor(t *testing.T) {
 	o := overtakes(t)
 	next := 0
-	o.l.rings.overtaken.meanwhile = func() {
+	o.l.Stream.overtaken.meanwhile = func() {
 		o.write(t, next)
 		next++
 	}
 	var c collected
-	if err := o.l.Drain(&c); err != nil {
+	if err := o.l.Stream.Drain(&c); err != nil {
 		t.Fatal(err)
 	}
 	o.check(t, &c, 1, 2, 3)
-	if o.l.rings.overtaken.waited != 3 {
-		t.Errorf("%d waits were begun for 3 records", o.l.rings.overtaken.waited)
+	if o.l.Stream.overtaken.waited != 3 {
+		t.Errorf("%d waits were begun for 3 records", o.l.Stream.overtaken.waited)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestNeverWritten(t *testing.T) {
 	o.write(t, 0)
 	o.write(t, 2)
 	var c collected
-	if err := o.l.Drain(&c); err != nil {
+	if err := o.l.Stream.Drain(&c); err != nil {
 		t.Fatal(err)
 	}
 	o.check(t, &c, 1, 3)
@@ -153,7 +153,7 @@ func TestNeverWritten(t *testing.T) {
 		t.Errorf("lost %v", lost)
 	}
 	o.write(t, 1) // too late: nothing is handed on twice, or out of its turn
-	if err := o.l.deliver(o.raw(1), &c); err != nil {
+	if err := o.l.Stream.deliver(o.raw(1), &c); err != nil {
 		t.Fatal(err)
 	}
 	o.check(t, &c, 1, 3)

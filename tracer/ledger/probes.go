@@ -121,20 +121,27 @@ const (
 	CalibrateReturn                 // the same at a function's return
 )
 
-func (l *Ledger) program(p Program) *ebpf.Program {
+// Probes places the uprobe programs.
+type Probes struct {
+	objects *kernelObjects
+	multi   bool // one link for many sites
+}
+
+func (p *Probes) program(named Program) *ebpf.Program {
+	o := p.objects
 	return map[Program]*ebpf.Program{
-		CellCompile: l.objects.CellCompile, CellResult: l.objects.CellResult, CellSignal: l.objects.CellSignal, CodeFreed: l.objects.CodeFreed,
-		StatementOpen: l.objects.StatementOpen, StatementReturn: l.objects.StatementReturn,
-		NumPyTrack: l.objects.NumpyTrack, NumPyUntrack: l.objects.NumpyUntrack,
-		NumPyMade: l.objects.NumpyMade, NumPyFreed: l.objects.NumpyFreed, NumPyResizing: l.objects.NumpyResizing, NumPyResized: l.objects.NumpyResized, NumPyHandler: l.objects.NumpyHandler,
-		CUDAEnter: l.objects.CudaEnter, CUDALeave: l.objects.CudaLeave,
-		CheckpointEnter: l.objects.CheckpointEnter, CheckpointLeave: l.objects.CheckpointLeave, TorchReport: l.objects.TorchReport,
-		TorchRefused: l.objects.TorchRefused, LibraryChanged: l.objects.LibraryChanged, RuntimeEnter: l.objects.RuntimeEnter, MmapReturned: l.objects.MmapReturned, MremapReturned: l.objects.MremapReturned,
-		TensorMade: l.objects.TensorMade, TensorFreed: l.objects.TensorFreed, TensorRefused: l.objects.TensorRefused,
-		PoolAllocating: l.objects.PoolAllocating, PoolReallocating: l.objects.PoolReallocating, PoolReturning: l.objects.PoolReturning, PoolFreeing: l.objects.PoolFreeing,
-		HeapEnter: l.objects.HeapEnter, HeapLeave: l.objects.HeapLeave, HeapLeaveLate: l.objects.HeapLeaveLate, CalibrateEntry: l.objects.Calibrate,
-		CalibrateReturn: l.objects.CalibrateReturn,
-	}[p]
+		CellCompile: o.CellCompile, CellResult: o.CellResult, CellSignal: o.CellSignal, CodeFreed: o.CodeFreed,
+		StatementOpen: o.StatementOpen, StatementReturn: o.StatementReturn, NumPyTrack: o.NumpyTrack,
+		NumPyUntrack: o.NumpyUntrack, NumPyMade: o.NumpyMade, NumPyFreed: o.NumpyFreed,
+		NumPyResizing: o.NumpyResizing, NumPyResized: o.NumpyResized, NumPyHandler: o.NumpyHandler,
+		CUDAEnter: o.CudaEnter, CUDALeave: o.CudaLeave, CheckpointEnter: o.CheckpointEnter,
+		CheckpointLeave: o.CheckpointLeave, TorchReport: o.TorchReport, TorchRefused: o.TorchRefused,
+		LibraryChanged: o.LibraryChanged, RuntimeEnter: o.RuntimeEnter, MmapReturned: o.MmapReturned,
+		MremapReturned: o.MremapReturned, TensorMade: o.TensorMade, TensorFreed: o.TensorFreed,
+		TensorRefused: o.TensorRefused, PoolAllocating: o.PoolAllocating, PoolReallocating: o.PoolReallocating,
+		PoolReturning: o.PoolReturning, PoolFreeing: o.PoolFreeing, HeapEnter: o.HeapEnter, HeapLeave: o.HeapLeave,
+		HeapLeaveLate: o.HeapLeaveLate, CalibrateEntry: o.Calibrate, CalibrateReturn: o.CalibrateReturn,
+	}[named]
 }
 
 // At is the cookie of a site with what its program is to know there, for the budget: whether the kernel emulates the instruction or
@@ -213,7 +220,7 @@ type File interface{ Fd() uintptr }
 // Probe places programs on a file for one process; pid 0 is every process that maps it. The descriptor names the file to the
 // kernel: this very one, whatever its path and mount namespace. The file itself is not read, nor asked anything. Either all are
 // placed or none. The closer removes them.
-func (l *Ledger) Probe(of File, pid int, placements []Placement) (_ io.Closer, err error) {
+func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, err error) {
 	file, path, closeFile, err := executable(of)
 	if err != nil {
 		return nil, err
@@ -225,8 +232,8 @@ func (l *Ledger) Probe(of File, pid int, placements []Placement) (_ io.Closer, e
 			_ = placed.Close()
 		}
 	}()
-	for _, p := range placements {
-		links, err := l.place(file, pid, p)
+	for _, one := range placements {
+		links, err := p.place(file, pid, one)
 		placed = append(placed, links...)
 		if err != nil {
 			return nil, classify(fmt.Sprintf("probe %s", path), err)
@@ -257,32 +264,32 @@ func executable(of File) (file *link.Executable, path string, closeFile func(), 
 // standIn says which program is placed instead of another, false for none; only a build with the tag hollow has it say otherwise.
 var standIn = func(p Program) (Program, bool) { return p, true }
 
-func (l *Ledger) place(file *link.Executable, pid int, p Placement) (links probes, err error) {
-	instead, any := standIn(p.Program)
+func (p *Probes) place(file *link.Executable, pid int, at Placement) (links probes, err error) {
+	instead, any := standIn(at.Program)
 	if !any {
 		return nil, nil
 	}
-	program := l.program(instead)
-	if l.cap.MultiUprobe {
+	program := p.program(instead)
+	if p.multi {
 		place := file.UprobeMulti
-		if p.Program.onReturn() {
+		if at.Program.onReturn() {
 			place = file.UretprobeMulti
 		}
 		one, err := place(nil, program, &link.UprobeMultiOptions{
-			Addresses: p.Offsets, Cookies: p.Cookies, PID: uint32(pid),
+			Addresses: at.Offsets, Cookies: at.Cookies, PID: uint32(pid),
 		})
 		if err != nil {
 			return nil, err
 		}
 		return probes{one}, nil
 	}
-	for i, offset := range p.Offsets {
+	for i, offset := range at.Offsets {
 		options := &link.UprobeOptions{Address: offset, PID: pid}
-		if p.Cookies != nil {
-			options.Cookie = p.Cookies[i]
+		if at.Cookies != nil {
+			options.Cookie = at.Cookies[i]
 		}
 		place := file.Uprobe
-		if p.Program.onReturn() {
+		if at.Program.onReturn() {
 			place = file.Uretprobe
 		}
 		one, err := place("", program, options)

@@ -88,7 +88,7 @@ func drawShared(t *testing.T, l *Ledger) (boundaries map[uint64]handedOn, readin
 	drawn := make(chan error, 1)
 	go func() { // ends after 300 boundaries
 		for range 300 {
-			if err := l.Detach(pid); err != nil { // any boundary
+			if err := l.Processes.Detach(pid); err != nil { // any boundary
 				drawn <- err
 				return
 			}
@@ -107,7 +107,7 @@ func drawShared(t *testing.T, l *Ledger) (boundaries map[uint64]handedOn, readin
 			isOver = true
 		default:
 		}
-		if err := l.Poll(time.Now().Add(50*time.Millisecond), &c); err != nil {
+		if err := l.Stream.Poll(time.Now().Add(50*time.Millisecond), &c); err != nil {
 			t.Fatal(err)
 		}
 		for _, b := range c.boundaries {

@@ -3,7 +3,6 @@ package ledger
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -15,8 +14,12 @@ import (
 	"ipytracer/event"
 )
 
-// rings are the two streams out of the kernel and how far they were read.
-type rings struct {
+// Stream is the records of both rings, in order, and how far they were read.
+type Stream struct {
+	objects     *kernelObjects
+	tracepoints *Tracepoints // asked now and then for what they missed
+	copied      func() error // tells the kernel that a copy of a stack has been read: copyRead
+
 	opening    sync.Mutex // held while the readers below are changed, and by Wake
 	boundaries *ringbuf.Reader
 	changes    *ringbuf.Reader
@@ -111,110 +114,101 @@ const (
 	ImportsArrow = Imports(kernelImportsIMPORTS_ARROW)
 )
 
-// CellsOpened returns the number of the newest cell that any process has opened, whether it has been handed out or not.
-func (l *Ledger) CellsOpened() uint64 {
-	var next uint64
-	if err := l.objects.NextCell.Get(&next); err != nil || next == 0 {
-		return math.MaxUint64
-	}
-	return next - 1
-}
-
 // Poll waits until something happened or the deadline has passed, and hands everything there is to sink: all
 // changes made before a boundary come before it. It returns nil when the deadline has passed.
-func (l *Ledger) Poll(deadline time.Time, sink Sink) error {
-	if l.rings.resting {
-		if err := l.openRings(); err != nil {
+func (s *Stream) Poll(deadline time.Time, sink Sink) error {
+	if s.resting {
+		if err := s.openRings(); err != nil {
 			return err
 		}
 	}
-	if err := l.readBoundaries(deadline, sink); err != nil {
+	if err := s.readBoundaries(deadline, sink); err != nil {
 		return err
 	}
-	l.copies.look(time.Now())
-	all, err := tellings{l.objects.SharedBegun, l.objects.SharedTold}.finish(l.rings.telling, func() error {
+	s.tracepoints.look(time.Now())
+	all, err := tellings{s.objects.SharedBegun, s.objects.SharedTold}.finish(s.telling, func() error {
 		var next uint64
-		if err := l.objects.NextTicket.Get(&next); err != nil {
+		if err := s.objects.NextTicket.Get(&next); err != nil {
 			return fmt.Errorf("read the next ticket: %w", err)
 		}
 		// What has a ticket by now is in the ring, unless the ring was full. The store is asked only after the ring was
 		// read once more: else boundaries would overtake the changes and the source in front of them.
-		if err := l.readBoundaries(time.Unix(1, 0), sink); err != nil {
+		if err := s.readBoundaries(time.Unix(1, 0), sink); err != nil {
 			return err
 		}
-		return l.recover(next, false, sink)
+		return s.recover(next, false, sink)
 	})
 	if err == nil && !all { // as where there was no room for them: the next boundary says so
-		l.rings.untold.Add(1)
+		s.untold.Add(1)
 	}
 	return err
 }
 
 // readBoundaries waits for the boundary ring until the deadline, and reads what it holds.
-func (l *Ledger) readBoundaries(deadline time.Time, sink Sink) error {
-	l.rings.boundaries.SetDeadline(deadline)
-	err := l.rings.boundaries.ReadInto(&l.rings.record)
+func (s *Stream) readBoundaries(deadline time.Time, sink Sink) error {
+	s.boundaries.SetDeadline(deadline)
+	err := s.boundaries.ReadInto(&s.record)
 	for err == nil {
-		l.rings.records++
-		if err = l.drainChanges(sink); err != nil {
+		s.records++
+		if err = s.drainChanges(sink); err != nil {
 			break
 		}
-		if err = l.deliver(l.rings.record.RawSample, sink); err != nil || l.rings.record.Remaining == 0 {
+		if err = s.deliver(s.record.RawSample, sink); err != nil || s.record.Remaining == 0 {
 			break
 		}
-		err = l.rings.boundaries.ReadInto(&l.rings.record)
+		err = s.boundaries.ReadInto(&s.record)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ringbuf.ErrFlushed) {
-		err = l.drainChanges(sink)
+		err = s.drainChanges(sink)
 	}
 	return err
 }
 
 // Wake makes a Poll that waits return. It may be called from any goroutine.
-func (l *Ledger) Wake() error {
-	l.rings.opening.Lock()
-	defer l.rings.opening.Unlock()
-	return l.rings.boundaries.Flush()
+func (s *Stream) Wake() error {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	return s.boundaries.Flush()
 }
 
-func (l *Ledger) openRings() (err error) {
-	l.rings.opening.Lock()
-	defer l.rings.opening.Unlock()
-	if l.rings.boundaries, err = ringbuf.NewReader(l.objects.Boundaries); err != nil {
+func (s *Stream) openRings() (err error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if s.boundaries, err = ringbuf.NewReader(s.objects.Boundaries); err != nil {
 		return fmt.Errorf("open the boundary ring: %w", err)
 	}
-	if l.rings.changes, err = ringbuf.NewReader(l.objects.Changes); err != nil {
+	if s.changes, err = ringbuf.NewReader(s.objects.Changes); err != nil {
 		return fmt.Errorf("open the change ring: %w", err)
 	}
-	l.rings.resting = false
+	s.resting = false
 	return nil
 }
 
 // Rest has the rings take no memory of this process until the next Poll: each is mapped twice, all of it. What comes meanwhile waits in them.
-func (l *Ledger) Rest() error {
-	l.rings.resting = true
-	return errors.Join(l.rings.boundaries.Close(), l.rings.changes.Close())
+func (s *Stream) Rest() error {
+	s.resting = true
+	return errors.Join(s.boundaries.Close(), s.changes.Close())
 }
 
 // drainChanges reads the change ring until it is empty.
-func (l *Ledger) drainChanges(sink Sink) error {
-	if l.rings.changes.AvailableBytes() == 0 {
+func (s *Stream) drainChanges(sink Sink) error {
+	if s.changes.AvailableBytes() == 0 {
 		return nil
 	}
-	l.rings.changes.SetDeadline(time.Unix(1, 0)) // long past: do not wait
+	s.changes.SetDeadline(time.Unix(1, 0)) // long past: do not wait
 	for {
-		err := l.rings.changes.ReadInto(&l.rings.change)
+		err := s.changes.ReadInto(&s.change)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("read the change ring: %w", err)
 		}
-		c, ok := view[kernelChange](l.rings.change.RawSample)
+		c, ok := view[kernelChange](s.change.RawSample)
 		if !ok {
-			return fmt.Errorf("read the change ring: record of %d bytes", len(l.rings.change.RawSample))
+			return fmt.Errorf("read the change ring: record of %d bytes", len(s.change.RawSample))
 		}
-		l.rings.delivered++
+		s.delivered++
 		if c.Meter&uint32(kernelChangeFlagCHANGE_REFUSED) != 0 {
 			out := decodeRefusal(c)
 			sink.Refusal(&out)
@@ -231,15 +225,15 @@ func (l *Ledger) drainChanges(sink Sink) error {
 }
 
 // deliver hands on one record of the boundary ring, and before it whatever the ring had no room for.
-func (l *Ledger) deliver(raw []byte, sink Sink) error {
+func (s *Stream) deliver(raw []byte, sink Sink) error {
 	if b, ok := view[kernelBoundary](raw); ok && b.Ticket != 0 {
-		if b.Ticket < l.rings.expected {
+		if b.Ticket < s.expected {
 			return nil // it came from the store already, or was waited for in vain
 		}
-		if err := l.recover(b.Ticket, true, sink); err != nil {
+		if err := s.recover(b.Ticket, true, sink); err != nil {
 			return err
 		}
-		return l.accept(b, sink)
+		return s.accept(b, sink)
 	}
 	h, ok := viewPrefix[kernelHeader](raw)
 	if !ok || h.Ticket != 0 {
@@ -267,7 +261,7 @@ func (l *Ledger) deliver(raw []byte, sink Sink) error {
 			out := decodeCopy(c)
 			sink.StackCopy(&out)
 		}
-		return l.copied()
+		return s.copied()
 	case kind == kernelBoundaryKindRECORD_SOURCE && len(raw) > head:
 		out := decodeSource(h, raw, head)
 		sink.Source(&out)
@@ -275,35 +269,51 @@ func (l *Ledger) deliver(raw []byte, sink Sink) error {
 	return nil
 }
 
+// copyRead makes room for another copy. Every one that comes out of the ring counts, whatever becomes of it.
+func (s *Stream) copyRead() error {
+	s.copies++
+	if err := s.objects.CopiesRead.Set(s.copies); err != nil {
+		return fmt.Errorf("acknowledge a copy of a stack: %w", err)
+	}
+	var scans uint64
+	if err := s.objects.Scans.Get(&scans); err != nil {
+		return fmt.Errorf("read how many stacks were scanned: %w", err)
+	}
+	if err := s.objects.ScansSeen.Set(scans); err != nil {
+		return fmt.Errorf("acknowledge a copy of a stack: %w", err)
+	}
+	return nil
+}
+
 // accept hands on the next record.
-func (l *Ledger) accept(b *kernelBoundary, sink Sink) error {
-	l.rings.expected = b.Ticket + 1
+func (s *Stream) accept(b *kernelBoundary, sink Sink) error {
+	s.expected = b.Ticket + 1
 	switch kernelBoundaryKind(b.Kind) {
 	case kernelBoundaryKindRECORD_DEVICE:
-		l.rings.devices.keep(b)
+		s.devices.keep(b)
 	case kernelBoundaryKindRECORD_READING:
 		r := decodeReading(b)
-		l.rings.devices.reading(&r)
-		if !l.rings.order.takes(&r) {
+		s.devices.reading(&r)
+		if !s.order.takes(&r) {
 			sink.Reading(&r)
 		}
 	default:
 		out, extra := decodeBoundary(b)
-		out.Refused[event.RefusedReadings] += l.rings.untold.Load()
-		l.rings.devices.boundary(&out)
-		if err := l.rings.order.accepts(&out, extra, l.objects.NextTicket, sink); err != nil {
+		out.Refused[event.RefusedReadings] += s.untold.Load()
+		s.devices.boundary(&out)
+		if err := s.order.accepts(&out, extra, s.objects.NextTicket, sink); err != nil {
 			return err
 		}
 	}
-	l.rings.order.release(l.rings.expected, sink)
-	if err := l.objects.Acknowledged.Set(b.Ticket); err != nil {
+	s.order.release(s.expected, sink)
+	if err := s.objects.Acknowledged.Set(b.Ticket); err != nil {
 		return fmt.Errorf("acknowledge a boundary: %w", err)
 	}
 	return nil
 }
 
 // Delivered returns how many changes were read.
-func (l *Ledger) Delivered() uint64 { return l.rings.delivered }
+func (s *Stream) Delivered() uint64 { return s.delivered }
 
 // SourceLimit is how many bytes of a cell's source as it was typed are sent at most, CompiledLimit how many of what is compiled.
 const (

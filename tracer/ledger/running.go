@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/cilium/ebpf"
 )
@@ -23,39 +24,46 @@ type RunningThread struct {
 	Self    uint64        // its pthread_self()
 	Request bool          // a front end's request is under way, on the main thread
 	Cells   []RunningCell // outermost first
-	Numbers []uint64      // of the cells, set by [Ledger.OpenRunning]
+	Numbers []uint64      // of the cells, set by [Cells.OpenRunning]
+}
+
+// Cells are those that ran already when their process was attached to, and the numbers of all.
+type Cells struct {
+	objects    *kernelObjects
+	operations *operations
+	found      uint64 // opened by OpenRunning
 }
 
 // OpenRunning draws the boundaries at which cells open that run already, and has the probes know them. It is to be called before the
 // probes are placed. Cells nested too deep are left out.
-func (l *Ledger) OpenRunning(t *RunningThread) error {
+func (c *Cells) OpenRunning(t *RunningThread) error {
 	var state kernelThread
 	t.Cells = t.Cells[:min(len(t.Cells), len(state.Windows))]
-	for i, c := range t.Cells {
+	for i, cell := range t.Cells {
 		w := &state.Windows[i]
-		l.found++
-		w.Cell, w.Coroutine = firstFound+l.found, c.Coroutine
+		c.found++
+		w.Cell, w.Coroutine = firstFound+c.found, cell.Coroutine
 		file := make([]byte, len(w.File)*8)
-		w.FileSize = uint32(copy(file, c.File))
+		w.FileSize = uint32(copy(file, cell.File))
 		for word := range w.File {
 			for b := range 8 {
 				w.File[word] |= uint64(file[8*word+b]) << (8 * b)
 			}
 		}
-		request := kernelControl{Operation: uint32(kernelOperationOP_CELL), Pid: int32(t.PID), Cell: w.Cell}
+		request := kernelControl{Cell: w.Cell}
 		if t.Request {
 			request.Request = 1
 		}
 		if i > 0 {
 			request.Outer = t.Numbers[i-1]
 		}
-		if _, err := l.control(request); err != nil {
+		if _, err := c.operations.run(kernelOperationOP_CELL, t.PID, request); err != nil {
 			return err
 		}
 		t.Numbers = append(t.Numbers, w.Cell)
 	}
 	state.Depth = uint32(len(t.Cells))
-	if err := l.objects.Found.Put(kernelThreadKey{Self: t.Self, Slot: t.Slot}, state); err != nil {
+	if err := c.objects.Found.Put(kernelThreadKey{Self: t.Self, Slot: t.Slot}, state); err != nil {
 		return fmt.Errorf("note a thread that runs cells: %w", err)
 	}
 	return nil
@@ -63,8 +71,8 @@ func (l *Ledger) OpenRunning(t *RunningThread) error {
 
 // EndRunning ends cells of which nothing has been heard since they were opened, because they ended before the probes were there. Where
 // something has been heard it does nothing: then their end is seen.
-func (l *Ledger) EndRunning(t *RunningThread) error {
-	err := l.objects.Found.Delete(kernelThreadKey{Self: t.Self, Slot: t.Slot})
+func (c *Cells) EndRunning(t *RunningThread) error {
+	err := c.objects.Found.Delete(kernelThreadKey{Self: t.Self, Slot: t.Slot})
 	if errors.Is(err, ebpf.ErrKeyNotExist) {
 		return nil
 	}
@@ -72,15 +80,24 @@ func (l *Ledger) EndRunning(t *RunningThread) error {
 		return fmt.Errorf("forget a thread that ran cells: %w", err)
 	}
 	for i := len(t.Numbers) - 1; i >= 0; i-- {
-		request := kernelControl{Operation: uint32(kernelOperationOP_CELL_END), Pid: int32(t.PID), Cell: t.Numbers[i]}
+		request := kernelControl{Cell: t.Numbers[i]}
 		if i > 0 {
 			request.Outer = t.Numbers[i-1]
 		}
-		if _, err := l.control(request); err != nil {
+		if _, err := c.operations.run(kernelOperationOP_CELL_END, t.PID, request); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// CellsOpened returns the number of the newest cell that any process has opened, whether it has been handed out or not.
+func (c *Cells) CellsOpened() uint64 {
+	var next uint64
+	if err := c.objects.NextCell.Get(&next); err != nil || next == 0 {
+		return math.MaxUint64
+	}
+	return next - 1
 }
 
 // MaxNesting is how many cells within each other are followed on one thread.

@@ -48,7 +48,7 @@ func TestSegmentOrder(t *testing.T) {
 		{name: "another one's reading", segments: [3]uint64{2, 0, 1}, kinds: [3]uint32{1: reading}, numbers: [3]uint64{1: 7}, written: []int{0, 1}, atOnce: []int{-7}, want: []int{-7, 3, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o.records, o.l.rings.order, o.l.rings.overtaken.meanwhile = [3]kernelBoundary{}, segmentOrder{}, nil
+			o.records, o.l.Stream.order, o.l.Stream.overtaken.meanwhile = [3]kernelBoundary{}, segmentOrder{}, nil
 			o.draw(t)
 			for i := range o.records {
 				o.records[i].Segment, o.records[i].Root = c.segments[i], c.roots[i]
@@ -67,21 +67,21 @@ func TestSegmentOrder(t *testing.T) {
 			if !slices.Equal(got.numbers, c.atOnce) {
 				t.Errorf("at once %d, want %d", got.numbers, c.atOnce)
 			}
-			o.l.rings.overtaken.meanwhile = func() {
+			o.l.Stream.overtaken.meanwhile = func() {
 				for i := range o.records {
 					if i != c.lost-1 {
 						o.write(t, i)
 					}
 				}
 			}
-			if err := o.l.Drain(&got); err != nil {
+			if err := o.l.Stream.Drain(&got); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(got.numbers, c.want) {
 				t.Errorf("%d, want %d", got.numbers, c.want)
 			}
-			if len(o.l.rings.order.early) > 0 {
-				t.Errorf("%d still wait", len(o.l.rings.order.early))
+			if len(o.l.Stream.order.early) > 0 {
+				t.Errorf("%d still wait", len(o.l.Stream.order.early))
 			}
 		})
 	}

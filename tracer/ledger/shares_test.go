@@ -69,7 +69,7 @@ func again(t *testing.T, l *Ledger, variable string) (pid int, slot uint32, in i
 	if answers = bufio.NewScanner(out); !answers.Scan() {
 		t.Fatal("the child has ended")
 	}
-	if slot, err = l.AttachProcess(0, cmd.Process.Pid, 0); err != nil {
+	if slot, err = l.Processes.AttachProcess(0, cmd.Process.Pid, 0); err != nil {
 		t.Fatal(err)
 	}
 	return cmd.Process.Pid, slot, in, answers

@@ -16,7 +16,7 @@ type Work struct {
 
 // CountWork makes the kernel count what BPF programs do, until the closer is closed (BPF_STATS_RUN_TIME, Linux 5.8).
 // Each run of each program on the machine then takes two looks at the clock more.
-func (l *Ledger) CountWork() (io.Closer, error) {
+func (t *Tracepoints) CountWork() (io.Closer, error) {
 	c, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
 	if err != nil {
 		return nil, classify("count what the programs do", err)
@@ -26,7 +26,7 @@ func (l *Ledger) CountWork() (io.Closer, error) {
 
 // ResidentWork is the work of the program behind kmem:rss_stat, and MappedWork that behind
 // mmap_lock:mmap_lock_released, in all processes.
-func (l *Ledger) ResidentWork() (Work, error) { return l.copies.work("resident") }
+func (t *Tracepoints) ResidentWork() (Work, error) { return t.work("resident") }
 
-// MappedWork see [Ledger.ResidentWork].
-func (l *Ledger) MappedWork() (Work, error) { return l.copies.work("mapped") }
+// MappedWork see [Tracepoints.ResidentWork].
+func (t *Tracepoints) MappedWork() (Work, error) { return t.work("mapped") }

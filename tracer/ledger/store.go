@@ -24,69 +24,69 @@ const patience = 2 * time.Second
 
 // recover hands on every record before ticket, from the store. One that is being written is waited for, as long as a record is due: those behind
 // it must not be handed on without it. Otherwise it is left to its ring record, or the next call.
-func (l *Ledger) recover(ticket uint64, due bool, sink Sink) error {
+func (s *Stream) recover(ticket uint64, due bool, sink Sink) error {
 	var waiting wait
-	for l.rings.expected < ticket {
+	for s.expected < ticket {
 		var b kernelBoundary
-		place := uint32(l.rings.expected & (maxStored - 1))
-		if err := l.objects.Store.Lookup(place, &b); err != nil {
+		place := uint32(s.expected & (maxStored - 1))
+		if err := s.objects.Store.Lookup(place, &b); err != nil {
 			return fmt.Errorf("read the boundary store: %w", err)
 		}
 		switch {
-		case b.Ticket == l.rings.expected:
-			l.rings.recovered++
-			if err := l.accept(&b, sink); err != nil {
+		case b.Ticket == s.expected:
+			s.recovered++
+			if err := s.accept(&b, sink); err != nil {
 				return err
 			}
 			waiting = wait{} // the next one is another CPU's
 		case !due:
 			return nil
-		case b.Ticket > l.rings.expected || waiting.isOver():
-			l.rings.overtaken.abandoned.Add(1)
-			l.rings.expected++
+		case b.Ticket > s.expected || waiting.isOver():
+			s.overtaken.abandoned.Add(1)
+			s.expected++
 		default:
 			if waiting.begins() {
-				l.rings.overtaken.waited++
+				s.overtaken.waited++
 			}
-			l.rings.overtaken.pause(&waiting)
+			s.overtaken.pause(&waiting)
 		}
 	}
-	l.rings.order.release(l.rings.expected, sink)
+	s.order.release(s.expected, sink)
 	return nil
 }
 
 // read is how many records of both rings were read.
-func (r *rings) read() uint64 { return r.records + r.delivered }
+func (s *Stream) read() uint64 { return s.records + s.delivered }
 
 // hold is how many bytes are in the rings, those of records that are being written as well.
-func (r *rings) hold() int { return r.boundaries.AvailableBytes() + r.changes.AvailableBytes() }
+func (s *Stream) hold() int { return s.boundaries.AvailableBytes() + s.changes.AvailableBytes() }
 
 // releases is how often, at most, boundaries that wait for others are waited for at the end: each time something goes on.
 const releases = 64
 
-// Drain hands on everything that has been drawn until now, also what other CPUs are still writing. It ends a session: with [Ledger.Poll] that
-// comes with the next one.
-func (l *Ledger) Drain(sink Sink) error {
-	if err := l.Poll(time.Unix(1, 0), sink); err != nil {
+// Drain hands on everything that has been drawn until now, also what other CPUs are still writing. It ends a session:
+// with [Stream.Poll] that comes with the next one.
+func (s *Stream) Drain(sink Sink) error {
+	if err := s.Poll(time.Unix(1, 0), sink); err != nil {
 		return err
 	}
 	var next uint64
-	if err := l.objects.NextTicket.Get(&next); err != nil {
+	if err := s.objects.NextTicket.Get(&next); err != nil {
 		return fmt.Errorf("read the next ticket: %w", err)
 	}
 	// What a CPU has begun to write into a ring keeps what is behind it from being read. Who runs on writes more: that need not end.
 	var waiting wait
-	for before := l.rings.read(); before == l.rings.read() && !waiting.isOver() && l.rings.hold() > 0; {
-		l.rings.overtaken.pause(&waiting)
-		if err := l.readBoundaries(time.Unix(1, 0), sink); err != nil {
+	for before := s.read(); before == s.read() && !waiting.isOver() && s.hold() > 0; {
+		s.overtaken.pause(&waiting)
+		if err := s.readBoundaries(time.Unix(1, 0), sink); err != nil {
 			return err
 		}
 	}
-	if err := l.recover(next, true, sink); err != nil {
+	if err := s.recover(next, true, sink); err != nil {
 		return err
 	}
-	for i := 0; i < releases && len(l.rings.order.early) > 0; i++ { // what waits for other boundaries
-		if err := l.recover(l.rings.order.early[0].until, true, sink); err != nil {
+	for i := 0; i < releases && len(s.order.early) > 0; i++ { // what waits for other boundaries
+		if err := s.recover(s.order.early[0].until, true, sink); err != nil {
 			return err
 		}
 	}

@@ -27,7 +27,7 @@ func TestTreeIsItsSum(t *testing.T) {
 				if !lines.Scan() || lines.Text() != "still" {
 					t.Fatalf("the program said %q", lines.Text())
 				}
-				if err := l.Poll(time.Unix(1, 0), &collected{}); err != nil { // what has come makes room
+				if err := l.Stream.Poll(time.Unix(1, 0), &collected{}); err != nil { // what has come makes room
 					t.Fatal(err)
 				}
 				treeIsItsSum(t, l, round)

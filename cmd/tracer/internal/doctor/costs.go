@@ -27,7 +27,7 @@ type Cost struct {
 }
 
 func (d *Diagnosis) measureUprobes(l *ledger.Ledger) {
-	c, err := l.Calibrate()
+	c, err := l.Accounts.Calibrate()
 	if err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("what a uprobe costs: %v", err))
 		return
@@ -93,11 +93,11 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 			return out, err
 		}
 	}
-	if _, err := ledger.AttachProcess(root, loops[0].PID(), 0); err != nil {
+	if _, err := ledger.Processes.AttachProcess(root, loops[0].PID(), 0); err != nil {
 		return out, err
 	}
 	for range costPairs {
-		err := ledger.Beside(func() error {
+		err := ledger.Tracepoints.Beside(func() error {
 			return askEach(loops, func(i int, ns float64) { out[i].without = append(out[i].without, ns) })
 		})
 		if err != nil {

@@ -18,7 +18,7 @@ func PrintCosts(w io.Writer) error {
 		return err
 	}
 	defer l.Close()
-	counting, err := l.CountWork()
+	counting, err := l.Tracepoints.CountWork()
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,11 @@ func PrintCosts(w io.Writer) error {
 	for root, c := range []struct {
 		loop string
 		work func() (ledger.Work, error)
-	}{{workload.LoopFaults, l.ResidentWork}, {workload.LoopFalls, l.ResidentWork}, {workload.LoopMaps, l.MappedWork}} {
+	}{
+		{workload.LoopFaults, l.Tracepoints.ResidentWork},
+		{workload.LoopFalls, l.Tracepoints.ResidentWork},
+		{workload.LoopMaps, l.Tracepoints.MappedWork},
+	} {
 		of, err := workload.StartLoop(context.Background(), c.loop)
 		if err != nil {
 			return err
@@ -36,7 +40,7 @@ func PrintCosts(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if _, err := l.AttachProcess(uint32(root), of.PID(), 0); err != nil {
+		if _, err := l.Processes.AttachProcess(uint32(root), of.PID(), 0); err != nil {
 			return err
 		}
 		operation, traced, err := perEvent(of, c.work)

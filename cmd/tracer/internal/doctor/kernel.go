@@ -24,7 +24,7 @@ func (d *Diagnosis) tryKernel(ctx context.Context, measure bool) {
 	if c.MultiUprobe {
 		kind = "multi-uprobe links"
 	}
-	if err := l.TryProbe(); errors.Is(err, ledger.ErrNotPermitted) {
+	if err := l.Probes.TryProbe(); errors.Is(err, ledger.ErrNotPermitted) {
 		d.add("uprobes", "uprobes", Missing, "%s, which takes CAP_SYS_ADMIN as well: not held", kind)
 		d.advise("docker run --pid host --cap-add SYS_ADMIN …", "this kernel asks for CAP_SYS_ADMIN to place a probe (docs/confined.md)")
 	} else {
