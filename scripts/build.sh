@@ -5,27 +5,40 @@
 #
 # LDFLAGS are more flags of the Go linker.
 # CGO_ENABLED=0 asks for the build without: one static file that runs on any Linux, whatever its C library.
+# CARRY=1 asks for that static file with what it lacks inside: it carries the program that loads NVIDIA's libraries
+# (tracer/gpu/nvidia), which has cgo, and starts it from memory where such a library is. It needs a C compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$1
+nvidia=tracer/gpu/nvidia
 
 # A compiler without the C library's headers is none.
 works() { printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | ${CC:-gcc} -x c -o /dev/null - 2>/dev/null; }
 
 # osusergo: users are looked up without the C library, so that both builds do the same.
-build() { # CGO_ENABLED LINKER-FLAGS
-    CGO_ENABLED=$1 "${GO:-go}" build -trimpath -tags osusergo,netgo -ldflags "-X main.version=${VERSION:-0.1.0-dev} ${LDFLAGS:-} $2" \
-        -o "$out" ./cmd/tracer
+build() { # CGO_ENABLED LINKER-FLAGS [TAGS [OUT PACKAGE [FLAGS ...]]]
+    CGO_ENABLED=$1 "${GO:-go}" build "${@:6}" -trimpath -tags "osusergo,netgo${3:+,$3}" \
+        -ldflags "-X main.version=${VERSION:-0.1.0-dev} ${LDFLAGS:-} $2" -o "${4:-$out}" "./${5:-cmd/tracer}"
 }
 
+lazy=-extldflags=-Wl,-z,lazy
 missing=
-if [ "${CGO_ENABLED:-1}" = 0 ]; then
+if [ -n "${CARRY:-}" ]; then
+    works || { echo "build: no C compiler works, and CARRY=1 needs one" >&2; exit 1; }
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    build 1 "-s -w $lazy" '' "$work/program" $nvidia
+    gzip -9n "$work/program"
+    echo "{\"Replace\": {\"$nvidia/program.gz\": \"$work/program.gz\"}}" >"$work/overlay"
+    build 0 "-s -w" nvidia "$out" cmd/tracer -overlay "$work/overlay"
+    exit
+elif [ "${CGO_ENABLED:-1}" = 0 ]; then
     build 0 ""
     exit
 elif ! works; then
     missing="no C compiler works"
 else
-    build 1 -extldflags=-Wl,-z,lazy
+    build 1 $lazy
     # NVML's functions are looked up when they are called. Some compilers (-z now) and C libraries (musl) have all
     # functions looked up when the program starts, and then it does not.
     "$(realpath "$out")" version >/dev/null 2>&1 || missing="a program with NVML does not start here"

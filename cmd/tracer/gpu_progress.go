@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,8 +12,6 @@ import (
 
 	"ipytracer/model/words"
 	"ipytracer/tracer/gpu/suspend"
-	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/host/process"
 )
 
 // moveProgress shows on a terminal what is being done to a process, and how much it still holds on its GPUs. Elsewhere it shows nothing.
@@ -121,23 +118,11 @@ func newMoveWorkerCommand(c console) *cobra.Command {
 		Hidden: true,
 		Args:   usageArgs(cobra.ExactArgs(4)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			pids, err := parsePIDs(args[:1])
+			task, err := suspend.ParseTask(args)
 			if err != nil {
 				return usageError{err}
 			}
-			start, err := strconv.ParseUint(args[1], 10, 64)
-			if err != nil {
-				return usageError{fmt.Errorf("%q is not a time", args[1])}
-			}
-			aim := suspend.Aim(args[2])
-			if aim != suspend.AimOut && aim != suspend.AimBack {
-				return usageError{fmt.Errorf("%q is no aim", args[2])}
-			}
-			uid, err := invoker.ParseID(args[3])
-			if err != nil {
-				return usageError{err}
-			}
-			return suspend.Serve(process.Identity{PID: pids[0], StartTicks: start}, process.RightsOf(uid), aim, c.in, c.out)
+			return task.Serve(c.in, c.out)
 		},
 	}
 }

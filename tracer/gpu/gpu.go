@@ -1,12 +1,14 @@
 // Package gpu reads what NVML, NVIDIA's management library, says about the GPUs of this machine: which there are,
 // how much of their memory is taken, by which processes, and which of them a process knows under which CUDA ordinal.
-// What a process allocates is not NVML's to say: the probes on CUDA are tracer/code/cuda's. It also has the calls of the CUDA driver by which
-// one process suspends another ([Checkpoints]); in what order they are made is tracer/gpu/suspend's business.
+// What a process allocates is not NVML's to say: the probes on CUDA are tracer/code/cuda's. It also has the calls of
+// the CUDA driver by which one process suspends another ([Checkpoints]); in what order they are made is
+// tracer/gpu/suspend's business.
 //
-// NVML is loaded when it is asked for, from the driver's libnvidia-ml.so.1. That takes a build with cgo; without it,
-// and on machines without the library or the driver, everything else works and [Read] and [Open] return a
-// [*NoNVMLError] that says what is missing. A function that the installed library does not have is never called:
-// what it would have told is unknown, and [Device.Unread] says so.
+// NVML is loaded when it is asked for, from the driver's libnvidia-ml.so.1. That takes cgo. A build without cgo may
+// carry a small program that has it ([Command]). A build without either, and a machine without the library or the
+// driver, have everything else, and [Read] and [Open] return a [*NoNVMLError] that says what is missing. A function
+// that the installed library does not have is never called: what it would have told is unknown, and [Device.Unread]
+// says so.
 //
 // All sizes are bytes. NVML is a snapshot of each counter at the time of its call, not of all of them at one instant.
 package gpu
@@ -133,13 +135,7 @@ func Read(ctx context.Context) (Snapshot, error) {
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		n, err := Open()
-		if err != nil {
-			answers <- answer{err: err}
-			return
-		}
-		s, err := n.Snapshot()
-		n.Close()
+		s, err := readOnce(ctx)
 		answers <- answer{s, err}
 	}()
 	select {

@@ -3,11 +3,9 @@
 package gpu
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -35,23 +33,17 @@ var loaded struct {
 	path   string
 }
 
-// Loadable says whether there is a library to load: Open may fail all the same. It loads nothing.
-func Loadable() bool {
-	if FindLibrary(Library) != "" {
-		return true
-	}
-	return slices.ContainsFunc(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")), func(dir string) bool {
-		_, err := os.Stat(filepath.Join(dir, Library))
-		return err == nil
-	})
-}
+// canLoad reports that this program loads the library itself.
+const canLoad = true
 
-// Missing says why there is nothing to load, nil if there is.
-func Missing() *NoNVMLError {
-	if Loadable() {
-		return nil
+// readOnce starts NVML, asks it and lets it go.
+func readOnce(context.Context) (Snapshot, error) {
+	n, err := Open()
+	if err != nil {
+		return Snapshot{}, err
 	}
-	return &NoNVMLError{Reason: LibraryAbsent}
+	defer n.Close()
+	return n.Snapshot()
 }
 
 // Open loads and starts NVML. It fails with a [*NoNVMLError]. Every success must be followed by one Close.

@@ -2,14 +2,17 @@
 
 package gpu
 
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
 // NVML is an open NVML. This build has none.
 type NVML struct{}
-
-// Loadable says that there is no NVML to load.
-func Loadable() bool { return false }
-
-// Missing says that there is no NVML in this build.
-func Missing() *NoNVMLError { return &NoNVMLError{Reason: NotBuiltIn} }
 
 // Open returns a [*NoNVMLError] with the reason [NotBuiltIn].
 func Open() (*NVML, error) { return nil, &NoNVMLError{Reason: NotBuiltIn} }
@@ -19,3 +22,50 @@ func (n *NVML) Snapshot() (Snapshot, error) { return Snapshot{}, &NoNVMLError{Re
 
 // Close does nothing.
 func (n *NVML) Close() {}
+
+// canLoad reports whether the program that this one carries loads the library.
+var canLoad = len(carried) > 0
+
+// readOnce has the program that this one carries ask NVML.
+func readOnce(ctx context.Context) (Snapshot, error) {
+	if !canLoad {
+		return Snapshot{}, &NoNVMLError{Reason: NotBuiltIn}
+	}
+	if !Loadable() { // it would say so itself, after it was unpacked
+		return Snapshot{}, &NoNVMLError{Reason: LibraryAbsent}
+	}
+	cmd, release, err := Command(nil, ReadCommand)
+	if err != nil {
+		return Snapshot{}, &NoNVMLError{Reason: LibraryBroken, Detail: err.Error()}
+	}
+	defer release()
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	err = cmd.Start()
+	if err == nil {
+		stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+		err = cmd.Wait()
+		stop()
+	}
+	s, unread := parseReading(out.Bytes())
+	if err == nil {
+		return s, unread
+	}
+	why := cmp.Or(strings.TrimSpace(complaint.String()), err.Error())
+	return Snapshot{}, &NoNVMLError{Reason: LibraryBroken, Detail: "the program that loads it does not run here: " + why}
+}
+
+// parseReading reads what [WriteReading] has written. It fails too if that is no reading.
+func parseReading(text []byte) (s Snapshot, err error) {
+	var r reading
+	if err := json.Unmarshal(text, &r); err != nil {
+		return Snapshot{}, err
+	}
+	switch {
+	case r.None != nil:
+		return Snapshot{}, r.None
+	case r.Failed != "":
+		return Snapshot{}, errors.New(r.Failed)
+	}
+	return r.Snapshot, nil
+}

@@ -1,6 +1,6 @@
-// Package nvmlhelper asks NVML in a process of its own, which can do nothing else: the program itself, started again by its hidden command
-// [Command]. A session starts it before it gives up its rights, and needs no right of its own for NVIDIA's driver: it neither loads the library nor
-// opens a device.
+// Package nvmlhelper asks NVML in a process of its own, which can do nothing else: the program itself, or the one that it
+// carries for that ([gpu.Command]), started by the hidden command [Command]. A session starts it before it gives up its
+// rights, and needs no right of its own for NVIDIA's driver: it neither loads the library nor opens a device.
 //
 // The process is the user's, without capabilities, from its first moments on. Until it is asked for the first time it waits, and has loaded nothing:
 // a GPU that nobody uses is not woken. Then, once the driver's devices are there, it takes everything from itself but what NVML needs, and loads it.
@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -67,9 +66,14 @@ func Start(as *userfile.User) (*Helper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a helper for NVML: %w", err)
 	}
-	cmd := exec.Command("/proc/self/exe", append([]string{Command}, arguments(as)...)...)
+	cmd, release, err := gpu.Command([]*os.File{theirs}, append([]string{Command}, arguments(as)...)...)
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("start a helper for NVML: %w", err)
+	}
+	defer release()
 	cmd.Env = append(os.Environ(), "GOGC=50", "GOMAXPROCS=2") // LD_LIBRARY_PATH may be where the library is
-	cmd.Dir, cmd.ExtraFiles, cmd.SysProcAttr = "/", []*os.File{theirs}, &syscall.SysProcAttr{Setsid: true}
+	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("start a helper for NVML: %w", err)
@@ -88,6 +92,17 @@ func arguments(as *userfile.User) []string {
 		ids = append(ids, fmt.Sprint(g))
 	}
 	return []string{"--user", strings.Join(ids, ",")}
+}
+
+// ParseArguments reads the arguments of the command: none, or --user and its value.
+func ParseArguments(arguments []string) (*userfile.User, error) {
+	switch {
+	case len(arguments) == 0:
+		return nil, nil
+	case len(arguments) == 2 && arguments[0] == "--user":
+		return ParseUser(arguments[1])
+	}
+	return nil, fmt.Errorf("%q are no arguments of %s", arguments, Command)
 }
 
 // ParseUser reads the value of the command's flag --user: a user's id, the group's, and those of further groups; "" for none.

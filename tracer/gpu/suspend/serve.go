@@ -30,9 +30,9 @@ type calls interface {
 	Unlock(pid int) error
 }
 
-// Serve is the worker: it does what the tracer asks for one process until the pipe is closed, and then what the aim says. It does nothing to
-// a process that has more rights than these.
-func Serve(id process.Identity, rights process.Rights, aim Aim, in io.Reader, out io.Writer) error {
+// serve does what the tracer asks for one process until the pipe is closed, and then what the aim says. It does nothing
+// to a process that has more rights than these.
+func serve(id process.Identity, rights process.Rights, aim Aim, in io.Reader, out io.Writer) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	answers := json.NewEncoder(out)
 	handle, err := (process.FS{}).OpenIdentity(id)

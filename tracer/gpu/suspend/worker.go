@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -17,7 +16,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// WorkerCommand is the hidden command of the program by which a [Worker] starts: WorkerCommand PID START out|back UID, which calls [Serve].
+// WorkerCommand is the hidden command by which a [Worker] starts: WorkerCommand PID START out|back UID, a [Task].
 const WorkerCommand = "gpu-move-worker"
 
 // Aim is what a worker is for: what it does by itself once nobody asks it any more.
@@ -93,7 +92,12 @@ func (a answer) err() error {
 // with [ErrLeft].
 func StartWorker(id process.Identity, uid uint32, aim Aim, left <-chan struct{}, limits Limits) (*Worker, error) {
 	w := &Worker{left: left, limits: limits, answers: make(chan answer)}
-	w.cmd = exec.Command("/proc/self/exe", WorkerCommand, strconv.Itoa(id.PID), strconv.FormatUint(id.StartTicks, 10), string(aim), strconv.FormatUint(uint64(uid), 10))
+	cmd, release, err := gpu.Command(nil, Task{ID: id, Aim: aim, UID: uid}.arguments()...)
+	if err != nil {
+		return nil, fmt.Errorf("start what calls the driver: %w", err)
+	}
+	defer release()
+	w.cmd = cmd
 	// A worker that sees no device could bring nothing back.
 	w.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CUDA_VISIBLE_DEVICES=") })
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

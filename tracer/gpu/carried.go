@@ -1,0 +1,10 @@
+//go:build !cgo && nvidia
+
+package gpu
+
+import _ "embed"
+
+// carried is the program in nvidia/, built with cgo and packed by gzip (scripts/build.sh).
+//
+//go:embed nvidia/program.gz
+var carried []byte

@@ -1,0 +1,105 @@
+package gpu
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// ReadCommand is the command of the program in nvidia/ that prints what [Read] returns.
+const ReadCommand = "read"
+
+// Loadable reports whether there is a library to load: Open may fail all the same. It loads nothing.
+func Loadable() bool {
+	if !canLoad {
+		return false
+	}
+	if FindLibrary(Library) != "" {
+		return true
+	}
+	return slices.ContainsFunc(filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")), func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, Library))
+		return err == nil
+	})
+}
+
+// Missing returns why there is nothing to load, nil if there is something.
+func Missing() *NoNVMLError {
+	switch {
+	case !canLoad:
+		return &NoNVMLError{Reason: NotBuiltIn}
+	case !Loadable():
+		return &NoNVMLError{Reason: LibraryAbsent}
+	}
+	return nil
+}
+
+// Command returns a command of the program that loads NVIDIA's libraries: the one that this program carries, from
+// memory; if it carries none, this very program. It inherits files from descriptor 3 on. Call release once it runs.
+func Command(files []*os.File, args ...string) (cmd *exec.Cmd, release func(), err error) {
+	if len(carried) == 0 {
+		cmd = exec.Command("/proc/self/exe", args...)
+		cmd.ExtraFiles = files
+		return cmd, func() {}, nil
+	}
+	program, err := unpack()
+	if err != nil {
+		return nil, nil, fmt.Errorf("unpack the program that loads NVIDIA's libraries: %w", err)
+	}
+	// The last of the files is the program itself: at any other number the child might overwrite it first.
+	cmd = exec.Command(fmt.Sprintf("/proc/self/fd/%d", 3+len(files)), args...)
+	cmd.Args[0] = "tracer"
+	cmd.ExtraFiles = append(slices.Clone(files), program)
+	return cmd, func() { program.Close() }, nil
+}
+
+// unpack makes a file in memory that can be executed, and that nobody can write to any more.
+func unpack() (program *os.File, err error) {
+	packed, err := gzip.NewReader(bytes.NewReader(carried))
+	if err != nil {
+		return nil, err
+	}
+	const sealable = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate("tracer-nvidia", sealable|unix.MFD_EXEC)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3 every such file can be executed
+		fd, err = unix.MemfdCreate("tracer-nvidia", sealable)
+	}
+	if err != nil {
+		return nil, err
+	}
+	program = os.NewFile(uintptr(fd), "tracer-nvidia")
+	if _, err = io.Copy(program, packed); err == nil {
+		const sealed = unix.F_SEAL_WRITE | unix.F_SEAL_GROW | unix.F_SEAL_SHRINK | unix.F_SEAL_SEAL
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, sealed)
+	}
+	if err != nil {
+		program.Close()
+		return nil, err
+	}
+	return program, nil
+}
+
+// reading is what [Read] returns, as JSON.
+type reading struct {
+	Snapshot Snapshot
+	None     *NoNVMLError `json:",omitempty"`
+	Failed   string       `json:",omitempty"` // another error
+}
+
+// WriteReading writes what [Read] has returned, for [parseReading].
+func WriteReading(w io.Writer, s Snapshot, err error) error {
+	r := reading{Snapshot: s}
+	if err != nil && !errors.As(err, &r.None) {
+		r.Failed = err.Error()
+	}
+	return json.NewEncoder(w).Encode(r)
+}
