@@ -139,6 +139,22 @@ lint: ## go vet, staticcheck, who may import whom, the shape of types and files,
 	$(GO) run ./scripts/shape
 	$(GO) mod tidy -diff
 
+STYLE_MODULES := scripts/style/node_modules/.package-lock.json
+
+$(STYLE_MODULES): scripts/style/package-lock.json
+	cd scripts/style && npm ci --ignore-scripts --no-audit --no-fund --silent
+
+# TypeScript and JavaScript that people write, of the page, of JupyterLab's extension and of their tests.
+SCRIPTS = $(shell git ls-files '*.ts' '*.mjs' '*.js')
+
+.PHONY: check-style
+check-style: $(STYLE_MODULES) ## prettier has nothing to say about TypeScript and JavaScript (needs Node 18 and npm)
+	scripts/style/node_modules/.bin/prettier --check --log-level warn $(SCRIPTS)
+
+.PHONY: style
+style: $(STYLE_MODULES) ## format TypeScript and JavaScript with prettier (needs Node 18 and npm)
+	scripts/style/node_modules/.bin/prettier --write --log-level warn $(SCRIPTS)
+
 PAGE := report/html/page
 PAGE_MODULES := $(PAGE)/node_modules/.package-lock.json
 

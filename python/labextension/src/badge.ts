@@ -1,11 +1,11 @@
 // The line at a cell: a widget in the cell's own layout, below its input. Text carries everything; symbols stand beside
 // colours.
 
-import { CodeCell } from '@jupyterlab/cells';
-import { PanelLayout, Widget } from '@lumino/widgets';
+import { CodeCell } from "@jupyterlab/cells";
+import { PanelLayout, Widget } from "@lumino/widgets";
 
-import { IHello, IRun } from './figures';
-import { difference, duration, FULL, label, limited, limitName, mark, meterName, needed, percent, size } from './words';
+import { IHello, IRun } from "./figures";
+import { difference, duration, FULL, label, limited, limitName, mark, meterName, needed, percent, size } from "./words";
 
 /** What a badge shows. */
 export interface IShown {
@@ -35,36 +35,42 @@ export function parts(s: IShown): IPart[] {
 }
 
 function runningParts(r: IRun, before: IRun | null): IPart[] {
-  const out: IPart[] = [{ name: '▶ runs', value: duration(r.duration) }];
-  const now = r.meters.get('cpu.resident');
+  const out: IPart[] = [{ name: "▶ runs", value: duration(r.duration) }];
+  const now = r.meters.get("cpu.resident");
   if (now) {
-    out.push({ name: 'resident', value: mark(now) + size(now.end) }, { name: 'at most', value: mark(now, true) + size(now.peak) });
+    out.push(
+      { name: "resident", value: mark(now) + size(now.end) },
+      { name: "at most", value: mark(now, true) + size(now.peak) },
+    );
   }
-  const last = before?.meters.get('cpu.resident');
+  const last = before?.meters.get("cpu.resident");
   if (last) {
-    out.push({ name: 'before: need', value: mark(last, true) + size(needed(last)) });
+    out.push({ name: "before: need", value: mark(last, true) + size(needed(last)) });
   }
   return out;
 }
 
 function own(r: IRun, before: IRun | null): IPart[] {
   const out: IPart[] = [];
-  const f = r.meters.get('cpu.resident');
+  const f = r.meters.get("cpu.resident");
   if (f) {
-    out.push({ name: 'need', value: mark(f, true) + size(needed(f)) });
-    const last = before?.meters.get('cpu.resident');
+    out.push({ name: "need", value: mark(f, true) + size(needed(f)) });
+    const last = before?.meters.get("cpu.resident");
     if (last) {
-      const both = mark(f) || mark(last) ? '≈' : '';
+      const both = mark(f) || mark(last) ? "≈" : "";
       const change = needed(f) - needed(last);
-      const way = change > 0 ? '▲ ' : change < 0 ? '▼ ' : '';
-      out.push({ name: 'Δ', value: way + both + difference(change), note: 'to the run before' });
+      const way = change > 0 ? "▲ " : change < 0 ? "▼ " : "";
+      out.push({ name: "Δ", value: way + both + difference(change), note: "to the run before" });
     }
-    out.push({ name: 'consumed', value: mark(f) + size(f.consumed) });
-    out.push({ name: 'peaked', value: mark(f, true) + size(f.peaked) }, { name: 'total', value: mark(f) + size(f.end) });
+    out.push({ name: "consumed", value: mark(f) + size(f.consumed) });
+    out.push(
+      { name: "peaked", value: mark(f, true) + size(f.peaked) },
+      { name: "total", value: mark(f) + size(f.end) },
+    );
   }
-  out.push(...beside(r), { name: '', value: duration(r.duration) });
-  if (r.status !== 'ok') {
-    out.push({ name: '', value: '✗ ' + r.status + (r.error ? ` (${r.error})` : ''), kind: 'bad' });
+  out.push(...beside(r), { name: "", value: duration(r.duration) });
+  if (r.status !== "ok") {
+    out.push({ name: "", value: "✗ " + r.status + (r.error ? ` (${r.error})` : ""), kind: "bad" });
   }
   return out;
 }
@@ -73,9 +79,9 @@ function own(r: IRun, before: IRun | null): IPart[] {
 function beside(r: IRun): IPart[] {
   const out: IPart[] = [];
   for (const [meter, g] of r.meters) {
-    const gpu = meter.startsWith('gpu.');
-    if (gpu ? g.peak > 0 : meter !== 'cpu.resident' && meter !== 'cpu.mapped' && needed(g) >= WORTH) {
-      const where = (r.where.get(meter) ?? '').replace(`${label(r)} `, '').replace(/^\((.*)\)$/, '$1');
+    const gpu = meter.startsWith("gpu.");
+    if (gpu ? g.peak > 0 : meter !== "cpu.resident" && meter !== "cpu.mapped" && needed(g) >= WORTH) {
+      const where = (r.where.get(meter) ?? "").replace(`${label(r)} `, "").replace(/^\((.*)\)$/, "$1");
       out.push({ name: meterName(meter), value: mark(g, true) + size(needed(g)), note: where });
     }
   }
@@ -86,12 +92,16 @@ function doubts(s: IShown, r: IRun): IPart[] {
   const out: IPart[] = [];
   const high = s.hello && limited(r, s.hello);
   if (s.hello?.limit && high && high.peak >= FULL * s.hello.limit) {
-    out.push({ name: '', value: `! ${mark(high, true)}${percent(high.peak / s.hello.limit)} of ${limitName(s.hello)}`, kind: 'bad' });
+    out.push({
+      name: "",
+      value: `! ${mark(high, true)}${percent(high.peak / s.hello.limit)} of ${limitName(s.hello)}`,
+      kind: "bad",
+    });
   }
   if (s.past) {
-    out.push({ name: '', value: '↺ before the restart', kind: 'old' });
+    out.push({ name: "", value: "↺ before the restart", kind: "old" });
   } else if (s.edited) {
-    out.push({ name: '', value: '✎ edited since', kind: 'old' });
+    out.push({ name: "", value: "✎ edited since", kind: "old" });
   }
   return out;
 }
@@ -103,24 +113,24 @@ export function details(r: IRun): string {
     const where = r.where.get(meter);
     out.push(
       `${meterName(meter)}: need ${mark(f, true)}${size(needed(f))} · consumed ${mark(f)}${size(f.consumed)} · ` +
-        `peaked ${mark(f, true)}${size(f.peaked)} · total ${mark(f)}${size(f.end)}${where ? ' · ' + where : ''}`
+        `peaked ${mark(f, true)}${size(f.peaked)} · total ${mark(f)}${size(f.end)}${where ? " · " + where : ""}`,
     );
   }
-  const tree = r.tree.get('cpu.resident');
+  const tree = r.tree.get("cpu.resident");
   if (tree) {
     out.push(`with its children: peak ${mark(tree, true)}${size(tree.peak)}`);
   }
-  if ([...r.meters.values()].some(f => !f.exact)) {
-    out.push('≈ may be off, ≥ at least');
+  if ([...r.meters.values()].some((f) => !f.exact)) {
+    out.push("≈ may be off, ≥ at least");
   }
-  return r.note ? [...out, r.note].join('\n') : out.join('\n');
+  return r.note ? [...out, r.note].join("\n") : out.join("\n");
 }
 
 export class Badge extends Widget {
   constructor() {
     super();
-    this.addClass('jp-ipytracer-badge');
-    this.node.setAttribute('role', 'note');
+    this.addClass("jp-ipytracer-badge");
+    this.node.setAttribute("role", "note");
   }
 
   /** Show that; before the badge is in a cell that can be seen, only remember it. */
@@ -142,7 +152,7 @@ export class Badge extends Widget {
     if (badge.parent === cell) {
       return;
     }
-    const input = layout.widgets.findIndex(w => w.hasClass('jp-Cell-inputWrapper'));
+    const input = layout.widgets.findIndex((w) => w.hasClass("jp-Cell-inputWrapper"));
     layout.insertWidget(input < 0 ? layout.widgets.length - 1 : input + 1, badge);
   }
 
@@ -155,13 +165,13 @@ export class Badge extends Widget {
     const found = parts(shown);
     const r = shown.running ?? shown.last;
     this.node.replaceChildren(...found.map(drawn));
-    this.node.title = r ? details(r) : '';
-    this.node.classList.toggle('jp-mod-old', shown.past || shown.edited);
-    this.node.setAttribute('aria-label', 'memory: ' + found.map(p => `${p.name} ${p.value}`.trim()).join(', '));
-    const f = r?.meters.get('cpu.resident');
-    this.node.dataset.window = r ? String(r.window) : '';
-    this.node.dataset.need = f ? String(needed(f)) : '';
-    this.node.dataset.consumed = f ? String(f.consumed) : '';
+    this.node.title = r ? details(r) : "";
+    this.node.classList.toggle("jp-mod-old", shown.past || shown.edited);
+    this.node.setAttribute("aria-label", "memory: " + found.map((p) => `${p.name} ${p.value}`.trim()).join(", "));
+    const f = r?.meters.get("cpu.resident");
+    this.node.dataset.window = r ? String(r.window) : "";
+    this.node.dataset.need = f ? String(needed(f)) : "";
+    this.node.dataset.consumed = f ? String(f.consumed) : "";
   }
 
   private _shown: IShown | null = null;
@@ -169,15 +179,15 @@ export class Badge extends Widget {
 }
 
 function drawn(part: IPart): HTMLElement {
-  const node = document.createElement('span');
-  node.className = 'jp-ipytracer-part' + (part.kind ? ` jp-mod-${part.kind}` : '');
+  const node = document.createElement("span");
+  node.className = "jp-ipytracer-part" + (part.kind ? ` jp-mod-${part.kind}` : "");
   if (part.name) {
-    const name = document.createElement('span');
-    name.className = 'jp-ipytracer-name';
-    name.textContent = part.name + ' ';
+    const name = document.createElement("span");
+    name.className = "jp-ipytracer-name";
+    name.textContent = part.name + " ";
     node.append(name);
   }
-  const value = document.createElement('b');
+  const value = document.createElement("b");
   value.textContent = part.value;
   node.append(value);
   if (part.note) {

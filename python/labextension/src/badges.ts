@@ -1,16 +1,16 @@
 // The badges of one notebook: which run is which cell's, and where badges are. A cell is known by its id; one that ran
 // before the companion was loaded, by its text, if that is only one cell's.
 
-import { CodeCell } from '@jupyterlab/cells';
-import { NotebookPanel } from '@jupyterlab/notebook';
-import { IDisposable } from '@lumino/disposable';
-import { Signal } from '@lumino/signaling';
+import { CodeCell } from "@jupyterlab/cells";
+import { NotebookPanel } from "@jupyterlab/notebook";
+import { IDisposable } from "@lumino/disposable";
+import { Signal } from "@lumino/signaling";
 
-import { Badge, IShown } from './badge';
-import { IRun } from './figures';
-import { IPair, Link } from './link';
-import { Links } from './links';
-import { ISum, sum } from './source';
+import { Badge, IShown } from "./badge";
+import { IRun } from "./figures";
+import { IPair, Link } from "./link";
+import { Links } from "./links";
+import { ISum, sum } from "./source";
 
 /** The code cells of a notebook. */
 export function codeCells(panel: NotebookPanel): CodeCell[] {
@@ -20,7 +20,7 @@ export function codeCells(panel: NotebookPanel): CodeCell[] {
 /** For the cells of a notebook, by id, their last runs. */
 export function pairs(link: Link, cells: CodeCell[]): Map<string, IPair> {
   const found = new Map<string, IPair>();
-  const byText = link.runs.some(r => r.cell === null) ? uniqueTexts(cells) : new Map<string, string>();
+  const byText = link.runs.some((r) => r.cell === null) ? uniqueTexts(cells) : new Map<string, string>();
   for (const r of link.runs) {
     const id = r.cell ?? byText.get(`${r.crc}:${r.length}`);
     if (id !== undefined) {
@@ -41,14 +41,14 @@ function uniqueTexts(cells: CodeCell[]): Map<string, string> {
     }
     found.set(key, cell.model.id);
   }
-  twice.forEach(key => found.delete(key));
+  twice.forEach((key) => found.delete(key));
   return found;
 }
 
 export class Badges implements IDisposable {
   constructor(
     private _panel: NotebookPanel,
-    private _links: Links
+    private _links: Links,
   ) {
     _panel.sessionContext.kernelChanged.connect(this.refresh, this);
     _panel.content.modelContentChanged.connect(this.refresh, this);

@@ -1,8 +1,8 @@
 // What the kernel tells, checked: whatever a notebook's process sends is hostile, so types, numbers and lengths are
 // bounded before anything is made of them, and text is only ever shown as text.
 
-export const TARGET = 'ipytracer';
-export const PROTOCOL = 'ipytracer/lab/v1';
+export const TARGET = "ipytracer";
+export const PROTOCOL = "ipytracer/lab/v1";
 
 /** One meter in one window, in bytes; bound: by how many bytes it may be off, null where nobody can say. */
 export interface IFigure {
@@ -68,36 +68,36 @@ const MOST_COLUMNS = 16;
 type Bag = { [key: string]: unknown };
 
 export function bag(value: unknown): Bag {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Error('no object');
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new Error("no object");
   }
   return value as Bag;
 }
 
 export function list(value: unknown, most: number): unknown[] {
   if (!Array.isArray(value)) {
-    throw new Error('no list');
+    throw new Error("no list");
   }
   return value.slice(0, most);
 }
 
 export function integer(value: unknown): number {
   if (!Number.isSafeInteger(value)) {
-    throw new Error('no integer');
+    throw new Error("no integer");
   }
   return value as number;
 }
 
 export function text(value: unknown, most = MOST_TEXT): string {
-  if (typeof value !== 'string') {
-    throw new Error('no text');
+  if (typeof value !== "string") {
+    throw new Error("no text");
   }
-  return value.length > most ? value.slice(0, most - 1) + '…' : value;
+  return value.length > most ? value.slice(0, most - 1) + "…" : value;
 }
 
 export function truth(value: unknown): boolean {
-  if (typeof value !== 'boolean') {
-    throw new Error('neither true nor false');
+  if (typeof value !== "boolean") {
+    throw new Error("neither true nor false");
   }
   return value;
 }
@@ -115,7 +115,7 @@ function figure(value: unknown): IFigure {
     consumed: integer(f.consumed),
     peaked: integer(f.peaked),
     exact: truth(f.exact),
-    bound: orNull(integer, f.bound)
+    bound: orNull(integer, f.bound),
   };
 }
 
@@ -142,17 +142,17 @@ export function run(value: unknown, session: string): IRun {
     children: integer(r.children),
     meters: mapped(figure, r.meters),
     tree: mapped(figure, r.tree),
-    where: mapped(v => text(v), r.where),
-    cell: orNull(v => text(v, 64), r.cell),
+    where: mapped((v) => text(v), r.where),
+    cell: orNull((v) => text(v, 64), r.cell),
     crc: orNull(integer, r.crc),
-    length: orNull(integer, r.length)
+    length: orNull(integer, r.length),
   };
 }
 
 export function hello(value: unknown): IHello {
   const h = bag(value);
   if (h.protocol !== PROTOCOL) {
-    throw new Error('another protocol');
+    throw new Error("another protocol");
   }
   return {
     session: text(h.session, 64),
@@ -160,19 +160,19 @@ export function hello(value: unknown): IHello {
     command: text(h.command),
     todo: h.todo === undefined ? `in a terminal, type: ${text(h.command)}` : text(h.todo), // of an older companion
     starts: h.starts === true,
-    silent: h.silent === undefined ? '' : text(h.silent),
-    tracer: orNull(v => text(v), h.tracer),
+    silent: h.silent === undefined ? "" : text(h.silent),
+    tracer: orNull((v) => text(v), h.tracer),
     pid: orNull(integer, h.pid),
     limit: orNull(integer, h.limit),
     limitOf: text(h.limit_of),
-    asks: list(h.asks, 16).map(a => text(a, 20))
+    asks: list(h.asks, 16).map((a) => text(a, 20)),
   };
 }
 
 export function table(value: unknown): ITable {
   const t = bag(value);
-  const head = list(t.head, MOST_COLUMNS).map(h => text(h));
-  const rows = list(t.rows, MOST_ROWS).map(row => list(row, head.length).map(c => text(c)));
+  const head = list(t.head, MOST_COLUMNS).map((h) => text(h));
+  const rows = list(t.rows, MOST_ROWS).map((row) => list(row, head.length).map((c) => text(c)));
   const executions = list(t.executions, rows.length).map(integer);
   return { head, rows, executions, note: text(t.note, 2000) };
 }

@@ -1,11 +1,11 @@
 // The panel's sections that look at the kernel's objects: its variables, and what stays behind. Whoever opens one has the
 // tracer look; as long as it is open and can be seen, variables are brought up to date behind each cell. Closed they cost nothing.
 
-import { IRun } from './figures';
-import { Link } from './link';
-import { audit, IAudit, IEntry, look, variables } from './looks';
-import { button, Child, make } from './dom';
-import { VariableTable } from './variables';
+import { IRun } from "./figures";
+import { Link } from "./link";
+import { audit, IAudit, IEntry, look, variables } from "./looks";
+import { button, Child, make } from "./dom";
+import { VariableTable } from "./variables";
 
 const QUIET = 1000; // ms without a cell's end before it is looked anew
 
@@ -17,15 +17,15 @@ class Section {
     readonly what: string,
     title: string,
     private _explain: string,
-    private _look: () => void
+    private _look: () => void,
   ) {
-    this._again = button('jp-ipytracer-look', 'look again', this._explain, this._look);
-    this.said = make('p', 'jp-ipytracer-said');
-    this.said.setAttribute('role', 'status');
-    this.found = make('div', '');
-    this.node = make('details', 'jp-ipytracer-section', make('summary', '', title), this._again, this.said, this.found);
+    this._again = button("jp-ipytracer-look", "look again", this._explain, this._look);
+    this.said = make("p", "jp-ipytracer-said");
+    this.said.setAttribute("role", "status");
+    this.found = make("div", "");
+    this.node = make("details", "jp-ipytracer-section", make("summary", "", title), this._again, this.said, this.found);
     this.node.dataset.look = what;
-    this.node.addEventListener('toggle', () => {
+    this.node.addEventListener("toggle", () => {
       if (this.node.open && this.behind === null) {
         this._look();
       }
@@ -55,10 +55,20 @@ class Section {
 
 export class Inspector {
   constructor(private _go: Go) {
-    this._variables = new Section('vars', 'Variables', 'have the tracer look at the kernel’s variables', () => void this._lookAt(this._variables));
-    this._audit = new Section('audit', 'What stays behind', 'have the tracer look for what is leaked, and for what holds it', () => void this._lookAt(this._audit));
-    this._table = new VariableTable(r => this._go(r));
-    this.node = make('div', '', this._variables.node, this._audit.node);
+    this._variables = new Section(
+      "vars",
+      "Variables",
+      "have the tracer look at the kernel’s variables",
+      () => void this._lookAt(this._variables),
+    );
+    this._audit = new Section(
+      "audit",
+      "What stays behind",
+      "have the tracer look for what is leaked, and for what holds it",
+      () => void this._lookAt(this._audit),
+    );
+    this._table = new VariableTable((r) => this._go(r));
+    this.node = make("div", "", this._variables.node, this._audit.node);
     this.node.hidden = true;
   }
 
@@ -68,16 +78,16 @@ export class Inspector {
   tell(link: Link | null, visible: boolean): void {
     const session = link?.hello?.listens ? link.hello.session : null;
     if (link !== this._link || session !== this._session) {
-      this._sections.forEach(s => s.reset());
+      this._sections.forEach((s) => s.reset());
     }
     this._link = link;
     this._session = session;
     this._visible = visible;
     const asks = link?.hello?.asks ?? [];
-    this._sections.forEach(s => (s.node.hidden = !asks.includes(s.what)));
+    this._sections.forEach((s) => (s.node.hidden = !asks.includes(s.what)));
     this.node.hidden = session === null;
     if (this._behind(this._audit)) {
-      this._audit.say('Cells have run since.');
+      this._audit.say("Cells have run since.");
     }
     for (const s of this._sections) {
       if (visible && !s.node.hidden && s.node.open && s.behind === null) {
@@ -100,7 +110,7 @@ export class Inspector {
       return;
     }
     this._timer = window.setTimeout(() => {
-      if (this._link?.kernel.status === 'idle') {
+      if (this._link?.kernel.status === "idle") {
         void this._lookAt(this._variables);
       } else {
         this._soon();
@@ -117,17 +127,17 @@ export class Inspector {
     const goes = () => s.wanted === wanted && s.node.open && this._visible;
     const behind = newest(link);
     s.behind = Number.MAX_SAFE_INTEGER; // under way
-    s.say('… looking');
+    s.say("… looking");
     const said = (text: string) => goes() && s.say(text);
     try {
       if (s === this._variables) {
-        const found = await look(link, s.what, variables, 'variables', goes, said);
+        const found = await look(link, s.what, variables, "variables", goes, said);
         if (found) {
           this._table.tell(found, link);
-          s.found.replaceChildren(this._table.node, ...found.notes.map(n => make('p', '', n)));
+          s.found.replaceChildren(this._table.node, ...found.notes.map((n) => make("p", "", n)));
         }
       } else {
-        const found = await look(link, s.what, audit, 'audit', goes, said);
+        const found = await look(link, s.what, audit, "audit", goes, said);
         if (found) {
           s.found.replaceChildren(...this._verdicts(link, found));
         }
@@ -139,7 +149,7 @@ export class Inspector {
   }
 
   /** A look is over, or was given up. */
-  private _over(s: Section, wanted: number, behind: number | null, said = ''): void {
+  private _over(s: Section, wanted: number, behind: number | null, said = ""): void {
     if (s.wanted !== wanted) {
       return;
     }
@@ -150,20 +160,25 @@ export class Inspector {
 
   private _verdicts(link: Link, found: IAudit): Child[] {
     return [
-      make('p', '', make('b', '', found.head)),
+      make("p", "", make("b", "", found.head)),
       ...found.entries.map((e, i) => this._verdict(link, e, i)),
-      ...found.rest.map(text => make('p', 'jp-ipytracer-rest', text))
+      ...found.rest.map((text) => make("p", "jp-ipytracer-rest", text)),
     ];
   }
 
   private _verdict(link: Link, e: IEntry, number: number): HTMLElement {
-    const list = make('dl', '');
+    const list = make("dl", "");
     for (const [name, said] of e.rows) {
-      list.append(make('dt', '', name), make('dd', '', name === 'type' || name === '' ? make('code', '', said) : said));
+      list.append(make("dt", "", name), make("dd", "", name === "type" || name === "" ? make("code", "", said) : said));
     }
-    const r = link.current.find(one => one.execution === e.execution);
-    const goes = r ? [' ', button('jp-ipytracer-go', 'go to the cell', 'the cell to change', () => this._go(r))] : [];
-    return make('section', 'jp-ipytracer-verdict', make('p', '', `${number + 1}. `, make('b', '', e.title), ` ${e.size}`, ...goes), list);
+    const r = link.current.find((one) => one.execution === e.execution);
+    const goes = r ? [" ", button("jp-ipytracer-go", "go to the cell", "the cell to change", () => this._go(r))] : [];
+    return make(
+      "section",
+      "jp-ipytracer-verdict",
+      make("p", "", `${number + 1}. `, make("b", "", e.title), ` ${e.size}`, ...goes),
+      list,
+    );
   }
 
   private _link: Link | null = null;

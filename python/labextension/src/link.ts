@@ -1,12 +1,12 @@
 // One kernel, and what its companion tells of it. The extension opens the comm, and only where a companion has shown
 // itself: by what is transient beside a display, or by its sign among the kernel's comms. Nothing is ever executed.
 
-import { Kernel, KernelMessage } from '@jupyterlab/services';
-import { JSONObject } from '@lumino/coreutils';
-import { IDisposable } from '@lumino/disposable';
-import { ISignal, Signal } from '@lumino/signaling';
+import { Kernel, KernelMessage } from "@jupyterlab/services";
+import { JSONObject } from "@lumino/coreutils";
+import { IDisposable } from "@lumino/disposable";
+import { ISignal, Signal } from "@lumino/signaling";
 
-import { bag, hello, IHello, integer, IRun, ITable, list, PROTOCOL, run, table, TARGET, text } from './figures';
+import { bag, hello, IHello, integer, IRun, ITable, list, PROTOCOL, run, table, TARGET, text } from "./figures";
 
 const MOST_RUNS = 2000;
 const MOST_QUESTIONS = 4;
@@ -51,7 +51,7 @@ export class Link implements IDisposable {
 
   /** The runs of the process there is now. */
   get current(): IRun[] {
-    return this._runs.filter(r => this.isCurrent(r));
+    return this._runs.filter((r) => this.isCurrent(r));
   }
 
   /** Whether a run is of the process there is now. */
@@ -101,7 +101,7 @@ export class Link implements IDisposable {
       await this.kernel.info;
       const reply = await this.kernel.requestCommInfo({ target_name: TARGET });
       const content = reply.content;
-      if (content.status === 'ok' && Object.values(content.comms).some(c => c.target_name === TARGET)) {
+      if (content.status === "ok" && Object.values(content.comms).some((c) => c.target_name === TARGET)) {
         this._open();
       }
     } catch {
@@ -118,7 +118,7 @@ export class Link implements IDisposable {
   }
 
   private _connected(_: Kernel.IKernelConnection, status: Kernel.ConnectionStatus): void {
-    if (status === 'connected') {
+    if (status === "connected") {
       this._failed = 0;
       void this.probe();
     }
@@ -133,18 +133,19 @@ export class Link implements IDisposable {
   asks(what: string, more: JSONObject = {}): Promise<{ [key: string]: unknown }> {
     const comm = this._comm;
     if (!comm || this._questions.size >= MOST_QUESTIONS) {
-      return Promise.reject(new Error(comm ? 'too many questions at once' : 'no companion is loaded in this kernel'));
+      return Promise.reject(new Error(comm ? "too many questions at once" : "no companion is loaded in this kernel"));
     }
     const id = this._next++;
     return new Promise((resolve, reject) => {
       const timer = window.setTimeout(() => {
         this._questions.delete(id);
-        reject(new Error('no answer came; does a cell run?'));
+        reject(new Error("no answer came; does a cell run?"));
       }, TO_ANSWER);
       this._questions.set(id, { resolve, reject, timer });
       try {
         comm.send({ ...more, id, ask: what });
-      } catch (why) { // the kernel has gone, or its connection has
+      } catch (why) {
+        // the kernel has gone, or its connection has
         this._questions.delete(id);
         window.clearTimeout(timer);
         reject(why as Error);
@@ -159,7 +160,7 @@ export class Link implements IDisposable {
     try {
       const comm = withoutSubshell(this.kernel, () => this.kernel.createComm(TARGET));
       this._comm = comm;
-      comm.onMsg = message => {
+      comm.onMsg = (message) => {
         if (comm === this._comm) {
           this._told(message);
         }
@@ -180,18 +181,18 @@ export class Link implements IDisposable {
       return;
     }
     const content = message.content as { transient?: { [key: string]: unknown } };
-    const shows = message.header.msg_type === 'display_data' || message.header.msg_type === 'update_display_data';
+    const shows = message.header.msg_type === "display_data" || message.header.msg_type === "update_display_data";
     if (shows && content.transient?.ipytracer === PROTOCOL) {
       this._open();
     }
   }
 
   private _status(_: Kernel.IKernelConnection, status: Kernel.Status): void {
-    if (status === 'restarting' || status === 'autorestarting' || status === 'dead' || status === 'terminating') {
+    if (status === "restarting" || status === "autorestarting" || status === "dead" || status === "terminating") {
       this._gone = true;
       this._lose();
-      this._restarted = status !== 'dead';
-    } else if (status === 'idle') {
+      this._restarted = status !== "dead";
+    } else if (status === "idle") {
       if (this._running) {
         this._running = null;
         this._changed.emit();
@@ -209,7 +210,7 @@ export class Link implements IDisposable {
     this._running = null;
     for (const question of this._questions.values()) {
       window.clearTimeout(question.timer);
-      question.reject(new Error('the kernel has gone'));
+      question.reject(new Error("the kernel has gone"));
     }
     this._questions.clear();
     this._changed.emit();
@@ -219,24 +220,24 @@ export class Link implements IDisposable {
     try {
       this._take(bag(message.content.data));
     } catch (why) {
-      console.debug('ipytracer: what a companion has sent is left out:', why);
+      console.debug("ipytracer: what a companion has sent is left out:", why);
     }
   }
 
   private _take(data: { [key: string]: unknown }): void {
-    if ('hello' in data) {
+    if ("hello" in data) {
       this._hello = hello(data.hello);
       this._gone = false;
       this._session = this._hello.session;
-    } else if ('cell' in data) {
+    } else if ("cell" in data) {
       this._running = null;
       this._add([run(data.cell, this._session)]);
-    } else if ('cells' in data) {
-      this._add(list(data.cells, MOST_RUNS).map(c => run(c, this._session)));
+    } else if ("cells" in data) {
+      this._add(list(data.cells, MOST_RUNS).map((c) => run(c, this._session)));
       this._cut = this._cut || data.cut === true;
-    } else if ('running' in data) {
+    } else if ("running" in data) {
       this._running = run(data.running, this._session);
-    } else if ('answer' in data) {
+    } else if ("answer" in data) {
       this._answered(integer(data.answer), data);
     }
     this._changed.emit();
@@ -250,7 +251,7 @@ export class Link implements IDisposable {
     this._questions.delete(id);
     window.clearTimeout(question.timer);
     try {
-      if ('error' in data) {
+      if ("error" in data) {
         throw new Error(text(data.error));
       }
       question.resolve(data);
@@ -261,7 +262,7 @@ export class Link implements IDisposable {
 
   private _add(more: IRun[]): void {
     for (const one of more) {
-      const known = this._runs.findIndex(r => r.session === one.session && r.window === one.window);
+      const known = this._runs.findIndex((r) => r.session === one.session && r.window === one.window);
       if (known >= 0) {
         this._runs[known] = one;
         continue;
@@ -279,7 +280,7 @@ export class Link implements IDisposable {
   private _changed = new Signal<this, void>(this);
   private _comm: Kernel.IComm | null = null;
   private _hello: IHello | null = null;
-  private _session = '';
+  private _session = "";
   private _runs: IRun[] = [];
   private _running: IRun | null = null;
   private _cut = false;
@@ -299,7 +300,7 @@ function withoutSubshell<T>(kernel: Kernel.IKernelConnection, make: () => T): T 
     return make();
   }
   const before = connection._commsOverSubshells;
-  connection._commsOverSubshells = 'disabled';
+  connection._commsOverSubshells = "disabled";
   try {
     return make();
   } finally {

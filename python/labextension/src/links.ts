@@ -1,9 +1,9 @@
 // The links to kernels of a page: one for each kernel, however many notebooks use it.
 
-import { Kernel } from '@jupyterlab/services';
-import { ISignal, Signal } from '@lumino/signaling';
+import { Kernel } from "@jupyterlab/services";
+import { ISignal, Signal } from "@lumino/signaling";
 
-import { Link } from './link';
+import { Link } from "./link";
 
 export class Links {
   /** Some link is different from before, or is new. */

@@ -2,10 +2,10 @@
 // it is checked before anything is made of it. A look takes a while: the kernel is asked again and again, and waits for
 // nothing itself.
 
-import { JSONObject } from '@lumino/coreutils';
+import { JSONObject } from "@lumino/coreutils";
 
-import { bag, integer, list, text, truth } from './figures';
-import { Link } from './link';
+import { bag, integer, list, text, truth } from "./figures";
+import { Link } from "./link";
 
 const MOST_ROWS = 200;
 const MOST_ENTRIES = 60;
@@ -49,7 +49,7 @@ export interface IAudit {
 
 export function variables(value: unknown): IVariables {
   const v = bag(value);
-  const rows = list(v.rows, MOST_ROWS).map(one => {
+  const rows = list(v.rows, MOST_ROWS).map((one) => {
     const row = bag(one);
     return {
       name: text(row.name),
@@ -61,15 +61,15 @@ export function variables(value: unknown): IVariables {
       type: text(row.type),
       shaped: text(row.shaped),
       made: text(row.made),
-      execution: integer(row.execution)
+      execution: integer(row.execution),
     };
   });
-  return { rows, notes: list(v.notes, 10).map(n => text(n, MOST_SAID)) };
+  return { rows, notes: list(v.notes, 10).map((n) => text(n, MOST_SAID)) };
 }
 
 export function audit(value: unknown): IAudit {
   const a = bag(value);
-  const entries = list(a.entries, MOST_ENTRIES).map(one => {
+  const entries = list(a.entries, MOST_ENTRIES).map((one) => {
     const e = bag(one);
     const rows = list(e.rows, MOST_LINES).map((row): [string, string] => {
       const [name, said] = list(row, 2);
@@ -77,21 +77,32 @@ export function audit(value: unknown): IAudit {
     });
     return { title: text(e.title), size: text(e.size), rows, execution: integer(e.execution) };
   });
-  return { head: text(a.head, MOST_SAID), entries, rest: list(a.rest, 20).map(n => text(n, MOST_SAID)) };
+  return { head: text(a.head, MOST_SAID), entries, rest: list(a.rest, 20).map((n) => text(n, MOST_SAID)) };
 }
 
 /** Have a kernel looked at. goes says whether it is still wanted; said is told, in words, that it takes its time. */
-export async function look<T>(link: Link, what: string, read: (value: unknown) => T, key: string, goes: () => boolean, said: (text: string) => void): Promise<T | null> {
+export async function look<T>(
+  link: Link,
+  what: string,
+  read: (value: unknown) => T,
+  key: string,
+  goes: () => boolean,
+  said: (text: string) => void,
+): Promise<T | null> {
   let more: JSONObject = {};
   for (let pause = FIRST_PAUSE; goes(); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
     const data = await link.asks(what, more);
-    if (!('looking' in data)) {
+    if (!("looking" in data)) {
       return read(data[key]);
     }
     more = { look: integer(data.looking) };
     const wait = integer(data.wait_ns);
-    said(wait > 0 ? `… looks have taken their share of the time: the next begins in ${Math.ceil(wait / 1e9)} s` : '… looking');
-    await new Promise(done => window.setTimeout(done, pause));
+    said(
+      wait > 0
+        ? `… looks have taken their share of the time: the next begins in ${Math.ceil(wait / 1e9)} s`
+        : "… looking",
+    );
+    await new Promise((done) => window.setTimeout(done, pause));
   }
   return null;
 }

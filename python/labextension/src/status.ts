@@ -1,17 +1,17 @@
 // The figure in the status bar: what the process of the notebook at hand has, of what it may have.
 
-import { Signal, ISignal } from '@lumino/signaling';
-import { Widget } from '@lumino/widgets';
+import { Signal, ISignal } from "@lumino/signaling";
+import { Widget } from "@lumino/widgets";
 
-import { IRun } from './figures';
-import { Link } from './link';
-import { FULL, label, limited, limitName, mark, percent, size, together } from './words';
+import { IRun } from "./figures";
+import { Link } from "./link";
+import { FULL, label, limited, limitName, mark, percent, size, together } from "./words";
 
 export class Status extends Widget {
   constructor(open: () => void) {
-    super({ node: document.createElement('button') });
-    this.addClass('jp-ipytracer-status');
-    this.node.addEventListener('click', open);
+    super({ node: document.createElement("button") });
+    this.addClass("jp-ipytracer-status");
+    this.node.addEventListener("click", open);
   }
 
   /** Whether there is something to show, has changed. */
@@ -39,31 +39,31 @@ export class Status extends Widget {
   private _draw(link: Link, r: IRun | null): void {
     const hello = link.hello!;
     const f = r && together(r);
-    let said = 'no tracer';
-    let title = `ipytracer: no tracer listens; ${hello.starts ? 'click for the panel: it can start one' : hello.todo}`;
+    let said = "no tracer";
+    let title = `ipytracer: no tracer listens; ${hello.starts ? "click for the panel: it can start one" : hello.todo}`;
     let full = false;
     if (hello.listens && hello.silent) {
-      said = 'no answer';
+      said = "no answer";
       title = `ipytracer: a tracer listens, but ${hello.silent}: it is stopped, or very busy`;
     } else if (hello.listens && (!r || !f)) {
-      said = 'memory: –';
-      title = 'ipytracer: a tracer listens; no cell has run yet that it tells of';
+      said = "memory: –";
+      title = "ipytracer: a tracer listens; no cell has run yet that it tells of";
     } else if (hello.listens && r && f) {
       const counted = limited(r, hello) ?? f;
       const share = hello.limit ? counted.end / hello.limit : 0;
       full = hello.limit !== null && counted.peak >= FULL * hello.limit;
       const runs = r === link.running;
-      said = `${runs ? '▶ ' : ''}${full ? '! ' : ''}${mark(f)}${size(f.end)}`;
-      said += hello.limit ? ` of ${limitName(hello)} · ${mark(counted)}${percent(share)}` : '';
+      said = `${runs ? "▶ " : ""}${full ? "! " : ""}${mark(f)}${size(f.end)}`;
+      said += hello.limit ? ` of ${limitName(hello)} · ${mark(counted)}${percent(share)}` : "";
       const peak = `peak ${mark(f, true)}${size(f.peak)}`;
-      title = `ipytracer: resident memory ${runs ? 'while a cell runs' : 'after ' + label(r)}${r.children ? ', with its children' : ''}; ${peak}`;
+      title = `ipytracer: resident memory ${runs ? "while a cell runs" : "after " + label(r)}${r.children ? ", with its children" : ""}; ${peak}`;
     }
     this.node.textContent = said;
     this.node.title = title;
-    this.node.dataset.window = r ? String(r.window) : '';
-    this.node.dataset.total = f ? String(f.end) : '';
-    this.node.dataset.limit = hello.limit === null ? '' : String(hello.limit);
-    this.node.classList.toggle('jp-mod-full', full);
+    this.node.dataset.window = r ? String(r.window) : "";
+    this.node.dataset.total = f ? String(f.end) : "";
+    this.node.dataset.limit = hello.limit === null ? "" : String(hello.limit);
+    this.node.classList.toggle("jp-mod-full", full);
   }
 
   private _active = false;

@@ -1,12 +1,12 @@
 // The session as a picture: each cell a bar from its start to its end, as high as its peak, and in it what was left.
 
-import { IRun } from './figures';
-import { duration, label, mark, needed, size, together } from './words';
+import { IRun } from "./figures";
+import { duration, label, mark, needed, size, together } from "./words";
 
 const WIDTH = 1000;
 const HEIGHT = 120;
 const LEAST = 3; // of a bar's width
-const SVG = 'http://www.w3.org/2000/svg';
+const SVG = "http://www.w3.org/2000/svg";
 
 function element(name: string, attributes: { [name: string]: string | number }): SVGElement {
   const node = document.createElementNS(SVG, name);
@@ -18,46 +18,52 @@ function element(name: string, attributes: { [name: string]: string | number }):
 
 function bar(r: IRun, x: (ns: number) => number, y: (bytes: number) => number, go: (r: IRun) => void): SVGElement {
   const f = together(r)!;
-  const group = element('g', { class: 'jp-ipytracer-bar' + (r.status === 'ok' ? '' : ' jp-mod-bad') });
+  const group = element("g", { class: "jp-ipytracer-bar" + (r.status === "ok" ? "" : " jp-mod-bad") });
   const left = x(r.start);
   const width = Math.max(LEAST, x(r.start + r.duration) - left);
   group.append(
-    element('rect', { class: 'jp-ipytracer-hit', x: left, y: 0, width, height: HEIGHT }),
-    element('rect', { class: 'jp-ipytracer-peak', x: left, y: y(f.peak), width, height: Math.max(0, HEIGHT - y(f.peak)) }),
-    element('rect', { class: 'jp-ipytracer-end', x: left, y: y(f.end), width, height: Math.max(0, HEIGHT - y(f.end)) })
+    element("rect", { class: "jp-ipytracer-hit", x: left, y: 0, width, height: HEIGHT }),
+    element("rect", {
+      class: "jp-ipytracer-peak",
+      x: left,
+      y: y(f.peak),
+      width,
+      height: Math.max(0, HEIGHT - y(f.peak)),
+    }),
+    element("rect", { class: "jp-ipytracer-end", x: left, y: y(f.end), width, height: Math.max(0, HEIGHT - y(f.end)) }),
   );
-  const title = element('title', {});
+  const title = element("title", {});
   title.textContent = `${label(r)} · need ${mark(f, true)}${size(needed(f))} · peak ${mark(f, true)}${size(f.peak)} · ${duration(r.duration)}`;
   group.append(title);
-  group.addEventListener('click', () => go(r));
+  group.addEventListener("click", () => go(r));
   return group;
 }
 
 /** A picture of runs, of one process; go: what a click on one does. null where there is nothing to see. */
 export function timeline(runs: IRun[], limit: number | null, go: (r: IRun) => void): HTMLElement | null {
-  const shown = runs.filter(r => together(r) !== undefined);
+  const shown = runs.filter((r) => together(r) !== undefined);
   if (shown.length === 0) {
     return null;
   }
-  const first = Math.min(...shown.map(r => r.start));
-  const last = Math.max(...shown.map(r => r.start + r.duration));
-  const most = Math.max(1, ...shown.map(r => together(r)!.peak));
+  const first = Math.min(...shown.map((r) => r.start));
+  const last = Math.max(...shown.map((r) => r.start + r.duration));
+  const most = Math.max(1, ...shown.map((r) => together(r)!.peak));
   const top = limit !== null && limit < most * 1.5 ? Math.max(limit, most) : most;
   const x = (ns: number) => ((ns - first) / Math.max(1, last - first)) * (WIDTH - LEAST);
   const y = (bytes: number) => HEIGHT - (bytes / (top * 1.05)) * HEIGHT;
-  const picture = element('svg', {
-    class: 'jp-ipytracer-timeline',
+  const picture = element("svg", {
+    class: "jp-ipytracer-timeline",
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-    preserveAspectRatio: 'none',
-    role: 'img',
-    'aria-label': `memory over time: ${shown.length} cells in ${duration(last - first)}, at most ${size(most)}; the same is in the table below`
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": `memory over time: ${shown.length} cells in ${duration(last - first)}, at most ${size(most)}; the same is in the table below`,
   });
-  picture.append(...shown.map(r => bar(r, x, y, go)));
+  picture.append(...shown.map((r) => bar(r, x, y, go)));
   if (limit !== null && limit <= top) {
-    picture.append(element('line', { class: 'jp-ipytracer-limit', x1: 0, x2: WIDTH, y1: y(limit), y2: y(limit) }));
+    picture.append(element("line", { class: "jp-ipytracer-limit", x1: 0, x2: WIDTH, y1: y(limit), y2: y(limit) }));
   }
-  const box = document.createElement('figure');
-  const words = document.createElement('figcaption');
+  const box = document.createElement("figure");
+  const words = document.createElement("figcaption");
   words.textContent = `${shown.length} cells · ${duration(last - first)} · at most ${size(most)} resident`;
   box.append(picture, words);
   return box;

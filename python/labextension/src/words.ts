@@ -1,20 +1,20 @@
 // Sizes, times and marks as the tracer's own reports write them: the same bytes give the same text (report: package
 // words; companion: _words.py).
 
-import { IFigure, IHello, IRun } from './figures';
+import { IFigure, IHello, IRun } from "./figures";
 
-const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
+const UNITS = ["KiB", "MiB", "GiB", "TiB"];
 
 /** n bytes for people: "1023 B", "512.48 MiB"; powers of 1024, two decimals, half away from zero. */
 export function size(n: number): string {
-  const sign = n < 0 ? '-' : '';
+  const sign = n < 0 ? "-" : "";
   let rest = BigInt(Math.abs(n));
   if (rest < 1024n) {
     return `${sign}${rest} B`;
   }
   let unit = 1n;
   let hundredths = 0n;
-  let name = '';
+  let name = "";
   for (name of UNITS) {
     unit <<= 10n;
     hundredths = (rest / unit) * 100n + ((rest % unit) * 100n + unit / 2n) / unit;
@@ -23,12 +23,12 @@ export function size(n: number): string {
     }
   }
   rest = hundredths % 100n;
-  return `${sign}${hundredths / 100n}.${rest < 10n ? '0' : ''}${rest} ${name}`;
+  return `${sign}${hundredths / 100n}.${rest < 10n ? "0" : ""}${rest} ${name}`;
 }
 
 /** A difference of bytes, with its sign: "+1.00 MiB", "-3.00 MiB", "±0". */
 export function difference(n: number): string {
-  return n === 0 ? '±0' : n > 0 ? '+' + size(n) : size(n);
+  return n === 0 ? "±0" : n > 0 ? "+" + size(n) : size(n);
 }
 
 function rounded(n: number, by: number): number {
@@ -37,7 +37,7 @@ function rounded(n: number, by: number): number {
 }
 
 function two(n: number): string {
-  return n < 10 ? '0' + n : '' + n;
+  return n < 10 ? "0" + n : "" + n;
 }
 
 /** A length of time in nanoseconds: "850 ns", "12 µs", "1.8 ms", "2.41 s", "3 min 05 s". */
@@ -70,7 +70,7 @@ export function duration(ns: number): string {
 
 /** What stands before a figure: "" if it is exact, "≈" if it may be off, "≥" if it is at least that (of what rests on a peak). */
 export function mark(f: IFigure, high = false): string {
-  return f.exact ? '' : high && f.bound === null ? '≥' : '≈';
+  return f.exact ? "" : high && f.bound === null ? "≥" : "≈";
 }
 
 /** peak - start, in bytes. */
@@ -80,37 +80,37 @@ export function needed(f: IFigure): number {
 
 /** What people call a meter: "resident", "numpy", "GPU 0 active". */
 export function meterName(meter: string): string {
-  if (meter.startsWith('gpu.')) {
-    return 'GPU ' + meter.slice(4).replace(/\./g, ' ');
+  if (meter.startsWith("gpu.")) {
+    return "GPU " + meter.slice(4).replace(/\./g, " ");
   }
-  return (meter.startsWith('cpu.') ? meter.slice(4) : meter).replace(/\./g, ' ');
+  return (meter.startsWith("cpu.") ? meter.slice(4) : meter).replace(/\./g, " ");
 }
 
 /** What people call a run: "In[3]". */
 export function label(r: IRun): string {
-  return r.count === null ? '-' : `In[${r.count}]`;
+  return r.count === null ? "-" : `In[${r.count}]`;
 }
 
 /** The memory of the process and its children together, its own where it has none. */
 export function together(r: IRun): IFigure | undefined {
-  return r.tree.get('cpu.resident') ?? r.meters.get('cpu.resident');
+  return r.tree.get("cpu.resident") ?? r.meters.get("cpu.resident");
 }
 
 /** What the limit counts: mapped memory for an rlimit, else resident. */
 export function limited(r: IRun, of: IHello): IFigure | undefined {
-  const meter = of.limitOf.toLowerCase().includes('rlimit') ? 'cpu.mapped' : 'cpu.resident';
+  const meter = of.limitOf.toLowerCase().includes("rlimit") ? "cpu.mapped" : "cpu.resident";
   return r.tree.get(meter) ?? r.meters.get(meter);
 }
 
 /** "37 %", "<1 %". */
 export function percent(share: number): string {
-  return share > 0 && share < 0.01 ? '<1 %' : `${Math.floor(share * 100)} %`;
+  return share > 0 && share < 0.01 ? "<1 %" : `${Math.floor(share * 100)} %`;
 }
 
 /** "23.54 GiB (machine)". */
 export function limitName(of: IHello): string {
-  const kind = of.limitOf === 'cgroup' ? 'container' : of.limitOf;
-  return of.limit === null ? '' : size(of.limit) + (kind ? ` (${kind})` : '');
+  const kind = of.limitOf === "cgroup" ? "container" : of.limitOf;
+  return of.limit === null ? "" : size(of.limit) + (kind ? ` (${kind})` : "");
 }
 
 /** From this share of a limit on a figure has an exclamation mark. */

@@ -1,19 +1,20 @@
-// One page of JupyterLab with a notebook.
-export const PATIENCE = 120000; // ms; the machine may be busy
+// One page of JupyterLab with a notebook: its kernel, its cells, and the badges at them.
+import { PATIENCE, Tab } from "./tab.mjs";
+
 const TO_ANSWER = 45000; // ms, for a kernel that may have hung as it started
 
-export class Page {
+export class Page extends Tab {
   static async open(browser, info, notebook) {
     const tab = await browser.newPage();
     await tab.setViewport({ width: 1400, height: 900 });
     tab.setDefaultTimeout(PATIENCE); // pages are opened and loaded again, too
     const page = new Page(tab, notebook);
-    tab.on('console', m => {
-      if (m.type() === 'error') {
+    tab.on("console", (m) => {
+      if (m.type() === "error") {
         page.errors.push(m.text());
       }
     });
-    tab.on('pageerror', e => page.errors.push(String(e)));
+    tab.on("pageerror", (e) => page.errors.push(String(e)));
     await tab.goto(`${info.url}lab/tree/${notebook}?reset&token=figures`);
     await page.ready();
     if (!(await page.answers())) {
@@ -23,25 +24,24 @@ export class Page {
     return page;
   }
 
-  constructor(tab, notebook) {
-    this.tab = tab;
-    this.notebook = notebook;
-    this.errors = [];
-  }
-
   /** Until the notebook with all its cells is the one that commands are for, its session is there, and its kernel idle. */
   async ready() {
-    await this.until('the notebook with its kernel', () =>
-      this.tab.evaluate(path => {
+    await this.until("the notebook with its kernel", () =>
+      this.tab.evaluate((path) => {
         const app = window.jupyterapp;
         const panel = app?.shell.currentWidget;
-        if (panel?.context?.path !== path || !panel.context.isReady || !app.commands.isEnabled('notebook:run-cell')) {
+        if (panel?.context?.path !== path || !panel.context.isReady || !app.commands.isEnabled("notebook:run-cell")) {
           return false;
         }
         const cells = panel.content.model?.cells.length;
         const session = panel.sessionContext;
-        return cells > 0 && panel.content.widgets.length === cells && session.isReady && session.session?.kernel?.status === 'idle';
-      }, this.notebook)
+        return (
+          cells > 0 &&
+          panel.content.widgets.length === cells &&
+          session.isReady &&
+          session.session?.kernel?.status === "idle"
+        );
+      }, this.notebook),
     );
   }
 
@@ -49,80 +49,26 @@ export class Page {
   answers() {
     return this.at((panel, patience) => {
       const kernel = panel.sessionContext.session.kernel;
-      const late = new Promise(resolve => setTimeout(() => resolve(false), patience));
+      const late = new Promise((resolve) => setTimeout(() => resolve(false), patience));
       const asked = kernel.requestKernelInfo().then(() => kernel.requestCommInfo({}));
-      return Promise.race([late, asked.then(() => true, () => false)]);
+      return Promise.race([
+        late,
+        asked.then(
+          () => true,
+          () => false,
+        ),
+      ]);
     }, TO_ANSWER);
-  }
-
-  /** Wait until that gives something; fails with what it was. */
-  async until(what, look) {
-    const deadline = Date.now() + PATIENCE;
-    for (;;) {
-      const found = await look();
-      if (found) {
-        return found;
-      }
-      if (Date.now() > deadline) {
-        throw await this.failure(`not seen: ${what}`);
-      }
-      await new Promise(resolve => setTimeout(resolve, 100));
-    }
-  }
-
-  /** An error, with the state of the page. */
-  async failure(what) {
-    await this.picture(process.env.LAB_FAILED ?? '/dev/null').catch(() => undefined);
-    const state = await this.tab.evaluate(() => {
-      const panel = window.jupyterapp?.shell.currentWidget;
-      const kernel = panel?.sessionContext?.session?.kernel;
-      const cells = panel?.content?.widgets ?? [];
-      return JSON.stringify({
-        kernel: kernel && [kernel.status, kernel.connectionStatus],
-        active: panel?.content?.activeCell?.model.id,
-        running: cells.filter(w => w.model.executionState === 'running').map(w => w.model.id),
-        dialogs: [...document.querySelectorAll('.jp-Dialog, .Toastify__toast')].map(d => d.textContent),
-        panel: document.querySelector('.jp-ipytracer-panel')?.textContent.slice(-300)
-      });
-    }).catch(String);
-    return new Error(`${this.notebook}: ${what}; errors of the page: ${this.errors.slice(0, 5).join(' | ')}; its state: ${state}`);
-  }
-
-  /** Run a command of JupyterLab's, without waiting for what it starts. */
-  command(id, args = {}) {
-    return this.tab.evaluate((id, args) => void window.jupyterapp.commands.execute(id, args).catch(why => console.error(`${id}: ${why}`)), id, args);
-  }
-
-  /** Something of the notebook: look is called in the page with the notebook's widget and the argument. */
-  at(look, argument) {
-    const body = `(async () => (${look})(window.jupyterapp.shell.currentWidget, ${JSON.stringify(argument ?? null)}))()`;
-    return this.tab.evaluate(body);
   }
 
   /** Scroll to a cell, and make it the active one. */
   show(id) {
     return this.at(async (panel, id) => {
-      const index = panel.content.widgets.findIndex(w => w.model.id === id);
+      const index = panel.content.widgets.findIndex((w) => w.model.id === id);
       panel.content.deselectAll();
       panel.content.activeCellIndex = index;
-      await panel.content.scrollToItem(index, 'center').catch(() => {});
+      await panel.content.scrollToItem(index, "center").catch(() => {});
     }, id);
-  }
-
-  /** How often badges are brought up to date while nothing happens, in two seconds: by the pause before it, which nothing else in the page has. */
-  refreshes() {
-    return this.tab.evaluate(() => new Promise(done => {
-      const before = window.setTimeout;
-      let found = 0;
-      window.setTimeout = (f, ms, ...rest) => {
-        found += ms === 50 && /_refresh/.test(String(f)) ? 1 : 0;
-        return before(f, ms, ...rest);
-      };
-      before(() => {
-        window.setTimeout = before;
-        done(found);
-      }, 2000);
-    }));
   }
 
   /**
@@ -132,26 +78,34 @@ export class Page {
   async run(id) {
     for (let tries = 0; tries < 4; tries++) {
       await this.show(id);
-      const why = await this.at((panel, [id, patience]) => {
-        const cell = panel.content.activeCell;
-        if (cell?.model.id !== id) {
-          return `the active cell is ${cell?.model.id}`;
-        }
-        const late = new Promise(resolve => setTimeout(() => resolve('late'), patience));
-        const ran = window.jupyterapp.commands.execute('notebook:run-cell').then(
-          ok => (ok === true && cell.model.executionCount !== null ? null : `JupyterLab says ${ok}, its number is ${cell.model.executionCount}`),
-          String
-        );
-        return Promise.race([late, ran]);
-      }, [id, PATIENCE]);
+      const why = await this.at(
+        (panel, [id, patience]) => {
+          const cell = panel.content.activeCell;
+          if (cell?.model.id !== id) {
+            return `the active cell is ${cell?.model.id}`;
+          }
+          const late = new Promise((resolve) => setTimeout(() => resolve("late"), patience));
+          const ran = window.jupyterapp.commands
+            .execute("notebook:run-cell")
+            .then(
+              (ok) =>
+                ok === true && cell.model.executionCount !== null
+                  ? null
+                  : `JupyterLab says ${ok}, its number is ${cell.model.executionCount}`,
+              String,
+            );
+          return Promise.race([late, ran]);
+        },
+        [id, PATIENCE],
+      );
       if (why === null) {
         return this.idle();
       }
-      if (why === 'late') {
+      if (why === "late") {
         if (!(await this.rests())) {
           throw await this.failure(`${id} does not end`);
         }
-        await this.at(panel => panel.context.save());
+        await this.at((panel) => panel.context.save());
         await this.reload();
       }
       console.log(`${this.notebook}: ${id} has not run: ${why}; again`);
@@ -161,25 +115,32 @@ export class Page {
 
   /** Whether the kernel says that nothing runs. */
   rests() {
-    return this.at(panel => panel.sessionContext.session?.kernel?.status === 'idle');
+    return this.at((panel) => panel.sessionContext.session?.kernel?.status === "idle");
   }
 
   idle() {
-    return this.until('an idle kernel', () =>
-      this.at(panel => panel.sessionContext.session?.kernel?.status === 'idle' && panel.content.widgets.every(w => w.model.executionState !== 'running'))
+    return this.until("an idle kernel", () =>
+      this.at(
+        (panel) =>
+          panel.sessionContext.session?.kernel?.status === "idle" &&
+          panel.content.widgets.every((w) => w.model.executionState !== "running"),
+      ),
     );
   }
 
   source(id, text) {
-    return this.at((panel, [id, text]) => panel.content.widgets.find(w => w.model.id === id).model.sharedModel.setSource(text), [id, text]);
+    return this.at(
+      (panel, [id, text]) => panel.content.widgets.find((w) => w.model.id === id).model.sharedModel.setSource(text),
+      [id, text],
+    );
   }
 
   index(id) {
-    return this.at((panel, id) => panel.content.widgets.findIndex(w => w.model.id === id), id);
+    return this.at((panel, id) => panel.content.widgets.findIndex((w) => w.model.id === id), id);
   }
 
   count() {
-    return this.at(panel => panel.content.widgets.length);
+    return this.at((panel) => panel.content.widgets.length);
   }
 
   /** The badge of a cell that is scrolled to. */
@@ -205,74 +166,17 @@ export class Page {
     return this.badge(id);
   }
 
-  status() {
-    return this.tab.evaluate(() => {
-      const node = document.querySelector('.jp-ipytracer-status');
-      const box = node?.getBoundingClientRect();
-      if (!box || box.width === 0) {
-        return null;
-      }
-      return { text: node.textContent, title: node.title, window: Number(node.dataset.window), total: Number(node.dataset.total) };
-    });
-  }
-
-  ranking() {
-    return this.tab.evaluate(() =>
-      [...document.querySelectorAll('.jp-ipytracer-ranking tbody tr')].map(r => ({ window: Number(r.dataset.window), need: Number(r.dataset.need) }))
-    );
-  }
-
-  /** Press the summary of a section of the panel, as who uses a keyboard. */
-  async unfold(what) {
-    await this.tab.focus(`.jp-ipytracer-section[data-look=${what}] > summary`);
-    await this.tab.keyboard.press('Enter');
-  }
-
-  /** The variables that the panel lists, in its order, and by which column. */
-  variables() {
-    return this.tab.evaluate(() => {
-      const table = document.querySelector('.jp-ipytracer-variables');
-      const by = table?.querySelector('th:not([aria-sort=none])');
-      const rows = [...(table?.querySelectorAll('tbody tr') ?? [])];
-      return {
-        by: by && `${by.dataset.column} ${by.ariaSort}`,
-        rows: rows.map(r => ({ name: r.dataset.name, bytes: Number(r.dataset.bytes), text: r.textContent, leads: r.querySelector('button') !== null }))
-      };
-    });
-  }
-
-  verdicts() {
-    return this.tab.evaluate(() => [...document.querySelectorAll('.jp-ipytracer-verdict')].map(v => v.textContent));
-  }
-
-  /** The tables of the panel of which columns are out of sight, as the text of their heads. */
-  outOfSight() {
-    return this.tab.evaluate(() => {
-      const panel = document.querySelector('.jp-ipytracer-panel');
-      const edge = panel.getBoundingClientRect().left + panel.clientWidth + 1;
-      const cells = [...panel.querySelectorAll('th, td')].filter(c => c.offsetWidth > 0 && c.getBoundingClientRect().right > edge);
-      const wide = [...panel.querySelectorAll('.jp-ipytracer-wide')].filter(w => w.scrollWidth > w.clientWidth + 1);
-      const found = [...cells.slice(0, 5), ...wide].map(n => n.textContent.slice(0, 80));
-      return found.length ? [`the panel has ${panel.clientWidth} pixels`, ...found] : [];
-    });
-  }
-
   /** What is below a cell, as text. */
   output(id) {
-    return this.at((panel, id) => panel.content.widgets.find(w => w.model.id === id).outputArea.node.textContent, id);
-  }
-
-  /** Scroll to the first node of a selector. */
-  reveal(selector) {
-    return this.tab.evaluate(selector => document.querySelector(selector).scrollIntoView({ block: 'start' }), selector);
+    return this.at((panel, id) => panel.content.widgets.find((w) => w.model.id === id).outputArea.node.textContent, id);
   }
 
   /** Count what is asked of the companion from now on. */
   countQuestions() {
-    return this.at(panel => {
+    return this.at((panel) => {
       window.questions = [];
       panel.sessionContext.session.kernel.anyMessage.connect((_, { msg, direction }) => {
-        if (direction === 'send' && msg.header.msg_type === 'comm_msg') {
+        if (direction === "send" && msg.header.msg_type === "comm_msg") {
           window.questions.push(msg.content.data.ask);
         }
       });
@@ -283,70 +187,73 @@ export class Page {
     return this.tab.evaluate(() => window.questions);
   }
 
-  press(selector) {
-    return this.tab.evaluate(selector => document.querySelector(selector).click(), selector);
-  }
-
-  find(selector, text) {
-    return this.tab.evaluate((selector, text) => document.querySelector(selector)?.textContent.includes(text), selector, text);
-  }
-
   /** The id of the active cell, once it can be seen. */
   activeInSight() {
-    return this.at(panel => {
+    return this.at((panel) => {
       const cell = panel.content.activeCell;
       const box = cell.node.getBoundingClientRect();
       const around = panel.content.node.getBoundingClientRect();
-      return cell.node.isConnected && box.bottom > around.top && box.top < around.bottom && cell.model.id.startsWith('more') === false && cell.model.id;
+      return (
+        cell.node.isConnected &&
+        box.bottom > around.top &&
+        box.top < around.bottom &&
+        cell.model.id.startsWith("more") === false &&
+        cell.model.id
+      );
     });
   }
 
   async saved() {
-    await this.command('docmanager:save');
-    await this.until('that it is saved', () => this.at(panel => !panel.context.model.dirty));
+    await this.command("docmanager:save");
+    await this.until("that it is saved", () => this.at((panel) => !panel.context.model.dirty));
   }
 
   async reload() {
     await this.tab.reload();
     await this.ready();
-    await this.until('an answer of the kernel', () => this.answers());
+    await this.until("an answer of the kernel", () => this.answers());
   }
 
   /** Restart the kernel. Where a request comes before ipykernel 7.2 has its locks, it never answers (TraitError: _control_lock): again, then. */
   async restart() {
     for (let tries = 0; tries < 4; tries++) {
       const began = await this.at((panel, patience) => {
-        const late = new Promise(resolve => setTimeout(() => resolve(false), patience));
-        return Promise.race([late, panel.sessionContext.session.kernel.restart().then(() => true, () => false)]);
+        const late = new Promise((resolve) => setTimeout(() => resolve(false), patience));
+        return Promise.race([
+          late,
+          panel.sessionContext.session.kernel.restart().then(
+            () => true,
+            () => false,
+          ),
+        ]);
       }, TO_ANSWER);
       if (began && (await this.answers())) {
         return this.idle();
       }
       console.log(`${this.notebook}: the kernel did not answer after its restart; again`);
     }
-    throw new Error('the kernel does not answer after restarts');
+    throw new Error("the kernel does not answer after restarts");
   }
 
   /** The badge of a cell: its figures, text and place; null where it has none that is drawn. */
   badge(id) {
-    return this.tab.evaluate(id => {
+    return this.tab.evaluate((id) => {
       const notebook = window.jupyterapp.shell.currentWidget.content;
-      const cell = notebook.widgets.find(w => w.model.id === id);
-      const nodes = cell ? cell.node.querySelectorAll('.jp-ipytracer-badge') : [];
+      const cell = notebook.widgets.find((w) => w.model.id === id);
+      const nodes = cell ? cell.node.querySelectorAll(".jp-ipytracer-badge") : [];
       if (nodes.length !== 1 || !nodes[0].dataset.window || !nodes[0].isConnected) {
         return nodes.length > 1 ? { twice: true } : null;
       }
       const { window: number, need, consumed } = nodes[0].dataset;
       const count = cell.model.executionCount;
-      return { window: Number(number), need: Number(need), consumed: Number(consumed), text: nodes[0].textContent, title: nodes[0].title, count };
+      return {
+        window: Number(number),
+        need: Number(need),
+        consumed: Number(consumed),
+        text: nodes[0].textContent,
+        title: nodes[0].title,
+        count,
+      };
     }, id);
-  }
-
-  picture(path) {
-    return this.tab.screenshot({ path, type: 'png' });
-  }
-
-  close() {
-    return this.tab.close();
   }
 }

@@ -8,9 +8,22 @@ import puppeteer from "puppeteer-core";
 export async function open(...more) {
   const home = mkdtempSync(join(tmpdir(), "ipytracer-page-"));
   const browser = await puppeteer.launch({
-    executablePath: process.env.TRACER_CHROMIUM ?? "/usr/bin/chromium", headless: true, timeout: 120_000, protocolTimeout: 300_000, userDataDir: join(home, "profile"),
+    executablePath: process.env.TRACER_CHROMIUM ?? "/usr/bin/chromium",
+    headless: true,
+    timeout: 120_000,
+    protocolTimeout: 300_000,
+    userDataDir: join(home, "profile"),
     // The sandbox of the browser needs a user who is not root; the pages are ours and hostile texts must not get further than text anyway.
-    args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking", "--disable-dev-shm-usage", "--font-render-hinting=none", ...more],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--no-first-run",
+      "--disable-extensions",
+      "--disable-background-networking",
+      "--disable-dev-shm-usage",
+      "--font-render-hinting=none",
+      ...more,
+    ],
     env: { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home },
   });
   const page = browser.newPage.bind(browser);
@@ -19,14 +32,25 @@ export async function open(...more) {
     one.setDefaultTimeout(120_000); // pages are opened, too; the machine may be busy
     return one;
   };
-  return { browser, close: async () => { await browser.close(); rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }); } };
+  return {
+    browser,
+    close: async () => {
+      await browser.close();
+      rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    },
+  };
 }
 
 /** Waits until a page has drawn itself. */
-export const ready = (page) => page.waitForFunction(() => document.documentElement.dataset.ready === "true", { timeout: 120_000 });
+export const ready = (page) =>
+  page.waitForFunction(() => document.documentElement.dataset.ready === "true", { timeout: 120_000 });
 
 /** Waits until a page has also read what is not drawn at once. */
-export const complete = (page) => page.waitForFunction(() => document.documentElement.dataset.complete === "true", { timeout: 120_000 });
+export const complete = (page) =>
+  page.waitForFunction(() => document.documentElement.dataset.complete === "true", { timeout: 120_000 });
 
 /** Waits for what is drawn with the next frames. */
-export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))));
+export const drawn = (page) =>
+  page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))),
+  );

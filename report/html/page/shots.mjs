@@ -27,8 +27,19 @@ try {
     }
     const path = join(folder, name + ".png");
     await page.screenshot({ path });
-    writeFileSync(join(folder, name + ".txt"), await page.evaluate(() => document.body.innerText.replace(/[ \t]+$/gm, "").replace(/\n{2,}/g, "\n").trim() + "\n"));
+    writeFileSync(
+      join(folder, name + ".txt"),
+      await page.evaluate(
+        () =>
+          document.body.innerText
+            .replace(/[ \t]+$/gm, "")
+            .replace(/\n{2,}/g, "\n")
+            .trim() + "\n",
+      ),
+    );
     if (statSync(path).size > LARGEST) throw new Error(`${path} has ${statSync(path).size} bytes`);
     await page.close();
   }
-} finally { await close(); }
+} finally {
+  await close();
+}

@@ -11,17 +11,32 @@ import * as perfetto from "./perfetto.mjs";
 import * as speedscope from "./speedscope.mjs";
 
 const folder = mkdtempSync(join(tmpdir(), "ipytracer-viewers-"));
-execFileSync("go", ["run", "./report/viewers/files", folder], { cwd: fileURLToPath(new URL("../../..", import.meta.url)), stdio: "inherit" });
+execFileSync("go", ["run", "./report/viewers/files", folder], {
+  cwd: fileURLToPath(new URL("../../..", import.meta.url)),
+  stdio: "inherit",
+});
 let browser, close;
-before(async () => { ({ browser, close } = await open("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")); }); // speedscope draws with WebGL
-after(async () => { await close?.(); rmSync(folder, { recursive: true, force: true }); });
+before(async () => {
+  ({ browser, close } = await open("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"));
+}); // speedscope draws with WebGL
+after(async () => {
+  await close?.();
+  rmSync(folder, { recursive: true, force: true });
+});
 
-const names = readdirSync(folder).filter((f) => /^[^.]+\.json$/.test(f)).map((f) => f.slice(0, -5)).sort();
+const names = readdirSync(folder)
+  .filter((f) => /^[^.]+\.json$/.test(f))
+  .map((f) => f.slice(0, -5))
+  .sort();
 const timeout = 600_000;
 
 for (const name of names) {
   for (const ending of [".pftrace", ".trace.json"]) {
-    test(`trace processor: ${name}${ending}: every slice and every value of a counter is the report's`, { timeout }, () => perfetto.trace(folder, name, ending));
+    test(
+      `trace processor: ${name}${ending}: every slice and every value of a counter is the report's`,
+      { timeout },
+      () => perfetto.trace(folder, name, ending),
+    );
   }
 }
 
@@ -29,13 +44,27 @@ for (const name of ["rich", "inexact", "hostile", "session", "markup", "wild", "
   test(`speedscope: ${name}: its profiles are the report's`, { timeout }, () => speedscope.own(browser, folder, name));
 }
 for (const name of ["rich", "hostile", "session", "markup", "wild"]) {
-  test(`speedscope: ${name}, collapsed: the towers are the sessions' peaks`, { timeout }, () => speedscope.collapsed(browser, folder, name));
-  test(`speedscope: ${name}, of pprof: it shows a session's peak`, { timeout }, () => speedscope.pprof(browser, folder, name));
-  test(`speedscope: ${name}, of Chrome's JSON: the cells are there`, { timeout }, () => speedscope.chrome(browser, folder, name));
+  test(`speedscope: ${name}, collapsed: the towers are the sessions' peaks`, { timeout }, () =>
+    speedscope.collapsed(browser, folder, name),
+  );
+  test(`speedscope: ${name}, of pprof: it shows a session's peak`, { timeout }, () =>
+    speedscope.pprof(browser, folder, name),
+  );
+  test(`speedscope: ${name}, of Chrome's JSON: the cells are there`, { timeout }, () =>
+    speedscope.chrome(browser, folder, name),
+  );
 }
 
 test("nbconvert and papermill keep the figures in notebooks", { timeout }, () => {
-  execFileSync("/usr/bin/python3", [fileURLToPath(new URL("notebook.py", import.meta.url)), folder, process.env.VIEWERS_DIR ?? "/var/tmp/ipytracer-viewers"], { stdio: "inherit" });
+  execFileSync(
+    "/usr/bin/python3",
+    [
+      fileURLToPath(new URL("notebook.py", import.meta.url)),
+      folder,
+      process.env.VIEWERS_DIR ?? "/var/tmp/ipytracer-viewers",
+    ],
+    { stdio: "inherit" },
+  );
 });
 
 for (const name of names.filter((n) => existsSync(join(folder, n + ".pickle")))) {

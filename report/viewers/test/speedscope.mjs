@@ -7,46 +7,81 @@ import { fileURLToPath } from "node:url";
 import { Report } from "./report.mjs";
 
 const root = fileURLToPath(new URL("../node_modules/speedscope/dist/release", import.meta.url));
-const types = { html: "text/html", js: "text/javascript", css: "text/css", json: "application/json", wasm: "application/wasm" };
+const types = {
+  html: "text/html",
+  js: "text/javascript",
+  css: "text/css",
+  json: "application/json",
+  wasm: "application/wasm",
+};
 const address = "http://speedscope.test/";
 
 /** Opens a file in the page; look gets it, and all that it exports. */
 async function opened(browser, file, look) {
-  const page = await browser.newPage(), amiss = [];
+  const page = await browser.newPage(),
+    amiss = [];
   try {
     await page.setRequestInterception(true);
     page.on("request", (r) => {
-      const url = new URL(r.url()), path = join(root, url.pathname === "/" ? "index.html" : url.pathname);
+      const url = new URL(r.url()),
+        path = join(root, url.pathname === "/" ? "index.html" : url.pathname);
       if (url.protocol === "blob:" && r.url().startsWith("blob:" + address)) return r.continue();
-      if (r.url().startsWith(address) && existsSync(path)) return r.respond({ contentType: types[path.split(".").pop()] ?? "application/octet-stream", body: readFileSync(path) });
+      if (r.url().startsWith(address) && existsSync(path))
+        return r.respond({
+          contentType: types[path.split(".").pop()] ?? "application/octet-stream",
+          body: readFileSync(path),
+        });
       amiss.push("request: " + r.url().slice(0, 200));
       return r.abort();
     });
     page.on("pageerror", (e) => amiss.push("error: " + e.message));
-    page.on("dialog", (d) => { amiss.push("dialog: " + d.message()); d.dismiss(); });
+    page.on("dialog", (d) => {
+      amiss.push("dialog: " + d.message());
+      d.dismiss();
+    });
     await page.evaluateOnNewDocument(() => {
       const make = URL.createObjectURL.bind(URL);
-      URL.createObjectURL = (blob) => { blob.text().then((text) => { window.exported = text; }); return make(blob); };
+      URL.createObjectURL = (blob) => {
+        blob.text().then((text) => {
+          window.exported = text;
+        });
+        return make(blob);
+      };
     });
     await page.goto(address);
     await (await page.waitForSelector("input[type=file]", { timeout: 120_000 })).uploadFile(file);
     const has = (text) => page.waitForFunction((t) => document.body.innerText.includes(t), { timeout: 120_000 }, text);
     await page.waitForFunction(() => /Export|Something went wrong/.test(document.body.innerText), { timeout: 120_000 });
-    assert.doesNotMatch(await page.evaluate(() => document.body.innerText), /Something went wrong/, `${file} is refused`);
+    assert.doesNotMatch(
+      await page.evaluate(() => document.body.innerText),
+      /Something went wrong/,
+      `${file} is refused`,
+    );
     await look(page, has, async () => {
-      await page.evaluate(() => [...document.querySelectorAll("*")].findLast((e) => e.textContent.endsWith("Export")).click());
+      await page.evaluate(() =>
+        [...document.querySelectorAll("*")].findLast((e) => e.textContent.endsWith("Export")).click(),
+      );
       await page.waitForFunction(() => window.exported, { timeout: 120_000 });
       return JSON.parse(await page.evaluate(() => window.exported));
     });
     if (await page.evaluate(() => "pwned" in window)) amiss.push("something ran");
     assert.deepEqual(amiss, []);
-  } finally { await page.close(); }
+  } finally {
+    await page.close();
+  }
 }
 
 /** The bytes of each stack of a profile, outermost first, whichever of speedscope's kinds it is. */
 function stacks(of, profile) {
-  const all = new Map(), name = (at) => JSON.stringify([of.shared.frames[at].name, of.shared.frames[at].file ?? null, of.shared.frames[at].line ?? null]);
-  const add = (stack, bytes) => { if (bytes) { const key = stack.map(name).join(); all.set(key, (all.get(key) ?? 0) + bytes); } };
+  const all = new Map(),
+    name = (at) =>
+      JSON.stringify([of.shared.frames[at].name, of.shared.frames[at].file ?? null, of.shared.frames[at].line ?? null]);
+  const add = (stack, bytes) => {
+    if (bytes) {
+      const key = stack.map(name).join();
+      all.set(key, (all.get(key) ?? 0) + bytes);
+    }
+  };
   if (profile.type === "sampled") profile.samples.forEach((s, i) => add(s, profile.weights[i]));
   else {
     const open = [];
@@ -54,7 +89,8 @@ function stacks(of, profile) {
     for (const e of profile.events) {
       add(open, e.at - at);
       at = e.at;
-      if (e.type === "O") open.push(e.frame); else assert.equal(open.pop(), e.frame);
+      if (e.type === "O") open.push(e.frame);
+      else assert.equal(open.pop(), e.frame);
     }
   }
   return all;
@@ -64,7 +100,9 @@ const total = (map) => [...map.values()].reduce((a, b) => a + b, 0);
 
 /** What our file has is what the page has: every profile, its name, its unit and each stack, and all of it adds up to the JSON's peaks. */
 export async function own(browser, folder, name) {
-  const file = join(folder, name + ".speedscope.json"), written = JSON.parse(readFileSync(file, "utf8")), report = new Report(folder, name);
+  const file = join(folder, name + ".speedscope.json"),
+    written = JSON.parse(readFileSync(file, "utf8")),
+    report = new Report(folder, name);
   const peaks = new Map();
   for (const w of report.windows) {
     for (const [id, f] of Object.entries(w.meters)) {
@@ -73,7 +111,8 @@ export async function own(browser, folder, name) {
     }
   }
   await opened(browser, file, async (page, has, exported) => {
-    for (const profile of written.profiles.slice(0, 3)) { // the rest are in what it exports
+    for (const profile of written.profiles.slice(0, 3)) {
+      // the rest are in what it exports
       await has(profile.name);
       await page.keyboard.press("n");
     }
@@ -86,7 +125,10 @@ export async function own(browser, folder, name) {
       const all = stacks(got, profile);
       assert.deepEqual(all, stacks(written, written.profiles[i]), profile.name);
       const wanted = peaks.get(profile.name.replace(/ \((?:at least|off by).*\)$/, ""));
-      if (wanted) { compared++; assert.ok(wanted.includes(total(all)), `${profile.name}: ${total(all)} is none of ${wanted}`); }
+      if (wanted) {
+        compared++;
+        assert.ok(wanted.includes(total(all)), `${profile.name}: ${total(all)} is none of ${wanted}`);
+      }
     });
     assert.ok(compared > 0 || peaks.size === 0, "no profile was compared with the report");
   });
@@ -94,12 +136,14 @@ export async function own(browser, folder, name) {
 
 /** Collapsed stacks: the towers of each meter are its session's peak. */
 export async function collapsed(browser, folder, name) {
-  const report = new Report(folder, name), sums = new Map();
+  const report = new Report(folder, name),
+    sums = new Map();
   await opened(browser, join(folder, name + ".collapsed"), async (page, has, exported) => {
     const got = await exported();
     assert.equal(got.profiles.length, 1);
     for (const [stack, bytes] of stacks(got, got.profiles[0])) {
-      const [process, meter] = JSON.parse(`[${stack}]`).map(([frame]) => frame), key = `${process.split(" ")[0]} ${meter}`;
+      const [process, meter] = JSON.parse(`[${stack}]`).map(([frame]) => frame),
+        key = `${process.split(" ")[0]} ${meter}`;
       sums.set(key, (sums.get(key) ?? 0) + bytes);
     }
   });
@@ -110,7 +154,8 @@ export async function collapsed(browser, folder, name) {
 export async function pprof(browser, folder, name) {
   const report = new Report(folder, name);
   await opened(browser, join(folder, name + ".pb.gz"), async (page, has, exported) => {
-    const got = await exported(), all = total(stacks(got, got.profiles[0]));
+    const got = await exported(),
+      all = total(stacks(got, got.profiles[0]));
     assert.equal(got.profiles[0].unit, "bytes");
     assert.ok([...report.sessions().values()].includes(all), `${all}`);
   });
@@ -122,7 +167,12 @@ export async function chrome(browser, folder, name) {
   await opened(browser, join(folder, name + ".trace.json"), async (page, has, exported) => {
     const got = await exported();
     const names = new Set(got.shared.frames.map((f) => f.name));
-    for (const w of report.windows) if (w.kind === "cell") assert.ok([...names].some((n) => n === Report.title(w) || n.startsWith(Report.title(w) + " {")), Report.title(w));
+    for (const w of report.windows)
+      if (w.kind === "cell")
+        assert.ok(
+          [...names].some((n) => n === Report.title(w) || n.startsWith(Report.title(w) + " {")),
+          Report.title(w),
+        );
     assert.ok(got.profiles.every((p) => p.unit === "microseconds"));
   });
 }

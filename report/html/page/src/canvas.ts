@@ -7,7 +7,11 @@ export class Sheet {
   height = 0;
   private asked = false;
 
-  constructor(kind: string, label: string, private readonly paint: (c: CanvasRenderingContext2D, s: Sheet) => void) {
+  constructor(
+    kind: string,
+    label: string,
+    private readonly paint: (c: CanvasRenderingContext2D, s: Sheet) => void,
+  ) {
     this.canvas = h("canvas", { class: kind, tabindex: 0, role: "img", "aria-label": label });
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
@@ -16,7 +20,10 @@ export class Sheet {
   draw(): void {
     if (this.asked) return;
     this.asked = true;
-    requestAnimationFrame(() => { this.asked = false; this.now(); });
+    requestAnimationFrame(() => {
+      this.asked = false;
+      this.now();
+    });
   }
 
   now(): void {
@@ -24,8 +31,12 @@ export class Sheet {
     this.width = this.canvas.clientWidth;
     this.height = this.canvas.clientHeight;
     if (this.width === 0 || this.height === 0) return;
-    const w = Math.round(this.width * scale), hh = Math.round(this.height * scale);
-    if (this.canvas.width !== w || this.canvas.height !== hh) { this.canvas.width = w; this.canvas.height = hh; }
+    const w = Math.round(this.width * scale),
+      hh = Math.round(this.height * scale);
+    if (this.canvas.width !== w || this.canvas.height !== hh) {
+      this.canvas.width = w;
+      this.canvas.height = hh;
+    }
     const c = this.canvas.getContext("2d")!;
     c.setTransform(scale, 0, 0, scale, 0, 0);
     c.clearRect(0, 0, this.width, this.height);
@@ -36,14 +47,18 @@ export class Sheet {
 }
 
 /** A colour of the page's, by its name in style.css. */
-export const color = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+export const color = (name: string): string =>
+  getComputedStyle(document.documentElement)
+    .getPropertyValue("--" + name)
+    .trim();
 
 /** Text cut to a width; "" where nothing fits. */
 export function clipped(c: CanvasRenderingContext2D, text: string, width: number): string {
   if (width < 14) return "";
   if (text.length > 300) text = text.slice(0, 300);
   if (c.measureText(text).width <= width) return text;
-  let low = 0, high = text.length;
+  let low = 0,
+    high = text.length;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
     if (c.measureText(text.slice(0, middle) + "…").width <= width) low = middle;
@@ -59,7 +74,8 @@ export function say(e: MouseEvent | null, ...lines: (string | HTMLElement)[]): v
   tip.classList.toggle("shown", e !== null && lines.length > 0);
   if (!e || lines.length === 0) return;
   fill(tip, ...lines.map((l) => h("div", {}, l)));
-  const left = Math.min(e.clientX + 14, window.innerWidth - tip.offsetWidth - 8), below = e.clientY + 16;
+  const left = Math.min(e.clientX + 14, window.innerWidth - tip.offsetWidth - 8),
+    below = e.clientY + 16;
   tip.style.left = Math.max(4, left) + "px";
   tip.style.top = (below + tip.offsetHeight > window.innerHeight ? e.clientY - tip.offsetHeight - 10 : below) + "px";
 }

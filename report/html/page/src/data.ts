@@ -1,76 +1,40 @@
-// What the page shows: the block of data that report/html writes (types.go), and ways through it. Nothing here draws.
+// Ways through the block of data that the page shows. Nothing here draws.
+import { Child, Detail, Numbers, Page } from "./block";
 
-export interface Meter { id: string; name: string; source: string; part?: boolean; gpu?: boolean; blocks?: boolean }
-type Numbers = Float64Array;
-interface Column { start: Numbers; need: Numbers; consumed: Numbers; off?: Numbers }
-/** Sources that are not read yet: their places in the table, and what they are. */
-export interface Part { at: Numbers; data: string }
-interface Child { row: number; pid: number; command: number; figures: number[] }
-export interface Detail {
-  row: number; meter: number; stacks: Numbers; atPeak: number; rest: number;
-  unlisted?: number; unlistedAtPeak?: number; more?: number; moreAtPeak?: number; exact: boolean; sampled?: string;
-}
 /** The mark of sizes that are estimated from samples, or may be. */
 export const estimated = (of: { sampled?: string | boolean } | null): string => (of?.sampled ? "~" : "");
-export interface Line { at: number; pid: number; meter: number; frame: number; atPeak: number; allocated: number; freed: number; left: number; count: number; sampled?: boolean }
-export interface Variable {
-  at: number; pid: number; name: string; also?: string; kind: string; type: string; shape: string; bytes: number; reaches: number; device?: number;
-  exact: boolean; maker: string; before?: boolean; execution?: number; line?: number;
-}
-/** What to type to free memory, and the names that go with it. */
-export interface Freeing { at: number; pid: number; type: string; bytes: number; device?: number; exact: boolean; names: string }
-export interface Limit { meter: number; bytes: number; text: string }
-export interface Process {
-  at: number; pid: number; parent: number; command: string; python?: string; ipython?: string; start: number; end: number; ended?: string;
-  late?: boolean; limits: Limit[]; figures: number[];
-}
-export interface Verdict {
-  title: string; meter: string; bytes: number; count: number; line: string; cells: string; age: number; holder: string; probable?: boolean;
-  evidence: string; advice: string; fix: string; pid: number; execution: number;
-}
-export interface Held { meter: string; by: string; holder: string; bytes: number; count: number }
-export interface Page {
-  schema: string; version?: number; answers: [string, string][]; doubts: string[]; unnamed: string[]; summit: number;
-  gpus?: string[]; // that were used, each with its size
-  host: { name: string; kernel: string; cpus: number; memory: number; tracer: string; started: string };
-  length: number; meters: Meter[]; texts: string[];
-  sources: (string | undefined)[]; parts: Part[]; // of cells: those that are read, and those that are not yet
-  rows: {
-    kind: Numbers; id: Numbers; parent: Numbers; pid: Numbers; execution: Numbers; label: Numbers; line: Numbers; source: Numbers; cut: Numbers;
-    status: Numbers; start: Numbers; duration: Numbers; cpu: Numbers; remarks: Numbers; figures: Column[]; trees: Column & { row: Numbers; meter: Numbers; off: Numbers };
-    children: Child[]; unlisted: { row: Numbers; more: Numbers }; statements?: number; between?: number;
-  };
-  details: Detail[];
-  nodes: { parent: Numbers; frame: Numbers };
-  frames: { function: Numbers; file: Numbers; line: Numbers; execution: Numbers; count: Numbers; kind: Numbers; kernel?: Numbers };
-  timeline?: { pid: number; meter: number; tree?: boolean; ns: Numbers; bytes: Numbers; kinds: string; gaps: Numbers }[];
-  lines: Line[]; variables: Variable[]; toFree: Freeing[]; names: { unlisted: number; bytes: number; complete: boolean };
-  resident: { at: number; pid: number; total: number; trim: number; complete: boolean; parts: { text: string; bytes: number }[] }[];
-  tensors: { at: number; meter: number; size: number; count: number; bytes: number; who: string }[];
-  processes: Process[];
-  audit?: { allClear?: string; least: number; verdicts: Verdict[]; more?: number; held: Held[]; moreHeld?: number; not: string[] };
-  proof: {
-    complete: boolean; finished: string; made: number; delivered: number; losses: string; defects?: number; frees: [string, string][];
-    meters: [string, string, string, string][]; probes: { name: string; site: string; hits: number }[]; problems: string[];
-  };
-  left: string[];
-}
 
 /** Kinds of rows. */
-export const SESSION = 0, EXPERIMENT = 1, CELL = 2, STATEMENT = 3, BETWEEN = 4;
+export const SESSION = 0,
+  EXPERIMENT = 1,
+  CELL = 2,
+  STATEMENT = 3,
+  BETWEEN = 4;
 
 /** A figure of a meter. off: 0 exact, bytes it can be off, -1 nobody knows how far. */
-export interface Figure { start: number; need: number; consumed: number; off: number; meter: number }
+export interface Figure {
+  start: number;
+  need: number;
+  consumed: number;
+  off: number;
+  meter: number;
+}
 export type Quantity = "need" | "consumed" | "peak" | "peaked" | "start" | "end";
 
 export function quantity(f: Figure, q: Quantity): number {
   switch (q) {
-    case "need": return f.need;
-    case "consumed": return f.consumed;
-    case "peak": return f.start + f.need;
-    case "peaked": return f.need - Math.max(0, f.consumed);
-    case "start": return f.start;
-    case "end": return f.start + f.consumed;
+    case "need":
+      return f.need;
+    case "consumed":
+      return f.consumed;
+    case "peak":
+      return f.start + f.need;
+    case "peaked":
+      return f.need - Math.max(0, f.consumed);
+    case "start":
+      return f.start;
+    case "end":
+      return f.start + f.consumed;
   }
 }
 
@@ -89,7 +53,8 @@ export class Session {
   private readonly labels = new Map<string, number>();
 
   constructor(readonly page: Page) {
-    const rows = page.rows, pids = new Set<number>();
+    const rows = page.rows,
+      pids = new Set<number>();
     this.cut = new Set(rows.cut);
     for (let row = 0; row < rows.kind.length; row++) {
       const kind = rows.kind[row];
@@ -111,32 +76,67 @@ export class Session {
   }
 
   /** The row of a window, or -1. */
-  row(id: number): number { return this.ids.get(id) ?? -1; }
+  row(id: number): number {
+    return this.ids.get(id) ?? -1;
+  }
   /** The row of a run of a cell, or -1. */
-  run(pid: number, execution: number): number { return this.runs.get(pid + ":" + execution) ?? -1; }
-  kind(row: number): number { return this.page.rows.kind[row]; }
-  id(row: number): number { return this.page.rows.id[row]; }
-  pid(row: number): number { return this.page.rows.pid[row]; }
-  line(row: number): number { return this.page.rows.line[row]; }
-  start(row: number): number { return this.page.rows.start[row]; }
-  duration(row: number): number { return this.page.rows.duration[row]; }
-  execution(row: number): number { return this.page.rows.execution[row]; }
+  run(pid: number, execution: number): number {
+    return this.runs.get(pid + ":" + execution) ?? -1;
+  }
+  kind(row: number): number {
+    return this.page.rows.kind[row];
+  }
+  id(row: number): number {
+    return this.page.rows.id[row];
+  }
+  pid(row: number): number {
+    return this.page.rows.pid[row];
+  }
+  line(row: number): number {
+    return this.page.rows.line[row];
+  }
+  start(row: number): number {
+    return this.page.rows.start[row];
+  }
+  duration(row: number): number {
+    return this.page.rows.duration[row];
+  }
+  execution(row: number): number {
+    return this.page.rows.execution[row];
+  }
   /** The source of a cell; nothing if it is not read yet. */
-  source(row: number): string | undefined { return this.page.sources[this.page.rows.source[row]]; }
-  isCut(row: number): boolean { return this.cut.has(row); }
-  status(row: number): string { return this.page.texts[this.page.rows.status[row]]; }
-  remarksOf(row: number): string[] { return this.remarks.get(row) ?? []; }
-  statementsOf(row: number): number[] { return this.statements.get(this.id(row)) ?? []; }
-  detailsOf(row: number): Detail[] { return this.details.get(row) ?? []; }
-  childrenOf(row: number): Child[] { return this.page.rows.children.filter((c) => c.row === row); }
+  source(row: number): string | undefined {
+    return this.page.sources[this.page.rows.source[row]];
+  }
+  isCut(row: number): boolean {
+    return this.cut.has(row);
+  }
+  status(row: number): string {
+    return this.page.texts[this.page.rows.status[row]];
+  }
+  remarksOf(row: number): string[] {
+    return this.remarks.get(row) ?? [];
+  }
+  statementsOf(row: number): number[] {
+    return this.statements.get(this.id(row)) ?? [];
+  }
+  detailsOf(row: number): Detail[] {
+    return this.details.get(row) ?? [];
+  }
+  childrenOf(row: number): Child[] {
+    return this.page.rows.children.filter((c) => c.row === row);
+  }
   unlistedOf(row: number): number {
-    const { row: rows, more } = this.page.rows.unlisted, at = first(rows, row);
+    const { row: rows, more } = this.page.rows.unlisted,
+      at = first(rows, row);
     return rows[at] === row ? more[at] : 0;
   }
 
   /** The cell with a label, if there is one only; else -1. */
   labelled(label: string): number {
-    return this.labels.get(label) === 1 ? this.cells.find((row) => this.page.texts[this.page.rows.label[row]] === label) ?? -1 : -1;
+    return this.labels.get(label) === 1
+      ? (this.cells.find((row) => this.page.texts[this.page.rows.label[row]] === label) ?? -1)
+      : -1;
   }
 
   /** What tells a row from the others. */
@@ -157,7 +157,8 @@ export class Session {
   tree(row: number, meter: number): Figure | null {
     const t = this.page.rows.trees;
     for (let at = first(t.row, row); t.row[at] === row; at++) {
-      if (t.meter[at] === meter) return { start: t.start[at], need: t.need[at], consumed: t.consumed[at], off: t.off[at], meter };
+      if (t.meter[at] === meter)
+        return { start: t.start[at], need: t.need[at], consumed: t.consumed[at], off: t.off[at], meter };
     }
     return null;
   }
@@ -169,16 +170,19 @@ export class Session {
 
   /** Meters of which any figure of a cell or between cells is not 0, with the first, which is always there. */
   moving(): number[] {
-    return this.page.meters.map((_, i) => i).filter((i) => {
-      const c = this.page.rows.figures[i];
-      return c && (i === 0 || c.need.some((n) => n !== 0) || c.start.some((n) => n !== 0));
-    });
+    return this.page.meters
+      .map((_, i) => i)
+      .filter((i) => {
+        const c = this.page.rows.figures[i];
+        return c && (i === 0 || c.need.some((n) => n !== 0) || c.start.some((n) => n !== 0));
+      });
   }
 }
 
 /** Where the first that is not less than a number is, among numbers in order. */
 function first(all: Numbers, than: number): number {
-  let low = 0, high = all.length;
+  let low = 0,
+    high = all.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (all[middle] < than) low = middle + 1;
@@ -195,7 +199,7 @@ export function figureAt(all: number[], at: number): Figure {
 /** All figures of a list. */
 export function figuresIn(all: number[]): Figure[] {
   const out: Figure[] = [];
-  for (let i = 0; i < (all.length); i += 5) out.push(figureAt(all, i));
+  for (let i = 0; i < all.length; i += 5) out.push(figureAt(all, i));
   return out;
 }
 

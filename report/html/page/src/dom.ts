@@ -6,7 +6,11 @@ type Content = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | ((e: any) => void)>;
 
 /** An element: attributes, functions for events (onclick), and what is in it. */
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...content: Content[]): HTMLElementTagNameMap[K] {
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...content: Content[]
+): HTMLElementTagNameMap[K] {
   const e = document.createElement(tag);
   for (const name of Object.keys(attributes)) {
     const value = attributes[name];
@@ -25,21 +29,41 @@ export function fill(e: Element, ...content: Content[]): void {
 
 /** A size. of says which number of the report's JSON it is; the tests of the page compare them. */
 export function size(n: number, of: string, before = "", title = ""): HTMLElement {
-  return h("span", { class: before ? "size inexact" : "size", "data-bytes": n, "data-of": of, title: title || `${n.toLocaleString("en")} bytes` }, before + bytes(n));
+  return h(
+    "span",
+    {
+      class: before ? "size inexact" : "size",
+      "data-bytes": n,
+      "data-of": of,
+      title: title || `${n.toLocaleString("en")} bytes`,
+    },
+    before + bytes(n),
+  );
 }
 
 /** A quantity of a figure, with its mark. */
 export function figure(f: Figure | null, q: Quantity, of: string): HTMLElement {
   if (!f) return h("span", { class: "size none", title: "no figure" }, "–");
   const n = quantity(f, q);
-  return h("span", { class: f.off ? "size inexact" : n === 0 ? "size zero" : "size", "data-bytes": n, "data-of": `${of}:${q}`, "data-mark": mark(f, q), title: `${n.toLocaleString("en")} bytes, ${sureness(f, q)}` }, shown(f, q));
+  return h(
+    "span",
+    {
+      class: f.off ? "size inexact" : n === 0 ? "size zero" : "size",
+      "data-bytes": n,
+      "data-of": `${of}:${q}`,
+      "data-mark": mark(f, q),
+      title: `${n.toLocaleString("en")} bytes, ${sureness(f, q)}`,
+    },
+    shown(f, q),
+  );
 }
 
 /** A bar: how much of the whole, and of it the part that stayed. The figures stand beside it. */
 export function bar(whole: number, need: number, consumed: number): HTMLElement {
   const width = (n: number) => `${whole > 0 ? Math.max(0, Math.min(100, (100 * n) / whole)) : 0}%`;
   const outer = h("span", { class: "bar", "aria-hidden": "true" });
-  const peak = h("span", { class: "bar-need" }), kept = h("span", { class: "bar-kept" });
+  const peak = h("span", { class: "bar-need" }),
+    kept = h("span", { class: "bar-kept" });
   peak.style.width = width(need);
   kept.style.width = width(Math.min(consumed, need));
   outer.append(peak, kept);
@@ -53,7 +77,22 @@ export function button(text: string, does: () => void, title = "", kind = ""): H
 /** A table; cells are text or elements. Columns that begin with ">" are numbers. */
 export function table(columns: string[], rows: Content[][], kind = ""): HTMLTableElement {
   const right = columns.map((c) => c.startsWith(">"));
-  return h("table", { class: kind },
-    h("thead", {}, h("tr", {}, ...columns.map((c, i) => h("th", { class: right[i] ? "number" : "", scope: "col" }, right[i] ? c.slice(1) : c)))),
-    h("tbody", {}, ...rows.map((r) => h("tr", {}, ...r.map((c, i) => h("td", { class: right[i] ? "number" : "" }, c))))));
+  return h(
+    "table",
+    { class: kind },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        ...columns.map((c, i) => h("th", { class: right[i] ? "number" : "", scope: "col" }, right[i] ? c.slice(1) : c)),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      ...rows.map((r) => h("tr", {}, ...r.map((c, i) => h("td", { class: right[i] ? "number" : "" }, c)))),
+    ),
+  );
 }

@@ -10,7 +10,8 @@ export function bytes(n: number): string {
   for (const name of ["KiB", "MiB", "GiB", "TiB"]) {
     unit *= 1024;
     const hundredths = Math.floor(size / unit) * 100 + Math.floor(((size % unit) * 100 + unit / 2) / unit);
-    if (hundredths < 1024 * 100 || name === "TiB") return `${sign}${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, "0")} ${name}`;
+    if (hundredths < 1024 * 100 || name === "TiB")
+      return `${sign}${Math.floor(hundredths / 100)}.${String(hundredths % 100).padStart(2, "0")} ${name}`;
   }
   return "";
 }
@@ -24,8 +25,10 @@ export function duration(ns: number): string {
   if (round(1e5) < 100) return `${Math.floor(round(1e5) / 10)}.${round(1e5) % 10} ms`;
   if (round(1e6) < 1000) return round(1e6) + " ms";
   if (round(1e7) < 6000) return `${Math.floor(round(1e7) / 100)}.${String(round(1e7) % 100).padStart(2, "0")} s`;
-  const seconds = round(1e9), minutes = Math.floor(seconds / 60 + 0.5);
-  const pair = (n: number, per: number, large: string, small: string) => `${Math.floor(n / per)} ${large} ${String(n % per).padStart(2, "0")} ${small}`;
+  const seconds = round(1e9),
+    minutes = Math.floor(seconds / 60 + 0.5);
+  const pair = (n: number, per: number, large: string, small: string) =>
+    `${Math.floor(n / per)} ${large} ${String(n % per).padStart(2, "0")} ${small}`;
   if (seconds < 3600) return pair(seconds, 60, "min", "s");
   if (minutes < 1440) return pair(minutes, 60, "h", "min");
   return pair(Math.floor(minutes / 60 + 0.5), 24, "d", "h");
@@ -49,7 +52,10 @@ export function sureness(f: Figure, q: Quantity): string {
   if (f.off === 0) return "exact";
   if (f.off > Math.abs(quantity(f, q))) return "not known to within its own size";
   if (f.off > 0) return "can be off by " + bytes(f.off);
-  return mark(f, q) === "≥" ? "at least this: the meter missed something" : "the meter missed something, and nobody can say how much";
+  return mark(f, q) === "≥"
+    ? "at least this: the meter missed something"
+    : "the meter missed something, and nobody can say how much";
 }
 
-export const share = (part: number, whole: number): string => (whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "");
+export const share = (part: number, whole: number): string =>
+  whole > 0 ? `${((100 * part) / whole).toFixed(1)} %` : "";

@@ -1,14 +1,23 @@
 // What to type to free memory. Code is there as it is typed, whole, with a button that copies it.
-import { Freeing, Session } from "./data";
+import { Freeing } from "./block";
+import { Session } from "./data";
 import { button, h, size } from "./dom";
 
 /** Code, and a button that copies it. */
 export function code(text: string): HTMLElement {
   const shows = h("code", { class: "fix" }, text);
-  const copy = button("copy", () => void copied(text, shows).then((ok) => {
-    copy.textContent = ok ? "copied" : "press Ctrl-C";
-    setTimeout(() => { copy.textContent = "copy"; }, 2000);
-  }), "copy the code", "copy");
+  const copy = button(
+    "copy",
+    () =>
+      void copied(text, shows).then((ok) => {
+        copy.textContent = ok ? "copied" : "press Ctrl-C";
+        setTimeout(() => {
+          copy.textContent = "copy";
+        }, 2000);
+      }),
+    "copy the code",
+    "copy",
+  );
   return h("span", { class: "typed" }, shows, " ", copy);
 }
 
@@ -28,13 +37,35 @@ export function freeing(s: Session): HTMLElement | null {
   const all = s.page.toFree;
   if (all.length === 0) return null;
   const several = new Set(all.map((f) => f.pid)).size > 1;
-  return h("section", { class: "free" }, h("h3", {}, "To free it, type into a cell"), h("dl", {}, ...all.flatMap((f) => [h("dt", {}, ...sizes(f)),
-    h("dd", {}, code(f.type), h("div", { class: "quiet" }, (f.names || "what waits for the garbage collector") + (several ? ` · pid ${f.pid}` : "")))])));
+  return h(
+    "section",
+    { class: "free" },
+    h("h3", {}, "To free it, type into a cell"),
+    h(
+      "dl",
+      {},
+      ...all.flatMap((f) => [
+        h("dt", {}, ...sizes(f)),
+        h(
+          "dd",
+          {},
+          code(f.type),
+          h(
+            "div",
+            { class: "quiet" },
+            (f.names || "what waits for the garbage collector") + (several ? ` · pid ${f.pid}` : ""),
+          ),
+        ),
+      ]),
+    ),
+  );
 }
 
 function sizes(f: Freeing): (HTMLElement | string)[] {
-  const least = f.exact ? "" : "≥", out: (HTMLElement | string)[] = [];
-  if (f.bytes > 0 || !f.device) out.push(size(f.bytes, `free:${f.at}:predicted`, least, f.exact ? "" : "at least this"));
+  const least = f.exact ? "" : "≥",
+    out: (HTMLElement | string)[] = [];
+  if (f.bytes > 0 || !f.device)
+    out.push(size(f.bytes, `free:${f.at}:predicted`, least, f.exact ? "" : "at least this"));
   if (f.device) out.push(out.length > 0 ? " + " : "", size(f.device, `free:${f.at}:predicted_device`, least), " GPU");
   return out;
 }

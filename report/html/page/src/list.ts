@@ -11,15 +11,24 @@ let rows: number[] = [];
 let most = 0;
 
 const body = h("div", { class: "list-rows", role: "presentation" });
-const scroller = h("div", { class: "list-scroll", tabindex: 0, role: "listbox", "aria-label": "cells", onscroll: () => draw() }, body);
+const scroller = h(
+  "div",
+  { class: "list-scroll", tabindex: 0, role: "listbox", "aria-label": "cells", onscroll: () => draw() },
+  body,
+);
 const summary = h("p", { class: "quiet list-summary", "aria-live": "polite" });
 const heading = h("div", { class: "list-head" });
 
 export function list(): HTMLElement {
   listen((changed) => {
     if (changed.has("session") || changed.has("meter") || changed.has("query")) arrange();
-    else if (changed.has("row")) { reveal(); draw(); }
-    else if (changed.has("read")) { if (get().query === "") draw(); else arrange(); }
+    else if (changed.has("row")) {
+      reveal();
+      draw();
+    } else if (changed.has("read")) {
+      if (get().query === "") draw();
+      else arrange();
+    }
   });
   scroller.addEventListener("keydown", keys);
   new ResizeObserver(() => draw()).observe(scroller);
@@ -38,17 +47,30 @@ export function firstLine(s: Session, row: number): string {
   if (s.kind(row) === BETWEEN) return "(no cell ran: hooks, threads, timers)";
   const source = s.source(row);
   if (source === undefined) return "…"; // it is being read
-  const text = source.split("\n").map((l) => l.trim()).filter((l) => l !== "").join(" ⏎ ");
+  const text = source
+    .split("\n")
+    .map((l) => l.trim())
+    .filter((l) => l !== "")
+    .join(" ⏎ ");
   return text.length > 200 ? text.slice(0, 200) + "…" : text;
 }
 
 /** Which rows there are, in which order. */
 function arrange(): void {
   const { session: s, meter, query } = get();
-  const all = [...s.cells, ...s.experiments, ...s.between.filter((row) => moved(s, row, meter) && (s.pids.length === 0 || s.pids.includes(s.pid(row))))];
+  const all = [
+    ...s.cells,
+    ...s.experiments,
+    ...s.between.filter((row) => moved(s, row, meter) && (s.pids.length === 0 || s.pids.includes(s.pid(row)))),
+  ];
   const wanted = query.toLowerCase();
-  rows = wanted === "" ? all : all.filter((row) => ((s.source(row) ?? "") + "\n" + s.label(row) + "\n" + s.status(row)).toLowerCase().includes(wanted));
-  const weight = (row: number) => (order === "consumed" ? s.own(row, meter)?.consumed ?? 0 : s.weight(row, meter));
+  rows =
+    wanted === ""
+      ? all
+      : all.filter((row) =>
+          ((s.source(row) ?? "") + "\n" + s.label(row) + "\n" + s.status(row)).toLowerCase().includes(wanted),
+        );
+  const weight = (row: number) => (order === "consumed" ? (s.own(row, meter)?.consumed ?? 0) : s.weight(row, meter));
   if (order === "time") rows.sort((a, b) => s.start(a) - s.start(b) || a - b);
   else {
     const of = new Map(rows.map((row) => [row, weight(row)]));
@@ -57,8 +79,16 @@ function arrange(): void {
   most = all.reduce((m, row) => Math.max(m, s.kind(row) === EXPERIMENT ? 0 : s.weight(row, meter)), 0);
   head();
   const cells = rows.filter((row) => s.kind(row) === CELL).length;
-  const consumed = rows.reduce((sum, row) => sum + (s.kind(row) === EXPERIMENT ? 0 : s.own(row, meter)?.consumed ?? 0), 0);
-  fill(summary, wanted === "" ? plural(cells, "cell") : `${plural(cells, "cell")} of ${s.cells.length} match, together `, wanted !== "" && size(consumed, "sum:consumed"), wanted !== "" && " consumed");
+  const consumed = rows.reduce(
+    (sum, row) => sum + (s.kind(row) === EXPERIMENT ? 0 : (s.own(row, meter)?.consumed ?? 0)),
+    0,
+  );
+  fill(
+    summary,
+    wanted === "" ? plural(cells, "cell") : `${plural(cells, "cell")} of ${s.cells.length} match, together `,
+    wanted !== "" && size(consumed, "sum:consumed"),
+    wanted !== "" && " consumed",
+  );
   body.style.height = rows.length * ROW + "px";
   draw();
 }
@@ -70,9 +100,30 @@ function moved(s: Session, row: number, meter: number): boolean {
 
 function head(): void {
   const sort = (by: Order, text: string, title: string) =>
-    h("button", { type: "button", class: "column", "aria-pressed": String(order === by), title, onclick: () => { order = by; arrange(); } }, text + (order === by ? " ▾" : ""));
-  fill(heading, sort("time", "cell", "in the order they ran"), h("span", {}, ""), sort("need", "need", "highest − start"), sort("consumed", "consumed", "end − start"),
-    h("span", { class: "number", title: "at the end" }, "total"), h("span", { class: "number" }, "time"), h("span", {}, "source"));
+    h(
+      "button",
+      {
+        type: "button",
+        class: "column",
+        "aria-pressed": String(order === by),
+        title,
+        onclick: () => {
+          order = by;
+          arrange();
+        },
+      },
+      text + (order === by ? " ▾" : ""),
+    );
+  fill(
+    heading,
+    sort("time", "cell", "in the order they ran"),
+    h("span", {}, ""),
+    sort("need", "need", "highest − start"),
+    sort("consumed", "consumed", "end − start"),
+    h("span", { class: "number", title: "at the end" }, "total"),
+    h("span", { class: "number" }, "time"),
+    h("span", {}, "source"),
+  );
 }
 
 /** Puts the rows that can be seen into the list. */
@@ -86,21 +137,33 @@ function draw(): void {
 }
 
 function one(s: Session, row: number, meter: number, at: number, chosen: boolean): HTMLElement {
-  const own = s.own(row, meter), tree = s.tree(row, meter);
+  const own = s.own(row, meter),
+    tree = s.tree(row, meter);
   const heavier = tree && tree.need > (own?.need ?? 0) ? tree : own;
   const of = key(s, row, meter, heavier === tree && tree ? "t" : "w");
   const status = s.status(row);
-  const e = h("div", {
-    class: `row kind-${s.kind(row)}${chosen ? " chosen" : ""}`, role: "option", "aria-selected": String(chosen), "data-row": row,
-    onclick: () => set({ row, tab: "cell" }),
-  },
-  h("span", { class: "row-name" }, (s.kind(row) === EXPERIMENT ? "⚑ " : status ? "✗ " : "") + name(s, row)),
-  bar(most, heavier?.need ?? 0, heavier?.consumed ?? 0),
-  h("span", { class: "number" }, heavier === tree && tree ? h("span", { class: "quiet", title: "with its children" }, "Σ ") : null, figure(heavier, "need", of)),
-  h("span", { class: "number" }, figure(own, "consumed", key(s, row, meter, "w"))),
-  h("span", { class: "number" }, figure(own, "end", key(s, row, meter, "w"))),
-  h("span", { class: "number quiet" }, duration(s.duration(row))),
-  h("span", { class: "row-source" }, status ? h("span", { class: "bad" }, status + " · ") : null, firstLine(s, row)));
+  const e = h(
+    "div",
+    {
+      class: `row kind-${s.kind(row)}${chosen ? " chosen" : ""}`,
+      role: "option",
+      "aria-selected": String(chosen),
+      "data-row": row,
+      onclick: () => set({ row, tab: "cell" }),
+    },
+    h("span", { class: "row-name" }, (s.kind(row) === EXPERIMENT ? "⚑ " : status ? "✗ " : "") + name(s, row)),
+    bar(most, heavier?.need ?? 0, heavier?.consumed ?? 0),
+    h(
+      "span",
+      { class: "number" },
+      heavier === tree && tree ? h("span", { class: "quiet", title: "with its children" }, "Σ ") : null,
+      figure(heavier, "need", of),
+    ),
+    h("span", { class: "number" }, figure(own, "consumed", key(s, row, meter, "w"))),
+    h("span", { class: "number" }, figure(own, "end", key(s, row, meter, "w"))),
+    h("span", { class: "number quiet" }, duration(s.duration(row))),
+    h("span", { class: "row-source" }, status ? h("span", { class: "bad" }, status + " · ") : null, firstLine(s, row)),
+  );
   e.style.transform = `translateY(${at * ROW}px)`;
   return e;
 }
@@ -115,7 +178,8 @@ function reveal(): void {
   const at = rows.indexOf(get().row);
   if (at < 0) return;
   if (at * ROW < scroller.scrollTop) scroller.scrollTop = at * ROW;
-  else if ((at + 1) * ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = (at + 1) * ROW - scroller.clientHeight;
+  else if ((at + 1) * ROW > scroller.scrollTop + scroller.clientHeight)
+    scroller.scrollTop = (at + 1) * ROW - scroller.clientHeight;
 }
 
 /** Chooses the row so many below the chosen one. */
@@ -141,14 +205,28 @@ function keys(e: KeyboardEvent): void {
 export function printed(): HTMLElement {
   const { session: s, meter } = get();
   const few = rows.slice(0, 200);
-  return h("div", { class: "printed" },
+  return h(
+    "div",
+    { class: "printed" },
     h("h2", {}, "Cells, by what they need"),
     ...few.map((row) => {
-      const own = s.own(row, meter), tree = s.tree(row, meter), together = tree !== null && tree.need > (own?.need ?? 0);
-      return h("p", {}, h("b", {}, name(s, row)), " need ", figure(together ? tree : own, "need", key(s, row, meter, together ? "t" : "w")), together && " with its children", " · consumed ",
-        figure(own, "consumed", key(s, row, meter, "w")), " · " + duration(s.duration(row)) + " · " + firstLine(s, row));
+      const own = s.own(row, meter),
+        tree = s.tree(row, meter),
+        together = tree !== null && tree.need > (own?.need ?? 0);
+      return h(
+        "p",
+        {},
+        h("b", {}, name(s, row)),
+        " need ",
+        figure(together ? tree : own, "need", key(s, row, meter, together ? "t" : "w")),
+        together && " with its children",
+        " · consumed ",
+        figure(own, "consumed", key(s, row, meter, "w")),
+        " · " + duration(s.duration(row)) + " · " + firstLine(s, row),
+      );
     }),
-    rows.length > few.length && h("p", {}, `… and ${plural(rows.length - few.length, "more row")}`));
+    rows.length > few.length && h("p", {}, `… and ${plural(rows.length - few.length, "more row")}`),
+  );
 }
 
 export const more = (text: string, does: () => void): HTMLElement => button(text, does, "", "link");

@@ -14,9 +14,24 @@ import { begin, get, listen, remember, remembered, set } from "./state";
 
 function headline(s: Session): HTMLElement {
   const p = s.page;
-  return h("section", { class: "headline", "aria-label": "In short" },
-    h("dl", {}, ...p.answers.flatMap(([question, text]) => [h("dt", {}, question), h("dd", { class: question === "highest" ? "first" : "" }, ...linked(s, text, question === "highest" ? s.row(p.summit) : -1))])),
-    p.answers.length === 0 && h("p", {}, s.cells.length === 0 ? "No cell ran while the tracer was attached." : "No figures."));
+  return h(
+    "section",
+    { class: "headline", "aria-label": "In short" },
+    h(
+      "dl",
+      {},
+      ...p.answers.flatMap(([question, text]) => [
+        h("dt", {}, question),
+        h(
+          "dd",
+          { class: question === "highest" ? "first" : "" },
+          ...linked(s, text, question === "highest" ? s.row(p.summit) : -1),
+        ),
+      ]),
+    ),
+    p.answers.length === 0 &&
+      h("p", {}, s.cells.length === 0 ? "No cell ran while the tracer was attached." : "No figures."),
+  );
 }
 
 /** A text in which the cells that it names open them, at the line that it names; whole says what the text as a whole is about. */
@@ -26,48 +41,87 @@ function linked(s: Session, text: string, whole: number): (HTMLElement | string)
     return [button(text, () => open(whole, line), "open the cell", "link")];
   }
   return text.split(/(In\[\d+\](?:,? line \d+)?|tracer audit)/).map((part, i) => {
-    if (i % 2 && part === "tracer audit") return s.page.audit ? button(part, () => set({ tab: "leaks" }), "its verdicts are under Leaks", "link") : part;
-    const [, label, line] = /^(In\[\d+\])(?:,? line (\d+))?$/.exec(part) ?? [], row = i % 2 ? s.labelled(label) : -1;
+    if (i % 2 && part === "tracer audit")
+      return s.page.audit ? button(part, () => set({ tab: "leaks" }), "its verdicts are under Leaks", "link") : part;
+    const [, label, line] = /^(In\[\d+\])(?:,? line (\d+))?$/.exec(part) ?? [],
+      row = i % 2 ? s.labelled(label) : -1;
     return row < 0 ? part : button(part, () => open(row, Number(line ?? 0)), "open the cell", "link");
   });
 }
 
 function about(s: Session): string {
   const kernels = s.page.processes.filter((p) => s.pids.includes(p.pid) || (s.pids.length === 0 && p.parent === 0));
-  return [plural(s.cells.length, "cell") + " in " + duration(s.page.length), ...kernels.slice(0, 3).map((p) => `pid ${p.pid}${p.python ? " Python " + p.python : ""}`), ...(s.page.gpus ?? []), s.page.host.name, s.page.host.started.slice(0, 19).replace("T", " ")].filter((t) => t !== "").join(" · ");
+  return [
+    plural(s.cells.length, "cell") + " in " + duration(s.page.length),
+    ...kernels.slice(0, 3).map((p) => `pid ${p.pid}${p.python ? " Python " + p.python : ""}`),
+    ...(s.page.gpus ?? []),
+    s.page.host.name,
+    s.page.host.started.slice(0, 19).replace("T", " "),
+  ]
+    .filter((t) => t !== "")
+    .join(" · ");
 }
 
 const THEMES = ["", "dark", "light"];
 function theme(): () => void {
   let at = Math.max(0, THEMES.indexOf(remembered("theme") ?? ""));
-  const apply = () => { document.documentElement.dataset.theme = THEMES[at]; document.dispatchEvent(new Event("theme")); };
+  const apply = () => {
+    document.documentElement.dataset.theme = THEMES[at];
+    document.dispatchEvent(new Event("theme"));
+  };
   apply();
-  return () => { at = (at + 1) % THEMES.length; remember("theme", THEMES[at]); apply(); set({ session: new Session(get().session.page) }); };
+  return () => {
+    at = (at + 1) % THEMES.length;
+    remember("theme", THEMES[at]);
+    apply();
+    set({ session: new Session(get().session.page) });
+  };
 }
 
 function tabs(): HTMLElement {
   const element = h("nav", { class: "tabs main-tabs", role: "tablist" });
   const draw = () => {
     const { session, tab } = get();
-    fill(element, ...[{ id: "cell", name: "Cell", count: () => "" }, ...sections].map((one) =>
-      h("button", { type: "button", role: "tab", "aria-selected": String(tab === one.id), "data-tab": one.id, onclick: () => set({ tab: one.id }) }, one.name, one.count(session) && h("span", { class: "quiet" }, " " + one.count(session)))));
+    fill(
+      element,
+      ...[{ id: "cell", name: "Cell", count: () => "" }, ...sections].map((one) =>
+        h(
+          "button",
+          {
+            type: "button",
+            role: "tab",
+            "aria-selected": String(tab === one.id),
+            "data-tab": one.id,
+            onclick: () => set({ tab: one.id }),
+          },
+          one.name,
+          one.count(session) && h("span", { class: "quiet" }, " " + one.count(session)),
+        ),
+      ),
+    );
   };
-  listen((changed) => { if (changed.has("tab") || changed.has("session")) draw(); });
+  listen((changed) => {
+    if (changed.has("tab") || changed.has("session")) draw();
+  });
   draw();
   return element;
 }
 
 /** The part of the page beside the list: the chosen cell stays as it is while another part is shown. */
 function panel(): HTMLElement {
-  const one = cell(), other = h("div", { class: "section" });
+  const one = cell(),
+    other = h("div", { class: "section" });
   const element = h("section", { class: "panel" }, tabs(), one, other);
   const draw = () => {
-    const { session, tab } = get(), section = sections.find((x) => x.id === tab);
+    const { session, tab } = get(),
+      section = sections.find((x) => x.id === tab);
     one.hidden = section !== undefined;
     other.hidden = section === undefined;
     fill(other, section ? section.draw(session) : null);
   };
-  listen((changed) => { if (changed.has("tab") || (changed.has("session") && get().tab !== "cell")) draw(); });
+  listen((changed) => {
+    if (changed.has("tab") || (changed.has("session") && get().tab !== "cell")) draw();
+  });
   draw();
   return element;
 }
@@ -78,14 +132,19 @@ function meters(): HTMLElement {
     const { session: s, meter } = get();
     fill(choice, ...s.moving().map((m) => h("option", { value: m, selected: m === meter }, s.page.meters[m].name)));
   };
-  listen((changed) => { if (changed.has("session") || changed.has("meter")) draw(); });
+  listen((changed) => {
+    if (changed.has("session") || changed.has("meter")) draw();
+  });
   draw();
   return h("label", {}, "by ", choice);
 }
 
 function paper(): void {
   const before = h("div", { class: "paper" });
-  window.addEventListener("beforeprint", () => { fill(before, printed(), ...sections.map((x) => x.draw(get().session))); document.body.append(before); });
+  window.addEventListener("beforeprint", () => {
+    fill(before, printed(), ...sections.map((x) => x.draw(get().session)));
+    document.body.append(before);
+  });
   window.addEventListener("afterprint", () => before.remove());
 }
 
@@ -98,18 +157,46 @@ async function start(): Promise<void> {
   const session = new Session(page);
   await pause();
   begin({ session, meter: 0, row: session.row(page.summit), query: "", tab: "cell", view: "icicle", read: 0 });
-  const search = h("input", { type: "search", placeholder: "search cells and calls ( / )", "aria-label": "search", oninput: () => set({ query: search.value }) });
+  const search = h("input", {
+    type: "search",
+    placeholder: "search cells and calls ( / )",
+    "aria-label": "search",
+    oninput: () => set({ query: search.value }),
+  });
   const turn = theme();
   const heading = h("span", { class: "about quiet" }, about(session));
-  const top = h("header", {}, h("h1", {}, "ipytracer"), heading, meters(), search, button("◐", turn, "dark, light, as the system has it (d)"), button("?", help, "keys (?)"));
+  const top = h(
+    "header",
+    {},
+    h("h1", {}, "ipytracer"),
+    heading,
+    meters(),
+    search,
+    button("◐", turn, "dark, light, as the system has it (d)"),
+    button("?", help, "keys (?)"),
+  );
   const lead = h("div", {}, headline(session));
-  listen((changed) => { if (changed.has("session")) { fill(lead, headline(get().session)); fill(heading, about(get().session)); } });
+  listen((changed) => {
+    if (changed.has("session")) {
+      fill(lead, headline(get().session));
+      fill(heading, about(get().session));
+    }
+  });
   const over = timeline();
   await pause();
-  const left = list(), right = panel();
+  const left = list(),
+    right = panel();
   await pause();
   const root = document.getElementById("page")!;
-  fill(root, top, lead, over.element, h("div", { class: "columns" }, left, right), keys({ theme: turn, search, tabs: ["cell", ...sections.map((x) => x.id)], zoom: over.zoom }), tip);
+  fill(
+    root,
+    top,
+    lead,
+    over.element,
+    h("div", { class: "columns" }, left, right),
+    keys({ theme: turn, search, tabs: ["cell", ...sections.map((x) => x.id)], zoom: over.zoom }),
+    tip,
+  );
   if (get().row < 0 && heaviest() >= 0) set({ row: heaviest() });
   document.title = page.answers.length > 0 ? "ipytracer: " + page.answers[0][1].slice(0, 80) : "ipytracer";
   paper();
@@ -120,6 +207,8 @@ async function start(): Promise<void> {
 }
 
 start().catch((e) => {
-  const why = "DecompressionStream" in window ? String(e) : "this browser is older than 2023 and cannot inflate what is in it";
-  document.getElementById("page")!.textContent = `The page could not be read: ${why}. \u2018tracer report FILE\u2019 prints the same figures as text.`;
+  const why =
+    "DecompressionStream" in window ? String(e) : "this browser is older than 2023 and cannot inflate what is in it";
+  document.getElementById("page")!.textContent =
+    `The page could not be read: ${why}. \u2018tracer report FILE\u2019 prints the same figures as text.`;
 });

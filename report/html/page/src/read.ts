@@ -1,5 +1,5 @@
 // Reads the block of data: what is drawn first at once, the sources of the cells after that, a part at a time, so that the page always answers.
-import { Page, Part } from "./data";
+import { Page, Part } from "./block";
 import { get, set } from "./state";
 
 /** The block as it is in the page: columns of numbers are texts, and what is large is deflated. */
@@ -9,11 +9,20 @@ interface Written extends Omit<Page, "texts" | "rows" | "details" | "nodes" | "f
 }
 
 /** Lets the browser do what else it has to do. */
-export const pause = (): Promise<void> => new Promise((done) => { const c = new MessageChannel(); c.port1.onmessage = () => { c.port1.close(); done(); }; c.port2.postMessage(0); });
+export const pause = (): Promise<void> =>
+  new Promise((done) => {
+    const c = new MessageChannel();
+    c.port1.onmessage = () => {
+      c.port1.close();
+      done();
+    };
+    c.port2.postMessage(0);
+  });
 
 /** A part of the page that is deflated. */
 async function inflated<T>(text: string): Promise<T> {
-  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  const raw = atob(text),
+    bytes = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   const json = await new Response(stream).text();
@@ -29,9 +38,13 @@ export function column(text: string): Float64Array {
   const out = new Float64Array(n);
   let value = 0;
   for (let i = 0, at = 0; at < n; at++) {
-    let b = s.charCodeAt(i++), size = (b & 126) / 2;
+    let b = s.charCodeAt(i++),
+      size = (b & 126) / 2;
     const negative = b & 1;
-    for (let by = 64; b > 127; by *= 128) { b = s.charCodeAt(i++); size += (b & 127) * by; }
+    for (let by = 64; b > 127; by *= 128) {
+      b = s.charCodeAt(i++);
+      size += (b & 127) * by;
+    }
     out[at] = value += negative ? -size - 1 : size;
   }
   return out;
@@ -64,7 +77,9 @@ export async function more(page: Page): Promise<boolean> {
   const part = page.parts.shift();
   if (!part) return false;
   const all = await inflated<string[]>(part.data);
-  part.at.forEach((at, i) => { page.sources[at] = all[i]; });
+  part.at.forEach((at, i) => {
+    page.sources[at] = all[i];
+  });
   return true;
 }
 

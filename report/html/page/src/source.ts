@@ -1,5 +1,6 @@
 // The source of a cell, with what each of its lines needed and what was there at the peak of what it made.
-import { Detail, Figure, Session, estimated } from "./data";
+import { Detail } from "./block";
+import { Figure, Session, estimated } from "./data";
 import { bar, button, figure, h, size } from "./dom";
 import { highlight } from "./highlight";
 import { key } from "./list";
@@ -25,38 +26,109 @@ export function source(s: Session, row: number, meter: number, detail: Detail | 
   const body = h("tbody");
   const put = (from: number, to: number) => {
     for (let i = from; i < to; i++) {
-      const one = statements.get(i + 1), bytes = made.get(i + 1);
-      const tree = one === undefined ? null : s.tree(one, meter), own = one === undefined ? null : s.own(one, meter);
+      const one = statements.get(i + 1),
+        bytes = made.get(i + 1);
+      const tree = one === undefined ? null : s.tree(one, meter),
+        own = one === undefined ? null : s.own(one, meter);
       const heavier = tree && tree.need > (own?.need ?? 0) ? tree : own;
-      body.append(h("tr", { class: i + 1 === line ? "sought" : one !== undefined && one === summit ? "summit" : "" },
-        h("td", { class: "number quiet" }, String(i + 1)),
-        h("td", {}, one !== undefined ? bar(most, heavier?.need ?? 0, heavier?.consumed ?? 0) : null),
-        h("td", { class: "number" }, one !== undefined && one === summit ? h("span", { title: "where the cell rose to its highest" }, "▲ ") : null, one !== undefined ? figure(heavier, "need", key(s, one, meter, heavier === tree && tree ? "t" : "w")) : null),
-        h("td", { class: "number" }, bytes ? size(bytes, `line:${s.id(row)}:${id}:${i + 1}`, estimated(detail)) : null),
-        h("td", { class: "code" }, ...lines[i].map(([t, kind]) => (kind ? h("span", { class: "t-" + kind }, t) : t)))));
+      body.append(
+        h(
+          "tr",
+          { class: i + 1 === line ? "sought" : one !== undefined && one === summit ? "summit" : "" },
+          h("td", { class: "number quiet" }, String(i + 1)),
+          h("td", {}, one !== undefined ? bar(most, heavier?.need ?? 0, heavier?.consumed ?? 0) : null),
+          h(
+            "td",
+            { class: "number" },
+            one !== undefined && one === summit
+              ? h("span", { title: "where the cell rose to its highest" }, "▲ ")
+              : null,
+            one !== undefined
+              ? figure(heavier, "need", key(s, one, meter, heavier === tree && tree ? "t" : "w"))
+              : null,
+          ),
+          h(
+            "td",
+            { class: "number" },
+            bytes ? size(bytes, `line:${s.id(row)}:${id}:${i + 1}`, estimated(detail)) : null,
+          ),
+          h("td", { class: "code" }, ...lines[i].map(([t, kind]) => (kind ? h("span", { class: "t-" + kind }, t) : t))),
+        ),
+      );
     }
   };
   const name = detail ? s.page.meters[detail.meter].name : "";
-  const table = h("table", { class: "source" }, h("thead", {}, h("tr", {}, h("th", {}, ""), h("th", {}, ""),
-    h("th", { class: "number", title: `${s.page.meters[meter]?.name}: highest − start while the statement ran` }, "need"),
-    h("th", { class: "number", title: `of ${name}: there at the cell's peak, made by this line and all that it called` }, detail ? name + " at peak" : ""), h("th", {}, ""))), body);
+  const table = h(
+    "table",
+    { class: "source" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", {}, ""),
+        h("th", {}, ""),
+        h(
+          "th",
+          { class: "number", title: `${s.page.meters[meter]?.name}: highest − start while the statement ran` },
+          "need",
+        ),
+        h(
+          "th",
+          { class: "number", title: `of ${name}: there at the cell's peak, made by this line and all that it called` },
+          detail ? name + " at peak" : "",
+        ),
+        h("th", {}, ""),
+      ),
+    ),
+    body,
+  );
   put(0, Math.min(lines.length, MANY));
   const rest = lines.length - MANY;
-  const more: HTMLElement | null = rest > 0 ? button(`${rest} more lines`, () => { put(MANY, lines.length); more!.remove(); }, "", "link") : null;
+  const more: HTMLElement | null =
+    rest > 0
+      ? button(
+          `${rest} more lines`,
+          () => {
+            put(MANY, lines.length);
+            more!.remove();
+          },
+          "",
+          "link",
+        )
+      : null;
   const hooks = s.statementsOf(row).filter((one) => s.line(one) === 0 && s.weight(one, meter) > 0);
-  return h("div", { class: "source-box" }, table, more, s.isCut(row) && h("p", { class: "quiet" }, "… the source goes on; it is cut here."),
-    ...hooks.map((one) => h("p", { class: "quiet" }, s.label(one) + ": need ", figure(s.own(one, meter), "need", key(s, one, meter, "w")))));
+  return h(
+    "div",
+    { class: "source-box" },
+    table,
+    more,
+    s.isCut(row) && h("p", { class: "quiet" }, "… the source goes on; it is cut here."),
+    ...hooks.map((one) =>
+      h("p", { class: "quiet" }, s.label(one) + ": need ", figure(s.own(one, meter), "need", key(s, one, meter, "w"))),
+    ),
+  );
 }
 
 /** The statement in which a cell rose to its highest, or -1: as the text report has it, the first that came within a tenth of the cell's need. */
 export function summitOf(s: Session, row: number, meter: number): number {
-  const own = s.own(row, meter), tree = s.tree(row, meter), together = (tree?.need ?? 0) > (own?.need ?? 0), weight = s.weight(row, meter);
+  const own = s.own(row, meter),
+    tree = s.tree(row, meter),
+    together = (tree?.need ?? 0) > (own?.need ?? 0),
+    weight = s.weight(row, meter);
   const of = (one: number): Figure | null => {
-    const alone = s.own(one, meter), all = s.tree(one, meter);
-    return together || (all?.need ?? 0) > (alone?.need ?? 0) ? all ?? alone : alone;
+    const alone = s.own(one, meter),
+      all = s.tree(one, meter);
+    return together || (all?.need ?? 0) > (alone?.need ?? 0) ? (all ?? alone) : alone;
   };
   const whole = together ? tree : own;
   if (!whole || weight <= 0) return -1;
   const least = whole.start + whole.need - weight / 10;
-  return s.statementsOf(row).find((one) => { const f = of(one); return f !== null && f.need > 0 && f.start + f.need >= least; }) ?? -1;
+  return (
+    s.statementsOf(row).find((one) => {
+      const f = of(one);
+      return f !== null && f.need > 0 && f.start + f.need >= least;
+    }) ?? -1
+  );
 }

@@ -1,7 +1,15 @@
 // What is chosen on the page: one place, and everybody who draws is told when it changes.
 import { Session } from "./data";
 
-export interface State { session: Session; meter: number; row: number; query: string; tab: string; view: string; read: number }
+export interface State {
+  session: Session;
+  meter: number;
+  row: number;
+  query: string;
+  tab: string;
+  view: string;
+  read: number;
+}
 
 type Listener = (changed: Set<keyof State>) => void;
 const listeners: Listener[] = [];
@@ -9,8 +17,12 @@ let state: State;
 let waiting: Set<keyof State> | null = null;
 
 export const get = (): State => state;
-export function begin(first: State): void { state = first; }
-export function listen(l: Listener): void { listeners.push(l); }
+export function begin(first: State): void {
+  state = first;
+}
+export function listen(l: Listener): void {
+  listeners.push(l);
+}
 
 /** Changes what is chosen. Those who draw are told once for all changes of a moment. */
 export function set(change: Partial<State>): void {
@@ -18,7 +30,10 @@ export function set(change: Partial<State>): void {
   for (const key of Object.keys(change) as (keyof State)[]) if (state[key] !== change[key]) changed.add(key);
   if (changed.size === 0) return;
   state = { ...state, ...change };
-  if (waiting) { for (const key of changed) waiting.add(key); return; }
+  if (waiting) {
+    for (const key of changed) waiting.add(key);
+    return;
+  }
   waiting = changed;
   queueMicrotask(() => {
     const all = waiting!;
@@ -29,8 +44,16 @@ export function set(change: Partial<State>): void {
 
 /** What the browser keeps for the page; in a sandbox, such as a mail program's, it keeps nothing. */
 export function remembered(key: string): string | null {
-  try { return window.localStorage.getItem("ipytracer." + key); } catch { return null; }
+  try {
+    return window.localStorage.getItem("ipytracer." + key);
+  } catch {
+    return null;
+  }
 }
 export function remember(key: string, value: string): void {
-  try { window.localStorage.setItem("ipytracer." + key, value); } catch { /* then the next visit begins anew */ }
+  try {
+    window.localStorage.setItem("ipytracer." + key, value);
+  } catch {
+    /* then the next visit begins anew */
+  }
 }

@@ -1,5 +1,6 @@
 // Who allocated in a cell, as a tree of calls: what the graphs and the figures beside the source are made of.
-import { Detail, Session } from "./data";
+import { Detail } from "./block";
+import { Session } from "./data";
 
 export interface Call {
   name: string;
@@ -12,7 +13,14 @@ export interface Call {
   children: Call[];
 }
 
-export const KINDS = ["In[N] a cell's code", "◆ your file", "○ library", "▽ machine code", "… more, in sum", "? not known who"];
+export const KINDS = [
+  "In[N] a cell's code",
+  "◆ your file",
+  "○ library",
+  "▽ machine code",
+  "… more, in sum",
+  "? not known who",
+];
 const SIGNS = ["", "◆ ", "○ ", "▽ ", "", "? "];
 
 function call(name: string, where: string, kind: number, value = 0): Call {
@@ -21,8 +29,10 @@ function call(name: string, where: string, kind: number, value = 0): Call {
 
 /** The name of a call as it is shown: a cell's by its In[N] and line. */
 export function frameName(s: Session, frame: number): string {
-  const f = s.page.frames, texts = s.page.texts;
-  const function_ = texts[f.function[frame]], line = f.line[frame] > 0 ? ` line ${f.line[frame]}` : "";
+  const f = s.page.frames,
+    texts = s.page.texts;
+  const function_ = texts[f.function[frame]],
+    line = f.line[frame] > 0 ? ` line ${f.line[frame]}` : "";
   if (f.kind[frame] === 0) {
     const cell = f.count[frame] >= 0 ? `In[${f.count[frame]}]` : `a cell (run ${f.execution[frame]})`;
     const kernel = texts[f.kernel?.[frame] ?? 0];
@@ -45,7 +55,8 @@ export function treeOf(s: Session, d: Detail, peak: number, title: string): Call
   const at = (node: number): Call => {
     const there = known.get(node);
     if (there) return there;
-    const of = at(parent[node]), f = frame[node];
+    const of = at(parent[node]),
+      f = frame[node];
     const one = call(frameName(s, f), frameWhere(s, f), s.page.frames.kind[f]);
     one.line = s.page.frames.line[f];
     one.execution = s.page.frames.execution[f];
@@ -97,7 +108,8 @@ function sort(c: Call): void {
 /** What each line of a cell has at the peak, of one meter: itself and with all that it called. */
 export function byLine(s: Session, d: Detail, execution: number): Map<number, number> {
   const sums = new Map<number, number>();
-  const { parent, frame } = s.page.nodes, f = s.page.frames;
+  const { parent, frame } = s.page.nodes,
+    f = s.page.frames;
   for (let i = 0; i < d.stacks.length; i += 5) {
     const seen = new Set<number>(); // recursion counts once
     for (let node = d.stacks[i]; node !== 0; node = parent[node]) {
@@ -109,11 +121,17 @@ export function byLine(s: Session, d: Detail, execution: number): Map<number, nu
   return sums;
 }
 
-export interface Leaf { name: string; where: string; bytes: number; kind: number }
+export interface Leaf {
+  name: string;
+  where: string;
+  bytes: number;
+  kind: number;
+}
 
 /** What was there at the peak by the innermost line that is the user's own: of a cell or a file. */
 export function byOwnLine(s: Session, d: Detail): Leaf[] {
-  const { parent, frame } = s.page.nodes, f = s.page.frames;
+  const { parent, frame } = s.page.nodes,
+    f = s.page.frames;
   const sums = new Map<string, Leaf>();
   const take = (name: string, where: string, kind: number, bytes: number) => {
     if (bytes <= 0) return;
@@ -125,7 +143,13 @@ export function byOwnLine(s: Session, d: Detail): Leaf[] {
     let node = d.stacks[i];
     while (node !== 0 && f.kind[frame[node]] > 1) node = parent[node];
     if (node !== 0) take(frameName(s, frame[node]), frameWhere(s, frame[node]), f.kind[frame[node]], d.stacks[i + 1]);
-    else if (d.stacks[i] !== 0) take(frameName(s, frame[d.stacks[i]]), frameWhere(s, frame[d.stacks[i]]), f.kind[frame[d.stacks[i]]], d.stacks[i + 1]);
+    else if (d.stacks[i] !== 0)
+      take(
+        frameName(s, frame[d.stacks[i]]),
+        frameWhere(s, frame[d.stacks[i]]),
+        f.kind[frame[d.stacks[i]]],
+        d.stacks[i + 1],
+      );
     else take("calls not known", "", 5, d.stacks[i + 1]);
   }
   take("more stacks, in sum", "", 4, (d.moreAtPeak ?? 0) + (d.unlistedAtPeak ?? 0));

@@ -9,39 +9,84 @@ import { complete, open } from "../browser.mjs";
 import { written } from "./truth.mjs";
 
 export const folder = mkdtempSync(join(tmpdir(), "ipytracer-pages-"));
-execFileSync("go", ["run", "./report/html/pages", folder], { cwd: fileURLToPath(new URL("../../../..", import.meta.url)), stdio: "inherit" });
+execFileSync("go", ["run", "./report/html/pages", folder], {
+  cwd: fileURLToPath(new URL("../../../..", import.meta.url)),
+  stdio: "inherit",
+});
 let opened;
-export const start = async () => { opened = await open(); };
-export const stop = async () => { await opened?.close(); rmSync(folder, { recursive: true, force: true }); };
+export const start = async () => {
+  opened = await open();
+};
+export const stop = async () => {
+  await opened?.close();
+  rmSync(folder, { recursive: true, force: true });
+};
 export const browser = () => opened.browser;
 
 /** Opens a page and notes whatever it must not do. */
 export async function visit(name, act) {
-  const page = await opened.browser.newPage(), amiss = [];
+  const page = await opened.browser.newPage(),
+    amiss = [];
   try {
     await page.setViewport({ width: 1500, height: 1100 });
     page.on("pageerror", (e) => amiss.push("error: " + e.message));
-    page.on("dialog", (d) => { amiss.push("dialog: " + d.message()); d.dismiss(); });
-    page.on("request", (r) => { if (!r.isNavigationRequest() || !r.url().startsWith("file://" + folder)) amiss.push("request: " + r.url()); });
-    page.on("framenavigated", (f) => { if (f !== page.mainFrame()) amiss.push("frame: " + f.url()); });
+    page.on("dialog", (d) => {
+      amiss.push("dialog: " + d.message());
+      d.dismiss();
+    });
+    page.on("request", (r) => {
+      if (!r.isNavigationRequest() || !r.url().startsWith("file://" + folder)) amiss.push("request: " + r.url());
+    });
+    page.on("framenavigated", (f) => {
+      if (f !== page.mainFrame()) amiss.push("frame: " + f.url());
+    });
     await page.exposeFunction("noteViolation", (text) => amiss.push("policy: " + text));
-    await page.evaluateOnNewDocument(() => document.addEventListener("securitypolicyviolation", (e) => window.noteViolation(e.violatedDirective + " " + e.blockedURI)));
+    await page.evaluateOnNewDocument(() =>
+      document.addEventListener("securitypolicyviolation", (e) =>
+        window.noteViolation(e.violatedDirective + " " + e.blockedURI),
+      ),
+    );
     await page.evaluateOnNewDocument(() => window.localStorage.clear()); // what another test has chosen
     await page.goto(`file://${join(folder, name + ".html")}`);
     await complete(page);
     await act(page);
-    amiss.push(...(await page.evaluate(() => [
-      ...("pwned" in window ? ["something ran"] : []),
-      ...Object.keys(Object.prototype).map((k) => "prototype: " + k),
-      ...[...document.querySelectorAll("script, iframe, object, embed, link, base, img, svg, style, a, audio, video, form:not(dialog form)")].slice(2).map((e) => "element: " + e.outerHTML.slice(0, 200)),
-      ...[...document.querySelectorAll("*")].flatMap((e) => [...e.attributes].filter((a) => a.name.startsWith("on") || /^\s*javascript:/i.test(a.value) && a.name !== "title" && a.name !== "aria-label").map((a) => "attribute: " + a.name)),
-    ])));
+    amiss.push(
+      ...(await page.evaluate(() => [
+        ...("pwned" in window ? ["something ran"] : []),
+        ...Object.keys(Object.prototype).map((k) => "prototype: " + k),
+        ...[
+          ...document.querySelectorAll(
+            "script, iframe, object, embed, link, base, img, svg, style, a, audio, video, form:not(dialog form)",
+          ),
+        ]
+          .slice(2)
+          .map((e) => "element: " + e.outerHTML.slice(0, 200)),
+        ...[...document.querySelectorAll("*")].flatMap((e) =>
+          [...e.attributes]
+            .filter(
+              (a) =>
+                a.name.startsWith("on") ||
+                (/^\s*javascript:/i.test(a.value) && a.name !== "title" && a.name !== "aria-label"),
+            )
+            .map((a) => "attribute: " + a.name),
+        ),
+      ])),
+    );
     assert.deepEqual(amiss, []);
-  } finally { await page.close(); }
+  } finally {
+    await page.close();
+  }
 }
 
 /** The sizes that are on the page now. */
-export const sizes = (page) => page.evaluate(() => [...document.querySelectorAll("[data-bytes]")].map((e) => ({ bytes: e.dataset.bytes, of: e.dataset.of, text: e.textContent })));
+export const sizes = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll("[data-bytes]")].map((e) => ({
+      bytes: e.dataset.bytes,
+      of: e.dataset.of,
+      text: e.textContent,
+    })),
+  );
 
 /** Compares sizes with the truth; says how many there were. */
 export function compare(all, truth, seen) {
@@ -50,9 +95,24 @@ export function compare(all, truth, seen) {
     const wanted = sum ? { bytes: Number(bytes), mark: truth.estimated(...of.split(":").slice(1, 3)) } : truth.of(of);
     assert.ok(wanted, `${of}: the report has no such number`);
     const any = [wanted].flat().filter(Boolean);
-    assert.ok(any.some((w) => String(w.bytes) === bytes && text === (w.mark ?? "") + written(w.bytes)), `${of}: the page has ${bytes}, "${text}"; the report ${JSON.stringify(any)}`);
+    assert.ok(
+      any.some((w) => String(w.bytes) === bytes && text === (w.mark ?? "") + written(w.bytes)),
+      `${of}: the page has ${bytes}, "${text}"; the report ${JSON.stringify(any)}`,
+    );
     seen.add(of);
   }
 }
 
-export const click = (page, selector, at = 0) => page.evaluate((s, i) => { const e = document.querySelectorAll(s)[i]; e?.click(); return !!e; }, selector, at);
+export const click = (page, selector, at = 0) =>
+  page.evaluate(
+    (s, i) => {
+      const e = document.querySelectorAll(s)[i];
+      e?.click();
+      return !!e;
+    },
+    selector,
+    at,
+  );
+
+/** Returns the heading of the cell that is shown. */
+export const chosen = (page) => page.evaluate(() => document.querySelector(".cell h2")?.textContent ?? "");
