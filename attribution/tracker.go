@@ -1,11 +1,3 @@
-// Package attribution turns events into what a session found: windows with their peaks, who allocated, verdicts, the
-// proof. It is pure (no I/O, no clocks, no goroutines; the same events give the same report); how a figure is worded
-// is package words' business, how it is printed package report's.
-//
-// The kernel ledger cuts time into segments (see bpf/ledger.h). A window is a run of whole segments, so its
-// peak is the largest of its segments' maxima, and windows may nest and overlap freely. Beside that, the peak
-// of every window is computed a second time from the change stream; where the stream is complete the two must
-// agree, and the certificate says whether they did.
 package attribution
 
 import (

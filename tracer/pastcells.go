@@ -12,10 +12,12 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// Functions that were defined in cells allocate after an attach, too. Their code says from which file it is, and that is no file:
-// <ipython-input-N-HASH> in a terminal, where HASH is of what IPython compiled, and /tmp/ipykernel_PID/HASH.py in a kernel, where it is of what
-// was typed. IPython keeps both texts of each cell that it stores. So a name stands for a cell if the text of that cell has the hash in it: then
-// nothing else can be meant, not even if the process is hostile, or the cell was a silent one that had no number of its own.
+// Functions that were defined in cells allocate after an attach, too. Their code says from which file it is, and that
+// is no file: <ipython-input-N-HASH> in a terminal, where HASH is of what IPython compiled, and
+// /tmp/ipykernel_PID/HASH.py in a kernel, where it is of what was typed. IPython keeps both texts of each cell that it
+// stores. So a name stands for a cell if the text of that cell has the hash in it: then nothing else can be meant, not
+// even if the process is hostile, or the cell was a silent one that had no number of its own. IPython's own table of
+// names, compile._filename_map, gives a silent cell the number of the next one.
 
 // pastCell is a cell that ran before the session.
 type pastCell struct {

@@ -10,12 +10,16 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// rulesAhead are large libraries that targets have mapped, made ready to be walked through before anybody does. Their tables lie on a disk by
-// then: a process maps a gigabyte, and touches little of it. A first walk through such a library would wait for the disk some twenty times a
-// frame, and the stacks that come meanwhile have no frames.
+// rulesAhead are large libraries that targets have mapped, made ready to be walked through before anybody does. Their
+// tables lie on a disk by then: a process maps a gigabyte, and touches little of it. A first walk through such a
+// library would wait for the disk some twenty times a frame, and the stacks that come meanwhile have no frames.
 //
-// Nobody waits long for that: reading stops after some seconds, and with the session, between two reads. A file that somebody else serves is not
-// made ready. Its server could answer slowly for hours.
+// Nothing is built from the tables. The kernel has them in its cache then, and the tracer an address for every 512th
+// entry of the sorted table in .eh_frame_hdr. For a library of 1.03 GB with 800,000 functions (28.8 MB of .eh_frame)
+// that took 7 ms of CPU and 12.5 KB; the first rules took 4.4 µs each then, and 2.3 ms without.
+//
+// Nobody waits long for that: reading stops after some seconds, and with the session, between two reads. A file that
+// somebody else serves is not made ready. Its server could answer slowly for hours.
 type rulesAhead struct {
 	modules map[process.FileID]*preparedModule
 	once    sync.Once

@@ -1,9 +1,3 @@
-// Package tracer attaches to processes and is the live [event.Source]: it owns everything with a side effect, and
-// orders the packages below it. It knows neither windows nor peaks (attribution) nor words for people (cmd/tracer).
-//
-// A [Session] finds the interpreter of each target, seeds the kernel ledger, places the probes, and hands out
-// events until the targets end or the context does. Nothing is installed in a target, and when the tracer goes,
-// however it goes, the kernel removes every probe.
 package tracer
 
 import (

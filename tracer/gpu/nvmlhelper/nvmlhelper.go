@@ -2,9 +2,17 @@
 // carries for that ([gpu.Command]), started by the hidden command [Command]. A session starts it before it gives up its
 // rights, and needs no right of its own for NVIDIA's driver: it neither loads the library nor opens a device.
 //
-// The process is the user's, without capabilities, from its first moments on. Until it is asked for the first time it waits, and has loaded nothing:
-// a GPU that nobody uses is not woken. Then, once the driver's devices are there, it takes everything from itself but what NVML needs, and loads it.
-// It takes one question, of a fixed size, and gives one answer, of a bounded one. It ends when the other side closes its end of the socket, or ends.
+// The process is the user's, without capabilities, from its first moments on. Until it is asked for the first time it
+// waits, and has loaded nothing: a GPU that nobody uses is not woken. Then, once the driver's devices are there, it
+// takes everything from itself but what NVML needs, and loads it. It takes one question, of a fixed size, and gives one
+// answer, of a bounded one. It ends when the other side closes its end of the socket, or ends.
+//
+// NVML in the session itself, started before that gives up its rights, would let in more. Each query opens /dev/nvidiaN
+// to read and write and calls stat(2), so the session, which parses what others made, would keep these rights. Every
+// session would wake the machine's GPUs and hold their devices, also for notebooks that use none. Devices that are made
+// when the driver is used first would be missed, and a driver that hangs would hold the session. Some calls are refused
+// in the way that NVML knows from users who are not root: it makes devices, links to them, and starts
+// nvidia-modprobe(1), which is set-user-ID.
 package nvmlhelper
 
 import (

@@ -224,7 +224,10 @@ func (s *HelperServer) load(q *openRequest, at uint64, size int) error {
 	return populate(f.Fd(), int64(m.Offset+(first-m.Start)), int(at-first)+size)
 }
 
-// populate has the kernel read a part of a file into its cache, as a mapping of it does. What lies behind the file's end is no error.
+// populate has the kernel read a part of a file into its cache, as a mapping of it does. What lies behind the file's
+// end is no error. Pages that get probes are read so first: the kernel reads them under locks that every fork on the
+// machine takes (dup_mmap_sem, kernel/events/uprobes.c). So are files behind memory that is to be read: /proc/PID/mem
+// waits with the lock of the target's mmap.
 func populate(fd uintptr, at int64, size int) error {
 	size = (size + 4095) &^ 4095
 	page, err := unix.MmapPtr(int(fd), at, nil, uintptr(size), unix.PROT_READ, unix.MAP_PRIVATE)

@@ -1,17 +1,20 @@
-// Package numpy finds the places in NumPy's extension module at which the blocks of array data pass that are worth a look: not
-// those of less than 1,024 bytes, most of which NumPy keeps for itself when they are freed, and gives out again. What is specific to
-// NumPy's source is here; what a function does with its values is found out by tracer/code/machine.
+// Package numpy finds the places in NumPy's extension module at which the blocks of array data pass that are worth a
+// look: not those of less than 1,024 bytes, most of which NumPy keeps for itself when they are freed, and gives out
+// again. What is specific to NumPy's source is here; what a function does with its values is found out by
+// tracer/code/machine.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 //
-// Since NumPy 1.22 array data is taken through a PyDataMem_Handler (NEP 49): a structure with a name, a version and a context, and
-// pointers to four functions. The default one is found by its name, so stripped builds will do. PyDataMem_UserNEW and its relatives
-// call the handler's functions, and tell tracemalloc of each block; PyDataMem_NEW and its relatives, for C extensions, call the
-// allocator themselves. Every function that tells tracemalloc of anything must be understood, else the file is refused: there is no
-// third kind, and none is missed silently. Understood means that each block that it tells of is the result of a call with a site; that
-// the handler's functions ask for what they are asked for, and call nothing else but a few functions that are known to be harmless; and
-// that every way through all of them passes a call with a site, except those that only blocks of less than 1,024 bytes take, and that of
-// a handler that is not there. Source: numpy/_core/src/multiarray/alloc.cpp (numpy/core and alloc.c before 2.0),
+// Since NumPy 1.22 array data is taken through a PyDataMem_Handler (NEP 49): a structure with a name, a version and a
+// context, and pointers to four functions. The default one is found by its name, so stripped builds will do.
+// PyDataMem_UserNEW and its relatives call the handler's functions, and tell tracemalloc of each block; PyDataMem_NEW
+// and its relatives, for C extensions, call the allocator themselves. Every function that tells tracemalloc of anything
+// must be understood, else the file is refused: there is no third kind, and none is missed silently. Understood means
+// that each block that it tells of is the result of a call with a site; that the handler's functions ask for what they
+// are asked for, and call nothing else but a few functions that are known to be harmless; and that every way through
+// all of them passes a call with a site, except those that only blocks of less than 1,024 bytes take, and that of a
+// handler that is not there. So a build with a larger cache, or with another allocator for huge blocks, is refused.
+// Source: numpy/_core/src/multiarray/alloc.cpp (numpy/core and alloc.c before 2.0),
 // numpy/_core/include/numpy/ndarraytypes.h.
 package numpy
 
