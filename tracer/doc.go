@@ -1,9 +1,9 @@
 // Package tracer attaches to processes and is the live [event.Source]: it owns everything with a side effect, and
 // orders the packages below it. It knows neither windows nor peaks (attribution) nor words for people (cmd/tracer).
 //
-// A [Session] finds the interpreter of each target, seeds the kernel ledger, places the probes, and hands out
-// events until the targets end or the context does. Nothing is installed in a target, and when the tracer goes,
-// however it goes, the kernel removes every probe.
+// A [Session] finds the interpreter of each target, seeds the kernel ledger, places the probes, and hands out events
+// until the targets end or the context does. Nothing is installed in a target, and when the tracer goes, however it
+// goes, the kernel removes every probe.
 //
 // Each duty of a session has a type of its own:
 //
@@ -16,17 +16,17 @@
 //     results, also for later sessions.
 //   - running, past, cells, codes and natives know the cells that ran at the attach and before it, the texts of cells,
 //     code objects and machine code, for lines and stacks.
-//   - devices says which GPU a CUDA device is, charges asks NVML's helper which memory is whose, and counters reads what
-//     processors count.
+//   - devices says which GPU a CUDA device is, charges asks NVML's helper which memory is whose, and counters reads
+//     what processors count.
 //   - lines are the lines that notebooks make. They are taken over in the background; package companion answers on them
 //     between two batches of events.
 //   - limits are the limits that the session sets, watches those that exist.
-//   - glances and earlyLook serve whoever watches a session: boundaries at which nothing happens, and one look at a time
-//     at a Python's objects, beside the session. A look that a notebook asks for is an [event.Looked], which no
+//   - glances and earlyLook serve whoever watches a session: boundaries at which nothing happens, and one look at a
+//     time at a Python's objects, beside the session. A look that a notebook asks for is an [event.Looked], which no
 //     recording has.
 //   - overlooked and certificate keep what was not examined, which probes saw what, and what may be missing.
-//   - allowance holds the tracer to its own memory: smaller tables first, then no lines and holders, then the end of the
-//     session, always with a report.
+//   - allowance holds the tracer to its own memory: smaller tables first, then no lines and holders, then the end of
+//     the session, always with a report.
 //   - windup orders the end (last boundaries, then the last look), and lastLook is that look: holders, variables, where
 //     resident memory is.
 package tracer
