@@ -139,6 +139,7 @@ lint: ## go vet, staticcheck, who may import whom, the shape of types and files,
 	$(GO) run ./scripts/shape
 	$(GO) mod tidy -diff
 
+PYTHON := python scripts testdata bench docs/examples
 STYLE_MODULES := scripts/style/node_modules/.package-lock.json
 
 $(STYLE_MODULES): scripts/style/package-lock.json
@@ -148,12 +149,14 @@ $(STYLE_MODULES): scripts/style/package-lock.json
 SCRIPTS = $(shell git ls-files '*.ts' '*.mjs' '*.js')
 
 .PHONY: check-style
-check-style: $(STYLE_MODULES) ## prettier has nothing to say about TypeScript and JavaScript (needs Node 18 and npm)
+check-style: $(STYLE_MODULES) ## prettier has nothing to say about TypeScript and JavaScript, and ruff about Python (needs Node 18 and npm)
 	scripts/style/node_modules/.bin/prettier --check --log-level warn $(SCRIPTS)
+	node scripts/style/ruff.mjs $(PYTHON)
 
 .PHONY: style
-style: $(STYLE_MODULES) ## format TypeScript and JavaScript with prettier (needs Node 18 and npm)
+style: $(STYLE_MODULES) ## format TypeScript and JavaScript with prettier, and mend what ruff can mend in Python (needs Node 18 and npm)
 	scripts/style/node_modules/.bin/prettier --write --log-level warn $(SCRIPTS)
+	node scripts/style/ruff.mjs --fix $(PYTHON)
 
 PAGE := report/html/page
 PAGE_MODULES := $(PAGE)/node_modules/.package-lock.json

@@ -15,7 +15,27 @@ import sys
 import time
 
 import table
-from measures import arrays, arrow, attach, audit, beside, budget, bystanders, cells, ends, evals, faults, gpu, heap, native, networks, notebooks, pytorch, sessions, split
+from measures import (
+    arrays,
+    arrow,
+    attach,
+    audit,
+    beside,
+    budget,
+    bystanders,
+    cells,
+    ends,
+    evals,
+    faults,
+    gpu,
+    heap,
+    native,
+    networks,
+    notebooks,
+    pytorch,
+    sessions,
+    split,
+)
 from settings import Settings
 from tracing import Failure
 

@@ -7,9 +7,7 @@ import tempfile
 import time
 
 from dateutil.parser import parse
-
 from tracing import Failure, cpu_seconds
-
 
 # A mount namespace of its own: nothing to clean up however it ends. exec all the way: the pid is Python's.
 _ENTER = 'for d in proc dev sys tmp; do mount --rbind /$d "$1/$d" || exit 1; done; exec chroot "$@"'

@@ -10,7 +10,7 @@ import timeit
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "src"))
 
-from ipytracer._line import LINE, marker   # noqa: E402
+from ipytracer._line import LINE, marker  # noqa: E402
 
 TIMES = 20_000
 

@@ -8,7 +8,14 @@ that ended is in the report, or the certificate says that cells or their boundar
 a cell is lost unsaid, where descriptors of the tracer grow, or where its memory grows by more than PER_WINDOW for each window and SLACK besides: a session
 keeps what its report says. Needs root, IPython and NumPy. Ends by itself: nothing it starts outlives it.
 """
-import json, os, random, signal, subprocess, sys, tempfile, time
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
 
 SHELLS = 3
 PER_WINDOW = 1 << 10  # bytes

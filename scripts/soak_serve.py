@@ -10,7 +10,18 @@ kernels traced which misuse their lines, stop their own sessions (SIGSTOP), or e
 It fails where a figure under a cell is wrong, where a notebook has none for long, where the server's threads, descriptors or memory grow beyond bounds,
 or where it does not end, or leaves a process behind. Needs root, ipykernel and jupyter_client. Nothing it starts outlives it.
 """
-import ctypes, json, os, random, re, shutil, signal, subprocess, sys, tempfile, threading, time
+import ctypes
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
 
 HERE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 HONEST, NOTEBOOKS = 65534, 10

@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-folders=(python examples scripts bench testdata/workloads testdata/notebooks testdata/gpu testdata/gpu/replay)
+folders=(python docs/examples scripts bench testdata/workloads testdata/notebooks testdata/gpu testdata/gpu/replay)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

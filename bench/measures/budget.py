@@ -66,7 +66,7 @@ def said_at(tracer):
 def arrow_reader(settings):
     """The command that runs SHED, or None: pyarrow is not in Debian 12, but in the sid that scripts/pythons.sh builds."""
     try:
-        import pyarrow    # noqa: F401
+        import pyarrow  # noqa: F401
         return ["/usr/bin/python3", "-c", SHED]
     except ImportError:
         pass

@@ -72,7 +72,7 @@ def normal(text):
 def differences(committed, now):
     """What differs, in lines; nothing if they agree."""
     before, after = normal(committed), normal(now)
-    found = list(difflib.unified_diff([l for l, _ in before], [l for l, _ in after], "committed", "now", lineterm="", n=0))
+    found = list(difflib.unified_diff([line for line, _ in before], [line for line, _ in after], "committed", "now", lineterm="", n=0))
     if not found:
         for (line, sizes), (_, others) in zip(before, after):
             for a, b in zip(sizes, others):

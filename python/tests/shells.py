@@ -11,12 +11,12 @@ _folder = tempfile.TemporaryDirectory()
 atexit.register(_folder.cleanup)
 os.environ["IPYTHONDIR"] = _folder.name
 
-from IPython.core.displaypub import CapturingDisplayPublisher   # noqa: E402
-from IPython.core.interactiveshell import InteractiveShell      # noqa: E402
-from IPython.utils.capture import capture_output                # noqa: E402
-from traitlets.config import Config                             # noqa: E402
+from IPython.core.displaypub import CapturingDisplayPublisher  # noqa: E402
+from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
+from IPython.utils.capture import capture_output  # noqa: E402
+from traitlets.config import Config  # noqa: E402
 
-from ipytracer import _api, _lab, _line, _run, _shell                             # noqa: E402
+from ipytracer import _api, _lab, _line, _run, _shell  # noqa: E402
 
 
 def shell():

@@ -135,7 +135,7 @@ class Looked(ShellTest):
         """Whatever is no such answer costs the line, and raises nothing."""
         for wrong in ({"looking": True}, {"looking": True, "look": -1, "wait_ns": 0}, {"variables": 5}, {"variables": [{}]}, {"variables": [[]]},
                       {"variables": [fake.variable("x", bytes="1")]}, {"variables": [fake.variable("x", shape={})]}, {"names": {"unlisted": -1}}):
-            self.tracer.reply = lambda r: [dict(wrong, id=r["id"])] if r["ask"] == "vars" else None
+            self.tracer.reply = lambda r, wrong=wrong: [dict(wrong, id=r["id"])] if r["ask"] == "vars" else None
             self.assertEqual(list(ipytracer.vars()), [], wrong)
             self.tracer.kill()
             self.tracer.reply = None

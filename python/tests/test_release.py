@@ -47,7 +47,7 @@ class Traceback(ShellTest):
             with self.subTest(error, release=release):
                 seen = []
 
-                def f():
+                def f(error=error, seen=seen):
                     block = Block()
                     seen.append(weakref.ref(block))
                     raise eval(error)
@@ -93,7 +93,7 @@ class Left(ShellTest):
             self.run_cell("import ipytracer; old = 1\n"
                           "with ipytracer.experiment('x', keep_var_names=['k']) as e:\n    memory['cpu.numpy'] += 512 << 20; k = 5; gone = 6; old = 2\n    import math")
             r = self.shell.user_ns["e"].result
-            self.assertEqual(([(l.meter, l.net) for l in r.left], r.holding, r.deleted), ([("cpu.numpy", 512 * MIB)], ("k", "old"), ("gone",)))
+            self.assertEqual(([(line.meter, line.net) for line in r.left], r.holding, r.deleted), ([("cpu.numpy", 512 * MIB)], ("k", "old"), ("gone",)))
             self.assertEqual(r.percent, {"cpu.numpy": 0.0})
             self.assertIn("left: numpy 512.00 MiB  In[2] line 1 › ones\n  may hold it: k, old", repr(r))
             self.run_cell("with ipytracer.experiment('y') as e:\n    memory['cpu.numpy'] += 4096")

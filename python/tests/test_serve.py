@@ -80,7 +80,7 @@ class Ask(unittest.TestCase):
 
     def test_answers_that_are_none(self):
         for answer in (b"{", b"[]", b"\xff", b"null", {"serve": "another"}, b"x" * 5000, b'{"serve": ' * 400, None):
-            with self.subTest(answer=answer), Server(answer) as server, self.assertRaises(_serve.NoServer):
+            with self.subTest(answer=answer), Server(answer), self.assertRaises(_serve.NoServer):
                 _serve.ask("start")
 
     def test_a_server_that_is_not_roots(self):

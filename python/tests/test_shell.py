@@ -207,7 +207,7 @@ class WithoutTracer(ShellTest):
         self.load()
         def broken(cell=False):
             raise RuntimeError("ours")
-        _line.LINE.look, kept = broken, _line.LINE.look
+        _line.LINE.look = broken
         try:
             self.assertEqual(self.run_cell("print(1)"), [])
         finally:

@@ -4,7 +4,6 @@ import gc
 import json
 import os
 import sys
-import traceback
 
 import numpy as np
 import pandas as pd

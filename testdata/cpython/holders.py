@@ -241,7 +241,7 @@ other._cache = {"x": want(make(), "module", "other._cache['x']")}
 other.Base.shared = want(make(), "module", "other.Base.shared")
 other.function.kept = want(make(), "module", "other.function.kept")
 other.function.__module__ = other.Base.__module__ = "other"
-from other import Base, function  # noqa: E402
+from other import Base, function  # noqa: E402, F401
 
 derived = Base()
 module = other

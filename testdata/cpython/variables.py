@@ -239,7 +239,7 @@ if "pa" in globals():
         want("ser", n, 40_000, type="Series")
 
 if "sklearn" in sys.argv:
-    from sklearn.ensemble import RandomForestClassifier, GradientBoostingRegressor
+    from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
     def trained(model, trees):
         random = np.random.default_rng(0)
         X = random.normal(size=(20_000, 8))

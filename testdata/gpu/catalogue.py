@@ -1,6 +1,6 @@
 """The cells of one session, in order. Every figure follows from the sizes in the cell and the rules in model.py and README.md."""
 
-from model import Cell, GiB, KiB, MEMORY, MiB, gpu, innocent, torch
+from model import MEMORY, Cell, GiB, KiB, MiB, gpu, innocent, torch
 
 KEPT = 256 * MiB        # what `keep` holds on device 0 through the whole session
 

@@ -62,7 +62,7 @@ class Workspace:
             shutil.copy(os.path.join(HERE, "gpu.py"), self.path)
         except (OSError, subprocess.CalledProcessError) as e:
             self.remove()
-            raise Failure("no stand-ins: %s" % e)
+            raise Failure("no stand-ins: %s" % e) from e
         truth = os.path.join(self.path, "truth")
         self.truth = Truth(truth, os.path.join(self.libraries, "libtruth_reader.so"))
         self.env = dict(os.environ, PYTHONPATH=self.path, IPYTHONDIR=os.path.join(self.path, "ipython"),
@@ -101,7 +101,7 @@ class Kernel:
         except BaseException as e:
             self.close()
             if isinstance(e, RuntimeError):
-                raise Failure("the kernel does not answer: %s" % e)
+                raise Failure("the kernel does not answer: %s" % e) from e
             raise
 
     def _await_connection_file(self, path):
@@ -132,7 +132,7 @@ class Kernel:
             try:
                 reply = self.client.get_shell_msg(timeout=self.timeout)
             except queue.Empty:
-                raise Failure("idle, but no reply")
+                raise Failure("idle, but no reply") from None
             if reply["parent_header"].get("msg_id") == message:
                 break
         result["status"] = reply["content"]["status"]
@@ -148,7 +148,7 @@ class Kernel:
             except queue.Empty:
                 self.alive()
                 if time.monotonic() > end:
-                    raise Failure("not done after %g s" % self.timeout)
+                    raise Failure("not done after %g s" % self.timeout) from None
                 continue
             if got["parent_header"].get("msg_id") != message:
                 continue
@@ -241,7 +241,7 @@ def run_cells(opts, wanted, session, results):
         try:
             results.append({"name": cell.name, "skipped": "no " + ", ".join(missing)} if missing else session.run(cell))
         except Failure as e:
-            raise Failure("cell %s: %s" % (cell.name, e))
+            raise Failure("cell %s: %s" % (cell.name, e)) from e
     if session.last:
         session.last["between"] = session.next_cut()
 

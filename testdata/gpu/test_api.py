@@ -5,7 +5,9 @@ import subprocess
 import unittest
 
 import test_rig as rig
-from test_rig import GiB, MiB, python, setUpModule, tearDownModule   # noqa: F401: unittest looks for them here
+
+# unittest looks for the last two here.
+from test_rig import GiB, MiB, python, setUpModule, tearDownModule  # noqa: F401
 
 # Every name that a tracer may look for in the driver.
 DRIVER = """

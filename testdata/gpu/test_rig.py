@@ -46,7 +46,7 @@ def python(script, *arguments, **environment):
         env.pop(name, None)
     env.update(environment)
     ran = subprocess.run([sys.executable, "-c", script + "\nimport json; print(json.dumps(out))"] + list(arguments), env=env,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=60)
+                         capture_output=True, text=True, timeout=60)
     if ran.returncode:
         raise AssertionError("status %d: %s" % (ran.returncode, ran.stderr))
     return json.loads(ran.stdout)
@@ -60,7 +60,7 @@ class Session(unittest.TestCase):
         path = interpreter()
         with tempfile.NamedTemporaryFile(mode="r", suffix=".jsonl") as out:
             ran = subprocess.run([path, os.path.join(HERE, "run_gpu.py"), "--no-wait", "--python", path, "--libraries", directory.name,
-                                  "--out", out.name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+                                  "--out", out.name], capture_output=True, text=True)
             if ran.returncode:
                 raise AssertionError(ran.stderr)
             records = [json.loads(line) for line in out]

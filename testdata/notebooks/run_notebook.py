@@ -25,7 +25,7 @@ def status(pid):
         with open("/proc/%d/status" % pid) as f:
             fields = {key: int(value) * 1024 for key, value in re.findall(r"^(Vm\w+):\s+(\d+) kB$", f.read(), re.M)}
     except OSError as e:
-        raise driver.Failure("process %d: %s" % (pid, e.strerror))
+        raise driver.Failure("process %d: %s" % (pid, e.strerror)) from e
     return {"resident": fields["VmRSS"], "high_water": fields["VmHWM"]}
 
 
@@ -50,7 +50,7 @@ def run(held, opts):
     try:
         cells = [cell for name in opts.cells.split(",") for cell in notebook_text.read(name)]
     except OSError as e:
-        raise driver.Failure(str(e))
+        raise driver.Failure(str(e)) from e
     workspace = driver.Workspace(opts)
     held.callback(workspace.remove)
     kernel = Kernel(opts, workspace, workspace.probe())

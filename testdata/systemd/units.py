@@ -291,7 +291,10 @@ def attacked(nobody):
 def records(nobody):
     """scripts/packaging/ipytracer@.service, on the same kernel."""
     unit = "ipytracer@%d" % nobody.pid
-    recorded = lambda: glob.glob("/var/lib/ipytracer/%d-*.arrows" % nobody.pid)
+
+    def recorded():
+        return glob.glob("/var/lib/ipytracer/%d-*.arrows" % nobody.pid)
+
     command("systemctl", "start", unit)
     until("its recording, which has its name once the probes are in place", recorded)  # a cell that runs meanwhile is seen in part
     nobody.shows("x = bytearray(48 << 20); del x", "need 48.0")

@@ -1,7 +1,22 @@
 """The cells, in the order they run: each group is a function, here or in catalogue_shell.py, the list is at the end. What the fields mean: cells.py."""
 
 import catalogue_shell as shell
-from model import HEAP, PAGE, PYTHON, PYTHON_WHY, TRACEBACK, Cell, MiB, arrays, innocent, near, nothing, proof, spike, top
+from model import (
+    HEAP,
+    PAGE,
+    PYTHON,
+    PYTHON_WHY,
+    TRACEBACK,
+    Cell,
+    MiB,
+    arrays,
+    innocent,
+    near,
+    nothing,
+    proof,
+    spike,
+    top,
+)
 
 
 def _start():

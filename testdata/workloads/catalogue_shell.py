@@ -1,6 +1,6 @@
 """More cells of the catalogue: what IPython itself does, awaits, magics, sources, hooks, experiments, ends."""
 
-from model import PYTHON, TRACEBACK, Cell, MiB, arrays, begin, end, innocent, near, nothing, proof, spike, top
+from model import PYTHON, TRACEBACK, Cell, MiB, arrays, begin, end, innocent, near, nothing, proof, top
 
 
 def awaited():

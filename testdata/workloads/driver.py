@@ -88,7 +88,7 @@ class Workspace:
         try:
             library = shutil.copy(opts.library, os.path.join(self.path, "libtruth.so")) if opts.library else build(self.path)
         except (OSError, subprocess.CalledProcessError) as e:
-            raise Failure("no truth library: %s" % e)
+            raise Failure("no truth library: %s" % e) from e
         libraries = [self.path] + ([os.environ["IPYTRACER_LIBRARIES"]] if os.environ.get("IPYTRACER_LIBRARIES") else [])
         self.env = dict(os.environ, PYTHONPATH=os.pathsep.join(libraries), IPYTHONDIR=os.path.join(self.path, "ipython"),
                         JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"), IPYTRACER_TRUTH_LIBRARY=library,
@@ -101,9 +101,9 @@ class Workspace:
     def probe(self):
         """Versions of what is installed; Failure when the interpreter does not run or lacks what every cell needs."""
         try:
-            ran = subprocess.run(self.command("-c", _PROBE), env=self.env, cwd="/", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            ran = subprocess.run(self.command("-c", _PROBE), env=self.env, cwd="/", capture_output=True)
         except OSError as e:
-            raise Failure("%s does not run: %s" % (self.opts.python, e.strerror))
+            raise Failure("%s does not run: %s" % (self.opts.python, e.strerror)) from e
         if ran.returncode:
             raise Failure("%s does not run: %s" % (self.opts.python, ran.stderr.decode("utf-8", "replace").strip()[-300:]))
         versions = json.loads(ran.stdout.decode().splitlines()[-1])
@@ -176,7 +176,7 @@ def drive_in(held, opts, front_end, open_session):
         names = opts.cells.split(",") if opts.cells else None
         wanted = workload.select(front_end, names)
     except KeyError as e:
-        raise Failure("no cell %s: python3 cells.py lists them" % e)
+        raise Failure("no cell %s: python3 cells.py lists them" % e) from e
     session = open_session(opts, workspace, versions)
     held.callback(session.close)
     with create(opts.out) as out:
@@ -210,7 +210,7 @@ def one_cell(workspace, session, cell, out):
             workspace.wait_for_mark(cell.request["wait_for"], marks, workspace.opts.timeout, session.settle)
             os.remove(workspace.over)
     except Failure as e:
-        raise Failure("cell %s: %s" % (cell.name, e))
+        raise Failure("cell %s: %s" % (cell.name, e)) from e
     if cell.name == "prelude" and result["status"] != "ok":
         raise Failure("the prelude ended with %s: %s" % (result["status"], result.get("error", "")))
     marks.extend(workspace.new_marks())
@@ -232,7 +232,7 @@ def sizes(pid, high_water=False):
                     if value.endswith(" kB\n"):
                         fields[key] = int(value[:-4]) * 1024
     except OSError as e:
-        raise Failure("process %d: %s" % (pid, e.strerror))
+        raise Failure("process %d: %s" % (pid, e.strerror)) from e
     found = {"mapped": fields["VmData"], "resident": fields["Rss"]}
     if high_water:
         found["high_water"] = fields["VmHWM"]
@@ -243,7 +243,7 @@ def create(path):
     try:
         return open(path, "w")
     except OSError as e:
-        raise Failure("%s: %s" % (path, e.strerror))
+        raise Failure("%s: %s" % (path, e.strerror)) from e
 
 
 def write(out, record):

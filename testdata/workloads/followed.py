@@ -1,7 +1,7 @@
 """The notebooks of leaks.py after their cells were changed as the audit's advice says: an audit must say nothing of them."""
 
-from leaks import size, LEAKS
-from notebooks import Notebook, Step, reference_cycle
+from leaks import LEAKS, size
+from notebooks import Notebook, Step
 
 
 def followed(name, *steps, **more):

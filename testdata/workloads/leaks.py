@@ -1,6 +1,19 @@
 """Notebooks with planted leaks. healthy.py has those without, followed.py these after the advice was taken; notebooks.py says what they are made of."""
 
-from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step, collected_traceback, reference_cycle, stolen_reference, waiting_thread
+from notebooks import (
+    AFTER,
+    GROWTH,
+    MIB,
+    OUTPUT,
+    TRACEBACK,
+    Leak,
+    Notebook,
+    Step,
+    collected_traceback,
+    reference_cycle,
+    stolen_reference,
+    waiting_thread,
+)
 
 IMPORTS = Step("""
     import asyncio, collections, ctypes, functools, gc, json, os, subprocess, sys, threading, time, types

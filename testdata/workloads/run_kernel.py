@@ -62,7 +62,7 @@ class Kernel:
                 return self.client.wait_for_ready(timeout=self.opts.timeout)
             except RuntimeError as e:   # a heart that does not beat for a second, as on a busy machine, is dead to it
                 if time.monotonic() > end:
-                    raise driver.Failure("the kernel does not answer: %s" % e)
+                    raise driver.Failure("the kernel does not answer: %s" % e) from e
                 time.sleep(0.5)
 
     def _alive(self):
@@ -101,7 +101,7 @@ class Kernel:
             except queue.Empty:
                 self._alive()
                 if time.monotonic() > end:
-                    raise driver.Failure("not done after %g s" % self.opts.timeout)
+                    raise driver.Failure("not done after %g s" % self.opts.timeout) from None
                 continue
             if got["parent_header"].get("msg_id") != message:
                 continue
@@ -115,7 +115,7 @@ class Kernel:
             try:
                 got = self.client.get_shell_msg(timeout=self.opts.timeout)
             except queue.Empty:
-                raise driver.Failure("idle, but no reply")
+                raise driver.Failure("idle, but no reply") from None
             if got["parent_header"].get("msg_id") == message:
                 return got
 
@@ -155,7 +155,7 @@ def noted(path):
         with open(path) as f:
             return json.load(f)
     except OSError as e:
-        raise driver.Failure("no notes: %s" % e)
+        raise driver.Failure("no notes: %s" % e) from e
 
 
 def started(held, opts):

@@ -77,7 +77,7 @@ class Server:
             with urllib.request.urlopen(request, timeout=self.opts.timeout) as answer:
                 return json.load(answer)
         except (OSError, ValueError) as e:
-            raise driver.Failure("%s: %s" % (path, e))
+            raise driver.Failure("%s: %s" % (path, e)) from e
 
     def start(self):
         return ServersKernel(self, self.ask("api/kernels", name="python3")["id"])

@@ -10,8 +10,8 @@ import shutil
 import sys
 
 import driver
-from tensors import CELLS
 from run_kernel import all_ran, noted
+from tensors import CELLS
 
 
 def run_told(held, opts, cells, meter, prepare=lambda workspace: None):

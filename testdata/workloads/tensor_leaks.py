@@ -1,6 +1,19 @@
 """Notebooks with leaks of tensors on the CPU planted, and healthy ones. notebooks.py says what they are made of."""
 
-from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step, collected_traceback, reference_cycle, stolen_reference, waiting_thread
+from notebooks import (
+    AFTER,
+    GROWTH,
+    MIB,
+    OUTPUT,
+    TRACEBACK,
+    Leak,
+    Notebook,
+    Step,
+    collected_traceback,
+    reference_cycle,
+    stolen_reference,
+    waiting_thread,
+)
 
 TORCH = "cpu.torch"
 

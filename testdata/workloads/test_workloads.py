@@ -49,8 +49,7 @@ class FrontEnd:
         cls.python = interpreter()
         with tempfile.NamedTemporaryFile(mode="r", suffix=".jsonl") as out:
             ran = subprocess.run([cls.python, os.path.join(HERE, cls.script), "--no-wait", "--high-water", "--python", cls.python,
-                                  "--out", out.name, *cls.arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 universal_newlines=True)
+                                  "--out", out.name, *cls.arguments], capture_output=True, text=True)
             if ran.returncode:
                 raise AssertionError("%s: %s" % (cls.script, ran.stderr))
             records = [json.loads(line) for line in out]

@@ -7,7 +7,8 @@ once. Sizes are bytes everywhere, times nanoseconds; meters are named as in the 
 "gpu.0.driver" …
 """
 
-from ._api import attached, audit, cells, last, lines, vars
+from ._api import attached, audit, cells, last, lines
+from ._api import vars as vars
 from ._experiment import Experiment, Result, experiment, start
 from ._looked import Audit, Growth, NotJudged, Place, Variable, Variables, Verdict
 from ._release import release_traceback, seed

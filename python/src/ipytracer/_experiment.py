@@ -63,7 +63,7 @@ class Result(namedtuple("Result", "name consumed reclaimed available deleted kep
 
     def _rest(self):
         """What did not come back, as lines of text."""
-        rows = ["left: %s %s  %s" % (_words.meter_name(l.meter), _words.size(l.net), _words.safe(l.where, 100)) for l in self.left[:_MOST_LINES]]
+        rows = ["left: %s %s  %s" % (_words.meter_name(line.meter), _words.size(line.net), _words.safe(line.where, 100)) for line in self.left[:_MOST_LINES]]
         if len(self.left) > _MOST_LINES:
             rows.append("… and %s" % _words.plural(len(self.left) - _MOST_LINES, "more line"))
         if self.left and self.holding:
@@ -253,9 +253,9 @@ def _left(window, meters):
     if not meters:
         return Lines()
     found = LINE.ask("lines", window=window.id)
-    found = [l for l in found if l.net > 0 and l.meter in meters] if isinstance(found, list) else []
-    told = {l.stack for l in found if l.meter != "cpu.mapped"}
-    return Lines(sorted((l for l in found if l.meter != "cpu.mapped" or l.stack not in told), key=lambda l: -l.net))
+    found = [line for line in found if line.net > 0 and line.meter in meters] if isinstance(found, list) else []
+    told = {line.stack for line in found if line.meter != "cpu.mapped"}
+    return Lines(sorted((line for line in found if line.meter != "cpu.mapped" or line.stack not in told), key=lambda line: -line.net))
 
 
 def experiment(name, keep=(), collect=False, empty_cache=False, release=False, seed=None, keep_var_names=()):

@@ -296,7 +296,7 @@ def _lines(data):
     found, answered = _api.find_lines(number)
     if not answered:
         return {"error": _silence.words()}
-    return _told(_text.lines(found), [next((f.execution for f in l.stack if f.execution), 0) for l in found])
+    return _told(_text.lines(found), [next((f.execution for f in line.stack if f.execution), 0) for line in found])
 
 
 def _vars(data):

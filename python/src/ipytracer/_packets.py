@@ -157,8 +157,8 @@ def _frame(value):
 
 def lines(answer):
     """The lines of an answer, as Lines; none where it has no such member."""
-    return Lines(Line(_meter(l["meter"]), *(integer(l[k]) for k in ("at_peak", "allocated", "freed", "net", "count")), text(l["where"]),
-                      tuple(_frame(f) for f in _list(l["stack"]))) for l in _list(answer.get("lines", [])))
+    return Lines(Line(_meter(line["meter"]), *(integer(line[k]) for k in ("at_peak", "allocated", "freed", "net", "count")), text(line["where"]),
+                      tuple(_frame(f) for f in _list(line["stack"]))) for line in _list(answer.get("lines", [])))
 
 
 def certificate(answer):

@@ -144,14 +144,14 @@ class Judge:
 
     def _lines(self, window, order, most=3):
         """Lines of text: who allocated."""
-        found = [l for l in self._runner.lines(window) if getattr(l, order) > 0 and l.allocated > 0]
-        told = {l.stack for l in found if l.meter != "cpu.mapped"}
-        found = [l for l in found if l.meter != "cpu.mapped" or l.stack not in told]
-        found.sort(key=lambda l: -getattr(l, order))
+        found = [line for line in self._runner.lines(window) if getattr(line, order) > 0 and line.allocated > 0]
+        told = {line.stack for line in found if line.meter != "cpu.mapped"}
+        found = [line for line in found if line.meter != "cpu.mapped" or line.stack not in told]
+        found.sort(key=lambda line: -getattr(line, order))
         out = []
-        for l in found[:most]:
-            out.append("  %s %s  %s" % (_words.meter_name(l.meter), _words.size(getattr(l, order)), _words.safe(_pytest_words.place(l.where), 160)))
-            out += ["    %s, %s:%d" % (_words.safe(f.function, 80), _words.safe(f.file, 120), f.line) for f in l.stack[1:self._settings.stacks]]
+        for line in found[:most]:
+            out.append("  %s %s  %s" % (_words.meter_name(line.meter), _words.size(getattr(line, order)), _words.safe(_pytest_words.place(line.where), 160)))
+            out += ["    %s, %s:%d" % (_words.safe(f.function, 80), _words.safe(f.file, 120), f.line) for f in line.stack[1:self._settings.stacks]]
         return out
 
     # ---- what it leaves
@@ -229,11 +229,11 @@ class Judge:
             if any(not f.exact for m, f in w.figures().items() if leaking(m)):
                 self._unjudged.append("%s: who left what is not certain in a further run" % name)
                 return
-            left.append({(l.meter, l.stack): l for l in self._runner.lines(w) if leaking(l.meter) and l.net >= max(size, 1)})
-        for key, l in left[-1].items():
-            if all(key in of for of in left) and filter_fn(Stack(tuple(StackFrame(f.function, f.file, f.line) for f in l.stack))):
+            left.append({(line.meter, line.stack): line for line in self._runner.lines(w) if leaking(line.meter) and line.net >= max(size, 1)})
+        for key, line in left[-1].items():
+            if all(key in of for of in left) and filter_fn(Stack(tuple(StackFrame(f.function, f.file, f.line) for f in line.stack))):
                 self._problems.append("%s: each of %d further runs leaves %s or more\n  %s %s  %s" % (
-                    name, len(windows), _words.size(size), _words.meter_name(l.meter), _words.size(l.net), _words.safe(_pytest_words.place(l.where), 160)))
+                    name, len(windows), _words.size(size), _words.meter_name(line.meter), _words.size(line.net), _words.safe(_pytest_words.place(line.where), 160)))
 
 
 class _Wrong(Exception):

@@ -46,7 +46,7 @@ def frames(error):
         traceback.clear_frames(calls)
         while calls is not None:
             # Who has shown the traceback has asked for the variables: until Python 3.12 they are in a dict, too, which asking again renews.
-            calls.tb_frame.f_locals
+            calls.tb_frame.f_locals  # noqa: B018
             calls = calls.tb_next
         error = error.__cause__ or error.__context__
 

@@ -140,12 +140,12 @@ def by_line(code, told):
     """What Lines say of each line of a function, in their order: a Table. An allocation counts for the innermost of the function's lines in its calls."""
     lines, names = _lines_of(code), {code.co_name, getattr(code, "co_qualname", code.co_name)}
     sums = {}
-    for l in told:
-        for f in l.stack:
+    for line in told:
+        for f in line.stack:
             short = f.function.rsplit(".", 1)[-1]
             if f.line in lines and (f.function in names or short == code.co_name) and (f.execution is not None or f.file == code.co_filename):
-                key = f.line, l.meter
-                sums[key] = tuple(a + b for a, b in zip(sums.get(key, (0, 0, 0, 0)), (l.at_peak, l.allocated, l.net, l.count)))
+                key = f.line, line.meter
+                sums[key] = tuple(a + b for a, b in zip(sums.get(key, (0, 0, 0, 0)), (line.at_peak, line.allocated, line.net, line.count)))
                 break
     rows = []
     for (number, meter), (peak, allocated, net, count) in sorted(sums.items()):

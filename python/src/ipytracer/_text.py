@@ -178,8 +178,8 @@ def cells(windows, most=20):
 
 def lines(found, most=20):
     """Who allocated in a window: a Table."""
-    rows = [[_words.meter_name(l.meter), _words.size(l.at_peak), _words.size(l.allocated), _words.size(l.net), format(l.count, ","),
-             _words.safe(l.where, _MOST_NOTE)] for l in found[:most]]
+    rows = [[_words.meter_name(line.meter), _words.size(line.at_peak), _words.size(line.allocated), _words.size(line.net), format(line.count, ","),
+             _words.safe(line.where, _MOST_NOTE)] for line in found[:most]]
     if len(found) > most:
         rows.append(["… and %s" % _words.plural(len(found) - most, "more line")] + [""] * 5)
     return Table(["meter", "at peak", "allocated", "left", "times", "who…"], rows)
@@ -193,5 +193,5 @@ def table(t):
     widths = [max(len(row[i]) for row in every) for i in range(len(head))]
 
     def line(row):
-        return "  ".join(c.ljust(n) if l else c.rjust(n) for c, n, l in zip(row, widths, left)).rstrip()
+        return "  ".join(c.ljust(n) if to_left else c.rjust(n) for c, n, to_left in zip(row, widths, left)).rstrip()
     return "\n".join(line(row) if row is head or any(row[1:]) else row[0] for row in [head] + t.rows)

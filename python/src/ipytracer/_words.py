@@ -17,7 +17,7 @@ def size(n):
     if n < 1024:
         return "%s%d B" % (sign, n)
     unit = 1
-    for name in ("KiB", "MiB", "GiB", "TiB"):
+    for name in ("KiB", "MiB", "GiB", "TiB"):  # noqa: B007
         unit <<= 10
         hundredths = n // unit * 100 + (n % unit * 100 + unit // 2) // unit
         if hundredths < 1024 * 100:

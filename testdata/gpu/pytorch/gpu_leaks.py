@@ -1,6 +1,19 @@
 """Notebooks with leaks of GPU memory planted, and healthy ones, on PyTorch. notebooks.py says what they are made of."""
 
-from notebooks import AFTER, GROWTH, MIB, OUTPUT, TRACEBACK, Leak, Notebook, Step, collected_traceback, reference_cycle, stolen_reference, waiting_thread
+from notebooks import (
+    AFTER,
+    GROWTH,
+    MIB,
+    OUTPUT,
+    TRACEBACK,
+    Leak,
+    Notebook,
+    Step,
+    collected_traceback,
+    reference_cycle,
+    stolen_reference,
+    waiting_thread,
+)
 
 ACTIVE, DRIVER, PINNED, RESERVED = "gpu.0.active", "gpu.0.driver", "cpu.pinned", "gpu.0.reserved"
 

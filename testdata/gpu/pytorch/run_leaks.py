@@ -5,11 +5,10 @@ find."""
 
 import sys
 
-import run_pytorch  # also sets the path
-
 import driver
 import gpu_leaks
 import notebooks
+import run_pytorch  # also sets the path
 
 
 def run(held, opts):

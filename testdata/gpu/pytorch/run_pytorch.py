@@ -69,7 +69,7 @@ class Workspace:
             self._fill()
         except (OSError, subprocess.CalledProcessError) as e:
             self.remove()
-            raise driver.Failure("no stand-ins: %s" % e)
+            raise driver.Failure("no stand-ins: %s" % e) from e
         except BaseException:
             self.remove()
             raise
@@ -167,7 +167,7 @@ def versions_of(workspace):
     try:
         ran = subprocess.run(workspace.command("-c", _PROBE), env=workspace.env, cwd="/", stdout=subprocess.PIPE, check=True)
     except (OSError, subprocess.CalledProcessError) as e:
-        raise driver.Failure("%s has no ipykernel and torch: %s" % (workspace.opts.python, e))
+        raise driver.Failure("%s has no ipykernel and torch: %s" % (workspace.opts.python, e)) from e
     return json.loads(ran.stdout.decode().splitlines()[-1])
 
 

@@ -162,7 +162,7 @@ def versions_of(workspace):
     try:
         return json.loads(subprocess.check_output(workspace.command("-c", _PROBE), env=workspace.env))
     except (OSError, subprocess.CalledProcessError) as e:
-        raise driver.Failure("%s has no ipykernel: %s" % (workspace.opts.python, e))
+        raise driver.Failure("%s has no ipykernel: %s" % (workspace.opts.python, e)) from e
 
 
 if __name__ == "__main__":

@@ -1,7 +1,17 @@
 """CellLogger of ipyexperiments, under the name by which older notebooks know it."""
 
-from .ipyexperiments.cell_logger import (CellLogger, CellLoggerData, CellLoggerMemory, CellLoggerTime, b2mb, cpu_ram_used, get_nvml_gpu_id, int2width,
-                                         secs2time, set_seed)
+from .ipyexperiments.cell_logger import (
+    CellLogger,
+    CellLoggerData,
+    CellLoggerMemory,
+    CellLoggerTime,
+    b2mb,
+    cpu_ram_used,
+    get_nvml_gpu_id,
+    int2width,
+    secs2time,
+    set_seed,
+)
 
 __all__ = ["CellLogger", "CellLoggerData", "CellLoggerMemory", "CellLoggerTime", "b2mb", "cpu_ram_used", "get_nvml_gpu_id", "int2width", "secs2time",
            "set_seed"]

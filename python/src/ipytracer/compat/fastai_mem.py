@@ -197,7 +197,7 @@ def _is_for_memory(error):
         return False
     text = str(error)
     if _HOPELESS in text:
-        warnings.warn("After a failed assertion on the device nothing works until the kernel is restarted; set CUDA_LAUNCH_BLOCKING=1 before to see where")
+        warnings.warn("After a failed assertion on the device nothing works until the kernel is restarted; set CUDA_LAUNCH_BLOCKING=1 before to see where", stacklevel=2)
     return asked == "1" or _HOPELESS in text or "CUDA out of memory" in text
 
 

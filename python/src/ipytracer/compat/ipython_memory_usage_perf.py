@@ -21,7 +21,7 @@ class _Watcher(ipython_memory_usage._Watcher):
             return "\nperf value for %s is not known: %s" % (
                 EVENT_TYPE, "the tracer's report says why" if counters else "the tracer was not started with --counters")
         seconds = cell.window.duration_ns / 1e9
-        return "\nperf value for %s averages to %s/second" % (EVENT_TYPE, "{:,.0f}".format(misses / seconds) if seconds > 0 else "nan")
+        return "\nperf value for %s averages to %s/second" % (EVENT_TYPE, f"{misses / seconds:,.0f}" if seconds > 0 else "nan")
 
 
 def start_watching_memory():

@@ -8,7 +8,14 @@ exp.data at any time, exp.cl.data after each cell. What differs from the origina
 """
 
 from ... import __version__
-from ._experiments import IPyExperimentData, IPyExperimentMemory, IPyExperiments, IPyExperimentsCPU, IPyExperimentsGPU, IPyExperimentsPytorch
+from ._experiments import (
+    IPyExperimentData,
+    IPyExperimentMemory,
+    IPyExperiments,
+    IPyExperimentsCPU,
+    IPyExperimentsGPU,
+    IPyExperimentsPytorch,
+)
 from .cell_logger import CellLogger
 
 __all__ = ["CellLogger", "IPyExperimentData", "IPyExperimentMemory", "IPyExperiments", "IPyExperimentsCPU", "IPyExperimentsGPU",
