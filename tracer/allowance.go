@@ -146,9 +146,9 @@ func Economize(s *Session) (gaveUp string) {
 		s.certificate.leavesUnnamed("%s", a.given)
 		giveUpAttribution(s)
 		return a.given
-	case a.given != "" && s.stopped == "" && a.isNear(2):
+	case a.given != "" && s.end.stopped == "" && a.isNear(2):
 		s.end.early = a.says() + ": the session has ended by itself"
-		s.stopped = s.end.early
+		s.end.stopped = s.end.early
 	}
 	return ""
 }
@@ -198,7 +198,7 @@ func EndedEarly(s *Session) string {
 // giveUpAttribution lets go what the session knows of who allocates, and learns nothing more of it: the kernel half walks no stacks from now on.
 func giveUpAttribution(s *Session) {
 	s.options.NoStacks, s.options.Native, s.options.Holders = true, false, false
-	for _, t := range s.targets {
+	for _, t := range s.targets.all {
 		if t.gone || t.python == nil {
 			continue
 		}
@@ -206,15 +206,15 @@ func giveUpAttribution(s *Session) {
 		if err != nil {
 			interpreter = 0 // as before it has started
 		}
-		if err := s.tellPython(t, interpreter); err != nil {
+		if err := s.examiner.tellPython(t, interpreter); err != nil {
 			s.log.Warn("stacks are walked on", "pid", t.pid, "error", err)
 		}
 	}
-	s.early.stop()
+	s.Looks.stop()
 	s.codes = codes{report: &s.certificate}
-	s.natives.letGo(s.targets)
+	s.natives.letGo(s.targets.all)
 	s.live = live{}
-	for _, e := range s.queue[s.next:] { // what nobody wants any more
+	for _, e := range s.queue.rest() { // what nobody wants any more
 		if stack, ok := e.(*event.Stack); ok && !s.natives.naming.holds(stack) {
 			stack.Frames = nil
 		}

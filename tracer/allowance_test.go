@@ -102,13 +102,13 @@ func TestCrowded(t *testing.T) {
 	k := &fakeKernel{}
 	s := attached(t, k, Options{})
 	for _, small := range []bool{true, false} {
-		s.allowance.small, s.queue, s.next = small, nil, 0
+		s.allowance.small, s.queue.events, s.queue.next = small, nil, 0
 		for i := range mostWaiting + 10 {
-			change(uint64(i + 1))(s)
+			change(uint64(i + 1))(&s.intake)
 		}
-		if got := len(s.queue); (got == mostWaiting) != small {
+		if got := len(s.queue.events); (got == mostWaiting) != small {
 			t.Errorf("small %v: %d changes wait", small, got)
 		}
 	}
-	s.queue = nil
+	s.queue.events = nil
 }

@@ -21,7 +21,7 @@ import (
 // twice.
 type numpyInstrument struct {
 	inert
-	host
+	*host
 	target  *target
 	counter arrayCounter
 	ahead   *modulesAhead
@@ -45,13 +45,33 @@ type numpyInstrument struct {
 	stranger bool
 }
 
-// arrayCounter is what the instrument for NumPy has of its session besides a [host]: by which probes the kernel counts a target's blocks.
+// arrayCounter is how the instrument for NumPy has a target's blocks counted: by which probes.
 type arrayCounter interface {
 	// foresee says which modules have probes, countBy which probes count from now on.
 	foresee(t *target, files []ledger.File) error
 	countBy(t *target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error)
 	// lookAgain looks for the arrays that came and went while nobody saw them.
 	lookAgain(t *target)
+}
+
+// arrayCounting is the kernel's counting of arrays, and the searches for those that it could not count.
+type arrayCounting struct {
+	ledger   *kernelHalf
+	searches *searches
+	budget   *budget
+	targets  *targets
+}
+
+func (c *arrayCounting) foresee(t *target, files []ledger.File) error {
+	return c.ledger.ForeseeModules(t.slot, files)
+}
+
+func (c *arrayCounting) countBy(t *target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error) {
+	return c.ledger.CountArrays(t.pid, by)
+}
+
+func (c *arrayCounting) lookAgain(t *target) {
+	c.searches.begin(c.targets.all, t.root, c.budget.root(t.root), false)
 }
 
 // arrayModule is NumPy's extension module, with probes in it.
@@ -122,7 +142,7 @@ func (i *numpyInstrument) place() error {
 		i.placeAhead(true)
 		i.count()
 	}
-	if i.isShed(i.target, ledger.GroupNumPy) {
+	if i.isShed(i.target.root, ledger.GroupNumPy) {
 		return nil
 	}
 	if err := i.track(); err != nil {
@@ -184,7 +204,7 @@ func (i *numpyInstrument) meetModule(m process.Mapping) {
 	module := &arrayModule{file: file}
 	i.modules = append(i.modules, module)
 	// While the group is stepped down they are placed when it is stepped up.
-	if module.sites, err = i.ahead.find(i.target.pid, file); err == nil && !i.isShed(i.target, ledger.GroupNumPy) {
+	if module.sites, err = i.ahead.find(i.target.pid, file); err == nil && !i.isShed(i.target.root, ledger.GroupNumPy) {
 		err = i.placeModule(module)
 	}
 	if err == nil || i.hasEnded(i.target) {

@@ -62,7 +62,8 @@ func (h *fakeHost) probedModule(mapped bool) *arrayModule {
 func tracking(h *fakeHost, modules ...*arrayModule) (*numpyInstrument, *fakeCounter) {
 	c := &fakeCounter{}
 	return &numpyInstrument{
-		host: h, target: &target{pid: 7, late: true, python: &python{}}, counter: c, ahead: &modulesAhead{}, log: slog.New(slog.DiscardHandler),
+		host: h.host(), target: &target{pid: 7, late: true, python: &python{}}, counter: c, ahead: &modulesAhead{},
+		log:     slog.New(slog.DiscardHandler),
 		tracked: h.probe(), modules: modules,
 	}, c
 }

@@ -41,7 +41,8 @@ func (i *numpyInstrument) due() (at time.Time) {
 // count lets the probes in NumPy take over once they are in all of the target's modules, and takes those on the interpreter
 // out when they are of no use any more.
 func (i *numpyInstrument) count() {
-	if i.refused || len(i.modules) == 0 || len(i.modules) > ledger.MaxModules || i.isShed(i.target, ledger.GroupNumPy) {
+	if i.refused || len(i.modules) == 0 || len(i.modules) > ledger.MaxModules ||
+		i.isShed(i.target.root, ledger.GroupNumPy) {
 		return
 	}
 	if i.state == ledger.ArraysTracked {
@@ -164,7 +165,7 @@ func (i *numpyInstrument) leave() {
 	before := i.state
 	i.passed = now()
 	i.state = ledger.ArraysTracked // or the probes would not be placed
-	if i.tracked == nil && !i.isShed(i.target, ledger.GroupNumPy) {
+	if i.tracked == nil && !i.isShed(i.target.root, ledger.GroupNumPy) {
 		if err := i.track(); err != nil {
 			i.misses(i.target.pid, 0, []event.Meter{event.NumPy}, "%v: arrays of another NumPy, or of another memory handler than its own, are not seen", err)
 			i.state, i.refused = before, true

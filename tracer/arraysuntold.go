@@ -13,7 +13,7 @@ type untoldArrays struct {
 }
 
 // meet looks at a module that a target has mapped since a time. It reads the file once.
-func (u *untoldArrays) meet(h host, t *target, since event.Nanoseconds, m process.Mapping) {
+func (u *untoldArrays) meet(h *host, t *target, since event.Nanoseconds, m process.Mapping) {
 	for _, known := range u.files {
 		if known == m.File {
 			return

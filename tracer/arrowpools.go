@@ -17,7 +17,7 @@ import (
 // load before it does, if that is found; else the library has joined late.
 type arrowInstrument struct {
 	libraryFiles[*poolLibrary]
-	host
+	*host
 	target   *target
 	analyses *analyses
 	crowded  bool // said that some have no room
@@ -78,7 +78,7 @@ func (i *arrowInstrument) meet(l listing, m process.Mapping) {
 		}
 		return
 	}
-	file := openMet(i, i.target, l, m, metersOfPools)
+	file := openMet(i.host, i.target, l, m, metersOfPools)
 	if file != nil && i.adopt(file, true) && !l.first {
 		i.joinedLate(i.target, name, ledger.GroupArrow)
 	}
@@ -119,7 +119,7 @@ func (i *arrowInstrument) sayOthers(l *poolLibrary) {
 
 // placePools puts the probes in, unless they are in place or stepped down.
 func (i *arrowInstrument) placePools(l *poolLibrary) error {
-	if !l.usable || l.probes != nil || i.isShed(i.target, ledger.GroupArrow) {
+	if !l.usable || l.probes != nil || i.isShed(i.target.root, ledger.GroupArrow) {
 		return nil
 	}
 	c, err := i.probeFile(i.target, l.file, poolPlacements(l.sites))

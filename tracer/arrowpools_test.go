@@ -37,7 +37,7 @@ func (h *fakeHost) arrowLibrary(t *testing.T, flags ...string) process.Mapping {
 // target was met. The budget takes the probes out and puts them back.
 func TestArrowInstrument(t *testing.T) {
 	h := &fakeHost{}
-	i := &arrowInstrument{host: h, target: &target{pid: 7}}
+	i := &arrowInstrument{host: h.host(), target: &target{pid: 7}}
 	m := h.arrowLibrary(t)
 	i.meet(listing{first: true}, m)
 	i.meet(listing{}, m)
@@ -78,7 +78,7 @@ func TestArrowInstrument(t *testing.T) {
 // that is stepped down when it comes is probed later.
 func TestArrowInstrumentMisses(t *testing.T) {
 	h := &fakeHost{}
-	i := &arrowInstrument{host: h, target: &target{pid: 7}}
+	i := &arrowInstrument{host: h.host(), target: &target{pid: 7}}
 	i.meet(listing{}, h.arrowLibrary(t, "-DOLD"))
 	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "Arrow before 11") || len(h.meters) != 1 || h.meters[0] != event.Arrow || len(h.late) > 0 {
 		t.Errorf("missed %q of %v, late %q", h.missed, h.meters, h.late)
@@ -95,7 +95,7 @@ func TestArrowInstrumentMisses(t *testing.T) {
 	i.close()
 
 	h = &fakeHost{shed: []ledger.Group{ledger.GroupArrow}}
-	i = &arrowInstrument{host: h, target: &target{pid: 7}}
+	i = &arrowInstrument{host: h.host(), target: &target{pid: 7}}
 	i.meet(listing{}, h.arrowLibrary(t))
 	if len(h.placed) > 0 {
 		t.Errorf("placed %+v of a group that is stepped down", h.placed)
@@ -110,7 +110,7 @@ func TestArrowInstrumentMisses(t *testing.T) {
 // TestArrowInstrumentExpects: where sys.path has a pyarrow, the library that it needs is probed before anybody loads it.
 func TestArrowInstrumentExpects(t *testing.T) {
 	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:", "CONDA_PREFIX": "/opt/conda"}}
-	i := &arrowInstrument{host: h, target: &target{pid: 7, python: pythonWith(t, cpython.Sites{})}}
+	i := &arrowInstrument{host: h.host(), target: &target{pid: 7, python: pythonWith(t, cpython.Sites{})}}
 	i.expect([]string{"relative", "/nowhere"})
 	if len(h.placed) > 0 || len(h.missed) > 0 || i.places() > 0 {
 		t.Errorf("placed %+v, missed %q", h.placed, h.missed)

@@ -46,14 +46,14 @@ func (all *cells) cell(number uint64, pid int32) *openCell {
 }
 
 // Source collects the chunks of a cell's text, and queues that once it is there.
-func (s *Session) Source(chunk *ledger.SourceChunk) {
-	s.queueSource(s.cells.add(chunk))
+func (i *intake) Source(chunk *ledger.SourceChunk) {
+	i.queueSource(i.cells.add(chunk))
 }
 
 // queueSource queues a cell's text, if there is one to tell.
-func (s *Session) queueSource(source *event.CellSource) {
+func (i *intake) queueSource(source *event.CellSource) {
 	if source != nil {
-		s.queue = append(s.queue, source)
+		i.queue.add(source)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func sources(s *Session) (out []event.CellSource) {
-	for _, e := range s.queue {
+	for _, e := range s.queue.events {
 		out = append(out, *e.(*event.CellSource))
 	}
 	return out
@@ -24,19 +24,21 @@ func wantSources(t *testing.T, s *Session, want ...event.CellSource) {
 }
 
 func compiled(s *Session, cell uint64, offset int, text string) {
-	s.Source(&ledger.SourceChunk{Cell: cell, PID: 5, Offset: offset, Text: []byte(text)})
+	s.intake.Source(&ledger.SourceChunk{Cell: cell, PID: 5, Offset: offset, Text: []byte(text)})
 }
 
 func typed(s *Session, cell uint64, kind uint32, offset, total int, text string) {
-	s.Source(&ledger.SourceChunk{Cell: cell, PID: 5, Kind: kind, Offset: offset, Total: total, Text: []byte(text)})
+	s.intake.Source(&ledger.SourceChunk{
+		Cell: cell, PID: 5, Kind: kind, Offset: offset, Total: total, Text: []byte(text),
+	})
 }
 
 func closed(s *Session, cell uint64) {
-	s.cellClosed(nil, &event.Boundary{Kind: event.CellClose, Cell: cell, PID: 5}, false)
+	s.intake.cellClosed(nil, &event.Boundary{Kind: event.CellClose, Cell: cell, PID: 5}, false)
 }
 
 func TestSourceOfSeveralChunks(t *testing.T) {
-	s := &Session{}
+	s := newSession(Options{})
 	compiled(s, 1, 0, "first ")
 	compiled(s, 2, 0, "other\x00")
 	compiled(s, 1, 6, "second\x00")
@@ -51,7 +53,7 @@ func TestSourceOfSeveralChunks(t *testing.T) {
 
 // TestSourceAsTyped: what was typed is told, in every width Python keeps it in, if all of it has come.
 func TestSourceAsTyped(t *testing.T) {
-	s := &Session{}
+	s := newSession(Options{})
 	typed(s, 1, 1, 0, 6, "%pwd ")
 	typed(s, 1, 1, 5, 6, "\xe9")
 	compiled(s, 1, 0, "get_ipython()\x00")
@@ -65,7 +67,7 @@ func TestSourceAsTyped(t *testing.T) {
 	typed(s, 5, 1, 0, 4, "nice")
 	wantSources(t, s, event.CellSource{Cell: 1, PID: 5, Text: "%pwd é"}, event.CellSource{Cell: 2, PID: 5, Text: "€\ufffd\ufffd\n"},
 		event.CellSource{Cell: 3, PID: 5, Text: "🙂\ufffd\ufffd"}, event.CellSource{Cell: 4, PID: 5, Text: "as compiled\ufffd"})
-	s.queue = nil
+	s.queue.events = nil
 	closed(s, 5)
 	wantSources(t, s, event.CellSource{Cell: 5, PID: 5, Text: "nice"})
 	for cell := range uint64(5) {
@@ -77,7 +79,7 @@ func TestSourceAsTyped(t *testing.T) {
 }
 
 func TestSourceThatIsTooLong(t *testing.T) {
-	s := &Session{}
+	s := newSession(Options{})
 	chunk := strings.Repeat("x", 8192)
 	for i := range 64 {
 		typed(s, 1, 1, i*8192, 1<<30, chunk)

@@ -34,7 +34,7 @@ func (s *Session) confine() error {
 		return nil
 	}
 	scope := &process.Scope{Signals: r.Signals, Owner: s.options.Owner}
-	for _, t := range s.targets {
+	for _, t := range s.targets.all {
 		scope.Roots = append(scope.Roots, t.handle.Identity())
 	}
 	if err := s.fs.Helper.TakeOver(scope); err != nil {

@@ -55,16 +55,16 @@ func descriptors(t *testing.T) int {
 func TestManyLibraries(t *testing.T) {
 	const many = 60
 	for name, most := range map[string]int{"libcudart.so.12": maxLibrariesOfKind, "libcuda.so.1": maxLibrariesOfKind, "libc.so.6": maxLibcs} {
-		s := &Session{fs: mapping(t, name, many)}
+		s := newSessionOn(mapping(t, name, many), Options{})
 		h, err := process.FS{}.Open(os.Getpid())
 		if err != nil {
 			t.Fatal(err)
 		}
 		target := &target{pid: 7, handle: h}
-		s.targets = append(s.targets, target)
+		s.targets.all = append(s.targets.all, target)
 		before := descriptors(t)
-		s.relist(target)
-		s.relist(target)
+		s.examiner.relist(target)
+		s.examiner.relist(target)
 		if now := descriptors(t) - before; now > most {
 			t.Errorf("%s: %d descriptors for %d files, want at most %d", name, now, many, most)
 		}

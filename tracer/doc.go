@@ -7,7 +7,12 @@
 //
 // Each duty of a session has a type of its own:
 //
-//   - kernelHalf is the interface to the ledger; tests have a fake one.
+//   - kernelHalf is the parts of the ledger, each an interface; tests have fake ones.
+//   - targets are the processes that are attached: roots, and Python children that run cells. An examiner finds out
+//     what a target is and what its Python is, and gives it its instruments; placer puts probes on files and takes them
+//     out.
+//   - intake takes in the records of the kernel half, and completes them with what only user space knows; eventQueue
+//     keeps the events in their order until they are handed out.
 //   - An instrument places the probes of one kind in one target, through its host: NumPy, windows, mmap, CUDA, PyTorch
 //     and the dynamic linker, Arrow, malloc. Instruments for libraries keep their files in libraryFiles.
 //   - budget prices hits, and steps groups of probes down and up; searches look for the arrays that came and went while
@@ -21,7 +26,7 @@
 //   - lines are the lines that notebooks make. They are taken over in the background; package companion answers on them
 //     between two batches of events.
 //   - limits are the limits that the session sets, watches those that exist.
-//   - glances and earlyLook serve whoever watches a session: boundaries at which nothing happens, and one look at a
+//   - glances and Looks serve whoever watches a session: boundaries at which nothing happens, and one look at a
 //     time at a Python's objects, beside the session. A look that a notebook asks for is an [event.Looked], which no
 //     recording has.
 //   - overlooked and certificate keep what was not examined, which probes saw what, and what may be missing.

@@ -27,10 +27,11 @@ const (
 
 // windup is how far the end of a session has come.
 type windup struct {
-	drawn  bool          // the last boundaries are drawn, and what came up to them is in the queue
-	over   bool          // so is everything else
-	early  string        // why the session ended by itself, for want of memory; "": it did not
-	shells []event.Shell // as they were at the last boundaries
+	drawn   bool          // the last boundaries are drawn, and what came up to them is in the queue
+	over    bool          // so is everything else
+	stopped string        // why the session ends, once it does
+	early   string        // why the session ended by itself, for want of memory; "": it did not
+	shells  []event.Shell // as they were at the last boundaries
 }
 
 // wind ends the session in two steps: the last boundaries, with which every figure is known; then who holds what is left, last records, counters. Between
@@ -40,9 +41,9 @@ func (s *Session) wind() error {
 		if err := s.drawLast(); err != nil {
 			return err
 		}
-		if s.end.drawn = true; s.options.Settle && canLook(s.targets) {
+		if s.end.drawn = true; s.options.Settle && canLook(s.targets.all) {
 			f := s.finish()
-			s.queue = append(s.queue, &event.Settled{Finish: *f, Holders: s.options.Holders})
+			s.queue.add(&event.Settled{Finish: *f, Holders: s.options.Holders})
 			return nil
 		}
 	}
@@ -50,38 +51,38 @@ func (s *Session) wind() error {
 	if err != nil {
 		return err
 	}
-	if err := s.ledger.Drain(s); err != nil {
+	if err := s.ledger.Drain(&s.intake); err != nil {
 		return err
 	}
-	s.queue = append(s.queue, look.holders(&s.cells)...)
-	s.queue = append(s.queue, withInputs(&s.cells, last)...)
+	s.queue.add(look.holders(&s.cells)...)
+	s.queue.add(withInputs(&s.cells, last)...)
 	s.natives.naming.wait(endPatience)
 	if err := s.fs.Helper.Ended(); err != nil {
 		s.missing++
 		s.problem("%v: what was to be opened since then was not looked at", err)
 	}
-	s.queue = append(s.queue, s.finish())
+	s.queue.add(s.finish())
 	s.end.over = true
 	return nil
 }
 
 // drawLast draws the last boundary of each target that runs, and takes in what came up to it.
 func (s *Session) drawLast() error {
-	s.early.stop()
+	s.Looks.stop()
 	s.limits.lift()
-	s.end.shells = askShells(s.fs, s.targets)
-	s.queue = append(s.queue, renamed(s.fs, s.targets)...)
-	for _, t := range s.targets {
+	s.end.shells = askShells(s.fs, s.targets.all)
+	s.queue.add(renamed(s.fs, s.targets.all)...)
+	for _, t := range s.targets.all {
 		if t.isRoot() && !t.gone {
 			if err := s.ledger.Detach(t.pid); err != nil && !errors.Is(err, ledger.ErrNoProcess) {
 				return err
 			}
 		}
 	}
-	if err := s.ledger.Drain(s); err != nil {
+	if err := s.ledger.Drain(&s.intake); err != nil {
 		return err
 	}
-	s.queue = append(s.queue, s.watches.last()...)
+	s.queue.add(s.watches.last()...)
 	return nil
 }
 
@@ -122,8 +123,8 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 		return nil, nil, err
 	}
 	look = &lastLook{
-		fs: s.fs, log: s.log, report: &s.certificate, interpreters: &s.interpreters, targets: s.targets, asked: s.options.Holders, live: &s.live,
-		within: s.options.Looking,
+		fs: s.fs, log: s.log, report: &s.certificate, interpreters: &s.interpreters, targets: s.targets.all,
+		asked: s.options.Holders, live: &s.live, within: s.options.Looking,
 	}
 	s.garbage.allow(windGC)
 	debug.FreeOSMemory()
@@ -140,7 +141,7 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 	debug.FreeOSMemory()
 	// The kernel takes its time to take probes out, which needs no processor.
 	began := now()
-	s.closeProbes()
+	s.placer.closeAll(s.targets.all, s.stopSearches)
 	s.log.Debug("took the probes out", "took", time.Duration(now()-began))
 	beside.Wait()
 	look.sayEnded()
@@ -157,7 +158,7 @@ func (s *Session) finish() *event.Finish {
 		unnamed = append(unnamed, fmt.Sprintf("%d native stacks have no symbols: more came than can wait for them, or a file took too long to read", n))
 	}
 	f := &event.Finish{
-		Time: end, Reason: s.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
+		Time: end, Reason: s.end.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
 		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late, Probes: s.used(s.ledger.Hits(), s.budget.prices.of), GPUs: s.devices.named(), Problems: slices.Clone(s.trouble), Unnamed: unnamed, Shells: s.end.shells,
 	}
 	for _, l := range f.Lost {
@@ -168,34 +169,17 @@ func (s *Session) finish() *event.Finish {
 	return f
 }
 
-// release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
-func (s *Session) release(t *target) {
-	s.natives.forget(t)
-	t.closeInstruments(&s.closing)
-}
-
-func (s *Session) closeProbes() {
-	for _, c := range s.checkpoints {
-		_ = c.Close()
-	}
-	s.checkpoints = nil
-	s.closing.Wait()
-	s.searches.stop(&s.budget)
-	for _, t := range s.targets {
-		t.closeInstruments(&s.closing)
-	}
-	s.closing.Wait()
-}
+func (s *Session) stopSearches() { s.searches.stop(&s.budget) }
 
 // Close removes every probe and frees everything. It may be called more than once.
 func (s *Session) Close() error {
-	s.early.stop()
-	s.closeProbes()
+	s.Looks.stop()
+	s.placer.closeAll(s.targets.all, s.stopSearches)
 	errs := []error{s.limits.close()}
-	for _, t := range s.targets {
+	for _, t := range s.targets.all {
 		errs = append(errs, t.close())
 	}
-	s.targets = nil
+	s.targets.all = nil
 	s.interpreters.close()
 	s.natives.close()
 	s.devices.close()

@@ -18,7 +18,7 @@ import (
 // mappings first has joined late.
 type libraryInstrument struct {
 	libraryFiles[*library]
-	host
+	*host
 	target   *target
 	analyses *analyses
 	crowded  [cuda.Runtime + 1]bool // by kind: said that some have no room
@@ -75,7 +75,7 @@ func (i *libraryInstrument) meet(l listing, m process.Mapping) {
 		i.beyond.add(kind, m)
 		return
 	}
-	file := openMet(i, i.target, l, m, metersThrough(kind))
+	file := openMet(i.host, i.target, l, m, metersThrough(kind))
 	if file != nil && i.adopt(file, kind, true) && !l.first && kind != cuda.Loader && kind != cuda.Runtime { // without the runtime's names nothing is missing
 		var missed []ledger.Group
 		if kind == cuda.Torch {
@@ -151,7 +151,7 @@ func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind, mapp
 // placeLibrary puts in what probes are not in place.
 func (i *libraryInstrument) placeLibrary(l *library) error {
 	for g := range libraryPlacements(l.sites) {
-		if i.isShed(i.target, g) {
+		if i.isShed(i.target.root, g) {
 			continue
 		}
 		if err := i.placeGroup(l, g); err != nil {

@@ -20,7 +20,7 @@ import (
 // heapInstrument is the instrument for cpu.heap: probes on the functions that a target's calls of malloc and its relatives reach.
 type heapInstrument struct {
 	inert
-	host
+	*host
 	target   *target
 	analyses *analyses
 	files    []*process.MappedFile
@@ -245,8 +245,8 @@ func (i *heapInstrument) costOf(found []libc.Function) (cost time.Duration) {
 // HeapCost is what each pair of malloc and free costs the targets, roughly, without lines; 0 with [Options.Heap] off. Until their
 // allocators are known it is what glibc's would: three hits on instructions that are emulated.
 func (s *Session) HeapCost() time.Duration {
-	if s.options.Heap && s.heapCost == 0 {
+	if s.options.Heap && s.budget.prices.heap == 0 {
 		return 3 * (s.budget.prices.costs.Emulated + work[ledger.GroupHeap])
 	}
-	return s.heapCost
+	return s.budget.prices.heap
 }

@@ -2,164 +2,18 @@ package tracer
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
 	"ipytracer/tracer/code/libc"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
 )
-
-// fakeHost is a session without a kernel.
-type fakeHost struct {
-	maps    []process.Mapping
-	files   map[process.FileID]string
-	ended   bool
-	refused error // what placing probes fails with
-	placed  [][]ledger.Placement
-	taking  sync.Mutex
-	taken   int // probes that were taken out
-	missed  []string
-	meters  []event.Meter
-	uses    map[ledger.Group]string
-	dear    map[ledger.Group]string
-	cost    time.Duration
-
-	environment map[string]string
-	problems    []string
-	unnamed     []string
-	late        []string
-	identified  int
-	unseen      int
-	shed        []ledger.Group
-	places      int
-}
-
-func (h *fakeHost) openMapping(_ int, m process.Mapping) (*process.MappedFile, error) {
-	f, err := os.Open(h.files[m.File])
-	if err != nil {
-		return nil, err
-	}
-	return &process.MappedFile{File: f, Mapping: m}, nil
-}
-
-func (h *fakeHost) mappings(int) iter.Seq2[process.Mapping, error] {
-	return func(yield func(process.Mapping, error) bool) {
-		for _, m := range h.maps {
-			if !yield(m, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (h *fakeHost) probeFile(_ *target, _ *process.MappedFile, placements []ledger.Placement) (io.Closer, error) {
-	if h.refused != nil {
-		return nil, h.refused
-	}
-	h.placed = append(h.placed, placements)
-	return h.probe(), nil
-}
-
-// probe is one that is in place. Several are taken out at a time.
-func (h *fakeHost) probe() io.Closer {
-	return closing(func() {
-		h.taking.Lock()
-		defer h.taking.Unlock()
-		h.taken++
-	})
-}
-
-type closing func()
-
-func (c closing) Close() error { c(); return nil }
-
-func (h *fakeHost) hasEnded(*target) bool { return h.ended }
-
-func (h *fakeHost) misses(_ int, _ event.Nanoseconds, meters []event.Meter, format string, args ...any) {
-	h.missed = append(h.missed, fmt.Sprintf(format, args...))
-	h.meters = append(h.meters, meters...)
-}
-
-func (h *fakeHost) noteUse(g ledger.Group, where string) {
-	if h.uses == nil {
-		h.uses = map[ledger.Group]string{}
-	}
-	h.uses[g] += where
-}
-
-func (h *fakeHost) noteDear(g ledger.Group, why string) {
-	if h.dear == nil {
-		h.dear = map[ledger.Group]string{}
-	}
-	h.dear[g] += why
-}
-
-func (h *fakeHost) hit(bool) time.Duration { return time.Microsecond }
-
-func (h *fakeHost) openFile(pid int, name string) (*process.MappedFile, error) {
-	for id, known := range h.files {
-		if known == name {
-			return h.openMapping(pid, process.Mapping{Path: name, File: id})
-		}
-	}
-	return nil, os.ErrNotExist
-}
-
-func (h *fakeHost) variables(int, ...string) map[string]string { return h.environment }
-
-func (h *fakeHost) problem(format string, args ...any) {
-	h.problems = append(h.problems, fmt.Sprintf(format, args...))
-}
-
-func (h *fakeHost) leavesUnnamed(format string, args ...any) {
-	h.unnamed = append(h.unnamed, fmt.Sprintf(format, args...))
-}
-
-func (h *fakeHost) joinedLate(_ *target, name string, _ ...ledger.Group) {
-	h.late = append(h.late, name)
-}
-
-func (h *fakeHost) countUnseen() { h.unseen++ }
-
-func (h *fakeHost) identify(*target, bool) { h.identified++ }
-
-func (h *fakeHost) placeCheckpoints(*library) error { return nil }
-
-func (h *fakeHost) isShed(_ *target, g ledger.Group) bool { return slices.Contains(h.shed, g) }
-
-func (h *fakeHost) allPlaces() int { return h.places }
-
-func (h *fakeHost) heapCosts(d time.Duration) { h.cost = max(h.cost, d) }
-
-// has the target map a file, and returns where.
-func (h *fakeHost) has(t *testing.T, name string) process.Mapping {
-	t.Helper()
-	var st unix.Stat_t
-	if err := unix.Stat(name, &st); err != nil {
-		t.Skip(err)
-	}
-	id := process.FileID{Major: unix.Major(st.Dev), Minor: unix.Minor(st.Dev), Inode: st.Ino}
-	if h.files == nil {
-		h.files = map[process.FileID]string{}
-	}
-	h.files[id] = name
-	at := uint64(1+len(h.maps)) << 32
-	m := process.Mapping{Start: at, End: at + 1<<20, Perm: process.Exec, Path: name, File: id}
-	h.maps = append(h.maps, m)
-	return m
-}
 
 func thisLibc(t *testing.T) string {
 	t.Helper()
@@ -175,7 +29,7 @@ func thisLibc(t *testing.T) string {
 // TestMappedInstrument: a C library gets its probes once, gives them back, and what cannot have them is said once.
 func TestMappedInstrument(t *testing.T) {
 	h := &fakeHost{}
-	i := &mappedInstrument{host: h, target: &target{pid: 7}}
+	i := &mappedInstrument{host: h.host(), target: &target{pid: 7}}
 	m := h.has(t, thisLibc(t))
 	i.meet(listing{}, m)
 	i.meet(listing{}, m)
@@ -208,7 +62,7 @@ func TestMappedInstrumentMisses(t *testing.T) {
 		{thisLibc(t), errors.New("no room"), false, "no room: what mmap maps has no lines"}, {thisLibc(t), errors.New("no room"), true, ""},
 	} {
 		h := &fakeHost{refused: c.refused, ended: c.ended}
-		i := &mappedInstrument{host: h, target: &target{pid: 7}}
+		i := &mappedInstrument{host: h.host(), target: &target{pid: 7}}
 		m := h.has(t, c.name)
 		i.meet(listing{}, m)
 		i.meet(listing{}, m)
@@ -222,7 +76,7 @@ func TestMappedInstrumentMisses(t *testing.T) {
 // TestHeapInstrument: without a dynamic linker nothing can be probed, which is said once, and of a process that has ended not at all.
 func TestHeapInstrument(t *testing.T) {
 	h := &fakeHost{}
-	i := &heapInstrument{host: h, target: &target{pid: 7}}
+	i := &heapInstrument{host: h.host(), target: &target{pid: 7}}
 	for range 2 {
 		if i.settle(); !i.due().IsZero() {
 			t.Error("it waits for something")
@@ -232,7 +86,7 @@ func TestHeapInstrument(t *testing.T) {
 		t.Errorf("missed %q of %v", h.missed, h.meters)
 	}
 	h = &fakeHost{ended: true}
-	i = &heapInstrument{host: h, target: &target{pid: 7}}
+	i = &heapInstrument{host: h.host(), target: &target{pid: 7}}
 	if i.settle(); len(h.missed) > 0 {
 		t.Errorf("of a process that has ended: %q", h.missed)
 	}
@@ -255,26 +109,16 @@ func TestHeapPlacements(t *testing.T) {
 		t.Errorf("%+v", placements)
 	}
 	h := &fakeHost{}
-	i := &heapInstrument{host: h, target: &target{pid: 7}}
+	i := &heapInstrument{host: h.host(), target: &target{pid: 7}}
 	if cost := i.costOf(found); cost < 3*time.Microsecond {
 		t.Errorf("malloc and free cost %v", cost)
 	}
 }
 
-// hasNamed has the target map a file that is no library, whatever its name says.
-func (h *fakeHost) hasNamed(t *testing.T, name string) process.Mapping {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, []byte("no library"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return h.has(t, file)
-}
-
 // TestLibraryInstrument: a library that cannot be probed is said once, and which meters miss it; one of the dynamic linker's is none that a meter misses.
 func TestLibraryInstrument(t *testing.T) {
 	h := &fakeHost{}
-	i := &libraryInstrument{host: h, target: &target{pid: 7}}
+	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
 	driver, loader := h.hasNamed(t, "libcuda.so.1"), h.hasNamed(t, "ld-linux-x86-64.so.2")
 	for range 2 {
 		for _, m := range []process.Mapping{driver, loader} {
@@ -293,7 +137,7 @@ func TestLibraryInstrument(t *testing.T) {
 func TestLibraryInstrumentSteps(t *testing.T) {
 	loader := "/lib64/ld-linux-x86-64.so.2"
 	h := &fakeHost{}
-	i := &libraryInstrument{host: h, target: &target{pid: 7}}
+	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
 	m := h.has(t, loader)
 	i.meet(listing{first: true}, m)
 	if len(h.placed) != 1 || h.placed[0][0].Program != ledger.LibraryChanged || h.uses[ledger.GroupLoader] == "" || i.places() != 1 {
@@ -316,7 +160,7 @@ func TestLibraryInstrumentSteps(t *testing.T) {
 	}
 
 	h = &fakeHost{shed: []ledger.Group{ledger.GroupLoader}}
-	i = &libraryInstrument{host: h, target: &target{pid: 7}}
+	i = &libraryInstrument{host: h.host(), target: &target{pid: 7}}
 	i.meet(listing{}, h.has(t, loader))
 	if len(h.placed) > 0 || i.places() != 1 {
 		t.Errorf("placed %+v of a group that is stepped down", h.placed)
@@ -328,7 +172,7 @@ func TestLibraryInstrumentSteps(t *testing.T) {
 // not there or of no use.
 func TestLibraryInstrumentExpects(t *testing.T) {
 	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:/opt/cuda"}}
-	i := &libraryInstrument{host: h, target: &target{pid: 7}}
+	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
 	names := i.expected([]string{"/site", "here"})
 	for _, want := range []string{"/opt/cuda/libcuda.so.1", "/site/torch/lib/libc10.so", "/usr/lib/x86_64-linux-gnu/libcuda.so.1"} {
 		if !slices.Contains(names, want) {
@@ -347,7 +191,7 @@ func TestLibraryInstrumentExpects(t *testing.T) {
 // TestLibraryInstrumentHasRoom: what other targets have counts as well.
 func TestLibraryInstrumentHasRoom(t *testing.T) {
 	h := &fakeHost{places: maxLibraries}
-	i := &libraryInstrument{host: h, target: &target{pid: 7}}
+	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
 	i.meet(listing{}, h.hasNamed(t, "libcuda.so.1"))
 	i.listed(listing{})
 	i.listed(listing{})

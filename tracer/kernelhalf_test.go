@@ -238,7 +238,7 @@ func attached(t *testing.T, k *fakeKernel, o Options) *Session {
 			t.Errorf("closed %d times, %d probes are left: %v", k.closed, k.probes.Load(), err)
 		}
 	})
-	if err := errors.Join(s.hold(named(os.Getpid())), s.use(k.half()), s.attachAll()); err != nil {
+	if err := errors.Join(s.targets.hold(named(os.Getpid())), s.use(k.half()), s.attachAll()); err != nil {
 		t.Fatal(err)
 	}
 	s.begin()

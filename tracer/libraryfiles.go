@@ -43,7 +43,7 @@ func (f *libraryFiles[L]) close() {
 
 // openMet opens a library that a target has mapped. Where that fails it returns nil, and says what is not seen, unless
 // the target has ended.
-func openMet(h host, t *target, l listing, m process.Mapping, meters []event.Meter) *process.MappedFile {
+func openMet(h *host, t *target, l listing, m process.Mapping, meters []event.Meter) *process.MappedFile {
 	file, err := h.openMapping(t.pid, m)
 	if err == nil {
 		return file

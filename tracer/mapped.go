@@ -15,7 +15,7 @@ import (
 // mappedInstrument is the instrument for the lines of cpu.mapped: probes where a C library has asked for memory, in mmap and mremap.
 type mappedInstrument struct {
 	inert
-	host
+	*host
 	target    *target
 	analyses  *analyses
 	libraries []*mappingLibrary

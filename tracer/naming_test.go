@@ -59,7 +59,7 @@ func TestNamesHoldNothingUp(t *testing.T) {
 	stack := &event.Stack{Number: 1}
 	k.script = []records{
 		func(sink ledger.Sink) {
-			s.queue = append(s.queue, stack)
+			s.queue.add(stack)
 			s.natives.naming.name(unnamedStack{stack, []codePlace{{module: module, name: "libc.so.6", vaddr: 0x100}, unknownPlace}, []event.Frame{{Function: "f"}}})
 			together(change(1))(sink)
 		},
@@ -147,19 +147,17 @@ func TestNamesAreBounded(t *testing.T) {
 
 // TestQueueIsCompact: a queue in which one event is held each time keeps no room of those that are handed out.
 func TestQueueIsCompact(t *testing.T) {
-	var queue []event.Event
-	next := 0
+	var queue eventQueue
 	for i := range 10000 {
-		queue = append(queue, &event.Change{Stack: uint64(i)}, &event.Change{Stack: uint64(i)})
-		for len(queue)-next > 1 { // one is held
-			queue[next] = nil
-			next++
+		queue.add(&event.Change{Stack: uint64(i)}, &event.Change{Stack: uint64(i)})
+		for queue.waiting() > 1 { // one is held
+			queue.take()
 		}
-		if queue, next = compact(queue, next); queue[next].(*event.Change).Stack != uint64(i) {
-			t.Fatalf("the one that is left is another: %+v", queue[next])
+		if queue.compact(); queue.rest()[0].(*event.Change).Stack != uint64(i) {
+			t.Fatalf("the one that is left is another: %+v", queue.rest()[0])
 		}
 	}
-	if cap(queue) > 16 {
-		t.Errorf("a queue of %d has room for %d", len(queue)-next, cap(queue))
+	if cap(queue.events) > 16 {
+		t.Errorf("a queue of %d has room for %d", queue.waiting(), cap(queue.events))
 	}
 }

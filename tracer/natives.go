@@ -116,12 +116,12 @@ func (all *natives) module(t *target, m process.Mapping) (found *native.Module, 
 }
 
 // StackCopy unwinds what the kernel could not, hands in the rules it took, and queues the stack.
-func (s *Session) StackCopy(c *ledger.StackCopy) {
-	t := s.target(int(c.PID))
-	if t == nil || t.python == nil || t.slot != c.Slot || s.allowance.given != "" {
+func (i *intake) StackCopy(c *ledger.StackCopy) {
+	t := i.targets.find(int(c.PID))
+	if t == nil || t.python == nil || t.slot != c.Slot || i.allowance.given != "" {
 		return
 	}
-	s.natives.catchUp(t)
+	i.natives.catchUp(t)
 	text := t.python.file.Mapping
 	inPython := func(pc uint64) bool { return pc >= text.Start && pc < text.End }
 	out := ledger.NativeStack{PID: c.PID, Number: c.Number, Python: c.Python}
@@ -129,10 +129,10 @@ func (s *Session) StackCopy(c *ledger.StackCopy) {
 		out.PCs, out.Leaf = append(out.PCs, c.IP), true
 	}
 	calls, end := native.Unwind(native.Registers{IP: c.IP, SP: c.SP, BP: c.BP}, c.Memory, ledger.MaxNative-len(out.PCs),
-		func(pc uint64, leaf bool) native.Rule { return s.natives.rule(t, pc, leaf) },
+		func(pc uint64, leaf bool) native.Rule { return i.natives.rule(t, pc, leaf) },
 		func(pc uint64) bool { return c.Python != 0 && inPython(pc) })
 	out.PCs, out.End = append(out.PCs, calls...), nativeEnds[end]
-	s.NativeStack(&out)
+	i.NativeStack(&out)
 }
 
 var nativeEnds = [...]ledger.NativeEnd{
@@ -141,13 +141,13 @@ var nativeEnds = [...]ledger.NativeEnd{
 }
 
 // NativeStack queues a native stack. Where its code is, is found out at once: the library may be unloaded soon.
-func (s *Session) NativeStack(from *ledger.NativeStack) {
-	if s.allowance.given != "" {
+func (i *intake) NativeStack(from *ledger.NativeStack) {
+	if i.allowance.given != "" {
 		return
 	}
 	out := &event.Stack{Number: from.Number, PID: from.PID}
-	s.queue = append(s.queue, out)
-	s.natives.queue(out, from)
+	i.queue.add(out)
+	i.natives.queue(out, from)
 }
 
 // queue has a native stack's functions named, in front of the Python frames.

@@ -10,16 +10,16 @@ import (
 )
 
 // tellPython tells the ledger how to read the target's Python.
-func (s *Session) tellPython(t *target, interpreter uint64) error {
-	python := t.offsets(interpreter, !s.options.NoStacks)
+func (e *examiner) tellPython(t *target, interpreter uint64) error {
+	python := t.offsets(interpreter, !e.options.NoStacks)
 	switch {
-	case s.options.NoStacks:
-	case s.options.Native:
+	case e.options.NoStacks:
+	case e.options.Native:
 		python.Native = ledger.NativeAll
 	default:
 		python.Native = ledger.NativeThreads
 	}
-	return s.ledger.SetPython(t.slot, python)
+	return e.ledger.SetPython(t.slot, python)
 }
 
 // offsets translates what package cpython knows into what the BPF programs read.

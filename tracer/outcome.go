@@ -10,8 +10,8 @@ import (
 // outcome finds out how a cell ended. Mostly IPython has told the kernel half at the very end of the cell. Where it has not,
 // sys.last_value is looked at, the exception that IPython showed last: a look that comes when the next cell has begun proves
 // nothing, and neither does the comparison with one.
-func (s *Session) outcome(t *target, b *event.Boundary, told, ran bool) event.Outcome {
-	before, stale, err := t.python.look(s)
+func (i *intake) outcome(t *target, b *event.Boundary, told, ran bool) event.Outcome {
+	before, stale, err := t.python.look(i.ledger.CellsOpened, i.cells)
 	out := b.Outcome
 	if !told && err == nil {
 		out = judge(b.Outcome, ran, before, t.python.shown, stale || t.python.stale)
@@ -24,8 +24,9 @@ func (s *Session) outcome(t *target, b *event.Boundary, told, ran bool) event.Ou
 	return out
 }
 
-// look reads the exception that was shown last, and returns the one before.
-func (p *python) look(s *Session) (before cpython.Exception, stale bool, err error) {
+// look reads the exception that was shown last, and returns the one before. It is stale if a cell was opened, as opened
+// says, that is newer than those known.
+func (p *python) look(opened func() uint64, known *cells) (before cpython.Exception, stale bool, err error) {
 	before, stale = p.shown, p.stale
 	shown, err := p.live.LastException()
 	for range 3 { // it may be changing just now
@@ -38,7 +39,7 @@ func (p *python) look(s *Session) (before cpython.Exception, stale bool, err err
 		p.stale = true
 		return before, stale, err
 	}
-	p.shown, p.stale = shown, s.ledger.CellsOpened() > s.cells.newest
+	p.shown, p.stale = shown, opened() > known.newest
 	return before, stale, nil
 }
 

@@ -124,20 +124,10 @@ func shortened(text string, most int) string {
 }
 
 // overlookedEnds notes the end of a program that may not have been looked at.
-func (s *Session) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
-	if _, known := s.overlooked.running[b.PID]; known {
-		s.overlooked.end(b.PID, s.rootOf(b.Root, b.PID), b.Time, b.CPUTime, extra.Imports)
+func (i *intake) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
+	if _, known := i.overlooked.running[b.PID]; known {
+		i.overlooked.end(b.PID, i.targets.rootOf(b.Root, b.PID), b.Time, b.CPUTime, extra.Imports)
 	}
-}
-
-// rootOf is the first process of a tree; pid if it is not known.
-func (s *Session) rootOf(root uint32, pid int32) int32 {
-	for _, t := range s.targets {
-		if t.isRoot() && t.root == root {
-			return int32(t.pid)
-		}
-	}
-	return pid
 }
 
 // sayOverlooked takes in what is missing of Pythons that were not looked at, at the end of the session. Those that run still have
@@ -146,8 +136,8 @@ func (s *Session) sayOverlooked(at event.Nanoseconds) {
 	o := &s.overlooked
 	for pid := range o.running {
 		root := pid
-		if t := s.target(int(pid)); t != nil {
-			root = s.rootOf(t.root, pid)
+		if t := s.targets.find(int(pid)); t != nil {
+			root = s.targets.rootOf(t.root, pid)
 		}
 		o.end(pid, root, at, 0, ledger.ImportsNumPy|ledger.ImportsTorch|ledger.ImportsArrow)
 	}

@@ -16,17 +16,18 @@ func TestOwner(t *testing.T) {
 	cmd := waitingPython(t, 0)
 	s := newSession(Options{})
 	t.Cleanup(func() { _ = s.Close() })
-	if err := s.hold(named(cmd.Process.Pid)); err != nil {
+	if err := s.targets.hold(named(cmd.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}
-	target := s.targets[0]
+	target := s.targets.all[0]
 	root, another := uint32(0), uint32(65534)
 	for _, c := range []struct {
 		owner *uint32
 		is    bool
 	}{{nil, true}, {&root, true}, {&another, false}} {
 		o := ownership{s.fs, c.owner}
-		if err := o.check(s.targets); (err == nil) != c.is || err != nil && !errors.Is(err, process.ErrNotPermitted) {
+		err := o.check(s.targets.all)
+		if (err == nil) != c.is || err != nil && !errors.Is(err, process.ErrNotPermitted) {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if o.isLost(target) == c.is {

@@ -17,6 +17,7 @@ type prices struct {
 	again    time.Time        // when to measure again; the zero time: never
 	times    int              // they were measured
 	tries    int              // to measure them
+	heap     time.Duration    // what a malloc and its free cost the targets; 0 until known
 }
 
 type measurement struct {
@@ -129,6 +130,9 @@ func (p *prices) hit(emulated bool) time.Duration {
 	}
 	return p.costs.Stepped
 }
+
+// heapCosts notes what a malloc and its free cost a target. The most stands.
+func (p *prices) heapCosts(d time.Duration) { p.heap = max(p.heap, d) }
 
 // of is what a hit at an emulated place costs with what the group's program usually does, whether or not anybody pays.
 func (p *prices) of(g ledger.Group) time.Duration { return p.costs.Emulated + work[g] }

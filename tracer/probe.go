@@ -9,57 +9,46 @@ import (
 )
 
 // probe tells the ledger how to read the target's Python and places every group.
-func (s *Session) probe(t *target) error {
-	s.equip(t)
-	if !s.options.NoStacks { // before the ledger is told that it is there
+func (e *examiner) probe(t *target) error {
+	e.equip(t)
+	if !e.options.NoStacks { // before the ledger is told that it is there
 		if err := t.stepUp(ledger.GroupCode); err != nil {
 			return err
 		}
 	}
-	if !s.learn(t) { // the interpreter has not started: the offsets that do not depend on it are there already
-		if err := s.tellPython(t, 0); err != nil {
+	if !e.learn(t) { // the interpreter has not started: the offsets that do not depend on it are there already
+		if err := e.tellPython(t, 0); err != nil {
 			return err
 		}
 	}
 	if why := blind(t.python.sites); why != "" && t.late && !t.child && t.python.inputs != 0 {
 		return fmt.Errorf("pid %d: %w", t.pid, &cpython.UnsupportedError{Version: t.python.binary.Version(), Reason: why + ": its cells cannot be seen"})
 	}
-	running := &runningCells{s.fs, s.ledger.cellNumbers, s.log, &s.certificate, &s.cells}
+	running := &runningCells{e.fs, e.ledger.cellNumbers, e.log, e.certificate, e.cells}
 	found := running.open(t)
 	if t.late { // who attaches is waiting, and the interpreter has a sys.path
-		s.expectLibraries(t)
+		e.expectLibraries(t)
 	}
 	for _, i := range t.instruments {
 		if err := i.place(); err != nil {
 			return err
 		}
 	}
-	s.expectLibraries(t)
-	s.settleInstruments(t)
-	s.relist(t)
+	e.expectLibraries(t)
+	e.settleInstruments(t)
+	e.relist(t)
 	running.check(t, found)
-	s.cells.past.read(t)
+	e.cells.past.read(t)
 	return nil
 }
 
 // meterSources says for each meter which probe serves it on this kernel.
 func (s *Session) meterSources() []event.MeterSource {
-	sources := MeterSources(s.ledger.Capabilities(), s.threads())
+	sources := MeterSources(s.ledger.Capabilities(), s.targets.threads())
 	for _, m := range RequestedSources() {
 		if m.Meter == event.Heap && s.options.Heap {
 			sources = append(sources, m)
 		}
 	}
 	return sources
-}
-
-// threads counts the targets' threads.
-func (s *Session) threads() int {
-	n := 0
-	for _, t := range s.targets {
-		if st, err := s.fs.Proc(t.pid).Status(); err == nil {
-			n += st.Threads
-		}
-	}
-	return max(n, 1)
 }

@@ -201,7 +201,7 @@ func (i *numpyInstrument) placeAhead(wait bool) {
 		if err == nil {
 			module.sites = e.ahead.sites
 		}
-		if err == nil && !i.refused && !i.isShed(i.target, ledger.GroupNumPy) {
+		if err == nil && !i.refused && !i.isShed(i.target.root, ledger.GroupNumPy) {
 			err = i.placeModule(module)
 		}
 		if err != nil || i.refused {

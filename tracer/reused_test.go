@@ -65,12 +65,12 @@ func looked(t *testing.T) (s *Session, next func()) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	for _, err := range []error{s.hold(named(first.Process.Pid)), s.recognize(t.Context()), s.load()} {
+	for _, err := range []error{s.targets.hold(named(first.Process.Pid)), s.recognize(t.Context()), s.load()} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	target := s.targets[0]
+	target := s.targets.all[0]
 	return s, func() {
 		t.Helper()
 		end(first)
@@ -83,13 +83,13 @@ func looked(t *testing.T) (s *Session, next func()) {
 
 func reusedBefore(t *testing.T) {
 	s, next := looked(t)
-	seen := s.targets[0].handle.Identity()
+	seen := s.targets.all[0].handle.Identity()
 	next()
-	if err := s.attach(0, s.targets[0], true); !errors.Is(err, ledger.ErrNoProcess) {
+	if err := s.attach(0, s.targets.all[0], true); !errors.Is(err, ledger.ErrNoProcess) {
 		t.Errorf("attached to what has the pid now: %v", err)
 	}
 	// So is one that was chosen from a list.
-	err := s.hold([]process.Identity{seen})
+	err := s.targets.hold([]process.Identity{seen})
 	if said := fmt.Sprintf("no process %d", seen.PID); !errors.Is(err, process.ErrNoProcess) || err.Error() != said {
 		t.Errorf("found %v, want %q", err, said)
 	}
@@ -97,7 +97,7 @@ func reusedBefore(t *testing.T) {
 
 func reusedBetween(t *testing.T) {
 	s, next := looked(t)
-	target := s.targets[0]
+	target := s.targets.all[0]
 	if err := s.attach(0, target, true); err != nil {
 		t.Fatal(err)
 	}
@@ -106,11 +106,11 @@ func reusedBetween(t *testing.T) {
 	}
 	target.closeProbes()
 	next()
-	s.equip(target)
+	s.examiner.equip(target)
 	if err := target.stepUp(ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
 		t.Errorf("probes were put into what has the pid now: %v", err)
 	}
-	if !s.hasEnded(target) {
+	if !s.placer.hasEnded(target) {
 		t.Error("it counts as alive")
 	}
 }

@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/host/limit"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
@@ -72,14 +69,17 @@ type Session struct {
 	options Options
 	fs      process.FS
 	ledger  *kernelHalf
-	targets []*target // attached roots, and Python children that run cells
 	starts  []event.ProcessInfo
-
-	queue   []event.Event
-	next    int // index of the first event of queue not handed out
-	changes []event.Change
-	stopped string // why the session ends, once it does
 	end     windup
+
+	// Looks are for the goroutine of the session's methods.
+	Looks Looks
+
+	targets  targets
+	queue    eventQueue
+	intake   intake
+	examiner examiner
+	placer   placer
 
 	budget       budget
 	counters     counters
@@ -97,13 +97,8 @@ type Session struct {
 	live         live
 	lines        lines
 	glances      glances
-	early        earlyLook
 	garbage      garbage
 	allowance    allowance
-
-	heapCost    time.Duration                // what a malloc and its free cost the targets; 0 until known
-	checkpoints map[process.FileID]io.Closer // the probes for every process, by file
-	closing     sync.WaitGroup               // probes of processes that have ended, on their way out
 }
 
 // Attach starts a session on running processes, the very ones that are named: one whose pid is another's by now is refused as one that
@@ -123,17 +118,17 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session,
 		}
 	}()
 	// A wrong pid is found out without loading anything into the kernel. What has it is not looked into before this program can do no harm.
-	who, err = s.withoutDescendants(who)
+	who, err = s.targets.withoutDescendants(who)
 	if err != nil {
 		return nil, err
 	}
 	if who, err = s.certificate.withRoom(who, o.Tolerant); err != nil {
 		return nil, err
 	}
-	if err := s.hold(who); err != nil {
+	if err := s.targets.hold(who); err != nil {
 		return nil, err
 	}
-	if err := (ownership{s.fs, o.Owner}).check(s.targets); err != nil {
+	if err := (ownership{s.fs, o.Owner}).check(s.targets.all); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(); err != nil {
@@ -142,7 +137,7 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session,
 	if err := s.recognize(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.limits.limitAll(s.targets); err != nil {
+	if err := s.limits.limitAll(s.targets.all); err != nil {
 		return nil, err
 	}
 	if err := s.attachAll(); err != nil {
@@ -170,11 +165,11 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 		return nil, err
 	}
 	t := &target{pid: pid, handle: handle, patience: pythonPatience}
-	s.targets = append(s.targets, t)
+	s.targets.all = append(s.targets.all, t)
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}
-	if err := s.limits.limitAll(s.targets); err != nil {
+	if err := s.limits.limitAll(s.targets.all); err != nil {
 		return nil, err
 	}
 	if err := s.attach(0, t, false); err != nil {
@@ -182,28 +177,6 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 	}
 	s.begin()
 	return s, nil
-}
-
-// newSession makes one that has nothing yet.
-func newSession(o Options) *Session {
-	s := &Session{log: o.Log, options: o, fs: process.FS{Helper: process.NewHelper(context.Background())}}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if o.Budget == 0 {
-		s.options.Budget = DefaultBudget
-	}
-	s.interpreters.fs, s.watches.fs, s.analyses.fs = s.fs, s.fs, s.fs
-	s.interpreters.analyses, s.ahead.analyses = &s.analyses, &s.analyses
-	s.limits = limits{fs: s.fs, size: o.Limit, may: o.MayLimit, report: &s.certificate}
-	s.natives = natives{fs: s.fs, log: s.log, target: s.target, room: elffile.Room{Bytes: maxNativeBytes}}
-	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
-	s.codes.report = &s.certificate
-	s.lines.serve(s.fs.Helper, s.log, o.Companion)
-	s.glances.every = o.Glances
-	s.searches.log, s.searches.report = s.log, &s.certificate
-	s.budget.report, s.budget.searches = &s.certificate, &s.searches
-	return s
 }
 
 func open(o Options) (*Session, error) {
@@ -221,13 +194,13 @@ func (s *Session) prepare() error {
 	if err := s.load(); err != nil {
 		return err
 	}
-	if err := s.limits.start(s.targets); err != nil {
+	if err := s.limits.start(s.targets.all); err != nil {
 		return err
 	}
 	if s.options.Counters {
-		s.counters.start(s.targets, &s.certificate)
+		s.counters.start(s.targets.all, &s.certificate)
 	}
-	s.analyses.open(s.options.Cache, s.targets, s.log)
+	s.analyses.open(s.options.Cache, s.targets.all, s.log)
 	return s.confine()
 }
 
@@ -258,6 +231,8 @@ func (o *Options) boundaryRing() int {
 func (s *Session) use(l *kernelHalf) error {
 	s.allowance.loaded(l)
 	s.ledger, s.natives.kernel, s.devices.kernel, s.searches.kernel = l, l.codeTable, l.processes, l
+	s.placer.ledger, s.examiner.ledger, s.intake.ledger, s.Looks.ledger = l, l, l, l
+	s.examiner.counter = &arrayCounting{l, &s.searches, &s.budget, &s.targets}
 	s.natives.naming.done = func() { _ = l.Wake() }
 	if err := s.budget.prepare(l.accounts, s.options.Budget, s.log); err != nil {
 		return err
@@ -274,16 +249,16 @@ func (s *Session) use(l *kernelHalf) error {
 // attachAll takes all targets in.
 func (s *Session) attachAll() error {
 	var gone error
-	for i, t := range slices.Clone(s.targets) { // their children are added
+	for i, t := range slices.Clone(s.targets.all) { // their children are added
 		err := s.attach(uint32(i), t, true)
-		if s.tolerates(err) {
-			s.drop(t)
+		if s.targets.tolerates(err) {
+			s.targets.drop(t)
 			gone = err
 		} else if err != nil {
 			return err
 		}
 	}
-	if len(s.targets) == 0 {
+	if len(s.targets.all) == 0 {
 		return gone
 	}
 	return nil
@@ -308,15 +283,15 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 		s.misses(t.pid, 0, nil, "below pid %d, processes were still being started or executing programs at look %d of the attach: some of them may not be traced", t.pid, unsettled)
 	}
 	if t.python != nil {
-		if err := s.probe(t); err != nil {
+		if err := s.examiner.probe(t); err != nil {
 			return err
 		}
 	} else {
-		s.look(t)
+		s.examiner.look(t)
 	}
 	t.announced = true
 	s.starts = append(s.starts, t.info())
-	s.queue = append(s.queue, s.watches.begin(t))
-	s.adoptPythons(t, below.slots)
+	s.queue.add(s.watches.begin(t))
+	s.examiner.adoptPythons(t, below.slots)
 	return nil
 }

@@ -176,7 +176,7 @@ func TestShedding(t *testing.T) {
 	k.script = []records{
 		together(change(1), shed(g), shed(g)),
 		func(sink ledger.Sink) {
-			if !s.isShed(s.targets[0], g) || s.isShed(s.targets[0], ledger.GroupTorchCPU) {
+			if !s.budget.isShed(0, g) || s.budget.isShed(0, ledger.GroupTorchCPU) {
 				t.Error("it is not noted what is stepped down")
 			}
 			k.credit.Credit = time.Second
@@ -187,7 +187,9 @@ func TestShedding(t *testing.T) {
 		drawn(2, event.ProcessExit),
 	}
 	s = attached(t, k, Options{})
-	s.targets[0].python, s.targets[0].instruments = &python{learning: learning{first: time.Now().Add(-time.Hour)}}, []instrument{i} // a Python of which nothing more can be learnt
+	only := s.targets.all[0]
+	only.python = &python{learning: learning{first: time.Now().Add(-time.Hour)}} // nothing more can be learnt of it
+	only.instruments = []instrument{i}
 	k.calls = nil
 	told, _ := following(t, t.Context(), s, atOnce)
 	wantTold(t, told, "start", "limits", "change 1", "boundary 70 "+event.TorchTotals, "boundary 70 "+event.TorchTotals, "change 2", "change 3",

@@ -46,7 +46,7 @@ func endOfPython(t *testing.T, o Options, meanwhile func(*exec.Cmd)) (told []str
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.targets[0].python = python
+	s.targets.all[0].python = python
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	for {

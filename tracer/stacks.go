@@ -33,9 +33,9 @@ const (
 )
 
 // Code keeps a code object for the stacks that follow.
-func (s *Session) Code(c *ledger.Code) {
-	if t := s.target(int(c.PID)); t != nil && t.python != nil && s.allowance.given == "" {
-		s.codes.add(t.python, c)
+func (i *intake) Code(c *ledger.Code) {
+	if t := i.targets.find(int(c.PID)); t != nil && t.python != nil && i.allowance.given == "" {
+		i.codes.add(t.python, c)
 	}
 }
 
@@ -71,13 +71,13 @@ func (p *python) wholeTable(c *ledger.Code) []byte {
 }
 
 // Stack turns a stack's instructions into lines, and queues it.
-func (s *Session) Stack(from *ledger.Stack) {
-	if s.allowance.given != "" {
+func (i *intake) Stack(from *ledger.Stack) {
+	if i.allowance.given != "" {
 		return
 	}
-	out := s.codes.stack(from, &s.cells)
-	s.queue = append(s.queue, out)
-	s.natives.keep(s.options.Native, out)
+	out := i.codes.stack(from, i.cells)
+	i.queue.add(out)
+	i.natives.keep(i.options.Native, out)
 }
 
 // stack is a stack with its lines as they were typed.

@@ -11,11 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"ipytracer/event"
 	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/cpython"
 )
 
@@ -113,35 +110,10 @@ func isPython(r io.ReaderAt) bool {
 	return err == nil
 }
 
-// hold takes hold of running processes, without looking into them.
-func (s *Session) hold(who []process.Identity) error {
-	var gone error
-	for _, id := range who {
-		t := &target{pid: id.PID}
-		var err error
-		if id.StartTicks == 0 {
-			t.handle, err = s.fs.Open(id.PID)
-		} else {
-			t.handle, err = s.fs.OpenIdentity(id)
-		}
-		if s.tolerates(err) {
-			gone = err
-		} else if err != nil {
-			return err
-		} else {
-			s.targets = append(s.targets, t)
-		}
-	}
-	if len(s.targets) == 0 {
-		return gone
-	}
-	return nil
-}
-
 // recognize opens the interpreters of the targets, each of which must be a Python.
 func (s *Session) recognize(ctx context.Context) error {
 	var gone error
-	for _, t := range slices.Clone(s.targets) {
+	for _, t := range slices.Clone(s.targets.all) {
 		var err error
 		if t.python, err = s.interpreters.open(t.pid); err == nil {
 			err = t.lives() // or it was another one that was looked at
@@ -149,31 +121,19 @@ func (s *Session) recognize(ctx context.Context) error {
 		switch {
 		case err != nil && ctx.Err() != nil: // what it did not find may be there
 			return context.Cause(ctx)
-		case s.tolerates(err):
-			s.drop(t)
+		case s.targets.tolerates(err):
+			s.targets.drop(t)
 			gone = err
 		case err != nil:
 			return err
 		default:
-			s.readAhead(t)
+			s.examiner.readAhead(t)
 		}
 	}
-	if len(s.targets) == 0 {
+	if len(s.targets.all) == 0 {
 		return gone
 	}
 	return nil
-}
-
-// tolerates says whether an error is one that the session goes on after, without the target: it has ended.
-func (s *Session) tolerates(err error) bool {
-	return s.options.Tolerant && (errors.Is(err, ledger.ErrNoProcess) || errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) ||
-		errors.Is(err, unix.ESRCH))
-}
-
-// drop lets go of a target that is not to be traced after all.
-func (s *Session) drop(t *target) {
-	s.targets = slices.DeleteFunc(s.targets, func(other *target) bool { return other == t })
-	_ = t.close()
 }
 
 // lives fails with [process.ErrNoProcess] once a target has ended: from then on its pid may be another process's. Whatever was done by
@@ -184,24 +144,6 @@ func (t *target) lives() error {
 		err = &process.Error{PID: t.pid, Kind: process.ErrNoProcess}
 	}
 	return err
-}
-
-// probeFile puts probes for a target on a file that it maps, or may map. It fails with [process.ErrNoProcess] if the target has ended.
-func (s *Session) probeFile(t *target, file *process.MappedFile, placements []ledger.Placement) (io.Closer, error) {
-	for _, p := range placements {
-		if err := file.Prepare(p.Offsets); err != nil {
-			return nil, err
-		}
-	}
-	c, err := s.ledger.Probe(file.File, t.pid, placements)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.lives(); err != nil {
-		_ = c.Close()
-		return nil, err
-	}
-	return c, nil
 }
 
 // closeProbes takes its probes out, and waits until they are.
@@ -220,16 +162,6 @@ func (t *target) close() error {
 		errs = append(errs, t.handle.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// impatient says whether a process is to be looked at again soon.
-func (s *Session) impatient() bool {
-	for _, t := range s.targets {
-		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && !t.python.complete()) {
-			return true
-		}
-	}
-	return false
 }
 
 func cpus() int { return runtime.NumCPU() }

@@ -13,15 +13,15 @@ import (
 // objects are freed, by which stacks are known again.
 type windowInstrument struct {
 	inert
-	host
+	*host
 	target *target
 	groups map[ledger.Group]io.Closer // those that are in place
 }
 
-// place puts in all groups but that for code objects, which comes first or not at all: see [Session.probe].
+// place puts in all groups but that for code objects, which comes first or not at all: see [examiner.probe].
 func (i *windowInstrument) place() error {
 	for g := range ledger.Group(ledger.PythonGroups) {
-		if g == ledger.GroupNumPy || i.isShed(i.target, g) {
+		if g == ledger.GroupNumPy || i.isShed(i.target.root, g) {
 			continue
 		}
 		if g == ledger.GroupCode {
@@ -82,7 +82,7 @@ func (i *windowInstrument) close() {
 }
 
 // placeInPython puts a group's probes into a target's interpreter. Nil if that has no place for them.
-func placeInPython(h host, t *target, g ledger.Group) (io.Closer, error) {
+func placeInPython(h *host, t *target, g ledger.Group) (io.Closer, error) {
 	p := placed(g, t.python.sites)
 	if len(p) == 0 {
 		return nil, nil
@@ -127,7 +127,7 @@ func (p *python) tookEffect(placements []ledger.Placement) error {
 }
 
 // noteInPython records for the certificate where a group's probes are in a target's interpreter, and what a missing one means.
-func noteInPython(h host, t *target, g ledger.Group) {
+func noteInPython(h *host, t *target, g ledger.Group) {
 	sites := t.python.sites
 	if len(placements(g, sites)) == 0 {
 		h.problem("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g)

@@ -39,7 +39,7 @@ func seen() cpython.Sites {
 }
 
 func windows(h *fakeHost, p *python) *windowInstrument {
-	return &windowInstrument{host: h, target: &target{pid: 7, python: p}}
+	return &windowInstrument{host: h.host(), target: &target{pid: 7, python: p}}
 }
 
 func programs(h *fakeHost) (all []ledger.Program) {

@@ -63,7 +63,7 @@ var _ companion.Looker = looker{}
 
 // FindVariables begins a look at what a process has by name.
 func (a looker) FindVariables(pid int, watch []event.Piece) bool {
-	return a.session.running != nil && a.session.running.FindVariablesOf(pid, watch)
+	return a.session.running != nil && a.session.running.Looks.FindVariablesOf(pid, watch)
 }
 
 // ToFree says what to type to free what a look has found, and the largest objects that go with each.
@@ -87,7 +87,7 @@ func (a looker) FindHolders(pid int) bool {
 	if auditor := a.auditor.Load(); auditor != nil { // else it was given up since: the look says nothing, and comes to an end
 		blocks = auditor.Blocks(pid)
 	}
-	return a.session.running.FindHoldersOf(pid, blocks)
+	return a.session.running.Looks.FindHoldersOf(pid, blocks)
 }
 
 // Named says what a look has found by name.

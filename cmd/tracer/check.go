@@ -145,7 +145,7 @@ func (k *checking) look(ctx context.Context, pid int, watch []event.Piece) (*eve
 	progress := startProgress(k.session.console.err, k.session.options.Quiet, "looking at objects")
 	defer progress.stop()
 	for begun := false; ; {
-		begun = begun || k.live.FindVariablesOf(pid, watch)
+		begun = begun || k.live.Looks.FindVariablesOf(pid, watch)
 		e, err := k.next()
 		switch found, ok := e.(*event.Looked); {
 		case err != nil:

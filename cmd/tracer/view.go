@@ -88,7 +88,7 @@ func (v *view) update() error {
 	}
 	if v.options.Variables && !v.asked {
 		v.asked = true
-		v.session.running.FindVariables()
+		v.session.running.Looks.FindVariables()
 	}
 	began := time.Now()
 	if began.Before(v.next) {
@@ -112,7 +112,7 @@ func (v *view) update() error {
 		v.display.Update(g)
 		return nil
 	}
-	if g.ElapsedNS > 0 && !v.session.running.FindsVariables() && time.Since(v.began) >= v.options.onceAfter {
+	if g.ElapsedNS > 0 && !v.session.running.Looks.FindsVariables() && time.Since(v.began) >= v.options.onceAfter {
 		return errGlanced
 	}
 	return nil
@@ -124,7 +124,7 @@ func (v *view) do(a live.Action) {
 	case live.Mark, live.Unmark:
 		v.tracker.Mark(a == live.Mark)
 	case live.FindVariables:
-		if !v.session.running.FindVariables() {
+		if !v.session.running.Looks.FindVariables() {
 			v.display.Notice("they are being looked for already")
 		}
 	}

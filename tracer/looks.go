@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"context"
+	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -9,22 +10,31 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/python/holders"
 )
 
-// earlyLook finds out what there is by name, or who holds what, while the session runs, beside it: the objects of a Python are read from outside,
-// and the process goes on.
-type earlyLook struct {
+// Looks finds out what there is by name, or who holds what, while the session runs, beside it: the objects of a Python
+// are read from outside, and the process goes on. One look is under way at a time.
+type Looks struct {
+	log      *slog.Logger
+	fs       process.FS
+	ledger   *kernelHalf
+	targets  *targets
+	analyses *analyses
+	cells    *cells
+	end      *windup
+
 	cancel context.CancelFunc
 	done   chan func() []event.Event // nil while nobody looks; what comes is for the session's goroutine
 	over   chan struct{}             // closed when nothing of the session is used any more
 }
 
-// FindVariables has the variables of all Pythons looked for, beside the session: they come as events, at most a quarter of a minute later.
-// It says whether it has begun: while one look is under way no other begins.
-func (s *Session) FindVariables() bool {
-	look := s.lookBeside(func(*target) bool { return true })
-	return s.begins(look, func() func() []event.Event {
+// FindVariables has the variables of all Pythons looked for, beside the session: they come as events, at most a quarter
+// of a minute later. It reports whether it has begun: while one look is under way no other begins.
+func (l *Looks) FindVariables() bool {
+	look := l.lookBeside(func(*target) bool { return true })
+	return l.begins(look, func() func() []event.Event {
 		found := look.listVariables(look.surveys())
 		return func() []event.Event {
 			for _, e := range found {
@@ -32,37 +42,38 @@ func (s *Session) FindVariables() bool {
 					v.Early = true
 				}
 			}
-			return withInputs(&s.cells, found)
+			return withInputs(l.cells, found)
 		}
 	})
 }
 
-// FindVariablesOf has those of one process looked for, as [Session.FindVariables] does. They come as an [event.Looked], in any case, and say what
-// that took, and which of some objects are there still.
-func (s *Session) FindVariablesOf(pid int, watch []event.Piece) bool {
-	look := s.lookBeside(func(t *target) bool { return t.pid == pid })
+// FindVariablesOf has those of one process looked for, as [Looks.FindVariables] does. They come as an [event.Looked],
+// in any case. It says what that took, and which of some objects are there still.
+func (l *Looks) FindVariablesOf(pid int, watch []event.Piece) bool {
+	look := l.lookBeside(func(t *target) bool { return t.pid == pid })
 	look.watch = watch
-	return s.begins(look, func() func() []event.Event {
+	return l.begins(look, func() func() []event.Event {
 		began, used := time.Now(), holders.ProcessorTime()
 		found := look.listVariables(look.surveys())
 		out := look.looked(pid, began, used)
 		look.tell(out, found)
 		return func() []event.Event {
-			withInputs(&s.cells, found)
+			withInputs(l.cells, found)
 			return []event.Event{out}
 		}
 	})
 }
 
-// FindHoldersOf has it found out who holds these blocks of a process, and which of its children are idle workers, as [Session.FindVariablesOf] does. The
-// blocks are in the order of their addresses, the smallest left out where there are more than that takes. It may take a minute.
-func (s *Session) FindHoldersOf(pid int, blocks []event.Block) bool {
-	look := s.lookBeside(func(t *target) bool { return t.pid == pid })
+// FindHoldersOf has it found out who holds these blocks of a process, and which of its children are idle workers, as
+// [Looks.FindVariablesOf] does. The blocks are in the order of their addresses, the smallest left out where there are
+// more than that takes. It may take a minute.
+func (l *Looks) FindHoldersOf(pid int, blocks []event.Block) bool {
+	look := l.lookBeside(func(t *target) bool { return t.pid == pid })
 	look.asked, look.one = true, true
 	for _, b := range blocks {
 		look.live.add(liveKey{pid: int32(pid), address: b.Address}, b.Size)
 	}
-	return s.begins(look, func() func() []event.Event {
+	return l.begins(look, func() func() []event.Event {
 		began, used := time.Now(), holders.ProcessorTime()
 		all := look.surveys()
 		others := look.besideThem(all)
@@ -74,8 +85,8 @@ func (s *Session) FindHoldersOf(pid int, blocks []event.Block) bool {
 		out := look.looked(pid, began, used)
 		look.tell(out, found)
 		return func() []event.Event {
-			withInputs(&s.cells, found)
-			for _, e := range look.holders(&s.cells) {
+			withInputs(l.cells, found)
+			for _, e := range look.holders(l.cells) {
 				if h, ok := e.(*event.Holders); ok {
 					out.Holders = append(out.Holders, h)
 				}
@@ -106,9 +117,12 @@ func (l *lastLook) looked(pid int, began time.Time, used time.Duration) *event.L
 }
 
 // lookBeside is a look at some Pythons while the session goes on: with all of its own.
-func (s *Session) lookBeside(which func(*target) bool) *lastLook {
-	look := &lastLook{fs: s.fs, log: s.log, report: &certificate{}, interpreters: &interpreters{fs: s.fs, analyses: &s.analyses}, live: &live{}}
-	for _, t := range s.targets {
+func (l *Looks) lookBeside(which func(*target) bool) *lastLook {
+	look := &lastLook{
+		fs: l.fs, log: l.log, report: &certificate{}, live: &live{},
+		interpreters: &interpreters{fs: l.fs, analyses: l.analyses},
+	}
+	for _, t := range l.targets.all {
 		if t.gone || t.python == nil || t.python.live == nil || !which(t) {
 			continue
 		}
@@ -120,14 +134,14 @@ func (s *Session) lookBeside(which func(*target) bool) *lastLook {
 }
 
 // begins has a look done beside the session, unless one is under way.
-func (s *Session) begins(look *lastLook, do func() func() []event.Event) bool {
-	if s.early.done != nil || s.stopped != "" {
+func (l *Looks) begins(look *lastLook, do func() func() []event.Event) bool {
+	if l.done != nil || l.end.stopped != "" {
 		return false
 	}
 	done, over := make(chan func() []event.Event, 1), make(chan struct{})
-	s.early.done, s.early.over = done, over
-	look.within, s.early.cancel = context.WithCancel(context.Background())
-	kernel := s.ledger
+	l.done, l.over = done, over
+	look.within, l.cancel = context.WithCancel(context.Background())
+	kernel := l.ledger
 	go func() {
 		defer close(over)
 		runtime.LockOSThread() // whose processor time is counted
@@ -141,11 +155,11 @@ func (s *Session) begins(look *lastLook, do func() func() []event.Event) bool {
 	return true
 }
 
-// FindsVariables says whether a look is under way.
-func (s *Session) FindsVariables() bool { return s.early.done != nil }
+// FindsVariables reports whether a look is under way.
+func (l *Looks) FindsVariables() bool { return l.done != nil }
 
 // found are the events of a look that is over.
-func (l *earlyLook) found() []event.Event {
+func (l *Looks) found() []event.Event {
 	select {
 	case found := <-l.done:
 		l.cancel()
@@ -157,7 +171,7 @@ func (l *earlyLook) found() []event.Event {
 }
 
 // stop ends a look that is under way: what it holds of processes is to be closed.
-func (l *earlyLook) stop() {
+func (l *Looks) stop() {
 	if l.done == nil {
 		return
 	}

@@ -1,58 +1,99 @@
 package tracer
 
 import (
+	"log/slog"
 	"strings"
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/cpython"
 )
 
-// Change, Boundary, Reading and Source make a Session a ledger.Sink.
+// intake takes in the records of the kernel half, of which it is the [ledger.Sink]: it completes them with what only
+// user space knows, and queues them.
+type intake struct {
+	log        *slog.Logger
+	options    *Options
+	fs         process.FS
+	ledger     *kernelHalf
+	queue      *eventQueue
+	targets    *targets
+	examiner   *examiner
+	placer     *placer
+	end        *windup
+	allowance  *allowance
+	budget     *budget
+	counters   *counters
+	cells      *cells
+	codes      *codes
+	natives    *natives
+	devices    *devices
+	limits     *limits
+	watches    *watches
+	overlooked *overlooked
+	live       *live
+	lines      *lines
+}
+
+var _ ledger.Sink = (*intake)(nil)
 
 // Change queues a value of the change stream.
-func (s *Session) Change(c *event.Change) {
-	if s.allowance.isCrowded(len(s.queue) - s.next) {
+func (i *intake) Change(c *event.Change) {
+	if i.allowance.isCrowded(i.queue.waiting()) {
 		return
 	}
-	if len(s.changes) == cap(s.changes) {
-		s.changes = make([]event.Change, 0, 512)
+	if i.options.Holders {
+		i.live.change(c)
 	}
-	s.changes = append(s.changes, *c)
-	if s.options.Holders {
-		s.live.change(c)
-	}
-	s.queue = append(s.queue, &s.changes[len(s.changes)-1])
+	i.queue.change(c)
 }
 
 // Reading queues what a boundary says of another process.
-func (s *Session) Reading(r *event.Reading) { s.queue = append(s.queue, r) }
+func (i *intake) Reading(r *event.Reading) { i.queue.add(r) }
 
 // Refusal queues a request for memory that was refused.
-func (s *Session) Refusal(r *event.Refusal) { s.queue = append(s.queue, r) }
+func (i *intake) Refusal(r *event.Refusal) { i.queue.add(r) }
 
 // Foreign queues that memory of another process was opened or closed.
-func (s *Session) Foreign(f *event.Foreign) { s.queue = append(s.queue, f) }
+func (i *intake) Foreign(f *event.Foreign) { i.queue.add(f) }
 
 // LibrariesChanged notes that a process's mappings are worth a look.
-func (s *Session) LibrariesChanged(pid int32) {
-	if t := s.target(int(pid)); t != nil {
+func (i *intake) LibrariesChanged(pid int32) {
+	if t := i.targets.find(int(pid)); t != nil {
 		t.unlisted = true
 		if t.natives.places != nil {
-			s.natives.remap(t)
+			i.natives.remap(t)
 		}
 	}
 }
 
 // Boundary completes a boundary with what only user space can tell, and queues it.
-func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
-	t := s.target(int(b.PID))
-	s.limits.note(b)
-	s.cells.past.changed(b)
+func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
+	i.limits.note(b)
+	i.cells.past.changed(b)
+	i.complete(i.targets.find(int(b.PID)), b, extra)
+	i.live.boundary(b)
+	i.devices.sample(b)
+	i.counters.sample(b)
+	i.queue.add(b)
+	if b.Kind == event.ProcessExit {
+		i.queue.add(i.watches.ending(b, extra))
+	}
+	if b.Late {
+		if c := i.cells.open[b.Cell]; c != nil && c.found != nil {
+			i.queue.add(c.found)
+		}
+	}
+}
+
+// complete fills in what a boundary of its kind lacks, and has the session know what has happened. t is nil where the
+// process is no target.
+func (i *intake) complete(t *target, b *event.Boundary, extra ledger.BoundaryExtra) {
 	switch b.Kind {
 	case event.StatementOpen:
-		c := s.cells.cell(b.Cell, b.PID)
+		c := i.cells.cell(b.Cell, b.PID)
 		c.ran = true
 		if t != nil && t.python != nil {
 			b.Line = lineIn(c.lines, int32(cpython.FirstLine(t.python.binary.Version(), extra.FirstLine, extra.LineTable)))
@@ -61,24 +102,24 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 		b.Text = strings.TrimSuffix(b.Text, ">")
 	case event.Line:
 		b.Text = strings.TrimSuffix(b.Text, ">")
-		s.lines.takeOver(t, b.Text)
+		i.lines.takeOver(t, b.Text)
 	case event.CellOpen:
-		s.cellOpened(t, b)
+		i.cellOpened(t, b)
 	case event.CellResult:
-		c := s.cells.cell(b.Cell, b.PID)
+		c := i.cells.cell(b.Cell, b.PID)
 		if t != nil && t.python != nil {
-			b.Outcome = s.outcome(t, b, extra.Told, c.ran)
+			b.Outcome = i.outcome(t, b, extra.Told, c.ran)
 		}
 		c.decided = b.Outcome
 	case event.CellClose:
-		s.cellClosed(t, b, extra.Told)
+		i.cellClosed(t, b, extra.Told)
 	case event.ProcessExec, event.ProcessStart:
-		s.processChanged(t, b, extra)
+		i.processChanged(t, b, extra)
 	case event.ProcessExit:
-		s.overlookedEnds(b, extra)
+		i.overlookedEnds(b, extra)
 		if t != nil {
-			s.sayUnseen(t)
-			s.release(t)
+			i.examiner.sayUnseen(t)
+			i.placer.release(t)
 			t.gone = true
 		}
 	case event.MeterShed:
@@ -88,32 +129,20 @@ func (s *Session) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 			}
 			break
 		}
-		s.budget.shed(b.Root, extra.Group)
+		i.budget.shed(b.Root, extra.Group)
 		b.Text = extra.Group.Text()
 	case event.MeterBack:
 		if b.Text = extra.Group.Text(); extra.Foreign != 0 {
 			b.Text = event.ForeignArrays
 		}
 	}
-	s.live.boundary(b)
-	s.devices.sample(b)
-	s.counters.sample(b)
-	s.queue = append(s.queue, b)
-	if b.Kind == event.ProcessExit {
-		s.queue = append(s.queue, s.watches.ending(b, extra))
-	}
-	if b.Late {
-		if c := s.cells.open[b.Cell]; c != nil && c.found != nil {
-			s.queue = append(s.queue, c.found)
-		}
-	}
 }
 
 // cellOpened remembers the cell, and reads len(In) where the kernel did not know the list yet.
-func (s *Session) cellOpened(t *target, b *event.Boundary) {
-	c := s.cells.cell(b.Cell, b.PID)
+func (i *intake) cellOpened(t *target, b *event.Boundary) {
+	c := i.cells.cell(b.Cell, b.PID)
 	if !b.Late {
-		s.cells.newest = max(s.cells.newest, b.Cell)
+		i.cells.newest = max(i.cells.newest, b.Cell)
 	}
 	if b.Late {
 		b.Text, b.Inputs = c.file, c.inputs
@@ -126,7 +155,7 @@ func (s *Session) cellOpened(t *target, b *event.Boundary) {
 	t.python.unseen = 0 // what is in In now says it
 	known := b.Inputs >= 0 || b.Inputs == event.InputsElsewhere
 	if !known && t.python.inputs == 0 {
-		s.learn(t)
+		i.examiner.learn(t)
 	}
 	if !known && t.python.inputs != 0 {
 		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
@@ -145,17 +174,17 @@ func (p *python) oneMore(now int64) int64 {
 }
 
 // cellClosed finds out how a cell ended. What its result decided stands; what hooks have shown since is not the next cell's.
-func (s *Session) cellClosed(t *target, b *event.Boundary, told bool) {
-	c := s.cells.cell(b.Cell, b.PID)
-	delete(s.cells.open, b.Cell)
+func (i *intake) cellClosed(t *target, b *event.Boundary, told bool) {
+	c := i.cells.cell(b.Cell, b.PID)
+	delete(i.cells.open, b.Cell)
 	if !c.told && (c.kind != 0 || len(c.compiled) > 0) { // chunks are missing
-		s.queueSource(s.cells.tell(b.Cell, c))
+		i.queueSource(i.cells.tell(b.Cell, c))
 	}
 	if b.Outcome == event.OutcomeMissed {
 		return
 	}
 	if t != nil && t.python != nil {
-		b.Outcome = s.outcome(t, b, told, c.ran)
+		b.Outcome = i.outcome(t, b, told, c.ran)
 	}
 	if c.decided != event.OutcomeUnknown {
 		b.Outcome = c.decided
@@ -163,58 +192,49 @@ func (s *Session) cellClosed(t *target, b *event.Boundary, told bool) {
 }
 
 // processChanged notes a program that a traced process executes: it may be a Python.
-func (s *Session) processChanged(t *target, b *event.Boundary, extra ledger.BoundaryExtra) {
-	if c, err := s.fs.Proc(int(b.PID)).Cmdline(); err == nil {
+func (i *intake) processChanged(t *target, b *event.Boundary, extra ledger.BoundaryExtra) {
+	if c, err := i.fs.Proc(int(b.PID)).Cmdline(); err == nil {
 		b.Text = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
 	}
 	if b.Kind != event.ProcessExec {
 		return
 	}
-	s.overlookedEnds(b, extra)
-	if t != nil && t.isRoot() && (ownership{s.fs, s.options.Owner}).isLost(t) {
-		s.stopped = "the target executed a program with rights that its user has not"
+	i.overlookedEnds(b, extra)
+	if t != nil && t.isRoot() && (ownership{i.fs, i.options.Owner}).isLost(t) {
+		i.end.stopped = "the target executed a program with rights that its user has not"
 		return
 	}
 	if extra.NamedPython {
-		s.overlooked.begin(b, b.CPUTime)
+		i.overlooked.begin(b, b.CPUTime)
 	} else if t == nil {
 		return // most children are not: they are measured, and left alone
 	}
 	known := t != nil
 	if !known {
-		t = &target{pid: int(b.PID), root: b.Root, child: true, limited: s.limits.guards != nil}
+		t = &target{pid: int(b.PID), root: b.Root, child: true, limited: i.limits.guards != nil}
 		var err error
-		if t.handle, err = s.fs.Open(t.pid); err != nil {
+		if t.handle, err = i.fs.Open(t.pid); err != nil {
 			return
 		}
 	}
 	// Who is held and has a slot is of the tree, even if the pid has been handed on since the record.
-	slot, err := s.ledger.Slot(t.pid)
-	if err != nil || s.hasEnded(t) {
+	slot, err := i.ledger.Slot(t.pid)
+	if err != nil || i.placer.hasEnded(t) {
 		if !known {
 			_ = t.close()
 		}
 		return // it has ended since
 	}
 	if !known {
-		s.targets = append(s.targets, t)
+		i.targets.all = append(i.targets.all, t)
 	}
-	s.sayUnseen(t)
+	i.examiner.sayUnseen(t)
 	t.closeProbes()
-	s.natives.forget(t)
+	i.natives.forget(t)
 	t.identified = false // its slot is a new one
 	if t.python != nil {
 		t.python.close()
 		t.python = nil
 	}
 	t.slot, t.patience, t.looked = slot, pythonPatience, time.Time{}
-}
-
-func (s *Session) target(pid int) *target {
-	for _, t := range s.targets {
-		if t.pid == pid && !t.gone {
-			return t
-		}
-	}
-	return nil
 }

@@ -2,10 +2,12 @@ package tracer
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/process"
 )
 
 func (p *python) close() {
@@ -17,41 +19,63 @@ func (p *python) close() {
 	}
 }
 
+// examiner finds out what targets are, reads what their Pythons are, and gives them their instruments.
+type examiner struct {
+	*certificate
+	log          *slog.Logger
+	options      *Options
+	fs           process.FS
+	ledger       *kernelHalf
+	host         host // of the instruments
+	counter      arrayCounter
+	placer       *placer
+	queue        *eventQueue
+	targets      *targets
+	interpreters *interpreters
+	ahead        *modulesAhead
+	analyses     *analyses
+	cells        *cells
+	natives      *natives
+	limits       *limits
+	overlooked   *overlooked
+}
+
 // look finds out whether a process has become a Python, and if so probes it.
-func (s *Session) look(t *target) {
+func (e *examiner) look(t *target) {
 	t.patience--
 	t.looked = time.Now()
-	p, err := s.interpreters.open(t.pid)
+	p, err := e.interpreters.open(t.pid)
 	if err != nil {
-		if t.patience == 0 && t.child && !s.hasEnded(t) { // it is named like one
-			s.overlooked.found(t.pid)
-			s.missesPython(t.pid, "pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
+		if t.patience == 0 && t.child && !e.placer.hasEnded(t) { // it is named like one
+			e.overlooked.found(t.pid)
+			e.missesPython(t.pid,
+				"pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
 		}
 		return
 	}
 	t.python = p
 	t.patience = 0
-	if err := s.probe(t); err != nil {
-		if s.hasEnded(t) { // it was over before it could be looked at
+	if err := e.probe(t); err != nil {
+		if e.placer.hasEnded(t) { // it was over before it could be looked at
 			p.close()
 			t.python = nil
 			return
 		}
-		s.overlooked.found(t.pid)
-		s.missesPython(t.pid, "pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
+		e.overlooked.found(t.pid)
+		e.missesPython(t.pid, "pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
 		p.close()
 		t.python = nil
 		return
 	}
 	if p.unseen = p.ran(t); p.unseen > 0 {
-		s.cells.past.read(t)
+		e.cells.past.read(t)
 	}
 	if t.announced || t.child { // it ran, unprobed, until it was found out
-		s.late = append(s.late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.file.Mapping.Path, "?"), t.pid))
+		e.late = append(e.late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.file.Mapping.Path, "?"), t.pid))
 	}
 	t.announced = true
-	s.overlooked.found(t.pid)
-	s.queue = append(s.queue, &event.Process{ProcessInfo: t.info()})
+	e.overlooked.found(t.pid)
+	e.queue.add(&event.Process{ProcessInfo: t.info()})
 }
 
 // ran is how many cells IPython has stored of a process that began within the session.
@@ -67,16 +91,18 @@ func (p *python) ran(t *target) int64 {
 }
 
 // sayUnseen says of a process that ends, or becomes another program, that cells ran in it before its probes were in, and none since.
-func (s *Session) sayUnseen(t *target) {
+func (e *examiner) sayUnseen(t *target) {
 	if t.python == nil || t.python.unseen == 0 {
 		return
 	}
-	s.missesPython(t.pid, "pid %d: its cells up to In[%d] ran before its probes were in place, and none since: they are not seen", t.pid, t.python.unseen)
+	e.missesPython(t.pid,
+		"pid %d: its cells up to In[%d] ran before its probes were in place, and none since: they are not seen",
+		t.pid, t.python.unseen)
 	t.python.unseen = 0
 }
 
 // learn reads what is only there once the interpreter, or IPython in it, has started.
-func (s *Session) learn(t *target) bool {
+func (e *examiner) learn(t *target) bool {
 	p := t.python
 	p.learning.begin()
 	interpreter, err := p.live.Address()
@@ -85,7 +111,7 @@ func (s *Session) learn(t *target) bool {
 	}
 	news := !p.ready
 	p.ready = true
-	s.expectLibraries(t)
+	e.expectLibraries(t)
 	if addr, n, err := p.live.InputList(); err == nil {
 		if p.live.IsEmbedded() {
 			addr, n = 0, 0
@@ -102,17 +128,17 @@ func (s *Session) learn(t *target) bool {
 		p.front = p.live.Frontend()
 		p.terminal = p.live.AtTerminal()
 		p.ipython = strings.ToValidUTF8(p.ipython, "?")
-		p.notebook = notebookOf(s.fs, t.pid, p.live)
+		p.notebook = notebookOf(e.fs, t.pid, p.live)
 	}
 	if !news {
 		return false
 	}
-	if err := s.tellPython(t, interpreter); err != nil {
-		s.log.Warn("the Python offsets could not be written", "pid", t.pid, "error", err)
+	if err := e.tellPython(t, interpreter); err != nil {
+		e.log.Warn("the Python offsets could not be written", "pid", t.pid, "error", err)
 		return false
 	}
 	if t.announced { // the Start event has an older picture of it
-		s.queue = append(s.queue, &event.Process{ProcessInfo: t.info()})
+		e.queue.add(&event.Process{ProcessInfo: t.info()})
 	}
 	return true
 }

@@ -22,14 +22,14 @@ func TestLookKnowsInterpreters(t *testing.T) {
 	}
 	open(&s.interpreters)
 	known := kept.cache.Found()
-	look := s.lookBeside(func(*target) bool { return true })
-	if !s.begins(look, func() func() []event.Event {
+	look := s.Looks.lookBeside(func(*target) bool { return true })
+	if !s.Looks.begins(look, func() func() []event.Event {
 		open(look.interpreters)
 		return func() []event.Event { return nil }
 	}) {
 		t.Fatal("it does not begin")
 	}
-	s.early.stop()
+	s.Looks.stop()
 	if found := kept.cache.Found(); found != known+1 {
 		t.Errorf("%d analyses were found, %d before the look", found, known)
 	}

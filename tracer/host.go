@@ -1,0 +1,105 @@
+package tracer
+
+import (
+	"io"
+	"iter"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/ledger"
+)
+
+// host is the parts of a session that an instrument uses.
+type host struct {
+	fileOpener
+	probePlacer
+	witness
+	gpuFinder
+	stepper
+	pricer
+	crowdCount
+}
+
+// fileOpener shows and opens what targets map: targetFiles.
+type fileOpener interface {
+	openMapping(pid int, m process.Mapping) (*process.MappedFile, error)
+	openFile(pid int, name string) (*process.MappedFile, error)
+	mappings(pid int) iter.Seq2[process.Mapping, error]
+	variables(pid int, names ...string) map[string]string
+}
+
+// probePlacer puts probes on files: placer.
+type probePlacer interface {
+	probeFile(t *target, file *process.MappedFile, placements []ledger.Placement) (io.Closer, error)
+	hasEnded(t *target) bool
+	// placeCheckpoints puts probes for every process on a library.
+	placeCheckpoints(l *library) error
+	// joinedLate notes a library that was used before it had probes, and the groups of which something may have been
+	// missed meanwhile.
+	joinedLate(t *target, name string, missed ...ledger.Group)
+}
+
+// witness notes what was seen and what was not: certificate.
+type witness interface {
+	// misses notes what is not seen of a process, and since when; problem what else there is to know; noteUse where a
+	// group's probes are.
+	misses(pid int, since event.Nanoseconds, meters []event.Meter, format string, args ...any)
+	problem(format string, args ...any)
+	// leavesUnnamed notes what has no lines, and every figure all the same.
+	leavesUnnamed(format string, args ...any)
+	noteUse(g ledger.Group, where string)
+	// noteDear says why a group's probes are at dearer places than there might be.
+	noteDear(g ledger.Group, why string)
+	// countUnseen counts a Python whose cells cannot be seen.
+	countUnseen()
+}
+
+// gpuFinder finds out which GPUs a target uses: devices. late says that it may have used them before.
+type gpuFinder interface {
+	identify(t *target, late bool)
+}
+
+// stepper knows which groups of a root are stepped down: budget.
+type stepper interface {
+	isShed(root uint32, g ledger.Group) bool
+}
+
+// pricer knows what a probe costs, and is told what a malloc and its free cost the targets: prices.
+type pricer interface {
+	hit(emulated bool) time.Duration
+	heapCosts(d time.Duration)
+}
+
+// crowdCount knows how many files of all targets have probes: targets.
+type crowdCount interface {
+	allPlaces() int
+}
+
+// targetFiles are the files and mappings of targets.
+type targetFiles struct {
+	*certificate
+	fs process.FS
+}
+
+func (f *targetFiles) openMapping(pid int, m process.Mapping) (*process.MappedFile, error) {
+	return f.fs.Image(pid).OpenMapping(m)
+}
+
+// openFile opens a file that is only looked for.
+func (f *targetFiles) openFile(pid int, name string) (*process.MappedFile, error) {
+	file, err := f.fs.Image(pid).OpenFile(name)
+	if err != nil {
+		f.noteSilence(err)
+	}
+	return file, err
+}
+
+func (f *targetFiles) mappings(pid int) iter.Seq2[process.Mapping, error] {
+	return f.fs.Image(pid).Mappings()
+}
+
+func (f *targetFiles) variables(pid int, names ...string) map[string]string {
+	variables, _ := f.fs.Proc(pid).Variables(names...)
+	return variables
+}

@@ -1,0 +1,172 @@
+package tracer
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/event"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/ledger"
+)
+
+// fakeHost is a session without a kernel.
+type fakeHost struct {
+	maps    []process.Mapping
+	files   map[process.FileID]string
+	ended   bool
+	refused error // what placing probes fails with
+	placed  [][]ledger.Placement
+	taking  sync.Mutex
+	taken   int // probes that were taken out
+	missed  []string
+	meters  []event.Meter
+	uses    map[ledger.Group]string
+	dear    map[ledger.Group]string
+	cost    time.Duration
+
+	environment map[string]string
+	problems    []string
+	unnamed     []string
+	late        []string
+	identified  int
+	unseen      int
+	shed        []ledger.Group
+	places      int
+}
+
+// host returns the parts of a session that this one stands in for.
+func (h *fakeHost) host() *host { return &host{h, h, h, h, h, h, h} }
+
+func (h *fakeHost) openMapping(_ int, m process.Mapping) (*process.MappedFile, error) {
+	f, err := os.Open(h.files[m.File])
+	if err != nil {
+		return nil, err
+	}
+	return &process.MappedFile{File: f, Mapping: m}, nil
+}
+
+func (h *fakeHost) mappings(int) iter.Seq2[process.Mapping, error] {
+	return func(yield func(process.Mapping, error) bool) {
+		for _, m := range h.maps {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (h *fakeHost) probeFile(_ *target, _ *process.MappedFile, placements []ledger.Placement) (io.Closer, error) {
+	if h.refused != nil {
+		return nil, h.refused
+	}
+	h.placed = append(h.placed, placements)
+	return h.probe(), nil
+}
+
+// probe is one that is in place. Several are taken out at a time.
+func (h *fakeHost) probe() io.Closer {
+	return closing(func() {
+		h.taking.Lock()
+		defer h.taking.Unlock()
+		h.taken++
+	})
+}
+
+type closing func()
+
+func (c closing) Close() error { c(); return nil }
+
+func (h *fakeHost) hasEnded(*target) bool { return h.ended }
+
+func (h *fakeHost) misses(_ int, _ event.Nanoseconds, meters []event.Meter, format string, args ...any) {
+	h.missed = append(h.missed, fmt.Sprintf(format, args...))
+	h.meters = append(h.meters, meters...)
+}
+
+func (h *fakeHost) noteUse(g ledger.Group, where string) {
+	if h.uses == nil {
+		h.uses = map[ledger.Group]string{}
+	}
+	h.uses[g] += where
+}
+
+func (h *fakeHost) noteDear(g ledger.Group, why string) {
+	if h.dear == nil {
+		h.dear = map[ledger.Group]string{}
+	}
+	h.dear[g] += why
+}
+
+func (h *fakeHost) hit(bool) time.Duration { return time.Microsecond }
+
+func (h *fakeHost) openFile(pid int, name string) (*process.MappedFile, error) {
+	for id, known := range h.files {
+		if known == name {
+			return h.openMapping(pid, process.Mapping{Path: name, File: id})
+		}
+	}
+	return nil, os.ErrNotExist
+}
+
+func (h *fakeHost) variables(int, ...string) map[string]string { return h.environment }
+
+func (h *fakeHost) problem(format string, args ...any) {
+	h.problems = append(h.problems, fmt.Sprintf(format, args...))
+}
+
+func (h *fakeHost) leavesUnnamed(format string, args ...any) {
+	h.unnamed = append(h.unnamed, fmt.Sprintf(format, args...))
+}
+
+func (h *fakeHost) joinedLate(_ *target, name string, _ ...ledger.Group) {
+	h.late = append(h.late, name)
+}
+
+func (h *fakeHost) countUnseen() { h.unseen++ }
+
+func (h *fakeHost) identify(*target, bool) { h.identified++ }
+
+func (h *fakeHost) placeCheckpoints(*library) error { return nil }
+
+func (h *fakeHost) isShed(_ uint32, g ledger.Group) bool { return slices.Contains(h.shed, g) }
+
+func (h *fakeHost) allPlaces() int { return h.places }
+
+func (h *fakeHost) heapCosts(d time.Duration) { h.cost = max(h.cost, d) }
+
+// has the target map a file, and returns where.
+func (h *fakeHost) has(t *testing.T, name string) process.Mapping {
+	t.Helper()
+	var st unix.Stat_t
+	if err := unix.Stat(name, &st); err != nil {
+		t.Skip(err)
+	}
+	id := process.FileID{Major: unix.Major(st.Dev), Minor: unix.Minor(st.Dev), Inode: st.Ino}
+	if h.files == nil {
+		h.files = map[process.FileID]string{}
+	}
+	h.files[id] = name
+	at := uint64(1+len(h.maps)) << 32
+	m := process.Mapping{Start: at, End: at + 1<<20, Perm: process.Exec, Path: name, File: id}
+	h.maps = append(h.maps, m)
+	return m
+}
+
+// hasNamed has the target map a file that is no library, whatever its name says.
+func (h *fakeHost) hasNamed(t *testing.T, name string) process.Mapping {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte("no library"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return h.has(t, file)
+}

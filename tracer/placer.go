@@ -1,0 +1,94 @@
+package tracer
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/ledger"
+)
+
+// placer puts probes on files, and takes those of processes that have ended out.
+type placer struct {
+	*certificate
+	ledger      *kernelHalf
+	natives     *natives
+	checkpoints map[process.FileID]io.Closer // the probes for every process, by file
+	closing     sync.WaitGroup               // probes of processes that have ended, on their way out
+}
+
+// probeFile puts probes for a target on a file that it maps, or may map. It fails with [process.ErrNoProcess] if the target has ended.
+func (p *placer) probeFile(t *target, file *process.MappedFile, placements []ledger.Placement) (io.Closer, error) {
+	for _, one := range placements {
+		if err := file.Prepare(one.Offsets); err != nil {
+			return nil, err
+		}
+	}
+	c, err := p.ledger.Probe(file.File, t.pid, placements)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.lives(); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// hasEnded says whether a target is gone: then nothing of it can be opened any more.
+func (p *placer) hasEnded(t *target) bool { return t.lives() != nil }
+
+// placeCheckpoints probes, for every process, the functions by which one process suspends another's use of its GPUs. Hardly
+// anybody calls them, so they cost nobody anything. One of a session's targets is enough for each file.
+func (p *placer) placeCheckpoints(l *library) error {
+	id := l.file.Mapping.File
+	if len(l.sites.Others) == 0 || p.checkpoints[id] != nil {
+		return nil
+	}
+	enter, leave := ledger.Placement{Program: ledger.CheckpointEnter}, ledger.Placement{Program: ledger.CheckpointLeave}
+	for _, site := range l.sites.Others {
+		enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
+		leave.Offsets = append(leave.Offsets, site.Offset)
+	}
+	if err := l.file.Prepare(enter.Offsets); err != nil {
+		return err
+	}
+	c, err := p.ledger.Probe(l.file.File, 0, []ledger.Placement{leave, enter})
+	if err != nil {
+		return err
+	}
+	if p.checkpoints == nil {
+		p.checkpoints = map[process.FileID]io.Closer{}
+	}
+	p.checkpoints[id] = c
+	return nil
+}
+
+func (p *placer) joinedLate(t *target, name string, missed ...ledger.Group) {
+	p.late = append(p.late, fmt.Sprintf("%s in pid %d", name, t.pid))
+	for _, g := range missed {
+		_ = p.ledger.Late(g, t.pid) // else it has ended
+	}
+}
+
+// release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
+func (p *placer) release(t *target) {
+	p.natives.forget(t)
+	t.closeInstruments(&p.closing)
+}
+
+// closeAll takes all probes out, and waits until they are: those for every process, those on their way, and those of
+// targets. Behind the first two it calls stop.
+func (p *placer) closeAll(targets []*target, stop func()) {
+	for _, c := range p.checkpoints {
+		_ = c.Close()
+	}
+	p.checkpoints = nil
+	p.closing.Wait()
+	stop()
+	for _, t := range targets {
+		t.closeInstruments(&p.closing)
+	}
+	p.closing.Wait()
+}
