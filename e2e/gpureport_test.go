@@ -183,7 +183,7 @@ func TestMemoryVizWithoutGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, said := run("LD_LIBRARY_PATH=" + dir)
-	for _, want := range []string{"it ran", "Certificate: complete", "this session has no memory on a GPU", "what was to be there is above, as text on standard error"} {
+	for _, want := range []string{"it ran", "Certificate: complete", "this session has no memory on a GPU", "instead the output is above, as text on standard error"} {
 		if status != 1 || !strings.Contains(said, want) {
 			t.Errorf("status %d, no %q: %s", status, want, said)
 		}

@@ -1,12 +1,12 @@
 package event
 
-// Caller is the function of the CUDA runtime from which the driver was called; 0 if it was called directly, or by a runtime
-// that is linked statically and has no names. The last two are the driver's own, by which one process moves another's device memory to the host
-// and back: what moved is no block, but all that the process has on the device. The numbers are the kernel ledger's only within one session: recordings have
-// the names.
+// Caller is the function of the CUDA runtime that called the driver; 0 if the program called it directly, or through a
+// runtime that is linked statically and has no names. The last two are the driver's own: with them one process moves
+// another's device memory to the host and back. They move no single block but all device memory of the process. The
+// numbers hold within one session only: recordings have the names.
 type Caller uint8
 
-// callers are the runtime's functions that take memory or give it back: cuda_runtime_api.h of CUDA 11 to 13. Each
+// callers are the runtime's functions that allocate or free memory: cuda_runtime_api.h of CUDA 11 to 13. Each
 // may also be exported with _ptsz or _ptds, for the per-thread default stream.
 var callers = [...]string{
 	"", "cudaMalloc", "cudaFree", "cudaMallocPitch", "cudaMalloc3D", "cudaMallocManaged", "cudaMallocAsync", "cudaMallocFromPoolAsync",
@@ -15,13 +15,13 @@ var callers = [...]string{
 	"cuCheckpointProcessRestore",
 }
 
-// Those by which one process suspends another.
+// The functions by which one process suspends another.
 const (
 	MovedOut  = Caller(len(callers) - 2)
 	MovedBack = Caller(len(callers) - 1)
 )
 
-// Moves says whether it moves all of a process's device memory.
+// Moves reports whether the function moves all of a process's device memory.
 func (c Caller) Moves() bool { return c == MovedOut || c == MovedBack }
 
 // String returns the function's name, "" for none.
@@ -32,7 +32,7 @@ func (c Caller) String() string {
 	return ""
 }
 
-// ParseCaller is the inverse of [Caller.String]; ok is false for a name it does not know.
+// ParseCaller inverts [Caller.String]; ok is false for an unknown name.
 func ParseCaller(name string) (c Caller, ok bool) {
 	for i, known := range callers {
 		if known == name {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Each hands out the events of a source up to its end. An error is the source's, or ctx's.
+// Each passes the events of a source to do, up to the source's end. It fails with the source's error, or ctx's.
 func Each(ctx context.Context, source Source, do func(Event)) error {
 	for {
 		e, err := source.Next(ctx)

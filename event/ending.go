@@ -5,10 +5,11 @@ type LimitKind string
 
 // The kinds of limit.
 const (
-	LimitMachine LimitKind = "machine"     // all of the machine's memory
-	LimitCgroup  LimitKind = "cgroup"      // a container, a service, a user's slice: cgroup v2's memory.max, v1's memory.limit_in_bytes
-	LimitData    LimitKind = "RLIMIT_DATA" // mapped memory of the process, soft limit
-	LimitSpace   LimitKind = "RLIMIT_AS"   // its address space, soft limit
+	LimitMachine LimitKind = "machine" // all of the machine's memory
+	// a container, a service, a user's slice: cgroup v2's memory.max, v1's memory.limit_in_bytes
+	LimitCgroup LimitKind = "cgroup"
+	LimitData   LimitKind = "RLIMIT_DATA" // mapped memory of the process, soft limit
+	LimitSpace  LimitKind = "RLIMIT_AS"   // its address space, soft limit
 )
 
 // Limit is a limit of a process's memory and what counts against it.
@@ -16,17 +17,17 @@ type Limit struct {
 	Kind  LimitKind
 	Path  string // of the cgroup below the mount of its hierarchy
 	Bytes Bytes
-	Used  Bytes // now, by all that the limit is for
-	// Highest is the most that was ever used, as the kernel has kept it; 0 if it does not say.
+	Used  Bytes // at present, by everything under the limit
+	// Highest is the peak of Used that the kernel has kept; 0 if it keeps none.
 	Highest Bytes
 }
 
-// Limits is what limits the memory of an attached process, at the beginning of its session and at its end.
+// Limits lists the memory limits of an attached process, at the beginning of its session and at its end.
 type Limits struct {
 	Time   Nanoseconds
 	Root   uint32
 	PID    int32
-	Limits []Limit // the tightest first, by what is left
+	Limits []Limit // the tightest first, by the bytes left
 }
 
 // Ending says how a traced process has ended. It follows the boundary of its end.
@@ -34,12 +35,12 @@ type Ending struct {
 	Time   Nanoseconds
 	Root   uint32
 	PID    int32
-	Status int32 // what wait(2) says of it
-	// OutOfMemory: the kernel's OOM killer had chosen it.
+	Status int32 // as wait(2) returns it
+	// OutOfMemory: the kernel's OOM killer chose the process.
 	OutOfMemory bool
-	// Limit is what was hit then; its Kind is "" where that is not known.
+	// Limit is the limit that the process hit; its Kind is "" if that is not known.
 	Limit Limit
-	// Likely: no counter of the kernel's said that this limit was hit; it was the one that was used up.
+	// Likely: no counter of the kernel names this limit, but it was used up.
 	Likely bool
 }
 

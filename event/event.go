@@ -18,7 +18,7 @@ type Nanoseconds int64
 // Readings holds one value for each meter.
 type Readings [MeterCount]Bytes
 
-// BoundaryKind says what happened at a boundary; of a MeterSettled see [Boundary.Unsure].
+// BoundaryKind says what happened at a boundary. For MeterSettled see [Boundary.Unsure].
 type BoundaryKind uint8
 
 var boundaryNames = [...]string{
@@ -36,7 +36,7 @@ func (k BoundaryKind) String() string {
 	return "unknown"
 }
 
-// ParseBoundaryKind is the inverse of [BoundaryKind.String]; ok is false for a name it does not know.
+// ParseBoundaryKind inverts [BoundaryKind.String]; ok is false for an unknown name.
 func ParseBoundaryKind(name string) (kind BoundaryKind, ok bool) {
 	for i, n := range boundaryNames {
 		if n == name {
@@ -49,18 +49,19 @@ func ParseBoundaryKind(name string) (kind BoundaryKind, ok bool) {
 // Outcome says how a cell or a statement ended.
 type Outcome uint8
 
-// Event is anything a [Source] hands out: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal], *[Foreign],
-// *[CellSource], *[Stack], *[Holders], *[Variables],
-// *[Residence], *[Limits], *[Ending], *[Lull], *[Settled] or *[Finish].
+// Event is anything a [Source] yields: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal],
+// *[Foreign], *[CellSource], *[Stack], *[Holders], *[Variables], *[Residence], *[Limits], *[Ending], *[Lull],
+// *[Settled] or *[Finish].
 type Event interface{ isEvent() }
 
-// Source yields events in the order windows are to see them. Next returns io.EOF after the last one. The live
-// rings and a recording are both Sources, so nothing behind this interface can tell them apart.
+// Source yields events in the order in which windows have to see them. Next returns io.EOF after the last one. The live
+// rings and a recording are both Sources, so code behind this interface cannot tell them apart.
 type Source interface {
 	Next(ctx context.Context) (Event, error)
 }
 
-// InputsElsewhere says that a cell's shell has an In of its own, which is not the one known (IPython.embed()).
+// InputsElsewhere as [Boundary.Inputs]: the shell of a cell has an In of its own, and the tracer knows another one
+// (IPython.embed()).
 const InputsElsewhere = -2
 
 // Boundary is one instant at which a window opened or closed, or the set of processes changed.
@@ -73,41 +74,45 @@ type Boundary struct {
 	TID    int32
 	Parent int32 // ProcessStart: the pid that forked
 
-	Cell     uint64 // the kernel's number of the cell window; 0 where no cell is meant
-	Outer    uint64 // CellOpen: the cell in which this one is nested, or 0
-	Segment  uint64 // the segment of Root that ends here
-	Stream   uint64 // changes made for Root up to here, delivered or not
-	Inputs   int64  // CellOpen: len(In), -1 if it is not known, or [InputsElsewhere]; if Late one more than the cell's number, or -1
-	Late     bool   // CellOpen: it ran already when the process was attached to
-	Line     int32  // StatementOpen: line in the cell, from 1; 0 if not known
+	Cell    uint64 // the kernel's number of the cell window; 0 for no cell
+	Outer   uint64 // CellOpen: the cell in which this one is nested, or 0
+	Segment uint64 // the segment of Root that ends here
+	Stream  uint64 // number of the changes of Root up to here, delivered or lost
+	// CellOpen: len(In), -1 if it is not known, or [InputsElsewhere]. With Late it is one more than the cell's number,
+	// or -1.
+	Inputs   int64
+	Late     bool  // CellOpen: the cell ran already when the tracer attached
+	Line     int32 // StatementOpen: line in the cell, from 1; 0 if not known
 	Outcome  Outcome
-	CPUTime  Nanoseconds         // that all threads of the process had used by then; 0 if not known
-	Counters Counters            // what they had counted by then, where that is asked for
-	Frees                        // of what was not seen to be made, in Root's tree, so far
-	Unsure   [UnknownKinds]Bytes // how far meters can be off in Root's tree, since they were stepped down
-	Doubts                       // what Root's tree lost or had to guess, so far
+	CPUTime  Nanoseconds         // of all threads of the process until then; 0 if not known
+	Counters Counters            // counts until then, where the session asks for counters
+	Frees                        // frees in Root's tree, so far, of blocks that the tracer has not seen allocated
+	Unsure   [UnknownKinds]Bytes // error bounds of meters in Root's tree, since they were stepped down
+	Doubts                       // losses and guesses in Root's tree, so far
 	Value    Readings            // of PID, at this instant
 	High     Readings            // of PID, maximum since the boundary before
-	Tree     Readings            // of Root's tree, at this instant; what a forked child shares with its parent counts once
+	Tree     Readings            // of Root's tree, now; memory that a fork shares counts once
 	TreeHigh Readings            // of Root's tree, maximum since the boundary before
-	// Text is, of CellOpen, the cell's file name; of CellResult and CellClose with OutcomeError the type of the exception, "" where it is not
-	// known; of markers the experiment's name; of ProcessExec the command; of Line the number of the descriptor that the companion means.
+	// Text depends on the kind. CellOpen: the cell's file name. CellResult, and CellClose with OutcomeError: the type
+	// of the exception, "" if it is not known. Markers: the experiment's name. ProcessExec: the command. Line: the
+	// number of the companion's descriptor.
 	Text string
 }
 
-// Reading is what a boundary says of another process of the same tree, whose meters moved in the segment.
+// Reading has the meters of another process of the same tree, at a boundary, where they moved in the segment.
 type Reading struct {
-	Number uint64 // of the boundary it belongs to; it follows that boundary, but for what other CPUs say in between
+	Number uint64 // of its boundary, which it follows; events of other CPUs may stand between them
 	Root   uint32
 	PID    int32
-	// Since is the first segment that High is of. The process may have drawn a boundary of its own meanwhile, which ended the segment before it,
-	// though it was to be drawn later. 0: that is not told (recordings until 2026), and Root is the boundary's.
+	// Since is the first segment that High covers. The process may have drawn a boundary of its own meanwhile. Such a
+	// boundary ended the segment before it, though its turn was later. 0: not known (recordings until 2026), and Root
+	// is the boundary's.
 	Since uint64
 	Value Readings
 	High  Readings
 }
 
-// Change is one value one meter took.
+// Change is one value that one meter took.
 type Change struct {
 	Stream  uint64 // 1, 2, 3 … within Root; a gap is a loss
 	Segment uint64 // the segment of Root in which it fell
@@ -120,29 +125,33 @@ type Change struct {
 	Size    Bytes  // NumPy, tensors on the CPU, driver, pinned, blocks: the block's size, negative when it was freed
 	Address uint64 // of the block
 	Caller  Caller // driver, pinned
-	Stack   uint64 // who allocated: the number of a [Stack], 0 if not known; one that was lost has no event
-	// Block: PyTorch's total of active memory or the heap changed by the block at Address of Size; else only the total is meant.
-	// Mapped: all of the range [Address, Address + |Size|) is mapped from now on, or nothing of it; parts of it may have been before.
-	// Driver: PyTorch's allocator asked for it from a pool of the driver's (cudaMallocAsync), and does not report it.
-	// Reserved: it rose by Size, by blocks that the driver gave the same thread since PyTorch's last report.
+	Stack   uint64 // who allocated: the number of a [Stack], 0 if not known; a lost stack has no event
+	// Block depends on the meter. PyTorch's total of active memory, heap: the block of Size at Address changed the
+	// total; else only the total is known. Mapped: all of the range [Address, Address + |Size|) is mapped from now on,
+	// or nothing of it; parts of it may have been before. Driver: PyTorch's allocator asked for it from a pool of the
+	// driver's (cudaMallocAsync), and does not report it. Reserved: it rose by Size, by blocks that the driver gave the
+	// same thread since PyTorch's last report.
 	Block bool
-	// Passed is how many boundaries, at most, were drawn just then: the change belongs to its segment or to one of so many behind it.
+	// Passed is the number of boundaries, at most, that were drawn at the same moment. The change belongs to its
+	// segment, or to one of that many later segments.
 	Passed uint8
-	// Collected: it was freed while Python's garbage collector ran.
+	// Collected: the block was freed while Python's garbage collector ran.
 	Collected bool
-	// Sample: the block was told as a sample. It stands for [SampleOf] bytes of blocks as large as it; Size is its own.
+	// Sample: the block is a sample. It stands for [SampleOf] bytes of blocks of its size; Size is its own.
 	Sample bool
-	// Unchained: blocks that were not told may have moved the meter since the change before, so no change leads from one value to the next.
+	// Unchained: unreported blocks may have moved the meter since the change before, so this change does not start from
+	// the value of that one.
 	Unchained bool
-	// Found: a search has found out that the block came, or went, while its meter was stepped down. It belongs to no
+	// Found: a later search found that the block came, or went, while its meter was stepped down. It belongs to no
 	// window that opened since then.
 	Found bool
-	// Learned: the meter was not known before (PyTorch's totals after a late attach); Value is what it has been all along.
+	// Learned: the meter was not known before (PyTorch's totals after a late attach). Value has been its value all
+	// along.
 	Learned bool
 }
 
-// Refusal is a request for memory that was refused: a failed call of the CUDA driver, or an out-of-memory error of
-// PyTorch's allocator. No meter moved.
+// Refusal is a refused request for memory: a failed call of the CUDA driver, or an out-of-memory error of PyTorch's
+// allocator. No meter moved.
 type Refusal struct {
 	Stream  uint64 // numbered with the changes
 	Segment uint64
@@ -158,8 +167,8 @@ type Refusal struct {
 	Detail  uint64 // driver: the CUresult; PyTorch: what it had reserved, in bytes
 }
 
-// Foreign says that a process opened or closed device memory that another process had made (CUDA IPC, imported handles).
-// It counts in the process that made it; no meter of this one moved.
+// Foreign says that a process opened or closed device memory of another process (CUDA IPC, imported handles). The
+// memory counts in the process that allocated it; no meter of this one moved.
 type Foreign struct {
 	Stream  uint64 // numbered with the changes
 	Segment uint64
@@ -169,19 +178,21 @@ type Foreign struct {
 	TID     int32
 	Meter   Meter // the driver's of the device
 	Open    int64 // blocks that are open now
-	Closed  bool  // one was closed, else opened
+	Closed  bool  // a block was closed, else opened
 	Address uint64
 }
 
-// Lull says that nothing more was there to be read just then: the boundary before it has all the readings that it will have. A live session adds one
-// where it has read everything, so that what takes its events in needs no clock, and a recording of them leads to the same.
+// Lull says that the rings were empty at this point: the boundary before it has all the readings that it will have. A
+// live session adds one where it has read everything. So consumers of events need no clock, and a recording of the
+// events leads to the same result.
 type Lull struct{}
 
-// CellSource is the text of a cell as it was typed; as IPython compiles it where that could not be read.
+// CellSource is the text of a cell as it was typed. It is the text that IPython compiles if the typed one could not be
+// read.
 type CellSource struct {
 	Cell      uint64
 	PID       int32
-	Text      string // hostile, as everything that came out of a target
+	Text      string // hostile, like everything from a target
 	Truncated bool
 }
 
@@ -190,20 +201,21 @@ type Frame struct {
 	Function string // co_qualname, co_name before Python 3.11; native: see Module
 	File     string // co_filename; native: from DWARF, else ""
 	Line     int32  // from 1; 0 if not known
-	// Input is N of In[N], if this is the code of a cell that had run before it could be seen to; 0 for all other code.
+	// Input is N of In[N] for the code of a cell that had run before the tracer could see it; 0 for all other code.
 	Input int32
-	// Native: machine code called, not Python. Function is its symbol, demangled and without parameters; "libx.so+0x12ab", with the
-	// address in the file, where no symbol covers it; "?" stands for calls that are not known, however many.
+	// Native: machine code, not Python. Function is its symbol, demangled and without parameters. It is
+	// "libx.so+0x12ab", with the address in the file, where no symbol covers it, and "?" for any number of unknown
+	// calls.
 	Native bool
 	Module string // native: the file's name without its directory, "[vdso]", or "[anon]" for code that no file has
 }
 
-// Stack is who was calling when memory was allocated: innermost frame first, up to the statement that ran, or, where Python did not
-// call, to the thread's start. Native frames come before those of Python.
+// Stack has the calls that led to an allocation: innermost frame first, up to the statement that ran, or, where Python
+// did not call, to the thread's start. Native frames come before those of Python.
 type Stack struct {
 	Number uint64
 	PID    int32
-	Frames []Frame // hostile, as everything that came out of a target
+	Frames []Frame // hostile, like everything from a target
 	More   bool    // there were more frames further out
 }
 
@@ -215,23 +227,25 @@ type ProcessInfo struct {
 	Python   string // "3.11.2", or "" if it is not a Python
 	IPython  string
 	Frontend string // "ipykernel", "terminal" or ""
-	Notebook string // the path of the notebook that it runs, as its own environment or namespace has it, 1,024 bytes at most; "" if neither does
-	Late     bool   // attached while it was already running
-	Inputs   int64  // len(In) when this was learned, -1 if not known
-	// Limit is the soft limit on what it may map (RLIMIT_DATA), set by LimitBy; 0 if there is none.
+	// path of the notebook that it runs, from its own environment or namespace, 1,024 bytes at most; "" if neither has
+	// one
+	Notebook string
+	Late     bool  // attached while it was already running
+	Inputs   int64 // len(In) at the time of this description, -1 if not known
+	// Limit is the soft limit on mapped memory (RLIMIT_DATA), set by LimitBy; 0 if there is none.
 	Limit   Bytes
 	LimitBy LimitBy
-	// Started is when it started after boot, in 1/100 s; 0: not known.
+	// Started is the time of its start after boot, in 1/100 s; 0: not known.
 	Started uint64
 }
 
-// MeterSource says which probe serves a meter and how good its figures are.
+// MeterSource names the probe behind a meter and the quality of its figures.
 type MeterSource struct {
 	Meter  Meter
 	Source string // for people: "tp_btf/rss_stat, per-CPU counters summed"
 	Exact  bool
-	Bound  Bytes // how far a figure can be off when it is not exact; -1 if nobody can say
-	Absent bool  // no probe serves it here
+	Bound  Bytes // how far a figure can be off if it is not exact; -1 if that is unknown
+	Absent bool  // no probe serves the meter here
 }
 
 // Host describes the machine.
@@ -254,7 +268,7 @@ type Start struct {
 	Command   []string // of `tracer run`, else nil
 }
 
-// Process announces a process that joined after [Start], or what was learned about one since.
+// Process announces a process that joined after [Start], or news about one.
 type Process struct{ ProcessInfo }
 
 // ProbeUse says how often a probe fired.
@@ -262,20 +276,22 @@ type ProbeUse struct {
 	Probe string
 	Site  string // "PyTraceMalloc_Track+7 in /usr/bin/python3.11"
 	Hits  uint64
-	Cost  Nanoseconds // of CPU time that the hits took, by what one takes on this machine, without walks up stacks; 0: not known
-	Dear  string      // why a dearer place serves than there might be, for the first process of which that is so; else empty
+	// CPU time of the hits: their number times the cost of one on this machine, without walks up stacks; 0: not known
+	Cost Nanoseconds
+	// why a more expensive place serves than the usual one, for the first process that has this; else empty
+	Dear string
 }
 
-// GPU is a device by the names that stay.
+// GPU describes a device by names that do not change.
 type GPU struct {
 	Index    int // N of gpu.N: NVML's, by PCI bus id
 	UUID     string
 	PCIBusID string
 	Name     string
-	Memory   Bytes // in all; 0 if not known
+	Memory   Bytes // total; 0 if not known
 }
 
-// FinishCut is the Reason of a Finish that the reader of a recording adds where there is none.
+// FinishCut is the Reason of the Finish that the reader adds to a recording without one.
 const FinishCut = "recording cut"
 
 // Finish closes a stream with the counters the certificate prints.
@@ -285,17 +301,18 @@ type Finish struct {
 	Made      uint64 // changes made in the kernel
 	Delivered uint64
 	Lost      []Loss
-	Blind     []Blind  // what could not be probed or read
+	Blind     []Blind  // places that could not be probed or read
 	Late      []string // libraries that joined late
 	Probes    []ProbeUse
-	GPUs      []GPU    // that the traced processes could use, as NVML names them
+	GPUs      []GPU    // those that the traced processes could use, as NVML names them
 	Problems  []string // anything the user must know: refused windows, probes that could not be placed
-	// Unnamed are those of the problems that leave figures and windows alone: what has no lines, or no names.
+	// Unnamed are those of the problems that affect neither figures nor windows: only lines or names are missing.
 	Unnamed []string
-	Shells  []Shell // what IPython reports about itself in the end
+	Shells  []Shell // IPython's own counts at the end
 }
 
-// Shell is what IPython says of itself, read from outside just before the detach: the windows are held against it.
+// Shell is IPython's own count of its cells, read from outside just before the detach. The windows are compared with
+// it.
 type Shell struct {
 	PID    int32
 	Time   Nanoseconds

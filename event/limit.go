@@ -1,13 +1,13 @@
 package event
 
-// LimitBy says who has set the soft limit on what a process may map.
+// LimitBy names the origin of the soft limit on the memory that a process may map.
 type LimitBy string
 
-// Who it can be.
+// The origins.
 const (
-	LimitNone    LimitBy = ""        // there is none
-	LimitSession LimitBy = "session" // this session, which takes it away in the end
+	LimitNone    LimitBy = ""        // there is no limit
+	LimitSession LimitBy = "session" // this session, which removes it at its end
 	LimitCommand LimitBy = "command" // `tracer limit`
 	LimitLeft    LimitBy = "left"    // a tracer that was killed, or another that runs
-	LimitOther   LimitBy = "other"   // somebody else: ulimit, systemd, the process itself
+	LimitOther   LimitBy = "other"   // anything else: ulimit, systemd, the process itself
 )

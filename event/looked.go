@@ -6,31 +6,32 @@ type Block struct {
 	Size    Bytes
 }
 
-// Looked is what a look into one process has shown that somebody asked for while the session ran. It is for who asked: it is no part of what
-// happened, and of no recording.
+// Looked is the result of a look into one process on request, while the session runs. It belongs to whoever asked: it
+// is no event of the target, and no recording has it.
 type Looked struct {
 	PID       int32
 	Took      Nanoseconds
-	Cost      Nanoseconds // processor time
-	Variables *Variables  // what there is by name; nil where that was not asked for, or not found out
-	Holders   []*Holders  // who holds blocks, and which children are idle workers; none where that was not asked for, or not found out
-	Why       string      // why something was not found out, in a sentence; ""
-	Still     []bool      // which of the objects that were asked for are there still
+	Cost      Nanoseconds // processor time of the look
+	Variables *Variables  // names and their memory; nil if not requested, or not found out
+	// holders of blocks, and children that are idle workers; none if not requested, or not found out
+	Holders []*Holders
+	Why     string // why a part of the look failed, in a sentence; else ""
+	Still   []bool // for each requested object: whether it is there still
 }
 
 func (*Looked) isEvent() {}
 
-// Piece is an object in memory, by which a later look finds out whether it is there still.
+// Piece is an object in memory. A later look finds out by it whether the object is there still.
 type Piece struct {
-	Address, Type uint64 // where it is, and its type
-	Own, Size     Bytes  // of itself, and with what only it has
+	Address, Type uint64 // its address, and the address of its type
+	Own, Size     Bytes  // bytes of the object itself, and with everything that only it has
 }
 
-// Settled says that the session is over but for a look at what its processes have in the end: every figure is known. The session's [Finish] comes after
-// the look, and says the same again with what that has added.
+// Settled says that every figure is known: only a look at the objects of the processes is left. The session's [Finish]
+// comes after the look. It has the same figures, and the results of the look.
 type Settled struct {
 	Finish  Finish
-	Holders bool // it will be found out who holds what, and not only what there is by name
+	Holders bool // the look finds out who holds each block, and not only the memory of each name
 }
 
 func (*Settled) isEvent() {}

@@ -1,48 +1,50 @@
 package event
 
-// UnknownKind says what was freed, or grew, without having been seen to be made. [UnknownKind.Facts] has what is known of it.
+// UnknownKind names frees, or growth, of blocks that the tracer has not seen allocated. [UnknownKind.Facts] has the
+// details.
 type UnknownKind uint8
 
-// Frees counts what a tree freed that had not been seen to be made, since its session began, by kind.
+// Frees counts, by kind, the frees in a tree since its session began of blocks that the tracer has not seen allocated.
 type Frees struct {
 	Unknown [UnknownKinds]uint64
 	Slack   [UnknownKinds]Bytes // an upper bound of their bytes
 }
 
-// RefusedKind says what boundaries were about that found no room in the kernel.
+// RefusedKind names the boundaries that found no room in the kernel.
 type RefusedKind uint8
 
-// RefusedKinds is how many there are. A flood of statements or experiments is refused long before cells and processes are.
+// RefusedKinds is the number of these kinds. A flood of statements or experiments is refused long before cells and
+// processes are.
 const RefusedKinds = RefusedReadings + 1
 
-// MissingKind says which meters may be off because something found no room or was guessed.
+// MissingKind names meters that may be off because a table was full or a value was guessed.
 type MissingKind uint8
 
-// Doubts is what a tree lost or had to guess since its session began, as a boundary tells it.
+// Doubts counts a tree's losses and guesses since its session began, as of a boundary.
 type Doubts struct {
 	Refused     [RefusedKinds]uint64
-	Missing     [MissingKinds]Bytes // by how much meters may be off, at most
-	Untraced    uint64              // children that were not taken in
+	Missing     [MissingKinds]Bytes // largest error of the meters, by kind
+	Untraced    uint64              // children that are not traced
 	UntracedNow uint64              // of these, those that live or may live
 }
 
-// Blind says that something could not be probed or read, so that a meter of a process misses part of its memory.
+// Blind says that a place could not be probed or read, so that a meter of a process misses part of its memory.
 type Blind struct {
 	PID   int32
 	Meter Meter       // gpu.0 stands for all GPUs
 	Since Nanoseconds // 0: from the beginning
 	Until Nanoseconds // 0: to the end
-	// OfChild: it is one of PID's children that misses it. What is of PID alone does not.
+	// OfChild: one of PID's children misses it, as opposed to PID itself.
 	OfChild bool
 }
 
-// Loss counts what did not reach user space, by reason.
+// Loss counts records that did not reach user space, by reason.
 type Loss struct {
 	Reason string
 	Count  uint64
 }
 
-// Reasons of a [Loss] that others ask for.
+// Reasons of a [Loss] that other packages ask for.
 const (
 	LostChanges    = "change ring full"
 	LostBoundaries = "boundary store full"
@@ -62,11 +64,11 @@ const (
 	LostMapping    = "no room for a call that moves memory"
 	LostDevice     = "GPU memory whose device is a guess"
 	LostProbes     = "places that could not be probed or read (see the problems)"
-	// Fetched is a record that found no room in the ring and was fetched from the store: nothing is lost.
+	// Fetched: the record found no room in the ring and was fetched from the store. Nothing is lost.
 	Fetched = "boundary ring full (fetched from the store)"
 )
 
-// IsOfLines says whether only texts and lines are missing: who allocated, and no memory.
+// IsOfLines reports whether the loss concerns only texts and lines (who allocated), and no memory.
 func (l Loss) IsOfLines() bool {
 	switch l.Reason {
 	case LostSource, LostCode, LostStack, LostNative, LostMapping, LostStatements, LostMarkers:
@@ -75,18 +77,18 @@ func (l Loss) IsOfLines() bool {
 	return false
 }
 
-// IsOfAttribution says whether only who allocated, names and texts are missing: no figure, and no window.
+// IsOfAttribution reports whether only stacks, names and texts are missing: no figure, and no window.
 func (l Loss) IsOfAttribution() bool {
 	return l.IsOfLines() && l.Reason != LostStatements && l.Reason != LostMarkers
 }
 
-// IsLoss says whether anything is missing: not of what came another way.
+// IsLoss reports whether anything is missing. Records that came another way are not.
 func (l Loss) IsLoss() bool { return l.Count > 0 && l.Reason != Fetched }
 
-// refusedReasons are the reasons that count the same as [Doubts.Refused].
+// refusedReasons are the reasons with the same counts as [Doubts.Refused].
 var refusedReasons = [RefusedKinds]string{LostStatements, LostMarkers, LostBoundaries, LostReadings}
 
-// Refused is the kind of boundaries that a loss counts.
+// Refused returns the kind of boundaries that a loss counts.
 func (l Loss) Refused() (kind RefusedKind, ok bool) {
 	for kind, reason := range refusedReasons {
 		if l.Reason == reason {

@@ -9,7 +9,7 @@ import (
 // Meter names one running value of a process, in bytes.
 type Meter uint8
 
-// How many meters there are: those of the CPU side, and behind them the devices', see [OfDevice].
+// The number of meters: first those of the CPU side, then those of each device, see [OfDevice].
 const (
 	DeviceMeters = 4
 	MeterCount   = CPUMeters + MaxDevices*DeviceMeters
@@ -21,48 +21,49 @@ const ArrayProbes = ""
 // TorchTotals is the Text of a [MeterShed] or [MeterBack] boundary that is about PyTorch's meters of every GPU.
 const TorchTotals = "gpu.*.active, gpu.*.reserved"
 
-// Stacks is the Text of one that is about the stacks of allocations.
+// Stacks is the Text of a boundary that is about the stacks of allocations.
 const Stacks = "stacks"
 
-// TorchCPU is the Text of one that is about [Torch].
+// TorchCPU is the Text of a boundary that is about [Torch].
 const TorchCPU = "cpu.torch"
 
-// ArrowPools is the Text of one that is about [Arrow].
+// ArrowPools is the Text of a boundary that is about [Arrow].
 const ArrowPools = "cpu.arrow"
 
-// TensorStacks is the Text of one that is about PyTorch's blocks on GPUs and their stacks.
+// TensorStacks is the Text of a boundary that is about PyTorch's blocks on GPUs and their stacks.
 const TensorStacks = "stacks of PyTorch's blocks"
 
-// MappedStacks is the Text of one that is about the stacks of mapped memory.
+// MappedStacks is the Text of a boundary that is about the stacks of mapped memory.
 const MappedStacks = "stacks of mapped memory"
 
-// HeapStacks is the Text of one that is about malloc's blocks and their stacks.
+// HeapStacks is the Text of a boundary that is about malloc's blocks and their stacks.
 const HeapStacks = "stacks of malloc's blocks"
 
-// SmallStacks is the Text of one that is about the stacks of all blocks and ranges below 64 KiB.
+// SmallStacks is the Text of a boundary that is about the stacks of all blocks and ranges below 64 KiB.
 const SmallStacks = "stacks of blocks below 64 KiB"
 
-// SampleOf is the size of a block below which blocks may be told as samples, and how many bytes one of them stands for.
+// SampleOf is the size in bytes below which blocks may be reported as samples. A sample stands for this many bytes.
 const SampleOf = 64 << 10
 
-// NativeStacks is the Text of one that is about the native frames of all stacks.
+// NativeStacks is the Text of a boundary that is about the native frames of all stacks.
 const NativeStacks = "native frames"
 
-// SmallBlocks is the Text of one that is about NumPy's blocks below 1,024 bytes, where those are counted.
+// SmallBlocks is the Text of a boundary that is about NumPy's blocks below 1,024 bytes, where those are counted.
 const SmallBlocks = "NumPy's small blocks"
 
-// ForeignArrays is the Text of one that is about blocks that the probes in NumPy do not see, until others do: of a memory handler that
-// is not NumPy's own (NEP 49), or of another NumPy than the one that was expected. The blocks that were known still are.
+// ForeignArrays is the Text of a boundary that is about blocks that the probes in NumPy do not see: blocks of a foreign
+// memory handler (NEP 49), or of another NumPy than expected. It lasts until other probes see them. Known blocks stay
+// known.
 const ForeignArrays = "blocks of another NumPy, or of another memory handler"
 
-// Statements is the Text of one that is about the probes on statements. No meter stands still meanwhile.
+// Statements is the Text of a boundary that is about the probes on statements. No meter stands still meanwhile.
 const Statements = "the probes on statements were stepped down to keep the overhead budget"
 
-// DeviceMeter names what is measured of a GPU.
+// DeviceMeter names one meter of a GPU.
 type DeviceMeter uint8
 
-// Unattributed is what NVML charges to the process beyond Driver: contexts, modules, libraries. The kernel ledger knows nothing of it; it is
-// sampled when a boundary is read.
+// Unattributed is the memory that NVML charges to the process beyond Driver: contexts, modules, libraries. The kernel
+// ledger does not know it. The tracer samples it when it reads a boundary.
 const Unattributed = Reserved + 1
 
 // String returns the last part of the meter's public id, such as "driver".
@@ -76,7 +77,7 @@ func (m DeviceMeter) String() string {
 // OfDevice returns a meter of GPU n, counted from 0 as NVML does; n is below [MaxDevices].
 func OfDevice(n int, m DeviceMeter) Meter { return Meter(CPUMeters + n*DeviceMeters + int(m)) }
 
-// Device returns the GPU that a meter belongs to and what it measures; ok is false for the CPU's.
+// Device returns the GPU of a meter, and which of its meters it is; ok is false for the CPU's.
 func (m Meter) Device() (n int, kind DeviceMeter, ok bool) {
 	if m < CPUMeters || m >= MeterCount {
 		return 0, 0, false
@@ -95,7 +96,7 @@ func (m Meter) String() string {
 	return "unknown"
 }
 
-// ParseMeter is the inverse of [Meter.String]; ok is false for an id it does not know.
+// ParseMeter inverts [Meter.String]; ok is false for an unknown id.
 func ParseMeter(id string) (m Meter, ok bool) {
 	for m, f := range facts[:CPUMeters] {
 		if f.ID == id {

@@ -2,63 +2,65 @@ package event
 
 import "slices"
 
-// Facts is what is known of a meter beforehand. This table is the only place that has it: what follows events, records and prints them asks here.
-// How a meter is added: CONTRIBUTING.md.
+// Facts are the constant properties of a meter. Only this table has them: attribution, recordings and printers ask
+// here. CONTRIBUTING.md says how to add a meter.
 type Facts struct {
-	Meter  Meter  // of a GPU's meters that of GPU 0, which stands for the same of every GPU
-	ID     string // of a GPU's meters what follows "gpu.N."
+	Meter  Meter  // a GPU's meter: that of GPU 0, which stands for the same of every GPU
+	ID     string // a GPU's meter: the part behind "gpu.N."
 	Kind   MeterKind
-	Format int    // the recording format that has it first
+	Format int    // the first recording format with this meter
 	Doc    string // its section in docs/meters.md
 
 	Source    string  // for people: the probe that serves it
-	OnRequest string  // the flag without which it is not served
-	Through   Library // what must be probed, or asked, to see it
-	// Always: every report has it. The others are there once they have been other than 0.
+	OnRequest string  // the flag that switches it on; "" if it is always on
+	Through   Library // the library that must be probed, or asked, to see it
+	// Always: every report has it. A report has another meter only if it was ever other than 0.
 	Always bool
-	// OfPythons: only a Python's own probes see it, so that no other process has a figure of it.
+	// OfPythons: only a Python's own probes see it, so other processes have no figure of it.
 	OfPythons bool
-	// Within are the meters that have memory in which its blocks lie.
+	// Within are the meters of the memory that its blocks lie in.
 	Within []Meter
-	// Asked: what refers to its blocks is looked for in the objects of a Python. Owned: such an object has each, and frees it.
+	// Asked: the look at the end searches the objects of a Python for references to its blocks. Owned: such an object
+	// has each block, and frees it.
 	Asked, Owned bool
-	// Inside: objects of C++ alone may have its blocks, as readers and streams do. That no object was found to have
-	// one does not say that none will free it.
+	// Inside: objects of C++ alone may have its blocks, as readers and streams do. If no Python object has a block, one
+	// of these may still free it.
 	Inside   bool
-	Headline int // where its column is in a table for people, from 1; 0: behind those that have a place
+	Headline int // place of its column in a table for people, from 1; 0: behind those with a place
 
-	Unknown []UnknownKind // by what was freed without having been seen to be made it may be off
-	Missing []MissingKind // by what found no room, or was guessed, it may be off
+	Unknown []UnknownKind // frees of these kinds make it uncertain
+	Missing []MissingKind // losses and guesses of these kinds make it uncertain
 
-	Paused   []string // the Text of each [MeterShed] from which on it stands still
-	Untold   []string // of each from which on its blocks are not told
-	Unwalked []string // of each from which on it is not looked who makes them
-	// Sampled: blocks below [SampleOf] bytes may be told as samples. Those that are not told show by the values from which the meter fell.
+	Paused   []string // the Text of each [MeterShed] that stops it
+	Untold   []string // the Text of each that stops reports of its blocks
+	Unwalked []string // the Text of each that stops the stacks of its blocks
+	// Sampled: blocks below [SampleOf] bytes may be reported as samples. The others show in the values from which the
+	// meter fell.
 	Sampled bool
-	// Forgotten: what becomes of the blocks that are known when they are not told any more is not known.
+	// Forgotten: once blocks are not reported any more, the fate of the known ones is not known.
 	Forgotten bool
 }
 
-// MeterKind says how a meter moves, and what a [Change] tells of it.
+// MeterKind says how a meter moves, and what its [Change] events report.
 type MeterKind uint8
 
 // The kinds of meters.
 const (
 	Pages  MeterKind = iota // page by page: a change is a value from which it fell
 	Part                    // the same, of a part of [Resident]
-	Ranges                  // by ranges of addresses, told by changes with Block; all others as of Pages
+	Ranges                  // by ranges of addresses, in changes with Block; all others as for Pages
 	Blocks                  // by blocks: each change makes, resizes or frees one, and leads from one value to the next
-	// OfAllocator is as Blocks, where blocks are told: by changes with Block.
+	// OfAllocator is as Blocks where blocks are reported: by changes with Block.
 	OfAllocator
-	Total   // an allocator's own total: a change with Block is of the block that moved it
-	Reserve // what an allocator holds from another, by its own total
-	Sampled // looked at now and then: no change tells of it
+	Total   // an allocator's own total: a change with Block belongs to the block that moved it
+	Reserve // memory that an allocator holds from another, by its own total
+	Sampled // read now and then: it has no change
 )
 
-// Library is what memory is taken through.
+// Library is the way in which memory is allocated.
 type Library uint8
 
-// What memory is taken through.
+// The ways.
 const (
 	ThroughKernel Library = iota
 	ThroughNumPy
@@ -73,7 +75,7 @@ const (
 	rssSource  = "tracepoint kmem:rss_stat, the kernel's per-CPU counters"
 )
 
-// The meters, in the order in which a session says what serves them.
+// The meters, in the order in which a session lists their sources.
 var table = []Facts{
 	{
 		Meter: Mapped, ID: "cpu.mapped", Kind: Ranges, Format: 1, Doc: "cpu.mapped", Always: true, Headline: 4,
@@ -138,11 +140,12 @@ var table = []Facts{
 	},
 }
 
-// UnknownFacts is what is known of a kind of frees of what was not seen to be made. Where a certificate has their number: model.Certificate.
+// UnknownFacts are the constant properties of an [UnknownKind]. model.Certificate says where a certificate has their
+// number.
 type UnknownFacts struct {
 	Name        string // in names of columns
 	Title, Text string // for people: "heap frees", 3 "of blocks that were made before tracing began"
-	Boundless   bool   // nobody can say how many bytes they were
+	Boundless   bool   // their bytes have no upper bound
 }
 
 var unknownTable = [UnknownKinds]UnknownFacts{
@@ -153,8 +156,8 @@ var unknownTable = [UnknownKinds]UnknownFacts{
 	UnknownArrow:  {Name: "arrow", Title: "Arrow frees", Text: "of blocks that were made before tracing began"},
 }
 
-// missingTable has the kinds' names in names of columns, and the Reason of the [Loss] that a table of blocks was full. Older ones have a reason of
-// their own, as the kernel counts more there.
+// missingTable has the names of the kinds for column names, and the Reason of the [Loss] for a full table of blocks.
+// The older kinds have a reason of their own, because the kernel counts more there.
 var missingTable = [MissingKinds]struct{ name, full string }{
 	MissingNumPy:  {name: "numpy"},
 	MissingTorch:  {name: "torch", full: "table of live tensors on the CPU full"},
@@ -164,7 +167,7 @@ var missingTable = [MissingKinds]struct{ name, full string }{
 	MissingArrow:  {name: "arrow", full: "table of live blocks of Arrow full"},
 }
 
-// kinds is how many rows the table has: the CPU's meters, and those of one GPU.
+// kinds is the number of rows of the table: the CPU's meters, and those of one GPU.
 const kinds = CPUMeters + DeviceMeters
 
 // facts has the table's rows by their meters.
@@ -175,7 +178,7 @@ var facts = func() (all [kinds]*Facts) {
 	return all
 }()
 
-// enclosing are the meters of the CPU in whose memory blocks of others lie.
+// enclosing are the meters of the CPU that contain blocks of other meters.
 var enclosing = func() (is [kinds]bool) {
 	for _, f := range table {
 		for _, m := range f.Within {
@@ -185,10 +188,11 @@ var enclosing = func() (is [kinds]bool) {
 	return is
 }()
 
-// Meters returns what is known of each meter, those of GPU 0 for all of them, in the order in which a session says what serves them.
+// Meters returns the facts of each meter, in the order in which a session lists their sources. Those of GPU 0 stand for
+// all GPUs.
 func Meters() []Facts { return table }
 
-// Template is the meter that stands for the same of every GPU where facts and sources are told: that of GPU 0.
+// Template returns the meter that has the facts and sources of a GPU's meter: the same of GPU 0.
 func (m Meter) Template() Meter {
 	if m < kinds {
 		return m
@@ -196,13 +200,13 @@ func (m Meter) Template() Meter {
 	return CPUMeters + (m-CPUMeters)%DeviceMeters
 }
 
-// Facts returns what is known of a meter below [MeterCount].
+// Facts returns the facts of a meter below [MeterCount].
 func (m Meter) Facts() *Facts { return facts[m.Template()] }
 
-// Encloses says whether blocks of other meters of the CPU lie in the memory of this one.
+// Encloses reports whether blocks of other meters of the CPU lie in the memory of this one.
 func (m Meter) Encloses() bool { return m < CPUMeters && enclosing[m] }
 
-// String is the meter's id, "gpu.N.driver" for the driver's of every GPU.
+// String returns the meter's id, "gpu.N.driver" for the driver's of every GPU.
 func (f *Facts) String() string {
 	if f.Meter < CPUMeters {
 		return f.ID
@@ -210,24 +214,25 @@ func (f *Facts) String() string {
 	return "gpu.N." + f.ID
 }
 
-// InBlocks says whether changes tell single blocks, or ranges, of it.
+// InBlocks reports whether its changes have single blocks, or ranges.
 func (f *Facts) InBlocks() bool {
 	return f.Kind == Ranges || f.Kind == Blocks || f.Kind == OfAllocator || f.Kind == Total
 }
 
-// Chained says whether each change of a block says from which value it led to which.
+// Chained reports whether each change of a block leads from the value before it to its own.
 func (f *Facts) Chained() bool { return f.Kind == Blocks || f.Kind == OfAllocator || f.Kind == Total }
 
-// IsBlock says whether a change is of one block, or one range.
+// IsBlock reports whether a change is of one block, or one range.
 func (c *Change) IsBlock() bool {
 	f := c.Meter.Facts()
 	return c.Size != 0 && (f.Kind == Blocks || c.Block && f.InBlocks())
 }
 
-// IsTurn says whether a change is of no block: its value is one that the meter fell from, as blocks went that were not told.
+// IsTurn reports whether a change has no block: its Value is one from which the meter fell, when unreported blocks
+// went.
 func (c *Change) IsTurn() bool { return c.Size == 0 && c.Meter.Facts().Sampled }
 
-// Highest is the highest value that a change says its meter had: what it leads to, or falls from.
+// Highest returns the highest value that the meter had at a change: the new value, or the one from which it fell.
 func (c *Change) Highest() Bytes {
 	if c.Meter.Facts().Sampled {
 		return max(c.Value, c.Value-c.Size)
@@ -235,7 +240,7 @@ func (c *Change) Highest() Bytes {
 	return c.Value
 }
 
-// MetersOf returns the meters of which something holds, those of GPU 0 for the same of every GPU.
+// MetersOf returns the meters with a property. Those of GPU 0 stand for the same of every GPU.
 func MetersOf(which func(*Facts) bool) (meters []Meter) {
 	for i := range table {
 		if which(&table[i]) {
@@ -245,12 +250,12 @@ func MetersOf(which func(*Facts) bool) (meters []Meter) {
 	return meters
 }
 
-// MetersThrough returns the meters of what is taken through a library.
+// MetersThrough returns the meters of memory that is allocated through a library.
 func MetersThrough(l Library) []Meter {
 	return MetersOf(func(f *Facts) bool { return f.Through == l })
 }
 
-// Paused returns the meters that stand still from a [MeterShed] with this Text on; of GPUs every one's.
+// Paused returns the meters that a [MeterShed] with this Text stops, of every GPU.
 func Paused(text string) (meters []Meter) {
 	for m := range Meter(MeterCount) {
 		if slices.Contains(m.Facts().Paused, text) {
@@ -260,19 +265,20 @@ func Paused(text string) (meters []Meter) {
 	return meters
 }
 
-// IsOfStacks says whether the Text of a [MeterShed] is about stacks, or about blocks that are told for their stacks' sake.
+// IsOfStacks reports whether the Text of a [MeterShed] is about stacks, or about blocks that are reported for their
+// stacks.
 func IsOfStacks(text string) bool {
 	return text == NativeStacks || slices.ContainsFunc(table, func(f Facts) bool { return slices.Contains(f.Unwalked, text) })
 }
 
-// Facts returns what is known of a kind.
+// Facts returns the properties of a kind.
 func (k UnknownKind) Facts() *UnknownFacts { return &unknownTable[k] }
 
-// String is the kind's name in names of columns.
+// String returns the kind's name for column names.
 func (k UnknownKind) String() string { return unknownTable[k].Name }
 
-// String is the kind's name in names of columns.
+// String returns the kind's name for column names.
 func (k MissingKind) String() string { return missingTable[k].name }
 
-// Full is the Reason of a [Loss]: the table of a meter's live blocks had no room; "" where it is counted otherwise.
+// Full returns the Reason of the [Loss] for a full table of a meter's live blocks; "" where another count has it.
 func (k MissingKind) Full() string { return missingTable[k].full }

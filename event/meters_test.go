@@ -31,7 +31,7 @@ func TestMetersAreWhole(t *testing.T) {
 			t.Errorf("docs/meters.md has no section %q, or no row for %v", f.Doc, f)
 		}
 	}
-	for _, row := range told() {
+	for _, row := range documented() {
 		if !strings.Contains(string(docs), row+"\n") {
 			t.Errorf("docs/meters.md, The meters compared, lacks\n%s", row)
 		}
@@ -41,8 +41,8 @@ func TestMetersAreWhole(t *testing.T) {
 	}
 }
 
-// told are the rows of a table in docs/meters.md.
-func told() (rows []string) {
+// documented returns the rows of a table in docs/meters.md.
+func documented() (rows []string) {
 	mark := func(is bool) string {
 		if is {
 			return "yes"
@@ -67,7 +67,7 @@ func told() (rows []string) {
 	return rows
 }
 
-// TestMetersAgree: what rows say of each other, and of blocks, fits together.
+// TestMetersAgree: the rows agree with each other, and with blocks.
 func TestMetersAgree(t *testing.T) {
 	for _, f := range Meters() {
 		if (len(f.Within) > 0 || f.Asked || len(f.Untold) > 0) && !f.InBlocks() {

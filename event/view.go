@@ -1,30 +1,31 @@
 package event
 
-// View is memory that only views of it hold: base[:10] keeps all of base, also once base has no name any more. All texts are hostile.
+// View is memory that only views hold: base[:10] keeps all of base, even once base has no name any more. All texts are
+// hostile.
 type View struct {
 	Address uint64 // of the memory, as in [Change]
 	Size    Bytes  // of the memory
-	Used    Bytes  // of that, what the views refer to: the elements that they have, each counted once a view
-	Copies  Bytes  // what copies of all of them take: more than Used where a stride is 0
+	Used    Bytes  // of that, the elements of the views, each counted once a view
+	Copies  Bytes  // size of copies of all the views: more than Used where a stride is 0
 	Small   Bytes  // of Copies, those of less than 1 KiB each
 	Type    string // tp_name of the object that the memory belongs to, such as "numpy.ndarray" or "bytearray"
 	// Collect: a view that waits for the garbage collector holds it as well.
 	Collect bool
-	Viewers []Viewer // all that must be replaced for the memory to go
+	Viewers []Viewer // every viewer that must be replaced for the memory to go
 }
 
-// Viewer is an object with views, and the places that refer to it: all of them, there are no others.
+// Viewer is an object with views, and all the places that refer to it.
 type Viewer struct {
 	Paths   []string // small, rows[0]; names first
 	Type    string   // tp_name
 	How     []ViewCopy
 	Used    Bytes // of [View.Used]
-	Outputs []int // n of each Out[n] that has it, too; -1: a name of IPython's without a number has it
+	Outputs []int // n of each Out[n] that has it, too; -1: a name from IPython without a number has it
 	// Fixed: one of Paths leads through a tuple or a set, in which nothing can be replaced.
 	Fixed bool
 }
 
-// ViewCopy says how a copy is made that has memory of its own.
+// ViewCopy names a way to copy a view into memory of its own.
 type ViewCopy string
 
 // The ways.
@@ -36,7 +37,7 @@ const (
 	CopyLoose   ViewCopy = "detach"  // x = x.detach().clone(): its graph refers to the memory
 	CopyBytes   ViewCopy = "bytes"   // x = bytes(x)
 
-	// Of pyarrow's objects, and of pandas' that have them: a copy made with copy() shares the memory.
+	// For objects of pyarrow, and of pandas that have them: a copy made with copy() shares the memory.
 
 	CopyTable    ViewCopy = "table"   // x = x.from_arrays([c.combine_chunks() for c in x.columns], schema=x.schema)
 	CopyBatch    ViewCopy = "batch"   // import pyarrow; x = x.from_arrays([pyarrow.concat_arrays([c]) for c in x.columns], schema=x.schema)

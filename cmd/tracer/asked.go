@@ -117,7 +117,7 @@ func (a looker) WhyNoAudit() string {
 	if a.auditor.Load() != nil {
 		return ""
 	}
-	return "this session had run for long before a notebook loaded ipytracer, and keeps no audit any more: attach anew, or audit from outside ('sudo tracer audit PID')"
+	return "no notebook had loaded ipytracer for a long time, so this session keeps no audit any more: attach anew, or audit from outside ('sudo tracer audit PID')"
 }
 
 // spoken are the words of reports, for what the companion tells.

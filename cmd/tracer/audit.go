@@ -38,11 +38,12 @@ A recording is one of 'tracer attach --record' or 'tracer run --record'. A runni
 for --duration; its Python objects are read in the end, from outside, to say what holds each block that is left.
 
 Verdicts: grows with each run of a cell; held after its cell; held by a traceback or by the output history; reserved
-by PyTorch but in pieces; processes that never ended; pools of idle workers; freed late; never freed. What could not be
-judged is listed with why: only an audit without such a list is an all-clear.
+by PyTorch but in pieces; processes that never ended; pools of idle workers; freed late; never freed. A list says
+what could not be judged, and why: only an audit without such a list is an all-clear.
 
---check says what came back of what a report or an audit had under "to free it". With the recording of that session it looks at its processes once. With a
-PID it looks, says what to type, waits for Enter, and looks again; without one it takes the only kernel there is.`,
+--check says which memory that a report or an audit had under "to free it" has come back. With the recording of that
+session it looks at its processes once. With a PID it looks, says what to type, waits for Enter, and looks again;
+without one it takes the only kernel there is.`,
 		Example: "  tracer audit run.arrows\n  sudo tracer audit 4242 --duration 10m\n  tracer audit run.arrows --fail-over 100MiB --format json\n  sudo tracer audit --check run.arrows\n  sudo tracer audit --check 4242",
 		Args: usageArgs(func(cmd *cobra.Command, args []string) error {
 			if o.Check {
@@ -63,7 +64,7 @@ PID it looks, says what to type, waits for Enter, and looks again; without one i
 	f := cmd.Flags()
 	f.StringVar(&o.Least, "min", "1MiB", "leave out verdicts on less than this `SIZE`")
 	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the verdicts of any meter add up to more than `SIZE`, 6 if that could not be judged")
-	f.BoolVar(&o.Check, "check", false, "say what came back of what was said to be freed: of the processes of a recording, or of PID, before and after something is typed")
+	f.BoolVar(&o.Check, "check", false, "report which memory under \"to free it\" has come back: in the processes of a recording, or in PID, before and after you free it")
 	f.StringVar(&o.Format, "format", "text", "the `FORMAT` of the audit: text, json, markdown or html (a page without scripts)")
 	f.StringVarP(&o.File, "output", "o", "", "write the audit to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")

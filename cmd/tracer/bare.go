@@ -36,7 +36,7 @@ func newBareCommand(console) *cobra.Command {
 func runBare(ctx context.Context, pid int, library, ready string) error {
 	kind, ok := cuda.KindOf(library)
 	if !ok {
-		return usageError{fmt.Errorf("%s is no library that a session puts probes on", library)}
+		return usageError{fmt.Errorf("%s is not a library that sessions put probes on", library)}
 	}
 	who, err := invoker.Find()
 	if err != nil {

@@ -34,7 +34,7 @@ var forCheck = []string{"check", "format", "output", "quiet", "duration", "ready
 func (o *AuditOptions) checkAgain(f *pflag.FlagSet) (err error) {
 	f.Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(forCheck, flag.Name) {
-			err = usageError{fmt.Errorf("--check only looks at what there is of what an earlier look promised: --%s does not go with it", flag.Name)}
+			err = usageError{fmt.Errorf("--check only looks which of the objects that were to be freed are there still: --%s does not go with it", flag.Name)}
 		}
 	})
 	if err == nil && o.Duration < 0 {
@@ -106,7 +106,7 @@ func (k *checking) asked(ctx context.Context, args []string) (who []process.Iden
 		return nil, nil, err
 	}
 	if s.options.Duration > 0 {
-		return nil, nil, usageError{errors.New("--duration goes with --check PID: of a recording is looked at once, at once")}
+		return nil, nil, usageError{errors.New("--duration goes with --check PID: with a recording, --check looks once, without waiting")}
 	}
 	for _, p := range all {
 		if isGone(p.Identity) {
@@ -196,11 +196,11 @@ func (k *checking) wait(ctx context.Context) error {
 	var over <-chan time.Time
 	how := "Ctrl-C looks again"
 	if o.Duration > 0 {
-		over, how = time.After(o.Duration), "in "+words.Duration(int64(o.Duration))+" it is looked again"
+		over, how = time.After(o.Duration), "in "+words.Duration(int64(o.Duration))+" the tracer looks again"
 	}
 	entered := pressed(c.in)
 	if !o.Quiet {
-		fmt.Fprintf(c.err, "\ntracer: type what is to go into a cell, then press Enter here; %s\n", how)
+		fmt.Fprintf(c.err, "\ntracer: run the line that frees it in a cell, then press Enter here; %s\n", how)
 	}
 	for {
 		select {

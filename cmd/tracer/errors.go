@@ -85,7 +85,7 @@ func explain(err error) (status int, message string) {
 	switch {
 	case errors.As(err, &elsewhere):
 		_, message = explain(elsewhere.why)
-		return statusFailed, fmt.Sprintf("%s; what was to be there is %s", message, elsewhere.where)
+		return statusFailed, fmt.Sprintf("%s; instead the output is %s", message, elsewhere.where)
 	case errors.As(err, &nobody):
 		return statusCannotTrace, err.Error()
 	case errors.As(err, &refused):

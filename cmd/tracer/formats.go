@@ -58,7 +58,7 @@ var formats = []format{
 	{
 		name: "speedscope", ending: ".speedscope.json", open: "speedscope.app, or the `speedscope` command", own: true, print: profile.Speedscope,
 		has:   "a profile for each meter at the session's peak, and for the 200 heaviest peaks of cells and experiments",
-		lacks: "meters whose blocks are not told (resident), statements, bounds (the profile's name says them), the certificate",
+		lacks: "meters without single blocks (resident), statements, bounds (the profile's name says them), the certificate",
 	},
 	{
 		name: "collapsed", ending: ".collapsed", open: "flamegraph.pl, inferno, speedscope", own: true, print: profile.Collapsed,
@@ -68,7 +68,7 @@ var formats = []format{
 		name: "allocations-csv", ending: ".csv", open: "pandas, scripts for memray's CSV", print: profile.Allocations,
 		smaller: "--cells 500 keeps the 500 heaviest cells; --format pprof has the same, packed",
 		has:     "memray's columns at the session's peak, and the same for experiments and cells",
-		lacks:   "threads (tid is the process), meters whose blocks are not told, statements, the certificate",
+		lacks:   "threads (tid is the process), meters without single blocks, statements, the certificate",
 	},
 	{
 		name: "perfetto", ending: ".pftrace", open: "ui.perfetto.dev, trace_processor", binary: true, own: true, print: trace.Perfetto,

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/model/words"
-	"ipytracer/report/escape"
 	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/gpu/suspend"
 	"ipytracer/tracer/host/invoker"
@@ -70,20 +69,6 @@ or may not, do it.`,
 		},
 	}
 }
-
-// errLibraryUnread says that it cannot be seen whether a process uses CUDA.
-var errLibraryUnread = errors.New("what the process maps cannot be read")
-
-// moveError is what went wrong with a process, and what it is in now.
-type moveError struct {
-	pid int
-	aim suspend.Aim
-	out suspend.Outcome
-	err error
-}
-
-func (e *moveError) Error() string { return e.err.Error() }
-func (e *moveError) Unwrap() error { return e.err }
 
 // movable takes hold of a process whose memory may be moved.
 func movable(who *invoker.Invoker, pid int) (*process.Handle, error) {
@@ -191,10 +176,10 @@ func takeSignals(c console, shown *moveProgress, aim suspend.Aim, regret, left c
 		switch {
 		case asked == 1 && aim == suspend.AimOut:
 			close(regret)
-			shown.say("tracer: a call of the driver cannot be interrupted; what it does is undone as soon as it has ended. Once more: do not wait for that")
+			shown.say("tracer: a call of the driver cannot be interrupted; the move is undone as soon as the call has ended. Ctrl-C once more leaves without waiting")
 		case asked == 1:
 			close(regret)
-			shown.say("tracer: it is brought to its end, or the process would wait for ever. Once more: do not wait for that")
+			shown.say("tracer: the restore goes on, or the process would wait for ever. Ctrl-C once more leaves without waiting")
 		case asked == 2:
 			close(left)
 		}
@@ -205,7 +190,7 @@ func takeSignals(c console, shown *moveProgress, aim suspend.Aim, regret, left c
 func checkRoom(ctx context.Context, shown *moveProgress, held *held, pid int) error {
 	bytes, err := held.now(ctx)
 	if err != nil {
-		shown.say(fmt.Sprintf("tracer: it was not checked whether the host has room: %v", err))
+		shown.say(fmt.Sprintf("tracer: could not check whether the host has room: %v", err))
 		return nil
 	}
 	if err := suspend.HasRoom(process.FS{}, pid, bytes); err != nil {
@@ -258,94 +243,4 @@ func sayMoved(ctx context.Context, c console, pid int, aim suspend.Aim, out susp
 	}
 	_, err := fmt.Fprint(c.out, text)
 	return err
-}
-
-// inState says what a process is in, and how to go on.
-func (e *moveError) inState() string {
-	restore := fmt.Sprintf("'sudo tracer gpu restore %d'", e.pid)
-	switch {
-	case errors.Is(e.err, suspend.ErrGone), errors.Is(e.err, suspend.ErrGained):
-		return ""
-	case !e.out.Known:
-		return "; what state it is left in is not known yet: what is left is done in the background, and " + restore + " lets it go on, or says why not"
-	case e.out.After == gpu.CUDARunning:
-		return "; the process runs, its memory is where it was"
-	case e.out.After == gpu.CUDALocked:
-		return "; its memory is in place, and its calls of CUDA wait: " + restore + " lets it go on"
-	case e.out.After == gpu.CUDACheckpointed:
-		return "; its memory is on the host, and its calls of CUDA wait: " + restore + " brings it back"
-	case e.out.After == gpu.CUDAFailed:
-		return "; the driver cannot make that good: the process has to be ended"
-	}
-	return fmt.Sprintf("; the driver says %s of it: another tool is about it", e.out.After)
-}
-
-// notMoved words what went wrong with the GPU memory of a process; ok is false for other errors.
-func notMoved(err error) (status int, message string, ok bool) {
-	var e *moveError
-	var none *gpu.NoCheckpointsError
-	var failed *gpu.CUDAError
-	var state *suspend.StateError
-	var room *suspend.RoomError
-	if !errors.As(err, &e) {
-		return 0, "", false
-	}
-	who := fmt.Sprintf("process %d", e.pid)
-	switch {
-	case errors.Is(err, errLibraryUnread) && os.Geteuid() == 0:
-		return statusCannotTrace, fmt.Sprintf("it cannot be seen whether %s uses CUDA: root, but without CAP_SYS_PTRACE (a container?)", who), true
-	case errors.Is(err, errLibraryUnread):
-		return statusCannotTrace, fmt.Sprintf("what %s maps is not yours to see; type %s", who, asRoot), true
-	case errors.Is(err, suspend.ErrNoCUDA):
-		return statusUsage, fmt.Sprintf("%s does not use CUDA: %v; 'tracer gpu' lists those that do", who, suspend.ErrNoCUDA), true
-	case errors.As(err, &none):
-		return statusCannotTrace, none.Error(), true
-	case errors.As(err, &room):
-		return statusFailed, fmt.Sprintf("%s holds %s on its GPUs, and there is room for %s on the host (%s): the OOM killer might come; --force does it all the same",
-			who, words.Bytes(room.Need), words.Bytes(room.Room), escape.Text(room.Why)), true
-	case errors.Is(err, suspend.ErrGone):
-		return statusFailed, who + " has ended meanwhile", true
-	case errors.Is(err, suspend.ErrGained):
-		return statusCannotTrace, who + " has more rights than its user (it runs a set-user-ID program, has capabilities, or became another user): root may move it, in a shell of its own ('sudo su -')", true
-	case errors.Is(err, errInterrupted):
-		return statusFailed, "interrupted" + e.inState(), true
-	case errors.As(err, &state):
-		return statusFailed, notInState(who, e, state.State), true
-	case errors.As(err, &failed):
-		status, why := driverFailed(e, failed)
-		return status, fmt.Sprintf("%s: %v%s%s", who, e.err, why, e.inState()), true
-	}
-	return statusFailed, fmt.Sprintf("%s: %v%s", who, e.err, e.inState()), true
-}
-
-// notInState words that a process is in a state that does not allow it.
-func notInState(who string, e *moveError, s gpu.CUDAState) string {
-	if s == gpu.CUDALocked {
-		return fmt.Sprintf("%s is locked already, by another tool, or by a tracer that was killed%s", who, e.inState())
-	}
-	return fmt.Sprintf("%s cannot be moved%s", who, e.inState())
-}
-
-// driverFailed says what a failure of the driver means, and the exit status.
-func driverFailed(e *moveError, failed *gpu.CUDAError) (status int, why string) {
-	switch failed.Code {
-	case gpu.CUDANotReady:
-		return statusFailed, " (what runs on its GPUs has not ended in time; give it longer with --timeout)"
-	case gpu.CUDANotPermitted:
-		if os.Geteuid() != 0 {
-			return statusCannotTrace, " (type 'sudo tracer gpu …')"
-		}
-		return statusCannotTrace, " (the driver does not permit it; it has been seen without persistence mode: 'sudo nvidia-smi -pm 1')"
-	case gpu.CUDANotSupported:
-		return statusCannotTrace, " (the driver cannot move what the process uses; memory that is shared between processes is such)"
-	case gpu.CUDANoDevice:
-		return statusCannotTrace, " (the driver finds no GPU)"
-	case gpu.CUDAInvalidValue:
-		return statusFailed, " (the process has loaded CUDA, and has not started it, or the driver cannot reach it)"
-	case gpu.CUDAOutOfMemory:
-		if e.aim == suspend.AimBack {
-			return statusFailed, " (its GPU has no room: 'tracer gpu' says who holds it)"
-		}
-	}
-	return statusFailed, ""
 }

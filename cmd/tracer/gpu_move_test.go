@@ -159,7 +159,7 @@ func (r *running) interrupt(t *testing.T, s os.Signal) {
 	if err := r.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(long); !strings.Contains(r.errs.String(), "Once more: do not wait for that\n"); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(long); !strings.Contains(r.errs.String(), "Ctrl-C once more leaves without waiting\n"); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it does not say that it was interrupted: %s", &r.errs)
 		}
@@ -244,22 +244,22 @@ func TestYieldUndone(t *testing.T) {
 		want         string
 		state        byte
 	}{
-		{"fail Lock 600", "yield", 1, "cuCheckpointProcessLock: CUDA_ERROR_NOT_READY (what runs on its GPUs has not ended in time; give it longer with --timeout); the process runs", standinRunning},
+		{"fail Lock 600", "yield", 1, "cuCheckpointProcessLock: CUDA_ERROR_NOT_READY (its work on the GPUs has not ended in time; give it longer with --timeout); the process runs", standinRunning},
 		{"fail Lock 999\nleave Lock 1", "yield", 1, "CUDA_ERROR_UNKNOWN; the process runs", standinRunning},
 		{"fail Checkpoint 2", "yield", 1, "cuCheckpointProcessCheckpoint: CUDA_ERROR_OUT_OF_MEMORY; the process runs", standinRunning},
-		{"fail Checkpoint 801", "yield", 3, "CUDA_ERROR_NOT_SUPPORTED (the driver cannot move what", standinRunning},
+		{"fail Checkpoint 801", "yield", 3, "CUDA_ERROR_NOT_SUPPORTED (the driver cannot move all of its memory", standinRunning},
 		{"fail Checkpoint 800", "yield", 3, "CUDA_ERROR_NOT_PERMITTED (the driver does not permit it", standinRunning},
-		{"fail GetState 1", "yield", 1, "CUDA_ERROR_INVALID_VALUE (the process has loaded CUDA, and has not started it", standinRunning},
+		{"fail GetState 1", "yield", 1, "CUDA_ERROR_INVALID_VALUE (the process has loaded CUDA and not initialized it", standinRunning},
 		{"fail Init 999\nfail GetState 3", "yield", 1, "cuInit: CUDA_ERROR_UNKNOWN", standinRunning},
 		{"fail Checkpoint 999\nfail Unlock 999", "yield", 1, "and undoing it: cuCheckpointProcessUnlock: CUDA_ERROR_UNKNOWN; its memory is in place, and its calls of CUDA wait: 'sudo tracer gpu restore ", standinLocked},
 		{"", "yield", 1, "is locked already, by another tool, or by a tracer that was killed; its memory is in place", standinLocked},
 		{"fail Unlock 401", "restore", 1, "CUDA_ERROR_ILLEGAL_STATE; its memory is in place", standinLocked},
 		{"", "restore", 0, "was locked, its GPU memory in place, and goes on", standinRunning},
 		{"leave Checkpoint 2\nfail Restore 2", "yield", 1, "CUDA_ERROR_OUT_OF_MEMORY; its memory is on the host, and its calls of CUDA wait", standinCheckpointed},
-		{"fail Restore 2", "restore", 1, "CUDA_ERROR_OUT_OF_MEMORY (its GPU has no room: 'tracer gpu' says who holds it); its memory is on the host", standinCheckpointed},
+		{"fail Restore 2", "restore", 1, "CUDA_ERROR_OUT_OF_MEMORY (its GPU has no room: 'tracer gpu' lists who holds the memory); its memory is on the host", standinCheckpointed},
 		{"leave Restore 1", "restore", 1, "CUDA_ERROR_UNKNOWN; the process runs", standinRunning},
-		{"leave Checkpoint 3", "yield", 1, "the driver cannot make that good: the process has to be ended", standinFailed},
-		{"", "restore", 1, "cannot be moved; the driver cannot make that good", standinFailed},
+		{"leave Checkpoint 3", "yield", 1, "the driver cannot repair that: the process has to be ended", standinFailed},
+		{"", "restore", 1, "cannot be moved; the driver cannot repair that", standinFailed},
 	} {
 		status, out, errs := h.gpu(c.script+"\n", c.verb)
 		if status != c.status || !strings.Contains(out+errs, c.want) {
@@ -284,7 +284,7 @@ func TestYieldInterrupted(t *testing.T) {
 	}
 }
 
-// TestRestoreInterrupted: half way back the process would wait, so it is brought to its end.
+// TestRestoreInterrupted: half way back the process would wait, so the restore goes on to its end.
 func TestRestoreInterrupted(t *testing.T) {
 	h := startHolder(t)
 	if status, _, errs := h.gpu("", "yield"); status != 0 {
@@ -325,7 +325,7 @@ func TestMoveLeft(t *testing.T) {
 			if err := r.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
 			}
-			if status := r.ends(t); status != 1 || !strings.Contains(r.errs.String(), "what state it is left in is not known yet") {
+			if status := r.ends(t); status != 1 || !strings.Contains(r.errs.String(), "its state is not known yet") {
 				t.Errorf("%+v: status %d: %s%s", c, status, &r.out, &r.errs)
 			}
 		}

@@ -30,7 +30,7 @@ func newLookCommand(c console) *cobra.Command {
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // who started it ends it
 			what, ok := looks[args[0]]
 			if !ok {
-				return usageError{fmt.Errorf("%q cannot be looked for", args[0])}
+				return usageError{fmt.Errorf("%q is not a kind of look", args[0])}
 			}
 			pids, err := parsePIDs(args[1:])
 			if err != nil {

@@ -64,7 +64,7 @@ type installed struct {
 func runNotebook(ctx context.Context, c console, action, interpreter string) error {
 	path, err := exec.LookPath(interpreter)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return usageError{fmt.Errorf("%q is no program; name the Python with --python", interpreter)}
+		return usageError{fmt.Errorf("%q is not a program; name the Python with --python", interpreter)}
 	}
 	who, err := invoker.Find()
 	if err != nil {
@@ -107,7 +107,7 @@ func install(ctx context.Context, who *invoker.Invoker, interpreter, action stri
 		return done, nil
 	}
 	text := cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(said.text), "?")), fmt.Sprint(failed))
-	return done, fmt.Errorf("%s is no Python that works: %s", interpreter, escape.Bounded(text[strings.LastIndexByte(text, '\n')+1:], 200))
+	return done, fmt.Errorf("%s is not a working Python: %s", interpreter, escape.Bounded(text[strings.LastIndexByte(text, '\n')+1:], 200))
 }
 
 // firstSaid keeps the beginning of what an interpreter says, which may be any program of its user's: up to 64 KiB.

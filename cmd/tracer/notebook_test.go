@@ -143,7 +143,7 @@ func TestNotebookRefuses(t *testing.T) {
 	if status, _, words := typed(t, "notebook", "install", "--python", interpreter); status != 1 || !strings.Contains(words, "take it away first") {
 		t.Errorf("an extension of somebody else's: %d, %q", status, words)
 	}
-	for interpreter, want := range map[string]string{"/bin/ls": "no Python that works", "no-such-python": "is no program", t.TempDir(): "is no program"} {
+	for interpreter, want := range map[string]string{"/bin/ls": "is not a working Python", "no-such-python": "is not a program", t.TempDir(): "is not a program"} {
 		if status, _, words := typed(t, "notebook", "install", "--python", interpreter); status == 0 || !strings.Contains(words, want) {
 			t.Errorf("%s: %d, %q", interpreter, status, words)
 		}
@@ -163,7 +163,7 @@ func TestTalkativeInterpreter(t *testing.T) {
 		}
 		cmd := exec.Command(buildTracer(t), "notebook", "install", "--python", program)
 		words, err := cmd.CombinedOutput()
-		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 1 || len(words) > 1<<10 || !strings.Contains(string(words), "is no Python that works") {
+		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 1 || len(words) > 1<<10 || !strings.Contains(string(words), "is not a working Python") {
 			t.Errorf("%v: %d bytes: %.300q", err, len(words), words)
 		}
 		if kept := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; kept > most {

@@ -30,7 +30,7 @@ func newPlanCommand(c console) *cobra.Command {
 		Short: "Say what machine a notebook needs, and what would make it smaller",
 		Long: `Say what memory and GPU memory a notebook needs, from one or several recordings of it: by its exact peak with all its
 children, with the margin and why; which cell and line decides that; what to paste for Kubernetes, Slurm, Docker and
-systemd; and the lines that would bring it down, each alone and the best three together. Whatever speaks for more is listed.`,
+systemd; and the lines that would bring it down, each alone and the best three together. Every reason for more is listed.`,
 		Example: "  tracer plan run.arrows\n  tracer plan monday.arrows tuesday.arrows --format json",
 		Args:    usageArgs(cobra.RangeArgs(1, maxPlans)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), o, c, args) },

@@ -54,7 +54,7 @@ const recallCommand = "recall"
 func newRecallCommand(c console) *cobra.Command {
 	return &cobra.Command{
 		Use:    recallCommand,
-		Short:  "Say what a recording promises to be freed; started by tracer itself",
+		Short:  "List what a recording names to be freed; started by tracer itself",
 		Hidden: true,
 		Args:   usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -149,9 +149,9 @@ func promisedIn(ctx context.Context, s *session, path string) ([]promised, error
 	case said.Error != "":
 		return nil, fmt.Errorf("read %s: %s", path, said.Error)
 	case len(said.Processes) == 0 && said.Old:
-		return nil, usageError{fmt.Errorf("%s is of an earlier tracer, which does not record what a check looks for: 'sudo tracer audit --check PID' needs no recording", path)}
+		return nil, usageError{fmt.Errorf("%s is of an earlier tracer, which does not record the objects that a check looks for: 'sudo tracer audit --check PID' needs no recording", path)}
 	case len(said.Processes) == 0:
-		return nil, usageError{fmt.Errorf("%s does not say of anything what to type to free it: there is nothing to check", path)}
+		return nil, usageError{fmt.Errorf("%s names nothing that can be freed: there is nothing to check", path)}
 	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

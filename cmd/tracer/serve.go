@@ -92,7 +92,7 @@ func runServe(ctx context.Context, o ServeOptions, c console) error {
 // notify tells systemd how the service is, if one has started it and wants to know (Type=notify).
 func notify(log *slog.Logger, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
-		log.Warn("systemd could not be told", "state", state, "error", err)
+		log.Warn("systemd could not be notified", "state", state, "error", err)
 	}
 }
 

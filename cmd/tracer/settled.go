@@ -32,7 +32,7 @@ func newLastLook(words io.Writer) *lastLook {
 }
 
 // enoughSaid is the answer to who ends the look.
-const enoughSaid = `tracer: the kernel's objects are not looked at any further: the report comes without who holds what and what there is by name; Ctrl-C once more, or Ctrl-\, ends the tracer without it`
+const enoughSaid = `tracer: the kernel's objects are not looked at any further: the report comes without the holders of memory and without variables; Ctrl-C once more, or Ctrl-\, ends the tracer without it`
 
 // cutShort ends the look, or has it not begin. It never waits.
 func (l *lastLook) cutShort() {
@@ -82,9 +82,9 @@ func showsFirst(s *session) bool {
 // lookingAt says what is being looked at, on a line of 80 cells.
 func lookingAt(e *event.Settled) string {
 	if e.Holders {
-		return "looking at objects: who holds what, what there is by name (Ctrl-C ends this)"
+		return "looking at objects: holders of memory, variables (Ctrl-C ends this)"
 	}
-	return "looking at objects: what there is by name (Ctrl-C ends this)"
+	return "looking at objects: variables (Ctrl-C ends this)"
 }
 
 // show prints the first part of a report on a goroutine of its own: probes are still in place, and a terminal may be stopped.

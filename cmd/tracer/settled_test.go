@@ -174,7 +174,7 @@ func TestFirstScreen(t *testing.T) {
 			t.Errorf("%q is not on the first screen:\n%s", want, first)
 		}
 	}
-	screen.shows(t, "looking at objects: who holds what, what there is by name (Ctrl-C ends this) …")
+	screen.shows(t, "looking at objects: holders of memory, variables (Ctrl-C ends this) …")
 	if early := screen.String(); strings.Contains(early, "still there") || strings.Contains(early, "Certificate:") {
 		t.Errorf("before the look is over:\n%s", early)
 	}

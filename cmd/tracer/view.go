@@ -13,7 +13,7 @@ import (
 )
 
 // errGlanced ends a session of which one screen was wanted.
-var errGlanced = errors.New("one screen has been seen")
+var errGlanced = errors.New("one screen has been printed")
 
 // view is the screen of a session, or the one of which it is printed. Its methods are the session's goroutine's, but for press.
 type view struct {
@@ -125,7 +125,7 @@ func (v *view) do(a live.Action) {
 		v.tracker.Mark(a == live.Mark)
 	case live.FindVariables:
 		if !v.session.running.Looks.FindVariables() {
-			v.display.Notice("they are being looked for already")
+			v.display.Notice("variables are being looked for already")
 		}
 	}
 }

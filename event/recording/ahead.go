@@ -86,7 +86,7 @@ func (n *run) fill(ctx context.Context, r *Reader) {
 	}
 }
 
-// change is a new one. A run that is nil, or full of those that could not be read, has no memory for it.
+// change returns a new one. A run that is nil, or full of those that could not be read, has no memory for it.
 func (n *run) change() *event.Change {
 	if n == nil || len(n.changes) == cap(n.changes) {
 		return new(event.Change)
@@ -95,7 +95,7 @@ func (n *run) change() *event.Change {
 	return &n.changes[len(n.changes)-1]
 }
 
-// boundary is a new one, as change is.
+// boundary returns a new one, as change is.
 func (n *run) boundary() *event.Boundary {
 	if n == nil || len(n.boundaries) == cap(n.boundaries) {
 		return new(event.Boundary)

@@ -11,7 +11,7 @@ import (
 	"ipytracer/event"
 )
 
-// many are so many events that the memory of all runs is used again and again, boundaries with GPUs among them.
+// many returns so many events that the memory of all runs is used again and again, boundaries with GPUs among them.
 func many() (events []event.Event) {
 	all := changes(2 * runs * runEvents)
 	for i := range all {

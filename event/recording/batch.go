@@ -103,7 +103,7 @@ func (b *batch) loadColumn(c *cells, typ dataType, nulls int64, buffers, body []
 	return err
 }
 
-// null says whether the row has no value.
+// null reports whether the row has no value.
 func (c *cells) null(row int) bool {
 	if c.nulls == 0 {
 		return false

@@ -31,7 +31,7 @@ func (t dataType) width() int {
 
 func (t dataType) text() bool { return t == typeUTF8 || t == typeBinary }
 
-// buffers is how many buffers Arrow stores for a column of the type.
+// buffers returns how many buffers Arrow stores for a column of the type.
 func (t dataType) buffers() int {
 	if t.text() {
 		return 3
@@ -140,7 +140,7 @@ func meterColumn(group int, m event.Meter) int {
 	return colFirstMeter + group*event.CPUMeters + int(m)
 }
 
-// deviceColumn is where a device's row has one of its meters.
+// deviceColumn returns where a device's row has one of its meters.
 func deviceColumn(group int, m event.DeviceMeter) int {
 	return colFirstDeviceMeter + group*event.DeviceMeters + int(m)
 }

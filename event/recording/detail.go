@@ -306,7 +306,7 @@ func detailOfFinish(f *event.Finish) finishDetail {
 	}
 }
 
-// finishFromJSON is a Finish, or a Settled.
+// finishFromJSON returns a Finish, or a Settled.
 func finishFromJSON(text []byte) (event.Event, error) {
 	var d finishDetail
 	if err := json.Unmarshal(text, &d); err != nil {

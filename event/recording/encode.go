@@ -49,7 +49,7 @@ func newTableEncoder(compress bool) (*encoder, error) {
 	return &encoder{fb: flatbuffers.NewBuilder(8 << 10), zstd: z, compress: compress}, nil
 }
 
-// schema is the message every recording begins with.
+// schema returns the message every recording begins with.
 func (e *encoder) schema(version string) []byte {
 	b := e.fb
 	b.Reset()
@@ -106,7 +106,7 @@ func (e *encoder) keyValue(key string, value flatbuffers.UOffsetT) flatbuffers.U
 	return b.EndObject()
 }
 
-// batch is the message that holds the rows of t, in two parts that belong behind each other.
+// batch returns the message that holds the rows of t, in two parts that belong behind each other.
 func (e *encoder) batch(t *table) (head, body []byte) {
 	e.body, e.buffers = e.body[:0], e.buffers[:0]
 	for i := range t.columns {

@@ -56,7 +56,7 @@ func (b *batch) event(row int) (e event.Event, err error) {
 	return e, nil
 }
 
-// lull says whether nothing more was there to be read before a row. What is damaged says nothing: its event does.
+// lull reports whether nothing more was there to be read before a row. What is damaged says nothing: its event does.
 func (b *batch) lull(row int) (is bool) {
 	var err error
 	defer recoverDamage(&err)
@@ -105,7 +105,7 @@ func (b *batch) change(row int) (event.Event, error) {
 	return c, nil
 }
 
-// passed is how many boundaries a change may have passed. Those who recorded it before it was counted said that there was one.
+// passed returns how many boundaries a change may have passed. Those who recorded it before it was counted said that there was one.
 func (b *batch) passed(row int) uint8 {
 	if !b.columns[colBetween].truth(row) {
 		return 0
@@ -268,7 +268,7 @@ func (b *batch) readings(group, row int, to *event.Readings) {
 	}
 }
 
-// hostile is the text of a row, byte for byte as it was.
+// hostile returns the text of a row, byte for byte as it was.
 func (b *batch) hostile(row int) string {
 	if raw := b.columns[colTextBytes].text(row); raw != nil {
 		return string(raw)

@@ -115,7 +115,7 @@ func boundaryKinds() int {
 	return 255
 }
 
-// blank is one empty event of every type.
+// blank returns one empty event of every type.
 func blank() []event.Event {
 	return []event.Event{
 		&event.Start{}, &event.Process{}, &event.Boundary{}, &event.Reading{},
@@ -123,7 +123,7 @@ func blank() []event.Event {
 	}
 }
 
-// filled is one event of every type.
+// filled returns one event of every type.
 func filled(f *filler) []event.Event {
 	all := blank()
 	for _, e := range all {

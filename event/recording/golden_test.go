@@ -8,7 +8,7 @@ import (
 	"ipytracer/event"
 )
 
-// session is a short session with one event of every type. Its values are literal: a recording made by an earlier
+// session returns a short session with one event of every type. Its values are literal: a recording made by an earlier
 // tracer must go on giving exactly these, whatever fields events gain.
 func session() []event.Event {
 	process := event.ProcessInfo{PID: 4242, Command: "python3 -m ipykernel_launcher", Python: "3.14.2", IPython: "9.1.0", Frontend: "ipykernel", Late: true, Inputs: 5}
@@ -47,13 +47,13 @@ func session() []event.Event {
 	}
 }
 
-// frees are so many of one kind.
+// frees returns so many of one kind.
 func frees(kind event.UnknownKind, n uint64, slack event.Bytes) (f event.Frees) {
 	f.Unknown[kind], f.Slack[kind] = n, slack
 	return f
 }
 
-// gpuSession is what format 2 added.
+// gpuSession returns what format 2 added.
 func gpuSession() []event.Event {
 	const (
 		driver = event.CPUMeters + event.Meter(event.Driver) // of GPU 0
@@ -76,7 +76,7 @@ func gpuSession() []event.Event {
 		&finish)
 }
 
-// stackSession is what format 3 added.
+// stackSession returns what format 3 added.
 func stackSession() []event.Event {
 	all := gpuSession()
 	return append(all[:len(all)-1],
@@ -87,7 +87,7 @@ func stackSession() []event.Event {
 		all[len(all)-1])
 }
 
-// nativeSession is what format 4 added.
+// nativeSession returns what format 4 added.
 func nativeSession() []event.Event {
 	all := stackSession()
 	return append(all[:len(all)-1],
@@ -110,7 +110,7 @@ func nativeSession() []event.Event {
 		all[len(all)-1])
 }
 
-// laterSession is what formats behind 6 added: meters, each a block that was freed, and a boundary.
+// laterSession returns what formats behind 6 added: meters, each a block that was freed, and a boundary.
 func laterSession(format int) []event.Event {
 	all := endingSession()
 	finish := all[len(all)-1]
@@ -131,7 +131,7 @@ func laterSession(format int) []event.Event {
 	return append(all, finish)
 }
 
-// endingSession is what format 6 added.
+// endingSession returns what format 6 added.
 func endingSession() []event.Event {
 	all := torchSession()
 	limit := event.Limit{Kind: event.LimitCgroup, Path: "/docker/größe", Bytes: 600 << 20, Used: 599 << 20, Highest: 600 << 20}
@@ -146,7 +146,7 @@ func endingSession() []event.Event {
 		all[len(all)-1])
 }
 
-// torchSession is what format 5 added.
+// torchSession returns what format 5 added.
 func torchSession() []event.Event {
 	all := nativeSession()
 	return append(all[:len(all)-1],

@@ -121,7 +121,7 @@ func rootTable(b []byte) fbTable {
 	return fbTable{flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}}
 }
 
-// slot is where field i of the table is, or 0.
+// slot returns where field i of the table is, or 0.
 func (t fbTable) slot(i int) flatbuffers.UOffsetT {
 	o := t.Offset(flatbuffers.VOffsetT(4 + 2*i))
 	if o == 0 {
@@ -159,7 +159,7 @@ func (t fbTable) table(i int) fbTable {
 	return fbTable{flatbuffers.Table{Bytes: t.Bytes, Pos: t.Indirect(at)}}
 }
 
-// bytes is the string in field i, not copied.
+// bytes returns the string in field i, not copied.
 func (t fbTable) bytes(i int) []byte {
 	if at := t.slot(i); at != 0 {
 		return t.ByteVector(at)
@@ -167,7 +167,7 @@ func (t fbTable) bytes(i int) []byte {
 	return nil
 }
 
-// vector is the elements of field i, each of the given size, and how many there are.
+// vector returns the elements of field i, each of the given size, and how many there are.
 func (t fbTable) vector(i, size int) ([]byte, int) {
 	at := t.slot(i)
 	if at == 0 {
@@ -181,7 +181,7 @@ func (t fbTable) vector(i, size int) ([]byte, int) {
 	return t.Bytes[begin : begin+n*size], n
 }
 
-// tables is the vector of tables in field i.
+// tables returns the vector of tables in field i.
 func (t fbTable) tables(i int) []fbTable {
 	_, n := t.vector(i, 4)
 	if n > maxReadFields {
@@ -195,7 +195,7 @@ func (t fbTable) tables(i int) []fbTable {
 	return out
 }
 
-// pairs is the key-value metadata in field i; the values are not copied.
+// pairs returns the key-value metadata in field i; the values are not copied.
 func (t fbTable) pairs(i int) map[string][]byte {
 	out := make(map[string][]byte)
 	for _, kv := range t.tables(i) {

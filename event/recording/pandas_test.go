@@ -103,7 +103,7 @@ VALUES
 	})
 }
 
-// sums is what the program above prints of all changes.
+// sums returns what the program above prints of all changes.
 func sums(events []event.Event) string {
 	var value, size event.Bytes
 	var address, stream uint64

@@ -60,7 +60,7 @@ func open(r io.Reader, ignoreChecksums bool) (*Reader, error) {
 	return in, nil
 }
 
-// Version is the version of the tracer that made the recording. It is the file's word and as hostile as any.
+// Version returns the version of the tracer that made the recording. It is the file's word and as hostile as any.
 func (r *Reader) Version() string { return r.schema.version }
 
 // Next returns the recording's events in the order they were written. A recording that stops before its

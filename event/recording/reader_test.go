@@ -16,7 +16,7 @@ import (
 	"ipytracer/event"
 )
 
-// small is a little recording of several batches.
+// small returns a little recording of several batches.
 func small() []event.Event {
 	f := distinct()
 	last := len(blank()) - 1

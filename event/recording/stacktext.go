@@ -17,7 +17,7 @@ type stackText struct {
 	names *names
 }
 
-// stack is one as [stackFromJSON] reads it, nil where it is written in another way.
+// stack returns one as [stackFromJSON] reads it, nil where it is written in another way.
 func (b *batch) stack(text []byte, number uint64, pid int32) *event.Stack {
 	t := stackText{text, &b.names}
 	if !t.skip(`{"frames":[`) {
@@ -96,7 +96,7 @@ func (t *stackText) string(to *string) bool {
 // escapeLength is that of \u003c.
 const escapeLength = 6
 
-// isMarkup says whether one of the escapes that are read here begins a text.
+// isMarkup reports whether one of the escapes that are read here begins a text.
 func isMarkup(text []byte) bool {
 	if len(text) < escapeLength {
 		return false
@@ -139,7 +139,7 @@ const (
 	maxName  = 1 << 8 // bytes of one that is remembered
 )
 
-// of is what a string says, given how it is written.
+// of returns what a string says, given how it is written.
 func (n *names) of(written []byte) string {
 	if name, known := n.known[string(written)]; known {
 		return name

@@ -19,7 +19,7 @@ func (d *Diagnosis) cache(folder string) {
 	case errors.Is(err, fs.ErrNotExist):
 		d.add(id, name, OK, "nothing yet; the first attach keeps in %s where probes go in an interpreter and in libraries", folder)
 	case errors.Is(err, filecache.ErrUnsafe):
-		d.add(id, name, Reduced, "others than root may write to %s, so nothing is kept: each attach takes longer", folder)
+		d.add(id, name, Reduced, "users other than root may write to %s, so nothing is kept there: each attach takes longer", folder)
 		d.advise("sudo rm -r "+folder, "%s is not root's alone", folder)
 	case err != nil:
 		d.add(id, name, Reduced, "%v: each attach takes longer", err)

@@ -45,7 +45,7 @@ func (d *Diagnosis) tryKernel(ctx context.Context, measure bool) {
 		d.Unseen = append(d.Unseen, "what the probes cost (--quick)")
 	}
 	if err := l.Close(); err != nil {
-		d.Unseen = append(d.Unseen, fmt.Sprintf("what happened when the probes were removed: %v", err))
+		d.Unseen = append(d.Unseen, fmt.Sprintf("whether the probes were removed cleanly: %v", err))
 	}
 }
 
@@ -77,7 +77,7 @@ func (d *Diagnosis) features(f ledger.Features, err error) {
 	if f.Loop {
 		d.add("bpf_loop", "bpf_loop", OK, "there")
 	} else {
-		d.add("bpf_loop", "bpf_loop", Reduced, "not there: bpf_for_each_map_elem stands in, which nobody has tried on a kernel like this")
+		d.add("bpf_loop", "bpf_loop", Reduced, "not there: bpf_for_each_map_elem stands in, untested on a kernel like this")
 	}
 	if f.Cast {
 		d.add("rdonly_cast", "bpf_rdonly_cast", OK, "there")

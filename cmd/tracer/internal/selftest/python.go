@@ -63,7 +63,7 @@ func AskPython(ctx context.Context, path string) (*Python, error) {
 	}
 	p := &Python{Path: path}
 	if err := json.Unmarshal(out, p); err != nil {
-		return nil, fmt.Errorf("it is no Python that answers: %w", err)
+		return nil, fmt.Errorf("the program that answers is no Python: %w", err)
 	}
 	return p, nil
 }

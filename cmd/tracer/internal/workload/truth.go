@@ -18,9 +18,9 @@ type Truth struct {
 
 var (
 	// ErrUnsteady is the error about two readings that differ: the workload is to be run again.
-	ErrUnsteady = errors.New("something else moved while the workload looked at itself")
+	ErrUnsteady = errors.New("other memory moved while the workload read its own")
 	// ErrNoTruth is the error about a reading that is none.
-	ErrNoTruth = errors.New("the workload's own reading makes no sense")
+	ErrNoTruth = errors.New("the workload's own reading contradicts itself")
 )
 
 // ParseTruths reads what the workload's processes wrote: for each two readings, which must agree.
