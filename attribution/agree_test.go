@@ -30,8 +30,8 @@ func meterGroups() (groups []string) {
 // noGroup is stepped down.
 const noGroup = "nothing"
 
-// TestFormatsAgreeOnWhatIsComplete: whatever is stepped down, the certificate, the windows, the report as text, in Markdown and as a page say of the
-// same meters that they are not complete; and none of them does without a step-down.
+// TestFormatsAgreeOnWhatIsComplete: whatever is stepped down, the certificate, the windows, the report as text, in
+// Markdown and as a page say of the same meters that they are not complete; and none of them does without a step-down.
 func TestFormatsAgreeOnWhatIsComplete(t *testing.T) {
 	groups := meterGroups()
 	if len(groups) < 4 {
@@ -77,16 +77,21 @@ func checkFormats(t *testing.T, group string, r *model.Report, reasons []string)
 		print   func(w io.Writer) error
 		not, is string
 	}{
-		"first screen": {func(w io.Writer) error { return text.Report(w, r, text.Options{Width: -1}) }, "not counted at times", "exact: every change arrived"},
-		"text":         {func(w io.Writer) error { return text.Report(w, r, text.Options{Width: -1, Full: true}) }, "✗ not complete", "✓ complete"},
-		"Markdown":     {func(w io.Writer) error { return markdown.Print(w, r) }, "**Not complete.**", "Nothing was lost, refused or guessed"},
-		"page":         {func(w io.Writer) error { return html.Write(w, r, html.Options{}) }, `"complete":false,"finished"`, `"complete":true,"finished"`},
+		"first screen": {func(w io.Writer) error { return text.Report(w, r, text.Options{Width: -1}) },
+			"not counted at times", "exact: every change arrived"},
+		"text": {func(w io.Writer) error { return text.Report(w, r, text.Options{Width: -1, Full: true}) },
+			"✗ not complete", "✓ complete"},
+		"Markdown": {func(w io.Writer) error { return markdown.Print(w, r) }, "**Not complete.**",
+			"Nothing was lost, refused or guessed"},
+		"page": {func(w io.Writer) error { return html.Write(w, r, html.Options{}) },
+			`"complete":false,"finished"`, `"complete":true,"finished"`},
 	} {
 		var out bytes.Buffer
 		if err := one.print(&out); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(out.String(), one.not) != (len(reasons) > 0) || strings.Contains(out.String(), one.is) != (len(reasons) == 0) {
+		if strings.Contains(out.String(), one.not) != (len(reasons) > 0) ||
+			strings.Contains(out.String(), one.is) != (len(reasons) == 0) {
 			t.Errorf("%q: %s says otherwise than the certificate, %q", group, name, c.Incomplete)
 		}
 		for _, reason := range reasons {

@@ -9,15 +9,15 @@ import (
 	"ipytracer/model"
 )
 
-// allocations knows what every traced process holds of the meters that count single blocks, and who allocated it, from the
-// change stream. What the stream has lost is missing here, and shows: the blocks known at a window's peak then do not add
-// up to the peak that the kernel's ledger says.
+// allocations knows what every traced process holds of the meters that count single blocks, and who allocated it, from
+// the change stream. What the stream has lost is missing here, and shows: the blocks known at a window's peak then do
+// not add up to the peak that the kernel's ledger says.
 type allocations struct {
 	blocks map[blockKey]block
 	ranges map[int32]*ranges // of cpu.mapped, by process
 	held   map[heldKey]*holding
 	pieces int // of all ranges
-	stacks stackTable
+	stacks *stackTable
 	// waiting are changes of segments whose windows have not opened yet.
 	waiting map[uint32]map[uint64][]event.Change
 	waits   int                      // how many wait
@@ -71,18 +71,18 @@ const (
 	maxWaits   = 1 << 18 // changes that wait for their segments
 )
 
-func newAllocations() allocations {
-	return allocations{
+func newAllocations(stacks *stackTable) *allocations {
+	return &allocations{
 		blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, held: map[heldKey]*holding{},
-		stacks: newStackTable(), waiting: map[uint32]map[uint64][]event.Change{},
+		stacks: stacks, waiting: map[uint32]map[uint64][]event.Change{},
 	}
 }
 
-// forget drops all blocks of some meters of a root: what becomes of them is not told for a while. What windows know that they
-// allocated, and held at the peak so far, stays.
+// forget drops all blocks of some meters of a root: what becomes of them is not told for a while. What windows know
+// that they allocated, and held at the peak so far, stays.
 func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
-	a := &t.allocations
-	of := func(pid int32) bool { p := t.processes[pid]; return p != nil && p.root == root }
+	a := t.allocations
+	of := func(pid int32) bool { p := t.processes.byPID[pid]; return p != nil && p.root == root }
 	for at := range a.blocks {
 		if which(at.meter) && of(at.pid) {
 			delete(a.blocks, at)
@@ -94,7 +94,7 @@ func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
 			delete(a.held, key)
 		}
 	}
-	for _, w := range t.root(root).counted {
+	for _, w := range t.processes.root(root).counted {
 		w.forget(which)
 	}
 	if t.audit != nil {
@@ -103,7 +103,7 @@ func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
 }
 
 func (t *Tracker) addStack(s *event.Stack) {
-	if t.allocations.givenUp == "" && !t.allocations.stacks.add(s) {
+	if t.allocations.givenUp == "" && !t.stacks.add(s) {
 		t.allocations.dropped++
 	}
 }
@@ -155,7 +155,7 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 		t.audit.change(t, r, c)
 		return
 	}
-	a := &t.allocations
+	a := t.allocations
 	if a.givenUp != "" {
 		return
 	}
@@ -163,8 +163,8 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 		return
 	}
 	key := heldKey{c.PID, c.Meter}
-	if p := t.processes[c.PID]; p != nil {
-		p.counted = t.cut
+	if p := t.processes.byPID[c.PID]; p != nil {
+		p.counted = t.session.cut
 	}
 	if c.Meter == event.Mapped {
 		t.moveRange(r, c)
@@ -229,7 +229,7 @@ func (t *Tracker) concerned(r *root, c *event.Change) concerned {
 			found.later = append(found.later, w)
 		}
 	}
-	if p := t.processes[c.PID]; p != nil {
+	if p := t.processes.byPID[c.PID]; p != nil {
 		for _, w := range p.windows {
 			later(w)
 		}
@@ -242,7 +242,7 @@ func (t *Tracker) concerned(r *root, c *event.Change) concerned {
 
 // replace puts one block in the place of another, in the totals of a process and in windows. Either may be none.
 func (t *Tracker) replace(windows concerned, key heldKey, before, after block) {
-	a := &t.allocations
+	a := t.allocations
 	for _, w := range windows.in {
 		w.beforeMove(a, key)
 	}
@@ -257,9 +257,10 @@ func (t *Tracker) replace(windows concerned, key heldKey, before, after block) {
 	}
 }
 
-// hold changes what a process has of a stack. The windows that saw it so far and are not to see this get a tally of what it had.
+// hold changes what a process has of a stack. The windows that saw it so far and are not to see this get a tally of
+// what it had.
 func (t *Tracker) hold(windows concerned, key heldKey, stack uint64, by event.Bytes) {
-	a := &t.allocations
+	a := t.allocations
 	for _, w := range windows.later {
 		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
 			all.shift(a, key, stack, by)
@@ -278,29 +279,32 @@ func (t *Tracker) hold(windows concerned, key heldKey, stack uint64, by event.By
 	a.of(key).add(stack, by)
 }
 
-// copyAll gives all windows of a process that know of a meter's blocks tallies of all that it has: that is to be forgotten.
+// copyAll gives all windows of a process that know of a meter's blocks tallies of all that it has: that is to be
+// forgotten.
 func (t *Tracker) copyAll(key heldKey) {
-	p := t.processes[key.pid]
+	p := t.processes.byPID[key.pid]
 	if p == nil {
 		return
 	}
 	for _, w := range slices.Concat(p.windows, t.lately(key.pid)) {
 		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
-			t.copyInto(all, key)
+			t.allocations.copyInto(all, key)
 		}
 	}
 }
 
 // copyInto gives tallies all that a process has.
-func (t *Tracker) copyInto(all *tallies, key heldKey) {
-	for stack := range t.allocations.of(key).byStack {
-		all.of(&t.allocations, key, stack)
+func (a *allocations) copyInto(all *tallies, key heldKey) {
+	for stack := range a.of(key).byStack {
+		all.of(a, key, stack)
 	}
 }
 
 // missesStacks says whether stacks of a meter were not walked at some time in the window.
 func (w *window) missesStacks(m event.Meter) bool {
-	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks string) bool { return slices.Contains(w.unwalked, stacks) })
+	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks string) bool {
+		return slices.Contains(w.unwalked, stacks)
+	})
 }
 
 // orderFrames puts the same line of one cell's code behind that of a cell that ran before it.
@@ -309,7 +313,8 @@ func orderFrames(x, y model.Frame) int {
 }
 
 func compareFrames(x, y model.Frame) int {
-	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function), cmp.Compare(x.Module, y.Module))
+	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function),
+		cmp.Compare(x.Module, y.Module))
 }
 
 func frameKey(frames []model.Frame) string {

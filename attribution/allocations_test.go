@@ -1,128 +1,13 @@
 package attribution
 
 import (
-	"fmt"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"ipytracer/event"
 	"ipytracer/model"
 )
-
-// blocks adds NumPy's blocks to a script, and remembers everything that happened to compare with.
-type blocks struct {
-	*script
-	meter   event.Meter // of all of them
-	live    map[uint64]move
-	address []uint64
-	value   event.Bytes
-	high    event.Bytes
-	history []move
-	starts  map[uint64]int // of cells, in history
-	ends    map[uint64]int
-	next    uint64
-	kept    []*event.Change // changes that come after their boundary
-	delay   func() bool
-	between func() bool // of a change: a boundary was drawn meanwhile
-	swap    func() bool
-	unsure  []unsure // what a boundary was drawn meanwhile of, in this segment
-	since   int      // changes since the boundary, and
-	before  int      // between that and the one before it
-}
-
-// unsure is a change during which a boundary was drawn, and how high its segment had been before it.
-type unsure struct {
-	*event.Change
-	before event.Bytes
-}
-
-type move struct {
-	stack uint64
-	size  event.Bytes
-}
-
-func newBlocks() *blocks {
-	return &blocks{script: newScript(), meter: event.NumPy, live: map[uint64]move{}, starts: map[uint64]int{}, ends: map[uint64]int{}, next: 0x1000}
-}
-
-func (s *blocks) change(address, stack uint64, size event.Bytes) {
-	before := s.high
-	s.value += size
-	s.high = max(s.high, s.value)
-	s.stream++
-	c := &event.Change{
-		Stream: s.stream, Segment: s.number + 1, PID: main, Meter: s.meter, Value: s.value, Size: size, Address: address, Stack: stack,
-		Block: s.meter.Facts().Kind == event.Total,
-	}
-	if s.since++; s.between != nil && s.between() {
-		for c.Passed = 1; c.Passed < 3 && s.since < 4 && c.Segment > 1; c.Passed++ { // its program looked which segment it is before the boundary
-			if c.Segment--; s.before >= 4 {
-				break
-			}
-		}
-	}
-	if c.Passed > 0 {
-		s.unsure = append(s.unsure, unsure{c, before})
-	}
-	if n := len(s.held); s.swap != nil && n > 0 && s.stream > 2 && s.swap() { // two threads: the other one took its number first
-		if other := s.held[n-1]; other.Address != address && other.Stream+1 == c.Stream {
-			other.Stream, c.Stream = c.Stream, other.Stream
-		}
-	}
-	if s.delay != nil && s.delay() {
-		s.kept = append(s.kept, c)
-		return
-	}
-	s.held = append(s.held, c)
-}
-
-func (s *blocks) take(stack uint64, size event.Bytes) uint64 {
-	s.next += 0x1000
-	s.live[s.next] = move{stack, size}
-	s.address = append(s.address, s.next)
-	s.history = append(s.history, move{stack, size})
-	s.change(s.next, stack, size)
-	return s.next
-}
-
-func (s *blocks) give(address uint64) {
-	b := s.live[address]
-	delete(s.live, address)
-	s.address = slices.DeleteFunc(s.address, func(a uint64) bool { return a == address })
-	s.history = append(s.history, move{b.stack, -b.size})
-	s.change(address, 0, -b.size)
-}
-
-func (s *blocks) cut(kind event.BoundaryKind, cell uint64) {
-	for _, u := range s.unsure {
-		if u.Value-u.Size == s.value && u.before == s.high { // value and maximum came back to what they were: its side is anybody's guess
-			u.Passed, u.Segment = 0, s.number+1
-		}
-	}
-	s.unsure = nil
-	s.boundary(kind, main, func(b *event.Boundary) {
-		b.Value[s.meter], b.High[s.meter] = s.value, s.high
-		b.Tree[s.meter], b.TreeHigh[s.meter] = s.value, s.high
-		b.Cell, b.Inputs, b.Outcome = cell, -1, event.OutcomeOK
-		b.Text = fmt.Sprintf("cell-%d.py", cell)
-	})
-	s.high, s.before, s.since = s.value, s.since, 0
-	for _, c := range s.kept {
-		s.events = append(s.events, c)
-	}
-	s.kept = nil
-	if kind == event.CellOpen {
-		s.starts[cell] = len(s.history)
-	} else {
-		s.ends[cell] = len(s.history)
-	}
-}
-
-func (s *blocks) stack(number uint64, frames ...event.Frame) {
-	s.events = append(s.events, &event.Stack{Number: number, PID: main, Frames: frames})
-}
 
 // TestAllocations compares what a window says of its allocations with the whole history, for random ones, with changes
 // that come late, and with some that were made while a boundary was being drawn.
@@ -249,13 +134,14 @@ func (s *blocks) check(t *testing.T, w model.Window, cell uint64) {
 			t.Errorf("cell %d: stack %d: %+v, want %+v", cell, stack, y, *x)
 		}
 	}
-	if id := s.meter.String(); !w.Coverage[id].Exact || w.Coverage[id].Rest != 0 || w.Coverage[id].AtPeak != w.Meters[id].Peak {
+	if id := s.meter.String(); !w.Coverage[id].Exact || w.Coverage[id].Rest != 0 ||
+		w.Coverage[id].AtPeak != w.Meters[id].Peak {
 		t.Errorf("cell %d: coverage %+v of %+v", cell, w.Coverage[id], w.Meters[id])
 	}
 }
 
-// TestAllocationsThatAreLost: a change or a stack that did not arrive makes the coverage inexact or leaves a rest, never a
-// wrong line.
+// TestAllocationsThatAreLost: a change or a stack that did not arrive makes the coverage inexact or leaves a rest,
+// never a wrong line.
 func TestAllocationsThatAreLost(t *testing.T) {
 	s := newBlocks()
 	s.stack(1, event.Frame{Function: "f", File: "lib.py", Line: 1})
@@ -267,7 +153,8 @@ func TestAllocationsThatAreLost(t *testing.T) {
 	s.take(1, 300)
 	s.cut(event.CellClose, 1)
 	w := nth(t, s.run(t), "cell", 0)
-	if len(w.Allocations) != 2 || w.Allocations[0].AtPeak != 1000 || len(w.Allocations[1].Stack) != 0 || w.Allocations[1].AtPeak != 500 {
+	if len(w.Allocations) != 2 || w.Allocations[0].AtPeak != 1000 || len(w.Allocations[1].Stack) != 0 ||
+		w.Allocations[1].AtPeak != 500 {
 		t.Errorf("allocations %+v, want the one that is known and the one that nobody is known for", w.Allocations)
 	}
 	if c := w.Coverage["cpu.numpy"]; c.Exact || c.Rest != 300 || c.AtPeak != 1500 {
@@ -275,12 +162,14 @@ func TestAllocationsThatAreLost(t *testing.T) {
 	}
 }
 
-// TestFramesOfCells: a frame in a cell's code names the cell, the innermost one of that name at the time; what is outside of
-// the cell is left out.
+// TestFramesOfCells: a frame in a cell's code names the cell, the innermost one of that name at the time; what is
+// outside of the cell is left out.
 func TestFramesOfCells(t *testing.T) {
 	s := newBlocks()
-	s.stack(1, event.Frame{Function: "ones", File: "/usr/lib/python3/dist-packages/numpy/x.py", Line: 9}, event.Frame{Function: "make", File: "cell-1.py", Line: 2},
-		event.Frame{Function: "<module>", File: "cell-2.py", Line: 1}, event.Frame{Function: "run_code", File: "interactiveshell.py", Line: 3000})
+	s.stack(1, event.Frame{Function: "ones", File: "/usr/lib/python3/dist-packages/numpy/x.py", Line: 9},
+		event.Frame{Function: "make", File: "cell-1.py", Line: 2},
+		event.Frame{Function: "<module>", File: "cell-2.py", Line: 1}, event.Frame{Function: "run_code",
+			File: "interactiveshell.py", Line: 3000})
 	s.cut(event.CellOpen, 1)
 	s.cut(event.CellClose, 1)
 	for range 2 { // the second cell, twice
@@ -314,20 +203,22 @@ func TestResizedBlock(t *testing.T) {
 	for _, a := range w.Allocations {
 		net += a.Net
 	}
-	if net != 1500 || w.Allocations[0].Stack[0].Function != "g" || w.Allocations[0].AtPeak != 1500 || !w.Coverage["cpu.numpy"].Exact {
+	if net != 1500 || w.Allocations[0].Stack[0].Function != "g" || w.Allocations[0].AtPeak != 1500 ||
+		!w.Coverage["cpu.numpy"].Exact {
 		t.Errorf("allocations %+v, coverage %+v", w.Allocations, w.Coverage)
 	}
 }
 
-// TestBetween: a change that was made while a boundary was being drawn counts on the side on which the ledger has it, and in
-// whatever holds both.
+// TestBetween: a change that was made while a boundary was being drawn counts on the side on which the ledger has it,
+// and in whatever holds both.
 func TestBetween(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		s := newBlocks()
 		s.openCell(1, true)
 		s.to(main, 100)
 		s.stream++
-		s.events = append(s.events, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: event.Resident, Value: 150, Passed: 1})
+		s.events = append(s.events, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main,
+			Meter: event.Resident, Value: 150, Passed: 1})
 		s.script.value[main] = 60
 		if first {
 			s.script.high[main] = 150

@@ -9,9 +9,9 @@ import (
 
 // apply carries out what the boundary says.
 func (t *Tracker) apply(r *root, b *event.Boundary) {
-	p := t.process(b.PID, b.Root)
+	p := t.processes.process(b.PID, b.Root)
 	if p == nil {
-		r.crowded = shedding{true, t.cut}
+		r.crowded = shedding{true, t.session.cut}
 		return
 	}
 	if t.audit != nil {
@@ -24,9 +24,9 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 		t.startBetween(p, b)
 	case event.Detached:
 		t.closeProcess(p, b, words.StillRuns)
-		for _, other := range t.order { // kernels of a server
+		for _, other := range t.processes.order { // kernels of a server
 			if other != p && other.root == p.root && other.alive {
-				t.closeProcess(other, t.now(other), words.StillRuns)
+				t.closeProcess(other, t.processes.now(other), words.StillRuns)
 			}
 		}
 	case event.ProcessStart:
@@ -39,11 +39,11 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 	case event.ProcessExit:
 		t.invariants.ends(p)
 		p.ended, p.gone = true, b.Time
-		r.lives(p, t.cut, false)
+		r.lives(p, t.session.cut, false)
 		p.dying(b)
 		t.closeProcess(p, b, "the process ended")
 		delete(r.away, b.PID)
-		p.past.clear(t.cut, r.latest())
+		p.past.clear(t.session.cut, r.latest())
 		p.isForked = false
 		t.forgetRanges(b.PID)
 	case event.CellOpen:
@@ -66,10 +66,10 @@ func (t *Tracker) apply(r *root, b *event.Boundary) {
 }
 
 func (t *Tracker) join(p *process, b *event.Boundary) {
-	r := t.root(b.Root)
+	r := t.processes.root(b.Root)
 	p.began, p.line.began = b.Time, b.Time
-	r.lives(p, t.cut, true)
-	r.moved(p, t.cut)
+	r.lives(p, t.session.cut, true)
+	r.moved(p, t.session.cut)
 	r.bornBlind(p)
 	p.life = startFigures(&b.Value, t.gpus.meters)
 	if b.Text != "" && p.info.Command == "" {
@@ -110,15 +110,15 @@ func (t *Tracker) exec(p *process, b *event.Boundary) {
 
 // endAll closes what a stream left open: a recording that was cut.
 func (t *Tracker) endAll() {
-	for _, p := range t.order {
-		t.closeProcess(p, t.now(p), "the recording ends here")
+	for _, p := range t.processes.order {
+		t.closeProcess(p, t.processes.now(p), "the recording ends here")
 	}
 }
 
 // now is a boundary at the end of the last segment, where the kernel drew none.
-func (t *Tracker) now(p *process) *event.Boundary {
-	b := &event.Boundary{Time: t.last, Root: p.root, PID: p.info.PID}
-	r := t.roots[p.root]
+func (ps *processes) now(p *process) *event.Boundary {
+	b := &event.Boundary{Time: ps.session.last, Root: p.root, PID: p.info.PID}
+	r := ps.roots[p.root]
 	if r == nil {
 		return b
 	}
@@ -136,7 +136,7 @@ func carry(b, of *event.Boundary) {
 
 // change files one value of the stream under its segment.
 func (t *Tracker) change(c *event.Change) {
-	r := t.root(c.Root)
+	r := t.processes.root(c.Root)
 	if c.Segment <= r.archived && r.archived > 0 { // so late that the windows it belongs to may not be there to be told
 		t.limits.Late++
 		return
@@ -185,8 +185,8 @@ func (t *Tracker) change(c *event.Change) {
 
 // late gives a change whose segment is over to the windows that hold the segment.
 func (t *Tracker) late(r *root, c *event.Change) {
-	if p := t.processes[c.PID]; p != nil {
-		p.past.need(c.Meter).seen.push(r.cutOf(c.Segment, t.cut), c.Highest())
+	if p := t.processes.byPID[c.PID]; p != nil {
+		p.past.need(c.Meter).seen.push(r.cutOf(c.Segment, t.session.cut), c.Highest())
 	}
 	for _, w := range t.closedWith(c.PID, c.Root, c.Segment) {
 		w.recomputed.raise(c.Meter, c.Highest())

@@ -10,8 +10,9 @@ import (
 	"ipytracer/event"
 )
 
-// A window that closed a while ago, so that no late change can be one of its own, is kept as bytes: of a statement, an experiment and the
-// time between cells all of it; of a cell, to which others refer, its detail. A session has hundreds of thousands of them.
+// A window that closed a while ago, so that no late change can be one of its own, is kept as bytes: of a statement, an
+// experiment and the time between cells all of it; of a cell, to which others refer, its detail. A session has hundreds
+// of thousands of them.
 
 // slot is where a window is: itself, or in the archive.
 type slot struct {
@@ -21,8 +22,8 @@ type slot struct {
 	kind windowKind
 }
 
-// archive is what windows were turned into, one after another, packed chunk by chunk. A place in it is the number of its chunk, from 1,
-// and its offset there.
+// archive is what windows were turned into, one after another, packed chunk by chunk. A place in it is the number of
+// its chunk, from 1, and its offset there.
 type archive struct {
 	size   int // of a chunk, 0 for chunkSize
 	packed [][]byte
@@ -48,10 +49,12 @@ func (a *archive) add(record []byte) uint64 {
 	return at
 }
 
-// pack packs the last chunk. Both coders work in memory only: they fail for options that do not exist, and for bytes that are not theirs.
+// pack packs the last chunk. Both coders work in memory only: they fail for options that do not exist, and for bytes
+// that are not theirs.
 func (a *archive) pack() {
 	if a.zstd == nil {
-		a.zstd, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(chunkSize), zstd.WithLowerEncoderMem(true))
+		a.zstd, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithWindowSize(chunkSize), zstd.WithLowerEncoderMem(true))
 		a.unzstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 	}
 	a.space = a.zstd.EncodeAll(a.last, a.space[:0])
@@ -81,25 +84,26 @@ const horizon = 128
 func (t *Tracker) archiveClosed() {
 	n := max(0, len(t.settled)-horizon)
 	for _, w := range t.settled[:n] {
-		r := t.root(w.root)
+		r := t.processes.root(w.root)
 		r.archived = max(r.archived, w.lastSegment)
 		t.shorten(w)
 		if t.told[w.cell] == w {
 			delete(t.told, w.cell)
 		}
 		if w.stays() || w == w.process.lastGap {
-			c := coder{t: t, bytes: t.coded[:0]}
+			c := coder{t: t.table, bytes: t.table.coded[:0]}
 			c.detail(w)
 			t.allocations.spare.from(w.detail)
-			w.archived, w.detail, t.coded = t.archive.add(c.bytes), nil, c.bytes
+			w.archived, w.detail, t.table.coded = t.archive.add(c.bytes), nil, c.bytes
 			continue
 		}
 		if w.slot == 0 || w.dropped {
 			continue // there were too many, or it turned out to be none
 		}
-		c := coder{t: t, bytes: t.coded[:0]}
+		c := coder{t: t.table, bytes: t.table.coded[:0]}
 		c.all(w)
-		t.windows[w.slot-1], t.coded = slot{at: t.archive.add(c.bytes), id: int32(w.id), kind: w.kind}, c.bytes
+		t.table.slots[w.slot-1], t.table.coded = slot{at: t.archive.add(c.bytes), id: int32(w.id),
+			kind: w.kind}, c.bytes
 		t.allocations.spare.from(w.detail)
 	}
 	t.settled = slices.Delete(t.settled, 0, n)
@@ -109,7 +113,7 @@ func (t *Tracker) archiveClosed() {
 func (t *Tracker) shorten(w *window) {
 	for _, all := range w.tallies {
 		s := all.done
-		listed, rest := t.divide(w, s)
+		listed, rest := t.divided.divide(w, s)
 		for _, y := range rest {
 			s.stacks++
 			s.rest.allocated += y.allocated
@@ -121,63 +125,63 @@ func (t *Tracker) shorten(w *window) {
 	}
 }
 
-// whole is a window with its detail, up to now if it is open; of an archived one without its tallies, see [Tracker.talliesOf]. It is not
-// to be changed.
-func (t *Tracker) whole(w *window) *window {
+// whole is a window with its detail, up to now if it is open; of an archived one without its tallies, see
+// [windowTable.talliesOf]. It is not to be changed.
+func (wt *windowTable) whole(w *window) *window {
 	switch {
 	case w.detail == nil:
 		one := *w
 		one.detail = &detail{}
-		c := t.read(w.archived)
+		c := wt.read(w.archived)
 		c.detail(&one)
-		return t.inHindsight(&one)
+		return wt.inTheEnd.inHindsight(&one)
 	case w.isOpen:
 		one, d := *w, *w.detail
-		d.measured = t.measure(w)
-		d.shed, d.unwalked = t.root(w.root).shedIn(w), t.root(w.root).unwalkedIn(w)
-		d.doubts = t.doubtsOf(w)
+		d.measured = wt.measure(w)
+		d.shed, d.unwalked = wt.processes.root(w.root).shedIn(w), wt.processes.root(w.root).unwalkedIn(w)
+		d.doubts = wt.doubtsOf(w)
 		one.detail = &d
 		return &one
 	}
-	return t.inHindsight(w)
+	return wt.inTheEnd.inHindsight(w)
 }
 
 // at is the i-th window, whole.
-func (t *Tracker) at(i int) *window {
-	if t.decoded != nil && t.decoded.slot == i+1 {
-		return t.decoded
+func (wt *windowTable) at(i int) *window {
+	if wt.decoded != nil && wt.decoded.slot == i+1 {
+		return wt.decoded
 	}
-	if w := t.windows[i].w; w != nil {
+	if w := wt.slots[i].w; w != nil {
 		if w.detail != nil {
-			return t.whole(w)
+			return wt.whole(w)
 		}
-		one := t.space.begin()
+		one := wt.space.begin()
 		detail := one.detail
 		*one = *w
 		one.detail = detail
-		c := t.read(w.archived)
-		c.space = &t.space
+		c := wt.read(w.archived)
+		c.space = &wt.space
 		c.detail(one)
-		t.space.end()
-		t.decoded = t.inHindsight(one)
-		return t.decoded
+		wt.space.end()
+		wt.decoded = wt.inTheEnd.inHindsight(one)
+		return wt.decoded
 	}
-	w := t.space.begin()
+	w := wt.space.begin()
 	w.slot = i + 1
-	c := t.read(t.windows[i].at)
-	c.space = &t.space
+	c := wt.read(wt.slots[i].at)
+	c.space = &wt.space
 	c.all(w)
-	t.space.end()
-	t.decoded = t.inHindsight(w)
-	return t.decoded
+	wt.space.end()
+	wt.decoded = wt.inTheEnd.inHindsight(w)
+	return wt.decoded
 }
 
 // talliesOf are a window's tallies.
-func (t *Tracker) talliesOf(w *window) map[event.Meter]*tallies {
-	if w.talliesAt > 0 && w.tallies == nil && t.allocations.givenUp == "" {
-		c := t.read(w.talliesAt)
-		if w.detail == &t.space.detail {
-			c.space = &t.space
+func (wt *windowTable) talliesOf(w *window) map[event.Meter]*tallies {
+	if w.talliesAt > 0 && w.tallies == nil && !wt.noTallies {
+		c := wt.read(w.talliesAt)
+		if w.detail == &wt.space.detail {
+			c.space = &wt.space
 		}
 		c.tallies(w.detail)
 	}
@@ -187,15 +191,16 @@ func (t *Tracker) talliesOf(w *window) map[event.Meter]*tallies {
 // anyKind is all windows.
 func anyKind(windowKind) bool { return true }
 
-// all goes through the windows of some kinds, from the first-th of all on, whole, in the order they began. They are not to be changed.
-func (t *Tracker) all(first int, of func(windowKind) bool) iter.Seq[*window] {
+// all goes through the windows of some kinds, from the first-th of all on, whole, in the order they began. They are not
+// to be changed.
+func (wt *windowTable) all(first int, of func(windowKind) bool) iter.Seq[*window] {
 	return func(yield func(*window) bool) {
-		for i := first; i < len(t.windows); i++ {
-			if w := t.windows[i].w; w != nil && w.dropped || !of(t.kindAt(i)) {
+		for i := first; i < len(wt.slots); i++ {
+			if w := wt.slots[i].w; w != nil && w.dropped || !of(wt.kindAt(i)) {
 				continue
 			}
-			t.reached = i
-			if !yield(t.at(i)) {
+			wt.reached = i
+			if !yield(wt.at(i)) {
 				return
 			}
 		}

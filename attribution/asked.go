@@ -10,15 +10,15 @@ import (
 // maxRunning bounds the windows that [Tracker.Running] returns.
 const maxRunning = 100
 
-// Running returns the windows of a process that are open, the one that opened first in front, at most a hundred of the newest: their
-// figures up to the last boundary, without who allocated.
+// Running returns the windows of a process that are open, the one that opened first in front, at most a hundred of the
+// newest: their figures up to the last boundary, without who allocated.
 func (t *Tracker) Running(pid int) (all []model.Window) {
-	p := t.processes[int32(pid)]
+	p := t.processes.byPID[int32(pid)]
 	if p == nil {
 		return nil
 	}
 	open := slices.Clone(p.open)
-	if s := t.sessionOf(p); s != nil && s.process == p {
+	if s := t.processes.sessionOf(p); s != nil && s.process == p {
 		open = append(open, s)
 	}
 	for _, of := range p.experiments.byName {
@@ -27,20 +27,20 @@ func (t *Tracker) Running(pid int) (all []model.Window) {
 	open = slices.DeleteFunc(open, func(w *window) bool { return !w.isOpen || !w.kind.isReported() })
 	slices.SortFunc(open, func(a, b *window) int { return a.id - b.id })
 	for _, w := range open[max(0, len(open)-maxRunning):] {
-		all = append(all, t.window(t.whole(w)))
+		all = append(all, t.presenter.window(t.table.whole(w)))
 	}
 	return all
 }
 
 // CellsAfter returns the cells of a process that are over and have a higher id, oldest first, without who allocated.
 func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
-	first := sort.Search(len(t.windows), func(i int) bool { return t.idAt(i) > id })
-	for w := range t.all(first, func(k windowKind) bool { return k == kindCell }) {
+	first := sort.Search(len(t.table.slots), func(i int) bool { return t.table.idAt(i) > id })
+	for w := range t.table.all(first, func(k windowKind) bool { return k == kindCell }) {
 		if len(all) >= limit {
 			break
 		}
 		if w.process.info.PID == int32(pid) && !w.isOpen {
-			all = append(all, t.window(w))
+			all = append(all, t.presenter.window(w))
 		}
 	}
 	return all
@@ -48,11 +48,11 @@ func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
 
 // LastExperiment returns the experiment of a process that ended last, if it has this name.
 func (t *Tracker) LastExperiment(pid int, name string) (model.Window, bool) {
-	p := t.processes[int32(pid)]
+	p := t.processes.byPID[int32(pid)]
 	if p == nil || p.experiments.closed == 0 {
 		return model.Window{}, false
 	}
-	w, ok := t.find(p.experiments.closed)
+	w, ok := t.presenter.find(p.experiments.closed)
 	if ok && w.Name != name {
 		return model.Window{}, false
 	}
@@ -61,9 +61,9 @@ func (t *Tracker) LastExperiment(pid int, name string) (model.Window, bool) {
 
 // Window returns a window by its id, with who allocated in it.
 func (t *Tracker) Window(id int) (model.Window, bool) {
-	w, ok := t.find(id)
+	w, ok := t.presenter.find(id)
 	if ok {
-		t.detail(&w)
+		t.presenter.detail(&w)
 	}
 	return w, ok
 }

@@ -15,9 +15,13 @@ type Auditor struct{ tracker *Tracker }
 func NewAuditor() *Auditor {
 	t := New()
 	t.audit = &audit{
-		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
-		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{}, torch: map[blockKey]bool{},
-		ended: map[int32]bool{}, failures: map[int32][]*window{}, unmapped: map[unmapping]event.Bytes{}, started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[event.Meter]*blind{}, pools: map[int32]string{},
+		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{},
+		gone:    map[passing]*passed{},
+		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{},
+		torch: map[blockKey]bool{},
+		ended: map[int32]bool{}, failures: map[int32][]*window{}, unmapped: map[unmapping]event.Bytes{},
+		started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[event.Meter]*blind{},
+		pools: map[int32]string{},
 	}
 	return &Auditor{t}
 }
@@ -35,8 +39,8 @@ func (a *Auditor) Finished() []model.Window { return a.tracker.Finished() }
 type audit struct {
 	live   map[int32]map[place]kept // by process
 	ranges map[int32]*ranges        // of cpu.mapped
-	// leaving are blocks that were freed after the process's last cell. Should another cell follow, they were freed late;
-	// should the process end, it was the interpreter that cleared everything away.
+	// leaving are blocks that were freed after the process's last cell. Should another cell follow, they were freed
+	// late; should the process end, it was the interpreter that cleared everything away.
 	leaving map[int32]map[place]left
 	gone    map[passing]*passed
 	// unmapped is what went of ranges after the run of the cell that mapped them.
@@ -86,8 +90,8 @@ type closing struct {
 	closed event.Nanoseconds
 }
 
-// vforkLag is how long after its parent went on a child that was started by vfork may be seen to execute its program: the
-// kernel lets the parent go when the child's old memory is released, and tells of the new program after that.
+// vforkLag is how long after its parent went on a child that was started by vfork may be seen to execute its program:
+// the kernel lets the parent go when the child's old memory is released, and tells of the new program after that.
 const vforkLag = event.Nanoseconds(100e6)
 
 // holders is what a process said, in the end, of who holds its blocks.
@@ -194,12 +198,13 @@ func (t *Tracker) innermost(r *root, c *event.Change) (found *window) {
 	if c.Segment <= r.ended {
 		return t.innermostBefore(c)
 	}
-	p := t.processes[c.PID]
+	p := t.processes.byPID[c.PID]
 	if p == nil {
 		return nil
 	}
 	for _, w := range p.windows {
-		if w.birth != nil && w.root == c.Root && w.firstSegment <= c.Segment && (found == nil || w.firstSegment >= found.firstSegment) {
+		if w.birth != nil && w.root == c.Root && w.firstSegment <= c.Segment &&
+			(found == nil || w.firstSegment >= found.firstSegment) {
 			found = w
 		}
 	}
@@ -208,8 +213,9 @@ func (t *Tracker) innermost(r *root, c *event.Change) (found *window) {
 
 // innermostBefore finds it for a change that comes late, among the last cells.
 func (t *Tracker) innermostBefore(c *event.Change) *window {
-	for i := len(t.windows) - 1; i >= max(0, len(t.windows)-latest); i-- {
-		if w := t.windows[i].w; w != nil && !w.dropped && w.birth != nil && w.process.info.PID == c.PID && w.holds(c.Root, c.Segment) {
+	for i := len(t.table.slots) - 1; i >= max(0, len(t.table.slots)-latest); i-- {
+		if w := t.table.slots[i].w; w != nil && !w.dropped && w.birth != nil && w.process.info.PID == c.PID &&
+			w.holds(c.Root, c.Segment) {
 			return w
 		}
 	}
@@ -257,7 +263,7 @@ func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {
 // start remembers which statement started a process, or the process that started it.
 func (a *audit) start(t *Tracker, b *event.Boundary) {
 	from := a.started[b.Parent]
-	if p := t.processes[b.Parent]; p != nil {
+	if p := t.processes.byPID[b.Parent]; p != nil {
 		for _, w := range p.windows {
 			if w.root == b.Root && w.birth != nil && w.kind != kindBetween {
 				from = w.birth

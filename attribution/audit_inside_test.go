@@ -17,7 +17,8 @@ func TestInsideOfReaders(t *testing.T) {
 	})
 	a := n.audit(t)
 	none(t, a)
-	if len(a.NotJudged) != 1 || a.NotJudged[0].Meter != "cpu.arrow" || a.NotJudged[0].Bytes == nil || *a.NotJudged[0].Bytes != int64(8*mib) || a.Complete {
+	if len(a.NotJudged) != 1 || a.NotJudged[0].Meter != "cpu.arrow" || a.NotJudged[0].Bytes == nil ||
+		*a.NotJudged[0].Bytes != int64(8*mib) || a.Complete {
 		t.Errorf("%+v, complete: %v", a.NotJudged, a.Complete)
 	}
 	if len(a.Held) != 1 || a.Held[0].By != string(event.HeldByNone) {

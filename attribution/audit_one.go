@@ -17,16 +17,18 @@ func (a *Auditor) Audit(least int64) *model.Audit {
 
 func newJudge(t *Tracker, least int64) *judge {
 	return &judge{
-		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{}, held: map[heldBy]*model.Held{},
-		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{}, seen: map[int32]event.Bytes{},
+		t: t, audit: t.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{},
+		held: map[heldBy]*model.Held{},
+		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{},
+		seen:  map[int32]event.Bytes{},
 		views: newViews(),
 	}
 }
 
 func (j *judge) judgeAll() *model.Audit {
-	for _, w := range j.t.staying {
+	for _, w := range j.t.table.staying {
 		if w.kind == kindCell && j.about(w.process.info.PID) && !(j.asking && w.isOpen) {
-			key := runKey{w.process.info.PID, j.t.keyOf(w)}
+			key := runKey{w.process.info.PID, j.t.texts.keyOf(w)}
 			j.runs[key] = append(j.runs[key], w)
 			if j.shown[key.pid] == nil {
 				j.shown[key.pid] = map[int]*window{}
@@ -48,8 +50,8 @@ const leastAsked = 4 << 10
 // Size is how many live blocks an Auditor keeps.
 func (a *Auditor) Size() int { return a.tracker.audit.count }
 
-// Blocks are the live blocks of a process of which can be asked who holds them, in the order of their addresses: those of
-// [Auditor.AuditOne].
+// Blocks are the live blocks of a process of which can be asked who holds them, in the order of their addresses: those
+// of [Auditor.AuditOne].
 func (a *Auditor) Blocks(pid int) (all []event.Block) {
 	a.Flush()
 	for at, b := range a.tracker.audit.live[int32(pid)] {
@@ -63,9 +65,9 @@ func (a *Auditor) Blocks(pid int) (all []event.Block) {
 	return slices.CompactFunc(all, func(a, b event.Block) bool { return a.Address == b.Address })
 }
 
-// AuditOne says what stays behind in one process while the session goes on, as far as it has been taken in: found is what a look at its objects has
-// shown, after [Auditor.Blocks]. What a cell has made that runs still, and what only the calls of running cells hold, is not judged, and said to be so.
-// Nothing of it stays in the Auditor.
+// AuditOne says what stays behind in one process while the session goes on, as far as it has been taken in: found is
+// what a look at its objects has shown, after [Auditor.Blocks]. What a cell has made that runs still, and what only the
+// calls of running cells hold, is not judged, and said to be so. Nothing of it stays in the Auditor.
 func (a *Auditor) AuditOne(pid int, found []*event.Holders, least int64) *model.Audit {
 	t := a.tracker
 	t.Flush()

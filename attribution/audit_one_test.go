@@ -26,7 +26,8 @@ func saying(kind event.HolderKind, root string, addresses ...uint64) *event.Hold
 	return e
 }
 
-// TestAuditOne: what is said of a process while it runs is what the audit at the end says, however often it was asked before.
+// TestAuditOne: what is said of a process while it runs is what the audit at the end says, however often it was asked
+// before.
 func TestAuditOne(t *testing.T) {
 	n := newNotebook()
 	var kept []uint64
@@ -35,7 +36,8 @@ func TestAuditOne(t *testing.T) {
 	}
 	shown := n.take("leaky", 2, 9*mib)
 	n.run("last", func() {})
-	holders := []*event.Holders{saying(event.HeldByVariable, "acc", kept...), saying(event.HeldByModule, "m.cache", shown)}
+	holders := []*event.Holders{saying(event.HeldByVariable, "acc", kept...),
+		saying(event.HeldByModule, "m.cache", shown)}
 	a := n.so()
 	var all []uint64
 	for _, b := range a.Blocks(int(main)) {
@@ -55,7 +57,8 @@ func TestAuditOne(t *testing.T) {
 	if end := a.Audit(int64(mib)); !reflect.DeepEqual(first.Verdicts, end.Verdicts) || len(end.Verdicts) != 2 {
 		t.Errorf("while it runs %+v, at the end %+v", first.Verdicts, end.Verdicts)
 	}
-	if other := a.AuditOne(int(main)+1, nil, int64(mib)); len(other.Verdicts)+len(other.Processes)+len(other.Held)+len(other.Live) > 0 {
+	if other := a.AuditOne(int(main)+1, nil,
+		int64(mib)); len(other.Verdicts)+len(other.Processes)+len(other.Held)+len(other.Live) > 0 {
 		t.Errorf("of another process: %+v", other)
 	}
 }
@@ -66,11 +69,13 @@ func TestAuditOneForgets(t *testing.T) {
 	var kept uint64
 	n.run("shows", func() { kept = n.take("shows", 1, 3*mib) })
 	a := n.so()
-	only(t, a.AuditOne(int(main), []*event.Holders{saying(event.HeldByOutput, "Out[1]", kept)}, int64(mib)), model.HeldByOutput, 3*mib, 1)
+	only(t, a.AuditOne(int(main), []*event.Holders{saying(event.HeldByOutput, "Out[1]", kept)}, int64(mib)),
+		model.HeldByOutput, 3*mib, 1)
 	none(t, a.Audit(int64(mib)))
 }
 
-// TestAuditOneWhileACellRuns: what the cell that asks has made, and what its calls hold, is no finding, and is said to be undecided.
+// TestAuditOneWhileACellRuns: what the cell that asks has made, and what its calls hold, is no finding, and is said to
+// be undecided.
 func TestAuditOneWhileACellRuns(t *testing.T) {
 	n := newNotebook()
 	var before, own uint64
@@ -84,12 +89,14 @@ func TestAuditOneWhileACellRuns(t *testing.T) {
 	n.events = append(n.events, &event.CellSource{Cell: cell, PID: main, Text: "asks"})
 	own = n.take("asks", 1, 2*mib)
 	n.boundary(event.Asked, main)
-	none(t, n.so().AuditOne(int(main), []*event.Holders{saying(event.HeldByNone, "", own), {PID: main, Complete: true, Holders: []event.Holder{
-		{Address: before, Kind: event.HeldByThread, Function: "f", Path: "big", Root: "big", Running: true},
-	}}}, int64(mib)))
+	none(t, n.so().AuditOne(int(main), []*event.Holders{saying(event.HeldByNone, "", own),
+		{PID: main, Complete: true, Holders: []event.Holder{
+			{Address: before, Kind: event.HeldByThread, Function: "f", Path: "big", Root: "big", Running: true},
+		}}}, int64(mib)))
 	a := n.so().AuditOne(int(main), []*event.Holders{saying(event.HeldByThread, "big", before)}, int64(mib))
 	only(t, a, model.HeldAfterWindow, 5*mib, 1) // another thread's
-	if a.Complete || len(a.NotJudged) == 0 || a.NotJudged[0].Reason != model.CellRuns || *a.NotJudged[0].Bytes != int64(2*mib) {
+	if a.Complete || len(a.NotJudged) == 0 || a.NotJudged[0].Reason != model.CellRuns ||
+		*a.NotJudged[0].Bytes != int64(2*mib) {
 		t.Errorf("not judged: %+v", a.NotJudged)
 	}
 }

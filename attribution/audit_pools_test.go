@@ -28,8 +28,8 @@ func (p *torch) block(at uint64, size event.Bytes) {
 	p.move(event.Change{Meter: event.OfDevice(0, event.Active), Value: p.active, Size: size, Address: at, Block: true})
 }
 
-// PyTorch's cache is in pieces if it takes more from the driver though as much was free in it, and what is free lies between
-// blocks in use. Free segments are what a cache is for, and its blocks of the driver never count as the cell's.
+// PyTorch's cache is in pieces if it takes more from the driver though as much was free in it, and what is free lies
+// between blocks in use. Free segments are what a cache is for, and its blocks of the driver never count as the cell's.
 func TestFragmentation(t *testing.T) {
 	for _, pieces := range []bool{true, false} {
 		p := &torch{notebook: newNotebook()}

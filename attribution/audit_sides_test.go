@@ -72,12 +72,14 @@ func TestAuditKnowsThroughAPause(t *testing.T) {
 	if len(a.Verdicts) != 1 || a.Verdicts[0].Bytes != 12*int64(mib) {
 		t.Errorf("verdicts %+v", a.Verdicts)
 	}
-	if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != model.SteppedDown || a.NotJudged[0].Meter != "cpu.numpy" {
+	if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != model.SteppedDown ||
+		a.NotJudged[0].Meter != "cpu.numpy" {
 		t.Errorf("complete %v, not judged %+v", a.Complete, a.NotJudged)
 	}
 }
 
-// An audit knows of every meter's pauses of its blocks: none of them leaves it with nothing to say and nothing left behind.
+// An audit knows of every meter's pauses of its blocks: none of them leaves it with nothing to say and nothing left
+// behind.
 func TestAuditKnowsOfPauses(t *testing.T) {
 	for _, f := range event.Meters() {
 		for _, text := range f.Paused {
@@ -90,7 +92,8 @@ func TestAuditKnowsOfPauses(t *testing.T) {
 			n.run("y = torch.ones(n)", func() {})
 			n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = text })
 			a := n.audit(t)
-			if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != model.SteppedDown || a.NotJudged[0].Meter != f.String() || !a.CanExceed(1<<40) {
+			if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != model.SteppedDown ||
+				a.NotJudged[0].Meter != f.String() || !a.CanExceed(1<<40) {
 				t.Errorf("%v, %q: complete %v, not judged %+v", f.Meter, text, a.Complete, a.NotJudged)
 			}
 		}
@@ -105,7 +108,8 @@ func TestAuditForgets(t *testing.T) {
 	}
 	n.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Text = event.HeapStacks })
 	a := n.audit(t)
-	if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != model.SteppedDown || a.NotJudged[0].Meter != "cpu.heap" || !a.CanExceed(1<<40) {
+	if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != model.SteppedDown ||
+		a.NotJudged[0].Meter != "cpu.heap" || !a.CanExceed(1<<40) {
 		t.Errorf("complete %v, not judged %+v", a.Complete, a.NotJudged)
 	}
 }
@@ -145,8 +149,8 @@ func TestAuditAddsUp(t *testing.T) {
 	}
 }
 
-// What was there before, what the process had when it ended and resident memory that no meter has are not judged, and with
-// what else can be more than a limit is known.
+// What was there before, what the process had when it ended and resident memory that no meter has are not judged, and
+// with what else can be more than a limit is known.
 func TestNotJudged(t *testing.T) {
 	reasons := func(a *model.Audit) (all []string) {
 		for _, n := range a.NotJudged {
@@ -165,11 +169,13 @@ func TestNotJudged(t *testing.T) {
 	n = newNotebook()
 	n.run("cell", func() { n.value[main] += 64 * 1 << 20 })
 	a := n.audit(t)
-	if got := reasons(a); !slices.Equal(got, []string{model.NotExplained}) || *a.NotJudged[0].Bytes != 64<<20 || a.CanExceed(64<<20) || !a.CanExceed(64<<20-1) {
+	if got := reasons(a); !slices.Equal(got, []string{model.NotExplained}) || *a.NotJudged[0].Bytes != 64<<20 ||
+		a.CanExceed(64<<20) || !a.CanExceed(64<<20-1) {
 		t.Errorf("resident memory grew: %+v", a.NotJudged)
 	}
 	auditor := NewAuditor()
-	auditor.Add(&event.Finish{Problems: []string{"gpu.N.unattributed is not measured: no NVML", "a probe could not be placed"}})
+	auditor.Add(&event.Finish{Problems: []string{"gpu.N.unattributed is not measured: no NVML",
+		"a probe could not be placed"}})
 	if a := auditor.Audit(1); !slices.Equal(reasons(a), []string{model.TracingProblem}) || !a.CanExceed(1<<40) {
 		t.Errorf("problems: %+v", a.NotJudged)
 	}
@@ -189,7 +195,9 @@ func TestIdlePool(t *testing.T) {
 			n.born(pid, 3<<20)
 			n.boundary(event.ProcessStart, pid, func(b *event.Boundary) { b.Parent = main })
 			n.boundary(event.ProcessExec, pid, func(b *event.Boundary) {
-				b.Parent, b.Text = main, fmt.Sprintf("python3 -m joblib.externals.loky.backend.popen_loky_posix --process-name LokyProcess-%d --pipe 14", pid)
+				b.Parent = main
+				b.Text = fmt.Sprintf("python3 -m joblib.externals.loky.backend.popen_loky_posix "+
+					"--process-name LokyProcess-%d --pipe 14", pid)
 			})
 		}
 	})
@@ -202,8 +210,8 @@ func TestIdlePool(t *testing.T) {
 	}
 }
 
-// Arrays that no change told of are judged by what holds them: outputs, the last exception and cycles always, modules only where
-// probes were out, so that they need not have been there before.
+// Arrays that no change told of are judged by what holds them: outputs, the last exception and cycles always, modules
+// only where probes were out, so that they need not have been there before.
 func TestMadeWhenNobodyLooked(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		n := newNotebook()
@@ -213,10 +221,12 @@ func TestMadeWhenNobodyLooked(t *testing.T) {
 		n.run("cell", func() {})
 		size := 8 * mib
 		n.hold(
-			event.Holder{Address: 1 << 40, Size: size, Kind: event.HeldByOutput, Output: 1, Path: "Out[1]", Root: "Out"},
+			event.Holder{Address: 1 << 40, Size: size, Kind: event.HeldByOutput, Output: 1, Path: "Out[1]",
+				Root: "Out"},
 			event.Holder{Address: 2 << 40, Size: size, Kind: event.HeldByModule, Path: "lib.x", Root: "lib"},
 			event.Holder{Address: 3 << 40, Size: size, Kind: event.HeldByCycle, Path: "….data"},
-			event.Holder{Address: 4 << 40, Size: size, Kind: event.HeldByTraceback, Path: "batch", Root: "sys.last_value", Function: "step"},
+			event.Holder{Address: 4 << 40, Size: size, Kind: event.HeldByTraceback, Path: "batch",
+				Root: "sys.last_value", Function: "step"},
 			event.Holder{Address: 5 << 40, Size: size, Kind: event.HeldByVariable, Path: "x", Root: "x"},
 		)
 		a := n.audit(t)
@@ -226,7 +236,8 @@ func TestMadeWhenNobodyLooked(t *testing.T) {
 			if v.Bytes != int64(size) || !strings.Contains(v.Evidence, "when nobody looked") || len(v.Stack) > 0 {
 				t.Errorf("%+v", v)
 			}
-			if v.Kind == model.HeldByOutput && (v.Change == nil || v.Change.Execution != 1 || v.Change.Line != 1 || v.Fix != "%xdel _1") {
+			if v.Kind == model.HeldByOutput &&
+				(v.Change == nil || v.Change.Execution != 1 || v.Change.Line != 1 || v.Fix != "%xdel _1") {
 				t.Errorf("the cell that showed it: %+v, %q", v.Change, v.Fix)
 			}
 		}

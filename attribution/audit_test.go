@@ -21,7 +21,8 @@ func TestRerunGrowth(t *testing.T) {
 		n.run("other", func() {})
 	}
 	v := only(t, n.audit(t), model.RerunGrowth, 12*mib, 1, 3, 5, 7)
-	if v.Growth == nil || *v.Growth != (model.Growth{Runs: 4, Slope: int64(3 * mib), Low: int64(3 * mib), High: int64(3 * mib)}) {
+	if v.Growth == nil || *v.Growth != (model.Growth{Runs: 4, Slope: int64(3 * mib), Low: int64(3 * mib),
+		High: int64(3 * mib)}) {
 		t.Errorf("growth %+v", v.Growth)
 	}
 	if len(v.Stack) != 2 || v.Stack[1].Line != 2 || v.Stack[1].Execution != 7 || v.Stack[0].Function != "helper" {
@@ -54,12 +55,15 @@ func TestBoundedIsNoGrowth(t *testing.T) {
 	none(t, n.audit(t))
 }
 
-// Mapped memory that a few runs took and kept, ever less of it, is what allocators do; the same in each of four runs is growth.
+// Mapped memory that a few runs took and kept, ever less of it, is what allocators do; the same in each of four runs is
+// growth.
 func TestMappedGrowth(t *testing.T) {
 	for _, c := range []struct {
 		sizes []event.Bytes
 		grows bool
-	}{{[]event.Bytes{14, 10, 3}, false}, {[]event.Bytes{7, 7, 7}, false}, {[]event.Bytes{90, 8, 2, 1}, false}, {[]event.Bytes{7, 1, 5, 2, 4}, false}, {[]event.Bytes{7, 7, 7, 7}, true}, {[]event.Bytes{8, 7, 6, 7, 8}, true}} {
+	}{{[]event.Bytes{14, 10, 3}, false}, {[]event.Bytes{7, 7, 7}, false}, {[]event.Bytes{90, 8, 2, 1},
+		false}, {[]event.Bytes{7, 1, 5, 2, 4}, false}, {[]event.Bytes{7, 7, 7, 7}, true},
+		{[]event.Bytes{8, 7, 6, 7, 8}, true}} {
 		n := newNotebook()
 		sum := event.Bytes(0)
 		for _, size := range c.sizes {
@@ -77,25 +81,28 @@ func TestMappedGrowth(t *testing.T) {
 	}
 }
 
-// A cell that makes the same anew in each run does not grow, though an allocator spreads what the last run made over memory that each of
-// them mapped. The numbers are arenas, of each run, behind each run; the first ones are of a real cell that makes 300,000 strings.
+// A cell that makes the same anew in each run does not grow, though an allocator spreads what the last run made over
+// memory that each of them mapped. The numbers are arenas, of each run, behind each run; the first ones are of a real
+// cell that makes 300,000 strings.
 func TestMappedGrowthInArenas(t *testing.T) {
 	for name, c := range map[string]struct {
 		after [][]int
 		grows bool
 	}{
-		"as many behind each run":   {[][]int{{14}, {5, 9}, {4, 4, 6}, {3, 3, 3, 5}, {2, 3, 3, 3, 3}}, false},
-		"now more and now less":     {[][]int{{14}, {5, 8}, {4, 4, 7}, {3, 3, 3, 4}, {2, 3, 3, 3, 3}}, false},
-		"the first run found room":  {[][]int{{4}, {4, 10}, {3, 5, 6}, {3, 3, 3, 5}, {2, 3, 3, 3, 3}}, false},
-		"four runs":                 {[][]int{{14}, {7, 7}, {5, 5, 4}, {3, 4, 3, 4}}, false},
-		"up to a bound":             {[][]int{{4}, {4, 4}, {4, 4, 4}, {3, 3, 3, 3}, {3, 3, 2, 2, 2}, {2, 2, 2, 2, 2, 2}, {2, 2, 2, 2, 2, 1, 1}}, false},
+		"as many behind each run":  {[][]int{{14}, {5, 9}, {4, 4, 6}, {3, 3, 3, 5}, {2, 3, 3, 3, 3}}, false},
+		"now more and now less":    {[][]int{{14}, {5, 8}, {4, 4, 7}, {3, 3, 3, 4}, {2, 3, 3, 3, 3}}, false},
+		"the first run found room": {[][]int{{4}, {4, 10}, {3, 5, 6}, {3, 3, 3, 5}, {2, 3, 3, 3, 3}}, false},
+		"four runs":                {[][]int{{14}, {7, 7}, {5, 5, 4}, {3, 4, 3, 4}}, false},
+		"up to a bound": {[][]int{{4}, {4, 4}, {4, 4, 4}, {3, 3, 3, 3}, {3, 3, 2, 2, 2}, {2, 2, 2, 2, 2, 2},
+			{2, 2, 2, 2, 2, 1, 1}}, false},
 		"more behind each run":      {[][]int{{5}, {5, 5}, {5, 5, 5}, {5, 5, 5, 5}}, true},
 		"more, and some given back": {[][]int{{14}, {6, 13}, {6, 6, 12}, {6, 6, 5, 13}, {6, 6, 5, 6, 7}}, true},
 	} {
 		for _, elsewhere := range []bool{false, true} { // it is the next run that gives back, or another cell before it
 			n := newNotebook()
 			number, arenas := uint64(1<<60), make([][]event.Change, len(c.after))
-			n.events = append(n.events, &event.Stack{Number: number, PID: main, Frames: []event.Frame{{Function: "<module>", File: "maps.py", Line: 2}}})
+			n.events = append(n.events, &event.Stack{Number: number, PID: main,
+				Frames: []event.Frame{{Function: "<module>", File: "maps.py", Line: 2}}})
 			giveBack := func(after []int) {
 				for run, kept := range after {
 					for ; len(arenas[run]) > kept; arenas[run] = arenas[run][1:] {
@@ -120,7 +127,8 @@ func TestMappedGrowthInArenas(t *testing.T) {
 				})
 			}
 			a := n.audit(t)
-			if grows := len(a.Verdicts) == 1 && a.Verdicts[0].Kind == model.RerunGrowth; grows != c.grows || !grows && len(a.Verdicts) > 0 {
+			if grows := len(a.Verdicts) == 1 && a.Verdicts[0].Kind == model.RerunGrowth; grows != c.grows || !grows &&
+				len(a.Verdicts) > 0 {
 				t.Errorf("%s, elsewhere %v: %+v", name, elsewhere, a.Verdicts)
 			}
 		}
@@ -165,7 +173,8 @@ func TestHolders(t *testing.T) {
 			n := newNotebook()
 			n.run("cell", func() {
 				address := n.takeOf(meter, "cell", 1, 8*mib)
-				defer n.hold(event.Holder{Address: address, Kind: c.kind, Path: c.path, Type: "numpy.ndarray", References: 1})
+				defer n.hold(event.Holder{Address: address, Kind: c.kind, Path: c.path, Type: "numpy.ndarray",
+					References: 1})
 			})
 			a := n.audit(t)
 			if c.want == "" {
@@ -173,7 +182,8 @@ func TestHolders(t *testing.T) {
 			} else if v := only(t, a, c.want, 8*mib, 1); !strings.Contains(v.Evidence, c.says) {
 				t.Errorf("%s: %q does not say %q", c.want, v.Evidence, c.says)
 			}
-			if len(a.Held) != 1 || a.Held[0].By != string(c.kind) || a.Held[0].Bytes != int64(8*mib) || a.Held[0].Meter != meter.String() || !a.Complete {
+			if len(a.Held) != 1 || a.Held[0].By != string(c.kind) || a.Held[0].Bytes != int64(8*mib) ||
+				a.Held[0].Meter != meter.String() || !a.Complete {
 				t.Errorf("held %+v, complete %v", a.Held, a.Complete)
 			}
 		}
@@ -187,7 +197,8 @@ func TestProbably(t *testing.T) {
 		address := n.take("cell", 1, 8*mib)
 		defer n.hold(event.Holder{Address: address, Kind: event.HeldByModule, Path: "lib.cache.<odd>", Probable: true})
 	})
-	if v := only(t, n.audit(t), model.HeldAfterWindow, 8*mib, 1); !v.Probable || !strings.Contains(v.Evidence, "probably") {
+	if v := only(t, n.audit(t), model.HeldAfterWindow, 8*mib, 1); !v.Probable ||
+		!strings.Contains(v.Evidence, "probably") {
 		t.Errorf("%+v", v)
 	}
 }
@@ -198,7 +209,8 @@ func TestNobodyHoldsIt(t *testing.T) {
 	n.run("cell", func() {
 		address := n.take("cell", 1, 8*mib)
 		defer func() {
-			n.events = append(n.events, &event.Holders{PID: main, Holders: []event.Holder{{Address: address, Kind: event.HeldByNone}}})
+			n.events = append(n.events, &event.Holders{PID: main,
+				Holders: []event.Holder{{Address: address, Kind: event.HeldByNone}}})
 		}()
 	})
 	a := n.audit(t)
@@ -210,7 +222,8 @@ func TestNobodyHoldsIt(t *testing.T) {
 	n.run("cell", func() {
 		first := n.takeOf(event.OfDevice(0, event.Active), "cell", 1, 4096*2<<10+16*8<<10)
 		second := n.takeOf(event.OfDevice(1, event.Active), "cell", 1, 32<<20)
-		defer n.hold(event.Holder{Address: first, Kind: event.HeldByNone}, event.Holder{Address: second, Kind: event.HeldByNone})
+		defer n.hold(event.Holder{Address: first, Kind: event.HeldByNone},
+			event.Holder{Address: second, Kind: event.HeldByNone})
 	})
 	none(t, n.audit(t))
 }
@@ -238,11 +251,13 @@ func TestOneVerdictForEachHolder(t *testing.T) {
 	for _, v := range a.Verdicts {
 		switch v.Kind {
 		case model.HeldByOutput:
-			if v.Bytes != int64(2*mib) || v.Count != 2 || v.Change == nil || v.Change.Execution != 2 || v.Fix != "%xdel _2" || !strings.Contains(v.Evidence, "In[2]") {
+			if v.Bytes != int64(2*mib) || v.Count != 2 || v.Change == nil || v.Change.Execution != 2 ||
+				v.Fix != "%xdel _2" || !strings.Contains(v.Evidence, "In[2]") {
 				t.Errorf("%+v", v)
 			}
 		case model.HeldAfterWindow:
-			if v.Bytes != int64(2*mib) || v.Change == nil || v.Change.Execution != 1 || v.Fix != "import sys\nsys.modules['lib'].cache.clear()" {
+			if v.Bytes != int64(2*mib) || v.Change == nil || v.Change.Execution != 1 ||
+				v.Fix != "import sys\nsys.modules['lib'].cache.clear()" {
 				t.Errorf("%+v", v)
 			}
 		default:
@@ -253,14 +268,16 @@ func TestOneVerdictForEachHolder(t *testing.T) {
 
 // Student's quantiles, against published tables.
 func TestStudent(t *testing.T) {
-	for freedom, want := range map[int]float64{1: 12.706, 2: 4.303, 10: 2.228, 15: 2.131, 16: 2.120, 20: 2.086, 30: 2.042, 60: 2.000, 120: 1.980} {
+	for freedom, want := range map[int]float64{1: 12.706, 2: 4.303, 10: 2.228, 15: 2.131, 16: 2.120, 20: 2.086,
+		30: 2.042, 60: 2.000, 120: 1.980} {
 		if got := student(freedom); got < want-0.0015 || got > want+0.0015 {
 			t.Errorf("%d degrees: %f, want %f", freedom, got, want)
 		}
 	}
 }
 
-// TestSiteIsNamedAlike: of several stacks that are one place in the code, which one names it does not depend on which block is looked at first.
+// TestSiteIsNamedAlike: of several stacks that are one place in the code, which one names it does not depend on which
+// block is looked at first.
 func TestSiteIsNamedAlike(t *testing.T) {
 	names := map[uint64]string{5: "first.py", 7: "", 9: "second.py"}
 	for _, order := range [][]uint64{{5, 7, 9}, {9, 5, 7}, {7, 9, 5}} {

@@ -20,8 +20,8 @@ type pending struct {
 	reported bool
 }
 
-// largeSegment is the least that PyTorch takes from the driver for blocks above 1 MiB, in bytes. What it takes for small
-// blocks (2 MiB) cannot be served from free large ones (c10/cuda/CUDACachingAllocator.h, PyTorch 1.0 to 2.11).
+// largeSegment is the least that PyTorch takes from the driver for blocks above 1 MiB, in bytes. What it takes for
+// small blocks (2 MiB) cannot be served from free large ones (c10/cuda/CUDACachingAllocator.h, PyTorch 1.0 to 2.11).
 const largeSegment = 20 << 20
 
 // isActive says whether a meter is what PyTorch has handed out on some GPU.

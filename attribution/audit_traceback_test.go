@@ -25,8 +25,8 @@ func TestTraceback(t *testing.T) {
 	}
 }
 
-// What an exception's frames have goes some time after the next exception has come: they refer to it, so it takes the garbage
-// collector, which runs in any cell, or in none. A variable's goes when a cell says so.
+// What an exception's frames have goes some time after the next exception has come: they refer to it, so it takes the
+// garbage collector, which runs in any cell, or in none. A variable's goes when a cell says so.
 func TestTracebackGoesLater(t *testing.T) {
 	nothing := func() {}
 	for name, c := range map[string]struct {
@@ -34,18 +34,23 @@ func TestTracebackGoesLater(t *testing.T) {
 		frees   func(n *notebook, give func(), collect func())
 		held    bool
 	}{
-		"collected between cells":          {true, func(_ *notebook, _, collect func()) { collect() }, true},
-		"collected in a cell":              {true, func(n *notebook, _, collect func()) { n.run("fine", collect) }, true},
-		"collected in a later failed one":  {true, func(n *notebook, _, collect func()) { n.ends("again", event.OutcomeError, collect) }, true},
-		"collected after other cells":      {true, func(n *notebook, _, collect func()) { n.run("fine", nothing); n.wait(9); n.run("more", collect) }, true},
+		"collected between cells": {true, func(_ *notebook, _, collect func()) { collect() }, true},
+		"collected in a cell": {true, func(n *notebook, _, collect func()) { n.run("fine", collect) },
+			true},
+		"collected in a later failed one": {true,
+			func(n *notebook, _, collect func()) { n.ends("again", event.OutcomeError, collect) }, true},
+		"collected after other cells": {true,
+			func(n *notebook, _, collect func()) { n.run("fine", nothing); n.wait(9); n.run("more", collect) }, true},
 		"freed right after the failed one": {true, func(_ *notebook, give, _ func()) { give() }, true},
 		"freed by a cell":                  {true, func(n *notebook, give, _ func()) { n.run("fine", give) }, false},
 		"freed by a statement of a cell that fails later": {true, func(n *notebook, give, _ func()) {
 			n.failsIn(2, "twice", give)
 		}, false},
-		"collected with no other exception":        {false, func(n *notebook, _, collect func()) { n.run("fine", collect) }, false},
-		"collected between, no other exception":    {false, func(_ *notebook, _, collect func()) { collect() }, false},
-		"collected in a cell before it has failed": {false, func(n *notebook, _, collect func()) { n.failsIn(2, "twice", collect) }, false},
+		"collected with no other exception": {false,
+			func(n *notebook, _, collect func()) { n.run("fine", collect) }, false},
+		"collected between, no other exception": {false, func(_ *notebook, _, collect func()) { collect() }, false},
+		"collected in a cell before it has failed": {false,
+			func(n *notebook, _, collect func()) { n.failsIn(2, "twice", collect) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNotebook()
@@ -60,7 +65,8 @@ func TestTracebackGoesLater(t *testing.T) {
 				none(t, n.audit(t))
 				return
 			}
-			if v := only(t, n.audit(t), model.HeldByTraceback, 5*mib, 1); !strings.Contains(v.Evidence, "until In[3] failed") {
+			if v := only(t, n.audit(t), model.HeldByTraceback, 5*mib, 1); !strings.Contains(v.Evidence,
+				"until In[3] failed") {
 				t.Errorf("evidence %q", v.Evidence)
 			}
 		})
@@ -89,7 +95,8 @@ func TestFreedLate(t *testing.T) {
 	n.run("cell", func() { soon, late = n.take("cell", 1, 7*mib), n.take("cell", 2, 9*mib) })
 	n.give(soon)
 	n.wait(5)
-	n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = event.TorchTotals }) // any boundary: time goes on
+	// any boundary: time goes on
+	n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = event.TorchTotals })
 	n.give(late)
 	n.run("next", func() {})
 	v := only(t, n.audit(t), model.FreedLate, 9*mib, 1)
@@ -144,7 +151,8 @@ func TestTracebackNamesWhoRaised(t *testing.T) {
 		maker, root, says string
 		made, change      int
 	}{
-		{"fine", "sys.last_value", "In[3] failed; the traceback of its exception still has mapping['big'] of ChainMap", 1, 3},
+		{"fine", "sys.last_value", "In[3] failed; the traceback of its exception still has mapping['big'] of ChainMap",
+			1, 3},
 		{"fine", "get_ipython().InteractiveTB", "the cell failed; the traceback", 1, 1},
 		{"fails", "sys.last_value", "the cell failed; the traceback", 3, 3},
 	} {

@@ -10,24 +10,33 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// TestAuditOfViews: memory that only views hold has one verdict for all its views, with code that replaces each of them; none that would not free it.
+// TestAuditOfViews: memory that only views hold has one verdict for all its views, with code that replaces each of
+// them; none that would not free it.
 func TestAuditOfViews(t *testing.T) {
 	for _, c := range []struct {
 		viewers []event.Viewer
 		fix     string
 	}{
 		{[]event.Viewer{{Paths: []string{"a"}, How: []event.ViewCopy{event.CopyObject}}}, "a = a.copy()"},
-		{[]event.Viewer{{Paths: []string{"a", "b"}, How: []event.ViewCopy{event.CopyObject}}, {Paths: []string{"d['x'][0]"}, How: []event.ViewCopy{event.CopyTensor}}},
+		{[]event.Viewer{{Paths: []string{"a", "b"}, How: []event.ViewCopy{event.CopyObject}},
+			{Paths: []string{"d['x'][0]"}, How: []event.ViewCopy{event.CopyTensor}}},
 			"a = b = a.copy()\nd['x'][0] = d['x'][0].clone()"},
-		{[]event.Viewer{{Paths: []string{"f"}, How: []event.ViewCopy{event.CopyIndex, event.CopyObject}, Outputs: []int{7}}},
+		{[]event.Viewer{{Paths: []string{"f"}, How: []event.ViewCopy{event.CopyIndex, event.CopyObject},
+			Outputs: []int{7}}},
 			"%xdel _7\nf = f.copy()\nf.index = f.index.copy(deep=True)"},
-		{[]event.Viewer{{Paths: []string{"t", "u"}, How: []event.ViewCopy{event.CopyTable}}, {Paths: []string{"x['x']"}, How: []event.ViewCopy{event.CopyArrow}}},
-			"t = u = t.from_arrays([c.combine_chunks() for c in t.columns], schema=t.schema)\nimport pyarrow; x['x'] = pyarrow.concat_arrays([x['x']])"},
-		{[]event.Viewer{{Paths: []string{"b"}, How: []event.ViewCopy{event.CopyBatch}}, {Paths: []string{"c"}, How: []event.ViewCopy{event.CopyChunked}}},
-			"import pyarrow; b = b.from_arrays([pyarrow.concat_arrays([c]) for c in b.columns], schema=b.schema)\nimport pyarrow; c = pyarrow.chunked_array([c.combine_chunks()])"},
-		{[]event.Viewer{{Paths: []string{"s"}, How: []event.ViewCopy{event.CopyRepeated}}, {Paths: []string{"f"}, How: []event.ViewCopy{event.CopyAnew, event.CopyObject}}},
+		{[]event.Viewer{{Paths: []string{"t", "u"}, How: []event.ViewCopy{event.CopyTable}},
+			{Paths: []string{"x['x']"}, How: []event.ViewCopy{event.CopyArrow}}},
+			"t = u = t.from_arrays([c.combine_chunks() for c in t.columns], schema=t.schema)\n" +
+				"import pyarrow; x['x'] = pyarrow.concat_arrays([x['x']])"},
+		{[]event.Viewer{{Paths: []string{"b"}, How: []event.ViewCopy{event.CopyBatch}},
+			{Paths: []string{"c"}, How: []event.ViewCopy{event.CopyChunked}}},
+			"import pyarrow; b = b.from_arrays([pyarrow.concat_arrays([c]) for c in b.columns], schema=b.schema)\n" +
+				"import pyarrow; c = pyarrow.chunked_array([c.combine_chunks()])"},
+		{[]event.Viewer{{Paths: []string{"s"}, How: []event.ViewCopy{event.CopyRepeated}},
+			{Paths: []string{"f"}, How: []event.ViewCopy{event.CopyAnew, event.CopyObject}}},
 			"s = s.repeat(1)\nf = f.copy()\nf = f.apply(lambda c: c.repeat(1))"},
-		{[]event.Viewer{{Paths: []string{"a"}, How: []event.ViewCopy{event.CopyObject}}, {Paths: []string{"t[0]"}, How: []event.ViewCopy{event.CopyObject}, Fixed: true}}, ""},
+		{[]event.Viewer{{Paths: []string{"a"}, How: []event.ViewCopy{event.CopyObject}},
+			{Paths: []string{"t[0]"}, How: []event.ViewCopy{event.CopyObject}, Fixed: true}}, ""},
 		{[]event.Viewer{{Paths: []string{"a; import os"}, How: []event.ViewCopy{event.CopyObject}}}, ""},
 		{[]event.Viewer{{Paths: []string{"d['x\n']"}, How: []event.ViewCopy{event.CopyObject}}}, ""},
 	} {
@@ -35,14 +44,16 @@ func TestAuditOfViews(t *testing.T) {
 		var at uint64
 		n.run("cell", func() { at = n.take("cell", 1, 8*mib) })
 		e := saying(event.HeldByVariable, "a", at)
-		e.Views = []event.View{{Address: at, Size: 8 * mib, Used: 4 << 10, Copies: 4 << 10, Small: 100, Type: "numpy.ndarray", Viewers: c.viewers}}
+		e.Views = []event.View{{Address: at, Size: 8 * mib, Used: 4 << 10, Copies: 4 << 10, Small: 100,
+			Type: "numpy.ndarray", Viewers: c.viewers}}
 		a := n.so().AuditOne(int(main), []*event.Holders{e}, int64(mib))
 		reporttest.Audit(t, a)
 		if len(a.Verdicts) != 1 || a.Verdicts[0].Kind != model.HeldByView {
 			t.Fatalf("%+v", a.Verdicts)
 		}
 		v := a.Verdicts[0]
-		if v.Fix != c.fix || v.View.Bytes != 4<<10 || v.View.Base != 8*int64(mib) || v.View.Returns != 8*int64(mib)-4<<10+100 {
+		if v.Fix != c.fix || v.View.Bytes != 4<<10 || v.View.Base != 8*int64(mib) ||
+			v.View.Returns != 8*int64(mib)-4<<10+100 {
 			t.Errorf("%q, want %q: %+v", v.Fix, c.fix, v.View)
 		}
 		if a.Held[0].By != "variable" || a.Live[0].By != "variable" {
@@ -51,8 +62,8 @@ func TestAuditOfViews(t *testing.T) {
 	}
 }
 
-// TestAuditOfGarbage: what waits for the collector is no leak, in one verdict for all of it, also if each run of a cell leaves more; what the collector
-// leaves alone is one.
+// TestAuditOfGarbage: what waits for the collector is no leak, in one verdict for all of it, also if each run of a cell
+// leaves more; what the collector leaves alone is one.
 func TestAuditOfGarbage(t *testing.T) {
 	for _, c := range []struct {
 		kind    event.HolderKind
@@ -60,9 +71,12 @@ func TestAuditOfGarbage(t *testing.T) {
 		want    string
 		fix     string
 	}{
-		{event.HeldByCycle, event.GarbageWaits, model.Waits, collect}, {event.HeldByNone, event.GarbageYoung, model.Waits, collect},
-		{event.HeldByCycle, event.GarbageOff, model.HeldAfterWindow, collect}, {event.HeldByCycle, event.GarbageFrozen, model.HeldAfterWindow, thaw},
-		{event.HeldByNone, event.GarbageOld, model.HeldAfterWindow, ""}, {event.HeldByNone, "", model.HeldAfterWindow, ""},
+		{event.HeldByCycle, event.GarbageWaits, model.Waits, collect},
+		{event.HeldByNone, event.GarbageYoung, model.Waits, collect},
+		{event.HeldByCycle, event.GarbageOff, model.HeldAfterWindow, collect},
+		{event.HeldByCycle, event.GarbageFrozen, model.HeldAfterWindow, thaw},
+		{event.HeldByNone, event.GarbageOld, model.HeldAfterWindow, ""},
+		{event.HeldByNone, "", model.HeldAfterWindow, ""},
 	} {
 		n := newNotebook()
 		var all []uint64
@@ -75,7 +89,8 @@ func TestAuditOfGarbage(t *testing.T) {
 		a := n.so().AuditOne(int(main), []*event.Holders{e}, int64(mib))
 		reporttest.Audit(t, a)
 		wanted := map[bool]int{true: 1, false: 2}[c.want == model.Waits]
-		if len(a.Verdicts) != wanted || a.Verdicts[0].Kind != c.want || a.Verdicts[0].Fix != c.fix || a.Held[0].By != string(c.kind) {
+		if len(a.Verdicts) != wanted || a.Verdicts[0].Kind != c.want || a.Verdicts[0].Fix != c.fix ||
+			a.Held[0].By != string(c.kind) {
 			t.Errorf("%s %s: %+v", c.kind, c.garbage, a.Verdicts)
 		}
 		if leaks := a.ByMeter()["cpu.numpy"]; (leaks == 0) != (c.want == model.Waits) {
@@ -98,13 +113,16 @@ func TestAuditOfProbableGarbage(t *testing.T) {
 	}
 }
 
-// TestDropOutputs: each output goes by its number, and the history only where it is not known which are meant; what is in a cycle needs the collector.
+// TestDropOutputs: each output goes by its number, and the history only where it is not known which are meant; what is
+// in a cycle needs the collector.
 func TestDropOutputs(t *testing.T) {
 	many := ways{}
 	for i := range 10 {
-		many.add(1, event.Holder{Kind: event.HeldByOutput, Output: i + 1, Path: fmt.Sprintf("Out[%d]", i+1), Root: "Out"})
+		many.add(1, event.Holder{Kind: event.HeldByOutput, Output: i + 1, Path: fmt.Sprintf("Out[%d]", i+1),
+			Root: "Out"})
 	}
-	if got := many.dropOutputs(); !strings.HasPrefix(got, "for n in (1, 2, ") || !strings.HasSuffix(got, ", 10):\n    get_ipython().del_var(f'_{n}')") {
+	if got := many.dropOutputs(); !strings.HasPrefix(got, "for n in (1, 2, ") ||
+		!strings.HasSuffix(got, ", 10):\n    get_ipython().del_var(f'_{n}')") {
 		t.Errorf("of ten: %q", got)
 	}
 	for _, c := range []struct {
@@ -113,7 +131,8 @@ func TestDropOutputs(t *testing.T) {
 	}{
 		{event.Holder{Output: 8, Path: "Out[8]", Root: "Out"}, "%xdel _8"},
 		{event.Holder{Output: 8, Path: "Out[8].x", Root: "Out", Cyclic: true}, "%xdel _8\n" + collect},
-		{event.Holder{Path: "Out[8]", Root: "Out"}, "%xdel _8"}, {event.Holder{Path: "_", Root: "_"}, "%xdel _"}, {event.Holder{Path: "Out{…}", Root: "Out"}, dropHistory},
+		{event.Holder{Path: "Out[8]", Root: "Out"}, "%xdel _8"}, {event.Holder{Path: "_", Root: "_"}, "%xdel _"},
+		{event.Holder{Path: "Out{…}", Root: "Out"}, dropHistory},
 	} {
 		c.holder.Kind = event.HeldByOutput
 		all := ways{}

@@ -36,8 +36,8 @@ func (t *Tracker) await(r *root, c *event.Change) {
 
 // handOnAll takes in what waits in the order of changes: nothing more comes.
 func (t *Tracker) handOnAll() {
-	for _, number := range slices.Sorted(maps.Keys(t.roots)) {
-		r := t.roots[number]
+	for _, number := range slices.Sorted(maps.Keys(t.processes.roots)) {
+		r := t.processes.roots[number]
 		r.ordered.flush(func(c *event.Change) { t.allocate(r, c) })
 		r.sides.flush(r.ended, true, func(c *event.Change) { t.await(r, c) })
 	}

@@ -28,9 +28,9 @@ type betweenChange struct {
 	highest []event.Bytes // the highest value of this change and so many behind it: 1, 2, 4 … changes
 }
 
-func (t *Tracker) betweens() betweens {
+func (ps *processes) betweens() betweens {
 	all := betweens{map[betweenKey][]betweenChange{}, map[betweenKey][]betweenChange{}}
-	for id, r := range t.roots {
+	for id, r := range ps.roots {
 		for i := range r.between {
 			c := &r.between[i]
 			of := all.one
@@ -58,8 +58,8 @@ func (t *Tracker) betweens() betweens {
 	return all
 }
 
-// recomputed is a window's peak by the change stream. A change that was made while a boundary was being drawn is on either
-// side of it: where that decides, it is on the side on which the kernel's peak says it was.
+// recomputed is a window's peak by the change stream. A change that was made while a boundary was being drawn is on
+// either side of it: where that decides, it is on the side on which the kernel's peak says it was.
 func (all betweens) recomputed(w *window, m event.Meter, kernel event.Bytes) event.Bytes {
 	peak := w.recomputed.of(m)
 	key := betweenKey{w.root, w.process.info.PID, m}

@@ -42,8 +42,9 @@ func says(t *testing.T, r *model.Report, why string) {
 	}
 }
 
-// TestLongNotebook: a window that is over takes a few hundred bytes, its share of stacks, texts and the timeline included.
-// 1,000 cells of ten statements with 10,000 stacks of their own took 5.1 MB with everything that a report needs.
+// TestLongNotebook: a window that is over takes a few hundred bytes, its share of stacks, texts and the timeline
+// included. 1,000 cells of ten statements with 10,000 stacks of their own took 5.1 MB with everything that a report
+// needs.
 func TestLongNotebook(t *testing.T) {
 	const cells, statements, most = 1000, 10, 550
 	kept, r := keeps(t, func(add func(event.Event)) { attributiontest.Notebook(add, cells, statements) })
@@ -62,7 +63,8 @@ func TestLongNotebook(t *testing.T) {
 	}
 }
 
-// TestLeftOpen: what is open costs next to nothing for each child that comes and goes, and what has no room in the report is counted.
+// TestLeftOpen: what is open costs next to nothing for each child that comes and goes, and what has no room in the
+// report is counted.
 func TestLeftOpen(t *testing.T) {
 	kept, r := keeps(t, func(add func(event.Event)) { attributiontest.LeftOpen(add, 1000, 2000) })
 	if kept > 64<<20 {
@@ -109,7 +111,8 @@ func TestHostile(t *testing.T) {
 	}{
 		"processes": {"of processes that are not in this report", func(s *attributiontest.Session) {
 			for i := range int32(n) {
-				s.Emit(&event.Boundary{Number: uint64(i) + 2, Segment: uint64(i) + 2, Time: 1e10, Kind: event.ProcessStart, PID: 10_000 + i, Parent: attributiontest.Kernel})
+				s.Emit(&event.Boundary{Number: uint64(i) + 2, Segment: uint64(i) + 2, Time: 1e10,
+					Kind: event.ProcessStart, PID: 10_000 + i, Parent: attributiontest.Kernel})
 			}
 		}},
 		"readings": {"readings of processes were left out", func(s *attributiontest.Session) {
@@ -119,12 +122,14 @@ func TestHostile(t *testing.T) {
 		}},
 		"segments": {"changes are of segments that are too far ahead", func(s *attributiontest.Session) {
 			for i := range uint64(n) {
-				s.Emit(&event.Change{Stream: i + 1, Segment: 1000 + i, PID: attributiontest.Kernel, Meter: event.Resident, Value: 1})
+				s.Emit(&event.Change{Stream: i + 1, Segment: 1000 + i, PID: attributiontest.Kernel,
+					Meter: event.Resident, Value: 1})
 			}
 		}},
 		"blocks": {"too many waited for their windows", func(s *attributiontest.Session) {
 			for i := range uint64(2 * n) {
-				s.Emit(&event.Change{Stream: i + 1, Segment: 1000, PID: attributiontest.Kernel, Meter: event.NumPy, Value: 8 * event.Bytes(i+1), Size: 8, Address: i})
+				s.Emit(&event.Change{Stream: i + 1, Segment: 1000, PID: attributiontest.Kernel, Meter: event.NumPy,
+					Value: 8 * event.Bytes(i+1), Size: 8, Address: i})
 			}
 		}},
 		"sources": {"texts were cut or left out", func(s *attributiontest.Session) {
@@ -140,7 +145,8 @@ func TestHostile(t *testing.T) {
 		}},
 		"stacks": {"allocations are missing from who allocated", func(s *attributiontest.Session) {
 			for i := range 2 * n {
-				s.Stack(attributiontest.Kernel, event.Frame{Function: "f", File: strings.Repeat("x", 1<<10) + fmt.Sprint(i)})
+				s.Stack(attributiontest.Kernel,
+					event.Frame{Function: "f", File: strings.Repeat("x", 1<<10) + fmt.Sprint(i)})
 			}
 		}},
 	} {
@@ -158,8 +164,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestCellsHaveRoom: cells of a Python that begins when there is no room for one more process are in the report, with their figures, and it says
-// that something is missing.
+// TestCellsHaveRoom: cells of a Python that begins when there is no room for one more process are in the report, with
+// their figures, and it says that something is missing.
 func TestCellsHaveRoom(t *testing.T) {
 	const child = 90_000
 	tracker := attribution.New()
@@ -171,7 +177,8 @@ func TestCellsHaveRoom(t *testing.T) {
 	s.OpenCell(1, 0, "f.py", "start_another_kernel()")
 	s.Fork(attributiontest.Kernel, child)
 	s.Exec(child, "python3 -m ipykernel_launcher -f kernel.json")
-	s.Emit(&event.Process{ProcessInfo: event.ProcessInfo{PID: child, Python: "3.13.1", IPython: "9.0.0", Frontend: "ipykernel", Inputs: 1}})
+	s.Emit(&event.Process{ProcessInfo: event.ProcessInfo{PID: child, Python: "3.13.1", IPython: "9.0.0",
+		Frontend: "ipykernel", Inputs: 1}})
 	s.To(child, event.Resident, 50<<20)
 	s.Boundary(event.Boundary{Kind: event.CellOpen, PID: child, Cell: 2, Inputs: 2, Text: "g.py"})
 	s.Emit(&event.CellSource{Cell: 2, PID: child, Text: "x = load()"})
@@ -185,20 +192,24 @@ func TestCellsHaveRoom(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("the cell is in none of %d windows: %q", len(r.Windows), r.Certificate.Incomplete)
 	}
-	if f := r.Windows[i].Meters["cpu.resident"]; f.Start != 50<<20 || f.Peak != 90<<20 || f.End != 70<<20 || r.Windows[i].Source != "x = load()" {
+	if f := r.Windows[i].Meters["cpu.resident"]; f.Start != 50<<20 || f.Peak != 90<<20 || f.End != 70<<20 ||
+		r.Windows[i].Source != "x = load()" {
 		t.Errorf("%+v", r.Windows[i])
 	}
 	for _, p := range r.Processes {
-		if f := p.Meters["cpu.resident"]; p.PID == child && (f.Exact || f.Peak != 90<<20 || p.Parent != int(attributiontest.Kernel) || !p.Late) {
+		if f := p.Meters["cpu.resident"]; p.PID == child &&
+			(f.Exact || f.Peak != 90<<20 || p.Parent != int(attributiontest.Kernel) || !p.Late) {
 			t.Errorf("%+v", p)
 		}
 	}
 	for _, w := range r.Windows {
-		if w.PID == int(attributiontest.Kernel) && w.Kind == "cell" && (len(w.Children) != 0 || w.ChildrenUnlisted != 1) {
+		if w.PID == int(attributiontest.Kernel) && w.Kind == "cell" &&
+			(len(w.Children) != 0 || w.ChildrenUnlisted != 1) {
 			t.Errorf("%d children, %d not listed", len(w.Children), w.ChildrenUnlisted)
 		}
 	}
-	if why := strings.Join(r.Certificate.Incomplete, "\n"); r.Certificate.Complete || !strings.Contains(why, "of processes that are not in this report") {
+	if why := strings.Join(r.Certificate.Incomplete, "\n"); r.Certificate.Complete ||
+		!strings.Contains(why, "of processes that are not in this report") {
 		t.Errorf("complete: %v: %q", r.Certificate.Complete, why)
 	}
 }

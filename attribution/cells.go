@@ -37,14 +37,14 @@ func lateCount(p *process, b *event.Boundary) int {
 	return max(int(b.Inputs)-1, -1)
 }
 
-func (t *Tracker) sessionOf(p *process) *window {
+func (ps *processes) sessionOf(p *process) *window {
 	if p == nil {
 		return nil
 	}
 	if p.session != nil {
 		return p.session
 	}
-	for _, other := range t.order {
+	for _, other := range ps.order {
 		if other.root == p.root && other.session != nil {
 			return other.session
 		}
@@ -55,14 +55,14 @@ func (t *Tracker) sessionOf(p *process) *window {
 func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	parent := t.cells[b.Outer]
 	if parent == nil || !parent.isOpen {
-		parent = t.sessionOf(p)
+		parent = t.processes.sessionOf(p)
 	}
 	gap := p.between
 	if t.isFull(r) {
 		return
 	}
 	t.endBetween(p, b)
-	t.kernels.met(p)
+	t.processes.kernels.met(p)
 	t.unseenBefore(p, b, gap)
 	lateEnd(b, gap)
 	r.executions++
@@ -81,16 +81,17 @@ func (t *Tracker) openCell(r *root, p *process, b *event.Boundary) {
 	p.open = append(p.open, w)
 	t.cells[b.Cell] = w
 	key := fileKey{b.PID, w.file}
-	t.files[key] = append(t.files[key], w)
-	t.ran = nil
+	t.files.byName[key] = append(t.files.byName[key], w)
+	t.files.ran = nil
 }
 
-// isFull says whether so many cells and experiments of a tree are open that there is no room for one more; it is counted then.
+// isFull says whether so many cells and experiments of a tree are open that there is no room for one more; it is
+// counted then.
 func (t *Tracker) isFull(r *root) bool {
 	if len(r.open) < maxOpen {
 		return false
 	}
-	t.dropped++
+	t.table.dropped++
 	return true
 }
 
@@ -201,7 +202,7 @@ func (t *Tracker) startBetween(p *process, b *event.Boundary) {
 	if p.between != nil || p.ended {
 		return
 	}
-	p.between = t.openWindow(p, b, kindBetween, t.sessionOf(p))
+	p.between = t.openWindow(p, b, kindBetween, t.processes.sessionOf(p))
 	p.between.before = p.lastCell
 }
 
@@ -239,15 +240,15 @@ func (t *Tracker) shedding(r *root, b *event.Boundary) {
 	paused := event.Paused(b.Text)
 	switch {
 	case len(paused) > 0:
-		r.sheds(t.cut, b.Text, down, paused...)
+		r.sheds(t.session.cut, b.Text, down, paused...)
 	case event.IsOfStacks(b.Text):
 		if forgotten := forgottenBy(b.Text); down && len(forgotten) > 0 {
 			t.forget(b.Root, func(m event.Meter) bool { return slices.Contains(forgotten, m.Template()) })
 		}
 		t.stacksAreShed(r, b)
 	default: // the name of a probe group that serves no meter
-		if down && len(t.groupsShed) < maxGroupsShed && !slices.Contains(t.groupsShed, b.Text) {
-			t.groupsShed = append(t.groupsShed, b.Text)
+		if down && len(t.stepDowns.groups) < maxGroupsShed && !slices.Contains(t.stepDowns.groups, b.Text) {
+			t.stepDowns.groups = append(t.stepDowns.groups, b.Text)
 		}
 		if down && b.Text == event.Statements {
 			cutShort(t, r, b)
@@ -313,8 +314,8 @@ func (t *Tracker) stacksAreShed(r *root, b *event.Boundary) {
 	if r.unwalked == nil {
 		r.unwalked = map[string]shedding{}
 	}
-	r.unwalked[b.Text] = shedding{b.Kind == event.MeterShed, t.cut}
-	t.stacksShed = true
+	r.unwalked[b.Text] = shedding{b.Kind == event.MeterShed, t.session.cut}
+	t.stepDowns.stacks = true
 }
 
 func outcomeStatus(o event.Outcome) string {

@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestChangesBeforeTheirBoundaries: a tracer that got no CPU reads thousands of changes before the boundaries between them, one of them made
-// as a boundary was drawn.
+// TestChangesBeforeTheirBoundaries: a tracer that got no CPU reads thousands of changes before the boundaries between
+// them, one of them made as a boundary was drawn.
 func TestChangesBeforeTheirBoundaries(t *testing.T) {
 	for _, many := range []int{100, 2*maxWaiting + 100} {
 		s := newBlocks()
@@ -43,7 +43,8 @@ func TestChangesBeforeTheirBoundaries(t *testing.T) {
 	}
 }
 
-// TestLossBreaksTheChain: behind a change that was lost, what waits for it is taken in after a while, and the next cells are exact.
+// TestLossBreaksTheChain: behind a change that was lost, what waits for it is taken in after a while, and the next
+// cells are exact.
 func TestLossBreaksTheChain(t *testing.T) {
 	s := newBlocks()
 	s.stack(1, event.Frame{Function: "f", File: "lib.py", Line: 1})
@@ -64,7 +65,8 @@ func TestLossBreaksTheChain(t *testing.T) {
 		t.Errorf("a change was lost: %+v", c)
 	}
 	for i := 1; i < 19; i++ {
-		if c := nth(t, r, "cell", i).Coverage["cpu.numpy"]; !c.Exact || c.AtPeak+c.Rest != nth(t, r, "cell", i).Meters["cpu.numpy"].Peak {
+		if c := nth(t, r, "cell", i).Coverage["cpu.numpy"]; !c.Exact ||
+			c.AtPeak+c.Rest != nth(t, r, "cell", i).Meters["cpu.numpy"].Peak {
 			t.Errorf("cell %d: %+v", i+1, c)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // coder turns a window into bytes, or back where it reads: each part of it is told once, for both.
 type coder struct {
-	t     *Tracker
+	t     *windowTable
 	bytes []byte
 	reads bool
 	end   uint64 // where bytes end, as a place in the archive
@@ -19,9 +19,9 @@ type coder struct {
 }
 
 // read reads what is at a place of the archive.
-func (t *Tracker) read(at uint64) coder {
-	bytes := t.archive.of(at)
-	return coder{t: t, bytes: bytes, reads: true, end: at + uint64(len(bytes))}
+func (wt *windowTable) read(at uint64) coder {
+	bytes := wt.archive.of(at)
+	return coder{t: wt, bytes: bytes, reads: true, end: at + uint64(len(bytes))}
 }
 
 type integer interface {
@@ -104,7 +104,7 @@ func (c *coder) process(p **process) {
 		index = (*p).index
 	}
 	codeOne(c, &index)
-	*p = c.t.order[index]
+	*p = c.t.processes.order[index]
 }
 
 // all codes a window that nobody refers to, its id first.
@@ -142,11 +142,15 @@ func (c *coder) detail(w *window) {
 	codeOne(c, &d.openCPU)
 	beside(c, &d.closeCPU, d.openCPU)
 	sameTree := slices.Equal(d.own, d.tree)
-	frees := d.openFrees != event.Frees{} || d.closeFrees != event.Frees{} || d.unsure != [event.UnknownKinds]event.Bytes{}
-	refused, tallied, alone := len(d.refused) > 0 || d.foreign != (model.Foreign{}) || d.suspended != (model.Suspended{}), len(d.tallies) > 0, len(d.children) == 0 && d.measured.unlisted == 0 && !d.sharing
+	frees := d.openFrees != event.Frees{} || d.closeFrees != event.Frees{} ||
+		d.unsure != [event.UnknownKinds]event.Bytes{}
+	refused, tallied, alone := len(d.refused) > 0 || d.foreign != (model.Foreign{}) ||
+		d.suspended != (model.Suspended{}), len(d.tallies) > 0, len(d.children) == 0 && d.measured.unlisted == 0 &&
+		!d.sharing
 	marked, doubted := len(d.shed) > 0 || len(d.unwalked) > 0, d.doubts != nil
 	counted := d.openCounters != nil && d.closeCounters != nil
-	c.flags(&counted, &sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.isSettled, &d.uncounted, &d.crowded)
+	c.flags(&counted, &sameTree, &frees, &refused, &tallied, &alone, &marked, &doubted, &d.isSettled, &d.uncounted,
+		&d.crowded)
 	codeOne(c, &d.until)
 	if frees {
 		for kind := range event.UnknownKinds {
@@ -320,7 +324,7 @@ func (c *coder) tally(all *tallies) {
 
 // stack codes a stack's number by where it is in the table. A number that is not there is 0 by now.
 func (c *coder) stack(number *uint64) {
-	table, at := &c.t.allocations.stacks, uint32(0)
+	table, at := c.t.stacks, uint32(0)
 	if !c.reads {
 		if i, known := table.placeOf(*number); known {
 			at = i + 1

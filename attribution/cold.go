@@ -6,11 +6,12 @@ import (
 	"ipytracer/event"
 )
 
-// A session that goes on for long has many stacks that did something once and hold nothing any more: a cell is run, and its lines have
-// stacks of their own. Of these it needs what they add up to. They are put where one takes 24 bytes, and come back as they were, should
-// they be heard of again.
+// A session that goes on for long has many stacks that did something once and hold nothing any more: a cell is run, and
+// its lines have stacks of their own. Of these it needs what they add up to. They are put where one takes 24 bytes, and
+// come back as they were, should they be heard of again.
 
-// cold is what the stacks of a window did that hold nothing and held nothing at its peak, by their places in the table of stacks.
+// cold is what the stacks of a window did that hold nothing and held nothing at its peak, by their places in the table
+// of stacks.
 type cold struct {
 	pages map[uint32]*[coldPage]coldTally
 	count int
@@ -65,8 +66,8 @@ func (c *cold) clone() cold {
 // minHot is how many tallies a window has before it is looked which of them are cold.
 const minHot = 1 << 10
 
-// cool puts tallies that are cold to the others. Those of stacks that may yet be told stay, and those that moved since the last cell of the
-// process ended: what is left of them is not known yet.
+// cool puts tallies that are cold to the others. Those of stacks that may yet be told stay, and those that moved since
+// the last cell of the process ended: what is left of them is not known yet.
 func (all *tallies) cool(a *allocations, key heldKey, cells int32) {
 	before, held := all.len(), a.of(key).byStack
 	for stack, y := range all.byStack {

@@ -25,7 +25,7 @@ func TestCold(t *testing.T) {
 		}
 		tracker.Add(e)
 	}, 400, 10)
-	all := tracker.staying[0].tallies[event.NumPy]
+	all := tracker.table.staying[0].tallies[event.NumPy]
 	if stacks < 2*minHot || len(all.byStack) > minHot || all.cold.count == 0 || all.len() < len(made) {
 		t.Errorf("%d stacks: %d are hot, %d cold", stacks, len(all.byStack), all.cold.count)
 	}
@@ -45,8 +45,10 @@ func TestCold(t *testing.T) {
 	for _, l := range r.Lines {
 		byLine[l.Function] += l.OwnAllocated
 	}
-	if !c.Exact || session.Kind != model.Session || allocated != total || net != total-freed || byLine["ones"] != total {
-		t.Errorf("%d bytes were made and %d freed; the session says %d, net %d, its lines %d, exact %v", total, freed, allocated, net, byLine["ones"], c.Exact)
+	if !c.Exact || session.Kind != model.Session || allocated != total || net != total-freed ||
+		byLine["ones"] != total {
+		t.Errorf("%d bytes were made and %d freed; the session says %d, net %d, its lines %d, exact %v", total, freed,
+			allocated, net, byLine["ones"], c.Exact)
 	}
 	if c.Unlisted+len(session.Allocations) != stacks {
 		t.Errorf("%d of %d stacks are in the report", c.Unlisted+len(session.Allocations), stacks)

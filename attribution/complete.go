@@ -13,8 +13,8 @@ func (m *missing) figure(text string) { m.figures = append(m.figures, text) }
 
 func (m *missing) name(text string) { m.attribution = append(m.attribution, text) }
 
-// complete says whether a certificate is complete, and why not. What can make a figure or a window wrong is of the one kind, what leaves all
-// of them as they are of the other.
+// complete says whether a certificate is complete, and why not. What can make a figure or a window wrong is of the one
+// kind, what leaves all of them as they are of the other.
 func (t *Tracker) complete(c *model.Certificate) {
 	var m missing
 	t.incomplete(&m, c)
@@ -37,10 +37,10 @@ func (t *Tracker) complete(c *model.Certificate) {
 // incomplete adds what is missing of figures and windows.
 func (t *Tracker) incomplete(m *missing, c *model.Certificate) {
 	add := m.figure
-	if t.finish != nil && t.finish.Reason == event.FinishCut {
+	if t.session.finish != nil && t.session.finish.Reason == event.FinishCut {
 		add(words.RecordingCut)
 	}
-	if missing := t.changesMissing(); missing > 0 {
+	if missing := t.processes.changesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, c.Made))
 	}
 	for _, p := range c.Meters {
@@ -48,20 +48,20 @@ func (t *Tracker) incomplete(m *missing, c *model.Certificate) {
 			add(words.MeterPaused(p.ID))
 		}
 	}
-	m.figures = append(m.figures, t.groupsShed...)
+	m.figures = append(m.figures, t.stepDowns.groups...)
 	if c.BoundariesLost > 0 {
 		add(words.BoundariesMissing(c.BoundariesLost))
 	}
 	for _, one := range t.invariants.broken() {
 		add(one)
 	}
-	if t.dropped > 0 {
-		add(words.WindowsMissing(uint64(t.dropped)))
+	if t.table.dropped > 0 {
+		add(words.WindowsMissing(uint64(t.table.dropped)))
 	}
 	if t.unseen > 0 {
 		add(words.CellsUnseen(uint64(t.unseen)))
 	}
-	if n := t.notSeenWhole(); n > 0 {
+	if n := t.table.notSeenWhole(); n > 0 {
 		add(words.CellsInDoubt(n))
 	}
 	if t.askedDropped > 0 {
@@ -74,17 +74,17 @@ func (t *Tracker) unattributed(m *missing) {
 	if t.allocations.dropped > 0 {
 		m.name(words.AllocationsMissing(uint64(t.allocations.dropped)))
 	}
-	if t.stacksShed || t.allocations.untold {
+	if t.stepDowns.stacks || t.allocations.untold {
 		m.name(words.StacksShed)
 	}
-	if t.finish != nil {
-		m.attribution = append(m.attribution, t.finish.Unnamed...)
+	if t.session.finish != nil {
+		m.attribution = append(m.attribution, t.session.finish.Unnamed...)
 	}
 }
 
 // changesMissing is how many changes of all roots did not come.
-func (t *Tracker) changesMissing() (n uint64) {
-	for _, r := range t.roots {
+func (ps *processes) changesMissing() (n uint64) {
+	for _, r := range ps.roots {
 		if !r.stream.complete(0, r.stream.made) {
 			n += max(1, r.stream.made-min(r.stream.made, r.stream.count))
 		}
@@ -92,8 +92,8 @@ func (t *Tracker) changesMissing() (n uint64) {
 	return n
 }
 
-func (t *Tracker) notSeenWhole() (n uint64) {
-	for _, w := range t.staying {
+func (wt *windowTable) notSeenWhole() (n uint64) {
+	for _, w := range wt.staying {
 		if w.missed || w.doubted {
 			n++
 		}

@@ -19,21 +19,26 @@ func certificateOf(f *event.Finish) model.Certificate {
 	return tracker.Report().Certificate
 }
 
-// TestCompleteIsOfFiguresAndWindows: whatever was lost is said, however many changes have come. What can make a figure or a window wrong, and what
-// nobody has thought of, leaves the certificate incomplete; what concerns only who allocated, names and texts leaves that incomplete, and nothing
-// else. What came another way is no loss.
+// TestCompleteIsOfFiguresAndWindows: whatever was lost is said, however many changes have come. What can make a figure
+// or a window wrong, and what nobody has thought of, leaves the certificate incomplete; what concerns only who
+// allocated, names and texts leaves that incomplete, and nothing else. What came another way is no loss.
 func TestCompleteIsOfFiguresAndWindows(t *testing.T) {
 	const figures, attribution, neither = "figures", "attribution", "neither"
 	for reason, of := range map[string]string{
-		event.LostBoundaries: figures, event.LostStatements: figures, event.LostMarkers: figures, event.LostReadings: figures, event.LostNested: figures,
-		event.LostThreads: figures, event.LostProcesses: figures, event.LostUnseen: figures, event.LostDevice: figures, event.LostProbes: figures,
-		"table of live NumPy blocks full": figures, "memory of the target not readable": figures, "what nobody has thought of": figures,
-		event.LostSource: attribution, event.LostCode: attribution, event.LostStack: attribution, event.LostNative: attribution, event.LostMapping: attribution,
+		event.LostBoundaries: figures, event.LostStatements: figures, event.LostMarkers: figures,
+		event.LostReadings: figures, event.LostNested: figures,
+		event.LostThreads: figures, event.LostProcesses: figures, event.LostUnseen: figures, event.LostDevice: figures,
+		event.LostProbes:                  figures,
+		"table of live NumPy blocks full": figures, "memory of the target not readable": figures,
+		"what nobody has thought of": figures,
+		event.LostSource:             attribution, event.LostCode: attribution, event.LostStack: attribution,
+		event.LostNative: attribution, event.LostMapping: attribution,
 		event.Fetched: neither,
 	} {
 		c := certificateOf(&event.Finish{Reason: "interrupted", Lost: []event.Loss{{Reason: reason, Count: 1}}})
 		expect(t, reason, []bool{c.Complete, c.Attribution.Complete}, []bool{of != figures, of != attribution})
-		expect(t, reason+", said", []int{len(c.Incomplete), len(c.Attribution.Incomplete)}, []int{count(of == figures), count(of == attribution)})
+		expect(t, reason+", said", []int{len(c.Incomplete), len(c.Attribution.Incomplete)},
+			[]int{count(of == figures), count(of == attribution)})
 	}
 }
 
@@ -47,22 +52,25 @@ func count(is bool) int {
 // TestUnnamedIsOfAttribution: what could not be read of names and lines is no figure's.
 func TestUnnamedIsOfAttribution(t *testing.T) {
 	c := certificateOf(&event.Finish{Reason: "interrupted", Unnamed: []string{"not every line is known"}})
-	expect(t, "complete", []any{c.Complete, c.Attribution.Complete, strings.Join(c.Attribution.Incomplete, "; "), len(c.Problems)}, []any{true, false, "not every line is known", 0})
+	expect(t, "complete", []any{c.Complete, c.Attribution.Complete, strings.Join(c.Attribution.Incomplete, "; "),
+		len(c.Problems)}, []any{true, false, "not every line is known", 0})
 }
 
 // TestCutRecordingIsIncomplete: what came after the cut is not known, so neither are the figures of whatever was open.
 func TestCutRecordingIsIncomplete(t *testing.T) {
 	c := certificateOf(&event.Finish{Reason: event.FinishCut})
-	expect(t, "cut", []any{c.Complete, strings.Join(c.Incomplete, "; "), c.Attribution.Complete}, []any{false, words.RecordingCut, true})
+	expect(t, "cut", []any{c.Complete, strings.Join(c.Incomplete, "; "), c.Attribution.Complete},
+		[]any{false, words.RecordingCut, true})
 	c = certificateOf(&event.Finish{Reason: "interrupted"})
 	expect(t, "whole", []any{c.Complete, len(c.Incomplete), c.Attribution.Complete}, []any{true, 0, true})
 }
 
-// TestMetersSteppedDownAreOfFigures: a meter that is not counted for a while makes figures lower bounds, and statements without windows are missing: the certificate
-// is not complete, and says which.
+// TestMetersSteppedDownAreOfFigures: a meter that is not counted for a while makes figures lower bounds, and statements
+// without windows are missing: the certificate is not complete, and says which.
 func TestMetersSteppedDownAreOfFigures(t *testing.T) {
 	const statements = "the probes on statements were stepped down to keep the overhead budget"
-	for text, why := range map[string]string{event.ArrayProbes: words.MeterPaused("cpu.numpy"), statements: statements} {
+	for text, why := range map[string]string{event.ArrayProbes: words.MeterPaused("cpu.numpy"),
+		statements: statements} {
 		s := newScript()
 		s.openCell(1, true)
 		for range 2 {
@@ -71,7 +79,8 @@ func TestMetersSteppedDownAreOfFigures(t *testing.T) {
 		}
 		s.closeCell(1, event.OutcomeOK)
 		c := s.run(t).Certificate
-		expect(t, why, []any{c.Complete, strings.Join(c.Incomplete, "; "), c.Attribution.Complete, len(c.Problems)}, []any{false, why, true, 0})
+		expect(t, why, []any{c.Complete, strings.Join(c.Incomplete, "; "), c.Attribution.Complete, len(c.Problems)},
+			[]any{false, why, true, 0})
 	}
 }
 
@@ -88,7 +97,8 @@ func TestLinesOfCells(t *testing.T) {
 	}
 }
 
-// TestStacksSteppedDownAreOfAttribution: figures are counted on while nobody walks stacks, so the window is exact, and so is the certificate.
+// TestStacksSteppedDownAreOfAttribution: figures are counted on while nobody walks stacks, so the window is exact, and
+// so is the certificate.
 func TestStacksSteppedDownAreOfAttribution(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -97,6 +107,7 @@ func TestStacksSteppedDownAreOfAttribution(t *testing.T) {
 	s.closeCell(1, event.OutcomeOK)
 	r := s.run(t)
 	c := &r.Certificate
-	expect(t, "certificate", []any{c.Complete, c.Attribution.Complete, strings.Join(c.Attribution.Incomplete, "; "), len(c.Problems)}, []any{true, false, words.StacksShed, 0})
+	expect(t, "certificate", []any{c.Complete, c.Attribution.Complete, strings.Join(c.Attribution.Incomplete, "; "),
+		len(c.Problems)}, []any{true, false, words.StacksShed, 0})
 	expect(t, "cell", isExact(nth(t, r, model.Cell, 0), "cpu.resident"), true)
 }

@@ -21,8 +21,10 @@ func (d *detail) counters() *model.Counters {
 	}
 	of := func(c event.Counter) int64 { return d.closeCounters.Since(d.openCounters, c) }
 	return &model.Counters{
-		MinorFaults: of(event.MinorFaults), MajorFaults: of(event.MajorFaults), Waits: of(event.Waits), Preemptions: of(event.Preemptions),
-		Instructions: of(event.Instructions), Cycles: of(event.Cycles), CacheReferences: of(event.CacheReferences), CacheMisses: of(event.CacheMisses),
+		MinorFaults: of(event.MinorFaults), MajorFaults: of(event.MajorFaults), Waits: of(event.Waits),
+		Preemptions:  of(event.Preemptions),
+		Instructions: of(event.Instructions), Cycles: of(event.Cycles), CacheReferences: of(event.CacheReferences),
+		CacheMisses: of(event.CacheMisses),
 	}
 }
 

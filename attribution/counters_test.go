@@ -7,8 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestCountersAddUp: what statements counted, and what was counted between them, is the cell's, also of cells that ended long ago; what the
-// processor counted is known of cells only; what nobody counted is not there.
+// TestCountersAddUp: what statements counted, and what was counted between them, is the cell's, also of cells that
+// ended long ago; what the processor counted is known of cells only; what nobody counted is not there.
 func TestCountersAddUp(t *testing.T) {
 	const cells, statements = 300, 3
 	s := newScript()
@@ -33,7 +33,8 @@ func TestCountersAddUp(t *testing.T) {
 		for line := range int32(statements) {
 			s.boundary(event.StatementOpen, main, step(func(b *event.Boundary) { b.Cell, b.Line = cell, line+1 }))
 			before := now[event.MinorFaults]
-			s.boundary(event.StatementClose, main, step(func(b *event.Boundary) { b.Cell, b.Outcome = cell, event.OutcomeOK }))
+			s.boundary(event.StatementClose, main,
+				step(func(b *event.Boundary) { b.Cell, b.Outcome = cell, event.OutcomeOK }))
 			own[cell] += int64(now[event.MinorFaults] - before)
 		}
 		s.boundary(event.CellClose, main, step(func(b *event.Boundary) { b.Cell, b.Outcome = cell, event.OutcomeOK }))
@@ -44,15 +45,21 @@ func TestCountersAddUp(t *testing.T) {
 	if !r.Counts() {
 		t.Error("the report counts nothing")
 	}
+	expect(t, "cells", checkCounters(t, r, want, own[:]), uint64(cells))
+}
+
+// checkCounters compares a report with what was counted in cells, and in their statements. It returns how many cells
+// there are.
+func checkCounters(t *testing.T, r *model.Report, want map[uint64][2]event.Counters, own []int64) (seen uint64) {
 	sums := map[int]int64{}
-	seen := uint64(0)
 	for _, w := range r.Windows {
 		switch w.Kind {
 		case model.Session: // its first boundary counted nothing
 			expect(t, "the session", w.Counters, (*model.Counters)(nil))
 		case model.Statement:
 			sums[w.Parent] += w.Counters.MinorFaults
-			expect(t, "the processor's of a statement", [2]int64{w.Counters.Instructions, w.Counters.CacheMisses}, [2]int64{-1, -1})
+			expect(t, "the processor's of a statement", [2]int64{w.Counters.Instructions, w.Counters.CacheMisses},
+				[2]int64{-1, -1})
 		}
 	}
 	for _, w := range r.Windows {
@@ -67,13 +74,15 @@ func TestCountersAddUp(t *testing.T) {
 		expect(t, "CPU time", w.CPUNS, w.Counters.MinorFaults)
 		expect(t, "statements", sums[w.ID], own[seen])
 	}
-	expect(t, "cells", seen, uint64(cells))
+	return seen
 }
 
-// TestCountersOfTwoThreads: two boundaries at the same time, of which the later one was read first, make no negative count.
+// TestCountersOfTwoThreads: two boundaries at the same time, of which the later one was read first, make no negative
+// count.
 func TestCountersOfTwoThreads(t *testing.T) {
 	earlier, later := event.Counters{11, 0, 1}, event.Counters{10, 5, 1}
-	for c, want := range map[event.Counter]int64{event.MinorFaults: 0, event.MajorFaults: -1, event.Waits: 0, event.Cycles: -1} {
+	for c, want := range map[event.Counter]int64{event.MinorFaults: 0, event.MajorFaults: -1, event.Waits: 0,
+		event.Cycles: -1} {
 		expect(t, c.String(), later.Since(&earlier, c), want)
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"ipytracer/model"
 )
 
-// A boundary of a child's looks at the kernel's process when that has drawn a later one of its own meanwhile: what it reached since then is
-// in the window that opened there, not in the one before, whichever of the two records comes first.
+// A boundary of a child's looks at the kernel's process when that has drawn a later one of its own meanwhile: what it
+// reached since then is in the window that opened there, not in the one before, whichever of the two records comes
+// first.
 func TestReadingBehindALaterBoundary(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -20,16 +21,21 @@ func TestReadingBehindALaterBoundary(t *testing.T) {
 			s.boundary(event.ProcessStart, child, func(b *event.Boundary) { b.Parent = main })
 			s.openCell(1, true)
 			first := s.number + 1 // the child's, of this segment; the kernel's own one is of the next
-			exec := &event.Boundary{Number: first, Segment: first, Time: s.time + 100, Kind: event.ProcessExec, PID: child, TID: child, Inputs: -1, Stream: s.stream + 1}
-			closes := &event.Boundary{Number: first + 1, Segment: first + 1, Time: s.time + 200, Kind: event.CellClose, PID: main, TID: main, Cell: 1, Inputs: -1, Outcome: event.OutcomeOK, Stream: s.stream + 1}
+			exec := &event.Boundary{Number: first, Segment: first, Time: s.time + 100, Kind: event.ProcessExec,
+				PID: child, TID: child, Inputs: -1, Stream: s.stream + 1}
+			closes := &event.Boundary{Number: first + 1, Segment: first + 1, Time: s.time + 200, Kind: event.CellClose,
+				PID: main, TID: main, Cell: 1, Inputs: -1, Outcome: event.OutcomeOK, Stream: s.stream + 1}
 			closes.Value[event.Resident], closes.High[event.Resident] = 50, 60
-			opens := &event.Boundary{Number: first + 2, Segment: first + 2, Time: s.time + 300, Kind: event.CellOpen, PID: main, TID: main, Cell: 2, Inputs: 3, Stream: s.stream + 1}
+			opens := &event.Boundary{Number: first + 2, Segment: first + 2, Time: s.time + 300, Kind: event.CellOpen,
+				PID: main, TID: main, Cell: 2, Inputs: 3, Stream: s.stream + 1}
 			opens.Value[event.Resident], opens.High[event.Resident] = 50, 50
 			late := &event.Reading{Number: first, PID: main, Since: first + 3} // behind the second cell's begin
 			late.Value[event.Resident], late.High[event.Resident] = 50, 900
-			ends := &event.Boundary{Number: first + 3, Segment: first + 3, Time: s.time + 400, Kind: event.CellClose, PID: main, TID: main, Cell: 2, Inputs: -1, Outcome: event.OutcomeOK, Stream: s.stream + 2}
+			ends := &event.Boundary{Number: first + 3, Segment: first + 3, Time: s.time + 400, Kind: event.CellClose,
+				PID: main, TID: main, Cell: 2, Inputs: -1, Outcome: event.OutcomeOK, Stream: s.stream + 2}
 			ends.Value[event.Resident], ends.High[event.Resident] = 50, 50
-			reached := &event.Change{Stream: s.stream + 2, Segment: first + 3, PID: main, Meter: event.Resident, Value: 900}
+			reached := &event.Change{Stream: s.stream + 2, Segment: first + 3, PID: main, Meter: event.Resident,
+				Value: 900}
 			s.stream += 2
 			fell := &event.Change{Stream: s.stream - 1, Segment: first + 1, PID: main, Meter: event.Resident, Value: 60}
 			if c.passed {
@@ -60,7 +66,8 @@ func TestReadingBehindAnotherTree(t *testing.T) {
 	s.openCell(1, true)
 	reading := &event.Reading{Number: s.number, PID: child, Since: s.number}
 	reading.Value[event.Resident], reading.High[event.Resident] = 10, 700
-	elsewhere := &event.Boundary{Number: s.number + 1, Segment: 1, Time: s.time + 10, Kind: event.Attached, Root: 1, PID: other, TID: other, Inputs: -1}
+	elsewhere := &event.Boundary{Number: s.number + 1, Segment: 1, Time: s.time + 10, Kind: event.Attached, Root: 1,
+		PID: other, TID: other, Inputs: -1}
 	elsewhere.Value[event.Resident], elsewhere.High[event.Resident] = 5, 5
 	s.events = append(s.events, elsewhere, reading)
 	s.number++
@@ -89,8 +96,9 @@ func TestReadingBehindAnotherTree(t *testing.T) {
 	}
 }
 
-// Another process's boundary looks at a child just before that ends, on another CPU. The child's end comes first, whether the reading comes right behind it or
-// behind one more boundary: what the child had at its highest is in its own figures and in the cell's, and it has nothing at the end.
+// Another process's boundary looks at a child just before that ends, on another CPU. The child's end comes first,
+// whether the reading comes right behind it or behind one more boundary: what the child had at its highest is in its
+// own figures and in the cell's, and it has nothing at the end.
 func TestReadingBehindAnEnd(t *testing.T) {
 	for _, behind := range []int{0, 1} {
 		for _, isForked := range []bool{true, false} {
@@ -103,11 +111,13 @@ func TestReadingBehindAnEnd(t *testing.T) {
 				s.boundary(event.ProcessExec, child)
 			}
 			s.number++ // the other one's end
-			first := &event.Boundary{Number: s.number, Segment: s.number, Time: s.time + 10, Kind: event.ProcessExit, PID: other, TID: other, Inputs: -1, Stream: s.stream}
+			first := &event.Boundary{Number: s.number, Segment: s.number, Time: s.time + 10, Kind: event.ProcessExit,
+				PID: other, TID: other, Inputs: -1, Stream: s.stream}
 			late := &event.Reading{Number: s.number, PID: child, Since: s.number}
 			late.Value[event.Resident], late.High[event.Resident] = 10, 900
 			s.number++
-			end := &event.Boundary{Number: s.number, Segment: s.number, Time: s.time + 20, Kind: event.ProcessExit, PID: child, TID: child, Inputs: -1, Stream: s.stream}
+			end := &event.Boundary{Number: s.number, Segment: s.number, Time: s.time + 20, Kind: event.ProcessExit,
+				PID: child, TID: child, Inputs: -1, Stream: s.stream}
 			end.Value[event.Resident], end.High[event.Resident] = 10, 10
 			s.events = append(s.events, first, end)
 			if behind > 0 {
@@ -121,19 +131,22 @@ func TestReadingBehindAnEnd(t *testing.T) {
 			r := s.run(t)
 			for _, p := range r.Processes {
 				if p.PID == int(child) && p.Meters["cpu.resident"].Peak != 900 {
-					t.Errorf("behind %d, forked %t: the process's peak is %d, want 900", behind, isForked, p.Meters["cpu.resident"].Peak)
+					t.Errorf("behind %d, forked %t: the process's peak is %d, want 900", behind, isForked,
+						p.Meters["cpu.resident"].Peak)
 				}
 			}
 			for _, c := range nth(t, r, model.Cell, 0).Children {
 				if c.PID == int(child) && (c.Meters["cpu.resident"].Peak != 900 || c.Meters["cpu.resident"].End != 0) {
-					t.Errorf("behind %d, forked %t: in the cell %+v, want a peak of 900 and an end of 0", behind, isForked, c.Meters["cpu.resident"])
+					t.Errorf("behind %d, forked %t: in the cell %+v, want a peak of 900 and an end of 0", behind,
+						isForked, c.Meters["cpu.resident"])
 				}
 			}
 		}
 	}
 }
 
-// A reading that comes when its boundary has been settled, because nothing more was to be read for a moment, is not lost.
+// A reading that comes when its boundary has been settled, because nothing more was to be read for a moment, is not
+// lost.
 func TestReadingBehindAFlush(t *testing.T) {
 	const child = int32(200)
 	s := newScript()

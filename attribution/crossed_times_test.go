@@ -8,8 +8,9 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// TestTimelineOfBoundariesThatCross: a child's boundary begins first, on another CPU, which is held up before it reads the clock. The kernel draws a whole statement
-// meanwhile. What the child had added to the tree before is in both, and the statement has it in the timeline, too.
+// TestTimelineOfBoundariesThatCross: a child's boundary begins first, on another CPU, which is held up before it reads
+// the clock. The kernel draws a whole statement meanwhile. What the child had added to the tree before is in both, and
+// the statement has it in the timeline, too.
 func TestTimelineOfBoundariesThatCross(t *testing.T) {
 	const child = int32(200)
 	s := newScript()
@@ -17,7 +18,8 @@ func TestTimelineOfBoundariesThatCross(t *testing.T) {
 	s.boundary(event.ProcessStart, child, func(b *event.Boundary) { b.Parent = main })
 	at := func(kind event.BoundaryKind, pid int32, ns event.Nanoseconds, tree event.Bytes) {
 		s.number++
-		b := &event.Boundary{Number: s.number, Segment: s.number, Time: s.time + ns, Kind: kind, PID: pid, TID: pid, Inputs: -1, Stream: s.stream}
+		b := &event.Boundary{Number: s.number, Segment: s.number, Time: s.time + ns, Kind: kind, PID: pid, TID: pid,
+			Inputs: -1, Stream: s.stream}
 		if pid == main {
 			b.Cell, b.Line = 1, 4
 			b.Value[event.Resident], b.High[event.Resident] = 50, 50
@@ -38,8 +40,8 @@ func TestTimelineOfBoundariesThatCross(t *testing.T) {
 	reporttest.Timeline(t, r)
 }
 
-// TestTreeWithoutWhoHasEnded: a child's end has been drawn, and what it had is taken out of its tree while the kernel draws a statement. The tree is that of those
-// that live.
+// TestTreeWithoutWhoHasEnded: a child's end has been drawn, and what it had is taken out of its tree while the kernel
+// draws a statement. The tree is that of those that live.
 func TestTreeWithoutWhoHasEnded(t *testing.T) {
 	const child = int32(200)
 	s := newScript()

@@ -18,7 +18,7 @@ func cutShort(t *Tracker, r *root, b *event.Boundary) {
 	for _, w := range running {
 		at := b
 		if w.process.info.PID != b.PID {
-			at = t.now(w.process)
+			at = t.processes.now(w.process)
 		}
 		w.status = model.Incomplete
 		w.loosen(words.EndUnwatched)

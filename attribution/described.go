@@ -7,38 +7,39 @@ import (
 	"ipytracer/model"
 )
 
-func (t *Tracker) host() model.Host {
-	if t.start == nil {
+func (s *session) host() model.Host {
+	if s.start == nil {
 		return model.Host{}
 	}
-	h := t.start.Host
+	h := s.start.Host
 	out := model.Host{Name: h.Name, Kernel: h.Kernel, CPUs: h.CPUs, Memory: int64(h.Memory), Tracer: h.Tracer}
-	if t.began != 0 {
-		wall := int64(h.WallNow) + int64(t.began-h.MonoNow)
+	if s.began != 0 {
+		wall := int64(h.WallNow) + int64(s.began-h.MonoNow)
 		out.Started = time.Unix(0, wall).UTC().Format(time.RFC3339Nano)
 	}
 	return out
 }
 
 // since is a time as the report counts it: from the first boundary.
-func (t *Tracker) since(at event.Nanoseconds) int64 {
+func (s *session) since(at event.Nanoseconds) int64 {
 	if at == 0 {
-		at = t.last
+		at = s.last
 	}
-	return int64(at - t.began)
+	return int64(at - s.began)
 }
 
-func (t *Tracker) describe(p *process, restartOf int, sessions map[*window]*window) model.Process {
+func (pr *presenter) describe(p *process, restartOf int, sessions map[*window]*window) model.Process {
 	gone := p.gone
 	if !p.ended {
-		gone = t.last
+		gone = pr.session.last
 	}
-	session := sessions[t.sessionOf(p)]
+	session := sessions[pr.processes.sessionOf(p)]
 	out := model.Process{
 		PID: int(p.info.PID), Parent: int(p.parent), Command: p.info.Command, Python: p.info.Python,
-		IPython: p.info.IPython, Frontend: p.info.Frontend, Notebook: p.info.Notebook, Kernel: p.kernel(), StartNS: t.since(p.began), EndNS: t.since(gone),
+		IPython: p.info.IPython, Frontend: p.info.Frontend, Notebook: p.info.Notebook, Kernel: p.kernel(),
+		StartNS: pr.session.since(p.began), EndNS: pr.session.since(gone),
 		Ended: p.ended, Ending: endingOf(p), Limits: p.limits, Late: p.info.Late || p.adopted, RestartOf: restartOf,
-		Meters: t.figureMap(p.certainLife(), session, false, p.info.Python != ""),
+		Meters: pr.figurer.figureMap(p.certainLife(), session, false, p.info.Python != ""),
 	}
 	if p.adopted { // what it had, and its peaks, before that are not known
 		for id, f := range out.Meters {
@@ -53,11 +54,11 @@ func (t *Tracker) describe(p *process, restartOf int, sessions map[*window]*wind
 }
 
 // sessions are the sessions, whole.
-func (t *Tracker) sessions() map[*window]*window {
+func (wt *windowTable) sessions() map[*window]*window {
 	out := map[*window]*window{}
-	for _, w := range t.staying {
+	for _, w := range wt.staying {
 		if w.kind == kindSession {
-			out[w] = t.whole(w)
+			out[w] = wt.whole(w)
 		}
 	}
 	return out

@@ -141,7 +141,8 @@ func TestChangesBeforeReadings(t *testing.T) {
 	}
 }
 
-// TestToldBeforeReadings: what is said of a process may come between a boundary and the readings of others that belong to it.
+// TestToldBeforeReadings: what is said of a process may come between a boundary and the readings of others that belong
+// to it.
 func TestToldBeforeReadings(t *testing.T) {
 	const child = int32(200)
 	s := newScript()
@@ -152,7 +153,11 @@ func TestToldBeforeReadings(t *testing.T) {
 	s.to(main, 50)
 	s.value[child] = 0
 	s.boundary(event.ProcessExit, child)
-	exit := slices.IndexFunc(s.events, func(e event.Event) bool { b, ok := e.(*event.Boundary); return ok && b.Kind == event.ProcessExit })
+	exit := slices.IndexFunc(s.events, func(e event.Event) bool {
+		b, ok := e.(*event.Boundary)
+		return ok &&
+			b.Kind == event.ProcessExit
+	})
 	s.events = slices.Insert(s.events, exit+1, []event.Event{
 		&event.Ending{PID: child, Status: 3 << 8},
 		&event.Limits{PID: main}, &event.CellSource{Cell: 1, Text: "work()"},

@@ -8,9 +8,10 @@ import (
 	"ipytracer/model/words"
 )
 
-// What the kernel had no room for, or had to guess, reaches the windows here. The kernel counts it by tree, and each boundary says the
-// counts; so the windows that are open as one has grown are those that it touches. Where more cannot be told they are all marked. As with
-// meters a tree keeps what was said, and a window asks for its part when it is over.
+// What the kernel had no room for, or had to guess, reaches the windows here. The kernel counts it by tree, and each
+// boundary says the counts; so the windows that are open as one has grown are those that it touches. Where more cannot
+// be told they are all marked. As with meters a tree keeps what was said, and a window asks for its part when it is
+// over.
 
 // doubts is what is not certain of a window's figures.
 type doubts struct {
@@ -45,7 +46,8 @@ const (
 	looseKinds
 )
 
-// maxUnread is how many cuts without their readings are kept. Of what closes after so many it is taken that theirs were refused too.
+// maxUnread is how many cuts without their readings are kept. Of what closes after so many it is taken that theirs were
+// refused too.
 const maxUnread = 1 << 16
 
 // meterSet is a set of meters.
@@ -82,23 +84,24 @@ func (w *window) doubtOpened(r *root, b *event.Boundary) {
 // doubtSegment notes what was lost or guessed by the end of a segment.
 func (t *Tracker) doubtSegment(r *root, d *event.Doubts) {
 	before := r.drawn
-	r.drawn = t.cut
+	r.drawn = t.session.cut
 	if !hasDoubts(d) && !hasDoubts(&r.doubts) {
 		return
 	}
 	refused := r.refusedSince(d)
 	if d.UntracedNow > 0 || d.Untraced > r.doubts.Untraced {
-		r.partly = t.cut
+		r.partly = t.session.cut
 	}
 	r.doubts.Untraced, r.doubts.UntracedNow = max(r.doubts.Untraced, d.Untraced), d.UntracedNow
 	for kind, size := range d.Missing {
 		all := &r.missing[kind]
-		if all.push(t.cut, size); len(*all) > crowded+2*len(r.open) {
+		if all.push(t.session.cut, size); len(*all) > crowded+2*len(r.open) {
 			all.thin(r.cuts())
 		}
 	}
-	r.loosenOpen(t.cut, &refused)
-	if refused[event.RefusedReadings] > 0 && r.left == before && before > 0 { // those were of the boundary before this one
+	r.loosenOpen(t.session.cut, &refused)
+	// those were of the boundary before this one
+	if refused[event.RefusedReadings] > 0 && r.left == before && before > 0 {
 		if r.unread = append(r.unread, before); len(r.unread) > maxUnread {
 			r.unread = r.unread[:maxUnread]
 		}
@@ -111,11 +114,12 @@ func (r *root) isUnread(cut uint64) bool {
 	return found || i >= maxUnread
 }
 
-// loosenOpen loosens the windows that are open, for what found no room. Those that opened before this was done for the same reason are
-// loose already.
+// loosenOpen loosens the windows that are open, for what found no room. Those that opened before this was done for the
+// same reason are loose already.
 func (r *root) loosenOpen(cut uint64, refused *[event.RefusedKinds]uint64) {
 	for kind, n := range [looseKinds]uint64{
-		refused[event.RefusedBoundaries] + refused[event.RefusedReadings], refused[event.RefusedStatements], refused[event.RefusedMarkers],
+		refused[event.RefusedBoundaries] + refused[event.RefusedReadings], refused[event.RefusedStatements],
+		refused[event.RefusedMarkers],
 	} {
 		if n == 0 {
 			continue
@@ -161,8 +165,8 @@ func (d *doubts) counts(refused *[event.RefusedKinds]uint64) {
 }
 
 // doubtsOf is what is in doubt of a window that is open, up to now; nil for nothing.
-func (t *Tracker) doubtsOf(w *window) *doubts {
-	r := t.root(w.root)
+func (wt *windowTable) doubtsOf(w *window) *doubts {
+	r := wt.processes.root(w.root)
 	var d doubts
 	if w.doubts != nil {
 		d = *w.doubts
@@ -191,7 +195,8 @@ func (w *window) loosen(why string) {
 	d.loose = true
 }
 
-// off is by how many bytes a meter's figures may be off because of what found no room or was guessed; unknown: nobody can say.
+// off is by how many bytes a meter's figures may be off because of what found no room or was guessed; unknown: nobody
+// can say.
 func (d *doubts) off(m event.Meter) (bytes event.Bytes, unknown bool) {
 	if d == nil {
 		return 0, false

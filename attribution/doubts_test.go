@@ -21,7 +21,8 @@ func isExact(w model.Window, meter string) bool { return w.Meters[meter].Exact }
 func (s *script) cellWith(cell uint64, more ...func(*event.Boundary)) {
 	s.openCell(cell, true)
 	s.to(main, s.value[main]+1)
-	s.boundary(event.CellClose, main, append(more, func(b *event.Boundary) { b.Cell, b.Outcome = cell, event.OutcomeOK })...)
+	s.boundary(event.CellClose, main, append(more,
+		func(b *event.Boundary) { b.Cell, b.Outcome = cell, event.OutcomeOK })...)
 }
 
 // still repeats what was said of a kind: counters never fall.
@@ -42,13 +43,15 @@ func (s *script) said(kind event.RefusedKind, before uint64) bool {
 	return false
 }
 
-// TestRefusedStatements: the statement that was open may have ended before, and its cell lacks some. Other cells have nothing of it.
+// TestRefusedStatements: the statement that was open may have ended before, and its cell lacks some. Other cells have
+// nothing of it.
 func TestRefusedStatements(t *testing.T) {
 	s := newScript()
 	s.cellWith(1)
 	s.openCell(2, true)
 	s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 2, 1 })
-	s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 2, 2 }, refusing(event.RefusedStatements, 3))
+	s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 2, 2 },
+		refusing(event.RefusedStatements, 3))
 	s.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 2, event.OutcomeOK })
 	s.closeCell(2, event.OutcomeOK)
 	s.cellWith(3)
@@ -56,16 +59,18 @@ func TestRefusedStatements(t *testing.T) {
 	r := s.run(t)
 	for i, want := range []int64{0, 3, 0} {
 		w := nth(t, r, model.Cell, i)
-		expect(t, fmt.Sprint("cell ", i), []any{w.LostStatements, isExact(w, "cpu.resident"), w.Note != ""}, []any{want, true, want > 0})
+		expect(t, fmt.Sprint("cell ", i), []any{w.LostStatements, isExact(w, "cpu.resident"), w.Note != ""},
+			[]any{want, true, want > 0})
 	}
 	first, second := nth(t, r, model.Statement, 0), nth(t, r, model.Statement, 1)
-	expect(t, "whose end was refused", []any{isExact(first, "cpu.resident"), first.Status, first.Note}, []any{false, model.Incomplete, words.EndRefused})
+	expect(t, "whose end was refused", []any{isExact(first, "cpu.resident"), first.Status, first.Note},
+		[]any{false, model.Incomplete, words.EndRefused})
 	expect(t, "seen whole", []any{isExact(second, "cpu.resident"), second.Status}, []any{true, model.OK})
 	expect(t, "session", nth(t, r, model.Session, 0).LostStatements, int64(3))
 }
 
-// TestRefusedMarkers: an experiment that was open may have ended then; those before and after have not, and an end that has no begin is no
-// problem of the user's.
+// TestRefusedMarkers: an experiment that was open may have ended then; those before and after have not, and an end that
+// has no begin is no problem of the user's.
 func TestRefusedMarkers(t *testing.T) {
 	s := newScript()
 	s.mark(event.ExperimentBegin, "before")
@@ -87,10 +92,11 @@ func TestRefusedMarkers(t *testing.T) {
 	expect(t, "problems", len(r.Certificate.Problems), 0)
 }
 
-// TestRefusedBoundaries: where a cell's or a process's boundary found no room nobody knows where the windows around begin and end. What a
-// boundary could not say of other processes is missing in the windows that ended there.
+// TestRefusedBoundaries: where a cell's or a process's boundary found no room nobody knows where the windows around
+// begin and end. What a boundary could not say of other processes is missing in the windows that ended there.
 func TestRefusedBoundaries(t *testing.T) {
-	for kind, exact := range map[event.RefusedKind][]bool{event.RefusedBoundaries: {true, true, false}, event.RefusedReadings: {true, false, true}} {
+	for kind, exact := range map[event.RefusedKind][]bool{event.RefusedBoundaries: {true, true, false},
+		event.RefusedReadings: {true, false, true}} {
 		s := newScript()
 		s.cellWith(1)
 		s.cellWith(2)
@@ -104,7 +110,8 @@ func TestRefusedBoundaries(t *testing.T) {
 		s.still(kind, 1)
 		r := s.run(t)
 		for i, want := range exact {
-			expect(t, fmt.Sprintf("refused %d, cell %d", kind, i), isExact(nth(t, r, model.Cell, i), "cpu.resident"), want)
+			expect(t, fmt.Sprintf("refused %d, cell %d", kind, i), isExact(nth(t, r, model.Cell, i), "cpu.resident"),
+				want)
 		}
 		expect(t, "session", isExact(nth(t, r, model.Session, 0), "cpu.resident"), false)
 	}
@@ -115,28 +122,34 @@ func TestRefusedInTheEnd(t *testing.T) {
 	s := newScript()
 	s.cellWith(1)
 	s.openCell(2, true)
-	s.events = append(s.events, &event.Finish{Reason: "interrupted", Lost: []event.Loss{{Reason: event.LostBoundaries, Count: 1}}})
+	s.events = append(s.events, &event.Finish{Reason: "interrupted",
+		Lost: []event.Loss{{Reason: event.LostBoundaries, Count: 1}}})
 	tracker := New()
 	for _, e := range s.events {
 		tracker.Add(e)
 	}
 	r := tracker.Report()
-	expect(t, "exact", []bool{isExact(nth(t, r, model.Cell, 0), "cpu.resident"), isExact(nth(t, r, model.Cell, 1), "cpu.resident"), r.Certificate.Complete},
+	expect(t, "exact", []bool{isExact(nth(t, r, model.Cell, 0), "cpu.resident"),
+		isExact(nth(t, r, model.Cell, 1), "cpu.resident"), r.Certificate.Complete},
 		[]bool{true, false, false})
 }
 
-// TestMissingBytes: what found no room in a table, or was guessed, is in the bound of the meters it concerns, of all windows from then on.
+// TestMissingBytes: what found no room in a table, or was guessed, is in the bound of the meters it concerns, of all
+// windows from then on.
 func TestMissingBytes(t *testing.T) {
 	for _, test := range []struct {
 		kind event.MissingKind
 		off  []event.Meter
 	}{
 		{event.MissingNumPy, []event.Meter{event.NumPy}},
-		{event.MissingDevice, []event.Meter{event.OfDevice(0, event.Driver), event.OfDevice(1, event.Driver), event.OfDevice(1, event.Reserved)}},
-		{event.MissingCUDA, []event.Meter{event.Pinned, event.OfDevice(0, event.Driver), event.OfDevice(1, event.Driver), event.OfDevice(1, event.Reserved)}},
+		{event.MissingDevice, []event.Meter{event.OfDevice(0, event.Driver), event.OfDevice(1, event.Driver),
+			event.OfDevice(1, event.Reserved)}},
+		{event.MissingCUDA, []event.Meter{event.Pinned, event.OfDevice(0, event.Driver),
+			event.OfDevice(1, event.Driver), event.OfDevice(1, event.Reserved)}},
 	} {
 		s := newScript()
-		used := []event.Meter{event.Pinned, event.OfDevice(0, event.Driver), event.OfDevice(1, event.Driver), event.OfDevice(1, event.Active), event.OfDevice(1, event.Reserved)}
+		used := []event.Meter{event.Pinned, event.OfDevice(0, event.Driver), event.OfDevice(1, event.Driver),
+			event.OfDevice(1, event.Active), event.OfDevice(1, event.Reserved)}
 		uses := func(b *event.Boundary) {
 			for _, m := range used {
 				b.Value[m], b.High[m], b.Tree[m], b.TreeHigh[m] = 5, 5, 5, 5
@@ -194,7 +207,8 @@ func TestUntraced(t *testing.T) {
 	s.boundary(event.CellOpen, main, func(b *event.Boundary) { s.inputs++; b.Cell, b.Inputs = 4, s.inputs }, left(1, 0))
 	s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 4, event.OutcomeOK }, left(1, 0))
 	s.boundary(event.CellOpen, main, func(b *event.Boundary) { s.inputs++; b.Cell, b.Inputs = 5, s.inputs }, left(1, 0))
-	s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 5, event.OutcomeOK }, left(2, 0)) // it came and went
+	// it came and went
+	s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 5, event.OutcomeOK }, left(2, 0))
 	r := s.run(t)
 	for i, want := range []bool{true, false, false, true, false} {
 		w := nth(t, r, model.Cell, i)
@@ -203,14 +217,16 @@ func TestUntraced(t *testing.T) {
 	}
 }
 
-// TestBlind: where a library could not be probed its meters are lower bounds in the windows since then, and in no others.
+// TestBlind: where a library could not be probed its meters are lower bounds in the windows since then, and in no
+// others.
 func TestBlind(t *testing.T) {
 	s := newScript()
 	uses := func(b *event.Boundary) { b.Value[event.OfDevice(1, event.Driver)] = 5 }
 	s.cellWith(1, uses)
 	since := s.time + 1
 	s.cellWith(2, uses)
-	s.events = append(s.events, &event.Finish{Reason: "interrupted", Lost: []event.Loss{{Reason: event.LostProbes, Count: 1}},
+	s.events = append(s.events, &event.Finish{Reason: "interrupted",
+		Lost:  []event.Loss{{Reason: event.LostProbes, Count: 1}},
 		Blind: []event.Blind{{PID: main, Meter: event.OfDevice(0, event.Driver), Since: since}}})
 	tracker := New()
 	for _, e := range s.events {
@@ -219,12 +235,14 @@ func TestBlind(t *testing.T) {
 	r := tracker.Report()
 	for i, want := range []bool{true, false} {
 		w := nth(t, r, model.Cell, i)
-		expect(t, fmt.Sprint("cell ", i+1), []bool{isExact(w, "gpu.1.driver"), isExact(w, "cpu.resident")}, []bool{want, true})
+		expect(t, fmt.Sprint("cell ", i+1), []bool{isExact(w, "gpu.1.driver"), isExact(w, "cpu.resident")},
+			[]bool{want, true})
 	}
 	expect(t, "complete", r.Certificate.Complete, false)
 }
 
-// TestBlindToAChild: what a child misses is missing in the tree while it lived, and at no time in the process that started it.
+// TestBlindToAChild: what a child misses is missing in the tree while it lived, and at no time in the process that
+// started it.
 func TestBlindToAChild(t *testing.T) {
 	s := newScript()
 	var began, ended []event.Nanoseconds
@@ -236,7 +254,8 @@ func TestBlindToAChild(t *testing.T) {
 	child := func(since, until event.Nanoseconds) event.Blind {
 		return event.Blind{PID: main, Meter: event.NumPy, Since: since, Until: until, OfChild: true}
 	}
-	s.events = append(s.events, &event.Finish{Reason: "interrupted", Lost: []event.Loss{{Reason: event.LostUnseen, Count: 2}},
+	s.events = append(s.events, &event.Finish{Reason: "interrupted",
+		Lost:  []event.Loss{{Reason: event.LostUnseen, Count: 2}},
 		Blind: []event.Blind{child(began[3], ended[3]), child(began[1], ended[1]), child(began[1]+1, ended[1]-1)}})
 	r := s.run(t)
 	for i, want := range []bool{true, false, true, false} {
@@ -256,7 +275,8 @@ func TestStretches(t *testing.T) {
 	for _, c := range []struct {
 		since, until event.Nanoseconds
 		want         bool
-	}{{0, 0, false}, {0, 1, true}, {2, 3, true}, {3, 9, false}, {0, 100, true}, {31, 39, false}, {50, 50, true}, {1000, 1000, true}} {
+	}{{0, 0, false}, {0, 1, true}, {2, 3, true}, {3, 9, false}, {0, 100, true}, {31, 39, false}, {50, 50, true}, {1000,
+		1000, true}} {
 		expect(t, fmt.Sprint(c), s.meet(c.since, c.until), c.want)
 	}
 }
@@ -280,7 +300,7 @@ func TestExperimentsLeaveCellsRoom(t *testing.T) {
 	}
 	s.cellWith(1)
 	tracker := New()
-	tracker.experiments = maxExperiments - 3
+	tracker.table.experiments = maxExperiments - 3
 	for _, e := range s.events {
 		tracker.Add(e)
 	}

@@ -2,19 +2,20 @@ package attribution
 
 import "ipytracer/event"
 
-// A boundary waits for its readings, in a replay for longer than live. What changes tell meanwhile of a process that it begins, or of a meter
-// whose gap it ends, is kept until it has been taken in: the timeline is the same for both.
+// A boundary waits for its readings, in a replay for longer than live. What changes tell meanwhile of a process that it
+// begins, or of a meter whose gap it ends, is kept until it has been taken in: the timeline is the same for both.
 
 // maxEarly is how many meters of processes may wait so.
 const maxEarly = 1 << 12
 
-// waitsFor says whether a change is to be told once the boundary that waits has been taken in: there is no track yet to tell it to.
+// waitsFor says whether a change is to be told once the boundary that waits has been taken in: there is no track yet to
+// tell it to.
 func (t *Tracker) waitsFor(c *event.Change) bool {
 	b := t.pending
 	if b == nil || b.Root != c.Root {
 		return false
 	}
-	p := t.processes[c.PID]
+	p := t.processes.byPID[c.PID]
 	if p == nil || p.began == 0 || b.Kind == event.ProcessStart && b.PID == c.PID {
 		return true
 	}
@@ -37,7 +38,7 @@ func (l *timeline) early(key heldKey) *track {
 
 // tellEarly hands on what waited, once the boundary has been taken in.
 func (t *Tracker) tellEarly() {
-	l := &t.timeline
+	l := t.timeline
 	for key, waited := range l.waiting {
 		if k := t.running(key.pid, key.meter); k != nil && !k.isGap && len(k.folds) == 0 {
 			k.folds, waited.folds = waited.folds, nil
@@ -49,7 +50,7 @@ func (t *Tracker) tellEarly() {
 
 // running is the track of a process that has begun, nil otherwise.
 func (t *Tracker) running(pid int32, m event.Meter) *track {
-	p := t.processes[pid]
+	p := t.processes.byPID[pid]
 	if p == nil || p.began == 0 {
 		return nil
 	}

@@ -32,13 +32,13 @@ func (p *process) dying(b *event.Boundary) {
 }
 
 // ending takes in how a process has ended.
-func (t *Tracker) ending(e *event.Ending) {
-	p := t.processes[e.PID]
+func (ps *processes) ending(e *event.Ending) {
+	p := ps.byPID[e.PID]
 	if p == nil || !p.ended {
 		return
 	}
 	ending := *e
-	ending.Limit.Path, _ = t.limits.keep(e.Limit.Path, maxName)
+	ending.Limit.Path, _ = ps.limits.keep(e.Limit.Path, maxName)
 	p.last.ending = &ending
 	why := howKilled(e)
 	if why == "" {
@@ -49,8 +49,8 @@ func (t *Tracker) ending(e *event.Ending) {
 	}
 }
 
-// noteOf says of the statement in which a process ended what put an end to it, "" of all others: it may be in the archive by the time
-// that is known.
+// noteOf says of the statement in which a process ended what put an end to it, "" of all others: it may be in the
+// archive by the time that is known.
 func (l *last) noteOf(w *window) string {
 	if l.ending == nil || !l.inStatement || w.kind != kindStatement || w.id != l.id {
 		return ""
@@ -108,19 +108,20 @@ func endingOf(p *process) *model.Ending {
 }
 
 func limitOf(l event.Limit) model.Limit {
-	return model.Limit{Kind: string(l.Kind), Path: l.Path, Bytes: int64(l.Bytes), Used: int64(l.Used), Highest: int64(l.Highest)}
+	return model.Limit{Kind: string(l.Kind), Path: l.Path, Bytes: int64(l.Bytes), Used: int64(l.Used),
+		Highest: int64(l.Highest)}
 }
 
 // limited takes in what limits a process's memory. What is told last has what was used in the end, and the highest.
-func (t *Tracker) limited(e *event.Limits) {
-	p := t.processes[e.PID]
+func (ps *processes) limited(e *event.Limits) {
+	p := ps.byPID[e.PID]
 	if p == nil {
 		return
 	}
 	p.limits = nil
 	for _, l := range e.Limits {
 		limit := limitOf(l)
-		limit.Path, _ = t.limits.keep(limit.Path, maxName)
+		limit.Path, _ = ps.limits.keep(limit.Path, maxName)
 		if l.Kind == event.LimitData { // what is mapped is what it is about
 			mapped := p.life.of(event.Mapped)
 			limit.Used, limit.Highest = int64(mapped.end), int64(mapped.peak)

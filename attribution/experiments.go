@@ -12,7 +12,8 @@ import (
 type experiments struct {
 	byName map[string][]*window // innermost last
 	open   int
-	// refused are the names of those that were not opened, innermost of their name, with how many; crowded: some of these are not known.
+	// refused are the names of those that were not opened, innermost of their name, with how many; crowded: some of
+	// these are not known.
 	refused map[string]int
 	crowded bool
 	closed  int // the id of the one that closed last, 0 for none
@@ -33,7 +34,7 @@ func (t *Tracker) beginExperiment(r *root, p *process, b *event.Boundary) {
 		all.refused[name]++
 		return
 	}
-	w := t.openWindow(p, b, kindExperiment, t.sessionOf(p))
+	w := t.openWindow(p, b, kindExperiment, t.processes.sessionOf(p))
 	w.name = name
 	if all.byName == nil {
 		all.byName = map[string][]*window{}
@@ -51,8 +52,9 @@ func (t *Tracker) endExperiment(p *process, b *event.Boundary) {
 	}
 	of := all.byName[name]
 	if len(of) == 0 {
-		if t.root(b.Root).doubts.Refused[event.RefusedMarkers] == 0 { // else its begin may have been refused, which is said
-			t.problem(words.NotBegun(b.Text, int(b.PID)))
+		// else its begin may have been refused, which is said
+		if t.processes.root(b.Root).doubts.Refused[event.RefusedMarkers] == 0 {
+			t.problems.add(words.NotBegun(b.Text, int(b.PID)))
 		}
 		return
 	}

@@ -11,7 +11,9 @@ import (
 
 // WithCells returns what there is by name with the traceback called by the cell that it came from, if that is known.
 func WithCells(t *Tracker, e *event.Variables) *event.Variables {
-	at := slices.IndexFunc(e.Variables, func(v event.Variable) bool { return v.Kind == event.HeldByTraceback && len(v.Codes) > 0 })
+	at := slices.IndexFunc(e.Variables, func(v event.Variable) bool {
+		return v.Kind == event.HeldByTraceback && len(v.Codes) > 0
+	})
 	if at < 0 {
 		return e
 	}
@@ -25,8 +27,8 @@ func WithCells(t *Tracker, e *event.Variables) *event.Variables {
 	return &of
 }
 
-// failedCell is what people call the cell that a traceback came from, "" if that is not known: the first of its calls, from the outermost on, that is a
-// cell's. Of several runs of it, the last that failed.
+// failedCell is what people call the cell that a traceback came from, "" if that is not known: the first of its calls,
+// from the outermost on, that is a cell's. Of several runs of it, the last that failed.
 func failedCell(t *Tracker, pid int32, codes []event.Code) string {
 	for _, code := range codes {
 		if code.Input > 0 {
@@ -35,7 +37,7 @@ func failedCell(t *Tracker, pid int32, codes []event.Code) string {
 		if strings.TrimSpace(code.File) == "" {
 			continue
 		}
-		runs := t.files[fileKey{pid, code.File}]
+		runs := t.files.byName[fileKey{pid, code.File}]
 		if len(runs) == 0 {
 			continue
 		}

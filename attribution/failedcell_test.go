@@ -7,8 +7,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestTracebackOfItsCell: the traceback that is left goes by the cell that it came from, also where that ran before the attach; where that is not known, it
-// keeps its name. What a recording says of files that are no cell's changes nothing.
+// TestTracebackOfItsCell: the traceback that is left goes by the cell that it came from, also where that ran before the
+// attach; where that is not known, it keeps its name. What a recording says of files that are no cell's changes
+// nothing.
 func TestTracebackOfItsCell(t *testing.T) {
 	n := newNotebook()
 	n.run("a", func() {})
@@ -18,7 +19,7 @@ func TestTracebackOfItsCell(t *testing.T) {
 		tracker.Add(e)
 	}
 	file := ""
-	for key, runs := range tracker.files {
+	for key, runs := range tracker.files.byName {
 		if w := runs[len(runs)-1]; w.count > 0 && key.pid == main {
 			file = key.file
 			w.status = model.Error
@@ -27,7 +28,7 @@ func TestTracebackOfItsCell(t *testing.T) {
 	if file == "" {
 		t.Fatal("no cell has a file")
 	}
-	want := "traceback of " + countOf(tracker.files[fileKey{main, file}][0])
+	want := "traceback of " + countOf(tracker.files.byName[fileKey{main, file}][0])
 	for _, test := range []struct {
 		codes []event.Code
 		want  string
@@ -39,13 +40,16 @@ func TestTracebackOfItsCell(t *testing.T) {
 		{[]event.Code{{File: "x", Input: -5}}, "the last traceback"},
 	} {
 		e := &event.Variables{PID: main, Variables: []event.Variable{
-			{Name: "x", Kind: event.HeldByVariable}, {Name: "the last traceback", Kind: event.HeldByTraceback, Codes: test.codes},
+			{Name: "x", Kind: event.HeldByVariable},
+			{Name: "the last traceback", Kind: event.HeldByTraceback, Codes: test.codes},
 		}}
-		if got := WithCells(tracker, e).Variables[1].Name; got != test.want || e.Variables[1].Name != "the last traceback" {
+		if got := WithCells(tracker, e).Variables[1].Name; got != test.want ||
+			e.Variables[1].Name != "the last traceback" {
 			t.Errorf("%+v: %q, want %q", test.codes, got, test.want)
 		}
 	}
-	other := &event.Variables{PID: main + 1, Variables: []event.Variable{{Name: "the last traceback", Kind: event.HeldByTraceback, Codes: []event.Code{{File: file}}}}}
+	other := &event.Variables{PID: main + 1, Variables: []event.Variable{{Name: "the last traceback",
+		Kind: event.HeldByTraceback, Codes: []event.Code{{File: file}}}}}
 	if got := WithCells(tracker, other).Variables[0].Name; got != "the last traceback" {
 		t.Errorf("another process's cell: %q", got)
 	}

@@ -24,26 +24,35 @@ func cellName(w *window) string {
 	return words.Cell(w.execution, w.count, w.silent) + words.OfKernel(w.process.kernel())
 }
 
-// figureMap turns figures of a window into the report's form: its process's own, or another process's in it. w is nil where nothing but
-// the probes limits exactness.
-func (t *Tracker) figureMap(all figures, w *window, own, numpy bool) map[string]model.Figure {
-	out := t.lent.figures()
+// figurer makes of figures what a report says of them: how exact they are, of a process and of it and its children
+// together.
+type figurer struct {
+	session *session
+	gpus    *gpus
+	lent    *lent
+}
+
+// figureMap turns figures of a window into the report's form: its process's own, or another process's in it. w is nil
+// where nothing but the probes limits exactness.
+func (fg *figurer) figureMap(all figures, w *window, own, numpy bool) map[string]model.Figure {
+	out := fg.lent.figures()
 	shown := w
 	if !own {
 		shown = nil
 	}
-	for _, m := range t.gpus.meters {
-		if t.shows(m, shown, numpy) {
-			out[m.String()] = t.figure(m, all.of(m), w, own)
+	for _, m := range fg.gpus.meters {
+		if fg.gpus.shows(m, shown, numpy) {
+			out[m.String()] = fg.figure(m, all.of(m), w, own)
 		}
 	}
 	return out
 }
 
-func (t *Tracker) figure(m event.Meter, f figure, w *window, own bool) model.Figure {
-	exact, bound := t.quality(m, w)
+func (fg *figurer) figure(m event.Meter, f figure, w *window, own bool) model.Figure {
+	exact, bound := fg.quality(m, w)
 	peak := f.highest()
-	if own && !slices.Contains(w.shed, m) && w.recomputed.of(m) > peak { // the stream saw more than the ledger: see Proof
+	// the stream saw more than the ledger: see Proof
+	if own && !slices.Contains(w.shed, m) && w.recomputed.of(m) > peak {
 		exact, bound = false, widen(bound, w.recomputed.of(m)-peak)
 		peak = w.recomputed.of(m)
 	}
@@ -66,10 +75,10 @@ func widen(bound *int64, by event.Bytes) *int64 {
 var nothing int64
 
 // quality says how good a meter's figures in a window are; a nil bound is one nobody can state.
-func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
+func (fg *figurer) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	exact, bound = true, &nothing
-	if t.start != nil {
-		for _, s := range t.start.Meters {
+	if fg.session.start != nil {
+		for _, s := range fg.session.start.Meters {
 			if s.Meter == m.Template() && !s.Exact {
 				exact = false
 				if s.Bound < 0 {
@@ -102,8 +111,8 @@ func (t *Tracker) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	return exact, bound
 }
 
-// freed says whether what was freed in a window without having been seen to be made changes its figures, and by how many bytes they are off for that and
-// because a meter was stepped down. sized: that can be said.
+// freed says whether what was freed in a window without having been seen to be made changes its figures, and by how
+// many bytes they are off for that and because a meter was stepped down. sized: that can be said.
 func (w *window) freed(kind event.UnknownKind) (freed bool, off event.Bytes, sized bool) {
 	off = w.unsure[kind]
 	if w.isOpen || w.closeFrees.Unknown[kind] <= w.openFrees.Unknown[kind] {
@@ -113,20 +122,21 @@ func (w *window) freed(kind event.UnknownKind) (freed bool, off event.Bytes, siz
 	return true, off + slack, slack > 0 && !kind.Facts().Boundless
 }
 
-func (t *Tracker) meters() []model.Meter {
+func (fg *figurer) meters() []model.Meter {
 	out := []model.Meter{}
-	if t.start == nil {
+	if fg.session.start == nil {
 		return out
 	}
-	sources := t.start.Meters
+	sources := fg.session.start.Meters
 	for m := range event.Meter(event.MeterCount) {
-		if !m.Facts().Always && !t.gpus.used[m] {
+		if !m.Facts().Always && !fg.gpus.used[m] {
 			continue
 		}
 		for _, s := range sources {
 			if s.Meter == m.Template() {
-				exact, bound := t.quality(m, nil)
-				out = append(out, model.Meter{ID: m.String(), Unit: "bytes", Source: s.Source, Exact: exact && !s.Absent, Bound: bound})
+				exact, bound := fg.quality(m, nil)
+				out = append(out, model.Meter{ID: m.String(), Unit: "bytes", Source: s.Source, Exact: exact &&
+					!s.Absent, Bound: bound})
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package attribution
 
-// finder finds what is in a list by a hash of it: open addressing, 5 to 11 bytes an item, with nothing for the collector to look at. The
-// hash must be one that a target cannot foresee.
+// finder finds what is in a list by a hash of it: open addressing, 5 to 11 bytes an item, with nothing for the
+// collector to look at. The hash must be one that a target cannot foresee.
 type finder struct {
 	places []uint32 // in the list, from 1; 0 is free. As many as a power of two
 	used   int

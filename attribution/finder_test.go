@@ -25,7 +25,8 @@ func TestFinder(t *testing.T) {
 			x.add(n, func(at uint32) uint64 { return hash(list[at]) })
 		}
 		for at, v := range list {
-			if found, known := x.find(hash(v), func(at uint32) bool { return list[at] == v }); !known || found != uint32(at) {
+			if found, known := x.find(hash(v), func(at uint32) bool { return list[at] == v }); !known ||
+				found != uint32(at) {
 				t.Fatalf("%s: %d is at %d, %v", name, v, found, known)
 			}
 		}

@@ -134,11 +134,12 @@ func stepLength(way string) int {
 // maxFixes is how many roots one fix clears.
 const maxFixes = 4
 
-// fix is code that frees what the ways lead to: it empties the container whose entries differ, or deletes the entry if there is one
-// only. "" where the way is none that can be typed.
+// fix is code that frees what the ways lead to: it empties the container whose entries differ, or deletes the entry if
+// there is one only. "" where the way is none that can be typed.
 func (all ways) fix() string {
 	var lines, imports []string
-	for _, root := range slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(all[b].bytes, all[a].bytes), cmp.Compare(a, b)) }) {
+	for _, root := range slices.SortedFunc(maps.Keys(all),
+		func(a, b string) int { return cmp.Or(cmp.Compare(all[b].bytes, all[a].bytes), cmp.Compare(a, b)) }) {
 		line := all[root].fix(root)
 		if line == "" || len(lines) == maxFixes {
 			continue
@@ -301,7 +302,8 @@ func fixOf(key verdictKey, f *found) string {
 // outputIn is n of a path that begins with Out[n].
 var outputIn = regexp.MustCompile(`^(?:Out|_oh)\[([0-9]{1,9})\]`)
 
-// dropOutputs takes outputs out of IPython's history, wherever it keeps them: these and no others, as far as that is known.
+// dropOutputs takes outputs out of IPython's history, wherever it keeps them: these and no others, as far as that is
+// known.
 func (all ways) dropOutputs() string {
 	var numbers, lines []string
 	for _, root := range slices.SortedFunc(maps.Keys(all), func(a, b string) int {

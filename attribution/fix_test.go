@@ -20,10 +20,12 @@ func TestFix(t *testing.T) {
 		{event.HeldByVariable, "acc", []string{"acc[3][0]"}, "del acc[3][0]"},
 		{event.HeldByVariable, "x", []string{"x"}, "del x"},
 		{event.HeldByVariable, "x", []string{"x.data"}, "del x.data"},
-		{event.HeldByVariable, "handlers", []string{"handlers['done'][0].args[0]", "handlers['done'][1].args[0]"}, "handlers['done'].clear()"},
+		{event.HeldByVariable, "handlers", []string{"handlers['done'][0].args[0]", "handlers['done'][1].args[0]"},
+			"handlers['done'].clear()"},
 		{event.HeldByVariable, "d", []string{"d['a.b[c]'][0]", "d['a.b[c]'][1]"}, "d['a.b[c]'].clear()"},
 		{event.HeldByVariable, "d", []string{`d['it\'s'].x[0]`, `d['it\'s'].x[1]`}, `d['it\'s'].x.clear()`},
-		{event.HeldByVariable, "readers", []string{"readers[0].gi_frame.f_locals['chunk']", "readers[1].gi_frame.f_locals['chunk']"}, "readers.clear()"},
+		{event.HeldByVariable, "readers", []string{"readers[0].gi_frame.f_locals['chunk']",
+			"readers[1].gi_frame.f_locals['chunk']"}, "readers.clear()"},
 		{event.HeldByVariable, "r", []string{"r.gi_frame.f_locals['chunk']"}, "del r"},
 		{event.HeldByVariable, "r", []string{"r[1].f_locals['chunk']"}, "del r[1]"},
 		{event.HeldByVariable, "load", []string{"load.<dict>[1]", "load.<dict>[2]"}, "load.cache_clear()"},
@@ -31,8 +33,10 @@ func TestFix(t *testing.T) {
 		{event.HeldByVariable, "slots", []string{"slots.flat[0]", "slots.flat[1]"}, "slots.fill(None)"},
 		{event.HeldByVariable, "slots", []string{"slots.flat[4]"}, "slots.flat[4] = None"},
 		{event.HeldByVariable, "seen", []string{"seen{…}", "seen{…}.x"}, ""},
-		{event.HeldByVariable, "step", []string{"step.__closure__['history'][0]", "step.__closure__['history'][1]"}, "import inspect\ninspect.getclosurevars(step).nonlocals['history'].clear()"},
-		{event.HeldByVariable, "collect", []string{"collect.__defaults__[0][0]", "collect.__defaults__[0][1]"}, "collect.__defaults__[0].clear()"},
+		{event.HeldByVariable, "step", []string{"step.__closure__['history'][0]", "step.__closure__['history'][1]"},
+			"import inspect\ninspect.getclosurevars(step).nonlocals['history'].clear()"},
+		{event.HeldByVariable, "collect", []string{"collect.__defaults__[0][0]", "collect.__defaults__[0][1]"},
+			"collect.__defaults__[0].clear()"},
 		{event.HeldByVariable, "o", []string{"o.<lib.Thing>.x"}, ""},
 		{event.HeldByVariable, "o", []string{"o[<tuple>].x"}, ""},
 		{event.HeldByVariable, "(thread)", []string{"(thread).<dict>"}, ""},
@@ -63,7 +67,8 @@ func TestFix(t *testing.T) {
 
 // FuzzFix: no path of a target's makes code that does not end where a line does, or a crash.
 func FuzzFix(f *testing.F) {
-	for _, path := range []string{"x[0].y", "x['a'][1]", "x.__closure__['b'][0]", "x.<dict>[1]", "x{…}", "x.flat[2]", "x['", "x]]"} {
+	for _, path := range []string{"x[0].y", "x['a'][1]", "x.__closure__['b'][0]", "x.<dict>[1]", "x{…}", "x.flat[2]",
+		"x['", "x]]"} {
 		f.Add(path, path+"[1]")
 	}
 	f.Fuzz(func(t *testing.T, one, other string) {

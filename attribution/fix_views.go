@@ -50,14 +50,17 @@ var copying = []struct {
 	how                event.ViewCopy
 	before, part, code string
 }{
-	{how: event.CopyObject, code: "x.copy()"}, {how: event.CopyTensor, code: "x.clone()"}, {how: event.CopyLoose, code: "x.detach().clone()"},
+	{how: event.CopyObject, code: "x.copy()"}, {how: event.CopyTensor, code: "x.clone()"},
+	{how: event.CopyLoose, code: "x.detach().clone()"},
 	{how: event.CopyBytes, code: "bytes(x)"},
 	{how: event.CopyTable, code: "x.from_arrays([c.combine_chunks() for c in x.columns], schema=x.schema)"},
-	{how: event.CopyBatch, before: pyarrow, code: "x.from_arrays([pyarrow.concat_arrays([c]) for c in x.columns], schema=x.schema)"},
+	{how: event.CopyBatch, before: pyarrow,
+		code: "x.from_arrays([pyarrow.concat_arrays([c]) for c in x.columns], schema=x.schema)"},
 	{how: event.CopyChunked, before: pyarrow, code: "pyarrow.chunked_array([x.combine_chunks()])"},
 	{how: event.CopyArrow, before: pyarrow, code: "pyarrow.concat_arrays([x])"},
 	{how: event.CopyRepeated, code: "x.repeat(1)"}, {how: event.CopyAnew, code: "x.apply(lambda c: c.repeat(1))"},
-	{how: event.CopyIndex, part: ".index", code: "x.index.copy(deep=True)"}, {how: event.CopyColumns, part: ".columns", code: "x.columns.copy(deep=True)"},
+	{how: event.CopyIndex, part: ".index", code: "x.index.copy(deep=True)"},
+	{how: event.CopyColumns, part: ".columns", code: "x.columns.copy(deep=True)"},
 }
 
 const pyarrow = "import pyarrow; "

@@ -2,8 +2,8 @@ package attribution
 
 import "ipytracer/event"
 
-// A segment may have millions of changes. Of each meter they are kept as a chart of so many columns would show them: the lowest and the
-// highest value of each column of time. The columns get wider as the segment goes on.
+// A segment may have millions of changes. Of each meter they are kept as a chart of so many columns would show them:
+// the lowest and the highest value of each column of time. The columns get wider as the segment goes on.
 
 const (
 	foldColumns = 64 // of a segment, at most
@@ -31,7 +31,8 @@ type fold struct {
 	columns []column
 }
 
-// add takes in one more value. A thread may tell what it saw before what another has told: the first column has what is earlier than it.
+// add takes in one more value. A thread may tell what it saw before what another has told: the first column has what is
+// earlier than it.
 func (f *fold) add(m moment) {
 	i := uint64(max(0, m.at-f.origin)) >> f.shift
 	for ; i >= foldColumns; i >>= 1 {

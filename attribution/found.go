@@ -13,9 +13,10 @@ import (
 
 // blank is a stretch of time in which a meter's blocks came and went unseen, up to the end of the search for them.
 type blank struct {
-	segment uint64            // the last one before it
-	after   map[int32]*window // by process: the cell that ran as it began, or else the last one before; not there for none
-	settled bool              // the search is over
+	segment uint64 // the last one before it
+	// by process: the cell that ran as it began, or else the last one before; not there for none
+	after   map[int32]*window
+	settled bool // the search is over
 	stacks  map[foundStack]uint64
 }
 
@@ -82,7 +83,7 @@ func (r *root) blankOf(c *event.Change) *blank {
 // stackOfFound is the number of the stack of a block that a search has found: who made it nobody knows, but when that
 // was.
 func stackOfFound(t *Tracker, r *root, c *event.Change) uint64 {
-	b, p, a := r.blankOf(c), t.processes[c.PID], &t.allocations
+	b, p, a := r.blankOf(c), t.processes.byPID[c.PID], t.allocations
 	if b == nil || p == nil {
 		return 0
 	}

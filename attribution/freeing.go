@@ -18,8 +18,8 @@ const (
 	maxDeleted   = 4         // names that share nothing in one entry
 )
 
-// Freeing is what to type to free what a process has by name, the most first. What owners hold together is one entry: a part of it
-// frees nothing of that.
+// Freeing is what to type to free what a process has by name, the most first. What owners hold together is one entry: a
+// part of it frees nothing of that.
 func Freeing(e *event.Variables) (out []model.Freeing) {
 	for _, p := range Promises(e) {
 		out = append(out, p.Freeing)
@@ -85,7 +85,8 @@ func newFreer(e *event.Variables) *freer {
 func (f *freer) shares(yield func(int, *event.Share) bool) {
 	for i := range f.of.Shares {
 		s := &f.of.Shares[i]
-		if len(s.Owners) > 0 && !slices.ContainsFunc(s.Owners, func(o int32) bool { return !f.isOwner(o) || !f.usable[o] }) && !yield(i, s) {
+		if len(s.Owners) > 0 && !slices.ContainsFunc(s.Owners,
+			func(o int32) bool { return !f.isOwner(o) || !f.usable[o] }) && !yield(i, s) {
 			return
 		}
 	}
@@ -100,8 +101,8 @@ func (f *freer) find(o int) int {
 	return o
 }
 
-// join puts owners into one set that have to be let go of together. What waits for the collector goes with the last exception, and with whatever
-// needs the collector as well.
+// join puts owners into one set that have to be let go of together. What waits for the collector goes with the last
+// exception, and with whatever needs the collector as well.
 func (f *freer) join() {
 	size := make([]int, len(f.set))
 	for i := range size {
@@ -127,7 +128,8 @@ func (f *freer) join() {
 	}
 	for _, all := range f.sets() { // two entries would both free it
 		one, into := f.find(all[0]), f.find(f.collector)
-		if whole := f.sum(all); one != into && worth(&whole.Share, leastFreed) && f.collects(all) && size[one]+size[into] <= maxTogether {
+		if whole := f.sum(all); one != into && worth(&whole.Share, leastFreed) && f.collects(all) &&
+			size[one]+size[into] <= maxTogether {
 			f.set[one] = into
 			size[into] += size[one]
 		}

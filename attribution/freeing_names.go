@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// withOwners returns a look that says who shares what. Recordings of earlier versions say only what goes with each name alone: of these each variable is an
-// owner that shares nothing.
+// withOwners returns a look that says who shares what. Recordings of earlier versions say only what goes with each name
+// alone: of these each variable is an owner that shares nothing.
 func withOwners(e *event.Variables) *event.Variables {
 	if len(e.Owners) > 0 {
 		return e
@@ -18,7 +18,8 @@ func withOwners(e *event.Variables) *event.Variables {
 		if v.Kind != event.HeldByVariable || !isDeleted(o) {
 			continue
 		}
-		of.Shares = append(of.Shares, event.Share{Owners: []int32{int32(len(of.Owners))}, Bytes: v.Bytes, Device: v.Device, Exact: v.Exact})
+		of.Shares = append(of.Shares, event.Share{Owners: []int32{int32(len(of.Owners))}, Bytes: v.Bytes,
+			Device: v.Device, Exact: v.Exact})
 		of.Owners = append(of.Owners, o)
 	}
 	return &of

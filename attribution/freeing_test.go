@@ -21,7 +21,8 @@ func share(mebibytes, cyclic event.Bytes, owners ...int32) event.Share {
 
 // listed is a look at owners, the last of which is what waits for the collector; their variables are a, b, c …
 func listed(shares []event.Share, owners ...event.Owner) *event.Variables {
-	e := &event.Variables{PID: 7, Complete: true, Shares: shares, Owners: append(owners, event.Owner{Kind: event.HeldByCycle, Variable: -1})}
+	e := &event.Variables{PID: 7, Complete: true, Shares: shares,
+		Owners: append(owners, event.Owner{Kind: event.HeldByCycle, Variable: -1})}
 	for i, o := range owners {
 		e.Variables = append(e.Variables, event.Variable{Name: string(rune('a' + i)), Kind: o.Kind})
 	}
@@ -30,50 +31,14 @@ func listed(shares []event.Share, owners ...event.Owner) *event.Variables {
 
 // TestFreeing has what to type for each way of sharing, and what that frees.
 func TestFreeing(t *testing.T) {
-	output := event.Owner{Kind: event.HeldByOutput, Variable: 1, Output: "_2", Kept: true}
-	last := event.Owner{Kind: event.HeldByOutput, Variable: 0, Output: "_9", Kept: true, Last: true}
-	failed := event.Owner{Kind: event.HeldByTraceback, Variable: 0}
-	collects, errorGone := "import gc; gc.collect();", lastErrorGone
-	for name, test := range map[string]struct {
-		of   *event.Variables
-		want []model.Freeing
-	}{
-		"alone, in one line": {listed([]event.Share{share(5, 0, 0), share(3, 0, 1), share(8, 0, 2)}, owner(0, "x"), owner(1, "y", "also"), owner(2, "z")),
-			[]model.Freeing{{Type: "del z, x, y, also", Predicted: 16 * mebi, Names: []string{"c", "a", "b"}}}},
-		"too many for one line": {listed([]event.Share{share(5, 0, 0), share(4, 0, 1), share(3, 0, 2), share(2, 0, 3), share(1, 0, 4)},
-			owner(0, "u"), owner(1, "v"), owner(2, "w"), owner(3, "x"), owner(4, "y")), []model.Freeing{{Type: "del u, v, w, x", Predicted: 14 * mebi, Names: []string{"a", "b", "c", "d"}}}},
-		"an output holds it as well": {listed([]event.Share{share(183, 0, 0, 1), share(1, 0, 0)}, owner(0, "df"), output),
-			[]model.Freeing{{Type: "del df; get_ipython().del_var('_2')", Predicted: 184 * mebi, Names: []string{"a", "b"}, Shared: 183 * mebi}}},
-		"an output alone": {listed([]event.Share{share(9, 0, 1)}, owner(0, "x"), output), []model.Freeing{{Type: "%xdel _2", Predicted: 9 * mebi, Names: []string{"b"}}}},
-		"the last result comes last": {listed([]event.Share{share(9, 0, 0, 1)}, last, output),
-			[]model.Freeing{{Type: "[get_ipython().del_var(name) for name in ('_2', '_9')];", Predicted: 9 * mebi, Names: []string{"a", "b"}, Shared: 9 * mebi}}},
-		"little is shared": {listed([]event.Share{share(9, 0, 0), share(4, 0, 1), {Owners: []int32{0, 1}, Bytes: 1000, Exact: true}}, owner(0, "x"), output),
-			[]model.Freeing{{Type: "del x", Predicted: 9 * mebi, Names: []string{"a"}}, {Type: "%xdel _2", Predicted: 4 * mebi, Names: []string{"b"}}}},
-		"a cycle":                {listed([]event.Share{share(9, 9, 0)}, owner(0, "x")), []model.Freeing{{Type: "del x; " + collects, Predicted: 9 * mebi, Names: []string{"a"}}}},
-		"waits":                  {listed([]event.Share{share(9, 9, 0)}), []model.Freeing{{Type: collects, Predicted: 9 * mebi, Names: []string{}}}},
-		"a cycle and what waits": {listed([]event.Share{share(9, 9, 0), share(5, 5, 1), share(3, 3, 0, 1)}, owner(0, "x")), []model.Freeing{{Type: "del x; " + collects, Predicted: 17 * mebi, Names: []string{"a"}, Shared: 3 * mebi}}},
-		"a cycle that two names share, and what waits": {listed([]event.Share{share(9, 9, 0, 1), share(5, 5, 3), {Owners: []int32{2}, Bytes: 1000, Cyclic: 1000, Exact: true}},
-			owner(0, "fig"), owner(1, "ax"), owner(2, "little")), []model.Freeing{{Type: "del fig, ax; " + collects, Predicted: 14 * mebi, Names: []string{"a", "b"}, Shared: 9 * mebi}}},
-		"the last exception": {listed([]event.Share{share(9, 9, 0), share(4, 4, 0, 1)}, failed), []model.Freeing{{Type: errorGone, Predicted: 13 * mebi, Names: []string{"a"}, Shared: 4 * mebi}}},
-		"more names than known": {listed([]event.Share{share(9, 0, 0)}, event.Owner{Kind: event.HeldByVariable, Names: []string{"x", "y"}, More: true}),
-			[]model.Freeing{{Type: "%xdel x", Predicted: 9 * mebi, Names: []string{"a"}}}},
-		"a name that is none": {listed([]event.Share{share(9, 0, 0)}, owner(0, "my data")), []model.Freeing{{Type: "get_ipython().del_var('my data')", Predicted: 9 * mebi, Names: []string{"a"}}}},
-		"a hostile name":      {listed([]event.Share{share(9, 0, 0)}, owner(0, "x'); import os; ('")), nil},
-		"a line break":        {listed([]event.Share{share(9, 0, 0)}, owner(0, "x\nimport os")), nil},
-		"only underscores":    {listed([]event.Share{share(9, 0, 0)}, event.Owner{Kind: event.HeldByOutput, Output: "_", Kept: true}), nil},
-		"shared with what cannot be typed": {listed([]event.Share{share(9, 0, 0, 1), share(2, 0, 0)}, owner(0, "x"), owner(1, "a\tb")),
-			[]model.Freeing{{Type: "del x", Predicted: 2 * mebi, Names: []string{"a"}}}},
-		"owners that are not there": {listed([]event.Share{share(9, 0, 5), share(8, 0, -1), {Bytes: mebi}}, owner(0, "x")), nil},
-		"less than is worth it":     {listed([]event.Share{{Owners: []int32{0}, Bytes: mebi - 1, Exact: true}}, owner(0, "x")), nil},
-		"GPU memory apart": {listed([]event.Share{share(9, 0, 0), {Owners: []int32{1}, Device: 7 * mebi, Bytes: 1000, Exact: true}}, owner(0, "x"), owner(1, "t")),
-			[]model.Freeing{{Type: "del x", Predicted: 9 * mebi, Names: []string{"a"}}, {Type: "del t", Predicted: 1000, Device: 7 * mebi, Names: []string{"b"}}}},
-	} {
+	for name, test := range freeings {
 		for i := range test.want {
 			test.want[i].PID, test.want[i].Exact = 7, true
 		}
 		got := Freeing(test.of)
 		same := func(a, b model.Freeing) bool {
-			return a.Type == b.Type && a.Predicted == b.Predicted && a.Device == b.Device && a.Shared == b.Shared && a.Exact == b.Exact && a.PID == b.PID && slices.Equal(a.Names, b.Names)
+			return a.Type == b.Type && a.Predicted == b.Predicted && a.Device == b.Device && a.Shared == b.Shared &&
+				a.Exact == b.Exact && a.PID == b.PID && slices.Equal(a.Names, b.Names)
 		}
 		if !slices.EqualFunc(got, test.want, same) {
 			t.Errorf("%s:\n%+v, want\n%+v", name, got, test.want)
@@ -81,11 +46,88 @@ func TestFreeing(t *testing.T) {
 	}
 }
 
+// freeingCase is what a process has by name, and what there is to type.
+type freeingCase struct {
+	of   *event.Variables
+	want []model.Freeing
+}
+
+// Owners that several cases have.
+var (
+	output = event.Owner{Kind: event.HeldByOutput, Variable: 1, Output: "_2", Kept: true}
+	newest = event.Owner{Kind: event.HeldByOutput, Variable: 0, Output: "_9", Kept: true, Last: true}
+	failed = event.Owner{Kind: event.HeldByTraceback, Variable: 0}
+)
+
+const (
+	collects  = "import gc; gc.collect();"
+	errorGone = lastErrorGone
+)
+
+var freeings = map[string]freeingCase{
+	"alone, in one line": {listed([]event.Share{share(5, 0, 0), share(3, 0, 1), share(8, 0, 2)}, owner(0, "x"),
+		owner(1, "y", "also"), owner(2, "z")),
+		[]model.Freeing{{Type: "del z, x, y, also", Predicted: 16 * mebi, Names: []string{"c", "a", "b"}}}},
+	"too many for one line": {listed([]event.Share{share(5, 0, 0), share(4, 0, 1), share(3, 0, 2), share(2, 0, 3),
+		share(1, 0, 4)},
+		owner(0, "u"), owner(1, "v"), owner(2, "w"), owner(3, "x"), owner(4, "y")),
+		[]model.Freeing{{Type: "del u, v, w, x", Predicted: 14 * mebi, Names: []string{"a", "b", "c", "d"}}}},
+	"an output holds it as well": {listed([]event.Share{share(183, 0, 0, 1), share(1, 0, 0)}, owner(0, "df"),
+		output),
+		[]model.Freeing{{Type: "del df; get_ipython().del_var('_2')", Predicted: 184 * mebi,
+			Names: []string{"a", "b"}, Shared: 183 * mebi}}},
+	"an output alone": {listed([]event.Share{share(9, 0, 1)}, owner(0, "x"), output),
+		[]model.Freeing{{Type: "%xdel _2", Predicted: 9 * mebi, Names: []string{"b"}}}},
+	"the last result comes last": {listed([]event.Share{share(9, 0, 0, 1)}, newest, output),
+		[]model.Freeing{{Type: "[get_ipython().del_var(name) for name in ('_2', '_9')];", Predicted: 9 * mebi,
+			Names: []string{"a", "b"}, Shared: 9 * mebi}}},
+	"little is shared": {listed([]event.Share{share(9, 0, 0), share(4, 0, 1),
+		{Owners: []int32{0, 1}, Bytes: 1000, Exact: true}}, owner(0, "x"), output),
+		[]model.Freeing{{Type: "del x", Predicted: 9 * mebi, Names: []string{"a"}},
+			{Type: "%xdel _2", Predicted: 4 * mebi, Names: []string{"b"}}}},
+	"a cycle": {listed([]event.Share{share(9, 9, 0)}, owner(0, "x")),
+		[]model.Freeing{{Type: "del x; " + collects, Predicted: 9 * mebi, Names: []string{"a"}}}},
+	"waits": {listed([]event.Share{share(9, 9, 0)}),
+		[]model.Freeing{{Type: collects, Predicted: 9 * mebi, Names: []string{}}}},
+	"a cycle and what waits": {listed([]event.Share{share(9, 9, 0), share(5, 5, 1), share(3, 3, 0, 1)},
+		owner(0, "x")), []model.Freeing{{Type: "del x; " + collects, Predicted: 17 * mebi, Names: []string{"a"},
+		Shared: 3 * mebi}}},
+	"a cycle that two names share, and what waits": {listed([]event.Share{share(9, 9, 0, 1), share(5, 5, 3),
+		{Owners: []int32{2}, Bytes: 1000, Cyclic: 1000, Exact: true}},
+		owner(0, "fig"), owner(1, "ax"), owner(2, "little")),
+		[]model.Freeing{{Type: "del fig, ax; " + collects, Predicted: 14 * mebi, Names: []string{"a", "b"},
+			Shared: 9 * mebi}}},
+	"the last exception": {listed([]event.Share{share(9, 9, 0), share(4, 4, 0, 1)}, failed),
+		[]model.Freeing{{Type: errorGone, Predicted: 13 * mebi, Names: []string{"a"}, Shared: 4 * mebi}}},
+	"more names than known": {listed([]event.Share{share(9, 0, 0)},
+		event.Owner{Kind: event.HeldByVariable, Names: []string{"x", "y"}, More: true}),
+		[]model.Freeing{{Type: "%xdel x", Predicted: 9 * mebi, Names: []string{"a"}}}},
+	"a name that is none": {listed([]event.Share{share(9, 0, 0)}, owner(0, "my data")),
+		[]model.Freeing{{Type: "get_ipython().del_var('my data')", Predicted: 9 * mebi, Names: []string{"a"}}}},
+	"a hostile name": {listed([]event.Share{share(9, 0, 0)}, owner(0, "x'); import os; ('")), nil},
+	"a line break":   {listed([]event.Share{share(9, 0, 0)}, owner(0, "x\nimport os")), nil},
+	"only underscores": {listed([]event.Share{share(9, 0, 0)},
+		event.Owner{Kind: event.HeldByOutput, Output: "_", Kept: true}), nil},
+	"shared with what cannot be typed": {listed([]event.Share{share(9, 0, 0, 1), share(2, 0, 0)}, owner(0, "x"),
+		owner(1, "a\tb")),
+		[]model.Freeing{{Type: "del x", Predicted: 2 * mebi, Names: []string{"a"}}}},
+	"owners that are not there": {listed([]event.Share{share(9, 0, 5), share(8, 0, -1), {Bytes: mebi}},
+		owner(0, "x")), nil},
+	"less than is worth it": {listed([]event.Share{{Owners: []int32{0}, Bytes: mebi - 1, Exact: true}},
+		owner(0, "x")), nil},
+	"GPU memory apart": {listed([]event.Share{share(9, 0, 0),
+		{Owners: []int32{1}, Device: 7 * mebi, Bytes: 1000, Exact: true}}, owner(0, "x"), owner(1, "t")),
+		[]model.Freeing{{Type: "del x", Predicted: 9 * mebi, Names: []string{"a"}},
+			{Type: "del t", Predicted: 1000, Device: 7 * mebi, Names: []string{"b"}}}},
+}
+
 // TestFreeingOfNames has what to type where a recording says only what goes with each name alone.
 func TestFreeingOfNames(t *testing.T) {
 	got := Freeing(&event.Variables{PID: 7, Complete: true, Variables: []event.Variable{
-		{Kind: event.HeldByVariable, Name: "x", Also: []string{"y"}, Bytes: 9 * mebi, Exact: true}, {Kind: event.HeldByOutput, Name: "Out[2]", Bytes: 8 * mebi, Exact: true},
-		{Kind: event.HeldByVariable, Name: "z'); import os; ('", Bytes: 7 * mebi, Exact: true}, {Kind: event.HeldByVariable, Name: "w", Bytes: 3 * mebi, Exact: true},
+		{Kind: event.HeldByVariable, Name: "x", Also: []string{"y"}, Bytes: 9 * mebi, Exact: true},
+		{Kind: event.HeldByOutput, Name: "Out[2]", Bytes: 8 * mebi, Exact: true},
+		{Kind: event.HeldByVariable, Name: "z'); import os; ('", Bytes: 7 * mebi, Exact: true},
+		{Kind: event.HeldByVariable, Name: "w", Bytes: 3 * mebi, Exact: true},
 	}})
 	if len(got) != 1 || got[0].Type != "del x, y, w" || got[0].Predicted != 12*mebi || !got[0].Exact {
 		t.Errorf("%+v", got)
@@ -107,7 +149,8 @@ func TestFreeingBound(t *testing.T) {
 
 func TestIdentifiers(t *testing.T) {
 	for text, want := range map[string]bool{
-		"x": true, "_1": true, "größe": true, "Δx": true, "данные": true, "数据": true, "1x": false, "": false, "class": false, "a b": false, "ﬁ": false, "ĳ": false, "x-y": false, "a.b": false, "x\n": false, "²": false,
+		"x": true, "_1": true, "größe": true, "Δx": true, "данные": true, "数据": true, "1x": false, "": false,
+		"class": false, "a b": false, "ﬁ": false, "ĳ": false, "x-y": false, "a.b": false, "x\n": false, "²": false,
 	} {
 		if isIdentifier(text) != want {
 			t.Errorf("%q", text)

@@ -1,19 +1,22 @@
 package attribution
 
-// GiveUp lets go what is known of who allocated, in the whole session, and takes in no more of that; texts of cells that come from now on are kept up to 1 KiB. Figures,
-// windows and their proof go on as before. why is a sentence for those who ask meanwhile ([Tracker.Glance]); the session's end says it again.
+// GiveUp lets go what is known of who allocated, in the whole session, and takes in no more of that; texts of cells
+// that come from now on are kept up to 1 KiB. Figures, windows and their proof go on as before. why is a sentence for
+// those who ask meanwhile ([Tracker.Glance]); the session's end says it again.
 func GiveUp(t *Tracker, why string) {
 	if t.allocations.givenUp != "" {
 		return
 	}
-	t.allocations = newAllocations()
+	*t.stacks = *newStackTable()
+	*t.allocations = *newAllocations(t.stacks)
 	t.allocations.givenUp = why
-	t.marked, t.ran, t.shown, t.divided, t.early, t.listed = nil, nil, shown{}, divided{}, nil, nil
-	t.decoded, t.limits.brief = nil, true
-	for _, all := range [][]*window{t.closing, t.settled, t.staying, t.over} {
+	t.marked, t.early, t.listed = nil, nil, nil
+	t.files.ran, t.symbolizer.shown, *t.divided = nil, shown{}, divided{stacks: t.stacks}
+	t.table.decoded, t.table.noTallies, t.limits.brief = nil, true, true
+	for _, all := range [][]*window{t.closing, t.settled, t.table.staying, t.over} {
 		forgetTallies(all)
 	}
-	for _, p := range t.order {
+	for _, p := range t.processes.order {
 		forgetTallies(p.windows)
 		forgetTallies(p.open)
 		forgetTallies([]*window{p.session, p.whole, p.lastGap})

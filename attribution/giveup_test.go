@@ -29,7 +29,8 @@ func withoutAllocators(t *testing.T, r *model.Report) string {
 	return string(data)
 }
 
-// TestGiveUp: whenever who allocated is given up, every figure, window and proof is as without that, and nothing is said of who allocated.
+// TestGiveUp: whenever who allocated is given up, every figure, window and proof is as without that, and nothing is
+// said of who allocated.
 func TestGiveUp(t *testing.T) {
 	sessions := map[string]func(emit func(event.Event)){
 		"notebook": func(emit func(event.Event)) { attributiontest.Notebook(emit, 60, 4) },
@@ -74,8 +75,10 @@ func TestGiveUp(t *testing.T) {
 					t.Fatalf("%s, given up at %d: window %d has allocations", name, at, w.ID)
 				}
 			}
-			if len(r.Lines) > 0 || len(r.Tensors) > 0 || len(tracker.allocations.blocks) > 0 || len(tracker.allocations.stacks.stacks) > 0 {
-				t.Errorf("%s, given up at %d: %d lines, %d blocks, %d stacks are kept", name, at, len(r.Lines), len(tracker.allocations.blocks), len(tracker.allocations.stacks.stacks))
+			if len(r.Lines) > 0 || len(r.Tensors) > 0 || len(tracker.allocations.blocks) > 0 ||
+				len(tracker.stacks.stacks) > 0 {
+				t.Errorf("%s, given up at %d: %d lines, %d blocks, %d stacks are kept", name, at, len(r.Lines),
+					len(tracker.allocations.blocks), len(tracker.stacks.stacks))
 			}
 			if l := tracker.lacks(); !slices.Contains(l.Reasons, "too little memory") {
 				t.Errorf("%s: whoever looks on reads %q", name, l.Reasons)

@@ -46,13 +46,15 @@ func (t *Tracker) Mark(now bool) {
 	t.marked = m
 }
 
-// Glance returns what there is just now: figures up to the last boundary, the largest variables as they were last listed. It takes a
-// time that grows with the stacks of the cells that run, and with nothing that is over.
+// Glance returns what there is just now: figures up to the last boundary, the largest variables as they were last
+// listed. It takes a time that grows with the stacks of the cells that run, and with nothing that is over.
 func (t *Tracker) Glance() *model.Glance {
 	t.Flush()
-	g := &model.Glance{Schema: model.GlanceSchema, Host: t.host(), ElapsedNS: t.since(t.last), Cells: t.Cells(), Kernels: []model.Kernel{}, Lacks: t.lacks()}
-	for _, p := range t.order {
-		if p.began == 0 || p.parent != 0 && p.lastCell == nil && len(p.open) == 0 || t.processes[p.info.PID] != p {
+	g := &model.Glance{Schema: model.GlanceSchema, Host: t.session.host(), ElapsedNS: t.session.since(t.session.last),
+		Cells: t.processes.cells(), Kernels: []model.Kernel{}, Lacks: t.lacks()}
+	for _, p := range t.processes.order {
+		if p.began == 0 || p.parent != 0 && p.lastCell == nil && len(p.open) == 0 ||
+			t.processes.byPID[p.info.PID] != p {
 			continue
 		}
 		if len(g.Kernels) == maxGlanced {
@@ -66,7 +68,8 @@ func (t *Tracker) Glance() *model.Glance {
 
 func (t *Tracker) kernel(p *process) model.Kernel {
 	k := model.Kernel{
-		PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython, Frontend: p.info.Frontend, Ended: p.ended,
+		PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython,
+		Frontend: p.info.Frontend, Ended: p.ended,
 		Growth: "none", Allocations: []model.Allocation{}, Children: []model.Child{},
 	}
 	if len(p.limits) > 0 {
@@ -75,11 +78,11 @@ func (t *Tracker) kernel(p *process) model.Kernel {
 	}
 	var session *window
 	if p.session != nil {
-		session = t.whole(p.session)
+		session = t.table.whole(p.session)
 	}
-	k.Meters = t.figureMap(p.certainLife(), session, false, p.info.Python != "")
+	k.Meters = t.figurer.figureMap(p.certainLife(), session, false, p.info.Python != "")
 	if session != nil {
-		k.Tree = t.treeOf(session, k.Meters)
+		k.Tree = t.figurer.treeOf(session, k.Meters)
 	}
 	t.glanceAtCell(p, &k)
 	t.glanceAtChildren(p, &k)
@@ -94,12 +97,12 @@ func (t *Tracker) glanceAtCell(p *process, k *model.Kernel) {
 		w, k.Running = p.open[0], true
 	}
 	if w != nil && !w.dropped {
-		cell := t.window(t.whole(w))
+		cell := t.presenter.window(t.table.whole(w))
 		k.Cell = &cell
 		if innermost := w; k.Running {
 			innermost = p.open[len(p.open)-1]
 			if s := innermost.statement; s != nil && s.isOpen {
-				statement := t.window(t.whole(s))
+				statement := t.presenter.window(t.table.whole(s))
 				k.Statement = &statement
 			}
 		}
@@ -117,9 +120,9 @@ func (t *Tracker) glanceAtCell(p *process, k *model.Kernel) {
 // grownIn lists who allocated in a cell, what grew most in front.
 func (t *Tracker) grownIn(w *window, k *model.Kernel) ([]model.Allocation, map[string]model.Coverage) {
 	coverage := map[string]model.Coverage{}
-	whole := t.whole(w)
-	all := t.allocationsOf(whole, nil, coverage)
-	complete := t.changesMissing() == 0 && t.allocations.dropped == 0
+	whole := t.table.whole(w)
+	all := t.lister.allocationsOf(whole, nil, coverage)
+	complete := t.processes.changesMissing() == 0 && t.allocations.dropped == 0
 	for m, tallied := range whole.tallies {
 		c := coverage[m.String()]
 		if w.isOpen { // they are of this very moment, and figures of the last boundary
@@ -139,11 +142,11 @@ func (t *Tracker) grownIn(w *window, k *model.Kernel) ([]model.Allocation, map[s
 
 // grownSince lists by how much the stacks of a process have grown since the mark.
 func (t *Tracker) grownSince(p *process, k *model.Kernel) {
-	s := t.sessionOf(p)
+	s := t.processes.sessionOf(p)
 	if s == nil {
 		return
 	}
-	whole := t.whole(s)
+	whole := t.table.whole(s)
 	for key, h := range t.allocations.held {
 		if key.pid != p.info.PID {
 			continue
@@ -152,7 +155,8 @@ func (t *Tracker) grownSince(p *process, k *model.Kernel) {
 		var moved []doneTally
 		differ := func(stack uint64, now, before event.Bytes) {
 			if now != before {
-				moved = append(moved, doneTally{stack: stack, allocated: max(0, now-before), freed: max(0, before-now), atPeak: now})
+				moved = append(moved, doneTally{stack: stack, allocated: max(0, now-before), freed: max(0, before-now),
+					atPeak: now})
 			}
 		}
 		for stack, now := range h.byStack {
@@ -163,7 +167,7 @@ func (t *Tracker) grownSince(p *process, k *model.Kernel) {
 				differ(stack, 0, was)
 			}
 		}
-		grown := t.sameLines(moved)
+		grown := t.divided.sameLines(moved)
 		slices.SortFunc(grown, func(x, y doneTally) int {
 			return cmp.Or(cmp.Compare(y.allocated-y.freed, x.allocated-x.freed), cmp.Compare(x.stack, y.stack))
 		})
@@ -173,23 +177,25 @@ func (t *Tracker) grownSince(p *process, k *model.Kernel) {
 				k.UnlistedNet += int64(y.allocated - y.freed)
 				continue
 			}
-			one := t.allocation(whole, key.meter, y)
+			one := t.lister.allocation(whole, key.meter, y)
 			one.Allocated, one.Freed = 0, 0
 			k.Allocations = append(k.Allocations, one)
 		}
 	}
 	slices.SortStableFunc(k.Allocations, func(x, y model.Allocation) int {
-		return cmp.Or(cmp.Compare(y.Net, x.Net), cmp.Compare(x.Meter, y.Meter), slices.CompareFunc(x.Stack, y.Stack, orderFrames))
+		return cmp.Or(cmp.Compare(y.Net, x.Net), cmp.Compare(x.Meter, y.Meter),
+			slices.CompareFunc(x.Stack, y.Stack, orderFrames))
 	})
 }
 
 // glanceAtChildren lists the processes below one that live.
 func (t *Tracker) glanceAtChildren(p *process, k *model.Kernel) {
-	for _, c := range t.root(p.root).living {
-		if c == p || !t.isBelow(c, p) {
+	for _, c := range t.processes.root(p.root).living {
+		if c == p || !t.processes.isBelow(c, p) {
 			continue
 		}
-		k.Children = append(k.Children, model.Child{PID: int(c.info.PID), Command: c.info.Command, Meters: t.figureMap(c.certainLife(), nil, false, c.info.Python != "")})
+		k.Children = append(k.Children, model.Child{PID: int(c.info.PID), Command: c.info.Command,
+			Meters: t.figurer.figureMap(c.certainLife(), nil, false, c.info.Python != "")})
 	}
 	resident := event.Resident.String()
 	slices.SortFunc(k.Children, func(x, y model.Child) int {
@@ -209,7 +215,7 @@ func (t *Tracker) glanceAtVariables(p *process, k *model.Kernel) {
 	e := t.early[i]
 	all, names := t.variablesOf(e)
 	slices.SortStableFunc(all, largerVariable)
-	k.Variables, k.Names, k.VariablesNS = all[:min(len(all), maxGlancedAt)], &names, t.since(e.Time)
+	k.Variables, k.Names, k.VariablesNS = all[:min(len(all), maxGlancedAt)], &names, t.session.since(e.Time)
 }
 
 // lacks is what is known to be missing so far.
@@ -217,7 +223,7 @@ func (t *Tracker) lacks() model.Lacks {
 	l := model.Lacks{Reasons: []string{}, SteppedDown: []string{}}
 	add := func(text string) { l.Reasons = append(l.Reasons, text) }
 	down := map[string]bool{}
-	for _, r := range t.roots {
+	for _, r := range t.processes.roots {
 		l.Made += r.stream.made
 		l.Delivered += r.stream.count
 		r.isDown(down)
@@ -228,14 +234,14 @@ func (t *Tracker) lacks() model.Lacks {
 			}
 		}
 	}
-	if missing := t.changesMissing(); missing > 0 {
+	if missing := t.processes.changesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, l.Made))
 	}
 	for _, one := range t.invariants.broken() {
 		add(one)
 	}
-	if t.dropped > 0 {
-		add(words.WindowsMissing(uint64(t.dropped)))
+	if t.table.dropped > 0 {
+		add(words.WindowsMissing(uint64(t.table.dropped)))
 	}
 	if t.unseen > 0 {
 		add(words.CellsUnseen(uint64(t.unseen)))
@@ -277,7 +283,8 @@ func (r *root) isDown(down map[string]bool) {
 // refusals are what found no room in the kernel so far, in words.
 func (r *root) refusals() (reasons []string) {
 	refused := [event.RefusedKinds]string{
-		event.RefusedBoundaries: event.LostBoundaries, event.RefusedStatements: event.LostStatements, event.RefusedMarkers: event.LostMarkers,
+		event.RefusedBoundaries: event.LostBoundaries, event.RefusedStatements: event.LostStatements,
+		event.RefusedMarkers:  event.LostMarkers,
 		event.RefusedReadings: event.LostReadings,
 	}
 	for kind, n := range r.doubts.Refused {

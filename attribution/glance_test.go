@@ -42,7 +42,8 @@ func TestGlance(t *testing.T) {
 	}
 	l.run("a", func() { l.take("a", 1, mib) })
 	k := l.look()
-	if k.Running || k.Cell == nil || k.Growth != "cell" || len(k.Allocations) != 1 || k.Allocations[0].Net != int64(mib) {
+	if k.Running || k.Cell == nil || k.Growth != "cell" || len(k.Allocations) != 1 ||
+		k.Allocations[0].Net != int64(mib) {
 		t.Fatalf("after a cell: %+v", k)
 	}
 	l.tracker.Mark(true)
@@ -56,7 +57,8 @@ func TestGlance(t *testing.T) {
 		}
 		l.tracker.Mark(false)
 		k := l.look()
-		if !k.Running || k.Growth != "cell" || k.Allocations[0].Net != int64(2*mib) || k.Statement == nil || !k.Coverage["cpu.numpy"].Exact {
+		if !k.Running || k.Growth != "cell" || k.Allocations[0].Net != int64(2*mib) || k.Statement == nil ||
+			!k.Coverage["cpu.numpy"].Exact {
 			t.Errorf("in the cell: %+v", k)
 		}
 	})
@@ -87,7 +89,8 @@ func TestGlancesChangeNothing(t *testing.T) {
 func TestEarlyVariables(t *testing.T) {
 	l := &looker{notebook: newNotebook(), t: t, tracker: New()}
 	l.run("a", func() {
-		l.events = append(l.events, &event.Variables{PID: main, Time: 5, Early: true, Complete: true, Variables: []event.Variable{{Name: "x", Kind: "variable", Bytes: 7, Length: -1}}})
+		l.events = append(l.events, &event.Variables{PID: main, Time: 5, Early: true, Complete: true,
+			Variables: []event.Variable{{Name: "x", Kind: "variable", Bytes: 7, Length: -1}}})
 		if k := l.look(); len(k.Variables) != 1 || k.Variables[0].Name != "x" {
 			t.Errorf("%+v", k.Variables)
 		}
@@ -104,7 +107,8 @@ func TestGlanceLacksInvariants(t *testing.T) {
 	l.look()
 	before := len(l.tracker.Glance().Lacks.Reasons)
 	l.tracker.invariants.endedAgain = 2
-	if reasons := l.tracker.Glance().Lacks.Reasons; len(reasons) != before+1 || !slices.Contains(reasons, words.EndedAgain(2)) {
+	if reasons := l.tracker.Glance().Lacks.Reasons; len(reasons) != before+1 ||
+		!slices.Contains(reasons, words.EndedAgain(2)) {
 		t.Errorf("%q", reasons)
 	}
 }

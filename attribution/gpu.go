@@ -15,7 +15,8 @@ type gpus struct {
 	notes  gpuNotes
 }
 
-func newGPUs() (g gpus) {
+func newGPUs() *gpus {
+	g := &gpus{}
 	g.meters = event.MetersOf(func(f *event.Facts) bool { return f.Always })
 	slices.Sort(g.meters)
 	for m := range event.Meter(event.MeterCount) {
@@ -52,16 +53,16 @@ func (g *gpus) use(m event.Meter) {
 	}
 }
 
-// shows says whether a meter belongs into the figures of a window, nil for a whole process or tree. numpy: the process is a Python with
-// probes of its own, so that its arrays and tensors are seen.
-func (t *Tracker) shows(m event.Meter, w *window, numpy bool) bool {
+// shows says whether a meter belongs into the figures of a window, nil for a whole process or tree. numpy: the process
+// is a Python with probes of its own, so that its arrays and tensors are seen.
+func (g *gpus) shows(m event.Meter, w *window, numpy bool) bool {
 	switch facts := m.Facts(); {
 	case facts.OfPythons && !numpy:
 		return false
 	case facts.Always:
 		return true
 	}
-	return t.gpus.used[m] && (w == nil || !w.unknown(m))
+	return g.used[m] && (w == nil || !w.unknown(m))
 }
 
 // learned corrects the windows that began before a meter was known: PyTorch's totals after a late attach. Nothing has
@@ -70,18 +71,18 @@ func (t *Tracker) learned(c *event.Change) {
 	if c.Value == 0 {
 		return
 	}
-	p := t.process(c.PID, c.Root)
+	p := t.processes.process(c.PID, c.Root)
 	if p == nil || p.past.value(c.Meter) != 0 {
 		return
 	}
-	t.enter(p, c.Root)
-	p.past.raise(t.cut, c.Meter, c.Value)
-	p.past.need(c.Meter).seen.push(t.cut, c.Value)
+	t.processes.enter(p, c.Root)
+	p.past.raise(t.session.cut, c.Meter, c.Value)
+	p.past.need(c.Meter).seen.push(t.session.cut, c.Value)
 	p.life.raise(c.Meter, c.Value)
-	t.root(c.Root).past.raise(t.cut, c.Meter, c.Value)
-	p.learn(c.Meter, t.closings)
+	t.processes.root(c.Root).past.raise(t.session.cut, c.Meter, c.Value)
+	p.learn(c.Meter, t.table.closings)
 	t.drawLearned(&p.line, c.Meter, c.Value)
-	if r := t.root(c.Root); r.line.isOn {
+	if r := t.processes.root(c.Root); r.line.isOn {
 		t.drawLearned(&r.line, c.Meter, c.Value)
 	}
 }
@@ -99,7 +100,9 @@ func (p *process) learn(m event.Meter, closed uint64) {
 
 // unknown says whether a meter became known only after a window.
 func (w *window) unknown(m event.Meter) bool {
-	return !w.isOpen && slices.ContainsFunc(w.process.learnedAt, func(l learning) bool { return l.meter == m && w.closing <= l.closed })
+	return !w.isOpen && slices.ContainsFunc(w.process.learnedAt, func(l learning) bool {
+		return l.meter == m && w.closing <= l.closed
+	})
 }
 
 // othersMemory is what a window opened and closed of other processes' memory, nil for nothing.
@@ -128,7 +131,7 @@ func (t *Tracker) learn(r *root, segment uint64) {
 // closed memory of another process.
 func (t *Tracker) asked(e event.Event) {
 	at := placeOf(e)
-	r := t.root(at.root)
+	r := t.processes.root(at.root)
 	if at.segment <= r.archived && r.archived > 0 {
 		t.limits.Late++
 		return
@@ -153,14 +156,14 @@ func (t *Tracker) request(r *root, e event.Event) {
 	r.movedOut(e)
 	for _, w := range r.counted {
 		if w.firstSegment <= at.segment {
-			w.add(e, t.limitOn(e))
+			w.add(e, t.processes.limitOn(e))
 		} else if c, ok := e.(*event.Change); ok { // it came late
 			w.suspended.Away = c.Caller == event.MovedOut
 		}
 	}
 	for _, w := range slices.Concat(t.closing, t.settled, t.over) {
 		if w.holds(at.root, at.segment) {
-			w.add(e, t.limitOn(e))
+			w.add(e, t.processes.limitOn(e))
 		}
 	}
 }
@@ -196,7 +199,7 @@ func (t *Tracker) askedIn(r *root, segment uint64) {
 		}
 		r.movedOut(e)
 		for _, w := range r.counted {
-			w.add(e, t.limitOn(e))
+			w.add(e, t.processes.limitOn(e))
 		}
 	}
 	r.asked = waiting
@@ -216,18 +219,19 @@ func (r *root) movedOut(e event.Event) {
 	}
 }
 
-// limitOn is the soft limit on what the process that was refused memory may map: what it was introduced with, or has from its root.
-func (t *Tracker) limitOn(e event.Event) event.Bytes {
+// limitOn is the soft limit on what the process that was refused memory may map: what it was introduced with, or has
+// from its root.
+func (ps *processes) limitOn(e event.Event) event.Bytes {
 	refusal, ok := e.(*event.Refusal)
 	if !ok || refusal.Meter != event.Mapped {
 		return 0
 	}
-	p := t.processes[refusal.PID]
+	p := ps.byPID[refusal.PID]
 	for range deepestChild {
 		if p == nil || p.info.Limit > 0 {
 			break
 		}
-		p = t.processes[p.parent]
+		p = ps.byPID[p.parent]
 	}
 	if p == nil {
 		return 0
@@ -267,16 +271,17 @@ func (w *window) refuse(e *event.Refusal, limit event.Bytes) {
 			return
 		}
 	}
-	w.refused = append(w.refused, model.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held), Limit: int64(limit), Count: 1, Caller: e.Caller.String()})
+	w.refused = append(w.refused, model.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held),
+		Limit: int64(limit), Count: 1, Caller: e.Caller.String()})
 	w.refusedBy = append(w.refusedBy, e.Stack)
 }
 
 // refusals are a window's, each with who asked for the most.
-func (t *Tracker) refusals(w *window) []model.Refusal {
+func (li *lister) refusals(w *window) []model.Refusal {
 	out := slices.Clone(w.refused)
 	for i := range out {
-		if s := t.allocations.stacks.of(w.refusedBy[i]); s != nil {
-			out[i].Stack = t.frames(w, s)
+		if s := li.stacks.of(w.refusedBy[i]); s != nil {
+			out[i].Stack = li.symbolizer.frames(w, s)
 		}
 	}
 	return out
@@ -294,7 +299,8 @@ func (w *window) moves(c *event.Change) {
 	}
 }
 
-// wasAway says whether memory of a meter was on the host: the blocks that were there are in its lines, and not in its figures.
+// wasAway says whether memory of a meter was on the host: the blocks that were there are in its lines, and not in its
+// figures.
 func (w *window) wasAway(m event.Meter) bool {
 	_, of, ok := m.Device()
 	return ok && of == event.Driver && w.suspended != (model.Suspended{})

@@ -18,7 +18,8 @@ const (
 // change adds a change of a meter to the segment.
 func (s *script) change(m event.Meter, value event.Bytes, learned bool) {
 	s.stream++
-	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: m, Value: value, Learned: learned})
+	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: m, Value: value,
+		Learned: learned})
 }
 
 func gpu(m event.Meter, value, high event.Bytes) func(*event.Boundary) {
@@ -80,7 +81,8 @@ func TestTotalsLearnedLate(t *testing.T) {
 	if f, there := nth(t, r, model.Cell, 0).Meters["gpu.0.active"]; there {
 		t.Errorf("a cell before the first report has %+v", f)
 	}
-	expect(t, "the cell of the first report", readingsOf(nth(t, r, model.Cell, 1), "gpu.0.active"), [3]int64{1000, 1200, 1100})
+	expect(t, "the cell of the first report", readingsOf(nth(t, r, model.Cell, 1), "gpu.0.active"),
+		[3]int64{1000, 1200, 1100})
 	expect(t, "the session", readingsOf(nth(t, r, model.Session, 0), "gpu.0.active"), [3]int64{1000, 1200, 1100})
 }
 
@@ -107,13 +109,15 @@ func TestRefusals(t *testing.T) {
 	s.openCell(1, true)
 	for asked := range event.Bytes(3) {
 		s.stream++
-		s.events = append(s.events, &event.Refusal{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver, Asked: 100 + asked, Held: 7})
+		s.events = append(s.events, &event.Refusal{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver,
+			Asked: 100 + asked, Held: 7})
 	}
 	s.closeCell(1, event.OutcomeOK)
 	s.openCell(2, true)
 	s.closeCell(2, event.OutcomeOK)
 	r := s.run(t)
-	expect(t, "the cell", nth(t, r, model.Cell, 0).Refused, []model.Refusal{{Meter: "gpu.0.driver", Asked: 102, Held: 7, Count: 3}})
+	expect(t, "the cell", nth(t, r, model.Cell, 0).Refused,
+		[]model.Refusal{{Meter: "gpu.0.driver", Asked: 102, Held: 7, Count: 3}})
 	if innocent := nth(t, r, model.Cell, 1).Refused; innocent != nil {
 		t.Errorf("the next cell: %+v", innocent)
 	}
@@ -122,7 +126,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What a limit refuses a process, or a child that has the limit from it, is told with the limit; that of another meter is not.
+// What a limit refuses a process, or a child that has the limit from it, is told with the limit; that of another meter
+// is not.
 func TestRefusalsByALimit(t *testing.T) {
 	s := newScript()
 	start := s.events[0].(*event.Start)
@@ -132,7 +137,8 @@ func TestRefusalsByALimit(t *testing.T) {
 	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
 	refused := func(pid int32, meter event.Meter, asked event.Bytes) {
 		s.stream++
-		s.events = append(s.events, &event.Refusal{Stream: s.stream, Segment: s.number + 1, PID: pid, Meter: meter, Asked: asked, Held: 7})
+		s.events = append(s.events, &event.Refusal{Stream: s.stream, Segment: s.number + 1, PID: pid, Meter: meter,
+			Asked: asked, Held: 7})
 	}
 	refused(main, event.Mapped, 5000)
 	refused(200, event.Mapped, 9000)
@@ -140,7 +146,8 @@ func TestRefusalsByALimit(t *testing.T) {
 	s.closeCell(1, event.OutcomeError)
 	r := s.run(t)
 	expect(t, "the cell", nth(t, r, model.Cell, 0).Refused, []model.Refusal{
-		{Meter: "cpu.mapped", Asked: 9000, Held: 7, Limit: 1000, Count: 2}, {Meter: "gpu.0.driver", Asked: 3, Held: 7, Count: 1},
+		{Meter: "cpu.mapped", Asked: 9000, Held: 7, Limit: 1000, Count: 2},
+		{Meter: "gpu.0.driver", Asked: 3, Held: 7, Count: 1},
 	})
 	expect(t, "the process", r.Processes[0].SoftLimit, &model.SoftLimit{Bytes: 1000, By: "session"})
 }
@@ -166,7 +173,8 @@ func TestForeignMemory(t *testing.T) {
 	s.openCell(1, true)
 	for i, closed := range []bool{false, false, true} {
 		s.stream++
-		s.events = append(s.events, &event.Foreign{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver, Open: int64(i%2 + 1), Closed: closed})
+		s.events = append(s.events, &event.Foreign{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver,
+			Open: int64(i%2 + 1), Closed: closed})
 	}
 	s.closeCell(1, event.OutcomeOK)
 	r := s.run(t)
@@ -179,15 +187,18 @@ func TestForeignMemory(t *testing.T) {
 // moved adds a change by which all memory of the driver went to the host, or came back.
 func (s *script) moved(caller event.Caller, value, by event.Bytes) {
 	s.stream++
-	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver, Value: value, Size: by, Caller: caller})
+	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver,
+		Value: value, Size: by, Caller: caller})
 }
 
-// Windows say that memory was on the host: those in which it went and came, and those that began meanwhile. It is nobody's block.
+// Windows say that memory was on the host: those in which it went and came, and those that began meanwhile. It is
+// nobody's block.
 func TestSuspendedWindows(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
 	s.stream++
-	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver, Value: 700, Size: 700, Address: 4096, Stack: 0})
+	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver, Value: 700,
+		Size: 700, Address: 4096, Stack: 0})
 	s.cell(event.CellClose, 1, gpu(driver, 700, 700))
 	s.cell(event.CellOpen, 2, gpu(driver, 700, 700))
 	s.moved(event.MovedOut, 0, -700)
@@ -208,7 +219,8 @@ func TestSuspendedWindows(t *testing.T) {
 		nil, {Out: 1, Bytes: 700}, {Away: true}, {Back: 1, Bytes: 700, Away: true}, {Out: 1, Back: 1, Bytes: 700}, nil,
 	} {
 		w := nth(t, r, model.Cell, i)
-		if (w.Suspended == nil) != (want == nil) || want != nil && *w.Suspended != *want || strings.Contains(w.Note, "host") != (want != nil) {
+		if (w.Suspended == nil) != (want == nil) || want != nil && *w.Suspended != *want ||
+			strings.Contains(w.Note, "host") != (want != nil) {
 			t.Errorf("cell %d: %+v, want %+v; %q", i+1, w.Suspended, want, w.Note)
 		}
 	}

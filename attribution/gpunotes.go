@@ -9,7 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// gpuNotes collects notes on GPUs that come before their figures: who took most of one in one block, and which processes have tensors that nobody reports.
+// gpuNotes collects notes on GPUs that come before their figures: who took most of one in one block, and which
+// processes have tensors that nobody reports.
 type gpuNotes struct {
 	of map[gpuOwner]*gpuOwned
 }
@@ -36,8 +37,8 @@ const (
 	maxGPUOwners = 4096
 	maxLarge     = 8
 	leastLarge   = 1 << 30
-	// leastOfUnknown is how large a block is that is taken for most of a GPU of unknown size, if it is also three quarters
-	// of what the process ever had there.
+	// leastOfUnknown is how large a block is that is taken for most of a GPU of unknown size, if it is also three
+	// quarters of what the process ever had there.
 	leastOfUnknown = 4 << 30
 )
 
@@ -92,7 +93,8 @@ func (g *gpuNotes) list(gpus []event.GPU, stacks *stackTable) (notes []model.GPU
 			notes = append(notes, unreported)
 		}
 		for _, b := range owned.largest {
-			if library := allocatorOf(stacks.framesOf(b.stack)); library != "" && owned.isMost(b.size, event.Bytes(note.Total)) {
+			if library := allocatorOf(stacks.framesOf(b.stack)); library != "" &&
+				owned.isMost(b.size, event.Bytes(note.Total)) {
 				note.Kind, note.Library, note.Bytes = model.Preallocated, library, int64(b.size)
 				notes = append(notes, note)
 				break
@@ -100,7 +102,8 @@ func (g *gpuNotes) list(gpus []event.GPU, stacks *stackTable) (notes []model.GPU
 		}
 	}
 	slices.SortFunc(notes, func(x, y model.GPUNote) int {
-		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.GPU, y.GPU), cmp.Compare(x.PID, y.PID), cmp.Compare(x.Kind, y.Kind))
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.GPU, y.GPU), cmp.Compare(x.PID, y.PID),
+			cmp.Compare(x.Kind, y.Kind))
 	})
 	return notes
 }
@@ -123,19 +126,21 @@ func (t *stackTable) framesOf(number uint64) (frames []event.Frame) {
 	return frames
 }
 
-// allocators are libraries that take most of a GPU before they need it, by the names of their own files (jaxlib and its plugins since 0.4,
-// TensorFlow 2), and by where their Python code is.
+// allocators are libraries that take most of a GPU before they need it, by the names of their own files (jaxlib and its
+// plugins since 0.4, TensorFlow 2), and by where their Python code is.
 var allocators = []struct {
 	name    string
 	modules []string // how names of files with machine code begin
 	parts   []string // of paths of Python files
 }{
-	{model.JAX, []string{"xla_cuda_plugin", "xla_extension", "libjax_common", "pjrt_c_api_gpu"}, []string{"/jax/_src/", "/jaxlib/", "/jax_plugins/"}},
-	{model.TensorFlow, []string{"libtensorflow", "_pywrap_tensorflow"}, []string{"/tensorflow/python/", "/tensorflow/compiler/"}},
+	{model.JAX, []string{"xla_cuda_plugin", "xla_extension", "libjax_common", "pjrt_c_api_gpu"},
+		[]string{"/jax/_src/", "/jaxlib/", "/jax_plugins/"}},
+	{model.TensorFlow, []string{"libtensorflow", "_pywrap_tensorflow"},
+		[]string{"/tensorflow/python/", "/tensorflow/compiler/"}},
 }
 
-// allocatorOf returns the library of the machine code that asked for a block or, where that is not known, of the Python code that called it; ""
-// for others. A stack through PyTorch's machine code is PyTorch's.
+// allocatorOf returns the library of the machine code that asked for a block or, where that is not known, of the Python
+// code that called it; "" for others. A stack through PyTorch's machine code is PyTorch's.
 func allocatorOf(frames []event.Frame) string {
 	for _, f := range frames {
 		if !f.Native {
@@ -155,7 +160,10 @@ func allocatorOf(frames []event.Frame) string {
 		return ""
 	}
 	for _, a := range allocators {
-		if slices.ContainsFunc(a.parts, func(part string) bool { return strings.Contains(frames[innermost].File, part) }) {
+		if slices.ContainsFunc(a.parts, func(part string) bool {
+			return strings.Contains(frames[innermost].File,
+				part)
+		}) {
 			return a.name
 		}
 	}

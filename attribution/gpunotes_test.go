@@ -16,11 +16,13 @@ const (
 var (
 	xlaPlugin = event.Frame{Function: "tsl::BFCAllocator::Extend", Module: "xla_cuda_plugin.so", Native: true}
 	cudaLib   = event.Frame{Function: "cuMemAlloc_v2", Module: "libcuda.so.580.159.04", Native: true}
-	jaxPython = event.Frame{Function: "device_put", File: "/venv/lib/python3.12/site-packages/jax/_src/api.py", Line: 2771}
-	cell      = event.Frame{Function: "<module>", File: "/tmp/ipykernel_1/7.py", Line: 2}
+	jaxPython = event.Frame{Function: "device_put", File: "/venv/lib/python3.12/site-packages/jax/_src/api.py",
+		Line: 2771}
+	cell = event.Frame{Function: "<module>", File: "/tmp/ipykernel_1/7.py", Line: 2}
 )
 
-// notesOf plays a session in which one process makes a block of 60 GiB, and two small ones, on a GPU whose size is told, or 0.
+// notesOf plays a session in which one process makes a block of 60 GiB, and two small ones, on a GPU whose size is
+// told, or 0.
 func notesOf(t *testing.T, size, total event.Bytes, frames ...event.Frame) []model.GPUNote {
 	t.Helper()
 	tracker := New()
@@ -40,7 +42,8 @@ func notesOf(t *testing.T, size, total event.Bytes, frames ...event.Frame) []mod
 	return tracker.Report().GPUNotes
 }
 
-// A library that takes most of a GPU in one block is named with the share it took, once, whether machine code or Python is known to have called.
+// A library that takes most of a GPU in one block is named with the share it took, once, whether machine code or Python
+// is known to have called.
 func TestPreallocated(t *testing.T) {
 	tensorflow := event.Frame{Function: "x", Module: "libtensorflow_framework.so.2", Native: true}
 	torch := event.Frame{Function: "c10::cuda::CUDACachingAllocator::malloc", Module: "libc10_cuda.so", Native: true}
@@ -51,7 +54,8 @@ func TestPreallocated(t *testing.T) {
 		frames      []event.Frame
 		library     string
 	}{
-		"JAX's plugin":                   {large, 80 * gib, []event.Frame{cudaLib, xlaPlugin, jaxPython, cell}, model.JAX},
+		"JAX's plugin": {large, 80 * gib, []event.Frame{cudaLib, xlaPlugin, jaxPython, cell},
+			model.JAX},
 		"its Python only":                {large, 80 * gib, []event.Frame{unknown, jaxPython, cell}, model.JAX},
 		"a thread of its own":            {large, 80 * gib, []event.Frame{cudaLib, xlaPlugin}, model.JAX},
 		"exactly half":                   {40 * gib, 80 * gib, []event.Frame{xlaPlugin, cell}, model.JAX},
@@ -73,19 +77,22 @@ func TestPreallocated(t *testing.T) {
 			}
 			continue
 		}
-		want := model.GPUNote{Kind: model.Preallocated, Library: c.library, PID: int(attributiontest.Kernel), Bytes: int64(c.size), Total: int64(c.total)}
+		want := model.GPUNote{Kind: model.Preallocated, Library: c.library, PID: int(attributiontest.Kernel),
+			Bytes: int64(c.size), Total: int64(c.total)}
 		if len(notes) != 1 || notes[0] != want {
 			t.Errorf("%s: %+v, want %+v", name, notes, want)
 		}
 	}
 }
 
-// Where the GPU's size is not known, a block that is not three quarters of what the process had is not called most of it.
+// Where the GPU's size is not known, a block that is not three quarters of what the process had is not called most of
+// it.
 func TestOneBlockOfManyIsNotPreallocated(t *testing.T) {
 	tracker := New()
 	s := attributiontest.New(tracker.Add, 1)
 	for range 3 {
-		s.Make(attributiontest.Kernel, event.OfDevice(0, event.Driver), 5*gib, s.Stack(attributiontest.Kernel, xlaPlugin, cell))
+		s.Make(attributiontest.Kernel, event.OfDevice(0, event.Driver), 5*gib,
+			s.Stack(attributiontest.Kernel, xlaPlugin, cell))
 	}
 	s.End()
 	if notes := tracker.Report().GPUNotes; len(notes) != 0 {
@@ -99,7 +106,8 @@ func TestUnreported(t *testing.T) {
 	s := attributiontest.New(tracker.Add, 1)
 	stream, segment := s.Streamed()
 	tracker.Add(&event.Change{
-		Stream: stream, Segment: segment, PID: attributiontest.Kernel, Meter: event.OfDevice(3, event.Driver), Value: 512, Size: 512, Address: 4096, Block: true,
+		Stream: stream, Segment: segment, PID: attributiontest.Kernel, Meter: event.OfDevice(3, event.Driver),
+		Value: 512, Size: 512, Address: 4096, Block: true,
 	})
 	s.End()
 	want := model.GPUNote{Kind: model.Unreported, Library: model.PyTorch, PID: int(attributiontest.Kernel), GPU: 3}
@@ -110,7 +118,8 @@ func TestUnreported(t *testing.T) {
 	var many gpuNotes
 	for i := range int32(3 * maxGPUOwners) {
 		for stack := range uint64(3 * maxLarge) {
-			many.take(&event.Change{PID: i, Meter: event.OfDevice(0, event.Driver), Value: gib, Size: gib, Stack: stack + 1})
+			many.take(&event.Change{PID: i, Meter: event.OfDevice(0, event.Driver), Value: gib, Size: gib,
+				Stack: stack + 1})
 		}
 	}
 	if len(many.of) != maxGPUOwners {

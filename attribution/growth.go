@@ -11,9 +11,10 @@ import (
 // minRuns is from how many runs of a cell on it can be said to grow.
 const minRuns = 3
 
-// growthOf fits what each run of a cell left behind, nil where it does not grow. It grows if every one of at least three
-// runs left something, or so many that 95 % confidence of a mean above zero is reached, the early runs among them. What is
-// kept for a while only (the last result, the last few of a bounded queue) has nothing left of its first runs.
+// growthOf fits what each run of a cell left behind, nil where it does not grow. It grows if every one of at least
+// three runs left something, or so many that 95 % confidence of a mean above zero is reached, the early runs among
+// them. What is kept for a while only (the last result, the last few of a bounded queue) has nothing left of its first
+// runs.
 func growthOf(runs []*window, leftBy map[*window]event.Bytes) *model.Growth {
 	n := len(runs)
 	if n < minRuns {
@@ -79,9 +80,9 @@ type went struct {
 	bytes event.Bytes
 }
 
-// mappedAfter is what a site has of what all runs of its cell mapped, after each of them. An allocator gives memory back when the last
-// object in it goes, and makes new objects where old ones were: so at the end each run's memory can be there, all of it in use by what
-// the last run made, and no run have added to what there is.
+// mappedAfter is what a site has of what all runs of its cell mapped, after each of them. An allocator gives memory
+// back when the last object in it goes, and makes new objects where old ones were: so at the end each run's memory can
+// be there, all of it in use by what the last run made, and no run have added to what there is.
 func (j *judge) mappedAfter(s *site, runs []*window, leftBy map[*window]event.Bytes) []event.Bytes {
 	number, after, total := make(map[*window]int, len(runs)), make([]event.Bytes, len(runs)), event.Bytes(0)
 	for i, w := range runs {
@@ -111,7 +112,8 @@ func (j *judge) unmapped() map[siteKey][]went {
 	return j.went
 }
 
-// riseOf is by how much values rise with each: the median over half of them, from each to the one that is as far behind it.
+// riseOf is by how much values rise with each: the median over half of them, from each to the one that is as far behind
+// it.
 func riseOf(values []event.Bytes) event.Bytes {
 	apart := len(values) / 2
 	if apart == 0 {
@@ -129,7 +131,8 @@ func round(x float64) int64 { return int64(math.Round(x)) }
 
 // student is the two-sided 95 % quantile of Student's t distribution, for so many degrees of freedom.
 func student(freedom int) float64 {
-	table := [...]float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131}
+	table := [...]float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+		2.145, 2.131}
 	if freedom <= len(table) {
 		return table[max(freedom, 1)-1]
 	}

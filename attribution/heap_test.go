@@ -20,7 +20,8 @@ func (s *heaper) change(address, stack uint64, size event.Bytes, told bool) {
 	s.high = max(s.high, s.value)
 	s.stream++
 	s.held = append(s.held, &event.Change{
-		Stream: s.stream, Segment: s.number + 1, PID: main, Meter: event.Heap, Block: true, Value: s.value, Size: size, Address: address, Stack: stack,
+		Stream: s.stream, Segment: s.number + 1, PID: main, Meter: event.Heap, Block: true, Value: s.value, Size: size,
+		Address: address, Stack: stack,
 	})
 }
 
@@ -36,13 +37,15 @@ func (s *heaper) cut(kind event.BoundaryKind, cell uint64, change ...func(*event
 func newHeaper() *heaper {
 	s := &heaper{script: newScript()}
 	for n := range uint64(2) {
-		s.events = append(s.events, &event.Stack{Number: n + 1, PID: main, Frames: []event.Frame{{Function: "f", File: "lib.py", Line: int32(n + 1)}}})
+		s.events = append(s.events, &event.Stack{Number: n + 1, PID: main,
+			Frames: []event.Frame{{Function: "f", File: "lib.py", Line: int32(n + 1)}}})
 	}
 	return s
 }
 
-// TestHeapLinesSteppedDown: while the lines of malloc's blocks are stepped down nothing is told of them. What had been told is forgotten;
-// later windows have their own lines again; the figures are right all along, and other meters' lines are not touched.
+// TestHeapLinesSteppedDown: while the lines of malloc's blocks are stepped down nothing is told of them. What had been
+// told is forgotten; later windows have their own lines again; the figures are right all along, and other meters' lines
+// are not touched.
 func TestHeapLinesSteppedDown(t *testing.T) {
 	s := newHeaper()
 	s.change(0x1000, 1, 100, true)
@@ -68,13 +71,15 @@ func TestHeapLinesSteppedDown(t *testing.T) {
 	if c := second.Coverage["cpu.heap"]; !c.Exact || c.AtPeak != 7 || c.Rest != 1050 {
 		t.Errorf("coverage of the second cell: %+v", c)
 	}
-	if len(second.Allocations) != 1 || second.Allocations[0].Allocated != 7 || second.Allocations[0].Stack[0].Line != 2 {
+	if len(second.Allocations) != 1 || second.Allocations[0].Allocated != 7 ||
+		second.Allocations[0].Stack[0].Line != 2 {
 		t.Errorf("lines of the second cell: %+v", second.Allocations)
 	}
 }
 
-// TestHeapOfUnknownSize: where nothing is said of the size of what was freed, the figure is not exact, and by how much it is off is not said.
-// Recordings have such frees whose header could not be read; today's kernel half says how much was mapped then.
+// TestHeapOfUnknownSize: where nothing is said of the size of what was freed, the figure is not exact, and by how much
+// it is off is not said. Recordings have such frees whose header could not be read; today's kernel half says how much
+// was mapped then.
 func TestHeapOfUnknownSize(t *testing.T) {
 	s := newHeaper()
 	s.cut(event.CellOpen, 1)
@@ -92,7 +97,10 @@ func TestHeapFromBeforeTheAttach(t *testing.T) {
 	s := newHeaper()
 	s.cut(event.CellOpen, 1)
 	s.change(0x1000, 1, 100, true)
-	s.cut(event.CellClose, 1, func(b *event.Boundary) { b.Unknown[event.UnknownHeap], b.Slack[event.UnknownHeap] = 3, 4096 })
+	s.cut(event.CellClose, 1, func(b *event.Boundary) {
+		b.Unknown[event.UnknownHeap], b.Slack[event.UnknownHeap] = 3,
+			4096
+	})
 	after := func(b *event.Boundary) { b.Unknown[event.UnknownHeap], b.Slack[event.UnknownHeap] = 3, 4096 }
 	s.cut(event.CellOpen, 2, after)
 	s.cut(event.CellClose, 2, after)

@@ -9,10 +9,13 @@ import (
 	"ipytracer/model/words"
 )
 
-// Some of what is in doubt of a window is known only when it is over, and may be in the archive. It is put to it where it is read.
+// Some of what is in doubt of a window is known only when it is over, and may be in the archive. It is put to it where
+// it is read.
 
 // inTheEnd is what was said when everything was over, of the windows that had closed by then.
 type inTheEnd struct {
+	processes *processes
+
 	closings uint64
 	refused  [event.RefusedKinds]uint64 // what no boundary has told
 }
@@ -59,7 +62,9 @@ func (s stretches) with(one stretch) stretches {
 
 // from is the first that does not end before a time.
 func (s stretches) from(since event.Nanoseconds) int {
-	at, _ := slices.BinarySearchFunc(s, since, func(x stretch, t event.Nanoseconds) int { return cmp.Compare(x.until, t) })
+	at, _ := slices.BinarySearchFunc(s, since, func(x stretch, t event.Nanoseconds) int {
+		return cmp.Compare(x.until, t)
+	})
 	return at
 }
 
@@ -69,18 +74,18 @@ func (s stretches) meet(since, until event.Nanoseconds) bool {
 }
 
 // blindTo notes, at the end, that a meter of a process was short because something could not be probed.
-func (t *Tracker) blindTo(all []event.Blind) {
+func (ps *processes) blindTo(all []event.Blind) {
 	for _, b := range all {
-		p := t.processes[b.PID]
+		p := ps.byPID[b.PID]
 		if p == nil || b.Meter >= event.MeterCount {
 			continue
 		}
 		if !b.OfChild {
 			p.blind.add(b)
 		}
-		t.root(p.root).blind.add(b)
+		ps.root(p.root).blind.add(b)
 	}
-	for _, r := range t.roots {
+	for _, r := range ps.roots {
 		for _, w := range r.open {
 			if w.isOpen && len(r.blind) > 0 {
 				w.isBlind(r, forever)
@@ -107,15 +112,15 @@ func (w *window) isBlind(r *root, closed event.Nanoseconds) {
 }
 
 // unsaid takes in, at the end, what the kernel counts as refused and no boundary has told: nothing was drawn after it.
-func (t *Tracker) unsaid(lost []event.Loss) {
-	t.inTheEnd.closings = t.closings
+func (e *inTheEnd) unsaid(lost []event.Loss, closings uint64) {
+	e.closings = closings
 	var told [event.RefusedKinds]uint64
-	for _, r := range t.roots {
+	for _, r := range e.processes.roots {
 		for kind, n := range r.doubts.Refused {
 			told[kind] += n
 		}
 	}
-	refused := &t.inTheEnd.refused
+	refused := &e.refused
 	for _, l := range lost {
 		if kind, ok := l.Refused(); ok && l.Count > told[kind] {
 			refused[kind] = l.Count - told[kind]
@@ -124,7 +129,7 @@ func (t *Tracker) unsaid(lost []event.Loss) {
 	if *refused == [event.RefusedKinds]uint64{} {
 		return
 	}
-	for _, r := range t.roots {
+	for _, r := range e.processes.roots {
 		for _, w := range r.open {
 			if w.isOpen {
 				w.lacks(refused)
@@ -135,12 +140,12 @@ func (t *Tracker) unsaid(lost []event.Loss) {
 }
 
 // inHindsight is a window with what was learned of it after it had closed.
-func (t *Tracker) inHindsight(w *window) *window {
+func (e *inTheEnd) inHindsight(w *window) *window {
 	if w.isOpen {
 		return w
 	}
-	r, note := t.root(w.root), w.process.last.noteOf(w)
-	unread, blind, unsaid := r.isUnread(w.until), t.wasBlind(r, w), t.lacksUnsaid(r, w)
+	r, note := e.processes.root(w.root), w.process.last.noteOf(w)
+	unread, blind, unsaid := r.isUnread(w.until), e.wasBlind(r, w), e.lacksUnsaid(r, w)
 	if !unread && !blind && !unsaid && note == "" {
 		return w
 	}
@@ -157,8 +162,8 @@ func (t *Tracker) inHindsight(w *window) *window {
 		one.loosen(words.Refused)
 	}
 	if unsaid {
-		one.lacks(&t.inTheEnd.refused)
-		one.inDoubt().counts(&t.inTheEnd.refused)
+		one.lacks(&e.refused)
+		one.inDoubt().counts(&e.refused)
 	}
 	if blind {
 		one.isBlind(r, w.closed)
@@ -167,13 +172,13 @@ func (t *Tracker) inHindsight(w *window) *window {
 }
 
 // wasOver says whether a window had closed before the end.
-func (t *Tracker) wasOver(w *window) bool { return w.closing <= t.inTheEnd.closings }
+func (e *inTheEnd) wasOver(w *window) bool { return w.closing <= e.closings }
 
-func (t *Tracker) wasBlind(r *root, w *window) bool { return len(r.blind) > 0 && t.wasOver(w) }
+func (e *inTheEnd) wasBlind(r *root, w *window) bool { return len(r.blind) > 0 && e.wasOver(w) }
 
 // lacksUnsaid says whether something that no boundary has told may have been within a window that had closed.
-func (t *Tracker) lacksUnsaid(r *root, w *window) bool {
-	if t.inTheEnd.refused == [event.RefusedKinds]uint64{} || !t.wasOver(w) {
+func (e *inTheEnd) lacksUnsaid(r *root, w *window) bool {
+	if e.refused == [event.RefusedKinds]uint64{} || !e.wasOver(w) {
 		return false
 	}
 	return w.kind == kindSession || w.lastSegment >= r.ended

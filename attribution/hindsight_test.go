@@ -23,7 +23,8 @@ func (s *script) archived(far bool) {
 	}
 }
 
-// TestDoubtsInTheArchive: whatever is in doubt of a window is the same whether it closed a while ago, just now or not at all.
+// TestDoubtsInTheArchive: whatever is in doubt of a window is the same whether it closed a while ago, just now or not
+// at all.
 func TestDoubtsInTheArchive(t *testing.T) {
 	for _, far := range []bool{false, true} {
 		s := newScript()
@@ -33,11 +34,15 @@ func TestDoubtsInTheArchive(t *testing.T) {
 		s.openCell(1, true)
 		s.mark(event.ExperimentBegin, "inner")
 		s.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 1, 7 })
-		s.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 1, event.OutcomeError }, func(b *event.Boundary) {
-			b.Refused[event.RefusedStatements], b.Refused[event.RefusedMarkers], b.Missing[event.MissingNumPy], b.Untraced = 3, 4, 11, 1
-		})
+		s.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 1, event.OutcomeError },
+			func(b *event.Boundary) {
+				b.Refused[event.RefusedStatements], b.Refused[event.RefusedMarkers] = 3, 4
+				b.Missing[event.MissingNumPy], b.Untraced = 11, 1
+			})
 		s.mark(event.ExperimentEnd, "inner")
-		s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome, b.Text = 1, event.OutcomeError, "MemoryError" })
+		s.boundary(event.CellClose, main, func(b *event.Boundary) {
+			b.Cell, b.Outcome, b.Text = 1, event.OutcomeError, "MemoryError"
+		})
 		s.still(event.RefusedStatements, 3)
 		s.still(event.RefusedMarkers, 4)
 		s.archived(far)
@@ -49,7 +54,7 @@ func TestDoubtsInTheArchive(t *testing.T) {
 			tracker.Add(e)
 		}
 		statements := 0
-		for _, slot := range tracker.windows {
+		for _, slot := range tracker.table.slots {
 			if slot.w != nil && slot.w.kind == kindStatement {
 				statements++
 			}
@@ -58,26 +63,31 @@ func TestDoubtsInTheArchive(t *testing.T) {
 			t.Fatalf("far %v, and %d statements are not in the archive", far, statements)
 		}
 		r := tracker.Report()
-		cell, statement, inner, before := nth(t, r, model.Cell, 0), nth(t, r, model.Statement, 0), nth(t, r, model.Experiment, 1), nth(t, r, model.Experiment, 0)
+		cell, statement := nth(t, r, model.Cell, 0), nth(t, r, model.Statement, 0)
+		inner, before := nth(t, r, model.Experiment, 1), nth(t, r, model.Experiment, 0)
 		tree, _ := cell.Together("cpu.resident")
 		for what, one := range map[string][2]any{
-			"lost":         {[]int64{cell.LostStatements, cell.LostMarkers}, []int64{3, 4}},
-			"error":        {cell.Error, "MemoryError"},
-			"tree":         {tree.Exact, false},
-			"loose":        {[]bool{isExact(statement, "cpu.resident"), isExact(inner, "cpu.resident"), isExact(cell, "cpu.resident")}, []bool{false, false, true}},
-			"notes":        {[]string{statement.Note, inner.Note}, []string{words.EndRefused, words.EndRefused}},
-			"missing":      {inWords(cell.Meters["cpu.numpy"]), "off by 11"},
-			"blind":        {[]string{inWords(cell.Meters[event.Mapped.String()]), inWords(before.Meters[event.Mapped.String()])}, []string{"nobody knows", "exact"}},
+			"lost":  {[]int64{cell.LostStatements, cell.LostMarkers}, []int64{3, 4}},
+			"error": {cell.Error, "MemoryError"},
+			"tree":  {tree.Exact, false},
+			"loose": {[]bool{isExact(statement, "cpu.resident"), isExact(inner, "cpu.resident"),
+				isExact(cell, "cpu.resident")}, []bool{false, false, true}},
+			"notes":   {[]string{statement.Note, inner.Note}, []string{words.EndRefused, words.EndRefused}},
+			"missing": {inWords(cell.Meters["cpu.numpy"]), "off by 11"},
+			"blind": {[]string{inWords(cell.Meters[event.Mapped.String()]),
+				inWords(before.Meters[event.Mapped.String()])}, []string{"nobody knows", "exact"}},
 			"seen to open": {isExact(before, "cpu.resident"), true},
 		} {
 			expect(t, fmt.Sprintf("far %v: %s", far, what), one[0], one[1])
 		}
 		session := nth(t, r, model.Session, 0)
-		expect(t, "session", []any{session.LostStatements, inWords(session.Meters[event.Mapped.String()])}, []any{int64(3), "nobody knows"})
+		expect(t, "session", []any{session.LostStatements, inWords(session.Meters[event.Mapped.String()])},
+			[]any{int64(3), "nobody knows"})
 	}
 }
 
-// TestEndedAmongMany: what put an end to a process reaches the cell and the statement in which it ended, however much closed with them.
+// TestEndedAmongMany: what put an end to a process reaches the cell and the statement in which it ended, however much
+// closed with them.
 func TestEndedAmongMany(t *testing.T) {
 	for _, open := range []int{0, 4 * maxUnsettled} {
 		s := newScript()
@@ -107,7 +117,8 @@ func TestEndedAmongMany(t *testing.T) {
 	}
 }
 
-// TestUnreadAmongMany: where the readings of a boundary found no room the windows that ended there are not exact, in the archive or not.
+// TestUnreadAmongMany: where the readings of a boundary found no room the windows that ended there are not exact, in
+// the archive or not.
 func TestUnreadAmongMany(t *testing.T) {
 	for _, n := range []int{1, 4 * maxUnsettled} {
 		s := newScript()

@@ -9,8 +9,8 @@ import (
 	"ipytracer/event"
 )
 
-// holding is what a process has of a meter of blocks, by who allocated it. A window refers to it for all stacks that did nothing in
-// it: its own tallies are of those that did.
+// holding is what a process has of a meter of blocks, by who allocated it. A window refers to it for all stacks that
+// did nothing in it: its own tallies are of those that did.
 type holding struct {
 	byStack map[uint64]event.Bytes
 	total   event.Bytes

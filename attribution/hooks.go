@@ -8,10 +8,10 @@ import (
 	"ipytracer/model/words"
 )
 
-// A cell goes on after its result: IPython's hooks draw inline figures, ipykernel evaluates user_expressions and replies. That
-// is a row of its own in the cell, up to the front end's word that it is done. Where that word does not come (the shell was
-// left with exit, the process ended, somebody took over the signals that say it) the cell has ended at its result, and what
-// came behind it is the time between cells.
+// A cell goes on after its result: IPython's hooks draw inline figures, ipykernel evaluates user_expressions and
+// replies. That is a row of its own in the cell, up to the front end's word that it is done. Where that word does not
+// come (the shell was left with exit, the process ended, somebody took over the signals that say it) the cell has ended
+// at its result, and what came behind it is the time between cells.
 
 // cellResult ends a cell's last statement and begins its display and hooks.
 func (t *Tracker) cellResult(p *process, b *event.Boundary) {
@@ -47,7 +47,7 @@ func (t *Tracker) snapshot(w *window, b *event.Boundary) *window {
 	}
 	t.end(&s, b)
 	t.stand(&s)
-	t.count(&s, -1)
+	t.table.count(&s, -1)
 	return &s
 }
 
@@ -60,7 +60,8 @@ func (t *Tracker) forgo(w *window) {
 }
 
 func (all *tallies) clone() *tallies {
-	out := &tallies{byStack: make(map[uint64]*tally, len(all.byStack)), cold: all.cold.clone(), coolAt: all.coolAt, highest: all.highest, first: all.first, byValue: all.byValue, value: all.value}
+	out := &tallies{byStack: make(map[uint64]*tally, len(all.byStack)), cold: all.cold.clone(), coolAt: all.coolAt,
+		highest: all.highest, first: all.first, byValue: all.byValue, value: all.value}
 	for stack, y := range all.byStack {
 		y := *y
 		out.byStack[stack] = &y
@@ -71,17 +72,17 @@ func (all *tallies) clone() *tallies {
 	return out
 }
 
-// endAtResult ends a cell where it had its result. What came behind is the time between, which goes on. missed says that its front end
-// was done with it, and nobody saw when: which is amiss if it is one that shows it.
+// endAtResult ends a cell where it had its result. What came behind is the time between, which goes on. missed says
+// that its front end was done with it, and nobody saw when: which is amiss if it is one that shows it.
 func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary, missed bool) {
-	hooks, session := w.hooks, t.sessionOf(p)
+	hooks, session := w.hooks, t.processes.sessionOf(p)
 	t.leave(w)
 	t.forgo(w)
 	at := w.atResult
 	at.closing, at.truncated, at.source = w.closing, w.truncated, w.source
 	*w = *at
 	t.invariants.left(w)
-	t.count(w, 1)
+	t.table.count(w, 1)
 	w.untold = missed
 	if p.info.Frontend != "" { // nobody draws figures in a program without one
 		w.addNote(words.NoHooksEnd)
@@ -101,7 +102,7 @@ func (t *Tracker) endAtResult(p *process, w *window, b *event.Boundary, missed b
 	p.lastGap = hooks
 	if t.audit != nil {
 		*hooks.birth = birth{}
-		t.statements--
+		t.table.statements--
 		t.keep(hooks)
 	}
 }

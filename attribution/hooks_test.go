@@ -37,7 +37,8 @@ func TestHooksAreTheCells(t *testing.T) {
 	expect(t, "cell", resident(cell), [3]int64{50, 200, 70})
 	expect(t, "its statement", resident(statement), [3]int64{50, 60, 60})
 	expect(t, "its hooks", resident(hooks), [3]int64{60, 200, 70})
-	expect(t, "statuses", []string{cell.Status, statement.Status, hooks.Status}, []string{model.Error, model.Error, model.OK})
+	expect(t, "statuses", []string{cell.Status, statement.Status, hooks.Status},
+		[]string{model.Error, model.Error, model.OK})
 	expect(t, "the row", []any{hooks.Name, hooks.Line, hooks.Parent}, []any{model.Hooks, 0, cell.ID})
 	expect(t, "ends", hooks.StartNS+hooks.DurationNS, cell.StartNS+cell.DurationNS)
 	expect(t, "between", []any{len(r.Between), r.Between[1].Meters["cpu.resident"].Peak}, []any{2, int64(90)})
@@ -80,7 +81,8 @@ func TestNobodySaysWhenHooksAreOver(t *testing.T) {
 	}
 }
 
-// TestOverlappingHooks: another thread's cell runs on where one has ended at its result, so that there is no time between.
+// TestOverlappingHooks: another thread's cell runs on where one has ended at its result, so that there is no time
+// between.
 func TestOverlappingHooks(t *testing.T) {
 	s := figured()
 	s.openCell(2, true)
@@ -88,11 +90,13 @@ func TestOverlappingHooks(t *testing.T) {
 	s.to(main, 300)
 	s.closeCell(2, event.OutcomeOK)
 	r := s.run(t)
-	expect(t, "cells", []any{resident(nth(t, r, model.Cell, 0)), resident(nth(t, r, model.Cell, 1))}, []any{[3]int64{50, 60, 60}, [3]int64{70, 300, 300}})
+	expect(t, "cells", []any{resident(nth(t, r, model.Cell, 0)), resident(nth(t, r, model.Cell, 1))},
+		[]any{[3]int64{50, 60, 60}, [3]int64{70, 300, 300}})
 	expect(t, "between", len(r.Between), 2)
 }
 
-// TestMissedIsAsIfItHadEnded compares, for random cells, what a missed end leaves with cells that closed at their result.
+// TestMissedIsAsIfItHadEnded compares, for random cells, what a missed end leaves with cells that closed at their
+// result.
 func TestMissedIsAsIfItHadEnded(t *testing.T) {
 	for seed := range uint64(50) {
 		reports := [2]*model.Report{}
@@ -109,7 +113,8 @@ func TestMissedIsAsIfItHadEnded(t *testing.T) {
 				}
 			}
 			for stack := range uint64(4) {
-				s.events = append(s.events, &event.Stack{Number: stack + 1, PID: main, Frames: []event.Frame{{Function: fmt.Sprint("f", stack), File: "f.py", Line: 1}}})
+				s.events = append(s.events, &event.Stack{Number: stack + 1, PID: main,
+					Frames: []event.Frame{{Function: fmt.Sprint("f", stack), File: "f.py", Line: 1}}})
 			}
 			s.delay = func() bool { return rng.IntN(8) == 0 }
 			for cell := range uint64(4) {
@@ -134,7 +139,8 @@ func TestMissedIsAsIfItHadEnded(t *testing.T) {
 func equalButIDs(t *testing.T, seed uint64, want, got *model.Report) {
 	t.Helper()
 	if len(want.Windows) != len(got.Windows) || len(want.Between) != len(got.Between) {
-		t.Fatalf("seed %d: %d and %d windows, %d and %d between", seed, len(want.Windows), len(got.Windows), len(want.Between), len(got.Between))
+		t.Fatalf("seed %d: %d and %d windows, %d and %d between", seed, len(want.Windows), len(got.Windows),
+			len(want.Between), len(got.Between))
 	}
 	for i := range want.Windows {
 		w, g := want.Windows[i], got.Windows[i]
@@ -173,9 +179,11 @@ func TestCellThatRanAlready(t *testing.T) {
 		s.closeCell(3, event.OutcomeMissed)
 		r := s.run(t)
 		first, second, missed := nth(t, r, model.Cell, 0), nth(t, r, model.Cell, 1), nth(t, r, model.Cell, 2)
-		expect(t, name, []any{first.ExecutionCount, first.Silent, first.Note, first.Status, resident(first)}, []any{c.count, false, words.Late, model.OK, [3]int64{50, 80, 80}})
+		expect(t, name, []any{first.ExecutionCount, first.Silent, first.Note, first.Status, resident(first)},
+			[]any{c.count, false, words.Late, model.OK, [3]int64{50, 80, 80}})
 		expect(t, name+", the next", []any{*second.ExecutionCount, second.Note}, []any{1, ""})
-		expect(t, name+", its end missed", []string{missed.Status, missed.Note}, []string{model.Incomplete, words.Late + "; its end was not seen"})
+		expect(t, name+", its end missed", []string{missed.Status, missed.Note},
+			[]string{model.Incomplete, words.Late + "; its end was not seen"})
 		expect(t, name+", complete", r.Certificate.Complete, false)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"ipytracer/event"
 )
 
-// inner are blocks that lie in blocks of another meter: an array's data, or a tensor's, are in a block of malloc's, which is in memory that was
-// mapped. A leak is said once, of the innermost.
+// inner are blocks that lie in blocks of another meter: an array's data, or a tensor's, are in a block of malloc's,
+// which is in memory that was mapped. A leak is said once, of the innermost.
 type inner struct {
 	layers map[int]*layer // by how many meters their blocks lie in, of the CPU's
 }

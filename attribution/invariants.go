@@ -7,9 +7,9 @@ import (
 	"ipytracer/model/words"
 )
 
-// invariants are what holds of every session, whatever the target does: a process ends once, a tree is at least as high as each of its
-// processes, and a window as each window inside it. Where one of them does not hold, something was taken in that the kernel half cannot have
-// meant, and figures are wrong of which nothing else would say so.
+// invariants are what holds of every session, whatever the target does: a process ends once, a tree is at least as high
+// as each of its processes, and a window as each window inside it. Where one of them does not hold, something was taken
+// in that the kernel half cannot have meant, and figures are wrong of which nothing else would say so.
 type invariants struct {
 	endedAgain uint64 // ends of processes that had ended
 	lowTrees   uint64 // maxima of a process that its tree has not reached
@@ -21,8 +21,8 @@ type invariants struct {
 // inside is how high the windows inside one that is open were, of those that are over.
 type inside struct{ own, tree levels }
 
-// skew is by how many boundaries of a tree what a process reached may come before or after what its tree reached: the one is taken a moment
-// earlier or later than the other, and boundaries on other CPUs may be drawn in between.
+// skew is by how many boundaries of a tree what a process reached may come before or after what its tree reached: the
+// one is taken a moment earlier or later than the other, and boundaries on other CPUs may be drawn in between.
 const skew = 16
 
 // maxOwed is how many maxima are kept that a tree has yet to reach.
@@ -49,8 +49,8 @@ func (i *invariants) ends(p *process) {
 	}
 }
 
-// segment looks at what a segment did to a tree and to the processes in it, when it has been taken in. Of an exec, the old memory's and the new
-// one's maxima are one process's, and were not in the tree together.
+// segment looks at what a segment did to a tree and to the processes in it, when it has been taken in. Of an exec, the
+// old memory's and the new one's maxima are one process's, and were not in the tree together.
 func (i *invariants) segment(b *event.Boundary, moved moves, t *Tracker) {
 	tree := i.trees[b.Root]
 	if tree == nil {
@@ -62,7 +62,7 @@ func (i *invariants) segment(b *event.Boundary, moved moves, t *Tracker) {
 	}
 	i.lowTrees += tree.see(&b.TreeHigh)
 	for pid, m := range moved {
-		p := t.processes[pid]
+		p := t.processes.byPID[pid]
 		if m.waited || p == nil || p.root != b.Root || pid == b.PID && b.Kind == event.ProcessExec {
 			continue
 		}
@@ -106,15 +106,16 @@ func (r *treeMaxima) owe(m event.Meter, bytes event.Bytes) {
 	}
 }
 
-// left looks at a window that is over, and notes how high it was for the one around it. One that is open still will end where its cell
-// had its result, and is looked at then.
+// left looks at a window that is over, and notes how high it was for the one around it. One that is open still will end
+// where its cell had its result, and is looked at then.
 func (i *invariants) left(w *window) {
 	in := i.inside[w]
 	delete(i.inside, w)
 	if w.isOpen {
 		return
 	}
-	if in != nil && (in.own.above(w.own, w.shed) || in.tree.above(w.tree, w.shed)) || w.kind == kindSession && w.opened == w.process.began && w.own.below(w.process.life, w.shed) {
+	if in != nil && (in.own.above(w.own, w.shed) || in.tree.above(w.tree, w.shed)) || w.kind == kindSession &&
+		w.opened == w.process.began && w.own.below(w.process.life, w.shed) {
 		i.lowWindows++
 	}
 	up := w.parent
@@ -140,7 +141,8 @@ func (all *levels) raiseAll(to figures) {
 	}
 }
 
-// above says whether any level is above the highest of its figure. Of meters that were stepped down figures are lower bounds, each for itself.
+// above says whether any level is above the highest of its figure. Of meters that were stepped down figures are lower
+// bounds, each for itself.
 func (all levels) above(of figures, shed []event.Meter) bool {
 	for _, l := range all {
 		if !slices.Contains(shed, l.meter) && l.bytes > of.of(l.meter).highest() {

@@ -11,10 +11,12 @@ import (
 	"ipytracer/model/words"
 )
 
-// TestEndedTwice: the kernel half drew two ends of one process: one record has the maximum of the last segment, the other one only the values.
-// Where the one without comes first, all that closes with the process lacks the maximum. Either way the certificate says so.
+// TestEndedTwice: the kernel half drew two ends of one process: one record has the maximum of the last segment, the
+// other one only the values. Where the one without comes first, all that closes with the process lacks the maximum.
+// Either way the certificate says so.
 func TestEndedTwice(t *testing.T) {
-	for _, c := range []struct{ lowFirst, lowIsEarlier bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
+	for _, c := range []struct{ lowFirst, lowIsEarlier bool }{{false, false}, {false, true}, {true, false},
+		{true, true}} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			s := newScript()
 			s.openCell(1, true)
@@ -33,7 +35,8 @@ func TestEndedTwice(t *testing.T) {
 				s.events[n-2], s.events[n-1] = s.events[n-1], s.events[n-2]
 			}
 			r := s.run(t)
-			if session := nth(t, r, model.Session, 0); c.lowFirst && !c.lowIsEarlier && session.Meters["cpu.resident"].Peak == 900 {
+			if session := nth(t, r, model.Session, 0); c.lowFirst && !c.lowIsEarlier &&
+				session.Meters["cpu.resident"].Peak == 900 {
 				t.Error("nothing is missing: nothing was tested")
 			}
 			broken(t, r, words.EndedAgain(1))
@@ -104,7 +107,8 @@ func TestTreeBelowItsProcess(t *testing.T) {
 	}
 }
 
-// TestForkedChildAboveItsTree: what a forked child shares with its parent is in the tree once, though the parent has given it back since.
+// TestForkedChildAboveItsTree: what a forked child shares with its parent is in the tree once, though the parent has
+// given it back since.
 func TestForkedChildAboveItsTree(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -183,7 +187,7 @@ func TestSessionBelowItsProcess(t *testing.T) {
 		tracker.Add(e)
 	}
 	tracker.Flush()
-	tracker.processes[main].life.need(event.Resident).peak = 901
+	tracker.processes.byPID[main].life.need(event.Resident).peak = 901
 	s.events = nil
 	s.boundary(event.ProcessExit, main)
 	for _, e := range append(s.events, &event.Finish{Reason: "the target ended"}) {

@@ -49,7 +49,8 @@ type heldBy struct {
 	name  string
 }
 
-// verdictKey is what one verdict is about: all that one holder has, or where none is known what one line of a cell led to.
+// verdictKey is what one verdict is about: all that one holder has, or where none is known what one line of a cell led
+// to.
 type verdictKey struct {
 	kind   string
 	pid    int32
@@ -78,7 +79,7 @@ type found struct {
 func (j *judge) survivors() {
 	left, never := newSurvivors(j.t), newSurvivors(j.t)
 	left.groups = j.views.names
-	for _, p := range j.t.order {
+	for _, p := range j.t.processes.order {
 		pid := p.info.PID
 		if !j.about(pid) {
 			continue
@@ -125,11 +126,12 @@ func (j *judge) account(s *site) {
 	}
 	for kind, p := range s.by {
 		l := model.LiveBlocks{
-			PID: int(s.pid), Meter: s.meter.String(), Stack: s.frames, By: string(accountedAs(kind, p)), Holder: p.holder.Path,
-			Bytes: int64(p.bytes), Count: p.count, AgeNS: max(int64(j.t.last-p.oldest), 0),
+			PID: int(s.pid), Meter: s.meter.String(), Stack: s.frames, By: string(accountedAs(kind, p)),
+			Holder: p.holder.Path,
+			Bytes:  int64(p.bytes), Count: p.count, AgeNS: max(int64(j.t.session.last-p.oldest), 0),
 		}
 		l.Executions, l.ExecutionCounts = p.executions()
-		l.Kernel = kernelAbove(j.t.processes, s.pid)
+		l.Kernel = kernelAbove(j.t.processes.byPID, s.pid)
 		j.live = append(j.live, l)
 	}
 }
@@ -192,7 +194,8 @@ func (j *judge) judge(s *site) bool {
 	for _, p := range s.of(heldWaiting) {
 		j.find(model.Waits, s, heldWaiting, p)
 	}
-	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[heldByView], s.by[event.HeldByThread], s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[heldInside], s.by[notAsked])
+	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[heldByView], s.by[event.HeldByThread],
+		s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[heldInside], s.by[notAsked])
 	if rest.count == 0 {
 		return false
 	}
@@ -215,7 +218,8 @@ func (j *judge) judge(s *site) bool {
 	if isImport(s.frames) {
 		return false // what a module makes when it is imported is meant to stay
 	}
-	for _, kind := range []event.HolderKind{event.HeldByModule, event.HeldByThread, event.HeldByCycle, event.HeldByNone} {
+	for _, kind := range []event.HolderKind{event.HeldByModule, event.HeldByThread, event.HeldByCycle,
+		event.HeldByNone} {
 		if s.unseen && kind != event.HeldByCycle && j.audit.blind[event.NumPy] == nil {
 			continue // it was there before the audit began: meant to stay, for all that is known
 		}
@@ -235,9 +239,10 @@ func (j *judge) known(s *site) {
 	}
 }
 
-// grows says whether each run of a site's cell leaves more. Of mapped memory that must be steady, at least half of the mean with
-// 95 % confidence, and over four runs: allocators keep what is freed, an arena for each thread and more, and stop taking new memory after a while.
-// And what is there behind a run must have become more: what each run left can all be in use by the last one, see [judge.mappedAfter].
+// grows says whether each run of a site's cell leaves more. Of mapped memory that must be steady, at least half of the
+// mean with 95 % confidence, and over four runs: allocators keep what is freed, an arena for each thread and more, and
+// stop taking new memory after a while. And what is there behind a run must have become more: what each run left can
+// all be in use by the last one, see [judge.mappedAfter].
 func (j *judge) grows(s *site, left *portion) bool {
 	runs := j.runs[runKey{s.pid, digestOf(s.text)}]
 	g := growthOf(runs, left.runs)
@@ -254,29 +259,15 @@ func isImport(frames []model.Frame) bool {
 	})
 }
 
-// isWorkspace knows the memory that PyTorch takes for cuBLAS at the first matrix product of each thread and stream and keeps:
-// 4,096 KiB × 2 and 16 KiB × 8, or 32 MiB on Hopper (getChosenWorkspaceSize in aten/src/ATen/cuda/CublasHandlePool.cpp,
-// PyTorch 1.11 to 2.11). No Python object has it.
+// isWorkspace knows the memory that PyTorch takes for cuBLAS at the first matrix product of each thread and stream and
+// keeps: 4,096 KiB × 2 and 16 KiB × 8, or 32 MiB on Hopper (getChosenWorkspaceSize in
+// aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 1.11 to 2.11). No Python object has it.
 func isWorkspace(m event.Meter, kind event.HolderKind, p *portion) bool {
 	if !isActive(m) || kind != event.HeldByNone || p.bytes%event.Bytes(p.count) != 0 {
 		return false
 	}
 	each := p.bytes / event.Bytes(p.count)
 	return each == 4096*2<<10+16*8<<10 || each == 32<<20
-}
-
-// common are the outer calls that two stacks share.
-func common(a, b []model.Frame) []model.Frame {
-	n := 0
-	for n < len(a) && n < len(b) {
-		x, y := a[len(a)-1-n], b[len(b)-1-n]
-		x.File, y.File = anyRun(x.File), anyRun(y.File)
-		if compareFrames(x, y) != 0 {
-			break
-		}
-		n++
-	}
-	return a[len(a)-n:]
 }
 
 // passed judges what is gone, but went too late.
@@ -291,7 +282,8 @@ func (j *judge) passed() {
 		if key.release != nil {
 			kind = model.HeldByTraceback
 		}
-		one := &portion{bytes: p.bytes, count: p.count, oldest: p.first, runs: map[*window]event.Bytes{key.birth.cell: p.bytes}}
+		one := &portion{bytes: p.bytes, count: p.count, oldest: p.first,
+			runs: map[*window]event.Bytes{key.birth.cell: p.bytes}}
 		f := j.find(kind, names.site(key.pid, key.meter, key.stack, key.birth), notAsked, one)
 		f.gap = max(f.gap, p.last-key.birth.cell.closed)
 		if f.release == nil || key.release != nil && key.release.execution > f.release.execution {
@@ -302,14 +294,16 @@ func (j *judge) passed() {
 
 func comparePassing(a, b passing) int {
 	return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.stack, b.stack),
-		cmp.Compare(a.birth.cell.id, b.birth.cell.id), cmp.Compare(a.birth.line, b.birth.line), cmp.Compare(a.birth.status, b.birth.status))
+		cmp.Compare(a.birth.cell.id, b.birth.cell.id), cmp.Compare(a.birth.line,
+			b.birth.line), cmp.Compare(a.birth.status, b.birth.status))
 }
 
 // report puts the verdicts into their order.
 func (j *judge) report() *model.Audit {
 	out := &model.Audit{
-		Schema: model.AuditSchema, Host: j.t.host(), Processes: []model.AuditProcess{}, Verdicts: []model.Verdict{}, Held: []model.Held{},
-		Least: int64(j.least), Cells: j.t.Cells(), DurationNS: j.t.since(0),
+		Schema: model.AuditSchema, Host: j.t.session.host(), Processes: []model.AuditProcess{},
+		Verdicts: []model.Verdict{}, Held: []model.Held{},
+		Least: int64(j.least), Cells: j.t.processes.cells(), DurationNS: j.t.session.since(0),
 	}
 	for _, key := range j.order {
 		f := j.verdicts[key]
@@ -318,23 +312,26 @@ func (j *judge) report() *model.Audit {
 		}
 	}
 	slices.SortStableFunc(out.Verdicts, func(x, y model.Verdict) int {
-		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Meter, y.Meter), slices.Compare(x.Executions, y.Executions),
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Meter, y.Meter),
+			slices.Compare(x.Executions, y.Executions),
 			slices.CompareFunc(x.Stack, y.Stack, orderFrames))
 	})
 	for _, h := range j.held {
 		out.Held = append(out.Held, *h)
 	}
 	slices.SortFunc(out.Held, func(x, y model.Held) int {
-		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By), cmp.Compare(x.Holder, y.Holder), cmp.Compare(x.PID, y.PID))
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By),
+			cmp.Compare(x.Holder, y.Holder), cmp.Compare(x.PID, y.PID))
 	})
 	out.Held = slices.Clip(out.Held[:min(len(out.Held), maxListed)])
 	slices.SortFunc(j.live, func(x, y model.LiveBlocks) int {
-		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By), cmp.Compare(x.PID, y.PID),
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By),
+			cmp.Compare(x.PID, y.PID),
 			slices.CompareFunc(x.Stack, y.Stack, orderFrames), slices.Compare(x.Executions, y.Executions))
 	})
 	out.Variables, out.Names = j.t.variables()
 	out.ToFree = freeingOf(j.t.listed)
-	out.Resident, out.GPUNotes = j.t.resident(), j.t.notes()
+	out.Resident, out.GPUNotes = j.t.resident(), j.t.presenter.notes()
 	out.Live = slices.Clip(j.live[:min(len(j.live), maxListed)])
 	j.describe(out)
 	return out

@@ -10,10 +10,11 @@ import (
 	"ipytracer/model"
 )
 
-// fragmented judges PyTorch's caches: memory that lies between blocks that are in use, so that it cannot be given back, if
-// PyTorch took more from the driver though as much was free in its cache.
+// fragmented judges PyTorch's caches: memory that lies between blocks that are in use, so that it cannot be given back,
+// if PyTorch took more from the driver though as much was free in its cache.
 func (j *judge) fragmented() {
-	for _, key := range slices.SortedFunc(maps.Keys(j.audit.devices), func(a, b heldKey) int { return int(a.pid-b.pid) + 1000*int(a.meter) - 1000*int(b.meter) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(j.audit.devices),
+		func(a, b heldKey) int { return int(a.pid-b.pid) + 1000*int(a.meter) - 1000*int(b.meter) }) {
 		if !j.about(key.pid) {
 			continue
 		}
@@ -63,16 +64,18 @@ func (j *judge) inPieces(key heldKey) (free event.Bytes) {
 
 // children judges processes that a cell started and that still run, long after it.
 func (j *judge) children() {
-	for _, p := range j.t.order {
+	for _, p := range j.t.processes.order {
 		b := j.audit.started[p.info.PID]
-		if p.parent == 0 || !p.alive || p.ended || b == nil || b.cell == nil || b.cell.isOpen || isHelper(p.info.Command) {
+		if p.parent == 0 || !p.alive || p.ended || b == nil || b.cell == nil || b.cell.isOpen ||
+			isHelper(p.info.Command) {
 			continue
 		}
 		root := b.cell.process.info.PID
 		if !j.about(root) {
 			continue
 		}
-		key := verdictKey{kind: model.ChildAlive, pid: root, meter: event.Resident, text: j.t.textOf(b.cell), line: fmt.Sprint(b.line), holder: p.info.Command}
+		key := verdictKey{kind: model.ChildAlive, pid: root, meter: event.Resident, text: j.t.texts.textOf(b.cell),
+			line: fmt.Sprint(b.line), holder: p.info.Command}
 		of, isPool := poolOf(p.info.Command, j.audit.pools[p.info.PID])
 		if isPool {
 			key = verdictKey{kind: model.IdlePool, pid: root, meter: event.Resident, holder: of.name}
@@ -96,13 +99,14 @@ func (j *judge) children() {
 
 // describe says what was audited, and what is not known.
 func (j *judge) describe(out *model.Audit) {
-	for _, p := range j.t.order {
+	for _, p := range j.t.processes.order {
 		starved := p.last.ending != nil && p.last.ending.OutOfMemory
 		if p.began == 0 || p.session == nil && !starved && j.only == 0 || !j.about(p.info.PID) {
 			continue
 		}
 		one := model.AuditProcess{
-			PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython, Ended: p.ended, Ending: endingOf(p), Late: p.info.Late,
+			PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython,
+			Ended: p.ended, Ending: endingOf(p), Late: p.info.Late,
 			Notebook: p.info.Notebook, Kernel: p.kernel(),
 		}
 		if h := j.audit.holders[p.info.PID]; h != nil {

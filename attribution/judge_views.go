@@ -10,9 +10,10 @@ import (
 
 // Kinds of holder that only a judge knows: what it files blocks under that verdicts of their own are about.
 const (
-	heldByView  = event.HolderKind("view")   // only views have it
-	heldWaiting = event.HolderKind("waits")  // garbage, which the collector frees when it comes
-	heldInside  = event.HolderKind("inside") // no object was found to have it, but one of C++ may, see [event.Facts.Inside]
+	heldByView  = event.HolderKind("view")  // only views have it
+	heldWaiting = event.HolderKind("waits") // garbage, which the collector frees when it comes
+	// no object was found to have it, but one of C++ may, see [event.Facts.Inside]
+	heldInside = event.HolderKind("inside")
 )
 
 // viewKey is one group of views that must be replaced together.
@@ -60,7 +61,8 @@ func (j *judge) judged(pid int32, at place, kind event.HolderKind, of event.Hold
 	return kind
 }
 
-// isGarbage says whether the collector frees a block, for sure or for all that is known. What it has looked at and left alone is held by something.
+// isGarbage says whether the collector frees a block, for sure or for all that is known. What it has looked at and left
+// alone is held by something.
 func isGarbage(h event.Holder) bool {
 	switch h.Garbage {
 	case event.GarbageWaits:
@@ -124,7 +126,7 @@ func (all views) add(pid int32, v event.View, meter event.Meter) {
 
 // otherViews judges memory of which no meter has a block, such as a bytearray's: it is in what was mapped.
 func (j *judge) otherViews() {
-	for _, p := range j.t.order {
+	for _, p := range j.t.processes.order {
 		pid := p.info.PID
 		h := j.audit.holders[pid]
 		if h == nil || !j.about(pid) {
@@ -139,7 +141,8 @@ func (j *judge) otherViews() {
 			if one, ok := mappedFor(j, pid, at, h.views[at].Size); ok && !hasBlock(j, pid, at) {
 				j.views.add(pid, h.views[at], event.Mapped)
 				to := newSurvivors(j.t)
-				to.add(pid, event.Mapped, one, heldByView, event.Holder{Address: at, Kind: event.HeldByVariable, Path: h.views[at].Viewers[0].Paths[0]})
+				to.add(pid, event.Mapped, one, heldByView,
+					event.Holder{Address: at, Kind: event.HeldByVariable, Path: h.views[at].Viewers[0].Paths[0]})
 				for _, s := range to.inOrder() {
 					j.find(model.HeldByView, s, heldByView, s.by[heldByView])
 				}

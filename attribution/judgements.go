@@ -44,7 +44,7 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 	case kind == model.HeldByOutput:
 		key.holder = rootName(holder)
 		if shown := j.shownBy(s.pid, holder.Output); shown != nil { // by the same cell, each time it ran
-			key.text, key.holder = j.t.textOf(shown), ""
+			key.text, key.holder = j.t.texts.textOf(shown), ""
 		}
 	case kind == model.HeldByView:
 		key.holder = j.views.names[viewAt{s.pid, holder.Address}]
@@ -68,3 +68,17 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 
 // shownBy is the cell that showed Out[n], nil if that is not known.
 func (j *judge) shownBy(pid int32, n int) *window { return j.shown[pid][n] }
+
+// common are the outer calls that two stacks share.
+func common(a, b []model.Frame) []model.Frame {
+	n := 0
+	for n < len(a) && n < len(b) {
+		x, y := a[len(a)-1-n], b[len(b)-1-n]
+		x.File, y.File = anyRun(x.File), anyRun(y.File)
+		if compareFrames(x, y) != 0 {
+			break
+		}
+		n++
+	}
+	return a[len(a)-n:]
+}

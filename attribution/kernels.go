@@ -2,7 +2,8 @@ package attribution
 
 import "ipytracer/model/words"
 
-// kernels are the processes of a session that run cells, or could. Where there are several, each has a name: two of them have an In[1].
+// kernels are the processes of a session that run cells, or could. Where there are several, each has a name: two of
+// them have an In[1].
 type kernels struct {
 	all   []*process
 	stale bool // names are to be found anew

@@ -8,15 +8,17 @@ import (
 	"ipytracer/model"
 )
 
-// twoKernels is a session with a kernel and a child that is one, too, each with an In[1] that allocates. Before the second is known,
-// early gets what is known of the first.
+// twoKernels is a session with a kernel and a child that is one, too, each with an In[1] that allocates. Before the
+// second is known, early gets what is known of the first.
 func twoKernels(add func(event.Event), early func()) {
 	const other = int32(5000)
 	s := attributiontest.New(add, 1)
-	s.Emit(&event.Process{ProcessInfo: event.ProcessInfo{PID: attributiontest.Kernel, Python: "3.11.2", IPython: "8.5.0", Inputs: 1, Notebook: "/home/ada/a/x.ipynb"}})
+	s.Emit(&event.Process{ProcessInfo: event.ProcessInfo{PID: attributiontest.Kernel, Python: "3.11.2",
+		IPython: "8.5.0", Inputs: 1, Notebook: "/home/ada/a/x.ipynb"}})
 	run := func(pid int32, cell uint64, file string) {
 		s.Boundary(event.Boundary{Kind: event.CellOpen, PID: pid, Cell: cell, Inputs: 2, Text: file})
-		stack := s.Stack(pid, event.Frame{Function: "f", File: file + "before.py", Line: 4, Input: 7}, event.Frame{Function: "<module>", File: file, Line: 1})
+		stack := s.Stack(pid, event.Frame{Function: "f", File: file + "before.py", Line: 4, Input: 7},
+			event.Frame{Function: "<module>", File: file, Line: 1})
 		s.Make(pid, event.NumPy, 64<<20, stack)
 		s.Boundary(event.Boundary{Kind: event.CellClose, PID: pid, Cell: cell, Outcome: event.OutcomeOK, Inputs: -1})
 	}
@@ -24,13 +26,14 @@ func twoKernels(add func(event.Event), early func()) {
 	early()
 	s.Fork(attributiontest.Kernel, other)
 	s.Exec(other, "python3 -m ipykernel")
-	s.Emit(&event.Process{ProcessInfo: event.ProcessInfo{PID: other, Python: "3.11.2", IPython: "8.5.0", Inputs: 1, Notebook: "/home/ada/b/x.ipynb"}})
+	s.Emit(&event.Process{ProcessInfo: event.ProcessInfo{PID: other, Python: "3.11.2", IPython: "8.5.0", Inputs: 1,
+		Notebook: "/home/ada/b/x.ipynb"}})
 	run(other, 2, "<ipython-input-1-same>")
 	s.End()
 }
 
-// TestKernelsHaveNames: as soon as a session has two kernels, all that is of one of them says which: cells, the times between them, calls,
-// verdicts. Calls of cells from before the session have their In[N], and the name.
+// TestKernelsHaveNames: as soon as a session has two kernels, all that is of one of them says which: cells, the times
+// between them, calls, verdicts. Calls of cells from before the session have their In[N], and the name.
 func TestKernelsHaveNames(t *testing.T) {
 	tr := New()
 	twoKernels(tr.Add, func() {
@@ -64,7 +67,8 @@ func TestKernelsHaveNames(t *testing.T) {
 		}
 		for i, want := range []struct{ count, execution int }{{7, 0}, {1, w.Execution}} {
 			f := w.Allocations[0].Stack[i]
-			if f.Kernel != w.Kernel || f.ExecutionCount == nil || *f.ExecutionCount != want.count || f.Execution != want.execution {
+			if f.Kernel != w.Kernel || f.ExecutionCount == nil || *f.ExecutionCount != want.count ||
+				f.Execution != want.execution {
 				t.Errorf("pid %d: %+v, want In[%d] of %s", w.PID, f, want.count, w.Kernel)
 			}
 		}
@@ -95,7 +99,8 @@ func TestOneKernelHasNoName(t *testing.T) {
 	tr := New()
 	s := attributiontest.New(tr.Add, 1)
 	s.OpenCell(1, 0, "<ipython-input-1-same>", "x")
-	s.Make(attributiontest.Kernel, event.NumPy, 64<<20, s.Stack(attributiontest.Kernel, event.Frame{Function: "<module>", File: "<ipython-input-1-same>", Line: 1}))
+	s.Make(attributiontest.Kernel, event.NumPy, 64<<20,
+		s.Stack(attributiontest.Kernel, event.Frame{Function: "<module>", File: "<ipython-input-1-same>", Line: 1}))
 	s.CloseCell(1, event.OutcomeOK)
 	s.End()
 	r := tr.Report()

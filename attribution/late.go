@@ -70,12 +70,14 @@ func (a *audit) free(w *window, at place, b kept, c *event.Change) {
 	}
 }
 
-// failureBetween is the first cell that failed after another one had ended, if it has before a change. An exception is the last one,
-// in sys and in IPython, until the next comes, and has its frames. They refer to it as well: what the next exception does not free
-// at once goes with the garbage collector, whenever that runs.
+// failureBetween is the first cell that failed after another one had ended, if it has before a change. An exception is
+// the last one, in sys and in IPython, until the next comes, and has its frames. They refer to it as well: what the
+// next exception does not free at once goes with the garbage collector, whenever that runs.
 func (a *audit) failureBetween(cell *window, c *event.Change) *window {
 	all := a.failures[c.PID]
-	i, _ := slices.BinarySearchFunc(all, cell.closed, func(f *window, closed event.Nanoseconds) int { return cmp.Compare(f.closed, closed) })
+	i, _ := slices.BinarySearchFunc(all, cell.closed, func(f *window, closed event.Nanoseconds) int {
+		return cmp.Compare(f.closed, closed)
+	})
 	for ; i < len(all) && all[i].lastSegment < c.Segment; i++ {
 		if all[i].opened >= cell.closed && all[i].root == c.Root {
 			return all[i]

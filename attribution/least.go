@@ -6,12 +6,13 @@ import (
 	"ipytracer/event"
 )
 
-// A window in which a meter was stepped down has lower bounds (≥) of what it reached and needed, and nothing else. While
-// nobody looks anything may go and come. So of what was known before a pause nothing is taken for granted after it, and what is found out later
-// was made by no window that is open then.
+// A window in which a meter was stepped down has lower bounds (≥) of what it reached and needed, and nothing else.
+// While nobody looks anything may go and come. So of what was known before a pause nothing is taken for granted after
+// it, and what is found out later was made by no window that is open then.
 //
-// The time in which a meter is seen without a break is an observation. In it, values differ by what has happened, whatever is not known of it. In the
-// first one, they are what there is. In a later one, what has been made since it began is there for certain: the meter's value less what it had then.
+// The time in which a meter is seen without a break is an observation. In it, values differ by what has happened,
+// whatever is not known of it. In the first one, they are what there is. In a later one, what has been made since it
+// began is there for certain: the meter's value less what it had then.
 
 // observation is a stretch of time in which a meter was seen.
 type observation struct {
@@ -23,7 +24,8 @@ type observation struct {
 	highs peaks
 }
 
-// maxObservations is how many are kept of a meter. Windows that began in one that is not have nothing for certain from it.
+// maxObservations is how many are kept of a meter. Windows that began in one that is not have nothing for certain from
+// it.
 const maxObservations = 64
 
 // least is what is certain of a meter that was stepped down at some time.
@@ -43,7 +45,9 @@ func (l *least) now() *observation {
 
 // of is the one in which a cut is; -1 for none.
 func (l *least) of(cut uint64) int {
-	return slices.IndexFunc(l.observations, func(s observation) bool { return s.from <= cut && (s.to == 0 || cut < s.to) })
+	return slices.IndexFunc(l.observations, func(s observation) bool {
+		return s.from <= cut && (s.to == 0 || cut < s.to)
+	})
 }
 
 // end ends the one that goes on.
@@ -63,7 +67,8 @@ func (l *least) begin(one observation) {
 	l.observations = append(l.observations, one)
 }
 
-// seeLeast takes in a segment that ended at a cut. What the driver takes from what an allocator holds makes that fall, and says no total.
+// seeLeast takes in a segment that ended at a cut. What the driver takes from what an allocator holds makes that fall,
+// and says no total.
 func (g *gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
 	l := g.least
 	if l.waits && (high > g.before || value != g.before && g.meter.Facts().Kind == event.Total) {
@@ -96,14 +101,15 @@ func (r *root) pause(m event.Meter, cut uint64) {
 	r.pausable(m, func(g *gauge, life event.Bytes) {
 		if g.least == nil {
 			first, _ := g.high.since(0)
-			g.least = &least{observations: []observation{{exact: true, highs: slices.Clone(g.high)}}, top: max(first, life, g.value.last())}
+			g.least = &least{observations: []observation{{exact: true, highs: slices.Clone(g.high)}},
+				top: max(first, life, g.value.last())}
 		}
 		g.least.end(cut)
 	})
 }
 
-// resume goes on with it. Arrays are looked for first: until that is over, the meter's value has what is found of before. An allocator's total is
-// what it was until the allocator says the next.
+// resume goes on with it. Arrays are looked for first: until that is over, the meter's value has what is found of
+// before. An allocator's total is what it was until the allocator says the next.
 func (r *root) resume(m event.Meter, cut uint64, slack event.Bytes) {
 	r.pausable(m, func(g *gauge, _ event.Bytes) {
 		if g.least == nil {
@@ -192,15 +198,16 @@ func slackOf(m event.Meter, freed *event.Frees) (sum event.Bytes) {
 	return sum
 }
 
-// since is the window that is asked about: since when it is open, whether the process was there then, and what had been freed by then.
+// since is the window that is asked about: since when it is open, whether the process was there then, and what had been
+// freed by then.
 type since struct {
 	cut   uint64
 	there bool
 	slack event.Bytes
 }
 
-// lower makes of a figure in such a window what is certain: of the peak, and of how far that is above the start and above the end. Start and end are
-// what they are believed to be as far as that goes together.
+// lower makes of a figure in such a window what is certain: of the peak, and of how far that is above the start and
+// above the end. Start and end are what they are believed to be as far as that goes together.
 func (g *gauge) lower(f figure, w since) figure {
 	l := g.least
 	if l == nil { // it was never stepped down
@@ -286,7 +293,8 @@ func (p *process) certainLife() figures {
 			continue
 		}
 		peak := max(f.start, g.least.top)
-		out[i] = figure{start: f.start, peak: peak, end: min(peak, max(f.end, peak-g.least.drop(f.end, since{}))), meter: f.meter}
+		out[i] = figure{start: f.start, peak: peak, end: min(peak, max(f.end, peak-g.least.drop(f.end, since{}))),
+			meter: f.meter}
 	}
 	return out
 }

@@ -12,7 +12,8 @@ import (
 	"ipytracer/model"
 )
 
-// watched is a process with a meter that is stepped down now and then: what it has, and what the kernel half knows of it.
+// watched is a process with a meter that is stepped down now and then: what it has, and what the kernel half knows of
+// it.
 type watched struct {
 	meter        event.Meter
 	text         string
@@ -41,7 +42,8 @@ func (w *watched) boundary(kind event.BoundaryKind, text string) { w.cut(kind, k
 // cut does so where the one that knows part of it and the one that knows all see other things happen.
 func (w *watched) cut(kind, really event.BoundaryKind, text string) {
 	w.segment++
-	b := event.Boundary{Number: w.segment, Time: event.Nanoseconds(w.segment * 1000), Kind: kind, PID: 7, TID: 7, Segment: w.segment - 1, Inputs: -1, Text: text, Frees: w.frees}
+	b := event.Boundary{Number: w.segment, Time: event.Nanoseconds(w.segment * 1000), Kind: kind, PID: 7, TID: 7,
+		Segment: w.segment - 1, Inputs: -1, Text: text, Frees: w.frees}
 	b.Cell, b.Line, b.Outcome = 1, w.line, event.OutcomeOK
 	b.Value[w.meter], b.High[w.meter], b.Tree[w.meter], b.TreeHigh[w.meter] = w.value, w.high, w.value, w.high
 	t := b
@@ -190,17 +192,24 @@ func (w *watched) step() {
 	}
 }
 
-// TestLeastIsLeast: where a meter was stepped down in a window, its peak, its need and what it had only for a while are at least what is said,
-// whatever came and went unseen, and whatever was found late.
+// TestLeastIsLeast: where a meter was stepped down in a window, its peak, its need and what it had only for a while are
+// at least what is said, whatever came and went unseen, and whatever was found late.
 func TestLeastIsLeast(t *testing.T) {
 	for _, of := range []struct {
 		meter event.Meter
 		text  string
-	}{{event.NumPy, event.ArrayProbes}, {event.Torch, event.TorchCPU}, {event.OfDevice(0, event.Active), event.TorchTotals}} {
+	}{
+		{event.NumPy, event.ArrayProbes}, {event.Torch, event.TorchCPU},
+		{event.OfDevice(0, event.Active), event.TorchTotals},
+	} {
 		t.Run(of.meter.String(), func(t *testing.T) {
-			bounds, needs, short := 0, 0, 0
+			var bounds leastBounds
 			for seed := range uint64(300) {
-				w := &watched{meter: of.meter, text: of.text, random: rand.New(rand.NewPCG(seed, 3)), has: map[int]event.Bytes{}, known: map[int]event.Bytes{}, told: attribution.New(), all: attribution.New()}
+				w := &watched{
+					meter: of.meter, text: of.text, random: rand.New(rand.NewPCG(seed, 3)),
+					has: map[int]event.Bytes{}, known: map[int]event.Bytes{},
+					told: attribution.New(), all: attribution.New(),
+				}
 				start := &event.Start{Processes: []event.ProcessInfo{{PID: 7, Python: "3.11.2", Inputs: -1}}}
 				w.told.Add(start)
 				w.all.Add(start)
@@ -211,49 +220,58 @@ func TestLeastIsLeast(t *testing.T) {
 				}
 				w.boundary(event.CellClose, "")
 				w.boundary(event.Detached, "")
-				told, all := w.told.Report(), w.all.Report()
-				really := map[string]model.Window{}
-				for _, one := range all.Windows {
-					really[windowKey(one)] = one
-				}
-				for i := range told.Windows {
-					one := told.Windows[i]
-					other, known := really[windowKey(one)]
-					if !known {
-						t.Fatalf("seed %d: there was no window %+v", seed, one)
-					}
-					least, truth := one.Meters[of.meter.String()], other.Meters[of.meter.String()]
-					if least.Exact || least.Bound != nil {
-						if of.meter.Facts().Kind == event.Total && (least.Start != truth.Start || least.Peak != truth.Peak || least.End != truth.End) {
-							t.Errorf("seed %d, window %d: %+v, but it was %+v", seed, i, least, truth)
-						}
-						continue
-					}
-					bounds++
-					if one.Kind == model.Statement && one.Status == model.Incomplete {
-						short++
-					}
-					if least.Need() > 0 {
-						needs++
-					}
-					checkLeast(t, fmt.Sprintf("seed %d, window %d", seed, i), least, truth)
-					if tree, ok := told.Windows[i].Tree[of.meter.String()]; ok {
-						checkLeast(t, fmt.Sprintf("seed %d, window %d, tree", seed, i), tree, truth)
-					}
-				}
-				life, truth := told.Processes[0].Meters[of.meter.String()], all.Processes[0].Meters[of.meter.String()]
-				if !life.Exact && life.Bound == nil {
-					checkLeast(t, fmt.Sprintf("seed %d, process", seed), life, truth)
-				}
+				bounds.compare(t, seed, of.meter, w.told.Report(), w.all.Report())
 			}
-			if bounds < 1000 || needs < bounds/4 {
-				t.Errorf("%d bounds, %d of them of more than nothing", bounds, needs)
+			if bounds.all < 1000 || bounds.needs < bounds.all/4 {
+				t.Errorf("%d bounds, %d of them of more than nothing", bounds.all, bounds.needs)
 			}
-			if short < 100 {
-				t.Errorf("%d statements ended when nobody looked", short)
+			if bounds.short < 100 {
+				t.Errorf("%d statements ended when nobody looked", bounds.short)
 			}
-			t.Logf("%d bounds, %d of them of more than nothing; %d statements ended when nobody looked", bounds, needs, short)
+			t.Logf("%d bounds, %d of them of more than nothing; %d statements ended when nobody looked", bounds.all,
+				bounds.needs, bounds.short)
 		})
+	}
+}
+
+// leastBounds counts lower bounds: all, those of more than nothing, those of statements that ended when nobody looked.
+type leastBounds struct{ all, needs, short int }
+
+// compare holds the windows of a session in which a meter was stepped down against those of the same session without.
+func (n *leastBounds) compare(t *testing.T, seed uint64, m event.Meter, told, all *model.Report) {
+	really := map[string]model.Window{}
+	for _, one := range all.Windows {
+		really[windowKey(one)] = one
+	}
+	for i := range told.Windows {
+		one := told.Windows[i]
+		other, known := really[windowKey(one)]
+		if !known {
+			t.Fatalf("seed %d: there was no window %+v", seed, one)
+		}
+		least, truth := one.Meters[m.String()], other.Meters[m.String()]
+		if least.Exact || least.Bound != nil {
+			if m.Facts().Kind == event.Total &&
+				(least.Start != truth.Start || least.Peak != truth.Peak || least.End != truth.End) {
+				t.Errorf("seed %d, window %d: %+v, but it was %+v", seed, i, least, truth)
+			}
+			continue
+		}
+		n.all++
+		if one.Kind == model.Statement && one.Status == model.Incomplete {
+			n.short++
+		}
+		if least.Need() > 0 {
+			n.needs++
+		}
+		checkLeast(t, fmt.Sprintf("seed %d, window %d", seed, i), least, truth)
+		if tree, ok := told.Windows[i].Tree[m.String()]; ok {
+			checkLeast(t, fmt.Sprintf("seed %d, window %d, tree", seed, i), tree, truth)
+		}
+	}
+	life, truth := told.Processes[0].Meters[m.String()], all.Processes[0].Meters[m.String()]
+	if !life.Exact && life.Bound == nil {
+		checkLeast(t, fmt.Sprintf("seed %d, process", seed), life, truth)
 	}
 }
 
@@ -265,7 +283,8 @@ func checkLeast(t *testing.T, what string, least, truth model.Figure) {
 	if least.Peak > truth.Peak || least.Need() > truth.Need() || least.Peaked > truth.Peaked {
 		t.Errorf("%s: at least %+v, but it was %+v", what, least, truth)
 	}
-	if least.Start < 0 || least.End < 0 || least.Peak < max(least.Start, least.End) || least.Consumed != least.End-least.Start || least.Peaked != least.Peak-max(least.Start, least.End) {
+	if least.Start < 0 || least.End < 0 || least.Peak < max(least.Start, least.End) ||
+		least.Consumed != least.End-least.Start || least.Peaked != least.Peak-max(least.Start, least.End) {
 		t.Errorf("%s: %+v does not agree with itself", what, least)
 	}
 }

@@ -2,7 +2,8 @@ package attribution
 
 import "ipytracer/model"
 
-// lent is memory for the window, or the time between cells, that is made for a printer that has done with it when it asks for the next.
+// lent is memory for the window, or the time between cells, that is made for a printer that has done with it when it
+// asks for the next.
 type lent struct {
 	window      model.Window
 	between     model.Between

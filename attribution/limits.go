@@ -7,8 +7,8 @@ import (
 	"ipytracer/model/words"
 )
 
-// limits count what had no room. A target can make anything without end, and so can whoever made a recording; each of these leaves the
-// report incomplete, and is said in its certificate.
+// limits count what had no room. A target can make anything without end, and so can whoever made a recording; each of
+// these leaves the report incomplete, and is said in its certificate.
 type limits struct {
 	words.LeftOut
 
@@ -33,7 +33,8 @@ func (l *limits) room(counter *int, has bool) bool {
 	return has
 }
 
-// cut is as much of a text as can be kept, none longer than most bytes, and all of them bounded. whole is false where that is not all of it.
+// cut is as much of a text as can be kept, none longer than most bytes, and all of them bounded. whole is false where
+// that is not all of it.
 func (l *limits) cut(text string, most int) (kept string, whole bool) {
 	kept = text
 	if l.brief {
@@ -51,7 +52,8 @@ func (l *limits) cut(text string, most int) (kept string, whole bool) {
 	return kept, whole
 }
 
-// keep is a text as it is kept: each once, none longer than most bytes, and all of them bounded. whole is false where it was cut.
+// keep is a text as it is kept: each once, none longer than most bytes, and all of them bounded. whole is false where
+// it was cut.
 func (l *limits) keep(text string, most int) (kept string, whole bool) {
 	if known, ok := l.known[text]; ok {
 		return known, true

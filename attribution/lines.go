@@ -20,12 +20,13 @@ type lineSum struct {
 	count                                                   int64
 	call                                                    uint32 // of the stack table
 	sampled                                                 bool   // some of it is estimated from samples
-	others                                                  int32  // the same line in other runs of its cell: where in lineSums.others, from 1
+	// the same line in other runs of its cell: where in lineSums.others, from 1
+	others int32
 }
 
 // lineSums are those of a meter in a session.
 type lineSums struct {
-	t      *Tracker
+	t      *lister
 	w      *window
 	meter  event.Meter
 	sums   []lineSum
@@ -39,15 +40,16 @@ type otherRun struct {
 	next int32
 }
 
-// lines adds up, for each line of code in a session, of the attached processes and of the Pythons that they start, what was allocated in it and in what it called.
-func (t *Tracker) lines() (out []model.Line) {
-	for _, w := range t.staying {
+// lines adds up, for each line of code in a session, of the attached processes and of the Pythons that they start, what
+// was allocated in it and in what it called.
+func (li *lister) lines() (out []model.Line) {
+	for _, w := range li.table.staying {
 		if w.kind != kindSession && w.kind != kindLife {
 			continue
 		}
 		for m, all := range w.tallies {
-			t.copyInto(all, heldKey{w.process.info.PID, m})
-			l := lineSums{t: t, w: w, meter: m, runs: map[event.Frame]int32{}}
+			li.allocations.copyInto(all, heldKey{w.process.info.PID, m})
+			l := lineSums{t: li, w: w, meter: m, runs: map[event.Frame]int32{}}
 			l.add(all)
 			out = append(out, l.most()...)
 		}
@@ -61,7 +63,8 @@ func mostLines(all []model.Line) []model.Line {
 		return nil
 	}
 	slices.SortFunc(all, func(x, y model.Line) int {
-		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
+		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated),
+			cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
 			orderFrames(x.Frame, y.Frame))
 	})
 	return slices.Clone(all[:min(len(all), maxLines)])
@@ -73,7 +76,8 @@ func (l *lineSums) most() []model.Line {
 		return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated))
 	})
 	n := min(len(l.sums), maxLines)
-	for n > 0 && n < len(l.sums) && l.sums[n].atPeak == l.sums[n-1].atPeak && l.sums[n].allocated == l.sums[n-1].allocated {
+	for n > 0 && n < len(l.sums) && l.sums[n].atPeak == l.sums[n-1].atPeak &&
+		l.sums[n].allocated == l.sums[n-1].allocated {
 		n++
 	}
 	out := make([]model.Line, n)
@@ -83,18 +87,19 @@ func (l *lineSums) most() []model.Line {
 	return mostLines(out)
 }
 
-// add adds up what the stacks of the meter did, by their lines. A line of a cell's code that has a name for each run is one line.
+// add adds up what the stacks of the meter did, by their lines. A line of a cell's code that has a name for each run is
+// one line.
 func (l *lineSums) add(all *tallies) {
-	t, table := l.t, &l.t.allocations.stacks
+	t, table := l.t, l.t.stacks
 	of := make([]int32, len(table.frames)) // where a call is in sums, from 1
 	l.sums = make([]lineSum, 0, min(len(table.frames), all.len()))
-	for _, stack := range slices.Sorted(all.stacks(&t.allocations)) {
+	for _, stack := range slices.Sorted(all.stacks(t.allocations)) {
 		s := table.of(stack)
-		y := all.tally(&t.allocations, heldKey{l.w.process.info.PID, l.meter}, stack)
+		y := all.tally(t.allocations, heldKey{l.w.process.info.PID, l.meter}, stack)
 		if s == nil || y.isNothing() {
 			continue
 		}
-		calls := table.callsOf(s)[:len(t.cellsIn(l.w, s))]
+		calls := table.callsOf(s)[:len(t.symbolizer.cellsIn(l.w, s))]
 		for i, call := range calls {
 			if slices.Contains(calls[:i], call) { // a line that calls itself counts once
 				continue
@@ -110,7 +115,7 @@ func (l *lineSums) add(all *tallies) {
 
 // of begins the sum of a line, or finds that of another run of the same.
 func (l *lineSums) of(call uint32) int32 {
-	f := l.t.allocations.stacks.frame(call)
+	f := l.t.stacks.frame(call)
 	run := anyRun(f.File)
 	if run == f.File {
 		l.sums = append(l.sums, lineSum{call: call})
@@ -147,9 +152,12 @@ func (l *lineSum) samples(is bool) { l.sampled = l.sampled || is }
 func (l *lineSums) line(one *lineSum) model.Line {
 	t, pid := l.t, l.w.process.info.PID
 	out := model.Line{
-		PID: int(pid), Meter: l.meter.String(), Frame: t.frame(one.call, t.cellIn(l.w, pid, one.call)),
-		Allocated: int64(one.allocated), Freed: int64(one.freed), Net: int64(one.allocated - one.freed), AtPeak: int64(one.atPeak),
-		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count, Left: int64(one.left), Sampled: one.sampled,
+		PID: int(pid), Meter: l.meter.String(),
+		Frame:     t.symbolizer.frame(one.call, t.symbolizer.cellIn(l.w, pid, one.call)),
+		Allocated: int64(one.allocated), Freed: int64(one.freed), Net: int64(one.allocated - one.freed),
+		AtPeak:       int64(one.atPeak),
+		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count, Left: int64(one.left),
+		Sampled: one.sampled,
 	}
 	var others []uint32
 	for at := one.others; at > 0; at = l.others[at-1].next {
@@ -157,15 +165,15 @@ func (l *lineSums) line(one *lineSum) model.Line {
 	}
 	slices.Sort(others)
 	for _, call := range others {
-		if f := t.frame(call, t.cellIn(l.w, pid, call)); f.Execution > out.Execution {
+		if f := t.symbolizer.frame(call, t.symbolizer.cellIn(l.w, pid, call)); f.Execution > out.Execution {
 			out.Frame = f
 		}
 	}
 	return out
 }
 
-// left is what a stack had when the process's last cell was over: what it frees as it ends is not asked for. Without a cell, or while
-// one runs, it is what the stack has in the end.
+// left is what a stack had when the process's last cell was over: what it frees as it ends is not asked for. Without a
+// cell, or while one runs, it is what the stack has in the end.
 func (w *window) left(y *tally) event.Bytes {
 	if p := w.process; p.ranCells > 0 && len(p.open) == 0 && y.cells == p.ranCells {
 		return max(0, y.held-y.since)
@@ -174,7 +182,7 @@ func (w *window) left(y *tally) event.Bytes {
 }
 
 // tensors groups PyTorch's blocks that live at the end of a session by who made them and by their size.
-func (t *Tracker) tensors() []model.Tensors {
+func (li *lister) tensors() []model.Tensors {
 	type key struct {
 		pid   int32
 		meter event.Meter
@@ -183,14 +191,14 @@ func (t *Tracker) tensors() []model.Tensors {
 	}
 	type sum struct{ count, asked, known int64 }
 	sums := map[key]sum{}
-	for at, b := range t.allocations.blocks {
+	for at, b := range li.allocations.blocks {
 		if !isActive(at.meter) {
 			continue
 		}
 		k := key{at.pid, at.meter, b.stack, b.size}
 		s := sums[k]
 		s.count++
-		if asked, ok := t.allocations.asked[askedKey{at.pid, at.address}]; ok {
+		if asked, ok := li.allocations.asked[askedKey{at.pid, at.address}]; ok {
 			s.asked += int64(asked)
 			s.known++
 		}
@@ -198,15 +206,17 @@ func (t *Tracker) tensors() []model.Tensors {
 	}
 	merged := map[string]*model.Tensors{}
 	for k, s := range sums {
-		p := t.processes[k.pid]
+		p := li.processes.byPID[k.pid]
 		var frames []model.Frame
-		if stack := t.allocations.stacks.of(k.stack); stack != nil && t.sessionOf(p) != nil {
-			frames = t.frames(t.sessionOf(p), stack)
+		if stack := li.stacks.of(k.stack); stack != nil && li.processes.sessionOf(p) != nil {
+			frames = li.symbolizer.frames(li.processes.sessionOf(p), stack)
 		}
-		id := frameKey(append([]model.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}}, frames...))
+		id := frameKey(append([]model.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}},
+			frames...))
 		one := merged[id]
 		if one == nil {
-			one = &model.Tensors{PID: int(k.pid), Meter: k.meter.String(), Size: int64(k.size), Stack: append([]model.Frame{}, frames...)}
+			one = &model.Tensors{PID: int(k.pid), Meter: k.meter.String(), Size: int64(k.size),
+				Stack: append([]model.Frame{}, frames...)}
 			merged[id] = one
 		}
 		one.Count += s.count
@@ -219,7 +229,8 @@ func (t *Tracker) tensors() []model.Tensors {
 		out = append(out, *one)
 	}
 	slices.SortFunc(out, func(x, y model.Tensors) int {
-		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(y.Size, x.Size), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(y.Size, x.Size), cmp.Compare(x.Meter, y.Meter),
+			cmp.Compare(x.PID, y.PID),
 			slices.CompareFunc(x.Stack, y.Stack, orderFrames))
 	})
 	return slices.Clip(out[:min(len(out), maxListed)])

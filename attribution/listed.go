@@ -8,22 +8,36 @@ import (
 	"ipytracer/model"
 )
 
-// allocationsOf lists who allocated in a window, behind what out has, and adds to coverage how far that explains its peaks.
-func (t *Tracker) allocationsOf(w *window, out []model.Allocation, coverage map[string]model.Coverage) []model.Allocation {
-	tallies := t.talliesOf(w)
+// lister says who allocated, as a report lists it.
+type lister struct {
+	processes   *processes
+	table       *windowTable
+	allocations *allocations
+	stacks      *stackTable
+	divided     *divided
+	symbolizer  *symbolizer
+}
+
+// allocationsOf lists who allocated in a window, behind what out has, and adds to coverage how far that explains its
+// peaks.
+func (li *lister) allocationsOf(w *window, out []model.Allocation,
+	coverage map[string]model.Coverage) []model.Allocation {
+	tallies := li.table.talliesOf(w)
 	for m, all := range tallies {
-		s := all.settle(&t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
+		s := all.settle(li.allocations, heldKey{w.process.info.PID, m}, w.keeps())
 		own := w.own.of(m)
 		peak := own.highest()
 		c := model.Coverage{
 			AtPeak: int64(s.known), Rest: int64(peak - s.known), Sampled: int64(s.sampled),
-			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak), UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
-			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net && !slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m) && !w.wasAway(m),
+			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak),
+			UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
+			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net &&
+				!slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m) && !w.wasAway(m),
 		}
-		listed, rest := t.divide(w, s)
+		listed, rest := li.divided.divide(w, s)
 		out = slices.Grow(out, len(listed))
 		for _, y := range listed {
-			out = append(out, t.allocation(w, m, y))
+			out = append(out, li.allocation(w, m, y))
 		}
 		for _, y := range rest {
 			c.Unlisted++
@@ -31,7 +45,8 @@ func (t *Tracker) allocationsOf(w *window, out []model.Allocation, coverage map[
 			c.UnlistedNet += int64(y.allocated - y.freed)
 			c.UnlistedAllocated += int64(y.allocated)
 		}
-		if c.Sampled > 0 || slices.Contains(w.shed, m) { // an estimate may be above what there was, and a lower bound is below it
+		// an estimate may be above what there was, and a lower bound is below it
+		if c.Sampled > 0 || slices.Contains(w.shed, m) {
 			c.Rest = max(0, c.Rest)
 		}
 		coverage[m.String()] = c
@@ -41,7 +56,8 @@ func (t *Tracker) allocationsOf(w *window, out []model.Allocation, coverage map[
 }
 
 func compareAllocations(x, y model.Allocation) int {
-	if c := cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated), cmp.Compare(x.Meter, y.Meter)); c != 0 {
+	if c := cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated),
+		cmp.Compare(x.Meter, y.Meter)); c != 0 {
 		return c
 	}
 	if c := slices.CompareFunc(x.Stack, y.Stack, orderFrames); c != 0 {
@@ -50,8 +66,8 @@ func compareAllocations(x, y model.Allocation) int {
 	return cmp.Or(cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))
 }
 
-// listing says how many allocations of a meter are listed in a window, the most at the peak first: so few in any case, more of them only
-// if they have a share of the heaviest, and so many at most. What is not listed is added up.
+// listing says how many allocations of a meter are listed in a window, the most at the peak first: so few in any case,
+// more of them only if they have a share of the heaviest, and so many at most. What is not listed is added up.
 type listing struct{ few, most, share int }
 
 var (
@@ -60,20 +76,21 @@ var (
 	listingOfStatement = listing{few: 3, most: 8, share: 100}
 )
 
-// divide parts what a window has kept into what a report lists, and the rest. Neither is to be changed, and both go when it is called again.
-func (t *Tracker) divide(w *window, s *settled) (listed, rest []doneTally) {
+// divide parts what a window has kept into what a report lists, and the rest. Neither is to be changed, and both go
+// when it is called again.
+func (dv *divided) divide(w *window, s *settled) (listed, rest []doneTally) {
 	if s.isShort {
 		return s.tallies, nil
 	}
-	listed, rest = t.divided.listed[:0], t.divided.rest[:0]
-	for i, y := range t.sameLines(s.tallies) {
+	listed, rest = dv.listed[:0], dv.rest[:0]
+	for i, y := range dv.sameLines(s.tallies) {
 		if w.lists(i, y, s.heaviest) {
 			listed = append(listed, y)
 		} else {
 			rest = append(rest, y)
 		}
 	}
-	t.divided.listed, t.divided.rest = listed, rest
+	dv.listed, dv.rest = listed, rest
 	return listed, rest
 }
 
@@ -91,9 +108,10 @@ func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
 
 // divided is memory to divide in, window by window.
 type divided struct {
+	stacks            *stackTable
 	all, listed, rest []doneTally
-	// at is where in all the tally of each stack is, by the stack's place in the table, from 1; of 0 those that are not there. It is of
-	// the turn it says, and of no other.
+	// at is where in all the tally of each stack is, by the stack's place in the table, from 1; of 0 those that are not
+	// there. It is of the turn it says, and of no other.
 	at   []turnedAt
 	turn uint32
 }
@@ -101,26 +119,26 @@ type divided struct {
 type turnedAt struct{ turn, at uint32 }
 
 // sameLines adds up what is of the same lines, the most at the peak first.
-func (t *Tracker) sameLines(tallies []doneTally) []doneTally {
-	d, table := &t.divided, &t.allocations.stacks
-	if d.turn++; d.turn == 0 || len(d.at) <= len(table.stacks) {
-		d.at, d.turn = make([]turnedAt, len(table.stacks)+len(table.stacks)/4+1), 1
+func (dv *divided) sameLines(tallies []doneTally) []doneTally {
+	table := dv.stacks
+	if dv.turn++; dv.turn == 0 || len(dv.at) <= len(table.stacks) {
+		dv.at, dv.turn = make([]turnedAt, len(table.stacks)+len(table.stacks)/4+1), 1
 	}
-	out := d.all[:0]
+	out := dv.all[:0]
 	for _, y := range tallies {
 		place := table.place(y.stack) // 0 where there was none, it was not walked, or it was lost
-		before := &d.at[place]
-		if before.turn == d.turn {
+		before := &dv.at[place]
+		if before.turn == dv.turn {
 			out[before.at].add(&y)
 			continue
 		}
-		*before = turnedAt{d.turn, uint32(len(out))}
+		*before = turnedAt{dv.turn, uint32(len(out))}
 		if y.stack = 0; place > 0 {
 			y.stack = table.stacks[place-1].number
 		}
 		out = append(out, y)
 	}
-	d.all = out
+	dv.all = out
 	slices.SortFunc(out, heavier)
 	return out
 }
@@ -133,10 +151,11 @@ func (y *doneTally) add(of *doneTally) {
 	y.sampled = y.sampled || of.sampled
 }
 
-func (t *Tracker) allocation(w *window, m event.Meter, y doneTally) model.Allocation {
-	stack := t.allocations.stacks.of(y.stack)
+func (li *lister) allocation(w *window, m event.Meter, y doneTally) model.Allocation {
+	stack := li.stacks.of(y.stack)
 	return model.Allocation{
-		Meter: m.String(), Stack: t.frames(w, stack), StackTruncated: stack != nil && stack.more,
-		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed), AtPeak: int64(y.atPeak), Count: y.count, Sampled: y.sampled,
+		Meter: m.String(), Stack: li.symbolizer.frames(w, stack), StackTruncated: stack != nil && stack.more,
+		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed),
+		AtPeak: int64(y.atPeak), Count: y.count, Sampled: y.sampled,
 	}
 }

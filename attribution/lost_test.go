@@ -9,8 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestLossesOweNothing: whatever is lost, of blocks of few sizes at addresses that are used again, no stack holds less than nothing at a
-// peak, and what is called exact is.
+// TestLossesOweNothing: whatever is lost, of blocks of few sizes at addresses that are used again, no stack holds less
+// than nothing at a peak, and what is called exact is.
 func TestLossesOweNothing(t *testing.T) {
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -67,8 +67,8 @@ func (s *blocks) owesNothing(t *testing.T, w *model.Window) {
 	}
 }
 
-// TestSameSizesAndALoss: a block is freed and one of the same size made, and the first of this is lost: the values seem to follow on
-// without the second, but its own end must not come before its beginning.
+// TestSameSizesAndALoss: a block is freed and one of the same size made, and the first of this is lost: the values seem
+// to follow on without the second, but its own end must not come before its beginning.
 func TestSameSizesAndALoss(t *testing.T) {
 	s := newBlocks()
 	for i := range uint64(3) {

@@ -50,15 +50,18 @@ func TestShedForTwoReasons(t *testing.T) {
 	}
 }
 
-// TestPauseOfNumPy: while the meter is paused a window knows only a least; then it is off by at most what is in doubt, and by less once that was
-// looked into. Windows before the pause are exact.
+// TestPauseOfNumPy: while the meter is paused a window knows only a least; then it is off by at most what is in doubt,
+// and by less once that was looked into. Windows before the pause are exact.
 func TestPauseOfNumPy(t *testing.T) {
 	s := newScript()
 	unsure := func(by event.Bytes) func(*event.Boundary) {
 		return func(b *event.Boundary) { b.Unsure[event.UnknownNumPy] = by }
 	}
 	closed := func(cell uint64, by event.Bytes) {
-		s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome, b.Unsure[event.UnknownNumPy] = cell, event.OutcomeOK, by })
+		s.boundary(event.CellClose, main, func(b *event.Boundary) {
+			b.Cell, b.Outcome,
+				b.Unsure[event.UnknownNumPy] = cell, event.OutcomeOK, by
+		})
 	}
 	s.openCell(1, true)
 	closed(1, 0)
@@ -66,10 +69,16 @@ func TestPauseOfNumPy(t *testing.T) {
 	s.boundary(event.MeterShed, main)
 	closed(2, 0)
 	s.boundary(event.MeterBack, main, unsure(9000))
-	s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Unsure[event.UnknownNumPy] = 3, 4, 9000 })
+	s.boundary(event.CellOpen, main, func(b *event.Boundary) {
+		b.Cell, b.Inputs, b.Unsure[event.UnknownNumPy] = 3, 4,
+			9000
+	})
 	s.boundary(event.MeterSettled, main, unsure(70))
 	closed(3, 70)
-	s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Unsure[event.UnknownNumPy] = 4, 5, 70 })
+	s.boundary(event.CellOpen, main, func(b *event.Boundary) {
+		b.Cell, b.Inputs, b.Unsure[event.UnknownNumPy] = 4, 5,
+			70
+	})
 	closed(4, 70)
 	s.boundary(event.Detached, main, unsure(70))
 	r := s.run(t)
@@ -85,10 +94,10 @@ func TestPauseOfNumPy(t *testing.T) {
 // TestShedInOneTree: what is stepped down in one tree is none of another's business.
 func TestShedInOneTree(t *testing.T) {
 	tr := New()
-	tr.root(0).sheds(0, "", true, event.NumPy)
-	a := tr.openWindow(tr.process(1, 0), &event.Boundary{Root: 0, PID: 1}, kindCell, nil)
-	b := tr.openWindow(tr.process(2, 1), &event.Boundary{Root: 1, PID: 2}, kindCell, nil)
-	if shed, other := tr.whole(a).shed, tr.whole(b).shed; len(shed) != 1 || len(other) != 0 {
+	tr.processes.root(0).sheds(0, "", true, event.NumPy)
+	a := tr.openWindow(tr.processes.process(1, 0), &event.Boundary{Root: 0, PID: 1}, kindCell, nil)
+	b := tr.openWindow(tr.processes.process(2, 1), &event.Boundary{Root: 1, PID: 2}, kindCell, nil)
+	if shed, other := tr.table.whole(a).shed, tr.table.whole(b).shed; len(shed) != 1 || len(other) != 0 {
 		t.Errorf("shed: %v and %v", shed, other)
 	}
 }
@@ -99,7 +108,10 @@ func TestUnknownFreesBoundNumPy(t *testing.T) {
 	s.boundary(event.CellClose, main, func(b *event.Boundary) {
 		b.Cell, b.Unknown[event.UnknownNumPy], b.Slack[event.UnknownNumPy] = 1, 1, 4096
 	})
-	s.boundary(event.Detached, main, func(b *event.Boundary) { b.Unknown[event.UnknownNumPy], b.Slack[event.UnknownNumPy] = 1, 4096 })
+	s.boundary(event.Detached, main, func(b *event.Boundary) {
+		b.Unknown[event.UnknownNumPy],
+			b.Slack[event.UnknownNumPy] = 1, 4096
+	})
 	r := s.run(t)
 	f := nth(t, r, model.Cell, 0).Meters["cpu.numpy"]
 	if f.Exact || f.Bound == nil || *f.Bound != 4096 {

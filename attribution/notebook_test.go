@@ -20,7 +20,8 @@ type notebook struct {
 }
 
 func newNotebook() *notebook {
-	return &notebook{script: newScript(), next: 1 << 40, sizes: map[uint64]event.Change{}, has: map[event.Meter]event.Bytes{}}
+	return &notebook{script: newScript(), next: 1 << 40, sizes: map[uint64]event.Change{},
+		has: map[event.Meter]event.Bytes{}}
 }
 
 func (n *notebook) move(c event.Change) {
@@ -38,7 +39,8 @@ func (n *notebook) take(text string, line int, size event.Bytes) uint64 {
 func (n *notebook) takeOf(m event.Meter, text string, line int, size event.Bytes) uint64 {
 	n.next += 1 << 32
 	number := n.next
-	frames := []event.Frame{{Function: "helper", File: "/home/me/lib.py", Line: 7}, {Function: "<module>", File: text + ".py", Line: int32(line)}}
+	frames := []event.Frame{{Function: "helper", File: "/home/me/lib.py", Line: 7},
+		{Function: "<module>", File: text + ".py", Line: int32(line)}}
 	n.events = append(n.events, &event.Stack{Number: number, PID: main, Frames: frames})
 	c := event.Change{Meter: m, Size: size, Address: n.next, Stack: number, Block: isActive(m)}
 	n.sizes[n.next] = c
@@ -69,7 +71,8 @@ func (n *notebook) failsIn(statements int, text string, first func()) {
 	n.ends(text, event.OutcomeError, func() {
 		for line := 2; line <= statements; line++ {
 			first()
-			n.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = n.cells, event.OutcomeOK })
+			n.boundary(event.StatementClose, main,
+				func(b *event.Boundary) { b.Cell, b.Outcome = n.cells, event.OutcomeOK })
 			n.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = n.cells, int32(line) })
 		}
 	})
@@ -123,7 +126,8 @@ func only(t *testing.T, a *model.Audit, kind string, size event.Bytes, cells ...
 	}
 	v := a.Verdicts[0]
 	if v.Kind != kind || v.Bytes != int64(size) || !slices.Equal(v.Executions, cells) {
-		t.Errorf("%s of %d bytes from cells %v, want %s of %d from %v", v.Kind, v.Bytes, v.Executions, kind, size, cells)
+		t.Errorf("%s of %d bytes from cells %v, want %s of %d from %v", v.Kind, v.Bytes, v.Executions, kind, size,
+			cells)
 	}
 	if v.Evidence == "" || v.Advice == "" {
 		t.Errorf("no evidence or advice: %+v", v)

@@ -7,11 +7,13 @@ import (
 	"ipytracer/event"
 )
 
-// Windows that are open have no readings of their own. What a process's meters did, and a tree's, is kept once, as far as any window
-// that is open may ask; each knows the cut since which it is open. Cuts are the boundaries of all trees, in the order they came. So a
-// boundary costs the same however many windows are open, and so does a window however many processes there are.
+// Windows that are open have no readings of their own. What a process's meters did, and a tree's, is kept once, as far
+// as any window that is open may ask; each knows the cut since which it is open. Cuts are the boundaries of all trees,
+// in the order they came. So a boundary costs the same however many windows are open, and so does a window however many
+// processes there are.
 
-// mark is a value of a meter from a cut on or, where maxima are meant, one that was seen as a segment ended at that cut.
+// mark is a value of a meter from a cut on or, where maxima are meant, one that was seen as a segment ended at that
+// cut.
 type mark struct {
 	cut   uint64
 	bytes event.Bytes
@@ -37,8 +39,8 @@ func (s steps) last() event.Bytes {
 	return s[len(s)-1].bytes
 }
 
-// set gives the meter a value from a cut on. latest is the cut since which the youngest open window is open: nobody asks for values
-// between that and this cut.
+// set gives the meter a value from a cut on. latest is the cut since which the youngest open window is open: nobody
+// asks for values between that and this cut.
 func (s *steps) set(cut, latest uint64, bytes event.Bytes) {
 	n := len(*s)
 	switch {
@@ -109,7 +111,8 @@ type gauge struct {
 	value steps
 	high  peaks // by the kernel's ledger
 	seen  peaks // by the change stream
-	// least is what is certain of it; nil where it was never stepped down, and all is. before is the value before the last segment.
+	// least is what is certain of it; nil where it was never stepped down, and all is. before is the value before the
+	// last segment.
 	least  *least
 	before event.Bytes
 }
@@ -212,7 +215,8 @@ func (p *past) thin(r *root) {
 	}
 }
 
-// figures are what is known of the meters in a window that began at a cut and ends now. Without a start they had nothing then.
+// figures are what is known of the meters in a window that began at a cut and ends now. Without a start they had
+// nothing then.
 func (p *past) figures(since uint64, start bool) figures {
 	out := make(figures, 0, len(p.gauges))
 	for i := range p.gauges {

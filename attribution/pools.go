@@ -14,14 +14,17 @@ type pool struct {
 }
 
 var pools = []pool{
-	{event.PoolLoky, "from joblib.externals.loky import get_reusable_executor; get_reusable_executor().shutdown(wait=True)"},
+	{event.PoolLoky,
+		"from joblib.externals.loky import get_reusable_executor; get_reusable_executor().shutdown(wait=True)"},
 	{event.PoolMultiprocessing, ""},
 	{event.PoolExecutor, ""},
 }
 
-// poolOf knows the workers of pools: by what their frames said in the end, or by their command line. ok is false for other processes.
+// poolOf knows the workers of pools: by what their frames said in the end, or by their command line. ok is false for
+// other processes.
 func poolOf(command, told string) (p pool, ok bool) {
-	if told == "" && (strings.Contains(command, "loky.backend.popen_loky") || strings.Contains(command, "--process-name LokyProcess-")) {
+	if told == "" && (strings.Contains(command, "loky.backend.popen_loky") ||
+		strings.Contains(command, "--process-name LokyProcess-")) {
 		told = pools[0].name
 	}
 	for _, p := range pools {
@@ -37,7 +40,8 @@ func poolOf(command, told string) (p pool, ok bool) {
 
 // isHelper knows the processes that multiprocessing and joblib keep for themselves until the program ends.
 func isHelper(command string) bool {
-	for _, name := range []string{"multiprocessing.resource_tracker", "multiprocessing.semaphore_tracker", "loky.backend.resource_tracker", "loky.backend.semaphore_tracker"} {
+	for _, name := range []string{"multiprocessing.resource_tracker", "multiprocessing.semaphore_tracker",
+		"loky.backend.resource_tracker", "loky.backend.semaphore_tracker"} {
 		if strings.Contains(command, name) {
 			return true
 		}

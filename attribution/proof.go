@@ -13,12 +13,12 @@ import (
 func (t *Tracker) certificate() model.Certificate {
 	c := model.Certificate{
 		Lost: []model.Loss{}, LateLibraries: []string{}, Probes: []model.Probe{}, Meters: []model.Proof{},
-		Problems: append([]string{}, t.problems...), BoundariesLost: t.numbered - t.boundaries,
+		Problems: append([]string{}, t.problems.texts...), BoundariesLost: t.session.numbered - t.session.boundaries,
 	}
-	if t.dropped > 0 {
-		c.Problems = append(c.Problems, words.WindowsMissing(uint64(t.dropped)))
+	if t.table.dropped > 0 {
+		c.Problems = append(c.Problems, words.WindowsMissing(uint64(t.table.dropped)))
 	}
-	for _, r := range t.roots {
+	for _, r := range t.processes.roots {
 		c.Made += r.stream.made
 		c.Delivered += r.stream.count
 	}
@@ -28,14 +28,15 @@ func (t *Tracker) certificate() model.Certificate {
 			c.Meters = append(c.Meters, *proofs[m])
 		}
 	}
-	if f := t.finish; f != nil {
+	if f := t.session.finish; f != nil {
 		c.Finished = f.Reason
 		c.Made, c.Delivered = max(c.Made, f.Made), max(c.Delivered, f.Delivered) // also those after the last boundary
 		for _, l := range f.Lost {
 			c.Lost = append(c.Lost, model.Loss{Reason: l.Reason, Count: l.Count})
 		}
 		for _, p := range f.Probes {
-			c.Probes = append(c.Probes, model.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits, CostNS: max(0, int64(p.Cost)), Dear: p.Dear})
+			c.Probes = append(c.Probes, model.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits,
+				CostNS: max(0, int64(p.Cost)), Dear: p.Dear})
 		}
 		c.LateLibraries = append(c.LateLibraries, f.Late...)
 		c.Problems = append(c.Problems, f.Problems...)
@@ -51,14 +52,14 @@ func (t *Tracker) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 	for _, m := range t.gpus.meters {
 		proofs[m] = &model.Proof{ID: m.String()}
 	}
-	between := t.betweens()
-	for w := range t.all(0, anyKind) {
+	between := t.processes.betweens()
+	for w := range t.table.all(0, anyKind) {
 		if w.kind == kindSession {
 			for kind, n := range c.Unknown() {
 				*n += w.closeFrees.Unknown[kind] - w.openFrees.Unknown[kind]
 			}
 		}
-		complete := t.root(w.root).stream.complete(w.openStream, w.closeStream)
+		complete := t.processes.root(w.root).stream.complete(w.openStream, w.closeStream)
 		for _, m := range t.gpus.meters {
 			t.prove(proofs[m], w, m, complete, between)
 		}

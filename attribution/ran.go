@@ -5,10 +5,11 @@ import (
 	"sort"
 )
 
-// cellOf is the cell that a file name stands for, by its number, seen from a window: itself, or the latest that began before its end.
-func (t *Tracker) cellOf(w *window, pid int32, number uint32) *window {
-	file := t.allocations.stacks.names[number]
-	cells := t.ranIn(pid, number)
+// cellOf is the cell that a file name stands for, by its number, seen from a window: itself, or the latest that began
+// before its end.
+func (cf *cellFiles) cellOf(w *window, pid int32, number uint32) *window {
+	file := cf.stacks.names[number]
+	cells := cf.ranIn(pid, number)
 	for c := w; c != nil && len(cells) > 0; c = c.parent {
 		if c.kind == kindCell && c.file == file && c.process.info.PID == pid {
 			return c
@@ -25,13 +26,13 @@ func (t *Tracker) cellOf(w *window, pid int32, number uint32) *window {
 }
 
 // ranIn are the cells that a file name stands for. The names of a report are few, and asked for again and again.
-func (t *Tracker) ranIn(pid int32, number uint32) []*window {
-	if n := len(t.allocations.stacks.names); len(t.ran) < n {
-		t.ran = slices.Grow(t.ran, n-len(t.ran))[:n]
+func (cf *cellFiles) ranIn(pid int32, number uint32) []*window {
+	if n := len(cf.stacks.names); len(cf.ran) < n {
+		cf.ran = slices.Grow(cf.ran, n-len(cf.ran))[:n]
 	}
-	one := &t.ran[number]
+	one := &cf.ran[number]
 	if one.pid != pid {
-		*one = ran{pid, t.files[fileKey{pid, t.allocations.stacks.names[number]}]}
+		*one = ran{pid, cf.byName[fileKey{pid, cf.stacks.names[number]}]}
 	}
 	return one.cells
 }
@@ -40,6 +41,13 @@ func (t *Tracker) ranIn(pid int32, number uint32) []*window {
 type ran struct {
 	pid   int32
 	cells []*window
+}
+
+// cellFiles are the cells that names of files stand for.
+type cellFiles struct {
+	stacks *stackTable
+	byName map[fileKey][]*window
+	ran    []ran // by the number of the name
 }
 
 // fileKey is the name of a cell's code in a process.

@@ -87,7 +87,7 @@ func (t *Tracker) unmapAll(r *root, b *event.Boundary) {
 
 // forgetRanges drops them: the process is over.
 func (t *Tracker) forgetRanges(pid int32) {
-	a := &t.allocations
+	a := t.allocations
 	if all := a.ranges[pid]; all != nil {
 		a.pieces -= all.tree.Len()
 	}
@@ -128,7 +128,7 @@ func (r *ranges) move(c *event.Change, by maker, count, dropped *int) (gone []pi
 
 // moveRange does so in the ledger of blocks and in the windows of its segment.
 func (t *Tracker) moveRange(r *root, c *event.Change) {
-	a := &t.allocations
+	a := t.allocations
 	gone, made := rangesOf(a.ranges, c.PID).move(c, maker{stack: c.Stack}, &a.pieces, &a.dropped)
 	key, windows := heldKey{c.PID, c.Meter}, t.concerned(r, c)
 	for _, p := range gone {

@@ -57,14 +57,15 @@ func (s *mapper) cut(kind event.BoundaryKind, cell uint64) {
 	s.high = s.value
 }
 
-// TestRanges maps, unmaps and replaces ranges at random, of which many cover others in part, and compares each cell with what
-// became of single pages.
+// TestRanges maps, unmaps and replaces ranges at random, of which many cover others in part, and compares each cell
+// with what became of single pages.
 func TestRanges(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := &mapper{script: newScript()}
 		for stack := range uint64(3) {
-			s.events = append(s.events, &event.Stack{Number: stack + 1, PID: main, Frames: []event.Frame{{Function: "f", File: "lib.py", Line: int32(stack + 1)}}})
+			s.events = append(s.events, &event.Stack{Number: stack + 1, PID: main,
+				Frames: []event.Frame{{Function: "f", File: "lib.py", Line: int32(stack + 1)}}})
 		}
 		var before, after, peak [5]pages
 		for cell := range 5 {
@@ -130,11 +131,12 @@ func compareRanges(t *testing.T, w model.Window, before, after, peak pages) {
 	}
 }
 
-// TestRangesEndWithTheirProgram: what a process had mapped is not there when it has executed another program, and a cell later
-// on owes nothing to it.
+// TestRangesEndWithTheirProgram: what a process had mapped is not there when it has executed another program, and a
+// cell later on owes nothing to it.
 func TestRangesEndWithTheirProgram(t *testing.T) {
 	s := &mapper{script: newScript()}
-	s.events = append(s.events, &event.Stack{Number: 1, PID: main, Frames: []event.Frame{{Function: "f", File: "lib.py", Line: 1}}})
+	s.events = append(s.events, &event.Stack{Number: 1, PID: main,
+		Frames: []event.Frame{{Function: "f", File: "lib.py", Line: 1}}})
 	s.change(0, 10, 1)
 	s.pages, s.value = pages{}, 0
 	s.cut(event.ProcessExec, 0)
@@ -151,7 +153,8 @@ func TestRangesEndWithTheirProgram(t *testing.T) {
 func TestAbsurdRanges(t *testing.T) {
 	tracker := New()
 	move := func(address uint64, size event.Bytes) {
-		tracker.moveRange(tracker.root(0), &event.Change{PID: main, Meter: event.Mapped, Block: true, Address: address, Size: size, Stack: 1})
+		tracker.moveRange(tracker.processes.root(0),
+			&event.Change{PID: main, Meter: event.Mapped, Block: true, Address: address, Size: size, Stack: 1})
 	}
 	move(math.MaxUint64-page, 2*page)
 	if n := tracker.allocations.ranges[main].tree.Len(); n != 0 {
@@ -163,9 +166,10 @@ func TestAbsurdRanges(t *testing.T) {
 		t.Errorf("%d bytes are left", n)
 	}
 	for i := range uint64(3 * page) { // alternating makers: nothing can be joined
-		tracker.moveRange(tracker.root(0), &event.Change{PID: main, Meter: event.Mapped, Block: true, Address: i * page, Size: page, Stack: i % 2})
+		tracker.moveRange(tracker.processes.root(0),
+			&event.Change{PID: main, Meter: event.Mapped, Block: true, Address: i * page, Size: page, Stack: i % 2})
 	}
-	if a := &tracker.allocations; a.pieces != 3*page || a.ranges[main].tree.Len() != a.pieces {
+	if a := tracker.allocations; a.pieces != 3*page || a.ranges[main].tree.Len() != a.pieces {
 		t.Errorf("%d pieces counted, %d there", a.pieces, a.ranges[main].tree.Len())
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// connectionFile is the file that a kernel's command line says it talks through, "" if it names none. A kernel that is restarted
-// keeps it (jupyter_client, KernelManager.restart_kernel).
+// connectionFile is the file that a kernel's command line says it talks through, "" if it names none. A kernel that is
+// restarted keeps it (jupyter_client, KernelManager.restart_kernel).
 func connectionFile(command string) string {
 	words := strings.Fields(command)
 	for i, word := range words {
@@ -24,15 +24,15 @@ func connectionFile(command string) string {
 	return ""
 }
 
-// restarts are, by process, the pid of the kernel in whose place it was started: the last one with the same connection file that
-// ended before it, of the same tree.
-func (t *Tracker) restarts() map[*process]int {
+// restarts are, by process, the pid of the kernel in whose place it was started: the last one with the same connection
+// file that ended before it, of the same tree.
+func (ps *processes) restarts() map[*process]int {
 	type place struct {
 		root uint32
 		file string
 	}
 	file, ended := map[*process]string{}, map[place][]*process{}
-	for _, p := range t.order {
+	for _, p := range ps.order {
 		if file[p] = connectionFile(p.info.Command); file[p] != "" && p.ended {
 			of := place{p.root, file[p]}
 			ended[of] = append(ended[of], p)
@@ -53,7 +53,8 @@ func (t *Tracker) restarts() map[*process]int {
 	return out
 }
 
-// lastBefore is the process that ended last before another began, of those that ended, in that order; the first of several at once.
+// lastBefore is the process that ended last before another began, of those that ended, in that order; the first of
+// several at once.
 func lastBefore(ended []*process, p *process) (before *process) {
 	n := sort.Search(len(ended), func(i int) bool { return ended[i].gone > p.began })
 	for _, other := range slices.Backward(ended[:n]) {

@@ -30,7 +30,10 @@ func TestRestart(t *testing.T) {
 	kernel := func(pid int32, file string) {
 		s.born(pid, 10)
 		s.boundary(event.ProcessStart, pid, func(b *event.Boundary) { b.Parent = main })
-		s.boundary(event.ProcessExec, pid, func(b *event.Boundary) { b.Parent, b.Text = main, "python3 -m ipykernel_launcher -f /run/"+file })
+		s.boundary(event.ProcessExec, pid, func(b *event.Boundary) {
+			b.Parent, b.Text = main,
+				"python3 -m ipykernel_launcher -f /run/"+file
+		})
 	}
 	end := func(pid int32) {
 		s.to(pid, 0)
@@ -50,8 +53,8 @@ func TestRestart(t *testing.T) {
 	expect(t, "restarts", got, map[int]int{int(main): 0, 200: 0, 300: 0, 400: 200, 500: 400})
 }
 
-// TestKernelsOfAServer: when the session ends, what a kernel that was started by the attached process runs is cut off there, and what
-// was counted by then is in its windows.
+// TestKernelsOfAServer: when the session ends, what a kernel that was started by the attached process runs is cut off
+// there, and what was counted by then is in its windows.
 func TestKernelsOfAServer(t *testing.T) {
 	s := newScript()
 	s.born(200, 10)
@@ -59,12 +62,16 @@ func TestKernelsOfAServer(t *testing.T) {
 	s.boundary(event.ProcessExec, 200, func(b *event.Boundary) {
 		b.Parent, b.Text = main, "python3 -m ipykernel_launcher -f /run/kernel-a.json"
 	})
-	s.events = append(s.events, &event.Process{ProcessInfo: event.ProcessInfo{PID: 200, Python: "3.11.2", IPython: "8.5.0"}})
+	s.events = append(s.events, &event.Process{ProcessInfo: event.ProcessInfo{PID: 200, Python: "3.11.2",
+		IPython: "8.5.0"}})
 	s.boundary(event.CellOpen, 200, func(b *event.Boundary) {
-		b.Cell, b.Unknown[event.UnknownNumPy], b.Slack[event.UnknownNumPy], b.Unknown[event.UnknownTorch], b.Slack[event.UnknownTorch] = 1, 1, 1000, 2, 2000
+		b.Cell = 1
+		b.Unknown[event.UnknownNumPy], b.Slack[event.UnknownNumPy] = 1, 1000
+		b.Unknown[event.UnknownTorch], b.Slack[event.UnknownTorch] = 2, 2000
 	})
 	freed := func(b *event.Boundary) {
-		b.Unknown[event.UnknownNumPy], b.Slack[event.UnknownNumPy], b.Unknown[event.UnknownTorch], b.Slack[event.UnknownTorch] = 3, 4000, 2, 2000
+		b.Unknown[event.UnknownNumPy], b.Slack[event.UnknownNumPy] = 3, 4000
+		b.Unknown[event.UnknownTorch], b.Slack[event.UnknownTorch] = 2, 2000
 	}
 	s.boundary(event.Detached, main, freed)
 	r := s.run(t)

@@ -2,9 +2,9 @@ package attribution
 
 import "ipytracer/event"
 
-// A program that makes small blocks by the hundred thousand is told of by samples: of the others the meter knows, and nobody else. A sample
-// stands for [event.SampleOf] bytes. Its stack has a number of its own, so that wherever stacks are added up it is known which sums are
-// estimates; both numbers have the same calls.
+// A program that makes small blocks by the hundred thousand is told of by samples: of the others the meter knows, and
+// nobody else. A sample stands for [event.SampleOf] bytes. Its stack has a number of its own, so that wherever stacks
+// are added up it is known which sums are estimates; both numbers have the same calls.
 
 // sampleMark tells the number of a stack of samples from that of the same stack of blocks that were all told.
 const sampleMark = 0x5a4d_504c_e5a4_d50d
@@ -77,14 +77,14 @@ func (t *Tracker) turn(r *root, c *event.Change) {
 	t.allocations.untold = true
 	windows := t.concerned(r, c)
 	for _, w := range windows.in {
-		w.beforeMove(&t.allocations, key)
+		w.beforeMove(t.allocations, key)
 	}
-	windows.follow(&t.allocations, key, c)
-	windows.stood(&t.allocations, key, c.Value)
+	windows.follow(t.allocations, key, c)
+	windows.stood(t.allocations, key, c.Value)
 }
 
-// follow has windows look for their peaks where the meter's value says, and no longer where what is known adds up to the most. Until now that was
-// the same. The change is still to come.
+// follow has windows look for their peaks where the meter's value says, and no longer where what is known adds up to
+// the most. Until now that was the same. The change is still to come.
 func (windows concerned) follow(a *allocations, key heldKey, c *event.Change) {
 	from := c.Value - c.Size
 	for _, w := range windows.in {

@@ -10,8 +10,9 @@ import (
 	"ipytracer/model"
 )
 
-// sampler makes NumPy's blocks as the kernel half tells them while the stacks of small ones are stepped down: those below [event.SampleOf] with a
-// probability of their size in it, the others by the values from which the meter falls, where these are the highest of their segment so far.
+// sampler makes NumPy's blocks as the kernel half tells them while the stacks of small ones are stepped down: those
+// below [event.SampleOf] with a probability of their size in it, the others by the values from which the meter falls,
+// where these are the highest of their segment so far.
 type sampler struct {
 	*script
 	random            *rand.Rand
@@ -31,7 +32,8 @@ type sampled struct {
 func newSampler(seed uint64) *sampler {
 	s := &sampler{script: newScript(), random: rand.New(rand.NewPCG(seed, seed)), next: 0x10000}
 	for n := range uint64(6) {
-		s.events = append(s.events, &event.Stack{Number: n + 1, PID: main, Frames: []event.Frame{{Function: "f", File: "lib.py", Line: int32(n + 1)}}})
+		s.events = append(s.events, &event.Stack{Number: n + 1, PID: main,
+			Frames: []event.Frame{{Function: "f", File: "lib.py", Line: int32(n + 1)}}})
 	}
 	return s
 }
@@ -114,8 +116,8 @@ func proofOf(t *testing.T, r *model.Report, meter string) model.Proof {
 	return model.Proof{}
 }
 
-// TestSamples: while small blocks are told as samples, figures are exact and proven, what is made by whom is an estimate without a bias that says so,
-// and what large blocks alone did is exact to the byte.
+// TestSamples: while small blocks are told as samples, figures are exact and proven, what is made by whom is an
+// estimate without a bias that says so, and what large blocks alone did is exact to the byte.
 func TestSamples(t *testing.T) {
 	for seed := range uint64(20) {
 		s := newSampler(seed)
@@ -148,7 +150,8 @@ func TestSamples(t *testing.T) {
 		}
 		for _, a := range first.Allocations {
 			of := small[a.Stack[0].Line]
-			if off := math.Abs(float64(a.Net - int64(of))); !a.Sampled || off > 6*math.Sqrt(event.SampleOf*float64(of)) {
+			if off := math.Abs(float64(a.Net - int64(of))); !a.Sampled ||
+				off > 6*math.Sqrt(event.SampleOf*float64(of)) {
 				t.Errorf("seed %d: line %d: %+v, it has %d", seed, a.Stack[0].Line, a, of)
 			}
 		}
@@ -163,7 +166,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestSamplesHaveNoBias: over many sessions what samples say is what there was, in sum, within six standard errors of that sum.
+// TestSamplesHaveNoBias: over many sessions what samples say is what there was, in sum, within six standard errors of
+// that sum.
 func TestSamplesHaveNoBias(t *testing.T) {
 	var told, made, variance, times, blocks float64
 	for seed := range uint64(60) {
@@ -209,7 +213,8 @@ func TestSamplesAreProven(t *testing.T) {
 	}
 }
 
-// TestSampledPeak: who had what at a peak is who had it as the meter was at its highest, which blocks that were not told may have made.
+// TestSampledPeak: who had what at a peak is who had it as the meter was at its highest, which blocks that were not
+// told may have made.
 func TestSampledPeak(t *testing.T) {
 	s := newSampler(7)
 	s.cut(event.MeterShed, 0, event.SmallStacks)
@@ -242,7 +247,8 @@ func TestSampledPeak(t *testing.T) {
 	}
 }
 
-// TestSamplesAreOfAttribution: that lines come from samples is said, also where it is a burst and no stacks were stepped down. Figures stand.
+// TestSamplesAreOfAttribution: that lines come from samples is said, also where it is a burst and no stacks were
+// stepped down. Figures stand.
 func TestSamplesAreOfAttribution(t *testing.T) {
 	for _, size := range []event.Bytes{5000, 100 << 10} { // one block is not told, or all are
 		s := newSampler(7)

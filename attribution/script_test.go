@@ -29,11 +29,14 @@ const main = int32(100)
 func newScript() *script {
 	s := &script{value: map[int32]event.Bytes{}, high: map[int32]event.Bytes{}, inputs: 1}
 	s.events = append(s.events, &event.Start{
-		Host:      event.Host{Name: "test", Kernel: "6.18", CPUs: 2, Memory: 1 << 30, Tracer: "test", WallNow: 1e18, MonoNow: 1},
-		Processes: []event.ProcessInfo{{PID: main, Command: "python3", Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel", Late: true, Inputs: 1}},
+		Host: event.Host{Name: "test", Kernel: "6.18", CPUs: 2, Memory: 1 << 30, Tracer: "test", WallNow: 1e18,
+			MonoNow: 1},
+		Processes: []event.ProcessInfo{{PID: main, Command: "python3", Python: "3.11.2", IPython: "8.5.0",
+			Frontend: "ipykernel", Late: true, Inputs: 1}},
 		Meters: []event.MeterSource{
 			{Meter: event.Mapped, Source: "m", Exact: true}, {Meter: event.Resident, Source: "r", Exact: true},
-			{Meter: event.ResidentAnon, Source: "r", Exact: true}, {Meter: event.ResidentFile, Source: "r", Exact: true},
+			{Meter: event.ResidentAnon, Source: "r", Exact: true},
+			{Meter: event.ResidentFile, Source: "r", Exact: true},
 			{Meter: event.ResidentShmem, Source: "r", Exact: true}, {Meter: event.NumPy, Source: "n", Exact: true},
 		},
 	})
@@ -61,7 +64,8 @@ func (s *script) to(pid int32, value event.Bytes) {
 	s.high[pid] = max(s.high[pid], value)
 	s.tree = max(s.tree, s.total())
 	s.stream++
-	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: pid, Meter: event.Resident, Value: value})
+	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: pid, Meter: event.Resident,
+		Value: value})
 }
 
 func (s *script) boundary(kind event.BoundaryKind, pid int32, change ...func(*event.Boundary)) {

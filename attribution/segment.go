@@ -19,23 +19,23 @@ type movement struct {
 func (t *Tracker) settle(drawn *event.Boundary, readings []*event.Reading) {
 	one := *drawn // others keep what the event says
 	b := &one
-	t.boundaries++
-	t.numbered = max(t.numbered, b.Number)
-	r := t.root(b.Root)
+	t.session.boundaries++
+	t.session.numbered = max(t.session.numbered, b.Number)
+	r := t.processes.root(b.Root)
 	r.follows(b)
-	if t.began == 0 {
-		t.began = b.Time
+	if t.session.began == 0 {
+		t.session.began = b.Time
 	}
-	t.last = max(t.last, b.Time)
-	if p := t.processes[b.PID]; b.Kind == event.ProcessStart && p != nil && p.ended {
-		delete(t.processes, b.PID) // its pid has been handed on: that is another one
+	t.session.last = max(t.session.last, b.Time)
+	if p := t.processes.byPID[b.PID]; b.Kind == event.ProcessStart && p != nil && p.ended {
+		delete(t.processes.byPID, b.PID) // its pid has been handed on: that is another one
 	}
 	t.gpus.note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
 	moved := t.gather(r, b, readings)
 	own := movement{value: &b.Value, high: &b.High, looked: &b.Value}
-	// An exec: the same pid with its old memory, which of a forked process was its parent's. Or another CPU's boundary looked at the process
-	// just before it drew this one, which has passed that on the way here.
-	if before, again := moved[b.PID]; again && (b.Kind != event.ProcessExec || !t.isForked(b.PID)) {
+	// An exec: the same pid with its old memory, which of a forked process was its parent's. Or another CPU's boundary
+	// looked at the process just before it drew this one, which has passed that on the way here.
+	if before, again := moved[b.PID]; again && (b.Kind != event.ProcessExec || !t.processes.isForked(b.PID)) {
 		own.high, own.looked = highest(*own.high, before.high), highest(*own.looked, before.looked)
 	}
 	moved[b.PID] = own
@@ -43,7 +43,7 @@ func (t *Tracker) settle(drawn *event.Boundary, readings []*event.Reading) {
 	r.isOne(b, &own)
 	t.endSegment(r, b, moved)
 	t.apply(r, b)
-	r.breaks(b, t.cut)
+	r.breaks(b, t.session.cut)
 	t.invariants.segment(b, moved, t)
 	t.draw(r, b, moved)
 	r.drawnAt = b.Time
@@ -51,16 +51,18 @@ func (t *Tracker) settle(drawn *event.Boundary, readings []*event.Reading) {
 	t.allocateIn(b.Root, r, r.ended+1)
 }
 
-// follows puts a boundary behind the one before it of its tree: a CPU that is held up between reading the clock and cutting the tree may have read it
-// before the other one did. Then its time is a nanosecond after that, and a window and what its meters did over time agree on what lies in it.
+// follows puts a boundary behind the one before it of its tree: a CPU that is held up between reading the clock and
+// cutting the tree may have read it before the other one did. Then its time is a nanosecond after that, and a window
+// and what its meters did over time agree on what lies in it.
 func (r *root) follows(b *event.Boundary) {
 	if b.Time <= r.drawnAt {
 		b.Time = min(r.drawnAt, math.MaxInt64-1) + 1
 	}
 }
 
-// isOne gives a tree that is its attached process alone what that has. A process is in the tree until its last boundary; the kernel half takes out what it had a
-// moment later, and reads a tree and its processes one after another. Where a process may have begun without a boundary it is not known who is alone.
+// isOne gives a tree that is its attached process alone what that has. A process is in the tree until its last
+// boundary; the kernel half takes out what it had a moment later, and reads a tree and its processes one after another.
+// Where a process may have begun without a boundary it is not known who is alone.
 func (r *root) isOne(b *event.Boundary, own *movement) {
 	isKnown := r.crowded == (shedding{}) && b.Refused[event.RefusedBoundaries] == 0 && b.Kind != event.Attached
 	if isKnown && len(r.living) == 1 && r.living[0].parent == 0 && r.living[0].info.PID == b.PID {
@@ -68,11 +70,11 @@ func (r *root) isOne(b *event.Boundary, own *movement) {
 	}
 }
 
-// withAttached makes a boundary's tree at least as high as the attached process: all that it has is the tree's. The kernel half keeps no maximum of a tree
-// before its first child, which may begin anywhere in a segment.
+// withAttached makes a boundary's tree at least as high as the attached process: all that it has is the tree's. The
+// kernel half keeps no maximum of a tree before its first child, which may begin anywhere in a segment.
 func (t *Tracker) withAttached(b *event.Boundary, moved moves) {
 	for pid, m := range moved {
-		p := t.processes[pid]
+		p := t.processes.byPID[pid]
 		if m.waited || p == nil || p.parent != 0 || p.session == nil || p.root != b.Root {
 			continue
 		}
@@ -82,20 +84,22 @@ func (t *Tracker) withAttached(b *event.Boundary, moved moves) {
 	}
 }
 
-// gather is what the readings that came with a boundary, and those that waited for one, say of its segment. Two CPUs' boundaries may pass each
-// other. What came with one of another tree waits for one of its own. Where the process's own boundary had been drawn when it was
-// looked at, what it reached is of the segment after that, and waits for its end: the windows that opened in between have it.
+// gather is what the readings that came with a boundary, and those that waited for one, say of its segment. Two CPUs'
+// boundaries may pass each other. What came with one of another tree waits for one of its own. Where the process's own
+// boundary had been drawn when it was looked at, what it reached is of the segment after that, and waits for its end:
+// the windows that opened in between have it.
 func (t *Tracker) gather(r *root, b *event.Boundary, readings []*event.Reading) moves {
 	waited := r.readings
 	r.readings, t.waiting = nil, t.waiting-len(r.readings)
 	moved := moves{}
 	for i, from := range slices.Concat(waited, readings) {
-		if of := t.rootOf(from, r); of != r || from.Since > b.Segment {
+		if of := t.processes.rootOf(from, r); of != r || from.Since > b.Segment {
 			t.wait(of, from)
 			continue
 		}
 		t.gpus.note(&from.Value, &from.High)
-		one := movement{&from.Value, &from.High, &from.Value, i < len(waited) || from.Since != 0 && from.Since < b.Segment}
+		one := movement{&from.Value, &from.High, &from.Value, i < len(waited) || from.Since != 0 &&
+			from.Since < b.Segment}
 		if before, again := moved[from.PID]; again {
 			one.high, one.looked = highest(*one.high, before.high), highest(*one.looked, before.looked)
 		}
@@ -104,15 +108,16 @@ func (t *Tracker) gather(r *root, b *event.Boundary, readings []*event.Reading) 
 	return moved
 }
 
-// rootOf is the tree that a reading is of, as far as that is told; otherwise is what it is else, nil for that of its process.
-func (t *Tracker) rootOf(of *event.Reading, otherwise *root) *root {
+// rootOf is the tree that a reading is of, as far as that is told; otherwise is what it is else, nil for that of its
+// process.
+func (ps *processes) rootOf(of *event.Reading, otherwise *root) *root {
 	if of.Since != 0 {
-		if r := t.roots[of.Root]; r != nil {
+		if r := ps.roots[of.Root]; r != nil {
 			return r
 		}
 	}
-	if p := t.processes[of.PID]; p != nil && otherwise == nil {
-		return t.roots[p.root]
+	if p := ps.byPID[of.PID]; p != nil && otherwise == nil {
+		return ps.roots[p.root]
 	}
 	return otherwise
 }
@@ -125,8 +130,8 @@ func (t *Tracker) wait(r *root, of *event.Reading) {
 	}
 }
 
-func (t *Tracker) isForked(pid int32) bool {
-	p := t.processes[pid]
+func (ps *processes) isForked(pid int32) bool {
+	p := ps.byPID[pid]
 	return p != nil && p.isForked
 }
 
@@ -141,45 +146,45 @@ func (t *Tracker) endSegment(r *root, b *event.Boundary, moved moves) {
 	}
 	r.sides.note(b.Segment, moved, t.gpus.meters)
 	r.ended = max(r.ended, b.Segment) // two CPUs' boundaries may pass each other
-	t.cut++
+	t.session.cut++
 	t.learn(r, b.Segment)
 	t.askedIn(r, b.Segment)
 	t.doubtSegment(r, &b.Doubts)
 	latest := r.latest()
 	for kind, bytes := range b.Unsure {
-		r.unsure[kind].push(t.cut, bytes)
+		r.unsure[kind].push(t.session.cut, bytes)
 	}
 	r.frees(&b.Frees)
-	r.past.see(t.cut, latest, &b.Tree, &b.TreeHigh, t.gpus.meters)
-	r.past.certain(t.cut, &b.Tree, &b.TreeHigh, &r.freed)
+	r.past.see(t.session.cut, latest, &b.Tree, &b.TreeHigh, t.gpus.meters)
+	r.past.certain(t.session.cut, &b.Tree, &b.TreeHigh, &r.freed)
 	r.past.thin(r)
 	for pid, m := range moved {
-		p := t.process(pid, b.Root)
+		p := t.processes.process(pid, b.Root)
 		if p == nil {
 			continue
 		}
 		if b.Kind == event.ProcessExec && pid == b.PID && p.isForked {
-			p.replaced = t.cut
+			p.replaced = t.session.cut
 		}
 		if p.ended && !p.alive && pid != b.PID {
 			p.reached(m.high, t.gpus.meters)
 			continue
 		}
-		t.enter(p, b.Root)
-		p.past.see(t.cut, latest, m.value, m.high, t.gpus.meters)
-		p.past.certain(t.cut, m.value, m.high, &r.freed)
-		p.past.reach(t.cut, m.looked)
+		t.processes.enter(p, b.Root)
+		p.past.see(t.session.cut, latest, m.value, m.high, t.gpus.meters)
+		p.past.certain(t.session.cut, m.value, m.high, &r.freed)
+		p.past.reach(t.session.cut, m.looked)
 		p.past.thin(r)
 		if p.adopted && p.life == nil {
 			p.life = startFigures(m.value, t.gpus.meters)
 		}
 		p.life.see(m.value, m.high, t.gpus.meters)
-		r.moved(p, t.cut)
+		r.moved(p, t.session.cut)
 	}
 	for pid, highs := range changes {
-		if p := t.processes[pid]; p != nil {
+		if p := t.processes.byPID[pid]; p != nil {
 			for _, l := range highs {
-				p.past.need(l.meter).seen.push(t.cut, l.bytes)
+				p.past.need(l.meter).seen.push(t.session.cut, l.bytes)
 			}
 		}
 	}
@@ -198,16 +203,17 @@ func (p *process) reached(high *event.Readings, meters []event.Meter) {
 	}
 }
 
-// enter puts a process into another tree: its pid was used there before. What the windows of the other tree know of it goes.
-func (t *Tracker) enter(p *process, root uint32) {
+// enter puts a process into another tree: its pid was used there before. What the windows of the other tree know of it
+// goes.
+func (ps *processes) enter(p *process, root uint32) {
 	if p.root == root {
 		return
 	}
-	was := t.root(p.root)
+	was := ps.root(p.root)
 	if p.moved > 0 && len(was.open) > 0 {
-		t.limits.Children++
+		ps.limits.Children++
 	}
-	was.lives(p, t.cut, false)
+	was.lives(p, ps.session.cut, false)
 	was.leave(p)
 	p.root, p.past, p.lives, p.copied, p.isForked = root, past{}, nil, nil, false
 }

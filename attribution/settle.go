@@ -7,8 +7,8 @@ import (
 	"ipytracer/event"
 )
 
-// A window that is open knows of every stack what it did; one that is over needs what a report can show of it. So a session's
-// memory goes by what is open, not by how many windows there were.
+// A window that is open knows of every stack what it did; one that is over needs what a report can show of it. So a
+// session's memory goes by what is open, not by how many windows there were.
 
 // settled is what is left of a window's tallies of one meter once nothing can change them any more.
 type settled struct {
@@ -39,7 +39,8 @@ const (
 	maxKeptOfStatement = 50
 )
 
-// lingering is how many windows stay open to late changes after they closed: another CPU's may come behind the boundary.
+// lingering is how many windows stay open to late changes after they closed: another CPU's may come behind the
+// boundary.
 const (
 	lingering = 16
 	// maxPatient is how many wait for changes that may be lost.
@@ -128,19 +129,20 @@ func (w *window) keeps() int {
 	return maxKept
 }
 
-// settleClosed settles the windows that closed long enough ago. It is called where the same events have been taken in whether
-// they came live or from a recording: before a boundary.
+// settleClosed settles the windows that closed long enough ago. It is called where the same events have been taken in
+// whether they came live or from a recording: before a boundary.
 func (t *Tracker) settleClosed() {
 	n := 0
 	for _, w := range t.closing[:max(0, len(t.closing)-lingering)] {
-		if r := t.root(w.root); r.ordered.next <= w.closeStream && len(r.ordered.waiting) > 0 && len(t.closing) < maxPatient {
+		if r := t.processes.root(w.root); r.ordered.next <= w.closeStream && len(r.ordered.waiting) > 0 &&
+			len(t.closing) < maxPatient {
 			break
 		}
 		n++
 		w.isSettled = true
 		for m, all := range w.tallies {
 			t.allocations.entries -= all.len()
-			all.done = all.settle(&t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
+			all.done = all.settle(t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
 			all.byStack, all.moved, all.cold = nil, nil, cold{}
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestFinishedTwice: a session may say how it has ended as soon as every figure is known, and again behind what it has found out since. The report is that of
-// one that says it once, whatever was seen in between.
+// TestFinishedTwice: a session may say how it has ended as soon as every figure is known, and again behind what it has
+// found out since. The report is that of one that says it once, whatever was seen in between.
 func TestFinishedTwice(t *testing.T) {
 	for seed := range uint64(40) {
 		once, twice := attribution.New(), attribution.New()
@@ -21,14 +21,16 @@ func TestFinishedTwice(t *testing.T) {
 				return
 			}
 			last.Blind = []event.Blind{{PID: attributiontest.Kernel, Meter: event.NumPy, Since: last.Time / 2}}
-			last.Lost = []event.Loss{{Reason: event.LostStatements, Count: 2}, {Reason: event.LostBoundaries, Count: 1}, {Reason: event.LostProbes, Count: 3}}
+			last.Lost = []event.Loss{{Reason: event.LostStatements, Count: 2}, {Reason: event.LostBoundaries, Count: 1},
+				{Reason: event.LostProbes, Count: 3}}
 			last.Problems, last.Unnamed = []string{"something"}, []string{"a name"}
 			last.Shells = []event.Shell{{PID: attributiontest.Kernel, Time: last.Time, Inputs: 1 << 10, Idle: true}}
 			first := *last
 			first.Lost, first.Unnamed = first.Lost[:2], nil
 			twice.Add(&first)
 			_ = twice.Report()
-			found := &event.Variables{PID: attributiontest.Kernel, Complete: true, Variables: []event.Variable{{Kind: event.HeldByVariable, Name: "x", Bytes: 1 << 20, Length: -1}}}
+			found := &event.Variables{PID: attributiontest.Kernel, Complete: true,
+				Variables: []event.Variable{{Kind: event.HeldByVariable, Name: "x", Bytes: 1 << 20, Length: -1}}}
 			for _, to := range []*attribution.Tracker{once, twice} {
 				to.Add(found)
 				to.Add(last)

@@ -62,8 +62,9 @@ func (s *shell) report(t *testing.T) *model.Report {
 	return tracker.Report()
 }
 
-// TestWindowsFitWhatIPythonSays: where In has cells that have no window, or a front end waits while a cell is open, or a cell's parts are
-// missing, the certificate is not complete and names the probes; where everything fits it says nothing.
+// TestWindowsFitWhatIPythonSays: where In has cells that have no window, or a front end waits while a cell is open, or
+// a cell's parts are missing, the certificate is not complete and names the probes; where everything fits it says
+// nothing.
 func TestWindowsFitWhatIPythonSays(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -72,13 +73,15 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 		note  string // part of a cell's note
 	}{
 		{"all", func(s *shell) { s.cell(1); s.cell(2); s.says(s.inputs, true) }, "", ""},
-		{"between two", func(s *shell) { s.cell(1); s.inputs += 2; s.cell(2); s.says(s.inputs, true) }, "In[2] to In[3]", "In[2] to In[3] ran in it"},
+		{"between two", func(s *shell) { s.cell(1); s.inputs += 2; s.cell(2); s.says(s.inputs, true) },
+			"In[2] to In[3]", "In[2] to In[3] ran in it"},
 		{"at the end", func(s *shell) { s.cell(1); s.says(s.inputs+1, true) }, "In[2]", "In[2] ran in it"},
 		{"about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+1, false) }, "", ""},
 		{"two, one about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+2, false) }, "In[2], ", ""},
 		{"emptied", func(s *shell) { s.cell(1); s.cell(2); s.inputs = 1; s.cell(3); s.says(2, true) }, "", ""},
 		{"runs on", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, false) }, "", words.StillRuns},
-		{"open at the prompt", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, true) }, endProbes, "its end was not seen"},
+		{"open at the prompt", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, true) }, endProbes,
+			"its end was not seen"},
 		{"swallowed", func(s *shell) {
 			s.cell(1)
 			s.openCell(2, true)
@@ -87,7 +90,8 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 			s.cell(3)
 			s.says(s.inputs, true)
 		}, endProbes, "In[3] to In[5] ran in it without being seen"},
-		{"ends as the next begins", func(s *shell) { s.cell(1); s.time -= 99_000; s.cell(2); s.says(s.inputs, true) }, endProbes, "its end was not seen"},
+		{"ends as the next begins", func(s *shell) { s.cell(1); s.time -= 99_000; s.cell(2); s.says(s.inputs, true) },
+			endProbes, "its end was not seen"},
 		{"no statements", func(s *shell) { s.bare("# a\nx = 1") }, statementProbe, ""},
 		{"a comment", func(s *shell) { s.bare("# a\n\n  # b") }, "", ""},
 		{"statements stepped down", func(s *shell) {
@@ -102,10 +106,13 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 			c.run(s)
 			r := s.report(t)
 			p := r.Certificate.Problems
-			if r.Certificate.Complete != (c.doubt == "" && c.name != "statements stepped down") || (len(p) == 0) != (c.doubt == "") || !strings.Contains(strings.Join(p, "; "), c.doubt) {
+			if r.Certificate.Complete != (c.doubt == "" && c.name != "statements stepped down") ||
+				(len(p) == 0) != (c.doubt == "") || !strings.Contains(strings.Join(p, "; "), c.doubt) {
 				t.Errorf("complete %v, problems %q, want %q", r.Certificate.Complete, p, c.doubt)
 			}
-			noted := slices.ContainsFunc(r.Windows, func(w model.Window) bool { return w.Kind == model.Cell && strings.Contains(w.Note, c.note) })
+			noted := slices.ContainsFunc(r.Windows, func(w model.Window) bool {
+				return w.Kind == model.Cell && strings.Contains(w.Note, c.note)
+			})
 			for _, b := range r.Between {
 				noted = noted || strings.Contains(b.Note, c.note)
 			}
@@ -131,8 +138,8 @@ func TestResultsAreSeen(t *testing.T) {
 	}
 }
 
-// TestFrontEndsThatTell: a cell whose front end did not say when it was done with it ends at its result; that is amiss only if it is one that
-// shows that it waits.
+// TestFrontEndsThatTell: a cell whose front end did not say when it was done with it ends at its result; that is amiss
+// only if it is one that shows that it waits.
 func TestFrontEndsThatTell(t *testing.T) {
 	for _, tells := range []bool{true, false} {
 		s := newShell()

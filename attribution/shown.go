@@ -6,7 +6,16 @@ import (
 	"ipytracer/model"
 )
 
-// shown are stacks as a report has shown them a short while ago: windows that follow each other list the same ones, and share them.
+// symbolizer says what stacks are called, seen from a window.
+type symbolizer struct {
+	processes *processes
+	stacks    *stackTable
+	files     *cellFiles
+	shown     shown
+}
+
+// shown are stacks as a report has shown them a short while ago: windows that follow each other list the same ones, and
+// share them.
 type shown struct {
 	recent [recentlyShown]shownStack
 	cells  []inCell // of the stack that is asked for
@@ -32,34 +41,34 @@ const (
 )
 
 // frames is a stack as a report shows it: without what is outside of the cell. Nobody is to change it.
-func (t *Tracker) frames(w *window, s *stack) []model.Frame {
+func (sy *symbolizer) frames(w *window, s *stack) []model.Frame {
 	if s == nil || s.count == 0 {
 		return []model.Frame{}
 	}
-	cells := t.cellsIn(w, s)
+	cells := sy.cellsIn(w, s)
 	if s.count > maxShown {
-		return t.framesIn(s, cells)
+		return sy.framesIn(s, cells)
 	}
-	one := &t.shown.recent[s.first%recentlyShown]
+	one := &sy.shown.recent[s.first%recentlyShown]
 	if one.frames == nil || one.first != s.first || !slices.Equal(one.cells, cells) {
-		*one = shownStack{s.first, append(one.cells[:0], cells...), t.framesIn(s, cells)}
+		*one = shownStack{s.first, append(one.cells[:0], cells...), sy.framesIn(s, cells)}
 	}
 	return one.frames
 }
 
-// cellsIn are the cells that the calls of a stack lie in, as far as the outermost that lies in one; of all calls if none does. It goes
-// when it is called again.
-func (t *Tracker) cellsIn(w *window, s *stack) []inCell {
-	cells := t.shown.cells[:0]
+// cellsIn are the cells that the calls of a stack lie in, as far as the outermost that lies in one; of all calls if
+// none does. It goes when it is called again.
+func (sy *symbolizer) cellsIn(w *window, s *stack) []inCell {
+	cells := sy.shown.cells[:0]
 	within := 0
-	for i, call := range t.allocations.stacks.callsOf(s) {
-		one := t.cellIn(w, s.pid, call)
+	for i, call := range sy.stacks.callsOf(s) {
+		one := sy.cellIn(w, s.pid, call)
 		if one.isIn {
 			within = i + 1
 		}
 		cells = append(cells, one)
 	}
-	t.shown.cells = cells
+	sy.shown.cells = cells
 	if within > 0 {
 		return cells[:within]
 	}
@@ -67,34 +76,34 @@ func (t *Tracker) cellsIn(w *window, s *stack) []inCell {
 }
 
 // cellIn is the cell that a call lies in, seen from a window.
-func (t *Tracker) cellIn(w *window, pid int32, call uint32) inCell {
-	f := &t.allocations.stacks.frames[call]
+func (sy *symbolizer) cellIn(w *window, pid int32, call uint32) inCell {
+	f := &sy.stacks.frames[call]
 	if f.native {
 		return inCell{}
 	}
-	cell := t.cellOf(w, pid, f.file)
+	cell := sy.files.cellOf(w, pid, f.file)
 	switch {
 	case cell != nil:
 		return inCell{cell.execution, cell.count, cell.lines, cell.process.kernel(), true}
 	case f.input > 0: // it ran before the session
-		return inCell{0, int(f.input), 0, kernelAbove(t.processes, pid), true}
+		return inCell{0, int(f.input), 0, kernelAbove(sy.processes.byPID, pid), true}
 	}
 	return inCell{}
 }
 
 // framesIn are the calls of a stack that lie in cells.
-func (t *Tracker) framesIn(s *stack, cells []inCell) []model.Frame {
+func (sy *symbolizer) framesIn(s *stack, cells []inCell) []model.Frame {
 	out := make([]model.Frame, len(cells))
-	calls := t.allocations.stacks.callsOf(s)
+	calls := sy.stacks.callsOf(s)
 	for i := range out {
-		out[i] = t.frame(calls[i], cells[i])
+		out[i] = sy.frame(calls[i], cells[i])
 	}
 	return out
 }
 
 // frame is a call as a report shows it.
-func (t *Tracker) frame(at uint32, in inCell) model.Frame {
-	f := t.allocations.stacks.frame(at)
+func (sy *symbolizer) frame(at uint32, in inCell) model.Frame {
+	f := sy.stacks.frame(at)
 	out := model.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
 	if in.isIn {
 		out.Execution, out.Kernel = in.execution, in.kernel

@@ -7,14 +7,16 @@ import (
 	"ipytracer/event"
 )
 
-// The changes of a meter of blocks lead from one value to the next. That gives their true order, where two threads passed each other
-// between taking a number and changing the meter. And it says on which side of a boundary a change is that was made while the
-// boundary was being drawn: the boundary lies where the changes had led to the kernel's value at it, and had been as high as its maximum.
+// The changes of a meter of blocks lead from one value to the next. That gives their true order, where two threads
+// passed each other between taking a number and changing the meter. And it says on which side of a boundary a change is
+// that was made while the boundary was being drawn: the boundary lies where the changes had led to the kernel's value
+// at it, and had been as high as its maximum.
 
 // sides is what is known of a tree's changes and boundaries to tell.
 type sides struct {
-	cuts   []sideCut // what the boundaries said that ended the last segments, of the meters that are asked about: a ring
-	noted  int       // how many did
+	// what the boundaries said that ended the last segments, of the meters that are asked about: a ring
+	cuts   []sideCut
+	noted  int // how many did
 	chains map[heldKey]*chain
 	key    heldKey // of the chain looked for last: most changes are of one meter
 	last   *chain
@@ -71,8 +73,8 @@ func (s *sides) chain(key heldKey) *chain {
 	return c
 }
 
-// link hands changes on in the order in which they changed the meter. skips is how often changes are known to be lost: a chain
-// begins anew there.
+// link hands changes on in the order in which they changed the meter. skips is how often changes are known to be lost:
+// a chain begins anew there.
 func (s *sides) link(c *event.Change, ended, skips uint64, handOn func(*event.Change)) {
 	ch := s.chain(heldKey{c.PID, c.Meter})
 	if skips != ch.skips || c.Unchained {
@@ -133,7 +135,9 @@ func (s *sides) flush(ended uint64, all bool, handOn func(*event.Change)) {
 			due = append(due, key)
 		}
 	}
-	slices.SortFunc(due, func(a, b heldKey) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter)) })
+	slices.SortFunc(due, func(a, b heldKey) int {
+		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter))
+	})
 	for _, key := range due {
 		s.chains[key].giveUp(handOn)
 	}
@@ -170,7 +174,8 @@ func chained(of *event.Readings, meters []event.Meter) (all levels) {
 // cut is what the n-th boundary said, or will.
 func (s *sides) cut(n int) *sideCut { return &s.cuts[n%maxCuts] }
 
-// at returns a meter's value where a segment ended: processes that a boundary does not name had not moved since one before.
+// at returns a meter's value where a segment ended: processes that a boundary does not name had not moved since one
+// before.
 func (s *sides) at(segment uint64, key heldKey) (event.Bytes, bool) {
 	i, first := s.noted-1, s.noted-len(s.cuts)
 	for i >= first && s.cut(i).segment != segment {
@@ -184,7 +189,8 @@ func (s *sides) at(segment uint64, key heldKey) (event.Bytes, bool) {
 	return 0, false
 }
 
-// highest returns how high a meter was in a segment that ended. A process that its boundary does not name did not move in it.
+// highest returns how high a meter was in a segment that ended. A process that its boundary does not name did not move
+// in it.
 func (s *sides) highest(segment uint64, key heldKey) (event.Bytes, bool) {
 	for i := s.noted - 1; i >= s.noted-len(s.cuts); i-- {
 		if cut := s.cut(i); cut.segment == segment {
@@ -204,8 +210,8 @@ func (s *sides) restart(c *event.Change, handOn func(*event.Change)) {
 	ch.anew, ch.knowHigh = true, false
 }
 
-// waitsFor says up to which segment's beginning a change has to wait, 0 for not at all. Where it waited for too long, late is up to
-// which what waits is to be taken in first.
+// waitsFor says up to which segment's beginning a change has to wait, 0 for not at all. Where it waited for too long,
+// late is up to which what waits is to be taken in first.
 func (s *sides) waitsFor(c *event.Change, ended uint64) (until, late uint64) {
 	if !c.Meter.Facts().Chained() {
 		return 0, 0
@@ -264,7 +270,8 @@ func (s *sides) segment(c *event.Change) uint64 {
 	return min(max(ch.of, c.Segment), c.Segment+uint64(c.Passed))
 }
 
-// begin goes on to a segment, with a change that leads from a value: the one at which the segment begins, if none is missing.
+// begin goes on to a segment, with a change that leads from a value: the one at which the segment begins, if none is
+// missing.
 func (ch *chain) begin(segment uint64, value event.Bytes, all bool) {
 	ch.of, ch.high, ch.knowHigh = segment, value, all
 }

@@ -22,8 +22,8 @@ const (
 	mostHeap = 48 << 20 // of what is reachable; Go's garbage may be as much again
 )
 
-// notebook makes the events of a notebook with many calls: cells of statements, each of which makes blocks by many stacks of calls,
-// frees most of them, and leaves some.
+// notebook makes the events of a notebook with many calls: cells of statements, each of which makes blocks by many
+// stacks of calls, frees most of them, and leaves some.
 type notebook struct {
 	*attribution.Tracker
 	attributiontest.Ledger
@@ -42,7 +42,8 @@ func (n *notebook) newStack(file string, line int) uint64 {
 	n.stacks++
 	frames := make([]event.Frame, deep)
 	for i := range frames {
-		frames[i] = event.Frame{Function: fmt.Sprintf("BaseEstimator.method_%d", n.random.IntN(8)), File: fmt.Sprintf("/usr/lib/python3/dist-packages/sklearn/module_%d.py", i), Line: int32(n.random.IntN(6))}
+		frames[i] = event.Frame{Function: fmt.Sprintf("BaseEstimator.method_%d", n.random.IntN(8)),
+			File: fmt.Sprintf("/usr/lib/python3/dist-packages/sklearn/module_%d.py", i), Line: int32(n.random.IntN(6))}
 	}
 	frames[deep-1] = event.Frame{Function: "<module>", File: file, Line: int32(line)}
 	n.Add(&event.Stack{Number: n.stacks, PID: notebookPID, Frames: frames})
@@ -51,8 +52,11 @@ func (n *notebook) newStack(file string, line int) uint64 {
 
 // run runs a notebook. Some of the stacks of each statement are new, some those of earlier ones.
 func (n *notebook) run(cells, statements, blocks int) {
-	n.Add(&event.Start{Host: event.Host{Name: "h", CPUs: 2}, Processes: []event.ProcessInfo{{PID: notebookPID, Root: 0, Command: "python3 -m ipykernel", Python: "3.11.2", IPython: "8.5.0"}},
-		Meters: []event.MeterSource{{Meter: event.Mapped, Exact: true}, {Meter: event.Resident, Exact: true}, {Meter: event.NumPy, Exact: true}}})
+	n.Add(&event.Start{Host: event.Host{Name: "h", CPUs: 2},
+		Processes: []event.ProcessInfo{{PID: notebookPID, Root: 0, Command: "python3 -m ipykernel", Python: "3.11.2",
+			IPython: "8.5.0"}},
+		Meters: []event.MeterSource{{Meter: event.Mapped, Exact: true}, {Meter: event.Resident, Exact: true},
+			{Meter: event.NumPy, Exact: true}}})
 	n.Boundary(event.Boundary{Kind: event.Attached})
 	for cell := range cells {
 		file := fmt.Sprintf("/tmp/ipykernel_%d/%d.py", notebookPID, 1000+cell)
@@ -79,7 +83,8 @@ func (n *notebook) statement(stacks []uint64, blocks int) {
 	for i := range blocks {
 		n.address += 1 << 22
 		m := []event.Meter{event.NumPy, event.NumPy, event.Mapped}[i%3]
-		c := event.Change{Meter: m, Size: event.Bytes(4096 << n.random.IntN(12)), Address: n.address, Stack: stacks[n.random.IntN(len(stacks))], Block: true}
+		c := event.Change{Meter: m, Size: event.Bytes(4096 << n.random.IntN(12)), Address: n.address,
+			Stack: stacks[n.random.IntN(len(stacks))], Block: true}
 		n.Change(c)
 		n.held = append(n.held, c)
 	}
@@ -133,7 +138,8 @@ func TestNotebookIsSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	took := cpuTime() - began
-	t.Logf("%d changes, %d stacks: %d bytes of JSON, %d bytes of heap, %d with the report; printed in %s", n.Ledger.Stream, n.stacks, size, kept, streamed, took)
+	t.Logf("%d changes, %d stacks: %d bytes of JSON, %d bytes of heap, %d with the report; printed in %s",
+		n.Ledger.Stream, n.stacks, size, kept, streamed, took)
 	if size > mostJSON {
 		t.Errorf("JSON takes %d bytes, more than %d", size, mostJSON)
 	}

@@ -2,7 +2,8 @@ package attribution
 
 import "ipytracer/event"
 
-// space is memory for the window that is read from the archive: it goes when the next is. Where there is none, what is read is to be kept.
+// space is memory for the window that is read from the archive: it goes when the next is. Where there is none, what is
+// read is to be kept.
 type space struct {
 	window     window
 	detail     detail

@@ -6,7 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestSpareLists: a list that is in use is nobody else's, has the room that was asked for, and so many wait at the most.
+// TestSpareLists: a list that is in use is nobody else's, has the room that was asked for, and so many wait at the
+// most.
 func TestSpareLists(t *testing.T) {
 	var s spare
 	back := func(lists ...[]doneTally) {

@@ -7,23 +7,26 @@ import (
 	"ipytracer/event"
 )
 
-// stackTable has the stacks that were told, each call once: a session has many stacks of few calls. Stacks of the same lines are one:
-// two instructions of a line have stacks of their own. Nothing in it refers to anything, so that many cost the collector nothing.
+// stackTable has the stacks that were told, each call once: a session has many stacks of few calls. Stacks of the same
+// lines are one: two instructions of a line have stacks of their own. Nothing in it refers to anything, so that many
+// cost the collector nothing.
 type stackTable struct {
 	stacks []stack
 	known  finder // of stacks, by their calls
 	firsts finder // of stacks, by their numbers
 	// sampled are the numbers that stand for stacks of blocks that are samples: see [sampleMark].
 	sampled map[uint64]struct{}
-	also    map[uint64]uint32 // where in stacks others are, by their numbers: of the same calls as one before, or told anew
-	calls   []uint32          // of all stacks, one after another
-	frames  []frame
-	framed  finder // of frames
-	names   []string
-	nameAt  map[string]uint32
-	seed    maphash.Seed
-	text    int // bytes of all names
-	// recent are stacks that were asked for a short while ago: a window asks for those that hold most, and so does the next.
+	// where in stacks others are, by their numbers: of the same calls as one before, or told anew
+	also   map[uint64]uint32
+	calls  []uint32 // of all stacks, one after another
+	frames []frame
+	framed finder // of frames
+	names  []string
+	nameAt map[string]uint32
+	seed   maphash.Seed
+	text   int // bytes of all names
+	// recent are stacks that were asked for a short while ago: a window asks for those that hold most, and so does the
+	// next.
 	recent [recents]struct {
 		number uint64
 		at     uint32 // in stacks, from 1
@@ -54,8 +57,8 @@ const (
 	maxStackText = 32 << 20
 )
 
-func newStackTable() stackTable {
-	return stackTable{also: map[uint64]uint32{}, nameAt: map[string]uint32{}, seed: maphash.MakeSeed()}
+func newStackTable() *stackTable {
+	return &stackTable{also: map[uint64]uint32{}, nameAt: map[string]uint32{}, seed: maphash.MakeSeed()}
 }
 
 // add takes a stack in; false if there is no room for it.
@@ -122,7 +125,8 @@ func (t *stackTable) hash(s *stack) uint64 {
 // call is where a frame is in frames.
 func (t *stackTable) call(f event.Frame) uint32 {
 	one := frame{t.name(f.Function), t.name(f.File), t.name(f.Module), f.Line, max(f.Input, 0), f.Native}
-	if at, known := t.framed.find(maphash.Comparable(t.seed, one), func(at uint32) bool { return t.frames[at] == one }); known {
+	if at, known := t.framed.find(maphash.Comparable(t.seed, one),
+		func(at uint32) bool { return t.frames[at] == one }); known {
 		return at
 	}
 	at := uint32(len(t.frames))
@@ -148,7 +152,8 @@ func (t *stackTable) callsOf(s *stack) []uint32 { return t.calls[s.first:][:s.co
 // frame is a call with its names.
 func (t *stackTable) frame(call uint32) event.Frame {
 	f := t.frames[call]
-	return event.Frame{Function: t.names[f.function], File: t.names[f.file], Module: t.names[f.module], Line: f.line, Input: f.input, Native: f.native}
+	return event.Frame{Function: t.names[f.function], File: t.names[f.file], Module: t.names[f.module], Line: f.line,
+		Input: f.input, Native: f.native}
 }
 
 // of is a stack by its number, nil for none.

@@ -9,7 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// standing is a session of three cells: the first makes an array, the second only uses it and is the highest, the third uses it and is not.
+// standing is a session of three cells: the first makes an array, the second only uses it and is the highest, the third
+// uses it and is not.
 func standing() *model.Report {
 	tracker := attribution.New()
 	s := attributiontest.New(tracker.Add, 1)
@@ -23,7 +24,8 @@ func standing() *model.Report {
 		s.CloseCell(id, event.OutcomeOK)
 	}
 	cell(1, func() {
-		s.Make(attributiontest.Kernel, event.NumPy, 400<<20, s.Stack(attributiontest.Kernel, event.Frame{Function: "<module>", File: file(1), Line: 2}))
+		s.Make(attributiontest.Kernel, event.NumPy, 400<<20,
+			s.Stack(attributiontest.Kernel, event.Frame{Function: "<module>", File: file(1), Line: 2}))
 		s.To(attributiontest.Kernel, event.Resident, 520<<20)
 	})
 	cell(2, func() {
@@ -56,7 +58,8 @@ func TestStanding(t *testing.T) {
 		t.Fatalf("the highest cell lists %+v, the one after it %+v", cells[1].Allocations, cells[2].Allocations)
 	}
 	a, c := cells[1].Allocations[0], cells[1].Coverage["cpu.numpy"]
-	if a.AtPeak != 400<<20 || a.Allocated != 0 || a.Freed != 0 || a.Count != 0 || len(a.Stack) != 1 || a.Stack[0].Execution != 1 || a.Stack[0].Line != 2 {
+	if a.AtPeak != 400<<20 || a.Allocated != 0 || a.Freed != 0 || a.Count != 0 || len(a.Stack) != 1 ||
+		a.Stack[0].Execution != 1 || a.Stack[0].Line != 2 {
 		t.Errorf("what stood: %+v", a)
 	}
 	if !c.Exact || c.AtPeak != 400<<20 || c.Rest != 0 {

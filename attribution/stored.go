@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// stored are points as bytes: of each its kind, and how much later it is and how much more it has than the one before it. What fills a
-// piece is put into the archive, each piece for itself.
+// stored are points as bytes: of each its kind, and how much later it is and how much more it has than the one before
+// it. What fills a piece is put into the archive, each piece for itself.
 type stored struct {
 	coded  []byte
 	last   point // the one before, in this piece
@@ -36,7 +36,7 @@ func (t *Tracker) store(k *track) {
 	}
 	if t.timeline.full {
 		if !k.isGap {
-			k.pause(&t.timeline, k.end, t.gapFor(model.GapNoRoom))
+			k.pause(t.timeline, k.end, t.gapFor(model.GapNoRoom))
 			k.stored.add(&k.points[len(k.points)-1])
 		}
 		t.limits.Timeline++
@@ -54,9 +54,9 @@ func (t *Tracker) store(k *track) {
 	if len(k.stored.coded) < pieceSize {
 		return
 	}
-	t.coded = append(binary.AppendUvarint(t.coded[:0], uint64(len(k.stored.coded))), k.stored.coded...)
-	k.stored.places = append(k.stored.places, t.archive.add(t.coded))
-	t.timeline.bytes += len(t.coded)
+	t.table.coded = append(binary.AppendUvarint(t.table.coded[:0], uint64(len(k.stored.coded))), k.stored.coded...)
+	k.stored.places = append(k.stored.places, t.archive.add(t.table.coded))
+	t.timeline.bytes += len(t.table.coded)
 	k.stored.coded, k.stored.last = k.stored.coded[:0], point{}
 	t.timeline.full = t.timeline.bytes > maxTimeline
 }

@@ -29,7 +29,8 @@ type rootKey struct {
 
 // of are the portions of a kind, by what holds them.
 func (s *site) of(kind event.HolderKind) (all []*portion) {
-	for _, key := range slices.SortedFunc(maps.Keys(s.roots), func(a, b rootKey) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.roots),
+		func(a, b rootKey) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) }) {
 		if key.kind == kind {
 			all = append(all, s.roots[key])
 		}
@@ -189,7 +190,8 @@ func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *birth) *sit
 		one = &site{siteKey: of, by: map[event.HolderKind]*portion{}, roots: map[rootKey]*portion{}}
 		s.sites[of] = one
 	}
-	if later := cmp.Or(cmp.Compare(execution, one.latest), cmp.Compare(one.stack, stack)); one.frames == nil || later > 0 && len(name.frames) > 0 {
+	if later := cmp.Or(cmp.Compare(execution, one.latest), cmp.Compare(one.stack, stack)); one.frames == nil ||
+		later > 0 && len(name.frames) > 0 {
 		one.frames, one.latest, one.stack = name.frames, execution, stack
 	}
 	return one
@@ -198,7 +200,8 @@ func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *birth) *sit
 // inOrder are the sites in an order that depends on them only.
 func (s *survivors) inOrder() []*site {
 	return slices.SortedFunc(maps.Values(s.sites), func(a, b *site) int {
-		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.text, b.text), cmp.Compare(a.where, b.where))
+		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.text, b.text),
+			cmp.Compare(a.where, b.where))
 	})
 }
 
@@ -207,12 +210,12 @@ func (s *survivors) name(key named, at *birth) siteName {
 	n := siteName{}
 	seen := key.cell
 	if seen == nil {
-		seen = s.t.sessionOf(s.t.processes[key.pid])
+		seen = s.t.processes.sessionOf(s.t.processes.byPID[key.pid])
 	} else {
-		n.text = s.t.textOf(key.cell)
+		n.text = s.t.texts.textOf(key.cell)
 	}
-	if stack := s.t.allocations.stacks.of(key.stack); stack != nil && seen != nil {
-		n.frames = s.t.frames(seen, stack)
+	if stack := s.t.stacks.of(key.stack); stack != nil && seen != nil {
+		n.frames = s.t.symbolizer.frames(seen, stack)
 	}
 	if len(n.frames) == 0 && key.cell != nil && at.line > 0 { // the statement is known even where no stack is
 		n.frames = []model.Frame{frameOf(key.cell, at.line)}
@@ -228,7 +231,8 @@ func (s *survivors) name(key named, at *birth) siteName {
 
 // frameOf is a line of a cell as a frame.
 func frameOf(cell *window, line int) model.Frame {
-	f := model.Frame{Function: "<module>", File: cell.file, Line: cell.lineOf(line), Execution: cell.execution, Kernel: cell.process.kernel()}
+	f := model.Frame{Function: "<module>", File: cell.file, Line: cell.lineOf(line), Execution: cell.execution,
+		Kernel: cell.process.kernel()}
 	if cell.count >= 0 {
 		count := cell.count
 		f.ExecutionCount = &count

@@ -4,8 +4,8 @@ import (
 	"ipytracer/event"
 )
 
-// tallies are what a window knows of a meter's allocations. Of stacks that have none nothing moved since the window began: they have
-// what the process has of them now.
+// tallies are what a window knows of a meter's allocations. Of stacks that have none nothing moved since the window
+// began: they have what the process has of them now.
 type tallies struct {
 	byStack map[uint64]*tally
 	cold    cold
@@ -13,7 +13,8 @@ type tallies struct {
 	moved   []*tally // since the highest total so far
 	highest event.Bytes
 	first   event.Bytes // total before the first change
-	// byValue: blocks that were not told move the meter, too, so its value says where its peak is. value is the highest so far.
+	// byValue: blocks that were not told move the meter, too, so its value says where its peak is. value is the highest
+	// so far.
 	byValue bool
 	value   event.Bytes
 	done    *settled // in the place of byStack, once the window is settled

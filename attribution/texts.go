@@ -8,6 +8,7 @@ import (
 
 // texts are those of cells: each once, packed. A cell has the number of its text, 0 for none.
 type texts struct {
+	limits  *limits
 	known   map[digest]uint32 // numbers
 	digests []digest          // by number, from 1
 	at      []uint64          // likewise, in archive
@@ -27,7 +28,9 @@ func digestOf(text string) digest {
 // textChunk is how much text is packed at once: little, for texts are asked for here and there.
 const textChunk = 16 << 10
 
-func newTexts() texts { return texts{known: map[digest]uint32{}, archive: archive{size: textChunk}} }
+func newTexts(l *limits) *texts {
+	return &texts{limits: l, known: map[digest]uint32{}, archive: archive{size: textChunk}}
+}
 
 // add takes a text in, and is its number.
 func (t *texts) add(text string) uint32 {
@@ -59,25 +62,26 @@ func (t *texts) of(number uint32) string {
 	return t.text
 }
 
-// keepSource is the number of a cell's text as it is kept: each once, none too long, and all of them bounded. whole is false where it was cut.
-func (t *Tracker) keepSource(text string) (number uint32, whole bool) {
-	l := &t.limits
-	if number, known := t.texts.known[digestOf(text)]; known {
+// keep is the number of a cell's text as it is kept: each once, none too long, and all of them bounded. whole is false
+// where it was cut.
+func (t *texts) keep(text string) (number uint32, whole bool) {
+	l := t.limits
+	if number, known := t.known[digestOf(text)]; known {
 		return number, true
 	}
 	kept, whole := l.cut(text, maxSource)
-	before := len(t.texts.at)
-	if number = t.texts.add(kept); len(t.texts.at) > before {
+	before := len(t.at)
+	if number = t.add(kept); len(t.at) > before {
 		l.kept += len(kept)
 	}
 	return number, whole
 }
 
 // sourceOf is a cell's text, "" where it is not known.
-func (t *Tracker) sourceOf(w *window) string { return t.texts.of(w.source) }
+func (t *texts) sourceOf(w *window) string { return t.of(w.source) }
 
 // textOf is what runs of the same cell have in common: its source, or without it the name of its code.
-func (t *Tracker) textOf(cell *window) string {
+func (t *texts) textOf(cell *window) string {
 	if cell.source != 0 {
 		return t.sourceOf(cell)
 	}
@@ -85,9 +89,9 @@ func (t *Tracker) textOf(cell *window) string {
 }
 
 // keyOf stands for it.
-func (t *Tracker) keyOf(cell *window) digest {
+func (t *texts) keyOf(cell *window) digest {
 	if cell.source != 0 {
-		return t.texts.digests[cell.source-1]
+		return t.digests[cell.source-1]
 	}
 	return digestOf(anyRun(cell.file))
 }

@@ -8,9 +8,9 @@ import (
 	"ipytracer/model"
 )
 
-// What meters did over time is kept as turning points (see [model.Track]): what each boundary says, and in between what changes tell. Few
-// of them are needed: windows need their starts, peaks and ends; of the others a chart needs so many for each cell. A stretch that is
-// over is turned into bytes, see [stored].
+// What meters did over time is kept as turning points (see [model.Track]): what each boundary says, and in between what
+// changes tell. Few of them are needed: windows need their starts, peaks and ends; of the others a chart needs so many
+// for each cell. A stretch that is over is turned into bytes, see [stored].
 
 // timeline is what is kept of that for all processes.
 type timeline struct {
@@ -82,11 +82,12 @@ func (t *Tracker) tell(r *root, c *event.Change) {
 		return
 	}
 	kind := c.Meter.Facts().Kind
-	k.tell(&t.timeline, over, c.Segment, moment{c.Time, c.Value, kind == event.Pages || kind == event.Part || kind == event.Ranges && !c.Block || c.IsTurn()})
+	k.tell(t.timeline, over, c.Segment, moment{c.Time, c.Value, kind == event.Pages || kind == event.Part ||
+		kind == event.Ranges && !c.Block || c.IsTurn()})
 }
 
-// tell takes in what a change says of a segment. What waits to be drawn, up to the segment that is over, does not count: how long it waits
-// is another matter live than in a replay.
+// tell takes in what a change says of a segment. What waits to be drawn, up to the segment that is over, does not
+// count: how long it waits is another matter live than in a replay.
 func (k *track) tell(l *timeline, over, segment uint64, m moment) {
 	running := 0
 	for i := range k.folds {
@@ -130,10 +131,10 @@ func (t *Tracker) draw(r *root, b *event.Boundary, moved moves) {
 	if t.audit != nil {
 		return
 	}
-	s := seen{at: b.Time, segment: b.Segment, hold: r.drawnAt, isEdge: isEdge(b, t.processes[b.PID])}
+	s := seen{at: b.Time, segment: b.Segment, hold: r.drawnAt, isEdge: isEdge(b, t.processes.byPID[b.PID])}
 	turns := b.Kind == event.CellOpen || b.Kind == event.CellClose
 	for _, pid := range t.inOrderOfPID(moved) {
-		p := t.processes[pid]
+		p := t.processes.byPID[pid]
 		if p == nil || p.began == 0 {
 			continue
 		}
@@ -145,7 +146,7 @@ func (t *Tracker) draw(r *root, b *event.Boundary, moved moves) {
 	if b.Kind == event.MeterShed || b.Kind == event.MeterBack {
 		t.drawShed(r, b)
 	}
-	if p := t.processes[b.PID]; b.Kind == event.ProcessExit && p != nil {
+	if p := t.processes.byPID[b.PID]; b.Kind == event.ProcessExit && p != nil {
 		t.close(&p.line)
 	}
 }
@@ -177,16 +178,17 @@ func (t *Tracker) drawLine(r *root, l *line, s *seen, value, high *event.Reading
 		}
 		k := l.tracks[i]
 		s.value, s.high = value[m], high[m]
-		if !k.hasBegun && s.value == 0 && s.high == 0 { // made by a change of a later segment, which may be told what it has had all along
-			k.drop(&t.timeline, s.segment)
+		// made by a change of a later segment, which may be told what it has had all along
+		if !k.hasBegun && s.value == 0 && s.high == 0 {
+			k.drop(t.timeline, s.segment)
 			continue
 		}
 		if !k.hasBegun && s.at > l.began {
 			k.begin(l.began, 0)
 		}
-		k.see(&t.timeline, s)
+		k.see(t.timeline, s)
 		if !k.isGap && t.isShed(r, m) {
-			k.pause(&t.timeline, s.at, t.gapFor(r.whyShed(m)))
+			k.pause(t.timeline, s.at, t.gapFor(r.whyShed(m)))
 		}
 		if n := len(k.points); n >= maxStretch || turns && n > 0 {
 			t.store(k)
@@ -215,7 +217,7 @@ func (t *Tracker) drawTree(r *root, b *event.Boundary, s *seen, turns bool) {
 	t.drawLine(r, l, s, &b.Tree, &b.TreeHigh, turns)
 	if isAlone {
 		for _, k := range l.tracks {
-			k.pause(&t.timeline, b.Time, t.gapFor(model.GapAlone))
+			k.pause(t.timeline, b.Time, t.gapFor(model.GapAlone))
 		}
 	}
 }
@@ -258,7 +260,7 @@ func (t *Tracker) drawShedOf(r *root, l *line, b *event.Boundary, m event.Meter,
 		k.begin(l.began, value)
 	}
 	if t.isShed(r, m) {
-		k.pause(&t.timeline, b.Time, t.gapFor(r.whyShed(m)))
+		k.pause(t.timeline, b.Time, t.gapFor(r.whyShed(m)))
 	} else {
 		k.resume(b.Time, value)
 	}
@@ -292,7 +294,7 @@ func (t *Tracker) drawLearned(l *line, m event.Meter, value event.Bytes) {
 func (t *Tracker) close(l *line) {
 	for _, k := range l.tracks {
 		k.pin()
-		k.drop(&t.timeline, ^uint64(0))
+		k.drop(t.timeline, ^uint64(0))
 		t.store(k)
 		k.points, k.folds = nil, nil
 		k.stored.coded = slices.Clip(k.stored.coded)

@@ -11,7 +11,8 @@ import (
 func (s *script) tensor(at uint64, value *event.Bytes, size event.Bytes) {
 	*value += size
 	s.stream++
-	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: event.Torch, Value: *value, Size: size, Address: at})
+	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: event.Torch,
+		Value: *value, Size: size, Address: at})
 }
 
 // TestTorchIsItsOwn: tensors and arrays have figures, frees of unknown blocks and pauses of their own.
@@ -27,15 +28,18 @@ func TestTorchIsItsOwn(t *testing.T) {
 	freed := func(b *event.Boundary) { b.Unknown[event.UnknownTorch], b.Slack[event.UnknownTorch] = 2, 4096 }
 	s.cell(event.CellClose, 2, freed, gpu(event.Torch, 50, 50))
 	s.cell(event.CellOpen, 3, freed, gpu(event.Torch, 50, 50))
-	s.boundary(event.MeterShed, main, freed, func(b *event.Boundary) { b.Text = event.TorchCPU }, gpu(event.Torch, 50, 50))
+	s.boundary(event.MeterShed, main, freed, func(b *event.Boundary) { b.Text = event.TorchCPU },
+		gpu(event.Torch, 50, 50))
 	s.cell(event.CellClose, 3, freed, gpu(event.Torch, 50, 50))
 	unsure := func(b *event.Boundary) { b.Unsure[event.UnknownTorch] = 777 }
-	s.boundary(event.MeterBack, main, freed, unsure, func(b *event.Boundary) { b.Text = event.TorchCPU }, gpu(event.Torch, 50, 50))
+	s.boundary(event.MeterBack, main, freed, unsure, func(b *event.Boundary) { b.Text = event.TorchCPU },
+		gpu(event.Torch, 50, 50))
 	s.cell(event.CellOpen, 4, freed, unsure, gpu(event.Torch, 50, 50))
 	s.cell(event.CellClose, 4, freed, unsure, gpu(event.Torch, 50, 50))
 	s.boundary(event.Detached, main, freed, unsure, gpu(event.Torch, 50, 50))
 	r := s.run(t)
-	cells := []model.Window{nth(t, r, model.Cell, 0), nth(t, r, model.Cell, 1), nth(t, r, model.Cell, 2), nth(t, r, model.Cell, 3)}
+	cells := []model.Window{nth(t, r, model.Cell, 0), nth(t, r, model.Cell, 1), nth(t, r, model.Cell, 2),
+		nth(t, r, model.Cell, 3)}
 	if f := cells[3].Meters["cpu.torch"]; f.Exact || f.Bound == nil || *f.Bound != 777 || f.Start != 50 {
 		t.Errorf("after a pause: %+v", f)
 	}

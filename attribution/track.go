@@ -16,8 +16,8 @@ type point struct {
 	gap   uint8 // of a gap: the number of its reason
 }
 
-// How many points a stretch of a track has, beside those that windows need: a stretch is a cell, or what lies between two, or what has so
-// many that windows need.
+// How many points a stretch of a track has, beside those that windows need: a stretch is a cell, or what lies between
+// two, or what has so many that windows need.
 const (
 	maxFree    = 128
 	maxStretch = 1 << 10
@@ -82,7 +82,8 @@ func (k *track) move(l *timeline, s *seen) {
 	if len(moments) == 0 && s.value == k.value && s.high <= k.value {
 		return
 	}
-	if k.hasBegun && !waited && s.hold <= s.at && s.hold-k.end > max(shortest, (s.at-k.end)/64) { // so long it stood still
+	// so long it stood still
+	if k.hasBegun && !waited && s.hold <= s.at && s.hold-k.end > max(shortest, (s.at-k.end)/64) {
 		k.add(point{at: s.hold, bytes: k.value, kind: model.PointValue})
 	}
 	since := k.end
@@ -123,7 +124,8 @@ func (k *track) add(p point) {
 	}
 }
 
-// extremes are the places of the highest and of the lowest point since the last window began or ended, -1 where these are its ends.
+// extremes are the places of the highest and of the lowest point since the last window began or ended, -1 where these
+// are its ends.
 func (k *track) extremes() (most, least int) {
 	most, least = -1, -1
 	high, low := max(k.atEdge, k.value), min(k.atEdge, k.value)

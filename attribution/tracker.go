@@ -9,43 +9,32 @@ import (
 
 // Tracker consumes events in the order of their Source. The zero value is not usable, see [New].
 type Tracker struct {
-	start                   *event.Start
-	finish                  *event.Finish
-	began                   event.Nanoseconds // time of the first boundary
-	last                    event.Nanoseconds // time of the last
-	processes               map[int32]*process
-	order                   []*process
-	roots                   map[uint32]*root
-	cut                     uint64 // how many boundaries came
-	windows                 []slot
-	archive                 archive
-	coded                   []byte // memory for what is to be put there
-	texts                   texts
-	staying                 []*window // those that others may refer to
-	cells                   map[uint64]*window
-	told                    map[uint64]*window // cells that closed a short while ago
-	statements, experiments int                // made so far
-	dropped                 int                // not kept
-	askedDropped            uint64             // requests that moved no meter, and are in no window
-	nextID                  int
-	counted                 bool   // a window has counters
-	numbered                uint64 // the highest number of a boundary
-	boundaries              uint64 // how many came: they may pass each other, none may be missing
-	problems                []string
-	unseen                  int64    // cells that In has and no window
-	stacksShed              bool     // they were not, at some time
-	groupsShed              []string // probes that serve no meter, but windows, and were stepped down
-	gpus                    gpus
-	allocations             allocations
-	files                   map[fileKey][]*window // the cells that a file name stands for
-	audit                   *audit                // nil unless for an audit
-	listed                  []*event.Variables    // the last of each process
-	early                   []*event.Variables    // likewise, of while the session ran
-	where                   []*event.Residence    // likewise
-	limits                  limits
-	kernels                 kernels
-	children                int // that windows list, of all that are over
-	inTheEnd                inTheEnd
+	session    *session
+	limits     *limits
+	gpus       *gpus
+	processes  *processes
+	stacks     *stackTable
+	texts      *texts
+	archive    *archive
+	table      *windowTable
+	files      *cellFiles
+	symbolizer *symbolizer
+	figurer    *figurer
+	lister     *lister
+	presenter  *presenter
+	problems   *problems
+	stepDowns  *stepDowns
+
+	cells        map[uint64]*window
+	told         map[uint64]*window // cells that closed a short while ago
+	askedDropped uint64             // requests that moved no meter, and are in no window
+	unseen       int64              // cells that In has and no window
+	allocations  *allocations
+	audit        *audit             // nil unless for an audit
+	listed       []*event.Variables // the last of each process
+	early        []*event.Variables // likewise, of while the session ran
+	where        []*event.Residence // likewise
+	divided      *divided
 
 	pending    *event.Boundary // its readings may still follow
 	drawn      event.Boundary  // the same, in memory of its own: whoever adds an event may use its own again
@@ -56,19 +45,11 @@ type Tracker struct {
 	done       []*window     // cells that closed since the last Finished
 	closing    []*window     // closed, but not settled
 	settled    []*window     // settled, but not archived
-	reached    int           // the window that was made last, of all
-	decoded    *window       // the last that was made of the archive
 	found      []*window     // for those that are looked for again and again
 	holding    []*window     // likewise, those that hold a change's segment
 	over       []*window     // sessions and lives that closed
-	closings   uint64        // how many windows closed
-	divided    divided
-	ran        []ran // by the number of the file's name
-	lent       lent
-	shown      shown
-	space      space
-	marked     *baseline // nil for none
-	timeline   timeline
+	marked     *baseline     // nil for none
+	timeline   *timeline
 	invariants invariants
 }
 
@@ -183,19 +164,37 @@ const maxBetween = 1 << 16
 
 // New returns a Tracker that has seen nothing.
 func New() *Tracker {
-	return &Tracker{
-		processes: map[int32]*process{}, roots: map[uint32]*root{}, cells: map[uint64]*window{}, told: map[uint64]*window{}, nextID: 1,
-		gpus: newGPUs(), allocations: newAllocations(), texts: newTexts(), files: map[fileKey][]*window{},
+	s, l, g, a := &session{}, &limits{}, newGPUs(), &archive{}
+	stacks := newStackTable()
+	p := newProcesses(s, l)
+	t := &Tracker{
+		session: s, limits: l, gpus: g, processes: p, stacks: stacks, texts: newTexts(l), archive: a,
+		table: newWindowTable(s, p, stacks, a),
+		files: &cellFiles{stacks: stacks, byName: map[fileKey][]*window{}}, problems: &problems{},
+		stepDowns:   &stepDowns{},
+		allocations: newAllocations(stacks), divided: &divided{stacks: stacks}, timeline: &timeline{},
+		cells: map[uint64]*window{}, told: map[uint64]*window{},
 	}
+	lent := &lent{}
+	t.symbolizer = &symbolizer{stacks: stacks, files: t.files, processes: p}
+	t.figurer = &figurer{session: s, gpus: g, lent: lent}
+	t.lister = &lister{allocations: t.allocations, stacks: stacks, symbolizer: t.symbolizer, table: t.table,
+		processes: p, divided: t.divided}
+	t.presenter = &presenter{
+		session: s, processes: p, stacks: stacks, gpus: g, table: t.table, texts: t.texts, symbolizer: t.symbolizer,
+		figurer: t.figurer, lister: t.lister, lent: lent,
+	}
+	return t
 }
 
 // Add takes the next event in. A boundary or a change may be another one's memory when it returns.
 func (t *Tracker) Add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Reading:
-		// One of an earlier boundary, passed by another CPU's, counts with the later one, or with a later one still: see gather.
+		// One of an earlier boundary, passed by another CPU's, counts with the later one, or with a later one still:
+		// see gather.
 		if t.pending == nil {
-			t.wait(t.rootOf(e, nil), e)
+			t.wait(t.processes.rootOf(e, nil), e)
 		} else if t.limits.room(&t.limits.Readings, len(t.readings) < maxReadings) {
 			t.readings = append(t.readings, e)
 		}
@@ -237,8 +236,8 @@ func (t *Tracker) Add(e event.Event) {
 	t.take(e)
 }
 
-// isAbout says whether an event tells something of what is there: it may come between a boundary and its readings, and waits for them. It opens
-// and closes no window, so it does not matter when its time comes.
+// isAbout says whether an event tells something of what is there: it may come between a boundary and its readings, and
+// waits for them. It opens and closes no window, so it does not matter when its time comes.
 func isAbout(e event.Event) bool {
 	switch e.(type) {
 	case *event.CellSource, *event.Limits, *event.Ending:
@@ -251,7 +250,7 @@ func isAbout(e event.Event) bool {
 func (t *Tracker) take(e event.Event) {
 	switch e := e.(type) {
 	case *event.Start:
-		t.start = e
+		t.session.start = e
 		for _, info := range e.Processes {
 			t.introduce(info)
 		}
@@ -264,9 +263,9 @@ func (t *Tracker) take(e event.Event) {
 		t.drawn = *e
 		t.pending = &t.drawn
 	case *event.Limits:
-		t.limited(e)
+		t.processes.limited(e)
 	case *event.Ending:
-		t.ending(e)
+		t.processes.ending(e)
 	case *event.Settled:
 		finish(t, &e.Finish)
 		t.handOnAll()
@@ -277,10 +276,10 @@ func (t *Tracker) take(e event.Event) {
 
 // finish takes in how the session has ended. Where that is said again it takes the first one's place: that had less.
 func finish(t *Tracker, f *event.Finish) {
-	isOver := t.finish != nil
-	t.finish = f
-	t.unsaid(f.Lost)
-	t.blindTo(f.Blind)
+	isOver := t.session.finish != nil
+	t.session.finish = f
+	t.table.inTheEnd.unsaid(f.Lost, t.table.closings)
+	t.processes.blindTo(f.Blind)
 	if !isOver {
 		t.endAll()
 		t.compare(f.Shells)
@@ -296,7 +295,7 @@ func (t *Tracker) source(e *event.CellSource) {
 	if w == nil || w.slot == 0 {
 		return
 	}
-	text, whole := t.keepSource(e.Text)
+	text, whole := t.texts.keep(e.Text)
 	w.source, w.truncated = text, e.Truncated || !whole
 	if w.lines = 0; !w.truncated && e.Text != "" {
 		typed := strings.TrimRight(e.Text, "\r\n")
@@ -312,8 +311,9 @@ func (w *window) lineOf(line int) int {
 	return line
 }
 
-// Flush settles the last boundary, as an [event.Lull] does. A reading of it that comes only after that counts
-// with the next boundary of its tree, which makes peaks of other processes too low: a live session reads until none is to come (ledger.Poll).
+// Flush settles the last boundary, as an [event.Lull] does. A reading of it that comes only after that counts with the
+// next boundary of its tree, which makes peaks of other processes too low: a live session reads until none is to come
+// (ledger.Poll).
 func (t *Tracker) Flush() {
 	if t.pending == nil {
 		return
@@ -326,8 +326,8 @@ func (t *Tracker) Flush() {
 	}
 }
 
-func (t *Tracker) problem(text string) {
-	if len(t.problems) < 100 {
-		t.problems = append(t.problems, text)
+func (pb *problems) add(text string) {
+	if len(pb.texts) < 100 {
+		pb.texts = append(pb.texts, text)
 	}
 }

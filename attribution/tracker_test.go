@@ -50,7 +50,8 @@ func TestCellsAndWhatLiesBetween(t *testing.T) {
 	for _, b := range r.Between {
 		labels = append(labels, b.Label)
 	}
-	expect(t, "labels", labels, []string{"before In[1]", "between In[1] and a silent cell (run 2)", "after a silent cell (run 2)"})
+	expect(t, "labels", labels, []string{"before In[1]", "between In[1] and a silent cell (run 2)",
+		"after a silent cell (run 2)"})
 	expect(t, "the hook's peak", r.Between[1].Meters["cpu.resident"].Peak, int64(500))
 	for _, p := range r.Certificate.Meters {
 		if p.Compared != p.Agreed || p.Skipped != 0 || p.Compared == 0 {
@@ -132,7 +133,8 @@ func TestChildrenAndTheTree(t *testing.T) {
 	expect(t, "child ended", r.Processes[1].Ended, true)
 }
 
-// TestTreeBelowTheTop: what the window of a child has together is its own and its children's, and nothing of its parent or of that one's others.
+// TestTreeBelowTheTop: what the window of a child has together is its own and its children's, and nothing of its parent
+// or of that one's others.
 func TestTreeBelowTheTop(t *testing.T) {
 	s := newScript()
 	born := func(pid, parent int32) {
@@ -170,7 +172,8 @@ func TestTreeBelowTheTop(t *testing.T) {
 	}
 }
 
-// TestPIDThatIsHandedOn: a pid that two children have had, one after the other, is two processes, each with its command and its memory.
+// TestPIDThatIsHandedOn: a pid that two children have had, one after the other, is two processes, each with its command
+// and its memory.
 func TestPIDThatIsHandedOn(t *testing.T) {
 	s := newScript()
 	for i := range 2 {
@@ -192,7 +195,8 @@ func TestPIDThatIsHandedOn(t *testing.T) {
 	for i := range 2 {
 		command, peak := fmt.Sprint("program ", i), int64(800-400*i)
 		p, cell := r.Processes[1+i], nth(t, r, model.Cell, i)
-		expect(t, "process", []any{p.PID, p.Command, p.Ended, p.Meters["cpu.resident"].Peak}, []any{200, command, true, peak})
+		expect(t, "process", []any{p.PID, p.Command, p.Ended, p.Meters["cpu.resident"].Peak},
+			[]any{200, command, true, peak})
 		if len(cell.Children) != 1 {
 			t.Fatalf("children of cell %d: %+v", i+1, cell.Children)
 		}
@@ -289,7 +293,8 @@ func TestBoundariesThatPassEachOther(t *testing.T) {
 			tracker.Add(e)
 		}
 		for _, n := range c.numbers {
-			tracker.Add(&event.Boundary{Number: n, Segment: n, Time: 5000, Kind: event.ExperimentBegin, PID: main, Text: "x"})
+			tracker.Add(&event.Boundary{Number: n, Segment: n, Time: 5000, Kind: event.ExperimentBegin, PID: main,
+				Text: "x"})
 		}
 		if got := tracker.Report().Certificate.BoundariesLost; got != c.lost {
 			t.Errorf("%v: %d lost, want %d", c.numbers, got, c.lost)

@@ -11,33 +11,35 @@ const trackPoints = 8 << 10
 // eachTrack makes a report's timeline.
 func (t *Tracker) eachTrack(yield func(*model.Track) bool) {
 	d := drawing{t: t, yield: yield} // one after another in the same memory
-	for _, p := range t.order {
+	for _, p := range t.processes.order {
 		if p.began == 0 && !p.hasWindows {
 			continue
 		}
-		gone := t.last
+		gone := t.session.last
 		if p.ended {
 			gone = p.gone
 		}
 		if !d.each(&p.line, p, false, gone) {
 			return
 		}
-		if r := t.roots[p.root]; r != nil && p.session != nil && p.parent == 0 && (!d.each(&r.line, p, true, t.last) || !d.onlyOwn(&r.line, p)) {
+		if r := t.processes.roots[p.root]; r != nil && p.session != nil && p.parent == 0 &&
+			(!d.each(&r.line, p, true, t.session.last) || !d.onlyOwn(&r.line, p)) {
 			return
 		}
 	}
 }
 
-// onlyOwn makes the tracks of the tree for meters that no other process of it has moved: what they do is what the attached process's own do.
+// onlyOwn makes the tracks of the tree for meters that no other process of it has moved: what they do is what the
+// attached process's own do.
 func (d *drawing) onlyOwn(tree *line, p *process) bool {
 	if len(tree.tracks) == 0 {
 		return true
 	}
 	for _, k := range p.line.tracks {
-		if _, found := tree.find(k.meter); found || !k.hasBegun || !d.t.shows(k.meter, nil, p.info.Python != "") {
+		if _, found := tree.find(k.meter); found || !k.hasBegun || !d.t.gpus.shows(k.meter, nil, p.info.Python != "") {
 			continue
 		}
-		from, to := d.since(p.began), d.since(d.t.last)
+		from, to := d.since(p.began), d.since(d.t.session.last)
 		if !d.yield(&model.Track{
 			PID: int(p.info.PID), Meter: k.meter.String(), Tree: true,
 			Points: []model.Point{{NS: from, Kind: model.PointGap}},
@@ -52,11 +54,12 @@ func (d *drawing) onlyOwn(tree *line, p *process) bool {
 // each makes the tracks of a process, or of the tree of one that is attached.
 func (d *drawing) each(l *line, p *process, tree bool, gone event.Nanoseconds) bool {
 	for _, k := range l.tracks {
-		if !d.t.shows(k.meter, nil, p.info.Python != "") {
+		if !d.t.gpus.shows(k.meter, nil, p.info.Python != "") {
 			continue
 		}
-		d.track = model.Track{PID: int(p.info.PID), Meter: k.meter.String(), Tree: tree, Points: d.track.Points[:0], Gaps: d.track.Gaps[:0]}
-		d.blind, d.inGap, d.points = d.t.blindOf(p, tree, k.meter), false, 0
+		d.track = model.Track{PID: int(p.info.PID), Meter: k.meter.String(), Tree: tree, Points: d.track.Points[:0],
+			Gaps: d.track.Gaps[:0]}
+		d.blind, d.inGap, d.points = d.t.processes.blindOf(p, tree, k.meter), false, 0
 		d.began, d.gone, d.alone = p.began, gone, tree
 		if !d.all(k) {
 			return false
@@ -66,9 +69,9 @@ func (d *drawing) each(l *line, p *process, tree bool, gone event.Nanoseconds) b
 }
 
 // blindOf is when something could not be probed for a meter.
-func (t *Tracker) blindOf(p *process, tree bool, m event.Meter) stretches {
+func (ps *processes) blindOf(p *process, tree bool, m event.Meter) stretches {
 	if tree {
-		return t.root(p.root).blind[m.Template()]
+		return ps.root(p.root).blind[m.Template()]
 	}
 	return p.blind[m.Template()]
 }
@@ -87,8 +90,9 @@ type drawing struct {
 }
 
 func (d *drawing) all(k *track) bool {
-	for p := range k.all(&d.t.archive) {
-		if d.alone && d.points == 0 && p.at > d.began && !d.add(point{at: d.began, kind: model.PointGap, gap: d.t.gapFor(model.GapAlone)}) {
+	for p := range k.all(d.t.archive) {
+		if d.alone && d.points == 0 && p.at > d.began &&
+			!d.add(point{at: d.began, kind: model.PointGap, gap: d.t.gapFor(model.GapAlone)}) {
 			return false
 		}
 		if !d.add(p) {
@@ -129,7 +133,7 @@ func (d *drawing) add(p point) bool {
 }
 
 // since is a time as the report counts it.
-func (d *drawing) since(at event.Nanoseconds) int64 { return int64(at - d.t.began) }
+func (d *drawing) since(at event.Nanoseconds) int64 { return int64(at - d.t.session.began) }
 
 // flush hands out what there is.
 func (d *drawing) flush() bool {
@@ -138,7 +142,8 @@ func (d *drawing) flush() bool {
 	}
 	for len(d.blind) > 0 && d.blind[0].since <= d.last.at {
 		d.track.Gaps = append(d.track.Gaps, model.Gap{
-			StartNS: d.since(max(d.blind[0].since, d.t.began)), EndNS: d.since(min(d.blind[0].until, d.t.last)), Reason: model.GapUnknown,
+			StartNS: d.since(max(d.blind[0].since, d.t.session.began)),
+			EndNS:   d.since(min(d.blind[0].until, d.t.session.last)), Reason: model.GapUnknown,
 		})
 		d.blind = d.blind[1:]
 	}

@@ -27,13 +27,14 @@ type measured struct {
 	recomputed levels // the process's own peaks, by the change stream
 	children   []child
 	unlisted   int // children that had no room
-	// shared is what forked children had from their parent at birth and have not replaced by a program: the tree
-	// counts it once, and copies they made of it by writing are in no counter, so while there is sharing it is a lower bound.
+	// shared is what forked children had from their parent at birth and have not replaced by a program: the tree counts
+	// it once, and copies they made of it by writing are in no counter, so while there is sharing it is a lower bound.
 	shared  levels
 	sharing bool
 	// crowded: there were more processes than are followed, so what they share with their parents is not known.
 	crowded bool
-	unsure  [event.UnknownKinds]event.Bytes // by how much meters may be off since they were stepped down, at most at any time
+	// by how much meters may be off since they were stepped down, at most at any time
+	unsure [event.UnknownKinds]event.Bytes
 }
 
 // cuts are the cuts since which windows are open, ascending.
@@ -102,8 +103,8 @@ func (r *root) lives(p *process, cut uint64, alive bool) {
 	}
 }
 
-// others goes through the processes of a tree that a window has seen, but its own: those that lived when it began, and those that
-// moved since.
+// others goes through the processes of a tree that a window has seen, but its own: those that lived when it began, and
+// those that moved since.
 func (r *root) others(w *window, do func(p *process, atStart bool)) {
 	for p := r.recent; p != nil && p.moved > w.since; p = p.older {
 		if p != w.process {
@@ -139,15 +140,15 @@ func (p *process) shares(m event.Meter) event.Bytes {
 }
 
 // measure is what the meters say of a window that is open, up to now.
-func (t *Tracker) measure(w *window) measured {
-	r := t.root(w.root)
+func (wt *windowTable) measure(w *window) measured {
+	r := wt.processes.root(w.root)
 	m := measured{own: w.process.past.figures(w.since, true), tree: r.past.figures(w.since, true)}
 	m.recomputed = w.process.past.recomputed(w.since, m.own)
 	for kind := range m.unsure {
 		m.unsure[kind], _ = r.unsure[kind].since(w.since - 1)
 	}
 	m.crowded = r.crowded.in(w.since)
-	room := maxChildren - t.children
+	room := maxChildren - wt.children
 	r.others(w, func(p *process, atStart bool) {
 		if p.isCopyIn(w) {
 			m.sharing = true
@@ -158,7 +159,7 @@ func (t *Tracker) measure(w *window) measured {
 			}
 		}
 		switch {
-		case !t.isBelow(p, w.process):
+		case !wt.processes.isBelow(p, w.process):
 		case p.adopted && !atStart: // with what it began there is not known
 			m.unlisted++
 		case len(m.children) < room:
@@ -169,7 +170,8 @@ func (t *Tracker) measure(w *window) measured {
 	})
 	if n := len(m.children); n > maxListing {
 		slices.SortFunc(m.children, func(a, b child) int {
-			return cmp.Or(cmp.Compare(b.figures.of(event.Resident).peak, a.figures.of(event.Resident).peak), cmp.Compare(a.process.index, b.process.index))
+			return cmp.Or(cmp.Compare(b.figures.of(event.Resident).peak, a.figures.of(event.Resident).peak),
+				cmp.Compare(a.process.index, b.process.index))
 		})
 		m.unlisted += n - maxListing
 		m.children = slices.Clone(m.children[:maxListing])

@@ -8,28 +8,36 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// kernelUnder is a program that starts a kernel, as nbconvert does: pid 200 runs cells, and the program that was traced runs none.
+// kernelUnder is a program that starts a kernel, as nbconvert does: pid 200 runs cells, and the program that was traced
+// runs none.
 func kernelUnder() *script {
 	s := newScript()
 	s.born(200, 50)
 	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
 	s.value[200], s.high[200] = 10, 10
 	s.boundary(event.ProcessExec, 200, func(b *event.Boundary) { b.Parent, b.Text = main, "python3 -m ipykernel" })
-	s.events = append(s.events, &event.Process{ProcessInfo: event.ProcessInfo{PID: 200, Command: "python3 -m ipykernel", Python: "3.11.2", IPython: "8.5.0", Inputs: 1}})
+	s.events = append(s.events, &event.Process{ProcessInfo: event.ProcessInfo{PID: 200, Command: "python3 -m ipykernel",
+		Python: "3.11.2", IPython: "8.5.0", Inputs: 1}})
 	return s
 }
 
 func (s *script) numpy(pid int32, address, stack uint64, value, size event.Bytes) {
 	s.stream++
-	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: pid, Meter: event.NumPy, Value: value, Size: size, Address: address, Stack: stack})
+	s.held = append(s.held, &event.Change{Stream: s.stream, Segment: s.number + 1, PID: pid, Meter: event.NumPy,
+		Value: value, Size: size, Address: address, Stack: stack})
 }
 
-// TestLinesOfAKernelThatWasStarted: its lines are in the report, with what was left when its last cell was over; its parent is nobody's child.
+// TestLinesOfAKernelThatWasStarted: its lines are in the report, with what was left when its last cell was over; its
+// parent is nobody's child.
 func TestLinesOfAKernelThatWasStarted(t *testing.T) {
 	s := kernelUnder()
-	s.events = append(s.events, &event.Stack{Number: 7, PID: 200, Frames: []event.Frame{{Function: "<module>", File: "cell.py", Line: 3}}})
+	s.events = append(s.events, &event.Stack{Number: 7, PID: 200,
+		Frames: []event.Frame{{Function: "<module>", File: "cell.py", Line: 3}}})
 	cell := func(kind event.BoundaryKind) {
-		s.boundary(kind, 200, func(b *event.Boundary) { b.Cell, b.Inputs, b.Text, b.Outcome = 1, 2, "cell.py", event.OutcomeOK })
+		s.boundary(kind, 200, func(b *event.Boundary) {
+			b.Cell, b.Inputs, b.Text, b.Outcome = 1, 2, "cell.py",
+				event.OutcomeOK
+		})
 	}
 	cell(event.CellOpen)
 	s.numpy(200, 0x1000, 7, 4096, 4096)
@@ -47,7 +55,8 @@ func TestLinesOfAKernelThatWasStarted(t *testing.T) {
 	}
 	l := r.Lines[0]
 	expect(t, "whose", [2]int{l.PID, l.Execution}, [2]int{200, 1})
-	expect(t, "allocated, net, at the peak, left", [4]int64{l.Allocated, l.Net, l.AtPeak, l.Left}, [4]int64{12288, 0, 12288, 8192})
+	expect(t, "allocated, net, at the peak, left", [4]int64{l.Allocated, l.Net, l.AtPeak, l.Left},
+		[4]int64{12288, 0, 12288, 8192})
 	if c := nth(t, r, model.Cell, 0); c.PID != 200 || len(c.Children) != 0 {
 		t.Errorf("the kernel's cell has children: %+v", c.Children)
 	}
@@ -130,8 +139,8 @@ func TestUnlistedIsAddedUp(t *testing.T) {
 	}
 }
 
-// TestTreeOfTheFirstChild: what the attached process had at its highest before its first child began, in the same segment, the tree has had
-// too. The kernel half keeps no maxima of a tree of one.
+// TestTreeOfTheFirstChild: what the attached process had at its highest before its first child began, in the same
+// segment, the tree has had too. The kernel half keeps no maxima of a tree of one.
 func TestTreeOfTheFirstChild(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -151,8 +160,9 @@ func TestTreeOfTheFirstChild(t *testing.T) {
 	reporttest.Timeline(t, r)
 }
 
-// TestTreeOfOne: while the attached process is alone its tree has what it has, though another of its threads touches a page, or gives some
-// back, between the kernel half's look at the one and at the other. Beside a child the tree's own values count.
+// TestTreeOfOne: while the attached process is alone its tree has what it has, though another of its threads touches a
+// page, or gives some back, between the kernel half's look at the one and at the other. Beside a child the tree's own
+// values count.
 func TestTreeOfOne(t *testing.T) {
 	const page = 4096
 	for _, between := range []event.Bytes{page, -3 * page} {
@@ -166,7 +176,8 @@ func TestTreeOfOne(t *testing.T) {
 			s.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs = number, s.inputs }, moved)
 			s.to(main, 110*page)
 			s.to(main, 105*page)
-			s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = number, event.OutcomeOK }, moved)
+			s.boundary(event.CellClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = number, event.OutcomeOK },
+				moved)
 		}
 		s.to(main, 100*page)
 		cell(1)
@@ -183,7 +194,8 @@ func TestTreeOfOne(t *testing.T) {
 			t.Errorf("a tree of one has figures of its own: %+v", alone.Tree)
 		}
 		with := beside.Tree["cpu.resident"]
-		expect(t, "beside a child", [2]int64{with.Start, with.End}, [2]int64{135*page + int64(between), 135*page + int64(between)})
+		expect(t, "beside a child", [2]int64{with.Start, with.End},
+			[2]int64{135*page + int64(between), 135*page + int64(between)})
 		reporttest.Timeline(t, r)
 	}
 }

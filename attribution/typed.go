@@ -7,15 +7,18 @@ import (
 	"ipytracer/event"
 )
 
-// What is typed is one line of one cell: it can be pasted anywhere, and a line of a terminal shows it. IPython keeps an output under several
-// names and in places without one; its del_var (%xdel) takes an object out of all of them, given any of its names.
+// What is typed is one line of one cell: it can be pasted anywhere, and a line of a terminal shows it. IPython keeps an
+// output under several names and in places without one; its del_var (%xdel) takes an object out of all of them, given
+// any of its names.
 
 // longestName is how long a name can be that is sure to be whole, in bytes.
 const longestName = 100
 
-// lastErrorGone frees what the last exception has, wherever Python (sys.last_exc from 3.12 on) and IPython (7 to 9) keep it. sys.last_type is a class only.
-// Of what shows exceptions only InteractiveTB keeps a traceback. IPython forgets the result of the cell that failed when the next is over: after the collection.
-const lastErrorGone = "import sys, gc; sys.last_value = sys.last_traceback = sys.last_exc = get_ipython().InteractiveTB.tb = " +
+// lastErrorGone frees what the last exception has, wherever Python (sys.last_exc from 3.12 on) and IPython (7 to 9)
+// keep it. sys.last_type is a class only. Of what shows exceptions only InteractiveTB keeps a traceback. IPython
+// forgets the result of the cell that failed when the next is over: after the collection.
+const lastErrorGone = "import sys, gc; " +
+	"sys.last_value = sys.last_traceback = sys.last_exc = get_ipython().InteractiveTB.tb = " +
 	"get_ipython().last_execution_result = None; gc.collect();"
 
 // isTypable reports whether code can let go of an owner.
@@ -42,7 +45,8 @@ func isDeleted(o event.Owner) bool {
 // anyName is a name that IPython finds an owner by, "" for none. It must be one that means the same later: _ does not.
 func anyName(o event.Owner) string {
 	for _, name := range append(slices.Clip(o.Names), o.Output) {
-		if strings.Trim(name, "_") != "" && len(name) <= longestName && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' || r == '\'' || r == '\\' }) {
+		if strings.Trim(name, "_") != "" && len(name) <= longestName &&
+			!strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' || r == '\'' || r == '\\' }) {
 			return name
 		}
 	}
@@ -97,19 +101,24 @@ func typed(owners []event.Owner, collects bool) string {
 
 // keywords are Python's words that are no names.
 var keywords = map[string]bool{
-	"False": true, "None": true, "True": true, "and": true, "as": true, "assert": true, "async": true, "await": true, "break": true, "class": true, "continue": true,
-	"def": true, "del": true, "elif": true, "else": true, "except": true, "finally": true, "for": true, "from": true, "global": true, "if": true, "import": true,
-	"in": true, "is": true, "lambda": true, "nonlocal": true, "not": true, "or": true, "pass": true, "raise": true, "return": true, "try": true, "while": true,
+	"False": true, "None": true, "True": true, "and": true, "as": true, "assert": true, "async": true, "await": true,
+	"break": true, "class": true, "continue": true,
+	"def": true, "del": true, "elif": true, "else": true, "except": true, "finally": true, "for": true, "from": true,
+	"global": true, "if": true, "import": true,
+	"in": true, "is": true, "lambda": true, "nonlocal": true, "not": true, "or": true, "pass": true, "raise": true,
+	"return": true, "try": true, "while": true,
 	"with": true, "yield": true,
 }
 
-// isIdentifier reports whether Python takes a text for a name, and for that very one: it writes some letters anew, which are left out here.
+// isIdentifier reports whether Python takes a text for a name, and for that very one: it writes some letters anew,
+// which are left out here.
 func isIdentifier(text string) bool {
 	for i, c := range text {
 		switch {
 		case c == '_', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
 		case c >= '0' && c <= '9' && i > 0:
-		case c >= 'À' && c <= 'ž' && c != '×' && c != '÷' && c != 'Ĳ' && c != 'ĳ' && c != 'Ŀ' && c != 'ŀ' && c != 'ŉ': // Latin
+		// Latin
+		case c >= 'À' && c <= 'ž' && c != '×' && c != '÷' && c != 'Ĳ' && c != 'ĳ' && c != 'Ŀ' && c != 'ŀ' && c != 'ŉ':
 		case c >= 'Α' && c <= 'Ω' && c != 0x3a2, c >= 'α' && c <= 'ω', c >= 'А' && c <= 'я', c >= '一' && c <= '鿿':
 		default:
 			return false

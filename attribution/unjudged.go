@@ -53,7 +53,7 @@ func (j *judge) unjudged() {
 	}
 	j.steppedDown()
 	j.lost()
-	for _, p := range j.t.order {
+	for _, p := range j.t.processes.order {
 		if p.began != 0 && j.about(p.info.PID) && (p.session != nil || j.only != 0) {
 			j.unread(p)
 			notReached(j, p)
@@ -62,7 +62,7 @@ func (j *judge) unjudged() {
 			j.notExplained(p)
 		}
 	}
-	if f := j.t.finish; f != nil {
+	if f := j.t.session.finish; f != nil {
 		for _, text := range slices.Concat(f.Problems, f.Unnamed) {
 			if strings.HasPrefix(text, "gpu.N.unattributed") {
 				continue // nothing is judged of that meter
@@ -92,14 +92,15 @@ func (j *judge) steppedDown() {
 		j.cannot(n)
 	}
 	// Innermost first: arrays are in blocks, blocks in what is mapped.
-	for _, f := range slices.SortedStableFunc(slices.Values(event.Meters()), func(a, b event.Facts) int { return len(b.Within) - len(a.Within) }) {
+	for _, f := range slices.SortedStableFunc(slices.Values(event.Meters()),
+		func(a, b event.Facts) int { return len(b.Within) - len(a.Within) }) {
 		b := j.audit.blind[f.Meter]
 		if b == nil || b.times == 0 {
 			continue
 		}
 		sum := b.sum
 		if b.since != 0 {
-			sum += max(j.t.last-b.since, 0)
+			sum += max(j.t.session.last-b.since, 0)
 		}
 		n := model.NotJudged{Reason: model.SteppedDown, Meter: f.String()}
 		n.Why, n.Advice = words.SteppedDown(int64(b.times), int64(sum))
@@ -109,7 +110,7 @@ func (j *judge) steppedDown() {
 
 // lost is what got lost on the way here.
 func (j *judge) lost() {
-	for _, r := range j.t.roots {
+	for _, r := range j.t.processes.roots {
 		if !r.stream.complete(0, r.stream.made) {
 			n := model.NotJudged{Reason: model.ChangesLost}
 			n.Why, n.Advice = words.ChangesLost()
@@ -117,7 +118,7 @@ func (j *judge) lost() {
 			break
 		}
 	}
-	if f := j.t.finish; f != nil {
+	if f := j.t.session.finish; f != nil {
 		for _, l := range f.Lost {
 			if l.IsLoss() && l.Reason != event.LostChanges {
 				j.cannot(notJudgedFor(l))
@@ -131,8 +132,8 @@ func (j *judge) lost() {
 	}
 }
 
-// notJudgedFor says what an audit does not know for a loss. Where only lines are missing it knows all memory, and less of where it
-// was made.
+// notJudgedFor says what an audit does not know for a loss. Where only lines are missing it knows all memory, and less
+// of where it was made.
 func notJudgedFor(l event.Loss) model.NotJudged {
 	n := model.NotJudged{Reason: model.RecordsLost}
 	n.Why, n.Advice = words.RecordsLost(l.Reason, l.Count)
@@ -167,7 +168,8 @@ func notReached(j *judge, p *process) {
 		if held == nil || !f.Inside || event.Bytes(held.Bytes) < j.least {
 			continue
 		}
-		n := model.NotJudged{Reason: model.ObjectsUnread, Meter: f.String(), PID: int(p.info.PID), Bytes: bytesOf(event.Bytes(held.Bytes))}
+		n := model.NotJudged{Reason: model.ObjectsUnread, Meter: f.String(), PID: int(p.info.PID),
+			Bytes: bytesOf(event.Bytes(held.Bytes))}
 		n.Why, n.Advice = words.HeldInside()
 		j.cannot(n)
 	}
@@ -175,10 +177,10 @@ func notReached(j *judge, p *process) {
 
 // noBlocks: a probe that would tell of blocks could not be placed.
 func (j *judge) noBlocks(p *process) {
-	if j.t.start == nil || p.info.Python == "" {
+	if j.t.session.start == nil || p.info.Python == "" {
 		return
 	}
-	for _, s := range j.t.start.Meters {
+	for _, s := range j.t.session.start.Meters {
 		if s.Absent && s.Meter.Facts().Owned && !isActive(s.Meter) {
 			n := model.NotJudged{Reason: model.NoBlocks, Meter: s.Meter.String(), PID: int(p.info.PID)}
 			n.Why, n.Advice = words.NoBlocks(s.Source)
@@ -192,7 +194,7 @@ func (j *judge) before(p *process) {
 	n := model.NotJudged{Reason: model.MadeBefore, Meter: event.Resident.String(), PID: int(p.info.PID)}
 	least := true
 	if p.session != nil { // of a child nobody knows how much that was
-		had := j.t.whole(p.session).own.of(event.Resident).start - j.seen[p.info.PID]
+		had := j.t.table.whole(p.session).own.of(event.Resident).start - j.seen[p.info.PID]
 		n.Bytes, least = bytesOf(had), had >= j.least
 	}
 	if p.info.Late && !p.ended && least {
@@ -209,7 +211,7 @@ func (j *judge) notExplained(p *process) {
 	pid := p.info.PID
 	grown := max(p.past.value(event.Resident)-p.shares(event.Resident), 0) // of a child, that began with nothing
 	if p.session != nil {
-		own := j.t.whole(p.session).own.of(event.Resident)
+		own := j.t.table.whole(p.session).own.of(event.Resident)
 		grown = own.end - own.start
 	}
 	meters := map[event.Meter]event.Bytes{}
@@ -227,7 +229,8 @@ func (j *judge) notExplained(p *process) {
 		}
 	}
 	if grown >= j.least {
-		n := model.NotJudged{Reason: model.NotExplained, Meter: event.Resident.String(), PID: int(pid), Bytes: bytesOf(grown)}
+		n := model.NotJudged{Reason: model.NotExplained, Meter: event.Resident.String(), PID: int(pid),
+			Bytes: bytesOf(grown)}
 		n.Why, n.Advice = words.NotExplained()
 		j.cannot(n)
 	}

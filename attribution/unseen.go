@@ -2,8 +2,8 @@ package attribution
 
 import "ipytracer/event"
 
-// unseen takes in arrays that no change told of: made before the audit began, or while its probes were out. The process's objects
-// say how large they are and who holds them; who made them nobody knows.
+// unseen takes in arrays that no change told of: made before the audit began, or while its probes were out. The
+// process's objects say how large they are and who holds them; who made them nobody knows.
 func (j *judge) unseen(left *survivors, pid int32) {
 	h := j.audit.holders[pid]
 	if h == nil {
@@ -15,7 +15,7 @@ func (j *judge) unseen(left *survivors, pid int32) {
 			continue
 		}
 		j.seen[pid] += one.Size
-		j.survivor(left, pid, at, kept{size: one.Size, at: j.t.began})
+		j.survivor(left, pid, at, kept{size: one.Size, at: j.t.session.began})
 	}
 	if s := left.sites[siteKey{pid: pid, meter: event.NumPy}]; s != nil && j.seen[pid] > 0 {
 		s.unseen = true

@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// Sizes from which on a block is looked for. NumPy keeps what is smaller in a cache of its own; from 128 KiB on malloc maps
-// most blocks one by one, and such a mapping begins 16 bytes in front of its block (malloc/malloc.c).
+// Sizes from which on a block is looked for. NumPy keeps what is smaller in a cache of its own; from 128 KiB on malloc
+// maps most blocks one by one, and such a mapping begins 16 bytes in front of its block (malloc/malloc.c).
 const (
 	leastOfArray  = 1 << 10
 	leastOfMapped = 128 << 10
@@ -28,7 +28,8 @@ func (t *Tracker) variables() (out []model.Variable, names []model.Names) {
 }
 
 func largerVariable(x, y model.Variable) int {
-	return cmp.Or(cmp.Compare(y.Size(), x.Size()), cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), cmp.Compare(x.PID, y.PID))
+	return cmp.Or(cmp.Compare(y.Size(), x.Size()), cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device),
+		cmp.Compare(x.PID, y.PID))
 }
 
 // Named are the variables that a look at a process has found while the session ran, in no order, with who made them.
@@ -40,12 +41,14 @@ func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) {
 func (t *Tracker) variablesOf(e *event.Variables) (out []model.Variable, names model.Names) {
 	for _, v := range e.Variables {
 		one := model.Variable{
-			PID: int(e.PID), Name: v.Name, Also: v.Also, Kind: string(v.Kind), Type: v.Type, Shape: v.Shape, DType: v.DType,
+			PID: int(e.PID), Name: v.Name, Also: v.Also, Kind: string(v.Kind), Type: v.Type, Shape: v.Shape,
+			DType: v.DType,
 			Bytes: int64(v.Bytes), Reaches: int64(v.Reaches), Device: int64(v.Device), Exact: v.Exact && e.Complete,
 			ViewBytes: int64(v.Viewed), BaseBytes: int64(v.Base),
 		}
 		for _, c := range v.Columns {
-			one.Columns = append(one.Columns, model.Column{Name: c.Name, DType: c.DType, Bytes: int64(c.Bytes), Exact: c.Exact && e.Complete})
+			one.Columns = append(one.Columns,
+				model.Column{Name: c.Name, DType: c.DType, Bytes: int64(c.Bytes), Exact: c.Exact && e.Complete})
 		}
 		one.MoreColumns, one.RestColumns = v.MoreColumns, int64(v.RestColumns)
 		if v.Length >= 0 {
@@ -55,13 +58,15 @@ func (t *Tracker) variablesOf(e *event.Variables) (out []model.Variable, names m
 		t.madeBy(&one, e.PID, v)
 		out = append(out, one)
 	}
-	return out, model.Names{PID: int(e.PID), Unlisted: e.Unlisted, Bytes: int64(e.Rest), Objects: int64(e.Total), Complete: e.Complete}
+	return out, model.Names{PID: int(e.PID), Unlisted: e.Unlisted, Bytes: int64(e.Rest), Objects: int64(e.Total),
+		Complete: e.Complete}
 }
 
 // resident is where the resident memory of processes is at the end.
 func (t *Tracker) resident() (out []model.Resident) {
 	for _, e := range t.where {
-		one := model.Resident{PID: int(e.PID), Total: int64(e.Total), Trim: int64(e.Trim), Complete: e.Complete, Parts: []model.ResidentPart{}}
+		one := model.Resident{PID: int(e.PID), Total: int64(e.Total), Trim: int64(e.Trim), Complete: e.Complete,
+			Parts: []model.ResidentPart{}}
 		for _, p := range e.Parts {
 			one.Parts = append(one.Parts, model.ResidentPart{Kind: p.Kind, Bytes: int64(p.Bytes)})
 		}
@@ -94,17 +99,17 @@ func (t *Tracker) resides(e *event.Residence) {
 // madeBy says who made the largest piece of memory of a variable, as far as it is known.
 func (t *Tracker) madeBy(one *model.Variable, pid int32, v event.Variable) {
 	stack, found, meter, seen := t.maker(pid, v)
-	p := t.processes[pid]
-	w := t.sessionOf(p)
+	p := t.processes.byPID[pid]
+	w := t.processes.sessionOf(p)
 	if !found {
-		one.Before = seen && w != nil && p.info.Late && !slices.Contains(t.whole(w).shed, meter) && t.heard()
+		one.Before = seen && w != nil && p.info.Late && !slices.Contains(t.table.whole(w).shed, meter) && t.heard()
 		return
 	}
-	s := t.allocations.stacks.of(stack)
+	s := t.stacks.of(stack)
 	if s == nil || w == nil {
 		return
 	}
-	one.Stack = t.frames(w, s)
+	one.Stack = t.symbolizer.frames(w, s)
 	for _, f := range one.Stack { // the outermost that is a cell's
 		if f.InCell() {
 			one.Execution, one.ExecutionCount, one.Line = f.Execution, f.ExecutionCount, f.Line
@@ -112,8 +117,8 @@ func (t *Tracker) madeBy(one *model.Variable, pid int32, v event.Variable) {
 	}
 }
 
-// maker finds the stack of a variable's largest piece of memory. seen says that a meter would have known the block, had it
-// been made in the session.
+// maker finds the stack of a variable's largest piece of memory. seen says that a meter would have known the block, had
+// it been made in the session.
 func (t *Tracker) maker(pid int32, v event.Variable) (stack uint64, found bool, meter event.Meter, seen bool) {
 	if v.Block == 0 {
 		return 0, false, 0, false
@@ -162,10 +167,11 @@ func (t *Tracker) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 
 // heard says whether every block that was made in the session is known, of meters that were never stepped down.
 func (t *Tracker) heard() bool {
-	if t.allocations.dropped > 0 || t.allocations.givenUp != "" || t.audit != nil && t.audit.dropped > 0 || t.finish == nil {
+	if t.allocations.dropped > 0 || t.allocations.givenUp != "" || t.audit != nil && t.audit.dropped > 0 ||
+		t.session.finish == nil {
 		return false
 	}
-	for _, l := range t.finish.Lost {
+	for _, l := range t.session.finish.Lost {
 		if l.Count > 0 {
 			return false
 		}

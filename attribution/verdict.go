@@ -12,9 +12,9 @@ import (
 func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	v := f.Verdict
 	v.Kind, v.Meter, v.PID = key.kind, key.meter.String(), int(key.pid)
-	v.Kernel = kernelAbove(j.t.processes, key.pid)
+	v.Kernel = kernelAbove(j.t.processes.byPID, key.pid)
 	v.Bytes, v.Count = int64(f.portion.bytes), f.portion.count
-	v.AgeNS = max(int64(j.t.last-f.portion.oldest), 0)
+	v.AgeNS = max(int64(j.t.session.last-f.portion.oldest), 0)
 	v.Holder, v.Probable = f.portion.holder.Path, f.portion.holder.Probable
 	if key.kind == model.Waits {
 		v.Holder, v.Probable = "", v.Probable || f.portion.holder.Garbage == event.GarbageYoung
@@ -26,7 +26,8 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	facts := f.facts(key)
 	switch key.kind {
 	case model.RerunGrowth:
-		if v.Growth = growthOf(j.runs[runKey{key.pid, digestOf(key.text)}], f.portion.runs); v.Growth == nil { // of several sites together
+		// of several sites together
+		if v.Growth = growthOf(j.runs[runKey{key.pid, digestOf(key.text)}], f.portion.runs); v.Growth == nil {
 			v.Growth = &model.Growth{}
 		}
 	case model.HeldByOutput:
@@ -67,7 +68,8 @@ func (f *found) facts(key verdictKey) words.Found {
 	}
 	return words.Found{
 		By: string(by), Asked: holder.Address != 0, Root: rootOf(holder), Function: holder.Function,
-		Until: cellName(f.release), GapNS: int64(f.gap), Pool: f.pool.name, Unseen: f.unseen, Garbage: waste, Cyclic: f.portion.ways.cyclic(), Failed: f.portion.failed == f.portion.bytes,
+		Until: cellName(f.release), GapNS: int64(f.gap), Pool: f.pool.name, Unseen: f.unseen, Garbage: waste,
+		Cyclic: f.portion.ways.cyclic(), Failed: f.portion.failed == f.portion.bytes,
 		Reserved: int64(f.reserved), Grown: int64(f.grown),
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // lately are the windows of a process that are over and not settled yet.
 func (t *Tracker) lately(pid int32) []*window {
-	p := t.processes[pid]
+	p := t.processes.byPID[pid]
 	if p == nil {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (t *Tracker) lately(pid int32) []*window {
 
 // windowsOf are the windows of a process that hold a change's segment. They are forgotten when it is called again.
 func (t *Tracker) windowsOf(r *root, c *event.Change) []*window {
-	p := t.processes[c.PID]
+	p := t.processes.byPID[c.PID]
 	if p == nil {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (t *Tracker) windowsOf(r *root, c *event.Change) []*window {
 
 // closedWith are the windows of a process that are over and hold a segment, and can still be told of it.
 func (t *Tracker) closedWith(pid int32, root uint32, segment uint64) (found []*window) {
-	p := t.processes[pid]
+	p := t.processes.byPID[pid]
 	if p == nil {
 		return nil
 	}

@@ -20,8 +20,8 @@ const (
 
 var kindNames = [...]string{model.Session, model.Experiment, model.Cell, model.Statement, "between", "life"}
 
-// window is a run of segments of one tree, seen from one process. What others ask of it is here; the rest is in its detail, which
-// an archived window has not: see [Tracker.whole].
+// window is a run of segments of one tree, seen from one process. What others ask of it is here; the rest is in its
+// detail, which an archived window has not: see [windowTable.whole].
 type window struct {
 	*detail
 	archived uint64 // where in the archive it is, 0 for nowhere
@@ -81,7 +81,8 @@ type detail struct {
 	openCounters, closeCounters *event.Counters
 
 	shed []event.Meter // meters that were stepped down at some time in the window
-	// unlisted are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and its like.
+	// unlisted are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and its
+	// like.
 	unwalked []string
 	tallies  map[event.Meter]*tallies
 	// talliesAt is where they are in the archive, 0 for nowhere.
@@ -118,21 +119,23 @@ func (w *window) holds(root uint32, segment uint64) bool {
 func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
 	w := &window{
 		detail: &detail{
-			since: t.cut, openStream: b.Stream, openCPU: b.CPUTime, openFrees: b.Frees, openCounters: countersOf(b),
+			since: t.session.cut, openStream: b.Stream, openCPU: b.CPUTime, openFrees: b.Frees,
+			openCounters: countersOf(b),
 		},
-		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1, opened: b.Time, status: model.OK,
+		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
+		opened: b.Time, status: model.OK,
 	}
-	t.counted = t.counted || w.openCounters != nil
-	w.id = t.nextID // the time between cells is no window of a report: it has the number of what comes next
+	t.table.counted = t.table.counted || w.openCounters != nil
+	w.id = t.table.nextID // the time between cells is no window of a report: it has the number of what comes next
 	if w.kind.isReported() {
-		t.nextID++
+		t.table.nextID++
 	}
 	if t.audit != nil {
 		w.line = int(b.Line)
 		t.audit.openBirth(w)
 	}
 	t.keep(w)
-	r := t.root(b.Root)
+	r := t.processes.root(b.Root)
 	w.doubtOpened(r, b)
 	w.suspended.Away = len(r.away) > 0
 	p.hasWindows = true
@@ -153,7 +156,8 @@ const (
 	maxStatements  = 400_000
 	maxExperiments = 100_000 // so that a flood of them leaves cells their room
 	maxWindows     = 700_000
-	// maxOpen is how many cells and experiments of a tree may be open at once, maxCounted in how many windows of a process it is counted who allocates.
+	// maxOpen is how many cells and experiments of a tree may be open at once, maxCounted in how many windows of a
+	// process it is counted who allocates.
 	maxOpen    = 1 << 16
 	maxCounted = 256
 )
@@ -161,23 +165,24 @@ const (
 // keep remembers a window for the report, or counts it where there are too many.
 func (t *Tracker) keep(w *window) {
 	if w.kind == kindStatement {
-		t.statements++
+		t.table.statements++
 		if t.audit != nil { // what it made remembers it
 			return
 		}
 	}
 	if w.kind == kindExperiment {
-		t.experiments++
+		t.table.experiments++
 	}
-	if len(t.windows) >= maxWindows || w.kind == kindStatement && t.statements > maxStatements || w.kind == kindExperiment && t.experiments > maxExperiments {
-		t.dropped++
+	if len(t.table.slots) >= maxWindows || w.kind == kindStatement && t.table.statements > maxStatements ||
+		w.kind == kindExperiment && t.table.experiments > maxExperiments {
+		t.table.dropped++
 		return
 	}
-	t.windows = append(t.windows, slot{w: w})
-	w.slot = len(t.windows)
+	t.table.slots = append(t.table.slots, slot{w: w})
+	w.slot = len(t.table.slots)
 	if w.stays() {
-		t.staying = append(t.staying, w)
-		w.number = int32(len(t.staying))
+		t.table.staying = append(t.table.staying, w)
+		w.number = int32(len(t.table.staying))
 	}
 }
 
@@ -198,11 +203,11 @@ func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
 
 // end notes where a window ends: at a boundary whose segment it has seen.
 func (t *Tracker) end(w *window, b *event.Boundary) {
-	r := t.root(w.root)
-	w.measured = t.measure(w)
+	r := t.processes.root(w.root)
+	w.measured = t.table.measure(w)
 	w.shed, w.unwalked = r.shedIn(w), r.unwalkedIn(w)
-	w.doubts, w.until = t.doubtsOf(w), t.cut
-	t.count(w, 1)
+	w.doubts, w.until = t.table.doubtsOf(w), t.session.cut
+	t.table.count(w, 1)
 	if w.uncounted && w.process.counted >= w.since {
 		t.limits.Uncounted++
 	}
@@ -215,9 +220,9 @@ func (t *Tracker) end(w *window, b *event.Boundary) {
 }
 
 // count takes in, or out, what a window lists of other processes.
-func (t *Tracker) count(w *window, by int) {
-	t.children += by * len(w.children)
-	t.limits.Children += by * w.measured.unlisted
+func (wt *windowTable) count(w *window, by int) {
+	wt.children += by * len(w.children)
+	wt.limits.Children += by * w.measured.unlisted
 }
 
 func without(all []*window, w *window) []*window {
@@ -230,10 +235,10 @@ func without(all []*window, w *window) []*window {
 // leave takes a window out of those that are open.
 func (t *Tracker) leave(w *window) {
 	t.invariants.left(w)
-	r := t.root(w.root)
-	t.closings++
-	w.closing = t.closings
-	r.left = t.cut
+	r := t.processes.root(w.root)
+	t.table.closings++
+	w.closing = t.table.closings
+	r.left = t.session.cut
 	if !w.uncounted {
 		w.process.windows = without(w.process.windows, w)
 		r.counted = without(r.counted, w)

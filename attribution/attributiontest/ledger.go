@@ -2,8 +2,8 @@ package attributiontest
 
 import "ipytracer/event"
 
-// Ledger is what the kernel's half keeps of one process that is alone in its tree: it numbers events, moves meters, and hands events to Emit.
-// For processes that fork, and events that are lost or late, there is [Session].
+// Ledger is what the kernel's half keeps of one process that is alone in its tree: it numbers events, moves meters, and
+// hands events to Emit. For processes that fork, and events that are lost or late, there is [Session].
 type Ledger struct {
 	Emit func(event.Event)
 	PID  int32

@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// Anything does so many things at random that a session can do, some of its changes lost or late, some boundaries of two CPUs', and small
-// blocks told by samples.
+// Anything does so many things at random that a session can do, some of its changes lost or late, some boundaries of
+// two CPUs', and small blocks told by samples.
 func Anything(emit func(event.Event), seed uint64, steps int) {
 	s := New(emit, seed)
 	if seed%2 == 1 {
@@ -37,7 +37,8 @@ type wanderer struct {
 	kept     []uint64
 }
 
-var sheds = []string{"", event.SmallBlocks, event.TorchCPU, event.TorchTotals, event.Stacks, event.SmallStacks, event.MappedStacks, event.TensorStacks, event.HeapStacks, "the probes on x were stepped down"}
+var sheds = []string{"", event.SmallBlocks, event.TorchCPU, event.TorchTotals, event.Stacks, event.SmallStacks,
+	event.MappedStacks, event.TensorStacks, event.HeapStacks, "the probes on x were stepped down"}
 
 func (w *wanderer) step() {
 	switch w.Random.IntN(34) {
@@ -59,7 +60,8 @@ func (w *wanderer) step() {
 		w.child(func(pid int32) {
 			w.Exec(pid, fmt.Sprintf("worker of %d", pid))
 			if pid%3 == 0 {
-				w.Emit(&event.Process{ProcessInfo: event.ProcessInfo{PID: pid, Command: "python3 worker.py", Python: "3.11.2", Inputs: -1}})
+				w.Emit(&event.Process{ProcessInfo: event.ProcessInfo{PID: pid, Command: "python3 worker.py",
+					Python: "3.11.2", Inputs: -1}})
 			}
 		})
 	case 14:
@@ -85,10 +87,12 @@ func (w *wanderer) step() {
 		w.Mark(kind, text)
 	case 16:
 		stream, segment := w.Streamed()
-		w.Emit(&event.Refusal{Stream: stream, Segment: segment, Time: w.Now, PID: Kernel, TID: Kernel, Meter: event.OfDevice(0, event.Active), Asked: 8 << 30, Held: 1 << 20})
+		w.Emit(&event.Refusal{Stream: stream, Segment: segment, Time: w.Now, PID: Kernel, TID: Kernel,
+			Meter: event.OfDevice(0, event.Active), Asked: 8 << 30, Held: 1 << 20})
 	case 17:
 		stream, segment := w.Streamed()
-		w.Emit(&event.Foreign{Stream: stream, Segment: segment, Time: w.Now, PID: Kernel, TID: Kernel, Meter: event.OfDevice(0, event.Driver), Open: int64(w.Random.IntN(3)), Closed: w.Random.IntN(2) == 0})
+		w.Emit(&event.Foreign{Stream: stream, Segment: segment, Time: w.Now, PID: Kernel, TID: Kernel,
+			Meter: event.OfDevice(0, event.Driver), Open: int64(w.Random.IntN(3)), Closed: w.Random.IntN(2) == 0})
 	default:
 		w.move()
 	}
@@ -118,7 +122,8 @@ func (w *wanderer) close() {
 		w.result = true
 		return
 	}
-	w.CloseCell(cell, []event.Outcome{event.OutcomeOK, event.OutcomeError, event.OutcomeMissed, event.OutcomeAbandoned, event.OutcomeUnknown}[w.Random.IntN(5)])
+	w.CloseCell(cell, []event.Outcome{event.OutcomeOK, event.OutcomeError, event.OutcomeMissed, event.OutcomeAbandoned,
+		event.OutcomeUnknown}[w.Random.IntN(5)])
 	w.cells, w.result = w.cells[:len(w.cells)-1], false
 }
 
@@ -174,7 +179,8 @@ func (w *wanderer) move() {
 		stack = w.kept[w.Random.IntN(len(w.kept))]
 	case len(w.cells) > 0:
 		stack = w.Stack(pid, event.Frame{Function: "f", File: "/lib/f.py", Line: int32(w.Random.IntN(5))},
-			event.Frame{Function: "<module>", File: fmt.Sprintf("/tmp/ipykernel_1/%d.py", w.made%7), Line: int32(1 + w.Random.IntN(2))})
+			event.Frame{Function: "<module>", File: fmt.Sprintf("/tmp/ipykernel_1/%d.py", w.made%7),
+				Line: int32(1 + w.Random.IntN(2))})
 		w.kept = append(w.kept, stack)
 	}
 	size := event.Bytes(1+w.Random.IntN(1<<16)) << 12

@@ -29,8 +29,8 @@ type sampling struct {
 	sent    event.Readings         // the highest value that was told in this segment of those that the meter fell from
 }
 
-// draw draws how a block that is made is told: one below [event.SampleOf] bytes that is not told by itself, as some of share are, is a sample
-// with a probability of its size in that.
+// draw draws how a block that is made is told: one below [event.SampleOf] bytes that is not told by itself, as some of
+// share are, is a sample with a probability of its size in that.
 func (g *sampling) draw(random *rand.Rand, share float64, m event.Meter, size event.Bytes) telling {
 	switch {
 	case share == 0 || size <= 0 || size >= event.SampleOf || !m.Facts().Sampled || random.Float64() >= share:
@@ -58,7 +58,8 @@ func (b block) moves(s *Session, p *process, size event.Bytes, stack uint64) {
 	switch {
 	case b.as != notTold:
 		s.change(event.Change{
-			PID: p.pid, Meter: b.meter, Value: p.value[b.meter], Size: size, Address: b.address, Stack: stack, Block: b.meter.Facts().Kind != event.Blocks,
+			PID: p.pid, Meter: b.meter, Value: p.value[b.meter], Size: size, Address: b.address, Stack: stack,
+			Block:  b.meter.Facts().Kind != event.Blocks,
 			Sample: b.as == asSample, Unchained: p.skipped[b.meter],
 		})
 	case size < 0 && p.falls(b.meter, from):

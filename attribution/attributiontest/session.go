@@ -43,7 +43,8 @@ type process struct {
 
 // New begins a session, and attaches to [Kernel].
 func New(emit func(event.Event), seed uint64) *Session {
-	s := &Session{emit: emit, Random: rand.New(rand.NewPCG(seed, 1)), Now: 1e9, segment: 1, processes: map[int32]*process{}, inputs: 1}
+	s := &Session{emit: emit, Random: rand.New(rand.NewPCG(seed, 1)), Now: 1e9, segment: 1,
+		processes: map[int32]*process{}, inputs: 1}
 	var meters []event.MeterSource
 	for m := range event.Meter(event.CPUMeters) {
 		meters = append(meters, event.MeterSource{Meter: m, Source: "made up", Exact: true})
@@ -52,9 +53,11 @@ func New(emit func(event.Event), seed uint64) *Session {
 		meters = append(meters, event.MeterSource{Meter: event.OfDevice(0, m), Source: "made up", Exact: true})
 	}
 	s.emit(&event.Start{
-		Host:      event.Host{Name: "made-up", Kernel: "6.18", CPUs: 2, Memory: 16 << 30, Tracer: "test", WallNow: 1e18, MonoNow: 1e9},
-		Processes: []event.ProcessInfo{{PID: Kernel, Command: "python3 -m ipykernel", Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel", Inputs: 1}},
-		Meters:    meters,
+		Host: event.Host{Name: "made-up", Kernel: "6.18", CPUs: 2, Memory: 16 << 30, Tracer: "test", WallNow: 1e18,
+			MonoNow: 1e9},
+		Processes: []event.ProcessInfo{{PID: Kernel, Command: "python3 -m ipykernel", Python: "3.11.2",
+			IPython: "8.5.0", Frontend: "ipykernel", Inputs: 1}},
+		Meters: meters,
 	})
 	s.born(Kernel)
 	s.set(Kernel, event.Resident, 120<<20)
@@ -220,7 +223,8 @@ func (s *Session) Alive(pid int32) bool { return s.processes[pid] != nil }
 // OpenCell begins a cell; IPython stores it.
 func (s *Session) OpenCell(cell, outer uint64, file, source string) {
 	s.inputs++
-	s.Boundary(event.Boundary{Kind: event.CellOpen, PID: Kernel, Cell: cell, Outer: outer, Inputs: s.inputs, Text: file})
+	s.Boundary(event.Boundary{Kind: event.CellOpen, PID: Kernel, Cell: cell, Outer: outer, Inputs: s.inputs,
+		Text: file})
 	s.emit(&event.CellSource{Cell: cell, PID: Kernel, Text: source})
 }
 

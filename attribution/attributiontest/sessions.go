@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// Notebook makes a notebook of so many cells, each of its own text, of so many statements: all move pages, every second makes two
-// arrays by lines of its own and frees one, and a worker and a shell command run beside some cells.
+// Notebook makes a notebook of so many cells, each of its own text, of so many statements: all move pages, every second
+// makes two arrays by lines of its own and frees one, and a worker and a shell command run beside some cells.
 func Notebook(emit func(event.Event), cells, statements int) {
 	s := New(emit, 1)
 	const worker, command = Kernel + 1, Kernel + 2
@@ -48,8 +48,10 @@ func (s *Session) statement(file string, cell uint64, line int) {
 		var stacks [2]uint64
 		for i := range stacks {
 			stacks[i] = s.Stack(Kernel,
-				event.Frame{Function: "ones", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: int32(200 + i)},
-				event.Frame{Function: "_call", File: "/usr/lib/python3/dist-packages/numpy/core/fromnumeric.py", Line: int32(line)},
+				event.Frame{Function: "ones", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py",
+					Line: int32(200 + i)},
+				event.Frame{Function: "_call", File: "/usr/lib/python3/dist-packages/numpy/core/fromnumeric.py",
+					Line: int32(line)},
 				event.Frame{Function: "<module>", File: file, Line: int32(line + 1)})
 			s.Make(Kernel, event.NumPy, event.Bytes(1000*8*(1+cell%5000)), stacks[i])
 		}
