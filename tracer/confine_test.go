@@ -3,6 +3,7 @@ package tracer
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,78 +19,100 @@ import (
 
 const confinedVariable = "IPYTRACER_TEST_CONFINED"
 
-// forbidden are calls by which a tracer that somebody else has got hold of could do harm. Their arguments make them fail at once, in
-// another way than the filter does, where they are made at all.
+// absent is no descriptor, no process, no user.
+const absent = ^uintptr(0)
+
+// forbidden returns calls by which a tracer that somebody else has got hold of could do harm. Their arguments make them
+// fail at once, in another way than the filter does, where they are made at all.
 func forbidden() map[string][7]uintptr {
+	all := forbiddenOnProcesses()
+	maps.Copy(all, forbiddenOnFiles())
+	maps.Copy(all, forbiddenOnMachines())
+	return all
+}
+
+func forbiddenOnProcesses() map[string][7]uintptr {
+	return map[string][7]uintptr{
+		"execve":            {unix.SYS_EXECVE},
+		"execveat":          {unix.SYS_EXECVEAT, absent},
+		"fork":              {unix.SYS_CLONE, unix.CLONE_NEWUSER | unix.CLONE_FS},
+		"clone3":            {unix.SYS_CLONE3},
+		"ptrace":            {unix.SYS_PTRACE, unix.PTRACE_PEEKDATA, absent},
+		"process_vm_writev": {unix.SYS_PROCESS_VM_WRITEV, absent},
+		"process_madvise":   {unix.SYS_PROCESS_MADVISE, absent},
+		"pidfd_getfd":       {unix.SYS_PIDFD_GETFD, absent},
+		"kill":              {unix.SYS_KILL, 1 << 30, uintptr(unix.SIGTERM)},
+		"tgkill":            {unix.SYS_TGKILL, 1 << 30, 1 << 30},
+		"pidfd_send_signal": {unix.SYS_PIDFD_SEND_SIGNAL, absent, uintptr(unix.SIGKILL)},
+	}
+}
+
+func forbiddenOnFiles() map[string][7]uintptr {
 	path, err := unix.BytePtrFromString("/no such folder/file")
 	if err != nil {
 		panic(err)
 	}
 	name := uintptr(unsafe.Pointer(path))
-	const none = ^uintptr(0)
 	cwd := uintptr(0xffffff9c) // AT_FDCWD
 	return map[string][7]uintptr{
-		"execve":                     {unix.SYS_EXECVE},
-		"execveat":                   {unix.SYS_EXECVEAT, none},
-		"fork":                       {unix.SYS_CLONE, unix.CLONE_NEWUSER | unix.CLONE_FS},
-		"clone3":                     {unix.SYS_CLONE3},
-		"ptrace":                     {unix.SYS_PTRACE, unix.PTRACE_PEEKDATA, none},
-		"process_vm_writev":          {unix.SYS_PROCESS_VM_WRITEV, none},
-		"process_madvise":            {unix.SYS_PROCESS_MADVISE, none},
-		"pidfd_getfd":                {unix.SYS_PIDFD_GETFD, none},
-		"kill":                       {unix.SYS_KILL, 1 << 30, uintptr(unix.SIGTERM)},
-		"tgkill":                     {unix.SYS_TGKILL, 1 << 30, 1 << 30},
-		"pidfd_send_signal":          {unix.SYS_PIDFD_SEND_SIGNAL, none, uintptr(unix.SIGKILL)},
-		"open to write":              {unix.SYS_OPENAT, cwd, name, unix.O_WRONLY},
-		"open to read and write":     {unix.SYS_OPENAT, cwd, name, unix.O_RDWR},
-		"open to empty":              {unix.SYS_OPENAT, cwd, name, unix.O_TRUNC},
-		"open to append":             {unix.SYS_OPENAT, cwd, name, unix.O_WRONLY | unix.O_APPEND},
-		"open by the old call":       {unix.SYS_OPEN, name, unix.O_WRONLY},
-		"open by the new call":       {unix.SYS_OPENAT2, cwd, name},
-		"creat":                      {unix.SYS_CREAT, 0},
-		"mkdir":                      {unix.SYS_MKDIRAT, none},
-		"mknod":                      {unix.SYS_MKNODAT, none},
-		"symlink":                    {unix.SYS_SYMLINKAT, 0, none},
-		"chmod":                      {unix.SYS_FCHMODAT, none},
-		"chown":                      {unix.SYS_FCHOWNAT, none},
-		"truncate":                   {unix.SYS_TRUNCATE, 0},
-		"setxattr":                   {unix.SYS_SETXATTR, 0},
-		"mount":                      {unix.SYS_MOUNT, 0, 0},
-		"pivot_root":                 {unix.SYS_PIVOT_ROOT, 0, 0},
-		"chroot":                     {unix.SYS_CHROOT, 0},
-		"setns":                      {unix.SYS_SETNS, none},
-		"unshare":                    {unix.SYS_UNSHARE, none},
-		"setuid":                     {unix.SYS_SETUID, none},
-		"setresuid":                  {unix.SYS_SETRESUID, none, none, none},
-		"setgroups":                  {unix.SYS_SETGROUPS, none},
-		"socket":                     {unix.SYS_SOCKET, none},
-		"connect":                    {unix.SYS_CONNECT, none},
-		"init_module":                {unix.SYS_INIT_MODULE, 0, 0},
-		"finit_module":               {unix.SYS_FINIT_MODULE, none},
-		"delete_module":              {unix.SYS_DELETE_MODULE, 0, 0},
-		"kexec_load":                 {unix.SYS_KEXEC_LOAD, 0, 1 << 30},
-		"keyctl":                     {unix.SYS_KEYCTL, none},
-		"add_key":                    {unix.SYS_ADD_KEY, 0, 0, 0, none},
-		"io_uring_setup":             {unix.SYS_IO_URING_SETUP, 0, 0},
-		"userfaultfd":                {unix.SYS_USERFAULTFD, none},
-		"a program for the kernel":   {unix.SYS_BPF, unix.BPF_PROG_LOAD, 0, 0},
-		"a map for the kernel":       {unix.SYS_BPF, unix.BPF_MAP_CREATE, 0, 0},
-		"another's program":          {unix.SYS_BPF, unix.BPF_PROG_GET_FD_BY_ID, 0, 0},
-		"a limit":                    {unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, 1},
-		"code from memory":           {unix.SYS_MMAP, 1, 4096, unix.PROT_READ | unix.PROT_EXEC, unix.MAP_FIXED | unix.MAP_PRIVATE | unix.MAP_ANON, none},
+		"open to write":          {unix.SYS_OPENAT, cwd, name, unix.O_WRONLY},
+		"open to read and write": {unix.SYS_OPENAT, cwd, name, unix.O_RDWR},
+		"open to empty":          {unix.SYS_OPENAT, cwd, name, unix.O_TRUNC},
+		"open to append":         {unix.SYS_OPENAT, cwd, name, unix.O_WRONLY | unix.O_APPEND},
+		"open by the old call":   {unix.SYS_OPEN, name, unix.O_WRONLY},
+		"open by the new call":   {unix.SYS_OPENAT2, cwd, name},
+		"creat":                  {unix.SYS_CREAT, 0},
+		"mkdir":                  {unix.SYS_MKDIRAT, absent},
+		"mknod":                  {unix.SYS_MKNODAT, absent},
+		"symlink":                {unix.SYS_SYMLINKAT, 0, absent},
+		"chmod":                  {unix.SYS_FCHMODAT, absent},
+		"chown":                  {unix.SYS_FCHOWNAT, absent},
+		"truncate":               {unix.SYS_TRUNCATE, 0},
+		"setxattr":               {unix.SYS_SETXATTR, 0},
+		"mount":                  {unix.SYS_MOUNT, 0, 0},
+		"pivot_root":             {unix.SYS_PIVOT_ROOT, 0, 0},
+		"chroot":                 {unix.SYS_CHROOT, 0},
+	}
+}
+
+func forbiddenOnMachines() map[string][7]uintptr {
+	return map[string][7]uintptr{
+		"setns":                    {unix.SYS_SETNS, absent},
+		"unshare":                  {unix.SYS_UNSHARE, absent},
+		"setuid":                   {unix.SYS_SETUID, absent},
+		"setresuid":                {unix.SYS_SETRESUID, absent, absent, absent},
+		"setgroups":                {unix.SYS_SETGROUPS, absent},
+		"socket":                   {unix.SYS_SOCKET, absent},
+		"connect":                  {unix.SYS_CONNECT, absent},
+		"init_module":              {unix.SYS_INIT_MODULE, 0, 0},
+		"finit_module":             {unix.SYS_FINIT_MODULE, absent},
+		"delete_module":            {unix.SYS_DELETE_MODULE, 0, 0},
+		"kexec_load":               {unix.SYS_KEXEC_LOAD, 0, 1 << 30},
+		"keyctl":                   {unix.SYS_KEYCTL, absent},
+		"add_key":                  {unix.SYS_ADD_KEY, 0, 0, 0, absent},
+		"io_uring_setup":           {unix.SYS_IO_URING_SETUP, 0, 0},
+		"userfaultfd":              {unix.SYS_USERFAULTFD, absent},
+		"a program for the kernel": {unix.SYS_BPF, unix.BPF_PROG_LOAD, 0, 0},
+		"a map for the kernel":     {unix.SYS_BPF, unix.BPF_MAP_CREATE, 0, 0},
+		"another's program":        {unix.SYS_BPF, unix.BPF_PROG_GET_FD_BY_ID, 0, 0},
+		"a limit":                  {unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, 1},
+		"code from memory": {
+			unix.SYS_MMAP, 1, 4096, unix.PROT_READ | unix.PROT_EXEC,
+			unix.MAP_FIXED | unix.MAP_PRIVATE | unix.MAP_ANON, absent,
+		},
 		"memory to code":             {unix.SYS_MPROTECT, 1, 4096, unix.PROT_EXEC},
-		"typing into the terminal":   {unix.SYS_IOCTL, none, unix.TIOCSTI},
-		"signals by a file's own":    {unix.SYS_FCNTL, none, unix.F_SETOWN, 1},
+		"typing into the terminal":   {unix.SYS_IOCTL, absent, unix.TIOCSTI},
+		"signals by a file's own":    {unix.SYS_FCNTL, absent, unix.F_SETOWN, 1},
 		"reboot":                     {unix.SYS_REBOOT, 0},
 		"swapon":                     {unix.SYS_SWAPON, 0},
 		"iopl":                       {unix.SYS_IOPL, 4},
 		"settimeofday":               {unix.SYS_SETTIMEOFDAY, 1, 1},
-		"sethostname":                {unix.SYS_SETHOSTNAME, 0, none},
-		"quotactl":                   {unix.SYS_QUOTACTL, none},
+		"sethostname":                {unix.SYS_SETHOSTNAME, 0, absent},
+		"quotactl":                   {unix.SYS_QUOTACTL, absent},
 		"acct":                       {unix.SYS_ACCT, 1},
-		"fanotify_init":              {unix.SYS_FANOTIFY_INIT, none},
-		"open_by_handle_at":          {unix.SYS_OPEN_BY_HANDLE_AT, none},
-		"name_to_handle_at":          {unix.SYS_NAME_TO_HANDLE_AT, none},
+		"fanotify_init":              {unix.SYS_FANOTIFY_INIT, absent},
+		"open_by_handle_at":          {unix.SYS_OPEN_BY_HANDLE_AT, absent},
+		"name_to_handle_at":          {unix.SYS_NAME_TO_HANDLE_AT, absent},
 		"the same by another number": {unix.SYS_EXECVE | 0x40000000},
 	}
 }

@@ -35,66 +35,79 @@ func sliced() []Device {
 	return d
 }
 
+// withInstances returns GPUs of which the first is in MIG mode, with so many instances.
+func withInstances(n int, d []Device) []Device {
+	d[0].Instances = append([]Instance(nil), d[0].Instances[:n]...)
+	return d
+}
+
+// ordinalCase is an environment, and the devices that CUDA shows in it.
+type ordinalCase struct {
+	name    string
+	devices []Device
+	visible string // "unset"
+	order   string
+	want    string // NVML index of each ordinal, with a MIG device after a colon
+	doubt   string
+}
+
+// ordinalsOfNVIDIA are from NVIDIA's text, in its order.
+var ordinalsOfNVIDIA = []ordinalCase{
+	{"not set: all are visible", four(), "unset", "", "[0 1 2 3]", ""},
+	{"empty: none is", four(), "", "", "[]", ""},
+	{"2,1 hides 0 and turns them round", four(), "2,1", "", "[2 1]", ""},
+	{"0,2,-1,1 hides 1", four(), "0,2,-1,1", "", "[0 2]", ""},
+	{"UUID", four(), documented, "", "[0]", ""},
+	{"UUID abbreviated", four(), "GPU-8932f937", "", "[0]", ""},
+	{"MIG before R470", sliced(), "MIG-GPU-11111111-d72c-4106-c12f-20bd9faed9f6/2/0", "", "[1:2]", ""},
+	{"MIG from R470", sliced(), "MIG-bbbb", "", "[1:2]", ""},
+	{"only one MIG device", sliced(), "MIG-bbbb,MIG-aaaa", "", "[1:2]", ""},
+	{"PCI_BUS_ID", mixed(), "unset", "PCI_BUS_ID", "[0 1]", ""},
+	{"FASTEST_FIRST", mixed(), "unset", "FASTEST_FIRST", "[0 1]", doubtFastest},
+	{"FASTEST_FIRST is the default", mixed(), "unset", "", "[0 1]", doubtFastest},
+}
+
+var ordinalsOfLists = []ordinalCase{
+	{"fastest of one", mixed()[:1], "unset", "", "[1]", ""},
+	{"fastest by index", mixed(), "1", "", "[1]", doubtFastest},
+	{"by UUID the order does not matter", mixed(), "GPU-1111,GPU-8932", "", "[1 0]", ""},
+	{"out of range", four(), "1,4,0", "", "[1]", ""},
+	{"none at all", four(), "-1", "", "[]", ""},
+	{"a word", four(), "NoDevFiles", "", "[]", ""},
+	{"spaces", four(), " 1, 3 ", "", "[1 3]", ""},
+	{"a gap", four(), "1,,3", "", "[1]", ""},
+	{"too large for a number", four(), "99999999999999999999", "", "[]", ""},
+	{"digits and more", four(), "1x,2", "", "[1 2]", doubtMalformed},
+	{"a sign", four(), "+1", "", "[1]", doubtMalformed},
+	{"twice", four(), "1,1", "", "[]", doubtRepeated},
+	{"UUID twice", four(), "GPU-8932,GPU-8932f", "", "[]", doubtRepeated},
+	{"UUID ambiguous", four(), "GPU-8932,GPU-1111,GPU-3333", "", "[0]", ""},
+	{"UUID unknown", four(), "GPU-3333,GPU-7777,GPU-8932", "", "[3]", ""},
+	{"UUIDs then a number", four(), "GPU-3333,0", "", "[3]", doubtMalformed},
+	{"a number then a UUID", four(), "0,GPU-3333", "", "[0]", doubtMalformed},
+	{"no bus id", []Device{{Name: "A"}, {Index: 1, Name: "A"}}, "unset", "", "[0 1]", doubtBusID},
+	{"no device", nil, "unset", "", "[]", ""},
+	{"no device, one named", nil, "0", "", "[]", ""},
+}
+
+var ordinalsOfMIG = []ordinalCase{
+	{"MIG unknown", sliced(), "MIG-cccc", "", "[]", ""},
+	{"MIG twice", sliced(), "MIG-aaaa,MIG-aaaa", "", "[]", doubtRepeated},
+	{"MIG not named", sliced(), "unset", "", "[1:0]", doubtMIG},
+	{"MIG the only one", withInstances(1, sliced()[:1]), "unset", "", "[1:0]", ""},
+	{"MIG by the GPU's number", sliced(), "1", "", "[1:0]", doubtMIG},
+	{"the whole GPU beside it", sliced(), "GPU-8932", "", "[0]", ""},
+	{"the whole GPU beside it by number", sliced(), "0", "", "[0]", doubtMIG},
+	{"MIG mode without instances", withInstances(0, sliced()), "unset", "", "[0]", ""},
+	{"MIG mode without instances, named", withInstances(0, sliced()), "1", "", "[]", doubtMIG},
+}
+
 func TestMapOrdinals(t *testing.T) {
-	empty := sliced()
-	empty[0].Instances = nil
-	single := sliced()[:1]
-	single[0].Instances = single[0].Instances[:1]
-	for _, c := range []struct {
-		name    string
-		devices []Device
-		visible string // "unset"
-		order   string
-		want    string // NVML index of each ordinal, with a MIG device after a colon
-		doubt   string
-	}{
-		// From NVIDIA's text, in its order.
-		{"not set: all are visible", four(), "unset", "", "[0 1 2 3]", ""},
-		{"empty: none is", four(), "", "", "[]", ""},
-		{"2,1 hides 0 and turns them round", four(), "2,1", "", "[2 1]", ""},
-		{"0,2,-1,1 hides 1", four(), "0,2,-1,1", "", "[0 2]", ""},
-		{"UUID", four(), documented, "", "[0]", ""},
-		{"UUID abbreviated", four(), "GPU-8932f937", "", "[0]", ""},
-		{"MIG before R470", sliced(), "MIG-GPU-11111111-d72c-4106-c12f-20bd9faed9f6/2/0", "", "[1:2]", ""},
-		{"MIG from R470", sliced(), "MIG-bbbb", "", "[1:2]", ""},
-		{"only one MIG device", sliced(), "MIG-bbbb,MIG-aaaa", "", "[1:2]", ""},
-		{"PCI_BUS_ID", mixed(), "unset", "PCI_BUS_ID", "[0 1]", ""},
-		{"FASTEST_FIRST", mixed(), "unset", "FASTEST_FIRST", "[0 1]", doubtFastest},
-		{"FASTEST_FIRST is the default", mixed(), "unset", "", "[0 1]", doubtFastest},
-
-		{"fastest of one", mixed()[:1], "unset", "", "[1]", ""},
-		{"fastest by index", mixed(), "1", "", "[1]", doubtFastest},
-		{"by UUID the order does not matter", mixed(), "GPU-1111,GPU-8932", "", "[1 0]", ""},
-		{"out of range", four(), "1,4,0", "", "[1]", ""},
-		{"none at all", four(), "-1", "", "[]", ""},
-		{"a word", four(), "NoDevFiles", "", "[]", ""},
-		{"spaces", four(), " 1, 3 ", "", "[1 3]", ""},
-		{"a gap", four(), "1,,3", "", "[1]", ""},
-		{"too large for a number", four(), "99999999999999999999", "", "[]", ""},
-		{"digits and more", four(), "1x,2", "", "[1 2]", doubtMalformed},
-		{"a sign", four(), "+1", "", "[1]", doubtMalformed},
-		{"twice", four(), "1,1", "", "[]", doubtRepeated},
-		{"UUID twice", four(), "GPU-8932,GPU-8932f", "", "[]", doubtRepeated},
-		{"UUID ambiguous", four(), "GPU-8932,GPU-1111,GPU-3333", "", "[0]", ""},
-		{"UUID unknown", four(), "GPU-3333,GPU-7777,GPU-8932", "", "[3]", ""},
-		{"UUIDs then a number", four(), "GPU-3333,0", "", "[3]", doubtMalformed},
-		{"a number then a UUID", four(), "0,GPU-3333", "", "[0]", doubtMalformed},
-		{"no bus id", []Device{{Name: "A"}, {Index: 1, Name: "A"}}, "unset", "", "[0 1]", doubtBusID},
-		{"no device", nil, "unset", "", "[]", ""},
-		{"no device, one named", nil, "0", "", "[]", ""},
-
-		{"MIG unknown", sliced(), "MIG-cccc", "", "[]", ""},
-		{"MIG twice", sliced(), "MIG-aaaa,MIG-aaaa", "", "[]", doubtRepeated},
-		{"MIG not named", sliced(), "unset", "", "[1:0]", doubtMIG},
-		{"MIG the only one", single, "unset", "", "[1:0]", ""},
-		{"MIG by the GPU's number", sliced(), "1", "", "[1:0]", doubtMIG},
-		{"the whole GPU beside it", sliced(), "GPU-8932", "", "[0]", ""},
-		{"the whole GPU beside it by number", sliced(), "0", "", "[0]", doubtMIG},
-		{"MIG mode without instances", empty, "unset", "", "[0]", ""},
-		{"MIG mode without instances, named", empty, "1", "", "[]", doubtMIG},
-	} {
+	for _, c := range slices.Concat(ordinalsOfNVIDIA, ordinalsOfLists, ordinalsOfMIG) {
 		t.Run(c.name, func(t *testing.T) {
-			got := MapOrdinals(c.devices, Environment{VisibleDevices: c.visible, VisibleSet: c.visible != "unset", DeviceOrder: c.order})
+			got := MapOrdinals(c.devices, Environment{
+				VisibleDevices: c.visible, VisibleSet: c.visible != "unset", DeviceOrder: c.order,
+			})
 			names := []string{}
 			for _, p := range got.Places {
 				d := c.devices[p.Device]
@@ -105,7 +118,8 @@ func TestMapOrdinals(t *testing.T) {
 				names = append(names, name)
 			}
 			if fmt.Sprint(names) != c.want || got.Doubt != c.doubt {
-				t.Errorf("CUDA_VISIBLE_DEVICES=%q: %v, doubt %q; want %s, doubt %q", c.visible, names, got.Doubt, c.want, c.doubt)
+				t.Errorf("CUDA_VISIBLE_DEVICES=%q: %v, doubt %q; want %s, doubt %q",
+					c.visible, names, got.Doubt, c.want, c.doubt)
 			}
 		})
 	}

@@ -15,7 +15,47 @@ func placeOf(key uint64) uint32 {
 	return uint32(key * 0x9e3779b97f4a7c15 >> (64 - kernelPlaceKeyPLACE_BITS))
 }
 
-// TestSettleArrays: what is known is in doubt after a pause; what is found out counts, but not against what the probes saw since.
+// arraysOf are the arrays of a process that is attached to, as the kernel has them.
+type arraysOf struct {
+	t    *testing.T
+	l    *Ledger
+	slot uint32
+}
+
+// put enters a block.
+func (a arraysOf) put(address uint64, b kernelBlock) {
+	a.t.Helper()
+	key := address | uint64(a.slot)<<48
+	place, at := placeOf(key), kernelPlace{Key: key, Block: b}
+	if address>>12&2 != 0 { // half of them are in the table, behind another's
+		at = kernelPlace{Key: key | 1<<kernelPlaceKeyADDRESS_BITS, Block: kernelBlock{Size: 1, Era: b.Era, Spilt: 1}}
+		if err := a.l.objects.Blocks.Update(key, b, ebpf.UpdateAny); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	if err := a.l.objects.Places.Update(place, at, ebpf.UpdateAny); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a arraysOf) process() (p kernelProcess) {
+	a.t.Helper()
+	if err := a.l.objects.Processes.Lookup(a.slot, &p); err != nil {
+		a.t.Fatal(err)
+	}
+	return p
+}
+
+// settle has a finding taken in, or refused.
+func (a arraysOf) settle(at, known, found uint64, want bool) {
+	a.t.Helper()
+	if done, err := a.l.Blocks.SettleArray(a.slot, at, known, found); err != nil || done != want {
+		a.t.Errorf("%#x from %d to %d: %v, %v", at, known, found, done, err)
+	}
+}
+
+// TestSettleArrays: known arrays are in doubt after a pause; a finding counts, but not against what the probes saw
+// since.
 func TestSettleArrays(t *testing.T) {
 	l := load(t, Options{})
 	pid := sleeper(t)
@@ -24,53 +64,29 @@ func TestSettleArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	const alive, gone, grown, fresh, made, freed, stale = 0x1000, 0x3000, 0x5000, 0x7000, 0x9000, 0xb000, 0xd000
-	put := func(address uint64, b kernelBlock) {
-		key := address | uint64(slot)<<48
-		place, at := placeOf(key), kernelPlace{Key: key, Block: b}
-		if address>>12&2 != 0 { // half of them are in the table, behind another's
-			at = kernelPlace{Key: key | 1<<kernelPlaceKeyADDRESS_BITS, Block: kernelBlock{Size: 1, Era: b.Era, Spilt: 1}}
-			if err := l.objects.Blocks.Update(key, b, ebpf.UpdateAny); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := l.objects.Places.Update(place, at, ebpf.UpdateAny); err != nil {
-			t.Fatal(err)
-		}
-	}
-	process := func() (p kernelProcess) {
-		if err := l.objects.Processes.Lookup(slot, &p); err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	before := process()
+	a := arraysOf{t, l, slot}
+	before := a.process()
 	for _, at := range []uint64{alive, gone, grown} {
-		put(at, kernelBlock{Size: 4096, Era: before.Era})
+		a.put(at, kernelBlock{Size: 4096, Era: before.Era})
 	}
-	put(stale, kernelBlock{Size: 4096, Era: before.FirstEra - 1}) // of a process that had the slot before
-	settle := func(at, known, found uint64, want bool) {
-		t.Helper()
-		if done, err := l.Blocks.SettleArray(slot, at, known, found); err != nil || done != want {
-			t.Errorf("%#x from %d to %d: %v, %v", at, known, found, done, err)
-		}
-	}
-	settle(gone, 4096, 0, false) // nothing is in doubt
+	a.put(stale, kernelBlock{Size: 4096, Era: before.FirstEra - 1}) // of a process that had the slot before
+	a.settle(gone, 4096, 0, false)                                  // nothing is in doubt
 	if err := l.Accounts.Back(GroupNumPy, pid); err != nil {
 		t.Fatal(err)
 	}
-	after := process()
-	put(fresh, kernelBlock{Size: 4096, Era: after.Era})
-	put(freed, kernelBlock{Size: int64(after.Era), Era: uint64(kernelNoEraERA_FREE)})
-	settle(alive, 4096, 4096, true)
-	settle(alive, 4096, 0, false) // it is certain now
-	settle(gone, 4096, 0, true)
-	settle(gone, 4096, 0, false)
-	settle(grown, 4096, 8192, true)
-	settle(fresh, 4096, 0, false)
-	settle(fresh, 0, 4096, false)
-	settle(freed, 0, 4096, false) // it was freed since the process was looked at
-	settle(made, 0, 16384, true)
-	settle(stale, 4096, 0, false)
+	after := a.process()
+	a.put(fresh, kernelBlock{Size: 4096, Era: after.Era})
+	a.put(freed, kernelBlock{Size: int64(after.Era), Era: uint64(kernelNoEraERA_FREE)})
+	a.settle(alive, 4096, 4096, true)
+	a.settle(alive, 4096, 0, false) // it is certain now
+	a.settle(gone, 4096, 0, true)
+	a.settle(gone, 4096, 0, false)
+	a.settle(grown, 4096, 8192, true)
+	a.settle(fresh, 4096, 0, false)
+	a.settle(fresh, 0, 4096, false)
+	a.settle(freed, 0, 4096, false) // it was freed since the process was looked at
+	a.settle(made, 0, 16384, true)
+	a.settle(stale, 4096, 0, false)
 	all, meters, err := l.Blocks.Arrays(slot)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +105,9 @@ func TestSettleArrays(t *testing.T) {
 	var c collected
 	poll(t, l, &c)
 	consecutive(t, c.boundaries, 3)
-	if b := c.boundaries[2]; b.Kind != event.MeterSettled || b.Unsure[event.UnknownNumPy] != 123 || c.boundaries[0].Unsure[event.UnknownNumPy] != 0 {
+	b := c.boundaries[2]
+	if b.Kind != event.MeterSettled || b.Unsure[event.UnknownNumPy] != 123 ||
+		c.boundaries[0].Unsure[event.UnknownNumPy] != 0 {
 		t.Errorf("boundary %+v", b)
 	}
 	if len(c.changes) != 3 {

@@ -53,6 +53,21 @@ func (m *mapper) maps(name string) {
 	m.answer()
 }
 
+// empty returns a file of this name, 4 KiB of zeros, in a folder.
+func empty(t *testing.T, folder, name string) *os.File {
+	t.Helper()
+	name = filepath.Join(folder, name)
+	if err := os.WriteFile(name, make([]byte, 4096), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
 // TestForeseeModules: a NumPy that is mapped and was not foreseen moves a process back, at once; files of other names do not, and
 // neither do those that were foreseen.
 func TestForeseeModules(t *testing.T) {
@@ -63,19 +78,8 @@ func TestForeseeModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	file := func(name string) *os.File {
-		name = filepath.Join(dir, name)
-		if err := os.WriteFile(name, make([]byte, 4096), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { f.Close() })
-		return f
-	}
-	known, stranger, third, other := file("_multiarray_umath.known.so"), file("_multiarray_umath.stranger.so"), file("_multiarray_umath.third.so"), file("_multiarray_tests.so")
+	known, other := empty(t, dir, "_multiarray_umath.known.so"), empty(t, dir, "_multiarray_tests.so")
+	stranger, third := empty(t, dir, "_multiarray_umath.stranger.so"), empty(t, dir, "_multiarray_umath.third.so")
 	foresee := func(files ...File) {
 		t.Helper()
 		if err := l.Blocks.ForeseeModules(slot, files); err != nil {

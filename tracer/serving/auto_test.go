@@ -143,45 +143,12 @@ func TestAutoCrowd(t *testing.T) {
 		}
 		t.Skip("not root")
 	}
-	const users, first, perUser = 6, 61000, 4
+	const users, perUser = 6, 4
 	s := serveAll(t, perUser, users*perUser+2)
 	attempts := attacktest.Attempts(120)
-	before, most := files(t), 0
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, 8)
-	var mu sync.Mutex
-	pids := map[int]uint32{}
-	for i := range attempts {
-		slots <- struct{}{}
-		uid := uint32(first + i%users)
-		cmd, _ := s.peer(fmt.Sprintf("auto %d %s", uid, []string{"goes", "goes", "floods", "goes"}[i%4]))
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		mu.Lock()
-		pids[cmd.Process.Pid] = uid
-		mu.Unlock()
-		wait.Add(1)
-		go func() { defer wait.Done(); _ = cmd.Wait(); <-slots }()
-		if i%max(1, attempts/5) == 0 {
-			s.another()
-			most = max(most, threads(t))
-		}
-	}
-	wait.Wait()
-	s.mu.Lock()
-	for _, p := range s.all {
-		if uid, ok := pids[p.PID]; ok && uid != p.UID || !ok && p.UID != 65534 {
-			t.Errorf("a session of %+v: the process with that number was user %d's", p, uid)
-		}
-	}
-	for uid, n := range s.most {
-		if n > perUser {
-			t.Errorf("user %d has had %d sessions at a time", uid, n)
-		}
-	}
-	began := len(s.all)
-	s.mu.Unlock()
+	before := files(t)
+	pids, most := s.crowd(attempts, users)
+	began := s.checkSessions(pids, perUser)
 	if began == 0 || began > (users+1)*2*perUser {
 		t.Errorf("%d sessions began, of at most %d in a minute", began, (users+1)*2*perUser)
 	}
@@ -200,4 +167,51 @@ func TestAutoCrowd(t *testing.T) {
 			t.Fatalf("%d sessions are left", left)
 		}
 	}
+}
+
+// crowd starts so many processes of so many users, most of which end at once, and waits for them. It returns the users
+// of the processes, and the most threads that there were; now and then another user is served.
+func (s *automatic) crowd(attempts, users int) (pids map[int]uint32, most int) {
+	const first = 61000
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, 8)
+	var mu sync.Mutex
+	pids = map[int]uint32{}
+	for i := range attempts {
+		slots <- struct{}{}
+		uid := uint32(first + i%users)
+		cmd, _ := s.peer(fmt.Sprintf("auto %d %s", uid, []string{"goes", "goes", "floods", "goes"}[i%4]))
+		if err := cmd.Start(); err != nil {
+			s.t.Fatal(err)
+		}
+		mu.Lock()
+		pids[cmd.Process.Pid] = uid
+		mu.Unlock()
+		wait.Add(1)
+		go func() { defer wait.Done(); _ = cmd.Wait(); <-slots }()
+		if i%max(1, attempts/5) == 0 {
+			s.another()
+			most = max(most, threads(s.t))
+		}
+	}
+	wait.Wait()
+	return pids, most
+}
+
+// checkSessions checks that each session is of the process that asked, and that no user has had more than so many at a
+// time. It returns how many began.
+func (s *automatic) checkSessions(pids map[int]uint32, perUser int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.all {
+		if uid, ok := pids[p.PID]; ok && uid != p.UID || !ok && p.UID != 65534 {
+			s.t.Errorf("a session of %+v: the process with that number was user %d's", p, uid)
+		}
+	}
+	for uid, n := range s.most {
+		if n > perUser {
+			s.t.Errorf("user %d has had %d sessions at a time", uid, n)
+		}
+	}
+	return len(s.all)
 }

@@ -185,43 +185,6 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestSilent: a driver that hangs is waited for once, for the time that was said; what it says later is dropped, and it is asked anew.
-func TestSilent(t *testing.T) {
-	description, _ := standIn(t, machine)
-	h := start(t, nil)
-	s, err := h.Snapshot()
-	says(t, s, err)
-	gate := filepath.Join(filepath.Dir(description), "gate")
-	if err := unix.Mkfifo(gate, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.Snapshot(); !errors.Is(err, ErrSilent) {
-		t.Fatal(err)
-	}
-	asked := h.asked
-	for range 100 { // a hundred times the patience would be seen
-		if _, err := h.Snapshot(); !errors.Is(err, ErrSilent) || h.asked != asked {
-			t.Fatal(err, h.asked)
-		}
-	}
-	open, err := os.OpenFile(gate, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(gate), open.Close()); err != nil {
-		t.Fatal(err)
-	}
-	for deadline := time.Now().Add(time.Minute); ; {
-		if s, err = h.Snapshot(); !errors.Is(err, ErrSilent) || time.Now().After(deadline) {
-			break
-		}
-	}
-	says(t, s, err)
-	if h.asked != asked+1 {
-		t.Errorf("%d questions, want %d: what it says is of the time before it hung", h.asked, asked+1)
-	}
-}
-
 // TestNoDevicesAfterAnAnswer: who says so has had them open, and is not asked again.
 func TestNoDevicesAfterAnAnswer(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -247,63 +210,6 @@ func TestNoDevicesAfterAnAnswer(t *testing.T) {
 	}
 }
 
-// TestEndsWithWhoAsks: the helper ends though NVML hangs.
-func TestEndsWithWhoAsks(t *testing.T) {
-	description, _ := standIn(t, machine)
-	h := start(t, nil)
-	if err := unix.Mkfifo(filepath.Join(filepath.Dir(description), "gate"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	pid := process(t)
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(fd)
-	h.began = true // one second is enough to hang
-	if _, err := h.Snapshot(); !errors.Is(err, ErrSilent) {
-		t.Fatal(err)
-	}
-	h.Close()
-	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 60_000); n != 1 || err != nil {
-		t.Fatal(n, err)
-	}
-}
-
-// TestClosedWhileAsked: a session that ends does not wait for NVML to start.
-func TestClosedWhileAsked(t *testing.T) {
-	description, _ := standIn(t, machine)
-	if err := unix.Mkfifo(filepath.Join(filepath.Dir(description), "gate"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	h := start(t, nil)
-	answered := make(chan error, 1)
-	go func() {
-		_, err := h.Snapshot()
-		answered <- err
-	}()
-	h.Close()
-	if err := <-answered; !errors.Is(err, ErrEnded) {
-		t.Error(err)
-	}
-}
-
-// TestHelperDies: it is said, and nothing is waited for.
-func TestHelperDies(t *testing.T) {
-	standIn(t, machine)
-	h := start(t, nil)
-	s, err := h.Snapshot()
-	says(t, s, err)
-	if err := unix.Kill(process(t), unix.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if _, err := h.Snapshot(); !errors.Is(err, ErrEnded) {
-			t.Fatal(err)
-		}
-	}
-}
-
 // TestNVMLDoesNotStart: the reason crosses the socket.
 func TestNVMLDoesNotStart(t *testing.T) {
 	standIn(t, "fail nvmlInit 18\n"+machine)
@@ -312,53 +218,6 @@ func TestNVMLDoesNotStart(t *testing.T) {
 		var none *gpu.NoNVMLError
 		if _, err := h.Snapshot(); !errors.As(err, &none) || none.Reason != gpu.VersionMismatch {
 			t.Fatal(err)
-		}
-	}
-}
-
-// TestStrangeAnswers: whatever comes from the other side is bounded, and ends what makes no sense.
-func TestStrangeAnswers(t *testing.T) {
-	many := gpu.Snapshot{Devices: make([]gpu.Device, maxDevices+1)}
-	for name, message := range map[string][]byte{
-		"nothing": {}, "short": {1, 0}, "another's": packet(2, answer{}), "no JSON": append(question(1), "{"...), "too long": make([]byte, maxAnswer+1),
-		"too many devices": packet(1, answer{Snapshot: many}),
-	} {
-		if _, err := parse(message, 1); !errors.Is(err, errMessage) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	var processes []gpu.Process
-	for pid := range 10_000 {
-		processes = append(processes, gpu.Process{PID: pid, Used: 1 << 40, UsedKnown: true})
-	}
-	a, err := parse(packet(7, answer{Snapshot: gpu.Snapshot{Devices: []gpu.Device{{Processes: processes}}}}), 7)
-	if err != nil || a.err() == nil {
-		t.Errorf("%v %v", err, a.err())
-	}
-	long := strings.Repeat("x", maxAnswer)
-	if a := said(gpu.Snapshot{}, errors.New(long)); len(a.Failed) != maxText {
-		t.Error(len(a.Failed))
-	}
-	if a := said(gpu.Snapshot{}, &gpu.NoNVMLError{Detail: long}); len(a.None.Detail) != maxText {
-		t.Error(len(a.None.Detail))
-	}
-}
-
-// TestStrangeQuestions: one that is too long, too short, or too early ends the helper.
-func TestStrangeQuestions(t *testing.T) {
-	standIn(t, machine)
-	for _, messages := range [][][]byte{{{1}}, {make([]byte, 5)}, {make([]byte, 1<<16)}} {
-		h := start(t, nil)
-		for _, m := range messages {
-			if _, err := h.conn.Write(m); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := h.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
-		}
-		if n, err := h.conn.Read(make([]byte, 10)); n != 0 || errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("%d bytes, %v", n, err)
 		}
 	}
 }

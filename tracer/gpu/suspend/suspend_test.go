@@ -49,48 +49,105 @@ func (f *fake) Checkpoint() error {
 func (f *fake) Restore() error { return f.step("restore", gpu.CUDACheckpointed, gpu.CUDALocked) }
 func (f *fake) Unlock() error  { return f.step("unlock", gpu.CUDALocked, gpu.CUDARunning) }
 
+var errFailed = errors.New("failed")
+
+// moveCase is a move from a state, and what it ends in.
+type moveCase struct {
+	name    string
+	state   gpu.CUDAState
+	back    bool
+	fails   string // a call
+	err     error
+	leaves  gpu.CUDAState // after that one; -1 as it was
+	regret  string        // once a call has been made
+	calls   string
+	after   gpu.CUDAState // -1 unknown
+	problem string
+}
+
+var moveCases = []moveCase{
+	{name: "out", calls: "lock checkpoint", after: gpu.CUDACheckpointed},
+	{name: "out twice", state: gpu.CUDACheckpointed, after: gpu.CUDACheckpointed},
+	{name: "out of locked", state: gpu.CUDALocked, after: gpu.CUDALocked, problem: "the driver says LOCKED"},
+	{name: "out of failed", state: gpu.CUDAFailed, after: gpu.CUDAFailed, problem: "the driver says FAILED"},
+	{name: "out of another's", state: gpu.CUDACheckpointing, after: gpu.CUDACheckpointing, problem: "CHECKPOINTING"},
+	{name: "back", state: gpu.CUDACheckpointed, back: true, calls: "restore unlock", after: gpu.CUDARunning},
+	{name: "back of locked", state: gpu.CUDALocked, back: true, calls: "unlock", after: gpu.CUDARunning},
+	{name: "back of running", back: true, after: gpu.CUDARunning},
+	{name: "back of failed", state: gpu.CUDAFailed, back: true, after: gpu.CUDAFailed, problem: "FAILED"},
+	{
+		name: "lock in vain", fails: "lock", err: errFailed, leaves: -1,
+		calls: "lock", after: gpu.CUDARunning, problem: "failed",
+	},
+	{
+		name: "lock fails and locks", fails: "lock", err: errFailed, leaves: gpu.CUDALocked,
+		calls: "lock unlock", after: gpu.CUDARunning, problem: "failed",
+	},
+	{
+		name:  "another's lock",
+		fails: "lock", err: &gpu.CUDAError{Code: gpu.CUDAIllegalState, Name: "X"}, leaves: gpu.CUDALocked,
+		calls: "lock", after: gpu.CUDALocked, problem: "X",
+	},
+	{
+		name: "checkpoint in vain", fails: "checkpoint", err: errFailed, leaves: -1,
+		calls: "lock checkpoint unlock", after: gpu.CUDARunning, problem: "failed",
+	},
+	{
+		name: "checkpoint fails half way", fails: "checkpoint", err: errFailed, leaves: gpu.CUDACheckpointed,
+		calls: "lock checkpoint restore unlock", after: gpu.CUDARunning, problem: "failed",
+	},
+	{
+		name: "checkpoint breaks", fails: "checkpoint", err: errFailed, leaves: gpu.CUDAFailed,
+		calls: "lock checkpoint", after: gpu.CUDAFailed, problem: "failed",
+	},
+	{
+		name: "restore in vain", state: gpu.CUDACheckpointed, back: true, fails: "restore", err: errFailed, leaves: -1,
+		calls: "restore", after: gpu.CUDACheckpointed, problem: "failed",
+	},
+	{
+		name: "restore fails half way", state: gpu.CUDACheckpointed, back: true,
+		fails: "restore", err: errFailed, leaves: gpu.CUDALocked,
+		calls: "restore unlock", after: gpu.CUDARunning, problem: "failed",
+	},
+	{
+		name: "unlock in vain", state: gpu.CUDALocked, back: true, fails: "unlock", err: errFailed, leaves: -1,
+		calls: "unlock", after: gpu.CUDALocked, problem: "failed",
+	},
+	{name: "regretted at the lock", regret: "lock", calls: "lock unlock", after: gpu.CUDARunning},
+	{
+		name: "regretted at the checkpoint", regret: "checkpoint",
+		calls: "lock checkpoint restore unlock", after: gpu.CUDARunning,
+	},
+	{
+		name: "regretted on the way back", state: gpu.CUDACheckpointed, back: true, regret: "restore",
+		calls: "restore unlock", after: gpu.CUDARunning,
+	},
+	{
+		name: "no answer to the lock", fails: "lock", err: ErrNoAnswer, leaves: -1,
+		calls: "lock", after: -1, problem: "does not answer",
+	},
+	{
+		name: "left at the checkpoint", fails: "checkpoint", err: ErrLeft, leaves: -1,
+		calls: "lock checkpoint", after: -1, problem: "not waited for",
+	},
+	{
+		name: "left on the way back", state: gpu.CUDACheckpointed, back: true,
+		fails: "restore", err: ErrLeft, leaves: -1,
+		calls: "restore", after: -1, problem: "not waited for",
+	},
+	{
+		name: "more rights", fails: "checkpoint", err: ErrGained, leaves: -1,
+		calls: "lock checkpoint", after: -1, problem: "more rights",
+	},
+	{
+		name: "gone", fails: "checkpoint", err: ErrGone, leaves: -1,
+		calls: "lock checkpoint", after: -1, problem: "has ended",
+	},
+}
+
 // TestMover: what is done in which state, and what it ends in.
 func TestMover(t *testing.T) {
-	failed := errors.New("failed")
-	for _, c := range []struct {
-		name    string
-		state   gpu.CUDAState
-		back    bool
-		fails   string // a call
-		err     error
-		leaves  gpu.CUDAState // after that one; -1 as it was
-		regret  string        // once a call has been made
-		calls   string
-		after   gpu.CUDAState // -1 unknown
-		problem string
-	}{
-		{name: "out", calls: "lock checkpoint", after: gpu.CUDACheckpointed},
-		{name: "out twice", state: gpu.CUDACheckpointed, after: gpu.CUDACheckpointed},
-		{name: "out of locked", state: gpu.CUDALocked, after: gpu.CUDALocked, problem: "the driver says LOCKED"},
-		{name: "out of failed", state: gpu.CUDAFailed, after: gpu.CUDAFailed, problem: "the driver says FAILED"},
-		{name: "out of another's", state: gpu.CUDACheckpointing, after: gpu.CUDACheckpointing, problem: "CHECKPOINTING"},
-		{name: "back", state: gpu.CUDACheckpointed, back: true, calls: "restore unlock", after: gpu.CUDARunning},
-		{name: "back of locked", state: gpu.CUDALocked, back: true, calls: "unlock", after: gpu.CUDARunning},
-		{name: "back of running", back: true, after: gpu.CUDARunning},
-		{name: "back of failed", state: gpu.CUDAFailed, back: true, after: gpu.CUDAFailed, problem: "FAILED"},
-		{name: "lock in vain", fails: "lock", err: failed, leaves: -1, calls: "lock", after: gpu.CUDARunning, problem: "failed"},
-		{name: "lock fails and locks", fails: "lock", err: failed, leaves: gpu.CUDALocked, calls: "lock unlock", after: gpu.CUDARunning, problem: "failed"},
-		{name: "another's lock", fails: "lock", err: &gpu.CUDAError{Code: gpu.CUDAIllegalState, Name: "X"}, leaves: gpu.CUDALocked, calls: "lock", after: gpu.CUDALocked, problem: "X"},
-		{name: "checkpoint in vain", fails: "checkpoint", err: failed, leaves: -1, calls: "lock checkpoint unlock", after: gpu.CUDARunning, problem: "failed"},
-		{name: "checkpoint fails half way", fails: "checkpoint", err: failed, leaves: gpu.CUDACheckpointed, calls: "lock checkpoint restore unlock", after: gpu.CUDARunning, problem: "failed"},
-		{name: "checkpoint breaks", fails: "checkpoint", err: failed, leaves: gpu.CUDAFailed, calls: "lock checkpoint", after: gpu.CUDAFailed, problem: "failed"},
-		{name: "restore in vain", state: gpu.CUDACheckpointed, back: true, fails: "restore", err: failed, leaves: -1, calls: "restore", after: gpu.CUDACheckpointed, problem: "failed"},
-		{name: "restore fails half way", state: gpu.CUDACheckpointed, back: true, fails: "restore", err: failed, leaves: gpu.CUDALocked, calls: "restore unlock", after: gpu.CUDARunning, problem: "failed"},
-		{name: "unlock in vain", state: gpu.CUDALocked, back: true, fails: "unlock", err: failed, leaves: -1, calls: "unlock", after: gpu.CUDALocked, problem: "failed"},
-		{name: "regretted at the lock", regret: "lock", calls: "lock unlock", after: gpu.CUDARunning},
-		{name: "regretted at the checkpoint", regret: "checkpoint", calls: "lock checkpoint restore unlock", after: gpu.CUDARunning},
-		{name: "regretted on the way back", state: gpu.CUDACheckpointed, back: true, regret: "restore", calls: "restore unlock", after: gpu.CUDARunning},
-		{name: "no answer to the lock", fails: "lock", err: ErrNoAnswer, leaves: -1, calls: "lock", after: -1, problem: "does not answer"},
-		{name: "left at the checkpoint", fails: "checkpoint", err: ErrLeft, leaves: -1, calls: "lock checkpoint", after: -1, problem: "not waited for"},
-		{name: "left on the way back", state: gpu.CUDACheckpointed, back: true, fails: "restore", err: ErrLeft, leaves: -1, calls: "restore", after: -1, problem: "not waited for"},
-		{name: "more rights", fails: "checkpoint", err: ErrGained, leaves: -1, calls: "lock checkpoint", after: -1, problem: "more rights"},
-		{name: "gone", fails: "checkpoint", err: ErrGone, leaves: -1, calls: "lock checkpoint", after: -1, problem: "has ended"},
-	} {
+	for _, c := range moveCases {
 		f := &fake{state: c.state, fails: map[string]error{c.fails: c.err}, leave: map[string]gpu.CUDAState{}}
 		if c.leaves >= 0 {
 			f.leave[c.fails] = c.leaves
@@ -110,7 +167,8 @@ func TestMover(t *testing.T) {
 		if got := strings.Join(f.asked, " "); got != c.calls {
 			t.Errorf("%s: %s, want %s", c.name, got, c.calls)
 		}
-		if fmt.Sprint(err) != "<nil>" && (c.problem == "" || !strings.Contains(err.Error(), c.problem)) || err == nil && c.problem != "" {
+		if err == nil && c.problem != "" ||
+			err != nil && (c.problem == "" || !strings.Contains(err.Error(), c.problem)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.problem)
 		}
 		if out.Known != (c.after >= 0) || out.Known && (out.After != c.after || out.After != f.state) || out.Before != c.state {

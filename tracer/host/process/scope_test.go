@@ -149,12 +149,30 @@ func TestKept(t *testing.T) {
 		t.Errorf("maps: %v, %v: %v\nwant %v", err, err2, maps, want)
 	}
 	first := maps[0]
-	f, err := fs.Image(root.PID).OpenMapping(first)
+	checkKeptMemory(t, fs, root.PID, first)
+	checkKeptFacts(t, fs, root.PID)
+	checkKeptNames(t, fs, root.PID, first)
+	for what, err := range refusals(fs, stranger.PID, first) {
+		if !errors.Is(err, ErrNotPermitted) {
+			t.Errorf("%s of a stranger: %v", what, err)
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if _, err := fs.Image(root.PID).Maps(); !errors.Is(err, ErrNoProcess) {
+		t.Errorf("maps of one that has ended: %v", err)
+	}
+}
+
+// checkKeptMemory compares what a process maps first in its file and in its memory, both by way of a helper.
+func checkKeptMemory(t *testing.T, fs FS, pid int, first Mapping) {
+	t.Helper()
+	f, err := fs.Image(pid).OpenMapping(first)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.File.Close()
-	memory, err := fs.Proc(root.PID).OpenMemory()
+	memory, err := fs.Proc(pid).OpenMemory()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,38 +184,39 @@ func TestKept(t *testing.T) {
 	if _, err := memory.ReadAt(inMemory, int64(first.Start)); err != nil || !slices.Equal(inFile, inMemory) {
 		t.Errorf("%v: %q in the file, %q in memory", err, inFile, inMemory)
 	}
-	if v, err := fs.Proc(root.PID).Variables("WANTED", "NONE"); err != nil || len(v) != 1 || v["WANTED"] != "yes" {
+}
+
+// checkKeptFacts checks what the helper says of a process that has WANTED=yes in its environment and / as its folder.
+func checkKeptFacts(t *testing.T, fs FS, pid int) {
+	t.Helper()
+	if v, err := fs.Proc(pid).Variables("WANTED", "NONE"); err != nil || len(v) != 1 || v["WANTED"] != "yes" {
 		t.Errorf("%v %v", v, err)
 	}
-	dir, err := fs.Proc(root.PID).Cwd()
-	exe, err2 := fs.Proc(root.PID).ExeName()
-	if want, err3 := live.Proc(root.PID).ExeName(); errors.Join(err, err2, err3) != nil || dir != "/" || exe != want {
+	dir, err := fs.Proc(pid).Cwd()
+	exe, err2 := fs.Proc(pid).ExeName()
+	if want, err3 := live.Proc(pid).ExeName(); errors.Join(err, err2, err3) != nil || dir != "/" || exe != want {
 		t.Errorf("%q %v, %q %v, want %q %v", dir, err, exe, err2, want, err3)
 	}
-	if gpus, err := fs.Proc(root.PID).GPUs(); err != nil || len(gpus) != 0 || fs.Proc(root.PID).MayUseGPUs() {
+	if gpus, err := fs.Proc(pid).GPUs(); err != nil || len(gpus) != 0 || fs.Proc(pid).MayUseGPUs() {
 		t.Errorf("%v %v", gpus, err)
 	}
-	if pids, err := fs.PIDs(); err != nil || !slices.Contains(pids, root.PID) || !slices.Contains(pids, 1) {
+	if pids, err := fs.PIDs(); err != nil || !slices.Contains(pids, pid) || !slices.Contains(pids, 1) {
 		t.Errorf("%v: %v", err, pids)
 	}
-	named, err := fs.Image(root.PID).OpenFile(first.Path)
+}
+
+// checkKeptNames opens files of a process by their names, by way of a helper: one that it maps, and one that is not
+// there.
+func checkKeptNames(t *testing.T, fs FS, pid int, first Mapping) {
+	t.Helper()
+	named, err := fs.Image(pid).OpenFile(first.Path)
 	if err != nil || named.Mapping.File != first.File {
 		t.Errorf("%+v %v", named, err)
 	} else {
 		named.File.Close()
 	}
-	if _, err := fs.Image(root.PID).OpenFile("/no/such file"); !errors.Is(err, unix.ENOENT) {
+	if _, err := fs.Image(pid).OpenFile("/no/such file"); !errors.Is(err, unix.ENOENT) {
 		t.Errorf("a file that is not there: %v", err)
-	}
-	for what, err := range refusals(fs, stranger.PID, first) {
-		if !errors.Is(err, ErrNotPermitted) {
-			t.Errorf("%s of a stranger: %v", what, err)
-		}
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	if _, err := fs.Image(root.PID).Maps(); !errors.Is(err, ErrNoProcess) {
-		t.Errorf("maps of one that has ended: %v", err)
 	}
 }
 
