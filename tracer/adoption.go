@@ -9,16 +9,18 @@ import (
 )
 
 const (
-	// maxScans is how often the descendants of a target are looked for once it is traced. One look that finds nobody new is enough, and that is the
-	// first, unless processes start just then.
+	// maxScans is how often the descendants of a target are looked for once it is traced. One look that finds nobody
+	// new is enough, and that is the first, unless processes start just then.
 	maxScans = 16
-	// scansTake is how long these looks take in all. A target that starts processes for ever holds an attach up no longer.
+	// scansTake is how long these looks take in all. A target that starts processes for ever holds an attach up no
+	// longer.
 	scansTake = 2 * time.Second
 )
 
-// adoption takes in the descendants that a target had before it was traced. What a traced process forks the kernel half takes in itself; a process
-// that is forked, or executes a program, between a look at /proc and the moment in which its parent is traced is in neither. Nor is a vfork child
-// whose parent is not traced yet: the memory that it has is the parent's, and so is the slot. So who attaches looks again behind that moment.
+// adoption takes in the descendants that a target had before it was traced. What a traced process forks the kernel half
+// takes in itself; a process that is forked, or executes a program, between a look at /proc and the moment in which its
+// parent is traced is in neither. Nor is a vfork child whose parent is not traced yet: the memory that it has is the
+// parent's, and so is the slot. So who attaches looks again behind that moment.
 type adoption struct {
 	scan   func() ([]process.Identity, error) // the descendants
 	stat   func(pid int) (process.Stat, error)
@@ -36,8 +38,8 @@ type adoption struct {
 	looks int                         // of follow
 }
 
-// attach takes in a target and those below it, all or none. unsettled is the number of the last look that [adoption.follow] took if that did not
-// come to an end, else 0.
+// attach takes in a target and those below it, all or none. unsettled is the number of the last look that
+// [adoption.follow] took if that did not come to an end, else 0.
 func (a *adoption) attach(root uint32, id process.Identity) (slot uint32, unsettled int, err error) {
 	if _, err := a.pass(root, time.Time{}); err != nil {
 		return 0, 0, err
@@ -65,7 +67,8 @@ func (a *adoption) release() {
 	}
 }
 
-// pass looks once, until a time if it is not zero. settled reports whether every descendant is known now and was before, or has ended.
+// pass looks once, until a time if it is not zero. settled reports whether every descendant is known now and was
+// before, or has ended.
 func (a *adoption) pass(root uint32, until time.Time) (settled bool, err error) {
 	if a.known == nil {
 		a.slots, a.known = map[process.Identity]uint32{}, map[process.Identity]bool{}
@@ -89,8 +92,8 @@ func (a *adoption) pass(root uint32, until time.Time) (settled bool, err error) 
 	return settled, nil
 }
 
-// takeIn reports whether a process was traced already, is refused, or has ended: it changes nothing. Otherwise it may have started others, or executes
-// a program just now, and is taken in by the next pass.
+// takeIn reports whether a process was traced already, is refused, or has ended: it changes nothing. Otherwise it may
+// have started others, or executes a program just now, and is taken in by the next pass.
 func (a *adoption) takeIn(root uint32, d process.Identity) (was bool) {
 	stat, err := a.stat(d.PID)
 	if err != nil || stat.StartTicks != d.StartTicks {
@@ -114,7 +117,8 @@ func (a *adoption) takeIn(root uint32, d process.Identity) (was bool) {
 	return err != nil || stat.StartTicks != d.StartTicks || stat.Ended()
 }
 
-// follow looks again, once the target is traced, until it finds nobody new. settled is false where it has not come to an end.
+// follow looks again, once the target is traced, until it finds nobody new. settled is false where it has not come to
+// an end.
 func (a *adoption) follow(root uint32) (settled bool, err error) {
 	until := time.Now().Add(a.take)
 	for range maxScans {

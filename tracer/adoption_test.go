@@ -118,7 +118,8 @@ func TestAttachLetsGo(t *testing.T) {
 	}
 }
 
-// TestAdoption: who attaches looks at the descendants once, and then, with the target traced, until nobody new is there, but not for ever.
+// TestAdoption: who attaches looks at the descendants once, and then, with the target traced, until nobody new is
+// there, but not for ever.
 func TestAdoption(t *testing.T) {
 	for name, c := range map[string]struct {
 		kin
@@ -172,7 +173,8 @@ func TestAdoptionIsBounded(t *testing.T) {
 	}
 }
 
-// TestForkedDuringTheAttach: a session takes in what its target forks between the look at /proc and the moment in which it is traced.
+// TestForkedDuringTheAttach: a session takes in what its target forks between the look at /proc and the moment in which
+// it is traced.
 func TestForkedDuringTheAttach(t *testing.T) {
 	var child *exec.Cmd
 	var adopted []int

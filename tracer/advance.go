@@ -16,8 +16,9 @@ func (s *Session) begin() {
 	})
 }
 
-// Next returns the next event; it waits for one. When ctx ends, or the last target has, it draws the last
-// boundaries, hands out what is left, with [Options.Settle] an *event.Settled once every figure is known, then an *event.Finish, then io.EOF.
+// Next returns the next event; it waits for one. When ctx ends, or the last target has, it draws the last boundaries,
+// hands out what is left, with [Options.Settle] an *event.Settled once every figure is known, then an *event.Finish,
+// then io.EOF.
 func (s *Session) Next(ctx context.Context) (event.Event, error) {
 	for !s.Pending() {
 		if s.end.over {

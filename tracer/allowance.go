@@ -11,8 +11,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// allowance is what memory the program may take, and what the session gives up to stay below that: who allocated first, in the end its own future. The figures that it
-// has stand, and there is a report.
+// allowance is what memory the program may take, and what the session gives up to stay below that: who allocated first,
+// in the end its own future. The figures that it has stand, and there is a report.
 type allowance struct {
 	meter     *footprint.Meter // nil: nothing is measured
 	last      footprint.Footprint
@@ -24,11 +24,13 @@ type allowance struct {
 }
 
 const (
-	// leastRoom and roomOfCPU are the least that a session takes with small tables, in bytes: of a kernel with IPython and NumPy of which nobody knows who allocated
-	// (TestSmallControlGroup). roomForAll is what one takes with tables of the usual sizes and some thousand stacks.
+	// leastRoom and roomOfCPU are the least that a session takes with small tables, in bytes: of a kernel with IPython
+	// and NumPy of which nobody knows who allocated (TestSmallControlGroup). roomForAll is what one takes with tables
+	// of the usual sizes and some thousand stacks.
 	leastRoom, roomOfCPU = 54 << 20, 512 << 10
 	roomForAll           = 256 << 20
-	// kernelTakes and smallTakes are what Linux takes for the kernel half as it is loaded, in bytes: maps, programs, what their verification takes meanwhile.
+	// kernelTakes and smallTakes are what Linux takes for the kernel half as it is loaded, in bytes: maps, programs,
+	// what their verification takes meanwhile.
 	kernelTakes, smallTakes = 96 << 20, 36 << 20
 
 	soonestLook = 50 * time.Millisecond // after the last one, but where Go's memory grows
@@ -94,8 +96,8 @@ func (a *allowance) look() {
 	a.meter.KeepBelow(&a.last, a.margin())
 }
 
-// due is when to look next where the kernel half could take what is left meanwhile: it grows with what a target allocates, whether anything is handed out or not. The zero
-// time: there is no hurry.
+// due is when to look next where the kernel half could take what is left meanwhile: it grows with what a target
+// allocates, whether anything is handed out or not. The zero time: there is no hurry.
 func (a *allowance) due() time.Time {
 	if b := a.last.Bound; b == nil || b.Room() > manyMargins*a.margin() {
 		return time.Time{}
@@ -130,12 +132,14 @@ func (a *allowance) isNear(part int64) bool {
 	return a.last.Near(a.margin() / part)
 }
 
-// isCrowded reports whether no more changes are to wait. One that does not is missing from the stream, as one is that the ring had no room for: no peak depends on it.
+// isCrowded reports whether no more changes are to wait. One that does not is missing from the stream, as one is that
+// the ring had no room for: no peak depends on it.
 func (a *allowance) isCrowded(waiting int) bool { return a.small && waiting >= mostWaiting }
 
-// Economize has a session stay below the limit on this program's memory, which is to be asked every few hundred events. Where the session comes near it, it gives up to find
-// out who allocated, and gaveUp says so in a sentence, once: whoever keeps what it found out is to let that go. Where it comes near it again, it ends by itself
-// ([EndedEarly]). It is for the goroutine that calls [Session.Next].
+// Economize has a session stay below the limit on this program's memory, which is to be asked every few hundred events.
+// Where the session comes near it, it gives up to find out who allocated, and gaveUp says so in a sentence, once:
+// whoever keeps what it found out is to let that go. Where it comes near it again, it ends by itself ([EndedEarly]). It
+// is for the goroutine that calls [Session.Next].
 func Economize(s *Session) (gaveUp string) {
 	a := &s.allowance
 	a.refresh()
@@ -176,7 +180,8 @@ func (l *lastLook) allow(a *allowance) {
 	l.objects = int(room / bytesOfObject / int64(max(1, len(l.targets))))
 }
 
-// Footprint is what this program takes and may take, a second ago at most. It is for the goroutine that calls [Session.Next].
+// Footprint is what this program takes and may take, a second ago at most. It is for the goroutine that calls
+// [Session.Next].
 func Footprint(s *Session) footprint.Footprint {
 	if s == nil || s.allowance.meter == nil {
 		return footprint.Footprint{}
@@ -195,7 +200,8 @@ func EndedEarly(s *Session) string {
 	return s.end.early
 }
 
-// giveUpAttribution lets go what the session knows of who allocates, and learns nothing more of it: the kernel half walks no stacks from now on.
+// giveUpAttribution lets go what the session knows of who allocates, and learns nothing more of it: the kernel half
+// walks no stacks from now on.
 func giveUpAttribution(s *Session) {
 	s.options.NoStacks, s.options.Native, s.options.Holders = true, false, false
 	for _, t := range s.targets.all {

@@ -34,7 +34,8 @@ func limitedTo(t *testing.T, limit int64) (fs process.FS, use func(int64)) {
 	return process.FS{Root: dir + "/proc"}, use
 }
 
-// TestEconomize: who comes near the limit gives up who allocated, once, and goes on; who comes near it again ends, with the last boundary and a finish that say why.
+// TestEconomize: who comes near the limit gives up who allocated, once, and goes on; who comes near it again ends, with
+// the last boundary and a finish that say why.
 func TestEconomize(t *testing.T) {
 	const limit = 80 << 20
 	fs, use := limitedTo(t, limit)
@@ -76,7 +77,8 @@ func TestEconomize(t *testing.T) {
 	}
 }
 
-// TestTooSmall: where a session does not fit it is refused, with the limit and what it takes; what others have filled counts.
+// TestTooSmall: where a session does not fit it is refused, with the limit and what it takes; what others have filled
+// counts.
 func TestTooSmall(t *testing.T) {
 	for _, tt := range []struct {
 		limit, used int64

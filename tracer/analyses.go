@@ -20,24 +20,28 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// analyses are what was found out about the code in files, in this session and in those before it ([filecache]). To find it out takes a tenth of a second for
-// an interpreter and a NumPy; to look whether a file is still what it was takes next to nothing.
+// analyses are what was found out about the code in files, in this session and in those before it ([filecache]). To
+// find it out takes a tenth of a second for an interpreter and a NumPy; to look whether a file is still what it was
+// takes next to nothing.
 //
-// A file is known by its device, inode, size and the times at which it and its inode were changed last, of which nobody but the kernel sets the second: what is
-// in it need not be read for that, which would take longer than the analysis. And where probes are to go, the code must read as it did.
+// A file is known by its device, inode, size and the times at which it and its inode were changed last, of which nobody
+// but the kernel sets the second: what is in it need not be read for that, which would take longer than the analysis.
+// And where probes are to go, the code must read as it did.
 type analyses struct {
 	cache *filecache.Cache // nil: nothing is kept
 	log   *slog.Logger     // nil for silence
 	fs    process.FS
 	uid   uint32 // of the processes that it is about
-	// settled is how long ago a file must have been changed: one that is changed twice within a tick of the kernel's clock has the same times.
+	// settled is how long ago a file must have been changed: one that is changed twice within a tick of the kernel's
+	// clock has the same times.
 	settled time.Duration
 }
 
 // settledAfter is many ticks of any kernel's clock.
 const settledAfter = time.Second
 
-// open opens what is kept for the processes that are to be traced, if they are all one user's and see one root. It is called in front of [Session.confine].
+// open opens what is kept for the processes that are to be traced, if they are all one user's and see one root. It is
+// called in front of [Session.confine].
 func (a *analyses) open(folder string, targets []*target, log *slog.Logger) {
 	if folder == "" || len(targets) == 0 {
 		return
@@ -77,8 +81,8 @@ func (a *analyses) domain(targets []*target) (one filecache.Domain, err error) {
 	return one, nil
 }
 
-// ownBuild tells this build of the program from every other: by what Go's linker has marked it with, which is made from all that went into it. Empty where it is not
-// marked.
+// ownBuild tells this build of the program from every other: by what Go's linker has marked it with, which is made from
+// all that went into it. Empty where it is not marked.
 func ownBuild() string {
 	f, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -99,8 +103,8 @@ func (a *analyses) close() {
 	}
 }
 
-// keyOf returns what a file is known by, with what is found out about it; nil where nothing is kept of it: its times are somebody else's to say, who serves the
-// file system, or its process has become another user's.
+// keyOf returns what a file is known by, with what is found out about it; nil where nothing is kept of it: its times
+// are somebody else's to say, who serves the file system, or its process has become another user's.
 func (a *analyses) keyOf(subject string, pid int, file *process.MappedFile) []byte {
 	if a == nil || a.cache == nil {
 		return nil
@@ -142,7 +146,8 @@ type analysis[T any] struct {
 	refusal func(string) error
 }
 
-// of returns what was found out about a file before, or finds it out. The file is read by way of another descriptor of it.
+// of returns what was found out about a file before, or finds it out. The file is read by way of another descriptor of
+// it.
 func (k analysis[T]) of(a *analyses, pid int, file *process.MappedFile, read process.File) (T, error) {
 	key := a.keyOf(k.subject, pid, file)
 	if key == nil {

@@ -114,7 +114,8 @@ func TestAnalysisIsKept(t *testing.T) {
 	_ = r.find(&analyses{}, true)
 }
 
-// TestAnalysisOfAnotherState: a file that was written to, given other times or put in the place of another is not the one that was analysed.
+// TestAnalysisOfAnotherState: a file that was written to, given other times or put in the place of another is not the
+// one that was analysed.
 func TestAnalysisOfAnotherState(t *testing.T) {
 	change := map[string]func(r *cacheRig) error{
 		"written": func(r *cacheRig) error { r.write("other code of the library"); return nil },
@@ -142,7 +143,8 @@ func TestAnalysisOfAnotherState(t *testing.T) {
 	}
 }
 
-// TestAnalysisOfYoungFile: a file that may be changed again without that its times show it is neither looked up nor kept.
+// TestAnalysisOfYoungFile: a file that may be changed again without that its times show it is neither looked up nor
+// kept.
 func TestAnalysisOfYoungFile(t *testing.T) {
 	r := newCacheRig(t)
 	a := r.byUs()
@@ -154,7 +156,8 @@ func TestAnalysisOfYoungFile(t *testing.T) {
 	_ = r.find(a, false)
 }
 
-// TestAnalysisOfAnotherUser: what was kept for one user's processes is not used for another's, nor for a process that has become one.
+// TestAnalysisOfAnotherUser: what was kept for one user's processes is not used for another's, nor for a process that
+// has become one.
 func TestAnalysisOfAnotherUser(t *testing.T) {
 	r := newCacheRig(t)
 	_ = r.find(r.byUs(), true)
@@ -192,7 +195,8 @@ func TestAnalysisOfOtherCode(t *testing.T) {
 	_ = r.find(a, true)
 }
 
-// TestRefusalIsKept: that nothing is found in a file is kept, too, unless the file could not be read or was changed meanwhile.
+// TestRefusalIsKept: that nothing is found in a file is kept, too, unless the file could not be read or was changed
+// meanwhile.
 func TestRefusalIsKept(t *testing.T) {
 	r := newCacheRig(t)
 	r.analysing = func() error { return errors.New("nothing is known of it") }
@@ -249,7 +253,8 @@ func throughJSON[T any](t *testing.T, value T) (out T) {
 	return back.Found
 }
 
-// TestFactsSurvive: what is found out about interpreters and NumPys is the same after it was kept, and so is what follows from it.
+// TestFactsSurvive: what is found out about interpreters and NumPys is the same after it was kept, and so is what
+// follows from it.
 func TestFactsSurvive(t *testing.T) {
 	builds.Each(t, "here", func(t *testing.T, _, root string) {
 		pythons, _ := filepath.Glob(filepath.Join(root, "usr/bin/python3.*"))

@@ -15,10 +15,10 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// numpyInstrument is the instrument for NumPy's blocks. Where NumPy's code is found ahead of time and understood, probes are in it before
-// the target loads it, and see the first array. Else it begins with the probes on PyTraceMalloc_Track in the interpreter, which serve
-// any NumPy, whenever it is loaded, until probes in that take over: see bpf/numpy.h, which loses nothing meanwhile and counts nothing
-// twice.
+// numpyInstrument is the instrument for NumPy's blocks. Where NumPy's code is found ahead of time and understood,
+// probes are in it before the target loads it, and see the first array. Else it begins with the probes on
+// PyTraceMalloc_Track in the interpreter, which serve any NumPy, whenever it is loaded, until probes in that take over:
+// see bpf/numpy.h, which loses nothing meanwhile and counts nothing twice.
 type numpyInstrument struct {
 	inert
 	*host
@@ -129,7 +129,8 @@ func (i *numpyInstrument) areMapped() bool {
 	return slices.ContainsFunc(i.modules, (*arrayModule).isMapped)
 }
 
-// areSure says whether a target will load no NumPy but those that have probes: it has loaded one, or its sys.path has no other.
+// areSure says whether a target will load no NumPy but those that have probes: it has loaded one, or its sys.path has
+// no other.
 func (i *numpyInstrument) areSure() bool {
 	return i.areMapped() || i.foreseen && !i.unsure && len(i.expected) == 0
 }

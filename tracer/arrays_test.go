@@ -68,7 +68,8 @@ func tracking(h *fakeHost, modules ...*arrayModule) (*numpyInstrument, *fakeCoun
 	}, c
 }
 
-// TestNumPyTakesOver: probes in a NumPy that is not loaded yet serve at once, if no other one can be loaded; those on the interpreter go only then.
+// TestNumPyTakesOver: probes in a NumPy that is not loaded yet serve at once, if no other one can be loaded; those on
+// the interpreter go only then.
 func TestNumPyTakesOver(t *testing.T) {
 	h := &fakeHost{}
 	i, c := tracking(h, h.probedModule(false))
@@ -93,7 +94,8 @@ func TestNumPyTakesOver(t *testing.T) {
 	}
 }
 
-// TestNumPySettles: where NumPy was loaded before its probes, those on the interpreter stay for the threads between the two, and it says until when.
+// TestNumPySettles: where NumPy was loaded before its probes, those on the interpreter stay for the threads between the
+// two, and it says until when.
 func TestNumPySettles(t *testing.T) {
 	h := &fakeHost{}
 	m := h.probedModule(false)
@@ -115,7 +117,8 @@ func TestNumPySettles(t *testing.T) {
 	i.close()
 }
 
-// TestNumPyForeign: what would pass the probes in NumPy by leaves the blocks to the interpreter's: until the other NumPy has probes, or for good.
+// TestNumPyForeign: what would pass the probes in NumPy by leaves the blocks to the interpreter's: until the other
+// NumPy has probes, or for good.
 func TestNumPyForeign(t *testing.T) {
 	h := &fakeHost{}
 	i, c := tracking(h, h.probedModule(false))
@@ -135,7 +138,8 @@ func TestNumPyForeign(t *testing.T) {
 	i.close()
 }
 
-// TestNumPyPassedBy: once the kernel has seen blocks pass, it counts by the interpreter's probes again, and arrays that nobody saw are looked for.
+// TestNumPyPassedBy: once the kernel has seen blocks pass, it counts by the interpreter's probes again, and arrays that
+// nobody saw are looked for.
 func TestNumPyPassedBy(t *testing.T) {
 	for _, by := range []ledger.Foreign{ledger.ForeignModule, ledger.ForeignHandler} {
 		h := &fakeHost{}
@@ -165,7 +169,8 @@ func TestNumPyPassedBy(t *testing.T) {
 	i.close()
 }
 
-// TestNumPySteps: all probes go with the group, none take over meanwhile, and those in NumPy come back with the time to settle.
+// TestNumPySteps: all probes go with the group, none take over meanwhile, and those in NumPy come back with the time to
+// settle.
 func TestNumPySteps(t *testing.T) {
 	h := &fakeHost{}
 	i, c := tracking(h, h.probedModule(true))
@@ -195,7 +200,8 @@ func TestNumPySteps(t *testing.T) {
 	i.close()
 }
 
-// TestNumPyIsNotUnderstood: a file that cannot be probed leaves all blocks to the interpreter's probes, which is said once; small blocks are theirs anyway.
+// TestNumPyIsNotUnderstood: a file that cannot be probed leaves all blocks to the interpreter's probes, which is said
+// once; small blocks are theirs anyway.
 func TestNumPyIsNotUnderstood(t *testing.T) {
 	for _, small := range []bool{false, true} {
 		h := &fakeHost{}

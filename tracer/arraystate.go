@@ -13,9 +13,10 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was between the
-// two is past the second by then. It may have had to wait for the interpreter's lock, which changes hands every 5 ms
-// (sys.getswitchinterval). Of a block that was longer on its way the end is counted as that of an unknown one.
+// settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was
+// between the two is past the second by then. It may have had to wait for the interpreter's lock, which changes hands
+// every 5 ms (sys.getswitchinterval). Of a block that was longer on its way the end is counted as that of an unknown
+// one.
 const settling = 300 * time.Millisecond
 
 // settle goes on: back to the interpreter where blocks pass the probes in NumPy by, else forward as these are placed.
@@ -38,8 +39,8 @@ func (i *numpyInstrument) due() (at time.Time) {
 	return at
 }
 
-// count lets the probes in NumPy take over once they are in all of the target's modules, and takes those on the interpreter
-// out when they are of no use any more.
+// count lets the probes in NumPy take over once they are in all of the target's modules, and takes those on the
+// interpreter out when they are of no use any more.
 func (i *numpyInstrument) count() {
 	if i.refused || len(i.modules) == 0 || len(i.modules) > ledger.MaxModules ||
 		i.isShed(i.target.root, ledger.GroupNumPy) {
@@ -107,7 +108,8 @@ func (i *numpyInstrument) isSettling() bool { return i.state == ledger.ArraysSet
 
 const foreignHandler = "NumPy was given another memory handler than its own, NEP 49"
 
-// move lets other probes count the target's blocks. False if the target has ended, or some blocks would pass those in NumPy by.
+// move lets other probes count the target's blocks. False if the target has ended, or some blocks would pass those in
+// NumPy by.
 func (i *numpyInstrument) move(to ledger.Arrays) bool {
 	by, foreign, err := i.counter.countBy(i.target, to)
 	switch {
@@ -124,8 +126,8 @@ func (i *numpyInstrument) move(to ledger.Arrays) bool {
 	return false
 }
 
-// hasForeignHandler says whether a memory handler may have been set in any context: then something but NumPy refers to the context
-// variable, whose reference count is the first word of the object (Include/object.h).
+// hasForeignHandler says whether a memory handler may have been set in any context: then something but NumPy refers to
+// the context variable, whose reference count is the first word of the object (Include/object.h).
 func (t *target) hasForeignHandler(m *arrayModule) bool {
 	if !m.isMapped() {
 		return false
@@ -157,7 +159,8 @@ func (i *numpyInstrument) pass(foreign ledger.Foreign) {
 	}
 }
 
-// leave goes back to the probes on PyTraceMalloc_Track, if it must: they see the blocks of any NumPy and of any handler.
+// leave goes back to the probes on PyTraceMalloc_Track, if it must: they see the blocks of any NumPy and of any
+// handler.
 func (i *numpyInstrument) leave() {
 	if i.leaving == "" && !i.stranger || i.refused {
 		return

@@ -6,8 +6,8 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// untoldArrays are the modules of NumPy that tell tracemalloc of some blocks only while it runs. While the probes on PyTraceMalloc_Track
-// serve, these blocks are missing.
+// untoldArrays are the modules of NumPy that tell tracemalloc of some blocks only while it runs. While the probes on
+// PyTraceMalloc_Track serve, these blocks are missing.
 type untoldArrays struct {
 	files []process.FileID // that have been looked at
 }

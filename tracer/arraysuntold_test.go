@@ -33,8 +33,8 @@ func (h *fakeHost) hasWheel(t *testing.T, at int, other string) process.Mapping 
 	return h.has(t, name)
 }
 
-// TestUntoldArrays: where the probes on PyTraceMalloc_Track serve a NumPy that tells tracemalloc of some blocks only while it runs, numpy misses
-// them, which is said once; where those in NumPy serve, nothing is missed.
+// TestUntoldArrays: where the probes on PyTraceMalloc_Track serve a NumPy that tells tracemalloc of some blocks only
+// while it runs, numpy misses them, which is said once; where those in NumPy serve, nothing is missed.
 func TestUntoldArrays(t *testing.T) {
 	for _, c := range []struct {
 		name          string

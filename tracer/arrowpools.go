@@ -13,8 +13,8 @@ import (
 	"ipytracer/tracer/python/arrow"
 )
 
-// arrowInstrument is the instrument for cpu.arrow: probes on the functions of the memory pools in Arrow's library. They are on the file that pyarrow would
-// load before it does, if that is found; else the library has joined late.
+// arrowInstrument is the instrument for cpu.arrow: probes on the functions of the memory pools in Arrow's library. They
+// are on the file that pyarrow would load before it does, if that is found; else the library has joined late.
 type arrowInstrument struct {
 	libraryFiles[*poolLibrary]
 	*host
@@ -130,7 +130,8 @@ func (i *arrowInstrument) placePools(l *poolLibrary) error {
 	return nil
 }
 
-// poolPlacements places frees first, as a block of which the free was missed stays, and then ways out: an entry without them is a call that never ends.
+// poolPlacements places frees first, as a block of which the free was missed stays, and then ways out: an entry without
+// them is a call that never ends.
 func poolPlacements(s arrow.Sites) []ledger.Placement {
 	freeing, returning := ledger.Placement{Program: ledger.PoolFreeing}, ledger.Placement{Program: ledger.PoolReturning}
 	allocating, reallocating := ledger.Placement{Program: ledger.PoolAllocating}, ledger.Placement{Program: ledger.PoolReallocating}
@@ -180,8 +181,9 @@ func (i *arrowInstrument) module(folder string) string {
 // Where distributions have libraries.
 var libraryDirectories = []string{"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/usr/local/lib"}
 
-// expected lists the absolute names under which the libraries may be found: pyarrow's own module says how Arrow's is named; the dynamic linker looks for it in
-// LD_LIBRARY_PATH, beside the module (wheels), in the environment's folder (conda) and in the system's.
+// expected lists the absolute names under which the libraries may be found: pyarrow's own module says how Arrow's is
+// named; the dynamic linker looks for it in LD_LIBRARY_PATH, beside the module (wheels), in the environment's folder
+// (conda) and in the system's.
 func (i *arrowInstrument) expected(modules []string) (names []string) {
 	for _, dir := range modules[:min(len(modules), maxExpected/2)] {
 		if !path.IsAbs(dir) {

@@ -33,8 +33,8 @@ func (h *fakeHost) arrowLibrary(t *testing.T, flags ...string) process.Mapping {
 	return m
 }
 
-// TestArrowInstrument: a library that a target has mapped is probed once, frees first and entries last; it has joined late unless it was there when the
-// target was met. The budget takes the probes out and puts them back.
+// TestArrowInstrument: a library that a target has mapped is probed once, frees first and entries last; it has joined
+// late unless it was there when the target was met. The budget takes the probes out and puts them back.
 func TestArrowInstrument(t *testing.T) {
 	h := &fakeHost{}
 	i := &arrowInstrument{host: h.host(), target: &target{pid: 7}}
@@ -74,8 +74,8 @@ func TestArrowInstrument(t *testing.T) {
 	}
 }
 
-// TestArrowInstrumentMisses: what is not seen is said: a library whose pools are not known, a pool of a kind that is not, and what the kernel refuses. A library
-// that is stepped down when it comes is probed later.
+// TestArrowInstrumentMisses: what is not seen is said: a library whose pools are not known, a pool of a kind that is
+// not, and what the kernel refuses. A library that is stepped down when it comes is probed later.
 func TestArrowInstrumentMisses(t *testing.T) {
 	h := &fakeHost{}
 	i := &arrowInstrument{host: h.host(), target: &target{pid: 7}}
@@ -107,7 +107,8 @@ func TestArrowInstrumentMisses(t *testing.T) {
 	i.close()
 }
 
-// TestArrowInstrumentExpects: where sys.path has a pyarrow, the library that it needs is probed before anybody loads it.
+// TestArrowInstrumentExpects: where sys.path has a pyarrow, the library that it needs is probed before anybody loads
+// it.
 func TestArrowInstrumentExpects(t *testing.T) {
 	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:", "CONDA_PREFIX": "/opt/conda"}}
 	i := &arrowInstrument{host: h.host(), target: &target{pid: 7, python: pythonWith(t, cpython.Sites{})}}

@@ -8,9 +8,9 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// budget keeps the cost of the probes below a share of the time. The kernel keeps an account for each root and steps groups
-// of probes down when it runs dry (bpf/budget.h); this side says what a hit costs, takes probes out, and steps groups up
-// again when the account has filled.
+// budget keeps the cost of the probes below a share of the time. The kernel keeps an account for each root and steps
+// groups of probes down when it runs dry (bpf/budget.h); this side says what a hit costs, takes probes out, and steps
+// groups up again when the account has filled.
 type budget struct {
 	ledger   accounts
 	log      *slog.Logger
@@ -83,8 +83,8 @@ func (r *steps) comeback(g ledger.Group) *comeback {
 	return r.returns[g]
 }
 
-// next is the group of a root to step up first, of those whose account has filled far enough: what was stepped down last by its
-// nature. One that rests keeps no other back.
+// next is the group of a root to step up first, of those whose account has filled far enough: what was stepped down
+// last by its nature. One that rests keeps no other back.
 func (r *steps) next(a ledger.Account, rests func(ledger.Group) bool) (first ledger.Group, ok bool) {
 	for _, g := range slices.Backward(r.down) {
 		r.comeback(g).sees(a)
@@ -137,12 +137,14 @@ func (b *budget) stepUp(targets []*target) {
 	}
 }
 
-// rests says whether a group stays down whatever there is to spend: NumPy's while its arrays are searched, and for a while after that.
+// rests says whether a group stays down whatever there is to spend: NumPy's while its arrays are searched, and for a
+// while after that.
 func (r *steps) rests(g ledger.Group) bool {
 	return g == ledger.GroupNumPy && (r.looks != nil || time.Since(r.since) < r.rest)
 }
 
-// putBack steps a group of a root up: its probes first, which do nothing yet, then the boundary from which on they count.
+// putBack steps a group of a root up: its probes first, which do nothing yet, then the boundary from which on they
+// count.
 func (b *budget) putBack(targets []*target, root uint32, r *steps, g ledger.Group) {
 	alive := -1
 	for _, t := range targets {

@@ -8,7 +8,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestStepsUp: what was stepped down last by its nature is put back first, and only once the account has filled beyond its level.
+// TestStepsUp: what was stepped down last by its nature is put back first, and only once the account has filled beyond
+// its level.
 func TestStepsUp(t *testing.T) {
 	b := budget{roots: map[uint32]*steps{}}
 	for _, g := range []ledger.Group{ledger.GroupNative, ledger.GroupSmallStacks, ledger.GroupNumPy, ledger.GroupFrames, ledger.GroupNumPy} {
@@ -61,8 +62,9 @@ func TestRestKeepsNobody(t *testing.T) {
 	}
 }
 
-// TestComeback: after a storm that is over a group is back when 2 s of credit have been saved, however deep the account was; where it
-// goes on as before, that doubles each time, up to what brings it back in any case, and is forgotten when it has been quiet for long.
+// TestComeback: after a storm that is over a group is back when 2 s of credit have been saved, however deep the account
+// was; where it goes on as before, that doubles each time, up to what brings it back in any case, and is forgotten when
+// it has been quiet for long.
 func TestComeback(t *testing.T) {
 	const full = 500 * time.Millisecond // 3 %
 	var c comeback

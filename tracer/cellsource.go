@@ -120,8 +120,8 @@ func (all *cells) keepLines(c *openCell) {
 	all.lines[key] = c.lines
 }
 
-// typedLine is where a line of a cell's code was typed; lines of other code are what they are. input is N of In[N] if the cell ran before the
-// session, else 0.
+// typedLine is where a line of a cell's code was typed; lines of other code are what they are. input is N of In[N] if
+// the cell ran before the session, else 0.
 func (all *cells) typedLine(pid int32, file string, line int32) (at, input int32) {
 	lines := all.lines[cellFile{pid, file}]
 	before := all.past.cell(pid, file)
@@ -145,9 +145,10 @@ func lineIn(lines []int32, line int32) int32 {
 	return lines[line-1]
 }
 
-// typedLines says for each line of what IPython compiles which line of what was typed it is, from 1; 0 where that is not known. Nil
-// where both have the same lines: IPython rewrites line for line (%magic, !command, help?), but it takes blank lines in front away,
-// makes one line of a magic that goes on behind a backslash, and one of a whole cell that begins with %%.
+// typedLines says for each line of what IPython compiles which line of what was typed it is, from 1; 0 where that is
+// not known. Nil where both have the same lines: IPython rewrites line for line (%magic, !command, help?), but it takes
+// blank lines in front away, makes one line of a magic that goes on behind a backslash, and one of a whole cell that
+// begins with %%.
 func typedLines(compiled, typed string) []int32 {
 	c, t := splitLines(compiled), splitLines(typed)
 	if len(c) == len(t) {
@@ -188,8 +189,8 @@ func rewritten(out []int32, c, t []string, from int) bool {
 	return at == len(t)
 }
 
-// aligned finds lines that both have: from the beginning, from the end, then in order. One that is left alone between others is what
-// was typed there.
+// aligned finds lines that both have: from the beginning, from the end, then in order. One that is left alone between
+// others is what was typed there.
 func aligned(out []int32, c, t []string, from int) {
 	clear(out)
 	to, end := len(t), len(c)

@@ -12,7 +12,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// certificate is what a session says of itself in the end: what it has seen by which probes, and what it may not have seen.
+// certificate is what a session says of itself in the end: what it has seen by which probes, and what it may not have
+// seen.
 type certificate struct {
 	probes  [ledger.GroupCount]event.ProbeUse
 	late    []string // libraries, and Pythons, that had run before they had probes
@@ -25,7 +26,8 @@ type certificate struct {
 	leftOut string // of the kernels that ran; "": none
 }
 
-// misses notes that something could not be probed or read, so that meters of a process have been short since then, or may be.
+// misses notes that something could not be probed or read, so that meters of a process have been short since then, or
+// may be.
 func (c *certificate) misses(pid int, since event.Nanoseconds, meters []event.Meter, format string, args ...any) {
 	c.problem(format, args...)
 	c.missing++
@@ -105,8 +107,8 @@ func (c *certificate) used(hits [ledger.GroupCount]uint64, price func(ledger.Gro
 	return used
 }
 
-// DearProbes are the probes at dearer places than there might be, of a session that runs, with what they cost so far; of none, and of one
-// that is over, there are none. It is for the goroutine that calls [Session.Next].
+// DearProbes are the probes at dearer places than there might be, of a session that runs, with what they cost so far;
+// of none, and of one that is over, there are none. It is for the goroutine that calls [Session.Next].
 func DearProbes(s *Session) (dear []event.ProbeUse) {
 	if s == nil || s.ledger == nil || !s.certificate.isDear() {
 		return nil
@@ -140,8 +142,8 @@ func (c *certificate) losses(lost []event.Loss) []event.Loss {
 // ErrTooMany says that more processes are named than a session traces.
 var ErrTooMany = errors.New("too many processes are named")
 
-// withRoom leaves out of a list what a session has no room for: it follows so many attached processes at most, each with its children. Where not all must be there it
-// notes what is not traced; else it fails with [ErrTooMany].
+// withRoom leaves out of a list what a session has no room for: it follows so many attached processes at most, each
+// with its children. Where not all must be there it notes what is not traced; else it fails with [ErrTooMany].
 func (c *certificate) withRoom(who []process.Identity, tolerant bool) ([]process.Identity, error) {
 	if len(who) <= ledger.MaxRoots {
 		return who, nil

@@ -11,7 +11,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestCertificate: what is missing of a meter is told once, since the first time; of many problems a hundred are told, and all count.
+// TestCertificate: what is missing of a meter is told once, since the first time; of many problems a hundred are told,
+// and all count.
 func TestCertificate(t *testing.T) {
 	var c certificate
 	c.misses(7, 20, []event.Meter{event.NumPy, event.Torch}, "pid %d", 7)
@@ -46,7 +47,8 @@ func TestCertificateOfSilence(t *testing.T) {
 	}
 }
 
-// TestCertificateOfUses: a group's places are told once each, with how often they were hit; a group that has none is not told.
+// TestCertificateOfUses: a group's places are told once each, with how often they were hit; a group that has none is
+// not told.
 func TestCertificateOfUses(t *testing.T) {
 	var c certificate
 	for _, where := range []string{"a+0", "b+0", "a+0"} {

@@ -6,9 +6,10 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// comeback says when a group that was stepped down is tried again. Nobody can see whether its storm is over while its probes are out, so it
-// is put back soon, and later each time that it turns out to have been too soon. As the kernel steps a group down that goes on as before as soon as it has
-// spent a sixteenth of a full account, a try costs less than what was saved for it.
+// comeback says when a group that was stepped down is tried again. Nobody can see whether its storm is over while its
+// probes are out, so it is put back soon, and later each time that it turns out to have been too soon. As the kernel
+// steps a group down that goes on as before as soon as it has spent a sixteenth of a full account, a try costs less
+// than what was saved for it.
 type comeback struct {
 	least    time.Duration // the lowest credit since it was stepped down
 	seen     bool          // some was
@@ -17,8 +18,8 @@ type comeback struct {
 }
 
 const (
-	// reserve is how much must have been saved since the lowest credit for a first try, as a part of a full account: 2 s of what
-	// accrues. It doubles with each relapse.
+	// reserve is how much must have been saved since the lowest credit for a first try, as a part of a full account: 2
+	// s of what accrues. It doubles with each relapse.
 	reserve = 1. / 8
 	// hysteresis is how much more credit than its level lets a group come back whatever has been, in such parts.
 	hysteresis = 1.5 / 8

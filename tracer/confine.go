@@ -25,9 +25,10 @@ type Remains struct {
 	Terminals []int          // descriptors of terminals that are drawn on (TCSETS)
 }
 
-// confine takes from this program, in all its threads and for good, the capabilities, system calls and files that the session does not need once the
-// kernel half is loaded, in front of all that looks into a file or a process: what takes a right from now on is asked of the helper. Nothing can
-// be started afterwards. What the machine does not have for it is said in the log, and the rest is done.
+// confine takes from this program, in all its threads and for good, the capabilities, system calls and files that the
+// session does not need once the kernel half is loaded, in front of all that looks into a file or a process: what takes
+// a right from now on is asked of the helper. Nothing can be started afterwards. What the machine does not have for it
+// is said in the log, and the rest is done.
 func (s *Session) confine() error {
 	r := s.options.Confine
 	if r == nil {
@@ -54,8 +55,9 @@ func (s *Session) confine() error {
 	})
 }
 
-// Withdraw makes this program one of r.User, without capabilities but some, that makes only some system calls, and that reads of files what the kernel
-// itself says, and what is open. absent is called with what the kernel has not got for it.
+// Withdraw makes this program one of r.User, without capabilities but some, that makes only some system calls, and that
+// reads of files what the kernel itself says, and what is open. absent is called with what the kernel has not got for
+// it.
 func Withdraw(r Remains, keep []uint, allowed []confine.Rule, absent func(error)) error {
 	if r.Overrides {
 		keep = append(slices.Clip(keep), unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER)
@@ -87,8 +89,8 @@ func become(u *userfile.User, keep []uint) error {
 	return confine.KeepCapabilities(keep...)
 }
 
-// kept are the capabilities that the session cannot do without on this kernel, and why: before Linux 5.19 the maps, where
-// kernel.unprivileged_bpf_disabled is set; before 6.10 probes, which are perf events there.
+// kept are the capabilities that the session cannot do without on this kernel, and why: before Linux 5.19 the maps,
+// where kernel.unprivileged_bpf_disabled is set; before 6.10 probes, which are perf events there.
 func (s *Session) kept() (keep []uint, why error) {
 	try := func() error { return errors.Join(s.ledger.TryProbe(), s.ledger.Wake()) }
 	for _, keep := range [][]uint{nil, {unix.CAP_BPF, unix.CAP_PERFMON}, {unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}} {
@@ -111,14 +113,16 @@ func (s *Session) Signal(pid int, signal unix.Signal) error {
 	return s.fs.Helper.Signal(pid, signal)
 }
 
-// probing are the commands of bpf(2) by which what has been loaded is used. None loads anything: a program of the kernel can read all memory.
+// probing are the commands of bpf(2) by which what has been loaded is used. None loads anything: a program of the
+// kernel can read all memory.
 var probing = []uint32{
 	unix.BPF_MAP_LOOKUP_ELEM, unix.BPF_MAP_UPDATE_ELEM, unix.BPF_MAP_DELETE_ELEM, unix.BPF_MAP_GET_NEXT_KEY, unix.BPF_MAP_LOOKUP_AND_DELETE_ELEM,
 	unix.BPF_MAP_LOOKUP_BATCH, unix.BPF_MAP_LOOKUP_AND_DELETE_BATCH, unix.BPF_MAP_UPDATE_BATCH, unix.BPF_MAP_DELETE_BATCH,
 	unix.BPF_PROG_TEST_RUN, unix.BPF_OBJ_GET_INFO_BY_FD, unix.BPF_LINK_CREATE, unix.BPF_LINK_UPDATE, unix.BPF_LINK_DETACH, unix.BPF_ITER_CREATE,
 }
 
-// rules are the system calls that a session makes once the kernel half is loaded. What NVML takes is its helper's ([nvmlhelper]).
+// rules are the system calls that a session makes once the kernel half is loaded. What NVML takes is its helper's
+// ([nvmlhelper]).
 func rules(r Remains) []confine.Rule {
 	all := slices.Concat(Looking(), confine.Always(
 		unix.SYS_PERF_EVENT_OPEN, // a probe, before Linux 6.6

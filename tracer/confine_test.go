@@ -117,7 +117,8 @@ func forbiddenOnMachines() map[string][7]uintptr {
 	}
 }
 
-// TestForbidden: what the rules of a session leave out fails, whatever it is called with, and would not have failed in this way before.
+// TestForbidden: what the rules of a session leave out fails, whatever it is called with, and would not have failed in
+// this way before.
 func TestForbidden(t *testing.T) {
 	if os.Getenv(confinedVariable) != "" {
 		tryForbidden(t)
@@ -163,7 +164,8 @@ func tryForbidden(t *testing.T) {
 	}
 }
 
-// TestFilesOfASession: a session reads what the kernel says of everybody, makes files in the folders that were named, and can open nothing else.
+// TestFilesOfASession: a session reads what the kernel says of everybody, makes files in the folders that were named,
+// and can open nothing else.
 func TestFilesOfASession(t *testing.T) {
 	const variable = "IPYTRACER_TEST_FOLDER"
 	if os.Getenv(confinedVariable) != "" {

@@ -7,7 +7,8 @@ import (
 	"ipytracer/tracer/host/counting"
 )
 
-// counters are what processors count for the processes that were attached to; the kernel half reads what the kernel counts.
+// counters are what processors count for the processes that were attached to; the kernel half reads what the kernel
+// counts.
 type counters struct {
 	processes map[int32]*counting.Process
 	report    *certificate

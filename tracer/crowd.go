@@ -8,8 +8,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// A target can map any number of files that are named like a library. Each that has probes takes descriptors and places in the kernel, so
-// there is an end to them; what is beyond it is counted and said.
+// A target can map any number of files that are named like a library. Each that has probes takes descriptors and places
+// in the kernel, so there is an end to them; what is beyond it is counted and said.
 const (
 	maxLibrariesOfKind = 16   // files of one kind, of one target
 	maxExpectedOfKind  = 12   // as long as there are so few, one that may be loaded is taken for one that is

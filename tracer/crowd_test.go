@@ -51,7 +51,8 @@ func descriptors(t *testing.T) int {
 	return len(all)
 }
 
-// TestManyLibraries maps many files that are named like a library that is probed. Few are opened, and the others are counted and said.
+// TestManyLibraries maps many files that are named like a library that is probed. Few are opened, and the others are
+// counted and said.
 func TestManyLibraries(t *testing.T) {
 	const many = 60
 	for name, most := range map[string]int{"libcudart.so.12": maxLibrariesOfKind, "libcuda.so.1": maxLibrariesOfKind, "libc.so.6": maxLibcs} {

@@ -15,8 +15,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// devices is what a session knows of the machine's GPUs: what NVML says, which is asked once the first target has a CUDA driver, and, where it says nothing,
-// what /dev has.
+// devices is what a session knows of the machine's GPUs: what NVML says, which is asked once the first target has a
+// CUDA driver, and, where it says nothing, what /dev has.
 type devices struct {
 	fs     process.FS
 	kernel processes
@@ -46,7 +46,8 @@ func (d *devices) open() {
 	d.learn(false)
 }
 
-// learn asks NVML anew, and reports whether it has said what is charged now. The first time it has started, its devices must be the targets'.
+// learn asks NVML anew, and reports whether it has said what is charged now. The first time it has started, its devices
+// must be the targets'.
 func (d *devices) learn(last bool) bool {
 	before := d.began
 	err := d.ask(last)
@@ -123,7 +124,8 @@ func (d *devices) snapshot(b *event.Boundary) (fresh bool) {
 	return fresh
 }
 
-// agrees reports whether NVML, which answers for the first time, numbers the GPUs of the targets as CUDA does; else what it says is of no use.
+// agrees reports whether NVML, which answers for the first time, numbers the GPUs of the targets as CUDA does; else
+// what it says is of no use.
 func (d *devices) agrees() bool {
 	err := d.users.compare(d.last.Devices, &d.shares)
 	if err != nil {
@@ -178,8 +180,8 @@ func (d *devices) sample(b *event.Boundary) {
 	}
 }
 
-// identify tells the ledger which GPU each CUDA device of a target is. CUDA numbers them for each process anew. late: the
-// target had the driver mapped already.
+// identify tells the ledger which GPU each CUDA device of a target is. CUDA numbers them for each process anew. late:
+// the target had the driver mapped already.
 func (d *devices) identify(t *target, late bool) {
 	if t.identified {
 		return
@@ -217,8 +219,8 @@ func (d *devices) identify(t *target, late bool) {
 	}
 }
 
-// unnamedDevice is the one GPU that a target can use where NVML says nothing, by CUDA's number; -1 if there may be several. doubt is what is to be said
-// if NVML never does.
+// unnamedDevice is the one GPU that a target can use where NVML says nothing, by CUDA's number; -1 if there may be
+// several. doubt is what is to be said if NVML never does.
 func (d *devices) unnamedDevice(t *target, environment gpu.Environment) (only int, doubt string) {
 	held, _ := d.fs.Proc(t.pid).GPUs() // the tracer may live in a container with one GPU, the target outside
 	if d.isAlone() && !slices.ContainsFunc(held, func(minor int) bool { return minor != 0 }) {

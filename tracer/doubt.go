@@ -13,15 +13,16 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
-// While the probes on NumPy are stepped down arrays come and go unseen. When they are back this side looks for all arrays that
-// objects of Python's have, and says of each block that the ledger knows whether it is still there:
+// While the probes on NumPy are stepped down arrays come and go unseen. When they are back this side looks for all
+// arrays that objects of Python's have, and says of each block that the ledger knows whether it is still there:
 //
 //   - an array has it: it lives, and its size is known. So are arrays that were made meanwhile.
 //   - malloc's header in front of it is not that of a block of its size, or the memory is not mapped any more: it has gone.
 //   - else nobody can say. It goes on being counted, and the meter is off by at most its bytes.
 //
-// Arrays that only code in C has are not found; of those made meanwhile nobody can say how many bytes they are, but not more than what
-// the process has mapped beyond what is known. So after a pause the meter is never exact again; its bound says how far off it can be.
+// Arrays that only code in C has are not found; of those made meanwhile nobody can say how many bytes they are, but not
+// more than what the process has mapped beyond what is known. So after a pause the meter is never exact again; its
+// bound says how far off it can be.
 
 // lookTime is the processor time of one look; the process runs meanwhile, and the probes see what it does.
 const lookTime = 20 * time.Second
@@ -193,8 +194,8 @@ func (all *searches) stop(b *budget) {
 // verdict is what was found out about a block.
 type verdict struct{ address, known, found uint64 }
 
-// judgeArrays compares the blocks that the ledger knows with those that arrays have. It returns what is certain, and how many bytes of
-// the blocks in doubt may have gone.
+// judgeArrays compares the blocks that the ledger knows with those that arrays have. It returns what is certain, and
+// how many bytes of the blocks in doubt may have gone.
 func judgeArrays(found []holders.Block, known []ledger.Array, header func(address uint64) (header, bool), before func(uint64) bool) (out []verdict, left uint64) {
 	there := make(map[uint64]uint64, len(found))
 	for _, b := range found {
@@ -238,8 +239,8 @@ func judgeArrays(found []holders.Block, known []ledger.Array, header func(addres
 	return out, left
 }
 
-// header is what glibc's malloc keeps in front of a block: malloc_chunk.mchunk_size (malloc/malloc.c), whose lowest bits are
-// PREV_INUSE, IS_MMAPPED and NON_MAIN_ARENA.
+// header is what glibc's malloc keeps in front of a block: malloc_chunk.mchunk_size (malloc/malloc.c), whose lowest
+// bits are PREV_INUSE, IS_MMAPPED and NON_MAIN_ARENA.
 type header struct {
 	usable uint64 // bytes that may be used
 	inUse  bool   // as far as the next block says; true for one that was mapped for itself
@@ -253,8 +254,8 @@ const (
 	pageBytes = 4096
 )
 
-// fits says whether malloc gives such a block to one who asks for so many bytes. It may leave as much as does not make a block, and what
-// is mapped for itself is whole pages, which may be huge ones.
+// fits says whether malloc gives such a block to one who asks for so many bytes. It may leave as much as does not make
+// a block, and what is mapped for itself is whole pages, which may be huge ones.
 func (h header) fits(size uint64) bool {
 	const spare = 48
 	return h.usable >= size && (h.mapped || h.usable-size < spare)

@@ -18,8 +18,8 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// How much garbage may stand in the end, in percent of what is in use: what is left to do is done once, and takes more memory than all
-// that was before; names take most.
+// How much garbage may stand in the end, in percent of what is in use: what is left to do is done once, and takes more
+// memory than all that was before; names take most.
 const (
 	windGC    = 40
 	listingGC = 10
@@ -34,8 +34,9 @@ type windup struct {
 	shells  []event.Shell // as they were at the last boundaries
 }
 
-// wind ends the session in two steps: the last boundaries, with which every figure is known; then who holds what is left, last records, counters. Between
-// them it hands out what it has, where somebody wants to know of that ([Options.Settle]).
+// wind ends the session in two steps: the last boundaries, with which every figure is known; then who holds what is
+// left, last records, counters. Between them it hands out what it has, where somebody wants to know of that
+// ([Options.Settle]).
 func (s *Session) wind() error {
 	if !s.end.drawn {
 		if err := s.drawLast(); err != nil {
@@ -110,14 +111,15 @@ func askShells(fs process.FS, targets []*target) (shells []event.Shell) {
 	return shells
 }
 
-// runsCell says whether a cell is on the main thread's stack. Then the prompt that waits is one that the cell has brought up.
+// runsCell says whether a cell is on the main thread's stack. Then the prompt that waits is one that the cell has
+// brought up.
 func (p *python) runsCell() bool {
 	threads, err := p.live.RunningCells()
 	return err == nil && slices.ContainsFunc(threads, func(t cpython.RunningThread) bool { return t.Main })
 }
 
-// lookAtObjects finds out who holds what, and beside that what there is by name, and takes the probes out. It takes more memory than all
-// that was before, and what is not needed any more is given back at each step.
+// lookAtObjects finds out who holds what, and beside that what there is by name, and takes the probes out. It takes
+// more memory than all that was before, and what is not needed any more is given back at each step.
 func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error) {
 	if err := s.ledger.Rest(); err != nil {
 		return nil, nil, err

@@ -12,8 +12,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// watch is what limits the memory of an attached process, as seen from outside: to tell which limit was hit, should the OOM killer
-// come.
+// watch is what limits the memory of an attached process, as seen from outside: to tell which limit was hit, should the
+// OOM killer come.
 type watch struct {
 	pid      int
 	group    string           // what it is accounted to, see process.Proc.MemoryGroup
@@ -52,8 +52,8 @@ func (all *watches) begin(t *target) *event.Limits {
 	return w.limits(t.root)
 }
 
-// watchOf begins to watch what limits a process, or what did: one that has ended is still in its group of version 2 until its parent has
-// heard of that.
+// watchOf begins to watch what limits a process, or what did: one that has ended is still in its group of version 2
+// until its parent has heard of that.
 func watchOf(fs process.FS, pid int) *watch {
 	w := &watch{pid: pid, looked: time.Now(), machine: fs.MachineMemory()}
 	w.group, _ = fs.Proc(pid).MemoryGroup()
@@ -138,12 +138,12 @@ func (all *watches) ending(b *event.Boundary, extra ledger.BoundaryExtra) *event
 	return e
 }
 
-// nearly is how far below its limit the use of a cgroup may have stayed when the OOM killer came for it: what CPUs hold back
-// (MEMCG_CHARGE_BATCH, 64 pages each) is not worth more than a hundredth.
+// nearly is how far below its limit the use of a cgroup may have stayed when the OOM killer came for it: what CPUs hold
+// back (MEMCG_CHARGE_BATCH, 64 pages each) is not worth more than a hundredth.
 const nearly = 100
 
-// hit finds the limit that was used up when the OOM killer came. Version 2 counts for each group how often its own limit left nothing
-// else; version 1 keeps only the highest use.
+// hit finds the limit that was used up when the OOM killer came. Version 2 counts for each group how often its own
+// limit left nothing else; version 1 keeps only the highest use.
 func (w *watch) hit() (l event.Limit, likely bool) {
 	var full []process.Cgroup
 	limited := false

@@ -56,7 +56,8 @@ func TestNearestLimitFirst(t *testing.T) {
 	}
 }
 
-// TestMovedToAnotherGroup: what limits a process is what its group says now, and what the kernel has counted there since.
+// TestMovedToAnotherGroup: what limits a process is what its group says now, and what the kernel has counted there
+// since.
 func TestMovedToAnotherGroup(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

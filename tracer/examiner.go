@@ -90,7 +90,8 @@ func (p *python) ran(t *target) int64 {
 	return max(0, n-1)
 }
 
-// sayUnseen says of a process that ends, or becomes another program, that cells ran in it before its probes were in, and none since.
+// sayUnseen says of a process that ends, or becomes another program, that cells ran in it before its probes were in,
+// and none since.
 func (e *examiner) sayUnseen(t *target) {
 	if t.python == nil || t.python.unseen == 0 {
 		return

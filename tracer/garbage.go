@@ -2,8 +2,8 @@ package tracer
 
 import "runtime/debug"
 
-// garbage is how much garbage may stand while a session ends, in percent of what is in use ([debug.SetGCPercent]): the whole program's, which may go on
-// with another session.
+// garbage is how much garbage may stand while a session ends, in percent of what is in use ([debug.SetGCPercent]): the
+// whole program's, which may go on with another session.
 type garbage struct {
 	changed bool
 	before  int // what it was

@@ -7,14 +7,16 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// glances are boundaries at which nothing happens, for who looks on while the session runs: what is open has figures up to the last of them.
+// glances are boundaries at which nothing happens, for who looks on while the session runs: what is open has figures up
+// to the last of them.
 type glances struct {
 	every time.Duration // 0: never
 	last  time.Time     // when the last was drawn
 	cost  time.Duration // of drawing it
 }
 
-// glanceShare is how much of the time drawing them may take, as its reciprocal: the kernel goes through all tasks of the machine for each.
+// glanceShare is how much of the time drawing them may take, as its reciprocal: the kernel goes through all tasks of
+// the machine for each.
 const glanceShare = 100
 
 // due is when the next is to be drawn.

@@ -13,9 +13,9 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// libraryInstrument is the instrument for GPUs and tensors: probes in CUDA's driver and runtime and in PyTorch's c10, and in the dynamic linker, which
-// says when a library comes or goes. Probes on a file that the target has not mapped yet are in place the moment it does; what is found among its
-// mappings first has joined late.
+// libraryInstrument is the instrument for GPUs and tensors: probes in CUDA's driver and runtime and in PyTorch's c10,
+// and in the dynamic linker, which says when a library comes or goes. Probes on a file that the target has not mapped
+// yet are in place the moment it does; what is found among its mappings first has joined late.
 type libraryInstrument struct {
 	libraryFiles[*library]
 	*host
@@ -196,8 +196,8 @@ func (i *libraryInstrument) note(l *library) {
 	}
 }
 
-// expect puts probes, ahead of time, on the files that the target would load for CUDA and PyTorch: where its dynamic linker and its sys.path
-// would look.
+// expect puts probes, ahead of time, on the files that the target would load for CUDA and PyTorch: where its dynamic
+// linker and its sys.path would look.
 func (i *libraryInstrument) expect(modules []string) {
 	for _, name := range i.expected(modules) {
 		file, err := i.openFile(i.target.pid, name)

@@ -12,7 +12,8 @@ import (
 // gpuUsers are the processes that have the CUDA driver mapped.
 type gpuUsers struct {
 	alive map[int32]*gpuUser
-	// ended are the environments of those that have ended and had memory counted by CUDA's numbers, with the pid of one.
+	// ended are the environments of those that have ended and had memory counted by CUDA's numbers, with the pid of
+	// one.
 	ended map[gpu.Environment]int32
 	// doubts are what is to be said of their numbers if NVML never answers.
 	doubts []string
@@ -50,7 +51,8 @@ func (all *gpuUsers) note(b *event.Boundary) (counted bool) {
 	return counted
 }
 
-// forget drops a process that has ended. If its memory was counted by CUDA's numbers these must be NVML's all the same, or the record has both.
+// forget drops a process that has ended. If its memory was counted by CUDA's numbers these must be NVML's all the same,
+// or the record has both.
 func (all *gpuUsers) forget(pid int32) {
 	if u := all.alive[pid]; u != nil && u.unnamed != nil && u.counted && len(all.ended) < maxEnded {
 		if all.ended == nil {
@@ -86,8 +88,8 @@ func (all *gpuUsers) sayDoubts(report *certificate) {
 	all.doubts = nil
 }
 
-// compare compares the numbers that CUDA has for the GPUs of processes with those of NVML, which answers for the first time. It fails if they may
-// differ, else it takes in which MIG devices they use.
+// compare compares the numbers that CUDA has for the GPUs of processes with those of NVML, which answers for the first
+// time. It fails if they may differ, else it takes in which MIG devices they use.
 func (all *gpuUsers) compare(devices []gpu.Device, used *shares) error {
 	if len(all.ended) >= maxEnded {
 		return fmt.Errorf("NVML answered after %d processes with different environments had used GPUs and ended", maxEnded)

@@ -17,7 +17,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// heapInstrument is the instrument for cpu.heap: probes on the functions that a target's calls of malloc and its relatives reach.
+// heapInstrument is the instrument for cpu.heap: probes on the functions that a target's calls of malloc and its
+// relatives reach.
 type heapInstrument struct {
 	inert
 	*host
@@ -225,7 +226,8 @@ func heapPlacements(found []libc.Function, glibc bool) []ledger.Placement {
 	return slices.DeleteFunc([]ledger.Placement{late, leave, enter}, func(p ledger.Placement) bool { return len(p.Offsets) == 0 })
 }
 
-// costOf estimates what a malloc and its free cost, without lines, from what a probe costs here: the dearest way out counts.
+// costOf estimates what a malloc and its free cost, without lines, from what a probe costs here: the dearest way out
+// counts.
 func (i *heapInstrument) costOf(found []libc.Function) (cost time.Duration) {
 	hit := func(emulated bool) time.Duration { return i.hit(emulated) + work[ledger.GroupHeap] }
 	for _, f := range found {
@@ -242,8 +244,8 @@ func (i *heapInstrument) costOf(found []libc.Function) (cost time.Duration) {
 	return cost
 }
 
-// HeapCost is what each pair of malloc and free costs the targets, roughly, without lines; 0 with [Options.Heap] off. Until their
-// allocators are known it is what glibc's would: three hits on instructions that are emulated.
+// HeapCost is what each pair of malloc and free costs the targets, roughly, without lines; 0 with [Options.Heap] off.
+// Until their allocators are known it is what glibc's would: three hits on instructions that are emulated.
 func (s *Session) HeapCost() time.Duration {
 	if s.options.Heap && s.budget.prices.heap == 0 {
 		return 3 * (s.budget.prices.costs.Emulated + work[ledger.GroupHeap])

@@ -23,7 +23,8 @@ const (
 	viewsEvents    = 64               // views in one
 )
 
-// lastLook is a look at what the Pythons that live have in the end: who holds what, what there is by name, where the resident memory is.
+// lastLook is a look at what the Pythons that live have in the end: who holds what, what there is by name, where the
+// resident memory is.
 type lastLook struct {
 	fs           process.FS
 	log          *slog.Logger
@@ -59,7 +60,8 @@ func (l *lastLook) context() context.Context {
 	return l.within
 }
 
-// cutShort reports whether somebody has ended the look, and notes that it is not whole: for where something is left to be found out.
+// cutShort reports whether somebody has ended the look, and notes that it is not whole: for where something is left to
+// be found out.
 func (l *lastLook) cutShort() bool {
 	ended := l.context().Err() != nil
 	if ended {
@@ -120,8 +122,8 @@ func (l *lastLook) surveys() []*survey {
 	return all
 }
 
-// besideThem returns the same surveys for findHolders, if that is asked for. Both must be gone through in the same order, each closed
-// when it is done with: one waits for the other where two at a time would take too much memory.
+// besideThem returns the same surveys for findHolders, if that is asked for. Both must be gone through in the same
+// order, each closed when it is done with: one waits for the other where two at a time would take too much memory.
 func (l *lastLook) besideThem(all []*survey) (others []*survey) {
 	if !l.asked {
 		return nil
@@ -138,8 +140,8 @@ type survey struct {
 	target *target
 }
 
-// findHolders asks of every Python that lives who holds its live blocks. The probes are still in place, so that the change
-// stream tells which blocks have gone by the time that the answer is there. It closes the surveys.
+// findHolders asks of every Python that lives who holds its live blocks. The probes are still in place, so that the
+// change stream tells which blocks have gone by the time that the answer is there. It closes the surveys.
 func (l *lastLook) findHolders(all []*survey) {
 	if !l.asked {
 		return

@@ -9,7 +9,8 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// Without uprobes nothing is placed in the interpreter either: a session looks whether probes there have taken effect. See ledger/hollow.go.
+// Without uprobes nothing is placed in the interpreter either: a session looks whether probes there have taken effect.
+// See ledger/hollow.go.
 func init() {
 	if os.Getenv("TRACER_HOLLOW") == "tracepoints" {
 		placed = func(ledger.Group, cpython.Sites) []ledger.Placement { return nil }

@@ -102,8 +102,8 @@ type NumPy struct {
 	Stepped int // those of them whose instruction is single-stepped
 }
 
-// InspectNumPy looks at the ELF file of NumPy's extension module. The error matches numpy.ErrNoHandler or numpy.ErrUnknown where
-// the probes on PyTraceMalloc_Track serve.
+// InspectNumPy looks at the ELF file of NumPy's extension module. The error matches numpy.ErrNoHandler or
+// numpy.ErrUnknown where the probes on PyTraceMalloc_Track serve.
 func InspectNumPy(r io.ReaderAt) (n NumPy, err error) {
 	sites, err := numpy.Find(r)
 	for _, site := range sites.All() {

@@ -13,17 +13,21 @@ import (
 // goes through a target's mappings whenever that has loaded or unloaded something, and shows each to the target's
 // instruments. What they cannot see they note with the witness of their [host], for the certificate.
 type instrument interface {
-	// meet looks at a mapping, which it may have met before; listed is called once all have been shown, unless the target ended meanwhile.
+	// meet looks at a mapping, which it may have met before; listed is called once all have been shown, unless the
+	// target ended meanwhile.
 	meet(l listing, m process.Mapping)
 	listed(l listing)
 	// expect looks for files that the target may yet load, given its sys.path.
 	expect(modules []string)
-	// place puts in the probes that wait for no mapping, but for those of groups that are stepped down. It is called once, when the target has become a Python.
+	// place puts in the probes that wait for no mapping, but for those of groups that are stepped down. It is called
+	// once, when the target has become a Python.
 	place() error
-	// settle does what neither that nor a mapping brings about; due is when it is to be called next at the latest, the zero time if it waits for nothing.
+	// settle does what neither that nor a mapping brings about; due is when it is to be called next at the latest, the
+	// zero time if it waits for nothing.
 	settle()
 	due() time.Time
-	// stepDown takes the probes of a group out, stepUp puts them back; of a group that it does not serve it does nothing.
+	// stepDown takes the probes of a group out, stepUp puts them back; of a group that it does not serve it does
+	// nothing.
 	stepDown(g ledger.Group)
 	stepUp(g ledger.Group) error
 	// places is how many files it has probes on, for limits over all targets.
@@ -96,7 +100,8 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// closeInstruments takes what they have placed out, all at the same time: the kernel lets a while pass for each, but not for one after the other. A process that executes another program is equipped anew.
+// closeInstruments takes what they have placed out, all at the same time: the kernel lets a while pass for each, but
+// not for one after the other. A process that executes another program is equipped anew.
 func (t *target) closeInstruments(closing *sync.WaitGroup) {
 	for _, i := range t.instruments {
 		closing.Go(i.close)

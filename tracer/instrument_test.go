@@ -73,7 +73,8 @@ func TestMappedInstrumentMisses(t *testing.T) {
 	}
 }
 
-// TestHeapInstrument: without a dynamic linker nothing can be probed, which is said once, and of a process that has ended not at all.
+// TestHeapInstrument: without a dynamic linker nothing can be probed, which is said once, and of a process that has
+// ended not at all.
 func TestHeapInstrument(t *testing.T) {
 	h := &fakeHost{}
 	i := &heapInstrument{host: h.host(), target: &target{pid: 7}}
@@ -92,7 +93,8 @@ func TestHeapInstrument(t *testing.T) {
 	}
 }
 
-// TestHeapPlacements: malloc's ways out come in front of its entry, and a function is probed once however often it is named.
+// TestHeapPlacements: malloc's ways out come in front of its entry, and a function is probed once however often it is
+// named.
 func TestHeapPlacements(t *testing.T) {
 	f, err := os.Open(thisLibc(t))
 	if err != nil {
@@ -115,7 +117,8 @@ func TestHeapPlacements(t *testing.T) {
 	}
 }
 
-// TestLibraryInstrument: a library that cannot be probed is said once, and which meters miss it; one of the dynamic linker's is none that a meter misses.
+// TestLibraryInstrument: a library that cannot be probed is said once, and which meters miss it; one of the dynamic
+// linker's is none that a meter misses.
 func TestLibraryInstrument(t *testing.T) {
 	h := &fakeHost{}
 	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
@@ -132,8 +135,8 @@ func TestLibraryInstrument(t *testing.T) {
 	i.close()
 }
 
-// TestLibraryInstrumentSteps: the linker's probes are placed at once, but for a group that is stepped down, are taken out and put back, and come late only where
-// the target had been met before.
+// TestLibraryInstrumentSteps: the linker's probes are placed at once, but for a group that is stepped down, are taken
+// out and put back, and come late only where the target had been met before.
 func TestLibraryInstrumentSteps(t *testing.T) {
 	loader := "/lib64/ld-linux-x86-64.so.2"
 	h := &fakeHost{}
@@ -168,8 +171,8 @@ func TestLibraryInstrumentSteps(t *testing.T) {
 	i.close()
 }
 
-// TestLibraryInstrumentExpects: files that may be loaded are looked for below sys.path and in LD_LIBRARY_PATH, by absolute names, and are no problem where they are
-// not there or of no use.
+// TestLibraryInstrumentExpects: files that may be loaded are looked for below sys.path and in LD_LIBRARY_PATH, by
+// absolute names, and are no problem where they are not there or of no use.
 func TestLibraryInstrumentExpects(t *testing.T) {
 	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:/opt/cuda"}}
 	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}

@@ -165,7 +165,8 @@ func (i *intake) cellOpened(t *target, b *event.Boundary) {
 	t.python.stored = max(t.python.stored, b.Inputs)
 }
 
-// oneMore is what len(In) was when a cell began, from what it is by now: later cells may have begun. IPython stores at most one for each.
+// oneMore is what len(In) was when a cell began, from what it is by now: later cells may have begun. IPython stores at
+// most one for each.
 func (p *python) oneMore(now int64) int64 {
 	if p.stored <= 0 {
 		return now
@@ -173,7 +174,8 @@ func (p *python) oneMore(now int64) int64 {
 	return min(now, p.stored+1)
 }
 
-// cellClosed finds out how a cell ended. What its result decided stands; what hooks have shown since is not the next cell's.
+// cellClosed finds out how a cell ended. What its result decided stands; what hooks have shown since is not the next
+// cell's.
 func (i *intake) cellClosed(t *target, b *event.Boundary, told bool) {
 	c := i.cells.cell(b.Cell, b.PID)
 	delete(i.cells.open, b.Cell)

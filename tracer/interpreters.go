@@ -40,7 +40,8 @@ func (i *interpreters) open(pid int) (_ *python, err error) {
 	return p, nil
 }
 
-// interpreter is an interpreter's file that was looked through: that takes some hundredths of a second, in which a child may be over.
+// interpreter is an interpreter's file that was looked through: that takes some hundredths of a second, in which a
+// child may be over.
 type interpreter struct {
 	binary *cpython.Binary
 	sites  cpython.Sites
@@ -64,7 +65,8 @@ var interpreterAnalysis = analysis[cpython.Facts]{
 	places:  func(f cpython.Facts) []uint64 { return f.Sites.Offsets() },
 }
 
-// interpreterFacts looks through a file. Facts that come with an error are those of an interpreter, if they have a version.
+// interpreterFacts looks through a file. Facts that come with an error are those of an interpreter, if they have a
+// version.
 func interpreterFacts(r io.ReaderAt) (cpython.Facts, error) {
 	binary, err := cpython.Open(r)
 	if err != nil {

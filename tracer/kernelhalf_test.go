@@ -19,7 +19,8 @@ import (
 // records are some that come out of the kernel together.
 type records func(sink ledger.Sink)
 
-// fakeKernel is the kernel half as a test wants it: each Poll hands out what was asked for since, like the boundary of a detach, and then the next records of the script.
+// fakeKernel is the kernel half as a test wants it: each Poll hands out what was asked for since, like the boundary of
+// a detach, and then the next records of the script.
 type fakeKernel struct {
 	script []records
 	asked  []records

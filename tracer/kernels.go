@@ -12,9 +12,9 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// adoptPythons probes the Pythons among the descendants of a target that ran before the session, by their slots: the kernels of a
-// Jupyter server. Those that it starts from now on are probed as they execute their interpreter. A process that was only
-// forked is left alone, as it is later.
+// adoptPythons probes the Pythons among the descendants of a target that ran before the session, by their slots: the
+// kernels of a Jupyter server. Those that it starts from now on are probed as they execute their interpreter. A process
+// that was only forked is left alone, as it is later.
 func (e *examiner) adoptPythons(root *target, slots map[process.Identity]uint32) {
 	byPID := func(a, b process.Identity) int { return cmp.Compare(a.PID, b.PID) }
 	for _, id := range slices.SortedFunc(maps.Keys(slots), byPID) {
@@ -61,8 +61,8 @@ func (e *examiner) onlyForked(pid int) bool {
 	return err == nil && err2 == nil && slices.Equal(own.Args, parents.Args)
 }
 
-// namedPython says whether a process executes a program whose file is named python…, as every CPython's is. Where that cannot be told of a
-// process that is there, the report says so.
+// namedPython says whether a process executes a program whose file is named python…, as every CPython's is. Where that
+// cannot be told of a process that is there, the report says so.
 func (e *examiner) namedPython(pid int) bool {
 	exe, err := e.fs.Proc(pid).ExeName()
 	if err != nil && !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrZombie) {

@@ -25,8 +25,8 @@ func (e *examiner) relist(t *target) {
 
 func clean(name string) string { return strings.ToValidUTF8(name, "?") }
 
-// expectLibraries has the target's instruments expect the libraries that it may yet load. It does nothing while sys.path is what it was: an interpreter that starts has
-// none yet.
+// expectLibraries has the target's instruments expect the libraries that it may yet load. It does nothing while
+// sys.path is what it was: an interpreter that starts has none yet.
 func (e *examiner) expectLibraries(t *target) {
 	modules, _ := t.python.live.Path()
 	if t.python.expected && slices.Equal(modules, t.python.modules) {

@@ -35,7 +35,8 @@ const maxStarted = 4096
 // Limited lists the roots that the session has limited.
 func (s *Session) Limited() []Limited { return s.limits.chosen }
 
-// LeftLimits are the processes that came with a limit that a tracer has left, or one that runs has set, and how much it allows.
+// LeftLimits are the processes that came with a limit that a tracer has left, or one that runs has set, and how much it
+// allows.
 func (s *Session) LeftLimits() (left []Limited) {
 	for _, info := range s.starts {
 		if info.LimitBy == event.LimitLeft {
@@ -113,7 +114,8 @@ func (l *limits) limitAll(targets []*target) error {
 	return nil
 }
 
-// limitRoot limits one root. Its children share what is free with it, where that is the measure, and have no larger limit than it.
+// limitRoot limits one root. Its children share what is free with it, where that is the measure, and have no larger
+// limit than it.
 func (l *limits) limitRoot(t *target, below []process.Identity, processes int) error {
 	choice := limit.Choice{Bytes: l.size.Bytes}
 	if l.size.Auto {

@@ -14,8 +14,8 @@ import (
 
 // Companion is who talks with notebooks.
 type Companion interface {
-	// Connected takes over the tracer's end of a line to a traced process: a socket, which it closes, and nobody else has. live: the process wants to hear of cells
-	// while they run. Any goroutine may call it.
+	// Connected takes over the tracer's end of a line to a traced process: a socket, which it closes, and nobody else
+	// has. live: the process wants to hear of cells while they run. Any goroutine may call it.
 	Connected(pid, end int, live bool)
 	// Accepts reports whether a process may have a line. Any goroutine may call it.
 	Accepts(pid int) bool
@@ -31,7 +31,8 @@ const (
 	maxRefusing   = 1024    // processes of which that is known
 )
 
-// lines makes lines to the notebooks that offer a pair of sockets for it. What a process says of its descriptors may be anything: nobody waits for it.
+// lines makes lines to the notebooks that offer a pair of sockets for it. What a process says of its descriptors may be
+// anything: nobody waits for it.
 type lines struct {
 	helper    *process.Helper
 	log       *slog.Logger
@@ -43,8 +44,8 @@ type lines struct {
 	made     map[use]uint64
 }
 
-// use is what a process has a line for. By it, of the last one that was made, it is known over which socket, by its inode: a process that is not
-// heard at once says the same again.
+// use is what a process has a line for. By it, of the last one that was made, it is known over which socket, by its
+// inode: a process that is not heard at once says the same again.
 type use struct {
 	pid  int
 	live bool
@@ -82,7 +83,8 @@ func parseOffer(text string) (o offer, ok bool) {
 	return o, len(words) == 0
 }
 
-// errStale: a process that is not heard at once says the same again, and by then its number may mean another file, another line's end even.
+// errStale: a process that is not heard at once says the same again, and by then its number may mean another file,
+// another line's end even.
 var errStale = errors.New("the number means something else by now")
 
 // errLater: there is no room for one more just now.

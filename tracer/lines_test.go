@@ -43,7 +43,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOneLineOfAPair: over one pair one line is made, however often it is offered, and another one where nothing came of the first.
+// TestOneLineOfAPair: over one pair one line is made, however often it is offered, and another one where nothing came
+// of the first.
 func TestOneLineOfAPair(t *testing.T) {
 	l := &lines{}
 	first, live, second := offer{number: 5, inode: 77}, offer{number: 6, inode: 78, live: true}, offer{number: 5, inode: 79}

@@ -8,8 +8,8 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
-// Bounds of listing what is there by name at the end of a session: less where nobody asked for more than a report, which
-// people wait for.
+// Bounds of listing what is there by name at the end of a session: less where nobody asked for more than a report,
+// which people wait for.
 const (
 	listingTime    = 5 * time.Second // of one process: processor time
 	listingInAll   = 2 * time.Minute
@@ -20,8 +20,8 @@ const (
 	listingObjects = 1_500_000
 )
 
-// listVariables says by name what every Python has that lives. Its objects are read from outside, after the last boundary. It closes
-// the surveys.
+// listVariables says by name what every Python has that lives. Its objects are read from outside, after the last
+// boundary. It closes the surveys.
 func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
 	if l.asked {

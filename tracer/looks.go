@@ -105,7 +105,8 @@ func (l *lastLook) tell(out *event.Looked, found []event.Event) {
 	}
 }
 
-// looked says what a look at one process took, and what went wrong with it. used: the processor time of this thread as it began.
+// looked says what a look at one process took, and what went wrong with it. used: the processor time of this thread as
+// it began.
 func (l *lastLook) looked(pid int, began time.Time, used time.Duration) *event.Looked {
 	out := &event.Looked{
 		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)), Cost: event.Nanoseconds(holders.ProcessorTime() - used), Why: strings.Join(l.report.trouble, "; "),

@@ -6,7 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestLookKnowsInterpreters: a look beside a session analyses no interpreter that is known, and leaves what is kept to the session.
+// TestLookKnowsInterpreters: a look beside a session analyses no interpreter that is known, and leaves what is kept to
+// the session.
 func TestLookKnowsInterpreters(t *testing.T) {
 	cmd, r := aPython(t), newCacheRig(t)
 	s := attached(t, &fakeKernel{}, Options{})

@@ -12,7 +12,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// mappedInstrument is the instrument for the lines of cpu.mapped: probes where a C library has asked for memory, in mmap and mremap.
+// mappedInstrument is the instrument for the lines of cpu.mapped: probes where a C library has asked for memory, in
+// mmap and mremap.
 type mappedInstrument struct {
 	inert
 	*host

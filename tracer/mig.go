@@ -7,7 +7,8 @@ import (
 	"ipytracer/tracer/gpu"
 )
 
-// shares are the MIG devices that targets use, by the GPU's index: their UUIDs. A process that uses one has its memory, and no more.
+// shares are the MIG devices that targets use, by the GPU's index: their UUIDs. A process that uses one has its memory,
+// and no more.
 type shares map[int][]string
 
 // note takes in which devices a target's ordinals are, if that is certain.
@@ -27,8 +28,8 @@ func (s *shares) note(devices []gpu.Device, found gpu.Ordinals) {
 	}
 }
 
-// limit puts into what a GPU is called, and into how much memory it has, that targets use a MIG device of it. Of a GPU of which they use
-// several, or nobody knows which, it is not known how much memory they have.
+// limit puts into what a GPU is called, and into how much memory it has, that targets use a MIG device of it. Of a GPU
+// of which they use several, or nobody knows which, it is not known how much memory they have.
 func (s shares) limit(g *gpu.Device, named *event.GPU) {
 	if g.MIG != gpu.MIGOn {
 		return

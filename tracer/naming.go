@@ -9,9 +9,9 @@ import (
 	"ipytracer/tracer/code/native"
 )
 
-// naming names the frames of native stacks, beside the session. Reading the symbols of a library as large as PyTorch's takes tenths of a
-// second, in which hundreds of new stacks can come, and the kernel half keeps few until somebody reads them. What is queued behind a stack
-// without names is not handed out.
+// naming names the frames of native stacks, beside the session. Reading the symbols of a library as large as PyTorch's
+// takes tenths of a second, in which hundreds of new stacks can come, and the kernel half keeps few until somebody
+// reads them. What is queued behind a stack without names is not handed out.
 //
 // A file can take long to read. Stacks that find no room, or have waited too long, go without symbols, and are counted.
 type naming struct {
@@ -55,10 +55,11 @@ var unknownPlace = codePlace{function: "?"}
 const (
 	// maxNames is how many names are kept to be used again.
 	maxNames = 1 << 17
-	// maxUnnamed is how many frames the stacks have together that wait for their names: some 150 MiB, once they have them.
+	// maxUnnamed is how many frames the stacks have together that wait for their names: some 150 MiB, once they have
+	// them.
 	maxUnnamed = 1 << 20
-	// namingPatience is how long a session that runs waits for names when too many events wait behind them, and endPatience how long its
-	// end does.
+	// namingPatience is how long a session that runs waits for names when too many events wait behind them, and
+	// endPatience how long its end does.
 	namingPatience, endPatience = 5 * time.Second, 30 * time.Second
 )
 
@@ -103,8 +104,8 @@ func (n *naming) letGo() {
 	}
 }
 
-// unknownIn returns the frames of native code that is not known, in front of others. Python stacks are kept for the whole session, and so are
-// these: as many frames, and one more of each.
+// unknownIn returns the frames of native code that is not known, in front of others. Python stacks are kept for the
+// whole session, and so are these: as many frames, and one more of each.
 func (n *naming) unknownIn(rest []event.Frame) []event.Frame {
 	if len(rest) == 0 {
 		return []event.Frame{unknownPlace.plain()}
@@ -169,7 +170,8 @@ func (n *naming) holds(e event.Event) bool {
 	return n.asked
 }
 
-// wait waits until all have names. After some time it passes the others on without symbols, and those that come while the same file is read.
+// wait waits until all have names. After some time it passes the others on without symbols, and those that come while
+// the same file is read.
 func (n *naming) wait(patience time.Duration) {
 	n.mu.Lock()
 	running, stuck := n.running, n.stuck

@@ -33,7 +33,8 @@ func (f *slowFile) ReadAt(p []byte, at int64) (int, error) {
 	return f.ReaderAt.ReadAt(p, at)
 }
 
-// slowLibc is the C library of this program, opened, and its file, which nobody reads from now on until the gate is open.
+// slowLibc is the C library of this program, opened, and its file, which nobody reads from now on until the gate is
+// open.
 func slowLibc(t *testing.T) (*native.Module, *slowFile) {
 	t.Helper()
 	libc, err := os.Open(thisLibc(t))
@@ -50,8 +51,8 @@ func slowLibc(t *testing.T) (*native.Module, *slowFile) {
 	return module, file
 }
 
-// TestNamesHoldNothingUp: while the symbols of a library are being read, the session goes on reading what the kernel half has; what is queued
-// behind the stack comes out behind it, when it has its names.
+// TestNamesHoldNothingUp: while the symbols of a library are being read, the session goes on reading what the kernel
+// half has; what is queued behind the stack comes out behind it, when it has its names.
 func TestNamesHoldNothingUp(t *testing.T) {
 	module, file := slowLibc(t)
 	k := &fakeKernel{}
@@ -91,8 +92,8 @@ func TestNamesHoldNothingUp(t *testing.T) {
 	}
 }
 
-// TestNamesThatDoNotCome: what waits too long for names goes without symbols, and is counted; the file that holds it up is waited for once. When it
-// has been read after all, names are there again.
+// TestNamesThatDoNotCome: what waits too long for names goes without symbols, and is counted; the file that holds it up
+// is waited for once. When it has been read after all, names are there again.
 func TestNamesThatDoNotCome(t *testing.T) {
 	module, file := slowLibc(t)
 	var n naming
@@ -127,7 +128,8 @@ func TestNamesThatDoNotCome(t *testing.T) {
 	}
 }
 
-// TestNamesAreBounded: stacks that find no room take none, however many come; a stack in front of the same Python code shares its frames.
+// TestNamesAreBounded: stacks that find no room take none, however many come; a stack in front of the same Python code
+// shares its frames.
 func TestNamesAreBounded(t *testing.T) {
 	n := naming{idle: true, frames: maxUnnamed - 1}
 	python := []event.Frame{{Function: "f"}, {Function: "g"}}

@@ -84,7 +84,8 @@ func (n *natives) closeLater(f io.Closer) {
 	n.files = append(n.files, f)
 }
 
-// module opens the file behind a mapping, once. Nil if that cannot be done, or it is no ELF file, or, where pending is true, it is not known yet.
+// module opens the file behind a mapping, once. Nil if that cannot be done, or it is no ELF file, or, where pending is
+// true, it is not known yet.
 func (all *natives) module(t *target, m process.Mapping) (found *native.Module, pending bool) {
 	if known, ok := all.modules[m.File]; ok || len(all.modules) >= maxModules {
 		return known, false

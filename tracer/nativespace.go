@@ -107,7 +107,8 @@ func (all *natives) remap(t *target) {
 	}
 }
 
-// address is what is looked up for a place: of a return address the call before it, which may be the last instruction of its function.
+// address is what is looked up for a place: of a return address the call before it, which may be the last instruction
+// of its function.
 func (p place) address() uint64 {
 	if p.leaf {
 		return p.pc

@@ -43,12 +43,14 @@ type nvmlAnswer struct {
 	cost  time.Duration
 }
 
-// How often NVML is asked: it must not take more than a twentieth of the time. The answer that it starts for, which wakes GPUs, comes on top, and so
-// do the questions at the end of targets, which nothing comes after, for a second in all.
+// How often NVML is asked: it must not take more than a twentieth of the time. The answer that it starts for, which
+// wakes GPUs, comes on top, and so do the questions at the end of targets, which nothing comes after, for a second in
+// all.
 //
-// That answer can take many seconds. It is asked for beside the session, which waits for nvmlStart in all, at the places that need it: whoever is known
-// early has the right numbers from the beginning. After that it joins at the next cell. What it says of charges is of some instant since it was asked:
-// who comes later takes from it which devices there are, and asks for the charges anew.
+// That answer can take many seconds. It is asked for beside the session, which waits for nvmlStart in all, at the
+// places that need it: whoever is known early has the right numbers from the beginning. After that it joins at the next
+// cell. What it says of charges is of some instant since it was asked: who comes later takes from it which devices
+// there are, and asks for the charges anew.
 const (
 	nvmlStart  = time.Second
 	nvmlShare  = 20
@@ -97,8 +99,9 @@ func (c *charges) due(last bool) bool {
 	return c.taken.IsZero() || time.Since(c.taken) >= pause || last && c.ending < nvmlEnding
 }
 
-// ask asks anew: the charges are of an instant behind the call, or there are none of that answer. Once it fails for good there is nobody to ask. Until
-// NVML has started it fails with errStarting, after what is left of the session's patience, or that of a target's end.
+// ask asks anew: the charges are of an instant behind the call, or there are none of that answer. Once it fails for
+// good there is nobody to ask. Until NVML has started it fails with errStarting, after what is left of the session's
+// patience, or that of a target's end.
 func (c *charges) ask(last bool) error {
 	if c.helper == nil {
 		return cmp.Or(c.why, errNotAsked)
@@ -131,7 +134,8 @@ func (c *charges) askFirst(last bool) (a nvmlAnswer, there bool) {
 	return a, there
 }
 
-// startNVML asks for the first time, beside the session, unless that is under way. One question at a time is: the helper has a limit of its own.
+// startNVML asks for the first time, beside the session, unless that is under way. One question at a time is: the
+// helper has a limit of its own.
 func (c *charges) startNVML() {
 	if c.helper == nil || c.began || c.isStarting() {
 		return

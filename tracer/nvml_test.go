@@ -47,8 +47,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestNVMLWhileConfined: NVIDIA's library is loaded and asked after the session has been confined, as for a target that imports PyTorch late.
-// IPYTRACER_NVML=machine takes the machine's own library and devices, not the stand-in.
+// TestNVMLWhileConfined: NVIDIA's library is loaded and asked after the session has been confined, as for a target that
+// imports PyTorch late. IPYTRACER_NVML=machine takes the machine's own library and devices, not the stand-in.
 func TestNVMLWhileConfined(t *testing.T) {
 	if os.Getenv(confinedVariable) != "" {
 		askConfined(t)
@@ -185,7 +185,8 @@ func using(bytes int64, others ...gpu.Device) gpu.Snapshot {
 	return gpu.Snapshot{Devices: append([]gpu.Device{first}, others...)}
 }
 
-// TestOneGPUWithoutNVML: where the machine has one GPU its number is certain, whatever NVML says; where it has several it is not.
+// TestOneGPUWithoutNVML: where the machine has one GPU its number is certain, whatever NVML says; where it has several
+// it is not.
 func TestOneGPUWithoutNVML(t *testing.T) {
 	for name, c := range map[string]struct {
 		environment   string
@@ -251,7 +252,8 @@ func TestNVMLComesLate(t *testing.T) {
 	}
 }
 
-// TestNVMLNeverComes: without devices nothing is missing, unless the target has used a GPU all the same, in a container that has its own.
+// TestNVMLNeverComes: without devices nothing is missing, unless the target has used a GPU all the same, in a container
+// that has its own.
 func TestNVMLNeverComes(t *testing.T) {
 	for _, driver := range []event.Bytes{0, 100} {
 		s := newGPUSession(t, "", nil, nvmlhelper.ErrNoDevices)
@@ -264,7 +266,8 @@ func TestNVMLNeverComes(t *testing.T) {
 	}
 }
 
-// TestNVMLComesLateWithOtherNumbers: memory has been counted by CUDA's numbers; NVML's, which are others, must not stand beside them.
+// TestNVMLComesLateWithOtherNumbers: memory has been counted by CUDA's numbers; NVML's, which are others, must not
+// stand beside them.
 func TestNVMLComesLateWithOtherNumbers(t *testing.T) {
 	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
 	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", nil, nvmlhelper.ErrNoDevices, using(700, second))

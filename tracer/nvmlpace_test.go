@@ -35,7 +35,8 @@ func newSlowSession(t *testing.T, takes []time.Duration, says ...any) (*gpuSessi
 	return s, slow
 }
 
-// bounds draws a boundary of a process of root 1, which has so much on GPU 0 by the driver's calls, and returns what is unattributed.
+// bounds draws a boundary of a process of root 1, which has so much on GPU 0 by the driver's calls, and returns what is
+// unattributed.
 func (s *gpuSession) bounds(kind event.BoundaryKind, pid int32, driver event.Bytes) event.Bytes {
 	b := event.Boundary{Kind: kind, PID: pid, Root: 1, Time: 1000}
 	b.Value[event.OfDevice(0, event.Driver)] = driver
@@ -43,7 +44,8 @@ func (s *gpuSession) bounds(kind event.BoundaryKind, pid int32, driver event.Byt
 	return b.Value[event.OfDevice(0, event.Unattributed)]
 }
 
-// TestNVMLStartIsNoPrice: after NVML has taken 2 s to start it is asked at the next cell, and then by what an answer takes.
+// TestNVMLStartIsNoPrice: after NVML has taken 2 s to start it is asked at the next cell, and then by what an answer
+// takes.
 func TestNVMLStartIsNoPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, slow := newSlowSession(t, []time.Duration{2 * time.Second, 50 * time.Millisecond}, using(0), using(700), using(900))
@@ -101,7 +103,8 @@ func TestNVMLAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestNVMLStaleForEach: a process that comes after NVML fell silent is marked as well, has no figure made of an old answer, and is marked once.
+// TestNVMLStaleForEach: a process that comes after NVML fell silent is marked as well, has no figure made of an old
+// answer, and is marked once.
 func TestNVMLStaleForEach(t *testing.T) {
 	for name, failure := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,8 @@ func within(t *testing.T, most time.Duration, what string, do func()) {
 	}
 }
 
-// TestNVMLStartsBeside: NVML takes long to start. The session waits a moment for it, in all, and goes on; what it says joins at the next cell.
+// TestNVMLStartsBeside: NVML takes long to start. The session waits a moment for it, in all, and goes on; what it says
+// joins at the next cell.
 func TestNVMLStartsBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=0\x00", 20*time.Second, using(700), using(800), using(900))
@@ -81,7 +82,8 @@ func TestNVMLStartsWithOtherNumbers(t *testing.T) {
 	})
 }
 
-// TestNVMLNeverStarts: the end of a session waits for it a moment, and the certificate says what is missing, if a GPU was used.
+// TestNVMLNeverStarts: the end of a session waits for it a moment, and the certificate says what is missing, if a GPU
+// was used.
 func TestNVMLNeverStarts(t *testing.T) {
 	for _, driver := range []event.Bytes{0, 100} {
 		synctest.Test(t, func(t *testing.T) {
@@ -108,7 +110,8 @@ func TestNVMLNeverStarts(t *testing.T) {
 	}
 }
 
-// TestNVMLFailsLate: what it says of itself when it has tried to start for long is a word in the certificate, and nobody asks again.
+// TestNVMLFailsLate: what it says of itself when it has tried to start for long is a word in the certificate, and
+// nobody asks again.
 func TestNVMLFailsLate(t *testing.T) {
 	for name, err := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded, "none": &gpu.NoNVMLError{Reason: gpu.LibraryAbsent}} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +150,8 @@ func TestNVMLIsExpected(t *testing.T) {
 	})
 }
 
-// TestNVMLStartedLongAgo: what NVML said before anybody waited for it names the devices; it is no figure of a boundary that comes an hour later.
+// TestNVMLStartedLongAgo: what NVML said before anybody waited for it names the devices; it is no figure of a boundary
+// that comes an hour later.
 func TestNVMLStartedLongAgo(t *testing.T) {
 	for _, end := range []event.BoundaryKind{event.CellClose, event.Detached} {
 		synctest.Test(t, func(t *testing.T) {
@@ -165,7 +169,8 @@ func TestNVMLStartedLongAgo(t *testing.T) {
 	}
 }
 
-// TestNVMLAskedBefore: an answer that arrives while it is waited for is of an earlier time, too, if it was asked for before.
+// TestNVMLAskedBefore: an answer that arrives while it is waited for is of an earlier time, too, if it was asked for
+// before.
 func TestNVMLAskedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, slow := startingSession(t, "", 2*time.Second, using(700), using(800))
@@ -177,8 +182,8 @@ func TestNVMLAskedBefore(t *testing.T) {
 	})
 }
 
-// TestNVMLFailsOnceStarted: NVML has named the devices when nobody waited, and does not say what is charged: no figure is made of the first answer, and
-// that one is missing is said.
+// TestNVMLFailsOnceStarted: NVML has named the devices when nobody waited, and does not say what is charged: no figure
+// is made of the first answer, and that one is missing is said.
 func TestNVMLFailsOnceStarted(t *testing.T) {
 	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
 	for name, failure := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded} {

@@ -74,7 +74,8 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	return out
 }
 
-// frameSize is how much of a frame is read to walk a stack; 0 for a build whose objects are larger than what is read of them.
+// frameSize is how much of a frame is read to walk a stack; 0 for a build whose objects are larger than what is read of
+// them.
 func frameSize(o cpython.Offsets) uint32 {
 	if max(o.CodeFilename, o.CodeName, o.CodeQualName, o.CodeFirstLine, o.CodeLineTable)+8 > ledger.CodeBytes {
 		return 0

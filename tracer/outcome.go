@@ -7,9 +7,9 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// outcome finds out how a cell ended. Mostly IPython has told the kernel half at the very end of the cell. Where it has not,
-// sys.last_value is looked at, the exception that IPython showed last: a look that comes when the next cell has begun proves
-// nothing, and neither does the comparison with one.
+// outcome finds out how a cell ended. Mostly IPython has told the kernel half at the very end of the cell. Where it has
+// not, sys.last_value is looked at, the exception that IPython showed last: a look that comes when the next cell has
+// begun proves nothing, and neither does the comparison with one.
 func (i *intake) outcome(t *target, b *event.Boundary, told, ran bool) event.Outcome {
 	before, stale, err := t.python.look(i.ledger.CellsOpened, i.cells)
 	out := b.Outcome
@@ -43,8 +43,8 @@ func (p *python) look(opened func() uint64, known *cells) (before cpython.Except
 	return before, stale, nil
 }
 
-// judge says how a cell ended by what the kernel half saw of it and by the exceptions that had been shown before it and after. ran: a
-// statement of it was seen to run, so that the kernel half knows whether one has failed.
+// judge says how a cell ended by what the kernel half saw of it and by the exceptions that had been shown before it and
+// after. ran: a statement of it was seen to run, so that the kernel half knows whether one has failed.
 func judge(seen event.Outcome, ran bool, before, after cpython.Exception, late bool) event.Outcome {
 	switch {
 	case late && seen == event.OutcomeOK:

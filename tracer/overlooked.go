@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// cellsTake is less CPU time than any Python takes to run a cell: `import IPython` alone takes 206 to 396 ms (IPython 8.12, 8.35 and 9.11).
-	// One that used less and had not loaded what allocates has nothing that is missing.
+	// cellsTake is less CPU time than any Python takes to run a cell: `import IPython` alone takes 206 to 396 ms
+	// (IPython 8.12, 8.35 and 9.11). One that used less and had not loaded what allocates has nothing that is missing.
 	cellsTake = event.Nanoseconds(100 * time.Millisecond)
-	// maxOverlookedTimes is how many separate times are kept for one meter of a tree. What comes later is one time with the last.
+	// maxOverlookedTimes is how many separate times are kept for one meter of a tree. What comes later is one time with
+	// the last.
 	maxOverlookedTimes = 4096
 	commandShown       = 80 // bytes of a command line
 )
 
-// overlooked are programs that are named python… and of which nothing but pages is known: they have not been looked at yet, or were over
-// by then. What they may have had is missing, and said.
+// overlooked are programs that are named python… and of which nothing but pages is known: they have not been looked at
+// yet, or were over by then. What they may have had is missing, and said.
 type overlooked struct {
 	running map[int32]newcomer
 	ended   uint64 // without having been looked at
@@ -54,8 +55,8 @@ func (o *overlooked) begin(b *event.Boundary, used event.Nanoseconds) {
 // found notes that it has been looked at, or that what is missing of it was said.
 func (o *overlooked) found(pid int) { delete(o.running, int32(pid)) }
 
-// end notes that the process executes another program or has ended, with the CPU time it had used and what it had loaded. root is the
-// tree's first process.
+// end notes that the process executes another program or has ended, with the CPU time it had used and what it had
+// loaded. root is the tree's first process.
 func (o *overlooked) end(pid, root int32, at, used event.Nanoseconds, loaded ledger.Imports) {
 	one, known := o.running[pid]
 	delete(o.running, pid)
@@ -130,8 +131,8 @@ func (i *intake) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
 	}
 }
 
-// sayOverlooked takes in what is missing of Pythons that were not looked at, at the end of the session. Those that run still have
-// loaded nobody knows what.
+// sayOverlooked takes in what is missing of Pythons that were not looked at, at the end of the session. Those that run
+// still have loaded nobody knows what.
 func (s *Session) sayOverlooked(at event.Nanoseconds) {
 	o := &s.overlooked
 	for pid := range o.running {

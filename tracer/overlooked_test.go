@@ -8,7 +8,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestOverlooked: what ended without having been looked at is counted, with the meters of what it had loaded, unless it cannot have had anything.
+// TestOverlooked: what ended without having been looked at is counted, with the meters of what it had loaded, unless it
+// cannot have had anything.
 func TestOverlooked(t *testing.T) {
 	const root = 1
 	var o overlooked

@@ -21,7 +21,8 @@ func (o ownership) check(targets []*target) error {
 	return nil
 }
 
-// isLost reports whether a target that lives has become another user's, or gained rights. Where that cannot be told, it has.
+// isLost reports whether a target that lives has become another user's, or gained rights. Where that cannot be told, it
+// has.
 func (o ownership) isLost(t *target) bool {
 	return o.check([]*target{t}) != nil && t.lives() == nil
 }

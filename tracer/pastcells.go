@@ -40,8 +40,8 @@ type compiledName struct {
 // compiledHash is how many bytes of the hash are in a name.
 const compiledHash = 6
 
-// Limits of what is read of a process's past cells: their number, the bytes of all texts, and the time. How many newlines a text had at its end
-// is not kept.
+// Limits of what is read of a process's past cells: their number, the bytes of all texts, and the time. How many
+// newlines a text had at its end is not kept.
 const (
 	maxPastCells    = 1 << 14
 	maxPastText     = 16 << 20
@@ -113,7 +113,8 @@ func (all *pastCells) of(file string) *pastCell {
 	return all.typed[uint32(hash)]
 }
 
-// cellHash is the hash of a cell's text that ipykernel names its code by (ipykernel/compiler.py): MurmurHash2, 32 bits, with a seed of its own.
+// cellHash is the hash of a cell's text that ipykernel names its code by (ipykernel/compiler.py): MurmurHash2, 32 bits,
+// with a seed of its own.
 func cellHash(text string) uint32 {
 	const seed, m = 0xc70f6907, 0x5bd1e995
 	h := seed ^ uint32(len(text))

@@ -18,7 +18,8 @@ type placer struct {
 	closing     sync.WaitGroup               // probes of processes that have ended, on their way out
 }
 
-// probeFile puts probes for a target on a file that it maps, or may map. It fails with [process.ErrNoProcess] if the target has ended.
+// probeFile puts probes for a target on a file that it maps, or may map. It fails with [process.ErrNoProcess] if the
+// target has ended.
 func (p *placer) probeFile(t *target, file *process.MappedFile, placements []ledger.Placement) (io.Closer, error) {
 	for _, one := range placements {
 		if err := file.Prepare(one.Offsets); err != nil {
@@ -39,8 +40,8 @@ func (p *placer) probeFile(t *target, file *process.MappedFile, placements []led
 // hasEnded says whether a target is gone: then nothing of it can be opened any more.
 func (p *placer) hasEnded(t *target) bool { return t.lives() != nil }
 
-// placeCheckpoints probes, for every process, the functions by which one process suspends another's use of its GPUs. Hardly
-// anybody calls them, so they cost nobody anything. One of a session's targets is enough for each file.
+// placeCheckpoints probes, for every process, the functions by which one process suspends another's use of its GPUs.
+// Hardly anybody calls them, so they cost nobody anything. One of a session's targets is enough for each file.
 func (p *placer) placeCheckpoints(l *library) error {
 	id := l.file.Mapping.File
 	if len(l.sites.Others) == 0 || p.checkpoints[id] != nil {

@@ -7,7 +7,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// prices are what hits cost on this machine. They are measured beside the attach, and again later where that was noisy; the least counts.
+// prices are what hits cost on this machine. They are measured beside the attach, and again later where that was noisy;
+// the least counts.
 type prices struct {
 	ledger   accounts
 	log      *slog.Logger
@@ -25,7 +26,8 @@ type measurement struct {
 	err   error
 }
 
-// A measurement that is noisy or fails is repeated after this time, then after three times that, and so on, so often at most in all.
+// A measurement that is noisy or fails is repeated after this time, then after three times that, and so on, so often at
+// most in all.
 const (
 	measuredAgain = 5 * time.Second
 	measuredMost  = 5
@@ -137,8 +139,8 @@ func (p *prices) heapCosts(d time.Duration) { p.heap = max(p.heap, d) }
 // of is what a hit at an emulated place costs with what the group's program usually does, whether or not anybody pays.
 func (p *prices) of(g ledger.Group) time.Duration { return p.costs.Emulated + work[g] }
 
-// work is what the program behind a probe costs on top of the hit, in a usual case and without walks up a stack, which are
-// measured (see docs/overhead.md).
+// work is what the program behind a probe costs on top of the hit, in a usual case and without walks up a stack, which
+// are measured (see docs/overhead.md).
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
 	ledger.GroupCell: 200 * time.Nanosecond, ledger.GroupSignal: 200 * time.Nanosecond,
@@ -148,11 +150,11 @@ var work = map[ledger.Group]time.Duration{
 
 // Discounts: what a group spends counts only so much.
 var discounts = map[ledger.Group]uint{
-	// PyTorch's totals come with work on a GPU, which the CPU runs ahead of, and a training loop that makes some thousand tensors a
-	// step must not lose its peaks.
+	// PyTorch's totals come with work on a GPU, which the CPU runs ahead of, and a training loop that makes some
+	// thousand tensors a step must not lose its peaks.
 	ledger.GroupTorch: 4,
-	// The documentation of cpu.heap says that it is dear, and figures without lines are not what was asked for. The meter itself
-	// is never stepped down.
+	// The documentation of cpu.heap says that it is dear, and figures without lines are not what was asked for. The
+	// meter itself is never stepped down.
 	ledger.GroupBlocks: 8,
 }
 
@@ -173,7 +175,8 @@ func (p *prices) tell() error {
 			return err
 		}
 	}
-	// Each of malloc's blocks is streamed while its lines are found out. The hit has no price: the documentation of the meter says what it takes.
+	// Each of malloc's blocks is streamed while its lines are found out. The hit has no price: the documentation of the
+	// meter says what it takes.
 	block := work[ledger.GroupHeap]
 	return p.ledger.SetPrice(ledger.GroupBlocks, ledger.Costs{Emulated: block, Stepped: block}, discounts[ledger.GroupBlocks])
 }

@@ -63,7 +63,8 @@ func TestBlind(t *testing.T) {
 	}
 }
 
-// TestStatementPlacements: a build's narrow places for statements serve where it has them, else those in PyEval_EvalCode; without ends there are none.
+// TestStatementPlacements: a build's narrow places for statements serve where it has them, else those in
+// PyEval_EvalCode; without ends there are none.
 func TestStatementPlacements(t *testing.T) {
 	site := func(at uint64) machine.Site {
 		return machine.Site{Symbol: "x", FileOffset: at, Pushed: 8, Emulated: true}

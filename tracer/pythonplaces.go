@@ -44,8 +44,8 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	return nil
 }
 
-// statementPlacements has statements begin and end at exec()'s and eval()'s calls of PyEval_EvalCode, or in that function, which is passed by
-// more, where a build's calls are not found.
+// statementPlacements has statements begin and end at exec()'s and eval()'s calls of PyEval_EvalCode, or in that
+// function, which is passed by more, where a build's calls are not found.
 func statementPlacements(s cpython.Sites) []ledger.Placement {
 	opens, returns := ledger.Placement{Program: ledger.StatementOpen}, ledger.Placement{Program: ledger.StatementReturn}
 	open := func(site machine.Site, awaits bool) {
@@ -133,8 +133,8 @@ func sitesOf(g ledger.Group, s cpython.Sites) []machine.Site {
 	return nil
 }
 
-// blind says why cells of a build cannot be seen, "" if they can: nothing to see them begin or have their results, or nothing that
-// passes it.
+// blind says why cells of a build cannot be seen, "" if they can: nothing to see them begin or have their results, or
+// nothing that passes it.
 func blind(s cpython.Sites) string {
 	if s.CompileInlined && !compiledByAudit(s) {
 		return "it compiles without calling Py_CompileStringObject"

@@ -13,7 +13,8 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// modulesAhead are NumPy's extension modules in files that targets would load, looked through before they do, each once for all of a session's targets.
+// modulesAhead are NumPy's extension modules in files that targets would load, looked through before they do, each once
+// for all of a session's targets.
 type modulesAhead struct {
 	files    map[readFile]*readAhead
 	analyses *analyses // nil: nothing is kept for other sessions
@@ -27,8 +28,8 @@ var moduleAnalysis = analysis[numpy.Sites]{
 	refusal: numpy.Refusal,
 }
 
-// readAhead is NumPy's extension module in a file that a target would load, looked through before it does. That takes some
-// hundredths of a second, in which an import makes thousands of arrays.
+// readAhead is NumPy's extension module in a file that a target would load, looked through before it does. That takes
+// some hundredths of a second, in which an import makes thousands of arrays.
 type readAhead struct {
 	name  string        // in the target's own root
 	done  chan struct{} // closed once the rest is there
@@ -129,7 +130,8 @@ type expectedModule struct {
 	ahead *readAhead
 }
 
-// expect looks through the modules of NumPy that the target would load, beside what else goes on. It needs no kernel half.
+// expect looks through the modules of NumPy that the target would load, beside what else goes on. It needs no kernel
+// half.
 func (i *numpyInstrument) expect(modules []string) {
 	if i.small || i.refused {
 		return
@@ -142,7 +144,8 @@ func (i *numpyInstrument) expect(modules []string) {
 	}
 }
 
-// expectKnown expects, once, what other targets had on their sys.path: that of an interpreter which only starts is not there yet.
+// expectKnown expects, once, what other targets had on their sys.path: that of an interpreter which only starts is not
+// there yet.
 func (i *numpyInstrument) expectKnown() {
 	if i.begun || i.target.late || i.small || i.refused {
 		return
@@ -177,7 +180,8 @@ func moduleName(p *python) string {
 	return fmt.Sprintf("_multiarray_umath.cpython-%d%d-x86_64-linux-gnu.so", v.Major, v.Minor)
 }
 
-// modulesOf lists the absolute names under which a Python would find NumPy's module, given its sys.path: before NumPy 2.0 in core, since then in _core.
+// modulesOf lists the absolute names under which a Python would find NumPy's module, given its sys.path: before NumPy
+// 2.0 in core, since then in _core.
 func modulesOf(p *python, modules []string) (names []string) {
 	for _, dir := range modules[:min(len(modules), maxExpected/2)] {
 		if path.IsAbs(dir) {

@@ -13,8 +13,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestReusedPID gives the pid of a process that was looked at to another one, before and while it is attached to. It runs in a pid
-// namespace of its own, where nobody else takes pids.
+// TestReusedPID gives the pid of a process that was looked at to another one, before and while it is attached to. It
+// runs in a pid namespace of its own, where nobody else takes pids.
 func TestReusedPID(t *testing.T) {
 	if attacktest.InPIDNamespace(t) {
 		t.Run("before the attach", reusedBefore)

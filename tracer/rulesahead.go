@@ -40,20 +40,22 @@ type preparedModule struct {
 }
 
 const (
-	// largeCode is how many bytes of code a library has that is made ready. The largest of the others, such as OpenBLAS, take a few
-	// milliseconds when they are walked through first.
+	// largeCode is how many bytes of code a library has that is made ready. The largest of the others, such as
+	// OpenBLAS, take a few milliseconds when they are walked through first.
 	largeCode = 16 << 20
 	// maxRulesAhead is how many libraries a session makes ready. PyTorch for CUDA has some 20 that are so large.
 	maxRulesAhead = 32
 	// maxReading is how long one library is read, and maxReadings how long all are together.
 	maxReading, maxReadings = 10 * time.Second, 30 * time.Second
-	// maxWalkWait is how long a session waits in all for libraries that are being made ready: it reads no records meanwhile.
+	// maxWalkWait is how long a session waits in all for libraries that are being made ready: it reads no records
+	// meanwhile.
 	maxWalkWait = time.Second
 	// maxCloseWait is how long the end of a session waits for a read that has begun.
 	maxCloseWait = time.Second
 )
 
-// rulesInstrument is the instrument for native stacks: it places nothing, and makes large libraries ready to be walked through.
+// rulesInstrument is the instrument for native stacks: it places nothing, and makes large libraries ready to be walked
+// through.
 type rulesInstrument struct {
 	inert
 	target  *target
@@ -125,7 +127,8 @@ func (a *rulesAhead) begin() {
 	})
 }
 
-// await waits for the turn of a library, unless somebody walks through it already; ok is false where nothing is to be read any more.
+// await waits for the turn of a library, unless somebody walks through it already; ok is false where nothing is to be
+// read any more.
 func (a *rulesAhead) await(p *preparedModule) (release func(), ok bool) {
 	select {
 	case <-a.stopped:
@@ -137,8 +140,8 @@ func (a *rulesAhead) await(p *preparedModule) (release func(), ok bool) {
 	}
 }
 
-// deadline returns what reports whether the reading of a library is over, for which it counts the time since the last call. One goroutine may
-// call it.
+// deadline returns what reports whether the reading of a library is over, for which it counts the time since the last
+// call. One goroutine may call it.
 func (a *rulesAhead) deadline() (isOver func() bool) {
 	last, own := time.Now(), time.Duration(0)
 	return func() bool {
@@ -154,8 +157,9 @@ func (a *rulesAhead) deadline() (isOver func() bool) {
 	}
 }
 
-// take returns a library that was made ready, nil where it is none. known is false where nobody has tried, or has come to an end. Where it is being
-// made ready still, pending is true: take waits a moment, and no longer than [maxWalkWait] in all calls.
+// take returns a library that was made ready, nil where it is none. known is false where nobody has tried, or has come
+// to an end. Where it is being made ready still, pending is true: take waits a moment, and no longer than [maxWalkWait]
+// in all calls.
 func (a *rulesAhead) take(id process.FileID) (module *native.Module, known, pending bool) {
 	p := a.modules[id]
 	if p == nil || p.done == nil {
@@ -175,7 +179,8 @@ func (a *rulesAhead) take(id process.FileID) (module *native.Module, known, pend
 	return p.module, p.opened, false
 }
 
-// stop has nothing more read. It waits for the reads that have begun, up to [maxCloseWait]; who reads longer closes its file itself.
+// stop has nothing more read. It waits for the reads that have begun, up to [maxCloseWait]; who reads longer closes its
+// file itself.
 func (a *rulesAhead) stop() {
 	if a.begin(); !isClosed(a.stopped, 0) {
 		close(a.stopped)

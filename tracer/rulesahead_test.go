@@ -9,7 +9,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestRulesAheadAreBounded: large libraries are made ready, once each, and no more than there is room for, whatever a target maps; small ones are not.
+// TestRulesAheadAreBounded: large libraries are made ready, once each, and no more than there is room for, whatever a
+// target maps; small ones are not.
 func TestRulesAheadAreBounded(t *testing.T) {
 	const many = 60
 	fs := mapping(t, "libbig.so", many)
@@ -65,8 +66,9 @@ func TestRulesAhead(t *testing.T) {
 	all.close()
 }
 
-// TestRulesAheadHoldNothingUp: a library whose tables take long keeps nobody: one that is walked through waits for no other's turn, the library
-// itself is waited for a moment in all, then its rule is not known yet, and the end of the session waits for a bounded time.
+// TestRulesAheadHoldNothingUp: a library whose tables take long keeps nobody: one that is walked through waits for no
+// other's turn, the library itself is waited for a moment in all, then its rule is not known yet, and the end of the
+// session waits for a bounded time.
 func TestRulesAheadHoldNothingUp(t *testing.T) {
 	h := &fakeHost{}
 	self, err := os.Executable()

@@ -12,8 +12,9 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// A cell that runs when the process is attached to was opened before anybody looked. It is found on the stacks of the threads before
-// the probes are placed, so that they see its end; whether it ended in between is looked up once they are.
+// A cell that runs when the process is attached to was opened before anybody looked. It is found on the stacks of the
+// threads before the probes are placed, so that they see its end; whether it ended in between is looked up once they
+// are.
 
 // runningCells finds them.
 type runningCells struct {
@@ -83,8 +84,8 @@ func (t *target) inRequest(fs process.FS) bool {
 	return known && !waits
 }
 
-// waits says whether a front end waits for the next request, if it can be told: ipykernel ignores SIGINT and a terminal's prompt handles
-// SIGWINCH then (that of --simple-prompt does not).
+// waits says whether a front end waits for the next request, if it can be told: ipykernel ignores SIGINT and a
+// terminal's prompt handles SIGWINCH then (that of --simple-prompt does not).
 func (t *target) waits(fs process.FS) (waits, known bool) {
 	const interrupt, windowChange = 1 << (2 - 1), 1 << (28 - 1)
 	status, err := fs.Proc(t.pid).Status()
@@ -99,8 +100,8 @@ func (t *target) waits(fs process.FS) (waits, known bool) {
 	return false, false
 }
 
-// check ends the cells that were over before the probes were placed. It is called once they are: a cell that runs still is
-// seen to end.
+// check ends the cells that were over before the probes were placed. It is called once they are: a cell that runs still
+// is seen to end.
 func (r *runningCells) check(t *target, found []foundCells) {
 	for i := range found {
 		if r.run(t, &found[i]) {
@@ -112,7 +113,8 @@ func (r *runningCells) check(t *target, found []foundCells) {
 	}
 }
 
-// run looks whether all cells of a thread run still. A stack that changes while it is read may hide them, so it looks again.
+// run looks whether all cells of a thread run still. A stack that changes while it is read may hide them, so it looks
+// again.
 func (r *runningCells) run(t *target, f *foundCells) bool {
 	for range 3 {
 		threads, err := t.python.live.RunningCells()

@@ -27,9 +27,11 @@ type Options struct {
 	Command    []string // of `tracer run`
 	NoStacks   bool     // do not walk up the stack of who allocates
 	Holders    bool     // find out at the end who holds the memory that is left
-	// Settle has an [event.Settled] handed out in front of the look at what the targets have in the end, unless there is none.
+	// Settle has an [event.Settled] handed out in front of the look at what the targets have in the end, unless there
+	// is none.
 	Settle bool
-	// Looking ends that look when it is done: what is not found out by then is left out, and the session's end says so. nil: it ends by itself.
+	// Looking ends that look when it is done: what is not found out by then is left out, and the session's end says so.
+	// nil: it ends by itself.
 	Looking context.Context
 	Native  bool // walk up its native frames, too; without it only those of threads that have no Python frames
 	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
@@ -41,19 +43,22 @@ type Options struct {
 	// MayLimit fails for a process that runs as owner and is not to be limited; nil: all may be.
 	MayLimit func(pid int, owner uint32) error
 	Heap     bool // see every malloc and free, for cpu.heap; see [Session.HeapCost]
-	// Owner is the user of the targets: one that is another's, or has rights that this user has not, is refused, and where one gains rights the
-	// session ends. nil: whoever they are.
+	// Owner is the user of the targets: one that is another's, or has rights that this user has not, is refused, and
+	// where one gains rights the session ends. nil: whoever they are.
 	Owner *uint32
 	// Tolerant leaves out targets that have ended before they are traced, as long as one is left.
 	Tolerant bool
-	// Confine takes from this program, in front of all that looks into a target, what the session does not need ([Remains]). Nothing can be started
-	// afterwards, nor can another session. Where the machine cannot, the log says so. nil: nothing is taken, and NVML is not asked.
+	// Confine takes from this program, in front of all that looks into a target, what the session does not need
+	// ([Remains]). Nothing can be started afterwards, nor can another session. Where the machine cannot, the log says
+	// so. nil: nothing is taken, and NVML is not asked.
 	Confine *Remains
-	// Glances is how often a boundary is drawn at which nothing happens, so that what is open has figures up to then; 0 for never.
+	// Glances is how often a boundary is drawn at which nothing happens, so that what is open has figures up to then; 0
+	// for never.
 	Glances time.Duration
 	// Companion is told of lines that notebooks make to the tracer; nil: nobody listens.
 	Companion Companion
-	// Cache is the folder in which what is found out about the code in files is kept for later sessions; empty: it is not kept.
+	// Cache is the folder in which what is found out about the code in files is kept for later sessions; empty: it is
+	// not kept.
 	Cache string
 
 	scansTake time.Duration // of an [adoption], for tests; 0 for the default
@@ -62,7 +67,8 @@ type Options struct {
 // DefaultBudget is the share of the time that probes may cost.
 const DefaultBudget = 0.03
 
-// Session is a running trace: it attaches, takes in what the kernel half records, and hands events out in their order. Its methods are for one goroutine.
+// Session is a running trace: it attaches, takes in what the kernel half records, and hands events out in their order.
+// Its methods are for one goroutine.
 type Session struct {
 	certificate
 	log     *slog.Logger
@@ -101,11 +107,11 @@ type Session struct {
 	allowance    allowance
 }
 
-// Attach starts a session on running processes, the very ones that are named: one whose pid is another's by now is refused as one that
-// has ended. A start time of 0 is whoever has the pid. Each must be a Python process; the error matches
-// process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on. When it returns without error
-// every probe is in place. Once ctx is done, files whose file system does not answer are not waited for, which makes it fail with the cause, or
-// leaves them out; the session does not depend on ctx later.
+// Attach starts a session on running processes, the very ones that are named: one whose pid is another's by now is
+// refused as one that has ended. A start time of 0 is whoever has the pid. Each must be a Python process; the error
+// matches process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on. When it returns without error
+// every probe is in place. Once ctx is done, files whose file system does not answer are not waited for, which makes it
+// fail with the cause, or leaves them out; the session does not depend on ctx later.
 func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session, err error) {
 	s, err := open(o)
 	if err != nil {
@@ -117,7 +123,8 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session,
 			_ = s.Close()
 		}
 	}()
-	// A wrong pid is found out without loading anything into the kernel. What has it is not looked into before this program can do no harm.
+	// A wrong pid is found out without loading anything into the kernel. What has it is not looked into before this
+	// program can do no harm.
 	who, err = s.targets.withoutDescendants(who)
 	if err != nil {
 		return nil, err
@@ -215,8 +222,8 @@ func (s *Session) load() error {
 	return s.use(kernelHalfOf(loaded))
 }
 
-// nativeRing is how large the boundary ring is where every thread's native stack is walked: an import of PyTorch has thousands of stacks of
-// which the kernel half knows nothing yet, and a machine may be busy.
+// nativeRing is how large the boundary ring is where every thread's native stack is walked: an import of PyTorch has
+// thousands of stacks of which the kernel half knows nothing yet, and a machine may be busy.
 const nativeRing = 16 << 20
 
 // boundaryRing is the size of the boundary ring in bytes, 0 for the default.

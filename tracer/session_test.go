@@ -45,7 +45,8 @@ func wantTold(t *testing.T, told []string, want ...string) {
 
 func atOnce([]string) {}
 
-// TestEventsInOrder: what the kernel says comes out in its order, what belongs to a record beside it, Start first and Finish last.
+// TestEventsInOrder: what the kernel says comes out in its order, what belongs to a record beside it, Start first and
+// Finish last.
 func TestEventsInOrder(t *testing.T) {
 	k := &fakeKernel{
 		script: []records{
@@ -98,7 +99,8 @@ func TestCellThatRan(t *testing.T) {
 	wantTold(t, told, "start", "limits", "boundary 1 <ipython-input-3>", "source y = 2", "boundary 2", "ending", "limits", "finish")
 }
 
-// TestEnds: who ends a session gets the last boundary of each target that runs, and what fell in front of it and meanwhile; who waits is not kept waiting.
+// TestEnds: who ends a session gets the last boundary of each target that runs, and what fell in front of it and
+// meanwhile; who waits is not kept waiting.
 func TestEnds(t *testing.T) {
 	k := &fakeKernel{script: []records{together(change(1), drawn(1, event.CellOpen))}}
 	s := attached(t, k, Options{})
@@ -122,7 +124,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestChangesUntilTheProbesAreOut: what falls between the detach and the end of the search for holders is told, behind the last boundary.
+// TestChangesUntilTheProbesAreOut: what falls between the detach and the end of the search for holders is told, behind
+// the last boundary.
 func TestChangesUntilTheProbesAreOut(t *testing.T) {
 	k := &fakeKernel{script: []records{change(1), change(2)}}
 	s := attached(t, k, Options{})
@@ -166,8 +169,8 @@ func (i *fakeInstrument) stepUp(g ledger.Group) error {
 }
 func (i *fakeInstrument) close() {}
 
-// TestShedding: a group that the kernel has stepped down loses its probes, and is put back once the account has filled: first the probes, then the boundary from which
-// on they count.
+// TestShedding: a group that the kernel has stepped down loses its probes, and is put back once the account has filled:
+// first the probes, then the boundary from which on they count.
 func TestShedding(t *testing.T) {
 	const g = ledger.GroupTorch
 	k := &fakeKernel{credit: ledger.Account{Credit: -time.Second, Full: time.Second}}
@@ -203,7 +206,8 @@ func TestShedding(t *testing.T) {
 	}
 }
 
-// TestLateLibrary: a library that is loaded while the session runs gets its probes as soon as the dynamic linker has told of it, and the end names it.
+// TestLateLibrary: a library that is loaded while the session runs gets its probes as soon as the dynamic linker has
+// told of it, and the end names it.
 func TestLateLibrary(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "libcuda.so.1")
 	code := []byte{0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3} // push %rbp …

@@ -35,8 +35,8 @@ func aPython(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// endOfPython follows a session with a Python to its end, from the last boundaries on. meanwhile is called once every figure is known, when nothing may have
-// been looked at.
+// endOfPython follows a session with a Python to its end, from the last boundaries on. meanwhile is called once every
+// figure is known, when nothing may have been looked at.
 func endOfPython(t *testing.T, o Options, meanwhile func(*exec.Cmd)) (told []string, settled *event.Settled, last *event.Finish) {
 	t.Helper()
 	cmd := aPython(t)
@@ -73,8 +73,8 @@ func endOfPython(t *testing.T, o Options, meanwhile func(*exec.Cmd)) (told []str
 
 func nothing(*exec.Cmd) {}
 
-// TestSettled: that every figure is known is told after the last boundaries and in front of the look at objects, with all that the session's end says of figures; only
-// where that is asked for.
+// TestSettled: that every figure is known is told after the last boundaries and in front of the look at objects, with
+// all that the session's end says of figures; only where that is asked for.
 func TestSettled(t *testing.T) {
 	told, settled, last := endOfPython(t, Options{Settle: true, Holders: true}, nothing)
 	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "settled", "change 2", "holders", "variables", "residence", "finish")
@@ -90,7 +90,8 @@ func TestSettled(t *testing.T) {
 	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "change 2", "variables", "residence", "finish")
 }
 
-// TestLookEnds: who has had enough of the look gets the end without it, which says so; that leaves every figure as it is.
+// TestLookEnds: who has had enough of the look gets the end without it, which says so; that leaves every figure as it
+// is.
 func TestLookEnds(t *testing.T) {
 	looking, enough := context.WithCancel(t.Context())
 	told, settled, last := endOfPython(t, Options{Settle: true, Looking: looking}, func(*exec.Cmd) { enough() })
@@ -103,7 +104,8 @@ func TestLookEnds(t *testing.T) {
 	}
 }
 
-// TestEndsDuringTheLook: a target that ends once every figure is known costs what was to be found out of it, and nothing else.
+// TestEndsDuringTheLook: a target that ends once every figure is known costs what was to be found out of it, and
+// nothing else.
 func TestEndsDuringTheLook(t *testing.T) {
 	told, settled, last := endOfPython(t, Options{Settle: true, Holders: true}, func(cmd *exec.Cmd) {
 		_ = cmd.Process.Kill()

@@ -26,7 +26,8 @@ type target struct {
 	python *python
 	gone   bool
 	late   bool // it ran before the session
-	// before are the addresses of arrays from before the session that lived as NumPy's meter was paused first; nil: not known.
+	// before are the addresses of arrays from before the session that lived as NumPy's meter was paused first; nil: not
+	// known.
 	before map[uint64]bool
 	// announced: its ProcessInfo has been handed out.
 	announced bool
@@ -63,7 +64,8 @@ type python struct {
 	inputs uint64 // address of In, 0 until found
 	count  int64  // its length when last read
 	stored int64  // its length as of the newest cell that was heard of, 0 if not known
-	// unseen are the cells that In had by the time the probes were in, of which no window is known, until the next cell begins: that tells.
+	// unseen are the cells that In had by the time the probes were in, of which no window is known, until the next cell
+	// begins: that tells.
 	unseen int64
 	ready  bool // the main interpreter's address is known
 	// codeFrees: it is seen when a code object is freed.
@@ -83,11 +85,12 @@ type python struct {
 // complete says whether everything that can be learned has been, or was tried long enough.
 func (p *python) complete() bool { return p.ready && p.inputs != 0 || p.learning.isOver() }
 
-// learning is how long one has tried to learn of an interpreter what is only there once it, or IPython in it, has started.
+// learning is how long one has tried to learn of an interpreter what is only there once it, or IPython in it, has
+// started.
 type learning struct{ first, last time.Time }
 
-// An interpreter that starts is looked into 200 times a second at most, however fast records come, and for 12 s: most Pythons never become
-// an IPython. A cell that begins later is looked at all the same.
+// An interpreter that starts is looked into 200 times a second at most, however fast records come, and for 12 s: most
+// Pythons never become an IPython. A cell that begins later is looked at all the same.
 const (
 	betweenLessons = 5 * time.Millisecond
 	lessonsFor     = 12 * time.Second
@@ -136,8 +139,8 @@ func (s *Session) recognize(ctx context.Context) error {
 	return nil
 }
 
-// lives fails with [process.ErrNoProcess] once a target has ended: from then on its pid may be another process's. Whatever was done by
-// its pid before this was done to the target.
+// lives fails with [process.ErrNoProcess] once a target has ended: from then on its pid may be another process's.
+// Whatever was done by its pid before this was done to the target.
 func (t *target) lives() error {
 	ended, err := t.handle.Exited()
 	if err == nil && ended {

@@ -89,8 +89,9 @@ func (v *vforks) end(t *testing.T) {
 	}
 }
 
-// TestVforkDuringTheAttach: a vfork child has its parent's memory until it executes a program. It takes the parent's place in the
-// ledger at no time, whichever of the two is found first, and has its own once it runs a program, whenever that is.
+// TestVforkDuringTheAttach: a vfork child has its parent's memory until it executes a program. It takes the parent's
+// place in the ledger at no time, whichever of the two is found first, and has its own once it runs a program, whenever
+// that is.
 func TestVforkDuringTheAttach(t *testing.T) {
 	execute, end := (*vforks).execute, (*vforks).end
 	l, path, root := loadLedger(t), buildVforks(t), uint32(0)

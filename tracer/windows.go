@@ -9,8 +9,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// windowInstrument is the instrument for windows: probes in the interpreter where cells, their statements and their results begin and end, and where code
-// objects are freed, by which stacks are known again.
+// windowInstrument is the instrument for windows: probes in the interpreter where cells, their statements and their
+// results begin and end, and where code objects are freed, by which stacks are known again.
 type windowInstrument struct {
 	inert
 	*host
@@ -98,8 +98,8 @@ func placeInPython(h *host, t *target, g ledger.Group) (io.Closer, error) {
 	return c, nil
 }
 
-// errNoEffect says that the kernel takes probes on a file and does not put them in. It is so where a FUSE server passes its files on to another file
-// system (FUSE_PASSTHROUGH, Linux 6.9): then what is mapped is the other file.
+// errNoEffect says that the kernel takes probes on a file and does not put them in. It is so where a FUSE server passes
+// its files on to another file system (FUSE_PASSTHROUGH, Linux 6.9): then what is mapped is the other file.
 var errNoEffect = fmt.Errorf("%w: it does not put the probes into this process's interpreter, as on a FUSE file system that passes reads on", ledger.ErrNotSupported)
 
 // tookEffect compares the first instruction that has a probe, as it is in memory, with that in the file.
@@ -126,7 +126,8 @@ func (p *python) tookEffect(placements []ledger.Placement) error {
 	return nil
 }
 
-// noteInPython records for the certificate where a group's probes are in a target's interpreter, and what a missing one means.
+// noteInPython records for the certificate where a group's probes are in a target's interpreter, and what a missing one
+// means.
 func noteInPython(h *host, t *target, g ledger.Group) {
 	sites := t.python.sites
 	if len(placements(g, sites)) == 0 {

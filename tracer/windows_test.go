@@ -52,7 +52,8 @@ func programs(h *fakeHost) (all []ledger.Program) {
 	return all
 }
 
-// TestWindowInstrument: all groups of a build are placed but those of NumPy and what is stepped down; one that has no place is said to have none.
+// TestWindowInstrument: all groups of a build are placed but those of NumPy and what is stepped down; one that has no
+// place is said to have none.
 func TestWindowInstrument(t *testing.T) {
 	h := &fakeHost{shed: []ledger.Group{ledger.GroupSignal}}
 	i := windows(h, pythonWith(t, seen()))

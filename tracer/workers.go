@@ -10,8 +10,8 @@ import (
 // maxWorkers bounds the children that are looked at.
 const maxWorkers = 256
 
-// findWorkers looks which children of the traced processes are workers of a pool that wait for the next task: of a process that was
-// forked the command line does not tell.
+// findWorkers looks which children of the traced processes are workers of a pool that wait for the next task: of a
+// process that was forked the command line does not tell.
 func (l *lastLook) findWorkers(ctx context.Context) (found []*event.Holders) {
 	for _, t := range l.targets {
 		if !t.isRoot() && !l.one || t.gone || t.python == nil {

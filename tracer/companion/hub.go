@@ -1,7 +1,8 @@
-// Package companion answers what notebooks ask on the lines that they have made to the tracer: figures of their own process, and nothing else.
+// Package companion answers what notebooks ask on the lines that they have made to the tracer: figures of their own
+// process, and nothing else.
 //
-// A line is one end of a pair of sockets, whose other end the notebook's process was sent (docs/line.md). What belongs here is what is said on it;
-// where figures come from, and how the socket got here, does not.
+// A line is one end of a pair of sockets, whose other end the notebook's process was sent (docs/line.md). What belongs
+// here is what is said on it; where figures come from, and how the socket got here, does not.
 package companion
 
 import (
@@ -97,7 +98,8 @@ type hello struct {
 	Report  string  `json:"report,omitempty"`
 }
 
-// Connected takes over the tracer's end of a line to a process, in place of the one that it had for the same use. Nobody else has a descriptor of that end.
+// Connected takes over the tracer's end of a line to a process, in place of the one that it had for the same use.
+// Nobody else has a descriptor of that end.
 func (h *Hub) Connected(pid, end int, live bool) {
 	l := &line{pid: pid, hub: h, end: end}
 	h.mu.Lock()
@@ -209,8 +211,9 @@ func (h *Hub) Finished(cells []model.Window) {
 	}
 }
 
-// Answer answers what was asked since it was last called. Everything that came before has been taken in. Of one notebook it is a few requests, so
-// that one that asks without end does not keep the tracer from the others: the rest is answered as it asks the next time.
+// Answer answers what was asked since it was last called. Everything that came before has been taken in. Of one
+// notebook it is a few requests, so that one that asks without end does not keep the tracer from the others: the rest
+// is answered as it asks the next time.
 func (h *Hub) Answer() {
 	var all []waiting
 	for _, pid := range h.asked {

@@ -180,7 +180,8 @@ func TestNoSource(t *testing.T) {
 	}
 }
 
-// TestLimitOfKernels: a kernel that a server starts has the server's limit, also after it has executed its Python; what came from nowhere has none.
+// TestLimitOfKernels: a kernel that a server starts has the server's limit, also after it has executed its Python; what
+// came from nowhere has none.
 func TestLimitOfKernels(t *testing.T) {
 	h := newHub(book{})
 	h.Note(&event.Limits{PID: 7, Limits: []event.Limit{{Kind: "container", Bytes: 1 << 30}}})

@@ -47,7 +47,8 @@ type ticked struct {
 	Tick uint64 `json:"tick"` // the number of the cell, of the kernel's
 }
 
-// tick says now and then that a cell runs, from a second after its beginning until [line.tickNoMore]. Its timer is one for each line: maxLines.
+// tick says now and then that a cell runs, from a second after its beginning until [line.tickNoMore]. Its timer is one
+// for each line: maxLines.
 func (l *line) tick(cell uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -161,7 +161,8 @@ func TestNobodyReads(t *testing.T) {
 	t.Error("the line is there still")
 }
 
-// TestEnds: a process that has ended, executes a program, or makes another line has lost the first; so have all when the hub closes.
+// TestEnds: a process that has ended, executes a program, or makes another line has lost the first; so have all when
+// the hub closes.
 func TestEnds(t *testing.T) {
 	h := newHub(book{})
 	for _, kind := range []event.BoundaryKind{event.ProcessExit, event.ProcessExec} {

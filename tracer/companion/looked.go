@@ -14,7 +14,8 @@ const (
 	maxOfList   = 64      // runs and processes of a verdict
 	maxAlso     = 8       // further names of a variable
 	maxToFree   = 8       // entries of what to type
-	// roomForNotJudged is how many bytes may say what was not judged, and roomForVerdict one verdict: together they fit into a packet.
+	// roomForNotJudged is how many bytes may say what was not judged, and roomForVerdict one verdict: together they fit
+	// into a packet.
 	roomForNotJudged = 16 << 10
 	roomForVerdict   = 40 << 10
 )

@@ -9,10 +9,11 @@ import (
 	"ipytracer/model"
 )
 
-// Looker looks into traced processes from outside, beside the session, one at a time: their objects are read, and they go on. What is found comes
-// as an [event.Looked], in any case.
+// Looker looks into traced processes from outside, beside the session, one at a time: their objects are read, and they
+// go on. What is found comes as an [event.Looked], in any case.
 type Looker interface {
-	// FindVariables and FindHolders begin a look into a process. false: one is under way. Which of some objects are there still is told of variables.
+	// FindVariables and FindHolders begin a look into a process. false: one is under way. Which of some objects are
+	// there still is told of variables.
 	FindVariables(pid int, watch []event.Piece) bool
 	FindHolders(pid int) bool
 	// ToFree says what to type to free what a look has found by name, and the largest objects that go with each.
@@ -24,8 +25,8 @@ type Looker interface {
 	WhyNoAudit() string
 }
 
-// Bounds of looks, of a whole session: a notebook that asks without end has its turn after the others, and all of them together take a bounded share
-// of a processor's time.
+// Bounds of looks, of a whole session: a notebook that asks without end has its turn after the others, and all of them
+// together take a bounded share of a processor's time.
 const (
 	lookShare   = 10               // how much of it they may take in the long run, as its reciprocal
 	lookBurst   = 20 * time.Second // how much they may take besides

@@ -77,7 +77,8 @@ func (e *eyes) finish(pid int, took time.Duration) {
 	e.hub.Answer()
 }
 
-// TestVars: a notebook is told a number, then that it is being looked, then what was found; all of it as it is now, not as it was before it asked.
+// TestVars: a notebook is told a number, then that it is being looked, then what was found; all of it as it is now, not
+// as it was before it asked.
 func TestVars(t *testing.T) {
 	e := newEyes(t, book{})
 	count := 4
@@ -121,7 +122,8 @@ func TestVars(t *testing.T) {
 	}
 }
 
-// TestCheck: what was said to be freed is looked for, and what of it has gone is told; of whom nothing was promised, that.
+// TestCheck: what was said to be freed is looked for, and what of it has gone is told; of whom nothing was promised,
+// that.
 func TestCheck(t *testing.T) {
 	e := newEyes(t, book{})
 	e.free = []model.Freeing{{PID: 7, Type: "del x", Predicted: 400, Exact: true, Names: []string{"x"}}, {PID: 7, Type: "%xdel _2", Predicted: 90, Device: 60, Names: []string{"Out[2]"}}}
@@ -269,8 +271,8 @@ func TestLooksShare(t *testing.T) {
 	}
 }
 
-// TestLooksEnd: nobody is told of a process what was found of the one that had its pid before; what comes of no look is dropped; a look that is
-// refused for another's is asked for again.
+// TestLooksEnd: nobody is told of a process what was found of the one that had its pid before; what comes of no look is
+// dropped; a look that is refused for another's is asked for again.
 func TestLooksEnd(t *testing.T) {
 	e := newEyes(t, book{})
 	e.listed = []model.Variable{{Name: "secret"}}

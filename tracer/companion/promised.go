@@ -35,8 +35,8 @@ func (p promised) check(pid int, still []bool) []model.Checked {
 	return CameBack(p[pid].free, p[pid].pieces, still)
 }
 
-// CameBack says what came back of entries, given the largest objects of each, and for each of all these whether it is there still. Where there are more
-// objects than these, these stand for all. nil: there is no word for each.
+// CameBack says what came back of entries, given the largest objects of each, and for each of all these whether it is
+// there still. Where there are more objects than these, these stand for all. nil: there is no word for each.
 func CameBack(free []model.Freeing, pieces [][]event.Piece, still []bool) (out []model.Checked) {
 	for i, f := range free {
 		one := model.Checked{PID: f.PID, Type: f.Type, Predicted: f.Predicted, Device: f.Device, Exact: f.Exact}

@@ -37,8 +37,8 @@ func (n *notebook) sendSlow(packet string) {
 	n.t.Cleanup(func() { end.Close() })
 }
 
-// TestSlowToClose: whoever sends what takes hours to close along with a request, behind one, or without a word, holds neither the session nor another's line,
-// takes no more threads than there may be, and gives them back.
+// TestSlowToClose: whoever sends what takes hours to close along with a request, behind one, or without a word, holds
+// neither the session nor another's line, takes no more threads than there may be, and gives them back.
 func TestSlowToClose(t *testing.T) {
 	for name, attack := range map[string]func(n *notebook){
 		"with a request": func(n *notebook) { n.sendSlow(`{"id": 1, "ask": "cells"}`) },
@@ -145,8 +145,8 @@ func TestTooManyToClose(t *testing.T) {
 	}
 }
 
-// TestLockedEnd: a process that keeps its end of a line locked, by receiving into memory that nobody serves, and asks, holds up neither the session nor
-// another's line.
+// TestLockedEnd: a process that keeps its end of a line locked, by receiving into memory that nobody serves, and asks,
+// holds up neither the session nor another's line.
 func TestLockedEnd(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("it takes userfaultfd(2)")
@@ -178,7 +178,8 @@ func TestLockedEnd(t *testing.T) {
 	}
 }
 
-// TestThrownAway: of a process that closes lines without having read the greeting, as a companion of line/v1 does, it is said once.
+// TestThrownAway: of a process that closes lines without having read the greeting, as a companion of line/v1 does, it
+// is said once.
 func TestThrownAway(t *testing.T) {
 	var said []int
 	h := New(Options{Older: func(pid int) { said = append(said, pid) }}, book{})

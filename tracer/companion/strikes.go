@@ -19,7 +19,8 @@ type strikes struct {
 	thrown map[int]int
 }
 
-// threwAway notes that a process has closed a line unread, and reports whether it has now done so as often as is no accident, which is so once.
+// threwAway notes that a process has closed a line unread, and reports whether it has now done so as often as is no
+// accident, which is so once.
 func (s *strikes) threwAway(pid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +55,8 @@ func (s *strikes) out(pid int) bool {
 	return s.of[pid] >= maxStrikes
 }
 
-// Accepts reports whether a process may have a line: not if it has misused some, nor while too many wait to be closed. It is for any goroutine.
+// Accepts reports whether a process may have a line: not if it has misused some, nor while too many wait to be closed.
+// It is for any goroutine.
 func (h *Hub) Accepts(pid int) bool {
 	return !h.strikes.out(pid) && h.closers.Waiting() < maxToClose
 }

@@ -31,11 +31,13 @@ type Display struct {
 type Options struct {
 	State   live.State // what is shown first
 	NoColor bool
-	// Act is called with what keys ask for, and with [live.Quit] once when the terminal is lost; on a goroutine of the display's.
+	// Act is called with what keys ask for, and with [live.Quit] once when the terminal is lost; on a goroutine of the
+	// display's.
 	Act func(live.Action)
 }
 
-// environment are variables by which the library can be told to do otherwise than it is told here; the locale is what [live.State] has.
+// environment are variables by which the library can be told to do otherwise than it is told here; the locale is what
+// [live.State] has.
 var environment = []string{"TCELL_ALTSCREEN", "TCELL_ESCDELAY", "TCELL_KEYBOARD_PROTOCOL", "TCELL_NEGOTIATE", "TCELL_MOUSE", "TCELL_TRUECOLOR", "LINES", "COLUMNS"}
 
 // Show begins to show. Until [Display.Close] the terminal is the display's.

@@ -1,5 +1,5 @@
-// Package display puts the screens of report/live onto the terminal that the tracer was started from, and takes keys. Whatever touches
-// a terminal belongs here; what a screen has on it does not, nor does what keys mean.
+// Package display puts the screens of report/live onto the terminal that the tracer was started from, and takes keys.
+// Whatever touches a terminal belongs here; what a screen has on it does not, nor does what keys mean.
 package display
 
 import (

@@ -4,7 +4,8 @@ package gpu
 
 import "time"
 
-// Checkpoints are the driver's calls that move the device memory of a process to the host and back. This build cannot load the driver.
+// Checkpoints are the driver's calls that move the device memory of a process to the host and back. This build cannot
+// load the driver.
 type Checkpoints struct{}
 
 // OpenCheckpoints returns a [*NoCheckpointsError] with the reason [NotBuiltIn].

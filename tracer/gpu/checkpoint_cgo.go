@@ -44,16 +44,17 @@ import (
 	"unsafe"
 )
 
-// Checkpoints are the driver's calls that move the device memory of a process to the host and back: those of libcuda.so.1, loaded into this
-// very program. A call cannot be interrupted, and takes as long as the memory takes to be copied. Not for concurrent use.
+// Checkpoints are the driver's calls that move the device memory of a process to the host and back: those of
+// libcuda.so.1, loaded into this very program. A call cannot be interrupted, and takes as long as the memory takes to
+// be copied. Not for concurrent use.
 type Checkpoints struct {
 	calls   [len(checkpointCalls)]unsafe.Pointer
 	name    unsafe.Pointer
 	started error // of cuInit: most calls do without
 }
 
-// OpenCheckpoints loads the driver, for ever, and starts it: bringing memory back takes a driver that is started, where the GPU's persistence
-// mode is off. It fails with a [*NoCheckpointsError].
+// OpenCheckpoints loads the driver, for ever, and starts it: bringing memory back takes a driver that is started, where
+// the GPU's persistence mode is off. It fails with a [*NoCheckpointsError].
 func OpenCheckpoints() (*Checkpoints, error) {
 	handle, path, err := loadCUDA()
 	if err != nil {
@@ -80,8 +81,8 @@ func (c *Checkpoints) State(pid int) (CUDAState, error) {
 	return CUDAState(state), err
 }
 
-// Lock makes a process's calls of CUDA wait, once what it has begun on its GPUs is over. If that takes longer than patience, the error's code is
-// [CUDANotReady], and the process runs on.
+// Lock makes a process's calls of CUDA wait, once what it has begun on its GPUs is over. If that takes longer than
+// patience, the error's code is [CUDANotReady], and the process runs on.
 func (c *Checkpoints) Lock(pid int, patience time.Duration) error {
 	return c.done(callLock, C.call_lock(c.calls[callLock], C.int(pid), C.uint(millisecondsOf(patience))))
 }
@@ -99,7 +100,8 @@ func (c *Checkpoints) step(call, pid int) error {
 	return c.done(call, C.call_step(c.calls[call], C.int(pid)))
 }
 
-// done makes an error of what a call returned. One that wants the driver started is not told alone: why it is not started is the reason.
+// done makes an error of what a call returned. One that wants the driver started is not told alone: why it is not
+// started is the reason.
 func (c *Checkpoints) done(call int, code C.int) error {
 	if c.started != nil && (code == CUDANotInitialized || call == callRestore && code != 0) {
 		return c.started

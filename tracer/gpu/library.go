@@ -47,8 +47,8 @@ func inUsualPlaces(name string) (found []string) {
 	return found
 }
 
-// LoadedDriver returns the version of NVIDIA's kernel driver that is loaded, such as "580.159.04", by a proc file system;
-// "" where none is. It needs no NVML, and no rights.
+// LoadedDriver returns the version of NVIDIA's kernel driver that is loaded, such as "580.159.04", by a proc file
+// system; "" where none is. It needs no NVML, and no rights.
 func LoadedDriver(proc string) string {
 	f, err := os.Open(filepath.Join(proc, "driver/nvidia/version"))
 	if err != nil {

@@ -26,8 +26,8 @@ type Accounts struct {
 	prices     prices
 }
 
-// SetBudget opens the accounts of the roots that are attached from now on: they gain share, a part of the time, up to full.
-// Without it there is no limit.
+// SetBudget opens the accounts of the roots that are attached from now on: they gain share, a part of the time, up to
+// full. Without it there is no limit.
 func (a *Accounts) SetBudget(share float64, full time.Duration) error {
 	a.prices.share, a.prices.full = uint64(share*1e6), uint64(full)
 	err := errors.Join(a.objects.BudgetShare.Set(a.prices.share), a.objects.BudgetFull.Set(a.prices.full))
@@ -37,8 +37,9 @@ func (a *Accounts) SetBudget(share float64, full time.Duration) error {
 	return nil
 }
 
-// SetPrice says what one hit of a group's probes costs with what their programs usually do, at a site of each kind, and beyond walks
-// up a stack: those are measured. discount is a power of two: what the group spends counts for so much less.
+// SetPrice says what one hit of a group's probes costs with what their programs usually do, at a site of each kind, and
+// beyond walks up a stack: those are measured. discount is a power of two: what the group spends counts for so much
+// less.
 func (a *Accounts) SetPrice(g Group, price Costs, discount uint) error {
 	if g >= GroupCount || bits.OnesCount(discount) != 1 {
 		return fmt.Errorf("price of group %d: a discount of %d", g, discount)
@@ -78,8 +79,8 @@ func (a *Accounts) Back(g Group, pid int) error {
 	return err
 }
 
-// Late draws a MeterBack boundary for pid: its group's probes came after what they are to see had begun. What the meter has
-// counted stays.
+// Late draws a MeterBack boundary for pid: its group's probes came after what they are to see had begun. What the meter
+// has counted stays.
 func (a *Accounts) Late(g Group, pid int) error {
 	_, err := a.operations.run(kernelOperationOP_LATE, pid, kernelControl{Group: uint32(g)})
 	return err

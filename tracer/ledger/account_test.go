@@ -87,7 +87,8 @@ func (m *model) step(now uint64, falls bool) Group {
 	return best
 }
 
-// TestAccountFollowsItsModel: the kernel's arithmetic on random hits is that of the model: storms, pauses, many groups at once.
+// TestAccountFollowsItsModel: the kernel's arithmetic on random hits is that of the model: storms, pauses, many groups
+// at once.
 func TestAccountFollowsItsModel(t *testing.T) {
 	l := load(t, Options{})
 	for seed := range uint64(MaxRoots - 1) {
@@ -148,8 +149,8 @@ func try(t *testing.T, l *Ledger, root uint32, g Group, price, now uint64) Group
 	return Group(trial.Stepped)
 }
 
-// TestAccountStepsInOrder: in a storm of everything native frames go first, then lines, small blocks, meters, cells, and PyTorch's totals last,
-// each only once its level of credit is reached.
+// TestAccountStepsInOrder: in a storm of everything native frames go first, then lines, small blocks, meters, cells,
+// and PyTorch's totals last, each only once its level of credit is reached.
 func TestAccountStepsInOrder(t *testing.T) {
 	l := load(t, Options{})
 	if err := l.Accounts.SetBudget(0.03, 500*time.Millisecond); err != nil {
@@ -191,7 +192,8 @@ func TestAccountStepsInOrder(t *testing.T) {
 	}
 }
 
-// spendBeside has one group spend its price each so many nanoseconds and another one its own, for a time, and returns what was stepped down.
+// spendBeside has one group spend its price each so many nanoseconds and another one its own, for a time, and returns
+// what was stepped down.
 func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet Group, price, quietPrice uint64, long time.Duration) (stepped []Group) {
 	t.Helper()
 	const every = 10_000_000
@@ -205,8 +207,8 @@ func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet 
 	return stepped
 }
 
-// TestAccountIsFair: whose storm it is, that group goes, and no other figure with it: not in the storm, not while its probes still cost something after
-// that, and not when the account recovers from it.
+// TestAccountIsFair: whose storm it is, that group goes, and no other figure with it: not in the storm, not while its
+// probes still cost something after that, and not when the account recovers from it.
 func TestAccountIsFair(t *testing.T) {
 	l := load(t, Options{})
 	if err := l.Accounts.SetBudget(0.03, 500*time.Millisecond); err != nil {

@@ -68,9 +68,9 @@ func metersOf(p *kernelProcess) ArrayMeters {
 	return ArrayMeters{NumPy: p.Value[kernelMeterMETER_NUMPY], Mapped: p.Value[kernelMeterMETER_MAPPED]}
 }
 
-// SettleArray tells the ledger what was found out about an array since the probes were put back: one in doubt of known bytes has
-// found bytes, or has gone (0); one that was not known (0) has found bytes. done is false where the probes have seen since that it is
-// otherwise: that stands.
+// SettleArray tells the ledger what was found out about an array since the probes were put back: one in doubt of known
+// bytes has found bytes, or has gone (0); one that was not known (0) has found bytes. done is false where the probes
+// have seen since that it is otherwise: that stands.
 func (b *Blocks) SettleArray(slot uint32, address, known, found uint64) (done bool, err error) {
 	f := kernelFinding{Address: address, Known: int64(known), Found: int64(found), Slot: slot}
 	if _, err := b.objects.SettleArray.Run(&ebpf.RunOptions{Context: &f, ContextOut: &f}); err != nil {
@@ -79,8 +79,8 @@ func (b *Blocks) SettleArray(slot uint32, address, known, found uint64) (done bo
 	return f.Done != 0, nil
 }
 
-// Settled ends the looking for arrays in a root, of which pid is a process: its NumPy meter is off by at most unsure bytes. It draws a
-// MeterSettled boundary.
+// Settled ends the looking for arrays in a root, of which pid is a process: its NumPy meter is off by at most unsure
+// bytes. It draws a MeterSettled boundary.
 func (b *Blocks) Settled(pid int, unsure int64) error {
 	_, err := b.operations.run(kernelOperationOP_SETTLED, pid, kernelControl{Unsure: unsure})
 	return err

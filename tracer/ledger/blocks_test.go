@@ -150,7 +150,8 @@ func (p *blocksProgram) run(steps int) truth {
 	return is
 }
 
-// prove checks that nothing of what was told is missing, and that it leads as high as the kernel's maximum. It returns how many changes there were of arrays.
+// prove checks that nothing of what was told is missing, and that it leads as high as the kernel's maximum. It returns
+// how many changes there were of arrays.
 func (p *blocksProgram) prove(b *event.Boundary) (n int) {
 	p.t.Helper()
 	numbers, highest := map[uint64]bool{}, p.value
@@ -215,8 +216,9 @@ func (p *blocksProgram) crowd() {
 	}
 }
 
-// TestSmallBlocks: whichever blocks are told, the meter and its maximum are exact, and what is told proves it; large blocks are told, all of them; of the
-// small ones either all are, or samples without a bias, or none; and the ends of those whose beginnings were. So it is where half of them find no place.
+// TestSmallBlocks: whichever blocks are told, the meter and its maximum are exact, and what is told proves it; large
+// blocks are told, all of them; of the small ones either all are, or samples without a bias, or none; and the ends of
+// those whose beginnings were. So it is where half of them find no place.
 func TestSmallBlocks(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -20,8 +20,8 @@ func unprobed()
 
 var emulatedAddress, steppedAddress uint64
 
-// Costs is what one hit of a uprobe costs on this machine, with a program that does nothing: time of the processor, of the thread
-// that is hit.
+// Costs is what one hit of a uprobe costs on this machine, with a program that does nothing: time of the processor, of
+// the thread that is hit.
 type Costs struct {
 	Emulated time.Duration // on an instruction the kernel emulates: push, nop, jmp, call
 	Stepped  time.Duration // on any other, which it single-steps
@@ -31,10 +31,11 @@ type Costs struct {
 // UsualCosts stands in where they cannot be measured: a small virtual machine with kernel 6.18.
 var UsualCosts = Costs{Emulated: 600 * time.Nanosecond, Stepped: 10 * time.Microsecond}
 
-// What is plausible. An emulated hit is an exception with a program in it: 0.34 to 0.7 µs on the machines of docs/overhead.md, and one
-// that enters and leaves the kernel at all takes 0.1. A single-stepped one has a second exception, which a hypervisor may intercept: 9 to
-// 10 µs there. What is three times beyond that, and more, says what else the machine did: it is taken for the bound. Only a machine that
-// is emulated (QEMU without KVM) is as slow as that; there probes may cost some times what the budget says.
+// What is plausible. An emulated hit is an exception with a program in it: 0.34 to 0.7 µs on the machines of
+// docs/overhead.md, and one that enters and leaves the kernel at all takes 0.1. A single-stepped one has a second
+// exception, which a hypervisor may intercept: 9 to 10 µs there. What is three times beyond that, and more, says what
+// else the machine did: it is taken for the bound. Only a machine that is emulated (QEMU without KVM) is as slow as
+// that; there probes may cost some times what the budget says.
 const (
 	leastHit     = 100 * time.Nanosecond
 	mostEmulated = 2500 * time.Nanosecond
@@ -48,13 +49,15 @@ func (c Costs) plausible() Costs {
 	return c
 }
 
-// Least returns the lesser of each cost of two measurements: whatever disturbs one only ever adds. It is noisy if both are.
+// Least returns the lesser of each cost of two measurements: whatever disturbs one only ever adds. It is noisy if both
+// are.
 func (c Costs) Least(other Costs) Costs {
 	return Costs{min(c.Emulated, other.Emulated), min(c.Stepped, other.Stepped), c.Noisy && other.Noisy}
 }
 
-// Calibrate measures the cost of a hit on two functions of this very program, in some milliseconds: by the processor time of the
-// thread that is hit, the least of many short batches, of which other work spoils some and not all. The result is plausible.
+// Calibrate measures the cost of a hit on two functions of this very program, in some milliseconds: by the processor
+// time of the thread that is hit, the least of many short batches, of which other work spoils some and not all. The
+// result is plausible.
 func (a *Accounts) Calibrate() (Costs, error) {
 	emulatedHit, noisy, err := a.measure(emulated, emulatedAddress, 32)
 	if err != nil {
@@ -105,8 +108,8 @@ func codeAt(address uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Po
 // calibrationBatches is how many batches a cost is the least of: a millisecond of hits that are emulated.
 const calibrationBatches = 61
 
-// batches returns the least processor time of a batch of calls, on the calling thread, to which the caller is locked. They are noisy if
-// a quarter of them did not come near it.
+// batches returns the least processor time of a batch of calls, on the calling thread, to which the caller is locked.
+// They are noisy if a quarter of them did not come near it.
 func batches(fn func(), calls int) (least time.Duration, noisy bool, err error) {
 	var times [calibrationBatches]time.Duration
 	for i := range times {

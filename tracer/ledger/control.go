@@ -15,10 +15,10 @@ type Processes struct {
 	operations *operations
 }
 
-// AttachProcess makes pid a root: its memory is seeded from the kernel's counters at this instant, its children
-// are followed, and an Attached boundary opens its session. slot identifies its memory for SetPython until its next exec.
-// started is when it started, as /proc/PID/stat has it in 1/100 s since boot: where the pid is another process's by now it fails
-// with [ErrNoProcess]. 0 takes whoever has the pid.
+// AttachProcess makes pid a root: its memory is seeded from the kernel's counters at this instant, its children are
+// followed, and an Attached boundary opens its session. slot identifies its memory for SetPython until its next exec.
+// started is when it started, as /proc/PID/stat has it in 1/100 s since boot: where the pid is another process's by now
+// it fails with [ErrNoProcess]. 0 takes whoever has the pid.
 func (p *Processes) AttachProcess(root uint32, pid int, started uint64) (slot uint32, err error) {
 	return p.operations.run(kernelOperationOP_ATTACH, pid, kernelControl{Root: root, Started: started})
 }
@@ -36,8 +36,8 @@ func (p *Processes) Detach(pid int) error {
 	return err
 }
 
-// Look draws a boundary of a root at which nothing happens, so that the figures of what is open are of this instant. Where the store is
-// nearly full it draws none: nothing is lost, and the next will do.
+// Look draws a boundary of a root at which nothing happens, so that the figures of what is open are of this instant.
+// Where the store is nearly full it draws none: nothing is lost, and the next will do.
 func (p *Processes) Look(pid int) error {
 	_, err := p.operations.run(kernelOperationOP_LOOK, pid, kernelControl{})
 	return err

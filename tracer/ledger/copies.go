@@ -18,8 +18,9 @@ type tracepoint struct {
 	copies  uint32 // of the program where tracepoints are preemptible, as many as COPIES of bpf/state.h at most
 }
 
-// tracepoints are the programs at tracepoints. The kernel runs a program for one thread at a time on each CPU. Where tracepoints are preemptible there are
-// further copies of it behind it, which do what the first has missed (bpf/copies.h).
+// tracepoints are the programs at tracepoints. The kernel runs a program for one thread at a time on each CPU. Where
+// tracepoints are preemptible there are further copies of it behind it, which do what the first has missed
+// (bpf/copies.h).
 var tracepoints = []tracepoint{
 	{"rss_stat", "resident", 2}, // mostly under the lock of a page table, where no thread loses its CPU
 	{"mmap_lock_released", "mapped", mostCopies},
@@ -53,7 +54,8 @@ func copiesOf(f Features, o Options) uint32 {
 	return 1
 }
 
-// load loads the object: all of it once, and the programs at tracepoints as often as they are wanted, over the same maps.
+// load loads the object: all of it once, and the programs at tracepoints as often as they are wanted, over the same
+// maps.
 func (t *Tracepoints) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o ebpf.CollectionOptions) error {
 	all, err := loadMaps(spec, o)
 	if err != nil {
@@ -96,8 +98,8 @@ func (t *Tracepoints) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o 
 	return all.Assign(objects)
 }
 
-// attach attaches the copies, one behind the other: a tracepoint runs programs in the order in which they were attached (func_add, kernel/tracepoint.c).
-// Raw tracepoints need no tracefs.
+// attach attaches the copies, one behind the other: a tracepoint runs programs in the order in which they were attached
+// (func_add, kernel/tracepoint.c). Raw tracepoints need no tracefs.
 func (t *Tracepoints) attach() error {
 	for i, at := range tracepoints {
 		for number, p := range t.programs[i] {
@@ -143,9 +145,9 @@ func (t *Tracepoints) close() error {
 	return errors.Join(errs...)
 }
 
-// missed returns what each copy has missed, by tracepoint: events for which the kernel did not run it, as the CPU was within it for another thread
-// (recursion_misses of struct bpf_prog_info, Linux 5.12). They are those of the whole machine, since the kernel does not say who made an event that it did not
-// run a program for.
+// missed returns what each copy has missed, by tracepoint: events for which the kernel did not run it, as the CPU was
+// within it for another thread (recursion_misses of struct bpf_prog_info, Linux 5.12). They are those of the whole
+// machine, since the kernel does not say who made an event that it did not run a program for.
 //
 // Where it does not say so, the program has missed one more.
 func (t *Tracepoints) missed() (all [][]uint64) {

@@ -64,8 +64,8 @@ func TestCopiesLeaveOutOnce(t *testing.T) {
 	}
 }
 
-// TestOneCopyWorks: where no thread loses its CPU between two copies, the first one that is there does the work, for each kind of event, and the others
-// nothing.
+// TestOneCopyWorks: where no thread loses its CPU between two copies, the first one that is there does the work, for
+// each kind of event, and the others nothing.
 func TestOneCopyWorks(t *testing.T) {
 	f, err := InspectKernel()
 	if err == nil && f.Preemptible {

@@ -28,9 +28,9 @@ const (
 // MaxModules is how many files ForeseeModules takes.
 const MaxModules = len(kernelForesight{}.Files)
 
-// ForeseeModules says which files of NumPy's module have probes for the process in slot, which is ArraysTracked. They must stay open for
-// as long as the process is traced. Another one that it maps from now on is foreign; whether it has mapped one before is to be
-// looked up behind this.
+// ForeseeModules says which files of NumPy's module have probes for the process in slot, which is ArraysTracked. They
+// must stay open for as long as the process is traced. Another one that it maps from now on is foreign; whether it has
+// mapped one before is to be looked up behind this.
 func (b *Blocks) ForeseeModules(slot uint32, files []File) error {
 	f := kernelForesight{Slot: slot}
 	for i := range f.Files {
@@ -45,8 +45,8 @@ func (b *Blocks) ForeseeModules(slot uint32, files []File) error {
 	return nil
 }
 
-// CountArrays says by which probes a process's NumPy blocks are counted from now on; those must be in place. It returns by which they
-// are: ArraysTracked where some blocks would pass those in NumPy by, and whose those are.
+// CountArrays says by which probes a process's NumPy blocks are counted from now on; those must be in place. It returns
+// by which they are: ArraysTracked where some blocks would pass those in NumPy by, and whose those are.
 func (b *Blocks) CountArrays(pid int, by Arrays) (Arrays, Foreign, error) {
 	if _, err := b.operations.run(kernelOperationOP_ARRAYS, pid, kernelControl{Group: uint32(by)}); err != nil {
 		return by, 0, err

@@ -24,13 +24,14 @@ const (
 	unseen        = event.Nanoseconds(50 * time.Microsecond)  // what interrupts and a hypervisor take of a CPU is known at its next tick
 )
 
-// TestCPUTimeOfBoundary: the CPU time of a boundary is what the process had used at the boundary: not what it had at the last tick, nor more, of a
-// process whose threads run, begin and end all the time. The process is this one: nobody else may ask for the time of a thread.
+// TestCPUTimeOfBoundary: the CPU time of a boundary is what the process had used at the boundary: not what it had at
+// the last tick, nor more, of a process whose threads run, begin and end all the time. The process is this one: nobody
+// else may ask for the time of a thread.
 //
-// Whoever else wants the CPUs does not decide it. A thread uses no more CPU time than time passes, so what the kernel says of it before and behind
-// the boundary bounds what it had used at the boundary. Where a CPU was taken away from it in between the bounds are wide, and the round does not
-// count. A program that takes the time of the last tick, or what has passed since then twice, is beyond the bounds in more than a third of the rounds
-// that do.
+// Whoever else wants the CPUs does not decide it. A thread uses no more CPU time than time passes, so what the kernel
+// says of it before and behind the boundary bounds what it had used at the boundary. Where a CPU was taken away from it
+// in between the bounds are wide, and the round does not count. A program that takes the time of the last tick, or what
+// has passed since then twice, is beyond the bounds in more than a third of the rounds that do.
 func TestCPUTimeOfBoundary(t *testing.T) {
 	for name, o := range map[string]Options{"": {}, "old loops": {OldLoops: true}} {
 		t.Run(name, func(t *testing.T) { cpuTimeOfBoundary(t, o) })
@@ -98,7 +99,8 @@ type clocks struct {
 	threads map[int]reading
 }
 
-// reading is what a thread has used: first at a time since then, and in front of the reading of the process; and then up to a time until then.
+// reading is what a thread has used: first at a time since then, and in front of the reading of the process; and then
+// up to a time until then.
 type reading struct{ first, since, used, until event.Nanoseconds }
 
 // least returns what the process has used at an instant between the two, at least.
@@ -123,8 +125,9 @@ func (before clocks) most(after clocks, at event.Nanoseconds) event.Nanoseconds 
 	return sum
 }
 
-// askKernel asks for each thread's time twice. What the kernel says of a process is as of when its other threads were brought up to date last
-// (thread_group_cputime), and asking for a thread's own time does that. The clocks' ids are those of include/linux/posix-timers_types.h.
+// askKernel asks for each thread's time twice. What the kernel says of a process is as of when its other threads were
+// brought up to date last (thread_group_cputime), and asking for a thread's own time does that. The clocks' ids are
+// those of include/linux/posix-timers_types.h.
 func askKernel(t *testing.T) clocks {
 	t.Helper()
 	threads, err := os.ReadDir("/proc/self/task")

@@ -187,8 +187,8 @@ func readings(raw [event.CPUMeters]int64) (out event.Readings) {
 	return out
 }
 
-// DecodeText turns a str's characters into UTF-8: kind 1 is Latin-1, 2 UCS-2, 4 UCS-4 (CPython's PEP 393), any other UTF-8 already. What is
-// no character, such as a surrogate alone, becomes U+FFFD.
+// DecodeText turns a str's characters into UTF-8: kind 1 is Latin-1, 2 UCS-2, 4 UCS-4 (CPython's PEP 393), any other
+// UTF-8 already. What is no character, such as a surrogate alone, becomes U+FFFD.
 func DecodeText(raw []byte, kind uint32) string {
 	var runes []rune
 	switch kind {

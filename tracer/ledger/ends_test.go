@@ -130,7 +130,8 @@ func (s *storm) endedOnce(t *testing.T, want int) {
 	}
 }
 
-// cleanedUp checks that nothing is left of processes that have ended: one lives, in a slot of its own, and every other slot is free, once.
+// cleanedUp checks that nothing is left of processes that have ended: one lives, in a slot of its own, and every other
+// slot is free, once.
 func cleanedUp(t *testing.T, l *Ledger) {
 	t.Helper()
 	free := map[uint32]int{}
@@ -211,8 +212,8 @@ func besides(t *testing.T) int {
 // killedPeak is what a process of the storm `killed` had at its highest, in bytes, and has not when it ends.
 const killedPeak = 8 << 20
 
-// TestEndsOnce: a process ends once, though its last threads end at the same time on several CPUs and each finds that none is left. Ends
-// linger here between the look at who the process is and the look at whether its last thread ends.
+// TestEndsOnce: a process ends once, though its last threads end at the same time on several CPUs and each finds that
+// none is left. Ends linger here between the look at who the process is and the look at whether its last thread ends.
 func TestEndsOnce(t *testing.T) {
 	s := storm{kind: "killed", rounds: 100, threads: besides(t), lingering: 1000}
 	l := s.rage(t)

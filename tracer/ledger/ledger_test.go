@@ -208,7 +208,8 @@ func rootsAreApart(t *testing.T, o Options) {
 	}
 }
 
-// TestCalibrate: what a hit costs is measured the same each time, beside other work: a busy processor each and two more.
+// TestCalibrate: what a hit costs is measured the same each time, beside other work: a busy processor each and two
+// more.
 func TestCalibrate(t *testing.T) {
 	l := load(t, Options{})
 	var stop atomic.Bool

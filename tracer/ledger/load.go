@@ -13,15 +13,17 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Nearly all of what a load takes is the kernel's verification of the programs. It verifies each on its own, and holds no lock meanwhile for a
-// loader with CAP_BPF (bpf_check of kernel/bpf/verifier.c: bpf_verifier_lock is for the others). So the maps are made first, and several programs are
-// loaded over them at the same time.
+// Nearly all of what a load takes is the kernel's verification of the programs. It verifies each on its own, and holds
+// no lock meanwhile for a loader with CAP_BPF (bpf_check of kernel/bpf/verifier.c: bpf_verifier_lock is for the
+// others). So the maps are made first, and several programs are loaded over them at the same time.
 
-// mostAtOnce is how many maps or programs are loaded at the same time, at most. The verifier has some MiB of the kernel's memory for each.
+// mostAtOnce is how many maps or programs are loaded at the same time, at most. The verifier has some MiB of the
+// kernel's memory for each.
 const mostAtOnce = 8
 
-// together calls do for each number below n, in their order, several at the same time: on as many threads as Go uses, but mostAtOnce at most. After an
-// error no further one is begun. The error is that of the lowest number that has one: all below it were done. So it is always the same.
+// together calls do for each number below n, in their order, several at the same time: on as many threads as Go uses,
+// but mostAtOnce at most. After an error no further one is begun. The error is that of the lowest number that has one:
+// all below it were done. So it is always the same.
 func together(n int, do func(i int) error) error {
 	var all sync.WaitGroup
 	var next atomic.Int64
@@ -114,8 +116,9 @@ func (l *loader) add(spec *ebpf.ProgramSpec, over map[string]*ebpf.Map) *loading
 	return p
 }
 
-// run loads the programs that were added, the longest first. They are the caller's to close. Where one is refused none is left, and the error is that of
-// the longest that was: whoever may not load anything, or has a kernel that refuses several, reads one reason, and always the same.
+// run loads the programs that were added, the longest first. They are the caller's to close. Where one is refused none
+// is left, and the error is that of the longest that was: whoever may not load anything, or has a kernel that refuses
+// several, reads one reason, and always the same.
 func (l *loader) run() error {
 	slices.SortStableFunc(l.programs, func(a, b *loading) int {
 		return cmp.Or(cmp.Compare(len(b.spec.Instructions), len(a.spec.Instructions)), cmp.Compare(a.spec.Name, b.spec.Name))

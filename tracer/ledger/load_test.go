@@ -17,7 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTogether: all is done once; after an error nothing is begun, and the error is that of the first in order, whichever comes first in time.
+// TestTogether: all is done once; after an error nothing is begun, and the error is that of the first in order,
+// whichever comes first in time.
 func TestTogether(t *testing.T) {
 	var done [1000]atomic.Int32
 	if err := together(len(done), func(i int) error { done[i].Add(1); return nil }); err != nil {
@@ -72,7 +73,8 @@ func refuse(s *ebpf.CollectionSpec, programs ...string) {
 	}
 }
 
-// TestRefused: where the kernel refuses part of the object, the error says which, always the same of several, and nothing of the rest stays in the kernel.
+// TestRefused: where the kernel refuses part of the object, the error says which, always the same of several, and
+// nothing of the rest stays in the kernel.
 func TestRefused(t *testing.T) {
 	load(t, Options{})                               // or there is no right to
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it closes what was forgotten
@@ -118,7 +120,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSources: what is chosen for one load does not change the next one's, and several loads at the same time from the same sources do not disturb each other.
+// TestSources: what is chosen for one load does not change the next one's, and several loads at the same time from the
+// same sources do not disturb each other.
 func TestSources(t *testing.T) {
 	load(t, Options{})
 	from, err := readSources()
@@ -164,8 +167,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestFewCapabilities: a program that is not root's loads all with CAP_BPF and CAP_PERFMON alone, which every thread has that loads something. Without them
-// it reads one reason.
+// TestFewCapabilities: a program that is not root's loads all with CAP_BPF and CAP_PERFMON alone, which every thread
+// has that loads something. Without them it reads one reason.
 func TestFewCapabilities(t *testing.T) {
 	if os.Getenv("LEDGER_LOADS") != "" {
 		l, err := Load(Options{copies: mostCopies})

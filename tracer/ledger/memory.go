@@ -6,8 +6,9 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Memory returns about how many bytes Linux keeps for the object's maps and rings, as their fdinfo says (memlock): since 6.4 what they take now, before that what they
-// can take (bpf_map_memory_usage, kernel/bpf/syscall.c). Linux charges it to the control group of who has loaded them.
+// Memory returns about how many bytes Linux keeps for the object's maps and rings, as their fdinfo says (memlock):
+// since 6.4 what they take now, before that what they can take (bpf_map_memory_usage, kernel/bpf/syscall.c). Linux
+// charges it to the control group of who has loaded them.
 func (l *Ledger) Memory() (sum int64) {
 	maps := reflect.ValueOf(&l.objects.kernelMaps).Elem()
 	for i := range maps.NumField() {
@@ -24,9 +25,10 @@ func (l *Ledger) Memory() (sum int64) {
 	return sum
 }
 
-// smallTables are how many entries the largest tables have with [Options.Small]. A table of the kernel's takes 16 bytes for each entry that it may have, and an entry
-// that it has some 100 (struct bucket and htab_elem_free in kernel/bpf/hashtab.c); so the full tables take 56 MiB, and these 6. Blocks beyond them find no room,
-// as beyond the full ones: they are counted, and the figures that lack them are bounds.
+// smallTables are how many entries the largest tables have with [Options.Small]. A table of the kernel's takes 16 bytes
+// for each entry that it may have, and an entry that it has some 100 (struct bucket and htab_elem_free in
+// kernel/bpf/hashtab.c); so the full tables take 56 MiB, and these 6. Blocks beyond them find no room, as beyond the
+// full ones: they are counted, and the figures that lack them are bounds.
 var smallTables = map[string]uint32{
 	"blocks": 1 << 17, "torch_blocks": 1 << 16, "cuda_objects": 1 << 16, "torch_batches": 1 << 14,
 	"stacks": 1 << 14, "codes": 1 << 13, "rules": 1 << 14, "paths": 1 << 12, "code_numbers": 1 << 12,

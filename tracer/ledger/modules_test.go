@@ -68,8 +68,8 @@ func empty(t *testing.T, folder, name string) *os.File {
 	return f
 }
 
-// TestForeseeModules: a NumPy that is mapped and was not foreseen moves a process back, at once; files of other names do not, and
-// neither do those that were foreseen.
+// TestForeseeModules: a NumPy that is mapped and was not foreseen moves a process back, at once; files of other names
+// do not, and neither do those that were foreseen.
 func TestForeseeModules(t *testing.T) {
 	l := load(t, Options{})
 	m := startMapper(t)

@@ -58,8 +58,8 @@ type Rule struct {
 	Base      Base
 	CFAOffset int32
 	BPOffset  int32 // from the frame's address to where the caller's rbp is kept; 0: still in rbp
-	// Mapping numbers what is mapped there, over all that has been: stacks through another library at the same address have
-	// other numbers.
+	// Mapping numbers what is mapped there, over all that has been: stacks through another library at the same address
+	// have other numbers.
 	Mapping uint32
 }
 
@@ -78,8 +78,8 @@ type Rules struct {
 	checked [MaxProcesses]uint32 // by slot, as the kernel has it from CodeChecked
 }
 
-// SetRule tells the kernel how to go on from a return address of the process in slot, or from an instruction (leaf). The error
-// matches [ErrFull] where there is no room.
+// SetRule tells the kernel how to go on from a return address of the process in slot, or from an instruction (leaf).
+// The error matches [ErrFull] where there is no room.
 func (r *Rules) SetRule(slot uint32, pc uint64, leaf bool, rule Rule) error {
 	as := kernelRule{Base: uint32(rule.Base), CfaOffset: rule.CFAOffset, BpOffset: rule.BPOffset, Mapping: rule.Mapping}
 	if err := r.objects.Rules.Put(ruleKey(slot, pc, leaf), as); err != nil {
@@ -105,7 +105,8 @@ func (r *Rules) CodeChanges(slot uint32) (uint32, error) {
 	return all[slot%MaxProcesses], nil
 }
 
-// CodeChecked says that no rule of the process in slot is wrong as of so many changes. Until then the kernel believes none.
+// CodeChecked says that no rule of the process in slot is wrong as of so many changes. Until then the kernel believes
+// none.
 func (r *Rules) CodeChecked(slot, changes uint32) error {
 	r.checked[slot%MaxProcesses] = changes + 1
 	return r.writeCodeChecked()

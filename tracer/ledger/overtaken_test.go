@@ -7,7 +7,8 @@ import (
 	"ipytracer/event"
 )
 
-// overtaking writes records into the store as a CPU does: the ticket of one that is not written yet is drawn all the same.
+// overtaking writes records into the store as a CPU does: the ticket of one that is not written yet is drawn all the
+// same.
 type overtaking struct {
 	l       *Ledger
 	first   uint64
@@ -66,8 +67,8 @@ func (o *overtaking) check(t *testing.T, c *collected, want ...uint64) {
 	}
 }
 
-// TestOvertakenRecord: CPUs draw boundaries at once. The one with the later ticket is through first; the one before it is still being written when
-// it is read. All are handed on, in the order of their tickets.
+// TestOvertakenRecord: CPUs draw boundaries at once. The one with the later ticket is through first; the one before it
+// is still being written when it is read. All are handed on, in the order of their tickets.
 func TestOvertakenRecord(t *testing.T) {
 	o := overtakes(t)
 	o.write(t, 1)

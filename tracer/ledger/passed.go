@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// passedEvents counts events that no copy of a program at a tracepoint has seen, by what each copy has missed. What is lost was missed by every copy, one
-// behind the other, by the same thread. So of any stretch of time that holds all of that, no more is lost than the copy has missed that missed least. Copies
-// that miss something at other times, as they do on a busy machine in the long run, have lost nothing.
+// passedEvents counts events that no copy of a program at a tracepoint has seen, by what each copy has missed. What is
+// lost was missed by every copy, one behind the other, by the same thread. So of any stretch of time that holds all of
+// that, no more is lost than the copy has missed that missed least. Copies that miss something at other times, as they
+// do on a busy machine in the long run, have lost nothing.
 //
-// A stretch is from one look at the counts to the next but one, so that what begins in front of a look and ends behind it is within one. A thread that takes
-// longer than lookApart from one copy to another, and is missed by all of them, is not counted.
+// A stretch is from one look at the counts to the next but one, so that what begins in front of a look and ends behind
+// it is within one. A thread that takes longer than lookApart from one copy to another, and is missed by all of them,
+// is not counted.
 type passedEvents struct {
 	mu   sync.Mutex
 	at   time.Time

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Group names probes that are stepped down together when they cost more than the budget. Their numbers are the kernel's.
+// Group names probes that are stepped down together when they cost more than the budget. Their numbers are the
+// kernel's.
 type Group uint32
 
 // step is the class in which a group is stepped down, as enum step_class of bpf/budget.h.
@@ -63,7 +64,8 @@ func (g Group) String() string {
 	return "unknown"
 }
 
-// Level is the part of a full account below which a group is stepped down, 0.75 for the first ones. ok is false for groups that never are.
+// Level is the part of a full account below which a group is stepped down, 0.75 for the first ones. ok is false for
+// groups that never are.
 func (g Group) Level() (part float64, ok bool) {
 	if g >= GroupCount || groups[g].step == stepNever {
 		return 0, false
@@ -71,7 +73,8 @@ func (g Group) Level() (part float64, ok bool) {
 	return 1 - float64(groups[g].step)/4, true
 }
 
-// Text is what a MeterShed or MeterBack boundary that is about the group has as its Text: one of package event's where it serves a meter or stacks.
+// Text is what a MeterShed or MeterBack boundary that is about the group has as its Text: one of package event's where
+// it serves a meter or stacks.
 func (g Group) Text() string {
 	if _, ok := g.Level(); ok && g != GroupResult {
 		return groups[g].text
@@ -144,8 +147,8 @@ func (p *Probes) program(named Program) *ebpf.Program {
 	}[named]
 }
 
-// At is the cookie of a site with what its program is to know there, for the budget: whether the kernel emulates the instruction or
-// single-steps it.
+// At is the cookie of a site with what its program is to know there, for the budget: whether the kernel emulates the
+// instruction or single-steps it.
 func At(emulated bool, cookie uint64) uint64 {
 	if emulated {
 		return cookie
@@ -172,8 +175,8 @@ func WayOut(pushed int32, register uint8, mask, value uint32) uint64 {
 	return uint64(uint16(pushed)) | uint64(register)<<16 | uint64(uint16(mask))<<24 | uint64(uint16(value))<<40
 }
 
-// StatementPlace is the cookie of a StatementOpen site: how many bytes are on the stack above the return address, or the call, and whether
-// it is eval() that calls there: then only coroutines are statements.
+// StatementPlace is the cookie of a StatementOpen site: how many bytes are on the stack above the return address, or
+// the call, and whether it is eval() that calls there: then only coroutines are statements.
 func StatementPlace(pushed int32, awaits bool) uint64 {
 	cookie := uint64(uint16(pushed))
 	if awaits {
@@ -182,8 +185,8 @@ func StatementPlace(pushed int32, awaits bool) uint64 {
 	return cookie
 }
 
-// HeapCall is the cookie of a HeapEnter site: a memory.Operation, how many bytes are on the stack above the return address, and
-// whether the allocator is glibc's, which keeps a block's size in front of it.
+// HeapCall is the cookie of a HeapEnter site: a memory.Operation, how many bytes are on the stack above the return
+// address, and whether the allocator is glibc's, which keeps a block's size in front of it.
 func HeapCall(operation uint8, pushed int32, glibc bool) uint64 {
 	cookie := uint64(operation) | uint64(uint16(pushed))<<8
 	if glibc {
@@ -192,10 +195,12 @@ func HeapCall(operation uint8, pushed int32, glibc bool) uint64 {
 	return cookie
 }
 
-// PoolCall is the cookie of a PoolAllocating or PoolReallocating site: how many bytes are on the stack above the return address there.
+// PoolCall is the cookie of a PoolAllocating or PoolReallocating site: how many bytes are on the stack above the return
+// address there.
 func PoolCall(pushed int32) uint64 { return uint64(uint16(pushed)) }
 
-// Word is where a word lies at a site: the number of a register as the processor has it, or how many words above the stack pointer.
+// Word is where a word lies at a site: the number of a register as the processor has it, or how many words above the
+// stack pointer.
 type Word uint8
 
 // The places that are no registers.
@@ -204,22 +209,22 @@ const (
 	Nowhere Word = Word(kernelArrayPlacePLACE_NONE)
 )
 
-// ArrayPlace is the cookie of the probes in NumPy: where the block's address and its size lie, and what the size is to be multiplied by;
-// [Nowhere] for a size that is not known, and one that is whole.
+// ArrayPlace is the cookie of the probes in NumPy: where the block's address and its size lie, and what the size is to
+// be multiplied by; [Nowhere] for a size that is not known, and one that is whole.
 func ArrayPlace(block, size, times Word) uint64 {
 	return uint64(block) | uint64(size)<<8 | uint64(times)<<16
 }
 
-// HandlerPlace is the cookie of a NumPyHandler site: where the handler's capsule lies, and how far behind the site NumPy's own
-// handler is in memory.
+// HandlerPlace is the cookie of a NumPyHandler site: where the handler's capsule lies, and how far behind the site
+// NumPy's own handler is in memory.
 func HandlerPlace(capsule Word, own int64) uint64 { return uint64(capsule) | uint64(own)<<16 }
 
 // File is a file of the kernel's, by a descriptor that may be one that opens nothing (O_PATH).
 type File interface{ Fd() uintptr }
 
-// Probe places programs on a file for one process; pid 0 is every process that maps it. The descriptor names the file to the
-// kernel: this very one, whatever its path and mount namespace. The file itself is not read, nor asked anything. Either all are
-// placed or none. The closer removes them.
+// Probe places programs on a file for one process; pid 0 is every process that maps it. The descriptor names the file
+// to the kernel: this very one, whatever its path and mount namespace. The file itself is not read, nor asked anything.
+// Either all are placed or none. The closer removes them.
 func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, err error) {
 	file, path, closeFile, err := executable(of)
 	if err != nil {
@@ -242,8 +247,8 @@ func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, e
 	return placed, nil
 }
 
-// executable is a file for package link, which looks at what is behind the path first. A file's server may not answer that, so another file is there
-// until it has.
+// executable is a file for package link, which looks at what is behind the path first. A file's server may not answer
+// that, so another file is there until it has.
 func executable(of File) (file *link.Executable, path string, closeFile func(), err error) {
 	fd, err := unix.Open("/dev/null", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -261,7 +266,8 @@ func executable(of File) (file *link.Executable, path string, closeFile func(), 
 	return file, path, closeFile, nil
 }
 
-// standIn says which program is placed instead of another, false for none; only a build with the tag hollow has it say otherwise.
+// standIn says which program is placed instead of another, false for none; only a build with the tag hollow has it say
+// otherwise.
 var standIn = func(p Program) (Program, bool) { return p, true }
 
 func (p *Probes) place(file *link.Executable, pid int, at Placement) (links probes, err error) {

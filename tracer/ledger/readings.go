@@ -7,16 +7,20 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// A boundary of a tree of several processes is read as soon as it is sent, and its readings are sent after it: the CPU that draws it may be held up in
-// between. Whoever closes windows there with no readings gives the other processes the maxima of no segment: their peaks would be too low.
+// A boundary of a tree of several processes is read as soon as it is sent, and its readings are sent after it: the CPU
+// that draws it may be held up in between. Whoever closes windows there with no readings gives the other processes the
+// maxima of no segment: their peaks would be too low.
 
-// usualTelling bounds how long what was handed on waits for its readings: longer than a scheduler keeps a CPU from a task on a loaded machine.
+// usualTelling bounds how long what was handed on waits for its readings: longer than a scheduler keeps a CPU from a
+// task on a loaded machine.
 const usualTelling = 250 * time.Millisecond
 
-// tellings are the kernel half's counts of boundaries of trees of several processes: of those that have begun to be sent, and of those that are through.
+// tellings are the kernel half's counts of boundaries of trees of several processes: of those that have begun to be
+// sent, and of those that are through.
 type tellings struct{ begun, told *ebpf.Variable }
 
-// finish calls read, which hands on what there is, until all boundaries that were handed on have their readings, or for most. It reports whether they have.
+// finish calls read, which hands on what there is, until all boundaries that were handed on have their readings, or for
+// most. It reports whether they have.
 func (t tellings) finish(most time.Duration, read func() error) (all bool, err error) {
 	begun, told, err := t.counts()
 	for until := time.Now().Add(most); err == nil; {

@@ -13,8 +13,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestReadingsComeWithBoundaries: what a boundary says of the other processes of its tree is handed on with it, though the CPU that draws it is held up
-// between the two: who takes the boundary in has nothing else to wait for.
+// TestReadingsComeWithBoundaries: what a boundary says of the other processes of its tree is handed on with it, though
+// the CPU that draws it is held up between the two: who takes the boundary in has nothing else to wait for.
 func TestReadingsComeWithBoundaries(t *testing.T) {
 	if os.Getenv("LEDGER_PARENT") != "" {
 		parent()
@@ -36,7 +36,8 @@ func TestReadingsComeWithBoundaries(t *testing.T) {
 	}
 }
 
-// TestReadingsThatComeLate: where a boundary had to be handed on without them, the next one says so, and the certificate.
+// TestReadingsThatComeLate: where a boundary had to be handed on without them, the next one says so, and the
+// certificate.
 func TestReadingsThatComeLate(t *testing.T) {
 	if os.Getenv("LEDGER_PARENT") != "" {
 		parent()
@@ -77,7 +78,8 @@ type handedOn struct {
 	untold uint64
 }
 
-// drawShared draws boundaries of a tree of two processes, and says by their numbers how they came, and in which poll their readings.
+// drawShared draws boundaries of a tree of two processes, and says by their numbers how they came, and in which poll
+// their readings.
 func drawShared(t *testing.T, l *Ledger) (boundaries map[uint64]handedOn, readings map[uint64]int) {
 	t.Helper()
 	pid, _, in, answers := again(t, l, "LEDGER_PARENT")

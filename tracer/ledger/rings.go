@@ -103,7 +103,8 @@ type BoundaryExtra struct {
 	Imports     Imports // ProcessExec: of what the process was before; ProcessExit
 }
 
-// Imports are libraries that allocate and whose code a process has mapped since it executed its program, by their files' names.
+// Imports are libraries that allocate and whose code a process has mapped since it executed its program, by their
+// files' names.
 type Imports uint32
 
 // Bits of [Imports].
@@ -184,7 +185,8 @@ func (s *Stream) openRings() (err error) {
 	return nil
 }
 
-// Rest has the rings take no memory of this process until the next Poll: each is mapped twice, all of it. What comes meanwhile waits in them.
+// Rest has the rings take no memory of this process until the next Poll: each is mapped twice, all of it. What comes
+// meanwhile waits in them.
 func (s *Stream) Rest() error {
 	s.resting = true
 	return errors.Join(s.boundaries.Close(), s.changes.Close())
@@ -315,7 +317,8 @@ func (s *Stream) accept(b *kernelBoundary, sink Sink) error {
 // Delivered returns how many changes were read.
 func (s *Stream) Delivered() uint64 { return s.delivered }
 
-// SourceLimit is how many bytes of a cell's source as it was typed are sent at most, CompiledLimit how many of what is compiled.
+// SourceLimit is how many bytes of a cell's source as it was typed are sent at most, CompiledLimit how many of what is
+// compiled.
 const (
 	SourceLimit   = 64 * len(kernelSource{}.Text)
 	CompiledLimit = 64 * (len(kernelSource{}.Text) - 1)

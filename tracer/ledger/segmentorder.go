@@ -8,9 +8,10 @@ import (
 	"ipytracer/event"
 )
 
-// A CPU draws the ticket of a boundary before it cuts the tree, and may be held up in between: by an interrupt, by a hypervisor, on Linux 7.x by
-// the scheduler. Another CPU that draws the next ticket then cuts first. Windows are runs of segments, so the boundaries of a tree are handed on
-// in the order of their segments; each has one, and no segment is without.
+// A CPU draws the ticket of a boundary before it cuts the tree, and may be held up in between: by an interrupt, by a
+// hypervisor, on Linux 7.x by the scheduler. Another CPU that draws the next ticket then cuts first. Windows are runs
+// of segments, so the boundaries of a tree are handed on in the order of their segments; each has one, and no segment
+// is without.
 
 // segmentOrder keeps the boundaries that have come before those of earlier segments of their trees.
 type segmentOrder struct {
@@ -82,7 +83,8 @@ func (o *segmentOrder) ripe(ticket uint64) int {
 	return -1
 }
 
-// accepts hands on a boundary, or keeps it until those of earlier segments have come. Whoever cut the tree before it had drawn a ticket by then.
+// accepts hands on a boundary, or keeps it until those of earlier segments have come. Whoever cut the tree before it
+// had drawn a ticket by then.
 func (o *segmentOrder) accepts(b *event.Boundary, extra BoundaryExtra, nextTicket *ebpf.Variable, sink Sink) error {
 	if b.Segment <= o.due(b.Root) {
 		o.handOn(b, extra, sink)

@@ -19,8 +19,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestEventsAddUp: what events alone have made of resident, with no boundary that looks at every CPU's share, is what is in the
-// page tables, whatever many threads did on all CPUs at the same time.
+// TestEventsAddUp: what events alone have made of resident, with no boundary that looks at every CPU's share, is what
+// is in the page tables, whatever many threads did on all CPUs at the same time.
 func TestEventsAddUp(t *testing.T) {
 	if os.Getenv("LEDGER_STIRS") != "" {
 		stir()
@@ -53,8 +53,8 @@ func eventsAddUp(t *testing.T, l *Ledger) {
 	}
 }
 
-// again attaches to the test's own program, running the same test with a variable set, once that has said a line. Kernels whose resident is not exact
-// are skipped.
+// again attaches to the test's own program, running the same test with a variable set, once that has said a line.
+// Kernels whose resident is not exact are skipped.
 func again(t *testing.T, l *Ledger, variable string) (pid int, slot uint32, in io.Writer, answers *bufio.Scanner) {
 	t.Helper()
 	if !l.Capabilities().ExactResident {
@@ -75,7 +75,8 @@ func again(t *testing.T, l *Ledger, variable string) (pid int, slot uint32, in i
 	return cmd.Process.Pid, slot, in, answers
 }
 
-// stir answers each line, when eight threads have taken memory and given some of it back, page by page and many at once.
+// stir answers each line, when eight threads have taken memory and given some of it back, page by page and many at
+// once.
 func stir() {
 	debug.SetGCPercent(-1)
 	fmt.Println("ready")

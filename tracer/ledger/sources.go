@@ -22,8 +22,8 @@ var kept struct {
 	last   *sources
 }
 
-// toConfigure is the object for one load, which changes what belongs to maps, variables and programs. Instructions are most of it, and are shared: they are
-// replaced, not changed.
+// toConfigure is the object for one load, which changes what belongs to maps, variables and programs. Instructions are
+// most of it, and are shared: they are replaced, not changed.
 func (s *sources) toConfigure() *ebpf.CollectionSpec {
 	own := &ebpf.CollectionSpec{
 		Maps: map[string]*ebpf.MapSpec{}, Programs: map[string]*ebpf.ProgramSpec{}, Variables: map[string]*ebpf.VariableSpec{},
@@ -42,7 +42,8 @@ func (s *sources) toConfigure() *ebpf.CollectionSpec {
 	return own
 }
 
-// KeepSources is for a program that loads more than once: what a load reads and tries first is kept for the next one, 10 MiB, until release is called.
+// KeepSources is for a program that loads more than once: what a load reads and tries first is kept for the next one,
+// 10 MiB, until release is called.
 func KeepSources() (release func()) {
 	kept.Lock()
 	defer kept.Unlock()
@@ -65,7 +66,8 @@ func (s *sources) keep() {
 	}
 }
 
-// readSources reads the sources, all at the same time, unless they are kept. That the kernel has no types is for who asks for them to say.
+// readSources reads the sources, all at the same time, unless they are kept. That the kernel has no types is for who
+// asks for them to say.
 func readSources() (*sources, error) {
 	kept.Lock()
 	last := kept.last

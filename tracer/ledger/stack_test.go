@@ -9,8 +9,9 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// The kernel adds up the stacks of functions that call one another, and refuses a program above 512 bytes. Kernels up to
-// 6.8 round each of them up to 32 bytes. Newer ones take more, so what a kernel of today loads says nothing of theirs.
+// The kernel adds up the stacks of functions that call one another, and refuses a program above 512 bytes. Kernels up
+// to 6.8 round each of them up to 32 bytes. Newer ones take more, so what a kernel of today loads says nothing of
+// theirs.
 func TestStackFitsOldKernels(t *testing.T) {
 	spec, err := loadKernel()
 	if err != nil {

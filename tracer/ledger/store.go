@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// Records of boundaries come through the ring, or where it had no room out of the store, and are handed on in the order of their tickets.
+// Records of boundaries come through the ring, or where it had no room out of the store, and are handed on in the order
+// of their tickets.
 //
-// A CPU draws a ticket before it writes its record. Another one that draws the next ticket may be through earlier: its record is in the ring,
-// and the one before it is not anywhere yet. It is waited for: a program that draws boundaries cannot be interrupted, so it takes
-// microseconds, or as long as a hypervisor keeps its processor from running.
+// A CPU draws a ticket before it writes its record. Another one that draws the next ticket may be through earlier: its
+// record is in the ring, and the one before it is not anywhere yet. It is waited for: a program that draws boundaries
+// cannot be interrupted, so it takes microseconds, or as long as a hypervisor keeps its processor from running.
 
 // overtaken is what the store knows of records that others have overtaken.
 type overtaken struct {
@@ -22,8 +23,9 @@ type overtaken struct {
 // patience is how long a record is waited for that is being written; then it is lost, and counted.
 const patience = 2 * time.Second
 
-// recover hands on every record before ticket, from the store. One that is being written is waited for, as long as a record is due: those behind
-// it must not be handed on without it. Otherwise it is left to its ring record, or the next call.
+// recover hands on every record before ticket, from the store. One that is being written is waited for, as long as a
+// record is due: those behind it must not be handed on without it. Otherwise it is left to its ring record, or the next
+// call.
 func (s *Stream) recover(ticket uint64, due bool, sink Sink) error {
 	var waiting wait
 	for s.expected < ticket {
@@ -61,7 +63,8 @@ func (s *Stream) read() uint64 { return s.records + s.delivered }
 // hold is how many bytes are in the rings, those of records that are being written as well.
 func (s *Stream) hold() int { return s.boundaries.AvailableBytes() + s.changes.AvailableBytes() }
 
-// releases is how often, at most, boundaries that wait for others are waited for at the end: each time something goes on.
+// releases is how often, at most, boundaries that wait for others are waited for at the end: each time something goes
+// on.
 const releases = 64
 
 // Drain hands on everything that has been drawn until now, also what other CPUs are still writing. It ends a session:
@@ -74,7 +77,8 @@ func (s *Stream) Drain(sink Sink) error {
 	if err := s.objects.NextTicket.Get(&next); err != nil {
 		return fmt.Errorf("read the next ticket: %w", err)
 	}
-	// What a CPU has begun to write into a ring keeps what is behind it from being read. Who runs on writes more: that need not end.
+	// What a CPU has begun to write into a ring keeps what is behind it from being read. Who runs on writes more: that
+	// need not end.
 	var waiting wait
 	for before := s.read(); before == s.read() && !waiting.isOver() && s.hold() > 0; {
 		s.overtaken.pause(&waiting)

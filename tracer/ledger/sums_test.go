@@ -8,8 +8,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestTreeIsItsSum: a tree is the sum of what its processes add to it once nothing moves any more, without a boundary that would put it right, after
-// processes began and ended on one CPU while another one moved on others.
+// TestTreeIsItsSum: a tree is the sum of what its processes add to it once nothing moves any more, without a boundary
+// that would put it right, after processes began and ended on one CPU while another one moved on others.
 func TestTreeIsItsSum(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -21,7 +21,8 @@ import (
 
 const auto = `{"ask": "auto"}`
 
-// sayThere is a process of a user's that says that it is there: "UID stays", "UID goes" (it ends at once), or "UID floods" (it says so again and again).
+// sayThere is a process of a user's that says that it is there: "UID stays", "UID goes" (it ends at once), or "UID
+// floods" (it says so again and again).
 func sayThere(folder, how string) error {
 	id, does, _ := strings.Cut(how, " ")
 	uid, err := strconv.Atoi(id)
@@ -115,7 +116,8 @@ func (s *automatic) begin(p Peer) (*Child, error) {
 	}}, nil
 }
 
-// TestAuto: a server that is not for it begins nothing for who only says that it is there; one that is begins one session, of that very process.
+// TestAuto: a server that is not for it begins nothing for who only says that it is there; one that is begins one
+// session, of that very process.
 func TestAuto(t *testing.T) {
 	r := serve(t, 4)
 	if a := r.ask(auto); a.OK || a.Auto || len(r.peers()) != 0 {
@@ -134,8 +136,9 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// TestAutoCrowd: processes of many users that say that they are there, most of which end at once and some of which say it again and again, have no more
-// sessions than they may; each that began is of the process that asked; another user is served beside them, and nothing is left.
+// TestAutoCrowd: processes of many users that say that they are there, most of which end at once and some of which say
+// it again and again, have no more sessions than they may; each that began is of the process that asked; another user
+// is served beside them, and nothing is left.
 func TestAutoCrowd(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {

@@ -47,7 +47,8 @@ func files(t *testing.T) (n int) {
 	return n
 }
 
-// dirty are the ways to have a descriptor along that takes hours to close: with a request, behind one, with nothing. What they return ends that.
+// dirty are the ways to have a descriptor along that takes hours to close: with a request, behind one, with nothing.
+// What they return ends that.
 var dirty = map[string]func(conn int) (io.Closer, error){
 	"request": func(conn int) (io.Closer, error) { return slow.SendAnother(conn, stop) },
 	"behind": func(conn int) (io.Closer, error) {
@@ -64,7 +65,8 @@ var dirty = map[string]func(conn int) (io.Closer, error){
 	},
 }
 
-// attack is a process of its own: what the server starts would have the attacker's descriptors otherwise, and be the last that has them.
+// attack is a process of its own: what the server starts would have the attacker's descriptors otherwise, and be the
+// last that has them.
 func attack(folder, way string) error {
 	for range attacktest.Attempts(100) {
 		conn, err := connect(folder)
@@ -81,8 +83,8 @@ func attack(folder, way string) error {
 	return err
 }
 
-// TestSlowToClose: whoever sends along what takes hours to close keeps nobody from being answered, and the server from ending, on a Linux that refuses
-// descriptors, and on one that does not. What it takes is given back.
+// TestSlowToClose: whoever sends along what takes hours to close keeps nobody from being answered, and the server from
+// ending, on a Linux that refuses descriptors, and on one that does not. What it takes is given back.
 func TestSlowToClose(t *testing.T) {
 	for name, refuse := range map[string]func(int){"refused": packets.Refuse, "let along": func(int) {}} {
 		for way := range dirty {
@@ -203,7 +205,8 @@ func TestMisusers(t *testing.T) {
 	}
 }
 
-// TestStoppedSession: a session that does not end, whatever it is told, is killed with the server; one that does not end even then is not waited for.
+// TestStoppedSession: a session that does not end, whatever it is told, is killed with the server; one that does not
+// end even then is not waited for.
 func TestStoppedSession(t *testing.T) {
 	for _, dies := range []bool{true, false} {
 		r := serve(t, 4)

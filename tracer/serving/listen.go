@@ -24,8 +24,9 @@ type Listener struct {
 	refuse func(fd int)
 }
 
-// Listen makes the socket. The folder is made if it is not there; one that is a link, or that another user owns or may write to, is
-// refused, and so is one in which a server answers already. What is left of a server that was killed is replaced.
+// Listen makes the socket. The folder is made if it is not there; one that is a link, or that another user owns or may
+// write to, is refused, and so is one in which a server answers already. What is left of a server that was killed is
+// replaced.
 func Listen(folder string) (*Listener, error) { return listen(folder, packets.Refuse) }
 
 // listen does so with what has descriptors refused.
@@ -65,7 +66,8 @@ func (l *Listener) open(folder string) (err error) {
 	return l.appear()
 }
 
-// appear gives the socket its name once it listens: whoever sees it there is answered. It never takes the place of another server's.
+// appear gives the socket its name once it listens: whoever sees it there is answered. It never takes the place of
+// another server's.
 func (l *Listener) appear() error {
 	name := fmt.Sprintf(".%s.%d.%d", SocketName, os.Getpid(), l.fd)
 	_ = unix.Unlinkat(l.folder, name, 0) // of one that was killed here, and had the same numbers
@@ -164,8 +166,8 @@ func (l *Listener) stop() (rest []int) {
 	}
 }
 
-// Close removes the socket. Who has connected and was not accepted is turned away; a connection with descriptors in it stays open, since closing it
-// could take hours, until the program ends.
+// Close removes the socket. Who has connected and was not accepted is turned away; a connection with descriptors in it
+// stays open, since closing it could take hours, until the program ends.
 func (l *Listener) Close() {
 	_ = unix.Unlinkat(l.folder, SocketName, 0)
 	for _, fd := range l.stop() {

@@ -66,7 +66,8 @@ func supported(err error) error {
 	return nil
 }
 
-// identify says which process connected. It is certain: that process lives when its number, its start and its user are read.
+// identify says which process connected. It is certain: that process lives when its number, its start and its user are
+// read.
 func identify(conn *os.File) (Peer, error) {
 	cred, err := credentials(conn)
 	if err != nil || cred.Pid <= 0 {
@@ -85,7 +86,8 @@ func identify(conn *os.File) (Peer, error) {
 	if err != nil || user.UID != cred.Uid || process.RightsOf(cred.Uid).MayLook(process.FS{}, int(cred.Pid)) != nil {
 		return Peer{}, errOther
 	}
-	// The number was this process's all the while, if it lives still: a number is handed on only when its process is gone.
+	// The number was this process's all the while, if it lives still: a number is handed on only when its process is
+	// gone.
 	if unix.PidfdSendSignal(pidfd, 0, nil, 0) != nil {
 		return Peer{}, errGone
 	}

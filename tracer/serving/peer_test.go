@@ -166,7 +166,8 @@ func TestSupported(t *testing.T) {
 	}
 }
 
-// TestPeerWithMoreRights: a process that has a capability by its program's file has no session, and one of the same user without it has.
+// TestPeerWithMoreRights: a process that has a capability by its program's file has no session, and one of the same
+// user without it has.
 func TestPeerWithMoreRights(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {

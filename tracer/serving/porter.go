@@ -13,7 +13,8 @@ import (
 // PorterCommand is the hidden command of the program by which [StartPorter] starts it; it calls [AwaitKill].
 const PorterCommand = "serve-porter"
 
-// StartPorter starts this program anew as a process that has some files open, and does nothing until it is killed, or whoever started it has ended.
+// StartPorter starts this program anew as a process that has some files open, and does nothing until it is killed, or
+// whoever started it has ended.
 func StartPorter(files []*os.File) (*Child, error) {
 	cmd := exec.Command("/proc/self/exe", PorterCommand)
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{"GOMAXPROCS=1"}, "/", files

@@ -19,12 +19,12 @@ const (
 	retryAfter  = 1 * time.Second // where a process could not be started
 )
 
-// porters close connections with descriptors in them, which may take as long as strangers like: each porter is a process that has some of these open, and
-// is killed. Linux does not let a process linger that is being killed (inet_release, net/ipv4/af_inet.c), and whatever else takes its time keeps that
-// process only.
+// porters close connections with descriptors in them, which may take as long as strangers like: each porter is a
+// process that has some of these open, and is killed. Linux does not let a process linger that is being killed
+// (inet_release, net/ipv4/af_inet.c), and whatever else takes its time keeps that process only.
 //
-// All of the server's processes are started with forks held: a process that is just being started has all of the server's descriptors, and would
-// be the last one that has them.
+// All of the server's processes are started with forks held: a process that is just being started has all of the
+// server's descriptors, and would be the last one that has them.
 type porters struct {
 	log   *slog.Logger
 	start func([]*os.File) (*Child, error)

@@ -10,7 +10,8 @@ import (
 	"ipytracer/tracer/host/packets"
 )
 
-// TestPeerWithReusedPID: a process that has the pid of the one that connected, and is the same user's, is not taken for it.
+// TestPeerWithReusedPID: a process that has the pid of the one that connected, and is the same user's, is not taken for
+// it.
 func TestPeerWithReusedPID(t *testing.T) {
 	if attacktest.InPIDNamespace(t) {
 		identifyReused(t)

@@ -1,8 +1,9 @@
-// Package serving starts sessions for kernels that ask for one on a Unix socket: each is of the process that asks, and of no other, and
-// has that user's rights. Who asks, and how often, is decided here; what a session is, and what a notebook is told, is not.
+// Package serving starts sessions for kernels that ask for one on a Unix socket: each is of the process that asks, and
+// of no other, and has that user's rights. Who asks, and how often, is decided here; what a session is, and what a
+// notebook is told, is not.
 //
-// Nothing of a request is used but which of three words it is. Whose process it is the Linux kernel says (SO_PEERCRED, SO_PEERPIDFD), not
-// the request: so there is no pid, path or flag that could be another's.
+// Nothing of a request is used but which of three words it is. Whose process it is the Linux kernel says (SO_PEERCRED,
+// SO_PEERPIDFD), not the request: so there is no pid, path or flag that could be another's.
 package serving
 
 import (
@@ -20,7 +21,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// Protocol is what is spoken on the socket: one request of at most 256 bytes, one answer of at most 4,096, then the server closes.
+// Protocol is what is spoken on the socket: one request of at most 256 bytes, one answer of at most 4,096, then the
+// server closes.
 const Protocol = "ipytracer/serve/v1"
 
 // Bounds of what a peer can take.
@@ -37,9 +39,11 @@ type Options struct {
 	Log     *slog.Logger
 	PerUser int // sessions of one user at a time
 	InAll   int // of all users
-	// Auto begins a session also for a process that only says that it is there ("auto"), as companions do when they are loaded.
+	// Auto begins a session also for a process that only says that it is there ("auto"), as companions do when they are
+	// loaded.
 	Auto bool
-	// Session is the command that traces a process until it is told to end (SIGTERM), as a user who has typed sudo, or as root.
+	// Session is the command that traces a process until it is told to end (SIGTERM), as a user who has typed sudo, or
+	// as root.
 	Session func(Peer) (*Child, error)
 	// Porter starts a process that has some files open and does nothing until it is killed.
 	Porter func([]*os.File) (*Child, error)
@@ -163,7 +167,8 @@ func (s *Server) turnAway(conn *os.File) {
 	s.part(conn, cred.Uid, func() {})
 }
 
-// part closes a connection of a user's, at once or, where that could take long, elsewhere. done is called when it is closed.
+// part closes a connection of a user's, at once or, where that could take long, elsewhere. done is called when it is
+// closed.
 func (s *Server) part(conn *os.File, uid uint32, done func()) {
 	if err := empty(conn); err != nil {
 		s.options.Log.Debug("a connection cannot be closed at once", "uid", uid, "error", err)

@@ -99,7 +99,8 @@ func (s *Server) stop(p Peer) answer {
 	return answer{OK: true, Report: one.child.Report}
 }
 
-// How long a session may take to end: when its notebook says so, and with the server. What one that is killed would have reported is lost.
+// How long a session may take to end: when its notebook says so, and with the server. What one that is killed would
+// have reported is lost.
 const (
 	lastPatience = time.Minute
 	hurryAfter   = 700 * time.Millisecond // with the server: then a session leaves out its last look, which is what takes long, and reports

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// CUDA compiles into dir the stand-in for the CUDA driver in testdata/gpu/standin, and a program on it that holds device memory: libcuda.so.1 and
-// holder. The functions named in hidden are missing from the driver, as they are from an older one.
+// CUDA compiles into dir the stand-in for the CUDA driver in testdata/gpu/standin, and a program on it that holds
+// device memory: libcuda.so.1 and holder. The functions named in hidden are missing from the driver, as they are from
+// an older one.
 func CUDA(t testing.TB, dir string, hidden ...string) {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "ipytracer").Output()
@@ -39,8 +40,8 @@ func compile(t testing.TB, args ...string) {
 	}
 }
 
-// CUDAEnviron is the environment of a command that finds the stand-in in dir, with what goes wrong as script says (testdata/gpu/standin/checkpoint.c).
-// Commands with the same truth know of each other's processes.
+// CUDAEnviron is the environment of a command that finds the stand-in in dir, with what goes wrong as script says
+// (testdata/gpu/standin/checkpoint.c). Commands with the same truth know of each other's processes.
 func CUDAEnviron(t testing.TB, dir, truth, script string) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script")

@@ -41,14 +41,15 @@ func Library(t testing.TB, hidden ...string) string {
 	return dir
 }
 
-// Environ is the environment of a command that finds the stand-in in dir, in it the machine that text describes (testdata/gpu/nvml/README.md), and
-// the machine's devices in a folder of their own.
+// Environ is the environment of a command that finds the stand-in in dir, in it the machine that text describes
+// (testdata/gpu/nvml/README.md), and the machine's devices in a folder of their own.
 func Environ(t testing.TB, dir, text string) []string {
 	t.Helper()
 	return append(os.Environ(), Variables(t, dir, text)...)
 }
 
-// Variables are those that [Environ] adds. What a program reads that has given up most files is in LD_LIBRARY_PATH, too.
+// Variables are those that [Environ] adds. What a program reads that has given up most files is in LD_LIBRARY_PATH,
+// too.
 func Variables(t testing.TB, dir, text string) []string {
 	t.Helper()
 	own := t.TempDir()
@@ -59,10 +60,12 @@ func Variables(t testing.TB, dir, text string) []string {
 	return []string{"LD_LIBRARY_PATH=" + dir + ":" + own, "NVML_STANDIN=" + machine, DevicesVariable + "=" + devices}
 }
 
-// DevicesVariable names the folder of the driver's devices, for the stand-in and for a program that was linked with gpu.Folder=$NVML_STANDIN_DEVICES.
+// DevicesVariable names the folder of the driver's devices, for the stand-in and for a program that was linked with
+// gpu.Folder=$NVML_STANDIN_DEVICES.
 const DevicesVariable = "NVML_STANDIN_DEVICES"
 
-// Devices makes what NVIDIA's driver has in /dev for GPUs with these minor numbers, in a folder that may be there. There is no driver behind any.
+// Devices makes what NVIDIA's driver has in /dev for GPUs with these minor numbers, in a folder that may be there.
+// There is no driver behind any.
 func Devices(t testing.TB, folder string, minors ...string) {
 	t.Helper()
 	caps := filepath.Join(folder, "nvidia-caps")

@@ -9,7 +9,8 @@ import (
 	"ipytracer/tracer/gpu"
 )
 
-// A question is one packet: its number in 4 bytes, little endian. An answer is one packet: the number of the question, and JSON.
+// A question is one packet: its number in 4 bytes, little endian. An answer is one packet: the number of the question,
+// and JSON.
 const (
 	questionSize = 4
 	maxAnswer    = 128 << 10 // bytes: a thousand processes and more on all GPUs together

@@ -1,6 +1,6 @@
-// Package nvmlhelper asks NVML in a process of its own, which can do nothing else: the program itself, or the one that it
-// carries for that ([gpu.Command]), started by the hidden command [Command]. A session starts it before it gives up its
-// rights, and needs no right of its own for NVIDIA's driver: it neither loads the library nor opens a device.
+// Package nvmlhelper asks NVML in a process of its own, which can do nothing else: the program itself, or the one that
+// it carries for that ([gpu.Command]), started by the hidden command [Command]. A session starts it before it gives up
+// its rights, and needs no right of its own for NVIDIA's driver: it neither loads the library nor opens a device.
 //
 // The process is the user's, without capabilities, from its first moments on. Until it is asked for the first time it
 // waits, and has loaded nothing: a GPU that nobody uses is not woken. Then, once the driver's devices are there, it
@@ -34,8 +34,8 @@ import (
 // Command is the hidden command of the program by which [Start] starts the process; it calls [Serve].
 const Command = "nvml-helper"
 
-// How long an answer is waited for. The first one has NVML started, which wakes GPUs that nobody uses: a second or two each. A session asks for it
-// beside what else it does.
+// How long an answer is waited for. The first one has NVML started, which wakes GPUs that nobody uses: a second or two
+// each. A session asks for it beside what else it does.
 const (
 	firstPatience = 30 * time.Second
 	patience      = time.Second
@@ -113,7 +113,8 @@ func ParseArguments(arguments []string) (*userfile.User, error) {
 	return nil, fmt.Errorf("%q are no arguments of %s", arguments, Command)
 }
 
-// ParseUser reads the value of the command's flag --user: a user's id, the group's, and those of further groups; "" for none.
+// ParseUser reads the value of the command's flag --user: a user's id, the group's, and those of further groups; "" for
+// none.
 func ParseUser(text string) (*userfile.User, error) {
 	if text == "" {
 		return nil, nil
@@ -132,9 +133,10 @@ func ParseUser(text string) (*userfile.User, error) {
 	return &userfile.User{UID: ids[0], GID: ids[1], Groups: ids[2:]}, nil
 }
 
-// Snapshot asks NVML. It fails with a [*gpu.NoNVMLError]; with [ErrNoDevices], and can be asked again; with [ErrSilent], after 30 seconds the first time
-// and one second later, and at once for as long as the answer is owed; and for good with [ErrEnded]. An answer that comes too late is of a time that
-// is over: it is dropped, and NVML is asked anew.
+// Snapshot asks NVML. It fails with a [*gpu.NoNVMLError]; with [ErrNoDevices], and can be asked again; with
+// [ErrSilent], after 30 seconds the first time and one second later, and at once for as long as the answer is owed; and
+// for good with [ErrEnded]. An answer that comes too late is of a time that is over: it is dropped, and NVML is asked
+// anew.
 func (h *Helper) Snapshot() (gpu.Snapshot, error) {
 	if h.dead != nil {
 		return gpu.Snapshot{}, h.dead

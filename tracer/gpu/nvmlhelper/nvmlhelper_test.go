@@ -141,7 +141,8 @@ func TestDevicesComeLate(t *testing.T) {
 	says(t, s, err)
 }
 
-// TestRights: once NVML is started no thread of the helper has a capability, may gain one, or is without a filter; before, none has a capability.
+// TestRights: once NVML is started no thread of the helper has a capability, may gain one, or is without a filter;
+// before, none has a capability.
 func TestRights(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {

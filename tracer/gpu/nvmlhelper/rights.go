@@ -12,7 +12,8 @@ import (
 	"ipytracer/tracer/host/confine"
 )
 
-// withdraw takes from this program, in all its threads and for good, what NVML does not need. A kernel without Landlock or filters takes less.
+// withdraw takes from this program, in all its threads and for good, what NVML does not need. A kernel without Landlock
+// or filters takes less.
 func withdraw(devices []string) error {
 	for _, err := range []error{confine.OnlyPaths(paths(devices)), confine.Allow(rules())} {
 		if err != nil && !errors.Is(err, confine.ErrNoLandlock) && !errors.Is(err, confine.ErrNoFilter) {
@@ -52,9 +53,10 @@ const (
 	uvmMMInitialize = 75
 )
 
-// rules are the system calls of NVML and of the program that asks it. NVML of driver 580 makes these (seen on an H100): it looks at its devices by
-// stat(2), reads /proc and /sys, opens the devices to read and write, asks by ioctls of type 'F' (nv-ioctl-numbers.h of NVIDIA's open kernel modules),
-// and has a thread. Its library, and those it loads, are mapped as code: from files only.
+// rules are the system calls of NVML and of the program that asks it. NVML of driver 580 makes these (seen on an H100):
+// it looks at its devices by stat(2), reads /proc and /sys, opens the devices to read and write, asks by ioctls of type
+// 'F' (nv-ioctl-numbers.h of NVIDIA's open kernel modules), and has a thread. Its library, and those it loads, are
+// mapped as code: from files only.
 func rules() []confine.Rule {
 	all := slices.Concat(confine.Program(), confine.Reading(), confine.Always(
 		unix.SYS_STAT, unix.SYS_LSTAT, unix.SYS_GETDENTS, unix.SYS_SCHED_GET_PRIORITY_MAX, unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_SCHED_GETPARAM,
@@ -73,8 +75,9 @@ func rules() []confine.Rule {
 	return append(all, refused()...)
 }
 
-// refused are calls that NVML tries, and goes on without, as it must for users who are not root: it makes missing devices and links to them
-// in /dev/char, itself and by nvidia-modprobe(1) (nvidia-modprobe-utils.c), and names its threads by a file. Each fails as it does for them.
+// refused are calls that NVML tries, and goes on without, as it must for users who are not root: it makes missing
+// devices and links to them in /dev/char, itself and by nvidia-modprobe(1) (nvidia-modprobe-utils.c), and names its
+// threads by a file. Each fails as it does for them.
 func refused() (all []confine.Rule) {
 	for errno, calls := range map[unix.Errno][]uintptr{
 		unix.EEXIST: {unix.SYS_MKDIR, unix.SYS_MKDIRAT}, // any other error ends what it does with the folder's devices, which are there

@@ -49,9 +49,10 @@ func (c call) try() unix.Errno {
 	return errno
 }
 
-// byNVML are the system calls that nvmlInit, one query of memory and processes, and nvmlShutdown made: an H100 80 GB, driver 580.159.04, Linux 6.18, seen
-// with ptrace(2). Arguments that a filter can tell apart are as they were; the others make the call do nothing here. What is left out are the
-// calls that this very program makes, or must not make again (mmap of memory, brk, rt_sigprocmask, futex).
+// byNVML are the system calls that nvmlInit, one query of memory and processes, and nvmlShutdown made: an H100 80 GB,
+// driver 580.159.04, Linux 6.18, seen with ptrace(2). Arguments that a filter can tell apart are as they were; the
+// others make the call do nothing here. What is left out are the calls that this very program makes, or must not make
+// again (mmap of memory, brk, rt_sigprocmask, futex).
 func byNVML() []call {
 	path, err := unix.BytePtrFromString("/no such folder/file")
 	if err != nil {
@@ -160,7 +161,8 @@ func TestForbidden(t *testing.T) {
 	})
 }
 
-// TestFiles: the helper opens the driver's devices to read and write, reads what a library is made of, and opens nothing else.
+// TestFiles: the helper opens the driver's devices to read and write, reads what a library is made of, and opens
+// nothing else.
 func TestFiles(t *testing.T) {
 	folder := os.Getenv("IPYTRACER_TEST_FOLDER")
 	if folder == "" {

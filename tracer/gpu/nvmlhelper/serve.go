@@ -29,8 +29,8 @@ type server struct {
 	none *gpu.NoNVMLError // why it cannot be used, once that is known
 }
 
-// Serve answers questions on the program's descriptor 3, as a user, nil for the one it is, until the other side is gone: then the program ends, whatever NVML
-// does meanwhile.
+// Serve answers questions on the program's descriptor 3, as a user, nil for the one it is, until the other side is
+// gone: then the program ends, whatever NVML does meanwhile.
 func Serve(as *userfile.User) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	conn, err := socket()

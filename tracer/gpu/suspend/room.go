@@ -11,7 +11,8 @@ import (
 // ErrNoCUDA says that a process does not use the CUDA driver.
 var ErrNoCUDA = errors.New("the CUDA driver (libcuda.so.1) is not mapped in it")
 
-// UsesCUDA fails with [ErrNoCUDA] for a process that has not loaded the driver: NVIDIA's own tools do not tell such a process from others.
+// UsesCUDA fails with [ErrNoCUDA] for a process that has not loaded the driver: NVIDIA's own tools do not tell such a
+// process from others.
 func UsesCUDA(fs process.FS, pid int) error {
 	for m, err := range fs.Image(pid).Mappings() {
 		if err != nil {
@@ -38,8 +39,9 @@ func (e *RoomError) Error() string {
 // spare is left to everybody else.
 const spare = 64 << 20
 
-// HasRoom fails with a [*RoomError] if the host's memory, a control group of the process or its own limits have no room for so many bytes more. That
-// the driver puts them into the process itself is not documented, so whatever is smallest counts. What cannot be read does not.
+// HasRoom fails with a [*RoomError] if the host's memory, a control group of the process or its own limits have no room
+// for so many bytes more. That the driver puts them into the process itself is not documented, so whatever is smallest
+// counts. What cannot be read does not.
 func HasRoom(fs process.FS, pid int, need int64) error {
 	var groups []process.Cgroup
 	if all, err := fs.Proc(pid).MemoryCgroups(); err == nil {

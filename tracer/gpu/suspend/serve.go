@@ -48,8 +48,9 @@ func serve(id process.Identity, rights process.Rights, aim Aim, in io.Reader, ou
 	return s.serve(json.NewDecoder(in), answers)
 }
 
-// looker returns what looks, right before each call, whether a pid still means the process, and whether that may still be moved: the driver takes
-// a pid and is root's. A process that changes between the look and the call has executed another program, and so has no memory of CUDA's left.
+// looker returns what looks, right before each call, whether a pid still means the process, and whether that may still
+// be moved: the driver takes a pid and is root's. A process that changes between the look and the call has executed
+// another program, and so has no memory of CUDA's left.
 func looker(handle *process.Handle, rights process.Rights) func() error {
 	return func() error {
 		if ended, err := handle.Exited(); ended || err != nil {

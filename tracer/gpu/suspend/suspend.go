@@ -1,6 +1,6 @@
-// Package suspend moves the device memory of a process that uses CUDA to the host, and back: in which order the driver is asked, and what is
-// undone when it fails or somebody changes their mind, so that no process is left waiting by mistake. The driver's calls themselves are
-// tracer/gpu's, and what people are told is cmd/tracer's.
+// Package suspend moves the device memory of a process that uses CUDA to the host, and back: in which order the driver
+// is asked, and what is undone when it fails or somebody changes their mind, so that no process is left waiting by
+// mistake. The driver's calls themselves are tracer/gpu's, and what people are told is cmd/tracer's.
 package suspend
 
 import (
@@ -55,8 +55,8 @@ func (e *StateError) Error() string { return "the driver says " + e.State.String
 var (
 	// ErrGone says that the process has ended.
 	ErrGone = errors.New("the process has ended")
-	// ErrGained says that the process has more rights than the user for whom it would be moved: it has executed a set-user-ID program, or one
-	// with capabilities, or became another user.
+	// ErrGained says that the process has more rights than the user for whom it would be moved: it has executed a
+	// set-user-ID program, or one with capabilities, or became another user.
 	ErrGained = errors.New("the process has more rights than the user who may move it")
 	// ErrNoAnswer says that the driver has not answered for so long that nobody waits any more.
 	ErrNoAnswer = errors.New("the driver does not answer")
@@ -64,8 +64,8 @@ var (
 	ErrLeft = errors.New("not waited for")
 )
 
-// Out moves the device memory of a process to the host. It does nothing to one whose memory is there already. On an error, and when it is
-// regretted, the process runs again unless the outcome says otherwise.
+// Out moves the device memory of a process to the host. It does nothing to one whose memory is there already. On an
+// error, and when it is regretted, the process runs again unless the outcome says otherwise.
 func (m *Mover) Out() (out Outcome, err error) {
 	if out.Before, err = m.Driver.State(); err != nil {
 		return out, err
@@ -105,8 +105,8 @@ func (m *Mover) Out() (out Outcome, err error) {
 	return m.end(out, nil)
 }
 
-// Back brings the device memory of a process back and lets it go on, from whatever state it was left in. It does nothing to one that runs. Once
-// begun it is not interrupted: half way the process would wait.
+// Back brings the device memory of a process back and lets it go on, from whatever state it was left in. It does
+// nothing to one that runs. Once begun it is not interrupted: half way the process would wait.
 func (m *Mover) Back() (out Outcome, err error) {
 	if out.Before, err = m.Driver.State(); err != nil {
 		return out, err
@@ -176,7 +176,8 @@ func (m *Mover) end(out Outcome, err error) (Outcome, error) {
 	return out, err
 }
 
-// abandoned says whether nothing else can be asked: a call may still be under way, or the process is gone or not to be touched.
+// abandoned says whether nothing else can be asked: a call may still be under way, or the process is gone or not to be
+// touched.
 func abandoned(err error) bool {
 	return errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrLeft) || errors.Is(err, ErrGone) || errors.Is(err, ErrGained)
 }

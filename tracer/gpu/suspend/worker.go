@@ -28,9 +28,10 @@ const (
 	AimBack Aim = "back" // a process that is locked it unlocks
 )
 
-// Worker is a process that makes the driver's calls, for they cannot be interrupted, and the process that they are about must not be left
-// locked because the tracer was. It runs in a session of its own that no terminal's signals reach; when its pipe is closed, that is when the
-// tracer has gone by whatever cause, it ends the call that it is in, and what would leave the process waiting by mistake. It is a [Driver].
+// Worker is a process that makes the driver's calls, for they cannot be interrupted, and the process that they are
+// about must not be left locked because the tracer was. It runs in a session of its own that no terminal's signals
+// reach; when its pipe is closed, that is when the tracer has gone by whatever cause, it ends the call that it is in,
+// and what would leave the process waiting by mistake. It is a [Driver].
 type Worker struct {
 	cmd     *exec.Cmd
 	to      io.WriteCloser
@@ -87,9 +88,9 @@ func (a answer) err() error {
 	return nil
 }
 
-// StartWorker starts a worker for a process, which does nothing to it once it has more rights than an ordinary process of user uid. It fails
-// with a [*gpu.NoCheckpointsError] where the driver cannot do it. Once left is closed nobody waits for the call that is under way, which fails
-// with [ErrLeft].
+// StartWorker starts a worker for a process, which does nothing to it once it has more rights than an ordinary process
+// of user uid. It fails with a [*gpu.NoCheckpointsError] where the driver cannot do it. Once left is closed nobody
+// waits for the call that is under way, which fails with [ErrLeft].
 func StartWorker(id process.Identity, uid uint32, aim Aim, left <-chan struct{}, limits Limits) (*Worker, error) {
 	w := &Worker{left: left, limits: limits, answers: make(chan answer)}
 	cmd, release, err := gpu.Command(nil, Task{ID: id, Aim: aim, UID: uid}.arguments()...)

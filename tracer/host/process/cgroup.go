@@ -12,25 +12,29 @@ import (
 // NoLimit is where nothing limits: no process can have as much.
 const NoLimit int64 = math.MaxInt64
 
-// Cgroup is a control group with the memory controller, as the kernel accounts for it. Sizes are bytes and contain what groups below it
-// use (cgroups(7); Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst).
+// Cgroup is a control group with the memory controller, as the kernel accounts for it. Sizes are bytes and contain what
+// groups below it use (cgroups(7); Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst).
 type Cgroup struct {
 	Version int    // 1 or 2
 	Path    string // in its hierarchy, "/" for the root; raw, as whoever made the group named it
-	// Limit is memory.max or memory.limit_in_bytes: beyond it, and with nothing left to reclaim, the OOM killer comes. High is memory.high
-	// of version 2: beyond it processes are slowed down, to a crawl. Either is NoLimit where there is none.
+	// Limit is memory.max or memory.limit_in_bytes: beyond it, and with nothing left to reclaim, the OOM killer comes.
+	// High is memory.high of version 2: beyond it processes are slowed down, to a crawl. Either is NoLimit where there
+	// is none.
 	Limit, High int64
 	Usage       int64 // memory.current or memory.usage_in_bytes: with pages of files and what the kernel itself keeps for the group
-	// Peak is the highest usage that there was (memory.peak, since Linux 5.19, or memory.max_usage_in_bytes); 0 where it is not known.
+	// Peak is the highest usage that there was (memory.peak, since Linux 5.19, or memory.max_usage_in_bytes); 0 where
+	// it is not known.
 	Peak int64
-	// Cache is the part of Usage that the kernel takes back before it kills: pages of files that are not in tmpfs, locked or to be written first.
+	// Cache is the part of Usage that the kernel takes back before it kills: pages of files that are not in tmpfs,
+	// locked or to be written first.
 	Cache int64
-	// Above is the least limit of this group and of all above it, also of those that cannot be seen from here (hierarchical_memory_limit of version 1);
-	// NoLimit where there is none, or where that is not told: version 2.
+	// Above is the least limit of this group and of all above it, also of those that cannot be seen from here
+	// (hierarchical_memory_limit of version 1); NoLimit where there is none, or where that is not told: version 2.
 	Above int64
 	// OOMKills is how many processes the OOM killer has ended in it; in version 2 with the groups below.
 	OOMKills int64
-	// OOMs is how often its own limit left nothing else than to kill, where the kernel counts that: version 2, since Linux 5.2 (memory.events.local).
+	// OOMs is how often its own limit left nothing else than to kill, where the kernel counts that: version 2, since
+	// Linux 5.2 (memory.events.local).
 	OOMs int64
 	dir  string // where it was read
 }
@@ -42,8 +46,8 @@ func (c Cgroup) Again() (Cgroup, bool) {
 	return again, ok
 }
 
-// Room is how much more the group can take before its limit, or its High, is reached, if the kernel gives up all of Cache; never negative, and
-// NoLimit where there is no limit.
+// Room is how much more the group can take before its limit, or its High, is reached, if the kernel gives up all of
+// Cache; never negative, and NoLimit where there is no limit.
 func (c Cgroup) Room() int64 {
 	limit := min(c.Limit, c.High)
 	if limit == NoLimit {
@@ -60,9 +64,10 @@ const (
 	maxCgroupFile  = 64 << 10
 )
 
-// MemoryCgroups returns the groups that account for a process's memory: its own first, then each ancestor that can be seen from here. It is
-// empty where none can, as with cgroup_disable=memory, or in a container without /sys/fs/cgroup. Ancestors above the cgroup namespace, or
-// above what is mounted, stay unseen: in a container that is what is around it. It fails as [Proc.Status] does.
+// MemoryCgroups returns the groups that account for a process's memory: its own first, then each ancestor that can be
+// seen from here. It is empty where none can, as with cgroup_disable=memory, or in a container without /sys/fs/cgroup.
+// Ancestors above the cgroup namespace, or above what is mounted, stay unseen: in a container that is what is around
+// it. It fails as [Proc.Status] does.
 func (p Proc) MemoryCgroups() ([]Cgroup, error) {
 	data, _, err := p.read("cgroup", maxCgroups)
 	if err != nil {
@@ -83,8 +88,9 @@ func (p Proc) MemoryCgroups() ([]Cgroup, error) {
 	return cgroupsUpwards(dir, strings.TrimSuffix(name, below), below, version), nil
 }
 
-// MemoryGroup names the group that accounts for a process's memory, and its hierarchy's version: what differs is another. It is not ok where
-// that is not known, as of a process that has ended in a hierarchy of version 1 (proc_cgroup_show in kernel/cgroup/cgroup.c).
+// MemoryGroup names the group that accounts for a process's memory, and its hierarchy's version: what differs is
+// another. It is not ok where that is not known, as of a process that has ended in a hierarchy of version 1
+// (proc_cgroup_show in kernel/cgroup/cgroup.c).
 func (p Proc) MemoryGroup() (name string, ok bool) {
 	data, _, err := p.read("cgroup", maxCgroups)
 	if err != nil {
@@ -97,8 +103,8 @@ func (p Proc) MemoryGroup() (name string, ok bool) {
 	return strconv.Itoa(version) + ":" + path, true
 }
 
-// memoryPath finds the hierarchy with the memory controller in /proc/PID/cgroup: "4:memory:/path" of version 1, or "0::/path" of
-// version 2. A machine with both (hybrid) has the controller in one of them only, and version 1 names it.
+// memoryPath finds the hierarchy with the memory controller in /proc/PID/cgroup: "4:memory:/path" of version 1, or
+// "0::/path" of version 2. A machine with both (hybrid) has the controller in one of them only, and version 1 names it.
 func memoryPath(data []byte) (version int, name string, ok bool) {
 	for line := range bytes.Lines(data) {
 		fields := strings.SplitN(strings.TrimSuffix(string(line), "\n"), ":", 3)
@@ -141,8 +147,9 @@ func CgroupMounts() (folders []string) {
 	return folders
 }
 
-// cgroupMount finds where the hierarchy is mounted in our own mount namespace (/proc/PID/mountinfo, proc_pid_mountinfo(5)), and the part of the
-// group's path below that. A mount can begin at any group; of several the one that shows most ancestors serves.
+// cgroupMount finds where the hierarchy is mounted in our own mount namespace (/proc/PID/mountinfo,
+// proc_pid_mountinfo(5)), and the part of the group's path below that. A mount can begin at any group; of several the
+// one that shows most ancestors serves.
 func cgroupMount(mountinfo []byte, version int, name string) (dir, below string, ok bool) {
 	shortest := math.MaxInt
 	for line := range bytes.Lines(mountinfo) {
@@ -173,8 +180,8 @@ func cgroupMountOf(line string, version int) (root, point string, ok bool) {
 	return unescape(fields[3]), unescape(fields[4]), ok
 }
 
-// under takes the root of a mount off a path; what remains begins with "/", or is empty. A group outside our cgroup namespace is "/../…", and so is the
-// root of a mount that shows it.
+// under takes the root of a mount off a path; what remains begins with "/", or is empty. A group outside our cgroup
+// namespace is "/../…", and so is the root of a mount that shows it.
 func under(root, name string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(strings.TrimSuffix(name, "/"), strings.TrimSuffix(root, "/"))
 	return rest, ok && (rest == "" || rest[0] == '/' && !strings.Contains(rest+"/", "/../"))
@@ -196,7 +203,8 @@ func unescape(s string) string {
 	return out.String()
 }
 
-// cgroupsUpwards reads a group and its ancestors up to the mount. Groups without the controller, and a root, which has no limit, are left out.
+// cgroupsUpwards reads a group and its ancestors up to the mount. Groups without the controller, and a root, which has
+// no limit, are left out.
 func cgroupsUpwards(mount, above, below string, version int) (out []Cgroup) {
 	for range maxCgroupDepth {
 		dir := mount + below
@@ -242,7 +250,8 @@ func (c *Cgroup) readVersion1(dir string) bool {
 	return true
 }
 
-// unlimited1 is what version 1 shows without a limit: PAGE_COUNTER_MAX pages, of 64 KiB at most (include/linux/page_counter.h).
+// unlimited1 is what version 1 shows without a limit: PAGE_COUNTER_MAX pages, of 64 KiB at most
+// (include/linux/page_counter.h).
 const unlimited1 = math.MaxInt64 &^ (64<<10 - 1)
 
 func (c *Cgroup) readVersion2(dir string) bool {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// cgroupTree makes a proc file system with process 7 and a mountinfo, and files of control groups; "@" stands for the folder they are below.
+// cgroupTree makes a proc file system with process 7 and a mountinfo, and files of control groups; "@" stands for the
+// folder they are below.
 func cgroupTree(t *testing.T, cgroup, mountinfo string, files map[string]string) FS {
 	t.Helper()
 	dir := t.TempDir()

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// distantFile is a file that a helper's process has open. What is read is asked for in blocks, the last of which are kept.
+// distantFile is a file that a helper's process has open. What is read is asked for in blocks, the last of which are
+// kept.
 type distantFile struct {
 	helper     *Helper
 	key        uint64 // of its file system

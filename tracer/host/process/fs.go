@@ -7,7 +7,8 @@
 // at. Reads are bounded, and strings are handed over as the raw bytes they are; whoever prints them escapes them.
 // A process may end between any two reads; that is [ErrNoProcess], never a half-filled result.
 //
-// The environment of a process (/proc/PID/environ) holds secrets: only variables asked for by name are ever taken out of it.
+// The environment of a process (/proc/PID/environ) holds secrets: only variables asked for by name are ever taken out
+// of it.
 package process
 
 import (

@@ -29,8 +29,8 @@ func (p Proc) GPUs() ([]int, error) {
 	return held, err
 }
 
-// MayUseGPUs says whether a process may have made a CUDA context: no driver does without a device node of NVIDIA's, of its
-// boards' (/dev/nvhost…, /dev/nvmap) or of WSL's.
+// MayUseGPUs says whether a process may have made a CUDA context: no driver does without a device node of NVIDIA's, of
+// its boards' (/dev/nvhost…, /dev/nvmap) or of WSL's.
 func (p Proc) MayUseGPUs() bool {
 	files, open, err := p.devices()
 	return err != nil || open >= maxDescriptors || slices.ContainsFunc(files, func(file string) bool {

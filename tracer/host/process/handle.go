@@ -126,7 +126,8 @@ func (h *Handle) CPUTime() (time.Duration, error) {
 	return spent, nil
 }
 
-// CoveredBy fails with [ErrNotPermitted] where this very process has rights that r does not cover, and with [ErrNoProcess] once it has been reaped.
+// CoveredBy fails with [ErrNotPermitted] where this very process has rights that r does not cover, and with
+// [ErrNoProcess] once it has been reaped.
 func (h *Handle) CoveredBy(r Rights) error {
 	if err := r.MayLook(h.fs, h.id.PID); err != nil {
 		return err

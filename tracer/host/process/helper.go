@@ -19,7 +19,8 @@ import (
 const HelperCommand = "file-helper"
 
 const (
-	// helperPatience is how long one answer may take: a server far away, or a disk that has to wake up, takes a second or two.
+	// helperPatience is how long one answer may take: a server far away, or a disk that has to wake up, takes a second
+	// or two.
 	helperPatience = 5 * time.Second
 	// maxTurns is how many file systems are asked at a time; the others share one turn.
 	maxTurns   = 16
@@ -27,10 +28,10 @@ const (
 	helperText = 8 << 10  // of all else
 )
 
-// Helper opens and reads files whose file system may never answer, such as one that the traced process serves itself: whoever asks the kernel for
-// such a file waits in it, deaf to every signal, until the server ends. So that is done by another process, the program itself started
-// again, which has a thread for each file system that is waited for, and is left behind. When an answer takes too long, nothing is asked of that file
-// system any more.
+// Helper opens and reads files whose file system may never answer, such as one that the traced process serves itself:
+// whoever asks the kernel for such a file waits in it, deaf to every signal, until the server ends. So that is done by
+// another process, the program itself started again, which has a thread for each file system that is waited for, and is
+// left behind. When an answer takes too long, nothing is asked of that file system any more.
 //
 // It also opens what this program has given up the right to ([Helper.TakeOver]). Safe for concurrent use.
 type Helper struct {
@@ -117,7 +118,8 @@ func (h *Helper) open(fs FS, r openRequest) (*MappedFile, error) {
 	return &MappedFile{File: f, Stat: answer.Stat, Mapping: r.Mapping, Route: answer.Route}, nil
 }
 
-// memory has memory of a process read that files of a file system are mapped to; file is the tracer's own /proc/PID/mem.
+// memory has memory of a process read that files of a file system are mapped to; file is the tracer's own
+// /proc/PID/mem.
 func (h *Helper) memory(pid int, key uint64, file *os.File) (*distantFile, error) {
 	f := &distantFile{helper: h, key: key, pid: pid, name: "memory that a file is mapped to"}
 	reply, err := f.ask(&helperRequest{Op: "memory"}, int(file.Fd()))

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A request is one packet of JSON. An answer is one packet: the length of the JSON in 4 bytes, little endian, the JSON, data. A descriptor may come
-// along with both.
+// A request is one packet of JSON. An answer is one packet: the length of the JSON in 4 bytes, little endian, the JSON,
+// data. A descriptor may come along with both.
 
 // helperRequest is one message to a helper's process.
 type helperRequest struct {

@@ -30,7 +30,8 @@ type HelperServer struct {
 	mapped map[FileID]File
 }
 
-// OpenHelperServer takes the socket by which it is asked, which is the program's descriptor 3. It looks into the processes of scope only.
+// OpenHelperServer takes the socket by which it is asked, which is the program's descriptor 3. It looks into the
+// processes of scope only.
 func OpenHelperServer(scope *Scope) (*HelperServer, error) {
 	socket := os.NewFile(3, "socket")
 	if socket == nil {

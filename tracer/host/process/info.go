@@ -43,7 +43,8 @@ func (p Proc) Cwd() (string, error) {
 	return dir, nil
 }
 
-// ExeName returns the name of the executable, as [Mapping.Path] has it. Reading a stranger's needs ptrace access (CAP_SYS_PTRACE).
+// ExeName returns the name of the executable, as [Mapping.Path] has it. Reading a stranger's needs ptrace access
+// (CAP_SYS_PTRACE).
 func (p Proc) ExeName() (string, error) {
 	name, err := p.link("exe")
 	if err != nil {

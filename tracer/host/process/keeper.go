@@ -16,8 +16,9 @@ import (
 // keeperPatience is how long the kernel may take to say something of a process: it waits for locks of the process.
 const keeperPatience = 20 * time.Second
 
-// TakeOver starts the process, which from now on opens whatever takes a right that this program is about to give up: of the processes of a scope,
-// memory and mappings, the files they map, and those they would find by a name. It must not run yet.
+// TakeOver starts the process, which from now on opens whatever takes a right that this program is about to give up: of
+// the processes of a scope, memory and mappings, the files they map, and those they would find by a name. It must not
+// run yet.
 func (h *Helper) TakeOver(scope *Scope) error {
 	shared() // making a file to look at it may not be allowed later
 	h.mu.Lock()

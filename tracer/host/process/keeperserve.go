@@ -84,7 +84,8 @@ func (s *HelperServer) near(r *helperRequest) (a *helperAnswer, data []byte, pas
 	return s.handOver(r, file, &helperAnswer{File: found.Mapping.File, Route: found.Route, Stat: found.Stat})
 }
 
-// handOver hands over a file that was opened for a process, unless the process is another one by now, or has gained rights.
+// handOver hands over a file that was opened for a process, unless the process is another one by now, or has gained
+// rights.
 func (s *HelperServer) handOver(r *helperRequest, file *os.File, a *helperAnswer) (*helperAnswer, []byte, int) {
 	defer file.Close()
 	if err := s.admits(r); err != nil {

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Rlimit is one of a process's own resource limits (getrlimit(2)), in bytes; NoLimit for unlimited. The process itself may move the soft
-// one up to the hard one.
+// Rlimit is one of a process's own resource limits (getrlimit(2)), in bytes; NoLimit for unlimited. The process itself
+// may move the soft one up to the hard one.
 type Rlimit struct {
 	Soft, Hard int64
 }
 
-// Rlimits are the limits on a process's memory. What goes beyond one fails with ENOMEM, which is a MemoryError in Python.
+// Rlimits are the limits on a process's memory. What goes beyond one fails with ENOMEM, which is a MemoryError in
+// Python.
 type Rlimits struct {
 	Data         Rlimit // RLIMIT_DATA: private writable memory, touched or not; what VmData counts (Linux 4.7)
 	AddressSpace Rlimit // RLIMIT_AS: everything that is mapped

@@ -22,8 +22,8 @@ const (
 	ByPath     Route = "path"      // the path as it is: a chroot's files, named from our root
 )
 
-// File is a file that can be read, and its descriptor, which names it to the kernel. Reading fails with [ErrNoAnswer] where what serves the file is
-// silent; the descriptor must not be read.
+// File is a file that can be read, and its descriptor, which names it to the kernel. Reading fails with [ErrNoAnswer]
+// where what serves the file is silent; the descriptor must not be read.
 type File interface {
 	io.ReaderAt
 	io.Closer
@@ -38,8 +38,8 @@ type MappedFile struct {
 	Route   Route
 }
 
-// Prepare makes the kernel have the pages at some offsets of the file in memory: probes are put in under locks, where it would wait for what serves
-// the file. It fails with [ErrNoAnswer].
+// Prepare makes the kernel have the pages at some offsets of the file in memory: probes are put in under locks, where
+// it would wait for what serves the file. It fails with [ErrNoAnswer].
 func (f *MappedFile) Prepare(offsets []uint64) error {
 	distant, ok := f.File.(*distantFile)
 	if !ok {
@@ -113,7 +113,8 @@ func (i Image) OpenMapping(m Mapping) (*MappedFile, error) {
 // mapFile returns the name by which a process's directory has the file of a mapping.
 func mapFile(m Mapping) string { return fmt.Sprintf("map_files/%x-%x", m.Start, m.End) }
 
-// TryMapFiles opens, by its mapping, a file that this very program maps: whether [ByMapFiles] is open to the calling thread.
+// TryMapFiles opens, by its mapping, a file that this very program maps: whether [ByMapFiles] is open to the calling
+// thread.
 func (fs FS) TryMapFiles() error {
 	for m, err := range fs.Image(os.Getpid()).Mappings() {
 		if err != nil {

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// Memory reads the memory of one process: /proc/PID/mem, whose offsets are addresses. What is mapped from files that may not answer is read by the
-// [Helper], if there is one, which has the pages read from the file first: whoever reads memory that is not there waits for the file with a lock on the process's
-// memory, which then waits, too. Safe for concurrent use.
+// Memory reads the memory of one process: /proc/PID/mem, whose offsets are addresses. What is mapped from files that
+// may not answer is read by the [Helper], if there is one, which has the pages read from the file first: whoever reads
+// memory that is not there waits for the file with a lock on the process's memory, which then waits, too. Safe for
+// concurrent use.
 type Memory struct {
 	fs   FS
 	pid  int

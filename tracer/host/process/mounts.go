@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// near are the file systems whose files are on this machine's own disks or in its memory: reading them waits for nobody. What is not in
-// the list may be served by another program, which may be the process that is looked at itself (FUSE), or by another machine. What
-// an overlay is made of is not told; it is taken for near.
+// near are the file systems whose files are on this machine's own disks or in its memory: reading them waits for
+// nobody. What is not in the list may be served by another program, which may be the process that is looked at itself
+// (FUSE), or by another machine. What an overlay is made of is not told; it is taken for near.
 var near = func() map[string]bool {
 	all := map[string]bool{}
 	for name := range strings.FieldsSeq(`ext2 ext3 ext4 xfs btrfs f2fs zfs bcachefs jfs reiserfs nilfs2 ntfs3 vfat msdos exfat hfs hfsplus ubifs jffs2
@@ -59,7 +59,8 @@ func (fs FS) mounts(pid string) (all []mount) {
 	return all
 }
 
-// shared is the device of memory that the kernel keeps as files which nobody sees mounted: memfd, shared anonymous memory, System V's.
+// shared is the device of memory that the kernel keeps as files which nobody sees mounted: memfd, shared anonymous
+// memory, System V's.
 var shared = sync.OnceValue(func() (id FileID) {
 	fd, err := unix.MemfdCreate("", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -73,8 +74,8 @@ var shared = sync.OnceValue(func() (id FileID) {
 	return id
 })
 
-// isDistant says whether reading a mapped file may wait for somebody, by its file system: the kind of that, "" where nobody sees it
-// mounted. A file that is looked for in vain is taken for one that may.
+// isDistant says whether reading a mapped file may wait for somebody, by its file system: the kind of that, "" where
+// nobody sees it mounted. A file that is looked for in vain is taken for one that may.
 func (i Image) isDistant(id FileID) (kind string, distant bool) {
 	if memory := shared(); memory.Major == id.Major && memory.Minor == id.Minor {
 		return "memory", false
@@ -89,8 +90,8 @@ func (i Image) isDistant(id FileID) (kind string, distant bool) {
 	return "", true
 }
 
-// IsDistant reports whether reading a mapped file may wait for somebody, such as a server of the traced process's own: then a [Helper] reads it.
-// Without a Helper nothing is taken to be distant.
+// IsDistant reports whether reading a mapped file may wait for somebody, such as a server of the traced process's own:
+// then a [Helper] reads it. Without a Helper nothing is taken to be distant.
 func (i Image) IsDistant(id FileID) bool {
 	if i.proc.fs.Helper == nil {
 		return false

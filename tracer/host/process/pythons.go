@@ -80,8 +80,8 @@ func (fs FS) Pythons(ctx context.Context, detect Detect) (Listing, error) {
 	return s.result(), ctx.Err()
 }
 
-// Python looks at one process. The error is an [*Error] that matches ErrNoProcess, ErrZombie, ErrNotPermitted or ErrNotPython where that
-// is why.
+// Python looks at one process. The error is an [*Error] that matches ErrNoProcess, ErrZombie, ErrNotPermitted or
+// ErrNotPython where that is why.
 func (fs FS) Python(pid int, detect Detect) (Python, error) {
 	st, err := fs.Proc(pid).Stat()
 	if err != nil {

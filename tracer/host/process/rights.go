@@ -39,8 +39,9 @@ func ReadRights(fs FS, pid int) (r Rights, err error) {
 // RightsOf are those of a user's ordinary process.
 func RightsOf(uid uint32) Rights { return Rights{users: [3]uint32{uid, uid, uid}, owner: uid} }
 
-// Covers reports whether whoever may look into a process with rights r may look into one with those of other, too. Root may look into all.
-// A process has more than its user where it executed a set-user-ID or set-group-ID program, or one with capabilities, or became another user.
+// Covers reports whether whoever may look into a process with rights r may look into one with those of other, too. Root
+// may look into all. A process has more than its user where it executed a set-user-ID or set-group-ID program, or one
+// with capabilities, or became another user.
 func (r Rights) Covers(other Rights) bool {
 	switch {
 	case r.users[1] == 0:

@@ -59,8 +59,8 @@ func awaitProgram(t *testing.T, pid int, program string) {
 	}
 }
 
-// TestGainedRights: a process that has executed a program with more rights than its user is not looked into by way of a helper, be it a root or what
-// a root has started; and a program that gives none is.
+// TestGainedRights: a process that has executed a program with more rights than its user is not looked into by way of a
+// helper, be it a root or what a root has started; and a program that gives none is.
 func TestGainedRights(t *testing.T) {
 	needRoot(t)
 	setuid := sleepAs(t, "sleep", 0o4755, 0, false)
@@ -134,7 +134,8 @@ func isClosed(t *testing.T, how string, scope *Scope, fs FS, pid int) {
 	}
 }
 
-// TestRightsGainedMeanwhile: a process is looked into until it executes a set-user-ID program, and from then on not: not even by what was opened before.
+// TestRightsGainedMeanwhile: a process is looked into until it executes a set-user-ID program, and from then on not:
+// not even by what was opened before.
 func TestRightsGainedMeanwhile(t *testing.T) {
 	needRoot(t)
 	setuid := sleepAs(t, "sleep", 0o4755, 0, false)

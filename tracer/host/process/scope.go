@@ -11,10 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Scope is which processes a [Helper] looks into: some roots and what they have started, directly or not. What was started by one that has ended belongs to
-// the first process of its pid namespace, or to systemd where that is a user's: it is taken for theirs where it is of a root's user, in a
-// root's control groups, and no older than the root. Where one of them has rights that its root had not in the beginning ([Rights.Covers]), such
-// as after it executed a set-user-ID program, it is not looked into. The zero value is every process. Safe for concurrent use.
+// Scope is which processes a [Helper] looks into: some roots and what they have started, directly or not. What was
+// started by one that has ended belongs to the first process of its pid namespace, or to systemd where that is a
+// user's: it is taken for theirs where it is of a root's user, in a root's control groups, and no older than the root.
+// Where one of them has rights that its root had not in the beginning ([Rights.Covers]), such as after it executed a
+// set-user-ID program, it is not looked into. The zero value is every process. Safe for concurrent use.
 type Scope struct {
 	Roots   []Identity
 	Signals bool    // the roots may be sent signals
@@ -164,7 +165,8 @@ func (s *Scope) isTheirs(st Stat) (root int) {
 	return -1
 }
 
-// reaps says whether a process is one that orphans go to. Of other programs that have asked for them (PR_SET_CHILD_SUBREAPER) the kernel does not tell.
+// reaps says whether a process is one that orphans go to. Of other programs that have asked for them
+// (PR_SET_CHILD_SUBREAPER) the kernel does not tell.
 func (s *Scope) reaps(st Stat) bool {
 	status, err := s.fs.Proc(st.PID).Status()
 	return err == nil && (len(status.NSPIDs) > 0 && status.NSPIDs[len(status.NSPIDs)-1] == 1 || st.PID == 1 || st.Comm == "systemd")

@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// started starts a command that sleeps for a while, and returns it once it does: before, its loader still changes what it maps.
+// started starts a command that sleeps for a while, and returns it once it does: before, its loader still changes what
+// it maps.
 func started(t *testing.T, cmd *exec.Cmd) Identity {
 	t.Helper()
 	if err := cmd.Start(); err != nil {
@@ -136,7 +137,8 @@ func keptBy(t *testing.T, scope *Scope) FS {
 	return FS{Helper: h}
 }
 
-// TestKept: a process can be looked into by way of a helper as it can be without one, and the helper looks into no other.
+// TestKept: a process can be looked into by way of a helper as it can be without one, and the helper looks into no
+// other.
 func TestKept(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	cmd.Env, cmd.Dir = []string{"WANTED=yes", "OTHER=no"}, "/"

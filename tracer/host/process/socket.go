@@ -12,15 +12,17 @@ import (
 	"ipytracer/tracer/host/packets"
 )
 
-// linePatience is how long it may take to make a line: the kernel asks nobody for it, but what is no socket has to be closed again.
+// linePatience is how long it may take to make a line: the kernel asks nobody for it, but what is no socket has to be
+// closed again.
 const linePatience = 2 * time.Second
 
 var errNoPair = errors.New("it is no end of a pair of sockets (AF_UNIX, SOCK_SEQPACKET) that the process made itself")
 
-// Line makes a pair of connected sockets for a process, sends it one end, and returns the other, of which nobody else has a descriptor. The caller
-// closes it. It is sent, with the packet that is said, over a pair that the process has made itself, by the number of a descriptor of that one
-// (pidfd_getfd, Linux 5.6); all else is refused. It fails with EBADF where there is no such descriptor, and with ESTALE where that is not the
-// socket of this inode; 0: any, and with EBUSY where that is no fault of its own. Once a process has not answered, it fails at once.
+// Line makes a pair of connected sockets for a process, sends it one end, and returns the other, of which nobody else
+// has a descriptor. The caller closes it. It is sent, with the packet that is said, over a pair that the process has
+// made itself, by the number of a descriptor of that one (pidfd_getfd, Linux 5.6); all else is refused. It fails with
+// EBADF where there is no such descriptor, and with ESTALE where that is not the socket of this inode; 0: any, and with
+// EBUSY where that is no fault of its own. Once a process has not answered, it fails at once.
 func (h *Helper) Line(pid, descriptor int, inode uint64, said string) (fd int, err error) {
 	what := fmt.Sprintf("descriptor %d of process %d", descriptor, pid)
 	r := &helperRequest{Op: "line", Open: openRequest{PID: pid}, Handle: descriptor, At: inode, Name: said}
@@ -34,7 +36,8 @@ func (h *Helper) Line(pid, descriptor int, inode uint64, said string) (fd int, e
 	return reply.fd, nil
 }
 
-// Bounds of what a helper closes of processes, which can take as long as they like: descriptors at a time, each on a thread.
+// Bounds of what a helper closes of processes, which can take as long as they like: descriptors at a time, each on a
+// thread.
 const (
 	maxClosing   = 64
 	maxClosingOf = 8 // of one user
@@ -42,8 +45,9 @@ const (
 
 var errClosing = fmt.Errorf("so many descriptors of its user are being closed still that no more are taken over: %w", unix.EBUSY)
 
-// line makes a line over an end of a process's pair. That end is the process's, too, which can keep it locked for as long as it likes: nothing is
-// received there, and sending waits for no lock of a receiver's (unix_dgram_sendmsg, net/unix/af_unix.c). pass is the line's end that goes along.
+// line makes a line over an end of a process's pair. That end is the process's, too, which can keep it locked for as
+// long as it likes: nothing is received there, and sending waits for no lock of a receiver's (unix_dgram_sendmsg,
+// net/unix/af_unix.c). pass is the line's end that goes along.
 func (s *HelperServer) line(pid, descriptor int, inode uint64, said string) (a *helperAnswer, data []byte, pass int) {
 	var of unix.Stat_t
 	if err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &of); err != nil {
@@ -115,8 +119,8 @@ func (s *HelperServer) take(pid, descriptor int) (fd int, err error) {
 	return unix.PidfdGetfd(handle, descriptor, 0)
 }
 
-// isOwnPair says whether a descriptor is a connected socket whose other end the process made: whom the kernel names there is who called
-// socketpair(2), or connect(2) and listen(2).
+// isOwnPair says whether a descriptor is a connected socket whose other end the process made: whom the kernel names
+// there is who called socketpair(2), or connect(2) and listen(2).
 func isOwnPair(fd, pid int) bool {
 	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	if err != nil || domain != unix.AF_UNIX {

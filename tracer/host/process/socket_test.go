@@ -43,7 +43,8 @@ if child:
 time.sleep(60)
 `
 
-// TestLine: over a pair that a process made itself it is sent a line, which works; over nothing else, and to nobody else.
+// TestLine: over a pair that a process made itself it is sent a line, which works; over nothing else, and to nobody
+// else.
 func TestLine(t *testing.T) {
 	needRoot(t)
 	needPython(t)
@@ -138,8 +139,9 @@ func fetch(t *testing.T, from int) int {
 	return fd
 }
 
-// TestLockedPair: a process that keeps the pair that it offers locked, and its end of the line, for as long as it likes, by receiving into memory that
-// nobody serves, holds up neither who makes the line nor who asks and answers on it. Who receives on a socket of that process waits.
+// TestLockedPair: a process that keeps the pair that it offers locked, and its end of the line, for as long as it
+// likes, by receiving into memory that nobody serves, holds up neither who makes the line nor who asks and answers on
+// it. Who receives on a socket of that process waits.
 func TestLockedPair(t *testing.T) {
 	s := everybody(t)
 	offered, other := aPair(t)
@@ -235,7 +237,8 @@ func isUninterruptible(thread int) bool {
 	return strings.HasPrefix(rest, "D")
 }
 
-// TestUnfetched: while so many lines lie where nobody fetches them no more are made, and some again as soon as these are fetched, or given up.
+// TestUnfetched: while so many lines lie where nobody fetches them no more are made, and some again as soon as these
+// are fetched, or given up.
 func TestUnfetched(t *testing.T) {
 	s := everybody(t)
 	offered, other := aPair(t)
@@ -263,8 +266,8 @@ func TestUnfetched(t *testing.T) {
 	awaitClosed(t, s)
 }
 
-// TestSocketsAreClosed: what a helper has taken over and is no pair is closed, also where that lingers; while so many are being closed that there is no room,
-// none is taken over, and what is no socket never is.
+// TestSocketsAreClosed: what a helper has taken over and is no pair is closed, also where that lingers; while so many
+// are being closed that there is no room, none is taken over, and what is no socket never is.
 func TestSocketsAreClosed(t *testing.T) {
 	s := everybody(t)
 	s.closers = packets.Closers{}

@@ -9,7 +9,8 @@ import (
 	"ipytracer/tracer/host/packets"
 )
 
-// Bounds of lines that were sent and that nobody has fetched: the Linux kernel counts such descriptors as those of who has sent them.
+// Bounds of lines that were sent and that nobody has fetched: the Linux kernel counts such descriptors as those of who
+// has sent them.
 const (
 	maxUnfetched   = 256
 	maxUnfetchedOf = 128 // of one user
