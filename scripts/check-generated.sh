@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What bpf/ gives must be what is committed: the BPF object and its Go types, and the constants that Go has of bpf/wire*.h. The object is
-# compared with Debian 12's clang 14 only: it depends on the compiler.
+# What bpf/ gives must be what is committed: the BPF object and its Go types, and the constants that Go has of
+# bpf/wire*.h. The object is compared with Debian 12's clang 14 only: it depends on the compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -11,8 +11,8 @@ import (
 	"ipytracer/tracer/companion"
 )
 
-// asked answers what notebooks ask of a process's objects: what is there by name, what stays behind. It takes a session's events in for an audit, of which
-// nobody can know in time whether it will be wanted.
+// asked answers what notebooks ask of a process's objects: what is there by name, what stays behind. It takes a
+// session's events in for an audit, of which nobody can know in time whether it will be wanted.
 type asked struct {
 	session *session
 	reports *attribution.Tracker
@@ -21,7 +21,8 @@ type asked struct {
 	cells   int
 }
 
-// How long an audit is kept ready while no notebook has a line: what it keeps takes memory, some KiB a cell and a hundred bytes a block.
+// How long an audit is kept ready while no notebook has a line: what it keeps takes memory, some KiB a cell and a
+// hundred bytes a block.
 const (
 	cellsUnasked  = 100
 	blocksUnasked = 100_000
@@ -142,8 +143,8 @@ func (s *session) lookedAt(e event.Event) bool {
 	return ok
 }
 
-// lull takes in that nothing more is to be read for now. It goes the way of all events, so that a recording has it where the session had it: what
-// the two say is the same, because nothing else than events makes a difference.
+// lull takes in that nothing more is to be read for now. It goes the way of all events, so that a recording has it
+// where the session had it: what the two say is the same, because nothing else than events makes a difference.
 func (s *session) lull() {
 	if s.unsettled {
 		s.take(&event.Lull{})

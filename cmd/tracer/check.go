@@ -53,7 +53,8 @@ type checking struct {
 	out     model.Check
 }
 
-// runCheck looks again: at the processes of a recording, or at one process before and after its user has typed something.
+// runCheck looks again: at the processes of a recording, or at one process before and after its user has typed
+// something.
 func runCheck(ctx context.Context, o AuditOptions, c console, args []string) error {
 	s, err := newSession(&o.SessionOptions, c, attribution.New())
 	if err != nil {
@@ -86,7 +87,8 @@ func runCheck(ctx context.Context, o AuditOptions, c console, args []string) err
 	return s.deliver("check", func(w io.Writer) error { return k.print(w, &o) })
 }
 
-// asked are the processes to look at. known is what they were said to get back, nil where nobody has said anything so far.
+// asked are the processes to look at. known is what they were said to get back, nil where nobody has said anything so
+// far.
 func (k *checking) asked(ctx context.Context, args []string) (who []process.Identity, known []promised, err error) {
 	s := k.session
 	if len(args) == 0 {
@@ -158,7 +160,8 @@ func (k *checking) look(ctx context.Context, pid int, watch []event.Piece) (*eve
 	}
 }
 
-// next waits for what comes next, a moment at most. That somebody wants to end does not end the session: there is a look to come.
+// next waits for what comes next, a moment at most. That somebody wants to end does not end the session: there is a
+// look to come.
 func (k *checking) next() (event.Event, error) {
 	e, err := k.live.Next(context.Background())
 	if errors.Is(err, io.EOF) {

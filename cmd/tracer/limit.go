@@ -79,8 +79,8 @@ func setLimit(c console, id process.Identity, text string) error {
 	return err
 }
 
-// becomeOwner makes this program the user that a process runs as, where that is another and may be changed by whoever typed the command:
-// so it takes no CAP_SYS_RESOURCE, and can do nothing to anybody else's.
+// becomeOwner makes this program the user that a process runs as, where that is another and may be changed by whoever
+// typed the command: so it takes no CAP_SYS_RESOURCE, and can do nothing to anybody else's.
 func becomeOwner(pid int) error {
 	u, err := limit.UserOf(pid)
 	if err != nil {

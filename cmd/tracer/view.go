@@ -15,7 +15,8 @@ import (
 // errGlanced ends a session of which one screen was wanted.
 var errGlanced = errors.New("one screen has been printed")
 
-// view is the screen of a session, or the one of which it is printed. Its methods are the session's goroutine's, but for press.
+// view is the screen of a session, or the one of which it is printed. Its methods are the session's goroutine's, but
+// for press.
 type view struct {
 	options  *TopOptions
 	console  console

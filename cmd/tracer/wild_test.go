@@ -11,8 +11,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// TestWildTexts: names that formats could take for something of their own go through each of them, and stay names. make test-viewers opens the same
-// session in other programs.
+// TestWildTexts: names that formats could take for something of their own go through each of them, and stay names. make
+// test-viewers opens the same session in other programs.
 func TestWildTexts(t *testing.T) {
 	for _, f := range formats {
 		if f.name == "html" || f.name == "parquet" || f.name == "pprof" || f.name == "perfetto" || f.name == "memory-viz" {

@@ -1,5 +1,5 @@
-// Package parquet prints reports as Parquet files: one row a window, every figure in a column of its type. Which columns
-// there are and what is in them belongs here; the encoding is parquet-go's.
+// Package parquet prints reports as Parquet files: one row a window, every figure in a column of its type. Which
+// columns there are and what is in them belongs here; the encoding is parquet-go's.
 package parquet
 
 import (
@@ -16,9 +16,9 @@ import (
 // rowsOfGroup is how many rows are held until they are written.
 const rowsOfGroup = 16 << 10
 
-// Print writes a row for each window and, with kind "between", one for each stretch of time between cells. What a row does not have is
-// null; figures that can be anything are null in bound, as in JSON. Texts are the target's own, made valid UTF-8. The file's metadata
-// has the certificate, the host, the meters and the processes, as JSON.
+// Print writes a row for each window and, with kind "between", one for each stretch of time between cells. What a row
+// does not have is null; figures that can be anything are null in bound, as in JSON. Texts are the target's own, made
+// valid UTF-8. The file's metadata has the certificate, the host, the meters and the processes, as JSON.
 func Print(w io.Writer, r *model.Report) error {
 	t := newTable(r.AllMeters(), r.Counts())
 	out := parquet.NewGenericWriter[any](w, parquet.NewSchema("windows", t), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsOfGroup),

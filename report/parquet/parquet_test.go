@@ -92,7 +92,8 @@ print(json.dumps({"columns": t.column_names, "peaks": t["cpu.resident.peak"].to_
                   "complete": json.loads(m["ipytracer.certificate"])["complete"], "meta": sorted(m)}))
 `
 
-// TestPyArrowReadsIt: where this machine has pyarrow, in Python or in the chroot of a newer one (PYTHONS_DIR), it reads every fixture.
+// TestPyArrowReadsIt: where this machine has pyarrow, in Python or in the chroot of a newer one (PYTHONS_DIR), it reads
+// every fixture.
 func TestPyArrowReadsIt(t *testing.T) {
 	python := arrowPython(t)
 	for name, make := range reporttest.Reports {

@@ -17,8 +17,9 @@ type chrome struct {
 	gaps   int
 }
 
-// Chrome writes the JSON that chrome://tracing, speedscope and Perfetto's viewer open. It is older than Perfetto's own and has less: times are
-// microseconds with three decimals, experiments and gaps are asynchronous events, and counters belong to processes.
+// Chrome writes the JSON that chrome://tracing, speedscope and Perfetto's viewer open. It is older than Perfetto's own
+// and has less: times are microseconds with three decimals, experiments and gaps are asynchronous events, and counters
+// belong to processes.
 func Chrome(w io.Writer, r *model.Report) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	c := &chrome{checked: checked{to: out}}
@@ -54,7 +55,8 @@ type event struct {
 	Args     map[string]any `json:"args,omitempty"`
 }
 
-// localID is what tells asynchronous events of one process apart. What Perfetto takes for one of all processes is in none.
+// localID is what tells asynchronous events of one process apart. What Perfetto takes for one of all processes is in
+// none.
 type localID struct {
 	Local string `json:"local"`
 }

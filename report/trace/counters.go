@@ -9,8 +9,8 @@ import (
 	"ipytracer/report/escape"
 )
 
-// counters are what meters did, point by point; those of trees have a name of their own. They come in any order of time: viewers sort them,
-// and leave what happens at one time as it comes.
+// counters are what meters did, point by point; those of trees have a name of their own. They come in any order of
+// time: viewers sort them, and leave what happens at one time as it comes.
 type counters struct {
 	*printer
 	alone map[counted]*alone // of trees
@@ -24,7 +24,8 @@ type counted struct {
 	meter string
 }
 
-// alone is when a process has no descendants, so that its own counter is its tree's: times in order, and what it had when each began.
+// alone is when a process has no descendants, so that its own counter is its tree's: times in order, and what it had
+// when each began.
 type alone struct {
 	times []model.Gap
 	had   []int64
@@ -97,7 +98,8 @@ func (c *counters) own(track *model.Track) {
 	c.gaps(of, track.Gaps)
 }
 
-// take says whether a point of a process is one of its tree's. What it has when it is alone from then on, the tree's track tells.
+// take says whether a point of a process is one of its tree's. What it has when it is alone from then on, the tree's
+// track tells.
 func (a *alone) take(p model.Point) bool {
 	a.begun(p.NS)
 	a.value = p.Bytes
@@ -111,7 +113,8 @@ func (a *alone) take(p model.Point) bool {
 	return true
 }
 
-// begun notes what the process had when it was alone from then on, for all such times that begin before a point, or with it.
+// begun notes what the process had when it was alone from then on, for all such times that begin before a point, or
+// with it.
 func (a *alone) begun(ns int64) {
 	for a.at < len(a.times) && a.times[a.at].StartNS <= ns {
 		a.had[a.at] = a.value

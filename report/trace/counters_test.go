@@ -34,7 +34,8 @@ func counters(t *testing.T, r *model.Report) map[string][]model.Point {
 	return all
 }
 
-// TestCounters: every point of the timeline is a value of its counter, to the byte and the nanosecond; a process that has ended has nothing.
+// TestCounters: every point of the timeline is a value of its counter, to the byte and the nanosecond; a process that
+// has ended has nothing.
 func TestCounters(t *testing.T) {
 	r := reporttest.Script()
 	of := func(pid int, meter string, tree bool, points ...model.Point) {

@@ -42,9 +42,9 @@ const (
 	ofGaps    = "gaps "
 )
 
-// Perfetto writes a trace in Perfetto's protocol buffers: a track for each process, with its cells and statements, its experiments, and
-// a counter for each meter, in bytes. Times are nanoseconds since the session began. Slices carry their figures. It holds nothing but
-// which tracks there are.
+// Perfetto writes a trace in Perfetto's protocol buffers: a track for each process, with its cells and statements, its
+// experiments, and a counter for each meter, in bytes. Times are nanoseconds since the session began. Slices carry
+// their figures. It holds nothing but which tracks there are.
 func Perfetto(w io.Writer, r *model.Report) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	p := &perfetto{checked: checked{to: out}, tracks: map[track]int64{}}

@@ -154,7 +154,8 @@ func name(w *model.Window) string {
 	return w.Kind
 }
 
-// ofTree is before the names of figures and counters of a process and its descendants together. Where it is missing, they are the process's own.
+// ofTree is before the names of figures and counters of a process and its descendants together. Where it is missing,
+// they are the process's own.
 const ofTree = "tree."
 
 // figures are what a viewer shows of a slice: bytes of what people look at, of statements only what moved.

@@ -21,8 +21,8 @@ import (
 	"ipytracer/report/trace"
 )
 
-// schema has the messages and fields of Perfetto's trace.proto that a trace has: names, numbers and types as published. A field that is not
-// in it makes a message of which not all is known, which the test refuses.
+// schema has the messages and fields of Perfetto's trace.proto that a trace has: names, numbers and types as published.
+// A field that is not in it makes a message of which not all is known, which the test refuses.
 const schema = `
 name: "trace.proto" package: "perfetto.protos" syntax: "proto2"
 message_type { name: "Trace" field { name: "packet" number: 1 label: LABEL_REPEATED type: TYPE_MESSAGE type_name: ".perfetto.protos.TracePacket" } }
@@ -235,7 +235,8 @@ func figuresOf(events []happening, w *model.Window) bool {
 	})
 }
 
-// nested replays a trace as its viewer does, by time: every slice ends the one that was opened last in its track, and none is left open.
+// nested replays a trace as its viewer does, by time: every slice ends the one that was opened last in its track, and
+// none is left open.
 func nested(t *testing.T, tracks map[uint64]track, events []happening) {
 	t.Helper()
 	events = slices.Clone(events)
