@@ -1,58 +1,40 @@
 package attribution
 
 import (
-	"cmp"
 	"slices"
-	"strconv"
 
 	"ipytracer/event"
-	"ipytracer/model"
 )
 
 // allocations knows what every traced process holds of the meters that count single blocks, and who allocated it, from
 // the change stream. What the stream has lost is missing here, and shows: the blocks known at a window's peak then do
 // not add up to the peak that the kernel's ledger says.
 type allocations struct {
-	blocks map[blockKey]block
-	ranges map[int32]*ranges // of cpu.mapped, by process
-	held   map[heldKey]*holding
-	pieces int // of all ranges
-	stacks *stackTable
-	// waiting are changes of segments whose windows have not opened yet.
-	waiting map[uint32]map[uint64][]event.Change
-	waits   int                      // how many wait
+	unfollowed
+	session   *session
+	gpus      *gpus
+	processes *processes
+	over      *closedWindows
+	divided   *divided
+	finds     *finds
+
+	blocks  map[blockKey]block
+	ranges  map[int32]*ranges // of cpu.mapped, by process
+	held    map[heldKey]*holding
+	pieces  int // of all ranges
+	stacks  *stackTable
 	asked   map[askedKey]event.Bytes // what tensors asked for, of the blocks that lived at the end
 	entries int                      // tallies of all windows that are not settled
-	dropped int                      // blocks, tallies and stacks that found no room
-	found   int                      // stacks of blocks that a search has found
+	dropped int                      // blocks and tallies that found no room
 	untold  bool                     // of blocks that moved a meter some were not told: of small ones, only samples
-	spare   spare
-	givenUp string // why nothing of this is kept any more, see [GiveUp]; "": it is
+	spare   spareLists
+	late    []*window // for those that are looked for again and again
+	in      []*window // likewise, those that hold a change's segment
+	givenUp string    // why nothing of this is kept any more, see [GiveUp]; "": it is
 }
 
-type heldKey struct {
-	pid   int32
-	meter event.Meter
-}
-
-type blockKey struct {
-	heldKey
-	address uint64
-}
-
-type block struct {
-	size  event.Bytes
-	stack uint64
-}
-
-// askedKey is a block of a process.
-type askedKey struct {
-	pid     int32
-	address uint64
-}
-
-// askedBy takes in how many bytes of their blocks tensors asked for.
-func (a *allocations) askedBy(e *event.Holders) {
+// heldBy takes in how many bytes of their blocks tensors asked for.
+func (a *allocations) heldBy(e *event.Holders) {
 	for _, h := range e.Holders {
 		if h.Asked > 0 && a.givenUp == "" && len(a.asked) < maxBlocks {
 			if a.asked == nil {
@@ -63,26 +45,19 @@ func (a *allocations) askedBy(e *event.Holders) {
 	}
 }
 
-// Limits of what is kept: a target can make blocks and stacks without end.
-const (
-	maxBlocks  = 2 << 20 // the kernel's own tables hold as many
-	maxTallies = 1 << 20
-	maxFrames  = 1 << 20 // of all stacks
-	maxWaits   = 1 << 18 // changes that wait for their segments
-)
-
-func newAllocations(stacks *stackTable) *allocations {
+func newAllocations(c *core, d *divided) *allocations {
 	return &allocations{
+		session: c.session, gpus: c.gpus, processes: c.processes, over: c.closed, divided: d,
+		finds:  &finds{processes: c.processes, stacks: c.stacks},
 		blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, held: map[heldKey]*holding{},
-		stacks: stacks, waiting: map[uint32]map[uint64][]event.Change{},
+		stacks: c.stacks,
 	}
 }
 
 // forget drops all blocks of some meters of a root: what becomes of them is not told for a while. What windows know
 // that they allocated, and held at the peak so far, stays.
-func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
-	a := t.allocations
-	of := func(pid int32) bool { p := t.processes.byPID[pid]; return p != nil && p.root == root }
+func (a *allocations) forget(root uint32, which func(event.Meter) bool) {
+	of := func(pid int32) bool { p := a.processes.byPID[pid]; return p != nil && p.root == root }
 	for at := range a.blocks {
 		if which(at.meter) && of(at.pid) {
 			delete(a.blocks, at)
@@ -90,21 +65,12 @@ func (t *Tracker) forget(root uint32, which func(event.Meter) bool) {
 	}
 	for key := range a.held {
 		if which(key.meter) && of(key.pid) {
-			t.copyAll(key)
+			a.copyAll(key)
 			delete(a.held, key)
 		}
 	}
-	for _, w := range t.processes.root(root).counted {
+	for _, w := range a.processes.root(root).counted {
 		w.forget(which)
-	}
-	if t.audit != nil {
-		t.audit.forget(which, of)
-	}
-}
-
-func (t *Tracker) addStack(s *event.Stack) {
-	if t.allocations.givenUp == "" && !t.stacks.add(s) {
-		t.allocations.dropped++
 	}
 }
 
@@ -118,86 +84,38 @@ func (w *window) forget(which func(event.Meter) bool) {
 	}
 }
 
-// inOrder takes a number of the change stream in, with its change or nil if it is of something else.
-func (t *Tracker) inOrder(r *root, stream uint64, c *event.Change) {
-	r.ordered.add(stream, c, func(c *event.Change) { t.allocate(r, c) })
-}
+// takes reports whether a change is of a block, or of a value that a meter fell from.
+func (a *allocations) takes(c *event.Change) bool { return c.IsTurn() || c.IsBlock() }
 
-// allocate takes a change in that made or freed a block, once the windows of its segment are open.
-func (t *Tracker) allocate(r *root, c *event.Change) {
-	if t.allocations.givenUp != "" {
-		return
-	}
-	if !c.IsBlock() && c.Meter.Facts().Kind == event.Total {
-		r.sides.restart(c, func(c *event.Change) { t.await(r, c) })
-	}
-	if c.IsTurn() && t.audit == nil {
-		t.await(r, c)
-		return
-	}
-	if !c.IsBlock() && (t.audit == nil || c.Meter < event.CPUMeters) {
-		return
-	}
-	if c.IsBlock() && c.Meter.Facts().Chained() {
-		r.sides.link(c, r.ended, r.ordered.skips, func(c *event.Change) { t.await(r, c) })
-		return
-	}
-	t.await(r, c)
-}
-
-// moveBlock makes, resizes or frees a block, in the ledger of blocks and in the windows of its segment.
-func (t *Tracker) moveBlock(r *root, c *event.Change) {
-	if segment := r.sides.segment(c); segment != c.Segment {
-		placed := *c
-		placed.Segment, c = segment, &placed
-	}
-	if t.audit != nil {
-		t.audit.change(t, r, c)
-		return
-	}
-	a := t.allocations
+// move makes, resizes or frees a block, in the ledger of blocks and in the windows of its segment.
+func (a *allocations) move(r *root, c *event.Change) {
 	if a.givenUp != "" {
 		return
 	}
 	if c.Caller.Moves() { // the blocks are still the process's, wherever they are
 		return
 	}
-	key := heldKey{c.PID, c.Meter}
-	if p := t.processes.byPID[c.PID]; p != nil {
-		p.counted = t.session.cut
-	}
-	if c.Meter == event.Mapped {
-		t.moveRange(r, c)
-		return
-	}
-	if c.IsTurn() {
-		t.turn(r, c)
-		return
-	}
-	at := blockKey{key, c.Address}
-	before, known := a.blocks[at]
-	after := block{size: before.size + c.Size, stack: c.Stack}
-	switch {
-	case c.Sample:
-		after = a.sampled(c)
-	case c.Found && known:
-		after.stack = before.stack
-	case c.Found && c.Size > 0:
-		after.stack = stackOfFound(t, r, c)
+	if p := a.processes.byPID[c.PID]; p != nil {
+		p.counted = a.session.cut
 	}
 	switch {
-	case !known && c.Size < 0: // made before the attach, or lost
-		return
-	case after.size <= 0:
-		delete(a.blocks, at)
-		after = block{}
-	case !known && len(a.blocks) >= maxBlocks:
-		a.dropped++
-		return
+	case c.Meter == event.Mapped:
+		a.moveRange(r, c)
+	case c.IsTurn():
+		a.turn(r, c)
 	default:
-		a.blocks[at] = after
+		a.moveBlock(r, c)
 	}
-	windows := t.concerned(r, c)
+}
+
+// moveBlock does so for a block of an allocator.
+func (a *allocations) moveBlock(r *root, c *event.Change) {
+	key := heldKey{c.PID, c.Meter}
+	before, after, isKnown := a.put(r, c, key)
+	if !isKnown {
+		return
+	}
+	windows := a.concerned(r, c)
 	windows.times = timesOf(c)
 	if c.Found {
 		windows.sinceBefore(r.blankOf(c))
@@ -206,10 +124,38 @@ func (t *Tracker) moveBlock(r *root, c *event.Change) {
 		a.untold = true
 		windows.follow(a, key, c)
 	}
-	t.replace(windows, key, before, after)
+	a.replace(windows, key, before, after)
 	if c.Unchained {
 		windows.stood(a, key, c.Value)
 	}
+}
+
+// put changes the ledger of blocks, and returns what was there and what is. isKnown is false where the block was made
+// before the attach, or lost, or found no room.
+func (a *allocations) put(r *root, c *event.Change, key heldKey) (before, after block, isKnown bool) {
+	at := blockKey{key, c.Address}
+	before, known := a.blocks[at]
+	after = block{size: before.size + c.Size, stack: c.Stack}
+	switch {
+	case c.Sample:
+		after = a.sampled(c)
+	case c.Found && known:
+		after.stack = before.stack
+	case c.Found && c.Size > 0:
+		after.stack = a.finds.stackOf(r, c)
+	}
+	switch {
+	case !known && c.Size < 0:
+		return before, after, false
+	case after.size <= 0:
+		delete(a.blocks, at)
+		return before, block{}, true
+	case !known && len(a.blocks) >= maxBlocks:
+		a.dropped++
+		return before, after, false
+	}
+	a.blocks[at] = after
+	return before, after, true
 }
 
 // concerned are the windows that a change is to be told to.
@@ -219,8 +165,8 @@ type concerned struct {
 	times int64     // how many allocations it stands for
 }
 
-func (t *Tracker) concerned(r *root, c *event.Change) concerned {
-	found := concerned{in: t.windowsOf(r, c), times: 1}
+func (a *allocations) concerned(r *root, c *event.Change) concerned {
+	found := concerned{in: a.windowsOf(r, c), times: 1}
 	if c.Segment > r.ended {
 		return found
 	}
@@ -229,11 +175,11 @@ func (t *Tracker) concerned(r *root, c *event.Change) concerned {
 			found.later = append(found.later, w)
 		}
 	}
-	if p := t.processes.byPID[c.PID]; p != nil {
+	if p := a.processes.byPID[c.PID]; p != nil {
 		for _, w := range p.windows {
 			later(w)
 		}
-		for _, w := range t.closed(p) {
+		for _, w := range a.over.of(p) {
 			later(w)
 		}
 	}
@@ -241,16 +187,15 @@ func (t *Tracker) concerned(r *root, c *event.Change) concerned {
 }
 
 // replace puts one block in the place of another, in the totals of a process and in windows. Either may be none.
-func (t *Tracker) replace(windows concerned, key heldKey, before, after block) {
-	a := t.allocations
+func (a *allocations) replace(windows concerned, key heldKey, before, after block) {
 	for _, w := range windows.in {
 		w.beforeMove(a, key)
 	}
 	if before.size > 0 {
-		t.hold(windows, key, before.stack, -before.size)
+		a.hold(windows, key, before.stack, -before.size)
 	}
 	if after.size > 0 {
-		t.hold(windows, key, after.stack, after.size)
+		a.hold(windows, key, after.stack, after.size)
 	}
 	for _, w := range windows.in {
 		w.move(a, key, before, after, windows.times)
@@ -259,14 +204,13 @@ func (t *Tracker) replace(windows concerned, key heldKey, before, after block) {
 
 // hold changes what a process has of a stack. The windows that saw it so far and are not to see this get a tally of
 // what it had.
-func (t *Tracker) hold(windows concerned, key heldKey, stack uint64, by event.Bytes) {
-	a := t.allocations
+func (a *allocations) hold(windows concerned, key heldKey, stack uint64, by event.Bytes) {
 	for _, w := range windows.later {
 		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
 			all.shift(a, key, stack, by)
 		}
 	}
-	for _, w := range t.lately(key.pid) {
+	for _, w := range a.lately(key.pid) {
 		if all := w.tallies[key.meter]; all != nil && all.byStack != nil && !slices.Contains(windows.later, w) {
 			all.of(a, key, stack)
 		}
@@ -281,14 +225,14 @@ func (t *Tracker) hold(windows concerned, key heldKey, stack uint64, by event.By
 
 // copyAll gives all windows of a process that know of a meter's blocks tallies of all that it has: that is to be
 // forgotten.
-func (t *Tracker) copyAll(key heldKey) {
-	p := t.processes.byPID[key.pid]
+func (a *allocations) copyAll(key heldKey) {
+	p := a.processes.byPID[key.pid]
 	if p == nil {
 		return
 	}
-	for _, w := range slices.Concat(p.windows, t.lately(key.pid)) {
+	for _, w := range slices.Concat(p.windows, a.lately(key.pid)) {
 		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
-			t.allocations.copyInto(all, key)
+			a.copyInto(all, key)
 		}
 	}
 }
@@ -305,31 +249,4 @@ func (w *window) missesStacks(m event.Meter) bool {
 	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks string) bool {
 		return slices.Contains(w.unwalked, stacks)
 	})
-}
-
-// orderFrames puts the same line of one cell's code behind that of a cell that ran before it.
-func orderFrames(x, y model.Frame) int {
-	return cmp.Or(compareFrames(x, y), cmp.Compare(x.Execution, y.Execution))
-}
-
-func compareFrames(x, y model.Frame) int {
-	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function),
-		cmp.Compare(x.Module, y.Module))
-}
-
-func frameKey(frames []model.Frame) string {
-	var key []byte
-	for _, f := range frames {
-		key = append(key, f.File...)
-		key = append(key, 0)
-		key = append(key, f.Function...)
-		key = append(key, 0)
-		if f.Native {
-			key = append(key, f.Module...)
-			key = append(key, 1)
-		}
-		key = strconv.AppendInt(key, int64(f.Line), 10)
-		key = append(key, 0)
-	}
-	return string(key)
 }

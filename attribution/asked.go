@@ -52,7 +52,7 @@ func (t *Tracker) LastExperiment(pid int, name string) (model.Window, bool) {
 	if p == nil || p.experiments.closed == 0 {
 		return model.Window{}, false
 	}
-	w, ok := t.presenter.find(p.experiments.closed)
+	w, ok := t.reader.find(p.experiments.closed)
 	if ok && w.Name != name {
 		return model.Window{}, false
 	}
@@ -61,9 +61,9 @@ func (t *Tracker) LastExperiment(pid int, name string) (model.Window, bool) {
 
 // Window returns a window by its id, with who allocated in it.
 func (t *Tracker) Window(id int) (model.Window, bool) {
-	w, ok := t.presenter.find(id)
+	w, ok := t.reader.find(id)
 	if ok {
-		t.presenter.detail(&w)
+		t.reader.detail(&w)
 	}
 	return w, ok
 }

@@ -7,36 +7,15 @@ import (
 	"ipytracer/model"
 )
 
-// Auditor finds memory that stays behind, in the events of a session. It keeps every live block with the cell and the
-// statement that made it, and nothing of the windows but their figures: a session of millions of changes fits.
-type Auditor struct{ tracker *Tracker }
-
-// NewAuditor returns an Auditor that has seen nothing.
-func NewAuditor() *Auditor {
-	t := New()
-	t.audit = &audit{
-		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{},
-		gone:    map[passing]*passed{},
-		holders: map[int32]*holders{}, devices: map[heldKey]*cache{}, pending: map[int32]*pending{},
-		torch: map[blockKey]bool{},
-		ended: map[int32]bool{}, failures: map[int32][]*window{}, unmapped: map[unmapping]event.Bytes{},
-		started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[event.Meter]*blind{},
-		pools: map[int32]string{},
-	}
-	return &Auditor{t}
-}
-
-// Add takes the next event in.
-func (a *Auditor) Add(e event.Event) { a.tracker.Add(e) }
-
-// Flush settles what has come so far, see [Tracker.Flush].
-func (a *Auditor) Flush() { a.tracker.Flush() }
-
-// Finished returns the cells that closed since the last call, see [Tracker.Finished].
-func (a *Auditor) Finished() []model.Window { return a.tracker.Finished() }
-
-// audit is what a [Tracker] keeps for an audit.
+// audit is the ledger of an [Auditor].
 type audit struct {
+	untallied
+	processes *processes
+	table     *windowTable
+	stacks    *stackTable
+	finds     *finds
+	openCell  func(id uint64) *window // nil for a cell that does not run
+
 	live   map[int32]map[place]kept // by process
 	ranges map[int32]*ranges        // of cpu.mapped
 	// leaving are blocks that were freed after the process's last cell. Should another cell follow, they were freed
@@ -55,44 +34,11 @@ type audit struct {
 	pending   map[int32]*pending  // by thread
 	torch     map[blockKey]bool   // the driver's blocks that PyTorch's allocator has
 	failures  map[int32][]*window // cells that ended with an exception, by process, in order
-	ended     map[int32]bool      // processes that did; true: the interpreter freed what it could
+	exited    map[int32]bool      // processes that did; true: the interpreter freed what it could
 	statement map[int32]closing   // the last that ended, by process
 	pools     map[int32]string    // which processes wait in a pool for the next task, and in which
 	started   map[int32]*birth    // processes, by where their first ancestor was started
 }
-
-// place is where a block lies in its process.
-type place struct {
-	meter   event.Meter
-	address uint64
-}
-
-// kept is a block that lives.
-type kept struct {
-	size  event.Bytes
-	stack uint64
-	birth *birth
-	at    event.Nanoseconds
-	// sample: it stands for other blocks that are as large as it is.
-	sample bool
-}
-
-// birth is where in the notebook a block was made.
-type birth struct {
-	cell   *window // nil if no cell ran
-	line   int     // of the statement; 0 if none ran
-	status string  // of the statement, or else the cell; "" while it runs
-}
-
-// closing is a statement that ended.
-type closing struct {
-	birth  *birth
-	closed event.Nanoseconds
-}
-
-// vforkLag is how long after its parent went on a child that was started by vfork may be seen to execute its program:
-// the kernel lets the parent go when the child's old memory is released, and tells of the new program after that.
-const vforkLag = event.Nanoseconds(100e6)
 
 // holders is what a process said, in the end, of who holds its blocks.
 type holders struct {
@@ -102,8 +48,21 @@ type holders struct {
 	views    map[uint64]event.View // memory that only views hold, by its address
 }
 
-// openBirth gives a window what its blocks will refer to.
-func (a *audit) openBirth(w *window) {
+// keeps reports whether windows of a kind are kept: what a statement made remembers it.
+func (a *audit) keeps(kind windowKind) bool { return kind != kindStatement && kind != kindLife }
+
+// becameGap makes a statement that was none the time between cells.
+func (a *audit) becameGap(w *window) {
+	*w.birth = birth{}
+	a.table.keep(w)
+}
+
+// ended has nothing left to do: see [audit.boundary].
+func (a *audit) ended(int32) {}
+
+// opened gives a window what its blocks will refer to.
+func (a *audit) opened(w *window, b *event.Boundary) {
+	w.line = int(b.Line)
 	switch w.kind {
 	case kindCell:
 		w.birth = &birth{cell: w}
@@ -114,20 +73,23 @@ func (a *audit) openBirth(w *window) {
 	}
 }
 
-// change takes in what moved: a block, or PyTorch's totals.
-func (a *audit) change(t *Tracker, r *root, c *event.Change) {
-	a.totals(t, r, c)
+// takes reports whether a change is of a block, or of PyTorch's totals.
+func (a *audit) takes(c *event.Change) bool { return c.IsBlock() || c.Meter >= event.CPUMeters }
+
+// move takes in what moved: a block, or PyTorch's totals.
+func (a *audit) move(r *root, c *event.Change) {
+	a.totals(r, c)
 	switch {
 	case !c.IsBlock():
 	case c.Meter == event.Mapped:
-		a.moveRange(t, r, c)
+		a.moveRange(r, c)
 	default:
-		a.move(t, r, c)
+		a.moveBlock(r, c)
 	}
 }
 
-// move makes, resizes or frees a block.
-func (a *audit) move(t *Tracker, r *root, c *event.Change) {
+// moveBlock makes, resizes or frees a block.
+func (a *audit) moveBlock(r *root, c *event.Change) {
 	a.claim(c)
 	blocks := a.live[c.PID]
 	if blocks == nil {
@@ -148,7 +110,7 @@ func (a *audit) move(t *Tracker, r *root, c *event.Change) {
 		a.count--
 		b.size -= size
 		if !c.Found { // it went at some time while nobody looked
-			a.free(t.innermost(r, c), at, b, c)
+			a.free(a.innermost(r, c), at, b, c)
 		}
 	case known:
 		blocks[at] = b
@@ -158,8 +120,8 @@ func (a *audit) move(t *Tracker, r *root, c *event.Change) {
 		a.count++
 		b.stack, b.at, b.sample = c.Stack, c.Time, c.Sample
 		if c.Found {
-			b.stack = stackOfFound(t, r, c)
-		} else if w := t.innermost(r, c); w != nil {
+			b.stack = a.finds.stackOf(r, c)
+		} else if w := a.innermost(r, c); w != nil {
 			b.birth = w.birth
 		}
 		blocks[at] = b
@@ -167,8 +129,8 @@ func (a *audit) move(t *Tracker, r *root, c *event.Change) {
 }
 
 // moveRange takes in that a range was mapped or unmapped.
-func (a *audit) moveRange(t *Tracker, r *root, c *event.Change) {
-	w := t.innermost(r, c)
+func (a *audit) moveRange(r *root, c *event.Change) {
+	w := a.innermost(r, c)
 	by := maker{stack: c.Stack, at: c.Time}
 	if w != nil { // not the very time: a heap would be a piece for each page it grew by
 		by.birth, by.at = w.birth, w.opened
@@ -193,40 +155,8 @@ func (a *audit) each(pid int32, do func(place, kept)) {
 	}
 }
 
-// innermost is the statement, cell or time between cells of the process in which a change fell.
-func (t *Tracker) innermost(r *root, c *event.Change) (found *window) {
-	if c.Segment <= r.ended {
-		return t.innermostBefore(c)
-	}
-	p := t.processes.byPID[c.PID]
-	if p == nil {
-		return nil
-	}
-	for _, w := range p.windows {
-		if w.birth != nil && w.root == c.Root && w.firstSegment <= c.Segment &&
-			(found == nil || w.firstSegment >= found.firstSegment) {
-			found = w
-		}
-	}
-	return found
-}
-
-// innermostBefore finds it for a change that comes late, among the last cells.
-func (t *Tracker) innermostBefore(c *event.Change) *window {
-	for i := len(t.table.slots) - 1; i >= max(0, len(t.table.slots)-latest); i-- {
-		if w := t.table.slots[i].w; w != nil && !w.dropped && w.birth != nil && w.process.info.PID == c.PID &&
-			w.holds(c.Root, c.Segment) {
-			return w
-		}
-	}
-	return nil
-}
-
-// latest is how many windows a change can be late.
-const latest = 64
-
 // boundary follows the lives of processes.
-func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {
+func (a *audit) boundary(p *process, b *event.Boundary) {
 	switch b.Kind {
 	case event.CellOpen:
 		if len(p.open) == 0 {
@@ -237,14 +167,14 @@ func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {
 	case event.MeterShed, event.MeterBack:
 		a.blindTo(b)
 	case event.StatementClose:
-		if cell := t.cells[b.Cell]; cell != nil && cell.statement != nil {
+		if cell := a.openCell(b.Cell); cell != nil && cell.statement != nil {
 			a.statement[b.PID] = closing{cell.statement.birth, b.Time}
 		}
 	case event.ProcessStart:
-		a.start(t, b)
+		a.start(b)
 	case event.ProcessExec:
 		if !p.alive { // a vfork: it begins with its program
-			a.start(t, b)
+			a.start(b)
 			now, last := a.started[b.PID], a.statement[b.Parent]
 			if (now == nil || now.line == 0) && last.birth != nil && b.Time-last.closed <= vforkLag {
 				a.started[b.PID] = last.birth
@@ -256,29 +186,16 @@ func (a *audit) boundary(t *Tracker, p *process, b *event.Boundary) {
 			a.drop(b.PID)
 			return
 		}
-		a.ended[b.PID] = len(a.leaving[b.PID]) > 0
+		a.exited[b.PID] = len(a.leaving[b.PID]) > 0
 	}
 }
 
-// start remembers which statement started a process, or the process that started it.
-func (a *audit) start(t *Tracker, b *event.Boundary) {
-	from := a.started[b.Parent]
-	if p := t.processes.byPID[b.Parent]; p != nil {
-		for _, w := range p.windows {
-			if w.root == b.Root && w.birth != nil && w.kind != kindBetween {
-				from = w.birth
-			}
-		}
-	}
-	if from != nil {
-		a.started[b.PID] = from
-	} else {
-		delete(a.started, b.PID)
+// cellOver remembers a cell that ended with an exception.
+func (a *audit) cellOver(pid int32, w *window) {
+	if w.status == model.Error || w.status == model.Interrupted {
+		a.failures[pid] = append(a.failures[pid], w)
 	}
 }
-
-// fail remembers a cell that ended with an exception.
-func (a *audit) fail(pid int32, w *window) { a.failures[pid] = append(a.failures[pid], w) }
 
 func (a *audit) drop(pid int32) {
 	a.count -= len(a.live[pid])
@@ -290,8 +207,9 @@ func (a *audit) drop(pid int32) {
 	delete(a.leaving, pid)
 }
 
-// forget drops the blocks of some meters, see [Tracker.forget].
-func (a *audit) forget(which func(event.Meter) bool, of func(pid int32) bool) {
+// forget drops the blocks of some meters of a root.
+func (a *audit) forget(root uint32, which func(event.Meter) bool) {
+	of := func(pid int32) bool { p := a.processes.byPID[pid]; return p != nil && p.root == root }
 	for pid, blocks := range a.live {
 		for at := range blocks {
 			if which(at.meter) && of(pid) {

@@ -56,7 +56,7 @@ func (a *audit) claim(c *event.Change) {
 }
 
 // totals follows PyTorch's totals. The new total of what is handed out comes before that of what is reserved.
-func (a *audit) totals(t *Tracker, r *root, c *event.Change) {
+func (a *audit) totals(r *root, c *event.Change) {
 	_, kind, isDevice := c.Meter.Device()
 	if !isDevice || kind != event.Active && kind != event.Reserved {
 		return
@@ -82,7 +82,7 @@ func (a *audit) totals(t *Tracker, r *root, c *event.Change) {
 		if d.first == 0 {
 			d.first = c.Time
 		}
-		if w := t.innermost(r, c); w != nil && w.birth.cell != nil && len(d.births) < maxRuns {
+		if w := a.innermost(r, c); w != nil && w.birth.cell != nil && len(d.births) < maxRuns {
 			d.births = append(d.births, w.birth)
 		}
 	}

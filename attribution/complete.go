@@ -15,11 +15,11 @@ func (m *missing) name(text string) { m.attribution = append(m.attribution, text
 
 // complete says whether a certificate is complete, and why not. What can make a figure or a window wrong is of the one
 // kind, what leaves all of them as they are of the other.
-func (t *Tracker) complete(c *model.Certificate) {
+func (ce *certifier) complete(c *model.Certificate) {
 	var m missing
-	t.incomplete(&m, c)
-	t.unattributed(&m)
-	figures, attribution := t.limits.Reasons()
+	ce.incomplete(&m, c)
+	ce.unattributed(&m)
+	figures, attribution := ce.limits.Reasons()
 	m.figures, m.attribution = append(m.figures, figures...), append(m.attribution, attribution...)
 	for _, l := range c.Lost {
 		switch one := (event.Loss{Reason: l.Reason, Count: l.Count}); {
@@ -35,12 +35,12 @@ func (t *Tracker) complete(c *model.Certificate) {
 }
 
 // incomplete adds what is missing of figures and windows.
-func (t *Tracker) incomplete(m *missing, c *model.Certificate) {
+func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	add := m.figure
-	if t.session.finish != nil && t.session.finish.Reason == event.FinishCut {
+	if ce.session.finish != nil && ce.session.finish.Reason == event.FinishCut {
 		add(words.RecordingCut)
 	}
-	if missing := t.processes.changesMissing(); missing > 0 {
+	if missing := ce.processes.changesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, c.Made))
 	}
 	for _, p := range c.Meters {
@@ -48,55 +48,36 @@ func (t *Tracker) incomplete(m *missing, c *model.Certificate) {
 			add(words.MeterPaused(p.ID))
 		}
 	}
-	m.figures = append(m.figures, t.stepDowns.groups...)
+	m.figures = append(m.figures, ce.stepDowns.groups...)
 	if c.BoundariesLost > 0 {
 		add(words.BoundariesMissing(c.BoundariesLost))
 	}
-	for _, one := range t.invariants.broken() {
+	for _, one := range ce.invariants.broken() {
 		add(one)
 	}
-	if t.table.dropped > 0 {
-		add(words.WindowsMissing(uint64(t.table.dropped)))
+	if ce.table.dropped > 0 {
+		add(words.WindowsMissing(uint64(ce.table.dropped)))
 	}
-	if t.unseen > 0 {
-		add(words.CellsUnseen(uint64(t.unseen)))
+	if ce.activity.unseen > 0 {
+		add(words.CellsUnseen(uint64(ce.activity.unseen)))
 	}
-	if n := t.table.notSeenWhole(); n > 0 {
+	if n := ce.table.notSeenWhole(); n > 0 {
 		add(words.CellsInDoubt(n))
 	}
-	if t.askedDropped > 0 {
-		add(words.RefusalsMissing(t.askedDropped))
+	if ce.requests.dropped > 0 {
+		add(words.RefusalsMissing(ce.requests.dropped))
 	}
 }
 
 // unattributed adds what is missing of who allocated.
-func (t *Tracker) unattributed(m *missing) {
-	if t.allocations.dropped > 0 {
-		m.name(words.AllocationsMissing(uint64(t.allocations.dropped)))
+func (ce *certifier) unattributed(m *missing) {
+	if ce.allocations.missing() > 0 {
+		m.name(words.AllocationsMissing(uint64(ce.allocations.missing())))
 	}
-	if t.stepDowns.stacks || t.allocations.untold {
+	if ce.stepDowns.stacks || ce.allocations.untold {
 		m.name(words.StacksShed)
 	}
-	if t.session.finish != nil {
-		m.attribution = append(m.attribution, t.session.finish.Unnamed...)
+	if ce.session.finish != nil {
+		m.attribution = append(m.attribution, ce.session.finish.Unnamed...)
 	}
-}
-
-// changesMissing is how many changes of all roots did not come.
-func (ps *processes) changesMissing() (n uint64) {
-	for _, r := range ps.roots {
-		if !r.stream.complete(0, r.stream.made) {
-			n += max(1, r.stream.made-min(r.stream.made, r.stream.count))
-		}
-	}
-	return n
-}
-
-func (wt *windowTable) notSeenWhole() (n uint64) {
-	for _, w := range wt.staying {
-		if w.missed || w.doubted {
-			n++
-		}
-	}
-	return n
 }

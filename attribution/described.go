@@ -1,32 +1,8 @@
 package attribution
 
 import (
-	"time"
-
-	"ipytracer/event"
 	"ipytracer/model"
 )
-
-func (s *session) host() model.Host {
-	if s.start == nil {
-		return model.Host{}
-	}
-	h := s.start.Host
-	out := model.Host{Name: h.Name, Kernel: h.Kernel, CPUs: h.CPUs, Memory: int64(h.Memory), Tracer: h.Tracer}
-	if s.began != 0 {
-		wall := int64(h.WallNow) + int64(s.began-h.MonoNow)
-		out.Started = time.Unix(0, wall).UTC().Format(time.RFC3339Nano)
-	}
-	return out
-}
-
-// since is a time as the report counts it: from the first boundary.
-func (s *session) since(at event.Nanoseconds) int64 {
-	if at == 0 {
-		at = s.last
-	}
-	return int64(at - s.began)
-}
 
 func (pr *presenter) describe(p *process, restartOf int, sessions map[*window]*window) model.Process {
 	gone := p.gone
@@ -49,17 +25,6 @@ func (pr *presenter) describe(p *process, restartOf int, sessions map[*window]*w
 	}
 	if p.info.Limit > 0 {
 		out.SoftLimit = &model.SoftLimit{Bytes: int64(p.info.Limit), By: string(p.info.LimitBy)}
-	}
-	return out
-}
-
-// sessions are the sessions, whole.
-func (wt *windowTable) sessions() map[*window]*window {
-	out := map[*window]*window{}
-	for _, w := range wt.staying {
-		if w.kind == kindSession {
-			out[w] = wt.whole(w)
-		}
 	}
 	return out
 }

@@ -82,24 +82,24 @@ func (w *window) doubtOpened(r *root, b *event.Boundary) {
 }
 
 // doubtSegment notes what was lost or guessed by the end of a segment.
-func (t *Tracker) doubtSegment(r *root, d *event.Doubts) {
+func (in *intake) doubtSegment(r *root, d *event.Doubts) {
 	before := r.drawn
-	r.drawn = t.session.cut
+	r.drawn = in.session.cut
 	if !hasDoubts(d) && !hasDoubts(&r.doubts) {
 		return
 	}
 	refused := r.refusedSince(d)
 	if d.UntracedNow > 0 || d.Untraced > r.doubts.Untraced {
-		r.partly = t.session.cut
+		r.partly = in.session.cut
 	}
 	r.doubts.Untraced, r.doubts.UntracedNow = max(r.doubts.Untraced, d.Untraced), d.UntracedNow
 	for kind, size := range d.Missing {
 		all := &r.missing[kind]
-		if all.push(t.session.cut, size); len(*all) > crowded+2*len(r.open) {
+		if all.push(in.session.cut, size); len(*all) > crowded+2*len(r.open) {
 			all.thin(r.cuts())
 		}
 	}
-	r.loosenOpen(t.session.cut, &refused)
+	r.loosenOpen(in.session.cut, &refused)
 	// those were of the boundary before this one
 	if refused[event.RefusedReadings] > 0 && r.left == before && before > 0 {
 		if r.unread = append(r.unread, before); len(r.unread) > maxUnread {
@@ -162,28 +162,6 @@ func (w *window) lacks(refused *[event.RefusedKinds]uint64) {
 func (d *doubts) counts(refused *[event.RefusedKinds]uint64) {
 	d.statements += refused[event.RefusedStatements]
 	d.markers += refused[event.RefusedMarkers]
-}
-
-// doubtsOf is what is in doubt of a window that is open, up to now; nil for nothing.
-func (wt *windowTable) doubtsOf(w *window) *doubts {
-	r := wt.processes.root(w.root)
-	var d doubts
-	if w.doubts != nil {
-		d = *w.doubts
-	}
-	d.partly = d.partly || r.partly > w.since
-	for kind := range d.missing {
-		most, _ := r.missing[kind].since(w.since)
-		d.missing[kind] = max(d.missing[kind], most)
-	}
-	d.statements += r.doubts.Refused[event.RefusedStatements] - w.openStatements
-	d.markers += r.doubts.Refused[event.RefusedMarkers] - w.openMarkers
-	if d == (doubts{}) {
-		return nil
-	}
-	out := new(doubts)
-	*out = d
-	return out
 }
 
 // loosen says that nobody knows where a window begins or ends.

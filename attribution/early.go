@@ -10,12 +10,11 @@ const maxEarly = 1 << 12
 
 // waitsFor says whether a change is to be told once the boundary that waits has been taken in: there is no track yet to
 // tell it to.
-func (t *Tracker) waitsFor(c *event.Change) bool {
-	b := t.pending
+func (tl *timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
 	if b == nil || b.Root != c.Root {
 		return false
 	}
-	p := t.processes.byPID[c.PID]
+	p := tl.processes.byPID[c.PID]
 	if p == nil || p.began == 0 || b.Kind == event.ProcessStart && b.PID == c.PID {
 		return true
 	}
@@ -37,22 +36,21 @@ func (l *timeline) early(key heldKey) *track {
 }
 
 // tellEarly hands on what waited, once the boundary has been taken in.
-func (t *Tracker) tellEarly() {
-	l := t.timeline
-	for key, waited := range l.waiting {
-		if k := t.running(key.pid, key.meter); k != nil && !k.isGap && len(k.folds) == 0 {
+func (tl *timeline) tellEarly() {
+	for key, waited := range tl.waiting {
+		if k := tl.running(key.pid, key.meter); k != nil && !k.isGap && len(k.folds) == 0 {
 			k.folds, waited.folds = waited.folds, nil
 		}
-		waited.drop(l, ^uint64(0))
+		waited.drop(tl, ^uint64(0))
 	}
-	clear(l.waiting)
+	clear(tl.waiting)
 }
 
 // running is the track of a process that has begun, nil otherwise.
-func (t *Tracker) running(pid int32, m event.Meter) *track {
-	p := t.processes.byPID[pid]
+func (tl *timeline) running(pid int32, m event.Meter) *track {
+	p := tl.processes.byPID[pid]
 	if p == nil || p.began == 0 {
 		return nil
 	}
-	return t.track(&p.line, m)
+	return tl.track(&p.line, m)
 }

@@ -31,24 +31,6 @@ func (p *process) dying(b *event.Boundary) {
 	}
 }
 
-// ending takes in how a process has ended.
-func (ps *processes) ending(e *event.Ending) {
-	p := ps.byPID[e.PID]
-	if p == nil || !p.ended {
-		return
-	}
-	ending := *e
-	ending.Limit.Path, _ = ps.limits.keep(e.Limit.Path, maxName)
-	p.last.ending = &ending
-	why := howKilled(e)
-	if why == "" {
-		return
-	}
-	for w := p.last.cell; w != nil && w.kind != kindSession && w.status == model.Incomplete; w = w.parent {
-		w.note = why
-	}
-}
-
 // noteOf says of the statement in which a process ended what put an end to it, "" of all others: it may be in the
 // archive by the time that is known.
 func (l *last) noteOf(w *window) string {
@@ -59,11 +41,11 @@ func (l *last) noteOf(w *window) string {
 }
 
 // failureOf is the type of the exception that ended a cell, "" for none.
-func (t *Tracker) failureOf(b *event.Boundary) string {
+func (ac *activity) failureOf(b *event.Boundary) string {
 	if b.Outcome != event.OutcomeError {
 		return ""
 	}
-	name, _ := t.limits.keep(b.Text, maxName)
+	name, _ := ac.limits.keep(b.Text, maxName)
 	return name
 }
 
@@ -110,22 +92,4 @@ func endingOf(p *process) *model.Ending {
 func limitOf(l event.Limit) model.Limit {
 	return model.Limit{Kind: string(l.Kind), Path: l.Path, Bytes: int64(l.Bytes), Used: int64(l.Used),
 		Highest: int64(l.Highest)}
-}
-
-// limited takes in what limits a process's memory. What is told last has what was used in the end, and the highest.
-func (ps *processes) limited(e *event.Limits) {
-	p := ps.byPID[e.PID]
-	if p == nil {
-		return
-	}
-	p.limits = nil
-	for _, l := range e.Limits {
-		limit := limitOf(l)
-		limit.Path, _ = ps.limits.keep(limit.Path, maxName)
-		if l.Kind == event.LimitData { // what is mapped is what it is about
-			mapped := p.life.of(event.Mapped)
-			limit.Used, limit.Highest = int64(mapped.end), int64(mapped.peak)
-		}
-		p.limits = append(p.limits, limit)
-	}
 }

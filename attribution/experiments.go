@@ -19,11 +19,11 @@ type experiments struct {
 	closed  int // the id of the one that closed last, 0 for none
 }
 
-func (t *Tracker) beginExperiment(r *root, p *process, b *event.Boundary) {
+func (ac *activity) beginExperiment(r *root, p *process, b *event.Boundary) {
 	all := &p.experiments
-	name, _ := t.limits.keep(b.Text, maxName)
+	name, _ := ac.limits.keep(b.Text, maxName)
 	if len(r.open) >= maxOpen {
-		t.limits.Unpaired++
+		ac.limits.Unpaired++
 		if all.refused == nil {
 			all.refused = map[string]int{}
 		}
@@ -34,7 +34,7 @@ func (t *Tracker) beginExperiment(r *root, p *process, b *event.Boundary) {
 		all.refused[name]++
 		return
 	}
-	w := t.openWindow(p, b, kindExperiment, t.processes.sessionOf(p))
+	w := ac.windows.open(p, b, kindExperiment, ac.processes.sessionOf(p))
 	w.name = name
 	if all.byName == nil {
 		all.byName = map[string][]*window{}
@@ -43,9 +43,9 @@ func (t *Tracker) beginExperiment(r *root, p *process, b *event.Boundary) {
 	all.open++
 }
 
-func (t *Tracker) endExperiment(p *process, b *event.Boundary) {
+func (ac *activity) endExperiment(p *process, b *event.Boundary) {
 	all := &p.experiments
-	name, _ := t.limits.keep(b.Text, maxName)
+	name, _ := ac.limits.keep(b.Text, maxName)
 	if all.refused[name] > 0 {
 		all.refused[name]--
 		return
@@ -53,8 +53,8 @@ func (t *Tracker) endExperiment(p *process, b *event.Boundary) {
 	of := all.byName[name]
 	if len(of) == 0 {
 		// else its begin may have been refused, which is said
-		if t.processes.root(b.Root).doubts.Refused[event.RefusedMarkers] == 0 {
-			t.problems.add(words.NotBegun(b.Text, int(b.PID)))
+		if ac.processes.root(b.Root).doubts.Refused[event.RefusedMarkers] == 0 {
+			ac.problems.add(words.NotBegun(b.Text, int(b.PID)))
 		}
 		return
 	}
@@ -63,7 +63,7 @@ func (t *Tracker) endExperiment(p *process, b *event.Boundary) {
 		w.status, w.doubted = model.Incomplete, true
 		w.addNote(words.Unpaired)
 	}
-	t.closeWindow(w, b)
+	ac.windows.close(w, b)
 	all.closed = w.id
 	if all.byName[name] = of[:len(of)-1]; len(of) == 1 {
 		delete(all.byName, name)
@@ -72,7 +72,7 @@ func (t *Tracker) endExperiment(p *process, b *event.Boundary) {
 }
 
 // endExperiments closes those that are open, in the order they began.
-func (t *Tracker) endExperiments(p *process, b *event.Boundary) {
+func (ac *activity) endExperiments(p *process, b *event.Boundary) {
 	var left []*window
 	for _, of := range p.experiments.byName {
 		left = append(left, of...)
@@ -80,7 +80,7 @@ func (t *Tracker) endExperiments(p *process, b *event.Boundary) {
 	slices.SortFunc(left, func(a, b *window) int { return a.id - b.id })
 	for _, w := range left {
 		w.status, w.note = model.Incomplete, words.NoEndMarker
-		t.closeWindow(w, b)
+		ac.windows.close(w, b)
 	}
 	p.experiments = experiments{}
 }

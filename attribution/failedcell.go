@@ -10,14 +10,16 @@ import (
 )
 
 // WithCells returns what there is by name with the traceback called by the cell that it came from, if that is known.
-func WithCells(t *Tracker, e *event.Variables) *event.Variables {
+func WithCells(t *Tracker, e *event.Variables) *event.Variables { return t.files.withCells(e) }
+
+func (cf *cellFiles) withCells(e *event.Variables) *event.Variables {
 	at := slices.IndexFunc(e.Variables, func(v event.Variable) bool {
 		return v.Kind == event.HeldByTraceback && len(v.Codes) > 0
 	})
 	if at < 0 {
 		return e
 	}
-	in := failedCell(t, e.PID, e.Variables[at].Codes)
+	in := cf.failedCell(e.PID, e.Variables[at].Codes)
 	if in == "" {
 		return e
 	}
@@ -29,7 +31,7 @@ func WithCells(t *Tracker, e *event.Variables) *event.Variables {
 
 // failedCell is what people call the cell that a traceback came from, "" if that is not known: the first of its calls,
 // from the outermost on, that is a cell's. Of several runs of it, the last that failed.
-func failedCell(t *Tracker, pid int32, codes []event.Code) string {
+func (cf *cellFiles) failedCell(pid int32, codes []event.Code) string {
 	for _, code := range codes {
 		if code.Input > 0 {
 			return words.In(int(code.Input))
@@ -37,7 +39,7 @@ func failedCell(t *Tracker, pid int32, codes []event.Code) string {
 		if strings.TrimSpace(code.File) == "" {
 			continue
 		}
-		runs := t.files.byName[fileKey{pid, code.File}]
+		runs := cf.byName[fileKey{pid, code.File}]
 		if len(runs) == 0 {
 			continue
 		}

@@ -62,14 +62,6 @@ func (r *root) blanksAt(b *event.Boundary) {
 	r.blanks = append(r.blanks, one)
 }
 
-// cellNow is the cell that runs in a process, or else the last one that did; nil for none.
-func (p *process) cellNow() *window {
-	if n := len(p.open); n > 0 {
-		return p.open[n-1]
-	}
-	return p.lastCell
-}
-
 // blankOf is the one that a change is about which a search has led to; nil where it is not known any more.
 func (r *root) blankOf(c *event.Change) *blank {
 	for i := range slices.Backward(r.blanks) {
@@ -80,10 +72,16 @@ func (r *root) blankOf(c *event.Change) *blank {
 	return nil
 }
 
-// stackOfFound is the number of the stack of a block that a search has found: who made it nobody knows, but when that
-// was.
-func stackOfFound(t *Tracker, r *root, c *event.Change) uint64 {
-	b, p, a := r.blankOf(c), t.processes.byPID[c.PID], t.allocations
+// finds names the stacks of blocks that searches have found.
+type finds struct {
+	processes *processes
+	stacks    *stackTable
+	count     int // so far
+}
+
+// stackOf is the number of the stack of a block that a search has found: who made it nobody knows, but when that was.
+func (f *finds) stackOf(r *root, c *event.Change) uint64 {
+	b, p := r.blankOf(c), f.processes.byPID[c.PID]
 	if b == nil || p == nil {
 		return 0
 	}
@@ -91,12 +89,12 @@ func stackOfFound(t *Tracker, r *root, c *event.Change) uint64 {
 	if number, known := b.stacks[key]; known {
 		return number
 	}
-	if a.found == maxFound {
+	if f.count == maxFound {
 		return 0
 	}
-	a.found++
-	number := foundMark + uint64(a.found)
-	if !a.stacks.add(&event.Stack{Number: number, PID: c.PID, Frames: []event.Frame{{Function: key.text}}}) {
+	f.count++
+	number := foundMark + uint64(f.count)
+	if !f.stacks.add(&event.Stack{Number: number, PID: c.PID, Frames: []event.Frame{{Function: key.text}}}) {
 		number = 0
 	}
 	if b.stacks == nil {

@@ -7,13 +7,16 @@ func GiveUp(t *Tracker, why string) {
 	if t.allocations.givenUp != "" {
 		return
 	}
-	*t.stacks = *newStackTable()
-	*t.allocations = *newAllocations(t.stacks)
-	t.allocations.givenUp = why
-	t.marked, t.early, t.listed = nil, nil, nil
-	t.files.ran, t.symbolizer.shown, *t.divided = nil, shown{}, divided{stacks: t.stacks}
-	t.table.decoded, t.table.noTallies, t.limits.brief = nil, true, true
-	for _, all := range [][]*window{t.closing, t.settled, t.table.staying, t.over} {
+	t.stacks.close()
+	t.queue.close()
+	t.allocations.giveUp(why)
+	t.glancer.mark(false)
+	t.namespaces.forget()
+	t.files.forget()
+	t.symbolizer.forget()
+	t.table.giveUp()
+	t.limits.brief = true
+	for _, all := range [][]*window{t.closed.closing, t.closed.settled, t.table.staying, t.closed.over} {
 		forgetTallies(all)
 	}
 	for _, p := range t.processes.order {
@@ -22,6 +25,35 @@ func GiveUp(t *Tracker, why string) {
 		forgetTallies([]*window{p.session, p.whole, p.lastGap})
 	}
 }
+
+// giveUp lets go what is known.
+func (a *allocations) giveUp(why string) {
+	*a.divided = divided{stacks: a.stacks}
+	*a.finds = finds{processes: a.finds.processes, stacks: a.stacks}
+	*a = allocations{
+		session: a.session, gpus: a.gpus, processes: a.processes, over: a.over, divided: a.divided, finds: a.finds,
+		stacks: a.stacks, blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, held: map[heldKey]*holding{},
+		givenUp: why,
+	}
+}
+
+// close lets go of all stacks, and takes in no more.
+func (t *stackTable) close() {
+	*t = *newStackTable()
+	t.isClosed = true
+}
+
+// forget lets go of what was listed.
+func (ns *namespaces) forget() { ns.early, ns.listed = nil, nil }
+
+// forget lets go of the stacks that it remembers.
+func (sy *symbolizer) forget() { sy.shown = shown{} }
+
+// forget lets go of what names stand for, by their numbers.
+func (cf *cellFiles) forget() { cf.ran = nil }
+
+// giveUp has windows that are read from the archive no tallies any more.
+func (wt *windowTable) giveUp() { wt.decoded, wt.noTallies = nil, true }
 
 // forgetTallies takes from windows what they know of who allocated.
 func forgetTallies(all []*window) {

@@ -73,27 +73,6 @@ func (s stretches) meet(since, until event.Nanoseconds) bool {
 	return at < len(s) && s[at].since <= until
 }
 
-// blindTo notes, at the end, that a meter of a process was short because something could not be probed.
-func (ps *processes) blindTo(all []event.Blind) {
-	for _, b := range all {
-		p := ps.byPID[b.PID]
-		if p == nil || b.Meter >= event.MeterCount {
-			continue
-		}
-		if !b.OfChild {
-			p.blind.add(b)
-		}
-		ps.root(p.root).blind.add(b)
-	}
-	for _, r := range ps.roots {
-		for _, w := range r.open {
-			if w.isOpen && len(r.blind) > 0 {
-				w.isBlind(r, forever)
-			}
-		}
-	}
-}
-
 // forever is later than everything.
 const forever = event.Nanoseconds(math.MaxInt64)
 

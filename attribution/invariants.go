@@ -51,7 +51,7 @@ func (i *invariants) ends(p *process) {
 
 // segment looks at what a segment did to a tree and to the processes in it, when it has been taken in. Of an exec, the
 // old memory's and the new one's maxima are one process's, and were not in the tree together.
-func (i *invariants) segment(b *event.Boundary, moved moves, t *Tracker) {
+func (i *invariants) segment(b *event.Boundary, moved moves, ps *processes, meters []event.Meter) {
 	tree := i.trees[b.Root]
 	if tree == nil {
 		tree = &treeMaxima{}
@@ -62,11 +62,11 @@ func (i *invariants) segment(b *event.Boundary, moved moves, t *Tracker) {
 	}
 	i.lowTrees += tree.see(&b.TreeHigh)
 	for pid, m := range moved {
-		p := t.processes.byPID[pid]
+		p := ps.byPID[pid]
 		if m.waited || p == nil || p.root != b.Root || pid == b.PID && b.Kind == event.ProcessExec {
 			continue
 		}
-		for _, meter := range t.gpus.meters {
+		for _, meter := range meters {
 			// A forked child's tree has what it shares with its parent once.
 			if bytes := m.high[meter]; bytes > b.TreeHigh[meter] && meter.Facts().Kind != event.Sampled {
 				tree.owe(meter, bytes-p.copied.of(meter))

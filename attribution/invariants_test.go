@@ -152,7 +152,7 @@ func TestWindowBelowOneInside(t *testing.T) {
 				tracker.Add(e)
 			}
 			tracker.Flush()
-			cell := tracker.cells[1]
+			cell := tracker.activity.cells[1]
 			in := tracker.invariants.inside[cell]
 			if in == nil || in.own.of(event.Resident) != 900 {
 				t.Fatalf("of the statement is known %+v", in)

@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"ipytracer/event"
@@ -11,7 +10,7 @@ import (
 
 // judge turns what is left at the end into verdicts.
 type judge struct {
-	t        *Tracker
+	t        *Auditor
 	audit    *audit
 	least    event.Bytes
 	verdicts map[verdictKey]*found
@@ -49,32 +48,6 @@ type heldBy struct {
 	name  string
 }
 
-// verdictKey is what one verdict is about: all that one holder has, or where none is known what one line of a cell led
-// to.
-type verdictKey struct {
-	kind   string
-	pid    int32
-	meter  event.Meter
-	text   string
-	line   string
-	holder string
-}
-
-// found is a verdict that is being put together.
-type found struct {
-	model.Verdict
-	portion         *portion
-	kind            event.HolderKind
-	release         *window // the failed cell in which it went
-	gap             event.Nanoseconds
-	command         string      // of a process that never ended
-	reserved, grown event.Bytes // of [model.Fragmentation]
-	unseen          bool        // some of it was made when nobody looked
-	pool            pool
-	// children are the processes of [model.ChildAlive] and [model.IdlePool].
-	children []int
-}
-
 // survivors judges what is still there, or was when the last cell ended.
 func (j *judge) survivors() {
 	left, never := newSurvivors(j.t), newSurvivors(j.t)
@@ -84,7 +57,7 @@ func (j *judge) survivors() {
 		if !j.about(pid) {
 			continue
 		}
-		cleared, ended := j.audit.ended[pid]
+		cleared, ended := j.audit.exited[pid]
 		inner := j.inner(pid, ended)
 		take := func(at place, b kept) {
 			if !inner.fill(at, b.size) {
@@ -252,13 +225,6 @@ func (j *judge) grows(s *site, left *portion) bool {
 	return g.Runs > minRuns && 2*g.Low >= g.Slope && 2*int64(riseOf(j.mappedAfter(s, runs, left.runs))) >= g.Slope
 }
 
-// isImport says whether a module was being imported.
-func isImport(frames []model.Frame) bool {
-	return slices.ContainsFunc(frames, func(f model.Frame) bool {
-		return f.Function == "_call_with_frames_removed" || f.Function == "_find_and_load"
-	})
-}
-
 // isWorkspace knows the memory that PyTorch takes for cuBLAS at the first matrix product of each thread and stream and
 // keeps: 4,096 KiB × 2 and 16 KiB × 8, or 32 MiB on Hopper (getChosenWorkspaceSize in
 // aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 1.11 to 2.11). No Python object has it.
@@ -268,34 +234,6 @@ func isWorkspace(m event.Meter, kind event.HolderKind, p *portion) bool {
 	}
 	each := p.bytes / event.Bytes(p.count)
 	return each == 4096*2<<10+16*8<<10 || each == 32<<20
-}
-
-// passed judges what is gone, but went too late.
-func (j *judge) passed() {
-	names := newSurvivors(j.t)
-	for _, key := range slices.SortedFunc(maps.Keys(j.audit.gone), comparePassing) {
-		p := j.audit.gone[key]
-		if !key.meter.Facts().Owned || !j.about(key.pid) || key.in != nil && !key.in.failed() {
-			continue
-		}
-		kind := model.FreedLate
-		if key.release != nil {
-			kind = model.HeldByTraceback
-		}
-		one := &portion{bytes: p.bytes, count: p.count, oldest: p.first,
-			runs: map[*window]event.Bytes{key.birth.cell: p.bytes}}
-		f := j.find(kind, names.site(key.pid, key.meter, key.stack, key.birth), notAsked, one)
-		f.gap = max(f.gap, p.last-key.birth.cell.closed)
-		if f.release == nil || key.release != nil && key.release.execution > f.release.execution {
-			f.release = key.release
-		}
-	}
-}
-
-func comparePassing(a, b passing) int {
-	return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.stack, b.stack),
-		cmp.Compare(a.birth.cell.id, b.birth.cell.id), cmp.Compare(a.birth.line,
-			b.birth.line), cmp.Compare(a.birth.status, b.birth.status))
 }
 
 // report puts the verdicts into their order.
@@ -329,10 +267,44 @@ func (j *judge) report() *model.Audit {
 			cmp.Compare(x.PID, y.PID),
 			slices.CompareFunc(x.Stack, y.Stack, orderFrames), slices.Compare(x.Executions, y.Executions))
 	})
-	out.Variables, out.Names = j.t.variables()
-	out.ToFree = freeingOf(j.t.listed)
-	out.Resident, out.GPUNotes = j.t.resident(), j.t.presenter.notes()
+	out.Variables, out.Names = j.t.namespaces.variables()
+	out.ToFree = freeingOf(j.t.namespaces.listed)
+	out.Resident, out.GPUNotes = j.t.namespaces.resident(), j.t.presenter.notes()
 	out.Live = slices.Clip(j.live[:min(len(j.live), maxListed)])
 	j.describe(out)
 	return out
+}
+
+func newJudge(a *Auditor, least int64) *judge {
+	return &judge{
+		t: a, audit: a.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{},
+		held: map[heldBy]*model.Held{},
+		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{},
+		seen:  map[int32]event.Bytes{},
+		views: newViews(),
+	}
+}
+
+func (j *judge) judgeAll() *model.Audit {
+	for _, w := range j.t.table.staying {
+		if w.kind == kindCell && j.about(w.process.info.PID) && !(j.asking && w.isOpen) {
+			key := runKey{w.process.info.PID, j.t.texts.keyOf(w)}
+			j.runs[key] = append(j.runs[key], w)
+			if j.shown[key.pid] == nil {
+				j.shown[key.pid] = map[int]*window{}
+			}
+			j.shown[key.pid][w.count] = w
+		}
+	}
+	j.survivors()
+	j.otherViews()
+	j.passed()
+	j.fragmented()
+	j.children()
+	return j.report()
+}
+
+// isOfRunning says of a block whether a cell that runs has made it, or only its calls hold it.
+func (j *judge) isOfRunning(b kept, holder event.Holder) bool {
+	return j.asking && (holder.Running || b.birth != nil && b.birth.cell != nil && b.birth.cell.isOpen)
 }

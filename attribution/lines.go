@@ -8,12 +8,6 @@ import (
 	"ipytracer/model"
 )
 
-// maxListed is how many groups of blocks that are left are listed, the most bytes first.
-const maxListed = 1000
-
-// maxLines is how many lines a report has, the most at the peak first.
-const maxLines = 3000
-
 // lineSum is what one line did of one meter in a session.
 type lineSum struct {
 	allocated, freed, atPeak, ownAllocated, ownAtPeak, left event.Bytes
@@ -235,3 +229,6 @@ func (li *lister) tensors() []model.Tensors {
 	})
 	return slices.Clip(out[:min(len(out), maxListed)])
 }
+
+// maxLines is how many lines a report has, the most at the peak first.
+const maxLines = 3000

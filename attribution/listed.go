@@ -8,103 +8,9 @@ import (
 	"ipytracer/model"
 )
 
-// lister says who allocated, as a report lists it.
-type lister struct {
-	processes   *processes
-	table       *windowTable
-	allocations *allocations
-	stacks      *stackTable
-	divided     *divided
-	symbolizer  *symbolizer
-}
-
-// allocationsOf lists who allocated in a window, behind what out has, and adds to coverage how far that explains its
-// peaks.
-func (li *lister) allocationsOf(w *window, out []model.Allocation,
-	coverage map[string]model.Coverage) []model.Allocation {
-	tallies := li.table.talliesOf(w)
-	for m, all := range tallies {
-		s := all.settle(li.allocations, heldKey{w.process.info.PID, m}, w.keeps())
-		own := w.own.of(m)
-		peak := own.highest()
-		c := model.Coverage{
-			AtPeak: int64(s.known), Rest: int64(peak - s.known), Sampled: int64(s.sampled),
-			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak),
-			UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
-			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net &&
-				!slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m) && !w.wasAway(m),
-		}
-		listed, rest := li.divided.divide(w, s)
-		out = slices.Grow(out, len(listed))
-		for _, y := range listed {
-			out = append(out, li.allocation(w, m, y))
-		}
-		for _, y := range rest {
-			c.Unlisted++
-			c.UnlistedAtPeak += int64(y.atPeak)
-			c.UnlistedNet += int64(y.allocated - y.freed)
-			c.UnlistedAllocated += int64(y.allocated)
-		}
-		// an estimate may be above what there was, and a lower bound is below it
-		if c.Sampled > 0 || slices.Contains(w.shed, m) {
-			c.Rest = max(0, c.Rest)
-		}
-		coverage[m.String()] = c
-	}
-	slices.SortFunc(out, compareAllocations)
-	return out
-}
-
-func compareAllocations(x, y model.Allocation) int {
-	if c := cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated),
-		cmp.Compare(x.Meter, y.Meter)); c != 0 {
-		return c
-	}
-	if c := slices.CompareFunc(x.Stack, y.Stack, orderFrames); c != 0 {
-		return c
-	}
-	return cmp.Or(cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))
-}
-
 // listing says how many allocations of a meter are listed in a window, the most at the peak first: so few in any case,
 // more of them only if they have a share of the heaviest, and so many at most. What is not listed is added up.
 type listing struct{ few, most, share int }
-
-var (
-	listingOfSession   = listing{few: 1000, most: 1000, share: 1} // and of experiments
-	listingOfCell      = listing{few: 20, most: 80, share: 1000}
-	listingOfStatement = listing{few: 3, most: 8, share: 100}
-)
-
-// divide parts what a window has kept into what a report lists, and the rest. Neither is to be changed, and both go
-// when it is called again.
-func (dv *divided) divide(w *window, s *settled) (listed, rest []doneTally) {
-	if s.isShort {
-		return s.tallies, nil
-	}
-	listed, rest = dv.listed[:0], dv.rest[:0]
-	for i, y := range dv.sameLines(s.tallies) {
-		if w.lists(i, y, s.heaviest) {
-			listed = append(listed, y)
-		} else {
-			rest = append(rest, y)
-		}
-	}
-	dv.listed, dv.rest = listed, rest
-	return listed, rest
-}
-
-// lists says whether a window lists what is the i-th heaviest.
-func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
-	l := listingOfSession
-	switch w.kind {
-	case kindCell:
-		l = listingOfCell
-	case kindStatement:
-		l = listingOfStatement
-	}
-	return i < l.few || i < l.most && max(y.atPeak, y.allocated) > heaviest/event.Bytes(l.share)
-}
 
 // divided is memory to divide in, window by window.
 type divided struct {
@@ -143,6 +49,24 @@ func (dv *divided) sameLines(tallies []doneTally) []doneTally {
 	return out
 }
 
+// divide parts what a window has kept into what a report lists, and the rest. Neither is to be changed, and both go
+// when it is called again.
+func (dv *divided) divide(w *window, s *settled) (listed, rest []doneTally) {
+	if s.isShort {
+		return s.tallies, nil
+	}
+	listed, rest = dv.listed[:0], dv.rest[:0]
+	for i, y := range dv.sameLines(s.tallies) {
+		if w.lists(i, y, s.heaviest) {
+			listed = append(listed, y)
+		} else {
+			rest = append(rest, y)
+		}
+	}
+	dv.listed, dv.rest = listed, rest
+	return listed, rest
+}
+
 func (y *doneTally) add(of *doneTally) {
 	y.allocated += of.allocated
 	y.freed += of.freed
@@ -151,11 +75,47 @@ func (y *doneTally) add(of *doneTally) {
 	y.sampled = y.sampled || of.sampled
 }
 
-func (li *lister) allocation(w *window, m event.Meter, y doneTally) model.Allocation {
-	stack := li.stacks.of(y.stack)
-	return model.Allocation{
-		Meter: m.String(), Stack: li.symbolizer.frames(w, stack), StackTruncated: stack != nil && stack.more,
-		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed),
-		AtPeak: int64(y.atPeak), Count: y.count, Sampled: y.sampled,
+func compareAllocations(x, y model.Allocation) int {
+	if c := cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated),
+		cmp.Compare(x.Meter, y.Meter)); c != 0 {
+		return c
 	}
+	if c := slices.CompareFunc(x.Stack, y.Stack, orderFrames); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))
 }
+
+// lists says whether a window lists what is the i-th heaviest.
+func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
+	l := listingOfSession
+	switch w.kind {
+	case kindCell:
+		l = listingOfCell
+	case kindStatement:
+		l = listingOfStatement
+	}
+	return i < l.few || i < l.most && max(y.atPeak, y.allocated) > heaviest/event.Bytes(l.share)
+}
+
+// maxListed is how many groups of blocks that are left are listed, the most bytes first.
+const maxListed = 1000
+
+// doneTally is a tally without what counting needs.
+type doneTally struct {
+	stack            uint64
+	allocated, freed event.Bytes
+	count            int64
+	atPeak           event.Bytes
+	sampled          bool // some of it is estimated from samples
+}
+
+func heavier(x, y doneTally) int {
+	return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated), cmp.Compare(x.stack, y.stack))
+}
+
+var (
+	listingOfSession   = listing{few: 1000, most: 1000, share: 1} // and of experiments
+	listingOfCell      = listing{few: 20, most: 80, share: 1000}
+	listingOfStatement = listing{few: 3, most: 8, share: 100}
+)

@@ -1,5 +1,12 @@
 package attribution
 
+import (
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
 // processes are those of a session, and the trees that they make up.
 type processes struct {
 	session *session
@@ -12,4 +19,225 @@ type processes struct {
 
 func newProcesses(s *session, l *limits) *processes {
 	return &processes{session: s, limits: l, byPID: map[int32]*process{}, roots: map[uint32]*root{}}
+}
+
+// process is a process by its pid, nil if there is no room for one more.
+func (ps *processes) process(pid int32, root uint32) *process {
+	p := ps.byPID[pid]
+	if p == nil && ps.limits.room(&ps.limits.Processes, len(ps.order) < maxProcesses) {
+		p = ps.add(pid, root)
+	}
+	return p
+}
+
+func (ps *processes) add(pid int32, root uint32) *process {
+	p := &process{info: event.ProcessInfo{PID: pid, Root: root, Inputs: -1}, index: len(ps.order), root: root,
+		inputs: -1}
+	ps.byPID[pid] = p
+	ps.order = append(ps.order, p)
+	return p
+}
+
+// adopt takes in a child for which there was no room when it began: from whom and with what is not known, so of its
+// life as a whole there is no window.
+func (ps *processes) adopt(pid int32, root uint32) *process {
+	i := slices.IndexFunc(ps.order, func(p *process) bool { return p.root == root && p.session != nil })
+	if i < 0 {
+		return nil
+	}
+	p, r := ps.add(pid, root), ps.root(root)
+	p.adopted, p.began, p.line.began, p.parent = true, ps.session.last, ps.session.last, ps.order[i].info.PID
+	r.lives(p, ps.session.cut, true)
+	r.moved(p, ps.session.cut)
+	return p
+}
+
+func (ps *processes) root(id uint32) *root {
+	r := ps.roots[id]
+	if r == nil {
+		r = &root{changes: map[uint64]map[int32]levels{}}
+		ps.roots[id] = r
+	}
+	return r
+}
+
+// rootOf is the tree that a reading is of, as far as that is told; otherwise is what it is else, nil for that of its
+// process.
+func (ps *processes) rootOf(of *event.Reading, otherwise *root) *root {
+	if of.Since != 0 {
+		if r := ps.roots[of.Root]; r != nil {
+			return r
+		}
+	}
+	if p := ps.byPID[of.PID]; p != nil && otherwise == nil {
+		return ps.roots[p.root]
+	}
+	return otherwise
+}
+
+func (ps *processes) isForked(pid int32) bool {
+	p := ps.byPID[pid]
+	return p != nil && p.isForked
+}
+
+func (ps *processes) sessionOf(p *process) *window {
+	if p == nil {
+		return nil
+	}
+	if p.session != nil {
+		return p.session
+	}
+	for _, other := range ps.order {
+		if other.root == p.root && other.session != nil {
+			return other.session
+		}
+	}
+	return nil
+}
+
+// isBelow says whether a process is a child of another, or a child's child: not its parent, not another child of that.
+func (ps *processes) isBelow(p, of *process) bool {
+	const deepest = 64
+	for range deepest {
+		if p == nil || p.parent == 0 || p == of {
+			return false
+		}
+		if p.parent == of.info.PID {
+			return true
+		}
+		p = ps.byPID[p.parent]
+	}
+	return false
+}
+
+// limitOn is the soft limit on what the process that was refused memory may map: what it was introduced with, or has
+// from its root.
+func (ps *processes) limitOn(e event.Event) event.Bytes {
+	refusal, ok := e.(*event.Refusal)
+	if !ok || refusal.Meter != event.Mapped {
+		return 0
+	}
+	p := ps.byPID[refusal.PID]
+	for range deepestChild {
+		if p == nil || p.info.Limit > 0 {
+			break
+		}
+		p = ps.byPID[p.parent]
+	}
+	if p == nil {
+		return 0
+	}
+	return p.info.Limit
+}
+
+// deepestChild bounds the way from a process to its root; a recording may say that two are each other's parent.
+const deepestChild = 32
+
+// limited takes in what limits a process's memory. What is told last has what was used in the end, and the highest.
+func (ps *processes) limited(e *event.Limits) {
+	p := ps.byPID[e.PID]
+	if p == nil {
+		return
+	}
+	p.limits = nil
+	for _, l := range e.Limits {
+		limit := limitOf(l)
+		limit.Path, _ = ps.limits.keep(limit.Path, maxName)
+		if l.Kind == event.LimitData { // what is mapped is what it is about
+			mapped := p.life.of(event.Mapped)
+			limit.Used, limit.Highest = int64(mapped.end), int64(mapped.peak)
+		}
+		p.limits = append(p.limits, limit)
+	}
+}
+
+// ending takes in how a process has ended.
+func (ps *processes) ending(e *event.Ending) {
+	p := ps.byPID[e.PID]
+	if p == nil || !p.ended {
+		return
+	}
+	ending := *e
+	ending.Limit.Path, _ = ps.limits.keep(e.Limit.Path, maxName)
+	p.last.ending = &ending
+	why := howKilled(e)
+	if why == "" {
+		return
+	}
+	for w := p.last.cell; w != nil && w.kind != kindSession && w.status == model.Incomplete; w = w.parent {
+		w.note = why
+	}
+}
+
+// cells returns how many cells have begun.
+func (ps *processes) cells() (n int) {
+	for _, r := range ps.roots {
+		n += r.executions
+	}
+	return n
+}
+
+// now is a boundary at the end of the last segment, where the kernel drew none.
+func (ps *processes) now(p *process) *event.Boundary {
+	b := &event.Boundary{Time: ps.session.last, Root: p.root, PID: p.info.PID}
+	r := ps.roots[p.root]
+	if r == nil {
+		return b
+	}
+	b.Stream, b.Segment = r.stream.made, r.ended
+	if r.last != nil {
+		carry(b, r.last)
+	}
+	return b
+}
+
+// carry gives a boundary what another says that is counted since the beginning.
+func carry(b, of *event.Boundary) {
+	b.Frees, b.Doubts = of.Frees, of.Doubts
+}
+
+// enter puts a process into another tree: its pid was used there before. What the windows of the other tree know of it
+// goes.
+func (ps *processes) enter(p *process, root uint32) {
+	if p.root == root {
+		return
+	}
+	was := ps.root(p.root)
+	if p.moved > 0 && len(was.open) > 0 {
+		ps.limits.Children++
+	}
+	was.lives(p, ps.session.cut, false)
+	was.leave(p)
+	p.root, p.past, p.lives, p.copied, p.isForked = root, past{}, nil, nil, false
+}
+
+// blindTo notes, at the end, that a meter of a process was short because something could not be probed.
+func (ps *processes) blindTo(all []event.Blind) {
+	for _, b := range all {
+		p := ps.byPID[b.PID]
+		if p == nil || b.Meter >= event.MeterCount {
+			continue
+		}
+		if !b.OfChild {
+			p.blind.add(b)
+		}
+		ps.root(p.root).blind.add(b)
+	}
+	for _, r := range ps.roots {
+		for _, w := range r.open {
+			if w.isOpen && len(r.blind) > 0 {
+				w.isBlind(r, forever)
+			}
+		}
+	}
+}
+
+// changesMissing is how many changes of all roots did not come.
+func (ps *processes) changesMissing() (n uint64) {
+	for _, r := range ps.roots {
+		if !r.stream.complete(0, r.stream.made) {
+			n += max(1, r.stream.made-min(r.stream.made, r.stream.count))
+		}
+	}
+	return n
 }

@@ -75,24 +75,23 @@ func (r *ranges) add(p piece) {
 	r.tree.ReplaceOrInsert(p)
 }
 
-// unmapAll ends all ranges of a process: it has executed another program.
-func (t *Tracker) unmapAll(r *root, b *event.Boundary) {
-	if t.allocations.ranges[b.PID] == nil {
+// boundary ends all ranges of a process that has executed another program.
+func (a *allocations) boundary(_ *process, b *event.Boundary) {
+	if b.Kind != event.ProcessExec || a.ranges[b.PID] == nil {
 		return
 	}
 	all := event.Change{Segment: b.Segment, Root: b.Root, PID: b.PID, Meter: event.Mapped, Size: -math.MaxInt64}
-	t.moveRange(r, &all)
-	t.forgetRanges(b.PID)
+	a.moveRange(a.processes.root(b.Root), &all)
+	a.ended(b.PID)
 }
 
-// forgetRanges drops them: the process is over.
-func (t *Tracker) forgetRanges(pid int32) {
-	a := t.allocations
+// ended drops them: the process is over.
+func (a *allocations) ended(pid int32) {
 	if all := a.ranges[pid]; all != nil {
 		a.pieces -= all.tree.Len()
 	}
 	key := heldKey{pid, event.Mapped}
-	t.copyAll(key)
+	a.copyAll(key)
 	delete(a.ranges, pid)
 	delete(a.held, key)
 }
@@ -127,14 +126,13 @@ func (r *ranges) move(c *event.Change, by maker, count, dropped *int) (gone []pi
 }
 
 // moveRange does so in the ledger of blocks and in the windows of its segment.
-func (t *Tracker) moveRange(r *root, c *event.Change) {
-	a := t.allocations
+func (a *allocations) moveRange(r *root, c *event.Change) {
 	gone, made := rangesOf(a.ranges, c.PID).move(c, maker{stack: c.Stack}, &a.pieces, &a.dropped)
-	key, windows := heldKey{c.PID, c.Meter}, t.concerned(r, c)
+	key, windows := heldKey{c.PID, c.Meter}, a.concerned(r, c)
 	for _, p := range gone {
-		t.replace(windows, key, block{p.size(), p.stack}, block{})
+		a.replace(windows, key, block{p.size(), p.stack}, block{})
 	}
 	if made {
-		t.replace(windows, key, block{}, block{c.Size, c.Stack})
+		a.replace(windows, key, block{}, block{c.Size, c.Stack})
 	}
 }

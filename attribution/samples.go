@@ -72,15 +72,15 @@ func timesOf(c *event.Change) int64 {
 }
 
 // turn takes in a value that a meter fell from as a block went that was not told: what lived then lived at that value.
-func (t *Tracker) turn(r *root, c *event.Change) {
+func (a *allocations) turn(r *root, c *event.Change) {
 	key := heldKey{c.PID, c.Meter}
-	t.allocations.untold = true
-	windows := t.concerned(r, c)
+	a.untold = true
+	windows := a.concerned(r, c)
 	for _, w := range windows.in {
-		w.beforeMove(t.allocations, key)
+		w.beforeMove(a, key)
 	}
-	windows.follow(t.allocations, key, c)
-	windows.stood(t.allocations, key, c.Value)
+	windows.follow(a, key, c)
+	windows.stood(a, key, c.Value)
 }
 
 // follow has windows look for their peaks where the meter's value says, and no longer where what is known adds up to

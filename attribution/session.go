@@ -1,6 +1,11 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
 
 // session is the frame of what is traced: its first and its last word, and how far its boundaries have come.
 type session struct {
@@ -11,4 +16,32 @@ type session struct {
 	cut        uint64            // how many boundaries were taken in
 	numbered   uint64            // the highest number of a boundary
 	boundaries uint64            // how many came: they may pass each other, none may be missing
+}
+
+func (s *session) host() model.Host {
+	if s.start == nil {
+		return model.Host{}
+	}
+	h := s.start.Host
+	out := model.Host{Name: h.Name, Kernel: h.Kernel, CPUs: h.CPUs, Memory: int64(h.Memory), Tracer: h.Tracer}
+	if s.began != 0 {
+		wall := int64(h.WallNow) + int64(s.began-h.MonoNow)
+		out.Started = time.Unix(0, wall).UTC().Format(time.RFC3339Nano)
+	}
+	return out
+}
+
+// since is a time as the report counts it: from the first boundary.
+func (s *session) since(at event.Nanoseconds) int64 {
+	if at == 0 {
+		at = s.last
+	}
+	return int64(at - s.began)
+}
+
+func (s *session) duration(w *window) int64 {
+	if w.isOpen {
+		return int64(s.last - w.opened)
+	}
+	return int64(w.closed - w.opened)
 }

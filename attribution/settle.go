@@ -1,36 +1,7 @@
 package attribution
 
-import (
-	"cmp"
-	"slices"
-
-	"ipytracer/event"
-)
-
 // A window that is open knows of every stack what it did; one that is over needs what a report can show of it. So a
 // session's memory goes by what is open, not by how many windows there were.
-
-// settled is what is left of a window's tallies of one meter once nothing can change them any more.
-type settled struct {
-	tallies []doneTally // the most at the peak first
-	// rest is what is not in tallies: how many stacks, and what they add up to.
-	rest     doneTally
-	stacks   int
-	known    event.Bytes // at the peak, of all stacks
-	net      event.Bytes // of all stacks
-	heaviest event.Bytes // at the peak or allocated, of one stack
-	sampled  event.Bytes // of known, what samples stand for
-	isShort  bool        // tallies are what a report lists, and the rest of them is in rest
-}
-
-// doneTally is a tally without what counting needs.
-type doneTally struct {
-	stack            uint64
-	allocated, freed event.Bytes
-	count            int64
-	atPeak           event.Bytes
-	sampled          bool // some of it is estimated from samples
-}
 
 // How many stacks a window keeps of each meter, the most at the peak first.
 const (
@@ -52,72 +23,6 @@ const (
 // isNothing says whether a stack had nothing in a window, and did nothing: it came later.
 func (y *tally) isNothing() bool { return y.allocated == 0 && y.freed == 0 && y.atPeak == 0 }
 
-// settle sums up tallies, and keeps the heaviest.
-func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
-	if all.done != nil {
-		return all.done
-	}
-	if all.stood && len(all.byStack) == 0 {
-		limit = min(limit, maxStanding)
-	}
-	held := a.of(key)
-	s := &settled{known: held.total, sampled: all.sampled(a, key)}
-	count := len(held.byStack)
-	own := slices.Grow(a.spare.own[:0], min(2*limit, all.len()))
-	defer func(memory []doneTally) { a.spare.own = memory }(own[:0])
-	all.each(a, key, func(y *tally) {
-		size, has := held.byStack[y.stack]
-		if has {
-			count--
-		}
-		s.known += y.atPeak - size
-		if y.isNothing() {
-			return
-		}
-		count++
-		s.net += y.allocated - y.freed
-		s.heaviest = max(s.heaviest, y.atPeak, y.allocated)
-		s.rest.allocated += y.allocated
-		s.rest.freed += y.freed
-		s.rest.count += y.count
-		if len(own) == 2*limit { // of more than the heaviest none is kept
-			slices.SortFunc(own, heavier)
-			own = own[:limit]
-		}
-		own = append(own, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak, a.isSampled(y.stack)})
-	})
-	slices.SortFunc(own, heavier)
-	s.tallies = a.spare.list(min(limit, len(own)+len(held.byStack)))
-	held.most(func(one holds) bool { // both are in order
-		if all.has(a, one.stack) {
-			return true
-		}
-		s.heaviest = max(s.heaviest, one.size)
-		y := doneTally{stack: one.stack, atPeak: one.size, sampled: a.isSampled(one.stack)}
-		for len(own) > 0 && len(s.tallies) < limit && heavier(own[0], y) < 0 {
-			s.tallies, own = append(s.tallies, own[0]), own[1:]
-		}
-		if len(s.tallies) < limit {
-			s.tallies = append(s.tallies, y)
-		}
-		return len(s.tallies) < limit
-	})
-	s.tallies = append(s.tallies, own[:min(len(own), limit-len(s.tallies))]...)
-	s.rest.atPeak = s.known
-	for _, y := range s.tallies {
-		s.rest.allocated -= y.allocated
-		s.rest.freed -= y.freed
-		s.rest.count -= y.count
-		s.rest.atPeak -= y.atPeak
-	}
-	s.stacks = count - len(s.tallies)
-	return s
-}
-
-func heavier(x, y doneTally) int {
-	return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated), cmp.Compare(x.stack, y.stack))
-}
-
 // keeps is how many stacks of each meter a window keeps.
 func (w *window) keeps() int {
 	switch w.kind {
@@ -127,26 +32,4 @@ func (w *window) keeps() int {
 		return maxKeptOfCell
 	}
 	return maxKept
-}
-
-// settleClosed settles the windows that closed long enough ago. It is called where the same events have been taken in
-// whether they came live or from a recording: before a boundary.
-func (t *Tracker) settleClosed() {
-	n := 0
-	for _, w := range t.closing[:max(0, len(t.closing)-lingering)] {
-		if r := t.processes.root(w.root); r.ordered.next <= w.closeStream && len(r.ordered.waiting) > 0 &&
-			len(t.closing) < maxPatient {
-			break
-		}
-		n++
-		w.isSettled = true
-		for m, all := range w.tallies {
-			t.allocations.entries -= all.len()
-			all.done = all.settle(t.allocations, heldKey{w.process.info.PID, m}, w.keeps())
-			all.byStack, all.moved, all.cold = nil, nil, cold{}
-		}
-	}
-	t.settled = append(t.settled, t.closing[:n]...)
-	t.closing = slices.Delete(t.closing, 0, n)
-	t.archiveClosed()
 }

@@ -2,12 +2,14 @@ package attribution
 
 import "ipytracer/event"
 
-// spare is memory that was in use and is not any more: of what each statement needs for a short while.
-type spare struct {
-	own     []doneTally      // for one window at a time
-	lists   [2][][]doneTally // of statements, and of what keeps more
-	changes [][]event.Change
+// spareLists is memory for tallies that was in use and is not any more: of what each statement needs for a short while.
+type spareLists struct {
+	own   []doneTally      // for one window at a time
+	lists [2][][]doneTally // of statements, and of what keeps more
 }
+
+// spareChanges is the same for changes that wait.
+type spareChanges struct{ changes [][]event.Change }
 
 const (
 	maxSpare     = lingering + horizon // lists: so many windows have one at the same time
@@ -16,7 +18,7 @@ const (
 )
 
 // list is an empty list with room for so many tallies.
-func (s *spare) list(n int) []doneTally {
+func (s *spareLists) list(n int) []doneTally {
 	all := &s.lists[sizeOf(n)]
 	if last := len(*all) - 1; last >= 0 {
 		one := (*all)[last]
@@ -36,7 +38,7 @@ func sizeOf(n int) int {
 }
 
 // from takes the lists of a window that has been turned into bytes.
-func (s *spare) from(d *detail) {
+func (s *spareLists) from(d *detail) {
 	for _, all := range d.tallies {
 		n := cap(all.done.tallies)
 		if lists := &s.lists[sizeOf(n)]; n > 0 && n <= maxSpareList && len(*lists) < maxSpare {
@@ -47,7 +49,7 @@ func (s *spare) from(d *detail) {
 }
 
 // waiting is an empty list of changes.
-func (s *spare) waiting() []event.Change {
+func (s *spareChanges) waiting() []event.Change {
 	last := len(s.changes) - 1
 	if last < 0 {
 		return nil
@@ -58,7 +60,7 @@ func (s *spare) waiting() []event.Change {
 }
 
 // waited takes a list of changes that have been taken in.
-func (s *spare) waited(all []event.Change) {
+func (s *spareChanges) waited(all []event.Change) {
 	if cap(all) <= maxSpareWait && len(s.changes) < maxSpare {
 		s.changes = append(s.changes, all[:0])
 	}

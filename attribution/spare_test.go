@@ -9,7 +9,7 @@ import (
 // TestSpareLists: a list that is in use is nobody else's, has the room that was asked for, and so many wait at the
 // most.
 func TestSpareLists(t *testing.T) {
-	var s spare
+	var s spareLists
 	back := func(lists ...[]doneTally) {
 		for _, one := range lists {
 			s.from(&detail{tallies: map[event.Meter]*tallies{event.NumPy: {done: &settled{tallies: one}}}})
@@ -38,12 +38,13 @@ func TestSpareLists(t *testing.T) {
 			}
 		}
 	}
+	var of spareChanges
 	for range 2 * maxSpare {
-		s.waited(make([]event.Change, 2, maxSpareWait))
-		s.waited(make([]event.Change, 2, maxSpareWait+1))
+		of.waited(make([]event.Change, 2, maxSpareWait))
+		of.waited(make([]event.Change, 2, maxSpareWait+1))
 	}
 	for n := range 2 * maxSpare {
-		if one := s.waiting(); len(one) != 0 || cap(one) > maxSpareWait || n >= maxSpare && one != nil {
+		if one := of.waiting(); len(one) != 0 || cap(one) > maxSpareWait || n >= maxSpare && one != nil {
 			t.Fatalf("the %d. list of changes is %d of %d", n, len(one), cap(one))
 		}
 	}

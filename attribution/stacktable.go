@@ -17,14 +17,16 @@ type stackTable struct {
 	// sampled are the numbers that stand for stacks of blocks that are samples: see [sampleMark].
 	sampled map[uint64]struct{}
 	// where in stacks others are, by their numbers: of the same calls as one before, or told anew
-	also   map[uint64]uint32
-	calls  []uint32 // of all stacks, one after another
-	frames []frame
-	framed finder // of frames
-	names  []string
-	nameAt map[string]uint32
-	seed   maphash.Seed
-	text   int // bytes of all names
+	also     map[uint64]uint32
+	calls    []uint32 // of all stacks, one after another
+	frames   []frame
+	framed   finder // of frames
+	names    []string
+	nameAt   map[string]uint32
+	seed     maphash.Seed
+	text     int  // bytes of all names
+	dropped  int  // stacks that found no room
+	isClosed bool // nobody wants them any more
 	// recent are stacks that were asked for a short while ago: a window asks for those that hold most, and so does the
 	// next.
 	recent [recents]struct {
@@ -59,6 +61,13 @@ const (
 
 func newStackTable() *stackTable {
 	return &stackTable{also: map[uint64]uint32{}, nameAt: map[string]uint32{}, seed: maphash.MakeSeed()}
+}
+
+// take takes a stack in, or counts it where there is no room.
+func (t *stackTable) take(s *event.Stack) {
+	if !t.isClosed && !t.add(s) {
+		t.dropped++
+	}
 }
 
 // add takes a stack in; false if there is no room for it.

@@ -30,16 +30,16 @@ func (s *stored) add(p *point) {
 }
 
 // store turns points into bytes, but for those behind the last window's beginning or end.
-func (t *Tracker) store(k *track) {
+func (tl *timeline) store(k *track) {
 	if k.free > maxFree {
 		k.thin()
 	}
-	if t.timeline.full {
+	if tl.full {
 		if !k.isGap {
-			k.pause(t.timeline, k.end, t.gapFor(model.GapNoRoom))
+			k.pause(tl, k.end, tl.gapFor(model.GapNoRoom))
 			k.stored.add(&k.points[len(k.points)-1])
 		}
-		t.limits.Timeline++
+		tl.limits.Timeline++
 		k.points, k.edge, k.free = k.points[:0], 0, 0
 		return
 	}
@@ -54,11 +54,11 @@ func (t *Tracker) store(k *track) {
 	if len(k.stored.coded) < pieceSize {
 		return
 	}
-	t.table.coded = append(binary.AppendUvarint(t.table.coded[:0], uint64(len(k.stored.coded))), k.stored.coded...)
-	k.stored.places = append(k.stored.places, t.archive.add(t.table.coded))
-	t.timeline.bytes += len(t.table.coded)
+	tl.coded = append(binary.AppendUvarint(tl.coded[:0], uint64(len(k.stored.coded))), k.stored.coded...)
+	k.stored.places = append(k.stored.places, tl.archive.add(tl.coded))
+	tl.bytes += len(tl.coded)
 	k.stored.coded, k.stored.last = k.stored.coded[:0], point{}
-	t.timeline.full = t.timeline.bytes > maxTimeline
+	tl.full = tl.bytes > maxTimeline
 }
 
 // decode goes through the points of a piece.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"ipytracer/event"
 	"ipytracer/model"
@@ -124,7 +123,7 @@ func join(parts ...*portion) *portion {
 
 // survivors groups what is left by where it was made.
 type survivors struct {
-	t     *Tracker
+	t     *Auditor
 	sites map[siteKey]*site
 	named map[named]siteName
 	// groups are the names of the views that hold memory, by where it is.
@@ -143,7 +142,7 @@ type siteName struct {
 	text, where string
 }
 
-func newSurvivors(t *Tracker) *survivors {
+func newSurvivors(t *Auditor) *survivors {
 	return &survivors{t: t, sites: map[siteKey]*site{}, named: map[named]siteName{}}
 }
 
@@ -227,28 +226,4 @@ func (s *survivors) name(key named, at *birth) siteName {
 	}
 	n.where = frameKey(keyed)
 	return n
-}
-
-// frameOf is a line of a cell as a frame.
-func frameOf(cell *window, line int) model.Frame {
-	f := model.Frame{Function: "<module>", File: cell.file, Line: cell.lineOf(line), Execution: cell.execution,
-		Kernel: cell.process.kernel()}
-	if cell.count >= 0 {
-		count := cell.count
-		f.ExecutionCount = &count
-	}
-	return f
-}
-
-// anyRun is a file's name without what differs from one run of a cell to the next: the terminal's have In[N] in it,
-// <ipython-input-7-5f4dcc3b5aa7>.
-func anyRun(file string) string {
-	rest, ok := strings.CutPrefix(file, "<ipython-input-")
-	if !ok {
-		return file
-	}
-	if _, hash, ok := strings.Cut(rest, "-"); ok {
-		return hash
-	}
-	return file
 }

@@ -18,7 +18,7 @@ type tallies struct {
 	byValue bool
 	value   event.Bytes
 	done    *settled // in the place of byStack, once the window is settled
-	stood   bool     // nothing moved in the window: see [Tracker.stand]
+	stood   bool     // nothing moved in the window: see [allocations.closed]
 	wrong   bool     // a change came after that, or frees what nobody is known to have made
 }
 

@@ -1,7 +1,6 @@
 package attribution
 
 import (
-	"cmp"
 	"slices"
 
 	"ipytracer/event"
@@ -14,6 +13,12 @@ import (
 
 // timeline is what is kept of that for all processes.
 type timeline struct {
+	session   *session
+	limits    *limits
+	gpus      *gpus
+	processes *processes
+	archive   *archive
+
 	bytes   int // in the archive
 	tracks  int
 	columns int // of all folds
@@ -23,6 +28,7 @@ type timeline struct {
 	spare   [][]column
 	pids    []int32
 	waiting map[heldKey]*track
+	coded   []byte // memory for what is to be put into the archive
 }
 
 // Limits of what is kept.
@@ -35,54 +41,42 @@ const (
 	maxSpareFolds = 32 // columns of folds, to be used again
 )
 
-// line is what the meters did of a process, or of a tree.
-type line struct {
-	tracks []*track          // by meter, ascending
-	began  event.Nanoseconds // since when it is known what they do
-	isOn   bool              // of a tree: there is more than one process in it
-}
-
-// find is where a meter's track is, or would be.
-func (l *line) find(m event.Meter) (at int, found bool) {
-	return slices.BinarySearchFunc(l.tracks, m, func(k *track, m event.Meter) int { return int(k.meter) - int(m) })
-}
-
 // track is a meter's, made where it is not there yet; nil where there is no room.
-func (t *Tracker) track(l *line, m event.Meter) *track {
+func (tl *timeline) track(l *line, m event.Meter) *track {
 	i, found := l.find(m)
 	if found {
 		return l.tracks[i]
 	}
-	if !t.limits.room(&t.limits.Timeline, t.timeline.tracks < maxTracks && !t.timeline.full) {
+	if !tl.limits.room(&tl.limits.Timeline, tl.tracks < maxTracks && !tl.full) {
 		return nil
 	}
-	t.timeline.tracks++
+	tl.tracks++
 	k := &track{meter: m}
 	l.tracks = slices.Insert(l.tracks, i, k)
 	return k
 }
 
 // tell takes in a change.
-func (t *Tracker) tell(r *root, c *event.Change) {
+func (tl *timeline) tell(r *root, c *event.Change, pending *event.Boundary) {
 	over := r.ended
-	if t.pending != nil && t.pending.Root == c.Root {
-		over = max(over, t.pending.Segment)
+	if pending != nil && pending.Root == c.Root {
+		over = max(over, pending.Segment)
 	}
 	// Its boundary has been drawn, or may have been: that is for the peaks to settle.
-	if t.audit != nil || c.Segment <= over || c.Passed > 0 || c.Learned {
+	if c.Segment <= over || c.Passed > 0 || c.Learned {
 		return
 	}
 	var k *track
-	if t.waitsFor(c) {
-		k = t.timeline.early(heldKey{c.PID, c.Meter})
+	if tl.waitsFor(c, pending) {
+		k = tl.early(heldKey{c.PID, c.Meter})
 	} else {
-		k = t.running(c.PID, c.Meter)
+		k = tl.running(c.PID, c.Meter)
 	}
 	if k == nil || k.isGap {
 		return
 	}
 	kind := c.Meter.Facts().Kind
-	k.tell(t.timeline, over, c.Segment, moment{c.Time, c.Value, kind == event.Pages || kind == event.Part ||
+	k.tell(tl, over, c.Segment, moment{c.Time, c.Value, kind == event.Pages || kind == event.Part ||
 		kind == event.Ranges && !c.Block || c.IsTurn()})
 }
 
@@ -127,52 +121,50 @@ func isEdge(b *event.Boundary, p *process) bool {
 }
 
 // draw takes in what a boundary says that has been applied.
-func (t *Tracker) draw(r *root, b *event.Boundary, moved moves) {
-	if t.audit != nil {
-		return
-	}
-	s := seen{at: b.Time, segment: b.Segment, hold: r.drawnAt, isEdge: isEdge(b, t.processes.byPID[b.PID])}
+func (tl *timeline) draw(r *root, b *event.Boundary, moved moves) {
+	s := seen{at: b.Time, segment: b.Segment, hold: r.drawnAt, isEdge: isEdge(b, tl.processes.byPID[b.PID])}
 	turns := b.Kind == event.CellOpen || b.Kind == event.CellClose
-	for _, pid := range t.inOrderOfPID(moved) {
-		p := t.processes.byPID[pid]
+	for _, pid := range tl.inOrderOfPID(moved) {
+		p := tl.processes.byPID[pid]
 		if p == nil || p.began == 0 {
 			continue
 		}
 		m := moved[pid]
 		s.waited = m.waited
-		t.drawLine(r, &p.line, &s, m.value, m.high, turns)
+		tl.drawLine(r, &p.line, &s, m.value, m.high, turns)
 	}
-	t.drawTree(r, b, &s, turns)
+	tl.drawTree(r, b, &s, turns)
 	if b.Kind == event.MeterShed || b.Kind == event.MeterBack {
-		t.drawShed(r, b)
+		tl.drawShed(r, b)
 	}
-	if p := t.processes.byPID[b.PID]; b.Kind == event.ProcessExit && p != nil {
-		t.close(&p.line)
+	if p := tl.processes.byPID[b.PID]; b.Kind == event.ProcessExit && p != nil {
+		tl.close(&p.line)
 	}
+	tl.tellEarly()
 }
 
 // inOrderOfPID are the processes that moved, in an order that is the same every time.
-func (t *Tracker) inOrderOfPID(moved moves) []int32 {
-	pids := t.timeline.pids[:0]
+func (tl *timeline) inOrderOfPID(moved moves) []int32 {
+	pids := tl.pids[:0]
 	for pid := range moved {
 		pids = append(pids, pid)
 	}
 	if len(pids) > 1 {
 		slices.Sort(pids)
 	}
-	t.timeline.pids = pids
+	tl.pids = pids
 	return pids
 }
 
 // drawLine takes in what a boundary says of a process, or of a tree.
-func (t *Tracker) drawLine(r *root, l *line, s *seen, value, high *event.Readings, turns bool) {
+func (tl *timeline) drawLine(r *root, l *line, s *seen, value, high *event.Readings, turns bool) {
 	i := 0
-	for _, m := range t.gpus.meters {
+	for _, m := range tl.gpus.meters {
 		for i < len(l.tracks) && l.tracks[i].meter < m {
 			i++
 		}
 		if i == len(l.tracks) || l.tracks[i].meter != m {
-			if value[m] == 0 && high[m] == 0 || t.track(l, m) == nil {
+			if value[m] == 0 && high[m] == 0 || tl.track(l, m) == nil {
 				continue
 			}
 		}
@@ -180,24 +172,24 @@ func (t *Tracker) drawLine(r *root, l *line, s *seen, value, high *event.Reading
 		s.value, s.high = value[m], high[m]
 		// made by a change of a later segment, which may be told what it has had all along
 		if !k.hasBegun && s.value == 0 && s.high == 0 {
-			k.drop(t.timeline, s.segment)
+			k.drop(tl, s.segment)
 			continue
 		}
 		if !k.hasBegun && s.at > l.began {
 			k.begin(l.began, 0)
 		}
-		k.see(t.timeline, s)
-		if !k.isGap && t.isShed(r, m) {
-			k.pause(t.timeline, s.at, t.gapFor(r.whyShed(m)))
+		k.see(tl, s)
+		if !k.isGap && tl.isShed(r, m) {
+			k.pause(tl, s.at, tl.gapFor(r.whyShed(m)))
 		}
 		if n := len(k.points); n >= maxStretch || turns && n > 0 {
-			t.store(k)
+			tl.store(k)
 		}
 	}
 }
 
 // drawTree takes in what a boundary says of its tree, while there are more processes than the one that is attached.
-func (t *Tracker) drawTree(r *root, b *event.Boundary, s *seen, turns bool) {
+func (tl *timeline) drawTree(r *root, b *event.Boundary, s *seen, turns bool) {
 	isAlone := len(r.living) == 0 || len(r.living) == 1 && r.living[0].parent == 0
 	wasOn, l := r.line.isOn, &r.line
 	l.isOn = !isAlone
@@ -211,91 +203,80 @@ func (t *Tracker) drawTree(r *root, b *event.Boundary, s *seen, turns bool) {
 			k.resume(b.Time, b.Tree[k.meter])
 		}
 		s.hold = b.Time
-		t.drawLine(r, l, s, &b.Tree, &b.Tree, turns)
+		tl.drawLine(r, l, s, &b.Tree, &b.Tree, turns)
 		return
 	}
-	t.drawLine(r, l, s, &b.Tree, &b.TreeHigh, turns)
+	tl.drawLine(r, l, s, &b.Tree, &b.TreeHigh, turns)
 	if isAlone {
 		for _, k := range l.tracks {
-			k.pause(t.timeline, b.Time, t.gapFor(model.GapAlone))
+			k.pause(tl, b.Time, tl.gapFor(model.GapAlone))
 		}
 	}
 }
 
 // isShed says whether a meter is stepped down.
-func (t *Tracker) isShed(r *root, m event.Meter) bool { return len(r.shed) > 0 && r.shed[m].now }
-
-// whyShed is a text by which a meter is stepped down, the same every time.
-func (r *root) whyShed(m event.Meter) (why string) {
-	for reason := range r.reasons {
-		one := cmp.Or(reason.why, model.GapStepped)
-		if reason.meter == m && (why == "" || one < why) {
-			why = one
-		}
-	}
-	return why
-}
+func (tl *timeline) isShed(r *root, m event.Meter) bool { return len(r.shed) > 0 && r.shed[m].now }
 
 // drawShed begins and ends the gaps of meters that are stepped down.
-func (t *Tracker) drawShed(r *root, b *event.Boundary) {
+func (tl *timeline) drawShed(r *root, b *event.Boundary) {
 	for _, m := range event.Paused(b.Text) {
 		for _, p := range r.living {
-			t.drawShedOf(r, &p.line, b, m, p.past.value(m))
+			tl.drawShedOf(r, &p.line, b, m, p.past.value(m))
 		}
 		if r.line.isOn {
-			t.drawShedOf(r, &r.line, b, m, r.past.value(m))
+			tl.drawShedOf(r, &r.line, b, m, r.past.value(m))
 		}
 	}
 }
 
-func (t *Tracker) drawShedOf(r *root, l *line, b *event.Boundary, m event.Meter, value event.Bytes) {
-	if !slices.Contains(t.gpus.meters, m) {
+func (tl *timeline) drawShedOf(r *root, l *line, b *event.Boundary, m event.Meter, value event.Bytes) {
+	if !slices.Contains(tl.gpus.meters, m) {
 		return
 	}
-	k := t.track(l, m)
+	k := tl.track(l, m)
 	if k == nil {
 		return
 	}
 	if !k.hasBegun {
 		k.begin(l.began, value)
 	}
-	if t.isShed(r, m) {
-		k.pause(t.timeline, b.Time, t.gapFor(r.whyShed(m)))
+	if tl.isShed(r, m) {
+		k.pause(tl, b.Time, tl.gapFor(r.whyShed(m)))
 	} else {
 		k.resume(b.Time, value)
 	}
 }
 
 // gapFor is the number of a reason.
-func (t *Tracker) gapFor(reason string) uint8 {
-	i := slices.Index(t.timeline.reasons, reason)
+func (tl *timeline) gapFor(reason string) uint8 {
+	i := slices.Index(tl.reasons, reason)
 	switch {
 	case i >= 0:
 		return uint8(i)
-	case len(t.timeline.reasons) == maxReasons:
+	case len(tl.reasons) == maxReasons:
 		return 0
 	}
-	reason, _ = t.limits.keep(reason, maxName)
-	t.timeline.reasons = append(t.timeline.reasons, reason)
-	return uint8(len(t.timeline.reasons) - 1)
+	reason, _ = tl.limits.keep(reason, maxName)
+	tl.reasons = append(tl.reasons, reason)
+	return uint8(len(tl.reasons) - 1)
 }
 
 // drawLearned notes what a meter has had all along.
-func (t *Tracker) drawLearned(l *line, m event.Meter, value event.Bytes) {
-	if t.audit != nil || l.began == 0 {
+func (tl *timeline) drawLearned(l *line, m event.Meter, value event.Bytes) {
+	if l.began == 0 {
 		return
 	}
-	if k := t.track(l, m); k != nil && !k.hasBegun {
+	if k := tl.track(l, m); k != nil && !k.hasBegun {
 		k.begin(l.began, value)
 	}
 }
 
 // close stores what a process did that has ended.
-func (t *Tracker) close(l *line) {
+func (tl *timeline) close(l *line) {
 	for _, k := range l.tracks {
 		k.pin()
-		k.drop(t.timeline, ^uint64(0))
-		t.store(k)
+		k.drop(tl, ^uint64(0))
+		tl.store(k)
 		k.points, k.folds = nil, nil
 		k.stored.coded = slices.Clip(k.stored.coded)
 	}

@@ -93,7 +93,7 @@ func (w *wander) segment(segment uint64) {
 		w.runs = append(w.runs, *one)
 		*one = run{w.now, 0, w.value, w.value, false}
 		if random.IntN(4) == 0 {
-			w.tracker.store(w.track)
+			w.tracker.timeline.store(w.track)
 		}
 	}
 }

@@ -9,21 +9,21 @@ import (
 const trackPoints = 8 << 10
 
 // eachTrack makes a report's timeline.
-func (t *Tracker) eachTrack(yield func(*model.Track) bool) {
-	d := drawing{t: t, yield: yield} // one after another in the same memory
-	for _, p := range t.processes.order {
+func (tl *timeline) eachTrack(yield func(*model.Track) bool) {
+	d := drawing{t: tl, yield: yield} // one after another in the same memory
+	for _, p := range tl.processes.order {
 		if p.began == 0 && !p.hasWindows {
 			continue
 		}
-		gone := t.session.last
+		gone := tl.session.last
 		if p.ended {
 			gone = p.gone
 		}
 		if !d.each(&p.line, p, false, gone) {
 			return
 		}
-		if r := t.processes.roots[p.root]; r != nil && p.session != nil && p.parent == 0 &&
-			(!d.each(&r.line, p, true, t.session.last) || !d.onlyOwn(&r.line, p)) {
+		if r := tl.processes.roots[p.root]; r != nil && p.session != nil && p.parent == 0 &&
+			(!d.each(&r.line, p, true, tl.session.last) || !d.onlyOwn(&r.line, p)) {
 			return
 		}
 	}
@@ -78,7 +78,7 @@ func (ps *processes) blindOf(p *process, tree bool, m event.Meter) stretches {
 
 // drawing makes the items of one track.
 type drawing struct {
-	t           *Tracker
+	t           *timeline
 	track       model.Track
 	blind       stretches
 	began, gone event.Nanoseconds
@@ -124,7 +124,7 @@ func (d *drawing) add(p point) bool {
 	}
 	if p.kind == model.PointGap {
 		d.inGap = true
-		d.track.Gaps = append(d.track.Gaps, model.Gap{StartNS: d.since(p.at), Reason: d.t.timeline.reasons[p.gap]})
+		d.track.Gaps = append(d.track.Gaps, model.Gap{StartNS: d.since(p.at), Reason: d.t.reasons[p.gap]})
 	}
 	d.track.Points = append(d.track.Points, model.Point{NS: d.since(p.at), Bytes: int64(p.bytes), Kind: p.kind})
 	d.last = p

@@ -1,7 +1,6 @@
 package attribution
 
 import (
-	"cmp"
 	"slices"
 
 	"ipytracer/event"
@@ -137,46 +136,4 @@ func (p *process) shares(m event.Meter) event.Bytes {
 		return 0
 	}
 	return p.copied.of(m)
-}
-
-// measure is what the meters say of a window that is open, up to now.
-func (wt *windowTable) measure(w *window) measured {
-	r := wt.processes.root(w.root)
-	m := measured{own: w.process.past.figures(w.since, true), tree: r.past.figures(w.since, true)}
-	m.recomputed = w.process.past.recomputed(w.since, m.own)
-	for kind := range m.unsure {
-		m.unsure[kind], _ = r.unsure[kind].since(w.since - 1)
-	}
-	m.crowded = r.crowded.in(w.since)
-	room := maxChildren - wt.children
-	r.others(w, func(p *process, atStart bool) {
-		if p.isCopyIn(w) {
-			m.sharing = true
-			for _, l := range p.copied {
-				if l.bytes > 0 {
-					m.shared.need(l.meter).bytes += l.bytes
-				}
-			}
-		}
-		switch {
-		case !wt.processes.isBelow(p, w.process):
-		case p.adopted && !atStart: // with what it began there is not known
-			m.unlisted++
-		case len(m.children) < room:
-			m.children = append(m.children, child{p, p.figuresIn(w, atStart)})
-		default:
-			m.unlisted++
-		}
-	})
-	if n := len(m.children); n > maxListing {
-		slices.SortFunc(m.children, func(a, b child) int {
-			return cmp.Or(cmp.Compare(b.figures.of(event.Resident).peak, a.figures.of(event.Resident).peak),
-				cmp.Compare(a.process.index, b.process.index))
-		})
-		m.unlisted += n - maxListing
-		m.children = slices.Clone(m.children[:maxListing])
-	}
-	slices.SortFunc(m.children, func(a, b child) int { return cmp.Compare(a.process.index, b.process.index) })
-	r.lower(&m, w)
-	return m
 }

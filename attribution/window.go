@@ -1,8 +1,6 @@
 package attribution
 
 import (
-	"slices"
-
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -115,42 +113,6 @@ func (w *window) holds(root uint32, segment uint64) bool {
 	return w.root == root && w.firstSegment <= segment && (w.isOpen || segment <= w.lastSegment)
 }
 
-// openWindow begins a window at a boundary: it holds every segment after the one that ends there.
-func (t *Tracker) openWindow(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
-	w := &window{
-		detail: &detail{
-			since: t.session.cut, openStream: b.Stream, openCPU: b.CPUTime, openFrees: b.Frees,
-			openCounters: countersOf(b),
-		},
-		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
-		opened: b.Time, status: model.OK,
-	}
-	t.table.counted = t.table.counted || w.openCounters != nil
-	w.id = t.table.nextID // the time between cells is no window of a report: it has the number of what comes next
-	if w.kind.isReported() {
-		t.table.nextID++
-	}
-	if t.audit != nil {
-		w.line = int(b.Line)
-		t.audit.openBirth(w)
-	}
-	t.keep(w)
-	r := t.processes.root(b.Root)
-	w.doubtOpened(r, b)
-	w.suspended.Away = len(r.away) > 0
-	p.hasWindows = true
-	r.open = append(r.open, w)
-	if kind == kindBetween {
-		p.lastGap = w
-	}
-	if len(p.windows) >= maxCounted && kind != kindBetween {
-		w.uncounted = true
-		return w
-	}
-	p.windows, r.counted = append(p.windows, w), append(r.counted, w)
-	return w
-}
-
 // Limits of what is kept: a target can make windows without end.
 const (
 	maxStatements  = 400_000
@@ -162,102 +124,7 @@ const (
 	maxCounted = 256
 )
 
-// keep remembers a window for the report, or counts it where there are too many.
-func (t *Tracker) keep(w *window) {
-	if w.kind == kindStatement {
-		t.table.statements++
-		if t.audit != nil { // what it made remembers it
-			return
-		}
-	}
-	if w.kind == kindExperiment {
-		t.table.experiments++
-	}
-	if len(t.table.slots) >= maxWindows || w.kind == kindStatement && t.table.statements > maxStatements ||
-		w.kind == kindExperiment && t.table.experiments > maxExperiments {
-		t.table.dropped++
-		return
-	}
-	t.table.slots = append(t.table.slots, slot{w: w})
-	w.slot = len(t.table.slots)
-	if w.stays() {
-		t.table.staying = append(t.table.staying, w)
-		w.number = int32(len(t.table.staying))
-	}
-}
-
 // stays says whether other windows may refer to a window as long as there is a report to be made.
 func (w *window) stays() bool {
 	return w.kind == kindCell || w.kind == kindSession || w.kind == kindLife
-}
-
-// closeWindow ends a window at a boundary whose segment it has seen.
-func (t *Tracker) closeWindow(w *window, b *event.Boundary) {
-	if !w.isOpen {
-		return
-	}
-	t.end(w, b)
-	t.stand(w)
-	t.leave(w)
-}
-
-// end notes where a window ends: at a boundary whose segment it has seen.
-func (t *Tracker) end(w *window, b *event.Boundary) {
-	r := t.processes.root(w.root)
-	w.measured = t.table.measure(w)
-	w.shed, w.unwalked = r.shedIn(w), r.unwalkedIn(w)
-	w.doubts, w.until = t.table.doubtsOf(w), t.session.cut
-	t.table.count(w, 1)
-	if w.uncounted && w.process.counted >= w.since {
-		t.limits.Uncounted++
-	}
-	w.isOpen = false
-	if w.birth != nil {
-		w.birth.status = w.status
-	}
-	w.lastSegment, w.closeStream = b.Segment, b.Stream
-	w.closed, w.closeCPU, w.closeFrees, w.closeCounters = b.Time, b.CPUTime, b.Frees, countersOf(b)
-}
-
-// count takes in, or out, what a window lists of other processes.
-func (wt *windowTable) count(w *window, by int) {
-	wt.children += by * len(w.children)
-	wt.limits.Children += by * w.measured.unlisted
-}
-
-func without(all []*window, w *window) []*window {
-	if i := slices.Index(all, w); i >= 0 {
-		return slices.Delete(all, i, i+1)
-	}
-	return all
-}
-
-// leave takes a window out of those that are open.
-func (t *Tracker) leave(w *window) {
-	t.invariants.left(w)
-	r := t.processes.root(w.root)
-	t.table.closings++
-	w.closing = t.table.closings
-	r.left = t.session.cut
-	if !w.uncounted {
-		w.process.windows = without(w.process.windows, w)
-		r.counted = without(r.counted, w)
-	}
-	r.closed++
-	for n := len(r.open); n > 0 && (r.open[n-1] == w || !r.open[n-1].isOpen); n = len(r.open) {
-		r.open[n-1] = nil
-		r.open = r.open[:n-1]
-		r.closed--
-	}
-	if r.closed > len(r.open)/2 { // they are taken out many at a time
-		r.open = slices.DeleteFunc(r.open, func(w *window) bool { return !w.isOpen })
-		r.closed = 0
-	}
-	if w.kind == kindSession || w.kind == kindLife { // their tallies are the report's lines
-		t.over = append(t.over, w)
-		return
-	}
-	if t.closing = append(t.closing, w); len(t.closing) > 2*maxUnsettled { // many close at once
-		t.settleClosed()
-	}
 }

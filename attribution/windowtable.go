@@ -1,5 +1,14 @@
 package attribution
 
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"sort"
+
+	"ipytracer/event"
+)
+
 // windowTable has all windows of a session in the order they began: each itself, or where it is in the archive.
 type windowTable struct {
 	session   *session
@@ -28,4 +37,251 @@ type windowTable struct {
 func newWindowTable(s *session, p *processes, stacks *stackTable, a *archive) *windowTable {
 	return &windowTable{session: s, processes: p, limits: p.limits, stacks: stacks, inTheEnd: &inTheEnd{processes: p},
 		archive: a, nextID: 1}
+}
+
+// keep remembers a window for the report, or counts it where there are too many.
+func (wt *windowTable) keep(w *window) {
+	if w.kind == kindStatement {
+		wt.statements++
+	}
+	if w.kind == kindExperiment {
+		wt.experiments++
+	}
+	if len(wt.slots) >= maxWindows || w.kind == kindStatement && wt.statements > maxStatements ||
+		w.kind == kindExperiment && wt.experiments > maxExperiments {
+		wt.dropped++
+		return
+	}
+	wt.slots = append(wt.slots, slot{w: w})
+	w.slot = len(wt.slots)
+	if w.stays() {
+		wt.staying = append(wt.staying, w)
+		w.number = int32(len(wt.staying))
+	}
+}
+
+// put turns a window into bytes, and returns the detail that is not needed any more; nil for a window that is not in
+// the table: there were too many, or it turned out to be none.
+func (wt *windowTable) put(w *window) *detail {
+	c, of := coder{t: wt, bytes: wt.coded[:0]}, w.detail
+	if w.stays() || w == w.process.lastGap {
+		c.detail(w)
+		w.archived, w.detail, wt.coded = wt.archive.add(c.bytes), nil, c.bytes
+		return of
+	}
+	if w.slot == 0 || w.dropped {
+		return nil
+	}
+	c.all(w)
+	wt.slots[w.slot-1] = slot{at: wt.archive.add(c.bytes), id: int32(w.id), kind: w.kind}
+	wt.coded = c.bytes
+	return of
+}
+
+// idAt is the id of the i-th window.
+func (wt *windowTable) idAt(i int) int {
+	if w := wt.slots[i].w; w != nil {
+		return w.id
+	}
+	return int(wt.slots[i].id)
+}
+
+// kindAt is that of the i-th window.
+func (wt *windowTable) kindAt(i int) windowKind {
+	if w := wt.slots[i].w; w != nil {
+		return w.kind
+	}
+	return wt.slots[i].kind
+}
+
+// at is the i-th window, whole.
+func (wt *windowTable) at(i int) *window {
+	if wt.decoded != nil && wt.decoded.slot == i+1 {
+		return wt.decoded
+	}
+	if w := wt.slots[i].w; w != nil {
+		if w.detail != nil {
+			return wt.whole(w)
+		}
+		one := wt.space.begin()
+		detail := one.detail
+		*one = *w
+		one.detail = detail
+		c := wt.read(w.archived)
+		c.space = &wt.space
+		c.detail(one)
+		wt.space.end()
+		wt.decoded = wt.inTheEnd.inHindsight(one)
+		return wt.decoded
+	}
+	w := wt.space.begin()
+	w.slot = i + 1
+	c := wt.read(wt.slots[i].at)
+	c.space = &wt.space
+	c.all(w)
+	wt.space.end()
+	wt.decoded = wt.inTheEnd.inHindsight(w)
+	return wt.decoded
+}
+
+// all goes through the windows of some kinds, from the first-th of all on, whole, in the order they began. They are not
+// to be changed.
+func (wt *windowTable) all(first int, of func(windowKind) bool) iter.Seq[*window] {
+	return func(yield func(*window) bool) {
+		for i := first; i < len(wt.slots); i++ {
+			if w := wt.slots[i].w; w != nil && w.dropped || !of(wt.kindAt(i)) {
+				continue
+			}
+			wt.reached = i
+			if !yield(wt.at(i)) {
+				return
+			}
+		}
+	}
+}
+
+// anyKind is all windows.
+func anyKind(windowKind) bool { return true }
+
+// windowOf finds a window of a report, nil if there is none.
+func (wt *windowTable) windowOf(id int) *window {
+	if wt.reached < len(wt.slots) && wt.idAt(wt.reached) == id {
+		if w := wt.at(wt.reached); w.kind.isReported() && !w.dropped {
+			return w
+		}
+	}
+	i := sort.Search(len(wt.slots), func(i int) bool { return wt.idAt(i) >= id })
+	for ; i < len(wt.slots); i++ {
+		w := wt.at(i)
+		if w.id != id {
+			return nil
+		}
+		if w.kind.isReported() && !w.dropped {
+			return w
+		}
+	}
+	return nil
+}
+
+// whole is a window with its detail, up to now if it is open; of an archived one without its tallies, see
+// [windowTable.talliesOf]. It is not to be changed.
+func (wt *windowTable) whole(w *window) *window {
+	switch {
+	case w.detail == nil:
+		one := *w
+		one.detail = &detail{}
+		c := wt.read(w.archived)
+		c.detail(&one)
+		return wt.inTheEnd.inHindsight(&one)
+	case w.isOpen:
+		one, d := *w, *w.detail
+		d.measured = wt.measure(w)
+		d.shed, d.unwalked = wt.processes.root(w.root).shedIn(w), wt.processes.root(w.root).unwalkedIn(w)
+		d.doubts = wt.doubtsOf(w)
+		one.detail = &d
+		return &one
+	}
+	return wt.inTheEnd.inHindsight(w)
+}
+
+// talliesOf are a window's tallies.
+func (wt *windowTable) talliesOf(w *window) map[event.Meter]*tallies {
+	if w.talliesAt > 0 && w.tallies == nil && !wt.noTallies {
+		c := wt.read(w.talliesAt)
+		if w.detail == &wt.space.detail {
+			c.space = &wt.space
+		}
+		c.tallies(w.detail)
+	}
+	return w.tallies
+}
+
+// sessions are the sessions, whole.
+func (wt *windowTable) sessions() map[*window]*window {
+	out := map[*window]*window{}
+	for _, w := range wt.staying {
+		if w.kind == kindSession {
+			out[w] = wt.whole(w)
+		}
+	}
+	return out
+}
+
+// count takes in, or out, what a window lists of other processes.
+func (wt *windowTable) count(w *window, by int) {
+	wt.children += by * len(w.children)
+	wt.limits.Children += by * w.measured.unlisted
+}
+
+func (wt *windowTable) notSeenWhole() (n uint64) {
+	for _, w := range wt.staying {
+		if w.missed || w.doubted {
+			n++
+		}
+	}
+	return n
+}
+
+// measure is what the meters say of a window that is open, up to now.
+func (wt *windowTable) measure(w *window) measured {
+	r := wt.processes.root(w.root)
+	m := measured{own: w.process.past.figures(w.since, true), tree: r.past.figures(w.since, true)}
+	m.recomputed = w.process.past.recomputed(w.since, m.own)
+	for kind := range m.unsure {
+		m.unsure[kind], _ = r.unsure[kind].since(w.since - 1)
+	}
+	m.crowded = r.crowded.in(w.since)
+	room := maxChildren - wt.children
+	r.others(w, func(p *process, atStart bool) {
+		if p.isCopyIn(w) {
+			m.sharing = true
+			for _, l := range p.copied {
+				if l.bytes > 0 {
+					m.shared.need(l.meter).bytes += l.bytes
+				}
+			}
+		}
+		switch {
+		case !wt.processes.isBelow(p, w.process):
+		case p.adopted && !atStart: // with what it began there is not known
+			m.unlisted++
+		case len(m.children) < room:
+			m.children = append(m.children, child{p, p.figuresIn(w, atStart)})
+		default:
+			m.unlisted++
+		}
+	})
+	if n := len(m.children); n > maxListing {
+		slices.SortFunc(m.children, func(a, b child) int {
+			return cmp.Or(cmp.Compare(b.figures.of(event.Resident).peak, a.figures.of(event.Resident).peak),
+				cmp.Compare(a.process.index, b.process.index))
+		})
+		m.unlisted += n - maxListing
+		m.children = slices.Clone(m.children[:maxListing])
+	}
+	slices.SortFunc(m.children, func(a, b child) int { return cmp.Compare(a.process.index, b.process.index) })
+	r.lower(&m, w)
+	return m
+}
+
+// doubtsOf is what is in doubt of a window that is open, up to now; nil for nothing.
+func (wt *windowTable) doubtsOf(w *window) *doubts {
+	r := wt.processes.root(w.root)
+	var d doubts
+	if w.doubts != nil {
+		d = *w.doubts
+	}
+	d.partly = d.partly || r.partly > w.since
+	for kind := range d.missing {
+		most, _ := r.missing[kind].since(w.since)
+		d.missing[kind] = max(d.missing[kind], most)
+	}
+	d.statements += r.doubts.Refused[event.RefusedStatements] - w.openStatements
+	d.markers += r.doubts.Refused[event.RefusedMarkers] - w.openMarkers
+	if d == (doubts{}) {
+		return nil
+	}
+	out := new(doubts)
+	*out = d
+	return out
 }

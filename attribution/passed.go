@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/model"
 )
 
 // What goes after the cell that made it: too late, or because an exception was not the last one any more.
@@ -85,9 +84,6 @@ func (a *audit) failureBetween(cell *window, c *event.Change) *window {
 	}
 	return nil
 }
-
-// failed says whether an exception ended the statement.
-func (b *birth) failed() bool { return b.status == model.Error || b.status == model.Interrupted }
 
 func (a *audit) pass(key passing, b kept, freed event.Nanoseconds) {
 	p := a.gone[key]

@@ -6,9 +6,35 @@ import (
 	"ipytracer/model/words"
 )
 
+func (ac *activity) openStatement(p *process, b *event.Boundary) {
+	cell := ac.cells[b.Cell]
+	if cell == nil {
+		return
+	}
+	if late := cell.statement; late != nil { // its end was refused
+		late.status = model.Incomplete
+		late.loosen(words.EndRefused)
+		ac.windows.close(late, b)
+	}
+	w := ac.windows.open(p, b, kindStatement, cell)
+	w.line = int(b.Line)
+	cell.lastLine = max(cell.lastLine, w.line)
+	cell.statement = w
+}
+
+func (ac *activity) closeStatement(b *event.Boundary, status string) {
+	cell := ac.cells[b.Cell]
+	if cell == nil || cell.statement == nil {
+		return
+	}
+	cell.statement.status = status
+	ac.windows.close(cell.statement, b)
+	cell.statement = nil
+}
+
 // cutShort closes the statements of a tree that run when their probes are stepped down: nobody looks for their ends
 // any more. Each window has what was seen of its statement, so its figures are lower bounds.
-func cutShort(t *Tracker, r *root, b *event.Boundary) {
+func (ac *activity) cutShort(r *root, b *event.Boundary) {
 	var running []*window
 	for _, w := range r.open {
 		if w.isOpen && w.kind == kindStatement && w.parent != nil && w.parent.statement == w {
@@ -18,11 +44,11 @@ func cutShort(t *Tracker, r *root, b *event.Boundary) {
 	for _, w := range running {
 		at := b
 		if w.process.info.PID != b.PID {
-			at = t.processes.now(w.process)
+			at = ac.processes.now(w.process)
 		}
 		w.status = model.Incomplete
 		w.loosen(words.EndUnwatched)
-		t.closeWindow(w, at)
+		ac.windows.close(w, at)
 		w.parent.statement = nil
 		w.endsAnywhere()
 	}

@@ -17,10 +17,25 @@ const (
 	pageSize      = 4096
 )
 
+// namespaces are what processes have by name, and where their resident memory is: what was told last of each.
+type namespaces struct {
+	session    *session
+	limits     *limits
+	processes  *processes
+	table      *windowTable
+	stacks     *stackTable
+	files      *cellFiles
+	symbolizer *symbolizer
+	ledger     ledger
+	listed     []*event.Variables // in the end
+	early      []*event.Variables // while the session ran
+	where      []*event.Residence
+}
+
 // variables are what processes have by name at the end, with who made it.
-func (t *Tracker) variables() (out []model.Variable, names []model.Names) {
-	for _, e := range t.listed {
-		some, of := t.variablesOf(e)
+func (ns *namespaces) variables() (out []model.Variable, names []model.Names) {
+	for _, e := range ns.listed {
+		some, of := ns.variablesOf(e)
 		out, names = append(out, some...), append(names, of)
 	}
 	slices.SortStableFunc(out, largerVariable)
@@ -34,11 +49,11 @@ func largerVariable(x, y model.Variable) int {
 
 // Named are the variables that a look at a process has found while the session ran, in no order, with who made them.
 func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) {
-	return t.variablesOf(WithCells(t, e))
+	return t.namespaces.variablesOf(WithCells(t, e))
 }
 
 // variablesOf are those of one process.
-func (t *Tracker) variablesOf(e *event.Variables) (out []model.Variable, names model.Names) {
+func (ns *namespaces) variablesOf(e *event.Variables) (out []model.Variable, names model.Names) {
 	for _, v := range e.Variables {
 		one := model.Variable{
 			PID: int(e.PID), Name: v.Name, Also: v.Also, Kind: string(v.Kind), Type: v.Type, Shape: v.Shape,
@@ -55,7 +70,7 @@ func (t *Tracker) variablesOf(e *event.Variables) (out []model.Variable, names m
 			length := v.Length
 			one.Length = &length
 		}
-		t.madeBy(&one, e.PID, v)
+		ns.madeBy(&one, e.PID, v)
 		out = append(out, one)
 	}
 	return out, model.Names{PID: int(e.PID), Unlisted: e.Unlisted, Bytes: int64(e.Rest), Objects: int64(e.Total),
@@ -63,8 +78,8 @@ func (t *Tracker) variablesOf(e *event.Variables) (out []model.Variable, names m
 }
 
 // resident is where the resident memory of processes is at the end.
-func (t *Tracker) resident() (out []model.Resident) {
-	for _, e := range t.where {
+func (ns *namespaces) resident() (out []model.Resident) {
+	for _, e := range ns.where {
 		one := model.Resident{PID: int(e.PID), Total: int64(e.Total), Trim: int64(e.Trim), Complete: e.Complete,
 			Parts: []model.ResidentPart{}}
 		for _, p := range e.Parts {
@@ -76,40 +91,40 @@ func (t *Tracker) resident() (out []model.Resident) {
 }
 
 // list takes in what a process has by name; what it said before does not hold any more.
-func (t *Tracker) list(e *event.Variables) {
-	e = WithCells(t, e)
-	all := &t.listed
+func (ns *namespaces) list(e *event.Variables) {
+	e = ns.files.withCells(e)
+	all := &ns.listed
 	if e.Early {
-		all = &t.early
+		all = &ns.early
 	}
 	*all = slices.DeleteFunc(*all, func(known *event.Variables) bool { return known.PID == e.PID })
-	if t.limits.room(&t.limits.Processes, len(*all) < maxListed) {
+	if ns.limits.room(&ns.limits.Processes, len(*all) < maxListed) {
 		*all = append(*all, e)
 	}
 }
 
 // resides takes in where a process's resident memory is; what it said before does not hold any more.
-func (t *Tracker) resides(e *event.Residence) {
-	t.where = slices.DeleteFunc(t.where, func(known *event.Residence) bool { return known.PID == e.PID })
-	if t.limits.room(&t.limits.Processes, len(t.where) < maxListed) {
-		t.where = append(t.where, e)
+func (ns *namespaces) resides(e *event.Residence) {
+	ns.where = slices.DeleteFunc(ns.where, func(known *event.Residence) bool { return known.PID == e.PID })
+	if ns.limits.room(&ns.limits.Processes, len(ns.where) < maxListed) {
+		ns.where = append(ns.where, e)
 	}
 }
 
 // madeBy says who made the largest piece of memory of a variable, as far as it is known.
-func (t *Tracker) madeBy(one *model.Variable, pid int32, v event.Variable) {
-	stack, found, meter, seen := t.maker(pid, v)
-	p := t.processes.byPID[pid]
-	w := t.processes.sessionOf(p)
+func (ns *namespaces) madeBy(one *model.Variable, pid int32, v event.Variable) {
+	stack, found, meter, seen := ns.maker(pid, v)
+	p := ns.processes.byPID[pid]
+	w := ns.processes.sessionOf(p)
 	if !found {
-		one.Before = seen && w != nil && p.info.Late && !slices.Contains(t.table.whole(w).shed, meter) && t.heard()
+		one.Before = seen && w != nil && p.info.Late && !slices.Contains(ns.table.whole(w).shed, meter) && ns.heard()
 		return
 	}
-	s := t.stacks.of(stack)
+	s := ns.stacks.of(stack)
 	if s == nil || w == nil {
 		return
 	}
-	one.Stack = t.symbolizer.frames(w, s)
+	one.Stack = ns.symbolizer.frames(w, s)
 	for _, f := range one.Stack { // the outermost that is a cell's
 		if f.InCell() {
 			one.Execution, one.ExecutionCount, one.Line = f.Execution, f.ExecutionCount, f.Line
@@ -119,13 +134,13 @@ func (t *Tracker) madeBy(one *model.Variable, pid int32, v event.Variable) {
 
 // maker finds the stack of a variable's largest piece of memory. seen says that a meter would have known the block, had
 // it been made in the session.
-func (t *Tracker) maker(pid int32, v event.Variable) (stack uint64, found bool, meter event.Meter, seen bool) {
+func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bool, meter event.Meter, seen bool) {
 	if v.Block == 0 {
 		return 0, false, 0, false
 	}
 	if v.Array {
 		for m := range event.Meter(event.MeterCount) {
-			if stack, ok := t.blockAt(pid, m, v.Block); ok && m != event.Mapped {
+			if stack, ok := ns.ledger.blockAt(pid, m, v.Block); ok && m != event.Mapped {
 				return stack, true, m, true
 			}
 		}
@@ -135,43 +150,59 @@ func (t *Tracker) maker(pid int32, v event.Variable) (stack uint64, found bool, 
 	if v.Size < leastOfMapped || start%pageSize != 0 {
 		return 0, false, 0, false
 	}
-	stack, found = t.rangeAt(pid, start)
+	stack, found = ns.ledger.rangeAt(pid, start)
 	return stack, found, event.Mapped, true
 }
 
 // blockAt is the stack of a live block.
-func (t *Tracker) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
-	if t.audit != nil {
-		b, ok := t.audit.live[pid][place{m, address}]
-		return b.stack, ok
-	}
-	b, ok := t.allocations.blocks[blockKey{heldKey{pid, m}, address}]
+func (a *allocations) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
+	b, ok := a.blocks[blockKey{heldKey{pid, m}, address}]
 	return b.stack, ok
 }
 
 // rangeAt is the stack of mapped memory.
-func (t *Tracker) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
-	all := t.allocations.ranges[pid]
-	if t.audit != nil {
-		all = t.audit.ranges[pid]
-	}
-	if all == nil {
+func (a *allocations) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
+	return a.ranges[pid].stackAt(address)
+}
+
+// blockAt is the stack of a live block.
+func (a *audit) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
+	b, ok := a.live[pid][place{m, address}]
+	return b.stack, ok
+}
+
+// rangeAt is the stack of mapped memory.
+func (a *audit) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
+	return a.ranges[pid].stackAt(address)
+}
+
+// stackAt is the stack that mapped an address; of nil none.
+func (r *ranges) stackAt(address uint64) (stack uint64, ok bool) {
+	if r == nil {
 		return 0, false
 	}
-	all.tree.DescendLessOrEqual(piece{start: address}, func(p piece) bool {
+	r.tree.DescendLessOrEqual(piece{start: address}, func(p piece) bool {
 		stack, ok = p.stack, address < p.end
 		return false
 	})
 	return stack, ok
 }
 
+// isWhole reports whether everything that came has found room.
+func (a *allocations) isWhole() bool { return a.missing() == 0 && a.givenUp == "" }
+
+// isWhole reports whether everything that came has found room.
+func (a *audit) isWhole() bool { return a.stacks.dropped == 0 && a.dropped == 0 }
+
+// missing is how many blocks, tallies and stacks found no room.
+func (a *allocations) missing() int { return a.dropped + a.stacks.dropped }
+
 // heard says whether every block that was made in the session is known, of meters that were never stepped down.
-func (t *Tracker) heard() bool {
-	if t.allocations.dropped > 0 || t.allocations.givenUp != "" || t.audit != nil && t.audit.dropped > 0 ||
-		t.session.finish == nil {
+func (ns *namespaces) heard() bool {
+	if !ns.ledger.isWhole() || ns.session.finish == nil {
 		return false
 	}
-	for _, l := range t.session.finish.Lost {
+	for _, l := range ns.session.finish.Lost {
 		if l.Count > 0 {
 			return false
 		}

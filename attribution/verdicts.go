@@ -1,6 +1,9 @@
 package attribution
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 
 	"ipytracer/event"
@@ -69,16 +72,56 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 // shownBy is the cell that showed Out[n], nil if that is not known.
 func (j *judge) shownBy(pid int32, n int) *window { return j.shown[pid][n] }
 
-// common are the outer calls that two stacks share.
-func common(a, b []model.Frame) []model.Frame {
-	n := 0
-	for n < len(a) && n < len(b) {
-		x, y := a[len(a)-1-n], b[len(b)-1-n]
-		x.File, y.File = anyRun(x.File), anyRun(y.File)
-		if compareFrames(x, y) != 0 {
-			break
+// verdictKey is what one verdict is about: all that one holder has, or where none is known what one line of a cell led
+// to.
+type verdictKey struct {
+	kind   string
+	pid    int32
+	meter  event.Meter
+	text   string
+	line   string
+	holder string
+}
+
+// found is a verdict that is being put together.
+type found struct {
+	model.Verdict
+	portion         *portion
+	kind            event.HolderKind
+	release         *window // the failed cell in which it went
+	gap             event.Nanoseconds
+	command         string      // of a process that never ended
+	reserved, grown event.Bytes // of [model.Fragmentation]
+	unseen          bool        // some of it was made when nobody looked
+	pool            pool
+	// children are the processes of [model.ChildAlive] and [model.IdlePool].
+	children []int
+}
+
+// passed judges what is gone, but went too late.
+func (j *judge) passed() {
+	names := newSurvivors(j.t)
+	for _, key := range slices.SortedFunc(maps.Keys(j.audit.gone), comparePassing) {
+		p := j.audit.gone[key]
+		if !key.meter.Facts().Owned || !j.about(key.pid) || key.in != nil && !key.in.failed() {
+			continue
 		}
-		n++
+		kind := model.FreedLate
+		if key.release != nil {
+			kind = model.HeldByTraceback
+		}
+		one := &portion{bytes: p.bytes, count: p.count, oldest: p.first,
+			runs: map[*window]event.Bytes{key.birth.cell: p.bytes}}
+		f := j.find(kind, names.site(key.pid, key.meter, key.stack, key.birth), notAsked, one)
+		f.gap = max(f.gap, p.last-key.birth.cell.closed)
+		if f.release == nil || key.release != nil && key.release.execution > f.release.execution {
+			f.release = key.release
+		}
 	}
-	return a[len(a)-n:]
+}
+
+func comparePassing(a, b passing) int {
+	return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.stack, b.stack),
+		cmp.Compare(a.birth.cell.id, b.birth.cell.id), cmp.Compare(a.birth.line,
+			b.birth.line), cmp.Compare(a.birth.status, b.birth.status))
 }

@@ -8,27 +8,42 @@ import (
 	"ipytracer/model/words"
 )
 
+// certifier says how far a report is proven, and what is missing.
+type certifier struct {
+	session     *session
+	limits      *limits
+	gpus        *gpus
+	processes   *processes
+	table       *windowTable
+	problems    *problems
+	stepDowns   *stepDowns
+	invariants  *invariants
+	activity    *activity
+	requests    *requests
+	allocations *allocations
+}
+
 // certificate gathers the evidence, and compares for every window that is closed the kernel's peak with the
 // peak recomputed from the change stream, where that is complete.
-func (t *Tracker) certificate() model.Certificate {
+func (ce *certifier) certificate() model.Certificate {
 	c := model.Certificate{
 		Lost: []model.Loss{}, LateLibraries: []string{}, Probes: []model.Probe{}, Meters: []model.Proof{},
-		Problems: append([]string{}, t.problems.texts...), BoundariesLost: t.session.numbered - t.session.boundaries,
+		Problems: append([]string{}, ce.problems.texts...), BoundariesLost: ce.session.numbered - ce.session.boundaries,
 	}
-	if t.table.dropped > 0 {
-		c.Problems = append(c.Problems, words.WindowsMissing(uint64(t.table.dropped)))
+	if ce.table.dropped > 0 {
+		c.Problems = append(c.Problems, words.WindowsMissing(uint64(ce.table.dropped)))
 	}
-	for _, r := range t.processes.roots {
+	for _, r := range ce.processes.roots {
 		c.Made += r.stream.made
 		c.Delivered += r.stream.count
 	}
-	proofs := t.proofs(&c)
-	for _, m := range t.gpus.meters {
+	proofs := ce.proofs(&c)
+	for _, m := range ce.gpus.meters {
 		if m.Facts().Kind != event.Sampled { // no change says it, so there is nothing to compare
 			c.Meters = append(c.Meters, *proofs[m])
 		}
 	}
-	if f := t.session.finish; f != nil {
+	if f := ce.session.finish; f != nil {
 		c.Finished = f.Reason
 		c.Made, c.Delivered = max(c.Made, f.Made), max(c.Delivered, f.Delivered) // also those after the last boundary
 		for _, l := range f.Lost {
@@ -41,33 +56,33 @@ func (t *Tracker) certificate() model.Certificate {
 		c.LateLibraries = append(c.LateLibraries, f.Late...)
 		c.Problems = append(c.Problems, f.Problems...)
 	}
-	t.limits.MaxProcesses = maxProcesses
-	t.complete(&c)
+	ce.limits.MaxProcesses = maxProcesses
+	ce.complete(&c)
 	return c
 }
 
 // proofs goes through the windows, all meters of each at once.
-func (t *Tracker) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
+func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 	proofs := map[event.Meter]*model.Proof{}
-	for _, m := range t.gpus.meters {
+	for _, m := range ce.gpus.meters {
 		proofs[m] = &model.Proof{ID: m.String()}
 	}
-	between := t.processes.betweens()
-	for w := range t.table.all(0, anyKind) {
+	between := ce.processes.betweens()
+	for w := range ce.table.all(0, anyKind) {
 		if w.kind == kindSession {
 			for kind, n := range c.Unknown() {
 				*n += w.closeFrees.Unknown[kind] - w.openFrees.Unknown[kind]
 			}
 		}
-		complete := t.processes.root(w.root).stream.complete(w.openStream, w.closeStream)
-		for _, m := range t.gpus.meters {
-			t.prove(proofs[m], w, m, complete, between)
+		complete := ce.processes.root(w.root).stream.complete(w.openStream, w.closeStream)
+		for _, m := range ce.gpus.meters {
+			ce.prove(proofs[m], w, m, complete, between)
 		}
 	}
 	return proofs
 }
 
-func (t *Tracker) prove(p *model.Proof, w *window, m event.Meter, complete bool, between betweens) {
+func (ce *certifier) prove(p *model.Proof, w *window, m event.Meter, complete bool, between betweens) {
 	shed := slices.Contains(w.shed, m)
 	p.Shed = p.Shed || shed
 	if w.isOpen || w.kind == kindLife || w.unknown(m) || m.Facts().OfPythons && w.process.info.Python == "" {

@@ -16,6 +16,24 @@ const (
 	maxGlancedAt = 50 // children and variables of one
 )
 
+// glancer looks at a session that goes on.
+type glancer struct {
+	session     *session
+	limits      *limits
+	processes   *processes
+	table       *windowTable
+	figurer     *figurer
+	presenter   *presenter
+	lister      *lister
+	divided     *divided
+	namespaces  *namespaces
+	allocations *allocations
+	activity    *activity
+	requests    *requests
+	invariants  *invariants
+	marked      *baseline // nil for none
+}
+
 // baseline is what processes had of each stack at some time.
 type baseline struct {
 	held map[heldKey]map[uint64]event.Bytes
@@ -25,17 +43,31 @@ type baseline struct {
 const maxMarked = 1 << 18
 
 // Mark has [Tracker.Glance] tell growth from now on, or from the beginning of cells where now is false again.
-func (t *Tracker) Mark(now bool) {
-	t.marked = nil
-	if !now {
-		return
+func (t *Tracker) Mark(now bool) { t.glancer.mark(now) }
+
+// Glance returns what there is just now: figures up to the last boundary, the largest variables as they were last
+// listed. It takes a time that grows with the stacks of the cells that run, and with nothing that is over.
+func (t *Tracker) Glance() *model.Glance {
+	t.Flush()
+	return t.glancer.glance()
+}
+
+// mark remembers what there is now, for [Tracker.Mark].
+func (gl *glancer) mark(now bool) {
+	gl.marked = nil
+	if now {
+		gl.marked = gl.allocations.baseline()
 	}
+}
+
+// baseline is what there is now; nil where there is too much to remember.
+func (a *allocations) baseline() *baseline {
 	m := &baseline{held: map[heldKey]map[uint64]event.Bytes{}}
 	room := maxMarked
-	for key, h := range t.allocations.held {
+	for key, h := range a.held {
 		if room -= len(h.byStack); room < 0 {
-			t.allocations.dropped++
-			return
+			a.dropped++
+			return nil
 		}
 		of := make(map[uint64]event.Bytes, len(h.byStack))
 		for stack, size := range h.byStack {
@@ -43,30 +75,29 @@ func (t *Tracker) Mark(now bool) {
 		}
 		m.held[key] = of
 	}
-	t.marked = m
+	return m
 }
 
-// Glance returns what there is just now: figures up to the last boundary, the largest variables as they were last
-// listed. It takes a time that grows with the stacks of the cells that run, and with nothing that is over.
-func (t *Tracker) Glance() *model.Glance {
-	t.Flush()
-	g := &model.Glance{Schema: model.GlanceSchema, Host: t.session.host(), ElapsedNS: t.session.since(t.session.last),
-		Cells: t.processes.cells(), Kernels: []model.Kernel{}, Lacks: t.lacks()}
-	for _, p := range t.processes.order {
+// glance returns what there is just now.
+func (gl *glancer) glance() *model.Glance {
+	g := &model.Glance{Schema: model.GlanceSchema, Host: gl.session.host(),
+		ElapsedNS: gl.session.since(gl.session.last),
+		Cells:     gl.processes.cells(), Kernels: []model.Kernel{}, Lacks: gl.lacks()}
+	for _, p := range gl.processes.order {
 		if p.began == 0 || p.parent != 0 && p.lastCell == nil && len(p.open) == 0 ||
-			t.processes.byPID[p.info.PID] != p {
+			gl.processes.byPID[p.info.PID] != p {
 			continue
 		}
 		if len(g.Kernels) == maxGlanced {
 			g.Truncated = true
 			break
 		}
-		g.Kernels = append(g.Kernels, t.kernel(p))
+		g.Kernels = append(g.Kernels, gl.kernel(p))
 	}
 	return g
 }
 
-func (t *Tracker) kernel(p *process) model.Kernel {
+func (gl *glancer) kernel(p *process) model.Kernel {
 	k := model.Kernel{
 		PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython,
 		Frontend: p.info.Frontend, Ended: p.ended,
@@ -78,51 +109,51 @@ func (t *Tracker) kernel(p *process) model.Kernel {
 	}
 	var session *window
 	if p.session != nil {
-		session = t.table.whole(p.session)
+		session = gl.table.whole(p.session)
 	}
-	k.Meters = t.figurer.figureMap(p.certainLife(), session, false, p.info.Python != "")
+	k.Meters = gl.figurer.figureMap(p.certainLife(), session, false, p.info.Python != "")
 	if session != nil {
-		k.Tree = t.figurer.treeOf(session, k.Meters)
+		k.Tree = gl.figurer.treeOf(session, k.Meters)
 	}
-	t.glanceAtCell(p, &k)
-	t.glanceAtChildren(p, &k)
-	t.glanceAtVariables(p, &k)
+	gl.glanceAtCell(p, &k)
+	gl.glanceAtChildren(p, &k)
+	gl.glanceAtVariables(p, &k)
 	return k
 }
 
 // glanceAtCell tells of the cell that runs, or ran last, and who allocated in it.
-func (t *Tracker) glanceAtCell(p *process, k *model.Kernel) {
+func (gl *glancer) glanceAtCell(p *process, k *model.Kernel) {
 	w := p.lastCell
 	if len(p.open) > 0 {
 		w, k.Running = p.open[0], true
 	}
 	if w != nil && !w.dropped {
-		cell := t.presenter.window(t.table.whole(w))
+		cell := gl.presenter.window(gl.table.whole(w))
 		k.Cell = &cell
 		if innermost := w; k.Running {
 			innermost = p.open[len(p.open)-1]
 			if s := innermost.statement; s != nil && s.isOpen {
-				statement := t.presenter.window(t.table.whole(s))
+				statement := gl.presenter.window(gl.table.whole(s))
 				k.Statement = &statement
 			}
 		}
 	}
 	switch {
-	case t.marked != nil:
+	case gl.marked != nil:
 		k.Growth = "mark"
-		t.grownSince(p, k)
+		gl.grownSince(p, k)
 	case k.Cell != nil:
 		k.Growth = "cell"
-		k.Allocations, k.Coverage = t.grownIn(w, k)
+		k.Allocations, k.Coverage = gl.grownIn(w, k)
 	}
 }
 
 // grownIn lists who allocated in a cell, what grew most in front.
-func (t *Tracker) grownIn(w *window, k *model.Kernel) ([]model.Allocation, map[string]model.Coverage) {
+func (gl *glancer) grownIn(w *window, k *model.Kernel) ([]model.Allocation, map[string]model.Coverage) {
 	coverage := map[string]model.Coverage{}
-	whole := t.table.whole(w)
-	all := t.lister.allocationsOf(whole, nil, coverage)
-	complete := t.processes.changesMissing() == 0 && t.allocations.dropped == 0
+	whole := gl.table.whole(w)
+	all := gl.lister.allocationsOf(whole, nil, coverage)
+	complete := gl.processes.changesMissing() == 0 && gl.allocations.missing() == 0
 	for m, tallied := range whole.tallies {
 		c := coverage[m.String()]
 		if w.isOpen { // they are of this very moment, and figures of the last boundary
@@ -141,17 +172,17 @@ func (t *Tracker) grownIn(w *window, k *model.Kernel) ([]model.Allocation, map[s
 }
 
 // grownSince lists by how much the stacks of a process have grown since the mark.
-func (t *Tracker) grownSince(p *process, k *model.Kernel) {
-	s := t.processes.sessionOf(p)
+func (gl *glancer) grownSince(p *process, k *model.Kernel) {
+	s := gl.processes.sessionOf(p)
 	if s == nil {
 		return
 	}
-	whole := t.table.whole(s)
-	for key, h := range t.allocations.held {
+	whole := gl.table.whole(s)
+	for key, h := range gl.allocations.held {
 		if key.pid != p.info.PID {
 			continue
 		}
-		before := t.marked.held[key]
+		before := gl.marked.held[key]
 		var moved []doneTally
 		differ := func(stack uint64, now, before event.Bytes) {
 			if now != before {
@@ -167,7 +198,7 @@ func (t *Tracker) grownSince(p *process, k *model.Kernel) {
 				differ(stack, 0, was)
 			}
 		}
-		grown := t.divided.sameLines(moved)
+		grown := gl.divided.sameLines(moved)
 		slices.SortFunc(grown, func(x, y doneTally) int {
 			return cmp.Or(cmp.Compare(y.allocated-y.freed, x.allocated-x.freed), cmp.Compare(x.stack, y.stack))
 		})
@@ -177,7 +208,7 @@ func (t *Tracker) grownSince(p *process, k *model.Kernel) {
 				k.UnlistedNet += int64(y.allocated - y.freed)
 				continue
 			}
-			one := t.lister.allocation(whole, key.meter, y)
+			one := gl.lister.allocation(whole, key.meter, y)
 			one.Allocated, one.Freed = 0, 0
 			k.Allocations = append(k.Allocations, one)
 		}
@@ -189,13 +220,13 @@ func (t *Tracker) grownSince(p *process, k *model.Kernel) {
 }
 
 // glanceAtChildren lists the processes below one that live.
-func (t *Tracker) glanceAtChildren(p *process, k *model.Kernel) {
-	for _, c := range t.processes.root(p.root).living {
-		if c == p || !t.processes.isBelow(c, p) {
+func (gl *glancer) glanceAtChildren(p *process, k *model.Kernel) {
+	for _, c := range gl.processes.root(p.root).living {
+		if c == p || !gl.processes.isBelow(c, p) {
 			continue
 		}
 		k.Children = append(k.Children, model.Child{PID: int(c.info.PID), Command: c.info.Command,
-			Meters: t.figurer.figureMap(c.certainLife(), nil, false, c.info.Python != "")})
+			Meters: gl.figurer.figureMap(c.certainLife(), nil, false, c.info.Python != "")})
 	}
 	resident := event.Resident.String()
 	slices.SortFunc(k.Children, func(x, y model.Child) int {
@@ -207,23 +238,23 @@ func (t *Tracker) glanceAtChildren(p *process, k *model.Kernel) {
 }
 
 // glanceAtVariables lists what is largest by name, as it was when it was looked for.
-func (t *Tracker) glanceAtVariables(p *process, k *model.Kernel) {
-	i := slices.IndexFunc(t.early, func(e *event.Variables) bool { return e.PID == p.info.PID })
+func (gl *glancer) glanceAtVariables(p *process, k *model.Kernel) {
+	i := slices.IndexFunc(gl.namespaces.early, func(e *event.Variables) bool { return e.PID == p.info.PID })
 	if i < 0 || p.ended {
 		return
 	}
-	e := t.early[i]
-	all, names := t.variablesOf(e)
+	e := gl.namespaces.early[i]
+	all, names := gl.namespaces.variablesOf(e)
 	slices.SortStableFunc(all, largerVariable)
-	k.Variables, k.Names, k.VariablesNS = all[:min(len(all), maxGlancedAt)], &names, t.session.since(e.Time)
+	k.Variables, k.Names, k.VariablesNS = all[:min(len(all), maxGlancedAt)], &names, gl.session.since(e.Time)
 }
 
 // lacks is what is known to be missing so far.
-func (t *Tracker) lacks() model.Lacks {
+func (gl *glancer) lacks() model.Lacks {
 	l := model.Lacks{Reasons: []string{}, SteppedDown: []string{}}
 	add := func(text string) { l.Reasons = append(l.Reasons, text) }
 	down := map[string]bool{}
-	for _, r := range t.processes.roots {
+	for _, r := range gl.processes.roots {
 		l.Made += r.stream.made
 		l.Delivered += r.stream.count
 		r.isDown(down)
@@ -234,28 +265,28 @@ func (t *Tracker) lacks() model.Lacks {
 			}
 		}
 	}
-	if missing := t.processes.changesMissing(); missing > 0 {
+	if missing := gl.processes.changesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, l.Made))
 	}
-	for _, one := range t.invariants.broken() {
+	for _, one := range gl.invariants.broken() {
 		add(one)
 	}
-	if t.table.dropped > 0 {
-		add(words.WindowsMissing(uint64(t.table.dropped)))
+	if gl.table.dropped > 0 {
+		add(words.WindowsMissing(uint64(gl.table.dropped)))
 	}
-	if t.unseen > 0 {
-		add(words.CellsUnseen(uint64(t.unseen)))
+	if gl.activity.unseen > 0 {
+		add(words.CellsUnseen(uint64(gl.activity.unseen)))
 	}
-	if t.allocations.dropped > 0 {
-		add(words.AllocationsMissing(uint64(t.allocations.dropped)))
+	if gl.allocations.missing() > 0 {
+		add(words.AllocationsMissing(uint64(gl.allocations.missing())))
 	}
-	if why := t.allocations.givenUp; why != "" {
+	if why := gl.allocations.givenUp; why != "" {
 		add(why)
 	}
-	if t.askedDropped > 0 {
-		add(words.RefusalsMissing(t.askedDropped))
+	if gl.requests.dropped > 0 {
+		add(words.RefusalsMissing(gl.requests.dropped))
 	}
-	figures, attribution := t.limits.Reasons()
+	figures, attribution := gl.limits.Reasons()
 	l.Reasons = append(append(l.Reasons, figures...), attribution...)
 	slices.Sort(l.Reasons)
 	l.Reasons = slices.Compact(l.Reasons)
@@ -264,36 +295,4 @@ func (t *Tracker) lacks() model.Lacks {
 	}
 	slices.Sort(l.SteppedDown)
 	return l
-}
-
-// isDown adds what is stepped down just now.
-func (r *root) isDown(down map[string]bool) {
-	for m, s := range r.shed {
-		if s.now {
-			down[m.String()] = true
-		}
-	}
-	for text, s := range r.unwalked {
-		if s.now {
-			down[text] = true
-		}
-	}
-}
-
-// refusals are what found no room in the kernel so far, in words.
-func (r *root) refusals() (reasons []string) {
-	refused := [event.RefusedKinds]string{
-		event.RefusedBoundaries: event.LostBoundaries, event.RefusedStatements: event.LostStatements,
-		event.RefusedMarkers:  event.LostMarkers,
-		event.RefusedReadings: event.LostReadings,
-	}
-	for kind, n := range r.doubts.Refused {
-		if n > 0 {
-			reasons = append(reasons, words.Lost(refused[kind], n))
-		}
-	}
-	if n := r.doubts.Untraced; n > 0 {
-		reasons = append(reasons, words.Lost(event.LostProcesses, n))
-	}
-	return reasons
 }

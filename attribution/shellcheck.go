@@ -1,7 +1,6 @@
 package attribution
 
 import (
-	"slices"
 	"strings"
 
 	"ipytracer/event"
@@ -20,21 +19,22 @@ const (
 	statementProbe = "statements"
 )
 
+// shellCheck holds the windows against what IPython says in the end.
+type shellCheck struct {
+	processes *processes
+	table     *windowTable
+	texts     *texts
+	problems  *problems
+	stepDowns *stepDowns
+	activity  *activity
+}
+
 // problems are what is amiss, in words.
 type problems struct{ texts []string }
 
-// stepDowns are what was ever stepped down that serves no meter.
-type stepDowns struct {
-	stacks bool     // they were not walked, at some time
-	groups []string // probes that serve no meter, but windows
-}
-
-// reset says whether len(In) shows that In was emptied (%reset).
-func (p *process) reset(inputs int64) bool { return inputs >= 0 && inputs < p.inputs }
-
 // unseenBefore marks what the cells ran in that In has and that were not seen to begin, when the next cell begins; gap
 // is the time between cells that ends with it, nil if there is none.
-func (t *Tracker) unseenBefore(p *process, b *event.Boundary, gap *window) {
+func (ac *activity) unseenBefore(p *process, b *event.Boundary, gap *window) {
 	first, last := p.inputs, b.Inputs-2
 	if b.Late || p.inputs < 0 || last < first {
 		return
@@ -46,7 +46,7 @@ func (t *Tracker) unseenBefore(p *process, b *event.Boundary, gap *window) {
 	case p.lastCell != nil && p.lastCell.missed: // it went on until now
 		in = p.lastCell
 	}
-	t.unseenIn(p, in, first, last)
+	ac.unseenIn(p, in, first, last)
 }
 
 // soonest is how long a front end takes at least from being done with a cell to having the next one compiled: it runs
@@ -65,9 +65,9 @@ func lateEnd(b *event.Boundary, gap *window) {
 }
 
 // unseenIn says that cells ran in a window without one of their own.
-func (t *Tracker) unseenIn(p *process, in *window, first, last int64) {
+func (ac *activity) unseenIn(p *process, in *window, first, last int64) {
 	what := words.Cells(first, last) + words.OfKernel(p.kernel())
-	t.unseen += last - first + 1
+	ac.unseen += last - first + 1
 	doubted := startProbe
 	if in != nil {
 		in.addNote(words.RanUnseen(what))
@@ -75,14 +75,14 @@ func (t *Tracker) unseenIn(p *process, in *window, first, last int64) {
 			doubted = endProbes
 		}
 	}
-	t.problems.add(words.Unseen(int(p.info.PID), what, doubted))
+	ac.problems.add(words.Unseen(int(p.info.PID), what, doubted))
 }
 
 // compare holds what is known of each process against what IPython said in the end.
-func (t *Tracker) compare(shells []event.Shell) {
+func (sc *shellCheck) compare(shells []event.Shell) {
 	idle := map[*process]event.Nanoseconds{}
 	for _, s := range shells {
-		p := t.processes.byPID[s.PID]
+		p := sc.processes.byPID[s.PID]
 		if p == nil {
 			continue
 		}
@@ -99,21 +99,21 @@ func (t *Tracker) compare(shells []event.Shell) {
 			if in == nil || !in.missed && in.note != words.StillRuns {
 				in = p.lastGap
 			}
-			t.unseenIn(p, in, known, s.Inputs-1-running)
+			sc.activity.unseenIn(p, in, known, s.Inputs-1-running)
 		}
 		if s.Idle {
 			idle[p] = max(idle[p], s.Time)
 		}
 	}
-	for _, w := range t.table.staying {
+	for _, w := range sc.table.staying {
 		if at, ok := idle[w.process]; ok && w.kind == kindCell {
 			w.overAt(at)
 		}
 	}
-	t.doubt(endProbes, "was not seen to end", "were not seen to end", func(w *window) bool { return w.missed })
-	t.doubt(resultProbe, "was not seen to have its result", "were not seen to have their results", t.lacksResult)
-	t.doubt(statementProbe, "ran code, and no statement of it was seen", "ran code, and no statement of them was seen",
-		t.lacksStatements)
+	sc.doubt(endProbes, "was not seen to end", "were not seen to end", func(w *window) bool { return w.missed })
+	sc.doubt(resultProbe, "was not seen to have its result", "were not seen to have their results", sc.lacksResult)
+	sc.doubt(statementProbe, "ran code, and no statement of it was seen", "ran code, and no statement of them was seen",
+		sc.lacksStatements)
 }
 
 // overAt marks a cell of a process whose front end waited for the next request: of its main thread, if it was open
@@ -126,45 +126,39 @@ func (w *window) overAt(at event.Nanoseconds) {
 }
 
 // doubt says of the cells that something is amiss with how many there are, and which probes' hits are missing.
-func (t *Tracker) doubt(probes, one, several string, amiss func(*window) bool) {
+func (sc *shellCheck) doubt(probes, one, several string, amiss func(*window) bool) {
 	count := map[*process]int{}
-	for _, w := range t.table.staying {
+	for _, w := range sc.table.staying {
 		if w.kind == kindCell && amiss(w) {
 			count[w.process]++
 			w.doubted = true
 		}
 	}
-	for _, p := range t.processes.order {
+	for _, p := range sc.processes.order {
 		if n := count[p]; n > 0 {
-			t.problems.add(words.Amiss(int(p.info.PID), n, one, several, probes))
+			sc.problems.add(words.Amiss(int(p.info.PID), n, one, several, probes))
 		}
 	}
 }
 
 // lacksStatements says whether a cell that ran to its end must have had statements, and none was seen. Where their
 // probes were stepped down that is said already.
-func (t *Tracker) lacksStatements(w *window) bool {
-	if w.lastLine > 0 || w.late || w.isOpen || w.status != model.OK || w.truncated || t.stepDowns.were(statementProbe) {
+func (sc *shellCheck) lacksStatements(w *window) bool {
+	if w.lastLine > 0 || w.late || w.isOpen || w.status != model.OK || w.truncated ||
+		sc.stepDowns.were(statementProbe) {
 		return false
 	}
-	return hasCode(t.texts.sourceOf(w))
+	return hasCode(sc.texts.sourceOf(w))
 }
 
 // lacksResult says whether a front end's cell must have had its result seen, and had not. Of awaited cells not every
 // Python tells.
-func (t *Tracker) lacksResult(w *window) bool {
-	if !w.resultless || !w.isOwn() || w.process.info.Frontend == "" || w.source == 0 || t.stepDowns.were(resultProbe) {
+func (sc *shellCheck) lacksResult(w *window) bool {
+	if !w.resultless || !w.isOwn() || w.process.info.Frontend == "" || w.source == 0 || sc.stepDowns.were(resultProbe) {
 		return false
 	}
-	source := t.texts.sourceOf(w)
+	source := sc.texts.sourceOf(w)
 	return !strings.Contains(source, "await") && !strings.Contains(source, "async")
-}
-
-// were says whether probes were stepped down at some time.
-func (sd *stepDowns) were(probes string) bool {
-	return slices.ContainsFunc(sd.groups, func(p string) bool {
-		return strings.HasPrefix(p, "the probes on "+probes+" were stepped down")
-	})
 }
 
 // hasCode says whether a text has a line that is neither blank nor a comment.

@@ -1,0 +1,91 @@
+package attribution
+
+import (
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// place is where a block lies in its process.
+type place struct {
+	meter   event.Meter
+	address uint64
+}
+
+// kept is a block that lives.
+type kept struct {
+	size  event.Bytes
+	stack uint64
+	birth *birth
+	at    event.Nanoseconds
+	// sample: it stands for other blocks that are as large as it is.
+	sample bool
+}
+
+// birth is where in the notebook a block was made.
+type birth struct {
+	cell   *window // nil if no cell ran
+	line   int     // of the statement; 0 if none ran
+	status string  // of the statement, or else the cell; "" while it runs
+}
+
+// closing is a statement that ended.
+type closing struct {
+	birth  *birth
+	closed event.Nanoseconds
+}
+
+// vforkLag is how long after its parent went on a child that was started by vfork may be seen to execute its program:
+// the kernel lets the parent go when the child's old memory is released, and tells of the new program after that.
+const vforkLag = event.Nanoseconds(100e6)
+
+// innermost is the statement, cell or time between cells of the process in which a change fell.
+func (a *audit) innermost(r *root, c *event.Change) (found *window) {
+	if c.Segment <= r.ended {
+		return a.innermostBefore(c)
+	}
+	p := a.processes.byPID[c.PID]
+	if p == nil {
+		return nil
+	}
+	for _, w := range p.windows {
+		if w.birth != nil && w.root == c.Root && w.firstSegment <= c.Segment &&
+			(found == nil || w.firstSegment >= found.firstSegment) {
+			found = w
+		}
+	}
+	return found
+}
+
+// innermostBefore finds it for a change that comes late, among the last cells.
+func (a *audit) innermostBefore(c *event.Change) *window {
+	for i := len(a.table.slots) - 1; i >= max(0, len(a.table.slots)-latest); i-- {
+		if w := a.table.slots[i].w; w != nil && !w.dropped && w.birth != nil && w.process.info.PID == c.PID &&
+			w.holds(c.Root, c.Segment) {
+			return w
+		}
+	}
+	return nil
+}
+
+// latest is how many windows a change can be late.
+const latest = 64
+
+// start remembers which statement started a process, or the process that started it.
+func (a *audit) start(b *event.Boundary) {
+	from := a.started[b.Parent]
+	if p := a.processes.byPID[b.Parent]; p != nil {
+		for _, w := range p.windows {
+			if w.root == b.Root && w.birth != nil && w.kind != kindBetween {
+				from = w.birth
+			}
+		}
+	}
+	if from != nil {
+		a.started[b.PID] = from
+	} else {
+		delete(a.started, b.PID)
+	}
+}
+
+// failed says whether an exception ended the statement.
+func (b *birth) failed() bool { return b.status == model.Error || b.status == model.Interrupted }

@@ -1,0 +1,118 @@
+package attribution
+
+import (
+	"maps"
+	"slices"
+
+	"ipytracer/event"
+)
+
+// blockQueue hands on to a ledger the changes that it takes: in the order in which the kernel made them, and none
+// before the windows of its segment are open.
+type blockQueue struct {
+	limits    *limits
+	processes *processes
+	ledger    ledger
+	waiting   map[uint32]map[uint64][]event.Change // of segments whose windows have not opened yet, by tree
+	waits     int                                  // how many wait
+	spare     spareChanges
+	isClosed  bool // nobody wants them any more
+}
+
+// await takes in a change whose turn it is.
+func (q *blockQueue) await(r *root, c *event.Change) {
+	until, late := r.sides.waitsFor(c, r.ended)
+	if late > 0 {
+		q.allocateIn(c.Root, r, late)
+	}
+	if until == 0 && c.Segment <= r.ended+1 {
+		q.move(r, c)
+		return
+	}
+	if !q.limits.room(&q.limits.Waiting, q.waits < maxWaits) {
+		return
+	}
+	q.waits++
+	waiting := q.waiting[c.Root]
+	if waiting == nil {
+		waiting = map[uint64][]event.Change{}
+		q.waiting[c.Root] = waiting
+	}
+	until = max(until, c.Segment)
+	all, known := waiting[until]
+	if !known {
+		all = q.spare.waiting()
+	}
+	waiting[until] = append(all, *c)
+}
+
+// handOnAll takes in what waits in the order of changes: nothing more comes.
+func (q *blockQueue) handOnAll() {
+	for _, number := range slices.Sorted(maps.Keys(q.processes.roots)) {
+		r := q.processes.roots[number]
+		r.ordered.flush(func(c *event.Change) { q.allocate(r, c) })
+		r.sides.flush(r.ended, true, func(c *event.Change) { q.await(r, c) })
+	}
+}
+
+// allocateIn takes in what waited for the segments up to this one.
+func (q *blockQueue) allocateIn(root uint32, r *root, upTo uint64) {
+	waiting := q.waiting[root]
+	r.sides.heard(upTo)
+	r.sides.flush(r.ended, false, func(c *event.Change) { q.await(r, c) })
+	if len(waiting) == 0 {
+		return
+	}
+	segments := make([]uint64, 0, few)
+	for s := range waiting {
+		if s <= upTo {
+			segments = append(segments, s)
+		}
+	}
+	slices.Sort(segments)
+	for _, s := range segments {
+		q.waits -= len(waiting[s])
+		for i := range waiting[s] {
+			q.move(r, &waiting[s][i])
+		}
+		q.spare.waited(waiting[s])
+		delete(waiting, s)
+	}
+}
+
+// move hands on a change, under the segment that it belongs to.
+func (q *blockQueue) move(r *root, c *event.Change) {
+	if segment := r.sides.segment(c); segment != c.Segment {
+		placed := *c
+		placed.Segment, c = segment, &placed
+	}
+	q.ledger.move(r, c)
+}
+
+// close lets go of what waits, and takes in no more.
+func (q *blockQueue) close() {
+	q.waiting, q.waits, q.spare, q.isClosed = map[uint32]map[uint64][]event.Change{}, 0, spareChanges{}, true
+}
+
+// inOrder takes a number of the change stream in, with its change or nil if it is of something else.
+func (q *blockQueue) inOrder(r *root, stream uint64, c *event.Change) {
+	r.ordered.add(stream, c, func(c *event.Change) { q.allocate(r, c) })
+}
+
+// allocate takes a change in that made or freed a block, once the windows of its segment are open.
+func (q *blockQueue) allocate(r *root, c *event.Change) {
+	if q.isClosed {
+		return
+	}
+	if !c.IsBlock() && c.Meter.Facts().Kind == event.Total {
+		r.sides.restart(c, func(c *event.Change) { q.await(r, c) })
+	}
+	if !q.ledger.takes(c) {
+		return
+	}
+	if c.IsBlock() && c.Meter.Facts().Chained() {
+		r.sides.link(c, r.ended, r.ordered.skips, func(c *event.Change) { q.await(r, c) })
+		return
+	}
+	q.await(r, c)
+}

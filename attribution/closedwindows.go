@@ -1,0 +1,132 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/event"
+)
+
+// closedWindows are those that closed a short while ago: late changes may still be theirs.
+type closedWindows struct {
+	processes *processes
+	table     *windowTable
+	ledger    ledger
+	closing   []*window          // closed, but not settled
+	settled   []*window          // settled, but not archived
+	over      []*window          // sessions and lives
+	cells     map[uint64]*window // of these, the cells
+}
+
+// lately are the windows of a process that are over and not settled yet.
+func (a *allocations) lately(pid int32) []*window {
+	p := a.processes.byPID[pid]
+	if p == nil {
+		return nil
+	}
+	found := a.late[:0]
+	for _, w := range a.over.closing {
+		if w.process == p && len(w.tallies) > 0 {
+			found = append(found, w)
+		}
+	}
+	for _, w := range []*window{p.session, p.whole} {
+		if w != nil && !w.isOpen && len(w.tallies) > 0 {
+			found = append(found, w)
+		}
+	}
+	for _, w := range p.open {
+		if s := w.atResult; s != nil && len(s.tallies) > 0 {
+			found = append(found, s)
+		}
+	}
+	a.late = found
+	return found
+}
+
+// windowsOf are the windows of a process that hold a change's segment. They are forgotten when it is called again.
+func (a *allocations) windowsOf(r *root, c *event.Change) []*window {
+	p := a.processes.byPID[c.PID]
+	if p == nil {
+		return nil
+	}
+	found := a.in[:0]
+	defer func() { a.in = found }()
+	for _, w := range p.windows {
+		if w.root == c.Root && w.firstSegment <= c.Segment {
+			found = append(found, w)
+		}
+	}
+	if c.Segment > r.ended {
+		return found
+	}
+	found = append(found, a.over.with(c.PID, c.Root, c.Segment)...) // it comes late
+	return found
+}
+
+// with are the windows of a process that are over and hold a segment, and can still be told of it.
+func (cw *closedWindows) with(pid int32, root uint32, segment uint64) (found []*window) {
+	p := cw.processes.byPID[pid]
+	if p == nil {
+		return nil
+	}
+	for _, w := range cw.of(p) {
+		if w.process == p && w.holds(root, segment) {
+			found = append(found, w)
+		}
+	}
+	for _, w := range p.open {
+		if s := w.atResult; s != nil && s.holds(root, segment) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// of are the windows that are over and not archived; of sessions those of a process.
+func (cw *closedWindows) of(of *process) []*window {
+	all := slices.Concat(cw.closing, cw.settled)
+	for _, w := range []*window{of.session, of.whole} {
+		if w != nil && !w.isOpen {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// settle settles the windows that closed long enough ago. It is called where the same events have been taken in
+// whether they came live or from a recording: before a boundary.
+func (cw *closedWindows) settle() {
+	n := 0
+	for _, w := range cw.closing[:max(0, len(cw.closing)-lingering)] {
+		if r := cw.processes.root(w.root); r.ordered.next <= w.closeStream && len(r.ordered.waiting) > 0 &&
+			len(cw.closing) < maxPatient {
+			break
+		}
+		n++
+		w.isSettled = true
+		cw.ledger.settle(w)
+	}
+	cw.settled = append(cw.settled, cw.closing[:n]...)
+	cw.closing = slices.Delete(cw.closing, 0, n)
+	cw.archiveOld()
+}
+
+// archiveOld archives the windows that closed long ago.
+func (cw *closedWindows) archiveOld() {
+	n := max(0, len(cw.settled)-horizon)
+	for _, w := range cw.settled[:n] {
+		r := cw.processes.root(w.root)
+		r.archived = max(r.archived, w.lastSegment)
+		cw.ledger.shorten(w)
+		if cw.cells[w.cell] == w {
+			delete(cw.cells, w.cell)
+		}
+		if detail := cw.table.put(w); detail != nil {
+			cw.ledger.archived(detail)
+		}
+	}
+	cw.settled = slices.Delete(cw.settled, 0, n)
+}
+
+// horizon is how many windows must have closed after one before it is archived. What comes later than that is lost.
+const horizon = 128

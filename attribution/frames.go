@@ -1,0 +1,82 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ipytracer/model"
+)
+
+// orderFrames puts the same line of one cell's code behind that of a cell that ran before it.
+func orderFrames(x, y model.Frame) int {
+	return cmp.Or(compareFrames(x, y), cmp.Compare(x.Execution, y.Execution))
+}
+
+func compareFrames(x, y model.Frame) int {
+	return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function),
+		cmp.Compare(x.Module, y.Module))
+}
+
+func frameKey(frames []model.Frame) string {
+	var key []byte
+	for _, f := range frames {
+		key = append(key, f.File...)
+		key = append(key, 0)
+		key = append(key, f.Function...)
+		key = append(key, 0)
+		if f.Native {
+			key = append(key, f.Module...)
+			key = append(key, 1)
+		}
+		key = strconv.AppendInt(key, int64(f.Line), 10)
+		key = append(key, 0)
+	}
+	return string(key)
+}
+
+// frameOf is a line of a cell as a frame.
+func frameOf(cell *window, line int) model.Frame {
+	f := model.Frame{Function: "<module>", File: cell.file, Line: cell.lineOf(line), Execution: cell.execution,
+		Kernel: cell.process.kernel()}
+	if cell.count >= 0 {
+		count := cell.count
+		f.ExecutionCount = &count
+	}
+	return f
+}
+
+// anyRun is a file's name without what differs from one run of a cell to the next: the terminal's have In[N] in it,
+// <ipython-input-7-5f4dcc3b5aa7>.
+func anyRun(file string) string {
+	rest, ok := strings.CutPrefix(file, "<ipython-input-")
+	if !ok {
+		return file
+	}
+	if _, hash, ok := strings.Cut(rest, "-"); ok {
+		return hash
+	}
+	return file
+}
+
+// common are the outer calls that two stacks share.
+func common(a, b []model.Frame) []model.Frame {
+	n := 0
+	for n < len(a) && n < len(b) {
+		x, y := a[len(a)-1-n], b[len(b)-1-n]
+		x.File, y.File = anyRun(x.File), anyRun(y.File)
+		if compareFrames(x, y) != 0 {
+			break
+		}
+		n++
+	}
+	return a[len(a)-n:]
+}
+
+// isImport says whether a module was being imported.
+func isImport(frames []model.Frame) bool {
+	return slices.ContainsFunc(frames, func(f model.Frame) bool {
+		return f.Function == "_call_with_frames_removed" || f.Function == "_find_and_load"
+	})
+}

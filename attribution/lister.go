@@ -1,0 +1,64 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// lister says who allocated, as a report lists it.
+type lister struct {
+	processes   *processes
+	table       *windowTable
+	allocations *allocations
+	stacks      *stackTable
+	divided     *divided
+	symbolizer  *symbolizer
+}
+
+// allocationsOf lists who allocated in a window, behind what out has, and adds to coverage how far that explains its
+// peaks.
+func (li *lister) allocationsOf(w *window, out []model.Allocation,
+	coverage map[string]model.Coverage) []model.Allocation {
+	tallies := li.table.talliesOf(w)
+	for m, all := range tallies {
+		s := all.settle(li.allocations, heldKey{w.process.info.PID, m}, w.keeps())
+		own := w.own.of(m)
+		peak := own.highest()
+		c := model.Coverage{
+			AtPeak: int64(s.known), Rest: int64(peak - s.known), Sampled: int64(s.sampled),
+			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak),
+			UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
+			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net &&
+				!slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m) && !w.wasAway(m),
+		}
+		listed, rest := li.divided.divide(w, s)
+		out = slices.Grow(out, len(listed))
+		for _, y := range listed {
+			out = append(out, li.allocation(w, m, y))
+		}
+		for _, y := range rest {
+			c.Unlisted++
+			c.UnlistedAtPeak += int64(y.atPeak)
+			c.UnlistedNet += int64(y.allocated - y.freed)
+			c.UnlistedAllocated += int64(y.allocated)
+		}
+		// an estimate may be above what there was, and a lower bound is below it
+		if c.Sampled > 0 || slices.Contains(w.shed, m) {
+			c.Rest = max(0, c.Rest)
+		}
+		coverage[m.String()] = c
+	}
+	slices.SortFunc(out, compareAllocations)
+	return out
+}
+
+func (li *lister) allocation(w *window, m event.Meter, y doneTally) model.Allocation {
+	stack := li.stacks.of(y.stack)
+	return model.Allocation{
+		Meter: m.String(), Stack: li.symbolizer.frames(w, stack), StackTruncated: stack != nil && stack.more,
+		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed),
+		AtPeak: int64(y.atPeak), Count: y.count, Sampled: y.sampled,
+	}
+}

@@ -1,0 +1,96 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/model"
+)
+
+// Finished returns the cells that closed since the last call, for live output, without who allocated in them. Figures
+// of cells do not change after they have closed, except that a late loss may still mark one as not proven.
+func (t *Tracker) Finished() []model.Window { return t.finished() }
+
+// Cells returns how many cells have begun.
+func (t *Tracker) Cells() int { return t.processes.cells() }
+
+// Report returns everything that is known. It can be called at any time; windows that are open end at the last
+// boundary.
+func (t *Tracker) Report() *model.Report {
+	r := t.Stream()
+	r.Windows, r.Between = []model.Window{}, []model.Between{}
+	for w := range r.Stream {
+		r.Detail(w)
+		r.Windows = append(r.Windows, *w)
+	}
+	for b := range r.StreamBetween {
+		r.Between = append(r.Between, *b)
+	}
+	for track := range r.StreamTimeline {
+		one := *track
+		one.Points, one.Gaps = slices.Clone(one.Points), slices.Clone(one.Gaps)
+		r.Timeline = append(r.Timeline, one)
+	}
+	r.Counted = false
+	r.MeterIDs, r.Stream, r.StreamBetween, r.Passing, r.PassingBetween = nil, nil, nil, nil, nil
+	r.Detail, r.Find, r.Since, r.StreamTimeline = nil, nil, nil, nil
+	return r
+}
+
+// Stream returns the same as [Tracker.Report], but its windows are made one at a time, whenever they are asked for. No
+// event may be added before it has been printed.
+func (t *Tracker) Stream() *model.Report {
+	t.intake.flush()
+	t.queue.handOnAll()
+	t.table.decoded = nil // what was known of it then
+	r := &model.Report{
+		Schema: model.Schema, Processes: []model.Process{}, Meters: t.figurer.meters(),
+		Between: []model.Between{}, Stream: t.reader.each, StreamBetween: t.reader.eachBetween,
+		Passing: t.reader.pass, PassingBetween: t.reader.passBetween, Detail: t.reader.detail,
+		Find: t.reader.find, Since: t.reader.after,
+		Timeline: []model.Track{}, StreamTimeline: t.timeline.eachTrack,
+	}
+	r.Host, r.MeterIDs, r.Counted = t.session.host(), t.presenter.meterIDs(), t.table.counted
+	if t.session.finish != nil {
+		for _, g := range t.session.finish.GPUs {
+			r.GPUs = append(r.GPUs, model.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name,
+				Memory: int64(g.Memory)})
+		}
+	}
+	r.GPUNotes = t.presenter.notes()
+	restarts := t.processes.restarts()
+	sessions := t.table.sessions()
+	for _, p := range t.processes.order {
+		if p.began != 0 {
+			r.Processes = append(r.Processes, t.presenter.describe(p, restarts[p], sessions))
+		}
+	}
+	r.Levels = model.LevelsOf(r.Processes, r.GPUs)
+	r.Lines, r.Tensors = t.lister.lines(), t.lister.tensors()
+	r.Variables, r.Names = t.namespaces.variables()
+	r.ToFree = freeingOf(t.namespaces.listed)
+	r.Resident = t.namespaces.resident()
+	r.Certificate = t.certifier.certificate()
+	return r
+}
+
+// meterIDs are the meters that any window or process of a report has.
+func (pr *presenter) meterIDs() (ids []string) {
+	for _, m := range pr.gpus.meters {
+		if slices.ContainsFunc(pr.processes.order,
+			func(p *process) bool {
+				return (p.began != 0 || p.hasWindows) &&
+					pr.gpus.shows(m, nil, p.info.Python != "")
+			}) {
+			ids = append(ids, m.String())
+		}
+	}
+	return ids
+}
+
+// notes are those of the GPUs.
+func (pr *presenter) notes() []model.GPUNote {
+	if pr.session.finish == nil {
+		return pr.gpus.notes.list(nil, pr.stacks)
+	}
+	return pr.gpus.notes.list(pr.session.finish.GPUs, pr.stacks)
+}

@@ -1,0 +1,98 @@
+package attribution
+
+import (
+	"iter"
+	"slices"
+	"sort"
+
+	"ipytracer/model"
+)
+
+// windowReader goes through the windows of a report, each made when it is asked for.
+type windowReader struct {
+	table     *windowTable
+	presenter *presenter
+	lister    *lister
+	lent      *lent
+}
+
+// each makes the windows of a report, in the order they began.
+func (wr *windowReader) each(yield func(*model.Window) bool) { wr.from(0)(yield) }
+
+// from makes those from the i-th window on.
+func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
+	return func(yield func(*model.Window) bool) {
+		for w := range wr.table.all(i, windowKind.isReported) {
+			whole := wr.presenter.window(w)
+			if !yield(&whole) {
+				return
+			}
+		}
+	}
+}
+
+// after makes those from a window on.
+func (wr *windowReader) after(id int) iter.Seq[*model.Window] {
+	return wr.from(sort.Search(len(wr.table.slots), func(i int) bool { return wr.table.idAt(i) >= id }))
+}
+
+// eachBetween makes the times between cells, in the order they began.
+func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
+	for w := range wr.table.all(0, func(k windowKind) bool { return k == kindBetween }) {
+		one := wr.presenter.between(w)
+		if !yield(&one) {
+			return
+		}
+	}
+}
+
+// pass makes the same as each, in the same memory.
+func (wr *windowReader) pass(yield func(*model.Window) bool) {
+	for w := range wr.table.all(0, windowKind.isReported) {
+		wr.lent.begin()
+		wr.lent.window = wr.presenter.window(w)
+		wr.lent.end()
+		if !yield(&wr.lent.window) {
+			return
+		}
+	}
+}
+
+// passBetween makes the same as eachBetween, in the same memory.
+func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
+	for w := range wr.table.all(0, func(k windowKind) bool { return k == kindBetween }) {
+		wr.lent.begin()
+		wr.lent.between = wr.presenter.between(w)
+		wr.lent.end()
+		if !yield(&wr.lent.between) {
+			return
+		}
+	}
+}
+
+// find makes one window of a report again.
+func (wr *windowReader) find(id int) (model.Window, bool) {
+	if w := wr.table.windowOf(id); w != nil {
+		return wr.presenter.window(w), true
+	}
+	return model.Window{}, false
+}
+
+// detail says who allocated in a window of a report.
+func (wr *windowReader) detail(of *model.Window) {
+	w := wr.table.windowOf(of.ID)
+	if w == nil {
+		return
+	}
+	if len(wr.table.talliesOf(w)) == 0 {
+		of.Allocations, of.Coverage = nil, nil
+		return
+	}
+	if of == &wr.lent.window {
+		wr.lent.allocations = wr.lister.allocationsOf(w, wr.lent.allocations[:0], wr.lent.covered())
+		of.Allocations, of.Coverage = wr.lent.allocations, wr.lent.coverage
+		return
+	}
+	coverage := map[string]model.Coverage{}
+	of.Allocations, of.Coverage = slices.Clip(wr.lister.allocationsOf(w, nil, coverage)), coverage
+}

@@ -1,0 +1,141 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// windows opens and closes windows at boundaries.
+type windows struct {
+	session    *session
+	limits     *limits
+	processes  *processes
+	table      *windowTable
+	closed     *closedWindows
+	invariants *invariants
+	ledger     ledger
+}
+
+// open begins a window at a boundary: it holds every segment after the one that ends there.
+func (ws *windows) open(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
+	w := &window{
+		detail: &detail{
+			since: ws.session.cut, openStream: b.Stream, openCPU: b.CPUTime, openFrees: b.Frees,
+			openCounters: countersOf(b),
+		},
+		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
+		opened: b.Time, status: model.OK,
+	}
+	ws.table.counted = ws.table.counted || w.openCounters != nil
+	w.id = ws.table.nextID // the time between cells is no window of a report: it has the number of what comes next
+	if w.kind.isReported() {
+		ws.table.nextID++
+	}
+	ws.ledger.opened(w, b)
+	if ws.ledger.keeps(kind) {
+		ws.table.keep(w)
+	}
+	r := ws.processes.root(b.Root)
+	w.doubtOpened(r, b)
+	w.suspended.Away = len(r.away) > 0
+	p.hasWindows = true
+	r.open = append(r.open, w)
+	if kind == kindBetween {
+		p.lastGap = w
+	}
+	if len(p.windows) >= maxCounted && kind != kindBetween {
+		w.uncounted = true
+		return w
+	}
+	p.windows, r.counted = append(p.windows, w), append(r.counted, w)
+	return w
+}
+
+// close ends a window at a boundary whose segment it has seen.
+func (ws *windows) close(w *window, b *event.Boundary) {
+	if !w.isOpen {
+		return
+	}
+	ws.end(w, b)
+	ws.ledger.closed(w)
+	ws.leave(w)
+}
+
+// end notes where a window ends: at a boundary whose segment it has seen.
+func (ws *windows) end(w *window, b *event.Boundary) {
+	r := ws.processes.root(w.root)
+	w.measured = ws.table.measure(w)
+	w.shed, w.unwalked = r.shedIn(w), r.unwalkedIn(w)
+	w.doubts, w.until = ws.table.doubtsOf(w), ws.session.cut
+	ws.table.count(w, 1)
+	if w.uncounted && w.process.counted >= w.since {
+		ws.limits.Uncounted++
+	}
+	w.isOpen = false
+	if w.birth != nil {
+		w.birth.status = w.status
+	}
+	w.lastSegment, w.closeStream = b.Segment, b.Stream
+	w.closed, w.closeCPU, w.closeFrees, w.closeCounters = b.Time, b.CPUTime, b.Frees, countersOf(b)
+}
+
+// leave takes a window out of those that are open.
+func (ws *windows) leave(w *window) {
+	ws.invariants.left(w)
+	r := ws.processes.root(w.root)
+	ws.table.closings++
+	w.closing = ws.table.closings
+	r.left = ws.session.cut
+	if !w.uncounted {
+		w.process.windows = without(w.process.windows, w)
+		r.counted = without(r.counted, w)
+	}
+	r.closed++
+	for n := len(r.open); n > 0 && (r.open[n-1] == w || !r.open[n-1].isOpen); n = len(r.open) {
+		r.open[n-1] = nil
+		r.open = r.open[:n-1]
+		r.closed--
+	}
+	if r.closed > len(r.open)/2 { // they are taken out many at a time
+		r.open = slices.DeleteFunc(r.open, func(w *window) bool { return !w.isOpen })
+		r.closed = 0
+	}
+	if w.kind == kindSession || w.kind == kindLife { // their tallies are the report's lines
+		ws.closed.over = append(ws.closed.over, w)
+		return
+	}
+	if ws.closed.closing = append(ws.closed.closing, w); len(ws.closed.closing) > 2*maxUnsettled { // many close at once
+		ws.closed.settle()
+	}
+}
+
+// snapshot is a window as it is if it ends at a boundary whose segment it has seen.
+func (ws *windows) snapshot(w *window, b *event.Boundary) *window {
+	s, d := *w, *w.detail
+	s.detail = &d
+	if w.doubts != nil {
+		doubts := *w.doubts
+		s.doubts = &doubts
+	}
+	s.refused, s.refusedBy = slices.Clone(w.refused), slices.Clone(w.refusedBy)
+	ws.ledger.copied(&s)
+	ws.end(&s, b)
+	ws.ledger.closed(&s)
+	ws.table.count(&s, -1)
+	return &s
+}
+
+// drop takes a statement out again.
+func (ws *windows) drop(w *window, b *event.Boundary) {
+	w.dropped = true
+	ws.close(w, b)
+}
+
+func without(all []*window, w *window) []*window {
+	if i := slices.Index(all, w); i >= 0 {
+		return slices.Delete(all, i, i+1)
+	}
+	return all
+}
