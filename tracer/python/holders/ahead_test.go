@@ -104,11 +104,11 @@ func TestWalkReadsLittle(t *testing.T) {
 		w := s.walker(context.Background(), []Block{{f.block, 4096}}, limits)
 		defer w.free()
 		s.mem.forget()
-		w.seeking = true
+		found := seeking(w)
 		w.reserve(s.notes.containers)
-		w.walk()
-		if pages := (s.mem.total - walked) / pageSize; len(w.unseen) != arrays+1 || pages > arrays/4 {
-			t.Errorf("%d pages were read to find %d arrays that had been noted (%d with their paths)", pages, len(w.unseen), (walked-before)/pageSize)
+		roots{w}.walk()
+		if pages := (s.mem.total - walked) / pageSize; len(found.unseen) != arrays+1 || pages > arrays/4 {
+			t.Errorf("%d pages were read to find %d arrays that had been noted (%d with their paths)", pages, len(found.unseen), (walked-before)/pageSize)
 		}
 	})
 }

@@ -33,13 +33,13 @@ const (
 
 // take takes a reference in while a survey runs. What it leads to is looked at later, in the order of addresses: that is
 // how memory is read fastest.
-func (s *survey) take(w *walker, to uint64, kind step, flags uint64) {
+func (s *survey) take(to uint64, kind step, flags uint64) {
 	if to < lowestAddress || to >= userSpace || to&aheadFlags != 0 {
 		return
 	}
 	at := int32(-1)
 	if len(s.notes.steps) >= roomSteps {
-		w.stopped = errObjects
+		s.stopped = errObjects
 		return
 	}
 	if s.recording {
@@ -50,26 +50,26 @@ func (s *survey) take(w *walker, to uint64, kind step, flags uint64) {
 			s.notes.steps = append(s.notes.steps, stepNothing|kind)
 		}
 	}
-	if w.uncounted {
+	if s.uncounted {
 		flags |= aheadUncounted
 	}
-	if n, ok := w.index.get(to, w.addrs); ok {
+	if n, ok := s.index.get(to, s.addrs); ok {
 		s.arrive(n, ahead{uint32(flags), at})
 		return
 	}
 	if s.large && flags&aheadGuess == 0 { // what is to be looked at must not grow with it
-		s.takeNow(w, to, flags)
+		s.takeNow(to, flags)
 		return
 	}
 	s.later(to, flags, at)
 }
 
 // takeNow is take for an object that is looked at at once.
-func (s *survey) takeNow(w *walker, to, flags uint64) {
-	if t := w.objectType(to); t == nil || t.shape == shapeLeaf { // what else has it notes it
+func (s *survey) takeNow(to, flags uint64) {
+	if t := s.objectType(to); t == nil || t.shape == shapeLeaf { // what else has it notes it
 		return
 	}
-	if n := w.add(-1, to, label{}, isObject); n >= 0 {
+	if n := s.addNew(-1, to, label{}, isObject); n >= 0 {
 		s.arrive(n, ahead{uint32(flags), -1})
 	}
 }
@@ -82,7 +82,7 @@ func (s *survey) raw(word uint64) {
 // arrive notes where a reference leads.
 func (s *survey) arrive(n int32, a ahead) {
 	if a.to&aheadUncounted == 0 && !s.notes.noted[n].is(noteLeaf) {
-		s.reference(n)
+		s.counts(n)
 	}
 	switch {
 	case a.step < 0:
@@ -95,15 +95,15 @@ func (s *survey) arrive(n int32, a ahead) {
 
 // look looks at everything that references led to, and at what is found there: one area after another, and of each all that is
 // known of by then.
-func (s *survey) look(w *walker) {
-	for len(s.active) > 0 && !w.done() {
+func (s *survey) look() {
+	for len(s.active) > 0 && !s.done() {
 		sweep := s.active
 		s.active = nil
 		slices.SortFunc(sweep, func(a, b *area) int { return cmp.Compare(a.base, b.base) })
 		for _, a := range sweep {
 			a.queued = false
-			for len(a.ahead) > 0 && !w.done() {
-				s.lookInArea(w, a)
+			for len(a.ahead) > 0 && !s.done() {
+				s.lookInArea(a)
 			}
 			if cap(a.ahead) > keptAhead {
 				a.ahead = nil
@@ -112,7 +112,7 @@ func (s *survey) look(w *walker) {
 	}
 }
 
-func (s *survey) lookInArea(w *walker, a *area) {
+func (s *survey) lookInArea(a *area) {
 	first := max(0, len(a.ahead)-len(s.batch))
 	now := s.batch[:copy(s.batch[:], a.ahead[first:])]
 	a.ahead = a.ahead[:first]
@@ -121,13 +121,13 @@ func (s *survey) lookInArea(w *walker, a *area) {
 	for _, one := range now {
 		s.pages = appendPage(s.pages, a.base+uint64(one.to))
 	}
-	w.mem.ahead(s.pages)
-	for i := 0; i < len(now) && !w.done(); {
+	s.mem.ahead(s.pages)
+	for i := 0; i < len(now) && !s.done(); {
 		end, to := i+1, now[i].to&^aheadFlags
 		for end < len(now) && now[end].to&^aheadFlags == to {
 			end++
 		}
-		s.lookAt(w, a.base+uint64(to), now[i:end])
+		s.lookAt(a.base+uint64(to), now[i:end])
 		i = end
 	}
 }
@@ -150,22 +150,22 @@ func (s *survey) later(to, flags uint64, at int32) {
 }
 
 // lookAt takes in what refers to one address, certain references first.
-func (s *survey) lookAt(w *walker, to uint64, all []ahead) {
-	n, known := w.index.get(to, w.addrs)
+func (s *survey) lookAt(to uint64, all []ahead) {
+	n, known := s.index.get(to, s.addrs)
 	if !known {
-		t := w.objectType(to)
-		if t == nil || all[0].to&aheadGuess != 0 && t.shape != shapeLeaf && !w.isLikely(to, t) {
+		t := s.objectType(to)
+		if t == nil || all[0].to&aheadGuess != 0 && t.shape != shapeLeaf && !s.isLikely(to, t) {
 			s.forget(all)
 			return
 		}
-		if t.shape == shapeLeaf && s.alone(w, to, t, all) {
+		if t.shape == shapeLeaf && s.alone(to, t, all) {
 			return
 		}
-		if n = w.add(-1, to, label{}, isDone); n < 0 {
+		if n = s.addNew(-1, to, label{}, isDone); n < 0 {
 			return
 		}
 		if t.shape != shapeLeaf {
-			w.visit(n)
+			s.visit(n)
 		}
 	}
 	for _, a := range all {
@@ -174,13 +174,13 @@ func (s *survey) lookAt(w *walker, to uint64, all []ahead) {
 }
 
 // alone takes in a leaf that nobody else has, if there is nothing more to note of it than its size.
-func (s *survey) alone(w *walker, addr uint64, t *typ, all []ahead) bool {
-	if uint32(w.references(addr)) != 1 {
+func (s *survey) alone(addr uint64, t *typ, all []ahead) bool {
+	if uint32(s.references(addr)) != 1 {
 		return false
 	}
 	bytes, known := uint64(0), true
-	if w.sizes != nil {
-		bytes, known = w.measure(addr, t)
+	if s.sizes != nil {
+		bytes, known = s.measure(addr, t)
 	}
 	if !known || bytes&15 != 0 || bytes>>4 > stepMask {
 		return false

@@ -5,16 +5,14 @@ const maxElements = 1 << 26
 
 // visitArray looks into a NumPy array. PyArrayObject_fields (numpy/ndarraytypes.h, NumPy 1.7 to 2): data, nd, dimensions,
 // strides, base, descr, flags, weakreflist; PyArray_Descr: typeobj, kind.
-func (w *walker) visitArray(n int32, addr uint64) {
+func (v visits) visitArray(n int32, addr uint64) {
 	const data, base = 16, 48
-	at := w.mem.word(addr + data)
-	if !w.pointsAt(n, at, true) && w.seeking {
-		w.noteArray(n, arrayNote{at, ndarray{w.mem, addr}.ownSpan()})
+	at := v.mem.word(addr + data)
+	if v.arrays != nil {
+		v.arrays.array(n, addr, at)
 	}
-	w.survey.array(w, addr, at)
-	w.owned.array(w, addr)
-	w.follow(n, w.mem.word(addr+base), named(fixedBase))
-	w.visitItems(n, at, ndarray{w.mem, addr}.objects(), labelFlat)
+	v.follow(n, v.mem.word(addr+base), named(fixedBase))
+	v.visitItems(n, at, ndarray{v.mem, addr}.objects(), labelFlat)
 }
 
 // ndarray is a NumPy array in memory.
@@ -74,16 +72,16 @@ func (a ndarray) span() (bytes uint64) {
 // arrayNote is what a survey notes of an array: where its data is, and how far its elements reach if it owns that, or 0.
 type arrayNote struct{ data, span uint64 }
 
-// array notes an array that is looked into. A nil survey does nothing.
-func (s *survey) array(w *walker, addr, data uint64) {
-	if s == nil || !s.recording {
+// array notes an array that is looked into.
+func (s *survey) array(_ int32, addr, data uint64) {
+	if !s.recording {
 		return
 	}
 	s.notes.steps = append(s.notes.steps, stepArray|step(len(s.notes.arrays)))
-	s.notes.arrays = append(s.notes.arrays, arrayNote{data, ndarray{w.mem, addr}.ownSpan()})
+	s.notes.arrays = append(s.notes.arrays, arrayNote{data, ndarray{s.mem, addr}.ownSpan()})
 }
 
-// references reads the reference count of an object: from 3.12 on it is the lower half of its word.
-func (w *walker) references(addr uint64) int64 {
-	return int64(uint32(w.mem.word(addr)))
-}
+// arrayNoted does nothing: a survey has no notes of another.
+func (s *survey) arrayNoted(int32, arrayNote) {}
+
+func (s *survey) readsArrays() bool { return false }

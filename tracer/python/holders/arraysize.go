@@ -7,17 +7,17 @@ import (
 )
 
 // arraySize is the data of a NumPy array that owns it, and its dimensions: see [walker.visitArray] for the layout.
-func (w *walker) arraySize(addr uint64) (bytes uint64, known bool) {
+func (s *sizer) arraySize(addr uint64) (bytes uint64, known bool) {
 	const data, base, flags, owns = 16, 48, 64, 4
-	a := w.readArray(addr)
+	a := s.readArray(addr)
 	shape := allocated(16 * uint64(len(a.shape)))
-	if w.mem.int32(addr+flags)&owns == 0 {
-		return shape, w.mem.word(addr+base) != 0
+	if s.mem.int32(addr+flags)&owns == 0 {
+		return shape, s.mem.word(addr+base) != 0
 	}
 	if !a.known {
 		return shape, false
 	}
-	bytes, known = w.sizes.buffer(w.mem.word(addr+data), a.bytes)
+	bytes, known = s.sizes.buffer(s.mem.word(addr+data), a.bytes)
 	return bytes + shape, known
 }
 
@@ -29,14 +29,14 @@ type array struct {
 	known bool   // the size of an element is
 }
 
-func (w *walker) readArray(addr uint64) (a array) {
+func (s *sizer) readArray(addr uint64) (a array) {
 	const nd, dimensions, descr, most = 24, 32, 56, 64
-	axes := w.mem.int32(addr + nd)
+	axes := s.mem.int32(addr + nd)
 	if axes < 0 || axes > most {
 		return a
 	}
 	elements, sane := uint64(1), true
-	w.mem.words(w.mem.word(addr+dimensions), uint64(axes), func(_, length uint64) bool {
+	s.mem.words(s.mem.word(addr+dimensions), uint64(axes), func(_, length uint64) bool {
 		a.shape = append(a.shape, int64(length))
 		if length > userSpace || length > 0 && elements > userSpace/length {
 			sane = false
@@ -47,7 +47,7 @@ func (w *walker) readArray(addr uint64) (a array) {
 	if !sane || len(a.shape) != int(axes) {
 		return array{}
 	}
-	dtype, size, ok := w.dtype(w.mem.word(addr + descr))
+	dtype, size, ok := s.dtype(s.mem.word(addr + descr))
 	if ok && size > 0 && elements > userSpace/size {
 		return array{}
 	}
@@ -57,13 +57,13 @@ func (w *walker) readArray(addr uint64) (a array) {
 
 // dtype reads a PyArray_Descr: kind, type and byte order at 24, 25 and 26, the type's number at 28, and how many bytes an
 // element has at 32 (int) up to NumPy 1, at 40 (npy_intp) from 2 on (numpy/ndarraytypes.h).
-func (w *walker) dtype(descr uint64) (name string, size uint64, ok bool) {
-	raw := w.mem.bytes(descr, 56)
+func (s *sizer) dtype(descr uint64) (name string, size uint64, ok bool) {
+	raw := s.mem.bytes(descr, 56)
 	if raw == nil {
 		return "", 0, false
 	}
 	kind, order, number := raw[24], raw[26], binary.LittleEndian.Uint32(raw[28:])
-	switch w.sizes.numpy {
+	switch s.sizes.numpy {
 	case 1:
 		size = uint64(binary.LittleEndian.Uint32(raw[32:]))
 	case 2:

@@ -10,11 +10,11 @@ const (
 // arrowBuffers is what the buffers of a chunked array, or of an array, take: each once, wherever the memory is from. It is false where not all could be
 // read. Where the C++ objects have them: cpp/src/arrow/chunked_array.h (chunks), array/array_base.h (data behind the virtual table), array/data.h (type,
 // length, null count, offset, buffers, children), buffer.h (virtual table, flags, data, size), Arrow 11 to 25.
-func arrowBuffers(w *walker, obj uint64, t *typ) (bytes uint64, known bool) {
+func arrowBuffers(w *sizer, obj uint64, t *typ) (bytes uint64, known bool) {
 	const data = 8
 	of := w.lineage(t)
 	for at := uint64(16); at+sharedSize <= min(t.basic, maxBasic); at += 8 {
-		p, ok := sharedAt(w, at+obj)
+		p, ok := sharedAt(w.natives, at+obj)
 		if !ok {
 			continue
 		}
@@ -38,7 +38,7 @@ func arrowBuffers(w *walker, obj uint64, t *typ) (bytes uint64, known bool) {
 
 // buffers adds up buffers of Arrow's.
 type buffers struct {
-	w     *walker
+	w     *sizer
 	seen  map[uint64]bool
 	bytes uint64
 	known bool
@@ -62,7 +62,7 @@ func (b *buffers) vector(at uint64, most uint64, do func(at uint64)) {
 // array takes in the buffers of an array, whose data a shared pointer at an address refers to, and of its children.
 func (b *buffers) array(at uint64, depth int) {
 	const lists, children, size = 40, 64, 24
-	p, ok := sharedAt(b.w, at)
+	p, ok := sharedAt(b.w.natives, at)
 	if !ok || depth > deepestData {
 		b.known = false
 		return

@@ -6,52 +6,6 @@ import (
 	"ipytracer/event"
 )
 
-// visitArrow looks into what an object of pyarrow's has: the C++ objects that it shares with others, and their buffers.
-func visitArrow(w *walker, n int32, obj uint64, t *typ) {
-	switch {
-	case w.survey != nil || w.seek != nil || !t.arrow:
-	case w.extents != nil:
-		w.extents.arrow(w, n, obj, t)
-	case w.counting == nil:
-		holdsArrow(w, n, obj, t)
-	}
-}
-
-// holdsArrow notes that an object of pyarrow's has the blocks of the buffers that lie behind it. What another has been
-// found to have is not gone through again, so that all objects together are looked at once.
-func holdsArrow(w *walker, n int32, obj uint64, t *typ) {
-	type shared struct{ object, counts uint64 }
-	var waiting []shared
-	refer := func(p sharedPointer) bool {
-		switch {
-		case w.shared[p.counts]:
-		case len(w.shared) >= w.limits.Objects:
-			w.stopped = errObjects
-		default:
-			w.shared[p.counts] = true
-			waiting = append(waiting, shared{p.object, p.counts})
-		}
-		return w.stopped == nil
-	}
-	eachShared(w, obj, t, func(p sharedPointer) { refer(p) })
-	for len(waiting) > 0 && !w.done() {
-		last := len(waiting) - 1
-		p := sharedPointer{object: waiting[last].object, counts: waiting[last].counts}
-		waiting = waiting[:last]
-		p.class = w.class(w.mem.word(p.counts))
-		_, behind := behindShared(w, p)
-		if behind == 0 {
-			behind = leastBehind(p.class)
-		}
-		if b, ok := poolBufferAt(w, p.object); ok {
-			w.pointsAt(n, b.data, false)
-		} else {
-			pythonsOf(w, n, p.object, behind)
-		}
-		scanShared(w, p.object, behind, refer, func(vectorOfShared) bool { return true })
-	}
-}
-
 // leastBehind is how large objects of a class are at least that lead to buffers, in bytes: as much as is looked at
 // where the allocator does not say.
 func leastBehind(class string) uint64 {
@@ -67,10 +21,10 @@ func leastBehind(class string) uint64 {
 }
 
 // arrow takes in what an object of pyarrow's has: the C++ objects that it shares, and their buffers.
-func (e *extents) arrow(w *walker, n int32, obj uint64, t *typ) {
-	s := &sharedWalk{e: e, walker: w}
+func (e *extents) arrow(n int32, obj uint64, t *typ) {
+	s := &sharedWalk{e: e, walker: e.walker}
 	found := false
-	eachShared(w, obj, t, func(p sharedPointer) {
+	eachShared(e.natives, obj, t, func(p sharedPointer) {
 		s.refer(n, p)
 		found = true
 	})
@@ -78,7 +32,7 @@ func (e *extents) arrow(w *walker, n int32, obj uint64, t *typ) {
 		return
 	}
 	e.unknown[n] = false
-	for len(s.waiting) > 0 && !w.done() {
+	for len(s.waiting) > 0 && !s.done() {
 		last := len(s.waiting) - 1
 		one := s.waiting[last]
 		s.waiting = s.waiting[:last]
@@ -103,18 +57,18 @@ type sharedNode struct {
 func (s *sharedWalk) refer(from int32, p sharedPointer) {
 	n, known := s.known(p.counts)
 	if !known {
-		if n = s.add(nobody, p.counts, label{}, isDone); n < 0 {
+		if n = s.addNew(nobody, p.counts, label{}, isDone); n < 0 {
 			return
 		}
 		s.e.bytes[n], s.e.refs[n], s.e.unknown[n], s.e.class[n] = 0, p.uses, false, false
 		s.waiting = append(s.waiting, sharedNode{p, n})
 	}
-	s.e.reference(s.walker, from, n)
+	s.e.count(from, n)
 }
 
 // look takes in what an object has of its own: its memory, vectors of shared pointers and a buffer's data; and what it shares with others.
 func (s *sharedWalk) look(o sharedNode) {
-	own, behind := behindShared(s.walker, o.sharedPointer)
+	own, behind := behindShared(s.natives, o.sharedPointer)
 	s.e.bytes[o.node] += own
 	if behind == 0 { // of an allocator whose sizes are not known
 		s.e.unknown[o.node] = true
@@ -140,8 +94,8 @@ func (s *sharedWalk) look(o sharedNode) {
 // memory is.
 func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 	switch {
-	case isPoolBuffer(s.walker, o.object):
-		b, ok := poolBufferAt(s.walker, o.object)
+	case isPoolBuffer(s.natives, o.object):
+		b, ok := poolBufferAt(s.natives, o.object)
 		known := false
 		if ok {
 			_, known = s.sizes.buffer(b.data, b.capacity)
@@ -155,7 +109,7 @@ func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 	case strings.HasPrefix(s.class(s.mem.word(o.object)), "N5arrow2py"):
 		s.e.unknown[o.node] = !pythonsOf(s.walker, o.node, o.object, bytes)
 	default:
-		_, part := sharedAt(s.walker, o.object+bufferParent)
+		_, part := sharedAt(s.natives, o.object+bufferParent)
 		s.e.unknown[o.node] = !part && s.mem.word(o.object+bufferSize) > 0
 	}
 }
@@ -167,13 +121,13 @@ func (l *lister) describeArrow(r *event.Variable, addr uint64, t *typ) {
 	var p sharedPointer
 	found := false
 	for at := uint64(16); at+sharedSize <= min(t.basic, maxBasic) && !found; at += 8 {
-		p, found = sharedAt(l.walker, addr+at)
+		p, found = sharedAt(l.natives, addr+at)
 	}
 	if !found {
 		return
 	}
 	shares := func(at uint64) bool {
-		_, ok := sharedAt(l.walker, at)
+		_, ok := sharedAt(l.natives, at)
 		return ok
 	}
 	switch {
@@ -194,7 +148,7 @@ func (l *lister) describeArrow(r *event.Variable, addr uint64, t *typ) {
 		}
 	case of.is("pyarrow.lib.Array"): // virtual table, data, which have a type and their length
 		const data, length = 8, 16
-		if at, ok := sharedAt(l.walker, p.object+data); ok && shares(at.object) && l.mem.word(at.object+length) < userSpace {
+		if at, ok := sharedAt(l.natives, p.object+data); ok && shares(at.object) && l.mem.word(at.object+length) < userSpace {
 			r.Length = int64(l.mem.word(at.object + length))
 		}
 	}

@@ -67,8 +67,7 @@ func TestCircleOfTheCollector(t *testing.T) {
 	limits.defaults()
 	mem := newMemory(f.memory(), limits.Bytes)
 	defer mem.close()
-	w := newWalker(context.Background(), f.h, mem, nil, limits)
-	c := w.collect()
+	c := collect(newReader(f.h, newBudget(context.Background(), mem, limits)))
 	select {
 	case <-c.done:
 	case <-time.After(time.Minute):
@@ -134,7 +133,7 @@ func TestListChangesMeanwhile(t *testing.T) {
 	limits.defaults()
 	mem := newMemory(from, limits.Bytes)
 	defer mem.close()
-	c := newWalker(context.Background(), f.h, mem, nil, limits).collect()
+	c := collect(newReader(f.h, newBudget(context.Background(), mem, limits)))
 	<-c.done
 	defer c.region.free()
 	seen := map[uint64]bool{}

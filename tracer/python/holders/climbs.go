@@ -34,21 +34,21 @@ const (
 )
 
 // note takes in the nodes that there are.
-func (c *climbs) note(w *walker) {
+func (c *climbs) note(r *reach) {
 	if c.at == nil {
-		c.at = make([]climb, 0, len(w.nodes))
+		c.at = make([]climb, 0, len(r.nodes))
 	}
-	for n := int32(len(c.at)); int(n) < len(w.nodes); n++ {
+	for n := int32(len(c.at)); int(n) < len(r.nodes); n++ {
 		c.steps++
 		one := climb{jump: n, begins: -1}
-		if p := w.nodes[n].parent; p >= 0 { // it was there before
+		if p := r.nodes[n].parent; p >= 0 { // it was there before
 			of := c.at[p]
 			one = climb{depth: of.depth + 1, jump: p, begins: of.begins}
 			if next := c.at[of.jump]; of.depth-next.depth == next.depth-c.at[next.jump].depth {
 				one.jump = next.jump
 			}
 		}
-		if isBegin(w, n) {
+		if isBegin(r, n) {
 			one.begins = n
 		}
 		c.at = append(c.at, one)
@@ -56,68 +56,68 @@ func (c *climbs) note(w *walker) {
 }
 
 // above is the node on the way from a node that is at a depth, which is no deeper.
-func (c *climbs) above(w *walker, n, depth int32) int32 {
+func (c *climbs) above(r *reach, n, depth int32) int32 {
 	for c.at[n].depth > depth {
 		c.steps++
 		if to := c.at[n].jump; c.at[to].depth >= depth {
 			n = to
 		} else {
-			n = w.nodes[n].parent
+			n = r.nodes[n].parent
 		}
 	}
 	return n
 }
 
 // root is the root that a node was reached from.
-func (c *climbs) root(w *walker, n int32) int32 {
+func (c *climbs) root(r *reach, n int32) int32 {
 	if int(n) < len(c.at) {
-		return c.above(w, n, 0)
+		return c.above(r, n, 0)
 	}
 	at := n
 	for range maxDirect {
 		c.steps++
-		up := w.nodes[at].parent
+		up := r.nodes[at].parent
 		if up < 0 {
 			return at
 		}
 		at = up
 	}
-	c.note(w)
-	return c.above(w, n, 0)
+	c.note(r)
+	return c.above(r, n, 0)
 }
 
 // frame is the first node on the way from a node that a frame holds, -1 for none.
-func (c *climbs) frame(w *walker, n int32) int32 {
+func (c *climbs) frame(r *reach, n int32) int32 {
 	if int(n) < len(c.at) {
 		return c.at[n].begins
 	}
 	at := n
 	for range maxDirect {
-		if at < 0 || isBegin(w, at) {
+		if at < 0 || isBegin(r, at) {
 			return at
 		}
 		c.steps++
-		at = w.nodes[at].parent
+		at = r.nodes[at].parent
 	}
-	c.note(w)
+	c.note(r)
 	return c.at[n].begins
 }
 
 // isBegin reports whether a frame holds a node as a variable or a value in use. Such a label is never left for later.
-func isBegin(w *walker, n int32) bool {
-	kind := w.labels[w.nodes[n].label].kind
+func isBegin(r *reach, n int32) bool {
+	kind := r.labels[r.nodes[n].label].kind
 	return kind == labelLocal || kind == labelTemporary
 }
 
 // frameOf describes the function of the first frame on the way from a node of which the function is known. It returns
 // the node that this frame holds, -1 where there is none.
-func (c *climbs) frameOf(w *walker, n int32, describe func(frame int32) bool) int32 {
+func (c *climbs) frameOf(r *reach, n int32, describe func(frame int32) bool) int32 {
 	for range maxAsked {
-		at := c.frame(w, n)
+		at := c.frame(r, n)
 		if at < 0 {
 			break
 		}
-		if n = w.nodes[at].parent; describe(n) {
+		if n = r.nodes[at].parent; describe(n) {
 			return at
 		}
 		if n < 0 {
@@ -134,22 +134,22 @@ const (
 )
 
 // wasteAt says so of a node itself.
-func wasteAt(w *walker, n int32) (is uint8) {
-	id := w.nodes[n].id
-	if id < 0 || !w.notes.noted[id].is(noteTracked) {
+func wasteAt(r *reach, n int32) (is uint8) {
+	id := r.nodes[n].id
+	if id < 0 || !r.notes.noted[id].is(noteTracked) {
 		return 0
 	}
-	if w.notes.noted[id].is(noteFrozen) {
+	if r.notes.noted[id].is(noteFrozen) {
 		is |= wasteFrozen
 	}
-	if !w.notes.noted[id].is(noteOld) {
+	if !r.notes.noted[id].is(noteOld) {
 		is |= wasteYoung
 	}
 	return is
 }
 
 // wasteOn says so of the way from a node, the node included.
-func (c *climbs) wasteOn(w *walker, n int32) (is uint8) {
+func (c *climbs) wasteOn(r *reach, n int32) (is uint8) {
 	if int(n) < len(c.waste) {
 		return c.waste[n]
 	}
@@ -159,13 +159,13 @@ func (c *climbs) wasteOn(w *walker, n int32) (is uint8) {
 			return is
 		}
 		c.steps++
-		is |= wasteAt(w, at)
-		at = w.nodes[at].parent
+		is |= wasteAt(r, at)
+		at = r.nodes[at].parent
 	}
-	for n := int32(len(c.waste)); int(n) < len(w.nodes); n++ {
+	for n := int32(len(c.waste)); int(n) < len(r.nodes); n++ {
 		c.steps++
-		one := wasteAt(w, n)
-		if p := w.nodes[n].parent; p >= 0 {
+		one := wasteAt(r, n)
+		if p := r.nodes[n].parent; p >= 0 {
 			one |= c.waste[p]
 		}
 		c.waste = append(c.waste, one)

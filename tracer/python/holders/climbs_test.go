@@ -12,7 +12,7 @@ import (
 )
 
 // walked has a walk of a process looked at, for blocks.
-func (f *fake) walked(t *testing.T, blocks []Block, look func(w *walker)) {
+func (f *fake) walked(t *testing.T, blocks []Block, look func(w *finder)) {
 	t.Helper()
 	limits := Limits{Time: 10 * time.Minute}
 	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{}, limits)
@@ -24,9 +24,18 @@ func (f *fake) walked(t *testing.T, blocks []Block, look func(w *walker)) {
 	w := s.walker(context.Background(), blocks, limits)
 	defer w.free()
 	w.reserve(s.notes.containers)
-	w.stopped, w.seeking = s.stopped, true
-	w.walk()
-	look(w)
+	w.stopped = s.stopped
+	found := seeking(w)
+	roots{w}.walk()
+	look(found)
+}
+
+// seeking has a walker look for arrays as well.
+func seeking(w *walker) *finder {
+	f := newFinder(w)
+	f.seeking = true
+	w.visitFor(f)
+	return f
 }
 
 // chain makes a list of nodes, each of which leads to the next one and to an array of its own. It returns the first node.
@@ -103,7 +112,7 @@ func TestLongChain(t *testing.T) {
 			f := newFake(11)
 			first, blocks := f.chain(count, c.link(f))
 			c.hold(f, first)
-			f.walked(t, blocks, func(w *walker) {
+			f.walked(t, blocks, func(w *finder) {
 				r := w.result()
 				h, last := r.Holders[0], r.Holders[count-1] // the deepest was made first
 				if !r.Complete || len(r.Holders) != count || h.Kind != c.kind || last.Kind != c.kind {
@@ -116,8 +125,8 @@ func TestLongChain(t *testing.T) {
 				if c.kind == event.HeldByThread && (h.Function != "work" || last.Path != "a[1]") {
 					t.Errorf("in %q, and %+v", h.Function, last)
 				}
-				t.Logf("%d nodes, %d steps, %d put into words", len(w.nodes), w.climbs.steps, w.climbs.worded)
-				if got := w.climbs.steps; got > perNode*count || w.climbs.worded > maxWorded+2*leastNamed*count {
+				t.Logf("%d nodes, %d steps, %d put into words", len(w.nodes), w.paths.climbs.steps, w.paths.climbs.worded)
+				if got := w.paths.climbs.steps; got > perNode*count || w.paths.climbs.worded > maxWorded+2*leastNamed*count {
 					t.Error("that is too many")
 				}
 			})
@@ -130,25 +139,25 @@ func TestWordsAreBounded(t *testing.T) {
 	f := newFake(11)
 	first, blocks := f.chain(1000, func(next, array uint64) uint64 { return f.list(next, array) })
 	f.program([]uint64{f.str("chain"), first}, nil)
-	f.walked(t, blocks, func(w *walker) {
-		w.climbs.worded = maxWorded + 1
+	f.walked(t, blocks, func(w *finder) {
+		w.paths.climbs.worded = maxWorded + 1
 		h := w.result().Holders[0]
 		want := "chain" + strings.Repeat("[0]", maxSteps-2) + "…" + strings.Repeat("[0]", maxSteps-1) + "[1]"
-		if h.Path != want || w.climbs.worded > maxWorded+1+(2*leastNamed+2)*len(blocks) {
-			t.Errorf("%q after %d, want %q", h.Path, w.climbs.worded-maxWorded, want)
+		if h.Path != want || w.paths.climbs.worded > maxWorded+1+(2*leastNamed+2)*len(blocks) {
+			t.Errorf("%q after %d, want %q", h.Path, w.paths.climbs.worded-maxWorded, want)
 		}
 	})
 }
 
-// plainly is [walker.describe] as one writes it down: it goes the whole way up from a node.
-func plainly(w *walker, h *event.Holder, n int32) {
+// plainly is [paths.describe] as one writes it down: it goes the whole way up from a node.
+func plainly(w *finder, h *event.Holder, n int32) {
 	root := n
 	for w.nodes[root].parent >= 0 {
 		root = w.nodes[root].parent
 	}
 	h.Kind, h.References, h.Probable = kinds[w.nodes[n].kind], w.references(w.addrs[n]), w.nodes[n].probable
 	h.Running = w.cells[w.addrs[root]]
-	if l := w.labelOf(root); l.kind == labelRoot {
+	if l := w.paths.labelOf(root); l.kind == labelRoot {
 		h.Root = w.names[l.arg]
 	}
 	if t := w.objectType(w.addrs[n]); t != nil {
@@ -156,13 +165,13 @@ func plainly(w *walker, h *event.Holder, n int32) {
 	}
 	var steps []string
 	for at := n; at >= 0; at = w.nodes[at].parent {
-		l, parent := w.labelOf(at), w.nodes[at].parent
-		step, begins := w.step(at, l)
+		l, parent := w.paths.labelOf(at), w.nodes[at].parent
+		step, begins := w.paths.step(at, l)
 		if step != "" {
 			steps = append(steps, step)
 		}
 		if begins && h.Function == "" {
-			w.describeFrame(h, parent)
+			w.paths.describeFrame(h, parent)
 		}
 		if begins && h.Function != "" && (h.Kind == event.HeldByTraceback || h.Kind == event.HeldByThread) {
 			break
@@ -174,14 +183,14 @@ func plainly(w *walker, h *event.Holder, n int32) {
 			}
 		}
 		if parent < 0 {
-			h.Output = w.output(l, steps)
+			h.Output = w.paths.output(l, steps)
 		}
 	}
 	if most := 2 * maxSteps; len(steps) > most {
 		steps = slices.Concat(steps[:maxSteps], []string{"…"}, steps[len(steps)-maxSteps+1:])
 	}
 	slices.Reverse(steps)
-	h.Path = w.join(submodules(steps), h)
+	h.Path = w.paths.join(submodules(steps), h)
 }
 
 // TestDescribe: whatever lies at the end of ways of all lengths, some with nodes between that are no steps, is
@@ -221,14 +230,14 @@ func TestDescribe(t *testing.T) {
 		main := f.object("module", f.dict(f.str("deep"), long, f.str("Out"), f.dict(three, ways[2])))
 		sys := f.object("module", f.dict(f.str("last_value"), ways[3]))
 		f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), main, f.str("sys"), sys))
-		f.walked(t, nil, func(w *walker) {
+		f.walked(t, nil, func(w *finder) {
 			w.result()
-			w.climbs = climbs{}
+			w.paths.climbs = climbs{}
 			seen, functions, outputs, longest := map[event.HolderKind]int{}, 0, 0, 0
 			for n := int32(len(w.nodes)) - 1; n >= 0; n-- {
 				var want, got event.Holder
 				plainly(w, &want, n)
-				w.describe(&got, n)
+				w.paths.describe(&got, n)
 				if got != want {
 					t.Fatalf("node %d: %+v\nwant %+v", n, got, want)
 				}
@@ -246,19 +255,26 @@ func TestDescribe(t *testing.T) {
 					t.Errorf("%d nodes of %s", seen[kind], kind)
 				}
 			}
-			if functions < 2*length || outputs < length || len(w.climbs.at) != len(w.nodes) || longest < maxSteps {
+			if functions < 2*length || outputs < length || len(w.paths.climbs.at) != len(w.nodes) || longest < maxSteps {
 				t.Errorf("%d functions, %d outputs, %d steps, %d nodes noted of %d",
-					functions, outputs, longest, len(w.climbs.at), len(w.nodes))
+					functions, outputs, longest, len(w.paths.climbs.at), len(w.nodes))
 			}
 		})
 	})
+}
+
+// bare is a walker that has nothing to read.
+func bare(n *notes) *walker {
+	w := newWalker(context.Background(), cpython.Heap{}, nil, nil, Limits{})
+	w.notes = n
+	return w
 }
 
 // TestWasteOfLongWays: what the collector knows of the nodes on a way is known of its end, however long the way is.
 func TestWasteOfLongWays(t *testing.T) {
 	const count = 10 * maxDirect
 	for _, odd := range []int32{-1, 0, 1, count / 2, count - 1} {
-		w := &walker{notes: &notes{collector: collector{known: true}}}
+		w := &finder{walker: bare(&notes{collector: collector{known: true}})}
 		for n := range int32(count) {
 			w.nodes = append(w.nodes, node{parent: n - 1, id: n, kind: kindNone})
 			w.notes.noted = append(w.notes.noted, noted{what: noteTracked | noteOld})
@@ -269,18 +285,18 @@ func TestWasteOfLongWays(t *testing.T) {
 			if odd >= 0 {
 				w.notes.noted[odd].what = flags
 			}
-			w.climbs = climbs{}
+			w.paths.climbs = climbs{}
 			for n := range int32(count) {
 				expected := event.GarbageOld
 				if odd >= 0 && n >= odd {
 					expected = want
 				}
-				if got := wasteOf(w, n); got != expected {
+				if got := wasteOf(w.paths, n); got != expected {
 					t.Fatalf("with %#x at %d: %q at %d, want %q", flags, odd, got, n, expected)
 				}
 			}
-			if w.climbs.steps > 2*count+maxDirect*maxDirect {
-				t.Errorf("%d steps", w.climbs.steps)
+			if w.paths.climbs.steps > 2*count+maxDirect*maxDirect {
+				t.Errorf("%d steps", w.paths.climbs.steps)
 			}
 		}
 	}
@@ -296,9 +312,9 @@ func TestReferrersAreBounded(t *testing.T) {
 		lists = append(lists, f.list(items...))
 	}
 	f.program([]uint64{f.str("x"), array, f.str("all"), f.list(lists...), f.str("other"), f.list(array)}, nil)
-	f.walked(t, nil, func(w *walker) {
-		v := &viewing{walker: w}
-		p := newPlaces(w)
+	f.walked(t, nil, func(w *finder) {
+		v := &viewing{walker: w.walker}
+		p := newPlaces(w.walker)
 		p.referrers(v, []foundView{{targets: []target{{view: array}}}})
 		if len(p.others) != 1 || len(p.others[array]) != maxReferrers || cap(p.others[array]) > 2*maxReferrers {
 			t.Errorf("%d references to %d objects", len(p.others[array]), len(p.others))
@@ -318,9 +334,9 @@ func TestAbsurdTree(t *testing.T) {
 		f.put(nodes-8, 56*c.room)
 		f.put(values-8, max(8*c.room*c.stride, 4096))
 		tree := f.object(treeType, min(c.room, 50), c.room, nodes, values, c.stride)
-		f.walked(t, nil, func(w *walker) {
+		f.walked(t, nil, func(w *finder) {
 			w.sizes = &sizes{mapped: everything}
-			_, known := treeSize(w, tree, w.objectType(tree))
+			_, known := treeSize(&w.sizer, tree, w.objectType(tree))
 			if known != c.known {
 				t.Errorf("%+v: known %t", c, known)
 			}

@@ -16,22 +16,21 @@ type collected struct {
 	collector collector
 }
 
-// collect reads the garbage collector's lists beside the survey: it takes nothing but reading.
-func (w *walker) collect() *collected {
+// collect reads the garbage collector's lists beside a survey: it takes nothing but reading.
+func collect(of reader) *collected {
 	c := &collected{done: make(chan struct{})}
 	c.objects, c.region = newRegion[uint64](roomObjects)
-	mem := newMemory(w.mem.r, w.mem.limit-w.mem.total)
+	mem := newMemory(of.mem.r, of.mem.limit-of.mem.total)
 	mem.few()
-	x := newWalker(w.ctx, w.heap, mem, nil, w.limits)
-	x.seeking = true // it is not over because no block is asked for
+	r := newReader(of.heap, newBudget(of.ctx, mem, of.limits))
 	go func() {
 		defer close(c.done)
 		defer mem.close()
 		defer onThread()()
-		x.until = ProcessorTime() + x.limits.Time
-		c.collector = readCollector(x)
-		for _, list := range x.generations() {
-			l, first, resumed := gcList{x, c, list}, len(c.objects), c.resumed
+		r.until = ProcessorTime() + r.limits.Time
+		c.collector = readCollector(r)
+		for _, list := range r.generations() {
+			l, first, resumed := gcList{r, c, list}, len(c.objects), c.resumed
 			switch {
 			case !l.checked():
 				_ = l.follow(0, list) || l.follow(gcPrevious, list)
@@ -39,7 +38,7 @@ func (w *walker) collect() *collected {
 				c.listed(list, first)
 			}
 		}
-		c.read, c.stopped = mem.total, x.stopped
+		c.read, c.stopped = mem.total, r.stopped
 	}()
 	return c
 }
@@ -54,13 +53,13 @@ const (
 
 // gcList is a list of the collector's, by the address of its head.
 type gcList struct {
-	w    *walker
+	r    reader
 	c    *collected
 	head uint64
 }
 
 // link returns the entry that a link of an entry leads to: 0 for the next one, gcPrevious for the one before.
-func (l gcList) link(entry, which uint64) uint64 { return l.w.mem.word(entry+which) &^ gcFlags }
+func (l gcList) link(entry, which uint64) uint64 { return l.r.mem.word(entry+which) &^ gcFlags }
 
 // stands reports whether an entry is linked: the next one leads back to it.
 func (l gcList) stands(entry uint64) bool {
@@ -70,7 +69,7 @@ func (l gcList) stands(entry uint64) bool {
 
 // room reports whether there is room for another object, and time.
 func (l gcList) room() bool {
-	return len(l.c.objects) < min(2*l.w.limits.Objects, roomObjects) && !l.w.done()
+	return len(l.c.objects) < min(2*l.r.limits.Objects, roomObjects) && !l.r.spent()
 }
 
 // maxResumed is how many times a list is taken up again that the process has changed under the walk.
@@ -97,7 +96,7 @@ func (l gcList) checked() bool {
 			return false
 		default:
 			l.c.resumed++
-			l.w.mem.forget()
+			l.r.mem.forget()
 			at, marks = l.standing(first), newMarks()
 		}
 	}
@@ -147,10 +146,10 @@ func (m *marks) met(entry uint64) bool {
 // generations finds the heads of the collector's lists in struct _gc_runtime_state. Which there are and where differs
 // between versions, 3.14 has changed it in a minor one; a head is two words that point to a next and a previous entry of
 // which one at least points back: the other may have just been added.
-func (w *walker) generations() (heads []uint64) {
+func (r reader) generations() (heads []uint64) {
 	const size, flags, most = 256, 3, 8
-	gc := w.heap.Interpreter + uint64(w.heap.InterpGC)
-	raw := w.mem.bytes(gc, size)
+	gc := r.heap.Interpreter + uint64(r.heap.InterpGC)
+	raw := r.mem.bytes(gc, size)
 	if raw == nil {
 		return nil
 	}
@@ -161,7 +160,7 @@ func (w *walker) generations() (heads []uint64) {
 		if next == addr || next < lowestAddress || prev < lowestAddress {
 			continue
 		}
-		if w.mem.word(next+8)&^flags == addr || w.mem.word(prev)&^flags == addr {
+		if r.mem.word(next+8)&^flags == addr || r.mem.word(prev)&^flags == addr {
 			heads = append(heads, addr)
 		}
 	}

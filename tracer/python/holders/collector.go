@@ -30,25 +30,25 @@ func collectorsOf(minor int) []collectorAt {
 }
 
 // readCollector reads it.
-func readCollector(w *walker) (c collector) {
-	for _, at := range collectorsOf(w.heap.Version.Minor) {
-		if c = readCollectorAt(w, at); c.known {
+func readCollector(r reader) (c collector) {
+	for _, at := range collectorsOf(r.heap.Version.Minor) {
+		if c = readCollectorAt(r, at); c.known {
 			break
 		}
 	}
 	return c
 }
 
-func readCollectorAt(w *walker, at collectorAt) (c collector) {
+func readCollectorAt(r reader, at collectorAt) (c collector) {
 	const generations, size, most = 3, 24, 1 << 40
-	gc := w.heap.Interpreter + uint64(w.heap.InterpGC)
+	gc := r.heap.Interpreter + uint64(r.heap.InterpGC)
 	for i := range uint64(generations) {
-		if !isHead(w, gc+at.first+i*size) {
+		if !isHead(r, gc+at.first+i*size) {
 			return c
 		}
 	}
-	enabled, pending := w.mem.int32(gc+at.enabled), w.mem.word(gc+at.pending)
-	if !isHead(w, gc+at.permanent) || enabled != 0 && enabled != 1 || pending > most {
+	enabled, pending := r.mem.int32(gc+at.enabled), r.mem.word(gc+at.pending)
+	if !isHead(r, gc+at.permanent) || enabled != 0 && enabled != 1 || pending > most {
 		return c
 	}
 	return collector{known: true, off: enabled == 0, oldest: gc + at.first + (generations-1)*size, permanent: gc + at.permanent, pending: int(pending)}
@@ -89,12 +89,12 @@ func (c *collected) listed(list uint64, first int) {
 }
 
 // wasteOf says what the collector has to do with a block of which no root leads to who has it.
-func wasteOf(w *walker, n int32) event.Garbage {
-	c, kind := &w.notes.collector, w.nodes[n].kind
+func wasteOf(p *paths, n int32) event.Garbage {
+	c, kind := &p.notes.collector, p.nodes[n].kind
 	if kind != kindCycle && kind != kindNone {
 		return ""
 	}
-	on := w.climbs.wasteOn(w, n)
+	on := p.climbs.wasteOn(&p.reach, n)
 	switch {
 	case on&wasteFrozen != 0:
 		return event.GarbageFrozen
@@ -109,11 +109,11 @@ func wasteOf(w *walker, n int32) event.Garbage {
 }
 
 // isHead says whether a list begins at an address.
-func isHead(w *walker, addr uint64) bool {
+func isHead(r reader, addr uint64) bool {
 	const flags = 3
-	next, prev := w.mem.word(addr)&^flags, w.mem.word(addr+8)&^flags
+	next, prev := r.mem.word(addr)&^flags, r.mem.word(addr+8)&^flags
 	if next < lowestAddress || prev < lowestAddress {
 		return false
 	}
-	return next == addr && prev == addr || w.mem.word(next+8)&^flags == addr || w.mem.word(prev)&^flags == addr
+	return next == addr && prev == addr || r.mem.word(next+8)&^flags == addr || r.mem.word(prev)&^flags == addr
 }

@@ -259,7 +259,7 @@ func (c *columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *boo
 			}
 		case t.arrow:
 			seen[word] = true
-			more, known := arrowBuffers(c.walker, word, t)
+			more, known := arrowBuffers(&c.sizer, word, t)
 			bytes, *exact = bytes+more, *exact && known
 		case c.isExtension(t) || c.lineage(t).is("Index") || t.name == "CategoricalDtype":
 			seen[word] = true

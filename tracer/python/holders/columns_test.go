@@ -126,11 +126,11 @@ func TestCodesOfAnAttacker(t *testing.T) {
 	limits.defaults()
 	w := s.walker(context.Background(), nil, limits)
 	defer w.free()
-	codes := failedIn(w, shell{}, sys)
+	codes := failedIn(w.reader, shell{}, sys)
 	if len(codes) != maxFailed || codes[0].File != "<ipython-input-3-0123456789ab>" {
 		t.Errorf("%+v", codes)
 	}
-	if codes := failedIn(w, shell{shown: []uint64{sys, 0, 1 << 60}}, 0); len(codes) != 0 {
+	if codes := failedIn(w.reader, shell{shown: []uint64{sys, 0, 1 << 60}}, 0); len(codes) != 0 {
 		t.Errorf("without a traceback: %+v", codes)
 	}
 }

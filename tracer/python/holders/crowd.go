@@ -52,16 +52,16 @@ func (c *crowd) free() {
 }
 
 // take takes in a reference from a node to a leaf. It is false where there is no room for it.
-func (c *crowd) take(w *walker, from int32, addr uint64, t *typ) bool {
+func (c *crowd) take(s *sizer, from int32, addr uint64, t *typ) bool {
 	n, known := c.index.get(addr, c.addrs)
 	if !known {
 		if len(c.all) == maxCrowd {
 			return false
 		}
-		bytes, _ := w.measure(addr, t)
+		bytes, _ := s.measure(addr, t)
 		n = int32(len(c.all))
 		c.addrs = append(c.addrs, addr)
-		c.all = append(c.all, leaf{left: uint32(w.references(addr)), bytes: uint32(min(bytes, 1<<32-1))})
+		c.all = append(c.all, leaf{left: uint32(s.references(addr)), bytes: uint32(min(bytes, 1<<32-1))})
 		c.index.put(addr, n, c.addrs)
 	}
 	one := &c.all[n]
@@ -108,7 +108,7 @@ func (c *crowd) nodes(set int32) iter.Seq[int32] {
 
 // settle makes a node for those that the same objects have, and one for those of them that something else has as well. Many sets of many objects would make
 // more references than there is room for: the rest counts as held by something else.
-func (e *extents) settle(w *walker) {
+func (e *extents) settle() {
 	c := e.crowd
 	type whole struct {
 		bytes uint64
@@ -130,14 +130,14 @@ func (e *extents) settle(w *walker) {
 			if s.bytes == 0 {
 				continue
 			}
-			n := w.add(nobody, s.first, label{}, isDone)
+			n := e.addNew(nobody, s.first, label{}, isDone)
 			if n < 0 {
 				break
 			}
 			e.bytes[n], e.refs[n], e.seen[n], e.unknown[n], e.class[n] = s.bytes, uint32(held), 0, false, false
 			for from := range c.nodes(int32(set)) {
 				if e.arcs.count >= maxArcs {
-					w.stopped, e.refs[n] = errObjects, 1
+					e.stopped, e.refs[n] = errObjects, 1
 					break
 				}
 				e.arcs.add(from, n)

@@ -1,18 +1,46 @@
 package holders
 
-// counts is for what no root leads to. As the garbage collector does, it compares each object's reference count with the
-// references that come from others of the kind: an object with more is held by code in C, and so is all that it holds.
-// What remains is garbage: objects that hold each other.
+// counts is for what no root leads to. As the garbage collector does, it compares each object's reference count with
+// the references that come from others of the kind: an object with more is held by code in C, and so is all that it
+// holds. What remains is garbage: objects that hold each other.
 type counts struct {
-	first int32   // nodes from here on were not reached from a root
-	refs  []int64 // seen of node first+i
-	live  []bool  // second pass: held from outside
+	*finder
+	taker arrayTaker // takes arrays that are met meanwhile
+	first int32      // nodes from here on were not reached from a root
+	refs  []int64    // seen of node first+i
+	live  []bool     // second pass: held from outside
 	queue []int32
 }
 
-// reference counts a reference to a node, or in the second pass passes on that it is held. A nil counts does nothing.
+func (c *counts) over() bool { return false }
+
+// refer follows what a class in a cycle holds of itself, too.
+func (c *counts) refer(from int32, to uint64, kind step, l label) bool {
+	if kind == stepCounting {
+		return c.chase(from, to, l)
+	}
+	return c.finder.refer(from, to, kind, l)
+}
+
+// count counts a reference that was not counted before. That something is held is passed on by others as well.
+func (c *counts) count(_, to int32) {
+	if !c.uncounted || c.live != nil {
+		c.reference(to)
+	}
+}
+
+func (c *counts) array(n int32, addr, data uint64) { c.taker.array(n, addr, data) }
+
+func (c *counts) arrayNoted(n int32, a arrayNote) { c.taker.arrayNoted(n, a) }
+
+func (c *counts) readsArrays() bool { return c.taker.readsArrays() }
+
+// library does nothing: who has blocks that lie in C++ objects follows from what holds these.
+func (c *counts) library(int32, uint64, *typ) {}
+
+// reference counts a reference to a node, or in the second pass passes on that it is held.
 func (c *counts) reference(n int32) {
-	if c == nil || n < c.first {
+	if n < c.first {
 		return
 	}
 	i := int(n - c.first)
@@ -28,47 +56,46 @@ func (c *counts) reference(n int32) {
 }
 
 // garbage looks for the remaining blocks in the objects that the garbage collector knows and no root leads to.
-func (w *walker) garbage() {
+func garbage(w *walker) {
 	if w.done() {
 		return
 	}
 	w.kind, w.deferring = kindCycle, false
-	w.names = append(w.names, "")
-	at := label{labelRoot, uint64(len(w.names) - 1)}
-	w.counting = &counts{first: int32(len(w.nodes))}
-	c := w.counting
+	at, before := w.rootLabel(""), w.visitor
+	c := &counts{finder: &finder{walker: w}, taker: w.arrays, first: int32(len(w.nodes))}
+	w.visitFor(c)
 	for id, one := range w.notes.noted {
 		if one.is(noteTracked) && !one.is(noteLeaf) && one.typ() != 0 && w.of[id] == 0 {
-			w.addNode(-1, w.notes.addrs[id], int32(id), at, isObject)
+			w.add(-1, w.notes.addrs[id], int32(id), at, isObject)
 		}
 	}
 	w.run()
-	doubtful := newDoubtful(w)
+	doubtful := newDoubtful(c)
 	c.refs = append(c.refs, make([]int64, max(0, len(w.nodes)-int(c.first)-len(c.refs)))...)
 	c.live = make([]bool, len(c.refs))
 	for i, seen := range c.refs {
 		n := c.first + int32(i)
-		switch has := c.references(w, n); {
+		switch has := c.referencesOf(n); {
 		case has > seen+doubtful.to[n]:
 			c.reference(n)
 		case has > seen:
 			doubtful.needed = append(doubtful.needed, n)
 		}
 	}
-	doubtful.spread(w)
+	doubtful.spread()
 	for i, live := range c.live {
 		if live {
 			w.nodes[c.first+int32(i)].kind = kindNone
 		}
 	}
-	doubtful.mark(w)
-	w.counting = nil
+	doubtful.mark()
+	w.visitFor(before)
 }
 
-// references is the reference count of a node: what the survey noted, as the references that were seen are its.
-func (c *counts) references(w *walker, n int32) int64 {
-	if id := w.nodes[n].id; id >= 0 && w.notes.noted[id].typ() != 0 {
-		return int64(w.notes.noted[id].references)
+// referencesOf is the reference count of a node: what the survey noted, as the references that were seen are its.
+func (c *counts) referencesOf(n int32) int64 {
+	if id := c.nodes[n].id; id >= 0 && c.notes.noted[id].typ() != 0 {
+		return int64(c.notes.noted[id].references)
 	}
-	return w.references(w.addrs[n])
+	return c.references(c.addrs[n])
 }

@@ -6,16 +6,17 @@ import "slices"
 // references only probably. An object of which a reference is missing is garbage all the same if as many of these
 // lead to it and all of them come from garbage: probably.
 type doubtful struct {
+	of     *counts
 	to     map[int32]int64   // how many words lead to a node
 	from   map[int32][]int32 // where those of a node lead
 	needed []int32           // nodes of which a reference is missing without them
 }
 
 // newDoubtful takes in the words that the walk has met since the last root, and looks into what only they lead to.
-func newDoubtful(w *walker) *doubtful {
-	d, first := &doubtful{map[int32]int64{}, map[int32][]int32{}, nil}, w.counting.first
-	for i := 0; i < len(w.doubts) && !w.done(); i++ { // it grows on the way
-		e := w.doubts[i]
+func newDoubtful(c *counts) *doubtful {
+	d, first, w := &doubtful{c, map[int32]int64{}, map[int32][]int32{}, nil}, c.first, c.walker
+	for i := 0; i < len(w.beliefs.doubts) && !w.done(); i++ { // it grows on the way
+		e := w.beliefs.doubts[i]
 		n, known := w.known(e.to)
 		if !known {
 			before := len(w.nodes)
@@ -32,34 +33,34 @@ func newDoubtful(w *walker) *doubtful {
 			d.from[e.parent] = append(d.from[e.parent], n)
 		}
 	}
-	w.doubts = nil
+	w.beliefs.doubts = nil
 	return d
 }
 
 // spread passes on that nodes are held: to what they refer to, for sure or not.
-func (d *doubtful) spread(w *walker) {
-	for c := w.counting; len(c.queue) > 0 && !w.done(); {
+func (d *doubtful) spread() {
+	for c := d.of; len(c.queue) > 0 && !c.done(); {
 		n := c.queue[0]
 		c.queue = c.queue[1:]
-		w.visit(n)
+		c.visit(n)
 		for _, to := range d.from[n] {
 			c.reference(to)
 		}
 	}
-	w.doubts = nil // the same as before
+	d.of.beliefs.doubts = nil // the same as before
 }
 
 // mark notes of all that the needed ones lead to that it is garbage only probably.
-func (d *doubtful) mark(w *walker) {
-	c := w.counting
+func (d *doubtful) mark() {
+	c := d.of
 	held := slices.Clone(c.live)
 	for _, n := range d.needed {
 		c.reference(n)
 	}
-	d.spread(w)
+	d.spread()
 	for i, reached := range c.live {
 		if reached && !held[i] {
-			w.nodes[c.first+int32(i)].probable = true
+			c.nodes[c.first+int32(i)].probable = true
 		}
 	}
 }

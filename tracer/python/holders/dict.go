@@ -19,12 +19,12 @@ type keys struct {
 const maxEntries = 1 << 32
 
 // readKeys reads the header of a dict's keys.
-func (w *walker) readKeys(addr uint64) (k keys, ok bool) {
-	head := w.mem.bytes(addr, 40)
+func (r reader) readKeys(addr uint64) (k keys, ok bool) {
+	head := r.mem.bytes(addr, 40)
 	if head == nil {
 		return k, false
 	}
-	if w.heap.Version.Minor <= 10 {
+	if r.heap.Version.Minor <= 10 {
 		return oldKeys(addr, head)
 	}
 	const split = 2
@@ -61,58 +61,58 @@ func oldKeys(addr uint64, head []byte) (k keys, ok bool) {
 }
 
 // entries calls yield for the key and value of each entry of a dict until it returns false.
-func (w *walker) entries(dict uint64, yield func(key, value uint64) bool) {
-	k, ok := w.readKeys(w.mem.word(dict + uint64(w.heap.DictKeys)))
+func (r reader) entries(dict uint64, yield func(key, value uint64) bool) {
+	k, ok := r.readKeys(r.mem.word(dict + uint64(r.heap.DictKeys)))
 	if !ok {
 		return
 	}
-	if values := w.mem.word(dict + uint64(w.heap.DictValues)); values != 0 {
-		w.values(k, w.firstValue(values), yield)
+	if values := r.mem.word(dict + uint64(r.heap.DictValues)); values != 0 {
+		r.values(k, r.firstValue(values), yield)
 		return
 	}
 	if k.split {
 		return
 	}
 	for i := uint64(0); i < k.count; i++ {
-		e := w.mem.bytes(k.entries+i*k.stride+k.key, 16)
+		e := r.mem.bytes(k.entries+i*k.stride+k.key, 16)
 		if e == nil {
 			return
 		}
 		key, value := binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:])
-		if key != 0 && value != 0 && !yield(key, value) || w.stopped != nil {
+		if key != 0 && value != 0 && !yield(key, value) || r.stopped != nil {
 			return
 		}
 	}
 }
 
 // firstValue is where the values of a split table begin: from 3.13 on behind a header of 8 bytes.
-func (w *walker) firstValue(values uint64) uint64 {
-	if w.heap.Version.Minor >= 13 {
+func (r reader) firstValue(values uint64) uint64 {
+	if r.heap.Version.Minor >= 13 {
 		return values + 8
 	}
 	return values
 }
 
 // values is entries for a split table.
-func (w *walker) values(k keys, first uint64, yield func(key, value uint64) bool) {
+func (r reader) values(k keys, first uint64, yield func(key, value uint64) bool) {
 	const most = 1 << 10 // shared keys have at most 30 entries, before 3.11 some more
-	w.mem.words(first, min(k.count, most), func(i, value uint64) bool {
+	r.mem.words(first, min(k.count, most), func(i, value uint64) bool {
 		if value == 0 {
 			return true
 		}
-		key := w.mem.word(k.entries + i*k.stride + k.key)
+		key := r.mem.word(k.entries + i*k.stride + k.key)
 		return key == 0 || yield(key, value)
 	})
 }
 
 // lookup returns the value under a str key, 0 for none. It looks at the first entries only: it serves namespaces.
-func (w *walker) lookup(dict uint64, name string) (found uint64) {
-	if t := w.objectType(dict); t == nil || t.shape != shapeDict {
+func (r reader) lookup(dict uint64, name string) (found uint64) {
+	if t := r.objectType(dict); t == nil || t.shape != shapeDict {
 		return 0
 	}
 	n := 0
-	w.entries(dict, func(key, value uint64) bool {
-		if n++; w.isText(key, name) {
+	r.entries(dict, func(key, value uint64) bool {
+		if n++; r.isText(key, name) {
 			found = value
 		}
 		return found == 0 && n < 1<<16
@@ -120,60 +120,58 @@ func (w *walker) lookup(dict uint64, name string) (found uint64) {
 	return found
 }
 
-// attributes calls yield for each attribute that an instance has in its own namespace, until it returns false. dict is
-// the address of that namespace's dict, if it has become one.
-func (w *walker) attributes(obj uint64, t *typ, yield func(key, value uint64) bool) (dict uint64) {
-	minor := w.heap.Version.Minor
+// attributes calls yield for each attribute that an instance has in its own namespace, until it returns false.
+func (r reader) attributes(obj uint64, t *typ, yield func(key, value uint64) bool) {
+	if dict, values := r.attributesAt(obj, t); dict != 0 {
+		if r.isShape(dict, shapeDict) {
+			r.entries(dict, yield)
+		}
+	} else if values != 0 {
+		r.inlineAttributes(t, values, yield)
+	}
+}
+
+// attributesAt returns where an instance has its attributes: in a dict, if that has been made, or else as values whose names its type has.
+func (r reader) attributesAt(obj uint64, t *typ) (dict, values uint64) {
+	minor := r.heap.Version.Minor
 	managed := minor >= 11 && t.flags&cpython.FlagManagedDict != 0
-	var values uint64
 	switch {
 	case managed && minor == 11:
-		dict, values = w.mem.word(obj-24), w.mem.word(obj-32)
+		dict, values = r.mem.word(obj-24), r.mem.word(obj-32)
 	case managed && minor == 12: // one word for both, values are marked by the lowest bit
-		if dict = w.mem.word(obj - 24); dict&1 != 0 {
+		if dict = r.mem.word(obj - 24); dict&1 != 0 {
 			dict, values = 0, dict+1
 		}
 	case managed:
-		if dict = w.mem.word(obj - 24); dict == 0 && t.flags&cpython.FlagInlineValues != 0 {
-			if head := w.mem.word(obj + t.basic); byte(head>>24) != 0 { // valid
+		if dict = r.mem.word(obj - 24); dict == 0 && t.flags&cpython.FlagInlineValues != 0 {
+			if head := r.mem.word(obj + t.basic); byte(head>>24) != 0 { // valid
 				values = obj + t.basic
 			}
 		}
 	case t.dict > 0 && t.dict <= maxBasic:
-		dict = w.mem.word(obj + uint64(t.dict))
+		dict = r.mem.word(obj + uint64(t.dict))
 	case t.dict < 0 && t.dict >= -maxBasic:
-		n := int64(w.mem.word(obj + uint64(w.heap.VarSize)))
+		n := int64(r.mem.word(obj + uint64(r.heap.VarSize)))
 		if n = max(n, -n); n < 0 || n > 1<<32 {
-			return 0
+			return 0, 0
 		}
-		dict = w.mem.word(obj + (t.basic+uint64(n)*t.item+7)&^7 + uint64(t.dict))
+		dict = r.mem.word(obj + (t.basic+uint64(n)*t.item+7)&^7 + uint64(t.dict))
 	}
-	if dict != 0 {
-		if known := w.objectType(dict); known == nil || known.shape != shapeDict {
-			return 0
-		}
-		_, known := w.known(dict)
-		before := w.uncounted
-		w.uncounted = before || known
-		w.survey.begin()
-		w.entries(dict, yield)
-		w.survey.step(stepEnd)
-		w.uncounted = before
-		return dict
+	return dict, values
+}
+
+// inlineAttributes is attributes for values without a dict.
+func (r reader) inlineAttributes(t *typ, values uint64, yield func(key, value uint64) bool) {
+	if k, ok := r.readKeys(r.mem.word(t.addr + uint64(r.heap.CachedKeys))); ok {
+		r.values(k, r.firstValue(values), yield)
 	}
-	if values != 0 {
-		if k, ok := w.readKeys(w.mem.word(t.addr + uint64(w.heap.CachedKeys))); ok {
-			w.values(k, w.firstValue(values), yield)
-		}
-	}
-	return dict
 }
 
 // attribute returns an attribute that an instance has in its own namespace, 0 for none.
-func (w *walker) attribute(obj uint64, t *typ, name string) (found uint64) {
+func (r reader) attribute(obj uint64, t *typ, name string) (found uint64) {
 	n := 0
-	w.attributes(obj, t, func(key, value uint64) bool {
-		if n++; w.isText(key, name) {
+	r.attributes(obj, t, func(key, value uint64) bool {
+		if n++; r.isText(key, name) {
 			found = value
 		}
 		return found == 0 && n < 1<<12

@@ -10,8 +10,7 @@ type elsewhere struct {
 }
 
 // noteHeld notes of which objects a survey has found fewer references than they have, those included that are not certain.
-func noteHeld(w *walker) {
-	s := w.survey
+func noteHeld(s *survey) {
 	left := func(id int32) int64 {
 		n := int64(s.notes.noted[id].references)
 		if int(id) < len(s.refs) {
@@ -25,7 +24,7 @@ func noteHeld(w *walker) {
 		}
 	}
 	for to, g := range s.guesses {
-		id, ok := w.known(to)
+		id, ok := s.known(to)
 		if !ok {
 			continue
 		}

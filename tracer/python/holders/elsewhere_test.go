@@ -42,7 +42,7 @@ func TestElsewhere(t *testing.T) {
 		}
 		defer s.Close()
 		w := s.walker(context.Background(), nil, Limits{Objects: 1000})
-		w.seeking = true
+		seeking(w)
 		e := heldElsewhere(w, nil)
 		for addr, want := range map[uint64]bool{waste: false, ofWaste: false, held: true, behind: true, ofHeld: true} {
 			if id, ok := s.notes.index.get(addr, s.notes.addrs); !ok || e.has(id) != want {
@@ -66,18 +66,18 @@ func TestElsewhere(t *testing.T) {
 
 // TestCrowdOfManySets: sets of leaves make no more references than there is room for, and what has no room is held by something else.
 func TestCrowdOfManySets(t *testing.T) {
-	e := &extents{data: map[int32]uint64{}, device: map[int32]uint64{}, large: map[int32]uint64{}, crowd: newCrowd()}
 	f := newFake(11)
 	w := newWalker(context.Background(), f.h, newMemory(f.memory(), 1<<20), nil, Limits{Objects: 1000})
 	defer w.mem.close()
-	w.extents = e
+	e := newExtents(w)
+	w.visitFor(e)
 	set := int32(0)
 	for node := range int32(100) {
 		set, _ = e.crowd.with(set, node)
 	}
 	e.crowd.addrs, e.crowd.all = append(e.crowd.addrs, fakeMemory), append(e.crowd.all, leaf{set: set, bytes: 64})
 	e.arcs.count = maxArcs - 10
-	e.settle(w)
+	e.settle()
 	if e.arcs.count != maxArcs || !errors.Is(w.stopped, errObjects) || len(e.refs) != 1 || e.refs[0] <= e.seen[0] {
 		t.Errorf("%d references, stopped by %v, refs %v seen %v", e.arcs.count, w.stopped, e.refs, e.seen)
 	}
@@ -101,7 +101,8 @@ func TestNamesAreBounded(t *testing.T) {
 // TestCyclesOfLongWays: of blocks on one long way the way is gone once, however many there are.
 func TestCyclesOfLongWays(t *testing.T) {
 	const nodes = 200_000
-	w := &walker{notes: &notes{noted: make([]noted, 1), steps: []step{stepStop}, types: []*typ{nil}}, addrs: make([]uint64, nodes)}
+	w := bare(&notes{noted: make([]noted, 1), steps: []step{stepStop}, types: []*typ{nil}})
+	w.addrs = make([]uint64, nodes)
 	w.shell.out = 1
 	for n := range int32(nodes) {
 		w.nodes = append(w.nodes, node{parent: n - 1, kind: kindOutput})

@@ -2,16 +2,13 @@ package holders
 
 import (
 	"cmp"
-	"runtime"
-	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // extents are what is known of the memory of nodes, for a listing of variables (see [List]): how many bytes each has of
-// its own, and who refers to it. What a name holds alone then is what every reference leads through that name to: what it
-// dominates. A reference that was not seen, by the object's reference count, comes from outside and holds as well.
+// its own, and who refers to it. What a name holds alone then is what every reference leads through that name to: what
+// it dominates. A reference that was not seen, by the object's reference count, comes from outside and holds as well.
 type extents struct {
+	*finder
 	bytes   []uint64 // of each node
 	refs    []uint32 // its reference count
 	seen    []uint32 // references that were seen
@@ -38,9 +35,16 @@ const (
 	immortal = 1 << 31 // a reference count that does not count, from 3.12 on
 )
 
-// leastLarge is how large a block is that a system gets back when it goes, or a meter of blocks sees go: what is smaller lies with others on its
-// pages, and allocators keep it for objects to come.
+// leastLarge is how large a block is that a system gets back when it goes, or a meter of blocks sees go: what is
+// smaller lies with others on its pages, and allocators keep it for objects to come.
 const leastLarge = 64 << 10
+
+func newExtents(w *walker) *extents {
+	return &extents{
+		finder: newFinder(w), group: nobody, crowd: newCrowd(),
+		data: map[int32]uint64{}, device: map[int32]uint64{}, large: map[int32]uint64{},
+	}
+}
 
 // enlarge notes bytes of a node that may be a large block.
 func (e *extents) enlarge(n int32, bytes uint64) {
@@ -80,24 +84,41 @@ func (e *extents) freeReferences() {
 	}
 }
 
-// added takes in a node that has just been made.
-func (e *extents) added(w *walker, n int32) {
-	if e == nil {
-		return
+func (e *extents) over() bool { return false }
+
+// refer follows keys of dicts that refer to nothing as well: they take memory.
+func (e *extents) refer(from int32, to uint64, kind step, l label) bool {
+	if kind == stepKey {
+		if t := e.objectType(to); t != nil && t.shape == shapeLeaf {
+			return e.chase(from, to, label{})
+		}
 	}
+	return e.finder.refer(from, to, kind, l)
+}
+
+func (e *extents) add(from int32, addr uint64, id int32, l label, what uint8) int32 {
+	n := e.make(from, addr, id, l, what)
+	if n >= 0 {
+		e.added(n)
+	}
+	return n
+}
+
+// added takes in a node that has just been made.
+func (e *extents) added(n int32) {
 	var bytes uint64
 	refs, unknown, class, ofHeap := uint32(0), false, false, false
-	if at, addr := w.nodes[n], w.addrs[n]; at.what == isFrame {
-	} else if at.id >= 0 && w.notes.noted[at.id].typ() != 0 {
-		one := &w.notes.noted[at.id]
-		t := w.notes.types[one.typ()]
-		refs, bytes = one.references, w.notes.bytes(at.id)
+	if at, addr := e.nodes[n], e.addrs[n]; at.what == isFrame {
+	} else if at.id >= 0 && e.notes.noted[at.id].typ() != 0 {
+		one := &e.notes.noted[at.id]
+		t := e.notes.types[one.typ()]
+		refs, bytes = one.references, e.notes.bytes(at.id)
 		ofHeap = t.name == treeType
 		unknown, class = one.is(noteUnknown), t.shape == shapeType || t.shape == shapeModule
-	} else if t := w.objectType(addr); t != nil {
-		refs = uint32(w.references(addr))
+	} else if t := e.objectType(addr); t != nil {
+		refs = uint32(e.references(addr))
 		ofHeap = t.name == treeType
-		size, known := w.measure(addr, t)
+		size, known := e.measure(addr, t)
 		bytes, unknown, class = size, !known, t.shape == shapeType || t.shape == shapeModule
 	}
 	e.bytes, e.refs, e.seen, e.unknown = append(e.bytes, bytes), append(e.refs, refs), append(e.seen, 0), append(e.unknown, unknown)
@@ -107,12 +128,12 @@ func (e *extents) added(w *walker, n int32) {
 	}
 }
 
-// reference takes in a reference from a node, or from a root, to a node.
-func (e *extents) reference(w *walker, from, to int32) {
-	if e == nil || to < 0 {
+// count takes in who refers to a node.
+func (e *extents) count(from, to int32) {
+	if to < 0 {
 		return
 	}
-	if !w.uncounted {
+	if !e.uncounted {
 		e.seen[to]++
 	}
 	if from < 0 {
@@ -123,52 +144,49 @@ func (e *extents) reference(w *walker, from, to int32) {
 		e.last[to] = from
 	}
 	if e.arcs.count == maxArcs {
-		w.stopped = errObjects
+		e.stopped = errObjects
 		return
 	}
 	e.arcs.add(from, to)
 }
 
-// leaf takes in a reference to an object that refers to nothing.
-func (e *extents) leaf(w *walker, from int32, addr uint64, t *typ) {
+func (e *extents) leaf(from int32, addr uint64, t *typ) {
 	switch {
-	case e == nil || uint32(w.references(addr)) >= immortal:
+	case uint32(e.references(addr)) >= immortal:
 	case from >= 0 && e.crowd != nil:
-		if !e.crowd.take(w, from, addr, t) {
-			w.stopped = errObjects
+		if !e.crowd.take(&e.sizer, from, addr, t) {
+			e.stopped = errObjects
 		}
 	default:
-		e.reference(w, from, w.add(-1, addr, label{}, isDone))
+		e.count(from, e.addNew(-1, addr, label{}, isDone))
 	}
 }
 
-// alone takes in a reference to an object that refers to nothing and that nobody else has: it is a part of who has it.
-func (e *extents) alone(w *walker, from int32, addr uint64) bool {
-	if e == nil || from < 0 || w.survey != nil {
+func (e *extents) leafNoted(from, id int32) {
+	if e.notes.noted[id].references < immortal {
+		e.count(from, e.add(-1, e.notes.addrs[id], id, label{}, isDone))
+	}
+}
+
+// ownBytes takes in a part of a node that nobody else has.
+func (e *extents) ownBytes(n int32, bytes uint64, known bool) {
+	e.bytes[n] += bytes
+	e.enlarge(n, bytes)
+	e.unknown[n] = e.unknown[n] || !known
+}
+
+// alone takes what nobody else has for a part of who has it.
+func (e *extents) alone(from int32, addr uint64) bool {
+	if from < 0 {
 		return false
 	}
-	t := w.objectType(addr)
-	if t == nil || t.shape != shapeLeaf || uint32(w.references(addr)) != 1 {
+	t := e.objectType(addr)
+	if t == nil || t.shape != shapeLeaf || uint32(e.references(addr)) != 1 {
 		return false
 	}
-	size, known := w.measure(addr, t)
-	e.bytes[from] += size
-	e.enlarge(from, size)
-	e.unknown[from] = e.unknown[from] || !known
+	size, known := e.measure(addr, t)
+	e.ownBytes(from, size, known)
 	return true
-}
-
-// onThread keeps a goroutine on its thread until what it returns is called: its processor time is the thread's.
-func onThread() (done func()) {
-	runtime.LockOSThread()
-	return runtime.UnlockOSThread
-}
-
-// ProcessorTime is what this thread has used; its goroutine is to be locked to it. What walks beside it has a time of its own.
-func ProcessorTime() time.Duration {
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
-	return time.Duration(ts.Nano())
 }
 
 // buffer is how many bytes a buffer of an object takes: none if it does not lie in memory that is mapped.
@@ -186,7 +204,8 @@ func (s *sizes) buffer(addr, size uint64) (bytes uint64, known bool) {
 	return allocated(size), true
 }
 
-// allocated is what CPython's allocator takes for so many bytes: multiples of 16 up to 512, above it malloc with a header.
+// allocated is what CPython's allocator takes for so many bytes: multiples of 16 up to 512, above it malloc with a
+// header.
 func allocated(size uint64) uint64 {
 	const small = 512
 	if size <= small {
@@ -207,8 +226,8 @@ type tree struct {
 	forward   graph
 }
 
-// dominate finds out who holds what alone, with so many groups. The last has what waits for the garbage collector: it is found among the nodes
-// from loose on, that no name led to.
+// dominate finds out who holds what alone, with so many groups. The last has what waits for the garbage collector: it
+// is found among the nodes from loose on, that no name led to.
 func (e *extents) dominate(groups, loose int) tree {
 	nodes := len(e.bytes)
 	root := int32(nodes + groups)

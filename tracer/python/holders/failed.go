@@ -12,25 +12,25 @@ const (
 )
 
 // failedIn says where the code of the outermost calls of the last traceback is from: the one that Python has, or the one that IPython shows.
-func failedIn(w *walker, s shell, sys uint64) (codes []event.Code) {
+func failedIn(r reader, s shell, sys uint64) (codes []event.Code) {
 	var at uint64
 	if sys != 0 {
-		at = w.lookup(sys, "last_traceback")
+		at = r.lookup(sys, "last_traceback")
 	}
 	for _, shown := range s.shown {
-		if !w.isShape(at, shapeTraceback) {
-			at = w.attributeOf(shown, "tb")
+		if !r.isShape(at, shapeTraceback) {
+			at = r.attributeOf(shown, "tb")
 		}
 	}
-	for len(codes) < maxFailed && w.isShape(at, shapeTraceback) {
-		frame := w.mem.word(at + cpython.TracebackFrame)
-		if w.heap.FrameHolds != 0 { // from 3.11 on: see [walker.visitFrameObject]
-			frame = w.mem.word(frame + uint64(w.heap.FrameHolds))
+	for len(codes) < maxFailed && r.isShape(at, shapeTraceback) {
+		frame := r.mem.word(at + cpython.TracebackFrame)
+		if r.heap.FrameHolds != 0 { // from 3.11 on: see [walker.visitFrameObject]
+			frame = r.mem.word(frame + uint64(r.heap.FrameHolds))
 		}
-		code := w.mem.word(frame+uint64(w.heap.FrameCode)) & w.heap.CodeMask
-		file, _ := w.text(w.mem.word(code+uint64(w.heap.CodeFilename)), maxCodeFile)
+		code := r.mem.word(frame+uint64(r.heap.FrameCode)) & r.heap.CodeMask
+		file, _ := r.text(r.mem.word(code+uint64(r.heap.CodeFilename)), maxCodeFile)
 		codes = append(codes, event.Code{File: file})
-		at = w.mem.word(at + cpython.TracebackNext)
+		at = r.mem.word(at + cpython.TracebackNext)
 	}
 	return codes
 }

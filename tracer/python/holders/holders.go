@@ -106,75 +106,18 @@ func compareHolder(h event.Holder, address uint64) int { return cmp.Compare(h.Ad
 func (s *Survey) findOnce(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
 	w := s.walker(ctx, blocks, limits)
 	defer w.free()
-	w.seeking = limits.Unseen
+	f := newFinder(w)
+	f.seeking = limits.Unseen
+	w.visitFor(f)
 	w.reserve(s.notes.containers)
 	if w.stopped = s.stopped; w.stopped == nil { // without the evidence nothing is followed that needs it
-		w.walk()
+		roots{w}.walk()
 	}
-	r := w.result()
+	r := f.result()
 	if limits.Unseen && r.Complete {
 		for _, one := range viewsOf(w) {
 			r.Views = append(r.Views, one.View)
 		}
 	}
 	return r, nil
-}
-
-// result describes what was found.
-func (w *walker) result() Result {
-	r := Result{Objects: len(w.nodes), Bytes: w.mem.total, Complete: w.stopped == nil, Holders: make([]event.Holder, len(w.blocks))}
-	w.mem.limit += pathBytes
-	w.stopped = nil
-	cycles := newCyclic(w)
-	for i, b := range w.blocks {
-		h := &r.Holders[i]
-		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(w.asked[i])
-		if n := w.found[i]; n >= 0 {
-			w.describe(h, n)
-			h.Garbage, h.Cyclic = wasteOf(w, n), cycles.holds(n)
-		} else if n := w.maybe[i]; n >= 0 {
-			w.describe(h, n)
-			h.Probable, h.Garbage = true, wasteOf(w, n)
-		}
-	}
-	r.Unseen = w.describeUnseen()
-	return r
-}
-
-// blockAt returns the index of the block that an address lies in, -1 for none.
-func (w *walker) blockAt(addr uint64) int {
-	i, exact := slices.BinarySearchFunc(w.blocks, addr, func(b Block, a uint64) int { return cmp.Compare(b.Address, a) })
-	if exact {
-		return i
-	}
-	if i > 0 && addr-w.blocks[i-1].Address < w.blocks[i-1].Size {
-		return i - 1
-	}
-	return -1
-}
-
-// mayPointAt notes that a node, of which it is not known what its words are, has a pointer to a block's beginning. It counts if
-// nothing else has the block.
-func (w *walker) mayPointAt(node int32, addr uint64) bool {
-	i, exact := slices.BinarySearchFunc(w.blocks, addr, func(b Block, a uint64) int { return cmp.Compare(b.Address, a) })
-	if exact && w.maybe[i] < 0 {
-		w.maybe[i] = node
-	}
-	return exact
-}
-
-// pointsAt notes that a node has a pointer: within a block, or exactly to one's beginning.
-func (w *walker) pointsAt(node int32, addr uint64, within bool) bool {
-	if addr < w.lowest || addr > w.highest {
-		return false
-	}
-	i := w.blockAt(addr)
-	if i < 0 || !within && w.blocks[i].Address != addr {
-		return false
-	}
-	if w.found[i] < 0 {
-		w.found[i] = node
-		w.left--
-	}
-	return true
 }

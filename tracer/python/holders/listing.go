@@ -14,7 +14,7 @@ func (l *lister) listing() Listing {
 	e := l.extents
 	out := Listing{Objects: len(l.nodes), Read: l.mem.total}
 	l.groups = append(l.groups, group{kind: event.HeldByCycle})
-	e.settle(l.walker)
+	e.settle()
 	out.Complete = l.stopped == nil
 	l.forget() // it takes memory of its own
 	t := e.dominate(len(l.groups), l.loose)
@@ -52,7 +52,9 @@ func (l *lister) forget() {
 	l.freeNodes()
 	l.index = table{}
 	l.give()
-	l.believed, l.raw, l.awaited, l.deferred, l.keys, l.doubts = nil, nil, nil, nil, nil, nil
+	l.deferred, l.keys = nil, nil
+	l.beliefs.believed, l.beliefs.doubts = nil, nil
+	l.pieces.raw, l.pieces.awaited = nil, nil
 }
 
 // row is a group on its way into the listing.
@@ -154,7 +156,7 @@ func (l *lister) frameName(n int32) string {
 	if name == 0 {
 		name = l.heap.CodeName
 	}
-	text, _ := l.text(l.mem.word(l.frames[n].code+uint64(name)), maxText)
+	text, _ := l.text(l.mem.word(l.frames.at[n].code+uint64(name)), maxText)
 	return text + "()"
 }
 

@@ -231,26 +231,3 @@ func check(t *testing.T, interp *cpython.Interpreter, wanted []expected) {
 		}
 	}
 }
-
-// BenchmarkFind walks everything in an IPython with NumPy and pandas, for one block that nobody holds.
-func BenchmarkFind(b *testing.B) {
-	proc := pythons()[0].start(b, "holders.py", "IPython", "ipykernel.kernelapp")
-	objects, bytes := 0, int64(0)
-	var limits Limits
-	limits.defaults()
-	for b.Loop() {
-		survey, err := NewSurvey(context.Background(), proc.interp, Process{}, limits)
-		if err != nil {
-			b.Fatal(err)
-		}
-		r, err := survey.findOnce(context.Background(), []Block{{1, 1}}, limits)
-		survey.Close()
-		if err != nil || !r.Complete {
-			b.Fatal(r.Complete, err)
-		}
-		objects, bytes = r.Objects, r.Bytes
-	}
-	b.ReportMetric(float64(objects), "objects")
-	b.ReportMetric(float64(bytes)/1e6, "MB")
-	b.ReportMetric(float64(objects)*float64(b.N)/b.Elapsed().Seconds(), "objects/s")
-}

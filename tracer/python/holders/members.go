@@ -14,13 +14,13 @@ type member struct {
 
 // readMembers reads an array of PyMemberDef (Include/structmember.h, descrobject.h from 3.12): name, type, offset, flags
 // and doc, 40 bytes; it ends with a null name.
-func (w *walker) readMembers(addr uint64) (out []member) {
+func (y *types) readMembers(addr uint64) (out []member) {
 	const size = 40
 	if addr == 0 {
 		return out
 	}
 	for range maxMembers {
-		raw := w.mem.bytes(addr, size)
+		raw := y.mem.bytes(addr, size)
 		if raw == nil {
 			break
 		}
@@ -30,7 +30,7 @@ func (w *walker) readMembers(addr uint64) (out []member) {
 		if name == 0 {
 			break
 		}
-		if text := w.mem.cString(name, maxName); text != "" && at < maxBasic {
+		if text := y.mem.cString(name, maxName); text != "" && at < maxBasic {
 			out = append(out, member{at, strings.ToValidUTF8(text, "?"), kind == object || kind == objectOrError})
 		}
 		addr += size
@@ -39,20 +39,20 @@ func (w *walker) readMembers(addr uint64) (out []member) {
 }
 
 // memberAt names a word of an instance, by the type or one of its bases; "" for none.
-func (w *walker) memberAt(t *typ, at uint64) string {
-	m, _ := w.member(t, at)
+func (y *types) memberAt(t *typ, at uint64) string {
+	m, _ := y.member(t, at)
 	return m.name
 }
 
 // isSlot says whether a word of an instance is declared to own an object.
-func (w *walker) isSlot(t *typ, at uint64) bool {
-	m, ok := w.member(t, at)
+func (y *types) isSlot(t *typ, at uint64) bool {
+	m, ok := y.member(t, at)
 	return ok && m.object
 }
 
-func (w *walker) member(t *typ, at uint64) (m member, ok bool) {
+func (y *types) member(t *typ, at uint64) (m member, ok bool) {
 	for addr, n := t.addr, 0; addr != 0 && n < maxBases; n++ {
-		known := w.typeAt(addr)
+		known := y.typeAt(addr)
 		if known == nil {
 			break
 		}

@@ -19,12 +19,12 @@ func (l *lister) variables(names []binding) {
 }
 
 // traitOf is an attribute that traitlets keep, which have their values in a dict of their own.
-func traitOf(w *walker, obj uint64, name string) uint64 {
-	if value := w.attributeOf(obj, name); value != 0 {
+func traitOf(r reader, obj uint64, name string) uint64 {
+	if value := r.attributeOf(obj, name); value != 0 {
 		return value
 	}
-	if values := w.attributeOf(obj, "_trait_values"); w.isShape(values, shapeDict) {
-		return w.lookup(values, name)
+	if values := r.attributeOf(obj, "_trait_values"); r.isShape(values, shapeDict) {
+		return r.lookup(values, name)
 	}
 	return 0
 }
@@ -44,7 +44,7 @@ func (l *lister) inside(addr uint64, taken func(name string, value uint64) bool)
 	}
 	if t.shape == shapeDict {
 		l.entries(addr, each)
-	} else if dict := l.attributes(addr, t, each); dict != 0 {
+	} else if dict := (visits{l.walker}).attributes(addr, t, each); dict != 0 {
 		l.part(n, dict)
 	}
 }
@@ -101,7 +101,7 @@ func (l *lister) tracebacks(s shell, sys uint64) {
 	l.kind = kindTraceback
 	l.groups = append(l.groups, group{names: []string{"the last traceback"}, kind: event.HeldByTraceback})
 	g := len(l.groups) - 1
-	l.failed = failedIn(l.walker, s, sys)
+	l.failed = failedIn(l.reader, s, sys)
 	for _, name := range ofTraceback {
 		if sys != 0 {
 			l.hold(g, l.lookup(sys, name))
@@ -128,11 +128,11 @@ func (l *lister) threads(all []thread) {
 	l.kind = kindThread
 	for _, t := range all {
 		for _, f := range t.frames {
-			l.frameRoot(f, label{})
+			roots{l.walker}.frameRoot(f, label{})
 			if n, ok := l.known(f); ok {
 				l.groups = append(l.groups, group{kind: event.HeldByThread, targets: []int32{n}})
 				l.extents.group = int32(-2 - (len(l.groups) - 1))
-				l.extents.reference(l.walker, nobody, n)
+				l.extents.count(nobody, n)
 				l.extents.group = nobody
 			}
 		}
@@ -140,7 +140,7 @@ func (l *lister) threads(all []thread) {
 	l.run()
 	for _, t := range all {
 		l.mem.words(t.addr, uint64(min(l.heap.ThreadSize, maxBasic)/8), func(_, word uint64) bool {
-			l.word(nobody, word, label{})
+			visits{l.walker}.word(nobody, word, label{})
 			return !l.done()
 		})
 	}

@@ -3,8 +3,6 @@ package holders
 import (
 	"math"
 	"sync/atomic"
-
-	"ipytracer/tracer/python/cpython"
 )
 
 // notes are what a survey has seen of every object: walks that come after it need not read the memory again. Objects have
@@ -127,78 +125,6 @@ const (
 func (s step) kind() step { return s &^ stepMask }
 func (s step) id() int32  { return int32(s & stepMask) }
 
-// add makes a node.
-func (s *survey) add(w *walker, n int32, addr uint64, what uint8) int32 {
-	const perObject = 3 // leaves are counted as well
-	if int(n) >= min(perObject*w.limits.Objects, roomObjects, maxIndex) {
-		w.stopped = errObjects
-		return -1
-	}
-	w.addrs = append(w.addrs, addr)
-	w.index.put(addr, n, w.addrs)
-	s.note(w, n, what)
-	return n
-}
-
-// visitQueue looks into every node that waits, and into those that are reached from there.
-func (s *survey) visitQueue(w *walker) {
-	s.look(w)
-	for len(s.waiting) > 0 && !w.done() {
-		n := s.waiting[len(s.waiting)-1]
-		s.waiting = s.waiting[:len(s.waiting)-1]
-		w.visit(n)
-		s.look(w)
-	}
-}
-
-// note takes in a node that a survey has just made.
-func (s *survey) note(w *walker, n int32, what uint8) {
-	one := noted{first: unnoted}
-	if what != isDone {
-		s.waiting = append(s.waiting, n)
-	}
-	if what == isFrame {
-		s.isFrame[n] = true
-	} else {
-		if t := w.objectType(w.addrs[n]); t != nil {
-			before := s.recording
-			s.recording = false
-			one = w.describeNode(w.addrs[n], t, n)
-			s.recording = before
-		}
-	}
-	s.notes.noted = append(s.notes.noted, one)
-}
-
-func (w *walker) describeNode(addr uint64, t *typ, n int32) noted {
-	notes := w.survey.notes
-	if t.number == 0 {
-		if len(notes.types) == 0 {
-			notes.types = append(notes.types, nil)
-		}
-		t.number = uint32(len(notes.types))
-		notes.types = append(notes.types, t)
-	}
-	one := noted{references: uint32(w.references(addr)), what: t.number, first: unnoted}
-	if t.shape == shapeLeaf {
-		one.what |= noteLeaf
-	} else if t.shape == shapeType || t.shape == shapeFunction || t.name == lruCache {
-		if w.leadsOut(addr, t) {
-			one.what |= noteOut
-		}
-	}
-	if w.sizes != nil {
-		bytes, known := w.measure(addr, t)
-		if one.bytes = uint32(bytes); bytes >= tooLarge {
-			one.bytes, notes.large[n] = tooLarge, bytes
-		}
-		if !known {
-			one.what |= noteUnknown
-		}
-	}
-	return one
-}
-
 // at returns what was noted of the object at an address, nil for nothing, and where nothing was noted at all.
 func (n *notes) at(addr uint64) *noted {
 	if n != nil {
@@ -216,42 +142,4 @@ func (t *typ) recordable() bool {
 		return !t.native && t.loose == 0
 	}
 	return false
-}
-
-// isLarge says whether an object has so many references that each walk reads them itself: noting those of a list of millions of strings
-// would take more memory than all the rest.
-func (w *walker) isLarge(addr uint64, t *typ) bool {
-	const most, used = 1 << 12, 16
-	switch t.shape {
-	case shapeList:
-		return w.mem.word(addr+uint64(w.heap.ListSize)) > most
-	case shapeTuple:
-		return w.mem.word(addr+uint64(w.heap.VarSize)) > most
-	case shapeDict:
-		return w.mem.word(addr+used) > most
-	case shapeSet:
-		return w.mem.word(addr+cpython.SetMask) > most
-	case shapeArray:
-		return ndarray{w.mem, addr}.objects() > most
-	}
-	return false
-}
-
-// record notes the steps that a visit takes.
-func (s *survey) record(w *walker, n int32, visit func()) {
-	one := &s.notes.noted[n]
-	if one.typ() == 0 || one.first != unnoted || !s.notes.types[one.typ()].recordable() {
-		visit()
-		return
-	}
-	if s.large = w.isLarge(w.addrs[n], s.notes.types[one.typ()]); s.large {
-		visit()
-		s.large = false
-		return
-	}
-	one.first = uint32(len(s.notes.steps))
-	s.recording = true
-	visit()
-	s.recording = false
-	s.notes.steps = append(s.notes.steps, stepStop)
 }

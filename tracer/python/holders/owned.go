@@ -43,36 +43,42 @@ func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint
 	w := s.walker(ctx, nil, limits)
 	defer w.free()
 	w.until, w.deadline, w.stopped = until, deadline, s.stopped
-	w.owned = &owned{least: least, data: map[uint64]uint64{}}
-	w.walk()
+	all := &owned{finder: newFinder(w), least: least, data: map[uint64]uint64{}}
+	w.visitFor(all)
+	roots{w}.walk()
 	o := Owned{Complete: w.stopped == nil, Objects: len(w.nodes), Bytes: w.mem.total}
-	for at, size := range w.owned.data {
+	for at, size := range all.data {
 		o.Blocks = append(o.Blocks, Block{at, size})
 	}
 	slices.SortFunc(o.Blocks, func(a, b Block) int { return cmp.Compare(a.Address, b.Address) })
 	return o, nil
 }
 
-// owned gathers what arrays have. Nil does nothing.
+// owned gathers what arrays have.
 type owned struct {
+	*finder
 	least uint64
 	data  map[uint64]uint64 // sizes by address
 }
 
+func (o *owned) over() bool { return false }
+
+func (o *owned) readsArrays() bool { return true }
+
 // array takes an array in. How many bytes it has is what its strides span, which needs no knowledge of its dtype: an array that
 // has its data for itself has all of what it spans, and nothing else.
-func (o *owned) array(w *walker, addr uint64) {
+func (o *owned) array(_ int32, addr, _ uint64) {
 	const data, nd, dimensions, strides, flags, owns, most = 16, 24, 32, 40, 64, 4, 64
-	if o == nil || w.mem.int32(addr+flags)&owns == 0 {
+	if o.mem.int32(addr+flags)&owns == 0 {
 		return
 	}
-	axes := w.mem.int32(addr + nd)
+	axes := o.mem.int32(addr + nd)
 	if axes <= 0 || axes > most { // of one element
 		return
 	}
 	var lengths, steps []uint64
-	w.mem.words(w.mem.word(addr+dimensions), uint64(axes), func(_, n uint64) bool { lengths = append(lengths, n); return true })
-	w.mem.words(w.mem.word(addr+strides), uint64(axes), func(_, n uint64) bool { steps = append(steps, n); return true })
+	o.mem.words(o.mem.word(addr+dimensions), uint64(axes), func(_, n uint64) bool { lengths = append(lengths, n); return true })
+	o.mem.words(o.mem.word(addr+strides), uint64(axes), func(_, n uint64) bool { steps = append(steps, n); return true })
 	if len(lengths) != int(axes) || len(steps) != int(axes) {
 		return
 	}
@@ -84,7 +90,7 @@ func (o *owned) array(w *walker, addr uint64) {
 		}
 		size = max(size, n*step)
 	}
-	if at := w.mem.word(addr + data); size >= o.least && at >= lowestAddress && at < userSpace-size {
+	if at := o.mem.word(addr + data); size >= o.least && at >= lowestAddress && at < userSpace-size {
 		o.data[at] = max(o.data[at], size)
 	}
 }

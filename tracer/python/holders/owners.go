@@ -81,11 +81,11 @@ func (l *lister) others(modules []module) {
 	for id := range l.notes.noted {
 		one := &l.notes.noted[id]
 		if one.is(noteTracked) && !one.is(noteLeaf) && one.typ() != 0 && l.of[id] == 0 && !held.has(int32(id)) && !l.done() {
-			l.addNode(nobody, l.notes.addrs[id], int32(id), label{}, isObject)
+			l.add(nobody, l.notes.addrs[id], int32(id), label{}, isObject)
 		}
 	}
 	l.run()
-	l.followDoubts()
+	l.beliefs.followDoubts()
 	l.unmet = held.bytes()
 }
 

@@ -1,13 +1,13 @@
 package holders
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"ipytracer/event"
+	"ipytracer/tracer/python/cpython"
 )
 
 // Bounds of a path.
@@ -17,16 +17,22 @@ const (
 	maxText  = 192 // bytes of a function's and a file's name
 )
 
+// paths puts into words how nodes are reached.
+type paths struct {
+	*walker
+	climbs climbs // ways to roots, see climbs.go
+}
+
 // rootOf is the name of the root that a node was reached from.
-func (w *walker) rootOf(n int32) string {
-	if l := w.labelOf(w.rootNode(n)); l.kind == labelRoot {
-		return w.names[l.arg]
+func (p *paths) rootOf(n int32) string {
+	if l := p.labelOf(p.rootNode(n)); l.kind == labelRoot {
+		return p.names[l.arg]
 	}
 	return ""
 }
 
 // rootNode is the root that a node was reached from.
-func (w *walker) rootNode(n int32) int32 { return w.climbs.root(w, n) }
+func (p *paths) rootNode(n int32) int32 { return p.climbs.root(&p.reach, n) }
 
 // submodules writes the steps through the dicts that a torch.nn.Module keeps its parts in as one writes them in Python:
 // model._modules['layers']._modules['0']._parameters['weight'] is model.layers[0].weight.
@@ -59,18 +65,18 @@ func isIdentifier(key string) bool {
 }
 
 // step is a label as text. begins is true for what a frame holds.
-func (w *walker) step(n int32, l label) (step string, begins bool) {
+func (p *paths) step(n int32, l label) (step string, begins bool) {
 	name := func() string {
-		s, _ := w.text(l.arg, maxName)
+		s, _ := p.text(l.arg, maxName)
 		return s
 	}
 	switch l.kind {
 	case labelRoot:
-		return w.names[l.arg], false
+		return p.names[l.arg], false
 	case labelName:
 		return "." + name(), false
 	case labelKey:
-		return "[" + w.key(l.arg, 0) + "]", false
+		return "[" + p.key(l.arg, 0) + "]", false
 	case labelIndex:
 		return "[" + strconv.FormatUint(l.arg, 10) + "]", false
 	case labelFlat:
@@ -86,56 +92,44 @@ func (w *walker) step(n int32, l label) (step string, begins bool) {
 	case labelTemporary:
 		return "(a value in use)", true
 	case labelWord:
-		return w.wordStep(n, l.arg), false
+		return p.wordStep(n, l.arg), false
 	}
 	return "", false
 }
 
 // wordStep names a word of an object of a C type: by the member at it, or by the type of what it refers to.
-func (w *walker) wordStep(n int32, at uint64) string {
-	parent := w.nodes[n].parent
+func (p *paths) wordStep(n int32, at uint64) string {
+	parent := p.nodes[n].parent
 	if parent < 0 {
 		return ""
 	}
-	of := w.objectType(w.addrs[parent])
+	of := p.objectType(p.addrs[parent])
 	if of == nil || of.name == "functools._lru_list_elem" { // it is a part of the cache's dict
 		return ""
 	}
-	if name := w.memberAt(of, at); name != "" {
+	if name := p.memberAt(of, at); name != "" {
 		return "." + name
 	}
 	if of.name == "builtin_function_or_method" && at == 24 { // PyCFunctionObject.m_self
 		return ".__self__"
 	}
 	if of.shape == shapeException {
-		if name := w.exceptionMember(at); name != "" {
+		if name := p.exceptionMember(at); name != "" {
 			return "." + name
 		}
 	}
-	if t := w.objectType(w.addrs[n]); t != nil {
+	if t := p.objectType(p.addrs[n]); t != nil {
 		return ".<" + t.name + ">"
 	}
 	return ".<?>"
 }
 
-// exceptionMember names a word of a BaseException: Include/cpython/pyerrors.h; 3.11 put notes behind args.
-func (w *walker) exceptionMember(at uint64) string {
-	names := []string{"args", "__notes__", "__traceback__", "__context__", "__cause__"}
-	if w.heap.Version.Minor <= 10 {
-		names = slices.Delete(names, 1, 2)
-	}
-	if i := (at - 24) / 8; at >= 24 && i < uint64(len(names)) {
-		return names[i]
-	}
-	return ""
-}
-
 // output is n of Out[n]: a path that begins with Out (or _oh) and a number, or with _n.
-func (w *walker) output(root label, steps []string) int {
+func (p *paths) output(root label, steps []string) int {
 	if root.kind != labelRoot {
 		return 0
 	}
-	name := w.names[root.arg]
+	name := p.names[root.arg]
 	number, found := strings.CutPrefix(name, "_")
 	if name == "Out" || name == "_oh" {
 		if len(steps) < 2 {
@@ -144,37 +138,37 @@ func (w *walker) output(root label, steps []string) int {
 		number = strings.Trim(steps[len(steps)-2], "[]")
 		found = true
 	}
-	if n, err := strconv.ParseUint(number, 10, 31); found && err == nil && w.kindOfRoot(root) == event.HeldByOutput {
+	if n, err := strconv.ParseUint(number, 10, 31); found && err == nil && p.kindOfRoot(root) == event.HeldByOutput {
 		return int(n)
 	}
 	return 0
 }
 
 // kindOfRoot is Output for a root that only IPython makes.
-func (w *walker) kindOfRoot(root label) event.HolderKind {
-	if isIPythons(w.names[root.arg]) {
+func (p *paths) kindOfRoot(root label) event.HolderKind {
+	if isIPythons(p.names[root.arg]) {
 		return event.HeldByOutput
 	}
 	return event.HeldByVariable
 }
 
 // describeFrame fills in the function, file and line of a frame.
-func (w *walker) describeFrame(h *event.Holder, n int32) {
-	f, ok := w.frames[n]
+func (p *paths) describeFrame(h *event.Holder, n int32) {
+	f, ok := p.frames.at[n]
 	if !ok {
 		return
 	}
-	name := w.heap.CodeQualName
+	name := p.heap.CodeQualName
 	if name == 0 {
-		name = w.heap.CodeName
+		name = p.heap.CodeName
 	}
-	h.Function, _ = w.text(w.mem.word(f.code+uint64(name)), maxText)
-	h.File, _ = w.text(w.mem.word(f.code+uint64(w.heap.CodeFilename)), maxText)
-	h.Line = w.line(n, f)
+	h.Function, _ = p.text(p.mem.word(f.code+uint64(name)), maxText)
+	h.File, _ = p.text(p.mem.word(f.code+uint64(p.heap.CodeFilename)), maxText)
+	h.Line = p.line(n, f)
 }
 
 // join makes a path of its steps, and cuts it.
-func (w *walker) join(steps []string, h *event.Holder) string {
+func (p *paths) join(steps []string, h *event.Holder) string {
 	path := strings.Join(steps, "")
 	if (h.Kind == event.HeldByCycle || h.Kind == event.HeldByNone) && h.Type != "" { // there is no root to begin with
 		path = "…" + path
@@ -190,4 +184,33 @@ func (w *walker) join(steps []string, h *event.Holder) string {
 		cut--
 	}
 	return path[:cut] + "…"
+}
+
+// line returns the line that a frame is at, 0 if not known.
+func (p *paths) line(n int32, f frame) int32 {
+	if up := p.nodes[n].parent; up >= 0 && p.isShape(p.addrs[up], shapeTraceback) {
+		tb := p.addrs[up]
+		if line := p.mem.int32(tb + cpython.TracebackLine); line > 0 {
+			return line
+		}
+		f.at = int64(p.mem.int32(tb + cpython.TracebackLast))
+		if p.heap.Version.Minor == 10 {
+			f.at /= 2
+		}
+	}
+	const maxTable = 1 << 20
+	h := &p.heap
+	table := p.mem.word(f.code + uint64(h.CodeLineTable))
+	if t := p.objectType(table); t == nil || t.flags&cpython.FlagBytes == 0 {
+		return 0
+	}
+	size := min(p.mem.word(table+uint64(h.VarSize)), maxTable)
+	if p.climbs.tables += size; p.climbs.tables > maxTables {
+		return 0
+	}
+	raw := p.mem.bytes(table+uint64(h.BytesData), int(size))
+	if raw == nil {
+		return 0
+	}
+	return int32(max(0, min(cpython.Line(h.Version, p.mem.int32(f.code+uint64(h.CodeFirstLine)), raw, f.at), 1<<31-1)))
 }

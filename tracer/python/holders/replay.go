@@ -1,7 +1,7 @@
 package holders
 
-// replay takes the steps that were noted of a node. It says whether there are any.
-func (w *walker) replay(n int32) bool {
+// replayed takes the steps that were noted of a node. It reports whether there are any.
+func replayed(w *walker, n int32) bool {
 	if w.notes == nil {
 		return false
 	}
@@ -9,7 +9,7 @@ func (w *walker) replay(n int32) bool {
 	if id < 0 || w.notes.noted[id].first == unnoted {
 		return false
 	}
-	if w.owned != nil && w.notes.types[w.notes.noted[id].typ()].shape == shapeArray {
+	if w.arrays != nil && w.arrays.readsArrays() && w.notes.types[w.notes.noted[id].typ()].shape == shapeArray {
 		return false // it wants to know more
 	}
 	r := replay{walker: w, node: n, before: w.uncounted}
@@ -49,21 +49,19 @@ func (r *replay) take(s step) {
 	case stepKey:
 		if !w.notes.noted[id].is(noteLeaf) {
 			w.keys = append(w.keys, edge{to: w.notes.addrs[id], label: label{labelElement, 0}, parent: n})
-		} else if w.extents != nil {
+		} else if w.leaves != nil {
 			w.followNoted(n, id, label{})
 		}
 	case stepGlobals:
 		if addr := w.notes.addrs[id]; !w.deferring {
 			w.followNoted(n, id, named(fixedGlobals))
 		} else if w.of[id] == 0 && !w.spaces[addr] {
-			w.defer_(n, addr, named(fixedGlobals))
+			w.defers(n, addr, named(fixedGlobals))
 		}
 	case stepCounting:
-		if w.counting != nil {
-			w.followNoted(n, id, named(fixedBases))
-		}
+		w.refer(n, w.notes.addrs[id], stepCounting, named(fixedBases))
 	case stepClass:
-		if w.counting != nil || !w.deferring {
+		if !w.deferring {
 			w.followNoted(n, id, named(fixedClass))
 		} else {
 			w.deferClass(n, w.notes.addrs[id])
@@ -75,16 +73,15 @@ func (r *replay) take(s step) {
 	case stepEnd:
 		w.uncounted = r.before
 	case stepAlone:
-		if w.extents != nil {
-			w.extents.bytes[n] += uint64(id) << 4
-			w.extents.enlarge(n, uint64(id)<<4)
+		if w.leaves != nil {
+			w.leaves.ownBytes(n, uint64(id)<<4, true)
 		}
 	case stepArray:
-		if a := w.notes.arrays[id]; !w.pointsAt(n, a.data, true) {
-			w.noteArray(n, a)
+		if w.arrays != nil {
+			w.arrays.arrayNoted(n, w.notes.arrays[id])
 		}
 	case stepState:
-		w.moduleState(n, w.addrs[n])
+		visits{w}.moduleState(n, w.addrs[n])
 	case stepPart:
 		r.isNew = r.partNoted(id)
 	}
@@ -107,17 +104,15 @@ func (w *walker) followNoted(from, id int32, l label) bool {
 	}
 	one := &w.notes.noted[id]
 	leaf := one.is(noteLeaf)
-	if leaf && w.extents == nil {
+	if leaf && w.leaves == nil {
 		return true
 	}
 	if leaf && from >= 0 && one.references == 1 {
-		w.extents.bytes[from] += w.notes.bytes(id)
-		w.extents.enlarge(from, w.notes.bytes(id))
-		w.extents.unknown[from] = w.extents.unknown[from] || one.is(noteUnknown)
+		w.leaves.ownBytes(from, w.notes.bytes(id), !one.is(noteUnknown))
 		return true
 	}
 	if n := w.of[id]; n != 0 {
-		w.reference(from, n-1)
+		w.count(from, n-1)
 		return true
 	}
 	addr := w.notes.addrs[id]
@@ -126,16 +121,14 @@ func (w *walker) followNoted(from, id int32, l label) bool {
 	}
 	t := w.notes.types[one.typ()]
 	if leaf {
-		if one.references < immortal {
-			w.extents.reference(w, from, w.addNode(-1, addr, id, label{}, isDone))
-		}
+		w.leaves.leafNoted(from, id)
 		return true
 	}
 	if w.deferring && w.notedOut(addr, one, t) {
-		w.defer_(from, addr, l)
+		w.defers(from, addr, l)
 		return true
 	}
-	w.arrived(from, w.addNode(from, addr, id, l, isObject), t)
+	w.arrived(from, w.add(from, addr, id, l, isObject), t)
 	return true
 }
 
@@ -143,18 +136,10 @@ func (w *walker) followNoted(from, id int32, l label) bool {
 func (r *replay) partNoted(id int32) bool {
 	n, isNew := r.of[id]-1, r.of[id] == 0
 	if isNew {
-		n = r.addNode(r.node, r.notes.addrs[id], id, label{}, isDone)
+		n = r.add(r.node, r.notes.addrs[id], id, label{}, isDone)
 	}
-	r.reference(r.node, n)
+	r.count(r.node, n)
 	return n >= 0 && isNew
-}
-
-// notedOut is leadsOut for an object that the survey has seen.
-func (w *walker) notedOut(addr uint64, one *noted, t *typ) bool {
-	if t.shape == shapeType || t.shape == shapeFunction || t.name == lruCache {
-		return one.is(noteOut)
-	}
-	return w.leadsOut(addr, t)
 }
 
 func (n *notes) bytes(id int32) uint64 {
@@ -162,65 +147,4 @@ func (n *notes) bytes(id int32) uint64 {
 		return uint64(b)
 	}
 	return n.large[id]
-}
-
-// seek is a search for how an object refers to another.
-type seek struct {
-	to    uint64
-	label label
-	found bool
-}
-
-func (s *seek) take(to uint64, l label) {
-	if to == s.to && !s.found {
-		s.label, s.found = l, true
-	}
-}
-
-// labelOf says how a node is reached from its parent. Where that was left open the parent is looked into again.
-func (w *walker) labelOf(n int32) label {
-	l := w.labels[w.nodes[n].label]
-	if l.kind != labelLater || w.nodes[n].parent < 0 {
-		return l
-	}
-	l = labelBetween(w, w.addrs[w.nodes[n].parent], w.addrs[n])
-	w.nodes[n].label = w.keep(l)
-	return l
-}
-
-// labelBetween says how an object refers to another, by looking into it anew.
-func labelBetween(w *walker, from, to uint64) label {
-	x := &walker{
-		ctx: w.ctx, heap: w.heap, mem: w.mem, types: w.types, metatype: w.metatype, frames: map[int32]frame{}, spaces: w.spaces, raw: map[uint64]bool{}, awaited: map[uint64]bool{},
-		classes: w.classes, running: w.running, classed: map[uint64]bool{}, limits: w.limits, until: w.until, deadline: w.deadline, sizes: w.sizes, seeking: true,
-		labels: []label{{}}, seek: &seek{to: to},
-	}
-	x.visit(x.add(-1, from, label{}, isObject))
-	for _, e := range x.keys {
-		x.seek.take(e.to, e.label)
-	}
-	return x.seek.label
-}
-
-// firstLabels are those that need not be kept again and again.
-func firstLabels() []label {
-	all := []label{{}, {kind: labelLater}}
-	for i := range fixed {
-		all = append(all, named(uint64(i)))
-	}
-	return all
-}
-
-// keep keeps a label, and says where.
-func (w *walker) keep(l label) uint32 {
-	switch l.kind {
-	case labelNothing:
-		return 0
-	case labelLater:
-		return 1
-	case labelFixed:
-		return 2 + uint32(l.arg)
-	}
-	w.labels = append(w.labels, l)
-	return uint32(len(w.labels) - 1)
 }

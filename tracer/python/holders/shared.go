@@ -26,16 +26,16 @@ func isArrow(name string) bool {
 // sharedAt reads a shared pointer to an object of Arrow's. Nothing is believed unless the second word leads to a
 // control block: an object of a class that libstdc++ has for them (bits/shared_ptr_base.h: _Sp_counted_base, two
 // counts behind the virtual table), of something in namespace arrow.
-func sharedAt(w *walker, at uint64) (p sharedPointer, ok bool) {
-	p.object, p.counts = w.mem.word(at), w.mem.word(at+8)
+func sharedAt(n *natives, at uint64) (p sharedPointer, ok bool) {
+	p.object, p.counts = n.b.mem.word(at), n.b.mem.word(at+8)
 	if p.object&7 != 0 || p.counts&7 != 0 || p.object < lowestAddress || p.counts < lowestAddress || p.object >= userSpace || p.counts >= userSpace {
 		return p, false
 	}
-	p.class = w.class(w.mem.word(p.counts))
+	p.class = n.class(n.b.mem.word(p.counts))
 	if !strings.HasPrefix(p.class, "St") || !strings.Contains(p.class, "_Sp_counted") || !strings.Contains(p.class, "5arrow") {
 		return p, false
 	}
-	p.uses = uint32(w.mem.word(p.counts + 8))
+	p.uses = uint32(n.b.mem.word(p.counts + 8))
 	return p, p.uses > 0 && p.uses < 1<<30
 }
 
@@ -43,9 +43,9 @@ func sharedAt(w *walker, at uint64) (p sharedPointer, ok bool) {
 func (p sharedPointer) isInPlace() bool { return strings.Contains(p.class, "_Sp_counted_ptr_inplace") }
 
 // eachShared goes over the shared pointers that an object of Python's has in its words.
-func eachShared(w *walker, obj uint64, t *typ, refer func(sharedPointer)) {
+func eachShared(n *natives, obj uint64, t *typ, refer func(sharedPointer)) {
 	for at := uint64(16); at+sharedSize <= min(t.basic, maxBasic); at += 8 {
-		if p, ok := sharedAt(w, obj+at); ok {
+		if p, ok := sharedAt(n, obj+at); ok {
 			refer(p)
 			at += 8
 		}
@@ -56,12 +56,12 @@ func eachShared(w *walker, obj uint64, t *typ, refer func(sharedPointer)) {
 // among them, and those in vectors, where vector says so.
 func scanShared(w *walker, from, size uint64, refer func(sharedPointer) bool, vector func(vectorOfShared) bool) {
 	for at := uint64(0); at+8 <= size && !w.done(); at += 8 {
-		if p, ok := sharedAt(w, from+at); ok {
+		if p, ok := sharedAt(w.natives, from+at); ok {
 			if !refer(p) {
 				return
 			}
 			at += 8
-		} else if v, ok := vectorAt(w, from+at); ok {
+		} else if v, ok := vectorAt(w.natives, from+at); ok {
 			at += 16
 			if vector(v) {
 				v.each(w, refer)
@@ -76,29 +76,29 @@ type vectorOfShared struct{ begin, end, reserved uint64 }
 // each goes over what is in a vector, empty pointers left out, until refer says that it is enough.
 func (v vectorOfShared) each(w *walker, refer func(sharedPointer) bool) {
 	for at := v.begin; at < v.end && !w.done(); at += sharedSize {
-		if p, ok := sharedAt(w, at); ok && !refer(p) {
+		if p, ok := sharedAt(w.natives, at); ok && !refer(p) {
 			return
 		}
 	}
 }
 
 // vectorAt reads a vector of shared pointers at an address; ok is false if there is none, or an empty one.
-func vectorAt(w *walker, at uint64) (v vectorOfShared, ok bool) {
-	v = vectorOfShared{w.mem.word(at), w.mem.word(at + 8), w.mem.word(at + 16)}
+func vectorAt(n *natives, at uint64) (v vectorOfShared, ok bool) {
+	v = vectorOfShared{n.b.mem.word(at), n.b.mem.word(at + 8), n.b.mem.word(at + 16)}
 	if v.begin < lowestAddress || v.begin&15 != 0 || v.end <= v.begin || v.reserved < v.end || (v.end-v.begin)%sharedSize != 0 || v.reserved >= userSpace {
 		return v, false
 	}
-	return v, sharesAll(w, v.begin, min(v.end, v.begin+maxLooked))
+	return v, sharesAll(n, v.begin, min(v.end, v.begin+maxLooked))
 }
 
 // sharesAll reports whether there are shared pointers in a part of memory, at least one, and nothing but these and
 // empty ones.
-func sharesAll(w *walker, from, to uint64) bool {
+func sharesAll(n *natives, from, to uint64) bool {
 	some := false
 	for ; from < to; from += sharedSize {
-		if _, ok := sharedAt(w, from); ok {
+		if _, ok := sharedAt(n, from); ok {
 			some = true
-		} else if w.mem.word(from) != 0 || w.mem.word(from+8) != 0 {
+		} else if n.b.mem.word(from) != 0 || n.b.mem.word(from+8) != 0 {
 			return false
 		}
 	}
@@ -107,12 +107,12 @@ func sharesAll(w *walker, from, to uint64) bool {
 
 // behindShared returns how many bytes malloc gave for an object and its counts, and how many of them there are from
 // the object's address on: 0 where the allocator is none whose sizes are known.
-func behindShared(w *walker, p sharedPointer) (own, behind uint64) {
-	own = w.chunkSize(p.counts)
+func behindShared(n *natives, p sharedPointer) (own, behind uint64) {
+	own = n.chunkSize(p.counts)
 	if p.isInPlace() {
 		return own, min(own, maxOfArrow) - min(p.object-p.counts, own)
 	}
-	behind = w.chunkSize(p.object)
+	behind = n.chunkSize(p.object)
 	return own + behind, behind
 }
 
@@ -129,13 +129,13 @@ const (
 )
 
 // poolBufferAt reads arrow::PoolBuffer; ok is false for all other objects, and where it says of itself what cannot be.
-func poolBufferAt(w *walker, object uint64) (b poolBuffer, ok bool) {
-	b = poolBuffer{w.mem.word(object + bufferData), w.mem.word(object + bufferCapacity)}
-	return b, isPoolBuffer(w, object) && w.mem.word(object+bufferSize) <= b.capacity && b.capacity < userSpace && b.data < userSpace
+func poolBufferAt(n *natives, object uint64) (b poolBuffer, ok bool) {
+	b = poolBuffer{n.b.mem.word(object + bufferData), n.b.mem.word(object + bufferCapacity)}
+	return b, isPoolBuffer(n, object) && n.b.mem.word(object+bufferSize) <= b.capacity && b.capacity < userSpace && b.data < userSpace
 }
 
-func isPoolBuffer(w *walker, object uint64) bool {
-	return strings.HasSuffix(w.class(w.mem.word(object)), "PoolBufferE")
+func isPoolBuffer(n *natives, object uint64) bool {
+	return strings.HasSuffix(n.class(n.b.mem.word(object)), "PoolBufferE")
 }
 
 // pythonsOf follows the Python objects that a buffer of pyarrow's refers to. It reports whether there is one.

@@ -12,26 +12,26 @@ type shell struct {
 }
 
 // readShell finds them.
-func readShell(w *walker, names []binding) (s shell) {
+func readShell(r reader, names []binding) (s shell) {
 	const self = 24 // PyMethodObject.im_self
 	for _, b := range names {
 		switch b.name {
 		case "Out":
 			s.out = b.value
 		case "get_ipython":
-			object := w.mem.word(b.value + self)
-			s.hidden, s.hook, s.result = w.attributeOf(object, "user_ns_hidden"), w.attributeOf(object, "displayhook"), traitOf(w, object, "last_execution_result")
-			s.shown = []uint64{w.attributeOf(object, "InteractiveTB"), w.attributeOf(object, "SyntaxTB")}
+			object := r.mem.word(b.value + self)
+			s.hidden, s.hook, s.result = r.attributeOf(object, "user_ns_hidden"), r.attributeOf(object, "displayhook"), traitOf(r, object, "last_execution_result")
+			s.shown = []uint64{r.attributeOf(object, "InteractiveTB"), r.attributeOf(object, "SyntaxTB")}
 		}
 	}
-	s.users = usersOwn(w, names, s)
+	s.users = usersOwn(r, names, s)
 	return s
 }
 
 // usersOwn are those of the names _, __ and ___ that the user assigned. IPython leaves these alone then, as its hook shows, which has the outputs under
 // the same names (IPython/core/displayhook.py, update_user_ns); an output that was there before stays under the others.
-func usersOwn(w *walker, names []binding, s shell) map[string]bool {
-	if w.objectType(s.hook) == nil {
+func usersOwn(r reader, names []binding, s shell) map[string]bool {
+	if r.objectType(s.hook) == nil {
 		return nil
 	}
 	var users map[string]bool
@@ -39,13 +39,13 @@ func usersOwn(w *walker, names []binding, s shell) map[string]bool {
 		if b.name != "_" && b.name != "__" && b.name != "___" {
 			continue
 		}
-		shown := w.attributeOf(s.hook, b.name)
+		shown := r.attributeOf(s.hook, b.name)
 		if shown == 0 || shown == b.value {
 			continue
 		}
 		isOutput := false
-		if w.isShape(s.out, shapeDict) {
-			w.entries(s.out, func(_, value uint64) bool {
+		if r.isShape(s.out, shapeDict) {
+			r.entries(s.out, func(_, value uint64) bool {
 				isOutput = isOutput || value == b.value
 				return !isOutput
 			})

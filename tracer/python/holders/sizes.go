@@ -15,98 +15,105 @@ type sizes struct {
 	lineages map[*typ]lineage
 }
 
+// sizer says how much memory objects have.
+type sizer struct {
+	reader
+	*natives
+	sizes *sizes // nil where nobody asks
+}
+
 // measure returns how many bytes an object has of its own: itself, with what lies in front of it, and its buffers, as the
 // allocator rounds them up. known is false where it may have more: an object of a library in C or C++ says nothing of what
 // else it has.
-func (w *walker) measure(addr uint64, t *typ) (bytes uint64, known bool) {
-	size, more, known := w.body(addr, t)
-	total := allocated(size+w.prefix(t)) + more
+func (s *sizer) measure(addr uint64, t *typ) (bytes uint64, known bool) {
+	size, more, known := s.body(addr, t)
+	total := allocated(size+s.prefix(t)) + more
 	if size > maxBasic { // it has its data in itself
-		if in, ok := w.sizes.buffer(addr, size); ok {
+		if in, ok := s.sizes.buffer(addr, size); ok {
 			total = in + more
 		} else {
 			total, known = more, false
 		}
 	}
 	if t.shape != shapeDict {
-		total += w.inlineValues(addr, t)
+		total += s.inlineValues(addr, t)
 	}
 	return total, known
 }
 
 // prefix is what lies in front of an object: PyGC_Head, and from 3.11 on two words for attributes and weak references
 // (Include/internal/pycore_object.h, _PyType_PreHeaderSize).
-func (w *walker) prefix(t *typ) (bytes uint64) {
+func (s *sizer) prefix(t *typ) (bytes uint64) {
 	const managedWeak = 1 << 3
 	if t.flags&cpython.FlagGC != 0 {
 		bytes = 16
 	}
 	managed := uint64(cpython.FlagManagedDict)
-	if w.heap.Version.Minor >= 12 {
+	if s.heap.Version.Minor >= 12 {
 		managed |= managedWeak
 	}
-	if w.heap.Version.Minor >= 11 && t.flags&managed != 0 {
+	if s.heap.Version.Minor >= 11 && t.flags&managed != 0 {
 		bytes += 16
 	}
 	return bytes
 }
 
 // body is the size of the object proper and, rounded up, that of its buffers.
-func (w *walker) body(addr uint64, t *typ) (size, more uint64, known bool) {
+func (s *sizer) body(addr uint64, t *typ) (size, more uint64, known bool) {
 	size, known = t.basic, true
-	count := w.mem.word(addr + uint64(w.heap.VarSize))
+	count := s.mem.word(addr + uint64(s.heap.VarSize))
 	buffer := func(at, bytes uint64) {
-		more, known = w.sizes.buffer(at, bytes)
+		more, known = s.sizes.buffer(at, bytes)
 	}
 	switch {
 	case t.flags&cpython.FlagStr != 0:
-		size, more, known = w.textSize(addr, t)
+		size, more, known = s.textSize(addr, t)
 	case t.flags&cpython.FlagBytes != 0:
 		size = t.basic + min(count, userSpace)
 	case t.flags&cpython.FlagInt != 0:
-		size = t.basic + 4*max(1, w.digits(addr))
+		size = t.basic + 4*max(1, s.digits(addr))
 	case t.shape == shapeDict:
-		more, known = w.dictSize(addr)
+		more, known = s.dictSize(addr)
 	case t.shape == shapeList:
-		buffer(w.mem.word(addr+uint64(w.heap.ListItems)), min(w.mem.word(addr+uint64(w.heap.ListItems)+8), userSpace)*8)
+		buffer(s.mem.word(addr+uint64(s.heap.ListItems)), min(s.mem.word(addr+uint64(s.heap.ListItems)+8), userSpace)*8)
 	case t.shape == shapeTuple:
 		size = t.basic + 8*min(count, userSpace)
 	case t.shape == shapeSet:
-		if table := w.mem.word(addr + cpython.SetTable); table-addr > t.basic { // not the small one in the object
-			buffer(table, 16*(min(w.mem.word(addr+cpython.SetMask), userSpace)+1))
+		if table := s.mem.word(addr + cpython.SetTable); table-addr > t.basic { // not the small one in the object
+			buffer(table, 16*(min(s.mem.word(addr+cpython.SetMask), userSpace)+1))
 		}
 	case t.shape == shapeDeque:
 		const items, block = 64, 66 * 8
-		more = (min(w.mem.word(addr+16), 1<<40) + w.mem.word(addr+40)%items + items - 1) / items * allocated(block)
+		more = (min(s.mem.word(addr+16), 1<<40) + s.mem.word(addr+40)%items + items - 1) / items * allocated(block)
 	case t.shape == shapeArray:
-		more, known = w.arraySize(addr)
+		more, known = s.arraySize(addr)
 	case t.shape == shapeWords || t.shape == shapeLeaf:
-		return w.otherSize(addr, t)
+		return s.otherSize(addr, t)
 	}
 	return size, more, known
 }
 
 // otherSize is body for types that are told by their names.
-func (w *walker) otherSize(addr uint64, t *typ) (size, more uint64, known bool) {
+func (s *sizer) otherSize(addr uint64, t *typ) (size, more uint64, known bool) {
 	const most = 1 << 20
-	of := w.lineage(t)
+	of := s.lineage(t)
 	size, known = t.basic, !of.hides
-	word := func(at uint64) uint64 { return w.mem.word(addr + at) }
+	word := func(at uint64) uint64 { return s.mem.word(addr + at) }
 	switch {
 	case of.origin == "bytearray": // ob_alloc, ob_bytes
-		more, known = w.sizes.buffer(word(32), min(word(24), userSpace))
+		more, known = s.sizes.buffer(word(32), min(word(24), userSpace))
 	case of.origin == "array.array": // ob_item, allocated, ob_descr, which has the size of an item behind a letter
-		more, known = w.sizes.buffer(word(24), min(word(32), userSpace)*uint64(max(0, w.mem.int32(word(40)+4))))
+		more, known = s.sizes.buffer(word(24), min(word(32), userSpace)*uint64(max(0, s.mem.int32(word(40)+4))))
 	case t.name == treeType:
-		more, known = treeSize(w, addr, t)
+		more, known = treeSize(s, addr, t)
 	case t.name == "_io.StringIO": // buf, pos, string_size, buf_size in characters of 4 bytes
-		more, known = w.sizes.buffer(word(16), 4*min(word(40), userSpace))
+		more, known = s.sizes.buffer(word(16), 4*min(word(40), userSpace))
 	case of.origin == "_ctypes._CData": // b_ptr, b_needsfree, b_base, b_size
 		if at := word(16); word(24)&1 != 0 && at-addr > t.basic {
-			more, known = w.sizes.buffer(at, min(word(40), userSpace))
+			more, known = s.sizes.buffer(at, min(word(40), userSpace))
 		}
 	case t.item > 0:
-		size += t.item * min(w.mem.word(addr+uint64(w.heap.VarSize)), most)
+		size += t.item * min(s.mem.word(addr+uint64(s.heap.VarSize)), most)
 	}
 	return size, more, known
 }
@@ -137,26 +144,26 @@ type lineage struct {
 	hides  bool   // one is of a library in C or C++ that may have memory of its own
 }
 
-func (w *walker) lineage(t *typ) lineage {
-	if found, ok := w.sizes.lineages[t]; ok {
+func (s *sizer) lineage(t *typ) lineage {
+	if found, ok := s.sizes.lineages[t]; ok {
 		return found
 	}
 	var found lineage
 	for at, n := t.addr, 0; at != 0 && n < maxBases; n++ {
-		name := w.mem.cString(w.mem.word(at+uint64(w.heap.TypeName)), maxName)
+		name := s.mem.cString(s.mem.word(at+uint64(s.heap.TypeName)), maxName)
 		found.names = append(found.names, name)
 		switch name {
 		case "bytearray", "array.array", "_ctypes._CData":
 			found.origin = cmp.Or(found.origin, name)
 		}
 		found.hides = found.hides || hides[name] || strings.Contains(name, ".") && !isStandard(name) && !isPlain(name)
-		next := w.mem.word(at + cpython.TypeBase)
+		next := s.mem.word(at + cpython.TypeBase)
 		if next == at {
 			break
 		}
 		at = next
 	}
-	w.sizes.lineages[t] = found
+	s.sizes.lineages[t] = found
 	return found
 }
 
@@ -164,9 +171,9 @@ func (w *walker) lineage(t *typ) lineage {
 func (l lineage) is(name string) bool { return slices.Contains(l.names, name) }
 
 // textSize is body for a str: Include/cpython/unicodeobject.h. What is not ASCII may have its UTF-8 as well.
-func (w *walker) textSize(addr uint64, t *typ) (size, more uint64, known bool) {
-	h := &w.heap
-	length, state := min(w.mem.word(addr+uint64(h.StrLength)), userSpace), uint32(w.mem.int32(addr+uint64(h.StrState)))
+func (s *sizer) textSize(addr uint64, t *typ) (size, more uint64, known bool) {
+	h := &s.heap
+	length, state := min(s.mem.word(addr+uint64(h.StrLength)), userSpace), uint32(s.mem.int32(addr+uint64(h.StrState)))
 	kind, compact, ascii := h.Text(state)
 	if compact && ascii {
 		return uint64(h.ASCIIData) + length + 1, 0, true
@@ -175,48 +182,48 @@ func (w *walker) textSize(addr uint64, t *typ) (size, more uint64, known bool) {
 		size, known = uint64(h.CompactData)+(length+1)*kind, true
 	} else {
 		size = t.basic
-		more, known = w.sizes.buffer(w.mem.word(addr+uint64(h.CompactData)), (length+1)*kind)
+		more, known = s.sizes.buffer(s.mem.word(addr+uint64(h.CompactData)), (length+1)*kind)
 	}
-	if bytes, at := w.mem.word(addr+uint64(h.ASCIIData)), w.mem.word(addr+uint64(h.ASCIIData)+8); at != 0 && !ascii {
-		also, ok := w.sizes.buffer(at, min(bytes, userSpace)+1)
+	if bytes, at := s.mem.word(addr+uint64(h.ASCIIData)), s.mem.word(addr+uint64(h.ASCIIData)+8); at != 0 && !ascii {
+		also, ok := s.sizes.buffer(at, min(bytes, userSpace)+1)
 		more, known = more+also, known && ok
 	}
 	return size, more, known
 }
 
 // digits is how many digits of 30 bits an int has.
-func (w *walker) digits(addr uint64) uint64 {
-	tag := int64(w.mem.word(addr + 16))
-	if w.heap.Version.Minor >= 12 {
+func (s *sizer) digits(addr uint64) uint64 {
+	tag := int64(s.mem.word(addr + 16))
+	if s.heap.Version.Minor >= 12 {
 		return min(uint64(tag)>>3, userSpace)
 	}
 	return min(uint64(max(tag, -tag)), userSpace)
 }
 
 // dictSize is the table of a dict, unless it shares it, and its values if these are apart.
-func (w *walker) dictSize(dict uint64) (bytes uint64, known bool) {
-	at := w.mem.word(dict + uint64(w.heap.DictKeys))
-	if values := w.mem.word(dict + uint64(w.heap.DictValues)); values != 0 {
-		if w.heap.Version.Minor >= 13 {
+func (s *sizer) dictSize(dict uint64) (bytes uint64, known bool) {
+	at := s.mem.word(dict + uint64(s.heap.DictKeys))
+	if values := s.mem.word(dict + uint64(s.heap.DictValues)); values != 0 {
+		if s.heap.Version.Minor >= 13 {
 			return 0, true // in the object, or as many again: a few words
 		}
-		return allocated(w.valuesSize(at)), true
+		return allocated(s.valuesSize(at)), true
 	}
-	size := w.tableSize(at)
+	size := s.tableSize(at)
 	if size == 0 {
 		return 0, true
 	}
-	return w.sizes.buffer(at, size)
+	return s.sizes.buffer(at, size)
 }
 
 // tableSize is the size of a PyDictKeysObject: its header, indices, and room for entries at two thirds of its places
 // (Objects/dictobject.c). The table of empty dicts, of one place or of eight that are never used, is nobody's.
-func (w *walker) tableSize(at uint64) uint64 {
-	k, ok := w.readKeys(at)
+func (s *sizer) tableSize(at uint64) uint64 {
+	k, ok := s.readKeys(at)
 	if !ok {
 		return 0
 	}
-	places := w.places(at)
+	places := s.places(at)
 	if places <= 1 {
 		return 0
 	}
@@ -224,11 +231,11 @@ func (w *walker) tableSize(at uint64) uint64 {
 }
 
 // places is how many places a table of keys has.
-func (w *walker) places(at uint64) uint64 {
-	if w.heap.Version.Minor <= 10 {
-		return min(w.mem.word(at+8), maxEntries)
+func (s *sizer) places(at uint64) uint64 {
+	if s.heap.Version.Minor <= 10 {
+		return min(s.mem.word(at+8), maxEntries)
 	}
-	if head := w.mem.bytes(at+8, 1); head != nil {
+	if head := s.mem.bytes(at+8, 1); head != nil {
 		return 1 << min(head[0], 40)
 	}
 	return 0
@@ -237,13 +244,13 @@ func (w *walker) places(at uint64) uint64 {
 // valuesSize is what values take that share a table of keys: a word for each that there is room for, and in front of them,
 // from 3.11 on, their order, a byte each. The room shrinks as instances are made, to what they use (Objects/dictobject.c,
 // init_inline_values).
-func (w *walker) valuesSize(keys uint64) uint64 {
+func (s *sizer) valuesSize(keys uint64) uint64 {
 	usable, used := uint64(16), uint64(24) // dk_usable, dk_nentries
-	if w.heap.Version.Minor <= 10 {
+	if s.heap.Version.Minor <= 10 {
 		usable, used = 24, 32
 	}
-	room := min(w.mem.word(keys+usable)+w.mem.word(keys+used), 1<<16)
-	if w.heap.Version.Minor <= 10 {
+	room := min(s.mem.word(keys+usable)+s.mem.word(keys+used), 1<<16)
+	if s.heap.Version.Minor <= 10 {
 		return 8 * room
 	}
 	return (room+2+7)&^7 + 8*room
@@ -251,14 +258,14 @@ func (w *walker) valuesSize(keys uint64) uint64 {
 
 // inlineValues is what an instance's attributes take where they have no dict: a piece of memory of their own, from 3.13 on
 // a part of the object, which says how many it has room for.
-func (w *walker) inlineValues(addr uint64, t *typ) uint64 {
-	minor := w.heap.Version.Minor
+func (s *sizer) inlineValues(addr uint64, t *typ) uint64 {
+	minor := s.heap.Version.Minor
 	switch {
 	case minor < 11 || t.flags&cpython.FlagManagedDict == 0:
-	case minor == 11 && w.mem.word(addr-32) != 0, minor == 12 && w.mem.word(addr-24)&1 != 0:
-		return allocated(w.valuesSize(w.mem.word(t.addr + uint64(w.heap.CachedKeys))))
+	case minor == 11 && s.mem.word(addr-32) != 0, minor == 12 && s.mem.word(addr-24)&1 != 0:
+		return allocated(s.valuesSize(s.mem.word(t.addr + uint64(s.heap.CachedKeys))))
 	case minor >= 13 && t.flags&cpython.FlagInlineValues != 0:
-		room := w.mem.word(addr+t.basic) & 0xff
+		room := s.mem.word(addr+t.basic) & 0xff
 		return 8*(room+1) + (room+7)&^7
 	}
 	return 0

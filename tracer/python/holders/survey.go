@@ -100,13 +100,15 @@ func (s *Survey) look(ctx context.Context, limits Limits) error {
 		s.sizes = &sizes{mapped: s.process.Mapped, lineages: map[*typ]lineage{}}
 	}
 	w := newWalker(ctx, s.heap, s.mem, nil, limits)
-	w.sizes, w.stood, s.mem.limit, s.mem.err = s.sizes, s.stood, s.mem.total+limits.Bytes, nil
+	w.sizes, s.mem.limit, s.mem.err = s.sizes, s.mem.total+limits.Bytes, nil
 	if err := w.learnTypes(); err != nil {
 		return fmt.Errorf("holders: %w", err)
 	}
-	s.believed = w.evidence()
-	s.stopped, s.types, s.metatype = w.stopped, w.types, w.metatype
-	s.notes = w.survey.notes
+	look := newSurveyOf(w)
+	look.stood = s.stood
+	s.believed = look.evidence()
+	s.stopped, s.types, s.metatype = w.stopped, w.byAddr, w.metatype
+	s.notes = look.notes
 	s.notes.index, s.notes.addrs = w.index, w.addrs
 	for _, one := range s.notes.noted {
 		if !one.is(noteLeaf) {
@@ -131,34 +133,10 @@ func (s *Survey) stood() bool {
 // walker makes a walker that knows what was found out.
 func (s *Survey) walker(ctx context.Context, blocks []Block, limits Limits) *walker {
 	w := newWalker(ctx, s.heap, s.mem, blocks, limits)
-	w.believed, s.mem.limit, s.mem.err = s.believed, s.mem.total+limits.Bytes, nil
-	w.types, w.metatype, w.sizes = s.types, s.metatype, s.sizes
+	w.beliefs.believed, s.mem.limit, s.mem.err = s.believed, s.mem.total+limits.Bytes, nil
+	w.byAddr, w.metatype, w.sizes = s.types, s.metatype, s.sizes
 	w.notes = s.notes
 	w.of, w.room.of = newRegion[int32](len(s.notes.noted))
 	w.of = slices.Grow(w.of, len(s.notes.noted))[:len(s.notes.noted)]
 	return w
-}
-
-// room is where a walker of a survey has its nodes: what is not needed any more is to go at once.
-type room struct{ nodes, addrs, of region }
-
-// reserve makes room for so many nodes.
-func (w *walker) reserve(nodes int) {
-	nodes = min(nodes+nodes/64+1024, w.limits.Objects)
-	w.nodes, w.room.nodes = newRegion[node](nodes)
-	w.addrs, w.room.addrs = newRegion[uint64](nodes)
-}
-
-// free gives back all that a walker has of a survey. It cannot be used any more.
-func (w *walker) free() {
-	w.freeNodes()
-	w.addrs = nil
-	w.room.addrs.free()
-}
-
-// freeNodes is free for what only walking takes.
-func (w *walker) freeNodes() {
-	w.nodes, w.of, w.notes = nil, nil, nil
-	w.room.nodes.free()
-	w.room.of.free()
 }

@@ -25,8 +25,8 @@ var scalars = map[uint64]struct {
 }
 
 // isTensor says whether a type is PyTorch's tensor or derived from it.
-func (w *walker) isTensor(t *typ) bool {
-	of := w.lineage(t)
+func (s *sizer) isTensor(t *typ) bool {
+	of := s.lineage(t)
 	return of.is("torch._C._TensorBase") || of.is("torch._C.TensorBase")
 }
 
@@ -34,32 +34,32 @@ func (w *walker) isTensor(t *typ) bool {
 // that reference how many dimensions there are, five sizes and five strides or where they lie, the offset into the storage,
 // the number of elements, the type of an element. Nothing is believed unless the sizes give that number of elements, and
 // these fit into the storage.
-func (w *walker) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
-	w.mem.words(obj+16, (min(t.basic, 128)-16)/8, func(_, word uint64) bool {
-		if word&7 == 0 && strings.Contains(w.class(w.mem.word(word)), "TensorImpl") {
+func (s *sizer) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
+	s.mem.words(obj+16, (min(t.basic, 128)-16)/8, func(_, word uint64) bool {
+		if word&7 == 0 && strings.Contains(s.class(s.mem.word(word)), "TensorImpl") {
 			x.impl = word
 		}
 		return x.impl == 0
 	})
-	if x.impl == 0 || !w.readStorage(&x) {
+	if x.impl == 0 || !s.readStorage(&x) {
 		return x, false
 	}
 	const dimensions, offset, elements, kind, most = 8, 96, 104, 112, 64
 	back := uint64(0)
 	for at := uint64(40); at <= 96 && back == 0; at += 8 {
-		if w.mem.word(x.impl+at) == obj {
+		if s.mem.word(x.impl+at) == obj {
 			back = x.impl + at
 		}
 	}
-	axes := w.mem.word(back + dimensions)
+	axes := s.mem.word(back + dimensions)
 	if back == 0 || axes > most {
 		return x, false
 	}
 	sizes, count := back+16, uint64(1)
 	if axes > 5 {
-		sizes = w.mem.word(sizes)
+		sizes = s.mem.word(sizes)
 	}
-	w.mem.words(sizes, axes, func(_, n uint64) bool {
+	s.mem.words(sizes, axes, func(_, n uint64) bool {
 		if n > userSpace || n > 0 && count > userSpace/n {
 			return false
 		}
@@ -67,8 +67,8 @@ func (w *walker) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
 		count *= n
 		return true
 	})
-	scalar, known := scalars[w.mem.word(back+kind)&0xffff]
-	if len(x.shape) != int(axes) || count != w.mem.word(back+elements) || !known || w.mem.word(back+offset) > userSpace {
+	scalar, known := scalars[s.mem.word(back+kind)&0xffff]
+	if len(x.shape) != int(axes) || count != s.mem.word(back+elements) || !known || s.mem.word(back+offset) > userSpace {
 		x.shape = nil
 		return x, true
 	}
@@ -78,33 +78,41 @@ func (w *walker) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
 
 // readStorage reads what a TensorImpl has behind its counts: its storage, and what autograd keeps of it. A storage has a
 // pointer to its data, how to free it, what is told to, the device, and the bytes.
-func (w *walker) readStorage(x *tensor) bool {
+func (s *sizer) readStorage(x *tensor) bool {
 	const classic, compact = 24, 16 // behind two counts of 8 bytes each, or one for both
 	for _, head := range []uint64{classic, compact} {
-		x.storage = w.mem.word(x.impl + head)
-		if x.storage&7 != 0 || !strings.Contains(w.class(w.mem.word(x.storage)), "StorageImpl") {
+		x.storage = s.mem.word(x.impl + head)
+		if x.storage&7 != 0 || !strings.Contains(s.class(s.mem.word(x.storage)), "StorageImpl") {
 			continue
 		}
-		x.meta = w.mem.word(x.impl + head + 8)
-		x.data, x.size = w.mem.word(x.storage+head), w.mem.word(x.storage+head+dataPointer)
-		x.owner = w.mem.word(x.storage + head + 16) // libstdc++ has how to free it in front
-		device := w.mem.word(x.storage+head+24) & 0xff
+		x.meta = s.mem.word(x.impl + head + 8)
+		x.data, x.size = s.mem.word(x.storage+head), s.mem.word(x.storage+head+dataPointer)
+		x.owner = s.mem.word(x.storage + head + 16) // libstdc++ has how to free it in front
+		device := s.mem.word(x.storage+head+24) & 0xff
 		x.onGPU = device == 1
 		return device <= 1 && x.size <= userSpace
 	}
 	return false
 }
 
-// tensor takes in what a tensor has: its storage, which others may have as well, and its gradient.
-func (e *extents) tensor(w *walker, n int32, obj uint64, t *typ) {
-	if e == nil || !w.isTensor(t) {
-		return
+// library takes in what an object of PyTorch's or of pyarrow's has.
+func (e *extents) library(n int32, obj uint64, t *typ) {
+	if e.isTensor(t) {
+		e.tensor(n, obj, t)
 	}
+	if t.arrow {
+		e.arrow(n, obj, t)
+	}
+}
+
+// tensor takes in what a tensor has: its storage, which others may have as well, and its gradient.
+func (e *extents) tensor(n int32, obj uint64, t *typ) {
+	w := e.walker
 	x, ok := w.readTensor(obj, t)
 	if !ok {
 		return
 	}
-	e.impl(w, n, x)
+	e.impl(n, x)
 	// behind the name of 32 bytes: the gradient, and the graph, of which nothing is known
 	const grad, graph = 40, 48
 	if x.meta == 0 {
@@ -120,32 +128,32 @@ func (e *extents) tensor(w *walker, n int32, obj uint64, t *typ) {
 	for offset := uint64(grad); ok && offset+8 <= end; offset += 8 {
 		of := tensor{impl: w.mem.word(x.meta + offset)}
 		if of.impl != 0 && of.impl&7 == 0 && strings.Contains(w.class(w.mem.word(of.impl)), "TensorImpl") && w.readStorage(&of) {
-			e.impl(w, at, of)
+			e.impl(at, of)
 		}
 	}
 }
 
 // impl takes in a reference from a node to a TensorImpl, and from there to its storage. Both have counts of their own.
-func (e *extents) impl(w *walker, from int32, x tensor) {
+func (e *extents) impl(from int32, x tensor) {
 	const itself = 208
-	impl, isNew := e.native(w, from, x.impl, itself)
+	impl, isNew := e.native(from, x.impl, itself)
 	if impl < 0 || !isNew {
 		return
 	}
-	storage, isNew := e.native(w, impl, x.storage, 80)
+	storage, isNew := e.native(impl, x.storage, 80)
 	if storage < 0 || !isNew {
 		return
 	}
 	e.data[storage] = x.data
 	switch {
 	case x.owner != x.data: // somebody else's memory, such as an array's
-		e.unknown[storage] = !w.follow(storage, x.owner, label{})
+		e.unknown[storage] = !e.follow(storage, x.owner, label{})
 		return
 	case x.onGPU:
 		e.device[storage] = x.size
 		return
 	}
-	bytes, known := w.sizes.buffer(x.data, x.size)
+	bytes, known := e.sizes.buffer(x.data, x.size)
 	e.bytes[storage] += bytes
 	e.enlarge(storage, bytes)
 	e.unknown[storage] = !known
@@ -153,15 +161,15 @@ func (e *extents) impl(w *walker, from int32, x tensor) {
 
 // native makes a node of an object of PyTorch's with an intrusive count of references, if there is none yet, and takes in a
 // reference to it.
-func (e *extents) native(w *walker, from int32, addr, bytes uint64) (n int32, isNew bool) {
-	n, known := w.known(addr)
+func (e *extents) native(from int32, addr, bytes uint64) (n int32, isNew bool) {
+	n, known := e.known(addr)
 	if !known {
-		if n = w.add(nobody, addr, label{}, isDone); n < 0 {
+		if n = e.addNew(nobody, addr, label{}, isDone); n < 0 {
 			return n, false
 		}
-		e.bytes[n], e.refs[n] = bytes, uint32(w.mem.word(addr+8))
+		e.bytes[n], e.refs[n] = bytes, uint32(e.mem.word(addr+8))
 		e.unknown[n], e.class[n] = false, false
 	}
-	e.reference(w, from, n)
+	e.count(from, n)
 	return n, !known
 }

@@ -8,18 +8,18 @@ import (
 )
 
 // text reads a str: at most limit bytes of its data, as UTF-8. ok is false for what is no str.
-func (w *walker) text(obj uint64, limit int) (s string, ok bool) {
-	t := w.objectType(obj)
+func (r reader) text(obj uint64, limit int) (s string, ok bool) {
+	t := r.objectType(obj)
 	if t == nil || t.flags&cpython.FlagStr == 0 {
 		return "", false
 	}
-	h := &w.heap
-	length, state := w.mem.word(obj+uint64(h.StrLength)), uint32(w.mem.int32(obj+uint64(h.StrState)))
+	h := &r.heap
+	length, state := r.mem.word(obj+uint64(h.StrLength)), uint32(r.mem.int32(obj+uint64(h.StrState)))
 	at, kind, ok := h.Characters(state)
 	if !ok {
 		return "", false
 	}
-	raw := w.mem.bytes(obj+at, int(min(length, uint64(limit)/kind)*kind))
+	raw := r.mem.bytes(obj+at, int(min(length, uint64(limit)/kind)*kind))
 	if raw == nil && length > 0 {
 		return "", false
 	}
@@ -27,32 +27,32 @@ func (w *walker) text(obj uint64, limit int) (s string, ok bool) {
 }
 
 // isText says whether an object is a str that equals an ASCII name.
-func (w *walker) isText(obj uint64, name string) bool {
-	if w.mem.word(obj+uint64(w.heap.StrLength)) != uint64(len(name)) {
+func (r reader) isText(obj uint64, name string) bool {
+	if r.mem.word(obj+uint64(r.heap.StrLength)) != uint64(len(name)) {
 		return false
 	}
-	s, ok := w.text(obj, len(name))
+	s, ok := r.text(obj, len(name))
 	return ok && s == name
 }
 
 // key writes a dict's key as Python would, as far as it is a str, a number or a small tuple of these.
-func (w *walker) key(obj uint64, depth int) string {
+func (r reader) key(obj uint64, depth int) string {
 	const longest, items = 64, 4
-	t := w.objectType(obj)
+	t := r.objectType(obj)
 	switch {
 	case t == nil:
 		return "?"
 	case t.flags&cpython.FlagStr != 0:
-		s, _ := w.text(obj, longest)
+		s, _ := r.text(obj, longest)
 		return quote(s)
 	case t.flags&cpython.FlagInt != 0:
-		if n, ok := w.integer(obj); ok {
+		if n, ok := r.integer(obj); ok {
 			return strconv.FormatInt(n, 10)
 		}
 	case t.flags&cpython.FlagTuple != 0 && depth == 0:
 		parts := []string{}
-		for _, item := range w.tuple(obj, items+1) {
-			parts = append(parts, w.key(item, depth+1))
+		for _, item := range r.tuple(obj, items+1) {
+			parts = append(parts, r.key(item, depth+1))
 		}
 		if len(parts) > items {
 			parts[items] = "…"
@@ -74,10 +74,10 @@ func quote(s string) string {
 // integer reads an int of one or two digits of 30 bits: up to 3.11 ob_size is the number of digits, negative for a
 // negative number, and they are at 24; from 3.12 on lv_tag at 16 has the sign in its two lowest bits (2 is negative) and
 // the number from bit 3 on (Include/cpython/longintrepr.h).
-func (w *walker) integer(obj uint64) (n int64, ok bool) {
-	tag := int64(w.mem.word(obj + 16))
+func (r reader) integer(obj uint64) (n int64, ok bool) {
+	tag := int64(r.mem.word(obj + 16))
 	digits, negative := tag, tag < 0
-	if w.heap.Version.Minor >= 12 {
+	if r.heap.Version.Minor >= 12 {
 		digits, negative = tag>>3, tag&3 == 2
 	} else if negative {
 		digits = -digits
@@ -86,7 +86,7 @@ func (w *walker) integer(obj uint64) (n int64, ok bool) {
 		return 0, false
 	}
 	for i := digits - 1; i >= 0; i-- {
-		n = n<<30 | int64(w.mem.int32(obj+24+4*uint64(i)))
+		n = n<<30 | int64(r.mem.int32(obj+24+4*uint64(i)))
 	}
 	if negative {
 		n = -n

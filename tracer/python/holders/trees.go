@@ -8,10 +8,10 @@ const treeType = "sklearn.tree._tree.Tree"
 // treeSize is what a tree has besides its object: its nodes and its values, one behind the other in the object (sklearn/tree/_tree.pxd): how many
 // nodes there are, how many there is room for, where they are, where the values are, how many values a node has. Which words these are is found
 // by what must hold: a node takes 56 or 64 bytes, a value 8, and malloc gave out as much. n_classes, an array of a few words, is left out.
-func treeSize(w *walker, addr uint64, t *typ) (bytes uint64, known bool) {
+func treeSize(s *sizer, addr uint64, t *typ) (bytes uint64, known bool) {
 	const nodeLeast, nodeMost, value, most = 48, 80, 8, 1 << 32
 	var words []uint64
-	w.mem.words(addr+16, (min(t.basic, 256)-16)/8, func(_, word uint64) bool {
+	s.mem.words(addr+16, (min(t.basic, 256)-16)/8, func(_, word uint64) bool {
 		words = append(words, word)
 		return true
 	})
@@ -20,11 +20,11 @@ func treeSize(w *walker, addr uint64, t *typ) (bytes uint64, known bool) {
 		if count == 0 || count > room || room > most || stride == 0 || stride > userSpace/value/room || nodes&15 != 0 || values&15 != 0 {
 			continue
 		}
-		ofNodes, ok := gaveOut(w, nodes)
+		ofNodes, ok := gaveOut(s, nodes)
 		if !ok || ofNodes < nodeLeast*room || ofNodes > nodeMost*room+2*pageSize {
 			continue
 		}
-		ofValues, ok := gaveOut(w, values)
+		ofValues, ok := gaveOut(s, values)
 		if want := value * room * stride; ok && ofValues >= want && ofValues <= want+2*pageSize {
 			return ofNodes + ofValues, true
 		}
@@ -33,16 +33,16 @@ func treeSize(w *walker, addr uint64, t *typ) (bytes uint64, known bool) {
 }
 
 // gaveOut is how large the piece of memory is that glibc's malloc gave out at an address, with its header: of a heap, or mapped by itself.
-func gaveOut(w *walker, addr uint64) (bytes uint64, ok bool) {
+func gaveOut(s *sizer, addr uint64) (bytes uint64, ok bool) {
 	const flags, least = 7, 32
 	if addr < lowestAddress || addr >= userSpace {
 		return 0, false
 	}
-	size := w.mem.word(addr-8) &^ flags
+	size := s.mem.word(addr-8) &^ flags
 	if size < least {
 		return 0, false
 	}
-	if _, ok = w.sizes.buffer(addr, size-16); !ok {
+	if _, ok = s.sizes.buffer(addr, size-16); !ok {
 		return 0, false
 	}
 	return size, true

@@ -53,6 +53,16 @@ type typ struct {
 	number  uint32 // in the notes of a survey, 0 for none
 }
 
+// types are the types of a process's objects.
+type types struct {
+	budget
+	heap     cpython.Heap
+	byAddr   map[uint64]*typ
+	recent   *recentTypes // of a survey; nil for none
+	metatype uint64       // the address of type
+	notes    *notes       // of a survey that was made before, nil for none
+}
+
 // Bounds of what is read of a type.
 const (
 	maxTypes   = 1 << 17 // kept, wrong ones included
@@ -96,47 +106,47 @@ var unowned = map[string]bool{
 
 // isKnown says whether the layout of a type made in C is known: it is Python's own. Types without a module's name in theirs lie
 // beside type itself then.
-func (w *walker) isKnown(name string, addr uint64) bool {
+func (y *types) isKnown(name string, addr uint64) bool {
 	const image = 32 << 20
 	if unowned[name] {
 		return false
 	}
 	if !strings.Contains(name, ".") {
-		return addr-w.metatype+image < 2*image
+		return addr-y.metatype+image < 2*image
 	}
 	return isStandard(name) || slices.ContainsFunc(layouts, func(s string) bool { return strings.HasPrefix(name, s) })
 }
 
 // learnTypes finds type itself: the type of the type of sys.modules.
-func (w *walker) learnTypes() error {
-	modules := w.mem.word(w.heap.Interpreter + uint64(w.heap.InterpModules))
-	t := w.mem.word(w.mem.word(modules+8) + 8)
-	if t == 0 || w.mem.word(t+8) != t {
+func (y *types) learnTypes() error {
+	modules := y.mem.word(y.heap.Interpreter + uint64(y.heap.InterpModules))
+	t := y.mem.word(y.mem.word(modules+8) + 8)
+	if t == 0 || y.mem.word(t+8) != t {
 		return fmt.Errorf("type at %#x: %w", t, cpython.ErrMalformed)
 	}
-	w.metatype = t
+	y.metatype = t
 	return nil
 }
 
 // objectType returns the type of the object at an address, nil if there is no object: what a survey has noted, or else what is there now.
-func (w *walker) objectType(addr uint64) *typ {
-	if w.notes != nil {
-		if id, ok := w.notes.index.get(addr, w.notes.addrs); ok {
-			if number := w.notes.noted[id].typ(); number != 0 {
-				return w.notes.types[number]
+func (y *types) objectType(addr uint64) *typ {
+	if y.notes != nil {
+		if id, ok := y.notes.index.get(addr, y.notes.addrs); ok {
+			if number := y.notes.noted[id].typ(); number != 0 {
+				return y.notes.types[number]
 			}
 		}
 	}
-	return w.typeNow(addr)
+	return y.typeNow(addr)
 }
 
 // typeNow is objectType without notes. A freed object is none: its reference count is 0, or it has been overwritten by a pointer to the
 // next free one.
-func (w *walker) typeNow(addr uint64) *typ {
+func (y *types) typeNow(addr uint64) *typ {
 	if addr < lowestAddress || addr >= userSpace {
 		return nil
 	}
-	head := w.mem.bytes(addr, 16)
+	head := y.mem.bytes(addr, 16)
 	if head == nil {
 		return nil
 	}
@@ -145,7 +155,7 @@ func (w *walker) typeNow(addr uint64) *typ {
 	if uint32(refs) == 0 || uint16(refs>>32) != 0 {
 		return nil
 	}
-	return w.typeAt(binary.LittleEndian.Uint64(head[8:]))
+	return y.typeAt(binary.LittleEndian.Uint64(head[8:]))
 }
 
 // recentTypes are the types that a survey has met last, by a part of their addresses: most objects are of few types.
@@ -154,45 +164,45 @@ type recentTypes [1 << 10]*typ
 func (r *recentTypes) at(addr uint64) **typ { return &r[addr>>5%uint64(len(r))] }
 
 // typeAt returns the type at an address, nil if there is none.
-func (w *walker) typeAt(addr uint64) *typ {
-	if w.recent != nil {
-		if t := *w.recent.at(addr); t != nil && t.addr == addr {
+func (y *types) typeAt(addr uint64) *typ {
+	if y.recent != nil {
+		if t := *y.recent.at(addr); t != nil && t.addr == addr {
 			return t
 		}
 	}
-	t, ok := w.types[addr]
+	t, ok := y.byAddr[addr]
 	if ok {
-		if w.recent != nil && t != nil {
-			*w.recent.at(addr) = t
+		if y.recent != nil && t != nil {
+			*y.recent.at(addr) = t
 		}
 		return t
 	}
-	if addr&7 == 0 && addr >= lowestAddress && addr < userSpace && w.isType(addr) {
-		t = w.readType(addr)
+	if addr&7 == 0 && addr >= lowestAddress && addr < userSpace && y.isType(addr) {
+		t = y.readType(addr)
 	}
-	if len(w.types) >= maxTypes {
-		clear(w.types)
+	if len(y.byAddr) >= maxTypes {
+		clear(y.byAddr)
 	}
-	w.types[addr] = t
+	y.byAddr[addr] = t
 	return t
 }
 
 // isType says whether the type of an object is type, or made by it: the chain of types ends there.
-func (w *walker) isType(addr uint64) bool {
+func (y *types) isType(addr uint64) bool {
 	for range 8 {
-		addr = w.mem.word(addr + 8)
-		if addr == w.metatype {
+		addr = y.mem.word(addr + 8)
+		if addr == y.metatype {
 			return true
 		}
-		if w.mem.word(addr+cpython.TypeFlags)&cpython.FlagType == 0 {
+		if y.mem.word(addr+cpython.TypeFlags)&cpython.FlagType == 0 {
 			return false
 		}
 	}
 	return false
 }
 
-func (w *walker) readType(addr uint64) *typ {
-	raw := w.mem.bytes(addr, cpython.TypeSize)
+func (y *types) readType(addr uint64) *typ {
+	raw := y.mem.bytes(addr, cpython.TypeSize)
 	if raw == nil {
 		return nil
 	}
@@ -201,7 +211,7 @@ func (w *walker) readType(addr uint64) *typ {
 		addr: addr, flags: field(cpython.TypeFlags), basic: field(cpython.TypeBasicSize), item: field(cpython.TypeItemSize),
 		dict: int64(field(cpython.TypeDictOffset)), weak: field(cpython.TypeWeakList),
 	}
-	name, base, members := field(int(w.heap.TypeName)), field(cpython.TypeBase), field(cpython.TypeMembers)
+	name, base, members := field(int(y.heap.TypeName)), field(cpython.TypeBase), field(cpython.TypeMembers)
 	t.up = base
 	if int64(t.weak) < 0 { // in front of the object
 		t.weak = 0
@@ -209,18 +219,18 @@ func (w *walker) readType(addr uint64) *typ {
 	if t.basic < 16 || t.basic > 1<<20 || t.item > 1<<20 || t.weak > 1<<20 {
 		return nil
 	}
-	t.name = strings.ToValidUTF8(w.mem.cString(name, maxName), "?")
+	t.name = strings.ToValidUTF8(y.mem.cString(name, maxName), "?")
 	if t.name == "" {
 		return nil
 	}
 	t.own, t.base = 16, 16
-	w.classify(t, base)
-	t.members = w.readMembers(members)
+	y.classify(t, base)
+	t.members = y.readMembers(members)
 	return t
 }
 
 // classify finds the shape: that of the first base that has one.
-func (w *walker) classify(t *typ, base uint64) {
+func (y *types) classify(t *typ, base uint64) {
 	name, flags, basic, at := t.name, t.flags, t.basic, t.addr
 	for range maxBases {
 		heap := flags&cpython.FlagHeapType != 0
@@ -238,18 +248,18 @@ func (w *walker) classify(t *typ, base uint64) {
 			}
 			t.native = t.native || strings.Contains(name, ".") && !isStandard(name)
 			t.arrow = t.arrow || isArrow(name)
-			if !w.isKnown(name, at) {
+			if !y.isKnown(name, at) {
 				t.loose = max(t.loose, basic)
 			}
 		}
 		if base == 0 || base == at {
 			break
 		}
-		at, name = base, w.mem.cString(w.mem.word(base+uint64(w.heap.TypeName)), maxName)
-		flags, basic = w.mem.word(base+cpython.TypeFlags), w.mem.word(base+cpython.TypeBasicSize)
-		base = w.mem.word(base + cpython.TypeBase)
+		at, name = base, y.mem.cString(y.mem.word(base+uint64(y.heap.TypeName)), maxName)
+		flags, basic = y.mem.word(base+cpython.TypeFlags), y.mem.word(base+cpython.TypeBasicSize)
+		base = y.mem.word(base + cpython.TypeBase)
 	}
-	w.classifyByFlags(t)
+	y.classifyByFlags(t)
 	switch t.shape {
 	case shapeWords:
 		if t.item > 0 {
@@ -273,7 +283,7 @@ func (w *walker) classify(t *typ, base uint64) {
 var borrowed = map[string]uint64{"functools._lru_cache_wrapper": 56, "functools._lru_list_elem": 40}
 
 // classifyByFlags is for the types that say themselves what they derive from.
-func (w *walker) classifyByFlags(t *typ) {
+func (y *types) classifyByFlags(t *typ) {
 	const varSize = 24
 	switch {
 	case t.flags&cpython.FlagDict != 0:
@@ -281,7 +291,7 @@ func (w *walker) classifyByFlags(t *typ) {
 	case t.flags&cpython.FlagList != 0:
 		t.shape, t.base = shapeList, 40
 	case t.flags&cpython.FlagTuple != 0:
-		t.shape, t.base = shapeTuple, uint64(w.heap.TupleItems)
+		t.shape, t.base = shapeTuple, uint64(y.heap.TupleItems)
 	case t.flags&cpython.FlagType != 0:
 		t.shape, t.base = shapeType, t.basic
 	case t.flags&(cpython.FlagInt|cpython.FlagStr|cpython.FlagBytes) != 0:
@@ -300,41 +310,8 @@ func isStandard(name string) bool {
 	return false
 }
 
-// leadsOut says whether an object is a way from what a root holds itself to everything else.
-func (w *walker) leadsOut(addr uint64, t *typ) bool {
-	switch t.shape {
-	case shapeModule:
-		return true
-	case shapeDict:
-		return w.spaces[addr]
-	case shapeFrame:
-		return w.running[addr] || w.heap.FrameHolds != 0 && w.running[w.mem.word(addr+uint64(w.heap.FrameHolds))]
-	case shapeType:
-		if w.mem.word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 {
-			return true
-		}
-		return w.foreign(w.lookup(w.mem.word(addr+cpython.TypeDict), "__module__"))
-	case shapeFunction:
-		return w.foreign(w.mem.word(addr + uint64(w.heap.FuncModule)))
-	}
-	if t.name == lruCache {
-		return w.foreign(w.attribute(addr, t, "__module__"))
-	}
-	return t.shell
-}
-
-// lruCache is a function with a cache around it.
-const lruCache = "functools._lru_cache_wrapper"
-
-// foreign says whether an object is the name of a module other than __main__: one that many functions and classes have.
-func (w *walker) foreign(name uint64) bool {
-	const most = 1 << 12
-	is, known := w.named[name]
-	if !known {
-		text, ok := w.text(name, maxName)
-		if is = ok && text != "__main__"; w.survey != nil && len(w.named) < most {
-			w.named[name] = is
-		}
-	}
-	return is
+// isShape says whether an object is of a shape.
+func (y *types) isShape(addr uint64, all ...shape) bool {
+	t := y.objectType(addr)
+	return t != nil && slices.Contains(all, t.shape)
 }

@@ -17,22 +17,22 @@ type unseen struct {
 }
 
 // noteArray takes in the data of an array that owns it.
-func (w *walker) noteArray(n int32, a arrayNote) {
-	if w.seeking && len(w.unseen) < maxUnseen && a.span >= leastUnseen && a.span < userSpace && w.blockAt(a.data) < 0 {
-		w.unseen = append(w.unseen, unseen{n, a.data, a.span})
+func (f *finder) noteArray(n int32, a arrayNote) {
+	if f.seeking && len(f.unseen) < maxUnseen && a.span >= leastUnseen && a.span < userSpace && f.blockAt(a.data) < 0 {
+		f.unseen = append(f.unseen, unseen{n, a.data, a.span})
 	}
 }
 
 // describeUnseen says who holds the arrays that nobody has asked for, each once.
-func (w *walker) describeUnseen() (out []event.Holder) {
+func (f *finder) describeUnseen() (out []event.Holder) {
 	known := map[uint64]bool{}
-	for _, u := range w.unseen {
-		if known[u.address] || w.nodes[u.node].kind == kindNone {
+	for _, u := range f.unseen {
+		if known[u.address] || f.nodes[u.node].kind == kindNone {
 			continue
 		}
 		known[u.address] = true
 		h := event.Holder{Address: u.address, Size: event.Bytes(u.size)}
-		w.describe(&h, u.node)
+		f.paths.describe(&h, u.node)
 		out = append(out, h)
 	}
 	return out

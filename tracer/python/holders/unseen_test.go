@@ -45,7 +45,7 @@ func TestUnseen(t *testing.T) {
 // TestWorker: the frames of a thread say whether it is a pool's worker that waits, or one that works.
 func TestWorker(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		w := newWalker(context.Background(), f.h, newMemory(f.memory(), 1<<20), nil, Limits{Objects: 1000})
+		w := newReader(f.h, newBudget(context.Background(), newMemory(f.memory(), 1<<20), Limits{Objects: 1000}))
 		_ = w.learnTypes()
 		for _, c := range []struct {
 			want   string

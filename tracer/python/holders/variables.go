@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
-	"strings"
 
 	"ipytracer/event"
 )
@@ -50,11 +48,12 @@ func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 	w := s.walker(ctx, nil, limits)
 	defer w.free()
 	w.stopped = s.stopped
-	w.extents = &extents{group: nobody, data: map[int32]uint64{}, device: map[int32]uint64{}, large: map[int32]uint64{}, crowd: newCrowd()}
+	e := newExtents(w)
+	w.visitFor(e)
 	w.reserve(s.notes.containers + s.notes.shared)
-	w.extents.reserve(s.notes.containers + s.notes.shared)
-	defer w.extents.free()
-	l := &lister{walker: w, byAddr: map[uint64]int{}, give: func() {
+	e.reserve(s.notes.containers + s.notes.shared)
+	defer e.free()
+	l := &lister{walker: w, extents: e, byAddr: map[uint64]int{}, give: func() {
 		s.notes.wait()
 		s.notes.release()
 		s.notes = nil
@@ -79,14 +78,15 @@ type group struct {
 // lister is a walk over everything that has a name.
 type lister struct {
 	*walker
-	groups []group
-	byAddr map[uint64]int
-	late   []binding2
-	loose  int                 // the first node that no name led to
-	unmet  uint64              // bytes of what something else holds, which has no nodes
-	give   func()              // the notes back
-	viewed map[int32]foundView // memory that only views hold, by the objects from which one gets to them
-	failed []event.Code        // where the code of the last traceback is from
+	extents *extents
+	groups  []group
+	byAddr  map[uint64]int
+	late    []binding2
+	loose   int                 // the first node that no name led to
+	unmet   uint64              // bytes of what something else holds, which has no nodes
+	give    func()              // the notes back
+	viewed  map[int32]foundView // memory that only views hold, by the objects from which one gets to them
+	failed  []event.Code        // where the code of the last traceback is from
 }
 
 // binding2 is a name whose object leads out of what names hold: it is looked at when everything else was.
@@ -161,7 +161,7 @@ func (l *lister) walk() {
 	threads := w.readThreads()
 	w.deferring = true
 	names := w.namespace(main)
-	w.shell = readShell(w, names)
+	w.shell = readShell(w.reader, names)
 	w.shell.apart(l)
 	l.variables(names)
 	l.outputs(names, w.shell, builtins)
@@ -171,7 +171,7 @@ func (l *lister) walk() {
 	w.deferring = false
 	if w.limits.Names {
 		w.flush()
-		w.followDoubts()
+		w.beliefs.followDoubts()
 		l.others(modules)
 		return
 	}
@@ -183,7 +183,7 @@ func (l *lister) walk() {
 		l.hold(b.group, b.addr)
 	}
 	w.run()
-	w.followDoubts()
+	w.beliefs.followDoubts()
 	l.others(modules)
 }
 
@@ -202,15 +202,4 @@ func (l *lister) closures() {
 		l.run()
 	}
 	l.late = rest
-}
-
-// numpyVersion is the number in front of the first point of numpy.__version__, 0 if there is none.
-func (w *walker) numpyVersion(numpy uint64) int {
-	if numpy == 0 {
-		return 0
-	}
-	text, _ := w.text(w.lookup(numpy, "__version__"), maxName)
-	major, _, _ := strings.Cut(text, ".")
-	n, _ := strconv.Atoi(major)
-	return n
 }

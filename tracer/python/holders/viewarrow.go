@@ -85,7 +85,7 @@ func (g *sharedGraph) isFull() bool {
 func (g *sharedGraph) take(obj uint64, t *typ) {
 	root, first := sharedRoot{obj: obj}, len(g.nodes)
 	g.most, g.mostEdges = min(first+maxOfOne, maxSharedNodes), min(g.edges+4*maxOfOne, maxSharedEdges)
-	eachShared(g.walker, obj, t, func(p sharedPointer) {
+	eachShared(g.natives, obj, t, func(p sharedPointer) {
 		if n := g.refer(p); n >= 0 {
 			root.refs = append(root.refs, n)
 		}
@@ -101,8 +101,8 @@ func (g *sharedGraph) take(obj uint64, t *typ) {
 // look takes in what an object refers to.
 func (g *sharedGraph) look(n int32) {
 	p := g.nodes[n].sharedPointer
-	_, behind := behindShared(g.walker, p)
-	pool, ok := poolBufferAt(g.walker, p.object)
+	_, behind := behindShared(g.natives, p)
+	pool, ok := poolBufferAt(g.natives, p.object)
 	if !ok {
 		pool = poolBuffer{}
 	}
@@ -137,8 +137,8 @@ var offsetsOf = map[string]uint64{"StringType": 4, "BinaryType": 4, "LargeString
 // a type that has more to it than these.
 func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 	const length, offset, buffers = 16, 32, 40
-	kind, isType := sharedAt(g.walker, data)
-	v, some := vectorAt(g.walker, data+buffers)
+	kind, isType := sharedAt(g.natives, data)
+	v, some := vectorAt(g.natives, data+buffers)
 	rows, from := g.mem.word(data+length), g.mem.word(data+offset)
 	if !isType || !some || v.end-v.begin > 3*sharedSize || rows >= userSpace || from >= userSpace {
 		return nil, false
@@ -149,7 +149,7 @@ func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 		return nil, false
 	}
 	for at := v.begin; at < v.end; at += sharedSize {
-		p, there := sharedAt(g.walker, at)
+		p, there := sharedAt(g.natives, at)
 		n, known := g.of[p.counts]
 		if !there || !known {
 			continue
@@ -172,7 +172,7 @@ func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 
 // textOf is how many bytes of text some rows have, by the offsets in a buffer that there is a pointer to.
 func (g *sharedGraph) textOf(at, width, from, rows uint64) uint64 {
-	p, ok := sharedAt(g.walker, at)
+	p, ok := sharedAt(g.natives, at)
 	if !ok {
 		return 0
 	}

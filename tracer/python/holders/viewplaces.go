@@ -80,7 +80,7 @@ func attributesOf(w *walker, addr uint64, do func(name string, value uint64)) {
 		w.entries(addr, each)
 		return
 	}
-	if dict := w.attributes(addr, t, each); dict != 0 {
+	if dict := (visits{w}).attributes(addr, t, each); dict != 0 {
 		w.entries(dict, each)
 	}
 }

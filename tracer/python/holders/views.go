@@ -253,7 +253,7 @@ func (v *viewing) referencesOf(addr uint64) int64 {
 	if one := v.notes.at(addr); one != nil {
 		return int64(one.references)
 	}
-	return v.walker.references(addr)
+	return v.references(addr)
 }
 
 // weigh says whether nothing but views hold memory, as far as their counts show.
@@ -305,7 +305,7 @@ func viewsByRoot(w *walker) map[int32]foundView {
 			if all == nil {
 				all = map[int32]foundView{}
 			}
-			if n := w.rootNode(f.targets[i].node); all[n].Size < f.Size {
+			if n := w.paths.rootNode(f.targets[i].node); all[n].Size < f.Size {
 				all[n] = f
 			}
 		}

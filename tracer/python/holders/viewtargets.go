@@ -112,7 +112,7 @@ func (v *viewing) partOf(view, frame int32) event.ViewCopy {
 		if t == nil || !v.lineage(t).is("IndexOpsMixin") || v.lineage(t).is("NDFrame") {
 			continue
 		}
-		if l := v.labelOf(at); l.kind == labelIndex && l.arg == 0 && !series {
+		if l := v.paths.labelOf(at); l.kind == labelIndex && l.arg == 0 && !series {
 			return event.CopyColumns
 		}
 		return event.CopyIndex
@@ -240,9 +240,9 @@ func (v *viewing) viewer(f *foundView, t *target) (one event.Viewer, ok bool) {
 // pathOf is how a node is reached.
 func (v *viewing) pathOf(n int32) string {
 	var h event.Holder
-	v.describe(&h, n)
-	root := v.rootNode(n)
-	if v.labelOf(root).kind == labelRoot {
+	v.paths.describe(&h, n)
+	root := v.paths.rootNode(n)
+	if v.paths.labelOf(root).kind == labelRoot {
 		return h.Path
 	}
 	if names := v.places.names[v.addrs[root]]; len(names) > 0 { // a listing has names apart
@@ -253,6 +253,6 @@ func (v *viewing) pathOf(n int32) string {
 
 // stepTo is how an object refers to another, as one types it.
 func (v *viewing) stepTo(n int32, to uint64) string {
-	step, _ := v.step(n, labelBetween(v.walker, v.addrs[n], to))
+	step, _ := v.paths.step(n, labelBetween(v.walker, v.addrs[n], to))
 	return step
 }

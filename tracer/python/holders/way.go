@@ -8,7 +8,7 @@ import (
 
 // way puts into words how a node is reached, from the node on up.
 type way struct {
-	*walker
+	*paths
 	begins int32    // the node that it begins at, where that is a local variable of a frame; -1 for a root
 	steps  []string // the last comes first
 	output int      // of IPython's, that the root is
@@ -24,7 +24,7 @@ type far struct {
 
 // take puts a node into words. It returns the next one, -1 for none.
 func (y *way) take(at int32) (up int32) {
-	w := y.walker
+	w := y.paths
 	w.climbs.steps++
 	w.climbs.worded++
 	l, parent := w.labelOf(at), w.nodes[at].parent
@@ -71,7 +71,7 @@ func (y *way) tell(n int32) {
 // shown.
 func (y *way) skip(at, most int32) {
 	c := &y.climbs
-	c.note(y.walker)
+	c.note(&y.reach)
 	begins := int32(0) // the depth that it begins at
 	if y.begins >= 0 {
 		begins = c.at[y.begins].depth
@@ -81,7 +81,7 @@ func (y *way) skip(at, most int32) {
 			y.rest(at)
 			return
 		}
-		end := y.end(c.above(y.walker, at, begins+size-1), size)
+		end := y.end(c.above(&y.reach, at, begins+size-1), size)
 		if shown := maxSteps - 1; len(end.steps) >= shown || size >= most {
 			y.output = end.output
 			y.cut(end.steps[max(0, len(end.steps)-shown):])
@@ -103,7 +103,7 @@ func (y *way) end(from, size int32) far {
 	if f := c.far; f.size > 0 && f.from == from && f.begins == y.begins {
 		return f
 	}
-	upper := way{walker: y.walker, begins: y.begins}
+	upper := way{paths: y.paths, begins: y.begins}
 	upper.rest(from)
 	c.far = far{size, from, y.begins, upper.steps, upper.output}
 	return c.far
@@ -115,26 +115,26 @@ func (y *way) cut(upper []string) {
 }
 
 // describe fills in how a node is reached.
-func (w *walker) describe(h *event.Holder, n int32) {
-	addr := w.addrs[n]
-	h.Kind = kinds[w.nodes[n].kind]
-	h.References = w.references(addr)
-	h.Probable = w.nodes[n].probable
-	h.Root = w.rootOf(n)
-	h.Running = w.cells[w.addrs[w.rootNode(n)]]
-	if t := w.objectType(addr); t != nil {
+func (p *paths) describe(h *event.Holder, n int32) {
+	addr := p.addrs[n]
+	h.Kind = kinds[p.nodes[n].kind]
+	h.References = p.references(addr)
+	h.Probable = p.nodes[n].probable
+	h.Root = p.rootOf(n)
+	h.Running = p.cells[p.addrs[p.rootNode(n)]]
+	if t := p.objectType(addr); t != nil {
 		h.Type = t.name
 	}
-	begins := w.climbs.frameOf(w, n, func(frame int32) bool {
-		w.describeFrame(h, frame)
+	begins := p.climbs.frameOf(&p.reach, n, func(frame int32) bool {
+		p.describeFrame(h, frame)
 		return h.Function != ""
 	})
 	if h.Kind != event.HeldByTraceback && h.Kind != event.HeldByThread {
 		begins = -1 // the way goes on from the frame
 	}
-	y := way{walker: w, begins: begins}
+	y := way{paths: p, begins: begins}
 	y.tell(n)
 	h.Output = y.output
 	slices.Reverse(y.steps)
-	h.Path = w.join(submodules(y.steps), h)
+	h.Path = p.join(submodules(y.steps), h)
 }

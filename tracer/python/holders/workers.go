@@ -28,13 +28,13 @@ func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error
 	defer onThread()()
 	mem := newMemory(p.Memory(), limits.Bytes)
 	defer mem.close()
-	w := newWalker(ctx, heap, mem, nil, limits)
-	w.seeking = true // it is not over because no block is asked for
-	if err := w.learnTypes(); err != nil {
+	r := newReader(heap, newBudget(ctx, mem, limits))
+	if err := r.learnTypes(); err != nil {
 		return "", fmt.Errorf("worker: %w", err)
 	}
-	for _, t := range w.readThreads() {
-		if pool := w.poolOf(t.frames); pool != "" {
+	running := newOutside(r)
+	for _, t := range running.readThreads() {
+		if pool := r.poolOf(t.frames); pool != "" {
 			return pool, nil
 		}
 	}
@@ -42,9 +42,9 @@ func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error
 }
 
 // poolOf looks at the frames of a thread, the innermost first.
-func (w *walker) poolOf(frames []uint64) string {
+func (r reader) poolOf(frames []uint64) string {
 	for _, f := range frames {
-		function, file := w.codeOf(f)
+		function, file := r.codeOf(f)
 		if file == "" {
 			continue // it has no Python code
 		}
@@ -61,12 +61,12 @@ func (w *walker) poolOf(frames []uint64) string {
 }
 
 // codeOf is the name and the file of a frame's code, "" where it has none.
-func (w *walker) codeOf(frame uint64) (function, file string) {
-	code := w.mem.word(frame+uint64(w.heap.FrameCode)) & w.heap.CodeMask
-	if t := w.objectType(code); t == nil || t.name != "code" {
+func (r reader) codeOf(frame uint64) (function, file string) {
+	code := r.mem.word(frame+uint64(r.heap.FrameCode)) & r.heap.CodeMask
+	if t := r.objectType(code); t == nil || t.name != "code" {
 		return "", ""
 	}
-	function, _ = w.text(w.mem.word(code+uint64(w.heap.CodeName)), maxText)
-	file, _ = w.text(w.mem.word(code+uint64(w.heap.CodeFilename)), maxText)
+	function, _ = r.text(r.mem.word(code+uint64(r.heap.CodeName)), maxText)
+	file, _ = r.text(r.mem.word(code+uint64(r.heap.CodeFilename)), maxText)
 	return function, file
 }

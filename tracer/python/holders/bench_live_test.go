@@ -1,0 +1,90 @@
+package holders
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// live is an IPython with NumPy and pandas.
+func live(b *testing.B) (*process, Limits) {
+	var limits Limits
+	limits.defaults()
+	return pythons()[0].start(b, "holders.py", "IPython", "ipykernel.kernelapp"), limits
+}
+
+// metered runs a function and adds the processor time that it takes to cpu.
+func metered(cpu *time.Duration, run func()) {
+	defer onThread()()
+	began := ProcessorTime()
+	run()
+	*cpu += ProcessorTime() - began
+}
+
+func reportWalk(b *testing.B, cpu time.Duration, objects int, bytes int64) {
+	b.ReportMetric(float64(cpu)/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64(objects), "objects")
+	b.ReportMetric(float64(bytes)/1e6, "MB")
+	b.ReportMetric(float64(objects)*float64(b.N)/cpu.Seconds(), "objects/s")
+}
+
+// BenchmarkSurvey looks at everything.
+func BenchmarkSurvey(b *testing.B) {
+	proc, limits := live(b)
+	objects, bytes, cpu := 0, int64(0), time.Duration(0)
+	for b.Loop() {
+		metered(&cpu, func() {
+			survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(b, proc.pid)}, limits)
+			if err != nil || survey.Stopped() != nil {
+				b.Fatal(err)
+			}
+			objects, bytes = survey.notes.containers, survey.mem.total
+			survey.Close()
+		})
+	}
+	reportWalk(b, cpu, objects, bytes)
+}
+
+// BenchmarkFind walks everything for one block that nobody holds, once a survey has looked at it.
+func BenchmarkFind(b *testing.B) {
+	proc, limits := live(b)
+	objects, bytes, cpu := 0, int64(0), time.Duration(0)
+	survey, err := NewSurvey(context.Background(), proc.interp, Process{}, limits)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer survey.Close()
+	for b.Loop() {
+		metered(&cpu, func() {
+			r, err := survey.findOnce(context.Background(), []Block{{1, 1}}, limits)
+			if err != nil || !r.Complete {
+				b.Fatal(r.Complete, err)
+			}
+			objects, bytes = r.Objects, r.Bytes
+		})
+	}
+	reportWalk(b, cpu, objects, bytes)
+}
+
+// BenchmarkList lists everything that has a name, each time after a survey.
+func BenchmarkList(b *testing.B) {
+	proc, limits := live(b)
+	objects, bytes, cpu := 0, int64(0), time.Duration(0)
+	for b.Loop() {
+		b.StopTimer()
+		survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(b, proc.pid)}, limits)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		metered(&cpu, func() {
+			l, err := survey.List(context.Background(), limits)
+			if err != nil || !l.Complete {
+				b.Fatal(l.Complete, err)
+			}
+			objects, bytes = l.Objects, l.Read
+		})
+		survey.Close()
+	}
+	reportWalk(b, cpu, objects, bytes)
+}

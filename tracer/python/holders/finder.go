@@ -1,0 +1,130 @@
+package holders
+
+import "ipytracer/event"
+
+// finder looks for who has blocks, and for arrays that are none of the blocks where these are asked for.
+type finder struct {
+	*walker
+	seeking bool // arrays that are none of the blocks as well, see unseen.go
+	unseen  []unseen
+	shared  map[uint64]bool // counts of Arrow's objects that were looked into
+}
+
+func newFinder(w *walker) *finder { return &finder{walker: w, shared: map[uint64]bool{}} }
+
+func (f *finder) over() bool { return f.left == 0 && !f.seeking }
+
+// refer follows what holds an object for sure, keeps for later what is not to hide another way, and leaves out what
+// does not say who holds something.
+func (f *finder) refer(from int32, to uint64, kind step, l label) bool {
+	switch kind {
+	case stepKey:
+		if t := f.objectType(to); t != nil && t.shape != shapeLeaf {
+			f.keys = append(f.keys, edge{to: to, label: l, parent: from})
+		}
+	case stepWord:
+		return !f.pointsAt(from, to, false) && f.beliefs.guess(from, to, l)
+	case stepGlobals:
+		if !f.deferring {
+			return f.chase(from, to, l)
+		}
+		if _, ok := f.known(to); !ok && !f.spaces[to] {
+			f.defers(from, to, l)
+		}
+	case stepClass:
+		if !f.deferring {
+			return f.chase(from, to, l)
+		}
+		f.deferClass(from, to)
+	case stepCounting:
+	default:
+		return f.chase(from, to, l)
+	}
+	return false
+}
+
+// count does nothing: it is enough that a node is there.
+func (f *finder) count(from, to int32) {}
+
+func (f *finder) add(from int32, addr uint64, id int32, l label, what uint8) int32 {
+	return f.make(from, addr, id, l, what)
+}
+
+func (f *finder) array(n int32, addr, data uint64) {
+	if !f.pointsAt(n, data, true) && f.seeking {
+		f.noteArray(n, arrayNote{data, ndarray{f.mem, addr}.ownSpan()})
+	}
+}
+
+func (f *finder) arrayNoted(n int32, a arrayNote) {
+	if !f.pointsAt(n, a.data, true) {
+		f.noteArray(n, a)
+	}
+}
+
+func (f *finder) readsArrays() bool { return false }
+
+// library notes that an object of pyarrow's has blocks.
+func (f *finder) library(n int32, obj uint64, t *typ) {
+	if t.arrow {
+		f.holdsArrow(n, obj, t)
+	}
+}
+
+// holdsArrow notes that an object of pyarrow's has the blocks of the buffers that lie behind it. What another has been
+// found to have is not gone through again, so that all objects together are looked at once.
+func (f *finder) holdsArrow(n int32, obj uint64, t *typ) {
+	type shared struct{ object, counts uint64 }
+	var waiting []shared
+	refer := func(p sharedPointer) bool {
+		switch {
+		case f.shared[p.counts]:
+		case len(f.shared) >= f.limits.Objects:
+			f.stopped = errObjects
+		default:
+			f.shared[p.counts] = true
+			waiting = append(waiting, shared{p.object, p.counts})
+		}
+		return f.stopped == nil
+	}
+	eachShared(f.natives, obj, t, func(p sharedPointer) { refer(p) })
+	for len(waiting) > 0 && !f.done() {
+		last := len(waiting) - 1
+		p := sharedPointer{object: waiting[last].object, counts: waiting[last].counts}
+		waiting = waiting[:last]
+		p.class = f.class(f.mem.word(p.counts))
+		_, behind := behindShared(f.natives, p)
+		if behind == 0 {
+			behind = leastBehind(p.class)
+		}
+		if b, ok := poolBufferAt(f.natives, p.object); ok {
+			f.pointsAt(n, b.data, false)
+		} else {
+			pythonsOf(f.walker, n, p.object, behind)
+		}
+		scanShared(f.walker, p.object, behind, refer, func(vectorOfShared) bool { return true })
+	}
+}
+
+// result describes what was found.
+func (f *finder) result() Result {
+	r := Result{
+		Objects: len(f.nodes), Bytes: f.mem.total, Complete: f.stopped == nil, Holders: make([]event.Holder, len(f.blocks)),
+	}
+	f.mem.limit += pathBytes
+	f.stopped = nil
+	cycles := newCyclic(f.walker)
+	for i, b := range f.blocks {
+		h := &r.Holders[i]
+		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(f.asked[i])
+		if n := f.found[i]; n >= 0 {
+			f.paths.describe(h, n)
+			h.Garbage, h.Cyclic = wasteOf(f.paths, n), cycles.holds(n)
+		} else if n := f.maybe[i]; n >= 0 {
+			f.paths.describe(h, n)
+			h.Probable, h.Garbage = true, wasteOf(f.paths, n)
+		}
+	}
+	r.Unseen = f.describeUnseen()
+	return r
+}
