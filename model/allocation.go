@@ -2,16 +2,18 @@ package model
 
 // Allocation is the memory of one meter that one stack of calls allocated.
 type Allocation struct {
-	Meter string  `json:"meter"`
-	Stack []Frame `json:"stack"` // innermost first, up to the cell, or to the thread's start where no Python code called; empty for NumPy's blocks of at most 64 bytes, or where it is not known
+	Meter string `json:"meter"`
+	// Stack has the innermost call first, up to the cell, or to the thread's start where no Python code called. It is
+	// empty for NumPy's blocks of at most 64 bytes, or where it is not known.
+	Stack []Frame `json:"stack"`
 	// StackTruncated: there were more calls further out; a stack has at most 64 of Python and 128 native ones.
 	StackTruncated bool  `json:"-"`
 	Allocated      int64 `json:"allocated"` // bytes, in the window
-	Freed          int64 `json:"freed"`     // bytes of this stack's that were freed in the window, whoever freed them
+	Freed          int64 `json:"freed"`     // bytes of this stack that were freed in the window, by whomever
 	Net            int64 `json:"net"`       // allocated − freed
-	AtPeak         int64 `json:"at_peak"`   // bytes that were there at the window's peak, whenever they were allocated
+	AtPeak         int64 `json:"at_peak"`   // bytes that lived at the window's peak, whenever they were allocated
 	Count          int64 `json:"count"`     // allocations in the window
-	// Sampled: some of it is estimated from samples of blocks below 64 KiB.
+	// Sampled: a part of it is estimated from samples of blocks below 64 KiB.
 	Sampled bool `json:"sampled,omitempty"`
 }
 
@@ -20,101 +22,108 @@ type Frame struct {
 	Function string `json:"function"`
 	File     string `json:"file"`
 	Line     int    `json:"line"` // from 1; 0 if not known
-	// Native: machine code called, not Python; Function is a demangled symbol, or "?" for calls that are not known. Module is the
-	// name of its ELF file, without the directory.
+	// Native: machine code, not Python; Function is a demangled symbol, or "?" for unknown calls. Module is the name of
+	// its ELF file, without the directory.
 	Native bool   `json:"native,omitempty"`
 	Module string `json:"module,omitempty"`
-	// Execution is the cell whose code this is, 0 for code of a file, and of a cell that ran before the session. ExecutionCount is the cell's In[N].
+	// Execution is the cell of this code; 0 for code of a file, and of a cell that ran before the session.
+	// ExecutionCount is the cell's In[N].
 	Execution      int  `json:"execution,omitempty"`
 	ExecutionCount *int `json:"execution_count,omitempty"`
-	// Kernel is the name of the kernel whose cell that is, where the session has several.
+	// Kernel is the name of that cell's kernel, if the session has several.
 	Kernel string `json:"kernel,omitempty"`
 }
 
-// InCell reports whether it is code of a cell, be it of one that ran before the session.
+// InCell reports whether the code belongs to a cell, even one that ran before the session.
 func (f *Frame) InCell() bool { return f.Execution > 0 || f.ExecutionCount != nil }
 
-// Line is what one line of code allocated of one meter in a session: itself (own) and with all that it called.
+// Line is the memory of one meter that one line of code allocated in a session: itself (own) and with all calls below
+// it.
 type Line struct {
 	PID          int    `json:"pid"`
 	Meter        string `json:"meter"`
 	Frame        `json:"-"`
 	Allocated    int64 `json:"allocated"` // bytes
-	Freed        int64 `json:"freed"`     // of these, whoever freed them
+	Freed        int64 `json:"freed"`     // bytes of these that were freed, by whomever
 	Net          int64 `json:"net"`       // allocated − freed
-	AtPeak       int64 `json:"at_peak"`   // bytes that were there at the session's peak
+	AtPeak       int64 `json:"at_peak"`   // bytes that lived at the session's peak
 	OwnAllocated int64 `json:"own_allocated"`
 	OwnAtPeak    int64 `json:"own_at_peak"`
 	Count        int64 `json:"count"` // allocations
-	Left         int64 `json:"left"`  // bytes that were there when the process's last cell was over; in the end, without cells
-	// Sampled: some of it is estimated from samples of blocks below 64 KiB.
+	Left         int64 `json:"left"`  // bytes that lived after the process's last cell; at the end, without cells
+	// Sampled: a part of it is estimated from samples of blocks below 64 KiB.
 	Sampled bool `json:"sampled,omitempty"`
 }
 
-// Tensors are blocks of PyTorch's allocator of one size, made by the same calls.
+// Tensors are blocks of PyTorch's allocator with the same size and the same stack.
 type Tensors struct {
 	PID   int    `json:"pid"`
 	Meter string `json:"meter"`
-	Size  int64  `json:"size"` // bytes of each, as the allocator rounded them up
+	Size  int64  `json:"size"` // bytes of each, rounded up by the allocator
 	Count int64  `json:"count"`
 	Bytes int64  `json:"bytes"`
-	// Rounding is what the allocator added to what tensors asked for, in bytes, of all but Unknown of these blocks.
-	Rounding int64   `json:"rounding"`
-	Unknown  int64   `json:"unknown"` // blocks of which nobody said what was asked for: sessions that are not recorded, small blocks
-	Stack    []Frame `json:"stack"`   // innermost first; empty where it is not known
+	// Rounding is the difference, in bytes, between the blocks and the requests of their tensors, for all but Unknown
+	// of these blocks.
+	Rounding int64 `json:"rounding"`
+	// blocks with an unknown request: in sessions that are not recorded, or small blocks
+	Unknown int64   `json:"unknown"`
+	Stack   []Frame `json:"stack"` // innermost call first; empty if not known
 }
 
-// Coverage is how far allocations explain a meter's peak in a window.
+// Coverage says how much of a meter's peak in a window its allocations explain.
 type Coverage struct {
 	AtPeak int64 `json:"at_peak"` // bytes of the peak that are in allocations, or unlisted
-	// Unlisted are allocations that are not in the list, because there are too many; what they have at the peak, net and allocated.
+	// Unlisted is the number of allocations that are left out of the list, because there are too many. The figures
+	// below are their sums.
 	Unlisted          int   `json:"unlisted,omitempty"`
 	UnlistedAtPeak    int64 `json:"unlisted_at_peak,omitempty"`
 	UnlistedNet       int64 `json:"unlisted_net,omitempty"`
 	UnlistedAllocated int64 `json:"unlisted_allocated,omitempty"`
-	Rest              int64 `json:"rest"` // bytes that are not: made before the attach, or lost
-	// Sampled: so many of AtPeak are estimated, from samples of blocks below 64 KiB. The standard error is the root of 64 KiB times that, at most.
+	Rest              int64 `json:"rest"` // bytes without an allocation: made before the attach, or lost
+	// Sampled is the part of AtPeak that is estimated from samples of blocks below 64 KiB. Its standard error is at
+	// most the root of 64 KiB times Sampled.
 	Sampled int64 `json:"sampled,omitempty"`
-	// Exact: the blocks add up to what the window consumed and to how far it rose, to the byte, by the kernel's ledger.
+	// Exact: the blocks add up to the window's consumption and to its rise, to the byte, by the kernel's ledger.
 	Exact bool `json:"exact"`
 }
 
-// Foreign is device memory that other processes made, as opened and closed within a window (CUDA IPC, imported
-// handles). It counts where it was made.
+// Foreign counts device memory of other processes that was opened and closed within a window (CUDA IPC, imported
+// handles). The memory counts in the process that allocated it.
 type Foreign struct {
 	Opened int `json:"opened"` // blocks
 	Closed int `json:"closed"`
-	Open   int `json:"open"` // on the device, after the last of these
+	Open   int `json:"open"` // blocks open on the device, after the last of these
 }
 
-// Suspended says that device memory was moved to the host within a window, or was there as it began: `tracer gpu yield`, or another tool by the
-// driver's checkpoints. GPU meters of the driver fall by what is moved, and rise by it again.
+// Suspended says that device memory was moved to the host within a window, or was there at its beginning: by `tracer
+// gpu yield`, or another tool that uses the driver's checkpoints. The driver's GPU meters fall by the moved bytes, and
+// rise by them again.
 type Suspended struct {
-	Out   int   `json:"out"`   // how often the memory on a device went to the host
-	Back  int   `json:"back"`  // how often it came back
-	Bytes int64 `json:"bytes"` // the most that was moved at once, of a device
-	Away  bool  `json:"away"`  // some of it was on the host as the window began
+	Out   int   `json:"out"`   // number of times that a device's memory went to the host
+	Back  int   `json:"back"`  // number of times that it came back
+	Bytes int64 `json:"bytes"` // largest single move of one device
+	Away  bool  `json:"away"`  // some of it was on the host when the window began
 }
 
-// Refusal is memory that was asked for and not given: failed calls of the CUDA driver, out-of-memory errors of PyTorch's
+// Refusal is a refused request for memory: failed calls of the CUDA driver, out-of-memory errors of PyTorch's
 // allocator, or mmap and mremap that the kernel refused. No meter counts it.
 type Refusal struct {
-	Meter string `json:"meter"` // what it would have counted in
-	Asked int64  `json:"asked"` // bytes; the most of all requests
-	Held  int64  `json:"held"`  // bytes that the meter had at that request
+	Meter string `json:"meter"` // the meter that would have counted it
+	Asked int64  `json:"asked"` // bytes of the largest request
+	Held  int64  `json:"held"`  // bytes of the meter at that request
 	Count int    `json:"count"` // requests
-	// Limit is the soft limit on what the process may map; 0 if there is none, or another meter was asked of.
+	// Limit is the soft limit on mapped memory; 0 if there is none, or for another meter.
 	Limit int64 `json:"limit,omitempty"`
-	// Caller is the function of the CUDA runtime that asked for the most; "" if none did, or it is not known.
+	// Caller is the function of the CUDA runtime with the largest request; "" if there was none, or it is not known.
 	Caller string `json:"caller,omitempty"`
-	// Stack is who asked for the most, innermost call first; empty where it is not known.
+	// Stack made the largest request, innermost call first; empty if not known.
 	Stack []Frame `json:"stack,omitempty"`
 }
 
-// Child is a process that the window's process started, or one of these, within a window.
+// Child is a descendant of the window's process, within a window.
 type Child struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"`
-	// Meters has no meter that was exactly 0 all the time.
+	// Meters leaves out meters that were exactly 0 all the time.
 	Meters map[string]Figure `json:"meters"`
 }

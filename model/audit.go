@@ -3,15 +3,15 @@ package model
 // AuditSchema is the version of the JSON object that [AuditJSON] writes, in its "schema" field.
 const AuditSchema = "ipytracer/audit/v1"
 
-// Audit is what an audit found to stay behind.
+// Audit lists memory that stays behind.
 type Audit struct {
 	Schema    string         `json:"schema"`
 	Host      Host           `json:"host"`
 	Processes []AuditProcess `json:"processes"`
-	// Cells that ran, and how long the session was.
+	// Cells is the number of cells that ran, DurationNS the length of the session.
 	Cells      int   `json:"cells"`
 	DurationNS int64 `json:"duration_ns"`
-	// Least is how many bytes a verdict has at least.
+	// Least is the size of the smallest verdict, in bytes.
 	Least    int64     `json:"least"`
 	Verdicts []Verdict `json:"verdicts"` // most bytes first
 	// GPUNotes are as in [Report].
@@ -22,9 +22,9 @@ type Audit struct {
 	Variables []Variable `json:"variables,omitempty"`
 	Names     []Names    `json:"names,omitempty"`
 	ToFree    []Freeing  `json:"to_free,omitempty"`
-	// Resident is where the resident memory of each process is at the end.
+	// Resident divides the resident memory of each process at the end.
 	Resident []Resident `json:"resident,omitempty"`
-	// Complete: nothing was left unjudged.
+	// Complete: everything was judged.
 	Complete  bool        `json:"complete"`
 	NotJudged []NotJudged `json:"not_judged"`
 }
@@ -39,11 +39,11 @@ type AuditProcess struct {
 	Notebook string `json:"notebook,omitempty"`
 	Kernel   string `json:"kernel,omitempty"`
 	Ended    bool   `json:"ended"`
-	// Ending is how it ended; null while it runs, and where nobody said.
+	// Ending says how it ended; null while it runs, and if that is not known.
 	Ending *Ending `json:"ending,omitempty"`
-	// Late: it ran before the audit began; what it had made by then is not known.
+	// Late: it ran before the audit began; its memory from before is not known.
 	Late bool `json:"late"`
-	// Objects is how many of its Python objects were looked at in the end; 0 if none were.
+	// Objects is the number of its Python objects that the last look read; 0 without a look.
 	Objects int64 `json:"objects"`
 }
 
@@ -67,48 +67,49 @@ type Verdict struct {
 	Kind  string `json:"kind"`
 	Meter string `json:"meter"`
 	PID   int    `json:"pid"`
-	// Kernel is the name of the kernel whose cells these are, where the session has several.
+	// Kernel is the name of these cells' kernel, if the session has several.
 	Kernel string `json:"kernel,omitempty"`
 	Bytes  int64  `json:"bytes"`
-	Count  int64  `json:"count"` // blocks; children of [ChildAlive]; times of [Fragmentation]
-	// Executions are the runs of cells that it comes from, as [Window.Execution]; ExecutionCounts are their In[N], 0 where there is none.
+	Count  int64  `json:"count"` // blocks; children of [ChildAlive]; events of [Fragmentation]
+	// Executions are the runs of cells that allocated it, as [Window.Execution]; ExecutionCounts are their In[N], 0 for
+	// none.
 	Executions      []int `json:"executions"`
 	ExecutionCounts []int `json:"execution_counts"`
-	// Stack is who made it, innermost call first; calls that differ are left out. Empty where it is not known.
+	// Stack allocated it, innermost call first; calls that differ are left out. Empty if not known.
 	Stack []Frame `json:"stack"`
 	AgeNS int64   `json:"age_ns"` // of the oldest, at the end
-	// Holder is the way to the largest block: "cache['train'][3]". "" where nobody was asked or there is none.
+	// Holder is the path to the largest block: "cache['train'][3]". "" without a look or a path.
 	Holder string `json:"holder,omitempty"`
-	// Probable: Holder may be wrong. An object on the way is of a type made in C whose layout is not known.
+	// Probable: Holder may be wrong. The path leads through an object of a type made in C with an unknown layout.
 	Probable bool `json:"probable,omitempty"`
 	// Command is the command line of a process that never ended.
 	Command string `json:"command,omitempty"`
 	// Growth is set for [RerunGrowth].
 	Growth *Growth `json:"growth,omitempty"`
-	// Change is the cell that must change, nil where that is not known.
+	// Change is the cell that must change, nil if not known.
 	Change   *Place `json:"change"`
 	Evidence string `json:"evidence"`
 	Advice   string `json:"advice"`
-	// Fix is what to type into a cell of the kernel to free what is there now; "" where no code does.
+	// Fix is code for a cell of the kernel that frees the present memory; "" if no code does.
 	Fix string `json:"fix,omitempty"`
-	// PIDs are the processes of [ChildAlive] and [IdlePool], as the tracer numbers them.
+	// PIDs are the processes of [ChildAlive] and [IdlePool], by the tracer's numbers.
 	PIDs []int `json:"pids,omitempty"`
 	// View is set for [HeldByView].
 	View *View `json:"view,omitempty"`
 }
 
-// IsLeak reports whether a verdict is about memory that stays unless somebody does something: garbage goes when the collector comes, and idle workers
-// when their pool ends.
+// IsLeak reports whether a verdict is about memory that stays unless somebody acts. Garbage goes with the next
+// collection, and idle workers with their pool.
 func (v *Verdict) IsLeak() bool { return v.Kind != IdlePool && v.Kind != Waits }
 
-// View is memory that only views of it hold.
+// View is memory that only views hold.
 type View struct {
-	// Names are how the views are reached, all of which must go; 8 at most.
+	// Names are the paths to the views, all of which must go; 8 at most.
 	Names []string `json:"names"`
-	// Bytes are the bytes that they use of Base, which is what the memory has.
+	// Bytes are the bytes that the views use; Base is the size of the memory.
 	Bytes int64 `json:"bytes"`
 	Base  int64 `json:"base"`
-	// Returns is by how much the meter falls if the views are replaced by copies.
+	// Returns is the fall of the meter if copies replace the views.
 	Returns int64 `json:"returns"`
 	// Type is the type of the object that the memory belongs to.
 	Type string `json:"type"`
@@ -117,12 +118,12 @@ type View struct {
 // Place is a line of a run of a cell.
 type Place struct {
 	Execution int `json:"execution"`
-	// ExecutionCount is In[N], 0 where there is none.
+	// ExecutionCount is In[N], 0 for none.
 	ExecutionCount int `json:"execution_count"`
-	Line           int `json:"line"` // 0 if it is not known
+	Line           int `json:"line"` // 0 if not known
 }
 
-// Growth is a fit over the runs of a cell: what each left behind, in bytes.
+// Growth is a fit over the runs of a cell, in bytes left behind by each.
 type Growth struct {
 	Runs  int   `json:"runs"`
 	Slope int64 `json:"slope"`
@@ -131,33 +132,33 @@ type Growth struct {
 	High int64 `json:"high"`
 }
 
-// Held is memory that is still there, by what holds it: no verdict, an account.
+// Held is the memory that is still there, by its holder: an account, not a verdict.
 type Held struct {
 	PID    int    `json:"pid"`
 	Meter  string `json:"meter"`
 	By     string `json:"by"`     // "variable", "output", "traceback", "thread", "module", "cycle", "none", or "unknown"
-	Holder string `json:"holder"` // the name at the beginning of the way
+	Holder string `json:"holder"` // the name at the beginning of the path
 	Bytes  int64  `json:"bytes"`
 	Count  int64  `json:"count"`
 }
 
-// LiveBlocks are blocks that are still there, by who made them and what holds them.
+// LiveBlocks are blocks that are still there, by the stack that made them and by their holder.
 type LiveBlocks struct {
 	PID    int     `json:"pid"`
 	Kernel string  `json:"kernel,omitempty"` // as in [Verdict]
 	Meter  string  `json:"meter"`
-	Stack  []Frame `json:"stack"`            // innermost first; empty where it is not known
+	Stack  []Frame `json:"stack"`            // innermost call first; empty if not known
 	By     string  `json:"by"`               // as in [Held]
-	Holder string  `json:"holder,omitempty"` // the way to the largest
+	Holder string  `json:"holder,omitempty"` // the path to the largest
 	Bytes  int64   `json:"bytes"`
 	Count  int64   `json:"count"`
-	// Executions are the runs of cells that made them, the first says since when; none where no cell ran.
+	// Executions are the runs of cells that made them, the oldest first; none if no cell ran.
 	Executions      []int `json:"executions"`
 	ExecutionCounts []int `json:"execution_counts"`
 	AgeNS           int64 `json:"age_ns"` // of the oldest, at the end
 }
 
-// ByMeter is how many bytes the verdicts of each meter add up to, as far as they are leaks.
+// ByMeter returns the sum of the bytes of all verdicts that are leaks, for each meter.
 func (a *Audit) ByMeter() map[string]int64 {
 	sums := map[string]int64{}
 	for _, v := range a.Verdicts {

@@ -1,32 +1,33 @@
 package model
 
-// Reasons why something could not be judged.
+// Reasons why an audit could not judge a part of the memory.
 const (
 	SteppedDown    = "stepped-down"    // probes were out for a while to keep the overhead budget
-	NoBlocks       = "no-blocks"       // no probe tells of the meter's blocks here
+	NoBlocks       = "no-blocks"       // no probe reports the meter's blocks here
 	ChangesLost    = "changes-lost"    // the ring was full
-	RecordsLost    = "records-lost"    // something else was lost, refused or guessed
+	RecordsLost    = "records-lost"    // other records were lost, refused or guessed
 	TooMany        = "too-many"        // there were more blocks than an audit keeps
 	ProcessEnded   = "process-ended"   // its objects could not be read any more
 	ObjectsUnread  = "objects-unread"  // nobody looked at its objects, or not at all of them
 	MadeBefore     = "made-before"     // it was there when the audit began
 	NotExplained   = "not-explained"   // resident memory that no meter has
-	CellRuns       = "cell-runs"       // a cell runs that made it, or holds it
-	TracingProblem = "tracing-problem" // something went wrong on the way
+	CellRuns       = "cell-runs"       // a running cell made it, or holds it
+	TracingProblem = "tracing-problem" // an error while tracing
 )
 
-// NotJudged is what an audit could not look at: no leak is known there, and none can be excluded.
+// NotJudged is memory that an audit could not judge: no leak is known there, and none can be excluded.
 type NotJudged struct {
 	Reason string `json:"reason"`
 	Meter  string `json:"meter"` // "" for all
 	PID    int    `json:"pid"`   // 0 for all
-	// Bytes is the most that it can be, nil where nobody can say.
+	// Bytes is an upper bound, nil if there is none.
 	Bytes  *int64 `json:"bytes"`
 	Why    string `json:"why"`
 	Advice string `json:"advice"`
 }
 
-// CanExceed says whether what was not judged could bring a meter above so many bytes, given what the verdicts say of it.
+// CanExceed reports whether the unjudged memory could bring a meter above a number of bytes, given the sums of its
+// verdicts.
 func (a *Audit) CanExceed(limit int64) bool {
 	sums := a.ByMeter()
 	least := int64(0)

@@ -2,26 +2,27 @@ package model
 
 // Certificate is the evidence behind the figures.
 type Certificate struct {
-	// Complete is about figures and windows: every change made in the kernel reached the tracer, every window is there and was seen to end,
-	// and nothing that a figure rests on was lost, refused or guessed. Else Incomplete says in words what was.
+	// Complete concerns figures and windows: every change made in the kernel reached the tracer, every window is there
+	// and has its end, and nothing behind a figure was lost, refused or guessed. Otherwise Incomplete lists the reasons
+	// in words.
 	Complete   bool     `json:"complete"`
 	Incomplete []string `json:"incomplete,omitempty"`
-	// Attribution is about who allocated.
+	// Attribution concerns the stacks of allocations.
 	Attribution Attribution `json:"attribution"`
 	Finished    string      `json:"finished"` // why the session ended
 	Made        uint64      `json:"made"`
 	Delivered   uint64      `json:"delivered"`
 	Lost        []Loss      `json:"lost"`
-	// BoundariesLost counts window boundaries that are missing; anything but 0 is a defect.
+	// BoundariesLost counts missing window boundaries; anything but 0 is a defect.
 	BoundariesLost uint64 `json:"boundaries_lost"`
 	UnknownFrees   uint64 `json:"unknown_frees"`
-	// UnknownDeviceFrees counts frees of device or page-locked memory that was made before the attach.
+	// UnknownDeviceFrees counts frees of device or page-locked memory that was allocated before the attach.
 	UnknownDeviceFrees uint64 `json:"unknown_device_frees"`
-	// UnknownHeapFrees counts frees of malloc's blocks that were made before the attach.
+	// UnknownHeapFrees counts frees of malloc's blocks that were allocated before the attach.
 	UnknownHeapFrees uint64 `json:"unknown_heap_frees,omitempty"`
-	// UnknownTorchFrees counts frees of tensors on the CPU that were made before the attach.
+	// UnknownTorchFrees counts frees of tensors on the CPU that were allocated before the attach.
 	UnknownTorchFrees uint64 `json:"unknown_torch_frees,omitempty"`
-	// UnknownArrowFrees counts frees of blocks of Arrow's pools that were made before the attach.
+	// UnknownArrowFrees counts frees of blocks of Arrow's pools that were allocated before the attach.
 	UnknownArrowFrees uint64   `json:"unknown_arrow_frees,omitempty"`
 	LateLibraries     []string `json:"late_libraries"`
 	Probes            []Probe  `json:"probes"`
@@ -29,13 +30,15 @@ type Certificate struct {
 	Problems          []string `json:"problems"`
 }
 
-// Attribution says how far it is known who allocated: lines, functions, names, texts. No figure and no window depends on it.
+// Attribution says how completely stacks are known: lines, functions, names, texts. No figure and no window depends on
+// it.
 type Attribution struct {
 	Complete   bool     `json:"complete"` // no stack, function, name or text is missing
 	Incomplete []string `json:"incomplete,omitempty"`
 }
 
-// Unknown has the numbers of frees of memory that was made before the attach, in the order of event.UnknownKind.
+// Unknown returns the counts of frees of memory that was allocated before the attach, in the order of
+// event.UnknownKind.
 func (c *Certificate) Unknown() []*uint64 {
 	return []*uint64{&c.UnknownFrees, &c.UnknownTorchFrees, &c.UnknownHeapFrees, &c.UnknownDeviceFrees, &c.UnknownArrowFrees}
 }
@@ -46,15 +49,15 @@ type Loss struct {
 	Count  uint64 `json:"count"`
 }
 
-// Probe is one probe and how often it fired.
+// Probe is one probe and its number of hits.
 type Probe struct {
 	Name string `json:"name"`
 	Site string `json:"site"`
 	Hits uint64 `json:"hits"`
-	// CostNS is about how much CPU time the hits took, in nanoseconds, by what one takes on the machine and without walks up stacks; 0
-	// where that is not known.
+	// CostNS is the approximate CPU time of the hits, in nanoseconds: their number times the cost of one on the
+	// machine, without walks up stacks; 0 if not known.
 	CostNS int64 `json:"cost_ns,omitempty"`
-	// Dear says why a dearer place serves than there might be; empty where none does.
+	// Dear says why a more expensive place serves than the usual one; empty for the usual one.
 	Dear string `json:"dear,omitempty"`
 }
 
@@ -66,7 +69,7 @@ type Proof struct {
 	Agreed   int `json:"agreed"`
 	// Skipped windows had an incomplete stream, so nothing could be compared.
 	Skipped int `json:"skipped"`
-	// Difference is the largest |kernel − recomputed| seen, in bytes.
+	// Difference is the largest |kernel − recomputed|, in bytes.
 	Difference int64 `json:"difference"`
 	// Shed: the probe was stepped down at least once to keep the overhead budget.
 	Shed bool `json:"shed"`

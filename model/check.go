@@ -1,35 +1,35 @@
 package model
 
-// CheckSchema is the version of the JSON object that says what came back, in its "schema" field.
+// CheckSchema is the version of the JSON object of a [Check], in its "schema" field.
 const CheckSchema = "ipytracer/check/v1"
 
-// Check is a second look at processes of which an earlier one has said what to type to free memory.
+// Check is a second look at processes, after an earlier look listed code that frees memory in them.
 type Check struct {
 	Schema    string         `json:"schema"`
 	Processes []CheckProcess `json:"processes"`
-	Checked   []Checked      `json:"checked"` // in the order of what was said to be typed
-	// ToFree is what can be freed now.
+	Checked   []Checked      `json:"checked"` // in the order of that list
+	// ToFree lists code that frees memory now.
 	ToFree []Freeing `json:"to_free"`
 }
 
 // CheckProcess is a process of a check.
 type CheckProcess struct {
 	PID int `json:"pid"`
-	// Ended: it is no longer there, nor is its memory.
+	// Ended: the process is no longer there, nor is its memory.
 	Ended bool `json:"ended"`
-	// Why is why it could not be looked at, in a sentence; left out where it could.
+	// Why is the reason why the process could not be looked at, in a sentence; left out if it could.
 	Why string `json:"why,omitempty"`
 }
 
-// Checked is an entry of [Freeing], and what came back of it.
+// Checked is an entry of [Freeing], and the memory that came back.
 type Checked struct {
 	PID       int    `json:"pid"`
 	Type      string `json:"type"`
 	Predicted int64  `json:"predicted"`
 	Device    int64  `json:"predicted_device,omitempty"`
-	Exact     bool   `json:"exact"` // else it was the least
-	// CameBack is how much of Predicted has gone, as far as its largest objects say: where there are more of them than are looked at, these stand for
-	// all. Back is likewise of Device.
+	Exact     bool   `json:"exact"` // else a lower bound
+	// CameBack is the part of Predicted that has gone, by its largest objects. If there are more objects than a check
+	// looks at, these stand for all. Back is the same for Device.
 	CameBack int64 `json:"came_back"`
 	Back     int64 `json:"came_back_device,omitempty"`
 }

@@ -1,6 +1,6 @@
 package model
 
-// DiffSchema is the version of the JSON object that a comparison of two recordings is, in its "schema" field.
+// DiffSchema is the version of the JSON object of a [Diff], in its "schema" field.
 const DiffSchema = "ipytracer/diff/v1"
 
 // Diff is two sessions side by side: A before, B after. Sizes are exact bytes, times nanoseconds; a change is B − A.
@@ -8,58 +8,60 @@ type Diff struct {
 	Schema string  `json:"schema"`
 	A      DiffRun `json:"a"`
 	B      DiffRun `json:"b"`
-	// Meters are those that are compared, the one that ranks first.
+	// Meters are the compared meters, the ranking one first.
 	Meters []string `json:"meters"`
-	// Least is how many bytes must have changed for a cell to be among the causes, or to be judged.
+	// Least is the least change, in bytes, that makes a cell a cause, or that is judged.
 	Least int64 `json:"least"`
 	// Whole are the sessions: one of A beside one of B, in their order.
 	Whole []WholeDiff `json:"whole"`
-	// Causes are the cells that made the difference, those whose source has changed first, then the most bytes: their own, or of a cell that follows.
+	// Causes are the cells that made the difference. Those with an edited source come first, then the largest change:
+	// of the cell's own bytes, or of a cell that follows from it.
 	Causes []Cause    `json:"causes"`
-	Cells  []CellDiff `json:"cells"` // in B's order; those that went stand where they were
-	// Doubts say in words why something may not be comparable.
+	Cells  []CellDiff `json:"cells"` // in B's order; cells that went stand at their old place
+	// Doubts say in words why figures may not be comparable.
 	Doubts []string   `json:"doubts"`
-	Judged *Judgement `json:"judged"` // nil where nothing was to fail
+	Judged *Judgement `json:"judged"` // nil without a limit to judge
 }
 
 // DiffRun is one of the two recordings.
 type DiffRun struct {
 	File       string `json:"file"`
 	Host       Host   `json:"host"`
-	Python     string `json:"python"`  // of the processes that ran cells, "" where none is known
+	Python     string `json:"python"`  // of the processes that ran cells, "" if not known
 	IPython    string `json:"ipython"` // likewise
 	Cells      int    `json:"cells"`
 	DurationNS int64  `json:"duration_ns"`
 	Finished   string `json:"finished"`
-	Complete   bool   `json:"complete"` // as the certificate has it
+	Complete   bool   `json:"complete"` // as in the certificate
 }
 
-// WholeDiff are two sessions, each a process with its children; nil where there is none.
+// WholeDiff is two sessions, each a process with its children; nil if one is missing.
 type WholeDiff struct {
 	Command string      `json:"command"`
 	Meters  []MeterDiff `json:"meters"`
-	// PeakA and PeakB are where the meter that ranks was highest, as indices of Cells; null where it was in no cell.
+	// PeakA and PeakB are the cells in which the ranking meter was highest, as indices of Cells; null if it was highest
+	// outside of cells.
 	PeakA *int `json:"peak_a"`
 	PeakB *int `json:"peak_b"`
 }
 
-// MeterDiff is one meter in both runs, of the process and its children together; nil where it has no figure.
+// MeterDiff is one meter in both runs, of the process and its children together; nil without a figure.
 type MeterDiff struct {
 	Meter string  `json:"meter"`
 	A     *Figure `json:"a"`
 	B     *Figure `json:"b"`
-	// Changes, of what a run lacks counted as 0.
+	// Changes. A missing run counts as 0.
 	Start    int64 `json:"start"`
 	Need     int64 `json:"need"`
 	Peak     int64 `json:"peak"`
 	Consumed int64 `json:"consumed"`
 }
 
-// What happened to a cell.
+// Changes of a cell.
 const (
 	Same   = "same"
 	Edited = "edited"
-	Moved  = "moved" // same source, elsewhere in the order
+	Moved  = "moved" // same source, at another place in the order
 	New    = "new"
 	Gone   = "gone"
 )
@@ -70,20 +72,22 @@ type CellDiff struct {
 	A      *DiffCell   `json:"a"` // null for a new one
 	B      *DiffCell   `json:"b"` // null for one that is gone
 	Meters []MeterDiff `json:"meters"`
-	// Lines are who allocated what was there at the cell's peaks, where that has changed: the largest change first, 12 at most.
+	// Lines are the stacks with memory at the cell's peaks, where that has changed: the largest change first, 12 at
+	// most.
 	Lines []LineDiff `json:"lines,omitempty"`
-	// Edits are the places in which the source of an edited cell differs, in order, 256 at most.
+	// Edits are the differences in the source of an edited cell, in order, 256 at most.
 	Edits []Edit `json:"edits,omitempty"`
-	Why   string `json:"why,omitempty"` // in words, of what has changed by Least or more
-	// Reads is what it reads that another cell made otherwise than before, where its own source is not the reason: that, what the cell read which made
-	// it, and so on to the cell that was edited, is new or gone.
+	Why   string `json:"why,omitempty"` // in words, for a change of Least or more
+	// Reads is the name that explains a change of a cell with an unchanged source: another cell makes that name in
+	// another way than before. It is found by following names back, from cell to cell, to the cell that was edited, is
+	// new or gone.
 	Reads []DiffRead `json:"reads,omitempty"`
-	// Consequence: it stands higher or lower only because of what stood before it.
+	// Consequence: it stands higher or lower only because of the cells before it.
 	Consequence bool `json:"consequence,omitempty"`
 }
 
-// Edit is a place in which a source differs: so many lines from one on, in A and in B. Where there are none in one of them, it is the line
-// in front of which they would be.
+// Edit is one difference between sources: a number of lines from a line on, in A and in B. If there are none in one of
+// them, it is the line in front of which they would be.
 type Edit struct {
 	A      int `json:"a"`
 	LinesA int `json:"lines_a"`
@@ -93,7 +97,7 @@ type Edit struct {
 
 // DiffRead is a name that a cell reads, and the cell that made it.
 type DiffRead struct {
-	Name string `json:"name"` // "" where nothing of the source is to be told
+	Name string `json:"name"` // "" without the notebook's source
 	Cell int    `json:"cell"` // an index of Cells
 	// InPlace: that cell did not make it, but changed it, or may have: x[0] = 1, x.append(1).
 	InPlace bool `json:"in_place,omitempty"`
@@ -115,13 +119,13 @@ type DiffCell struct {
 	CPUNS           int64  `json:"cpu_ns"` // −1 if not known
 }
 
-// LineDiff is what one line has at a meter's peak in a cell, in both runs.
+// LineDiff is the memory of one line at a meter's peak in a cell, in both runs.
 type LineDiff struct {
 	Meter    string `json:"meter"`
 	Function string `json:"function"`
 	File     string `json:"file"` // "" for a line of a cell
-	Line     int    `json:"line"` // in B, in A where B has it not; 0 if not known
-	// Cell is which of Cells the line is of, −1 for a line of a file, or of none of them.
+	Line     int    `json:"line"` // in B, or in A if B lacks it; 0 if not known
+	// Cell is the index in Cells of the line's cell, −1 for a line of a file, or of another cell.
 	Cell   int    `json:"cell"`
 	Source string `json:"source,omitempty"` // of a cell's line
 	A      int64  `json:"a"`                // bytes
@@ -133,11 +137,12 @@ type LineDiff struct {
 type Cause struct {
 	Cell  int    `json:"cell"` // an index of Cells
 	Meter string `json:"meter"`
-	Bytes int64  `json:"bytes"` // of what it needs or keeps, whichever changed more
-	// Edited: the source of the cell has changed, or of the one whose line made the difference.
+	Bytes int64  `json:"bytes"` // change of what it needs or of what it keeps, the larger one
+	// Edited: the source of the cell has changed, or of the cell with the line that made the difference.
 	Edited bool   `json:"edited"`
 	Why    string `json:"why"`
-	// Follows are cells that need or keep more or less for what they read of this one, in their order.
+	// Follows are cells that need or keep another amount because of a name that they read from this one, in their
+	// order.
 	Follows []DiffFollow `json:"follows,omitempty"`
 }
 
@@ -145,14 +150,14 @@ type Cause struct {
 type DiffFollow struct {
 	Cell  int    `json:"cell"` // an index of Cells
 	Meter string `json:"meter"`
-	Bytes int64  `json:"bytes"` // of what it needs or keeps, whichever changed more
+	Bytes int64  `json:"bytes"` // change of what it needs or of what it keeps, the larger one
 	Why   string `json:"why"`
 }
 
-// Judgement is what was to be found out, and was.
+// Judgement is the comparison with the limits.
 type Judgement struct {
 	Limits []string `json:"limits"`
 	Over   []string `json:"over"`
-	// Unsure is what may be over, but nobody can say.
+	// Unsure lists limits that may be exceeded, which the recordings cannot decide.
 	Unsure []string `json:"unsure"`
 }

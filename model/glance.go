@@ -1,26 +1,27 @@
 package model
 
-// GlanceSchema is the version of the JSON object that a [Glance] is, in its "schema" field.
+// GlanceSchema is the version of the JSON object of a [Glance], in its "schema" field.
 const GlanceSchema = "ipytracer/top/v1"
 
-// Glance is a session at one instant while it runs: what each process does, has and takes. Sizes are exact bytes, times nanoseconds.
+// Glance is a running session at one instant: the activity, state and memory of each process. Sizes are exact bytes,
+// times nanoseconds.
 type Glance struct {
 	Schema    string `json:"schema"`
 	Host      Host   `json:"host"`
-	ElapsedNS int64  `json:"elapsed_ns"` // since the session began; figures are of that instant
-	Cells     int    `json:"cells"`      // that have begun
-	// Truncated: there are more processes to look at than Kernels lists.
+	ElapsedNS int64  `json:"elapsed_ns"` // since the session began; the figures belong to that instant
+	Cells     int    `json:"cells"`      // begun so far
+	// Truncated: there are more processes than Kernels lists.
 	Truncated bool     `json:"truncated"`
-	GPUs      []GPU    `json:"gpus,omitempty"` // that are known so far
+	GPUs      []GPU    `json:"gpus,omitempty"` // known so far
 	Kernels   []Kernel `json:"kernels"`
 	Lacks     Lacks    `json:"lacks"`
-	// Own is the memory of the tracer itself; null where it is not known.
+	// Own is the memory of the tracer itself; null if not known.
 	Own *OwnMemory `json:"own"`
-	// Slower says what slows the target down more than it might, and what that took so far.
+	// Slower lists avoidable costs to the target, and their time so far.
 	Slower []string `json:"slower,omitempty"`
 }
 
-// Kernel is a process that was attached to, or a Python below it that has run cells.
+// Kernel is an attached process, or a Python below it that has run cells.
 type Kernel struct {
 	PID      int    `json:"pid"`
 	Command  string `json:"command"`
@@ -28,62 +29,68 @@ type Kernel struct {
 	IPython  string `json:"ipython,omitempty"`
 	Frontend string `json:"frontend,omitempty"`
 	Ended    bool   `json:"ended"`
-	// Limit is what bounds its memory first; null where that is not known.
+	// Limit is the tightest bound on its memory; null if not known.
 	Limit *Limit `json:"limit"`
-	// Meters are its own over its traced life: end is what it has now. Tree is the same with its children, of meters that differ.
+	// Meters are its own over its traced life: End is the present value. Tree is the same with its children, for meters
+	// that differ.
 	Meters map[string]Figure `json:"meters"`
 	Tree   map[string]Figure `json:"tree,omitempty"`
-	// Cell is the outermost cell that runs, or that ran last: its figures reach up to now or to its end. Null where there was none.
+	// Cell is the outermost cell that runs, or that ran last: its figures reach up to now or to its end. Null without
+	// cells.
 	Cell    *Window `json:"cell"`
-	Running bool    `json:"running"` // Cell does
-	// Cells are those that are over: the newest first, and of those before these the heaviest; CellsUnlisted is how many more there were. Nil
-	// where nobody asked.
+	Running bool    `json:"running"` // Cell runs now
+	// Cells are finished cells: the newest first, and of the older ones the heaviest. CellsUnlisted is the number of
+	// the others. Nil if not requested.
 	Cells         []Window `json:"cells,omitempty"`
 	CellsUnlisted int      `json:"cells_unlisted,omitempty"`
-	// Statement is the one of the cell that runs now.
+	// Statement is the running statement of the cell.
 	Statement *Window `json:"statement,omitempty"`
-	// Allocations are who allocated since Growth began, what grew most in front, so many at most that a glance is short.
+	// Allocations are the stacks that allocated since Growth began, the largest growth first. Their number is bounded,
+	// to keep a glance short.
 	Allocations []Allocation        `json:"allocations"`
 	Coverage    map[string]Coverage `json:"coverage,omitempty"`
-	// While the cell runs they are of this very moment, and may be ahead of figures; Coverage's exact then says that nothing of them was lost.
-	// Growth is since when: "cell" (the one above), "mark" or "none" (nothing ran). Of a mark only what is net is told.
+	// While the cell runs they are of this very moment, and may be ahead of figures; Coverage's Exact then says that
+	// none were lost. Growth is their beginning: "cell" (the one above), "mark" or "none" (nothing ran). Since a mark
+	// only net growth is known.
 	Growth string `json:"growth"`
-	// Unlisted is how many have no room in Allocations, and UnlistedNet what they grew by.
+	// Unlisted is the number of stacks without room in Allocations, and UnlistedNet their growth.
 	Unlisted    int   `json:"unlisted"`
 	UnlistedNet int64 `json:"unlisted_net"`
-	// Children are those that live, of the highest resident memory first, 50 at most.
+	// Children are the living ones, the highest resident memory first, 50 at most.
 	Children         []Child `json:"children"`
 	ChildrenUnlisted int     `json:"children_unlisted"`
-	// Variables are the largest by name when they were last looked for, VariablesNS after the session began; both are left out where nobody did.
+	// Variables are the largest names at the last look, VariablesNS after the session began; both are left out without
+	// a look.
 	Variables   []Variable `json:"variables,omitempty"`
 	VariablesNS int64      `json:"variables_ns,omitempty"`
 	Names       *Names     `json:"names,omitempty"`
 }
 
-// Figures are the figures of all meters of a process, or with its children where that is another.
+// Figures returns the figures of all meters of a process, or with its children where those differ.
 func (k *Kernel) Figures() map[string]Figure {
 	return (&Window{Meters: k.Meters, Tree: k.Tree}).Figures()
 }
 
-// OwnMemory is what the tracer itself takes, in bytes.
+// OwnMemory is the memory of the tracer itself, in bytes.
 type OwnMemory struct {
 	Resident int64 `json:"resident"` // of the program: VmRSS
 	Kernel   int64 `json:"kernel"`   // of the maps that Linux keeps for it
-	// Limit is the limit on it of which least is left, LimitBy which one that is (hostile where it names a control group), and Left how much of it is left to
+	// ^Limit is the limit on it with the least left, LimitBy its origin (hostile where it names a control group), and
+	// Left the bytes left to all that share it; 0 and "" for none.
 	// all that share it; 0 and "" where there is none.
 	Limit   int64  `json:"limit,omitempty"`
 	LimitBy string `json:"limit_by,omitempty"`
 	Left    int64  `json:"left,omitempty"`
 }
 
-// Lacks is what a session that runs has lost, refused or stepped down so far.
+// Lacks lists everything that a running session has lost, refused or stepped down so far.
 type Lacks struct {
-	// Reasons say in words what was lost, refused or left out so far; empty where nothing is known to be missing yet.
+	// Reasons say in words what was lost, refused or left out so far; empty if nothing is known to be missing yet.
 	Reasons []string `json:"reasons"`
-	// SteppedDown are the meters, and what of stacks, that are stepped down just now to keep the budget.
+	// SteppedDown are the meters, and kinds of stacks, that are stepped down at present to keep the budget.
 	SteppedDown []string `json:"stepped_down"`
 	Made        uint64   `json:"made"`      // changes, up to the last boundary
 	Delivered   uint64   `json:"delivered"` // of these
-	// UnknownFrees counts frees of memory that was made before the attach, of all kinds.
+	// UnknownFrees counts frees of memory that was allocated before the attach, of all kinds.
 	UnknownFrees uint64 `json:"unknown_frees"`
 }

@@ -2,10 +2,10 @@ package model
 
 // Kinds of [GPUNote].
 const (
-	// Preallocated: a library took most of the GPU in one block, whatever it needs.
+	// Preallocated: a library took most of the GPU in one block, regardless of its needs.
 	Preallocated = "preallocated"
-	// Unreported: PyTorch's allocator takes tensors from a pool of the driver's and reports none of them (backend:cudaMallocAsync), so
-	// that they are in gpu.N.driver, and not in gpu.N.active and gpu.N.reserved.
+	// Unreported: PyTorch's allocator takes tensors from a pool of the driver's and reports none of them
+	// (backend:cudaMallocAsync). So they are in gpu.N.driver, and not in gpu.N.active and gpu.N.reserved.
 	Unreported = "unreported"
 )
 
@@ -16,13 +16,13 @@ const (
 	PyTorch    = "PyTorch"
 )
 
-// GPUNote is something without which a GPU's figures are misread.
+// GPUNote is a fact without which readers misread a GPU's figures.
 type GPUNote struct {
 	Kind    string `json:"kind"`
 	Library string `json:"library"` // JAX and TensorFlow preallocate, PyTorch does not report
 	PID     int    `json:"pid"`
 	GPU     int    `json:"gpu"` // N of gpu.N
-	// Bytes is how large the block is, Total how much memory the GPU has, 0 where nobody says; both are of preallocated.
+	// Bytes is the size of the block, Total the memory of the GPU, 0 if not known; only Preallocated has both.
 	Bytes int64 `json:"bytes,omitempty"`
 	Total int64 `json:"total,omitempty"`
 }

@@ -1,6 +1,6 @@
-// Package model is what a session found, in the form that all printers get: windows, figures, verdicts, the
-// certificate; its JSON is public. Types and what can be read off them belong here; computing them is attribution's
-// business, showing them report's.
+// Package model is the result of a session, in the form for all printers: windows, figures, verdicts, the certificate.
+// Its JSON is public. It has types and simple readings of them. Package attribution computes them, and package report
+// shows them.
 package model
 
 import (
@@ -16,58 +16,60 @@ type Report struct {
 	Schema string `json:"schema"`
 	Host   Host   `json:"host"`
 	GPUs   []GPU  `json:"gpus,omitempty"`
-	// GPUNotes are what a reader is to know before the figures of GPUs, the largest block first.
+	// GPUNotes are facts to know before reading the figures of GPUs, the largest block first.
 	GPUNotes  []GPUNote `json:"gpu_notes,omitempty"`
 	Processes []Process `json:"processes"`
 	Meters    []Meter   `json:"meters"`
 	// Windows are in the order they began, unless Stream has them; see [Report.All].
 	Windows []Window `json:"windows"`
-	// Stream makes the windows one at a time, again each time it is called, for a printer that holds one only; nil where Windows has them.
+	// Stream yields the windows one at a time, anew at each call, for a printer that keeps only one; nil if Windows has
+	// them.
 	Stream iter.Seq[*Window] `json:"-"`
-	// Passing are the same windows for a printer that has done with one when it asks for the next: its maps are used again; nil
-	// where Stream is.
+	// Passing yields the same windows for a printer that is done with one when it asks for the next: their maps are
+	// used again; nil if Stream is nil.
 	Passing iter.Seq[*Window] `json:"-"`
-	// MeterIDs are the meters that any figure of Stream is of.
+	// MeterIDs are all meters in the figures of Stream.
 	MeterIDs []string `json:"-"`
 	// Counted: a window of Stream has counters.
 	Counted bool `json:"-"`
-	// Detail fills in who allocated in a window that Stream has made; nil where Windows has that, too.
+	// Detail adds the allocations to a window from Stream; nil if Windows has those, too.
 	Detail func(*Window) `json:"-"`
-	// Find makes one window of Stream again, without who allocated.
+	// Find makes one window of Stream again, without allocations.
 	Find func(id int) (Window, bool) `json:"-"`
-	// Since makes the windows of Stream again from that with an id on; nil where Find is.
+	// Since makes the windows of Stream again, from a given id on; nil if Find is nil.
 	Since func(id int) iter.Seq[*Window] `json:"-"`
 	// Between are in the order they began, unless StreamBetween has them; see [Report.AllBetween].
 	Between       []Between          `json:"between"`
 	StreamBetween iter.Seq[*Between] `json:"-"`
-	// PassingBetween are the same as Passing is of Stream.
+	// PassingBetween is to StreamBetween as Passing is to Stream.
 	PassingBetween iter.Seq[*Between] `json:"-"`
-	// Timeline has what meters did over time, unless StreamTimeline makes it; see [Report.AllTimeline].
+	// Timeline has the course of the meters over time, unless StreamTimeline makes it; see [Report.AllTimeline].
 	Timeline       []Track          `json:"timeline"`
 	StreamTimeline iter.Seq[*Track] `json:"-"`
-	// Levels are what meters in it are not to reach.
+	// Levels are upper limits of meters in the timeline.
 	Levels []Level `json:"levels,omitempty"`
-	// Lines say, for each line of code that allocated in the session, what it and what it called did; the most at the
-	// session's peak first, 3,000 at most.
+	// Lines have, for each line of code that allocated in the session, its own memory and that of the calls below it.
+	// The largest at the session's peak comes first, 3,000 at most.
 	Lines []Line `json:"lines,omitempty"`
 	// Tensors are PyTorch's blocks that lived at the end, most bytes first, 1,000 groups at most.
 	Tensors []Tensors `json:"tensors,omitempty"`
-	// Variables are what processes have by name at the end, what holds or reaches most first, 1,000 of each process at most.
+	// Variables are the names of each process at the end, the largest first by held or reached memory, 1,000 for each
+	// process at most.
 	Variables []Variable `json:"variables,omitempty"`
 	Names     []Names    `json:"names,omitempty"`
-	// ToFree is what to type to free what is there by name, most first of each process.
+	// ToFree is code that frees the memory of names, the largest first for each process.
 	ToFree []Freeing `json:"to_free,omitempty"`
-	// Resident is where the resident memory of each process is at the end.
+	// Resident divides the resident memory of each process at the end.
 	Resident    []Resident  `json:"resident,omitempty"`
 	Certificate Certificate `json:"certificate"`
 }
 
-// All goes through the windows, in the order they began. They are not to be changed.
+// All iterates over the windows, in the order in which they began. Callers must not change them.
 func (r *Report) All() iter.Seq[*Window] {
 	return streamed(r.Stream, r.Windows)
 }
 
-// AllPassing is All for who has done with a window when it asks for the next.
+// AllPassing is All for a caller that is done with a window when it asks for the next.
 func (r *Report) AllPassing() iter.Seq[*Window] {
 	if r.Passing != nil {
 		return r.Passing
@@ -75,12 +77,12 @@ func (r *Report) AllPassing() iter.Seq[*Window] {
 	return r.All()
 }
 
-// AllBetween goes through the times between cells, in the order they began. They are not to be changed.
+// AllBetween iterates over the times between cells, in the order in which they began. Callers must not change them.
 func (r *Report) AllBetween() iter.Seq[*Between] {
 	return streamed(r.StreamBetween, r.Between)
 }
 
-// AllBetweenPassing is AllBetween for who has done with one when it asks for the next.
+// AllBetweenPassing is AllBetween for a caller that is done with one when it asks for the next.
 func (r *Report) AllBetweenPassing() iter.Seq[*Between] {
 	if r.PassingBetween != nil {
 		return r.PassingBetween
@@ -88,7 +90,7 @@ func (r *Report) AllBetweenPassing() iter.Seq[*Between] {
 	return r.AllBetween()
 }
 
-// streamed goes through a stream or, where there is none, a list.
+// streamed iterates over a stream or, without one, a list.
 func streamed[T any](stream iter.Seq[*T], list []T) iter.Seq[*T] {
 	if stream != nil {
 		return stream
@@ -113,13 +115,13 @@ type Host struct {
 	Started string `json:"started"`
 }
 
-// GPU is a device of the machine, by the names that do not change.
+// GPU describes a device of the machine by names that do not change.
 type GPU struct {
 	Index    int    `json:"index"` // N of gpu.N, NVML's and nvidia-smi's
 	UUID     string `json:"uuid"`
 	PCIBusID string `json:"pci_bus_id"`
 	Name     string `json:"name"`
-	Memory   int64  `json:"memory"` // bytes in all; 0 if not known
+	Memory   int64  `json:"memory"` // total; 0 if not known
 }
 
 // Process is one traced process over its whole traced life.
@@ -130,40 +132,41 @@ type Process struct {
 	Python   string `json:"python,omitempty"`
 	IPython  string `json:"ipython,omitempty"`
 	Frontend string `json:"frontend,omitempty"`
-	// Notebook is the path of the notebook that a kernel runs, as it says itself; "" where it does not.
+	// Notebook is the path of a kernel's notebook, by the kernel itself; "" if it has none.
 	Notebook string `json:"notebook,omitempty"`
-	// Kernel is the name of a kernel where the session has several: "train.ipynb", "b/train.ipynb", "pid 4242".
+	// Kernel is the name of a kernel if the session has several: "train.ipynb", "b/train.ipynb", "pid 4242".
 	Kernel  string `json:"kernel,omitempty"`
 	StartNS int64  `json:"start_ns"` // since the session began
-	EndNS   int64  `json:"end_ns"`   // when it ended, or the session did
+	EndNS   int64  `json:"end_ns"`   // its end, or the session's
 	Ended   bool   `json:"ended"`
-	// Ending is how it ended; null while it runs, and where nobody said.
+	// Ending says how it ended; null while it runs, and if that is not known.
 	Ending *Ending `json:"ending,omitempty"`
-	// Limits are what limits its memory, what is nearest first; of attached processes.
+	// Limits are the limits on its memory, the nearest first; only attached processes have them.
 	Limits []Limit `json:"limits,omitempty"`
 	// Late: it ran before the session began.
 	Late bool `json:"late"`
-	// RestartOf is the pid of the kernel in whose place this one was started, 0 for none.
+	// RestartOf is the pid of the kernel that this one replaced after a restart, 0 for none.
 	RestartOf int `json:"restart_of,omitempty"`
-	// SoftLimit is the one on what it may map, nil if there was none.
+	// SoftLimit is the soft limit on its mapped memory, nil for none.
 	SoftLimit *SoftLimit        `json:"soft_limit,omitempty"`
 	Meters    map[string]Figure `json:"meters"`
 }
 
-// SoftLimit is a soft limit on mapped memory (RLIMIT_DATA): what goes beyond fails, with MemoryError.
+// SoftLimit is a soft limit on mapped memory (RLIMIT_DATA): requests beyond it fail, with MemoryError.
 type SoftLimit struct {
 	Bytes int64 `json:"bytes"`
-	// By is who has set it: "session" (--limit), "command" (tracer limit), "left" (a tracer that was killed, or another that runs) or "other".
+	// ^By is its origin: "session" (--limit), "command" (tracer limit), "left" (a tracer that was killed, or another
+	// that runs) or "other".
 	By string `json:"by"`
 }
 
-// Meter says where a meter's figures come from.
+// Meter names the source of a meter's figures.
 type Meter struct {
 	ID     string `json:"id"`
 	Unit   string `json:"unit"` // always "bytes"
 	Source string `json:"source"`
 	Exact  bool   `json:"exact"`
-	// Bound is how far a figure can be off, in bytes; null if nobody can say.
+	// Bound is how far a figure can be off, in bytes; null if unknown.
 	Bound *int64 `json:"bound"`
 }
 
@@ -174,7 +177,7 @@ const (
 	Cell       = "cell"
 	Statement  = "statement"
 
-	// Hooks is the name of the statement that is none: what IPython and the kernel do behind a cell's result. Its line is 0.
+	// Hooks is the name of a pseudo-statement: the work of IPython and the kernel after a cell's result. Its line is 0.
 	Hooks = "display and hooks"
 )
 
@@ -186,7 +189,7 @@ const (
 	Incomplete  = "incomplete"
 )
 
-// Window is a stretch of time that was measured.
+// Window is a measured stretch of time.
 type Window struct {
 	ID     int    `json:"id"`
 	Parent int    `json:"parent"` // 0 for a session
@@ -196,7 +199,7 @@ type Window struct {
 	Kernel string `json:"kernel,omitempty"`
 	// Execution numbers the cells of a session 1, 2, 3 …; 0 for a window that is not a cell.
 	Execution int `json:"execution"`
-	// ExecutionCount is IPython's In[N], null where IPython gives none.
+	// ExecutionCount is IPython's In[N], null if there is none.
 	ExecutionCount *int `json:"execution_count"`
 	// Silent: IPython ran the cell without storing it (silent, or store_history=False), so it has no In[N].
 	Silent          bool   `json:"silent"`
@@ -205,42 +208,43 @@ type Window struct {
 	Source          string `json:"source"`
 	SourceTruncated bool   `json:"source_truncated"`
 	Status          string `json:"status"`
-	// Error is the type of the exception that ended a cell, such as "MemoryError"; "" where there was none, or it is not known.
+	// Error is the type of the exception that ended a cell, such as "MemoryError"; "" if there was none, or it is not
+	// known.
 	Error string `json:"error,omitempty"`
-	// Note says in words what is special: why it is incomplete, or that it was still running at attach.
+	// Note says in words why the window is incomplete, or that it was still running at attach.
 	Note       string `json:"note,omitempty"`
 	StartNS    int64  `json:"start_ns"` // since the session began
 	DurationNS int64  `json:"duration_ns"`
 	CPUNS      int64  `json:"cpu_ns"` // -1 if not known
-	// Counters are what was counted; nil unless the session counts (--counters).
+	// Counters are the window's counters; nil unless the session counts (--counters).
 	Counters *Counters         `json:"counters,omitempty"`
 	Meters   map[string]Figure `json:"meters"`
-	// Tree holds the figures of the process and its children together. What a forked child shares with its parent
-	// counts once, until it executes a program; copies it makes of it by writing are in no counter, so while such a
-	// child lives the figures are lower bounds. Any other page that several processes map counts once for each.
-	// A meter whose figure is the process's own is not in it; see [Window.Together].
+	// Tree holds the figures of the process and its children together. Memory that a forked child shares with its
+	// parent counts once, until the child executes a program. No counter has the copies that it makes of such memory by
+	// writing. So while such a child lives, the figures are lower bounds. Any other page that several processes map
+	// counts once for each. A meter is left out if its figure is the process's own; see [Window.Together].
 	Tree     map[string]Figure `json:"tree,omitempty"`
 	Children []Child           `json:"children"`
-	// ChildrenUnlisted counts those that had no room in Children.
+	// ChildrenUnlisted counts the children without room in Children.
 	ChildrenUnlisted int `json:"children_unlisted,omitempty"`
-	// LostStatements and LostMarkers are beginnings and ends of statements and of experiments for which there was no room within a cell or a
-	// session.
+	// LostStatements and LostMarkers count beginnings and ends of statements and of experiments without room within a
+	// cell or a session.
 	LostStatements int64 `json:"lost_statements,omitempty"`
 	LostMarkers    int64 `json:"lost_markers,omitempty"`
-	// Refused are requests for memory that were refused within the window.
+	// Refused are refused requests for memory within the window.
 	Refused []Refusal `json:"refused,omitempty"`
 	Foreign *Foreign  `json:"foreign,omitempty"`
 	// Suspended: device memory was on the host for some of the time; nil if it never was.
 	Suspended *Suspended `json:"suspended,omitempty"`
-	// Allocations says who allocated what, of the meters that count single blocks: the most at the peak first. A meter of
-	// which nothing moved in the window is not in it, unless the window is a cell that was the highest of its process so far: it lists
-	// what stood.
+	// Allocations has the stacks that allocated, for the meters that count single blocks: the most at the peak first. A
+	// meter without a change in the window is left out. But if the window is the highest cell of its process so far,
+	// the list has everything that lived.
 	Allocations []Allocation `json:"allocations,omitempty"`
-	// Coverage says, by meter, how far they explain the window's peak.
+	// Coverage says, by meter, how much of the window's peak they explain.
 	Coverage map[string]Coverage `json:"coverage,omitempty"`
 }
 
-// Together is the figure of a meter for the process and its children together.
+// Together returns the figure of a meter for the process and its children together.
 func (w *Window) Together(meter string) (Figure, bool) {
 	if f, ok := w.Tree[meter]; ok {
 		return f, true
@@ -249,7 +253,7 @@ func (w *Window) Together(meter string) (Figure, bool) {
 	return f, ok
 }
 
-// Figures are the figures of all meters for the process and its children together.
+// Figures returns the figures of all meters for the process and its children together.
 func (w *Window) Figures() map[string]Figure {
 	all := maps.Clone(w.Meters)
 	if all == nil {
@@ -267,29 +271,29 @@ type Figure struct {
 	Consumed int64 `json:"consumed"` // end − start
 	Peaked   int64 `json:"peaked"`   // peak − max(start, end)
 	Exact    bool  `json:"exact"`
-	// Bound is how far a figure can be off, in bytes: 0 if exact, null if nobody can say.
+	// Bound is how far a figure can be off, in bytes: 0 if exact, null if unknown.
 	Bound *int64 `json:"bound"`
 }
 
-// Need is what had to be available on top of the start: peak − start.
+// Need returns the memory that had to be available on top of the start: peak − start.
 func (f Figure) Need() int64 { return f.Peak - f.Start }
 
-// Equal says whether two figures say the same.
+// Equal reports whether two figures have the same values.
 func (f Figure) Equal(other Figure) bool {
 	same := f.Bound == other.Bound || f.Bound != nil && other.Bound != nil && *f.Bound == *other.Bound
 	f.Bound, other.Bound = nil, nil
 	return same && f == other
 }
 
-// Between is the time between two cells of a process: memory that belongs to no cell.
+// Between is the time between two cells of a process: its memory belongs to no cell.
 type Between struct {
 	PID    int    `json:"pid"`
 	Kernel string `json:"kernel,omitempty"` // as in [Window]
-	After  int    `json:"after"`            // id of the cell before; 0 if the session began here
-	Before int    `json:"before"`           // id of the cell after; 0 if the session ended here
-	// Label is what people read: "between In[3] and In[4]".
+	After  int    `json:"after"`            // id of the cell before; 0 at the session's beginning
+	Before int    `json:"before"`           // id of the cell after; 0 at the session's end
+	// Label is the name for people: "between In[3] and In[4]".
 	Label      string            `json:"label"`
-	Note       string            `json:"note,omitempty"` // in words what is special
+	Note       string            `json:"note,omitempty"` // special circumstances, in words
 	StartNS    int64             `json:"start_ns"`
 	DurationNS int64             `json:"duration_ns"`
 	Meters     map[string]Figure `json:"meters"`

@@ -7,21 +7,22 @@ import (
 	"strings"
 )
 
-// Nearness is how near a meter of a process came to what limits it.
+// Nearness says how near a meter of a process came to its limit.
 type Nearness struct {
-	// Level is the limit. Its Bytes are 0 for a GPU whose size is not known.
+	// Level is the limit. Its Bytes are 0 for a GPU of unknown size.
 	Level
-	// Peak is what the meter had when it was nearest, in bytes: with the process's children where the limit is on all of them.
+	// Peak is the value of the meter at its nearest, in bytes: with the process's children if the limit is on all of
+	// them.
 	Peak  int64
 	Exact bool
-	// Bound is how far Peak can be off, in bytes; nil if nobody can say.
+	// Bound is how far Peak can be off, in bytes; nil if unknown.
 	Bound *int64
-	// Refused is how many bytes were asked for in vain when the meter had Peak; 0 for none.
+	// Refused is the size of the request that was refused when the meter had Peak; 0 for none.
 	Refused int64
 }
 
-// Share is how much of what could be had was used, from 0 on: of the limit or, where that is more, of what would have been used if the
-// request that was refused had been granted. 0 where neither is known.
+// Share returns the used share of the limit, from 0 on. A refused request can raise it: to the share that would have
+// been used if the request had been granted. It is 0 if neither is known.
 func (n *Nearness) Share() (share float64) {
 	peak := float64(max(0, n.Peak))
 	if n.Bytes > 0 {
@@ -33,11 +34,11 @@ func (n *Nearness) Share() (share float64) {
 	return share
 }
 
-// Vague says that a figure can be off by more than there is of it.
+// Vague reports whether a figure can be off by more than its own size.
 func Vague(bytes int64, bound *int64) bool { return bound != nil && *bound > max(bytes, -bytes) }
 
-// Nearest says how near each meter with a limit came to it, the nearest first, each meter once. Behind them are GPUs whose size is not known,
-// the most used first. It leaves out GPUs that were hardly used; see [Ranking].
+// Nearest returns each meter with a limit and how near it came to it, the nearest first. Behind them are GPUs of
+// unknown size, the most used first. It leaves out GPUs that were hardly used; see [Ranking].
 func (r *Report) Nearest() []Nearness {
 	s := r.spans()
 	var all []Nearness
@@ -90,16 +91,17 @@ func (r *Report) Nearest() []Nearness {
 
 const (
 	mostSeen = "cpu.resident"
-	// tight is the share of a limit from which on it matters more than that the session used a GPU.
+	// tight is the share of a limit above which that limit matters more than the use of a GPU.
 	tight = 0.5
-	// hardly is how many times as much as on a GPU a process has resident that has hardly used the GPU: a context, and nothing in it.
+	// hardly is a factor. A process with this many times as much resident memory as GPU memory has hardly used the GPU:
+	// it has a context, and nothing in it.
 	hardly = 100
 )
 
-// Ranking is the meter that ranks cells where nobody chose one, by what [Report.Nearest] says: that of the nearest limit if more than half of
-// it was used, else that of the GPU that came nearest to its own. A GPU's is the driver's; what PyTorch's tensors take of it where the
-// driver's is not known to within its own size. Without a GPU, and where the OOM killer ended a process, it is resident memory; "" where
-// there is none.
+// Ranking returns the meter that ranks cells by default, from [Report.Nearest]. It is the meter with the nearest limit
+// if more than half of the limit was used, else that of the GPU that came nearest to its own. A GPU's meter is the
+// driver's. If the driver's figure is uncertain by more than its own size, it is that of PyTorch's tensors. Without a
+// GPU, and if the OOM killer ended a process, it is resident memory; "" without any.
 func (r *Report) Ranking(near []Nearness) string {
 	if slices.ContainsFunc(r.Processes, func(p Process) bool { return p.Ending != nil && p.Ending.OutOfMemory }) {
 		near = nil
@@ -120,7 +122,7 @@ func (r *Report) Ranking(near []Nearness) string {
 	return meter
 }
 
-// sharper is what PyTorch's tensors take of a GPU if that is better known than what its driver gave out.
+// sharper returns the meter of PyTorch's tensors on a GPU if it is better known than the driver's.
 func (r *Report) sharper(driver string) string {
 	active, s := strings.TrimSuffix(driver, "driver")+"active", r.spans()
 	for _, one := range s.roots {
@@ -135,7 +137,7 @@ func isDriver(meter string) bool {
 	return strings.HasPrefix(meter, "gpu.") && strings.HasSuffix(meter, ".driver")
 }
 
-// limits are the levels of a report; resident memory that has none is limited by the machine's.
+// limits returns the levels of a report. The machine's memory limits resident memory without another limit.
 func (r *Report) limits() []Level {
 	all := LevelsOf(r.Processes, r.GPUs)
 	for _, p := range r.Processes {
@@ -146,20 +148,20 @@ func (r *Report) limits() []Level {
 	return slices.DeleteFunc(all, func(l Level) bool { return l.Bytes <= 0 })
 }
 
-// span is what a process used over its traced life, with its children; refused is what was refused to them.
+// span is the memory of a process over its traced life, with its children. Refused are the requests refused to them.
 type span struct {
 	pid     int
 	figures map[string]Figure
 	refused []Refusal
 }
 
-// spans are those of attached processes, and the own figures of all.
+// spans has those of attached processes, and the own figures of all.
 type spans struct {
 	roots []span
 	own   map[int]map[string]Figure
 }
 
-// spans looks for the sessions' windows, which are in front of those of their processes.
+// spans reads the sessions' windows, which stand in front of those of their processes.
 func (r *Report) spans() *spans {
 	s := &spans{own: map[int]map[string]Figure{}}
 	missing := map[int]bool{}
@@ -186,7 +188,8 @@ func (r *Report) spans() *spans {
 	return s
 }
 
-// figure is a meter of a process: with its children, but for what is mapped, which is limited for each process alone.
+// figure returns a meter of a process: with its children, except for mapped memory, which is limited for each process
+// alone.
 func (s *spans) figure(pid int, meter string) (Figure, bool) {
 	for i := range s.roots {
 		if s.roots[i].pid == pid && meter != "cpu.mapped" {
@@ -198,7 +201,7 @@ func (s *spans) figure(pid int, meter string) (Figure, bool) {
 	return f, ok
 }
 
-// most is the highest of a meter, of any attached process.
+// most returns the highest value of a meter, of any attached process.
 func (s *spans) most(meter string) (most int64) {
 	for _, one := range s.roots {
 		most = max(most, one.figures[meter].Peak)
@@ -206,7 +209,7 @@ func (s *spans) most(meter string) (most int64) {
 	return most
 }
 
-// Nearest says the same as [Report.Nearest] of a process that runs, by what it had at its highest so far.
+// Nearest returns as [Report.Nearest] for a running process, by its highest values so far.
 func (k *Kernel) Nearest(gpus []GPU) []Nearness {
 	var all []Nearness
 	figures := k.Figures()
@@ -234,7 +237,7 @@ func (k *Kernel) Nearest(gpus []GPU) []Nearness {
 	return all
 }
 
-// byShare puts the nearest first.
+// byShare sorts the nearest first.
 func byShare(all []Nearness) {
 	slices.SortStableFunc(all, func(a, b Nearness) int {
 		return cmp.Or(cmp.Compare(b.Share(), a.Share()), cmp.Compare(b.Peak, a.Peak), cmp.Compare(a.Meter, b.Meter))

@@ -7,7 +7,7 @@ import (
 
 func sized(peak int64) Figure { return Figure{Peak: peak, Exact: true, Bound: new(int64)} }
 
-// limited is a report of a kernel with a GPU, and a child.
+// limited returns a report of a kernel with a GPU, and a child.
 func limited() *Report {
 	return &Report{
 		Host: Host{Memory: 100}, GPUs: []GPU{{Index: 0, Memory: 80}},
@@ -20,7 +20,8 @@ func limited() *Report {
 	}
 }
 
-// TestNearest: what is nearest to its limit is first; a limit on the tree is compared with the tree, one on a process with the process.
+// TestNearest: the meter nearest to its limit is first. A limit on the tree is compared with the tree, one on a process
+// with the process.
 func TestNearest(t *testing.T) {
 	want := []struct {
 		meter       string
@@ -50,7 +51,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestHardlyUsed: a GPU with a context and nothing in it is not one that the session used, unless it was nearly full.
+// TestHardlyUsed: a GPU with only a context does not count as used, unless it was nearly full.
 func TestHardlyUsed(t *testing.T) {
 	r := limited()
 	r.Processes = r.Processes[:1]
@@ -66,7 +67,8 @@ func TestHardlyUsed(t *testing.T) {
 	}
 }
 
-// TestRefusedIsALimit: what was asked for in vain says how much there was, also where the size is not known or others have a part of it.
+// TestRefusedIsALimit: a refused request shows how much memory there was, even if the size is not known or others have
+// a part of it.
 func TestRefusedIsALimit(t *testing.T) {
 	r := limited()
 	w := &r.Windows[0]
@@ -81,14 +83,14 @@ func TestRefusedIsALimit(t *testing.T) {
 		}
 	}
 	w.Refused = []Refusal{{Meter: "gpu.0.driver", Held: math.MaxInt64, Asked: math.MaxInt64}, {Meter: "gpu.0.driver", Held: -5, Asked: 1}, {Meter: "gpu.0.driver", Held: 5, Asked: -1}, {}}
-	for _, n := range r.Nearest() { // a recording can say anything
+	for _, n := range r.Nearest() { // a recording can claim anything
 		if share := n.Share(); math.IsNaN(share) || share < 0 {
 			t.Errorf("%+v: a share of %v", n, share)
 		}
 	}
 }
 
-// TestNearestOfNothing: without figures, limits or processes there is nothing that ranks.
+// TestNearestOfNothing: without figures, limits or processes no meter ranks.
 func TestNearestOfNothing(t *testing.T) {
 	r := &Report{}
 	if near := r.Nearest(); len(near) != 0 || r.Ranking(near) != "" {
@@ -100,7 +102,7 @@ func TestNearestOfNothing(t *testing.T) {
 	}
 }
 
-// TestVague: a figure can be off by more than there is of it, whatever its sign.
+// TestVague: a figure can be off by more than its own size, whatever its sign.
 func TestVague(t *testing.T) {
 	bound := int64(5)
 	if Vague(5, &bound) || Vague(-5, &bound) || Vague(9, nil) || !Vague(4, &bound) || !Vague(-4, &bound) || !Vague(0, &bound) {

@@ -1,14 +1,14 @@
 package model
 
-// PlanSchema is the version of the JSON object that a plan is, in its "schema" field.
+// PlanSchema is the version of the JSON object of a [Plan], in its "schema" field.
 const PlanSchema = "ipytracer/plan/v1"
 
-// Plan is what a notebook needs, from recordings of it. Sizes are bytes, times nanoseconds.
+// Plan is the demand of a notebook, from recordings of it. Sizes are bytes, times nanoseconds.
 type Plan struct {
 	Schema  string    `json:"schema"`
 	Runs    []PlanRun `json:"runs"`
 	Demands []Demand  `json:"demands"` // memory first, then each GPU
-	// Settings are what to paste where the notebook is to run.
+	// Settings are texts to paste where the notebook is to run.
 	Settings []Setting `json:"settings"`
 	// Doubts say in words why it may need more than this.
 	Doubts []string `json:"doubts"`
@@ -19,46 +19,46 @@ type PlanRun struct {
 	File       string `json:"file"`
 	Host       Host   `json:"host"`
 	Cells      int    `json:"cells"`
-	Failed     int    `json:"failed"` // cells that did not end well
+	Failed     int    `json:"failed"` // cells that failed
 	DurationNS int64  `json:"duration_ns"`
 	Finished   string `json:"finished"`
 	Complete   bool   `json:"complete"`
-	// Peaks are those of the demands, in their order, of the process and its children together; null where it has none.
+	// Peaks belong to the demands, in their order, of the process and its children together; null for none.
 	Peaks []*int64 `json:"peaks"`
 }
 
-// Demand is what is needed of one kind of memory.
+// Demand is the needed amount of one kind of memory.
 type Demand struct {
 	Meter string `json:"meter"` // cpu.resident; gpu.N.driver
 	// Need is the highest peak of all runs. Low is the lowest.
 	Need  int64  `json:"need"`
 	Low   int64  `json:"low"`
 	Exact bool   `json:"exact"`
-	Bound *int64 `json:"bound"` // by how much Need can be off; null if nobody can say
-	// Parts are of the run that decides, each at its own highest: anonymous memory, pages of files, shared memory; of a GPU what the CUDA
-	// context and libraries take beside the driver's calls, which is in Need.
+	Bound *int64 `json:"bound"` // how far Need can be off; null if unknown
+	// Parts belong to the run that decides, each at its own highest: anonymous memory, pages of files, shared memory.
+	// For a GPU they include the memory of the CUDA context and libraries beside the driver's calls, which is in Need.
 	Parts  []PlanPart `json:"parts"`
 	Margin []PlanPart `json:"margin"` // what to add, and why
 	// Limit is Need and Margin, rounded up to 16 MiB.
 	Limit int64 `json:"limit"`
-	// Size is the usual size of machine that Limit fits in, Smaller the one below; 0 for a GPU, and where there is none.
+	// Size is the usual size of machine that Limit fits in, Smaller the one below; 0 for a GPU, and if there is none.
 	Size    int64 `json:"size"`
 	Smaller int64 `json:"smaller"`
-	// Base stood there when the first cell began, of the run that decides.
+	// Base is the memory at the beginning of the first cell, in the run that decides.
 	Base int64 `json:"base"`
-	Run  int   `json:"run"` // that decides, an index of Runs
-	// At is where it was highest, null if that was in no cell; Next is the next-highest cell.
+	Run  int   `json:"run"` // the run that decides, an index of Runs
+	// At is the place of the highest moment, null outside of cells; Next is the next-highest cell.
 	At   *PlanPlace `json:"at"`
 	Next *PlanPlace `json:"next"`
 	// Lines are the three that matter most there, the largest fall first.
 	Lines []PlanLine `json:"lines"`
-	// Together are the lines that bring it down most, wherever they are; null where none does.
+	// Together are the lines that lower it most, wherever they are; null if none does.
 	Together *PlanSet `json:"together"`
 	// Untouched are lines that mapped much more than became resident in their statement.
 	Untouched []PlanLine `json:"untouched"`
 }
 
-// PlanPart is a part of something, in words.
+// PlanPart is a part of an amount, named in words.
 type PlanPart struct {
 	Bytes int64  `json:"bytes"`
 	Of    string `json:"of"`
@@ -72,39 +72,42 @@ type PlanPlace struct {
 	ExecutionCount *int   `json:"execution_count"`
 	Line           int    `json:"line"` // of the statement that decides; 0 if not known
 	Function       string `json:"function,omitempty"`
-	File           string `json:"file,omitempty"` // where it is of no cell
+	File           string `json:"file,omitempty"` // for a line of no cell
 	Source         string `json:"source"`         // of the line
-	Peak           int64  `json:"peak"`           // there; 0 where it is not about one
-	// Children had so much of Peak at most.
+	Peak           int64  `json:"peak"`           // at that place; 0 without a peak
+	// Children is the largest part of Peak in child processes.
 	Children int64 `json:"children,omitempty"`
 }
 
-// PlanLine is what a line of the user's has at the moment that decides.
+// PlanLine is the memory of one of the user's lines at the moment that decides.
 type PlanLine struct {
 	PlanPlace
 	Meter  string `json:"meter"`
-	AtPeak int64  `json:"at_peak"` // what it allocated, and was there
-	// Resident is how much of that is in memory at most: by how far resident memory rose in its statement. Of a GPU it is AtPeak.
+	AtPeak int64  `json:"at_peak"` // bytes that it allocated and that lived then
+	// Resident is an upper bound of the part in memory: the rise of resident memory in its statement. For a GPU it is
+	// AtPeak.
 	Resident int64 `json:"resident"`
-	// Fall is by how much the highest moment of all would be lower without it: it is taken away from every moment at which it is there.
+	// Fall is the fall of the overall peak without this line: its memory is subtracted from every moment at which it
+	// lives.
 	Fall int64 `json:"fall"`
-	// Then is what would be highest without it; null for the time between two cells.
+	// Then is the place of the peak without the line; null for the time between two cells.
 	Then *PlanPlace `json:"then"`
-	// Where it was made, within the line: a line of the user's own files; "" where it is the line itself.
+	// Within is the place of the allocation inside the line: a line of the user's own files; "" if it is the line
+	// itself.
 	Within string `json:"within,omitempty"`
 }
 
 // PlanSet are lines without which a notebook needs less, together.
 type PlanSet struct {
-	// Lines are one to three, that which saves most alone first. No other three save more.
+	// Lines are one to three, the one that saves most alone first. No other three save more.
 	Lines []PlanLine `json:"lines"`
 	Fall  int64      `json:"fall"`
-	Peak  int64      `json:"peak"` // how high it would have gone
-	// Then is what would be highest; null for the time between two cells.
+	Peak  int64      `json:"peak"` // the peak without them
+	// Then is the place of that peak; null for the time between two cells.
 	Then *PlanPlace `json:"then"`
 }
 
-// Setting is something to paste.
+// Setting is a text to paste.
 type Setting struct {
 	For  string `json:"for"`
 	Text string `json:"text"`

@@ -7,18 +7,18 @@ import (
 	"strconv"
 )
 
-// PointKind says what a [Point] is of its meter.
+// PointKind says how a [Point] relates to its meter.
 type PointKind byte
 
 // Kinds of point. In JSON they are these letters.
 const (
 	// PointValue: the meter had this value at this time.
 	PointValue PointKind = 'v'
-	// PointFell: it had this value at this time and fell from it; how far it fell is known at the next boundary only.
+	// PointFell: the meter had this value at this time and fell from it. Its fall is known at the next boundary only.
 	PointFell PointKind = 'f'
-	// PointMost: it reached this value, and no more, at some time since the point before. At what time is not known.
+	// PointMost: the meter reached this value, and no more, at an unknown time since the point before.
 	PointMost PointKind = 'm'
-	// PointGap: from this time to that of the next point nothing is known of it; Bytes is what was known last.
+	// PointGap: from this time to that of the next point the meter is not known; Bytes is the last known value.
 	PointGap PointKind = 'g'
 )
 
@@ -29,55 +29,58 @@ type Point struct {
 	Kind  PointKind
 }
 
-// Track is what one meter of one process did over time, by its turning points: its [Report.Timeline]'s items. Points are in order of
-// time. Where a meter stands still it has no points: it has the value of the last point that is not of a later time. So at the start
-// and the end of each window of its process it has exactly the window's figures, and the highest of the points from one to the other,
-// both included, is the window's peak. Before its first point a meter was 0, or the process was not there; behind the last one too. A
-// long track comes in several items, one directly after another.
+// Track is the course of one meter of one process over time, by its turning points: an item of [Report.Timeline].
+// Points are in order of time. A meter that stands still has no points: its value is that of the last point before, or
+// at, a time. So at the start and the end of each window of its process it has exactly the window's figures. The
+// highest of the points from one to the other, both included, is the window's peak. Before its first point a meter was
+// 0, or the process was not there; behind the last one too. A long track comes in several items, one directly after
+// another.
 type Track struct {
 	PID   int
 	Meter string
-	// Tree: it is of the process and its descendants together; of a process whose Parent is 0. It has points only while there are any
-	// descendants: else the process's own track is the tree's, and the gap says [GapAlone]. So it is all along for a meter of which no
-	// descendant ever had any.
+	// Tree: the track is of the process and its descendants together, for a process without Parent. It has points only
+	// while there are descendants: else the process's own track is the tree's, and the gap says [GapAlone]. A meter
+	// that no descendant ever had is in such a gap all along.
 	Tree   bool
 	Points []Point
 	Gaps   []Gap
 }
 
-// Gap is a time for which a track does not say all. Where nothing is known a point of kind [PointGap] begins it; else the points in it
-// are lower bounds.
+// Gap is a time for which a track is not complete. A point of kind [PointGap] begins it if nothing is known; else the
+// points in it are lower bounds.
 type Gap struct {
 	StartNS int64  `json:"start_ns"`
 	EndNS   int64  `json:"end_ns"`
 	Reason  string `json:"reason"`
 }
 
-// Reasons of gaps, beside the name of what was stepped down.
+// Reasons of gaps, beside the name of a probe group that was stepped down.
 const (
 	GapAlone   = "no descendants" // see [Track.Tree]
-	GapStepped = "stepped down"   // to keep the overhead budget; other names of what was stepped down say more
+	GapStepped = "stepped down"   // to keep the overhead budget; names of single groups say more
 	GapNoRoom  = "no room"        // the session had more points than are kept
-	GapUnknown = "not probed"     // something could not be probed then: what is there is the least
+	GapUnknown = "not probed"     // a place could not be probed then: the points are lower bounds
 )
 
-// AllTimeline goes through the tracks, by process and meter, those of a process one after another. They are not to be changed, and not
-// to be kept.
+// AllTimeline iterates over the tracks, by process and meter, those of a process one after another. Callers must
+// neither change nor keep them.
 func (r *Report) AllTimeline() iter.Seq[*Track] {
 	return streamed(r.StreamTimeline, r.Timeline)
 }
 
-// Level is what a meter of a process is not to reach.
+// Level is an upper limit of a meter of a process.
 type Level struct {
 	PID   int    `json:"pid"`
 	Meter string `json:"meter"`
-	// Kind is cgroup, machine or RLIMIT_DATA, as in [Limit]; "gpu" for the memory of a GPU; "limit" for a [SoftLimit] that a tracer has set.
+	// Kind is cgroup, machine or RLIMIT_DATA, as in [Limit]; "gpu" for the memory of a GPU; "limit" for a [SoftLimit]
+	// that a tracer has set.
 	Kind  string `json:"kind"`
 	Path  string `json:"path,omitempty"` // of the cgroup
 	Bytes int64  `json:"bytes"`
 }
 
-// LevelsOf are the limits of processes and GPUs as levels of meters. What limits the address space (RLIMIT_AS) is of no meter.
+// LevelsOf returns the limits of processes and GPUs as levels of meters. A limit of the address space (RLIMIT_AS)
+// belongs to no meter.
 func LevelsOf(processes []Process, gpus []GPU) (levels []Level) {
 	for _, p := range processes {
 		if soft := p.SoftLimit; soft != nil {
@@ -107,7 +110,7 @@ func LevelsOf(processes []Process, gpus []GPU) (levels []Level) {
 	return levels
 }
 
-// trackJSON is a track as JSON has it: columns, of times and values what each has more than the one before.
+// trackJSON is a track in JSON: columns, in which times and values are differences from the one before.
 type trackJSON struct {
 	PID     int     `json:"pid"`
 	Meter   string  `json:"meter"`

@@ -8,9 +8,9 @@ import (
 	"ipytracer/event"
 )
 
-// Each hands all events to take, in the order in which [Reader.Next] returns them, and reads on meanwhile, on another processor. A
-// boundary and a change are take's until it returns: their memory is used again. Where Next fails Each does, once take has had
-// the events before; when ctx is over, it does so soon.
+// Each passes all events to take, in the order in which [Reader.Next] returns them, and reads on meanwhile, on another
+// processor. A boundary and a change are take's until it returns: their memory is used again. If Next fails, so does
+// Each, once take has had the events before. When ctx is over, Each fails soon.
 func (r *Reader) Each(ctx context.Context, take func(event.Event)) error {
 	within, stop := context.WithCancel(ctx)
 	free, full := make(chan *run, runs), make(chan *run, runs) // each has room for all
@@ -30,7 +30,7 @@ func (r *Reader) Each(ctx context.Context, take func(event.Event)) error {
 	defer func() {
 		stop()
 		close(free)
-		for range full { // until nobody reads any more
+		for range full { // until the other side stops
 		}
 		r.batch.room = nil
 	}()
@@ -52,12 +52,12 @@ func (r *Reader) Each(ctx context.Context, take func(event.Event)) error {
 	return nil
 }
 
-// run is some events that follow each other, with the memory for those that there are many of.
+// run is a number of events in a row, with memory for the frequent kinds.
 type run struct {
 	events     []event.Event
 	changes    []event.Change
 	boundaries []event.Boundary
-	end        error // what follows the events, nil for more of them
+	end        error // the end behind the events, nil if more follow
 }
 
 const (
@@ -86,7 +86,7 @@ func (n *run) fill(ctx context.Context, r *Reader) {
 	}
 }
 
-// change returns a new one. A run that is nil, or full of those that could not be read, has no memory for it.
+// change returns memory for a Change. A run that is nil, or full of damaged ones, has none.
 func (n *run) change() *event.Change {
 	if n == nil || len(n.changes) == cap(n.changes) {
 		return new(event.Change)
@@ -95,7 +95,7 @@ func (n *run) change() *event.Change {
 	return &n.changes[len(n.changes)-1]
 }
 
-// boundary returns a new one, as change is.
+// boundary returns memory for a Boundary, as change does.
 func (n *run) boundary() *event.Boundary {
 	if n == nil || len(n.boundaries) == cap(n.boundaries) {
 		return new(event.Boundary)

@@ -11,7 +11,7 @@ import (
 	"ipytracer/event"
 )
 
-// many returns so many events that the memory of all runs is used again and again, boundaries with GPUs among them.
+// many returns enough events to use the memory of all runs again and again, boundaries with GPUs among them.
 func many() (events []event.Event) {
 	all := changes(2 * runs * runEvents)
 	for i := range all {
@@ -25,7 +25,7 @@ func many() (events []event.Event) {
 	return append(events, small()...)
 }
 
-// each reads events with [Reader.Each], and copies those whose memory is used again.
+// each reads events with [Reader.Each], and copies those that share memory.
 func each(ctx context.Context, r *Reader) (all []event.Event, err error) {
 	err = r.Each(ctx, func(e event.Event) {
 		switch x := e.(type) {
@@ -41,7 +41,7 @@ func each(ctx context.Context, r *Reader) (all []event.Event, err error) {
 	return all, err
 }
 
-// TestEach: it gives what Next gives, also of a recording that was cut or damaged.
+// TestEach: it yields the events of Next, even of a recording that was cut or damaged.
 func TestEach(t *testing.T) {
 	for _, events := range [][]event.Event{small(), many(), changesOnly(runEvents), changesOnly(runEvents + 1)} {
 		file := record(t, events, 100)
@@ -64,7 +64,7 @@ func changesOnly(n int) (events []event.Event) {
 	return events
 }
 
-// TestEachLeavesTheReader: Next goes on behind it, with events that are for whoever gets them to keep.
+// TestEachLeavesTheReader: Next goes on behind it, with events that the caller may keep.
 func TestEachLeavesTheReader(t *testing.T) {
 	events := many()
 	file := record(t, events, 100)

@@ -14,7 +14,7 @@ import (
 	"ipytracer/event"
 )
 
-// TestArrowGoReadsIt has another implementation read what this package's own encoder writes, and validate it.
+// TestArrowGoReadsIt has another implementation read and validate the output of this package's encoder.
 func TestArrowGoReadsIt(t *testing.T) {
 	f := distinct()
 	events := append(filled(f), session()...)

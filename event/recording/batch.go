@@ -7,14 +7,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// batch is the rows of one message, decoded. It keeps its memory from one message to the next.
+// batch has the rows of one message, decoded. It keeps its memory from one message to the next.
 type batch struct {
 	zstd    *zstd.Decoder
 	rows    int
 	texts   int // bytes of text the message may still have
 	columns [colCount]cells
 	names   names
-	room    *run // for the events, nil where each is for whoever gets it to keep
+	room    *run // for the events, nil if the receiver may keep each
 }
 
 // cells is one column of a batch. Its buffers are at least as long as the rows need.
@@ -46,7 +46,7 @@ func (b *batch) load(s *schema, msg message) (err error) {
 	}
 	buffers, _ := msg.header.vector(2, 16)
 	for i := range b.columns {
-		b.columns[i].nulls, b.columns[i].size = b.rows, b.rows // a column that is not there
+		b.columns[i].nulls, b.columns[i].size = b.rows, b.rows // a missing column
 	}
 	for i, typ := range s.types {
 		nulls := int64(binary.LittleEndian.Uint64(nodes[16*i+8:]))
@@ -111,7 +111,7 @@ func (c *cells) null(row int) bool {
 	return c.nulls == c.size || c.valid[row>>3]&(1<<(row&7)) == 0
 }
 
-// get64, get32, truth and text are the value of a row, zero where it has none.
+// get64, get32, truth and text return the value of a row, zero if it has none.
 func (c *cells) get64(row int) uint64 {
 	if c.null(row) {
 		return 0

@@ -31,7 +31,7 @@ func (t dataType) width() int {
 
 func (t dataType) text() bool { return t == typeUTF8 || t == typeBinary }
 
-// buffers returns how many buffers Arrow stores for a column of the type.
+// buffers returns the number of buffers that Arrow stores for a column of the type.
 func (t dataType) buffers() int {
 	if t.text() {
 		return 3
@@ -101,14 +101,15 @@ const (
 	colFirstMeter       = colFirstMissing + int(event.MissingKinds)
 	colFirstDeviceMeter = colFirstMeter + 4*event.CPUMeters
 
-	// Kinds of unknown frees that came later than the columns have three each.
+	// Newer kinds of unknown frees have three columns each.
 	colFirstLater = colFirstDeviceMeter + 4*event.DeviceMeters
 	firstLater    = event.UnknownDevice + 1
 
 	colCount = colFirstLater + 3*int(event.UnknownKinds-firstLater)
 )
 
-// freesColumns are the columns of a kind of unknown frees: how many, at most how many bytes, and how far its meters can be off since they were stepped down.
+// freesColumns are the columns of a kind of unknown frees: their count, an upper bound of their bytes, and the error
+// bound of its meters since they were stepped down.
 type freesColumns struct{ unknown, slack, unsure int }
 
 // none is no column.
@@ -140,14 +141,14 @@ func meterColumn(group int, m event.Meter) int {
 	return colFirstMeter + group*event.CPUMeters + int(m)
 }
 
-// deviceColumn returns where a device's row has one of its meters.
+// deviceColumn returns the column of a meter in a device's row.
 func deviceColumn(group int, m event.DeviceMeter) int {
 	return colFirstDeviceMeter + group*event.DeviceMeters + int(m)
 }
 
 var fields = tableFields()
 
-// singleFields are the columns that are there once; those there is one of for each kind or meter are made by [tableFields].
+// singleFields are the columns that exist once; [tableFields] makes those that each kind or meter has.
 var singleFields = [colCount]field{
 	colKind:          {"kind", typeUTF8, true},
 	colTime:          {"time_ns", typeInt64, true},

@@ -7,8 +7,8 @@ import (
 	"ipytracer/event"
 )
 
-// The records that are rare and have lists go into the detail column as JSON. The types below are the events'
-// own with public names; converting between the two fails to compile when an event gains a field.
+// The records that are rare and have lists go into the detail column as JSON. The types below are the events' own with
+// public names. The conversion between the two fails to compile when an event gains a field.
 
 type hostDetail struct {
 	Name    string            `json:"name"`
@@ -100,7 +100,7 @@ type holderDetail struct {
 	Line       int32            `json:"line"`
 	Probable   bool             `json:"probable,omitempty"`
 	Asked      event.Bytes      `json:"asked,omitempty"`
-	Running    bool             `json:"running,omitempty"` // of no holder that is recorded
+	Running    bool             `json:"running,omitempty"` // only of holders that are not recorded
 	Garbage    event.Garbage    `json:"garbage,omitempty"`
 	Cyclic     bool             `json:"cyclic,omitempty"`
 }
@@ -173,7 +173,7 @@ type finishDetail struct {
 	Problems  []string          `json:"problems"`
 	Unnamed   []string          `json:"unnamed"`
 	Shells    []shellDetail     `json:"shells"`
-	// Settled: a look at objects follows, and then the end. Holders: it is looked for who holds what.
+	// Settled: a look at objects follows, and then the end. Holders: the look searches for the holders of blocks.
 	Settled bool `json:"settled,omitempty"`
 	Holders bool `json:"holders,omitempty"`
 }

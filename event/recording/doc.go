@@ -1,6 +1,6 @@
 // Package recording writes and reads recordings: the events of one run of the tracer in an append-only file that
-// survives a crash at any byte. Where the file lies and whose it is belongs to tracer/host/recorder; what the events mean
-// to attribution.
+// survives a crash at any byte. Package tracer/host/recorder decides on the file's place and owner, package attribution
+// on the meaning of the events.
 //
 // A recording is an Arrow IPC stream of one wide table, one row per event, so pandas and everything else
 // that reads Arrow opens it without ipytracer (docs/recording.md). A batch of rows is one message. Every
@@ -8,8 +8,7 @@
 //
 // The encoder and the decoder are this package's own. A Change fills eleven of some fifty columns, and
 // an Arrow column without values still stores them; here such a column is a zstd frame of thirteen bytes. The
-// decoder takes nothing for granted: a hostile file costs no more memory than the limits below and
-// never a panic.
+// decoder takes nothing for granted: a hostile file costs no more memory than the limits below, and never a panic.
 package recording
 
 import (
@@ -19,12 +18,13 @@ import (
 	"ipytracer/event"
 )
 
-// Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks, 4 native
-// frames, lines of mapped memory and the heap, and who holds what was left, 5 tensors on the
-// CPU and what follows a cell's result, 6 what limits processes and how they end. Each meter that is newer has raised it, see [event.Facts].
+// Format is the version of the format this package writes, and the newest it reads. 2 added GPUs, 3 Python stacks, 4
+// native frames, lines of mapped memory and the heap, and the holders of memory that was left, 5 tensors on the CPU and
+// the time behind a cell's result, 6 the limits of processes and their ends. Each newer meter has raised it, see
+// [event.Facts].
 var Format = newestFormat()
 
-// formatOfRows is the newest format but for meters.
+// formatOfRows is the newest format that changed more than the meters.
 const formatOfRows = 6
 
 func newestFormat() int {
@@ -39,12 +39,12 @@ func newestFormat() int {
 const ReasonCut = event.FinishCut
 
 var (
-	// ErrNotRecording says that the beginning of a file is not that of a recording.
+	// ErrNotRecording says that a file does not begin like a recording.
 	ErrNotRecording = errors.New("not an ipytracer recording")
 	// ErrVersion says that a recording was made by a newer tracer.
 	ErrVersion = errors.New("recording made by a newer tracer")
-	// ErrEvent says that an event cannot be recorded: a kind, a meter or an outcome without a name, or a
-	// text longer than the limit. The recording goes on without it.
+	// ErrEvent says that an event cannot be recorded: a kind, a meter or an outcome has no name, or a text is longer
+	// than the limit. The recording goes on without it.
 	ErrEvent = errors.New("event cannot be recorded")
 
 	errDamaged = errors.New("damaged")

@@ -31,11 +31,11 @@ var (
 	endMark      = [8]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}
 )
 
-// encoder turns tables into Arrow messages. What it returns is valid until its next call.
+// encoder turns tables into Arrow messages. Each message is valid until the next call.
 type encoder struct {
 	fb       *flatbuffers.Builder
 	zstd     *zstd.Encoder
-	compress bool // compress also what is quicker to store as it is
+	compress bool // compress even columns that are quicker to store as they are
 	head     []byte
 	body     []byte
 	buffers  [][2]int64 // offset and length in body
@@ -49,7 +49,7 @@ func newTableEncoder(compress bool) (*encoder, error) {
 	return &encoder{fb: flatbuffers.NewBuilder(8 << 10), zstd: z, compress: compress}, nil
 }
 
-// schema returns the message every recording begins with.
+// schema returns the first message of every recording.
 func (e *encoder) schema(version string) []byte {
 	b := e.fb
 	b.Reset()
@@ -106,7 +106,7 @@ func (e *encoder) keyValue(key string, value flatbuffers.UOffsetT) flatbuffers.U
 	return b.EndObject()
 }
 
-// batch returns the message that holds the rows of t, in two parts that belong behind each other.
+// batch returns the message that holds the rows of t, in two parts that belong one behind the other.
 func (e *encoder) batch(t *table) (head, body []byte) {
 	e.body, e.buffers = e.body[:0], e.buffers[:0]
 	for i := range t.columns {
@@ -198,7 +198,7 @@ func (e *encoder) add(n int, frame func([]byte) []byte) {
 	}
 }
 
-// message completes a message with the given header: what comes before its body.
+// message completes a message with the given header: the part before its body.
 func (e *encoder) message(kind byte, header flatbuffers.UOffsetT) []byte {
 	b := e.fb
 	crc := b.CreateString(blankCRC)

@@ -7,7 +7,7 @@ import (
 	"ipytracer/event"
 )
 
-// event turns one row into the event it was. It fails with errDamaged for a row no writer writes.
+// event turns one row into its event. It fails with errDamaged for a row that no writer writes.
 func (b *batch) event(row int) (e event.Event, err error) {
 	defer recoverDamage(&err)
 	kind := b.columns[colKind].text(row)
@@ -56,7 +56,8 @@ func (b *batch) event(row int) (e event.Event, err error) {
 	return e, nil
 }
 
-// lull reports whether nothing more was there to be read before a row. What is damaged says nothing: its event does.
+// lull reports whether the rings were empty before a row. It is false for a damaged row: the error comes with its
+// event.
 func (b *batch) lull(row int) (is bool) {
 	var err error
 	defer recoverDamage(&err)
@@ -68,7 +69,7 @@ func (b *batch) u32(c, row int) uint32             { return b.columns[c].get32(r
 func (b *batch) bytes(c, row int) event.Bytes      { return event.Bytes(b.columns[c].get64(row)) }
 func (b *batch) time(c, row int) event.Nanoseconds { return event.Nanoseconds(b.columns[c].get64(row)) }
 
-// streamed reads what all rows of the change stream have.
+// streamed reads the columns that all rows of the change stream have.
 func (b *batch) streamed(row int) (s streamed, err error) {
 	name := b.columns[colMeter].text(row)
 	meter, ok := event.ParseMeter(string(name))
@@ -105,7 +106,8 @@ func (b *batch) change(row int) (event.Event, error) {
 	return c, nil
 }
 
-// passed returns how many boundaries a change may have passed. Those who recorded it before it was counted said that there was one.
+// passed returns the number of boundaries that a change may have passed. Older recordings without such a count mean
+// one.
 func (b *batch) passed(row int) uint8 {
 	if !b.columns[colBetween].truth(row) {
 		return 0
@@ -128,7 +130,7 @@ func (b *batch) refusal(row int) (event.Event, error) {
 	}, nil
 }
 
-// caller is 0 for a name that a newer tracer knows.
+// caller returns 0 for a name that a newer tracer knows.
 func (b *batch) caller(row int) event.Caller {
 	c, _ := event.ParseCaller(string(b.columns[colCaller].text(row)))
 	return c
@@ -147,7 +149,7 @@ func (b *batch) foreign(row int) (event.Event, error) {
 	}, nil
 }
 
-// device is a GPU's row: no event, but a part of the boundary or reading in the rows behind it.
+// device reads a GPU's row: no event, but a part of the boundary or reading in the rows behind it.
 type device struct {
 	event.Event
 	n      int
@@ -167,7 +169,7 @@ func (b *batch) device(row int) (event.Event, error) {
 	return d, nil
 }
 
-// into puts what devices said into readings, in the order of the groups.
+// into copies the values of devices into readings, in the order of the groups.
 func into(devices []*device, readings ...*event.Readings) {
 	for _, d := range devices {
 		for group, r := range readings {

@@ -7,8 +7,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Every buffer of a recording is a zstd frame (RFC 8878). The two plain kinds are written by hand, as fast
-// as memory copies: Arrow also has a mark for "not compressed", but not every reader knows it.
+// Every buffer of a recording is a zstd frame (RFC 8878). Two plain kinds are written by hand, as fast as memory
+// copies. Arrow also has a mark for "not compressed", but not every reader knows it.
 
 const zstdBlock = 128 << 10 // the most one block may hold
 

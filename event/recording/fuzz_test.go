@@ -10,8 +10,8 @@ import (
 	"ipytracer/event"
 )
 
-// FuzzReader feeds the reader anything. With the checksums ignored the mutations reach the decoder; a
-// recording that is accepted must also end as it should.
+// FuzzReader feeds the reader anything. With the checksums ignored the mutations reach the decoder. An accepted
+// recording must also end as it should.
 func FuzzReader(f *testing.F) {
 	whole := record(f, session(), 0)
 	f.Add(whole, true)

@@ -94,7 +94,7 @@ func (f *filler) fill(v reflect.Value) {
 	}
 }
 
-// unsaid takes out what no tracer says of some kinds of frees.
+// unsaid removes fields that no tracer sets for some kinds of frees.
 func unsaid(b *event.Boundary) {
 	for kind, c := range unknownColumns {
 		if c.slack == none {

@@ -47,13 +47,13 @@ func session() []event.Event {
 	}
 }
 
-// frees returns so many of one kind.
+// frees returns that many frees of one kind.
 func frees(kind event.UnknownKind, n uint64, slack event.Bytes) (f event.Frees) {
 	f.Unknown[kind], f.Slack[kind] = n, slack
 	return f
 }
 
-// gpuSession returns what format 2 added.
+// gpuSession returns the additions of format 2.
 func gpuSession() []event.Event {
 	const (
 		driver = event.CPUMeters + event.Meter(event.Driver) // of GPU 0
@@ -76,7 +76,7 @@ func gpuSession() []event.Event {
 		&finish)
 }
 
-// stackSession returns what format 3 added.
+// stackSession returns the additions of format 3.
 func stackSession() []event.Event {
 	all := gpuSession()
 	return append(all[:len(all)-1],
@@ -87,7 +87,7 @@ func stackSession() []event.Event {
 		all[len(all)-1])
 }
 
-// nativeSession returns what format 4 added.
+// nativeSession returns the additions of format 4.
 func nativeSession() []event.Event {
 	all := stackSession()
 	return append(all[:len(all)-1],
@@ -110,7 +110,7 @@ func nativeSession() []event.Event {
 		all[len(all)-1])
 }
 
-// laterSession returns what formats behind 6 added: meters, each a block that was freed, and a boundary.
+// laterSession returns the additions of formats behind 6: meters, each a block that was freed, and a boundary.
 func laterSession(format int) []event.Event {
 	all := endingSession()
 	finish := all[len(all)-1]
@@ -131,7 +131,7 @@ func laterSession(format int) []event.Event {
 	return append(all, finish)
 }
 
-// endingSession returns what format 6 added.
+// endingSession returns the additions of format 6.
 func endingSession() []event.Event {
 	all := torchSession()
 	limit := event.Limit{Kind: event.LimitCgroup, Path: "/docker/größe", Bytes: 600 << 20, Used: 599 << 20, Highest: 600 << 20}
@@ -146,7 +146,7 @@ func endingSession() []event.Event {
 		all[len(all)-1])
 }
 
-// torchSession returns what format 5 added.
+// torchSession returns the additions of format 5.
 func torchSession() []event.Event {
 	all := nativeSession()
 	return append(all[:len(all)-1],

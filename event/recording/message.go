@@ -22,8 +22,8 @@ type message struct {
 // errEnd is the end mark: the stream ends here because its writer said so.
 var errEnd = errors.New("end mark")
 
-// messageReader cuts a stream into messages. It reads in pieces, so that a length that lies costs no more memory
-// than the stream has bytes.
+// messageReader cuts a stream into messages. It reads in pieces, so that a false length costs no more memory than the
+// stream has bytes.
 type messageReader struct {
 	r         io.Reader
 	offset    int64 // of the message that is being read or is next
@@ -113,7 +113,7 @@ func recoverDamage(err *error) {
 	}
 }
 
-// fbTable is a FlatBuffers table that may be anything: its methods panic where it points outside its bytes, and
+// fbTable is a FlatBuffers table from an untrusted file: its methods panic where it points outside its bytes, and
 // callers hold a recoverDamage.
 type fbTable struct{ flatbuffers.Table }
 
@@ -121,7 +121,7 @@ func rootTable(b []byte) fbTable {
 	return fbTable{flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}}
 }
 
-// slot returns where field i of the table is, or 0.
+// slot returns the offset of field i in the table, or 0.
 func (t fbTable) slot(i int) flatbuffers.UOffsetT {
 	o := t.Offset(flatbuffers.VOffsetT(4 + 2*i))
 	if o == 0 {
@@ -167,7 +167,7 @@ func (t fbTable) bytes(i int) []byte {
 	return nil
 }
 
-// vector returns the elements of field i, each of the given size, and how many there are.
+// vector returns the elements of field i, each of the given size, and their number.
 func (t fbTable) vector(i, size int) ([]byte, int) {
 	at := t.slot(i)
 	if at == 0 {

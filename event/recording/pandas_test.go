@@ -13,7 +13,7 @@ import (
 	"ipytracer/tracer/python/cpython/builds"
 )
 
-// inSid runs a Python program on a file, in the Debian sid chroot of scripts/pythons.sh, and returns what it printed.
+// inSid runs a Python program on a file, in the Debian sid chroot of scripts/pythons.sh, and returns its output.
 // Without the chroot the test is skipped, unless TRACER_PYTHONS=all says that there has to be one.
 func inSid(t *testing.T, file []byte, program string) string {
 	t.Helper()
@@ -26,7 +26,8 @@ func inSid(t *testing.T, file []byte, program string) string {
 		}
 		absent("needs root to enter the chroot %s", root)
 	}
-	tmp, err := os.MkdirTemp(filepath.Join(root, "var", "tmp"), "recording") // others mount a file system on its /tmp
+	// other tests mount a file system on its /tmp
+	tmp, err := os.MkdirTemp(filepath.Join(root, "var", "tmp"), "recording")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ VALUES
 	})
 }
 
-// sums returns what the program above prints of all changes.
+// sums returns the output of the program above for all changes.
 func sums(events []event.Event) string {
 	var value, size event.Bytes
 	var address, stream uint64

@@ -17,9 +17,9 @@ type Reader struct {
 	schema   schema
 	batch    batch
 	row      int
-	lulled   bool      // the lull in front of the row was handed out
+	lulled   bool      // the lull in front of the row was delivered
 	devices  []*device // rows that belong to the one behind them
-	done     error     // what Next returns from now on
+	done     error     // the result of Next from now on
 
 	events   uint64
 	changes  uint64
@@ -31,9 +31,8 @@ type Reader struct {
 
 var _ event.Source = (*Reader)(nil)
 
-// Open reads the beginning of a recording. It fails with [ErrNotRecording] where that is missing or something
-// else's and with [ErrVersion] where a newer tracer wrote it; whatever is wrong further on, [Reader.Next] tells.
-// The reader does not close r.
+// Open reads the beginning of a recording. It fails with [ErrNotRecording] for any other beginning, and with
+// [ErrVersion] if a newer tracer wrote it. [Reader.Next] reports any later error. The reader does not close r.
 func Open(r io.Reader) (*Reader, error) { return open(r, false) }
 
 func open(r io.Reader, ignoreChecksums bool) (*Reader, error) {
@@ -60,14 +59,14 @@ func open(r io.Reader, ignoreChecksums bool) (*Reader, error) {
 	return in, nil
 }
 
-// Version returns the version of the tracer that made the recording. It is the file's word and as hostile as any.
+// Version returns the version of the tracer that made the recording. It comes from the file and is as hostile as the
+// rest.
 func (r *Reader) Version() string { return r.schema.version }
 
-// Next returns the recording's events in the order they were written. A recording that stops before its
-// [event.Finish] or is damaged on the way gives all events up to there and then a Finish of its own, with the
-// Reason "recording cut", how far the file goes among its Problems, and Made and Delivered as far as the file
-// shows them. Then comes io.EOF. Next fails otherwise only with ctx's error and with that of the
-// underlying reader.
+// Next returns the recording's events in the order in which they were written. If a recording stops before its
+// [event.Finish], or is damaged, it returns all events up to there and then a Finish of its own. That one has the
+// Reason "recording cut", the extent of the file among its Problems, and Made and Delivered as far as the file shows
+// them. Then comes io.EOF. Next fails otherwise only with ctx's error and with that of the underlying reader.
 func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -100,7 +99,7 @@ func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 	}
 }
 
-// complete adds to an event what the rows in front of it said of GPUs. It is false for such a row itself.
+// complete adds the GPU rows in front of an event to it. It returns false for such a row itself.
 func (r *Reader) complete(e event.Event) bool {
 	switch e := e.(type) {
 	case *device:
@@ -133,7 +132,7 @@ func (r *Reader) fetch() error {
 	return nil
 }
 
-// note remembers what a cut recording has to say for itself.
+// note keeps the facts that the Finish of a cut recording needs.
 func (r *Reader) note(e event.Event) {
 	r.events++
 	at := r.last
@@ -180,7 +179,7 @@ func (r *Reader) streamed(root uint32, number uint64) {
 	r.streams[root] = max(r.streams[root], number)
 }
 
-// end decides what comes behind the last event: nothing, an error or a Finish that says why there is none.
+// end decides on the end behind the last event: nothing, an error, or a Finish that says why there is none.
 func (r *Reader) end(cause error) *event.Finish {
 	cut := errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF)
 	if !cut && !errors.Is(cause, errEnd) && !errors.Is(cause, errDamaged) {
@@ -208,7 +207,7 @@ func (r *Reader) end(cause error) *event.Finish {
 	return finish
 }
 
-// extent says how far the recording goes.
+// extent describes how far the recording goes.
 func (r *Reader) extent() string {
 	if r.events == 0 {
 		return "it holds no events"

@@ -77,7 +77,7 @@ func schemaOnly(t testing.TB) []byte {
 	return out.Bytes()
 }
 
-// TestDamageIsNeverBelieved flips every bit-carrying byte: what is read is a prefix, or the header is refused.
+// TestDamageIsNeverBelieved flips every bit-carrying byte: the reader yields a prefix, or refuses the header.
 func TestDamageIsNeverBelieved(t *testing.T) {
 	events := small()
 	file := record(t, events, len(events)/2+1)
@@ -100,7 +100,7 @@ func TestDamageIsNeverBelieved(t *testing.T) {
 }
 
 func TestZeroFilledTail(t *testing.T) {
-	// What some file systems leave of a file that was being written when the power went.
+	// Some file systems leave such a file after a power failure.
 	events := small()
 	file := record(t, events, 4)
 	for n := len(schemaOnly(t)); n < len(file)-8; n += 37 {

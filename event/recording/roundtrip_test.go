@@ -96,7 +96,7 @@ func TestRefusedEventsLeaveNoTrace(t *testing.T) {
 	}
 }
 
-// fullDisk takes so many bytes and no more.
+// fullDisk takes a number of bytes and no more.
 type fullDisk struct{ left int }
 
 var errFull = errors.New("no space left on device")
@@ -174,7 +174,7 @@ func TestWriterMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestLongestText writes the worst the writer accepts: the reader's limits must not be below.
+// TestLongestText writes the longest texts that the writer accepts: the reader's limits must not be below.
 func TestLongestText(t *testing.T) {
 	events := []event.Event{
 		&event.CellSource{Text: strings.Repeat("a", maxPending-100)},
@@ -185,7 +185,8 @@ func TestLongestText(t *testing.T) {
 	compare(t, readAll(t, mustOpen(t, record(t, events, 0))), events)
 }
 
-// TestLulls: a lull is in front of the row that follows it, whatever that is, and costs none of its own; one behind the last row changes nothing.
+// TestLulls: a lull is in front of the row that follows it, of any kind, and costs no row of its own. One behind the
+// last row changes nothing.
 func TestLulls(t *testing.T) {
 	lull, gpu := &event.Lull{}, &event.Boundary{Number: 2, Kind: event.CellOpen, PID: 1}
 	gpu.Value[event.OfDevice(1, event.Driver)] = 4096 // has a row of the device's in front of it

@@ -48,7 +48,7 @@ func (w *Writer) addRow(e event.Event) error {
 	case *event.Process:
 		text, err := processToJSON(e)
 		return w.addDetail(kindProcess, w.time, e.PID, text, err)
-	case *event.Lull: // the next row says so; behind the last one it changes nothing
+	case *event.Lull: // the next row has it; behind the last one it changes nothing
 		w.lull = true
 		return nil
 	case *event.Settled:
@@ -148,7 +148,7 @@ func (w *Writer) addForeign(f *event.Foreign) error {
 	return nil
 }
 
-// streamed is what all rows of the change stream have.
+// streamed has the columns that all rows of the change stream have.
 type streamed struct {
 	stream, segment uint64
 	time            event.Nanoseconds
@@ -171,8 +171,8 @@ func (w *Writer) beginStreamed(kind string, s streamed) (*table, error) {
 	return t, nil
 }
 
-// addDevices adds a row for each GPU of which one of the readings says anything. They stand in front of the row they
-// belong to.
+// addDevices adds a row for each GPU with a value in one of the readings. They stand in front of the row they belong
+// to.
 func (w *Writer) addDevices(number uint64, time event.Nanoseconds, pid int32, groups ...*event.Readings) {
 	for n := range event.MaxDevices {
 		first := event.OfDevice(n, 0)

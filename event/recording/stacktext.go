@@ -8,22 +8,23 @@ import (
 	"ipytracer/event"
 )
 
-// A recording has hundreds of thousands of stacks, so what a writer writes of one is read by hand. What is written in any other way,
-// and what has characters other than plain ASCII, is for encoding/json to read or refuse.
+// A recording has hundreds of thousands of stacks, so a fast parser reads the form that the writer writes. Any other
+// form, and any character other than plain ASCII, goes to encoding/json, which reads or refuses it.
 
-// stackText is the text of a stack that is left to be read.
+// stackText is the unread rest of a stack's text.
 type stackText struct {
 	rest  []byte
 	names *names
 }
 
-// stack returns one as [stackFromJSON] reads it, nil where it is written in another way.
+// stack returns the same as [stackFromJSON]; nil for another form.
 func (b *batch) stack(text []byte, number uint64, pid int32) *event.Stack {
 	t := stackText{text, &b.names}
 	if !t.skip(`{"frames":[`) {
 		return nil
 	}
-	count := bytes.Count(text, []byte(`{"function":"`)) // of names that have that in them there are more
+	// an upper bound of the number of frames: names may have that in them
+	count := bytes.Count(text, []byte(`{"function":"`))
 	out := &event.Stack{Number: number, PID: pid, Frames: make([]event.Frame, 0, count)}
 	for {
 		var f event.Frame
@@ -60,7 +61,7 @@ func (t *stackText) frame(f *event.Frame) bool {
 	return t.skip("}")
 }
 
-// skip takes what must come next away.
+// skip removes an expected prefix.
 func (t *stackText) skip(what string) bool {
 	if len(t.rest) < len(what) || string(t.rest[:len(what)]) != what {
 		return false
@@ -69,7 +70,8 @@ func (t *stackText) skip(what string) bool {
 	return true
 }
 
-// string reads one of characters that stand for themselves, and of <, > and &, which encoding/json writes as escapes.
+// string reads a string of characters that stand for themselves, and of <, > and &, which encoding/json writes as
+// escapes.
 func (t *stackText) string(to *string) bool {
 	if len(t.rest) == 0 || t.rest[0] != '"' {
 		return false
@@ -93,10 +95,10 @@ func (t *stackText) string(to *string) bool {
 	return false
 }
 
-// escapeLength is that of \u003c.
+// escapeLength is the length of \u003c.
 const escapeLength = 6
 
-// isMarkup reports whether one of the escapes that are read here begins a text.
+// isMarkup reports whether a text begins with one of the escapes that this parser reads.
 func isMarkup(text []byte) bool {
 	if len(text) < escapeLength {
 		return false
@@ -131,15 +133,15 @@ func (t *stackText) number(to *int32) bool {
 	return true
 }
 
-// names are strings that were read a short while ago, by how they are written: the same few come again and again.
+// names are recently read strings, by their written form: the same few come again and again.
 type names struct{ known map[string]string }
 
 const (
 	maxNames = 1 << 12
-	maxName  = 1 << 8 // bytes of one that is remembered
+	maxName  = 1 << 8 // length of the longest remembered one
 )
 
-// of returns what a string says, given how it is written.
+// of returns the value of a string, given its written form.
 func (n *names) of(written []byte) string {
 	if name, known := n.known[string(written)]; known {
 		return name

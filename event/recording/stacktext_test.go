@@ -9,7 +9,7 @@ import (
 	"ipytracer/event"
 )
 
-// stackTexts are stacks as a writer writes them, and as somebody else may.
+// stackTexts are stacks in the writer's form, and in other forms.
 func stackTexts(t testing.TB) (written, other []string) {
 	for _, s := range []event.Stack{
 		{Frames: []event.Frame{{Function: "<module>", File: "/tmp/ipykernel_1/2.py", Line: 3}}},
@@ -47,7 +47,8 @@ func stackTexts(t testing.TB) (written, other []string) {
 	}
 }
 
-// sameAsJSON fails unless a text that is read by hand is read as encoding/json reads it; it says whether it was.
+// sameAsJSON fails unless the fast parser reads a text as encoding/json does. It reports whether the fast parser read
+// it.
 func sameAsJSON(t *testing.T, b *batch, text string) bool {
 	t.Helper()
 	got := b.stack([]byte(text), 7, 8)
@@ -64,7 +65,7 @@ func sameAsJSON(t *testing.T, b *batch, text string) bool {
 	return true
 }
 
-// TestStackText: what a writer writes is read by hand, and as encoding/json reads it; nothing else is.
+// TestStackText: the fast parser reads the writer's form, as encoding/json does, and no other.
 func TestStackText(t *testing.T) {
 	var b batch
 	written, other := stackTexts(t)
@@ -85,7 +86,7 @@ func TestStackText(t *testing.T) {
 	}
 }
 
-// TestNamesAreBounded: so many are remembered, and none that is long.
+// TestNamesAreBounded: only a bounded number of names is remembered, and no long one.
 func TestNamesAreBounded(t *testing.T) {
 	var n names
 	for i := range 3 * maxNames {
@@ -104,7 +105,7 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzStackText: whatever is read by hand encoding/json reads alike.
+// FuzzStackText: the fast parser and encoding/json read every text alike.
 func FuzzStackText(f *testing.F) {
 	written, other := stackTexts(f)
 	for _, text := range append(written, other...) {

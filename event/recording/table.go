@@ -2,26 +2,26 @@ package recording
 
 import "encoding/binary"
 
-// table holds the rows that are not written yet, column by column, as Arrow lays them out. A column costs
-// memory from its first value on.
+// table holds the rows that are not written yet, column by column, in Arrow's layout. A column takes memory from its
+// first value on.
 type table struct {
 	columns [colCount]column
 	rows    int
 	pending int // bytes of text
 }
 
-// column is one column of a table. The methods that set a value always mean the table's last row.
+// column is one column of a table. Methods that set a value set it in the table's last row.
 type column struct {
 	data    []byte // fixed width: one slot per row; bool: a bitmap; text: the texts end to end
 	offsets []byte // text only: the end of each row that is laid out, behind a zero
 	valid   []byte // bitmap of the rows that have a value
-	count   int    // how many have one
+	count   int    // number of rows with a value
 }
 
 // next begins a row.
 func (t *table) next() { t.rows++ }
 
-// mark allocates what is missing and says that the row has a value.
+// mark allocates missing memory and says that the row has a value.
 func (t *table) mark(c int) *column {
 	col := &t.columns[c]
 	if col.valid == nil {

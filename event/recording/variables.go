@@ -93,7 +93,7 @@ type shareDetail struct {
 	Small  event.Bytes `json:"small,omitempty"`
 	Device event.Bytes `json:"device,omitempty"`
 	Exact  bool        `json:"exact"`
-	// Pieces are, of each object: its address, its type's, its own bytes and those with what only it has.
+	// Pieces has, for each object: its address, its type's, its own bytes and those with everything that only it has.
 	Pieces [][4]uint64 `json:"pieces"`
 }
 

@@ -7,7 +7,7 @@ import (
 	"ipytracer/event"
 )
 
-// TestVariablesStay: what is said of names, frames' columns and tracebacks' code is the same in a recording.
+// TestVariablesStay: names, columns of frames and code of tracebacks are the same in a recording.
 func TestVariablesStay(t *testing.T) {
 	want := &event.Variables{Time: 102_500_000_000, Root: 1, PID: 4242, Complete: true, Variables: []event.Variable{
 		{

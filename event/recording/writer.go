@@ -12,8 +12,8 @@ type Option func(*options)
 
 type options struct{ compress bool }
 
-// Compressed makes recordings smaller at the cost of time per event: every column is compressed, not only those
-// for which it costs nothing.
+// Compressed makes recordings smaller at the cost of time per event: it compresses every column, not only those that
+// cost nothing.
 func Compressed() Option { return func(o *options) { o.compress = true } }
 
 // Writer writes events as a recording. It holds at most 4096 rows and about 1 MiB of text (one event's text
@@ -60,8 +60,8 @@ func (w *Writer) Write(e event.Event) error {
 	return nil
 }
 
-// Flush hands everything written so far to the underlying writer as one complete batch. A batch costs some
-// 5 KB on top of its rows, so a caller flushes at boundaries and on a timer, not at every event.
+// Flush writes everything so far to the underlying writer as one complete batch. A batch costs some 5 KB on top of its
+// rows, so a caller flushes at boundaries and on a timer, not at every event.
 func (w *Writer) Flush() error {
 	if w.err != nil || w.table.rows == 0 {
 		return w.err

@@ -6,43 +6,43 @@ import (
 	"ipytracer/model"
 )
 
-// Why a certificate is not complete, and what else there was: each says one thing.
+// Reasons why a certificate is not complete, and other losses: one for each function.
 
-// ChangesMissing is of changes that did not come, of all.
+// ChangesMissing says that changes were lost, out of a total.
 func ChangesMissing(missing, all uint64) string {
 	return fmt.Sprintf("%s of %s changes did not reach this report: peaks stand, the kernel itself keeps them; part of their proof is missing, and of who allocated",
 		Count(missing), Count(all))
 }
 
-// BoundariesMissing is of boundaries, which cannot be lost.
+// BoundariesMissing says that boundaries were lost, which must not happen.
 func BoundariesMissing(n uint64) string {
 	return Count(n) + " boundaries are missing: this is a defect of ipytracer, please report it"
 }
 
-// EndedAgain is of processes that ended and had ended.
+// EndedAgain says that processes ended a second time.
 func EndedAgain(n uint64) string {
 	return Count(n) + " ends are of processes that had ended: what such a process had at its highest may be missing; this is a defect of ipytracer, please report it"
 }
 
-// TreesTooLow is of maxima that a process had, and the sum of its tree had not.
+// TreesTooLow says that a process had higher maxima than the sum of its tree.
 func TreesTooLow(n uint64) string {
 	return Count(n) + " times a process had more than its tree all together: peaks of the tree are too low; this is a defect of ipytracer, please report it"
 }
 
-// WindowsTooLow is of windows that are lower than what is in them.
+// WindowsTooLow says that windows are lower than the windows inside them.
 func WindowsTooLow(n uint64) string {
 	return Count(n) + " windows are lower than a window or process in them: their peaks are too low; this is a defect of ipytracer, please report it"
 }
 
-// WindowsMissing is of windows that had no room.
+// WindowsMissing says that windows had no room.
 func WindowsMissing(n uint64) string {
 	return Count(n) + " windows are not in this report: there were too many"
 }
 
-// leastDear is how much CPU time is worth a line, in nanoseconds.
+// leastDear is the least CPU time, in nanoseconds, that deserves a line.
 const leastDear = 10_000_000
 
-// DearProbes is of probes at a dearer place than there might be; "" where that took next to nothing.
+// DearProbes says that probes are at a more expensive place than usual; "" if that took almost no time.
 func DearProbes(p *model.Probe) string {
 	if p.Dear == "" || p.CostNS < leastDear {
 		return ""
@@ -50,7 +50,8 @@ func DearProbes(p *model.Probe) string {
 	return fmt.Sprintf("%s (%s): %s", eachTraced, p.Dear, took(p))
 }
 
-// DearProbesSoFar is the same of a session that runs, for a notebook: why is left out, since it may be about another one's files.
+// DearProbesSoFar describes the same for a running session, for a notebook. It leaves out the reason, which may concern
+// another user's files.
 func DearProbesSoFar(p *model.Probe) string {
 	if p.Dear == "" || p.CostNS < leastDear {
 		return ""
@@ -64,44 +65,44 @@ func took(p *model.Probe) string {
 	return fmt.Sprintf("%s hits took about %s of CPU time", Count(p.Hits), Duration(p.CostNS))
 }
 
-// MeterPaused is of a meter that was stepped down.
+// MeterPaused says that a meter was stepped down.
 func MeterPaused(id string) string {
 	return Meter(id) + " was not counted at times, to keep the overhead budget (--budget off counts all)"
 }
 
-// CellsUnseen is of cells without a window.
+// CellsUnseen says that cells have no window.
 func CellsUnseen(n uint64) string { return Count(n) + " cells have no window" }
 
-// CellsInDoubt is of cells that were seen in part.
+// CellsInDoubt says that cells were only partly seen.
 func CellsInDoubt(n uint64) string {
 	return Count(n) + " cells were not seen whole: their begin, end, result or statements are in doubt"
 }
 
-// AllocationsMissing is of stacks that had no room.
+// AllocationsMissing says that stacks had no room.
 func AllocationsMissing(n uint64) string {
 	return Count(n) + " allocations are missing from who allocated: there were too many"
 }
 
-// RefusalsMissing is of refused requests that had no room.
+// RefusalsMissing says that refused requests had no room.
 func RefusalsMissing(n uint64) string {
 	return Count(n) + " refused requests for memory are not listed: there were too many at a time"
 }
 
-// Lost is of anything else, for a reason.
+// Lost describes any other loss, by its reason.
 func Lost(reason string, n uint64) string { return reason + " (" + Count(n) + ")" }
 
 // StacksShed says that some stacks are not known.
 const StacksShed = "who allocated is not known at times, or only from samples: stacks were stepped down to keep the overhead budget"
 
-// Unseen is of a process whose IPython has cells that no window stands for, and the probes that should have said so.
+// Unseen says that a process's IPython has cells without a window, and names the probes that missed them.
 func Unseen(pid int, cells, probes string) string {
 	return fmt.Sprintf("pid %d: IPython has %s, which no window stands for: not compiled, or not seen to begin; the probes on %s are in doubt", pid, cells, probes)
 }
 
-// RecordingCut is of a recording that stops before its session did.
+// RecordingCut says that a recording stops before its session did.
 const RecordingCut = "the recording was cut: what came after is not known"
 
-// Amiss is what there is with cells of a process, and the probes that should have told: said of one cell, or of several.
+// Amiss describes a problem with one or several cells of a process, and names the probes that missed them.
 func Amiss(pid, n int, one, several, probes string) string {
 	if n == 1 {
 		return fmt.Sprintf("pid %d: a cell %s; the probes on %s are in doubt", pid, one, probes)
@@ -109,28 +110,29 @@ func Amiss(pid, n int, one, several, probes string) string {
 	return fmt.Sprintf("pid %d: %d cells %s; the probes on %s are in doubt", pid, n, several, probes)
 }
 
-// NotBegun is of an experiment that ends and did not begin.
+// NotBegun says that an experiment ends and did not begin.
 func NotBegun(name string, pid int) string {
 	return fmt.Sprintf("experiment %q ended in pid %d, but had not begun", name, pid)
 }
 
-// LeftOut counts what had no room in a report: a target can make anything without end, and so can whoever made a recording.
+// LeftOut counts records without room in a report: a target, and whoever made a recording, can make any number of them.
 type LeftOut struct {
 	Processes int // events of processes beyond MaxProcesses
 	Readings  int // of processes at one boundary
-	Late      int // changes that came so long after their segment that its windows are not to be changed any more
+	Late      int // changes too late to change the windows of their segment
 	Ahead     int // changes of segments that do not come
-	Waiting   int // changes that waited for their segment, and were not counted to who allocated
-	Uncounted int // windows in which it was not counted who allocates
-	Unpaired  int // experiments that were not opened
+	Waiting   int // changes that waited for their segment, and were not counted for their stacks
+	Uncounted int // windows without counts of allocations
+	Unpaired  int // experiments without a beginning
 	Children  int // of windows
-	Texts     int // that were cut or left out
+	Texts     int // cut or left out
 	Timeline  int // stretches of meters over time
 
 	MaxProcesses int
 }
 
-// Reasons says each: those for which figures or windows are in doubt or missing, and those for which only who allocated, names or texts are.
+// Reasons describes each count: first those that put figures or windows in doubt, then those that concern only stacks,
+// names or texts.
 func (l *LeftOut) Reasons() (figures, attribution []string) {
 	for _, one := range []struct {
 		count int

@@ -7,8 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// Counters says what was counted in a window: "1,234 page faults, 3 of them from a disk · 12 waits, 3 preemptions · 1,500 instructions (1.50 a cycle)".
-// What is not known is left out; the report's certificate says why.
+// Counters describes the counters of a window: "1,234 page faults, 3 of them from a disk · 12 waits, 3 preemptions ·
+// 1,500 instructions (1.50 a cycle)". It leaves out unknown ones; the report's certificate says why.
 func Counters(c *model.Counters) string {
 	var all []string
 	say := func(n int64, noun string) {

@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// Meter is what people call a meter: resident, numpy, GPU 0 active.
+// Meter returns the name of a meter for people: resident, numpy, GPU 0 active.
 func Meter(id string) string {
 	if rest, ok := strings.CutPrefix(id, "gpu."); ok {
 		return "GPU " + strings.ReplaceAll(rest, ".", " ")
@@ -17,7 +17,7 @@ func Meter(id string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(id, "cpu."), ".", " ")
 }
 
-// Change is a difference in bytes with its sign: "+512.00 MiB", "−3.00 KiB", "0 B".
+// Change formats a difference in bytes with its sign: "+512.00 MiB", "−3.00 KiB", "0 B".
 func Change(bytes int64) string {
 	switch {
 	case bytes > 0:
@@ -28,7 +28,7 @@ func Change(bytes int64) string {
 	return Bytes(0)
 }
 
-// Percent is a change by what there was: "+12.5 %"; "" where there was nothing.
+// Percent formats a change in per cent of the old value: "+12.5 %"; "" for an old value of 0.
 func Percent(change, of int64) string {
 	if of <= 0 {
 		return ""
@@ -37,8 +37,8 @@ func Percent(change, of int64) string {
 	return strings.Replace(text, "-", "−", 1)
 }
 
-// More says how a cell's own memory changed, bytes first: what it needs on top of what stands, or what it keeps; of a new cell and of one
-// that is gone just what that is.
+// More describes the change of a cell's own memory, bytes first: of its need on top of the start, or of the memory that
+// it keeps. For a new cell, and one that is gone, it is that amount itself.
 func More(change, meter string, bytes int64, keeps bool) string {
 	verb, past := "needs", "needed"
 	if keeps {
@@ -56,8 +56,9 @@ func More(change, meter string, bytes int64, keeps bool) string {
 	return fmt.Sprintf("%s: %s %s more", Meter(meter), verb, size)
 }
 
-// MoreOf says by how much more or less a cell needs or keeps: "needs 168.00 MiB less", of a meter that is not the first "needs 1.00 GiB more of
-// GPU 0 driver". Of a cell that gives memory back in both runs it says how much more or less that is.
+// MoreOf describes the change of a cell's need or keep: "needs 168.00 MiB less", or for a meter that is not the first
+// "needs 1.00 GiB more of GPU 0 driver". For a cell that gives memory back in both runs it is the change of that
+// amount.
 func MoreOf(meter, first string, bytes int64, keeps, gives bool) string {
 	verb, more := "needs", "more"
 	switch {
@@ -76,7 +77,7 @@ func MoreOf(meter, first string, bytes int64, keeps, gives bool) string {
 	return text
 }
 
-// Why a cell has other figures than it had.
+// Reasons for a cell's change.
 const (
 	WhyEdited      = "its source was edited"
 	WhyNew         = "it is new"
@@ -91,11 +92,11 @@ func WhyLineOf(cell string, of *model.CellDiff) string {
 	return "its source is the same; the line that changed is of " + cell + ", which was " + of.Change + EditedIn(of.Edits)
 }
 
-// maxEdited is how many places of a cell are named.
+// maxEdited is the number of places of a cell that are named.
 const maxEdited = 3
 
-// EditedIn says where a source was edited, in front of which something stands: " in line 2", " in lines 2 to 4 and line 9"; "" where that is
-// not known.
+// EditedIn describes the places of an edit, to follow another text: " in line 2", " in lines 2 to 4 and line 9"; "" if
+// they are not known.
 func EditedIn(edits []model.Edit) string {
 	var parts []string
 	for i, e := range edits {
@@ -120,7 +121,7 @@ func EditedIn(edits []model.Edit) string {
 	return " " + enumerated(parts)
 }
 
-// enumerated is "a, b and c".
+// enumerated returns "a, b and c".
 func enumerated(parts []string) string {
 	if n := len(parts) - 1; n > 0 {
 		return strings.Join(parts[:n], ", ") + " and " + parts[n]
@@ -128,7 +129,8 @@ func enumerated(parts []string) string {
 	return parts[0]
 }
 
-// WhyReads says what a cell reads that was made otherwise, hostile as it comes: "it reads orders, made in In[2], edited in line 2".
+// WhyReads describes the name that a cell reads and that was made in another way, not escaped: "it reads orders, made
+// in In[2], edited in line 2".
 func WhyReads(d *model.Diff, reads []model.DiffRead) string {
 	text := ""
 	for i, r := range reads {
@@ -160,7 +162,7 @@ func WhyReads(d *model.Diff, reads []model.DiffRead) string {
 	return text
 }
 
-// changed says what happened to a cell, behind its name.
+// changed describes the change of a cell, to follow its name.
 func changed(row *model.CellDiff) string {
 	switch row.Change {
 	case model.New:
@@ -171,10 +173,10 @@ func changed(row *model.CellDiff) string {
 	return ", " + row.Change + EditedIn(row.Edits)
 }
 
-// ButFigures says that what a cell reads does not explain it.
+// ButFigures says that the names which a cell reads do not explain its change.
 func ButFigures(why string) string { return why + ", but that changed the other way" }
 
-// ItselfAsMuch says that a cell which others follow from needs and keeps what it did.
+// ItselfAsMuch says that a cell's own need and keep did not change, though other cells follow from it.
 func ItselfAsMuch(change string) string {
 	switch change {
 	case model.New, model.Gone:
@@ -183,7 +185,7 @@ func ItselfAsMuch(change string) string {
 	return "itself it needs and keeps as much"
 }
 
-// Row is what people call a cell of a comparison: In[3], or In[3] → In[4] where it has another number now.
+// Row returns the name of a cell of a comparison for people: In[3], or In[3] → In[4] if its number has changed.
 func Row(row *model.CellDiff) string {
 	name := func(x *model.DiffCell) string {
 		count := -1
@@ -213,7 +215,7 @@ func Row(row *model.CellDiff) string {
 	return text
 }
 
-// LineOf is what people call a line of a comparison, hostile as it comes: "In[3] line 2 total: big = data * 2".
+// LineOf returns the name of a line of a comparison for people, not escaped: "In[3] line 2 total: big = data * 2".
 func LineOf(d *model.Diff, l *model.LineDiff) string {
 	text := ""
 	switch {
@@ -236,7 +238,8 @@ func LineOf(d *model.Diff, l *model.LineDiff) string {
 	return text
 }
 
-// fileName is the name of a file without its folders; of a cell that ran before the session, which stands in the place of one, the whole.
+// fileName returns the name of a file without its folders. A cell that ran before the session has a description instead
+// of a name, which it returns whole.
 func fileName(file string) string {
 	if strings.HasPrefix(file, "In[") {
 		return file

@@ -6,13 +6,13 @@ import (
 	"ipytracer/model"
 )
 
-// switches are what a library that preallocates is told not to by.
+// switches are the settings that keep a library from preallocating.
 var switches = map[string]string{
 	model.JAX:        "XLA_PYTHON_CLIENT_PREALLOCATE=false",
 	model.TensorFlow: "TF_FORCE_GPU_ALLOW_GROWTH=true",
 }
 
-// GPUNote is what a note says; "" for a kind or a library that nobody knows, as in a report of a newer tracer.
+// GPUNote describes a note; "" for an unknown kind or library, as in a report of a newer tracer.
 func GPUNote(n *model.GPUNote) string {
 	meter := func(kind string) string { return fmt.Sprintf("GPU %d %s", n.GPU, kind) }
 	switch set := switches[n.Library]; {

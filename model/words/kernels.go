@@ -12,15 +12,16 @@ import (
 // Kernel is one of the processes of a session that run cells.
 type Kernel struct {
 	PID      int
-	Notebook string // the path that it says it has, hostile; "" where it says nothing
+	Notebook string // the path by its own account, hostile; "" if it has none
 }
 
-// maxKernelName is how many characters of a notebook's name are shown.
+// maxKernelName is the number of characters shown of a notebook's name.
 const maxKernelName = 32
 
-// KernelNames says what the kernels of a session are called, in their order: by the notebook's file, with as many of its folders as tell it
-// apart from the others; by the pid where there is no notebook or that is not enough. A name is plain: of letters, digits, blanks and ._-/
-// only, whatever the notebook is called. Nil for one kernel, which needs no name.
+// KernelNames returns the names of a session's kernels, in their order. A name is the notebook's file, with as many of
+// its folders as distinguish it from the others. It is the pid without a notebook, or if that is not enough. A name is
+// plain: only letters, digits, blanks and ._-/, regardless of the notebook's own name. Nil for one kernel, which needs
+// no name.
 func KernelNames(kernels []Kernel) []string {
 	if len(kernels) < 2 {
 		return nil
@@ -51,17 +52,17 @@ func KernelNames(kernels []Kernel) []string {
 		}
 	}
 	for i, k := range kernels {
-		if names[i] == "" || used[names[i]] > 1 { // another notebook is called that
+		if names[i] == "" || used[names[i]] > 1 { // another notebook has that name
 			names[i] = fmt.Sprintf("pid %d", k.PID)
 		}
 	}
 	return names
 }
 
-// sharedEnd stands for several paths: none is that.
+// sharedEnd stands for several paths: no path has this value.
 const sharedEnd = "/"
 
-// shortestName is the end of a path that no other path has, "" for none.
+// shortestName returns the shortest end of a path that no other path has, "" for none.
 func shortestName(parts []string, owners map[string]string) string {
 	for n := 1; n < len(parts); n++ {
 		if end := ending(parts, n); owners[end] != sharedEnd {
@@ -82,10 +83,11 @@ func foldersOf(notebook string) []string {
 	return parts[max(0, len(parts)-most):]
 }
 
-// ending is the last n parts of a path.
+// ending returns the last n parts of a path.
 func ending(parts []string, n int) string { return strings.Join(parts[len(parts)-n:], "/") }
 
-// plainName is a name of characters that mean nothing to terminals and formats; its end, if it is too long. One that looks like a pid is none.
+// plainName returns a name in characters without a meaning to terminals and formats; its end, if it is too long. It
+// returns "" for a name that looks like a pid.
 func plainName(name string) string {
 	out := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" ._-/", r) {
@@ -103,7 +105,7 @@ func plainName(name string) string {
 	return text
 }
 
-// NotebookName is the name of a notebook's file, as plain as those of [KernelNames].
+// NotebookName returns the name of a notebook's file, as plain as those of [KernelNames].
 func NotebookName(notebook string) string {
 	parts := foldersOf(notebook)
 	if len(parts) == 0 {
@@ -112,7 +114,7 @@ func NotebookName(notebook string) string {
 	return plainName(parts[len(parts)-1])
 }
 
-// OfKernel says whose a cell is, behind its name; "" where a session has one kernel.
+// OfKernel describes the kernel of a cell, to follow its name; "" if a session has one kernel.
 func OfKernel(kernel string) string {
 	if kernel == "" {
 		return ""
@@ -120,7 +122,7 @@ func OfKernel(kernel string) string {
 	return " of " + kernel
 }
 
-// FrameCell is what people call the cell that a call is in, "" for none.
+// FrameCell returns the name for people of a call's cell, "" for none.
 func FrameCell(f *model.Frame) string {
 	if !f.InCell() {
 		return ""
@@ -132,7 +134,7 @@ func FrameCell(f *model.Frame) string {
 	return Cell(f.Execution, count, false) + OfKernel(f.Kernel)
 }
 
-// KernelOf is the name of the kernel of a process, "" for none or where a session has one only.
+// KernelOf returns the name of a process's kernel, "" for none or if a session has only one.
 func KernelOf(processes []model.Process, pid int) string {
 	for i := range processes {
 		if processes[i].PID == pid {

@@ -36,7 +36,7 @@ func TestKernelNames(t *testing.T) {
 	}
 }
 
-// TestKernelNamesDiffer: whatever kernels say, no two have the same name.
+// TestKernelNamesDiffer: whatever kernels claim, no two have the same name.
 func TestKernelNamesDiffer(t *testing.T) {
 	var kernels []words.Kernel
 	for i := range 2000 {

@@ -10,7 +10,8 @@ import (
 	"ipytracer/model"
 )
 
-// factsOf is what is known of a meter by its id. Of one that nobody knows, as in a report of a newer tracer, it is nothing.
+// factsOf returns the facts of a meter by its id. They are empty for an unknown meter, as in a report of a newer
+// tracer.
 func factsOf(id string) *event.Facts {
 	if m, ok := event.ParseMeter(id); ok {
 		return m.Facts()
@@ -18,13 +19,13 @@ func factsOf(id string) *event.Facts {
 	return &event.Facts{}
 }
 
-// IsPart says whether a meter is only a part of another one, as resident anon is of resident.
+// IsPart reports whether a meter is only a part of another one, as resident anon is of resident.
 func IsPart(id string) bool { return factsOf(id).Kind == event.Part }
 
-// LiesWithin says whether a meter's blocks lie in the memory of another.
+// LiesWithin reports whether a meter's blocks lie in the memory of another.
 func LiesWithin(id string) bool { return len(factsOf(id).Within) > 0 }
 
-// IsOutermost says whether blocks of other meters lie in the memory of one, and its own in none.
+// IsOutermost reports whether blocks of other meters lie in the memory of this one, and its own in none.
 func IsOutermost(id string) bool {
 	m, ok := event.ParseMeter(id)
 	if !ok || LiesWithin(id) {
@@ -33,10 +34,11 @@ func IsOutermost(id string) bool {
 	return slices.ContainsFunc(event.Meters(), func(f event.Facts) bool { return slices.Contains(f.Within, m.Template()) })
 }
 
-// HasBlocks says whether single blocks or ranges of a meter are told, and so who allocates them.
+// HasBlocks reports whether a meter has single blocks or ranges, and so the stacks that allocate them.
 func HasBlocks(id string) bool { return factsOf(id).InBlocks() }
 
-// Headlines are those of a list of meters that have a place of their own in tables for people, in its order; of GPUs in the list's.
+// Headlines returns the meters of a list that have a place of their own in tables for people, in the tables' order;
+// those of GPUs in the list's order.
 func Headlines(ids []string) []string {
 	place := func(id string) int { return factsOf(id).Headline }
 	out := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return place(id) == 0 })
@@ -44,7 +46,7 @@ func Headlines(ids []string) []string {
 	return out
 }
 
-// Wholes are the meters of a list that are no part of another one, headlines first.
+// Wholes returns the meters of a list that are no part of another one, headlines first.
 func Wholes(ids []string) []string {
 	other := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		f := factsOf(id)
@@ -53,7 +55,7 @@ func Wholes(ids []string) []string {
 	return append(Headlines(ids), other...)
 }
 
-// BesideResident are the meters of the CPU that have a place of their own behind resident memory's.
+// BesideResident returns the meters of the CPU that have a place of their own behind resident memory's.
 func BesideResident() (ids []string) {
 	for _, f := range event.Meters() {
 		if f.Meter < event.CPUMeters && f.Headline > event.Resident.Facts().Headline {
@@ -63,7 +65,7 @@ func BesideResident() (ids []string) {
 	return Headlines(ids)
 }
 
-// UnknownFrees says how much was freed that had been made before tracing began: titles and texts.
+// UnknownFrees describes the frees of memory that was allocated before tracing began: titles and texts.
 func UnknownFrees(c *model.Certificate) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for kind, n := range c.Unknown() {
@@ -75,5 +77,5 @@ func UnknownFrees(c *model.Certificate) iter.Seq2[string, string] {
 	}
 }
 
-// OfGPU says whether a meter is of a GPU's memory.
+// OfGPU reports whether a meter is of a GPU's memory.
 func OfGPU(id string) bool { return strings.HasPrefix(id, "gpu.") }

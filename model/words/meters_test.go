@@ -30,7 +30,7 @@ func TestMeters(t *testing.T) {
 	}
 }
 
-// TestUnknownFrees: a certificate has the number of each kind, and none is told where there are none.
+// TestUnknownFrees: a certificate has the number of each kind, and leaves out zeros.
 func TestUnknownFrees(t *testing.T) {
 	var c model.Certificate
 	for range UnknownFrees(&c) {

@@ -7,8 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// Near says how near a meter came to a limit: "78.55 of 79.65 GiB of GPU 0 (98 %), where 20.00 MiB more were refused,"; without the limit
-// where that is not known, without the end where nothing was refused then.
+// Near describes how near a meter came to a limit: "78.55 of 79.65 GiB of GPU 0 (98 %), where 20.00 MiB more were
+// refused,". It leaves out an unknown limit, and the end if nothing was refused then.
 func Near(n *model.Nearness) string {
 	text := markOf(n) + Bytes(n.Peak) + " " + Limited(n.Meter)
 	if n.Bytes > 0 {
@@ -30,7 +30,7 @@ func markOf(n *model.Nearness) string {
 	return "≈"
 }
 
-// Limited is what people call the memory that a meter's limit is on: "of GPU 0", "resident".
+// Limited returns the name for people of the memory under a meter's limit: "of GPU 0", "resident".
 func Limited(meter string) string {
 	if device, ok := strings.CutSuffix(meter, ".driver"); ok && OfGPU(meter) {
 		return "of " + Meter(device)
@@ -38,7 +38,7 @@ func Limited(meter string) string {
 	return Meter(meter)
 }
 
-// Of is a part of a whole, the unit once where both have the same: "78.55 of 79.65 GiB", "512.00 MiB of 79.65 GiB".
+// Of formats a part of a whole, with one unit if both have the same: "78.55 of 79.65 GiB", "512.00 MiB of 79.65 GiB".
 func Of(part, whole int64) string {
 	a, b := Bytes(part), Bytes(whole)
 	number, unit, _ := strings.Cut(a, " ")
@@ -48,7 +48,7 @@ func Of(part, whole int64) string {
 	return a + " of " + b
 }
 
-// Share is a share in whole per cent, rounded down: "98 %"; "<1 %" for what is less than one.
+// Share formats a share in whole per cent, rounded down: "98 %"; "<1 %" below one.
 func Share(share float64) string {
 	switch {
 	case share <= 0:
@@ -59,10 +59,11 @@ func Share(share float64) string {
 	return fmt.Sprintf("%d %%", int(min(share, 1e6)*100))
 }
 
-// Vague says that nobody knows a figure to within its own size.
+// Vague says that a figure is uncertain by more than its own size.
 const Vague = "not known to within its own size"
 
-// Device names a GPU: "NVIDIA H100 80GB HBM3, 79.65 GiB", hostile as its name comes from the driver; "" where neither is known.
+// Device returns the name of a GPU: "NVIDIA H100 80GB HBM3, 79.65 GiB", hostile as it comes from the driver; "" if
+// neither is known.
 func Device(g *model.GPU) string {
 	switch {
 	case g.Memory <= 0:

@@ -10,8 +10,8 @@ import (
 
 var typed = regexp.MustCompile(`^([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30}) ?(?:([kmgtp])(?:i?b)?|b)?$`)
 
-// ParseBytes reads a size as people type it: 512MiB, 8G, 1.5 gib or a number of bytes; units are powers of 1024, as in [Bytes]. A fraction of a
-// byte is cut off. It fails where the text is no size, or the size is above 8 EiB.
+// ParseBytes reads a size as people type it: 512MiB, 8G, 1.5 gib or a number of bytes; units are powers of 1024, as in
+// [Bytes]. A fraction of a byte is cut off. It fails for any other text, and for a size above 8 EiB.
 func ParseBytes(text string) (int64, error) {
 	parts := typed.FindStringSubmatch(strings.ToLower(text))
 	if parts == nil {

@@ -21,7 +21,7 @@ func TestParseBytes(t *testing.T) {
 	}
 }
 
-// TestParseBytesReads what Bytes writes, as nearly as that says it.
+// TestParseBytesReads: ParseBytes reads the output of Bytes back, to the precision of its decimals.
 func TestParseBytesReads(t *testing.T) {
 	for _, n := range []int64{0, 1, 1023, 1 << 10, 3 << 29, 5 << 40} {
 		if got, err := ParseBytes(Bytes(n)); err != nil || got != n {

@@ -8,13 +8,13 @@ import (
 	"ipytracer/model"
 )
 
-// Why a plan has a margin.
+// Reasons for the margin of a plan.
 const (
 	MarginKernel = "what the kernel keeps for it and charges to the container: page tables, stacks, sockets"
 	MarginBound  = "by how much the highest moment can be off"
 )
 
-// MarginRuns says that another run may go higher than those that were seen.
+// MarginRuns says that another run may go higher than the recorded ones.
 func MarginRuns(n int) string {
 	if n == 1 {
 		return "5 %: another run may go higher, and there is one recording"
@@ -27,7 +27,7 @@ func MarginSpread(n int) string {
 	return fmt.Sprintf("by how much the %d recordings differ: another run may go as much higher", n)
 }
 
-// PartOf is what a part of resident memory, or of a GPU's, is.
+// PartOf returns the name of a part of resident memory, or of a GPU's.
 func PartOf(id string) string {
 	switch id[strings.LastIndex(id, ".")+1:] {
 	case "anon":
@@ -44,10 +44,10 @@ func PartOf(id string) string {
 	return Meter(id)
 }
 
-// mebibytes is a size in whole MiB, rounded up.
+// mebibytes formats a size in whole MiB, rounded up.
 func mebibytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 
-// Settings are what to paste for a plan where a notebook is to run.
+// Settings returns the texts to paste for a plan where a notebook is to run.
 func Settings(p *model.Plan) []model.Setting {
 	var memory *model.Demand
 	var gpus []string
@@ -89,7 +89,7 @@ func Settings(p *model.Plan) []model.Setting {
 	}
 }
 
-// PlaceName is what people call a place of a plan, hostile as it comes: "In[3] line 2".
+// PlaceName returns the name of a place of a plan for people, not escaped: "In[3] line 2".
 func PlaceName(p *model.PlanPlace) string {
 	text := ""
 	switch {
@@ -113,7 +113,7 @@ func PlaceName(p *model.PlanPlace) string {
 	return text
 }
 
-// PlaceNames are those of some lines, hostile as they come: "In[2] line 1 and In[3] line 4".
+// PlaceNames returns the names of some lines, not escaped: "In[2] line 1 and In[3] line 4".
 func PlaceNames(lines []model.PlanLine) string {
 	text := ""
 	for i := range lines {
@@ -128,7 +128,7 @@ func PlaceNames(lines []model.PlanLine) string {
 	return text
 }
 
-// Fall says what follows without a line, hostile as it comes.
+// Fall describes the effect of leaving out a line, not escaped.
 func Fall(l *model.PlanLine) string {
 	switch {
 	case l.Fall > 0:
@@ -139,10 +139,10 @@ func Fall(l *model.PlanLine) string {
 	return "without it as high, in " + PlaceName(l.Then)
 }
 
-// ThenDecides says what is highest without some lines.
+// ThenDecides describes the place of the peak without some lines.
 func ThenDecides(p *model.PlanPlace) string { return "then " + Decides(p) }
 
-// Decides says what is highest; nil is the time between two cells.
+// Decides describes the place of the peak; nil is the time between two cells.
 func Decides(p *model.PlanPlace) string {
 	if p == nil {
 		return "it is highest between two cells"

@@ -101,8 +101,8 @@ func Count(n uint64) string {
 	return b.String()
 }
 
-// Plural writes a count and its noun: "1 cell", "12 cells", "3 processes", "2 stretches". Of a noun of several words the first is what is
-// counted if " of " follows it: "2 lines of code".
+// Plural writes a count and its noun: "1 cell", "12 cells", "3 processes", "2 stretches". In a noun of several words
+// the first takes the plural if " of " follows it: "2 lines of code".
 func Plural(n int, noun string) string {
 	if n != 1 {
 		head, rest, of := strings.Cut(noun, " of ")

@@ -8,27 +8,28 @@ import (
 	"ipytracer/model"
 )
 
-// Found is what the words of a verdict rest on beside the verdict itself.
+// Found has the facts behind the words of a verdict, beside the verdict itself.
 type Found struct {
-	By       string // what holds it, as [model.Held] has it; "" where nobody asked
-	Asked    bool   // somebody looked for what holds it
+	By       string // its holder, as in [model.Held]; "" without a look
+	Asked    bool   // there was a look for its holder
 	Root     string // the name at the beginning of [model.Verdict.Holder]
-	Function string // whose local it is, for a traceback
-	Shown    string // the cell that showed it, see [Cell]; "" for none
-	Until    string // the cell in which it went; "" where it is still there
-	Raised   string // of [model.HeldByTraceback]: the cell that failed, where others made some of it; else ""
-	GapNS    int64  // how long after its cell's end it went
-	Pool     string // what the idle workers belong to, as [event.Holders] has it
-	Unseen   bool   // some of it was made when nobody looked
-	Garbage  string // what the garbage collector has to do with it, as [event.Garbage] has it
-	Cyclic   bool   // of [model.HeldByOutput]: it is in a reference cycle
-	Failed   bool   // statements that failed have made it
-	First    string // of [model.HeldByView]: the first line to type
-	// Of [model.Fragmentation], in bytes.
+	Function string // the function with the local variable, for a traceback
+	Shown    string // the cell that displayed it, see [Cell]; "" for none
+	Until    string // the cell in which it went; "" if it is still there
+	// Raised is for [model.HeldByTraceback]: the cell that failed, if other cells made some of it; else ""
+	Raised  string
+	GapNS   int64  // time from its cell's end until it went
+	Pool    string // the pool of the idle workers, as in [event.Holders]
+	Unseen  bool   // some of it was allocated while probes were out
+	Garbage string // its relation to the garbage collector, as in [event.Garbage]
+	Cyclic  bool   // for [model.HeldByOutput]: it is in a reference cycle
+	Failed  bool   // failed statements allocated it
+	First   string // for [model.HeldByView]: the first line to type
+	// For [model.Fragmentation], in bytes.
 	Reserved, Grown int64
 }
 
-// Verdict says what speaks for a verdict and what to do about it.
+// Verdict describes the evidence of a verdict and the advice.
 func Verdict(v *model.Verdict, f Found) (evidence, advice string) {
 	evidence, advice = verdict(v, f)
 	if f.Unseen {
@@ -73,7 +74,7 @@ func verdict(v *model.Verdict, f Found) (evidence, advice string) {
 	return "", ""
 }
 
-// killing is what to type in a shell to end processes.
+// killing returns the shell command that ends processes.
 func killing(pids []int) string {
 	const few = 8
 	text := "kill"
@@ -86,7 +87,7 @@ func killing(pids []int) string {
 	return text
 }
 
-// output: which cell showed it, and where.
+// output describes which cell displayed it, and where.
 func output(v *model.Verdict, f Found) (evidence, advice string) {
 	shown := cmp.Or(f.Shown, "a cell")
 	if f.Shown != "" && v.Change != nil && v.Change.Line > 0 {
@@ -99,7 +100,7 @@ func output(v *model.Verdict, f Found) (evidence, advice string) {
 	return evidence, "end that line with a semicolon, or give the result a name; 'ipython --cache-size 0' keeps no history at all"
 }
 
-// growth: what each run of the cell leaves, and where it goes.
+// growth describes the memory that each run of the cell leaves, and its holder.
 func growth(v *model.Verdict, f Found) (evidence, advice string) {
 	g := v.Growth
 	evidence = fmt.Sprintf("%d runs of this cell left %s each (95 %% confidence: %s to %s)", g.Runs, Bytes(g.Slope), Bytes(g.Low), Bytes(g.High))
@@ -138,7 +139,7 @@ func traceback(v *model.Verdict, f Found) (evidence, advice string) {
 	return "the statement failed, so its result has no name; what it made is still there", advice
 }
 
-// failed names the cell that failed, where it is not the one that the verdict is about.
+// failed names the cell that failed, if the verdict is about another one.
 func failed(f Found) string {
 	if f.Raised == "" {
 		return "the cell failed"
@@ -146,7 +147,7 @@ func failed(f Found) string {
 	return f.Raised + " failed"
 }
 
-// held: what keeps memory that no variable has.
+// held describes the holder of memory that no variable has.
 func held(v *model.Verdict, f Found) (evidence, advice string) {
 	path := cmp.Or(v.Holder, "something")
 	switch f.By {
@@ -171,7 +172,7 @@ func held(v *model.Verdict, f Found) (evidence, advice string) {
 	return "no Python object that can be reached refers to it", "look for C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
 }
 
-// pool: workers that wait for the next task until their pool is shut down.
+// pool says that workers wait for the next task until their pool is shut down.
 func pool(v *model.Verdict, f Found) (evidence, advice string) {
 	evidence = fmt.Sprintf("%d workers of %s wait for the next task: %s", v.Count, f.Pool, v.Command)
 	if v.Count == 1 {

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-// view: how little of the memory the views use.
+// view describes how little of the memory the views use.
 func view(v *model.Verdict, f Found) (evidence, advice string) {
 	if v.View == nil {
 		return "only views of it have it", "make copies of what is needed"
@@ -24,7 +24,7 @@ func view(v *model.Verdict, f Found) (evidence, advice string) {
 	return evidence, "keep a copy instead, where it is made; " + Bytes(v.View.Returns) + " come back once every view is replaced"
 }
 
-// baseName is what memory belongs to.
+// baseName returns the name of the object that the memory belongs to.
 func baseName(kind string) string {
 	switch kind {
 	case "numpy.ndarray":
@@ -35,7 +35,7 @@ func baseName(kind string) string {
 	return kind
 }
 
-// waits: garbage, and how sure that is.
+// waits says that it is garbage, and how certain that is.
 func waits(v *model.Verdict, f Found) (evidence, advice string) {
 	what := "objects that refer only to each other"
 	if f.Failed {

@@ -6,7 +6,7 @@ import (
 	"ipytracer/model"
 )
 
-// Notes of windows: why one is incomplete, or where it may begin or end.
+// Notes of windows: the reason why one is incomplete, or its possible beginnings and ends.
 const (
 	OutcomeUnknown = "whether it raised an exception is not known: the tracer came too late to see"
 	EndMissed      = "its end was not seen: it goes on to where the next cell begins"
@@ -24,11 +24,11 @@ const (
 	OutOfMemory    = "out of memory: the kernel killed the process"
 )
 
-// EndedBy says which signal ended a process.
+// EndedBy names the signal that ended a process.
 func EndedBy(signal string) string { return "the process was ended by " + signal }
 
-// FoundLater says of memory that a search has found since when it may be there: it was made while the meter was
-// stepped down, after a cell began and before another one was over. Either may be "".
+// FoundLater describes the time in which memory from a later search was allocated: while the meter was stepped down,
+// after a cell began and before another one was over. Either may be "".
 func FoundLater(meter, after, before string) string {
 	when := "made"
 	switch {
@@ -48,7 +48,7 @@ func FoundLater(meter, after, before string) string {
 	return "(found later: " + when + " while " + meter + " was stepped down)"
 }
 
-// StatementsRefused says how many of a cell's statements could not be told apart.
+// StatementsRefused describes how many of a cell's statements were not distinguished.
 func StatementsRefused(n uint64) string {
 	return fmt.Sprintf("%d beginnings and ends of statements were refused in it: there were too many", n)
 }
@@ -76,7 +76,7 @@ func Suspended(s *model.Suspended) string {
 // RanUnseen says that cells ran within a window.
 func RanUnseen(cells string) string { return cells + " ran in it without being seen" }
 
-// In is what IPython calls the cell that it has counted as n: "In[3]".
+// In returns IPython's name of cell number n: "In[3]".
 func In[N int | int64](n N) string { return fmt.Sprintf("In[%d]", n) }
 
 // Cells is "In[3]", or "In[3] to In[5]".
@@ -87,7 +87,7 @@ func Cells(first, last int64) string {
 	return In(first)
 }
 
-// CellOf is what people call the run that a cell's window is of: see [Cell].
+// CellOf returns the name for people of the run of a cell's window: see [Cell].
 func CellOf(w *model.Window) string {
 	count := -1
 	if w.ExecutionCount != nil {
@@ -96,8 +96,8 @@ func CellOf(w *model.Window) string {
 	return Cell(w.Execution, count, w.Silent) + OfKernel(w.Kernel)
 }
 
-// Cell is what people call a run of a cell: its In[N], or which run of the session it was, where IPython counts none (count < 0) or does
-// not store it.
+// Cell returns the name of a run of a cell for people: its In[N], or its number in the session where IPython counts
+// none (count < 0) or does not store it.
 func Cell(execution, count int, silent bool) string {
 	switch {
 	case silent:
@@ -108,7 +108,7 @@ func Cell(execution, count int, silent bool) string {
 	return In(count)
 }
 
-// Between is what people call the time between two cells; either is "" where the session began or ended.
+// Between returns the name for people of the time between two cells; either is "" at the session's beginning or end.
 func Between(before, after string) string {
 	switch {
 	case before == "" && after == "":
