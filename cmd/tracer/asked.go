@@ -11,18 +11,18 @@ import (
 	"ipytracer/tracer/companion"
 )
 
-// asked answers what notebooks ask of a process's objects: what is there by name, what stays behind. It takes a
-// session's events in for an audit, of which nobody can know in time whether it will be wanted.
+// asked answers a notebook's questions about a process's objects: names, and memory that stays behind. It follows a
+// session's events for an audit, because nobody knows in time whether one will be requested.
 type asked struct {
 	session *session
 	reports *attribution.Tracker
-	auditor atomic.Pointer[attribution.Auditor] // nil where it was given up
-	shared  bool                                // somebody else takes the events in
+	auditor atomic.Pointer[attribution.Auditor] // nil once it was given up
+	shared  bool                                // another consumer takes the events in
 	cells   int
 }
 
-// How long an audit is kept ready while no notebook has a line: what it keeps takes memory, some KiB a cell and a
-// hundred bytes a block.
+// Time for which an audit is kept ready while no notebook has a line. Its memory is some KiB for each cell and a
+// hundred bytes for each block.
 const (
 	cellsUnasked  = 100
 	blocksUnasked = 100_000
@@ -43,31 +43,31 @@ func (a *asked) add(e event.Event) {
 	}
 }
 
-// giveUp lets the audit go, on any goroutine: as a session ends, what it keeps is in the way of what is looked at then.
+// giveUp drops the audit, on any goroutine: at a session's end its memory would be in the way of the last look.
 func (a *asked) giveUp() {
 	if !a.shared {
 		a.auditor.Store(nil)
 	}
 }
 
-// finished lets the cells go that are over: nobody asks the audit for them.
+// finished forgets the finished cells: nobody asks the audit for them.
 func (a *asked) finished() {
 	if auditor := a.auditor.Load(); auditor != nil && !a.shared {
 		auditor.Finished()
 	}
 }
 
-// looker is what the companion looks by.
+// looker gives the companion its looks.
 type looker struct{ *asked }
 
 var _ companion.Looker = looker{}
 
-// FindVariables begins a look at what a process has by name.
+// FindVariables begins a look at the names of a process.
 func (a looker) FindVariables(pid int, watch []event.Piece) bool {
 	return a.session.running != nil && a.session.running.Looks.FindVariablesOf(pid, watch)
 }
 
-// ToFree says what to type to free what a look has found, and the largest objects that go with each.
+// ToFree returns the code that frees memory found by a look, and the largest objects that go with each entry.
 func (a looker) ToFree(e *event.Looked) ([]model.Freeing, [][]event.Piece) {
 	return toFree(attribution.WithCells(a.reports, e.Variables))
 }
@@ -79,19 +79,20 @@ func toFree(e *event.Variables) (free []model.Freeing, pieces [][]event.Piece) {
 	return free, pieces
 }
 
-// FindHolders begins a look at who holds what in a process.
+// FindHolders begins a look at the holders of a process's blocks.
 func (a looker) FindHolders(pid int) bool {
 	if a.session.running == nil {
 		return false
 	}
 	var blocks []event.Block
-	if auditor := a.auditor.Load(); auditor != nil { // else it was given up since: the look says nothing, and comes to an end
+	// else it was given up since: the look finds nothing, and comes to an end
+	if auditor := a.auditor.Load(); auditor != nil {
 		blocks = auditor.Blocks(pid)
 	}
 	return a.session.running.Looks.FindHoldersOf(pid, blocks)
 }
 
-// Named says what a look has found by name.
+// Named returns the names that a look has found.
 func (a looker) Named(e *event.Variables) ([]model.Variable, model.Names) {
 	all, names := a.reports.Named(e)
 	if a.session.options.NoSource {
@@ -100,7 +101,7 @@ func (a looker) Named(e *event.Variables) ([]model.Variable, model.Names) {
 	return all, names
 }
 
-// Audited says what stays behind in a process.
+// Audited returns the memory that stays behind in a process.
 func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
 	auditor := a.auditor.Load()
 	if auditor == nil {
@@ -113,7 +114,7 @@ func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
 	return out
 }
 
-// WhyNoAudit says why nothing can be audited.
+// WhyNoAudit returns the reason why there is no audit.
 func (a looker) WhyNoAudit() string {
 	if a.auditor.Load() != nil {
 		return ""
@@ -121,7 +122,7 @@ func (a looker) WhyNoAudit() string {
 	return "no notebook had loaded ipytracer for a long time, so this session keeps no audit any more: attach anew, or audit from outside ('sudo tracer audit PID')"
 }
 
-// spoken are the words of reports, for what the companion tells.
+// spoken returns the words of reports for the companion.
 func spoken() companion.Words {
 	return companion.Words{Shape: text.Shape, Title: text.VerdictTitle, Runs: runsOf, NotJudged: text.NotJudged, AllClear: text.AllClear}
 }
@@ -133,18 +134,18 @@ func runsOf(v *model.Verdict) string {
 	return text.VerdictRuns(v)
 }
 
-// lookedAt hands on what a look has found, which is no part of the session. false: it is another event.
+// lookedAt hands on the result of a look, which is no part of the session. It returns false for another event.
 func (s *session) lookedAt(e event.Event) bool {
 	found, ok := e.(*event.Looked)
 	if ok && s.hub != nil {
-		s.lull() // what is made of it is made of everything that has come
+		s.lull() // the answer needs every event up to here
 		s.hub.Looked(found)
 	}
 	return ok
 }
 
-// lull takes in that nothing more is to be read for now. It goes the way of all events, so that a recording has it
-// where the session had it: what the two say is the same, because nothing else than events makes a difference.
+// lull takes in that the rings are empty. A lull goes the way of all events, so that a recording has it where the
+// session had it. Nothing but events makes a difference, so both give the same results.
 func (s *session) lull() {
 	if s.unsettled {
 		s.take(&event.Lull{})

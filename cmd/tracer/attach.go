@@ -20,11 +20,11 @@ import (
 type AttachOptions struct {
 	SessionOptions
 	All bool
-	// Started is when the process that is meant started, in 1/100 s since boot; 0: whoever has the pid.
+	// Started is the start time of the intended process, in 1/100 s since boot; 0: any process with the pid.
 	Started uint64
-	// Owner is the user whose processes they must be, -1 for anybody.
+	// Owner is the user that must own the processes, -1 for any.
 	Owner int64
-	// LeftAt is where a server keeps what is printed, which notebooks are told; "" for nowhere.
+	// LeftAt is the path at which a server keeps the report, which notebooks show; "" for none.
 	LeftAt string
 }
 
@@ -123,7 +123,7 @@ func (s *session) attached(ctx context.Context, who []process.Identity, options 
 	return s.follow(ctx, live.Pending)
 }
 
-// begin attaches to processes, and tells whoever waits that every probe is in place.
+// begin attaches to processes, and signals that every probe is in place.
 func begin(ctx context.Context, s *session, who []process.Identity, options tracer.Options) (*tracer.Session, error) {
 	if err := s.prepare(); err != nil {
 		return nil, err
@@ -145,14 +145,14 @@ func begin(ctx context.Context, s *session, who []process.Identity, options trac
 	return live, nil
 }
 
-// sayLeftOut says that there were more kernels than a session traces.
+// sayLeftOut reports that there were more kernels than a session traces.
 func sayLeftOut(c console, live *tracer.Session) {
 	if why := tracer.LeftOut(live); why != "" {
 		fmt.Fprintf(c.err, "tracer: %s\n", why)
 	}
 }
 
-// warnHeap says what --heap costs the target.
+// warnHeap prints the cost of --heap to the target.
 func warnHeap(c console, live *tracer.Session) {
 	if cost := live.HeapCost(); cost > 0 {
 		fmt.Fprintf(c.err, "tracer: --heap: each malloc and free together cost the target about %.1f µs more here, and their lines 0.4 µs a call on the stack\n",
@@ -173,7 +173,7 @@ func parsePIDs(args []string) (pids []int, err error) {
 	return pids, nil
 }
 
-// named are the processes of pids that somebody has typed, whoever they are.
+// named returns the processes with pids that the user has typed, whoever owns them.
 func named(pids []int) (who []process.Identity) {
 	for _, pid := range pids {
 		who = append(who, process.Identity{PID: pid})

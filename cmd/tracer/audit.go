@@ -24,7 +24,7 @@ type AuditOptions struct {
 	FailOver string
 	Check    bool
 
-	least, failOver int64 // bytes; failOver is -1 where nothing fails
+	least, failOver int64 // bytes; failOver is -1 without a limit
 }
 
 func newAuditCommand(c console) *cobra.Command {
@@ -104,7 +104,7 @@ func runAudit(ctx context.Context, o AuditOptions, c console, target string) err
 	return o.conclude(auditor.Audit(o.least), s)
 }
 
-// check finds mistakes before anything is read or traced.
+// check finds mistakes before any file is read and any process traced.
 func (o *AuditOptions) check() (err error) {
 	if err := checkFormat(o.Format, "text", "json", "markdown", "html"); err != nil {
 		return err
@@ -133,7 +133,7 @@ func size(flag, text string) (int64, error) {
 	return n, nil
 }
 
-// watch takes in what happens in a running kernel until the user or the duration ends it.
+// watch follows a running kernel until the user or the duration ends it.
 func (s *session) watch(ctx context.Context, o *AuditOptions, pid int) error {
 	options, err := o.tracerOptions(s.console)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *session) watch(ctx context.Context, o *AuditOptions, pid int) error {
 	return s.attached(ctx, named([]int{pid}), options, "audits")
 }
 
-// conclude prints the audit and says what status it deserves.
+// conclude prints the audit and returns its verdict as an error with a status.
 func (o *AuditOptions) conclude(a *model.Audit, s *session) error {
 	if err := s.deliver("audit", func(w io.Writer) error { return o.print(w, a) }); err != nil {
 		return err

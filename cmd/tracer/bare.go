@@ -13,7 +13,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// newBareCommand is for the benchmark: probes that do nothing, where a session would have its own.
+// newBareCommand is for the benchmark: probes that do nothing, at the places where a session would have its own.
 func newBareCommand(console) *cobra.Command {
 	var ready string
 	cmd := &cobra.Command{

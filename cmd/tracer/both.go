@@ -6,7 +6,7 @@ import (
 	"ipytracer/model"
 )
 
-// leastOfPage is how many bytes a leak has at least that a page tells of.
+// leastOfPage is the least size, in bytes, of a leak on a page.
 const leastOfPage = 1 << 20
 
 // both takes a session's events in for a report and for an audit of the same session.
@@ -20,7 +20,7 @@ func (b *both) Add(e event.Event) {
 	b.auditor.Add(e)
 }
 
-// Finished are the cells of the report; the auditor's are the same.
+// Finished returns the cells of the report; the auditor's are the same.
 func (b *both) Finished() []model.Window {
 	b.auditor.Finished()
 	return b.reports.Finished()

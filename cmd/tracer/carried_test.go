@@ -40,7 +40,7 @@ func statusAndText(t *testing.T, path string, env []string, args ...string) stri
 	return fmt.Sprintf("status %d\n%s", cmd.ProcessState.ExitCode(), out)
 }
 
-// TestCarried: one static file prints of GPUs what the build with cgo prints, also where NVML or the driver fails, and
+// TestCarried: a static file prints the same about GPUs as the build with cgo, even if NVML or the driver fails, and
 // needs no library.
 func TestCarried(t *testing.T) {
 	static, linked := carrier(t), buildTracer(t)

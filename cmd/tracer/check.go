@@ -27,10 +27,10 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// forCheck are the flags of `tracer audit` that --check has a use for.
+// forCheck are the flags of `tracer audit` that apply with --check.
 var forCheck = []string{"check", "format", "output", "quiet", "duration", "ready-file", "verbose"}
 
-// checkAgain finds mistakes in what was typed for a second look.
+// checkAgain finds mistakes in the flags of a second look.
 func (o *AuditOptions) checkAgain(f *pflag.FlagSet) (err error) {
 	f.Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(forCheck, flag.Name) {
@@ -46,15 +46,14 @@ func (o *AuditOptions) checkAgain(f *pflag.FlagSet) (err error) {
 	return checkFormat(o.Format, "text", "json")
 }
 
-// checking is a second look at processes, which says what came back of what an earlier one has said to be freed.
+// checking is a second look at processes. It finds which of the memory that an earlier look named has come back.
 type checking struct {
 	session *session
 	live    *tracer.Session
 	out     model.Check
 }
 
-// runCheck looks again: at the processes of a recording, or at one process before and after its user has typed
-// something.
+// runCheck looks again: at the processes of a recording, or at one process before and after its user has freed memory.
 func runCheck(ctx context.Context, o AuditOptions, c console, args []string) error {
 	s, err := newSession(&o.SessionOptions, c, attribution.New())
 	if err != nil {
@@ -87,8 +86,7 @@ func runCheck(ctx context.Context, o AuditOptions, c console, args []string) err
 	return s.deliver("check", func(w io.Writer) error { return k.print(w, &o) })
 }
 
-// asked are the processes to look at. known is what they were said to get back, nil where nobody has said anything so
-// far.
+// asked returns the processes to look at. known has the promises about them, nil if there are none so far.
 func (k *checking) asked(ctx context.Context, args []string) (who []process.Identity, known []promised, err error) {
 	s := k.session
 	if len(args) == 0 {
@@ -136,13 +134,13 @@ func isGone(id process.Identity) bool {
 	return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) || err == nil && now.StartTicks != id.StartTicks
 }
 
-// checkEvery is how soon a session sees that somebody has pressed Enter.
+// checkEvery is the interval in which a session looks whether Enter was pressed.
 const checkEvery = 250 * time.Millisecond
 
-// errEnded says that a process ended while it was looked at.
+// errEnded says that a process ended during a look.
 var errEnded = errors.New("it has ended")
 
-// look looks at what a process has by name, and which of some objects are there still.
+// look finds the names of a process, and which of some objects are there still.
 func (k *checking) look(ctx context.Context, pid int, watch []event.Piece) (*event.Looked, error) {
 	progress := startProgress(k.session.console.err, k.session.options.Quiet, "looking at objects")
 	defer progress.stop()
@@ -160,8 +158,7 @@ func (k *checking) look(ctx context.Context, pid int, watch []event.Piece) (*eve
 	}
 }
 
-// next waits for what comes next, a moment at most. That somebody wants to end does not end the session: there is a
-// look to come.
+// next waits a moment for an event. A request to end does not end the session, because there is a look to come.
 func (k *checking) next() (event.Event, error) {
 	e, err := k.live.Next(context.Background())
 	if errors.Is(err, io.EOF) {
@@ -170,7 +167,7 @@ func (k *checking) next() (event.Event, error) {
 	return e, err
 }
 
-// promise looks at a process, says what to type, and waits until that may have been done.
+// promise looks at a process, prints the code to type, and waits until it may have been run.
 func (k *checking) promise(ctx context.Context, who process.Identity) ([]promised, error) {
 	found, err := k.look(ctx, who.PID, nil)
 	if err != nil {
@@ -193,7 +190,7 @@ func (k *checking) promise(ctx context.Context, who process.Identity) ([]promise
 	return []promised{one}, k.wait(ctx)
 }
 
-// wait waits until somebody presses Enter, ends the command, or its time is over.
+// wait returns when the user presses Enter or ends the command, or when the time is over.
 func (k *checking) wait(ctx context.Context) error {
 	c, o := k.session.console, k.session.options
 	var over <-chan time.Time
@@ -221,9 +218,9 @@ func (k *checking) wait(ctx context.Context) error {
 	}
 }
 
-// pressed is closed once there is a line to read. A standard input that ends says nothing.
+// pressed returns a channel that is closed once there is a line to read. The end of standard input is not a line.
 func pressed(in io.Reader) <-chan struct{} {
-	signal.Ignore(syscall.SIGTTIN) // in the background nothing can be read
+	signal.Ignore(syscall.SIGTTIN) // a background process cannot read from its terminal
 	out := make(chan struct{})
 	go func() {
 		if _, err := bufio.NewReader(in).ReadSlice('\n'); err == nil || errors.Is(err, bufio.ErrBufferFull) {
@@ -233,9 +230,9 @@ func pressed(in io.Reader) <-chan struct{} {
 	return out
 }
 
-// check says what came back in each process.
+// check finds the memory that came back in each process.
 func (k *checking) check(ctx context.Context, known []promised) error {
-	if ctx.Err() != nil { // that has ended the waiting
+	if ctx.Err() != nil { // the end of the context has ended the waiting
 		ctx = context.WithoutCancel(ctx)
 	}
 	for _, p := range known {
@@ -265,7 +262,7 @@ func (k *checking) check(ctx context.Context, known []promised) error {
 	return nil
 }
 
-// checkable are those of all entries of which a later look can say whether they have gone, by the objects of each.
+// checkable returns those entries that a later look can check, and the objects of each.
 func checkable(all []model.Freeing, of [][]event.Piece) (free []model.Freeing, pieces [][]event.Piece) {
 	for i := range all {
 		if len(of[i]) > 0 {

@@ -15,8 +15,9 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// TestAgreeOnComplete: JSON, the texts, Markdown, the page and --strict say the same of whether a session's figures are complete, and why not; a meter that was
-// stepped down makes them incomplete, and no figure that is only a lower bound for that stands under a certificate that is complete.
+// TestAgreeOnComplete: JSON, the texts, Markdown, the page and --strict say the same of whether a session's figures are
+// complete, and why not; a meter that was stepped down makes them incomplete, and no figure that is only a lower bound
+// for that stands under a certificate that is complete.
 func TestAgreeOnComplete(t *testing.T) {
 	complete, shed := 0, 0
 	for seed := range uint64(80) {
@@ -89,7 +90,7 @@ func printed(t *testing.T, r *model.Report, o OutputOptions) []byte {
 	return out.Bytes()
 }
 
-// pageProof is what a page says of the certificate.
+// pageProof returns the certificate on a page.
 func pageProof(t *testing.T, page []byte) (proof struct{ Complete bool }) {
 	t.Helper()
 	_, rest, _ := strings.Cut(string(page), `<script type="application/json" id="data">`)

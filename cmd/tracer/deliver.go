@@ -15,7 +15,7 @@ import (
 	"ipytracer/tracer/gpu"
 )
 
-// conclude prints the report and says what status it deserves.
+// conclude prints the report and returns an error with its exit status.
 func (s *session) conclude(tracker *attribution.Tracker) error {
 	s.garbage.print()
 	var r *model.Report
@@ -49,7 +49,7 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 	return err
 }
 
-// elsewhereError says that a report is not where it was to go, and where it is.
+// elsewhereError says that a report is at another place than requested, and names that place.
 type elsewhereError struct {
 	why   error
 	where string
@@ -59,14 +59,14 @@ func (e *elsewhereError) Error() string { return e.why.Error() }
 
 func (e *elsewhereError) Unwrap() error { return e.why }
 
-// place is somewhere a report can go.
+// place is a possible destination of a report.
 type place struct {
 	name string
 	open func() (*destination, error)
 }
 
-// deliver prints where it was asked to, else where there is room: on standard output, beside the recording, in the folder for temporary
-// files. That it is elsewhere is an error that says where.
+// deliver prints to the requested place, else where there is room: on standard output, beside the recording, in the
+// folder for temporary files. It fails with an [elsewhereError] that names the other place.
 func (s *session) deliver(what string, print func(io.Writer) error) error {
 	err := s.to.take(print)
 	if err == nil {
@@ -74,10 +74,10 @@ func (s *session) deliver(what string, print func(io.Writer) error) error {
 	}
 	why := fmt.Errorf("write the %s: %w", what, err)
 	if errors.Is(err, torchviz.ErrNoGPU) {
-		return err // it is the same elsewhere
+		return err // another place would fail the same way
 	}
 	if s.source == nil || s.to.partly && errors.Is(err, syscall.EPIPE) {
-		return why // the recording can be read again; and who has read some of a report has had enough
+		return why // the recording can be read again, and a reader that has read a part has had enough
 	}
 	for _, p := range s.otherPlaces(what) {
 		to, err := p.open()
@@ -93,7 +93,7 @@ func (s *session) deliver(what string, print func(io.Writer) error) error {
 	return why
 }
 
-// otherPlaces are where a report goes that cannot be written where it was to go, the best first.
+// otherPlaces returns the alternatives to the requested place, the best first.
 func (s *session) otherPlaces(what string) []place {
 	var places []place
 	if s.to.path != "" && s.options.forTerminal(s.console.out) == nil {
@@ -118,7 +118,7 @@ func (s *session) otherPlaces(what string) []place {
 	return append(places, file(filepath.Join(os.TempDir(), "tracer-"+what+"-"+rand.Text()[:8]+extension)))
 }
 
-// take prints something, whole.
+// take prints a document as a whole.
 func (d *destination) take(print func(io.Writer) error) error {
 	if err := print(d); err != nil {
 		return err
@@ -126,18 +126,18 @@ func (d *destination) take(print func(io.Writer) error) error {
 	return d.commit()
 }
 
-// Write notes whether anybody has read some of it.
+// Write notes whether anybody has read a part of it.
 func (d *destination) Write(p []byte) (int, error) {
 	n, err := d.Writer.Write(p)
 	d.partly = d.partly || n > 0
 	return n, err
 }
 
-// errNoDriver says that there will be nothing to print.
+// errNoDriver says that the report would be empty.
 var errNoDriver = errors.New("--format memory-viz shows memory on GPUs, and this machine has no NVIDIA driver; print another format")
 
-// checkGPU finds out, before anything is traced, that there can be no memory on a GPU. What processes have is not looked at: that waits until the
-// program has given up its rights.
+// checkGPU finds out, before tracing begins, that there can be no memory on a GPU. It does not look at processes: that
+// waits until the program has given up its rights.
 func (o *OutputOptions) checkGPU() error {
 	if o.Format != "memory-viz" || gpu.Loadable() || gpu.FindLibrary(gpu.CUDALibrary) != "" || gpu.LoadedDriver("/proc") != "" {
 		return nil
@@ -150,10 +150,10 @@ func (o *OutputOptions) checkGPU() error {
 	return errNoDriver
 }
 
-// asText prints a report as text on standard error: in the format that was asked for it would be empty, and the session is over.
+// asText prints a report as text on standard error: in the requested format it would be empty, and the session is over.
 func (s *session) asText(tracker *attribution.Tracker, why error) error {
 	var to io.Writer = s.console.err
-	if m, ok := to.(*messages); ok { // which would leave out what is long
+	if m, ok := to.(*messages); ok { // messages would leave out long texts
 		m.drain(lastWords)
 		to = m.to
 	}

@@ -105,7 +105,7 @@ func runDiff(ctx context.Context, o DiffOptions, c console, args []string) error
 	return verdict(d.Judged)
 }
 
-// verdict is the status that a judgement deserves.
+// verdict returns an error with the status of a judgement.
 func verdict(j *model.Judgement) error {
 	switch {
 	case j == nil:
@@ -118,7 +118,7 @@ func verdict(j *model.Judgement) error {
 	return nil
 }
 
-// sentences is the first of some, and how many more there are.
+// sentences returns the first few, and the number of the others.
 func sentences(all []string) string {
 	if n := len(all) - 1; n > 0 {
 		return fmt.Sprintf("%s (and %d more)", all[0], n)
@@ -141,7 +141,8 @@ func (o *DiffOptions) print(w io.Writer, d *model.Diff) error {
 	return text.Diff(w, d, text.Options{Color: colored(w), Width: width(w), Cells: o.Cells, Full: o.Full})
 }
 
-// readEach reads recordings, one after another: what is not kept of one is gone before the next. All are opened before rights are given up.
+// readEach reads recordings, one after another: it drops one before it reads the next. All are opened before rights are
+// given up.
 func (s *session) readEach(ctx context.Context, paths []string, take func(name string, r *model.Report)) error {
 	var files []*os.File
 	defer func() {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// documents are the texts of all pages, by their paths from the module's folder.
+// documents returns the texts of all pages, by their paths from the module's folder.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	root, all := filepath.Join("..", ".."), map[string]string{}
@@ -52,7 +52,7 @@ var (
 	notWord = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// anchors are the names that GitHub gives a page's headings.
+// anchors returns the names that GitHub gives a page's headings.
 func anchors(text string) (all []string) {
 	for _, found := range heading.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
 		name := notWord.ReplaceAllString(strings.ToLower(strings.TrimSpace(found[1])), "")
@@ -61,7 +61,7 @@ func anchors(text string) (all []string) {
 	return all
 }
 
-// TestLinks: what a page links to is there, the heading included.
+// TestLinks: every target of a page's links exists, its heading included.
 func TestLinks(t *testing.T) {
 	pages := documents(t)
 	for name, text := range pages {
@@ -121,7 +121,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// wrongIn says what of a command line there is not, "" if there is all.
+// wrongIn returns the part of a command line that does not exist, "" if all does.
 func wrongIn(root *cobra.Command, words []string) string {
 	cmd, rest, err := root.Find(words[:1])
 	if err != nil || cmd == root || len(rest) > 0 {
@@ -153,7 +153,7 @@ func wrongIn(root *cobra.Command, words []string) string {
 	return ""
 }
 
-// TestReadmeIsShort: its first pages are for who has never seen it.
+// TestReadmeIsShort: its first pages are for readers who have never seen it.
 func TestReadmeIsShort(t *testing.T) {
 	if n := len(strings.Fields(documents(t)["README.md"])); n > 900 {
 		t.Errorf("README.md has %d words, at most 900", n)

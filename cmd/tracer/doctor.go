@@ -41,7 +41,7 @@ Exit status: 0 if tracing is possible, 3 if it is not.`,
 	return cmd
 }
 
-// runDoctor looks at everything, or at the Python with this pid if it is not 0.
+// runDoctor examines everything, or only the Python with this pid if it is not 0.
 func runDoctor(ctx context.Context, o DoctorOptions, c console, pid int) error {
 	if err := checkFormat(o.Format, "text", "json"); err != nil {
 		return err

@@ -14,34 +14,35 @@ import (
 
 var errInterrupted = errors.New("interrupted")
 
-// endings is what becomes of signals. The first that asks the program to end (Ctrl-C, SIGTERM, a closed terminal, …) ends a session in
-// good order, with its report. A second Ctrl-C ends the look at what the traced processes have in the end. Otherwise the second ends the program, or is
-// told that a report is on its way; then the third ends it, and Ctrl-\ does so at any time. What the program has begun to write is taken away then. Nothing that becomes of its output ends it: SIGPIPE and SIGXFSZ
-// are errors of what is written.
+// endings handles signals. The first that asks the program to end (Ctrl-C, SIGTERM, a closed terminal, …) ends a
+// session in good order, with its report. A second Ctrl-C ends the look at the objects of the traced processes.
+// Otherwise the second ends the program, or gets the answer that a report is on its way; then the third ends it, and
+// Ctrl-\ does so at any time. In that case half-written files are removed. Errors of the output do not end the program:
+// SIGPIPE and SIGXFSZ are errors of the write.
 type endings struct {
 	cancel  context.CancelCauseFunc
 	words   io.Writer
 	signals chan os.Signal
 
 	mu     sync.Mutex
-	asked  int             // how often the program was asked to end
+	asked  int             // number of requests to end the program
 	report bool            // a report will come
-	begun  []discarder     // what is half written
+	begun  []discarder     // half-written files
 	hand   func(os.Signal) // takes the signals instead
-	look   func()          // ends what a second Ctrl-C ends before it ends anything else; nil: there is nothing
+	look   func()          // ends the look that a second Ctrl-C ends first; nil without a look
 }
 
-// always are taken even if the program was started with them ignored, as a shell does with SIGINT in the background.
+// always are caught even if the program was started with them ignored, as a shell does with SIGINT in the background.
 var always = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
-// unlessIgnored are the others that would end the program and can be caught; nohup(1) ignores SIGHUP. SIGPROF, SIGSYS and what stands for an error of
-// the program itself are left to the runtime.
+// unlessIgnored are the others that would end the program and can be caught; nohup(1) ignores SIGHUP. SIGPROF, SIGSYS
+// and the signals of errors in the program itself are left to the runtime.
 var unlessIgnored = []os.Signal{
 	syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGXFSZ, syscall.SIGXCPU, syscall.SIGUSR1, syscall.SIGUSR2,
 	syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGIO, syscall.SIGPWR, syscall.SIGSTKFLT,
 }
 
-// watchEndings takes signals until stop is called.
+// watchEndings catches signals until stop is called.
 func watchEndings(cancel context.CancelCauseFunc, words io.Writer) *endings {
 	e := &endings{cancel: cancel, words: words, signals: make(chan os.Signal, 16)}
 	signal.Notify(e.signals, always...)
@@ -63,10 +64,10 @@ func (e *endings) stop() {
 	close(e.signals)
 }
 
-// discarder is a file that is not whole yet, or was: discarding that does no harm.
+// discarder is a file that is not complete yet, or was: discarding a complete one does no harm.
 type discarder interface{ Discard() }
 
-// takeAway names a file to be taken away, should the program end at once.
+// takeAway registers a file to be removed if the program ends at once.
 func (e *endings) takeAway(f discarder) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -80,21 +81,21 @@ func (e *endings) expectReport() {
 	e.report = true
 }
 
-// handTo gives the signals to somebody else, nil: back.
+// handTo passes the signals to another function; nil: to this one again.
 func (e *endings) handTo(hand func(os.Signal)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.hand = hand
 }
 
-// lookEnds says what a second Ctrl-C ends, nil: nothing any more. It must not wait.
+// lookEnds sets the function for a second Ctrl-C, nil for none. It must not wait.
 func (e *endings) lookEnds(end func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.look = end
 }
 
-// goOn makes a session go on that a terminal would stop: in the background, where it may not write (SIGTTOU), and at Ctrl-Z.
+// goOn keeps a terminal from stopping a session: in the background, where it may not write (SIGTTOU), and at Ctrl-Z.
 func (e *endings) goOn() {
 	signal.Ignore(syscall.SIGTTOU)
 	if !signal.Ignored(syscall.SIGTSTP) {
@@ -126,7 +127,8 @@ func (e *endings) end(s os.Signal) {
 		e.atOnce(s)
 	case e.asked == 1:
 		e.cancel(errInterrupted)
-	case e.asked == 2 && e.look != nil && s == os.Interrupt: // other signals may come in pairs, as where a terminal is closed
+	// other signals may come in pairs, as when a terminal is closed
+	case e.asked == 2 && e.look != nil && s == os.Interrupt:
 		e.look()
 	case e.asked == 2 && e.report:
 		fmt.Fprintln(e.words, `tracer: the report is on its way; Ctrl-C once more, or Ctrl-\, ends the tracer without it`)
@@ -135,7 +137,7 @@ func (e *endings) end(s os.Signal) {
 	}
 }
 
-// cleanupPatience is how long taking away what is half written may take: it may be on a file system that does not answer.
+// cleanupPatience bounds the removal of half-written files: they may be on a file system that does not answer.
 const cleanupPatience = time.Second
 
 // atOnce ends the program with the status that a shell gives to the signal.

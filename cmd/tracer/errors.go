@@ -32,12 +32,12 @@ const (
 	statusNotJudged   = 6
 )
 
-// usageError is a mistake in what was typed.
+// usageError is a mistake in the command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// commandStatus is the status of a command that was traced.
+// commandStatus is the status of a traced command.
 type commandStatus int
 
 func (s commandStatus) Error() string { return fmt.Sprintf("the command ended with status %d", int(s)) }
@@ -47,7 +47,7 @@ type leakError string
 
 func (e leakError) Error() string { return string(e) }
 
-// notJudgedError says that `tracer audit` could not look at all that may have to count.
+// notJudgedError says that `tracer audit` could not judge all memory that may have to count.
 type notJudgedError string
 
 func (e notJudgedError) Error() string { return string(e) }
@@ -59,7 +59,7 @@ var (
 	errNoKernels   = errors.New("no running IPython or Jupyter kernel was found")
 )
 
-// explain turns an error into an exit status and one sentence with a hint. It is the only place where errors that end a command
+// explain turns an error into an exit status and one sentence with a hint. Only here do errors that end a command
 // become words for people.
 func explain(err error) (status int, message string) {
 	var command commandStatus
@@ -114,7 +114,7 @@ func explain(err error) (status int, message string) {
 	return explainTracing(err)
 }
 
-// explainTracing explains what went wrong with the target, the machine or a file.
+// explainTracing explains errors of the target, the machine or a file.
 func explainTracing(err error) (status int, message string) {
 	var located *process.Error
 	var noNVML *gpu.NoNVMLError
@@ -160,13 +160,14 @@ func notPermitted(err error) string {
 	return fmt.Sprintf("%v, even as root: CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH is missing (a container? 'sudo tracer doctor' says which), or a security module forbids it", err)
 }
 
-// asRoot stands in messages for what was typed, with sudo in front.
+// asRoot stands in messages for the typed command, with sudo in front.
 const asRoot = "'sudo tracer …'"
 
-// plainWord is what a shell takes as it is.
+// plainWord matches a word that a shell takes as it is.
 var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
-// retyped puts the command that was typed in the place of [asRoot], so that it can be copied. What is long, or a shell would not take as it is, stays away.
+// retyped replaces [asRoot] by the typed command, so that it can be copied. It leaves out long words, and words that a
+// shell would change.
 func retyped(message string, args []string) string {
 	if typed := strings.Join(args, " "); len(typed) <= 80 && !slices.ContainsFunc(args, func(arg string) bool { return !plainWord.MatchString(arg) }) {
 		return strings.Replace(message, asRoot, strings.TrimSpace("'sudo tracer "+typed)+"'", 1)

@@ -8,7 +8,7 @@ import (
 	"ipytracer/tracer/host/invoker"
 )
 
-// TestUnknownInvoker: nothing can be traced for somebody who is not known.
+// TestUnknownInvoker: an unknown user cannot trace.
 func TestUnknownInvoker(t *testing.T) {
 	nobody := invoker.Error("PKEXEC_UID is not the number of a user")
 	if status, message := explain(fmt.Errorf("attach: %w", nobody)); status != statusCannotTrace || message != "attach: "+nobody.Error() {
@@ -16,7 +16,7 @@ func TestUnknownInvoker(t *testing.T) {
 	}
 }
 
-// TestFailedSelftest: its message is what is wrong, as it is.
+// TestFailedSelftest: its message is the failure itself.
 func TestFailedSelftest(t *testing.T) {
 	err := fmt.Errorf("%w: a boundary is missing", selftest.ErrFailed)
 	if status, message := explain(err); status != statusFailed || message != err.Error() {

@@ -40,7 +40,7 @@ type SessionOptions struct {
 	// Counters has page faults, switches and what the processor counts in the report.
 	Counters bool
 	Limit    string
-	// NoCache leaves alone what is kept between attaches.
+	// NoCache ignores the cache of earlier attaches.
 	NoCache bool
 	Verbose bool
 }
@@ -92,7 +92,7 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 	}, nil
 }
 
-// cache is the folder in which it is kept where probes go.
+// cache returns the folder of the cache for the places of probes.
 func (o *SessionOptions) cache() string {
 	if o.NoCache {
 		return ""
@@ -119,19 +119,19 @@ type session struct {
 	recorder *recorder.File
 	trouble  error // the recording failed; the trace went on
 	live     bool
-	view     *view // nil unless somebody looks on
+	view     *view // nil unless a screen shows the session
 	last     *lastLook
-	running  *tracer.Session // the source, where it is live
+	running  *tracer.Session // the source, if it is live
 	garbage  garbage
 	thrift   thrift
-	hub      *companion.Hub // nil where notebooks are told nothing
+	hub      *companion.Hub // nil if notebooks get no answers
 	asked    *asked         // likewise
-	both     *both          // nil unless the report says what leaks, too
+	both     *both          // nil unless the report has leaks, too
 	// unsettled: a boundary has come since the last lull.
 	unsettled bool
 }
 
-// newSession finds out who typed the command, and whether the report can be written where it is to go.
+// newSession finds out who typed the command, and whether the report can be written to its place.
 func newSession(o *SessionOptions, c console, tracker consumer) (s *session, err error) {
 	s = &session{options: o, console: c, tracker: tracker, live: !o.Quiet, last: newLastLook(c.err)}
 	if reports, ok := tracker.(*attribution.Tracker); ok && o.Format == "html" {
@@ -154,14 +154,14 @@ func newSession(o *SessionOptions, c console, tracker consumer) (s *session, err
 	return s, nil
 }
 
-// close gives up whatever has not come about.
+// close gives up files that were not completed.
 func (s *session) close() {
 	s.abandon()
 	s.to.Discard()
 	s.rights.Close()
 }
 
-// prepare holds the places of what is written while tracing, before anything is traced: so a bad path costs nothing.
+// prepare opens the output files before tracing begins: a bad path costs nothing then.
 func (s *session) prepare() (err error) {
 	if s.options.ReadyFile != "" {
 		if s.sign, err = s.rights.Create(s.options.ReadyFile, false); err != nil {
@@ -180,7 +180,7 @@ func (s *session) prepare() (err error) {
 	return err
 }
 
-// abandon gives up what was prepared and has not come about.
+// abandon gives up prepared files that were not completed.
 func (s *session) abandon() {
 	if s.sign != nil {
 		s.sign.Discard()
@@ -190,12 +190,12 @@ func (s *session) abandon() {
 	}
 }
 
-// sayOlder says that a notebook cannot be told its figures. Any goroutine calls it.
+// sayOlder reports that a notebook's package is too old to get its figures. Any goroutine calls it.
 func sayOlder(w io.Writer, pid int) {
 	fmt.Fprintf(w, "tracer: the ipytracer package in process %d cannot be answered: it seems to be older than this tracer; update it (pip install --upgrade ipytracer) and restart the kernel\n", pid)
 }
 
-// listen has notebooks told what they ask, from now on; report: where the report will be, "" where that is nobody's business.
+// listen answers notebooks from now on. report is the path of the coming report, "" if notebooks must not know it.
 func (s *session) listen(tracker *attribution.Tracker, report string) tracer.Companion {
 	s.hub = companion.New(companion.Options{Version: version, Report: report, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(), Slower: func() []string { return slower(s.running, words.DearProbesSoFar) }, Older: func(pid int) { sayOlder(s.console.err, pid) }}, tracker)
 	s.asked = &asked{session: s, reports: tracker}
@@ -242,7 +242,7 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 	}
 }
 
-// print says what is over. Standard error takes what it can (see [messages]): nothing that is wrong with it ends a session.
+// print concludes a finished session. Messages to standard error cannot end a session (see [messages]).
 func (s *session) print() {
 	finished := s.tracker.Finished()
 	if s.hub != nil { // a notebook waits for its figures
@@ -264,7 +264,7 @@ func (s *session) print() {
 	}
 }
 
-// record writes one event to the recording. A failure is told once; tracing goes on, the report is not lost.
+// record writes one event to the recording. It reports a failure once; tracing goes on, the report is not lost.
 func (s *session) record(e event.Event) {
 	if s.recorder == nil || s.trouble != nil {
 		return
@@ -299,7 +299,7 @@ func (s *session) closeRecording() error {
 	return nil
 }
 
-// remains are what the program will do besides tracing, from when it looks into the target on.
+// remains returns the tasks of the program besides tracing, from its first look into the target on.
 func (s *session) remains() *tracer.Remains {
 	_, _ = time.Now().Zone() // the time zone is read while files can be
 	r := &tracer.Remains{Files: true, Folders: []string{os.TempDir()}, User: s.who.Heir()}
@@ -319,7 +319,7 @@ func (s *session) remains() *tracer.Remains {
 	return r
 }
 
-// ready gives the recording its name, and tells whoever waits that every probe is in.
+// ready gives the recording its name, and signals that every probe is in.
 func (s *session) ready() error {
 	if s.recorder != nil {
 		if err := s.recorder.Keep(); err != nil {

@@ -17,22 +17,23 @@ import (
 	"ipytracer/report/trace"
 )
 
-// format is one that a report can be printed in. The help of --format, errors and docs/howto/export.md come from the table of them.
+// format is a format of reports. The help of --format, errors and docs/howto/export.md come from the table of them.
 type format struct {
 	name   string
 	ending string // of files
-	open   string // what reads it
+	open   string // programs that read it
 	has    string
-	lacks  string // what it cannot carry
+	lacks  string // facts that it cannot carry
 	binary bool   // not for terminals
-	// smaller says what makes a file of it smaller. It grows with the session, and --cells chooses what is in it unless all is.
+	// smaller says how to make its file smaller. The file grows with the session, and --cells chooses its content
+	// unless all is.
 	smaller string
 	all     bool
-	own     bool // nothing else has the ending: -o FILE chooses the format where --format is absent
+	own     bool // no other format has the ending: -o FILE chooses this one without --format
 	print   func(io.Writer, *model.Report) error
 }
 
-// formats has every format but text, which looks at more flags.
+// formats has every format but text, which depends on more flags.
 var formats = []format{
 	{name: "text", ending: ".txt", open: "people", has: "what matters of a session; everything with --full", lacks: "nothing with --full"},
 	{
@@ -105,7 +106,7 @@ func formatNames() (all []string) {
 	return all
 }
 
-// formatOf is a format by its name, nil if there is none.
+// formatOf returns a format by its name, nil if there is none.
 func formatOf(name string) *format {
 	if i := slices.IndexFunc(formats, func(f format) bool { return f.name == name }); i >= 0 {
 		return &formats[i]
@@ -113,7 +114,7 @@ func formatOf(name string) *format {
 	return nil
 }
 
-// formatFor is the format that a file's ending stands for, text where that is none or several.
+// formatFor returns the format of a file's ending, text if there is none or several.
 func formatFor(file string) string {
 	for _, f := range formats {
 		if f.own && strings.HasSuffix(file, f.ending) {
@@ -123,7 +124,7 @@ func formatFor(file string) string {
 	return "text"
 }
 
-// formatHelp is the help of --format.
+// formatHelp returns the help of --format.
 func formatHelp() string {
 	names := formatNames()
 	last := len(names) - 1
@@ -148,7 +149,7 @@ func (o *OutputOptions) Print(w io.Writer, r *model.Report) error {
 	return text.Report(w, r, o.textOf(w, r))
 }
 
-// text is how the report for people looks where it goes.
+// text returns the options of the report for people at its destination.
 func (o *OutputOptions) text(w io.Writer) text.Options {
 	lines := o.Lines
 	if lines == 0 {

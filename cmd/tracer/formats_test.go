@@ -93,7 +93,7 @@ func TestFormatsPrint(t *testing.T) {
 	}
 }
 
-// TestBinaryIsNotForTerminals: what a terminal could not show is refused, before anything is traced.
+// TestBinaryIsNotForTerminals: binary output to a terminal is refused, before anything is traced.
 func TestBinaryIsNotForTerminals(t *testing.T) {
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {

@@ -6,32 +6,33 @@ import (
 	"runtime/metrics"
 )
 
-// garbage bounds how much memory stands unused. Go's collector lets as much garbage stand as is in use, which is right for a tracer of
-// some MiB. One that has followed a notebook of ten thousand cells has tens of MiB in use: then half as much may stand, and the collector, which has
-// little to look at in what is packed, takes some percent more processor time.
+// garbage bounds unused memory. Go's collector lets as much garbage stand as is in use, which is right for a tracer of
+// some MiB. A tracer that has followed a notebook of ten thousand cells has tens of MiB in use. Then only half as much
+// garbage may stand. That costs some percent more processor time, because packed data gives the collector little to
+// look at.
 type garbage struct {
 	events  int
-	percent int // that may stand, 0 for what Go does
+	percent int // allowed garbage in percent, 0 for Go's default
 	live    []metrics.Sample
 }
 
 const (
-	muchLive     = 24 << 20 // bytes in use from which on less garbage may stand
-	littleLive   = 16 << 20 // bytes below which it may again stand as Go has it
+	muchLive     = 24 << 20 // bytes in use above which less garbage may stand
+	littleLive   = 16 << 20 // bytes in use below which Go's default holds again
 	halfAsMuch   = 50
 	asMuch       = 100
 	aFourth      = 25
 	paceInterval = 1 << 12 // events
 )
 
-// pace is called at each event, and looks now and then. Who has set GOGC decides.
+// pace is called at each event, and acts now and then. A GOGC set by the user wins.
 func (g *garbage) pace() {
 	if g.events++; g.events%paceInterval == 0 {
 		g.settle()
 	}
 }
 
-// settle looks how much is in use, and says how much garbage may stand beside it.
+// settle reads the memory in use, and sets the allowed garbage.
 func (g *garbage) settle() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -49,7 +50,7 @@ func (g *garbage) settle() {
 	}
 }
 
-// print lets little stand from now on: a report is made once, and takes more memory than all that was before.
+// print allows little garbage from now on: a report is made once, and takes more memory than anything before it.
 func (g *garbage) print() {
 	if os.Getenv("GOGC") == "" {
 		g.percent = aFourth
@@ -57,7 +58,7 @@ func (g *garbage) print() {
 	}
 }
 
-// percentFor is how much garbage may stand beside so much that is in use, given how much it was before.
+// percentFor returns the allowed garbage for a number of bytes in use, given the setting before.
 func percentFor(live uint64, before int) int {
 	switch {
 	case live >= muchLive:

@@ -23,7 +23,7 @@ type MoveOptions struct {
 	Force   bool
 }
 
-// How long the driver is waited for: quick calls, and those that copy all of a GPU's memory. 10 GiB took 7.3 s on an H200.
+// Time limits of the driver: quick calls, and those that copy all of a GPU's memory. 10 GiB took 7.3 s on an H200.
 const (
 	quickCall = 30 * time.Second
 	longMove  = 30 * time.Minute
@@ -70,7 +70,7 @@ or may not, do it.`,
 	}
 }
 
-// movable takes hold of a process whose memory may be moved.
+// movable opens a process with memory that may be moved.
 func movable(who *invoker.Invoker, pid int) (*process.Handle, error) {
 	h, err := (process.FS{}).Open(pid)
 	var located *process.Error
@@ -94,8 +94,8 @@ func movable(who *invoker.Invoker, pid int) (*process.Handle, error) {
 	return h, nil
 }
 
-// mayMove fails with an [*invoker.Refusal] for a process that is not for whoever typed the command to move, and with [suspend.ErrGained] for one
-// that has more rights than its user.
+// mayMove fails with an [*invoker.Refusal] for a process that the user of the command may not move, and with
+// [suspend.ErrGained] for one that has more rights than its user.
 func mayMove(who *invoker.Invoker, h *process.Handle) error {
 	pid := h.Identity().PID
 	status, err := (process.FS{}).Proc(pid).Status()
@@ -165,7 +165,7 @@ func runMove(ctx context.Context, c console, o MoveOptions, aim suspend.Aim, arg
 	return sayMoved(ctx, c, pids[0], aim, out, held, time.Since(began))
 }
 
-// takeSignals takes what asks the program to end: once closes regret, twice left.
+// takeSignals catches requests to end the program: the first closes regret, the second left.
 func takeSignals(c console, shown *moveProgress, aim suspend.Aim, regret, left chan struct{}) {
 	var mu sync.Mutex
 	asked := 0
@@ -186,7 +186,7 @@ func takeSignals(c console, shown *moveProgress, aim suspend.Aim, regret, left c
 	})
 }
 
-// checkRoom refuses to move what the host has no room for: the OOM killer might end it, or something else.
+// checkRoom refuses to move memory that the host has no room for: the OOM killer might end the process, or another one.
 func checkRoom(ctx context.Context, shown *moveProgress, held *held, pid int) error {
 	bytes, err := held.now(ctx)
 	if err != nil {
@@ -199,7 +199,7 @@ func checkRoom(ctx context.Context, shown *moveProgress, held *held, pid int) er
 	return nil
 }
 
-// held is what a process holds on its GPUs, by NVML.
+// held reads a process's memory on its GPUs, by NVML.
 type held struct{ pid int }
 
 func newHeld(pid int) *held { return &held{pid} }
@@ -220,7 +220,7 @@ func (h *held) now(ctx context.Context) (int64, error) {
 	return bytes, nil
 }
 
-// sayMoved says what was done.
+// sayMoved prints the result.
 func sayMoved(ctx context.Context, c console, pid int, aim suspend.Aim, out suspend.Outcome, held *held, took time.Duration) error {
 	if out.Before == out.After {
 		if aim == suspend.AimOut {

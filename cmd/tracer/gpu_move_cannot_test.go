@@ -44,7 +44,7 @@ func TestYieldCannot(t *testing.T) {
 	h.goesOn()
 }
 
-// otherThread is a thread of this process that is not its first.
+// otherThread returns a thread of this process that is not its first.
 func otherThread(t *testing.T) string {
 	t.Helper()
 	tasks, err := os.ReadDir("/proc/self/task")
@@ -60,7 +60,7 @@ func otherThread(t *testing.T) string {
 	return ""
 }
 
-// TestYieldOfAnother: who is neither root nor the owner is told so.
+// TestYieldOfAnother: a user who is neither root nor the owner gets a message.
 func TestYieldOfAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("takes another user")
@@ -82,7 +82,7 @@ func TestYieldOfAnother(t *testing.T) {
 	h.inState(standinRunning)
 }
 
-// TestYieldNeedsRoom: what the host has no room for is not moved, unless one insists.
+// TestYieldNeedsRoom: memory without room on the host is not moved, unless forced.
 func TestYieldNeedsRoom(t *testing.T) {
 	h := startHolder(t)
 	machine := fmt.Sprintf("driver 580\ngpu GPU-a 0:0f:0 0 150754820096 6000000000 144000000000 0 -1 NVIDIA H200\nprocess %d %d C\n", h.cmd.Process.Pid, 1<<60)

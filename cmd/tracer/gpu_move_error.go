@@ -11,10 +11,10 @@ import (
 	"ipytracer/tracer/gpu/suspend"
 )
 
-// errLibraryUnread says that it cannot be seen whether a process uses CUDA.
+// errLibraryUnread says that the tracer cannot see whether a process uses CUDA.
 var errLibraryUnread = errors.New("the mappings of the process cannot be read")
 
-// moveError is what went wrong with a process, and what it is in now.
+// moveError is a failed move of a process's memory, with the state of the process.
 type moveError struct {
 	pid int
 	aim suspend.Aim
@@ -25,7 +25,7 @@ type moveError struct {
 func (e *moveError) Error() string { return e.err.Error() }
 func (e *moveError) Unwrap() error { return e.err }
 
-// inState says what a process is in, and how to go on.
+// inState describes the state of a process, and how to go on.
 func (e *moveError) inState() string {
 	restore := fmt.Sprintf("'sudo tracer gpu restore %d'", e.pid)
 	switch {
@@ -45,7 +45,7 @@ func (e *moveError) inState() string {
 	return fmt.Sprintf("; the driver reports the state %q: another tool is moving it", e.out.After)
 }
 
-// notMoved words what went wrong with the GPU memory of a process; ok is false for other errors.
+// notMoved returns status and message for a failed move of GPU memory; ok is false for other errors.
 func notMoved(err error) (status int, message string, ok bool) {
 	var e *moveError
 	var none *gpu.NoCheckpointsError
@@ -83,7 +83,7 @@ func notMoved(err error) (status int, message string, ok bool) {
 	return statusFailed, fmt.Sprintf("%s: %v%s", who, e.err, e.inState()), true
 }
 
-// notInState words that a process is in a state that does not allow it.
+// notInState describes a state of the process that does not allow the move.
 func notInState(who string, e *moveError, s gpu.CUDAState) string {
 	if s == gpu.CUDALocked {
 		return fmt.Sprintf("%s is locked already, by another tool, or by a tracer that was killed%s", who, e.inState())
@@ -91,7 +91,7 @@ func notInState(who string, e *moveError, s gpu.CUDAState) string {
 	return fmt.Sprintf("%s cannot be moved%s", who, e.inState())
 }
 
-// driverFailed says what a failure of the driver means, and the exit status.
+// driverFailed explains a failure of the driver, and returns the exit status.
 func driverFailed(e *moveError, failed *gpu.CUDAError) (status int, why string) {
 	switch failed.Code {
 	case gpu.CUDANotReady:

@@ -132,22 +132,22 @@ func (h *holder) gpu(script, verb string, flags ...string) (status int, out, err
 // running is a command that has not ended.
 type running struct {
 	*exec.Cmd
-	out, errs told
+	out, errs written
 }
 
-// told is what a command has written so far.
-type told struct {
+// written returns the output of a command so far.
+type written struct {
 	mu  sync.Mutex
 	all bytes.Buffer
 }
 
-func (b *told) Write(p []byte) (int, error) {
+func (b *written) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.all.Write(p)
 }
 
-func (b *told) String() string {
+func (b *written) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.all.String()
@@ -235,7 +235,7 @@ func TestYieldAndRestore(t *testing.T) {
 	h.goesOn()
 }
 
-// TestYieldUndone: whatever the driver fails at, the process is left running, or it is said what it is in and what helps.
+// TestYieldUndone: after any failure of the driver the process runs, or the message has its state and a remedy.
 func TestYieldUndone(t *testing.T) {
 	h := startHolder(t)
 	for _, c := range []struct {
@@ -299,7 +299,7 @@ func TestRestoreInterrupted(t *testing.T) {
 	h.goesOn()
 }
 
-// TestMoveLeft: nobody waits any more, because of a second Ctrl-C or because the tracer was killed. What calls the driver brings it to an end.
+// TestMoveLeft: after a second Ctrl-C, or a killed tracer, nobody waits. The worker finishes the driver's call.
 func TestMoveLeft(t *testing.T) {
 	for _, c := range []struct {
 		call, verb string

@@ -13,10 +13,10 @@ import (
 	"ipytracer/report/text"
 )
 
-// commandWidth is how much of a command line the table shows.
+// commandWidth is the shown length of a command line in the table.
 const commandWidth = 60
 
-// printGPUs prints the devices, the one with most room, the processes, and what could not be read.
+// printGPUs prints the devices, the one with most room, the processes, and everything that could not be read.
 func printGPUs(w io.Writer, l inventory.GPUListing) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "driver %s · CUDA %s · %s\n", text.Dash(l.Driver), text.Dash(l.CUDA), words.Plural(len(l.GPUs), "GPU"))

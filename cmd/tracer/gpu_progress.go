@@ -14,7 +14,8 @@ import (
 	"ipytracer/tracer/gpu/suspend"
 )
 
-// moveProgress shows on a terminal what is being done to a process, and how much it still holds on its GPUs. Elsewhere it shows nothing.
+// moveProgress shows on a terminal the present step of a move, and the memory that the process still holds on its GPUs.
+// Elsewhere it shows nothing.
 type moveProgress struct {
 	c      console
 	pid    int
@@ -25,7 +26,7 @@ type moveProgress struct {
 	mu    sync.Mutex
 	doing string
 	since time.Time
-	shown int // columns of the line that is shown
+	shown int // columns of the visible line
 }
 
 // newMoveProgress begins to show.
@@ -60,11 +61,11 @@ func (p *moveProgress) stop() {
 	p.cancel()
 	<-p.done
 	if m, ok := p.c.err.(*messages); ok {
-		m.drain(lastWords) // what comes next goes to standard output
+		m.drain(lastWords) // the result goes to standard output
 	}
 }
 
-// refresh is how often it is shown anew; NVML is not asked for more than a fifth of the time.
+// refresh is the interval of updates; NVML takes at most a fifth of the time.
 const refresh = 500 * time.Millisecond
 
 func (p *moveProgress) show(ctx context.Context) {
@@ -110,7 +111,7 @@ func (p *moveProgress) say(line string) {
 	fmt.Fprintln(p.c.err, line)
 }
 
-// newMoveWorkerCommand is what makes the driver's calls.
+// newMoveWorkerCommand returns the hidden command that makes the driver's calls.
 func newMoveWorkerCommand(c console) *cobra.Command {
 	return &cobra.Command{
 		Use:    suspend.WorkerCommand + " PID START AIM UID",

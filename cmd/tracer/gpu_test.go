@@ -15,7 +15,7 @@ import (
 	"ipytracer/tracer/gpu/gputest"
 )
 
-// machineText is a machine of one sliced and two whole GPUs. This very test is one of its processes.
+// machineText returns a machine of one sliced and two whole GPUs. This very test is one of its processes.
 func machineText(extra string) string {
 	return fmt.Sprintf(`driver 580.159.04
 nvml 13.580.159.04

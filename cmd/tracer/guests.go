@@ -8,14 +8,15 @@ import (
 	"sync"
 )
 
-// How many connections a [viewer] has at once. Anybody on the machine can connect to it, but only who has the secret can name it.
+// The most connections of a [viewer] at once. Anybody on the machine can connect, but only someone with the secret can
+// name it.
 const (
-	mostStrangers = 256 // connections in which the secret has not been named; one more, and the oldest is closed
-	mostKnown     = 64  // those in which it has
+	mostStrangers = 256 // connections without the secret so far; one more, and the oldest is closed
+	mostKnown     = 64  // connections with the secret
 )
 
-// guests are the connections of a server of pages. What strangers hold open is bounded, and never keeps out who comes after them. Safe for
-// concurrent use.
+// guests are the connections of a server of pages. The number of strangers' connections is bounded, and they never keep
+// out later ones. Safe for concurrent use.
 type guests struct {
 	mu               sync.Mutex
 	strangers, known []net.Conn // the oldest first
@@ -29,7 +30,7 @@ func (g *guests) begin(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, guestKey{}, c)
 }
 
-// follow takes in what becomes of a connection (http.Server.ConnState).
+// follow takes in a change of a connection's state (http.Server.ConnState).
 func (g *guests) follow(c net.Conn, state http.ConnState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -42,11 +43,11 @@ func (g *guests) follow(c net.Conn, state http.ConnState) {
 	}
 }
 
-// know takes in that the secret was named in the connection of a request.
+// know takes in that a request on the connection had the secret.
 func (g *guests) know(q *http.Request) {
 	c, ok := q.Context().Value(guestKey{}).(net.Conn)
 	if !ok {
-		return // a test's
+		return // in a test
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -59,12 +60,12 @@ func (g *guests) know(q *http.Request) {
 func enter(to *[]net.Conn, c net.Conn, most int) {
 	*to = append(*to, c)
 	if len(*to) > most {
-		_ = (*to)[0].Close() // waits for nothing: this side has not asked for the connection to linger
+		_ = (*to)[0].Close() // does not wait: no linger is set on this side
 		*to = slices.Delete(*to, 0, 1)
 	}
 }
 
-// leave takes a connection out, and reports whether it was there.
+// leave removes a connection, and reports whether it was there.
 func leave(from *[]net.Conn, c net.Conn) bool {
 	at := slices.Index(*from, c)
 	if at < 0 {

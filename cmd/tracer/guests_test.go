@@ -66,8 +66,8 @@ func TestGuests(t *testing.T) {
 	}
 }
 
-// TestViewBesideStrangers: whoever has the secret sees the page at once, however many connections others hold open: such that say nothing,
-// that begin a request, and that ask for what they may not have and never read.
+// TestViewBesideStrangers: whoever has the secret sees the page at once, however many connections others hold open:
+// such that say nothing, that begin a request, and that ask for pages they may not have and never read.
 func TestViewBesideStrangers(t *testing.T) {
 	path, _ := recorded(t, 100)
 	cmd, address, _ := startView(t, "sh", "-c", `ulimit -n 512; exec "$0" view "$1"`, buildTracer(t), path)

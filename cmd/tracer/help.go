@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The widest help, and how wide it is where it goes into a file or a pipe, such as a pager's.
+// The widest help, and its width in a file or a pipe, such as a pager's.
 const (
 	widestHelp = 120
 	pipedHelp  = 100
 )
 
-// fitHelp has every command's help end its lines where the terminal does.
+// fitHelp makes every command's help fit the terminal's width.
 func fitHelp(root *cobra.Command, c console) {
 	columns := width(c.out)
 	if columns < 0 {
@@ -34,7 +34,7 @@ func fitHelp(root *cobra.Command, c console) {
 	fit(root)
 }
 
-// filled is a text whose paragraphs have lines of at most so many columns. A line that begins with a blank stays as it is.
+// filled returns a text with its paragraphs filled to a width. A line that begins with a blank stays as it is.
 func filled(text string, columns int) string {
 	var b strings.Builder
 	used := 0 // of the line
@@ -69,7 +69,7 @@ func filled(text string, columns int) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// wrongArguments says what a command takes where it was given something else.
+// wrongArguments adds the arguments that a command takes.
 func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	if !cmd.HasParent() { // the first word is no command
 		if close := cmd.SuggestionsFor(args[0]); len(close) > 0 {
@@ -84,7 +84,7 @@ func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	return fmt.Errorf("these are not the arguments it takes; type '%s', see '%s --help'", usage, cmd.CommandPath())
 }
 
-// wrongValue says what a flag takes where it was given something else.
+// wrongValue adds the values that a flag takes.
 func wrongValue(err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpOf is what a command's --help prints, into a pipe or a terminal of so many columns.
+// helpOf returns what a command's --help prints, into a pipe or a terminal of so many columns.
 func helpOf(t *testing.T, path []string, columns int) string {
 	t.Helper()
 	t.Setenv("COLUMNS", fmt.Sprint(columns))
@@ -24,7 +24,8 @@ func helpOf(t *testing.T, path []string, columns int) string {
 	return out.String()
 }
 
-// TestHelpFits: each command's help has its examples, its lines end where the terminal does, and flags name what they take by what it is.
+// TestHelpFits: each command's help has its examples, its lines fit the terminal, and flags name the kind of their
+// value.
 func TestHelpFits(t *testing.T) {
 	seen := 0
 	var look func(cmd *cobra.Command)
@@ -67,7 +68,7 @@ func TestHelpFits(t *testing.T) {
 	}
 }
 
-// TestWrongArguments: what is missing, too much or misspelt is said in one sentence, with what to type.
+// TestWrongArguments: one sentence names missing, superfluous or misspelt arguments, and the command to type.
 func TestWrongArguments(t *testing.T) {
 	for typed, want := range map[string]string{
 		"run":                         "something is missing; type 'tracer run -- COMMAND [ARG ...]', see 'tracer run --help'",
@@ -89,7 +90,7 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// TestRetyped: what was typed stands in the message with sudo in front, where a shell would take it as it is.
+// TestRetyped: the message has the typed command with sudo in front, if a shell would take it as it is.
 func TestRetyped(t *testing.T) {
 	for _, c := range []struct {
 		args []string

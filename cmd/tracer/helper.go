@@ -13,7 +13,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// newHelperCommand is what opens and reads files whose file system may never answer, and what a session has given up the right to.
+// newHelperCommand returns the hidden command that opens and reads files for a session: files on file systems that may
+// never answer, and files that the session has given up the right to.
 func newHelperCommand() *cobra.Command {
 	var scope string
 	var signals bool
@@ -49,7 +50,8 @@ func newHelperCommand() *cobra.Command {
 	return cmd
 }
 
-// confineHelper leaves the helper what reading the files and the memory of other processes takes, and sending them signals.
+// confineHelper leaves the helper the rights to read the files and the memory of other processes, and to send them
+// signals.
 func confineHelper(signals bool) error {
 	keep := []uint{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH}
 	mapped := process.FS{}.TryMapFiles
@@ -65,7 +67,7 @@ func confineHelper(signals bool) error {
 	rules := slices.Concat(confine.Program(), confine.Reading(), confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2,
 		unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_GETSOCKOPT), []confine.Rule{
 		confine.OneOf(unix.SYS_KILL, 1, 0),
-		// A line to a notebook, over a pair that it has made.
+		// A line to a notebook, over a socket pair of the notebook's.
 		confine.OneOf(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX),
 		{Call: unix.SYS_SETSOCKOPT, When: [][]confine.Test{{confine.Is(1, unix.SOL_SOCKET), confine.Is(2, unix.SO_PASSRIGHTS)}}},
 		confine.OneOf(unix.SYS_IOCTL, 1, unix.TIOCOUTQ),

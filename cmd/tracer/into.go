@@ -21,13 +21,13 @@ type IntoOptions struct {
 	Remove   bool
 }
 
-// maxNotebook is how large a notebook may be, in bytes.
+// maxNotebook is the largest size of a notebook, in bytes.
 const maxNotebook = 1 << 30
 
-// maxWithout is how many cells are named that get no figures.
+// maxWithout is the number of cells without figures that are named.
 const maxWithout = 5
 
-// check finds mistakes before anything is read.
+// check finds mistakes before any file is read.
 func (i *IntoOptions) check(o *OutputOptions, args []string) error {
 	switch {
 	case i.Notebook == "" && (i.Outputs || i.Remove):
@@ -48,7 +48,7 @@ func (i *IntoOptions) check(o *OutputOptions, args []string) error {
 	return nil
 }
 
-// runInto puts figures into a notebook, or takes them out. The notebook is replaced as a whole, or stays as it is.
+// runInto puts figures into a notebook, or takes them out. It replaces the notebook as a whole, or leaves it as it is.
 func runInto(ctx context.Context, o OutputOptions, into IntoOptions, c console, args []string) error {
 	o.File, o.Format = into.Notebook, "text"
 	if descriptor(o.File) != nil || o.File == "-" {
@@ -95,7 +95,7 @@ func runInto(ctx context.Context, o OutputOptions, into IntoOptions, c console, 
 	return s.replaceNotebook(was, found.Text, into.Notebook)
 }
 
-// notebookFile is what a notebook was when it was read.
+// notebookFile is the state of a notebook when it was read.
 type notebookFile struct {
 	*os.File
 	st unix.Stat_t
@@ -128,7 +128,7 @@ func (s *session) readNotebook(path string) (*notebookFile, []byte, error) {
 	return was, text, nil
 }
 
-// replaceNotebook puts the new notebook in its place, unless somebody has saved it meanwhile.
+// replaceNotebook puts the new notebook in its place, unless it was saved meanwhile.
 func (s *session) replaceNotebook(was *notebookFile, text []byte, path string) error {
 	if _, err := s.to.Write(text); err != nil {
 		return fmt.Errorf("write the notebook: %w", err)
@@ -146,7 +146,7 @@ func (s *session) replaceNotebook(was *notebookFile, text []byte, path string) e
 	return nil
 }
 
-// sayInto says which cells have figures, and why others have none.
+// sayInto reports which cells have figures, and why others have none.
 func (s *session) sayInto(found *notebook.Result, into IntoOptions) {
 	if s.options.Quiet {
 		return

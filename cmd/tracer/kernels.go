@@ -63,7 +63,7 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 	return printKernels(c.out, rows, 0)
 }
 
-// sayUnlooked says that there was no time to look into some Pythons, of which any may be a kernel.
+// sayUnlooked reports that there was no time to look into some Pythons. Any of them may be a kernel.
 func sayUnlooked(c console, rows []inventory.Python) {
 	n := 0
 	for _, r := range rows {
@@ -116,7 +116,7 @@ func gpuList(gpus []int) string {
 	return strings.Join(parts, ",")
 }
 
-// chooseKernels finds what a command is to attach to when no pid was typed.
+// chooseKernels finds the kernels of a command without a pid.
 func chooseKernels(ctx context.Context, c console, all bool, command string) ([]process.Identity, error) {
 	rows, hidden, err := inventory.Kernels(ctx, false)
 	if err != nil {

@@ -31,7 +31,7 @@ const (
 	mostOfReport  = 1 << 20 // bytes; the rest is cut
 	mostReports   = 20      // in a folder: the oldest are removed
 	keepPatience  = 5 * time.Second
-	reportsFolder = "%h/.local/state/ipytracer" // what --reports has at first
+	reportsFolder = "%h/.local/state/ipytracer" // the default of --reports
 	keepCommand   = "keep-report"
 )
 
@@ -40,8 +40,9 @@ var keeper = []string{"/proc/self/exe", keepCommand}
 
 const cutHere = "\n… the rest is cut: a session of a server leaves at most 1 MiB; 'sudo tracer attach PID -o FILE' leaves all of it\n"
 
-// reportPlace says where the report of a session for a peer goes, "" where it leaves none: without a folder, a user that the database knows, or the same files
-// as here, as in a container, where a path and a user's number mean something else.
+// reportPlace returns the path for a peer's report. It is "" without a folder, for a user that is not in the database,
+// and for a peer with other files than this program, such as in a container, where paths and user numbers mean
+// something else.
 func reportPlace(folder string, p serving.Peer, now time.Time) string {
 	if folder == "" || !sameRoot(p.PID) {
 		return ""
@@ -74,12 +75,12 @@ func checkReports(folder string) (string, error) {
 	return folder, nil
 }
 
-// leaving is what a session prints for its user, until it is kept.
+// leaving is the output of a session for its user, until it is kept.
 type leaving struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 	cut  bool
-	keep *os.Process // that keeps it, while it runs
+	keep *os.Process // the process that keeps it, while it runs
 }
 
 func (l *leaving) Write(p []byte) (int, error) {
@@ -91,7 +92,7 @@ func (l *leaving) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// kill ends what keeps the report.
+// kill ends the process that keeps the report.
 func (l *leaving) kill() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,8 +101,8 @@ func (l *leaving) kill() {
 	}
 }
 
-// store has the report kept at a path by a process that is the peer's user and has no other rights, and is killed where that takes too long: what it opens is
-// that user's, who may have it on a file system that does not answer.
+// store has a process keep the report at a path. That process is the peer's user, has no other rights, and is killed if
+// it takes too long: it opens that user's files, which may be on a file system that does not answer.
 func (l *leaving) store(log *slog.Logger, p serving.Peer, path string) {
 	l.mu.Lock()
 	text := bytes.Clone(l.text.Bytes())
@@ -135,7 +136,7 @@ func (l *leaving) store(log *slog.Logger, p serving.Peer, path string) {
 	}
 }
 
-// credentialOf is the peer's user, with the groups that the database has.
+// credentialOf returns the peer's user, with the groups in the database.
 func credentialOf(p serving.Peer) *syscall.Credential {
 	c := &syscall.Credential{Uid: p.UID, Gid: p.GID}
 	entry, err := user.LookupId(strconv.FormatUint(uint64(p.UID), 10))
@@ -151,7 +152,7 @@ func credentialOf(p serving.Peer) *syscall.Credential {
 	return c
 }
 
-// newKeepCommand writes what comes on standard input to a file of whoever it runs as.
+// newKeepCommand writes standard input to a file of the user it runs as.
 func newKeepCommand(c console) *cobra.Command {
 	return &cobra.Command{
 		Use:    keepCommand + " PATH",

@@ -28,7 +28,7 @@ func peerOf(t *testing.T, uid uint32) serving.Peer {
 	return serving.Peer{Identity: id, UID: uid, GID: uid}
 }
 
-// TestReportPlace: a report goes to a folder of the user's, and nowhere for who has none, or is in a container.
+// TestReportPlace: a report goes to a folder of the user's, and nowhere for a user without one, or in a container.
 func TestReportPlace(t *testing.T) {
 	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	p := peerOf(t, 0)
@@ -70,7 +70,8 @@ func TestReportPlace(t *testing.T) {
 	}
 }
 
-// TestKeepReport: a report is the user's alone, in folders that are, and there are at most so many; nothing else is touched.
+// TestKeepReport: a report is the user's alone, in folders that are, and there are at most so many; nothing else is
+// touched.
 func TestKeepReport(t *testing.T) {
 	home := t.TempDir()
 	folder := filepath.Join(home, ".local", "state", "ipytracer")
@@ -119,7 +120,7 @@ func TestKeepReport(t *testing.T) {
 	}
 }
 
-// TestLeavingIsBounded: of what a session prints only so much is kept, and that it is cut is said.
+// TestLeavingIsBounded: only a bounded part of a session's output is kept, and its end says that it was cut.
 func TestLeavingIsBounded(t *testing.T) {
 	l := &leaving{}
 	for range 300 {
@@ -132,8 +133,8 @@ func TestLeavingIsBounded(t *testing.T) {
 	}
 }
 
-// TestReportOfAnother: what keeps a report is the user, and can write where that user may and nowhere else: not through a link to root's folder, not in another
-// user's. A folder that does not answer holds nothing up.
+// TestReportOfAnother: what keeps a report is the user, and can write where that user may and nowhere else: not through
+// a link to root's folder, not in another user's. A folder that does not answer holds nothing up.
 func TestReportOfAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root")
@@ -182,7 +183,8 @@ func TestReportOfAnother(t *testing.T) {
 	}
 }
 
-// TestKeeperThatHangs: what keeps a report and does not end is killed after a while, or as soon as the session is to be killed.
+// TestKeeperThatHangs: a process that keeps a report and does not end is killed after a while, or as soon as the
+// session is to be killed.
 func TestKeeperThatHangs(t *testing.T) {
 	before := keeper
 	keeper = []string{"/bin/sh", "-c", "exec sleep 1000"}

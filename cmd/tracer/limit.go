@@ -79,8 +79,8 @@ func setLimit(c console, id process.Identity, text string) error {
 	return err
 }
 
-// becomeOwner makes this program the user that a process runs as, where that is another and may be changed by whoever
-// typed the command: so it takes no CAP_SYS_RESOURCE, and can do nothing to anybody else's.
+// becomeOwner makes this program the user of the process, if that is another user and the invoker may change the
+// process. So it needs no CAP_SYS_RESOURCE, and cannot touch other users' processes.
 func becomeOwner(pid int) error {
 	u, err := limit.UserOf(pid)
 	if err != nil {
@@ -99,7 +99,7 @@ func becomeOwner(pid int) error {
 	return limit.Become(u)
 }
 
-// printLimit says what the limit is.
+// printLimit prints the present limit.
 func printLimit(w io.Writer, pid int) error {
 	limits, err := (process.FS{}).Proc(pid).Rlimits()
 	if err != nil {
@@ -122,7 +122,7 @@ func printLimit(w io.Writer, pid int) error {
 	return err
 }
 
-// limited says what a process may map.
+// limited returns a text with the limit of a process.
 func limited(l tracer.Limited) string {
 	text := fmt.Sprintf("process %d may map %s", l.PID, words.Bytes(l.Bytes))
 	if l.Why != "" {
@@ -131,7 +131,7 @@ func limited(l tracer.Limited) string {
 	return text
 }
 
-// sayLimits tells what a session has limited, and what it has found.
+// sayLimits reports the limits that a session has set or found.
 func sayLimits(c console, live *tracer.Session, quiet bool) {
 	for _, l := range live.LeftLimits() {
 		fmt.Fprintf(c.err, "tracer: process %d may map %s only: a tracer that was killed has left that limit, or one that runs has set it; 'sudo tracer limit %d off' takes it away\n",
@@ -157,7 +157,7 @@ func parseLimit(text string) (limit.Size, error) {
 	return size, nil
 }
 
-// newGuardCommand is what keeps a session's limits, as the user whose processes they are of.
+// newGuardCommand returns the hidden command that holds a session's limits, as the owner of the processes.
 func newGuardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    limit.GuardCommand + " UID GID",
@@ -175,7 +175,7 @@ func newGuardCommand() *cobra.Command {
 	}
 }
 
-// notLimited words what is wrong with a limit; ok is false for other errors.
+// notLimited explains an error of a limit; ok is false for other errors.
 func notLimited(err error) (status int, message string, ok bool) {
 	var e *limit.Error
 	var room *limit.RoomError

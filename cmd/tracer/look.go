@@ -13,7 +13,7 @@ import (
 	"ipytracer/tracer/host/look"
 )
 
-// looks are what can be looked for by a process without rights.
+// looks are the kinds of look that a process without rights can make.
 var looks = func() map[string]look.For {
 	all := maps.Clone(doctor.Looks)
 	maps.Copy(all, inventory.Looks)
@@ -27,7 +27,7 @@ func newLookCommand(c console) *cobra.Command {
 		Hidden: true,
 		Args:   usageArgs(cobra.RangeArgs(1, 2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // who started it ends it
+			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // its parent ends it
 			what, ok := looks[args[0]]
 			if !ok {
 				return usageError{fmt.Errorf("%q is not a kind of look", args[0])}

@@ -40,17 +40,18 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// lastWords is how long a standard error that does not read may keep the program from ending.
+// lastWords bounds how long unread standard error may keep the program from ending.
 const lastWords = time.Second
 
-// console is where a command reads and writes.
+// console has the input and outputs of a command.
 type console struct {
 	in       io.Reader
 	out, err io.Writer
 	ends     *endings
 }
 
-// hold keeps what is written to standard error until it is called with nil; each line of it is told. It does nothing where nobody queues it.
+// hold keeps the lines written to standard error until it is called with nil, and passes each to a function. It does
+// nothing if standard error is not queued.
 func (c console) hold(tell func(string)) {
 	if m, ok := c.err.(*messages); ok {
 		m.hold(tell)
@@ -107,7 +108,7 @@ func newVersionCommand(c console) *cobra.Command {
 	}
 }
 
-// usageArgs makes a complaint about arguments a matter of wrong usage.
+// usageArgs turns an error about arguments into a usage error.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {

@@ -9,23 +9,24 @@ import (
 	"time"
 )
 
-// messages is standard error as it is written to while tracing: a queue that somebody else prints. So a pipe that nobody reads, or a
-// terminal that is stopped, stops nothing. What finds no room is left out and counted, and the count is printed in its place.
+// messages is standard error while tracing: a queue that another goroutine prints. So a pipe that nobody reads, or a
+// stopped terminal, stops nothing. Lines without room are left out and counted, and the count is printed in their
+// place.
 type messages struct {
 	to io.Writer
 
 	mu      sync.Mutex
-	queue   []byte       // what waits to be printed
+	queue   []byte       // unprinted text
 	skipped int          // lines left out since the end of the queue
-	busy    bool         // something is being printed
-	held    func(string) // is told what is not printed yet: the terminal shows something else; nil: it is printed
+	busy    bool         // a print is under way
+	held    func(string) // receives lines while the terminal shows something else; nil: they are printed
 	moved   *sync.Cond
 }
 
-// messageRoom is how many bytes may wait.
+// messageRoom is the most bytes that may wait.
 const messageRoom = 256 << 10
 
-// newMessages starts to print what is written to it. It prints until the program ends.
+// newMessages returns a queue, which it prints until the program ends.
 func newMessages(to io.Writer) *messages {
 	m := &messages{to: to}
 	m.moved = sync.NewCond(&m.mu)
@@ -33,7 +34,7 @@ func newMessages(to io.Writer) *messages {
 	return m
 }
 
-// Write queues what is written, at least whole lines of it, or leaves it out. It never waits and never fails.
+// Write queues whole lines, or leaves them out. It never waits and never fails.
 func (m *messages) Write(p []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,7 +50,7 @@ func (m *messages) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hold keeps what is written from now on, and what waits; nil: it is printed.
+// hold passes lines from now on, and the waiting ones, to a function; nil: they are printed.
 func (m *messages) hold(tell func(string)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +61,7 @@ func (m *messages) hold(tell func(string)) {
 func (m *messages) print() {
 	for {
 		next := m.next()
-		_, _ = m.to.Write(next) // there is nobody to tell
+		_, _ = m.to.Write(next) // an error cannot be reported
 		m.mu.Lock()
 		m.busy = false
 		m.moved.Broadcast()
@@ -68,7 +69,7 @@ func (m *messages) print() {
 	}
 }
 
-// next waits for something to print and takes it off the queue.
+// next waits for text to print and takes it off the queue.
 func (m *messages) next() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,7 +86,8 @@ func (m *messages) next() []byte {
 	return next
 }
 
-// drain waits until everything is printed, as long as it goes on: one that does not read for a while keeps nobody.
+// drain waits until everything is printed, as long as printing makes progress: a reader that stops for a while delays
+// nobody.
 func (m *messages) drain(patience time.Duration) {
 	done := make(chan struct{})
 	go func() {

@@ -23,7 +23,7 @@ func (g *gate) Write(p []byte) (int, error) {
 	return g.passed.Write(p)
 }
 
-// TestMessages: whoever writes never waits; what did not fit is counted, to the line, where it is missing.
+// TestMessages: writers never wait; lines without room are counted exactly, at their place.
 func TestMessages(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	m := newMessages(g)
@@ -54,7 +54,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestDrainDoesNotWaitForEver: what nobody reads does not keep the program from ending.
+// TestDrainDoesNotWaitForEver: unread output does not keep the program from ending.
 func TestDrainDoesNotWaitForEver(t *testing.T) {
 	g := &gate{open: make(chan struct{})}
 	m := newMessages(g)

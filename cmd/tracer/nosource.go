@@ -7,7 +7,7 @@ import (
 	"ipytracer/report"
 )
 
-// withoutSource is an event without what the notebook typed.
+// withoutSource returns an event without the notebook's source.
 func withoutSource(e event.Event) event.Event {
 	switch e := e.(type) {
 	case *event.CellSource:

@@ -17,7 +17,7 @@ import (
 	"ipytracer/tracer/host/invoker"
 )
 
-// newNotebookCommand puts the notebook's companion where an interpreter finds it.
+// newNotebookCommand installs the notebook's companion where an interpreter finds it.
 func newNotebookCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notebook",
@@ -52,12 +52,12 @@ func newNotebookAction(c console, action, short, long string) *cobra.Command {
 	return cmd
 }
 
-// installed is what python/install.py says.
+// installed is the output of python/install.py.
 type installed struct {
 	Folder  string `json:"folder"`
 	Was     string `json:"was"`
 	Version string `json:"version"`
-	Lab     string `json:"lab"` // where JupyterLab's extension is
+	Lab     string `json:"lab"` // the place of JupyterLab's extension
 	Error   string `json:"error"`
 }
 
@@ -90,7 +90,7 @@ func runNotebook(ctx context.Context, c console, action, interpreter string) err
 	return err
 }
 
-// install has an interpreter put the package among its packages, or take it away, as who typed the command.
+// install has an interpreter add the package to its packages, or remove it, as the user of the command.
 func install(ctx context.Context, who *invoker.Invoker, interpreter, action string) (done installed, err error) {
 	packed, err := python.Package()
 	if err != nil {
@@ -110,10 +110,11 @@ func install(ctx context.Context, who *invoker.Invoker, interpreter, action stri
 	return done, fmt.Errorf("%s is not a working Python: %s", interpreter, escape.Bounded(text[strings.LastIndexByte(text, '\n')+1:], 200))
 }
 
-// firstSaid keeps the beginning of what an interpreter says, which may be any program of its user's: up to 64 KiB.
+// firstSaid keeps the beginning of an interpreter's output, up to 64 KiB. The interpreter may be any program of its
+// user's.
 type firstSaid struct{ text []byte }
 
-// Write takes all and keeps what there is room for.
+// Write accepts everything and keeps as much as there is room for.
 func (f *firstSaid) Write(p []byte) (int, error) {
 	const most = 64 << 10
 	f.text = append(f.text, p[:min(len(p), most-len(f.text))]...)

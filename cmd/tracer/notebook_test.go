@@ -21,7 +21,7 @@ func environment(t *testing.T) (interpreter, folder string) {
 	return interpreter, saidBy(t, interpreter, "import sysconfig; print(sysconfig.get_path('purelib'))")
 }
 
-// typed runs the program: its exit status, what it has to say on standard output and on standard error.
+// typed runs the program and returns its exit status, standard output and standard error.
 func typed(t *testing.T, args ...string) (status int, out, words string) {
 	t.Helper()
 	var stdout, stderr strings.Builder
@@ -33,7 +33,7 @@ func typed(t *testing.T, args ...string) (status int, out, words string) {
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// saidBy is what a Python says to a program.
+// saidBy returns a Python's output for a program.
 func saidBy(t *testing.T, interpreter, program string) string {
 	t.Helper()
 	cmd := exec.Command(interpreter, "-c", program)
@@ -45,7 +45,7 @@ func saidBy(t *testing.T, interpreter, program string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// verified has Python compare the files that RECORD lists with what is there.
+// verified has Python compare the files that RECORD lists with those on disk.
 const verified = `
 import base64, hashlib, importlib.metadata as m, ipytracer
 d = m.distribution("ipytracer")
@@ -98,7 +98,7 @@ func entries(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// TestNotebookRefuses: what somebody else has put there is left alone, and what is no Python, or none at all, is said.
+// TestNotebookRefuses: foreign files are left alone, and a message says if the interpreter is no Python, or missing.
 func TestNotebookRefuses(t *testing.T) {
 	interpreter, folder := environment(t)
 	theirs := filepath.Join(folder, "ipytracer")
@@ -153,7 +153,7 @@ func TestNotebookRefuses(t *testing.T) {
 	}
 }
 
-// TestTalkativeInterpreter: of what an interpreter says, which is its user's program, little is kept.
+// TestTalkativeInterpreter: little is kept of the output of an interpreter, which is its user's program.
 func TestTalkativeInterpreter(t *testing.T) {
 	const said, most = 256 << 20, 128 << 20
 	for _, to := range []string{"1", "2"} {

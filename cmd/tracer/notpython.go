@@ -8,10 +8,10 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// maxProgram is how much is shown of what a process runs, in characters.
+// maxProgram is the shown length of a program's name, in characters.
 const maxProgram = 60
 
-// notPython says what a process is that is not a Python.
+// notPython describes a process that is not a Python.
 func notPython(pid int) string {
 	is := ""
 	if what := programOf(process.FS{}, pid); what != "" {
@@ -20,8 +20,8 @@ func notPython(pid int) string {
 	return fmt.Sprintf("process %d is not a Python%s (no CPython interpreter is mapped in it); 'tracer kernels' lists what can be attached to", pid, is)
 }
 
-// programOf is what a process runs, "" where that cannot be told: the name that the kernel shows of it, and its command line where that says more.
-// Both are the process's own words.
+// programOf returns the program of a process, "" if unknown: the name that the kernel shows, and the command line if
+// that is more. The process chooses both.
 func programOf(fs process.FS, pid int) string {
 	stat, err := fs.Proc(pid).Stat()
 	if err != nil {

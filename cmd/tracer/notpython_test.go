@@ -12,7 +12,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestNotPython: who types a wrong pid reads what it is the pid of.
+// TestNotPython: for a wrong pid the message names the process.
 func TestNotPython(t *testing.T) {
 	dir := t.TempDir()
 	sleeper := filepath.Join(dir, "s\x1b[31mleep")

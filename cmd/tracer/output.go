@@ -18,7 +18,7 @@ import (
 	"ipytracer/tracer/host/userfile"
 )
 
-// OutputOptions are the flags that say how and where a report is printed.
+// OutputOptions are the flags for the format and place of a report.
 type OutputOptions struct {
 	Format   string
 	File     string
@@ -30,7 +30,7 @@ type OutputOptions struct {
 	By       string
 	Full     bool
 
-	audit *model.Audit // what a page says of leaks; nil for other formats
+	audit *model.Audit // the leaks of a page; nil for other formats
 }
 
 // AddFlags defines the flags.
@@ -46,7 +46,7 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.By, "by", "", "rank the cells by this `METER`, such as cpu.numpy or gpu.0.active (default: the memory that came nearest to its limit)")
 }
 
-// Check finds mistakes before anything is traced.
+// Check finds mistakes before tracing begins.
 func (o *OutputOptions) Check() error {
 	if o.Format == "" {
 		o.Format = formatFor(o.File)
@@ -68,24 +68,24 @@ func checkFormat(format string, known ...string) error {
 	return usageError{fmt.Errorf("--format %q: it is %s or %s", format, strings.Join(known[:last], ", "), known[last])}
 }
 
-// printJSON writes what is short as JSON for people and programs.
+// printJSON writes a short value as JSON for people and programs.
 func printJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
 
-// destination is where the report goes: standard output, a device or pipe as it is, or a file that appears whole
-// or not at all.
+// destination is the place of the report: standard output, a device or pipe as it is, or a file that appears whole or
+// not at all.
 type destination struct {
 	io.Writer
 	file    *userfile.File // has no name until it is complete
 	special *os.File
 	path    string // "" for standard output
-	partly  bool   // something was written
+	partly  bool   // a part was written
 }
 
-// open finds out at once whether the destination can be written, with the rights of whoever typed the command.
+// open finds out at once whether the destination can be written, with the invoker's rights.
 func (o *OutputOptions) open(rights *userfile.Rights, stdout io.Writer) (*destination, error) {
 	if o.File == "" || o.File == "-" {
 		return &destination{Writer: stdout}, o.forTerminal(stdout)
@@ -110,7 +110,7 @@ func (o *OutputOptions) open(rights *userfile.Rights, stdout io.Writer) (*destin
 	return &destination{Writer: f, file: f, path: o.File}, nil
 }
 
-// forTerminal refuses to print on a terminal what is not for one.
+// forTerminal refuses to print a binary format on a terminal.
 func (o *OutputOptions) forTerminal(to io.Writer) error {
 	f := formatOf(o.Format)
 	if f == nil || !f.binary {
@@ -122,8 +122,8 @@ func (o *OutputOptions) forTerminal(to io.Writer) error {
 	return usageError{fmt.Errorf("--format %s is not for terminals: name a file, such as -o report%s, or hand it to a program by a pipe", f.name, f.ending)}
 }
 
-// descriptor is what names such as /dev/stdout stand for: a descriptor that the program was given, not a file to be opened. Of
-// those above standard error it takes pipes, which are what shells hand over as >(command).
+// descriptor returns the descriptor behind names such as /dev/stdout, which the program was given and must not open.
+// Above standard error it accepts only pipes, which shells pass as >(command).
 func descriptor(path string) *os.File {
 	switch path {
 	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
@@ -141,7 +141,7 @@ func descriptor(path string) *os.File {
 	return nil
 }
 
-// override says whether putting files in their places takes capabilities: of root itself, in folders of others.
+// override reports whether moving files to their places takes capabilities: for root itself, in folders of other users.
 func override(files ...*userfile.File) bool {
 	return slices.ContainsFunc(files, func(f *userfile.File) bool { return f != nil && f.NeedsOverride() })
 }
@@ -195,7 +195,8 @@ func colored(w io.Writer) bool {
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
-// width is how many cells a line may take: a terminal's, or what COLUMNS says where it goes into a file or a pipe; there lines are not cut otherwise.
+// width returns the number of cells of a line: a terminal's, or COLUMNS for a file or a pipe; lines there are not cut
+// otherwise.
 func width(w io.Writer) int {
 	const least, usual, unlimited = 60, 120, -1
 	f, isTerminal := terminal(w)

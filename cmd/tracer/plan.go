@@ -17,10 +17,10 @@ import (
 // PlanOptions are the flags of `tracer plan`.
 type PlanOptions struct {
 	SessionOptions
-	Certain bool // fail where the plan has doubts
+	Certain bool // fail if the plan has doubts
 }
 
-// maxPlans is how many recordings a plan is made of at most.
+// maxPlans is the most recordings of one plan.
 const maxPlans = 1000
 
 func newPlanCommand(c console) *cobra.Command {
@@ -70,7 +70,7 @@ func runPlan(ctx context.Context, o PlanOptions, c console, args []string) error
 
 var errDoubtful = errors.New("the plan has doubts (they are at its end)")
 
-// certain says whether nothing speaks for more than a plan says.
+// certain reports whether the plan has no doubts.
 func certain(p *model.Plan) bool {
 	for _, d := range p.Demands {
 		if !d.Exact {

@@ -6,7 +6,7 @@ import (
 	"ipytracer/tracer/serving"
 )
 
-// newPorterCommand has connections open that a server does not want to close itself, until it is killed.
+// newPorterCommand holds connections open that a server does not want to close itself, until it is killed.
 func newPorterCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    serving.PorterCommand,

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && slices.Contains([]string{look.Command, process.HelperCommand, nvmlhelper.Command, keepCommand}, os.Args[1]) { // the program has started itself
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	// `sudo make test` is root's, and so is what the tests start.
+	// `sudo make test` runs as root, and so do the programs that tests start.
 	for _, by := range []string{"SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND", "PKEXEC_UID", "DOAS_USER"} {
 		os.Unsetenv(by)
 	}
@@ -54,7 +54,8 @@ var program = sync.OnceValues(func() (path string, err error) {
 	return path, nil
 })
 
-// otherProgram skips, under the race detector, a test of a program that is built without it: the detector would see nothing of it.
+// otherProgram skips, under the race detector, a test of a program that is built without it: the detector would see
+// nothing of it.
 func otherProgram(t *testing.T) {
 	t.Helper()
 	if raceDetector {

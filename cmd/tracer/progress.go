@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// patience is how long nothing is said of what goes on, so that what is quick does not flicker.
+// patience is the time before progress is shown, so that quick steps do not flicker.
 const patience = 300 * time.Millisecond
 
-// progress shows on a terminal that something goes on, on a line that goes when it is over. The zero value shows nothing.
+// progress shows on a terminal that work goes on, on a line that disappears at its end. The zero value shows nothing.
 type progress struct {
 	mu    sync.Mutex
-	to    io.Writer // nil: nothing is shown
+	to    io.Writer // nil: no display
 	doing string
 	timer *time.Timer
 	shown bool
 	over  bool
 }
 
-// startProgress says what is going on, if that takes a while.
+// startProgress names the work in progress, once it takes a while.
 func startProgress(w io.Writer, quiet bool, doing string) *progress {
 	p := &progress{}
 	p.begin(w, quiet, doing)
@@ -28,7 +28,7 @@ func startProgress(w io.Writer, quiet bool, doing string) *progress {
 	return p
 }
 
-// begin says what will be going on, and where that is to be shown.
+// begin sets the name of the work, and where it is to be shown.
 func (p *progress) begin(w io.Writer, quiet bool, doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -37,7 +37,7 @@ func (p *progress) begin(w io.Writer, quiet bool, doing string) {
 	}
 }
 
-// start has it shown if it takes a while from now on, unless it is over already.
+// start shows it once it takes a while from now on, unless it is over already.
 func (p *progress) start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +54,7 @@ func (p *progress) start() {
 	})
 }
 
-// stop takes the line away. It may be called more than once.
+// stop removes the line. It may be called more than once.
 func (p *progress) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

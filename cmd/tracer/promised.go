@@ -23,30 +23,30 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// A recording may come from anybody, and a look at processes takes rights that cannot be given up before it: so a process of its own reads the
-// recording, without rights, and says what processes were said to get back.
+// A recording may come from anybody, and a look at processes needs rights that cannot be given up before it. So a
+// separate process without rights reads the recording, and returns the promises to processes.
 
-// promised is what a process was said to get back, and the largest objects of each entry.
+// promised is the memory that a process was to get back, and the largest objects of each entry.
 type promised struct {
 	process.Identity
 	Free   []model.Freeing
 	Pieces [][]event.Piece
 }
 
-// recalled is what a recording says, or why it says nothing.
+// recalled is the content of a recording, or the reason why there is none.
 type recalled struct {
 	BootID    string     `json:",omitempty"`
 	Processes []promised `json:",omitempty"`
-	Old       bool       `json:",omitempty"` // it does not say which objects there were
+	Old       bool       `json:",omitempty"` // it does not have the objects
 	Error     string     `json:",omitempty"`
 }
 
-// Bounds of what is taken from a recording.
+// Bounds of the data from a recording.
 const (
 	maxRecalled = 128      // processes
 	maxPieces   = 4096     // objects of a process
-	maxCode     = 4 << 10  // bytes of what is typed
-	maxRecall   = 64 << 20 // bytes of all that is said of a recording
+	maxCode     = 4 << 10  // bytes of code to type
+	maxRecall   = 64 << 20 // bytes of everything from a recording
 )
 
 const recallCommand = "recall"
@@ -58,7 +58,7 @@ func newRecallCommand(c console) *cobra.Command {
 		Hidden: true,
 		Args:   usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // who started it ends it
+			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // its parent ends it
 			if err := withoutRights(); err != nil {
 				return err
 			}
@@ -67,7 +67,7 @@ func newRecallCommand(c console) *cobra.Command {
 	}
 }
 
-// withoutRights leaves this process what reading and writing takes that is open.
+// withoutRights leaves this process only the rights to read and write open files.
 func withoutRights() error {
 	who, err := invoker.Find()
 	if err != nil {
@@ -133,7 +133,7 @@ func recall(ctx context.Context, in io.Reader) (out recalled) {
 	return out
 }
 
-// promisedIn is what a recording says to be freed in each of its processes.
+// promisedIn returns the promises of a recording for each of its processes.
 func promisedIn(ctx context.Context, s *session, path string) ([]promised, error) {
 	f, err := s.rights.Open(path)
 	if err != nil {
@@ -163,7 +163,7 @@ func promisedIn(ctx context.Context, s *session, path string) ([]promised, error
 	return said.Processes, nil
 }
 
-// askRecall has another process read a recording, and keeps what is within bounds of what it says.
+// askRecall has another process read a recording, and keeps the part of the answer that is within bounds.
 func askRecall(ctx context.Context, f *os.File) (said recalled, err error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", recallCommand)
 	cmd.Env, cmd.Dir, cmd.WaitDelay, cmd.Stdin, cmd.Stderr = append(os.Environ(), "GOMAXPROCS=2"), "/", time.Second, f, os.Stderr
@@ -185,7 +185,7 @@ func askRecall(ctx context.Context, f *os.File) (said recalled, err error) {
 	return said.bounded(), err
 }
 
-// bounded leaves out what is too much.
+// bounded removes everything beyond the bounds.
 func (r recalled) bounded() recalled {
 	all := r.Processes[:min(len(r.Processes), maxRecalled)]
 	r.Processes = nil

@@ -15,7 +15,7 @@ import (
 	"ipytracer/tracer/companion"
 )
 
-// recordingOf is a recording of looks at two processes.
+// recordingOf returns a recording of looks at two processes.
 func recordingOf(t *testing.T, of ...event.Event) *bytes.Buffer {
 	t.Helper()
 	var to bytes.Buffer
@@ -34,7 +34,7 @@ func recordingOf(t *testing.T, of ...event.Event) *bytes.Buffer {
 	return &to
 }
 
-// holding is a look at a process that has one variable.
+// holding returns a look at a process that has one variable.
 func holding(pid int32, name string, pieces ...event.Piece) *event.Variables {
 	return &event.Variables{
 		PID: pid, Complete: true, Variables: []event.Variable{{Name: name}}, Owners: []event.Owner{{Kind: event.HeldByVariable, Names: []string{name}}},
@@ -42,7 +42,8 @@ func holding(pid int32, name string, pieces ...event.Piece) *event.Variables {
 	}
 }
 
-// TestRecall: what a recording says to be freed is what it said last of each process, with the objects by which a check knows it again.
+// TestRecall: the promises are those of the last look at each process, with the objects by which a check recognizes
+// them.
 func TestRecall(t *testing.T) {
 	start := &event.Start{Host: event.Host{BootID: "boot"}, Processes: []event.ProcessInfo{{PID: 7, Started: 99}, {PID: 8}}}
 	piece := event.Piece{Address: math.MaxUint64, Type: 3, Own: 5, Size: 400 << 20}
@@ -70,7 +71,7 @@ type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, errors.New("no") }
 
-// TestHostileRecording: whatever a recording says, what is taken from it is bounded, is whole or not there, and leads to numbers that make sense.
+// TestHostileRecording: data from any recording is bounded, whole or missing, and its numbers are valid.
 func TestHostileRecording(t *testing.T) {
 	start := &event.Start{}
 	var of []event.Event

@@ -11,7 +11,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// checkMeter finds a meter of --by that no session can have, before one is traced for it.
+// checkMeter refuses a --by meter that no session can have, before one is traced for it.
 func checkMeter(by string) error {
 	if _, ok := event.ParseMeter(by); ok || by == "" {
 		return nil
@@ -24,7 +24,7 @@ func checkMeter(by string) error {
 	return usageError{fmt.Errorf("--by %q: it is %s or %s", by, strings.Join(known[:last], ", "), known[last])}
 }
 
-// by is the meter of --by, "" where the report does not have it.
+// by returns the meter of --by, "" if the report lacks it.
 func (o *OutputOptions) by(r *model.Report) string {
 	if slices.Contains(r.AllMeters(), o.By) {
 		return o.By
@@ -32,7 +32,7 @@ func (o *OutputOptions) by(r *model.Report) string {
 	return ""
 }
 
-// unranked says that the report has not the meter of --by: a session that is over is printed all the same.
+// unranked reports that the report lacks the meter of --by: a finished session is printed all the same.
 func (o *OutputOptions) unranked(r *model.Report) string {
 	if o.By == "" || o.by(r) != "" {
 		return ""
@@ -40,7 +40,7 @@ func (o *OutputOptions) unranked(r *model.Report) string {
 	return fmt.Sprintf("--by %s: the session has no figures of it; cells are ranked by %s", o.By, r.Ranking(r.Nearest()))
 }
 
-// textOf is how the text of a report is printed.
+// textOf returns the options for printing the text of a report.
 func (o *OutputOptions) textOf(w io.Writer, r *model.Report) text.Options {
 	printed := o.text(w)
 	printed.By = o.by(r)

@@ -8,7 +8,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// TestMetersOfBy: what is no meter is refused before anything is traced; of a meter that the session did not have the report is printed nevertheless.
+// TestMetersOfBy: an unknown meter is refused before anything is traced; for a meter that the session lacked the report
+// is printed nevertheless.
 func TestMetersOfBy(t *testing.T) {
 	for _, by := range []string{"numpy", "foo", "gpu.0", "gpu.x.active", "cpu.resident ", "\x1b[2J"} {
 		status, message := explain((&OutputOptions{By: by}).Check())

@@ -30,8 +30,9 @@ func (s *script) Next(context.Context) (event.Event, error) {
 	return e, nil
 }
 
-// TestRecordingSaysTheSame: whatever happens in a session, whenever it has read everything there is, and whenever a notebook asks it something: a report
-// of it in any format, its audit and what --strict says of it are those of its recording, byte for byte.
+// TestRecordingSaysTheSame: whatever happens in a session, whenever it has read everything there is, and whenever a
+// notebook asks it something: a report of it in any format, its audit and what --strict says of it are those of its
+// recording, byte for byte.
 func TestRecordingSaysTheSame(t *testing.T) {
 	lulls, differ := 0, 0
 	for seed := range uint64(24) {
@@ -65,7 +66,7 @@ func TestRecordingSaysTheSame(t *testing.T) {
 	}
 }
 
-// anySession is a session at random, with a look at its objects in its end.
+// anySession returns a session at random, with a look at its objects in its end.
 func anySession(seed uint64, random *rand.Rand) (events []event.Event) {
 	attributiontest.Anything(func(e event.Event) {
 		f, is := e.(*event.Finish)
@@ -136,7 +137,7 @@ func eventsOf(t *testing.T, path string) (events []event.Event) {
 	}
 }
 
-// said is everything that is said of a session.
+// said returns every output of a session.
 func said(t *testing.T, of *both) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}

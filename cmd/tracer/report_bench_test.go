@@ -15,7 +15,7 @@ import (
 
 var longCells = flag.Int("cells", 1000, "how many cells of ten statements the benchmarks' notebook has")
 
-// longRecording is the recording of a long notebook.
+// longRecording returns the recording of a long notebook.
 func longRecording(b *testing.B) []byte {
 	b.Helper()
 	var to bytes.Buffer
@@ -45,7 +45,7 @@ func replayed(b *testing.B, from []byte, take func(event.Event)) {
 	}
 }
 
-// BenchmarkReport is what a report of a long notebook takes, step by step.
+// BenchmarkReport measures a report of a long notebook, step by step.
 func BenchmarkReport(b *testing.B) {
 	from := longRecording(b)
 	b.Run("read", func(b *testing.B) {

@@ -48,12 +48,12 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	// No signal ends the tracer before the command ends, however many there are: the session ends with it.
+	// No signal ends the tracer before the command ends: the session ends with the command.
 	signals := make(chan os.Signal, 8)
 	c.ends.handTo(func(s os.Signal) {
 		select {
 		case signals <- s:
-		default: // as many are waiting
+		default: // the channel is full of waiting signals
 		}
 	})
 	options.Confine = s.remains()
@@ -88,7 +88,7 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	return exitOf(state)
 }
 
-// passOn hands SIGTERM and SIGHUP on to the command. Ctrl-C it gets from the terminal itself.
+// passOn forwards SIGTERM and SIGHUP to the command. Ctrl-C reaches it from the terminal itself.
 func passOn(signals <-chan os.Signal, live *tracer.Session, pid int) {
 	for s := range signals {
 		if s == syscall.SIGTERM || s == syscall.SIGHUP {
@@ -97,7 +97,7 @@ func passOn(signals <-chan os.Signal, live *tracer.Session, pid int) {
 	}
 }
 
-// exitOf turns how a command ended into what a shell would say.
+// exitOf turns a command's ending into a shell's exit status.
 func exitOf(state *os.ProcessState) error {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	switch {
@@ -123,7 +123,8 @@ func (s *session) startTraced(args []string, options tracer.Options) (*os.Proces
 	return cmd.Process, live, err
 }
 
-// command is what the user typed, as that user: it is looked up with the user's rights, in the PATH that sudo has left.
+// command returns the typed command, to run as the invoking user: it is looked up with that user's rights, in the PATH
+// that sudo has left.
 func (s *session) command(args []string) (*exec.Cmd, error) {
 	var path string
 	err := s.rights.Do(func() (err error) {
@@ -139,11 +140,11 @@ func (s *session) command(args []string) (*exec.Cmd, error) {
 	if err := s.who.Dress(cmd); err != nil {
 		return nil, err
 	}
-	if self, err := (process.FS{}).Identity(os.Getpid()); err == nil { // else nobody waits for the first answer
+	if self, err := (process.FS{}).Identity(os.Getpid()); err == nil { // else the first answer is not awaited
 		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %d", startedBy, self.PID, self.StartTicks))
 	}
 	return cmd, nil
 }
 
-// startedBy tells the companion in a command, and in what that starts, which tracer will listen (docs/line.md).
+// startedBy tells the companion in a command, and in its children, which tracer will listen (docs/line.md).
 const startedBy = "IPYTRACER_STARTED_BY"

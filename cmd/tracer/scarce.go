@@ -11,13 +11,13 @@ import (
 	"ipytracer/tracer/host/footprint"
 )
 
-// thrift has a session stay below the limit on the tracer's own memory.
+// thrift keeps a session below the limit on the tracer's own memory.
 type thrift struct{ events int }
 
 const thriftInterval = 1 << 8 // events
 
-// pace is called at each event, and looks now and then. Where the session gives up to find out who allocated, what is known of that is forgotten. An audit, which is about
-// nothing else, keeps what it has.
+// pace is called at each event, and acts now and then. If the session gives up stacks, it forgets the known ones. An
+// audit, which is about nothing else, keeps them.
 func (t *thrift) pace(s *session) {
 	if t.events++; t.events%thriftInterval != 0 && (s.running == nil || s.running.Pending()) || s.running == nil {
 		return
@@ -45,7 +45,7 @@ type endedEarlyError string
 
 func (e endedEarlyError) Error() string { return string(e) }
 
-// endedEarly is that error of a live session, nil for none.
+// endedEarly returns that error of a live session, nil for none.
 func (s *session) endedEarly() error {
 	if why := tracer.EndedEarly(s.running); why != "" {
 		return endedEarlyError(why + "; what it has seen is in the report")
@@ -53,7 +53,7 @@ func (s *session) endedEarly() error {
 	return nil
 }
 
-// noRoom words why a session cannot begin in the memory that the tracer may take; ok is false for other errors.
+// noRoom explains that the tracer's memory limit is too low for a session; ok is false for other errors.
 func noRoom(err error) (status int, message string, ok bool) {
 	var small *footprint.TooSmallError
 	if !errors.As(err, &small) {
@@ -64,7 +64,7 @@ func noRoom(err error) (status int, message string, ok bool) {
 		b.Name, words.Bytes(b.Bytes), words.Bytes(b.Room()), words.Bytes(small.Needs)), true
 }
 
-// ownMemory is what the tracer takes and may take.
+// ownMemory returns the tracer's memory and its limit.
 func ownMemory(running *tracer.Session) *model.OwnMemory {
 	f := tracer.Footprint(running)
 	if f.Resident == 0 {

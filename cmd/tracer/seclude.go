@@ -12,8 +12,9 @@ import (
 	"ipytracer/tracer/host/confine"
 )
 
-// seclude gives up, for good, what printing a recording does not take, once the recording and the place of the report are open: a
-// recording may come from anybody. What is left can read and write what is open and put the report in its place, as the user who typed the command.
+// seclude gives up, for good, all rights that printing a recording does not need, once the recording and the place of
+// the report are open: a recording may come from anybody. The program can still read and write open files, and move the
+// report to its place, as the invoking user.
 func (s *session) seclude() error {
 	_, _ = time.Now().Zone() // the time zone is read while files can be
 	var err error
@@ -36,7 +37,7 @@ func (s *session) seclude() error {
 	return errors.Join(s.unlessAbsent(confine.OnlyPaths(paths)), s.unlessAbsent(confine.Allow(rules)))
 }
 
-// unlessAbsent takes what a kernel does not have for no error, and tells it to root.
+// unlessAbsent drops the error of a feature that the kernel lacks, and reports it to root.
 func (s *session) unlessAbsent(err error) error {
 	if !errors.Is(err, confine.ErrNoLandlock) && !errors.Is(err, confine.ErrNoFilter) {
 		return err

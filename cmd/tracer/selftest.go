@@ -45,7 +45,7 @@ found, cells of known truth are compared as well. It ends with status 1 at the f
 	return cmd
 }
 
-// noPython is what --python says for no cells.
+// noPython is the value of --python for no cells.
 const noPython = "none"
 
 func runSelftest(ctx context.Context, o SelftestOptions, c console) error {
@@ -82,7 +82,7 @@ func runSelftest(ctx context.Context, o SelftestOptions, c console) error {
 	return err
 }
 
-// checkNames finds a mistyped name before anything is run.
+// checkNames finds a mistyped name before any test runs.
 func checkNames(only []string) error {
 	known := selftest.Names()
 	for _, name := range only {
@@ -93,8 +93,8 @@ func checkNames(only []string) error {
 	return nil
 }
 
-// choosePython asks the named Python, or those that are installed if a test of these names takes one: to ask them takes a second. It returns nil where
-// there is none, or none is needed.
+// choosePython asks the named Python, or, if a test needs one, the installed ones, which takes a second. It returns nil
+// if there is none, or none is needed.
 func choosePython(ctx context.Context, named string, only []string) (*selftest.Python, error) {
 	switch named {
 	case noPython:
@@ -121,7 +121,7 @@ func choosePython(ctx context.Context, named string, only []string) (*selftest.P
 	return p, nil
 }
 
-// invokerHome is the home of whoever typed sudo.
+// invokerHome returns the home of whoever typed sudo.
 func invokerHome() string {
 	who, err := invoker.Find()
 	if err != nil {

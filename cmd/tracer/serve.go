@@ -89,7 +89,7 @@ func runServe(ctx context.Context, o ServeOptions, c console) error {
 	return s.Serve(ctx, l)
 }
 
-// notify tells systemd how the service is, if one has started it and wants to know (Type=notify).
+// notify tells systemd the state of the service, if systemd started it and wants to know (Type=notify).
 func notify(log *slog.Logger, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		log.Warn("systemd could not be notified", "state", state, "error", err)
@@ -98,8 +98,8 @@ func notify(log *slog.Logger, state string) {
 
 var errServeNeedsRoot = errors.New("'tracer serve' traces the processes of others, which takes root; type 'sudo tracer serve'")
 
-// startSession starts a process that traces the peer, and answers on its line only; what it reports in the end is kept at report, unless that is "".
-// Nothing that a peer has said is in its arguments.
+// startSession starts a process that traces the peer, and answers on its line only. Its report is kept at the path
+// report, unless that is "". Nothing from the peer is in its arguments.
 func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Child, error) {
 	args := []string{"attach", "--quiet", "--started", strconv.FormatUint(p.StartTicks, 10), "--owner", strconv.FormatUint(uint64(p.UID), 10)}
 	if report != "" {
@@ -111,8 +111,9 @@ func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Chi
 	cmd.Env, cmd.Dir = environmentOf(p), "/"
 	said, left := &lastSaid{}, &leaving{}
 	cmd.Stdout, cmd.Stderr = left, said
-	cmd.WaitDelay = time.Second                          // what it has started may have its standard error, and be stopped
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C at the server is not theirs: the server ends them
+	cmd.WaitDelay = time.Second // its children may hold its standard error, and be stopped
+	// Ctrl-C at the server does not reach them: the server ends them
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start a session: %w", err)
 	}
@@ -120,7 +121,7 @@ func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Chi
 	go func() {
 		defer close(ended)
 		_ = cmd.Wait()
-		if cmd.ProcessState != nil && cmd.ProcessState.Exited() { // of one that was killed half a report would be left
+		if cmd.ProcessState != nil && cmd.ProcessState.Exited() { // a killed one would leave half a report
 			left.store(log, p, report)
 		}
 	}()
@@ -133,7 +134,8 @@ func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Chi
 	return &serving.Child{Signal: signal, Ended: ended, Said: said.text, Report: report}, nil
 }
 
-// environmentOf is what sudo would say, had the peer's user typed it: files are opened with that user's rights, and the session becomes that user.
+// environmentOf returns the environment that sudo would set for the peer's user: files are opened with that user's
+// rights, and the session becomes that user.
 func environmentOf(p serving.Peer) []string {
 	env := []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"}
 	if p.UID == 0 {
@@ -147,13 +149,13 @@ func environmentOf(p serving.Peer) []string {
 	return env
 }
 
-// lastSaid keeps the end of what a session says on standard error.
+// lastSaid keeps the end of a session's standard error.
 type lastSaid struct {
 	mu   sync.Mutex
 	tail []byte
 }
 
-// mostSaid is how much of it, in bytes.
+// mostSaid is the kept length, in bytes.
 const mostSaid = 1 << 10
 
 func (l *lastSaid) Write(p []byte) (int, error) {
@@ -166,7 +168,7 @@ func (l *lastSaid) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text is the last line.
+// text returns the last line.
 func (l *lastSaid) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

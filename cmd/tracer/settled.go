@@ -11,18 +11,19 @@ import (
 	"ipytracer/report/text"
 )
 
-// A session that is over has its figures at once, and then a look at the objects of what it has traced, which may take seconds. A terminal shows what of
-// the report is known before that look, and meanwhile what is being looked at. All other output comes as a whole, after it.
+// A finished session has its figures at once. Then a look at the objects of its processes follows, which may take
+// seconds. A terminal shows the finished part of the report before that look, and the look's progress during it. All
+// other output comes as a whole, after it.
 
-// lastLook is the end of a session as somebody at a terminal sees it.
+// lastLook is the end of a session on a terminal.
 type lastLook struct {
-	within context.Context // done when the user has had enough
+	within context.Context // done when the user ends it
 	end    context.CancelFunc
 	words  io.Writer
 	doing  progress
-	first  string        // of the report, that was printed before the look; ""
-	shown  chan struct{} // closed once it is, or cannot be; nil where nothing is printed before the look
-	err    error         // of printing it
+	first  string        // the part of the report that was printed before the look; ""
+	shown  chan struct{} // closed once it is printed, or cannot be; nil if nothing is printed before the look
+	err    error         // of the print
 }
 
 func newLastLook(words io.Writer) *lastLook {
@@ -31,17 +32,18 @@ func newLastLook(words io.Writer) *lastLook {
 	return l
 }
 
-// enoughSaid is the answer to who ends the look.
+// enoughSaid is the message when the user ends the look.
 const enoughSaid = `tracer: the kernel's objects are not looked at any further: the report comes without the holders of memory and without variables; Ctrl-C once more, or Ctrl-\, ends the tracer without it`
 
-// cutShort ends the look, or has it not begin. It never waits.
+// cutShort ends the look, or keeps it from beginning. It never waits.
 func (l *lastLook) cutShort() {
 	l.doing.stop()
 	fmt.Fprintln(l.words, enoughSaid)
 	l.end()
 }
 
-// settled takes in that every figure is known: what can be shown of the report is. It says whether the event is that.
+// settled takes in that every figure is known, and prints the finished part of the report. It reports whether the event
+// was a [event.Settled].
 func (s *session) settled(e event.Event) bool {
 	now, ok := e.(*event.Settled)
 	if !ok {
@@ -62,7 +64,7 @@ func (s *session) settled(e event.Event) bool {
 		s.view = nil
 	}
 	first, err := s.options.first(s.to.Writer, tracker.Stream())
-	if err != nil { // the whole report says it
+	if err != nil { // the whole report will have the error
 		s.last.doing.start()
 		return true
 	}
@@ -79,7 +81,7 @@ func showsFirst(s *session) bool {
 	return is && s.to.path == "" && s.options.Format == "text" && !s.options.Full
 }
 
-// lookingAt says what is being looked at, on a line of 80 cells.
+// lookingAt describes the look, on a line of 80 cells.
 func lookingAt(e *event.Settled) string {
 	if e.Holders {
 		return "looking at objects: holders of memory, variables (Ctrl-C ends this)"
@@ -87,7 +89,8 @@ func lookingAt(e *event.Settled) string {
 	return "looking at objects: variables (Ctrl-C ends this)"
 }
 
-// show prints the first part of a report on a goroutine of its own: probes are still in place, and a terminal may be stopped.
+// show prints the first part of a report on a goroutine of its own: probes are still in place, and a terminal may be
+// stopped.
 func (l *lastLook) show(to *destination, first string) {
 	l.first, l.shown = first, make(chan struct{})
 	go func() {
@@ -99,27 +102,27 @@ func (l *lastLook) show(to *destination, first string) {
 	}()
 }
 
-// drain has what was said so far on the terminal before what comes next.
+// drain waits until earlier messages are on the terminal.
 func (l *lastLook) drain() {
 	if m, ok := l.words.(*messages); ok {
 		m.drain(lastWords)
 	}
 }
 
-// isOver takes the line away that says what is being looked at.
+// isOver removes the line with the progress of the look.
 func (l *lastLook) isOver(ends *endings) {
 	ends.lookEnds(nil)
 	l.doing.stop()
 }
 
-// wait waits until the first part of the report is printed. It fails where it could not be.
+// wait waits until the first part of the report is printed. It fails if it could not be.
 func (l *lastLook) wait() error {
 	<-l.shown
 	l.drain()
 	return l.err
 }
 
-// printReport prints a report, or what is left of it to print.
+// printReport prints a report, or its unprinted part.
 func (s *session) printReport(w io.Writer, r *model.Report) error {
 	if w != io.Writer(s.to) || s.last.shown == nil {
 		return s.options.Print(w, r)
@@ -130,12 +133,12 @@ func (s *session) printReport(w io.Writer, r *model.Report) error {
 	return s.options.rest(w, r, s.last.first)
 }
 
-// first is the first part of the report as text for a terminal.
+// first returns the first part of the report as text for a terminal.
 func (o *OutputOptions) first(w io.Writer, r *model.Report) (string, error) {
 	return text.First(o.wanted(r), o.textOf(w, r))
 }
 
-// rest prints what comes after it.
+// rest prints the remaining part.
 func (o *OutputOptions) rest(w io.Writer, r *model.Report, first string) error {
 	return text.Rest(w, o.wanted(r), o.textOf(w, r), first)
 }

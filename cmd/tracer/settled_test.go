@@ -18,7 +18,8 @@ import (
 	"ipytracer/report/text"
 )
 
-// lookedAt is a session of which every figure is known: behind the Settled it waits, as a look at objects takes its time, until that is let go or ended.
+// lookedAt is a session of which every figure is known: behind the Settled it waits, as a look at objects takes its
+// time, until that is let go or ended.
 type lookedAt struct {
 	before  []event.Event
 	settled *event.Settled // nil: it has none
@@ -65,7 +66,7 @@ func (l *lookedAt) Next(context.Context) (event.Event, error) {
 	return nil, io.EOF
 }
 
-// lookedAtNotebook is a session of a made-up notebook, that keeps a variable.
+// lookedAtNotebook returns a session of a made-up notebook, that keeps a variable.
 func lookedAtNotebook() *lookedAt {
 	l := &lookedAt{looking: make(chan struct{}), let: make(chan struct{})}
 	s := attributiontest.New(func(e event.Event) {
@@ -137,7 +138,7 @@ func (f *followed) end(t *testing.T) {
 	}
 }
 
-// wholly is the report as one piece.
+// wholly returns the report as one piece.
 func wholly(t *testing.T, o text.Options) string {
 	t.Helper()
 	tracker, l := attribution.New(), lookedAtNotebook()
@@ -156,8 +157,8 @@ func wholly(t *testing.T, o text.Options) string {
 	return b.String()
 }
 
-// TestFirstScreen: on a terminal the cells and their peaks are there, with how sure they are, while the objects are still being looked at; what the look has
-// found follows, and nothing is missing or there twice.
+// TestFirstScreen: on a terminal the cells and their peaks are there, with how sure they are, while the objects are
+// still being looked at; what the look has found follows, and nothing is missing or there twice.
 func TestFirstScreen(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	main, other := terminalOf(t)
@@ -194,7 +195,8 @@ func TestFirstScreen(t *testing.T) {
 
 const corrected = "have changed since they were printed"
 
-// TestEnoughOfTheLook: a second Ctrl-C ends the look, not the report, which says so; a second signal of another kind ends nothing.
+// TestEnoughOfTheLook: a second Ctrl-C ends the look, not the report, which says so; a second signal of another kind
+// ends nothing.
 func TestEnoughOfTheLook(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	main, other := terminalOf(t)
@@ -239,7 +241,8 @@ func TestEnoughOfTheLook(t *testing.T) {
 	f.end(t)
 }
 
-// TestFirstScreenIsCorrected: where the session's end takes back what the first screen says, the whole report is printed again and says so.
+// TestFirstScreenIsCorrected: if the session's end changes the first screen, the whole report is printed again and says
+// so.
 func TestFirstScreenIsCorrected(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	main, other := terminalOf(t)
@@ -258,8 +261,8 @@ func TestFirstScreenIsCorrected(t *testing.T) {
 	}
 }
 
-// TestWholeElsewhere: what goes into a pipe, and what is no text, is printed as a whole when everything is known: the same bytes as without a terminal's
-// first screen.
+// TestWholeElsewhere: what goes into a pipe, and what is no text, is printed as a whole when everything is known: the
+// same bytes as without a terminal's first screen.
 func TestWholeElsewhere(t *testing.T) {
 	main, other := terminalOf(t)
 	go func() { _, _ = io.Copy(io.Discard, main) }()
@@ -295,7 +298,8 @@ func TestWholeElsewhere(t *testing.T) {
 	}
 }
 
-// TestStoppedTerminal: a terminal that takes nothing keeps nobody from looking, and so from taking the probes out; what it has to show waits for it.
+// TestStoppedTerminal: a terminal that takes nothing keeps nobody from looking, and so from taking the probes out; what
+// it has to show waits for it.
 func TestStoppedTerminal(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	main, other := terminalOf(t)
@@ -303,7 +307,8 @@ func TestStoppedTerminal(t *testing.T) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		t.Fatal(err)
 	}
-	// What a terminal keeps that nobody reads. Linux moves what was written to the reader's side later, and then there is room again.
+	// What a terminal keeps that nobody reads. Linux moves what was written to the reader's side later, and then there
+	// is room again.
 	for filled, room := make([]byte, 4096), 1; room > 0; {
 		if _, err := unix.Write(fd, filled); err == nil {
 			continue

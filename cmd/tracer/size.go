@@ -9,10 +9,10 @@ import (
 	"ipytracer/report"
 )
 
-// muchToWrite is from how many bytes on a report's size is said before it is written.
+// muchToWrite is the size, in bytes, from which on a report's size is announced.
 const muchToWrite = 20 << 20
 
-// wanted is the report without what flags keep out of the chosen format.
+// wanted returns the report without the parts that flags keep out of the chosen format.
 func (o *OutputOptions) wanted(r *model.Report) *model.Report {
 	if o.NoSource {
 		r = report.WithoutSource(r)
@@ -23,14 +23,14 @@ func (o *OutputOptions) wanted(r *model.Report) *model.Report {
 	return r
 }
 
-// foretell says how large a report will be, and what makes it smaller, if that is much.
+// foretell announces the size of a large report, and how to make it smaller.
 func (s *session) foretell(r *model.Report) {
 	f := formatOf(s.options.Format)
 	if f == nil || f.smaller == "" || s.options.Quiet {
 		return
 	}
 	size, err := report.Size(s.options.wanted(r), f.print)
-	if err != nil || size < muchToWrite { // what goes wrong is said of the report itself
+	if err != nil || size < muchToWrite { // the report itself will have the error
 		return
 	}
 	fmt.Fprintf(s.console.err, "tracer: as %s this report will have about %s: %s\n", f.name, words.Bytes(size), f.smaller)

@@ -9,7 +9,7 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// TestSizeIsForetold: of what is large it is said beforehand how large, and what makes it smaller; --cells does.
+// TestSizeIsForetold: the size of a large report is announced, with a way to make it smaller; --cells does so.
 func TestSizeIsForetold(t *testing.T) {
 	large := reporttest.Empty()
 	large.Windows = append(large.Windows, reporttest.Rich().Windows[0])

@@ -11,20 +11,20 @@ import (
 	"ipytracer/report/escape"
 )
 
-// strictness is what --strict judges. The zero value judges nothing.
+// strictness is the scope of --strict. The zero value judges nothing.
 type strictness struct{ figures, attribution bool }
 
-// The values of --strict. Alone it is strictFigures.
+// The values of --strict. Without a value it is strictFigures.
 const (
 	strictFigures     = "figures"
 	strictAttribution = "attribution"
 	strictAll         = "all"
 )
 
-// any reports whether anything is to be judged.
+// any reports whether there is anything to judge.
 func (s strictness) any() bool { return s.figures || s.attribution }
 
-// String is the value as it is typed.
+// String returns the value in its typed form.
 func (s *strictness) String() string {
 	switch {
 	case s.figures && s.attribution:
@@ -37,7 +37,7 @@ func (s *strictness) String() string {
 	return ""
 }
 
-// Set reads the value as it is typed; true and false are those of a flag without one.
+// Set parses the value; true and false are those of a flag without one.
 func (s *strictness) Set(text string) error {
 	switch text {
 	case strictFigures, "true":
@@ -54,8 +54,8 @@ func (s *strictness) Set(text string) error {
 	return nil
 }
 
-// Type is what stands for the value in help.
-func (s *strictness) Type() string { return "bool" } // so that help shows it as one: the value may be missing
+// Type returns the placeholder of the value in help.
+func (s *strictness) Type() string { return "bool" } // help shows it as a boolean, because the value may be missing
 
 // addFlag defines the flag, which needs no value.
 func (s *strictness) addFlag(f *pflag.FlagSet, usage string) {
@@ -63,12 +63,13 @@ func (s *strictness) addFlag(f *pflag.FlagSet, usage string) {
 	f.Lookup("strict").NoOptDefVal = strictFigures
 }
 
-// boundError says what --strict found wanting.
+// boundError lists the faults that --strict found.
 type boundError string
 
 func (e boundError) Error() string { return string(e) }
 
-// judge says what of a report is not as --strict wants it; nil where nothing is. note is what was not judged and is wanting, "" for nothing.
+// judge returns an error with the report's faults under --strict; nil without faults. note names faults outside of its
+// scope, "" for none.
 func (s strictness) judge(r *model.Report) (note string, err error) {
 	c := &r.Certificate
 	figures, attribution := "", ""
@@ -101,7 +102,7 @@ func (s strictness) judge(r *model.Report) (note string, err error) {
 	return "", boundError(strings.Join(all, "; "))
 }
 
-// wanting says which figures and windows are not exact; "" where all are.
+// wanting names the figures and windows that are not exact; "" if all are.
 func wanting(r *model.Report) string {
 	var all []string
 	if n, first := bounds(r); n > 0 {
@@ -117,7 +118,7 @@ func wanting(r *model.Report) string {
 	return strings.Join(all, "; ")
 }
 
-// reasons says the first of some, and how many more there are.
+// reasons returns the first few reasons, and the number of the others.
 func reasons(all []string) string {
 	if len(all) == 0 {
 		return "something is missing"
@@ -129,7 +130,7 @@ func reasons(all []string) string {
 	return text
 }
 
-// bounds counts the figures of a report that are only bounds, and says which one is the first.
+// bounds counts the figures of a report that are only bounds, and names the first.
 func bounds(r *model.Report) (n int, first string) {
 	inexact := func(figures map[string]model.Figure, of string) {
 		least := ""
@@ -162,7 +163,7 @@ func bounds(r *model.Report) (n int, first string) {
 	return n, escape.Bounded(first, 200)
 }
 
-// nameOf is what people call a window.
+// nameOf returns the name of a window for people.
 func nameOf(w *model.Window) string {
 	switch w.Kind {
 	case model.Cell:

@@ -35,7 +35,8 @@ func TestStrictValues(t *testing.T) {
 	}
 }
 
-// TestStrictJudges: --strict judges figures and windows and says what is not exact; who allocated is mentioned, and judged where that is asked for.
+// TestStrictJudges: --strict judges figures and windows and names those that are not exact; it mentions stacks, and
+// judges them on request.
 func TestStrictJudges(t *testing.T) {
 	rich, unnamed, bound, incomplete := reporttest.Rich(), reporttest.Rich(), reporttest.Rich(), reporttest.Rich()
 	for _, r := range []*model.Report{rich, unnamed, incomplete} {
@@ -152,7 +153,8 @@ func TestStrictSessions(t *testing.T) {
 	}
 }
 
-// recordedWith is a file with a recording of a session of three cells that finishes like that, whole or cut in the middle.
+// recordedWith returns a file with a recording of a session of three cells that finishes like that, whole or cut in the
+// middle.
 func recordedWith(t *testing.T, f *event.Finish, cut bool) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "session.arrows")

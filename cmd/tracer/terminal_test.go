@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalOf makes a terminal, and who is at it.
+// terminalOf returns a terminal, and the reader at its other end.
 func terminalOf(t *testing.T) (main, other *os.File) {
 	t.Helper()
 	main, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -37,7 +37,7 @@ func terminalOf(t *testing.T) (main, other *os.File) {
 	return main, other
 }
 
-// shown is what came out of a program so far.
+// shown returns the output of a program so far.
 type shown struct {
 	mu   sync.Mutex
 	said bytes.Buffer

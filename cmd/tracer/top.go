@@ -57,7 +57,7 @@ and the report is printed. The target does not notice.
 	return cmd
 }
 
-// check finds mistakes before anything is traced.
+// check finds mistakes before tracing begins.
 func (o *TopOptions) check() error {
 	switch {
 	case o.Duration < 0:
@@ -111,7 +111,7 @@ func runTop(ctx context.Context, o TopOptions, c console, args []string) error {
 	does := "prints the report"
 	if o.Once {
 		does = ""
-		o.onceAfter, s.options.Duration = o.Duration, 0 // it is the view's
+		o.onceAfter, s.options.Duration = o.Duration, 0 // it belongs to the view
 	}
 	if err := s.attached(ctx, who, options, does); !errors.Is(err, errGlanced) {
 		if err != nil {
@@ -125,7 +125,7 @@ func runTop(ctx context.Context, o TopOptions, c console, args []string) error {
 	return s.deliver("screen", func(w io.Writer) error { return v.printOnce(w) })
 }
 
-// printOnce prints what was seen with --once.
+// printOnce prints the screen of --once.
 func (v *view) printOnce(w io.Writer) error {
 	if v.options.Format == "json" {
 		return report.GlanceJSON(w, v.glance)
@@ -134,10 +134,10 @@ func (v *view) printOnce(w io.Writer) error {
 	return err
 }
 
-// glanceEvery is how often figures are brought up to date.
+// glanceEvery is the interval of new figures.
 const glanceEvery = time.Second
 
-// modelGPUs are the GPUs that are known so far.
+// modelGPUs returns the GPUs known so far.
 func modelGPUs(s *session) (out []model.GPU) {
 	if s.running == nil {
 		return nil
@@ -148,7 +148,7 @@ func modelGPUs(s *session) (out []model.GPU) {
 	return out
 }
 
-// slower says which probes are at dearer places than there might be, and what that took so far, in some words.
+// slower names the probes at more expensive places than usual, and their cost so far, in some words.
 func slower(running *tracer.Session, says func(*model.Probe) string) (all []string) {
 	for _, p := range tracer.DearProbes(running) {
 		one := model.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits, CostNS: max(0, int64(p.Cost)), Dear: p.Dear}
@@ -159,7 +159,7 @@ func slower(running *tracer.Session, says func(*model.Probe) string) (all []stri
 	return all
 }
 
-// noTerminal words why there is no screen; ok is false for other errors.
+// noTerminal explains why there is no screen; ok is false for other errors.
 func noTerminal(err error) (status int, message string, ok bool) {
 	if errors.Is(err, display.ErrNoTerminal) || errors.Is(err, display.ErrDumb) || errors.Is(err, display.ErrBackground) {
 		return statusUsage, fmt.Sprintf("%v; 'tracer top --once' prints one screen without it", err), true

@@ -12,24 +12,24 @@ import (
 	"ipytracer/tracer/display"
 )
 
-// errGlanced ends a session of which one screen was wanted.
+// errGlanced ends a session that was to print one screen.
 var errGlanced = errors.New("one screen has been printed")
 
-// view is the screen of a session, or the one of which it is printed. Its methods are the session's goroutine's, but
-// for press.
+// view is the screen of a session, or its single printed screen. All methods but press belong to the session's
+// goroutine.
 type view struct {
 	options  *TopOptions
 	console  console
 	session  *session
 	tracker  *attribution.Tracker
 	state    live.State
-	terminal *display.Terminal // nil for --once
+	terminal *display.Terminal // nil with --once
 	display  *display.Display  // nil until it begins
 	pressed  chan live.Action
 
 	began  time.Time
-	next   time.Time     // when it is to be looked again
-	asked  bool          // variables were
+	next   time.Time     // time of the next look
+	asked  bool          // a look at variables was requested
 	glance *model.Glance // the last
 	past   live.History
 }
@@ -48,7 +48,7 @@ func (v *view) begin() (err error) {
 	return nil
 }
 
-// end gives the terminal back; what was said meanwhile is printed.
+// end restores the terminal and prints the messages since begin.
 func (v *view) end() {
 	if v.display != nil {
 		v.display.Close()
@@ -57,7 +57,7 @@ func (v *view) end() {
 	}
 }
 
-// press takes in what a key asks for, on the display's goroutine.
+// press takes in the action of a key, on the display's goroutine.
 func (v *view) press(a live.Action) {
 	if a == live.Quit {
 		v.console.ends.ask()
@@ -69,13 +69,13 @@ func (v *view) press(a live.Action) {
 	}
 }
 
-// How much of the time making glances may take, as a reciprocal, and how soon one may follow another.
+// The share of time for glances, as a reciprocal, and the least interval between them.
 const (
 	glanceShare  = 50
 	soonestAgain = 250 * time.Millisecond
 )
 
-// update looks at what there is, if it is time, and shows it.
+// update takes a new glance, if it is time, and shows it.
 func (v *view) update() error {
 	for {
 		select {
@@ -119,7 +119,7 @@ func (v *view) update() error {
 	return nil
 }
 
-// do carries out what a key asks for.
+// do carries out the action of a key.
 func (v *view) do(a live.Action) {
 	switch a {
 	case live.Mark, live.Unmark:

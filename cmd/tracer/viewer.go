@@ -14,36 +14,38 @@ import (
 	"ipytracer/report/html"
 )
 
-// A page of a session is made of the whole recording: what a cell's figures are can depend on what comes after it. So a recording that grows
-// is read from its beginning each time, and the time that takes is bounded: reading is a tenth of the time at most, and nothing is read
-// while nobody looks.
+// A page is made of the whole recording, because a cell's figures can depend on later events. So a growing recording is
+// read from its beginning each time. Reading takes at most a tenth of the time, and stops while nobody looks.
 const (
-	readingShare = 10              // one in so many
-	stillAfter   = 3 * time.Second // a recording that has not grown for so long is read as soon as half of the time is left to others
+	readingShare = 10 // the inverse of the share of time
+	// a recording that has not grown for this long is read as soon as half of the time is left to other work
+	stillAfter = 3 * time.Second
 )
 
 // viewer answers browsers with the page of a recording.
 type viewer struct {
 	file     *os.File
 	noSource bool
-	host     string // what a browser must take this for: another name may be another's, that leads here (DNS rebinding)
-	token    string
-	until    context.Context // when this is over, reading ends
-	guests   guests
+	// host is the only name that a browser may use for this server: another name may be an attacker's that leads here
+	// (DNS rebinding)
+	host   string
+	token  string
+	until  context.Context // its end ends reading
+	guests guests
 
 	mu      sync.Mutex
 	version int    // of the page, from 1
-	data    []byte // of it
-	size    int64  // of the recording when it was read
+	data    []byte // of the page
+	size    int64  // of the recording at the last reading
 	failed  error  // of the last reading
 	reading bool
-	took    time.Duration // the last reading
-	last    time.Time     // when that was over
-	seen    int64         // the recording's size when somebody last looked
-	grew    time.Time     // when that was last another one than before
+	took    time.Duration // duration of the last reading
+	last    time.Time     // end of the last reading
+	seen    int64         // the recording's size at the last request
+	grew    time.Time     // the last change of that size
 }
 
-// newest is the newest page there is. Somebody looks: the recording is read again meanwhile, if it has grown and it is time.
+// newest returns the newest page. Meanwhile it has the recording read again, if it has grown and it is time.
 func (v *viewer) newest() (data []byte, version int, err error) {
 	info, err := v.file.Stat()
 	if err != nil {
@@ -57,12 +59,12 @@ func (v *viewer) newest() (data []byte, version int, err error) {
 	}
 	if info.Size() != v.size && !v.reading && v.isTime(now) {
 		v.reading = true
-		go func() { _ = v.read() }() // newest tells the error to who looks next
+		go func() { _ = v.read() }() // newest returns the error to the next request
 	}
 	return v.data, v.version, v.failed
 }
 
-// isTime says whether the recording may be read again.
+// isTime reports whether the recording may be read again.
 func (v *viewer) isTime(now time.Time) bool {
 	rest := (readingShare - 1) * v.took
 	if now.Sub(v.grew) >= stillAfter {
@@ -74,13 +76,13 @@ func (v *viewer) isTime(now time.Time) bool {
 // read reads the recording and makes its page.
 func (v *viewer) read() error {
 	began := time.Now()
-	size, data, err := v.page(v.version + 1) // nobody else counts meanwhile
+	size, data, err := v.page(v.version + 1) // no other goroutine counts meanwhile
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.reading, v.failed = false, err
 	v.last = time.Now()
 	v.took = v.last.Sub(began)
-	v.size = size // also where it cannot be read: it is tried again when it has grown
+	v.size = size // even for an unreadable one: the next try is when it has grown
 	if err == nil {
 		v.data = data
 		v.version++
@@ -88,7 +90,7 @@ func (v *viewer) read() error {
 	return err
 }
 
-// page is the page of the recording as far as it goes now.
+// page returns the page of the recording so far.
 func (v *viewer) page(version int) (size int64, data []byte, err error) {
 	info, err := v.file.Stat()
 	if err != nil {

@@ -83,8 +83,8 @@ func runView(ctx context.Context, o ViewOptions, c console, path string) error {
 	return v.serve(ctx, listener)
 }
 
-// seclude gives up, for good, whatever answering browsers does not take, once the recording is open and the port is taken: a recording
-// may come from anybody, and so may requests.
+// seclude gives up, for good, all rights that answering browsers does not need, once the recording is open and the port
+// is taken: a recording may come from anybody, and so may requests.
 func seclude(who *invoker.Invoker) error {
 	_, _ = time.Now().Zone() // the time zone is read while files can be
 	var err error
@@ -122,7 +122,7 @@ func (v *viewer) serve(ctx context.Context, on net.Listener) error {
 	}
 }
 
-// ServeHTTP answers who asks this host for what its secret is part of.
+// ServeHTTP answers requests to this host with the secret in their path.
 func (v *viewer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	head := w.Header()
 	head.Set("Cache-Control", "no-store")
@@ -147,7 +147,8 @@ func (v *viewer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// answer gives who has named the secret the page or its data, as new as the recording; nothing where the page has that already.
+// answer sends the page or its data, as new as the recording, to a browser with the secret; nothing if the page has
+// that already.
 func (v *viewer) answer(w http.ResponseWriter, q *http.Request, page bool) {
 	v.guests.know(q)
 	data, version, err := v.newest()
@@ -168,6 +169,6 @@ func (v *viewer) answer(w http.ResponseWriter, q *http.Request, page bool) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", html.Policy(o)+"; frame-ancestors 'none'")
 	var b bytes.Buffer
-	_ = html.Assemble(&b, data, o) // into memory nothing fails
+	_ = html.Assemble(&b, data, o) // writing to memory cannot fail
 	_, _ = w.Write(b.Bytes())
 }

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recorded is a recording of which so many bytes are there.
+// recorded returns a recording of which so many bytes are there.
 func recorded(t *testing.T, share int) (path string, whole []byte) {
 	t.Helper()
 	whole, err := os.ReadFile("../../testdata/recording/format6.arrows")
@@ -33,7 +33,8 @@ func recorded(t *testing.T, share int) (path string, whole []byte) {
 	return path, whole
 }
 
-// TestViewAnswers: the page is for whoever has the secret and asks this very host; it follows the recording while it grows.
+// TestViewAnswers: the page is for whoever has the secret and asks this very host; it follows the recording while it
+// grows.
 func TestViewAnswers(t *testing.T) {
 	path, whole := recorded(t, 60)
 	f, err := os.Open(path)
@@ -90,7 +91,8 @@ func TestViewAnswers(t *testing.T) {
 	}
 }
 
-// TestViewIsBounded: while a recording grows it is read a tenth of the time at most; one that has come to rest is read soon.
+// TestViewIsBounded: while a recording grows it is read a tenth of the time at most; one that has come to rest is read
+// soon.
 func TestViewIsBounded(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
@@ -107,7 +109,8 @@ func TestViewIsBounded(t *testing.T) {
 	}
 }
 
-// TestViewKeepsWhatItHas: a recording that cannot be read any more is said to be so, and nothing of it is served as a new page.
+// TestViewKeepsWhatItHas: a recording that cannot be read any more is said to be so, and nothing of it is served as a
+// new page.
 func TestViewKeepsWhatItHas(t *testing.T) {
 	path, whole := recorded(t, 100)
 	f, err := os.Open(path)
@@ -130,7 +133,7 @@ func TestViewKeepsWhatItHas(t *testing.T) {
 	}
 }
 
-// startView starts a command that becomes `tracer view`, and returns the address that it prints, and what it says besides.
+// startView starts a command that becomes `tracer view`, and returns the address that it prints, and its other output.
 func startView(t *testing.T, command ...string) (cmd *exec.Cmd, address string, said *bytes.Buffer) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -170,7 +173,8 @@ func seesPage(client *http.Client, address string) error {
 	return nil
 }
 
-// TestViewServes: the program itself, with the rights it has left: it prints the address, answers there, and ends well on Ctrl-C.
+// TestViewServes: the program itself, with the rights it has left: it prints the address, answers there, and ends well
+// on Ctrl-C.
 func TestViewServes(t *testing.T) {
 	path, _ := recorded(t, 100)
 	cmd, address, said := startView(t, buildTracer(t), "view", path)
@@ -187,7 +191,7 @@ func TestViewServes(t *testing.T) {
 	}
 }
 
-// TestViewRefuses: what is no recording is said at once, and nothing is served.
+// TestViewRefuses: a file that is no recording is refused at once, and nothing is served.
 func TestViewRefuses(t *testing.T) {
 	program := buildTracer(t)
 	path := filepath.Join(t.TempDir(), "text")

@@ -16,7 +16,7 @@ import (
 func TestWildTexts(t *testing.T) {
 	for _, f := range formats {
 		if f.name == "html" || f.name == "parquet" || f.name == "pprof" || f.name == "perfetto" || f.name == "memory-viz" {
-			continue // read by what they are made for, in their packages and there
+			continue // their packages and the viewers' tests read them in the programs they are made for
 		}
 		var b bytes.Buffer
 		if err := (&OutputOptions{Format: f.name, By: "cpu.resident", Lines: 3}).Print(&b, reporttest.Wild()); err != nil {

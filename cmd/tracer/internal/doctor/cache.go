@@ -8,7 +8,7 @@ import (
 	"ipytracer/tracer/host/filecache"
 )
 
-// cache says what earlier sessions have kept, which root alone may see.
+// cache describes the cache of earlier sessions, which only root may see.
 func (d *Diagnosis) cache(folder string) {
 	const id, name = "cache", "kept between attaches"
 	if !d.Root {

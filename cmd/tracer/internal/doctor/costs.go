@@ -10,12 +10,12 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// Cost is what a probe adds to one operation, on this machine, now.
+// Cost is the added time of a probe for one operation, on this machine, now.
 type Cost struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Base is the operation without any probe, Added what the probe adds to it; nanoseconds, medians over pairs, each of the quickest of
-	// some rounds.
+	// Base is the operation without any probe, Added the probe's addition to it. Both are nanoseconds, medians over
+	// pairs, each of the quickest of some rounds.
 	Base  float64 `json:"base_ns"`
 	Added float64 `json:"added_ns"`
 	// Low and High are the quartiles of Added: a wide range says that the machine was busy.
@@ -37,11 +37,11 @@ func (d *Diagnosis) measureUprobes(l *ledger.Ledger) {
 		Cost{ID: "uprobe.stepped", Name: "uprobe, single-stepped instruction", Added: float64(c.Stepped), Low: float64(c.Stepped), High: float64(c.Stepped)})
 }
 
-// costPairs is how often is measured with the probes and without, in turns.
+// costPairs is the number of measurements with the probes and without, in turns.
 const costPairs = 15
 
 // measureHandlers times page faults and mmap/munmap pairs of two processes, of which one is traced, with the ledger's
-// probes in and out; all in turns, so that what else the machine does falls on all.
+// probes in and out; all in turns, so that other work of the machine falls on all.
 func (d *Diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
 	for root, m := range []struct{ loop, id, name string }{
 		{workload.LoopFaults, "page_fault", "page fault"}, {workload.LoopMaps, "mmap_munmap", "mmap and munmap of 1 MiB"},
@@ -89,7 +89,7 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 			return out, err
 		}
 		defer loops[i].Close()
-		if _, err := loops[i].Ask(); err != nil { // it is up
+		if _, err := loops[i].Ask(); err != nil { // the loop is up
 			return out, err
 		}
 	}
@@ -111,7 +111,8 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 	return out, nil
 }
 
-// askEach asks both loops, each once for nothing: caches are cold, and garbage is to be collected before, not beside them.
+// askEach asks both loops, each once without use: caches are cold, and garbage must be collected before the
+// measurement, not during it.
 func askEach(loops [2]*workload.Loop, told func(i int, ns float64)) error {
 	runtime.GC()
 	for i, l := range loops {

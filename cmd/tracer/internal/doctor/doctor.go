@@ -1,6 +1,6 @@
-// Package doctor finds out what a machine allows: its kernel, privileges, GPUs, C library, NumPys and Pythons, what
-// a probe costs there, and what to do about what is missing. Flags and exit statuses belong to the command, and
-// whether the figures are right is for selftest to say.
+// Package doctor finds out whether a machine can trace: its kernel, privileges, GPUs, C library, NumPys and Pythons,
+// the cost of a probe there, and how to get missing parts. Flags and exit statuses belong to the command; package
+// selftest checks that the figures are right.
 package doctor
 
 import (
@@ -15,11 +15,11 @@ import (
 // Schema is the version of the JSON object ([Diagnosis]).
 const Schema = "ipytracer/doctor/v1"
 
-// Diagnosis is everything the doctor found.
+// Diagnosis has all findings of the doctor.
 type Diagnosis struct {
 	Schema   string            `json:"schema"`
 	Tracer   string            `json:"tracer"`
-	Possible bool              `json:"possible"` // to trace, as this user
+	Possible bool              `json:"possible"` // this user can trace
 	Kernel   string            `json:"kernel"`
 	CPUs     int               `json:"cpus"`
 	Root     bool              `json:"root"`
@@ -38,11 +38,11 @@ type Diagnosis struct {
 const (
 	OK      = "ok"
 	Missing = "missing" // and needed: tracing is not possible
-	Reduced = "reduced" // tracing is possible, something is less exact or dearer
+	Reduced = "reduced" // tracing is possible, but less exact or more expensive
 	Unknown = "unknown"
 )
 
-// Finding is one thing the kernel, the privileges or the settings allow or not.
+// Finding is one thing that the kernel, the privileges or the settings allow or forbid.
 type Finding struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
@@ -50,29 +50,29 @@ type Finding struct {
 	Detail string `json:"detail"`
 }
 
-// MeterRung says which probe serves a meter here.
+// MeterRung names the probe that serves a meter here.
 type MeterRung struct {
 	ID     string `json:"id"`
 	Source string `json:"source"`
 	Exact  bool   `json:"exact"`
-	Bound  int64  `json:"bound"` // bytes for each thread, where it is not exact
+	Bound  int64  `json:"bound"` // bytes for each thread, if it is not exact
 }
 
-// Action is a problem and what to type against it.
+// Action is a problem and the command against it.
 type Action struct {
 	Problem string `json:"problem"`
-	Command string `json:"command"` // "" where no command helps
+	Command string `json:"command"` // "" if no command helps
 }
 
-// Options are what is looked at.
+// Options are the scope of an examination.
 type Options struct {
 	Tracer  string // the tracer's version
-	Measure bool   // what probes cost, too, where that is permitted
-	PID     int    // look at the machine and this Python only; 0: at everything
+	Measure bool   // measure the cost of probes, too, if that is permitted
+	PID     int    // examine the machine and this Python only; 0: everything
 }
 
-// Examine looks at everything, or at the machine and one Python. fs is where facts about the machine are read. An error is about that one
-// Python; what was found of the machine is there all the same.
+// Examine examines everything, or the machine and one Python. It reads facts about the machine from fs. An error is
+// about that one Python; the findings about the machine are there all the same.
 func Examine(ctx context.Context, fs process.FS, o Options) (Diagnosis, error) {
 	facts := fs.Facts()
 	d := diagnose(facts)
@@ -96,7 +96,7 @@ func Examine(ctx context.Context, fs process.FS, o Options) (Diagnosis, error) {
 	return d, nil
 }
 
-// judge says of one running Python whether its cells can be seen.
+// judge says whether the cells of one running Python can be seen.
 func (d *Diagnosis) judge(ctx context.Context, pid int) error {
 	var r RunningPython
 	if err := look.Ask(ctx, &r, onePython, pid); err != nil {

@@ -17,7 +17,7 @@ func capabilities(all ...process.Capability) (set process.CapabilitySet) {
 	return set
 }
 
-// able is a machine that lacks nothing.
+// able returns a machine that lacks nothing.
 func able() process.Facts {
 	return process.Facts{
 		Kernel: "6.18.0", BTF: true, OwnProc: true, InitialPIDNamespace: true,
@@ -78,7 +78,7 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// TestFeatures: what a kernel has decides, whatever it is called.
+// TestFeatures: a kernel's features decide, not its name.
 func TestFeatures(t *testing.T) {
 	all := ledger.Features{Loop: true, Cast: true, ExactResident: true}
 	for _, c := range []struct {

@@ -9,9 +9,9 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// PrintCosts prints for some operations what they take in a traced process, and what the tracer's program that they call
-// takes for each event, there and in another process; in nanoseconds. Where the machine is an emulated one whose clock counts
-// instructions (scripts/cost.sh), that is what they are.
+// PrintCosts prints for some operations their time in a traced process, and the time of the tracer's program for each
+// event, there and in another process; in nanoseconds. On an emulated machine with a clock that counts instructions
+// (scripts/cost.sh), the figures are instructions.
 func PrintCosts(w io.Writer) error {
 	l, err := ledger.Load(ledger.Options{})
 	if err != nil {
@@ -52,7 +52,7 @@ func PrintCosts(w io.Writer) error {
 	return nil
 }
 
-// perEvent returns what an operation took, and what the program took for each event meanwhile.
+// perEvent returns the time of an operation, and the time of the program for each event meanwhile.
 func perEvent(l *workload.Loop, work func() (ledger.Work, error)) (operation, event float64, err error) {
 	if _, err = l.Ask(); err != nil { // warm up
 		return 0, 0, err

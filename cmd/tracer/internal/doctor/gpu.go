@@ -12,12 +12,12 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// gpuFacts is what can be seen of NVIDIA GPUs.
+// gpuFacts are the visible facts about NVIDIA GPUs.
 type gpuFacts struct {
-	driver   string // the kernel's, "" where none is loaded
+	driver   string // the kernel's, "" if none is loaded
 	snapshot gpu.Snapshot
 	err      error  // of NVML
-	libcuda  string // path, "" where it was not found
+	libcuda  string // path, "" if it was not found
 }
 
 var errSilentGPUs = errors.New("NVML has not answered within 5 s")
@@ -31,7 +31,7 @@ func lookForGPUs(ctx context.Context, fs process.FS) (f gpuFacts) {
 	return f
 }
 
-// gpus judges them. Without a GPU nothing is missing; with a driver, what cannot be read is.
+// gpus judges the facts. Without a GPU nothing is missing; with a driver, everything unreadable is.
 func (d *Diagnosis) gpus(f gpuFacts) {
 	var none *gpu.NoNVMLError
 	switch {
@@ -64,7 +64,7 @@ func (d *Diagnosis) gpus(f gpuFacts) {
 	}
 }
 
-// NVMLHint says what to do where there is no NVML, after the sentence that says why; "" where nothing is known.
+// NVMLHint returns advice for a machine without NVML, to follow the sentence with the reason; "" without advice.
 func NVMLHint(r gpu.Reason) string {
 	switch r {
 	case gpu.NotBuiltIn:

@@ -29,7 +29,7 @@ type InstalledPython struct {
 	Probes      []ProbeSites `json:"probes"`
 }
 
-// ProbeSites is where the probes of one group go.
+// ProbeSites are the places of the probes of one group.
 type ProbeSites struct {
 	Group string   `json:"group"`
 	Found bool     `json:"found"`
@@ -38,22 +38,22 @@ type ProbeSites struct {
 	Emulated bool `json:"emulated"`
 }
 
-// maxInstalled bounds how many are looked at.
+// maxInstalled bounds the number of examined interpreters.
 const maxInstalled = 64
 
-// executableName are the names interpreters go by; "python3-config" is none.
+// executableName matches the names of interpreters; "python3-config" is none.
 var executableName = regexp.MustCompile(`^python3(\.\d+t?d?)?$`)
 
-// versionInName is the version a file is named after.
+// versionInName matches the version in a file's name.
 var versionInName = regexp.MustCompile(`python(3\.\d+)[^/]*$`)
 
-// fileList is what a look at files finds.
+// fileList is the result of a look at files.
 type fileList struct {
 	Pythons []InstalledPython
 	Checks  []Finding
 }
 
-// lookAtFiles has the Pythons, NumPys and C libraries looked at that are installed.
+// lookAtFiles has the installed Pythons, NumPys and C libraries examined.
 func (d *Diagnosis) lookAtFiles(ctx context.Context) {
 	var found fileList
 	d.ask(ctx, &found, files, "installed Pythons")
@@ -67,7 +67,8 @@ func findFiles(home string) fileList {
 	return fileList{d.Pythons, d.Checks}
 }
 
-// InstalledPythons looks where Pythons usually are, also in a home, if it is not "". Nothing is executed: the files are read.
+// InstalledPythons searches the usual places of Pythons, also in a home, if it is not "". It executes nothing: it reads
+// the files.
 func InstalledPythons(home string) (out []InstalledPython) {
 	seen := map[string]bool{}
 	for _, path := range pythonPaths(home) {
@@ -87,7 +88,7 @@ func InstalledPythons(home string) (out []InstalledPython) {
 	return out
 }
 
-// pythonPaths are candidates, the likeliest first.
+// pythonPaths returns candidates, the likeliest first.
 func pythonPaths(home string) (paths []string) {
 	dirs := append([]string{"/usr/bin", "/usr/local/bin"}, filepath.SplitList(os.Getenv("PATH"))...)
 	for _, place := range []string{"/opt/*/bin", "/opt/*/envs/*/bin"} {
@@ -120,7 +121,7 @@ func glob(pattern string) []string {
 	return found
 }
 
-// examinePython looks into an executable; what is no ELF file, such as a shim, is no Python.
+// examinePython looks into an executable; a file that is no ELF file, such as a shim, is no Python.
 func examinePython(path, real string) (InstalledPython, bool) {
 	p := InstalledPython{Path: path, Interpreter: real, Probes: []ProbeSites{}}
 	err := p.inspect(real)
@@ -142,7 +143,7 @@ func examinePython(path, real string) (InstalledPython, bool) {
 			p.Version, p.Reason = unsupported.Version.String(), unsupported.Reason
 		}
 		if m := versionInName.FindStringSubmatch(p.Interpreter); m != nil && (unsupported == nil || unsupported.Version.Major == 0) {
-			p.Version = m[1] // the file itself does not tell
+			p.Version = m[1] // the file itself has no version
 		}
 	}
 	return p, true
@@ -178,7 +179,7 @@ func newProbeSites(g tracer.BuildGroup) ProbeSites {
 	return out
 }
 
-// openRegular opens a file that is one: a pipe or a device would make us wait.
+// openRegular opens a regular file only: a pipe or a device could block.
 func openRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -190,8 +191,8 @@ func openRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// sharedInterpreter finds the libpython an executable is linked with: beside it, in its RUNPATH, or where
-// libraries usually are.
+// sharedInterpreter finds the libpython of an executable: beside it, in its RUNPATH, or in the usual folders of
+// libraries.
 func sharedInterpreter(path string) string {
 	f, err := openRegular(path)
 	if err != nil {

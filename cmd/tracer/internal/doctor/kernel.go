@@ -10,7 +10,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// tryKernel loads the very programs that trace.
+// tryKernel loads the programs that a session loads.
 func (d *Diagnosis) tryKernel(ctx context.Context, measure bool) {
 	l, err := ledger.Load(ledger.Options{})
 	if err != nil {
@@ -60,7 +60,7 @@ func (d *Diagnosis) adviseLoad(err error) {
 	}
 }
 
-// features says what the kernel's type information says of what the programs use. It takes no privilege.
+// features looks up in the kernel's type information the functions that the programs use. It takes no privilege.
 func (d *Diagnosis) features(f ledger.Features, err error) {
 	if err != nil {
 		d.add("kernel_types", "types of the kernel", Missing, "%v", err)

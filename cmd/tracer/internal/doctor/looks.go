@@ -9,14 +9,14 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// The names of what the doctor has looked for by a process without rights.
+// The names of the looks that a process without rights makes for the doctor.
 const (
 	runningPythons = "pythons"
 	onePython      = "python"
 	files          = "files"
 )
 
-// Looks are what that process must be able to look for, by name ([look.For]).
+// Looks are the looks that this process must support, by name ([look.For]).
 var Looks = map[string]look.For{
 	runningPythons: {Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) { return findRunning(ctx, fs) }},
 	onePython: {Find: func(_ context.Context, fs process.FS, pid int, _ string) (any, error) {
@@ -31,7 +31,7 @@ var Looks = map[string]look.For{
 	files: {Reads: []string{"/"}, Find: func(_ context.Context, _ process.FS, _ int, home string) (any, error) { return findFiles(home), nil }},
 }
 
-// ask has that process look. Where it cannot, found stays as it is, and the diagnosis says what was not looked at.
+// ask has that process look. If it cannot, found stays as it is, and the diagnosis says which look is missing.
 func (d *Diagnosis) ask(ctx context.Context, found any, what, title string) {
 	if err := look.Ask(ctx, found, what); err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("%s: %v", title, err))

@@ -9,7 +9,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// diagnose judges what can be read without touching anything.
+// diagnose judges the facts that can be read without side effects.
 func diagnose(f process.Facts) Diagnosis {
 	d := Diagnosis{
 		Schema: Schema, Kernel: f.Kernel, CPUs: runtime.NumCPU(), Root: f.EUID == 0, Possible: true,
@@ -37,7 +37,7 @@ func (d *Diagnosis) advise(command, problem string, args ...any) {
 	d.Actions = append(d.Actions, Action{Problem: fmt.Sprintf(problem, args...), Command: command})
 }
 
-// kernel says what the kernel has. Its number is shown, not judged: vendors backport.
+// kernel judges the features of the kernel. Its number is shown, not judged: vendors backport.
 func (d *Diagnosis) kernel(f process.Facts) {
 	if f.Kernel == "" {
 		d.add("kernel", "kernel", Unknown, "its release cannot be read")
@@ -58,13 +58,13 @@ func (d *Diagnosis) btf(f process.Facts) {
 	d.advise("", "the kernel has no BTF; use one built with CONFIG_DEBUG_INFO_BTF=y, or mount /sys in the container")
 }
 
-// includes says which other capability stands in for one (capabilities(7)).
+// includes maps a capability to another one that includes it (capabilities(7)).
 var includes = map[process.Capability]process.Capability{
 	process.CapBPF: process.CapSysAdmin, process.CapPerfmon: process.CapSysAdmin, process.CapDACReadSearch: process.CapDACOverride,
 }
 
-// privileges: CAP_BPF and CAP_PERFMON load and attach, CAP_SYS_PTRACE looks into strangers' processes, CAP_DAC_READ_SEARCH opens
-// /proc/PID/mem and the libraries of other users.
+// privileges: CAP_BPF and CAP_PERFMON load and attach, CAP_SYS_PTRACE looks into strangers' processes,
+// CAP_DAC_READ_SEARCH opens /proc/PID/mem and the libraries of other users.
 func (d *Diagnosis) privileges(f process.Facts) {
 	needed := []process.Capability{process.CapBPF, process.CapPerfmon, process.CapSysPtrace, process.CapDACReadSearch}
 	var missing []string

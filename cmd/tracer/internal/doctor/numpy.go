@@ -10,15 +10,15 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// numpyPlaces are where NumPy's extension module is below the directory of a Python's executables.
+// numpyPlaces are the places of NumPy's extension module below the directory of a Python's executables.
 var numpyPlaces = []string{
 	"../lib/python3/dist-packages", "../lib/python3*/dist-packages", "../lib/python3*/site-packages", "../lib64/python3*/site-packages",
 }
 
-// maxNumPy bounds how many of them are looked into.
+// maxNumPy bounds the number of examined ones.
 const maxNumPy = 8
 
-// numPy says which probes would serve cpu.numpy, for each NumPy beside a Python that was found.
+// numPy names the probes that would serve cpu.numpy, for each NumPy beside a Python that was found.
 func (d *Diagnosis) numPy() {
 	var files []string
 	var seen []os.FileInfo

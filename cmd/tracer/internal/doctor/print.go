@@ -157,7 +157,8 @@ func (p *printer) installed(d Diagnosis) {
 	p.table(t)
 }
 
-// probes says which probes have their places: how many groups do, which of them are at dear places, and which have none. --format json has each place.
+// probes counts the groups of probes with places, those at expensive places, and those without. --format json has each
+// place.
 func (p *printer) probes(supported bool, reason string, groups []ProbeSites) string {
 	if !supported {
 		return escape.Text(reason)

@@ -22,13 +22,13 @@ type RunningPython struct {
 	Statement bool         `json:"statement_windows"`
 }
 
-// runningList is what a look for running Pythons finds.
+// runningList is the result of a look for running Pythons.
 type runningList struct {
 	Running []RunningPython
 	Unseen  []string
 }
 
-// lookAtRunning has every Python process looked at that may be looked into.
+// lookAtRunning examines every Python process that this user may look into.
 func (d *Diagnosis) lookAtRunning(ctx context.Context) {
 	var found runningList
 	d.ask(ctx, &found, runningPythons, "running Pythons")
@@ -55,7 +55,7 @@ func findRunning(ctx context.Context, fs process.FS) (found runningList, err err
 }
 
 func describeRunning(fs process.FS, describer *tracer.Describer, p process.Python) RunningPython {
-	seen, _ := describer.Describe(p) // what could not be told is empty
+	seen, _ := describer.Describe(p) // unknown facts are empty
 	out := RunningPython{
 		PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Probes: []ProbeSites{},
 	}
@@ -80,7 +80,7 @@ func describeRunning(fs process.FS, describer *tracer.Describer, p process.Pytho
 	return out
 }
 
-// advisePythons adds what is to be done about the Pythons that were found.
+// advisePythons adds advice about the Pythons that were found.
 func (d *Diagnosis) advisePythons() {
 	supported := 0
 	for _, p := range d.Pythons {

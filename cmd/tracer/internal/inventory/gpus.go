@@ -11,16 +11,16 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// GPUSchema is the version of the JSON object that a [GPUListing] is.
+// GPUSchema is the version of the JSON object of a [GPUListing].
 const GPUSchema = "ipytracer/gpu/v1"
 
-// GPUListing is the GPUs of a machine, as of now. Its JSON is public. Sizes are bytes; nil is what NVML does not say.
+// GPUListing lists the GPUs of a machine, as of now. Its JSON is public. Sizes are bytes; nil is unknown to NVML.
 type GPUListing struct {
 	Schema   string `json:"schema"`
 	Driver   string `json:"driver"`
 	CUDA     string `json:"cuda"` // the newest that the driver serves
 	NVML     string `json:"nvml"`
-	MostFree *Room  `json:"most_free"` // null where no device says
+	MostFree *Room  `json:"most_free"` // null if no device has the figure
 	GPUs     []GPU  `json:"gpus"`
 }
 
@@ -47,7 +47,7 @@ type GPU struct {
 	Unread    []string     `json:"not_read"`  // and why
 }
 
-// MIGDevice is a part of a device that is used as one of its own.
+// MIGDevice is a part of a device that is used as a device of its own.
 type MIGDevice struct {
 	Index           int          `json:"index"`
 	UUID            string       `json:"uuid"`
@@ -58,7 +58,7 @@ type MIGDevice struct {
 	Processes       []GPUProcess `json:"processes"`
 }
 
-// Memory is how much there is, in bytes.
+// Memory is the memory of a device, in bytes.
 type Memory struct {
 	Total    int64  `json:"total"`
 	Used     int64  `json:"used"`
@@ -68,25 +68,27 @@ type Memory struct {
 
 // GPUProcess is a process that NVML names. Its texts are hostile.
 type GPUProcess struct {
-	PID      int      `json:"pid"`
-	Used     *int64   `json:"used"`
-	Kinds    []string `json:"kinds"`
-	Seen     bool     `json:"seen"`          // false: it has ended, or lives in another pid namespace; then the rest is empty
-	InnerPID int      `json:"namespace_pid"` // its pid in its own pid namespace, such as a container's
-	User     string   `json:"user"`
-	Python   string   `json:"python"`
-	IPython  string   `json:"ipython"`
-	Frontend string   `json:"frontend"`
-	Command  string   `json:"command"`
+	PID   int      `json:"pid"`
+	Used  *int64   `json:"used"`
+	Kinds []string `json:"kinds"`
+	// Seen: the process is visible. false: it has ended, or lives in another pid namespace; then the rest is empty
+	Seen     bool   `json:"seen"`
+	InnerPID int    `json:"namespace_pid"` // its pid in its own pid namespace, such as a container's
+	User     string `json:"user"`
+	Python   string `json:"python"`
+	IPython  string `json:"ipython"`
+	Frontend string `json:"frontend"`
+	Command  string `json:"command"`
 }
 
-// patience is how long NVML may take: waking all GPUs of a large machine takes some seconds.
+// patience is the time limit of NVML: waking all GPUs of a large machine takes some seconds.
 const patience = 30 * time.Second
 
 // ErrSlow says that NVML has not answered.
 var ErrSlow = errors.New("NVML has not answered within 30 s; a GPU may hang: 'sudo dmesg | grep NVRM' says so")
 
-// GPUs asks NVML, and looks at the processes that it names as far as this process may. It fails as [gpu.Read] does, and with [ErrSlow].
+// GPUs asks NVML, and looks at the processes that NVML names, as far as this process may. It fails as [gpu.Read] does,
+// and with [ErrSlow].
 func GPUs(ctx context.Context) (GPUListing, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, patience, ErrSlow)
 	defer cancel()
@@ -132,8 +134,8 @@ func newMemory(m gpu.Memory) *Memory {
 	return out
 }
 
-// mostFree is the device a program can use that has most free memory; of several the first. A device in MIG mode can
-// be used through its MIG devices only.
+// mostFree returns the usable device with most free memory; of several the first. A device in MIG mode can be used
+// through its MIG devices only.
 func mostFree(devices []gpu.Device) *Room {
 	var best *Room
 	offer := func(m gpu.Memory, r Room) {
@@ -152,10 +154,10 @@ func mostFree(devices []gpu.Device) *Room {
 	return best
 }
 
-// owners knows the processes that NVML names.
+// owners describes the processes that NVML names.
 type owners struct {
 	fs      process.FS
-	initial bool // our pids are the machine's
+	initial bool // this pid namespace is the machine's
 	pythons map[int]process.Python
 }
 
@@ -174,7 +176,7 @@ func newOwners(ctx context.Context, fs process.FS, s gpu.Snapshot) owners {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	listing, _ := fs.Pythons(ctx, tracer.IsPython) // what cannot be looked into has no version: that is shown
+	listing, _ := fs.Pythons(ctx, tracer.IsPython) // a Python that cannot be read has no version: that is shown
 	for _, p := range listing.Pythons {
 		o.pythons[p.PID] = p
 	}
@@ -189,8 +191,8 @@ func (o owners) all(list []gpu.Process) []GPUProcess {
 	return out
 }
 
-// describe says whose process it is. In a container an older driver gives the host's pids, which mean another process
-// here or none: there a process counts as the one meant only if it holds one of NVIDIA's devices open.
+// describe adds the owner of a process. In a container an older driver gives the host's pids, which mean another
+// process here or none. There a process counts as the right one only if it holds one of NVIDIA's devices open.
 func (o owners) describe(p gpu.Process) GPUProcess {
 	out := GPUProcess{PID: p.PID, Kinds: p.Kinds.Strings()}
 	if p.UsedKnown {
@@ -218,7 +220,7 @@ func (o owners) describe(p gpu.Process) GPUProcess {
 	}
 	describer := tracer.NewDescriber(o.fs)
 	defer describer.Close()
-	seen, _ := describer.Describe(python) // what could not be told is empty
+	seen, _ := describer.Describe(python) // unknown facts are empty
 	out.Python, out.IPython, out.Frontend = seen.Python, seen.IPython, seen.Frontend
 	return out
 }

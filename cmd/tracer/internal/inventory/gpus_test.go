@@ -8,7 +8,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// A pid of another namespace is nobody's here, unless the process holds a GPU.
+// A pid of another namespace is no process here, unless the process holds a GPU.
 func TestOwnersInContainer(t *testing.T) {
 	self := gpu.Process{PID: os.Getpid(), Kinds: gpu.Compute}
 	if p := (owners{fs: process.FS{}, initial: true}).describe(self); !p.Seen || p.User == "" {

@@ -1,6 +1,6 @@
-// Package inventory lists what can be traced on this machine now: kernels and other Pythons, and the GPUs with the processes that
-// hold their memory. It looks into them from a process without rights where it can ([ipytracer/tracer/look]); how a list is
-// printed, and which of them is chosen, is the command's business.
+// Package inventory lists the traceable processes of this machine: kernels and other Pythons, and the GPUs with the
+// processes that hold their memory. It looks into them from a process without rights if it can
+// ([ipytracer/tracer/look]). The command prints the list and chooses from it.
 package inventory
 
 import (
@@ -19,7 +19,7 @@ type Python struct {
 	Python   string `json:"python"`
 	IPython  string `json:"ipython"`
 	Frontend string `json:"frontend"`
-	Notebook string `json:"notebook,omitempty"` // the path of the one that it says it runs
+	Notebook string `json:"notebook,omitempty"` // path of the notebook, by the kernel itself
 	Cwd      string `json:"cwd"`
 	Resident int64  `json:"resident"`
 	GPUs     []int  `json:"gpus"`
@@ -30,13 +30,13 @@ type Python struct {
 	Unlooked bool `json:"-"`
 }
 
-// The names of what is looked for by a process without rights.
+// The names of the looks that a process without rights makes.
 const (
 	kernels = "kernels"
 	all     = "all"
 )
 
-// Looks are what that process must be able to look for, by name ([look.For]).
+// Looks are the looks that this process must support, by name ([look.For]).
 var Looks = map[string]look.For{
 	kernels: {Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) {
 		return findKernels(ctx, fs, false)
@@ -46,13 +46,14 @@ var Looks = map[string]look.For{
 	}},
 }
 
-// kernelList is what a look for kernels finds.
+// kernelList is the result of a look for kernels.
 type kernelList struct {
 	Rows   []foundKernel
-	Hidden int // Pythons of others that may not be looked into
+	Hidden int // other users' Pythons that may not be read
 }
 
-// foundKernel is a row with what its public JSON has not, or not as it is: JSON has no bytes that are no UTF-8.
+// foundKernel is a row with fields that its public JSON lacks, or has in another form: JSON has no bytes that are not
+// UTF-8.
 type foundKernel struct {
 	Row          Python
 	Unlooked     bool
@@ -61,8 +62,8 @@ type foundKernel struct {
 	Cwd, Command []byte
 }
 
-// Kernels lists those that run, with the versions of those that have begun; with others also Pythons that run no IPython. hidden is how many
-// Pythons of other users may not be looked into.
+// Kernels lists the running kernels, with their versions once they have begun; with others also Pythons that run no
+// IPython. hidden is the number of other users' Pythons that may not be read.
 func Kernels(ctx context.Context, others bool) (rows []Python, hidden int, err error) {
 	what := kernels
 	if others {
@@ -81,7 +82,7 @@ func Kernels(ctx context.Context, others bool) (rows []Python, hidden int, err e
 	return rows, found.Hidden, nil
 }
 
-// findKernels looks for them. others: also for Pythons that run no IPython.
+// findKernels finds them. others: also Pythons that run no IPython.
 func findKernels(ctx context.Context, fs process.FS, others bool) (found kernelList, err error) {
 	listing, err := fs.Pythons(ctx, tracer.IsPython)
 	if err != nil {

@@ -67,24 +67,24 @@ func orNone(version string) string {
 	return escape.Text(version)
 }
 
-// cellRun is what the traced IPython left.
+// cellRun is the output of the traced IPython.
 type cellRun struct {
 	report *model.Report
 	truths map[string]cellTruth
 }
 
-// cellTruth is what a cell read at its peak.
+// cellTruth has a cell's own readings at its peak.
 type cellTruth struct {
 	Mapped   int64 `json:"mapped"`   // VmData of /proc/self/status
 	Resident int64 `json:"resident"` // Rss of /proc/self/smaps_rollup, a walk of the page tables
-	Data     int64 `json:"data"`     // nbytes, or what malloc must take
+	Data     int64 `json:"data"`     // nbytes, or the least that malloc takes
 }
 
 //go:embed cells.py
 var cellScript string
 
-// traceCells runs the script under the tracer. IPython reads it line by line from standard input, each line a cell,
-// with a directory of its own: nobody's start-up files, nobody's history.
+// traceCells runs the script under the tracer. IPython reads it line by line from standard input, each line a cell. It
+// has a directory of its own, without anybody's start-up files and history.
 func (t *selftest) traceCells(ctx context.Context, python *Python) (*cellRun, error) {
 	who, err := invoker.Find()
 	if err != nil {
@@ -142,7 +142,7 @@ func cellInput(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// cell returns the last execution of the cell with this text in it.
+// cell returns the last execution of the cell with this text.
 func (r *cellRun) cell(text string) (*model.Window, error) {
 	for i := len(r.report.Windows) - 1; i >= 0; i-- {
 		if w := &r.report.Windows[i]; w.Kind == model.Cell && strings.HasPrefix(w.Source, text) {

@@ -16,7 +16,7 @@ var (
 	meterPinned = event.Pinned.String()
 )
 
-// cellTest is one thing to be proven of the cells in cells.py.
+// cellTest is one test of the cells in cells.py.
 type cellTest struct {
 	name, about string
 	needsNumPy  bool
@@ -43,7 +43,7 @@ var cellTests = []cellTest{
 	{name: "GPU", about: "64 MiB of a GPU and 8 MiB page-locked through the CUDA driver", needsGPU: true, compare: compareGPU},
 }
 
-// peaksOf compares the peaks of a cell with what it read at its peak.
+// peaksOf compares the peaks of a cell with the cell's readings at its peak.
 func peaksOf(text, truth string, meters ...string) func(*cellRun) (Test, error) {
 	return func(r *cellRun) (out Test, err error) {
 		w, err := r.cell(text)
@@ -68,7 +68,7 @@ func (r *cellRun) peaks(of string, w *model.Window, truth string, meters ...stri
 	return out
 }
 
-// compareHeld knows what glibc's malloc maps for a large block: it, its header, a size word, in whole pages.
+// compareHeld knows the size of glibc's mapping for a large block: the block, its header, a size word, in whole pages.
 func compareHeld(r *cellRun) (out Test, err error) {
 	w, err := r.cell(`w = len(b"x" * n)`)
 	if err != nil {
@@ -120,7 +120,7 @@ func compareNumPy(r *cellRun) (out Test, err error) {
 // pairOf is the text of a cell and the name of its truth.
 type pairOf struct{ text, truth string }
 
-// consumedOf compares what cells kept, or gave back, with what they know.
+// consumedOf compares memory that cells kept, or gave back, with the sizes that they know.
 func (r *cellRun) consumedOf(meter string, cells ...pairOf) (out Test, err error) {
 	for _, c := range cells {
 		w, err := r.cell(c.text)
@@ -145,7 +145,7 @@ func compareTorch(r *cellRun) (Test, error) {
 	return r.passing(meterTorch, pairOf{"if torch: w = torch.empty(10000019)", "tensor"})
 }
 
-// compareArrow knows of Arrow's default pool what that says of itself: pa.total_allocated_bytes().
+// compareArrow compares with the count of Arrow's default pool: pa.total_allocated_bytes().
 func compareArrow(r *cellRun) (Test, error) {
 	return r.passing(meterArrow, pairOf{"if pa: first = pa.total_allocated_bytes(); w = pa.allocate_buffer(10000019", "arrow"})
 }
@@ -155,7 +155,7 @@ func compareBuffersKept(r *cellRun) (Test, error) {
 		pairOf{"if pa: first = pa.total_allocated_bytes(); kept = kept2", "no buffers"})
 }
 
-// passing compares what a cell that keeps nothing needed of a meter.
+// passing compares the need of a cell that keeps nothing.
 func (r *cellRun) passing(meter string, of pairOf) (out Test, err error) {
 	w, err := r.cell(of.text)
 	if err != nil {
@@ -179,7 +179,7 @@ func compareNothing(r *cellRun) (out Test, err error) {
 	return out, nil
 }
 
-// compareGPU finds the GPU on which something moved: which one it is, only the driver knows.
+// compareGPU finds the GPU with a change: only the driver knows which one it is.
 func compareGPU(r *cellRun) (out Test, err error) {
 	w, err := r.cell("if cu: gpu(")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// mark is ✓ or ✗, in colour if that is wanted.
+// mark is ✓ or ✗, in colour if requested.
 func (t *selftest) mark(good bool) string { return text.MarkOf(good).Text(t.Color) }
 
 func (t *selftest) printf(format string, args ...any) {

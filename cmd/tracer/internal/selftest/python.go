@@ -10,7 +10,7 @@ import (
 	"ipytracer/tracer/host/invoker"
 )
 
-// Python is an interpreter and what it can import; "" is what it cannot.
+// Python is an interpreter and the versions of its packages; "" is missing.
 type Python struct {
 	Path    string
 	Version string `json:"python"`
@@ -28,7 +28,8 @@ for name, module in (("ipython", "IPython"), ("numpy", "numpy")):
         pass
 print(json.dumps(out))`
 
-// FindPython asks Pythons until one has IPython and NumPy; one without NumPy will do. It returns nil where there is none.
+// FindPython asks Pythons until one has IPython and NumPy; else one without NumPy will do. It returns nil if there is
+// none.
 func FindPython(ctx context.Context, paths []string) (best *Python) {
 	for _, path := range paths {
 		p, err := AskPython(ctx, path)
@@ -45,7 +46,7 @@ func FindPython(ctx context.Context, paths []string) (best *Python) {
 	return best
 }
 
-// AskPython runs a Python, as the invoking user, and asks it what it can import.
+// AskPython runs a Python, as the invoking user, and asks it for its packages.
 func AskPython(ctx context.Context, path string) (*Python, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -1,6 +1,5 @@
-// Package selftest runs programs and cells of known truth under the tracer and compares, to the byte, its figures
-// with what they say of themselves. The programs are package workload's; flags, rights and exit statuses are the
-// command's.
+// Package selftest runs programs and cells of known truth under the tracer and compares its figures, to the byte, with
+// their own readings. Package workload has the programs; flags, rights and exit statuses are the command's.
 package selftest
 
 import (
@@ -15,16 +14,16 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// Options are what is run, and where it is told meanwhile.
+// Options are the scope of a self-test and its output.
 type Options struct {
 	Tracer       string   // the tracer's version
 	Only         []string // of [Names]; nil: all
-	Python       *Python  // whose cells are compared; nil: none was found, which is noted
-	WithoutCells bool     // none are wanted
-	// Text is where a line is printed for each test as it is over, nil for nowhere; Color, with colours.
+	Python       *Python  // compare its cells; nil: none was found, which is noted
+	WithoutCells bool     // skip the cells
+	// Text receives a line for each finished test, nil for none; Color, with colours.
 	Text  io.Writer
 	Color bool
-	// Progress is told what is begun, and returns what is to be called when that is over; it may be nil.
+	// Progress is called with the name of a step, and returns the function to call at its end; it may be nil.
 	Progress func(doing string) (over func())
 }
 
@@ -35,7 +34,7 @@ func (o *Options) progress(doing string) (over func()) {
 	return o.Progress(doing)
 }
 
-// Names are the tests that there are.
+// Names returns the names of all tests.
 func Names() []string {
 	names := []string{smallRing}
 	for _, w := range workload.All {
@@ -47,8 +46,8 @@ func Names() []string {
 	return names
 }
 
-// Run runs the tests up to the first that fails. An error is that one's ([ErrFailed]), or says why nothing could be compared; what was
-// found until then is there all the same.
+// Run runs the tests up to the first that fails. An error is that one's ([ErrFailed]), or the reason why nothing could
+// be compared; earlier results are there all the same.
 func Run(ctx context.Context, o Options) (Result, error) {
 	t := &selftest{Options: o, result: Result{
 		Schema: Schema, Tracer: o.Tracer, Kernel: ledger.KernelRelease(), CPUs: runtime.NumCPU(),
@@ -68,7 +67,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 // Schema is the version of the JSON object ([Result]).
 const Schema = "ipytracer/selftest/v1"
 
-// Result is what a self-test found.
+// Result is the result of a self-test.
 type Result struct {
 	Schema    string   `json:"schema"`
 	Tracer    string   `json:"tracer"`
@@ -79,12 +78,12 @@ type Result struct {
 	Figures   int      `json:"figures"`
 	Exact     int      `json:"exact"` // of them; the others are right within their bound
 	Workloads []Test   `json:"workloads"`
-	Python    string   `json:"python"` // "" where no cells were run
+	Python    string   `json:"python"` // "" without cells
 	Cells     []Test   `json:"cells"`
 	Notes     []string `json:"notes"`
 }
 
-// Test is one workload, or one thing that was to be proven of cells.
+// Test is one workload, or one test of cells.
 type Test struct {
 	Name    string   `json:"name"`
 	About   string   `json:"about"`
@@ -95,11 +94,11 @@ type Test struct {
 // Figure is one peak beside its truth.
 type Figure struct {
 	Meter      string `json:"meter"`
-	Of         string `json:"of"` // "process", "child", "tree", or what it is in a cell
+	Of         string `json:"of"` // "process", "child", "tree", or its role in a cell
 	Expected   int64  `json:"expected"`
 	Found      int64  `json:"found"`
 	Difference int64  `json:"difference"`
-	Bound      int64  `json:"bound"` // how far it may be off on this kernel; 0 where it is exact
+	Bound      int64  `json:"bound"` // how far it may be off on this kernel; 0 if it is exact
 }
 
 func newFigure(meter, of string, expected, found, bound int64) Figure {
@@ -108,10 +107,10 @@ func newFigure(meter, of string, expected, found, bound int64) Figure {
 
 func (f Figure) right() bool { return max(f.Difference, -f.Difference) <= f.Bound }
 
-// ErrFailed is a self-test that failed: a figure that is not the truth, or a certificate that does not hold.
+// ErrFailed is a failed self-test: a figure that differs from the truth, or a certificate with a fault.
 var ErrFailed = errors.New("selftest failed")
 
-// mismatch is a figure that is not the truth.
+// mismatch is a figure that differs from the truth.
 type mismatch struct {
 	name string
 	Figure
@@ -148,7 +147,8 @@ func (t *selftest) runAll(ctx context.Context) error {
 	return t.cells(ctx)
 }
 
-// WantsCells reports whether the tests of some names compare cells, for which a Python is started. No names are all tests.
+// WantsCells reports whether the tests of some names compare cells, for which a Python is started. No names are all
+// tests.
 func WantsCells(only []string) bool {
 	return len(only) == 0 || slices.ContainsFunc(cellTests, func(c cellTest) bool { return slices.Contains(only, c.name) })
 }

@@ -20,11 +20,11 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// workloadPatience is how long a workload may take, the loading of the probes included: that alone takes half a minute where eight CPUs
-// are emulated by two that have other work.
+// workloadPatience is the time limit of a workload, the loading of the probes included. Loading alone takes half a
+// minute if two busy CPUs emulate eight.
 const workloadPatience = 5 * time.Minute
 
-// unsteady workloads are run again: something else moved while they looked.
+// Unsteady workloads are run again: other memory moved while they read their own.
 const unsteadyTries = 5
 
 // measureWorkload runs a workload under the tracer and puts every peak beside its truth.
@@ -59,8 +59,8 @@ func (t *selftest) traceWorkload(ctx context.Context, name string, ring int) ([]
 	return truths, r, err
 }
 
-// traceCommand runs a command under the tracer from its first instruction to its end, and returns what it wrote
-// to its file descriptor 3.
+// traceCommand runs a command under the tracer from its first instruction to its end, and returns the bytes that it
+// wrote to its file descriptor 3.
 func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte, *model.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, workloadPatience)
 	defer cancel()
@@ -95,7 +95,8 @@ func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte,
 	return <-written, r, nil
 }
 
-// capture returns the writing end of a pipe, and what was written to it, up to a limit, once all have closed it.
+// capture returns the writing end of a pipe, and a channel for the bytes written to it, up to a limit, once all have
+// closed it.
 func capture(limit int64) (<-chan []byte, *os.File, error) {
 	from, to, err := os.Pipe()
 	if err != nil {
@@ -147,7 +148,7 @@ func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Repo
 		switch {
 		case len(truths) == 1:
 			out.Figures = append(out.Figures, newFigure(meter, "session", sum[meter], session.Meters[meter].Peak, bounds[meter]))
-		case w.Tree: // what the child shares with its parent counts once, and widens the figure's bound
+		case w.Tree: // memory that the child shares with its parent counts once, and widens the figure's bound
 			f, _ := session.Together(meter)
 			shared := boundOf(f) - boundOf(session.Meters[meter])
 			out.Figures = append(out.Figures, newFigure(meter, "tree", sum[meter]-shared, f.Peak, bounds[meter]))
@@ -182,7 +183,7 @@ func sessionOf(r *model.Report) *model.Window {
 }
 
 // proven checks the certificate: nothing is missing, and every peak of the kernel is the one recomputed from the
-// stream. Where losses are wanted, they must be counted.
+// stream. If a test wants losses, they must be counted.
 func proven(r *model.Report, lossy bool) error {
 	c := r.Certificate
 	if c.BoundariesLost != 0 {
@@ -209,7 +210,7 @@ func proven(r *model.Report, lossy bool) error {
 	return nil
 }
 
-// lostChanges is how many changes the certificate counts as lost.
+// lostChanges returns the number of changes that the certificate counts as lost.
 func lostChanges(r *model.Report) (n int64) {
 	for _, l := range r.Certificate.Lost {
 		if l.Reason == ledger.LostChanges {

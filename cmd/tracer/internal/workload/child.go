@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Command is this very program as a workload or a loop, to be started, with the surroundings that it needs: no signals of the scheduler,
-// no collector.
+// Command returns this very program as a workload or a loop, to be started, in the environment that it needs: no
+// signals of the scheduler, no collector.
 func Command(ctx context.Context, name string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", "workload", name)
 	cmd.Env = []string{"GOGC=off", "GODEBUG=asyncpreemptoff=1", "GOMAXPROCS=1"}
@@ -45,13 +45,14 @@ func StartLoop(ctx context.Context, name string) (*Loop, error) {
 	return &Loop{cmd, in, bufio.NewReader(out)}, cmd.Start()
 }
 
-// PID is the loop's process.
+// PID returns the pid of the loop's process.
 func (l *Loop) PID() int { return l.cmd.Process.Pid }
 
-// askedRounds is how often an operation's time is asked for at once.
+// askedRounds is the number of requests at once.
 const askedRounds = 5
 
-// Ask asks some times and returns the shortest time of one operation in nanoseconds: whatever else runs only ever adds.
+// Ask asks several times and returns the shortest time of one operation in nanoseconds: other work on the machine only
+// ever adds time.
 func (l *Loop) Ask() (float64, error) {
 	var times []float64
 	for range askedRounds {

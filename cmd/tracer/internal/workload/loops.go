@@ -18,8 +18,8 @@ const (
 	LoopMaps   = "loop-maps"   // a megabyte mapped and unmapped
 )
 
-// loops are workloads without a truth, whose time is measured: each line on standard input is answered by the
-// nanoseconds one operation took.
+// loops are workloads without a truth, for measurements: each line on standard input is answered by the nanoseconds of
+// one operation.
 var loops = map[string]func(io.Reader, io.Writer) error{
 	LoopFaults: loopOf(2048, timeFaults),
 	LoopFalls:  loopOf(512, timeFalls),
@@ -33,7 +33,7 @@ func loopOf(operations int, timed func(int) time.Duration) func(io.Reader, io.Wr
 		one := make([]byte, 1)
 		for {
 			if _, err := io.ReadFull(in, one); err != nil {
-				return nil // whoever asks has no more questions
+				return nil // no more questions
 			}
 			spent := timed(operations)
 			if _, err := fmt.Fprintln(out, float64(spent.Nanoseconds())/float64(operations)); err != nil {

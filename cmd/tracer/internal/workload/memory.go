@@ -22,7 +22,7 @@ var (
 
 var private = []string{Mapped, Resident, Anon}
 
-// All are what the self-test runs, in this order.
+// All are the workloads of the self-test, in this order.
 var All = []Workload{
 	{Name: "spike", About: "48 MiB mapped, touched, released", Meters: private, run: spike},
 	{Name: "blip", About: "4 MiB for about a millisecond", Meters: private, run: blip},
@@ -49,7 +49,7 @@ const (
 	anonymous = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
 )
 
-// mapMemory is the raw system call, with the memory as a slice that Go knows nothing of.
+// mapMemory makes the raw system call, and returns the memory as a slice that Go's runtime does not know.
 func mapMemory(fd, size, prot, flags int) []byte {
 	p := must(unix.MmapPtr(fd, 0, nil, uintptr(size), prot, flags))
 	return unsafe.Slice((*byte)(p), size)
@@ -117,7 +117,7 @@ func mremap(s *stage) {
 	unmap(m)
 }
 
-// setBreak moves the end of the heap and returns where it is then.
+// setBreak moves the end of the heap and returns the new one.
 func setBreak(to uintptr) uintptr {
 	at, _, _ := unix.RawSyscall(unix.SYS_BRK, to, 0, 0)
 	return at

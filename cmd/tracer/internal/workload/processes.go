@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threads has eight of them map, touch and unmap at the same time, then hold what they have at a barrier.
+// threads has eight of them map, touch and unmap at the same time, then hold their memory at a barrier.
 func threads(s *stage) {
 	const n = 8
 	runtime.GOMAXPROCS(n)
@@ -42,8 +42,8 @@ func threads(s *stage) {
 	done.Wait()
 }
 
-// fork's child looks at itself while the parent waits, and the parent while the child does: between the two
-// nothing moves. The child of a program with threads may do little more than system calls.
+// fork's child reads its own memory while the parent waits, and the parent while the child does: nothing moves between
+// the two. The child of a program with threads may do little more than system calls.
 func fork(s *stage) {
 	m := mapMemory(-1, 32*mib, readWrite, anonymous)
 	s.touch(m)
@@ -80,7 +80,7 @@ func (s *stage) inChild(m, token []byte) {
 	unix.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 }
 
-// execChild's own peak is not looked at: it does nothing but wait.
+// execChild's own peak is not read: it does nothing but wait.
 func execChild(s *stage) {
 	p := must(os.StartProcess("/proc/self/exe", []string{"tracer", "workload", "spike"}, &os.ProcAttr{
 		Files: []*os.File{nil, nil, os.Stderr, os.NewFile(ReportFD, "report")}, Sys: &syscall.SysProcAttr{},

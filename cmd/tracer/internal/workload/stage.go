@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stage is what a workload stands on: open files and touched buffers, so that to look changes nothing.
+// stage has the open files and touched buffers of a workload, so that its readings change nothing.
 type stage struct {
 	status, smaps int // of this process
 	first, second reading
@@ -51,8 +51,8 @@ func (s *stage) open() {
 	s.smaps = must(unix.Open("/proc/self/smaps", unix.O_RDONLY|unix.O_CLOEXEC, 0))
 }
 
-// peak reads the truth, twice: if the two differ something else moved, and nobody can say what the peak was. What
-// the workload does next must be to let its memory go.
+// peak reads the truth, twice. If the two differ, other memory moved, and the peak is not known. The workload must let
+// its memory go right after it.
 func (s *stage) peak() {
 	s.read(&s.first)
 	s.read(&s.second)
@@ -68,7 +68,7 @@ func (s *stage) read(r *reading) {
 
 func readAll(fd int, into []byte) (n int) {
 	for n < len(into) {
-		// Raw, so that the scheduler does not hear of it and starts no thread meanwhile.
+		// a raw call, so that the scheduler does not see it and starts no thread meanwhile
 		got, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&into[n])), uintptr(len(into)-n), uintptr(n), 0, 0)
 		if errno != 0 {
 			panic(errno)
@@ -81,7 +81,7 @@ func readAll(fd int, into []byte) (n int) {
 	panic("the process has too many mappings for the buffer")
 }
 
-// send hands both readings to whoever started the workload, once there is nothing to disturb any more.
+// send writes both readings to the parent, once there is nothing to disturb any more.
 func (s *stage) send() {
 	for _, r := range []*reading{&s.first, &s.second} {
 		write(ReportFD, fmt.Appendf(nil, "%d %d %d\n", s.pid, r.n, r.m))

@@ -10,20 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Truth is what a process held at one instant.
+// Truth is the memory of a process at one instant.
 type Truth struct {
 	PID   int
 	Bytes map[string]int64 // by meter
 }
 
 var (
-	// ErrUnsteady is the error about two readings that differ: the workload is to be run again.
+	// ErrUnsteady says that two readings differ: the workload has to run again.
 	ErrUnsteady = errors.New("other memory moved while the workload read its own")
-	// ErrNoTruth is the error about a reading that is none.
+	// ErrNoTruth says that a reading contradicts itself.
 	ErrNoTruth = errors.New("the workload's own reading contradicts itself")
 )
 
-// ParseTruths reads what the workload's processes wrote: for each two readings, which must agree.
+// ParseTruths reads the output of the workload's processes: two readings each, which must agree.
 func ParseTruths(text []byte) (truths []Truth, err error) {
 	for len(text) > 0 {
 		var pair [2]Truth
@@ -61,8 +61,8 @@ func parseTruth(text []byte) (t Truth, rest []byte, err error) {
 	return t, rest[n+m:], nil
 }
 
-// parseSmaps adds up what the page tables hold (fs/proc/task_mmu.c). Rss counts the same pages as the kernel's
-// counters: not the zero page, not hugetlb, not what has no struct page.
+// parseSmaps adds up the pages in the page tables (fs/proc/task_mmu.c). Rss counts the same pages as the kernel's
+// counters: not the zero page, not hugetlb, not pages without a struct page.
 func parseSmaps(text []byte) (map[string]int64, error) {
 	sums := map[string]int64{Mapped: 0, Resident: 0, Anon: 0, File: 0, Shmem: 0}
 	var size, rss, anon int64
@@ -98,7 +98,7 @@ func parseSmaps(text []byte) (map[string]int64, error) {
 	return sums, nil
 }
 
-// isData is the kernel's is_data_mapping (mm/vma.h): writable, not shared, not a stack that grows down.
+// isData reports the kernel's is_data_mapping (mm/vma.h): writable, not shared, not a stack that grows down.
 func isData(flags []string) bool {
 	var writable, other bool
 	for _, f := range flags {
@@ -108,7 +108,7 @@ func isData(flags []string) bool {
 	return writable && !other
 }
 
-// isShmem says whether the pages of a mapping's file count as shared memory: those of tmpfs do.
+// isShmem reports whether the pages of a mapping's file count as shared memory: those of tmpfs do.
 func isShmem(line string) bool {
 	at := strings.IndexByte(line, '/')
 	if at < 0 {

@@ -1,7 +1,6 @@
-// Package workload has the built-in programs of known memory: each takes memory in a way of its own and at its peak
-// reads what its page tables hold, or says how long an operation takes; and the code that starts one as a process of
-// its own and reads its results. What a tracer saw of them, and whether that is the truth, is for others to say
-// (selftest, doctor).
+// Package workload has the built-in programs of known memory. Each takes memory in a way of its own and reads its page
+// tables at its peak, or measures the time of an operation. The package also starts such a program as a process of its
+// own and reads its results. Packages selftest and doctor compare them with the tracer's figures.
 package workload
 
 import (
@@ -12,28 +11,30 @@ import (
 	"runtime/debug"
 )
 
-// Workload is a program of known truth: it takes memory, says at its peak what its page tables hold, and lets go.
+// Workload is a program of known truth: it takes memory, reads its page tables at its peak, and lets the memory go.
 type Workload struct {
 	Name  string
 	About string // for people
-	// Meters whose peak is the one at which the truth is read.
+	// Meters are those with their peak at the instant of the reading.
 	Meters []string
-	Tree   bool // the truths of all its processes were read at one instant: the tree's is their sum, less what is shared
-	run    func(*stage)
+	// Tree: the truths of all its processes were read at one instant. The tree's truth is their sum, less shared
+	// memory.
+	Tree bool
+	run  func(*stage)
 }
 
-// ReportFD is where a workload's readings go: the first of exec.Cmd.ExtraFiles.
+// ReportFD is the descriptor for a workload's readings: the first of exec.Cmd.ExtraFiles.
 const ReportFD = 3
 
 var (
-	// ErrUnknown is the error about a name that no workload has.
+	// ErrUnknown says that no workload has the name.
 	ErrUnknown = errors.New("there is no workload")
-	// ErrFailed is what a workload that could not do its work ends with.
+	// ErrFailed says that a workload could not do its work.
 	ErrFailed = errors.New("the workload could not do its work")
 )
 
-// Run is the workload or the loop of this name: this very process takes the memory, and writes its readings to ReportFD. A loop is
-// asked on standard input.
+// Run runs the workload or the loop of this name: this very process takes the memory, and writes its readings to
+// ReportFD. A loop takes requests on standard input.
 func Run(name string) (err error) {
 	if run := loops[name]; run != nil {
 		return run(os.Stdin, os.Stdout)
@@ -42,7 +43,7 @@ func Run(name string) (err error) {
 	if !ok {
 		return fmt.Errorf("%w %q", ErrUnknown, name)
 	}
-	// Whatever the runtime may do of its own accord would be noise at the peak.
+	// Activity of the runtime would be noise at the peak.
 	debug.SetGCPercent(-1)
 	runtime.GOMAXPROCS(1)
 	runtime.LockOSThread()
