@@ -31,7 +31,7 @@ struct pt_regs {
 /* Bytes of the return address: a function's return takes it off the stack. */
 #define RETURN_ADDRESS 8
 
-/* The numbers of machine.Register, which stand in cookies. */
+/* The processor's numbers of its registers, which stand in cookies (machine.Place). */
 #define REGISTERS 16
 #define ALL_REGISTERS(regs)                                                                                      \
 	{                                                                                                        \
@@ -41,7 +41,7 @@ struct pt_regs {
 	}
 
 /*
- * The numbers of cpython.Register: where a result may be at the end of a function. The last one is 0, for an exit that
+ * The numbers of isa.Result: where a result may be at the end of a function. The last one is 0, for an exit that
  * only returns NULL; RESULT_ARGUMENT is not among them.
  */
 #define RESULT_REGISTERS(regs)                                                                            \

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/tracer/code/machine"
+	"ipytracer/tracer/code/machine/x86"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/cpython"
 )
@@ -69,7 +70,7 @@ func TestStatementPlacements(t *testing.T) {
 	site := func(at uint64) machine.Site {
 		return machine.Site{Symbol: "x", FileOffset: at, Pushed: 8, Emulated: true}
 	}
-	sites := cpython.Sites{EvalCode: site(16), EvalReturns: []machine.ReturnSite{{Site: site(32), Result: machine.RBX}}}
+	sites := cpython.Sites{EvalCode: site(16), EvalReturns: []machine.ReturnSite{{Site: site(32), Result: x86.RBX}}}
 	check := func(name string, opens, cookies, ends []uint64) {
 		t.Helper()
 		got := placements(ledger.GroupStatement, sites)

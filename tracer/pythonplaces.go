@@ -56,7 +56,7 @@ func statementPlacements(s cpython.Sites) []ledger.Placement {
 	if s.Statements.Present() {
 		open(s.Statements.Exec, false)
 		open(s.Statements.Eval, true)
-		exits = []machine.ReturnSite{{Site: s.Statements.Behind, Result: machine.RAX}}
+		exits = []machine.ReturnSite{{Site: s.Statements.Behind, Result: machine.Returned}}
 	} else if s.EvalCode.Present() {
 		open(s.EvalCode, false)
 	}

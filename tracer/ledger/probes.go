@@ -169,7 +169,7 @@ func (p Program) onReturn() bool {
 }
 
 // WayOut is the cookie of a StatementReturn site: how many bytes are on the stack above the return address,
-// which register holds the result (machine.Register), and which processor flags must have which value for the
+// which register holds the result (isa.Result), and which processor flags must have which value for the
 // site to be on the way out.
 func WayOut(pushed int32, register uint8, mask, value uint32) uint64 {
 	return uint64(uint16(pushed)) | uint64(register)<<16 | uint64(uint16(mask))<<24 | uint64(uint16(value))<<40

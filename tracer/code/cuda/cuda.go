@@ -281,10 +281,8 @@ func (s *Sites) complete(found map[string]bool) error {
 	return nil
 }
 
-var endbr64 = [4]byte{0xf3, 0x0f, 0x1e, 0xfa}
-
-// siteOf returns the place at which a function's arguments and return address are where its caller left them, behind an
-// endbr64 if there is one: that instruction would be single-stepped.
+// siteOf returns the place at which a function's arguments and return address are where its caller left them, behind a
+// mark of the entry if there is one: that instruction would be single-stepped.
 func siteOf(f *elf.File, sym elf.Symbol) (Site, bool) {
 	for _, p := range f.Progs {
 		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || sym.Value < p.Vaddr || sym.Value-p.Vaddr >= p.Filesz {
@@ -298,11 +296,11 @@ func siteOf(f *elf.File, sym elf.Symbol) (Site, bool) {
 			return Site{}, false // the headers say more than the file has
 		}
 		first := code[:n]
-		if n >= 8 && [4]byte(first[:4]) == endbr64 {
-			site.Offset += 4
-			first = first[4:]
+		if mark := machine.EntryMark(f.Machine, first); n >= 8 {
+			site.Offset += uint64(mark)
+			first = first[mark:]
 		}
-		site.Emulated = machine.Emulated(first)
+		site.Emulated = machine.Emulated(f.Machine, first)
 		return site, true
 	}
 	return Site{}, false

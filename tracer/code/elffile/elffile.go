@@ -196,3 +196,6 @@ func (all Segments) Bias(start, offset uint64) (bias uint64, ok bool) {
 	}
 	return bias, ok
 }
+
+// Machine returns the processor that the file is for.
+func (f *File) Machine() elf.Machine { return f.headers.Machine }

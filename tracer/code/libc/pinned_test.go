@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/tracer/code/machine"
+	"ipytracer/tracer/code/machine/x86"
 	"ipytracer/tracer/code/pinned"
 )
 
@@ -55,7 +56,8 @@ func pinLibrary(t *testing.T, name, file string) {
 		lines = append(lines, fmt.Sprintf("function %s, operation %d, complete %v", fn.Name, fn.Operation, fn.Complete),
 			pin("  entry", fn.Entry), pin("  start", fn.Start))
 		for _, r := range fn.Leaves {
-			lines = append(lines, pin(fmt.Sprintf("  leaves with %v, flags %#x of %#x", r.Result, r.Condition.Value, r.Condition.Mask), r.Site))
+			where, c := x86.Architecture.ResultName(r.Result), r.Condition
+			lines = append(lines, pin(fmt.Sprintf("  leaves with %s, flags %#x of %#x", where, c.Value, c.Mask), r.Site))
 		}
 	}
 	pinned.Check(t, "libc/"+name, file, lines)

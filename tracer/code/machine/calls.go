@@ -3,12 +3,13 @@ package machine
 import (
 	"slices"
 
-	"golang.org/x/arch/x86/x86asm"
+	"ipytracer/tracer/code/isa"
 )
 
-// CallsFrom returns the calls of a function, which must be among those that were asked for, and the jumps to it, in the function that
-// begins at an entry, with the cold fragments that it jumps into. whole is false where there may be others: where the flow of control
-// leaves that function for anywhere else or is not known, jumps to the function on a condition, or takes its address.
+// CallsFrom returns the calls of a function, which must be among those that were asked for, and the jumps to it, in the
+// function that begins at an entry, with the cold fragments that it jumps into. whole is false where there may be
+// others: where the flow of control leaves that function for anywhere else or is not known, jumps to the function on a
+// condition, or takes its address.
 func (r *References) CallsFrom(entry uint64, name string) (calls []uint64, whole bool) {
 	f := newFlow(r.text, entry, 0)
 	f.tails = func(target uint64) tail {
@@ -17,13 +18,13 @@ func (r *References) CallsFrom(entry uint64, name string) (calls []uint64, whole
 		}
 		return tail{}
 	}
-	f.leaves = func(in *instruction) bool { return r.called(in) == name }
+	f.leaves = func(in *isa.Instruction) bool { return r.called(in) == name }
 	f.explore(entry)
 	whole = f.complete
 	for addr := range f.seen {
 		in, ok := r.text.decode(addr)
 		switch {
-		case ok && r.called(&in) == name && (in.calls() || in.goesAway()):
+		case ok && r.called(&in) == name && (in.Kind == isa.Call || in.Kind == isa.Jump):
 			calls = append(calls, addr)
 		case !ok, r.mentions(&in, name):
 			whole = false
@@ -34,40 +35,32 @@ func (r *References) CallsFrom(entry uint64, name string) (calls []uint64, whole
 }
 
 // mentions says whether an instruction has a function's address in it, or the address of a pointer to it.
-func (r *References) mentions(in *instruction, name string) bool {
-	return slices.ContainsFunc(in.Args[:], func(arg x86asm.Arg) bool {
-		var addr uint64
-		switch a := arg.(type) {
-		case x86asm.Mem:
-			addr = uint64(a.Disp)
-			if a.Base == x86asm.RIP {
-				addr = in.end() + uint64(a.Disp)
-			}
-		case x86asm.Imm:
-			addr = uint64(a)
-		case x86asm.Rel:
-			addr = in.end() + uint64(int64(a))
+func (r *References) mentions(in *isa.Instruction, name string) bool {
+	return slices.ContainsFunc(in.Operands[:], func(o isa.Operand) bool {
+		addr := uint64(o.Value)
+		if o.Kind == isa.Elsewhere {
+			addr = 0
 		}
 		return r.stubs[addr] == name || r.slots[addr] == name
 	})
 }
 
-// BehindCall returns, under a name of the caller's choice, the first emulated instruction behind a call, if each return from the call
-// comes by it with the stack pointer as it was at the call and the result in rax. Others may come by it as well.
+// BehindCall returns, under a name of the caller's choice, the first emulated instruction behind a call, if each return
+// from the call comes by it with the stack pointer as it was at the call and the result in its register. Others may
+// come by it as well.
 func (t *Text) BehindCall(name string, call uint64) Site {
 	in, ok := t.decode(call)
-	if !ok || !in.calls() {
+	if !ok || in.Kind != isa.Call {
 		return Site{}
 	}
 	for range maxBehind {
-		if in, ok = t.decode(in.end()); !ok {
+		if in, ok = t.decode(in.End()); !ok {
 			break
 		}
-		if in.emulated() {
-			return t.At(name, in.addr)
+		if in.Emulated {
+			return t.At(name, in.Addr)
 		}
-		reg, known := in.writes()
-		if !known || reg == x86asm.RAX || in.movesStackPointer() {
+		if in.MayWrite(t.arch.Result.Set()) || t.movesStackPointer(&in) {
 			break
 		}
 	}
@@ -75,8 +68,8 @@ func (t *Text) BehindCall(name string, call uint64) Site {
 }
 
 // movesStackPointer says whether the stack pointer is, or may be, another behind the instruction.
-func (in *instruction) movesStackPointer() bool {
+func (t *Text) movesStackPointer(in *isa.Instruction) bool {
 	behind := stack{known: true}
 	behind.step(in)
-	return behind.pushed != 0 || !behind.known || in.writesStackPointer()
+	return behind.pushed != 0 || !behind.known || in.Writes == t.arch.StackPointer
 }

@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/isa"
 )
 
-// Code is the machine code of an ELF file whose functions need not be exported: they are found by what they call, or by pointers to
-// them in data. It keeps the reader it was opened with. Not safe for concurrent use.
+// Code is the machine code of an ELF file whose functions need not be exported: they are found by what they call, or by
+// pointers to them in data. It keeps the reader it was opened with. Not safe for concurrent use.
 type Code struct {
 	image *elffile.Image
 	text  *Text
@@ -31,11 +32,12 @@ func (c *Code) segment(s elffile.Segment) []byte {
 	return data
 }
 
-// maxWork bounds the work on one file's routines, in instructions gone through. NumPy's take some thousands; this many take seconds.
+// maxWork bounds the work on one file's routines, in instructions gone through. NumPy's take some thousands; this many
+// take seconds.
 const maxWork = 1 << 18
 
-// OpenCode parses the headers and relocations of an ELF file for x86-64, and keeps the exported symbols of which wanted says so; nil: none. The error
-// matches [elffile.ErrNotELF].
+// OpenCode parses the headers and relocations of an ELF file for x86-64, and keeps the exported symbols of which wanted
+// says so; nil: none. The error matches [elffile.ErrNotELF].
 func OpenCode(r io.ReaderAt, wanted func(name string) bool) (*Code, error) {
 	if wanted == nil {
 		wanted = func(string) bool { return false }
@@ -61,7 +63,8 @@ func (c *Code) tooLarge() bool {
 	return false
 }
 
-// Find returns where some bytes are in the file's data, at most limit times. ok is false where there is too much to look at.
+// Find returns where some bytes are in the file's data, at most limit times. ok is false where there is too much to
+// look at.
 func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
 	if c.tooLarge() {
 		return nil, false
@@ -86,8 +89,8 @@ func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
 // Read fills buf from the file's contents at an address.
 func (c *Code) Read(addr uint64, buf []byte) error { return c.image.Read(addr, buf) }
 
-// Function returns the address of the function that a pointer in data points to once the file is loaded; packed relative relocations
-// (SHT_RELR) leave it in the file.
+// Function returns the address of the function that a pointer in data points to once the file is loaded; packed
+// relative relocations (SHT_RELR) leave it in the file.
 func (c *Code) Function(pointer uint64) (addr uint64, ok bool) {
 	addr, ok = c.image.Pointee(pointer)
 	return addr, ok && c.image.Executable(addr)
@@ -99,22 +102,23 @@ func (c *Code) Enclosing(addr uint64) (start uint64, ok bool) {
 	return s.Start, ok
 }
 
-// imported returns the function that a call or jump through the linkage table is to, one with no name where that is not known.
-func (c *Code) imported(in *instruction) (to elffile.Import) {
-	if !in.calls() && !in.goesAway() {
+// imported returns the function that a call or jump through the linkage table is to, one with no name where that is not
+// known.
+func (c *Code) imported(in *isa.Instruction) (to elffile.Import) {
+	if in.Kind != isa.Call && in.Kind != isa.Jump {
 		return to
 	}
-	if pointer, ok := in.through(); ok {
+	if pointer, ok := in.Through(); ok {
 		return c.image.Imports[pointer]
 	}
-	if target, ok := in.target(); ok && c.image.InPLT(target) {
+	if target, ok := in.Target(); ok && c.image.InPLT(target) {
 		to, _ = c.text.linked(target)
 	}
 	return to
 }
 
-// References returns the places in the code that may call or jump to an imported function: bytes that read so, which may by chance
-// be part of something else. ok is false where there is too much to look at, or more than limit.
+// References returns the places in the code that may call or jump to an imported function: bytes that read so, which
+// may by chance be part of something else. ok is false where there is too much to look at, or more than limit.
 func (c *Code) References(name string, limit int) (addrs []uint64, ok bool) {
 	if c.tooLarge() {
 		return nil, false
@@ -134,7 +138,7 @@ func (c *Code) References(name string, limit int) (addrs []uint64, ok bool) {
 		if !s.Exec {
 			continue
 		}
-		more, ok := callsOf(s.Vaddr, c.segment(s), direct, indirect, limit)
+		more, ok := c.text.callsOf(s.Vaddr, c.segment(s), direct, indirect, limit)
 		if addrs = append(addrs, more...); !ok || len(addrs) > limit {
 			return nil, false
 		}

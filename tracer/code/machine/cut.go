@@ -1,6 +1,10 @@
 package machine
 
-import "math"
+import (
+	"math"
+
+	"ipytracer/tracer/code/isa"
+)
 
 // Costs of a hit, and how much more often the ordinary way is gone than a failing or cold one. Only the order
 // that follows from them matters.
@@ -119,11 +123,11 @@ func (c *cut) path(start int) (arcs []int32) {
 // nodeCost is what a site at a node costs, unlimited where it cannot be one.
 func (g *graph) nodeCost(i int) int32 {
 	n := &g.nodes[i]
-	_, known := resultRegister(n.result)
+	_, known := g.resultRegister(n.result)
 	switch {
-	case n.returns():
+	case n.Kind == isa.Return:
 		return steppedCost * g.frequency(i)
-	case n.emulated() && known && n.stack.pushed >= 0:
+	case n.Emulated && known && n.stack.pushed >= 0:
 		return emulatedCost * g.frequency(i)
 	}
 	return unlimited
@@ -131,8 +135,8 @@ func (g *graph) nodeCost(i int) int32 {
 
 // edgeCost is what a site costs that counts only where a conditional jump goes a certain way.
 func (g *graph) edgeCost(n *node, to int) int32 {
-	_, known := resultRegister(g.nodes[to].result)
-	if _, ok := n.condition(); !ok || !known || !n.emulated() || n.straight == n.taken || n.stack.pushed < 0 {
+	_, known := g.resultRegister(g.nodes[to].result)
+	if !n.HasCondition || !known || !n.Emulated || n.straight == n.taken || n.stack.pushed < 0 {
 		return unlimited
 	}
 	if n.cold {

@@ -3,43 +3,10 @@ package machine
 import (
 	"slices"
 	"testing"
-
-	"golang.org/x/arch/x86/x86asm"
 )
 
-// TestDisplacements: a displacement has a sign, of one byte or of four, beside a base, an index, rip or nothing.
-func TestDisplacements(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		code []byte
-		want int64
-	}{
-		{"mov rax, [rbp-0x88]", []byte{0x48, 0x8b, 0x85, 0x78, 0xff, 0xff, 0xff}, -0x88},
-		{"mov rax, [rsp-0x80000000]", []byte{0x48, 0x8b, 0x84, 0x24, 0, 0, 0, 0x80}, -1 << 31},
-		{"mov rax, [rbp-8]", []byte{0x48, 0x8b, 0x45, 0xf8}, -8},
-		{"mov rax, [rbp+0x7fffffff]", []byte{0x48, 0x8b, 0x85, 0xff, 0xff, 0xff, 0x7f}, 1<<31 - 1},
-		{"mov [rsi*8-0x88], rax", []byte{0x48, 0x89, 0x04, 0xf5, 0x78, 0xff, 0xff, 0xff}, -0x88},
-		{"mov rax, [rip-0x1000]", []byte{0x48, 0x8b, 0x05, 0, 0xf0, 0xff, 0xff}, -0x1000},
-		{"lea rsp, [rbp-0x88]", []byte{0x48, 0x8d, 0xa5, 0x78, 0xff, 0xff, 0xff}, -0x88},
-		{"call [rip-0x1000]", []byte{0xff, 0x15, 0, 0xf0, 0xff, 0xff}, -0x1000},
-		{"mov rax, fs:[-0x88]", []byte{0x64, 0x48, 0x8b, 0x04, 0x25, 0x78, 0xff, 0xff, 0xff}, -0x88},
-		{"mov eax, [0xf0f0f0f0], eight bytes of address", []byte{0xa1, 0xf0, 0xf0, 0xf0, 0xf0, 0, 0, 0, 0}, 0xf0f0f0f0},
-	} {
-		in, ok := decode(test.code)
-		if !ok || in.Len != len(test.code) {
-			t.Errorf("%s: %v, %d bytes", test.name, ok, in.Len)
-			continue
-		}
-		for _, arg := range in.Args {
-			if m, ok := arg.(x86asm.Mem); ok && m.Disp != test.want {
-				t.Errorf("%s: %d, want %d", test.name, m.Disp, test.want)
-			}
-		}
-	}
-}
-
-// TestLargeFrame: a result that is kept more than 128 bytes below rbp during a call is that of the place before it, and the
-// stack is known where it is put back by such a distance.
+// TestLargeFrame: a result that is kept more than 128 bytes below rbp during a call is that of the place before it, and
+// the stack is known where it is put back by such a distance.
 func TestLargeFrame(t *testing.T) {
 	below := []byte{0x78, 0xff, 0xff, 0xff} // -0x88
 	for _, test := range []struct {

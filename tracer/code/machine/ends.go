@@ -4,15 +4,15 @@ import (
 	"iter"
 	"maps"
 
-	"golang.org/x/arch/x86/x86asm"
-
 	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/isa"
 )
 
 // Symbols are the exported symbols that were wanted, by name, with their addresses; in no order.
 func (c *Code) Symbols() iter.Seq2[string, elffile.Symbol] { return maps.All(c.image.Symbols) }
 
-// Entry returns where to see the first arguments of the function that begins at an address, see [Library.Entry]. The name is one of the caller's choice.
+// Entry returns where to see the first arguments of the function that begins at an address, see [Library.Entry]. The
+// name is one of the caller's choice.
 func (c *Code) Entry(name string, entry uint64, arguments int) Site {
 	return c.text.EntryIn(name, c.function(entry), arguments)
 }
@@ -25,9 +25,10 @@ func (c *Code) function(entry uint64) elffile.Symbol {
 	return elffile.Symbol{Value: entry, Size: body.End - entry, Function: true}
 }
 
-// Ends returns the cheapest places, on every way out of the function that begins at an address, at which all that it stores outside of its stack frame
-// is stored: every call that returns passes exactly one of them that counts, once ([ReturnSite]; Result says nothing here). ok is false where the function
-// may be left otherwise, or the analysis is not sure.
+// Ends returns the cheapest places, on every way out of the function that begins at an address, at which all that it
+// stores outside of its stack frame is stored: every call that returns passes exactly one of them that counts, once
+// ([ReturnSite]; Result says nothing here). ok is false where the function may be left otherwise, or the analysis is
+// not sure.
 func (c *Code) Ends(name string, entry uint64) (sites []ReturnSite, ok bool) {
 	f := newFlow(c.text, entry, c.function(entry).Size)
 	f.limit = maxNodes + 1 // what has more is no graph
@@ -42,17 +43,17 @@ func (c *Code) Ends(name string, entry uint64) (sites []ReturnSite, ok bool) {
 	return sites, len(sites) > 0
 }
 
-// findStored works out for each node whether anything is stored, or called, there or on a way from there: where nothing is, it has the result of a node at
-// which a function is left.
+// findStored works out for each node whether anything is stored, or called, there or on a way from there: where nothing
+// is, it has the result of a node at which a function is left.
 func (g *graph) findStored() {
 	for i := range g.nodes {
-		g.nodes[i].result = returned
+		g.nodes[i].result = g.returned()
 	}
 	for changed := true; changed; {
 		changed = false
 		for i := len(g.nodes) - 1; i >= 0; i-- {
 			n := &g.nodes[i]
-			stores := n.stores()
+			stores := g.stores(n)
 			n.next(func(j int) { stores = stores || g.nodes[j].result == 0 })
 			if stores && n.result != 0 {
 				n.result, changed = 0, true
@@ -62,23 +63,19 @@ func (g *graph) findStored() {
 }
 
 // stores reports whether the instruction may change memory outside of the function's frame, itself or in what it calls.
-func (n *node) stores() bool {
-	switch n.Op {
-	case x86asm.CMP, x86asm.TEST, x86asm.PUSH, x86asm.NOP, x86asm.RET, x86asm.JMP, x86asm.LEAVE:
+func (g *graph) stores(n *node) bool {
+	switch n.Kind {
+	case isa.Compare, isa.Test, isa.Push, isa.Nop, isa.Return, isa.Jump, isa.Branch, isa.Leave:
 		return false
-	case x86asm.CALL:
+	case isa.Call:
 		return true
 	}
-	if n.conditional() {
-		return false
-	}
-	if _, known := n.writes(); !known {
+	if !n.Plain {
 		return true
 	}
-	m, ok := n.Args[0].(x86asm.Mem)
-	if !ok {
+	if !n.Operands[0].Memory() {
 		return false
 	}
-	at, own := n.stack.slot(m)
+	at, own := g.slot(n, &n.Operands[0])
 	return !own || at >= 0
 }

@@ -1,9 +1,12 @@
 package machine
 
-import "ipytracer/tracer/code/elffile"
+import (
+	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/isa"
+)
 
-// Limits of how much code one function's control flow may cover, in instructions, and of what is looked at in the functions that
-// it calls.
+// Limits of how much code one function's control flow may cover, in instructions, and of what is looked at in the
+// functions that it calls.
 const (
 	maxInstructions = 1 << 15
 	maxCallees      = 128
@@ -27,8 +30,9 @@ type flow struct {
 	limit    int // of instructions
 	// tails says what becomes of a tail call, by its target; nil: the function is left, and that is all that is known.
 	tails func(target uint64) tail
-	// leaves says whether a jump through a pointer is to another library, by a tail call; nil: where it goes is not known.
-	leaves func(in *instruction) bool
+	// leaves says whether a jump through a pointer is to another library, by a tail call; nil: where it goes is not
+	// known.
+	leaves func(in *isa.Instruction) bool
 	// exits are tail calls that are ways out, with where they leave the result.
 	exits map[uint64]locations
 	// linked are the places that jumps into the PLT lead to.
@@ -79,7 +83,8 @@ func exploreTails(code *Text, entry, size uint64, tails func(uint64) tail) *flow
 
 func newFlow(code *Text, entry, size uint64) *flow {
 	f := &flow{
-		code: code, image: code.image, body: elffile.Span{Start: entry, End: entry + size}, level: true, complete: true, limit: maxInstructions,
+		code: code, image: code.image, body: elffile.Span{Start: entry, End: entry + size},
+		level: true, complete: true, limit: maxInstructions,
 		targets: make(map[uint64]bool), seen: make(map[uint64]stack), exits: make(map[uint64]locations),
 		linked: make(map[uint64]uint64), endless: make(map[uint64]bool),
 	}
@@ -116,30 +121,31 @@ func (f *flow) follow(s state) {
 			return
 		}
 		f.seen[s.addr] = s.stack
-		afterCall = in.calls()
+		afterCall = in.Kind == isa.Call
 		switch {
-		case in.traps(), afterCall && f.tails != nil && f.neverReturns(&in):
+		case in.Kind == isa.Trap, afterCall && f.tails != nil && f.neverReturns(&in):
 			return
-		case in.returns():
-			f.returns = append(f.returns, in.addr)
+		case in.Kind == isa.Return:
+			f.returns = append(f.returns, in.Addr)
 			f.complete = f.complete && s.stack.known && s.stack.pushed == 0
 			return
-		case in.jumps():
+		case in.Jumps():
 			f.jump(&in, s)
-			if !in.conditional() {
+			if in.Kind != isa.Branch {
 				return
 			}
 		default:
 			s.stack.step(&in)
 		}
-		s.addr = in.end()
+		s.addr = in.End()
 	}
 }
 
-// neverReturns says whether a call is to a function of the file that has no way out, such as one that reports a broken heap and
-// aborts. What lies behind the call is then another piece of code. One whose end depends on further calls counts as returning.
-func (f *flow) neverReturns(call *instruction) bool {
-	target, ok := call.target()
+// neverReturns says whether a call is to a function of the file that has no way out, such as one that reports a broken
+// heap and aborts. What lies behind the call is then another piece of code. One whose end depends on further calls
+// counts as returning.
+func (f *flow) neverReturns(call *isa.Instruction) bool {
+	target, ok := call.Target()
 	if !ok || f.image.InPLT(target) {
 		return false
 	}
@@ -164,7 +170,7 @@ func (f *flow) visit(s state) bool {
 }
 
 // tailCall returns where to go on after a tail call, if anywhere.
-func (f *flow) tailCall(in *instruction, s *state, target uint64) (at uint64, ok bool) {
+func (f *flow) tailCall(in *isa.Instruction, s *state, target uint64) (at uint64, ok bool) {
 	switch t := f.tails(target); {
 	case t.kind == tailFollow:
 		if s.fragment, ok = f.image.Fragment(t.at); !ok {
@@ -172,9 +178,9 @@ func (f *flow) tailCall(in *instruction, s *state, target uint64) (at uint64, ok
 		}
 		f.linked[target] = t.at
 		return t.at, true
-	case t.kind == tailReturns && in.goesAway():
-		f.returns = append(f.returns, in.addr)
-		f.exits[in.addr] = t.result
+	case t.kind == tailReturns && in.Kind == isa.Jump:
+		f.returns = append(f.returns, in.Addr)
+		f.exits[in.Addr] = t.result
 	case t.kind != tailEnds:
 		f.complete = false
 	}
@@ -182,8 +188,8 @@ func (f *flow) tailCall(in *instruction, s *state, target uint64) (at uint64, ok
 }
 
 // target is where a jump that was followed leads.
-func (f *flow) target(in *instruction) (uint64, bool) {
-	target, ok := in.target()
+func (f *flow) target(in *isa.Instruction) (uint64, bool) {
+	target, ok := in.Target()
 	if at, linked := f.linked[target]; linked {
 		return at, ok
 	}
@@ -191,11 +197,11 @@ func (f *flow) target(in *instruction) (uint64, bool) {
 }
 
 // jump queues the target of a jump, unless it leaves the function.
-func (f *flow) jump(in *instruction, s state) {
-	target, ok := in.target()
+func (f *flow) jump(in *isa.Instruction, s state) {
+	target, ok := in.Target()
 	if !ok {
 		if f.leaves != nil && f.leaves(in) && s.stack.known && s.stack.pushed == 0 {
-			f.returns = append(f.returns, in.addr)
+			f.returns = append(f.returns, in.Addr)
 			return
 		}
 		f.complete = false // a jump table, or a tail call through a pointer

@@ -3,6 +3,8 @@ package machine
 import (
 	"maps"
 	"slices"
+
+	"ipytracer/tracer/code/isa"
 )
 
 // graph is a function's control flow, instruction by instruction, as far as it leads to a return.
@@ -10,11 +12,12 @@ type graph struct {
 	nodes []node // in order of address
 	entry int
 	slots slotTable
+	arch  *isa.Architecture
 }
 
 // node is an instruction of a graph.
 type node struct {
-	instruction
+	isa.Instruction
 	stack stack // before the instruction
 	cold  bool  // outside the function's own range: the compiler takes it for rarely run
 	// straight and taken are the nodes that come next, the latter where the instruction jumps; none where there
@@ -48,7 +51,8 @@ func newGraph(f *flow, entry uint64) (g *graph, ok bool) {
 	}
 	keep := f.returning()
 	addresses := slices.Sorted(maps.Keys(keep))
-	g = &graph{entry: none}
+	arch := f.code.arch
+	g = &graph{entry: none, arch: arch, slots: newSlotTable(arch)}
 	index := make(map[uint64]int, len(addresses))
 	for i, addr := range addresses {
 		index[addr] = i
@@ -64,12 +68,12 @@ func newGraph(f *flow, entry uint64) (g *graph, ok bool) {
 	}
 	for _, addr := range addresses {
 		in, _ := f.code.decode(addr)
-		n := node{instruction: in, stack: f.seen[addr], cold: !f.body.Contains(addr)}
-		n.straight, n.taken, n.exit = find(in.end(), in.goesOn()), none, f.exits[addr]
-		if in.returns() {
-			n.exit = returned
+		n := node{Instruction: in, stack: f.seen[addr], cold: !f.body.Contains(addr)}
+		n.straight, n.taken, n.exit = find(in.End(), in.GoesOn()), none, f.exits[addr]
+		if in.Kind == isa.Return {
+			n.exit = g.returned()
 		}
-		if in.jumps() {
+		if in.Jumps() {
 			n.taken = find(f.target(&in))
 		}
 		g.nodes = append(g.nodes, n)
@@ -85,10 +89,10 @@ func (f *flow) returning() map[uint64]bool {
 	before := make(map[uint64][]uint64)
 	for addr := range f.seen {
 		in, _ := f.code.decode(addr)
-		if in.goesOn() {
-			before[in.end()] = append(before[in.end()], addr)
+		if in.GoesOn() {
+			before[in.End()] = append(before[in.End()], addr)
 		}
-		if target, ok := f.target(&in); ok && in.jumps() {
+		if target, ok := f.target(&in); ok && in.Jumps() {
 			before[target] = append(before[target], addr)
 		}
 	}

@@ -6,17 +6,18 @@ import (
 	"slices"
 
 	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/isa"
 )
 
-// Library is an ELF file with exported functions that are looked at one by one. It keeps the reader it was opened with and is safe for
-// concurrent use when that is.
+// Library is an ELF file with exported functions that are looked at one by one. It keeps the reader it was opened with
+// and is safe for concurrent use when that is.
 type Library struct {
 	image *elffile.Image
 	names []string
 }
 
-// OpenLibrary parses the headers of an ELF file for x86-64 and keeps the exported symbols with the given names. The error
-// matches [elffile.ErrNotELF].
+// OpenLibrary parses the headers of an ELF file for x86-64 and keeps the exported symbols with the given names. The
+// error matches [elffile.ErrNotELF].
 func OpenLibrary(r io.ReaderAt, names ...string) (*Library, error) {
 	img, err := elffile.OpenImage(r, func(name string) bool { return slices.Contains(names, name) })
 	if err != nil {
@@ -31,9 +32,9 @@ func (l *Library) Has(name string) bool {
 	return ok
 }
 
-// SystemCalls returns, for each system call instruction of a function, the place behind it at which rax has its result and rdi,
-// rsi, rdx, r10, r8 and r9 still have its arguments: the conditional jump that looks for an error, if that comes next, else the
-// very next instruction.
+// SystemCalls returns, for each system call instruction of a function, the place behind it at which rax has its result
+// and rdi, rsi, rdx, r10, r8 and r9 still have its arguments: the conditional jump that looks for an error, if that
+// comes next, else the very next instruction.
 func (l *Library) SystemCalls(name string) (sites []Site) {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -43,8 +44,8 @@ func (l *Library) SystemCalls(name string) (sites []Site) {
 	flow := exploreFunction(code, fn.Value, fn.Size)
 	for _, addr := range slices.Sorted(maps.Keys(flow.seen)) {
 		in, _ := code.decode(addr)
-		if in.entersKernel() {
-			sites = append(sites, code.behind(flow, name, fn.Value, in.end()))
+		if in.Kind == isa.SystemCall {
+			sites = append(sites, code.behind(flow, name, fn.Value, in.End()))
 		}
 	}
 	return sites
@@ -56,32 +57,35 @@ func (t *Text) behind(flow *flow, name string, entry, addr uint64) Site {
 		if !ok || at != addr && flow.targets[at] { // others come there as well
 			break
 		}
-		if in.conditional() && in.emulated() {
+		if in.Kind == isa.Branch && in.Emulated {
 			return t.site(name, entry, at, 0, true)
 		}
-		if !in.compares() {
+		if !in.Compares() {
 			break
 		}
-		at = in.end()
+		at = in.End()
 	}
 	return t.site(name, entry, addr, 0, false)
 }
 
-// Entry returns where to see a function's first arguments: an emulated instruction that every call passes once, with so many arguments
-// still in their registers, or else its first one. It is not present where the library does not define the function.
+// Entry returns where to see a function's first arguments: an emulated instruction that every call passes once, with so
+// many arguments still in their registers, or else its first one. It is not present where the library does not define
+// the function.
 func (l *Library) Entry(name string, arguments int) Site {
 	return NewText(l.image).Entry(name, arguments)
 }
 
-// Returns returns where a function's result is seen, see [ReturnSite]. Tail calls to other functions of the file that are not
-// exported are followed. Those to functions with the names this library was opened with are no ways out: the call is seen there
-// from then on, with the same stack pointer. complete is false where the function may be left otherwise.
+// Returns returns where a function's result is seen, see [ReturnSite]. Tail calls to other functions of the file that
+// are not exported are followed. Those to functions with the names this library was opened with are no ways out: the
+// call is seen there from then on, with the same stack pointer. complete is false where the function may be left
+// otherwise.
 func (l *Library) Returns(name string) (sites []ReturnSite, complete bool) {
 	code := NewText(l.image)
 	return code.returnSites(name, func(target uint64) tail { return l.tail(code, target) })
 }
 
-// Ends returns the ret instructions by which a function is left, where all that it stores is stored; otherwise as [Library.Returns].
+// Ends returns the ret instructions by which a function is left, where all that it stores is stored; otherwise as
+// [Library.Returns].
 func (l *Library) Ends(name string) (sites []ReturnSite, complete bool) {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -95,7 +99,8 @@ func (l *Library) Ends(name string) (sites []ReturnSite, complete bool) {
 	return sites, flow.complete && len(sites) > 0 && len(flow.exits) == 0
 }
 
-// copiers are functions that return their first argument (ISO C, 7.26). An allocator ends with one where it clears a block.
+// copiers are functions that return their first argument (ISO C, 7.26). An allocator ends with one where it clears a
+// block.
 var copiers = []string{"memset", "__memset_chk"}
 
 func (l *Library) tail(code *Text, target uint64) tail {
@@ -117,14 +122,14 @@ func (l *Library) tail(code *Text, target uint64) tail {
 	case slices.Contains(l.names, to.Name):
 		return tail{kind: tailEnds}
 	case slices.Contains(copiers, to.Name) || to.Name == elffile.ChosenAtStart:
-		return tail{kind: tailReturns, result: general(argumentRegisters[0])}
+		return tail{kind: tailReturns, result: general(code.arch.Arguments[0])}
 	case img.Executable(to.Value) && !img.InPLT(to.Value):
 		return l.tail(code, to.Value)
 	}
 	return tail{}
 }
 
-// Start returns a function's first instruction, behind an endbr64, where a return probe may go.
+// Start returns a function's first instruction, behind the mark of an entry, where a return probe may go.
 func (l *Library) Start(name string) Site {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -133,15 +138,15 @@ func (l *Library) Start(name string) Site {
 	code := NewText(l.image)
 	at := fn.Value
 	in, ok := code.decode(at)
-	if ok && in.marksEntry() {
-		at = in.end()
+	if ok && in.MarksEntry {
+		at = in.End()
 		in, ok = code.decode(at)
 	}
-	return code.site(name, fn.Value, at, 0, ok && in.emulated())
+	return code.site(name, fn.Value, at, 0, ok && in.Emulated)
 }
 
-// Aliases returns the names, of those the library was opened with, of the function that a function only jumps to; none where it does
-// more. Whoever sees that one sees the call.
+// Aliases returns the names, of those the library was opened with, of the function that a function only jumps to; none
+// where it does more. Whoever sees that one sees the call.
 func (l *Library) Aliases(name string) (names []string) {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -149,11 +154,11 @@ func (l *Library) Aliases(name string) (names []string) {
 	}
 	code := NewText(l.image)
 	in, ok := code.decode(fn.Value)
-	if ok && in.doesNothing() {
-		in, ok = code.decode(in.end())
+	if ok && in.Kind == isa.Nop {
+		in, ok = code.decode(in.End())
 	}
-	to, direct := in.target()
-	if !ok || !in.goesAway() || !direct {
+	to, direct := in.Target()
+	if !ok || in.Kind != isa.Jump || !direct {
 		return nil
 	}
 	for other, s := range l.image.Symbols {

@@ -1,14 +1,19 @@
-// Package machine reads machine code: what instructions do, which ways lead through a function, what is held where on them, and
-// so where a probe sees what a function is given and what it gives back. What functions are for (tracer/python/cpython, tracer/python/numpy,
-// tracer/code/libc, tracer/code/cuda) and how files hold them (tracer/code/elffile) is others' business.
+// Package machine reads machine code: what instructions do, which ways lead through a function, what is held where on
+// them, and so where a probe sees what a function is given and what it gives back. What functions are for
+// (tracer/python/cpython, tracer/python/numpy, tracer/code/libc, tracer/code/cuda) and how files hold them
+// (tracer/code/elffile) is others' business.
 //
-// The files whose names begin with x86 are about the one architecture there is; the rest asks them what an instruction is.
+// Analyses know instructions as tracer/code/isa has them; which processor a file is for is in its header ([NewText]).
+// What an instruction of that is, a package of its own says: x86.
 //
-// It reads through [io.ReaderAt] and does nothing else. Code may be anything: what is looked at is bounded, what is not understood is
-// not known, and nothing panics. Addresses are those of the file ("virtual").
+// It reads through [io.ReaderAt] and does nothing else. Code may be anything: what is looked at is bounded, what is not
+// understood is not known, and nothing panics. Addresses are those of the file ("virtual").
 package machine
 
-import "ipytracer/tracer/code/elffile"
+import (
+	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/isa"
+)
 
 // Site is an instruction to put a plain uprobe on. Return probes are never offered: they replace return
 // addresses, which breaks greenlets and C++ exceptions.
@@ -20,7 +25,7 @@ type Site struct {
 	Address    uint64 // virtual address in the file
 	FileOffset uint64 // what a uprobe attaches to
 	// Pushed is how many bytes the function has put on the stack before this instruction: the stack pointer
-	// at entry, where the return address lies, is rsp + Pushed.
+	// at entry, where the return address lies, is so much above.
 	Pushed int32
 	// Emulated says that the kernel emulates the instruction: a hit costs about 0.6 µs instead of 10.
 	Emulated bool
@@ -34,24 +39,26 @@ func (t *Text) site(name string, entry, addr uint64, pushed int32, emulated bool
 	if !ok {
 		return Site{}
 	}
-	return Site{Symbol: name, Delta: int32(addr - entry), Address: addr, FileOffset: off, Pushed: pushed, Emulated: emulated}
+	delta := int32(addr - entry)
+	return Site{Symbol: name, Delta: delta, Address: addr, FileOffset: off, Pushed: pushed, Emulated: emulated}
 }
 
-// At returns an instruction as a site, under a name of the caller's choice; the function around it is the one that holds it.
+// At returns an instruction as a site, under a name of the caller's choice; the function around it is the one that
+// holds it.
 func (t *Text) At(name string, addr uint64) Site {
 	start := addr
 	if s, ok := t.image.Fragment(addr); ok {
 		start = s.Start
 	}
 	in, _ := t.decode(addr)
-	return t.site(name, start, addr, 0, in.emulated())
+	return t.site(name, start, addr, 0, in.Emulated)
 }
 
 // maxFragment bounds how long the code in front of an instruction may be that is walked through to it, in bytes.
 const maxFragment = 1 << 20
 
-// Begins says whether an instruction begins at an address: one is decoded after the other from the start of the function on. A probe
-// anywhere else would destroy the code.
+// Begins says whether an instruction begins at an address: one is decoded after the other from the start of the
+// function on. A probe anywhere else would destroy the code.
 func (t *Text) Begins(addr uint64) bool {
 	s, ok := t.image.Fragment(addr)
 	if !ok || addr-s.Start > maxFragment {
@@ -62,7 +69,7 @@ func (t *Text) Begins(addr uint64) bool {
 		if !ok {
 			return false
 		}
-		if at = in.end(); at == addr {
+		if at = in.End(); at == addr {
 			return true
 		}
 	}
@@ -77,21 +84,21 @@ func (t *Text) Thunk(fn elffile.Symbol, arguments int) (uint64, bool) {
 		if !ok {
 			return 0, false
 		}
-		if in.goesAway() {
-			target, direct := in.target()
+		if in.Kind == isa.Jump {
+			target, direct := in.Target()
 			inside := target >= fn.Value && target-fn.Value < fn.Size
 			return target, direct && !inside && t.image.Executable(target)
 		}
-		if in.pushes() || in.mayWrite(arguments) || in.writesStackPointer() {
+		if in.Kind == isa.Push || in.MayWrite(t.arguments(arguments)) || in.Writes == t.arch.StackPointer {
 			return 0, false
 		}
-		addr = in.end()
+		addr = in.End()
 	}
 	return 0, false
 }
 
-// Entry returns where to see an exported function's first arguments, see [Text.EntryIn]. It is not present where the image does not
-// define the function.
+// Entry returns where to see an exported function's first arguments, see [Text.EntryIn]. It is not present where the
+// image does not define the function.
 func (t *Text) Entry(name string, arguments int) Site {
 	fn, ok := t.image.Function(name)
 	if !ok {
@@ -103,8 +110,8 @@ func (t *Text) Entry(name string, arguments int) Site {
 // maxPrologue bounds how far from the entry a site is looked for, in instructions.
 const maxPrologue = 24
 
-// EntryIn chooses the first emulated instruction on the straight path from a function's entry that every call passes exactly once with
-// so many arguments still in place, or else the entry itself.
+// EntryIn chooses the first emulated instruction on the straight path from a function's entry that every call passes
+// exactly once with so many arguments still in place, or else the entry itself.
 func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
 	flow := exploreFunction(t, fn.Value, fn.Size)
 	sp := stack{known: true}
@@ -114,22 +121,25 @@ func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
 		if !ok || flow.targets[addr] { // what is jumped to from further on may run more than once
 			break
 		}
-		if in.emulated() {
+		if in.Emulated {
 			return t.site(name, fn.Value, addr, int32(sp.pushed), true)
 		}
-		if in.mayWrite(arguments) {
+		if in.MayWrite(t.arguments(arguments)) {
 			break
 		}
 		if sp.step(&in); !sp.known || sp.pushed < 0 || sp.pushed > codePage {
 			break
 		}
-		addr = in.end()
+		addr = in.End()
 	}
 	return t.site(name, fn.Value, fn.Value, 0, false)
 }
 
-// Returns returns where an exported function's result is seen, see [ReturnSite]. complete is false where the function may be left
-// otherwise, as by a call that does not come back to it.
+// Returns returns where an exported function's result is seen, see [ReturnSite]. complete is false where the function
+// may be left otherwise, as by a call that does not come back to it.
 func (t *Text) Returns(name string) (sites []ReturnSite, complete bool) {
 	return t.returnSites(name, nil)
 }
+
+// arguments returns the registers of so many arguments.
+func (t *Text) arguments(n int) isa.Registers { return isa.SetOf(t.arch.Arguments[:n]...) }

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bytes"
+	"debug/elf"
 	"slices"
 	"testing"
 
@@ -127,7 +128,8 @@ func TestReturns(t *testing.T) {
 	}
 }
 
-// TestEmulated: the instructions of arch/x86/kernel/uprobes.c that are carried out in place, and some that look like them.
+// TestEmulated: the instructions of arch/x86/kernel/uprobes.c that are carried out in place, and some that look like
+// them.
 func TestEmulated(t *testing.T) {
 	for _, test := range []struct {
 		code string
@@ -138,7 +140,7 @@ func TestEmulated(t *testing.T) {
 		{"\x66\x50", false}, {"\x66\x90", false}, {"\x0f\x1f\x00", false}, {"\xf3\x0f\x1e\xfa", false}, {"\x6a\x00", false}, {"\xc3", false},
 		{"\xff\xe0", false}, {"\x48\x89\xe5", false}, {"\xe8\x00", false}, {"", false},
 	} {
-		if got := Emulated([]byte(test.code)); got != test.want {
+		if got := Emulated(elf.EM_X86_64, []byte(test.code)); got != test.want {
 			t.Errorf("% x: %v", test.code, got)
 		}
 	}

@@ -45,8 +45,8 @@ func (t *Text) cutSites(g *graph, name string, entry uint64) (sites []ReturnSite
 		return nil
 	}
 	add := func(n *node, result locations, c Condition) {
-		r, _ := resultRegister(result)
-		site := t.site(name, entry, n.addr, int32(n.stack.pushed), n.emulated())
+		r, _ := g.resultRegister(result)
+		site := t.site(name, entry, n.Addr, int32(n.stack.pushed), n.Emulated)
 		sites = append(sites, ReturnSite{site, r, c})
 	}
 	for i := range g.nodes {
@@ -57,16 +57,15 @@ func (t *Text) cutSites(g *graph, name string, entry uint64) (sites []ReturnSite
 			}
 			continue
 		}
-		taken, _ := n.condition()
 		straight := n.straight != none && behind[2*n.straight]
 		jump := n.taken != none && behind[2*n.taken]
 		switch {
 		case straight && jump: // two probes in one place
 			return nil
 		case straight:
-			add(n, g.nodes[n.straight].result, taken.otherwise())
+			add(n, g.nodes[n.straight].result, n.Condition.Otherwise())
 		case jump:
-			add(n, g.nodes[n.taken].result, taken)
+			add(n, g.nodes[n.taken].result, n.Condition)
 		}
 	}
 	return sites

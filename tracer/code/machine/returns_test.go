@@ -3,6 +3,8 @@ package machine
 import (
 	"slices"
 	"testing"
+
+	"ipytracer/tracer/code/machine/x86"
 )
 
 // returnCode is hand-written code with a frame: push rbx, sub rsp 32 before, add rsp 32, pop rbx, ret after.
@@ -34,7 +36,7 @@ func TestReturnSites(t *testing.T) {
 		{"half a copy: mov eax, ebx", returnCode(0x90, 0x89, 0xd8), nil, ret(13)},
 		{"popped before it is copied", []byte{0x53, 0x90, 0x5b, 0x48, 0x89, 0xd8, 0xc3}, nil, ret(6)},
 		{"copied before it is popped", []byte{0x53, 0x90, 0x48, 0x89, 0xd8, 0x5b, 0xc3}, nil, []site{{1, RBX, 8, true, Condition{}}}},
-		{"loop: nop; jne back: only the way out of it is gone once", returnCode(slices.Concat(call, []byte{0x90, 0x75, 0xfd})...), nil, []site{{11, RAX, 40, true, Condition{0x40, 0x40}}}},
+		{"loop: nop; jne back: only the way out of it is gone once", returnCode(slices.Concat(call, []byte{0x90, 0x75, 0xfd})...), nil, []site{{11, RAX, 40, true, Condition{Mask: 0x40, Value: 0x40}}}},
 		{"loop: nop; jg back: none is", returnCode(slices.Concat(call, []byte{0x90, 0x7f, 0xfd})...), nil, ret(18)},
 		{"after a loop: nop; jne; nop", returnCode(0x90, 0x75, 0xfd, 0x90), nil, []site{{8, RAX, 40, true, Condition{}}}},
 		{"zero: nop; xor eax, eax", returnCode(0x90, 0x31, 0xc0), nil, []site{{5, Zero, 40, true, Condition{}}}},
@@ -46,9 +48,9 @@ func TestReturnSites(t *testing.T) {
 		{"two rets: je; nop; ret; cmove eax; ret", []byte{0x74, 2, 0x90, 0xc3, 0x0f, 0x44, 0xc3, 0xc3}, nil,
 			[]site{{2, RAX, 0, true, Condition{}}, {7, RAX, 0, false, Condition{}}}},
 		{"an edge: call; je to the ret; call; nop", returnCode(slices.Concat(call, []byte{0x74, 6}, call, []byte{0x90})...), nil,
-			[]site{{10, RAX, 40, true, Condition{0x40, 0x40}}, {17, RAX, 40, true, Condition{}}}},
+			[]site{{10, RAX, 40, true, Condition{Mask: 0x40, Value: 0x40}}, {17, RAX, 40, true, Condition{}}}},
 		{"an edge: jns over", returnCode(slices.Concat(call, []byte{0x79, 6}, call, []byte{0x90})...), nil,
-			[]site{{10, RAX, 40, true, Condition{0x80, 0}}, {17, RAX, 40, true, Condition{}}}},
+			[]site{{10, RAX, 40, true, Condition{Mask: 0x80, Value: 0}}, {17, RAX, 40, true, Condition{}}}},
 		{"an edge that depends on two flags: jg", returnCode(slices.Concat(call, []byte{0x7f, 6}, call, []byte{0x90})...), nil, ret(23)},
 		{"two registers: je; nop; mov rax, rbx; jmp; nop; mov rax, rbp", returnCode(0x74, 6, 0x90, 0x48, 0x89, 0xd8, 0xeb, 4, 0x90, 0x48, 0x89, 0xe8), nil,
 			[]site{{11, RAX, 40, true, Condition{}}, {13, RBP, 40, true, Condition{}}}},
@@ -89,16 +91,17 @@ func TestCondition(t *testing.T) {
 		want  bool
 	}{
 		{Condition{}, 0x246, true},
-		{Condition{0x40, 0x40}, 0x246, true},
-		{Condition{0x40, 0x40}, 0x202, false},
-		{Condition{0x40, 0x40}.otherwise(), 0x202, true},
-		{Condition{0x80, 0}.otherwise(), 0x246, false},
+		{Condition{Mask: 0x40, Value: 0x40}, 0x246, true},
+		{Condition{Mask: 0x40, Value: 0x40}, 0x202, false},
+		{Condition{Mask: 0x40, Value: 0x40}.Otherwise(), 0x202, true},
+		{Condition{Mask: 0x80, Value: 0}.Otherwise(), 0x246, false},
 	} {
 		if got := test.c.Holds(test.flags); got != test.want {
 			t.Errorf("%+v.Holds(%#x) = %v", test.c, test.flags, got)
 		}
 	}
-	if RAX.String() != "rax" || R15.String() != "r15" || Zero.String() != "0" || Register(99).String() != "?" {
+	name := x86.Architecture.ResultName
+	if name(RAX) != "rax" || name(R15) != "r15" || name(Zero) != "0" || name(99) != "?" {
 		t.Error("names of registers")
 	}
 }

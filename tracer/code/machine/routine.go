@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/isa"
 )
 
 // Routine is a function whose control flow and values are known.
@@ -26,15 +27,8 @@ type Call struct {
 	node     int
 }
 
-// Place is where a value lies at a [Site]: in a general register, or in a word on the stack.
-type Place struct {
-	Register uint8 // as the processor numbers them: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15
-	OnStack  bool
-	Above    int32 // bytes from the stack pointer up, where OnStack
-}
-
-// Routine looks at the function that begins at an address. ok is false where its control flow, or its stack, is not known for
-// sure, and where too much has been looked at in the file.
+// Routine looks at the function that begins at an address. ok is false where its control flow, or its stack, is not
+// known for sure, and where too much has been looked at in the file.
 func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
 	body, ok := c.image.Fragment(entry)
 	if !ok || body.Start != entry || c.work > maxWork {
@@ -50,8 +44,8 @@ func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
 		}
 		return tail{}
 	}
-	f.leaves = func(in *instruction) bool {
-		_, register := in.throughRegister()
+	f.leaves = func(in *isa.Instruction) bool {
+		_, register := in.ThroughRegister()
 		return register || c.imported(in).Name != ""
 	}
 	f.limit = maxNodes + 1 // what has more is no graph
@@ -73,9 +67,9 @@ func (r *Routine) Entry() uint64 { return r.entry }
 func (r *Routine) Has(addr uint64) bool {
 	_, ok := slices.BinarySearchFunc(r.graph.nodes, addr, func(n node, addr uint64) int {
 		switch {
-		case n.addr < addr:
+		case n.Addr < addr:
 			return -1
-		case n.addr > addr:
+		case n.Addr > addr:
 			return 1
 		}
 		return 0
@@ -92,15 +86,15 @@ func (r *Routine) Argument(i int) Value {
 func (r *Routine) Calls() (calls []Call) {
 	for i := range r.graph.nodes {
 		n := &r.graph.nodes[i]
-		if !n.calls() && !n.goesAway() || r.track.before[i] == nil {
+		if n.Kind != isa.Call && n.Kind != isa.Jump || r.track.before[i] == nil {
 			continue
 		}
-		c := Call{Address: n.addr, Tail: n.goesAway(), node: i}
-		target, direct := n.target()
-		if direct && n.goesAway() && !r.code.image.InPLT(target) {
+		c := Call{Address: n.Addr, Tail: n.Kind == isa.Jump, node: i}
+		target, direct := n.Target()
+		if direct && n.Kind == isa.Jump && !r.code.image.InPLT(target) {
 			continue
 		}
-		to := r.code.imported(&n.instruction)
+		to := r.code.imported(&n.Instruction)
 		if to.Name == "" && !direct {
 			to = r.held(i)
 		}
@@ -111,7 +105,7 @@ func (r *Routine) Calls() (calls []Call) {
 			c.Target = target
 		default:
 			c.Indirect = true
-			if slot, ok := n.throughMember(); ok {
+			if slot, ok := n.ThroughMember(); ok {
 				c.Slot = slot
 			} else {
 				c.Slot = r.loadedFrom(i)
@@ -122,28 +116,24 @@ func (r *Routine) Calls() (calls []Call) {
 	return calls
 }
 
-// held returns the function that an indirect call takes out of a register which the dynamic linker's pointer to it was loaded into; one
-// with no name where that is not known.
+// held returns the function that an indirect call takes out of a register which the dynamic linker's pointer to it was
+// loaded into; one with no name where that is not known.
 func (r *Routine) held(i int) (to elffile.Import) {
-	reg, ok := r.graph.nodes[i].throughRegister()
+	reg, ok := r.graph.nodes[i].ThroughRegister()
 	if !ok {
 		return to
 	}
-	n, general := number(reg)
-	if !general {
-		return to
-	}
-	t, ok := r.track.terms.term(r.track.before[i].registers[n])
+	t, ok := r.track.terms.term(r.track.before[i].in(reg))
 	if !ok || t.kind != termImport {
 		return to
 	}
 	return r.code.image.Imports[t.a]
 }
 
-// loadedFrom returns where in a structure the pointer lies that an indirect call takes out of a register; -1 where that is not
-// seen.
+// loadedFrom returns where in a structure the pointer lies that an indirect call takes out of a register; -1 where that
+// is not seen.
 func (r *Routine) loadedFrom(i int) int64 {
-	reg, ok := r.graph.nodes[i].throughRegister()
+	reg, ok := r.graph.nodes[i].ThroughRegister()
 	if !ok {
 		return -1
 	}
@@ -153,11 +143,11 @@ func (r *Routine) loadedFrom(i int) int64 {
 		}
 		i = r.graph.nodes[i].before[0]
 		n := &r.graph.nodes[i]
-		if n.calls() {
+		if n.Kind == isa.Call {
 			return -1
 		}
-		if to, known := n.writes(); !known || to == reg {
-			if slot, ok := n.loadsMember(); ok {
+		if !n.Plain || n.Writes == reg {
+			if slot, ok := n.LoadsMember(); ok {
 				return slot
 			}
 			return -1
@@ -168,8 +158,7 @@ func (r *Routine) loadedFrom(i int) int64 {
 
 // Passed is one of the first six arguments that a call passes.
 func (r *Routine) Passed(c Call, i int) Value {
-	n, _ := number(argumentRegisters[i])
-	return r.track.before[c.node].registers[n]
+	return r.track.before[c.node].in(r.graph.arch.Arguments[i])
 }
 
 // Result is what a call gives back.
@@ -203,159 +192,3 @@ func (r *Routine) AtMost(c Call, v Value) (n uint64, ok bool) {
 	n, ok = r.track.before[c.node].atMost[v]
 	return n, ok
 }
-
-// At returns the call itself as a site, and where some values lie there.
-func (r *Routine) At(c Call, values ...Value) (Site, []Place, bool) {
-	places, ok := r.places(c.node, values)
-	return r.site(c.node), places, ok
-}
-
-// AtArgument returns the call itself as a site, and where one of the first six arguments lies that it passes. That needs no knowledge of
-// the value: by the ABI it is in the argument's own register there.
-func (r *Routine) AtArgument(c Call, i int) (Site, Place) {
-	n, _ := number(argumentRegisters[i])
-	return r.site(c.node), Place{Register: uint8(n)}
-}
-
-// Before returns where a value lies at a call on every way to it that counts, see [Routine.Passes]; on the others anything may lie there.
-func (r *Routine) Before(c Call, value Value, apart Limits) (p Place, ok bool) {
-	if places, ok := r.places(c.node, []Value{value}); ok {
-		return places[0], true
-	}
-	reached := r.reached(make([]bool, len(r.graph.nodes)), apart)
-	for i := c.node; len(r.graph.nodes[i].before) > 0; i = r.graph.nodes[i].before[0] {
-		if p, ok := r.brought(i, value, reached, apart); ok && r.untouched(i, c.node, p) {
-			return p, true
-		}
-		if len(r.graph.nodes[i].before) != 1 || r.graph.nodes[r.graph.nodes[i].before[0]].jumps() {
-			break
-		}
-	}
-	return Place{}, false
-}
-
-// brought is the register in which a value is on each of the ways to a node that count. All of them come from jumps.
-func (r *Routine) brought(to int, value Value, reached []bool, apart Limits) (p Place, ok bool) {
-	for _, b := range r.graph.nodes[to].before {
-		if straight, taken := r.onward(b, apart); !reached[b] || straight != to && taken != to {
-			continue
-		}
-		n, h := &r.graph.nodes[b], r.track.before[b]
-		if h == nil || !n.jumps() {
-			return Place{}, false
-		}
-		one, lies := h.place(value, n.stack.pushed)
-		if !lies || one.OnStack || ok && one != p {
-			return Place{}, false
-		}
-		p, ok = one, true
-	}
-	return p, ok
-}
-
-// untouched says whether no instruction from one on, straight to another, writes a register.
-func (r *Routine) untouched(from, to int, p Place) bool {
-	for i := from; i != to; i = r.graph.nodes[i].straight {
-		if i == none {
-			return false
-		}
-		n := &r.graph.nodes[i]
-		reg, known := n.writes()
-		if at, general := number(reg); !known || n.jumps() || general && uint8(at) == p.Register {
-			return false
-		}
-	}
-	return true
-}
-
-// maxBehind bounds how far behind a call a site is looked for, in instructions.
-const maxBehind = 24
-
-// Behind returns the first emulated instruction behind a call, which nobody reaches who has not just come back from it, and where
-// some values lie there. Calls of other libraries that are not emulated may lie between, as in code that has no PLT.
-func (r *Routine) Behind(c Call, values ...Value) (Site, []Place, bool) {
-	for i := r.graph.nodes[c.node].straight; i != none && !c.Tail; i = r.graph.nodes[i].straight {
-		n := &r.graph.nodes[i]
-		if len(n.before) != 1 || n.addr-c.Address > 8*maxBehind {
-			break
-		}
-		if n.emulated() {
-			places, ok := r.places(i, values)
-			return r.site(i), places, ok
-		}
-		if n.taken != none || n.calls() && r.code.imported(&n.instruction).Name == "" && r.held(i).Name == "" {
-			break
-		}
-	}
-	return Site{}, nil, false
-}
-
-// AtOnce returns the very instruction behind a call, which may be dear, if nobody reaches it otherwise, and where some values lie there.
-func (r *Routine) AtOnce(c Call, values ...Value) (Site, []Place, bool) {
-	i := r.graph.nodes[c.node].straight
-	if i == none || c.Tail || len(r.graph.nodes[i].before) != 1 {
-		return Site{}, nil, false
-	}
-	places, ok := r.places(i, values)
-	return r.site(i), places, ok
-}
-
-// First returns the first emulated instruction that every call of the routine passes once, or its first, and where some values lie
-// there.
-func (r *Routine) First(values ...Value) (Site, []Place, bool) {
-	for i := r.graph.entry; i != none && len(r.graph.nodes[i].before) <= 1; i = r.graph.nodes[i].straight {
-		n := &r.graph.nodes[i]
-		if places, ok := r.places(i, values); n.emulated() && ok {
-			return r.site(i), places, true
-		}
-		if n.taken != none || n.calls() || n.addr-r.entry > 8*maxPrologue {
-			break
-		}
-	}
-	places, ok := r.places(r.graph.entry, values)
-	return r.site(r.graph.entry), places, ok && len(r.graph.nodes[r.graph.entry].before) == 0
-}
-
-func (r *Routine) site(i int) Site {
-	n := &r.graph.nodes[i]
-	off, ok := r.code.image.FileOffset(n.addr)
-	if !ok {
-		return Site{}
-	}
-	return Site{Delta: int32(n.addr - r.entry), Address: n.addr, FileOffset: off, Pushed: int32(n.stack.pushed), Emulated: n.emulated()}
-}
-
-// places looks for values before an instruction, in registers first.
-func (r *Routine) places(i int, values []Value) (places []Place, ok bool) {
-	h := r.track.before[i]
-	if h == nil {
-		return nil, false
-	}
-	for _, v := range values {
-		p, ok := h.place(v, r.graph.nodes[i].stack.pushed)
-		if !ok {
-			return nil, false
-		}
-		places = append(places, p)
-	}
-	return places, true
-}
-
-func (h *holdings) place(v Value, pushed int64) (Place, bool) {
-	if v == 0 {
-		return Place{}, false
-	}
-	if i := slices.Index(h.registers[:], v); i >= 0 {
-		return Place{Register: uint8(i)}, true
-	}
-	best, found := Place{}, false
-	for at, held := range h.slots {
-		if above := at + pushed; held == v && above >= 0 && above <= maxAbove && (!found || int32(above) < best.Above) {
-			best, found = Place{OnStack: true, Above: int32(above)}, true
-		}
-	}
-	return best, found
-}
-
-// maxAbove is how far above the stack pointer a word is looked for.
-const maxAbove = 256

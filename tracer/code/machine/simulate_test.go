@@ -8,6 +8,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"ipytracer/tracer/code/elffile/elftest"
+	"ipytracer/tracer/code/isa"
 )
 
 // processor runs code without knowing what values are: everything that is not a copy is a new value. It takes
@@ -25,6 +26,20 @@ type processor struct {
 	result uint64
 }
 
+// executed is an instruction, by the decoder alone and as analyses have it.
+type executed struct {
+	x86asm.Inst
+	isa.Instruction
+}
+
+// family returns the whole register that r is, or is half of.
+func family(r x86asm.Reg) x86asm.Reg {
+	if r >= x86asm.EAX && r <= x86asm.R15L {
+		return x86asm.RAX + r - x86asm.EAX
+	}
+	return r
+}
+
 const untouched = -24 // programs save three registers above; only what is below may be handed out
 
 func (m *processor) new() uint64 { m.fresh++; return m.fresh << 32 }
@@ -39,26 +54,26 @@ func (m *processor) load(at int64) uint64 {
 }
 
 // flags makes up flags that let a jump go one way.
-func (m *processor) flags(in *instruction, taken bool) uint64 {
-	c, ok := in.condition()
+func (m *processor) flags(in *executed, taken bool) uint64 {
+	c, ok := in.Condition, in.HasCondition
 	if !ok {
 		return m.rand.Uint64()
 	}
 	if !taken {
-		c = c.otherwise()
+		c = c.Otherwise()
 	}
 	return m.rand.Uint64()&^uint64(c.Mask) | uint64(c.Value)
 }
 
 // observe does what the probes do.
-func (m *processor) observe(t *testing.T, in *instruction, flags uint64) {
+func (m *processor) observe(t *testing.T, in *executed, flags uint64) {
 	for _, s := range m.sites {
-		if s.Address != in.addr || !s.Condition.Holds(flags) {
+		if s.Address != in.Addr || !s.Condition.Holds(flags) {
 			continue
 		}
 		m.hits++
 		if at := int64(m.regs[x86asm.RSP]) + int64(s.Pushed); at != 0 {
-			t.Errorf("%#x: the entry's stack pointer is off by %d", in.addr, at)
+			t.Errorf("%#x: the entry's stack pointer is off by %d", in.Addr, at)
 		}
 		m.result = 0
 		if s.Result != Zero {
@@ -70,19 +85,21 @@ func (m *processor) observe(t *testing.T, in *instruction, flags uint64) {
 // run goes one way through the code. returned is false if it did not come to a ret.
 func (m *processor) run(t *testing.T, addr uint64) (returned bool) {
 	for range 300 {
-		in, ok := m.code.decode(addr)
-		if !ok {
+		decoded, ok := m.code.decode(addr)
+		inst, err := x86asm.Decode(m.code.from(addr), 64)
+		if !ok || err != nil {
 			t.Fatalf("not code at %#x", addr)
 		}
+		in := executed{inst, decoded}
 		taken := m.rand.IntN(2) == 0
 		m.observe(t, &in, m.flags(&in, taken))
-		addr = in.end()
+		addr = in.End()
 		switch {
 		case in.Op == x86asm.RET:
 			return true
-		case in.Op == x86asm.JMP || in.conditional() && taken:
-			addr, _ = in.target()
-		case in.conditional():
+		case in.Op == x86asm.JMP || in.Kind == isa.Branch && taken:
+			addr, _ = in.Target()
+		case in.Kind == isa.Branch:
 		default:
 			m.step(&in)
 		}
@@ -90,9 +107,9 @@ func (m *processor) run(t *testing.T, addr uint64) (returned bool) {
 	return false
 }
 
-func (m *processor) step(in *instruction) {
+func (m *processor) step(in *executed) {
 	dst, _ := in.Args[0].(x86asm.Reg)
-	dst, _ = family(dst)
+	dst = family(dst)
 	switch in.Op {
 	case x86asm.NOP, x86asm.TEST:
 	case x86asm.PUSH:
@@ -119,7 +136,7 @@ func (m *processor) step(in *instruction) {
 	}
 }
 
-func (m *processor) move(in *instruction) {
+func (m *processor) move(in *executed) {
 	v := m.new() // of part of a register, from a number, or from other memory
 	switch src := in.Args[1].(type) {
 	case x86asm.Reg:
@@ -131,7 +148,7 @@ func (m *processor) move(in *instruction) {
 	}
 	switch dst := in.Args[0].(type) {
 	case x86asm.Reg:
-		r, _ := family(dst)
+		r := family(dst)
 		m.regs[r] = v
 	case x86asm.Mem:
 		m.memory[m.at(dst)] = v

@@ -1,18 +1,21 @@
 package machine
 
-import "ipytracer/tracer/code/elffile"
+import (
+	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/isa"
+)
 
-// stub returns the pointer through which code in the PLT jumps: endbr64, jmp [rip + x], within so many instructions.
+// stub returns the pointer through which code in the PLT jumps, within so many instructions.
 func (t *Text) stub(target uint64, instructions int) (pointer uint64, ok bool) {
 	for range instructions {
 		in, decoded := t.decode(target)
 		if !decoded {
 			return 0, false
 		}
-		if pointer, ok := in.through(); ok && in.goesAway() {
+		if pointer, ok := in.Through(); ok && in.Kind == isa.Jump {
 			return pointer, true
 		}
-		target = in.end()
+		target = in.End()
 	}
 	return 0, false
 }
@@ -29,7 +32,7 @@ func (t *Text) linked(target uint64) (to elffile.Import, ok bool) {
 // stubs calls f with each place at which code in the PLT may begin.
 func (t *Text) stubs(f func(addr uint64)) {
 	for _, s := range t.image.PLT() {
-		for at := s.Start; at < s.End && s.End-s.Start <= elffile.MaxTable; at += 8 {
+		for at := s.Start; at < s.End && s.End-s.Start <= elffile.MaxTable; at += t.arch.StubStep {
 			f(at)
 		}
 	}

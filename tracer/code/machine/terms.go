@@ -1,6 +1,7 @@
 package machine
 
-// Value names what a register or a word of the stack holds: places with the same Value hold the same. The zero Value is not known.
+// Value names what a register or a word of the stack holds: places with the same Value hold the same. The zero Value is
+// not known.
 type Value uint32
 
 // termKind says where a value comes from.
@@ -16,7 +17,7 @@ const (
 	termAddress                      // a: an address in the file
 	termLoad                         // a: the address of what was loaded, b: of the instruction
 	termAtMost                       // a: a Value that is at most b where the lowest byte is zero
-	termImport                       // a: the address of the pointer to a symbol of another file, which the dynamic linker fills in
+	termImport                       // a: the address of the pointer to a symbol of another file, filled in by the dynamic linker
 )
 
 // term is what a Value stands for.

@@ -1,18 +1,41 @@
 package machine
 
-import "ipytracer/tracer/code/elffile"
+import (
+	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/isa"
+)
 
 const codePage = 4096
 
-// Text is the machine code of an image, which is read and decoded as it is asked for, a page at a time. Not safe for concurrent use.
+// Text is the machine code of an image, which is read and decoded as it is asked for, a page at a time. Not safe for
+// concurrent use.
 type Text struct {
 	image *elffile.Image
+	arch  *isa.Architecture
 	pages map[uint64][]byte
 }
 
-// NewText makes one; nothing is read yet.
-func NewText(img *elffile.Image) *Text {
-	return &Text{img, make(map[uint64][]byte)}
+// NewText makes one, of the architecture that the file is for; nothing is read yet.
+func NewText(img *elffile.Image) *Text { return textFor(img, architectureOf(img.Machine())) }
+
+func textFor(img *elffile.Image, arch *isa.Architecture) *Text {
+	return &Text{image: img, arch: arch, pages: make(map[uint64][]byte)}
+}
+
+// decode returns the instruction at an address. ok is false outside the executable segments and for bytes
+// that are not a known instruction.
+func (t *Text) decode(addr uint64) (in isa.Instruction, ok bool) {
+	if !t.image.Executable(addr) {
+		return in, false
+	}
+	code := t.from(addr)
+	if len(code) < isa.MaxLength { // it may go on in the next page
+		var whole [isa.MaxLength]byte
+		n := copy(whole[:], code)
+		n += copy(whole[n:], t.from(addr+uint64(n)))
+		code = whole[:n]
+	}
+	return t.arch.Decode(code, addr)
 }
 
 func (t *Text) page(n uint64) []byte {
@@ -32,7 +55,7 @@ func (t *Text) from(addr uint64) []byte {
 		return p[addr%codePage:]
 	}
 	// The last page of a segment is not whole in the file.
-	var last [16]byte
+	var last [isa.MaxLength]byte
 	for n := len(last); n > 0; n-- {
 		if t.image.Read(addr, last[:n]) == nil {
 			return last[:n]

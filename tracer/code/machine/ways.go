@@ -3,8 +3,8 @@ package machine
 // Limits are what some values are at most, each. A value at or below its limit is of no interest.
 type Limits map[Value]uint64
 
-// Passes reports whether every way from the routine's entry to where it is left leads through one of some calls. Ways on which a
-// comparison shows that a value is at most its limit do not count.
+// Passes reports whether every way from the routine's entry to where it is left leads through one of some calls. Ways
+// on which a comparison shows that a value is at most its limit do not count.
 func (r *Routine) Passes(calls []Call, apart Limits) bool {
 	passed := make([]bool, len(r.graph.nodes))
 	for _, c := range calls {
@@ -18,7 +18,8 @@ func (r *Routine) Passes(calls []Call, apart Limits) bool {
 	return true
 }
 
-// reached says of each node whether it is reached from the entry otherwise than through some nodes, or on a way that does not count.
+// reached says of each node whether it is reached from the entry otherwise than through some nodes, or on a way that
+// does not count.
 func (r *Routine) reached(without []bool, apart Limits) []bool {
 	reached := make([]bool, len(r.graph.nodes))
 	queue := []int{r.graph.entry}
@@ -51,6 +52,6 @@ func (r *Routine) onward(i int, apart Limits) (straight, taken int) {
 	return straight, taken
 }
 
-// leaves reports whether the routine is left where the instruction is: by a return, or by a jump to a function. Nodes that lead to no
-// return are not in the graph.
+// leaves reports whether the routine is left where the instruction is: by a return, or by a jump to a function. Nodes
+// that lead to no return are not in the graph.
 func (n *node) leaves() bool { return n.straight == none && n.taken == none }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/tracer/code/machine"
+	"ipytracer/tracer/code/machine/x86"
 	"ipytracer/tracer/code/pinned"
 )
 
@@ -51,7 +52,8 @@ func pinSites(t *testing.T, name, file string, bin *Binary) {
 	}
 	lines = append(lines, fmt.Sprintf("returns complete %v", s.EvalReturnsComplete))
 	for _, r := range s.EvalReturns {
-		lines = append(lines, pin(fmt.Sprintf("return in %v, flags %#x of %#x", r.Result, r.Condition.Value, r.Condition.Mask), r.Site))
+		where, c := x86.Architecture.ResultName(r.Result), r.Condition
+		lines = append(lines, pin(fmt.Sprintf("return in %s, flags %#x of %#x", where, c.Value, c.Mask), r.Site))
 	}
 	pinned.Check(t, "cpython/"+name, file, lines)
 	pinned.Check(t, "statements/"+name, file, []string{

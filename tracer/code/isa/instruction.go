@@ -1,0 +1,161 @@
+package isa
+
+// Instruction is an instruction at an address, as data.
+type Instruction struct {
+	Addr uint64
+	Len  int
+	Kind Kind
+	// Emulated: the kernel carries it out itself where a uprobe is on it, instead of stepping the thread over a copy.
+	Emulated bool
+	// MarksEntry: it does nothing but mark where a call through a pointer may go. Its kind is [Nop].
+	MarksEntry bool
+	// Plain: it writes no general register but Writes, apart from the stack pointer in a push, a pop, a call or a
+	// return. Of others it is not known which they write, unless their kind says so.
+	Plain  bool
+	Writes Register
+	// Makes is the register that a [Convert] or a [Multiply] makes a value in, and Loses one of which not is known what
+	// it holds behind these, or behind a [Branch].
+	Makes, Loses Register
+
+	Flags     Flags
+	Relation  Relation  // of a Branch or a SetByte: by which comparison it goes, if by one of unsigned values
+	Condition Condition // of a Branch: when it is taken, where HasCondition; others depend on more than the flags
+
+	HasCondition bool
+
+	Stack StackEffect
+	By    int64 // the distance that a StackEffect goes by
+	Frame FrameEffect
+
+	// Operands, the first of which is what is written where anything is. The rest are of kind NoOperand.
+	Operands [4]Operand
+}
+
+// Kind says what an instruction does.
+type Kind uint8
+
+// The kinds of instructions.
+const (
+	Other      Kind = iota
+	Nop             // nothing
+	Return          // to the caller
+	Call            // a function
+	Jump            // always
+	Branch          // jumps on a condition
+	Trap            // control never comes back
+	SystemCall      // enters the kernel
+	Compare         // the first operand with the second
+	Test            // the bits that two operands share: with itself an operand is compared with zero
+	TestBit         // a bit of an operand
+	Push            // the first operand on the stack
+	Pop             // off the stack
+	Leave           // sets the stack pointer to the frame pointer, and takes that off the stack
+	Move            // copies the second operand to the first
+	Address         // the address of the second operand, which is in memory, to the first
+	Clear           // writes zero to the first operand, a register: all of it
+	Or              // the second operand into the first
+	SetByte         // writes 1 into the first operand, a byte, where a relation holds, else 0
+	Convert         // widens a value to Makes
+	Multiply        // into Makes and Loses, or the first operand by the second, or the second by the third
+	Exchange        // two operands
+)
+
+// Flags says what becomes of the flags of the processor.
+type Flags uint8
+
+// What becomes of flags. Otherwise they are not known.
+const (
+	FlagsLost Flags = iota
+	FlagsKept
+	FlagsSet // by a comparison, a test or an or
+)
+
+// Relation is a comparison of unsigned values.
+type Relation uint8
+
+// The relations.
+const (
+	NoRelation Relation = iota
+	Above
+	AboveOrEqual
+	Below
+	BelowOrEqual
+	Equal
+	NotEqual
+)
+
+// Condition is what the processor's flags must be for a hit to count: flags & Mask == Value. The zero Condition always
+// holds.
+type Condition struct{ Mask, Value uint32 }
+
+// Holds reports whether a hit with these flags counts.
+func (c Condition) Holds(flags uint64) bool { return uint32(flags)&c.Mask == c.Value }
+
+// Otherwise returns when a conditional jump with this condition is not taken.
+func (c Condition) Otherwise() Condition { return Condition{c.Mask, c.Mask &^ c.Value} }
+
+// StackEffect says what becomes of the stack pointer. What a call pushes is gone when it has returned.
+type StackEffect uint8
+
+// The effects on the stack pointer.
+const (
+	StackKept  StackEffect = iota
+	StackMoves             // down by By, which may be negative
+	StackFrame             // to the frame pointer less By
+	StackLeave             // as a Leave does
+	StackLost              // to what is not known
+)
+
+// FrameEffect says what becomes of the frame pointer.
+type FrameEffect uint8
+
+// The effects on the frame pointer.
+const (
+	FrameKept FrameEffect = iota
+	FrameSet              // to the stack pointer
+	FrameLost             // to something else
+)
+
+// End returns the address of the next instruction.
+func (in *Instruction) End() uint64 { return in.Addr + uint64(in.Len) }
+
+// Target returns where a direct jump or call goes.
+func (in *Instruction) Target() (addr uint64, ok bool) {
+	to := &in.Operands[0]
+	return uint64(to.Value), to.Kind == Code
+}
+
+// Jumps reports whether it jumps, always or on a condition.
+func (in *Instruction) Jumps() bool { return in.Kind == Jump || in.Kind == Branch }
+
+// GoesOn reports whether control may go on to the next instruction.
+func (in *Instruction) GoesOn() bool { return in.Kind != Return && in.Kind != Jump && in.Kind != Trap }
+
+// Compares reports whether it does nothing but compare, or test, its operands.
+func (in *Instruction) Compares() bool { return in.Kind == Compare || in.Kind == Test }
+
+// Through returns the address of the pointer in the file's data through which it calls or jumps.
+func (in *Instruction) Through() (pointer uint64, ok bool) {
+	m := &in.Operands[0]
+	return uint64(m.Value), m.Relative() && m.Index == None && (in.Kind == Call || in.Kind == Jump)
+}
+
+// ThroughRegister returns the register to which a call or jump goes.
+func (in *Instruction) ThroughRegister() (r Register, ok bool) {
+	return in.Operands[0].Base, in.Operands[0].Kind == InRegister
+}
+
+// ThroughMember returns where in a structure the pointer lies that a call or jump goes through.
+func (in *Instruction) ThroughMember() (offset int64, ok bool) {
+	m := &in.Operands[0]
+	return m.Value, m.Kind == InMemory && m.Index == None
+}
+
+// LoadsMember returns where in a structure the word lies that it loads.
+func (in *Instruction) LoadsMember() (offset int64, ok bool) {
+	m := &in.Operands[1]
+	return m.Value, m.Kind == InMemory && in.Kind == Move && m.Index == None
+}
+
+// MayWrite reports whether it may change one of some registers.
+func (in *Instruction) MayWrite(some Registers) bool { return !in.Plain || in.Writes.Set()&some != 0 }

@@ -1,0 +1,44 @@
+package machine
+
+import (
+	"debug/elf"
+
+	"ipytracer/tracer/code/isa"
+	"ipytracer/tracer/code/machine/x86"
+)
+
+// architectures are the processors for which there is code to analyse.
+var architectures = []*isa.Architecture{&x86.Architecture}
+
+// unknown is the architecture of a file for any other processor: its code is not understood.
+var unknown = isa.Architecture{
+	Arguments: make([]isa.Register, 6),
+	StubStep:  1,
+	Decode:    func([]byte, uint64) (in isa.Instruction, ok bool) { return in, false },
+	Scan:      func(uint64, []byte, func(isa.Reference) bool) {},
+}
+
+func architectureOf(machine elf.Machine) *isa.Architecture {
+	for _, a := range architectures {
+		if a.Machine == machine {
+			return a
+		}
+	}
+	return &unknown
+}
+
+// Emulated says whether the kernel emulates the instruction that some code of a file for a processor begins with, see
+// [Site]. This is the one rule for all probes.
+func Emulated(machine elf.Machine, code []byte) bool {
+	in, ok := architectureOf(machine).Decode(code, 0)
+	return ok && in.Emulated
+}
+
+// EntryMark returns how many bytes the mark of an entry has that some code of a file for a processor begins with; 0
+// where there is none.
+func EntryMark(machine elf.Machine, code []byte) int {
+	if in, ok := architectureOf(machine).Decode(code, 0); ok && in.MarksEntry {
+		return in.Len
+	}
+	return 0
+}
