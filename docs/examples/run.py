@@ -22,7 +22,7 @@ import time
 import nbformat
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
+ROOT = os.path.dirname(os.path.dirname(HERE))
 NOTEBOOKS = ("cpu", "experiments", "gpu", "leak-hunt")
 NAMES = NOTEBOOKS + ("pytest",)
 AUDITED = "leak-hunt"
