@@ -192,3 +192,26 @@ func TestTypesWhatIsInstalled(t *testing.T) {
 		}
 	}
 }
+
+// paths finds files and folders of the repository in a page, by their paths from its top.
+var paths = regexp.MustCompile(
+	"`((?:attribution|bench|bpf|cmd|docs|e2e|event|model|python|report|scripts|testdata|tracer)/[\\w./@-]+)`")
+
+// TestPaths: files and folders that the pages name are there.
+func TestPaths(t *testing.T) {
+	seen := 0
+	for name, text := range documents(t) {
+		for _, found := range paths.FindAllStringSubmatch(text, -1) {
+			seen++
+			if strings.Contains(found[1], "NAME") || strings.HasSuffix(found[1], "/fuzz/") { // one of several
+				continue
+			}
+			if _, err := os.Stat(filepath.Join("..", "..", found[1])); err != nil {
+				t.Errorf("%s: %s is not there", name, found[1])
+			}
+		}
+	}
+	if seen < 100 {
+		t.Errorf("only %d paths were looked at", seen)
+	}
+}
