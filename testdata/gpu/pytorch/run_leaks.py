@@ -5,10 +5,12 @@ find."""
 
 import sys
 
+import run_pytorch  # also sets the path
+
+# isort: split
 import driver
 import gpu_leaks
 import notebooks
-import run_pytorch  # also sets the path
 
 
 def run(held, opts):
