@@ -13,8 +13,11 @@ import (
 // and is safe for concurrent use when that is.
 type Library struct {
 	image *elffile.Image
+	arch  *isa.Architecture
 	names []string
 }
+
+func (l *Library) text() *Text { return textFor(l.image, l.arch) }
 
 // OpenLibrary parses the headers of an ELF file for x86-64 and keeps the exported symbols with the given names. The
 // error matches [elffile.ErrNotELF].
@@ -23,7 +26,7 @@ func OpenLibrary(r io.ReaderAt, names ...string) (*Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Library{image: img, names: names}, nil
+	return &Library{image: img, arch: architectureOf(img.Machine()), names: names}, nil
 }
 
 // Has says whether the library defines a function.
@@ -40,7 +43,7 @@ func (l *Library) SystemCalls(name string) (sites []Site) {
 	if !ok {
 		return nil
 	}
-	code := NewText(l.image)
+	code := l.text()
 	flow := exploreFunction(code, fn.Value, fn.Size)
 	for _, addr := range slices.Sorted(maps.Keys(flow.seen)) {
 		in, _ := code.decode(addr)
@@ -72,7 +75,7 @@ func (t *Text) behind(flow *flow, name string, entry, addr uint64) Site {
 // many arguments still in their registers, or else its first one. It is not present where the library does not define
 // the function.
 func (l *Library) Entry(name string, arguments int) Site {
-	return NewText(l.image).Entry(name, arguments)
+	return l.text().Entry(name, arguments)
 }
 
 // Returns returns where a function's result is seen, see [ReturnSite]. Tail calls to other functions of the file that
@@ -80,7 +83,7 @@ func (l *Library) Entry(name string, arguments int) Site {
 // call is seen there from then on, with the same stack pointer. complete is false where the function may be left
 // otherwise.
 func (l *Library) Returns(name string) (sites []ReturnSite, complete bool) {
-	code := NewText(l.image)
+	code := l.text()
 	return code.returnSites(name, func(target uint64) tail { return l.tail(code, target) })
 }
 
@@ -91,7 +94,7 @@ func (l *Library) Ends(name string) (sites []ReturnSite, complete bool) {
 	if !ok {
 		return nil, false
 	}
-	code := NewText(l.image)
+	code := l.text()
 	flow := exploreTails(code, fn.Value, fn.Size, func(target uint64) tail { return l.tail(code, target) })
 	for _, addr := range slices.Sorted(slices.Values(flow.returns)) {
 		sites = append(sites, ReturnSite{Site: code.site(name, fn.Value, addr, 0, false)})
@@ -135,7 +138,7 @@ func (l *Library) Start(name string) Site {
 	if !ok {
 		return Site{}
 	}
-	code := NewText(l.image)
+	code := l.text()
 	at := fn.Value
 	in, ok := code.decode(at)
 	if ok && in.MarksEntry {
@@ -152,7 +155,7 @@ func (l *Library) Aliases(name string) (names []string) {
 	if !ok {
 		return nil
 	}
-	code := NewText(l.image)
+	code := l.text()
 	in, ok := code.decode(fn.Value)
 	if ok && in.Kind == isa.Nop {
 		in, ok = code.decode(in.End())

@@ -142,4 +142,6 @@ func (t *Text) Returns(name string) (sites []ReturnSite, complete bool) {
 }
 
 // arguments returns the registers of so many arguments.
-func (t *Text) arguments(n int) isa.Registers { return isa.SetOf(t.arch.Arguments[:n]...) }
+func (t *Text) arguments(n int) isa.Registers {
+	return isa.SetOf(t.arch.Arguments[:min(n, len(t.arch.Arguments))]...)
+}

@@ -26,6 +26,11 @@ const (
 // fakeFunction is the code of an image with the function PyOS_setsig.
 func fakeFunction(t *testing.T, code, cold []byte) *Text {
 	t.Helper()
+	return NewText(fakeImage(t, code, cold))
+}
+
+func fakeImage(t *testing.T, code, cold []byte) *elffile.Image {
+	t.Helper()
 	f := elftest.File{
 		Symbols: []elftest.Symbol{
 			{Name: "PyOS_setsig", Addr: codeAt, Size: uint64(len(code)), Data: code},
@@ -42,7 +47,7 @@ func fakeFunction(t *testing.T, code, cold []byte) *Text {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewText(img)
+	return img
 }
 
 // rel32 is the displacement of a jump that ends at codeAt+end.
