@@ -13,7 +13,7 @@ import (
 var csvColumns = []string{"kind", "id", "parent", "pid", "kernel", "execution", "execution_count", "silent", "name", "line", "status",
 	"note", "start_ns", "duration_ns", "cpu_ns", "after", "before", "source", "source_truncated"}
 
-// csvCounters stand between them and the meters', in a session that counts.
+// csvCounters stand between them and the meters' columns, in a session that counts.
 func csvCounters() (names []string) {
 	for _, c := range new(model.Counters).All() {
 		names = append(names, c.Name)
@@ -25,8 +25,8 @@ func csvCounters() (names []string) {
 var csvFigure = []string{"start", "peak", "end", "consumed", "peaked", "exact", "bound"}
 
 // CSV writes one row for each window and, with kind "between", one for each stretch of time between cells. Sizes are
-// exact bytes; what a row does not have is empty. Texts keep their newlines, other control characters are escaped
-// as by [Escape], and a text that a spreadsheet would take for a formula begins with an apostrophe.
+// exact bytes; a missing value is empty. Texts keep their newlines. Other control characters are escaped as by
+// [Escape], and a text that a spreadsheet would take for a formula begins with an apostrophe.
 func CSV(w io.Writer, r *model.Report) error {
 	out := csv.NewWriter(w)
 	ids := r.AllMeters()
@@ -64,14 +64,14 @@ func CSV(w io.Writer, r *model.Report) error {
 	return out.Error()
 }
 
-// csvRow is a row that is being made. Its numbers are written one behind the other, and become one string.
+// csvRow is an unfinished row. Its numbers are written one behind the other, and become one string.
 type csvRow struct {
 	fields  []string
 	digits  []byte
 	numbers []csvNumber
 }
 
-// csvNumber is which field of a row a number is, and where it ends in digits.
+// csvNumber is the field of a number in a row, and the end of its digits.
 type csvNumber struct{ field, end int }
 
 func (r *csvRow) text(texts ...string) { r.fields = append(r.fields, texts...) }
@@ -91,7 +91,7 @@ func (r *csvRow) numberIf(is bool, n int64) {
 	}
 }
 
-// take is the row, which goes as the next is begun.
+// take returns the row, which becomes invalid when the next begins.
 func (r *csvRow) take() []string {
 	digits, begin := string(r.digits), 0
 	for _, n := range r.numbers {

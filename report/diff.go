@@ -13,8 +13,8 @@ import (
 //go:embed schema/diff-v1.schema.json
 var diffSchemaV1 []byte
 
-// DiffSchemaJSON returns the JSON Schema (draft 2020-12) that every output of [DiffJSON] follows. It refers to [SchemaJSON]'s definitions by
-// its $id.
+// DiffSchemaJSON returns the JSON Schema (draft 2020-12) that every output of [DiffJSON] follows. It refers to
+// [SchemaJSON]'s definitions by its $id.
 func DiffSchemaJSON() []byte { return slices.Clone(diffSchemaV1) }
 
 // DiffJSON writes a comparison as one JSON object that follows [DiffSchemaJSON], a line for each item of its lists.
@@ -50,7 +50,7 @@ func DiffWithoutSource(d *model.Diff) *model.Diff {
 	return &c
 }
 
-// bareReads is why a cell changed, without the names that it reads.
+// bareReads returns the reason of a cell's change, without the names that it reads.
 func bareReads(d *model.Diff, row *model.CellDiff, why string) string {
 	if len(row.Reads) == 0 {
 		return why

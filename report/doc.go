@@ -1,3 +1,3 @@
-// Package report shows what a session found: one printer a format, and the JSON and CSV that programs read. It decides nothing and computes no figure:
-// what is shown is in package model, which attribution makes.
+// Package report prints a session's results: one printer a format, and the JSON and CSV for programs. It decides
+// nothing and computes no figure: package model has the results, which attribution makes.
 package report

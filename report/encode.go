@@ -9,11 +9,11 @@ import (
 	"ipytracer/model"
 )
 
-// encoder writes what a long session has hundreds of thousands of, as [json.Encoder] would, but without looking at types as it runs and
-// with little memory of its own: a tenth of the time.
+// encoder writes the frequent items of a long session, as [json.Encoder] would, but without reflection and with little
+// memory of its own: in a tenth of the time.
 type encoder struct {
 	tables *tables
-	b      []byte // the item that is being written
+	b      []byte // the present item
 	keys   []string
 	err    error
 }
@@ -37,7 +37,7 @@ func (e *encoder) item(item any) {
 	}
 }
 
-// any writes anything, as encoding/json does.
+// any writes any value, as encoding/json does.
 func (e *encoder) any(v any) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -53,7 +53,7 @@ func (e *encoder) any(v any) {
 
 func (e *encoder) raw(s string) { e.b = append(e.b, s...) }
 
-// The fields of an object: before is what stands in front of the value, with the name.
+// The fields of an object: before is the text in front of the value, with the name.
 
 func (e *encoder) int(before string, n int64) { e.b = strconv.AppendInt(append(e.b, before...), n, 10) }
 
@@ -64,7 +64,7 @@ func (e *encoder) text(before, s string) {
 	e.string(s)
 }
 
-// Those that are left out where they are empty.
+// Fields that are left out if empty.
 
 func (e *encoder) intIfAny(before string, n int64) {
 	if n != 0 {
@@ -104,7 +104,7 @@ func (e *encoder) string(s string) {
 	e.b = append(append(e.b, s[first:]...), '"')
 }
 
-// escapes is what stands behind a backslash for each byte of a string.
+// escapes has, for each byte of a string, the character behind a backslash.
 var escapes = func() (all [256]byte) {
 	for c := range all {
 		if c < ' ' || c >= 0x7f {
@@ -117,7 +117,7 @@ var escapes = func() (all [256]byte) {
 
 const (
 	plainly   = 0 // the byte stands for itself
-	otherwise = 1 // it is for encoding/json
+	otherwise = 1 // encoding/json writes it
 )
 
 func (e *encoder) window(w *model.Window) {
@@ -192,7 +192,7 @@ func (e *encoder) children(all []model.Child) {
 	e.raw("]")
 }
 
-// each goes through a map as JSON has it, and writes what is between its members.
+// each iterates over a map in the order of JSON, and writes the separators of its members.
 func each[V any](e *encoder, before string, all map[string]V, write func(*encoder, V)) {
 	e.raw(before)
 	e.keys = e.keys[:0]

@@ -11,7 +11,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestEncoderIsEncodingJSON: what is written by hand is what encoding/json makes of the model, field by field, whatever is in them.
+// TestEncoderIsEncodingJSON: what is written by hand is what encoding/json makes of the model, field by field, whatever
+// is in them.
 func TestEncoderIsEncodingJSON(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -66,7 +67,7 @@ func TestEncoderIsEncodingJSON(t *testing.T) {
 	}
 }
 
-// asTabled is a window as encoding/json is to write it.
+// asTabled returns a window as encoding/json is to write it.
 func asTabled(t *tables, x model.Window) tabledWindow {
 	if x.Meters == nil {
 		x.Meters = map[string]model.Figure{}
@@ -126,7 +127,7 @@ func fill(random *rand.Rand, v reflect.Value) {
 	}
 }
 
-// TestRecentStacks: stacks that share memory are told apart by all that a stack is.
+// TestRecentStacks: stacks that share memory are distinguished by all their parts.
 func TestRecentStacks(t *testing.T) {
 	frames := []model.Frame{{Function: "f", File: "a.py", Line: 1}, {Function: "g", File: "a.py", Line: 2}}
 	tables := newTables()

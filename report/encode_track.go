@@ -2,7 +2,8 @@ package report
 
 import "ipytracer/model"
 
-// track writes columns, of times and values what each has more than the one before: they are many, and most are close to each other.
+// track writes columns, in which times and values are differences from the one before: they are many, and most are
+// small.
 func (e *encoder) track(t *model.Track) {
 	e.int(`{"pid":`, int64(t.PID))
 	e.text(`,"meter":`, t.Meter)
@@ -39,7 +40,7 @@ func (e *encoder) track(t *model.Track) {
 	e.raw("}")
 }
 
-// comma is what stands in front of the i-th item.
+// comma returns the text in front of the i-th item.
 func comma(i int) string {
 	if i == 0 {
 		return ""

@@ -25,7 +25,8 @@ func GlanceJSON(w io.Writer, g *model.Glance) error {
 	return newDocument(w).write(reflect.ValueOf(c), nil, "glance")
 }
 
-// GlanceWithoutSource is a glance without what the notebook typed: no text of cells, and no keys in the names of variables.
+// GlanceWithoutSource returns a glance without the notebook's source: no text of cells, and no keys in the names of
+// variables.
 func GlanceWithoutSource(g *model.Glance) *model.Glance {
 	c := *g
 	c.Kernels = slices.Clone(g.Kernels)
@@ -41,7 +42,7 @@ func GlanceWithoutSource(g *model.Glance) *model.Glance {
 	return &c
 }
 
-// VariablesWithoutSource are variables without what the notebook typed: no keys in their names.
+// VariablesWithoutSource returns variables without the notebook's source: no keys in their names.
 func VariablesWithoutSource(all []model.Variable) []model.Variable {
 	all = slices.Clone(all)
 	for i := range all {

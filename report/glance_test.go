@@ -11,7 +11,7 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// glanceOf is a glance at the first cell of a report, with what a glance has besides.
+// glanceOf returns a glance at the first cell of a report, with the additional parts of a glance.
 func glanceOf(r *model.Report) *model.Glance {
 	g := &model.Glance{Host: r.Host, GPUs: r.GPUs, ElapsedNS: 5, Cells: 1, Lacks: model.Lacks{Made: 3, Delivered: 2}, Slower: []string{"each array is traced\x1b[2J"}}
 	k := model.Kernel{PID: 1, Command: "python", Growth: "cell", Running: true, Meters: map[string]model.Figure{}}
@@ -35,7 +35,8 @@ func glanceOf(r *model.Report) *model.Glance {
 	return g
 }
 
-// TestGlanceJSON: every fixture's glance follows the schema, lists are never null, and nothing of the source is left where it is not wanted.
+// TestGlanceJSON: every fixture's glance follows the schema, lists are never null, and nothing of the source is left
+// where it is not wanted.
 func TestGlanceJSON(t *testing.T) {
 	for name, fixture := range reporttest.Reports {
 		g := glanceOf(fixture())

@@ -13,10 +13,10 @@ import (
 	"ipytracer/report/escape"
 )
 
-// JSON writes the report as one JSON object that follows [SchemaJSON], a line for each item of its lists, one after another: it holds
-// one window at a time, and the tables of frames and stacks, which come last. Equal reports give equal bytes: the members of
-// maps are sorted, and a list or map that is empty is [] or {}, never null. Strings keep every character of the
-// target's; those that a terminal could act on are written as \u escapes.
+// JSON writes the report as one JSON object that follows [SchemaJSON], a line for each item of its lists, one after
+// another: it holds one window at a time, and the tables of frames and stacks, which come last. Equal reports give
+// equal bytes: the members of maps are sorted, and an empty list or map is [] or {}, never null. Strings keep every
+// character of the target's; those that a terminal could act on are written as \u escapes.
 func JSON(w io.Writer, r *model.Report) error {
 	c := complete(r)
 	return newDocument(w).write(reflect.ValueOf(c).Elem(), map[string]iter.Seq[any]{
@@ -55,7 +55,7 @@ func AuditJSON(w io.Writer, a *model.Audit) error {
 	return newDocument(w).write(reflect.ValueOf(c), nil, "audit")
 }
 
-// document is a JSON object that is being written.
+// document is an unfinished JSON object.
 type document struct {
 	to *bufio.Writer
 	encoder
@@ -66,7 +66,7 @@ func newDocument(w io.Writer) *document {
 	return &document{to: bufio.NewWriterSize(w, 64<<10), encoder: encoder{tables: newTables()}}
 }
 
-// write puts out the fields of a struct, lists item by item. Some lists come from elsewhere, by their names.
+// write writes the fields of a struct, lists item by item. Some lists come from elsewhere, by their names.
 func (d *document) write(object reflect.Value, elsewhere map[string]iter.Seq[any], what string) error {
 	d.fields(object, elsewhere)
 	d.list("stacks", items(d.tables.stacks))
@@ -74,7 +74,7 @@ func (d *document) write(object reflect.Value, elsewhere map[string]iter.Seq[any
 	return d.end(what)
 }
 
-// plain is write for what has no stacks.
+// plain is write for a value without stacks.
 func (d *document) plain(object any, what string) error {
 	d.fields(reflect.ValueOf(object), nil)
 	return d.end(what)
@@ -117,7 +117,7 @@ func (d *document) end(what string) error {
 	return nil
 }
 
-// items are pointers to those of a list.
+// items yields pointers to the items of a list.
 func items[T any](all []T) iter.Seq[any] {
 	return func(yield func(any) bool) {
 		for i := range all {
@@ -128,7 +128,7 @@ func items[T any](all []T) iter.Seq[any] {
 	}
 }
 
-// jsonName is a field's name in JSON, "" for none, and whether it is left out where it is empty.
+// jsonName returns a field's name in JSON, "" for none, and whether it is left out if empty.
 func jsonName(field reflect.StructField) (name string, omit bool) {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	if name == "-" {
@@ -172,8 +172,8 @@ func (d *document) put(s []byte) {
 	}
 }
 
-// asciiEscapes writes characters that cannot be seen as \u escapes. Outside of strings JSON is ASCII, so what it
-// replaces is always within one.
+// asciiEscapes writes invisible characters as \u escapes. Outside of strings JSON is ASCII, so a replaced character is
+// always within one.
 func asciiEscapes(encoded []byte) []byte {
 	first := 0
 	for first < len(encoded) && encoded[first] < 0x7f {
@@ -199,7 +199,7 @@ func asciiEscapes(encoded []byte) []byte {
 	return out
 }
 
-// complete copies a report, but for its windows, so far that no list or map of it is nil, and names its schema.
+// complete copies a report except for its windows, so that no list or map of it is nil, and names its schema.
 func complete(r *model.Report) *model.Report {
 	c := *r
 	c.Schema = model.Schema
@@ -224,9 +224,9 @@ func figures(m map[string]model.Figure) map[string]model.Figure {
 	return m
 }
 
-// WithoutSource returns a copy of a report from which every text of the notebook is gone: the sources of cells and
-// statements, what follows the program's name in the command lines of child processes, which a cell may have typed
-// (!cmd), and code in an attached process's own (ipython -c). Names of experiments stay. The report is not changed.
+// WithoutSource returns a copy of a report without any text of the notebook. It removes the sources of cells and
+// statements; arguments in the command lines of child processes, which a cell may have typed (!cmd); and code in an
+// attached process's own (ipython -c). Names of experiments stay. The report is not changed.
 func WithoutSource(r *model.Report) *model.Report {
 	c := complete(r)
 	c.Schema = r.Schema
@@ -254,7 +254,7 @@ func WithoutSource(r *model.Report) *model.Report {
 	return c
 }
 
-// bare are windows without the texts of the notebook.
+// bare yields windows without the texts of the notebook.
 func bare(all iter.Seq[*model.Window]) iter.Seq[*model.Window] {
 	return func(yield func(*model.Window) bool) {
 		for window := range all {
@@ -275,7 +275,7 @@ func withoutSource(w model.Window) model.Window {
 	return w
 }
 
-// withoutCode leaves the code out of python -c code.
+// withoutCode removes the code of python -c code.
 func withoutCode(command string) string {
 	if before, _, inline := strings.Cut(command, " -c "); inline {
 		return before + " -c …"
@@ -283,7 +283,7 @@ func withoutCode(command string) string {
 	return command
 }
 
-// program is the first word of a command line.
+// program returns the first word of a command line.
 func program(command string) string {
 	first, _, _ := strings.Cut(command, " ")
 	return first

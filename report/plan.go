@@ -11,8 +11,8 @@ import (
 //go:embed schema/plan-v1.schema.json
 var planSchemaV1 []byte
 
-// PlanSchemaJSON returns the JSON Schema (draft 2020-12) that every output of [PlanJSON] follows. It refers to [SchemaJSON]'s definitions by
-// its $id.
+// PlanSchemaJSON returns the JSON Schema (draft 2020-12) that every output of [PlanJSON] follows. It refers to
+// [SchemaJSON]'s definitions by its $id.
 func PlanSchemaJSON() []byte { return slices.Clone(planSchemaV1) }
 
 // PlanJSON writes a plan as one JSON object that follows [PlanSchemaJSON].

@@ -7,8 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// AuditWithoutSource returns a copy of an audit from which texts are gone that a notebook may have typed: what follows the
-// program's name in commands, and the keys on the way to what holds a block. Names of variables and functions stay.
+// AuditWithoutSource returns a copy of an audit without texts that a notebook may have typed: arguments in commands,
+// and the keys in the paths to blocks. Names of variables and functions stay.
 func AuditWithoutSource(a *model.Audit) *model.Audit {
 	c := *a
 	c.Processes, c.Verdicts, c.Live = list(a.Processes), list(a.Verdicts), list(a.Live)
@@ -27,7 +27,7 @@ func AuditWithoutSource(a *model.Audit) *model.Audit {
 			bare := WithoutKeys(v.Holder)
 			v.Evidence, v.Advice, v.Holder = strings.ReplaceAll(v.Evidence, v.Holder, bare), strings.ReplaceAll(v.Advice, v.Holder, bare), bare
 		}
-		if WithoutKeys(v.Fix) != v.Fix { // a key is a part of the way to it
+		if WithoutKeys(v.Fix) != v.Fix { // a key is a part of the path
 			v.Fix = ""
 		}
 		if v.Command != "" {
@@ -40,5 +40,5 @@ func AuditWithoutSource(a *model.Audit) *model.Audit {
 
 var keys = regexp.MustCompile(`\['(?:[^'\\]|\\.)*'?\]?|\["(?:[^"\\]|\\.)*"?\]?`)
 
-// WithoutKeys is a way without the text in it: cache['secret'][3] is cache[…][3].
+// WithoutKeys returns a path without the text in it: cache['secret'][3] is cache[…][3].
 func WithoutKeys(way string) string { return keys.ReplaceAllString(way, "[…]") }

@@ -6,7 +6,7 @@ import (
 	"ipytracer/model"
 )
 
-// sampled is of how many windows an estimate is made, about.
+// sampled is the approximate number of windows behind an estimate.
 const sampled = 2_000
 
 // counting is a writer that only counts.
@@ -17,8 +17,9 @@ func (c *counting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Size is how many bytes a printer will write, about: it prints one window of so many, and none, to nowhere. Of reports with fewer windows than
-// a sample has, it is the size to the byte. It is for printers whose output grows with the windows; an error is the printer's.
+// Size returns the approximate number of bytes that a printer will write. It prints a sample of the windows, and then
+// none, to nowhere. For a report with fewer windows than the sample, the size is exact. It is for printers with output
+// that grows with the windows; an error is the printer's.
 func Size(r *model.Report, print func(io.Writer, *model.Report) error) (int64, error) {
 	windows := 0
 	for range r.AllPassing() {
@@ -33,7 +34,7 @@ func Size(r *model.Report, print func(io.Writer, *model.Report) error) (int64, e
 	return none + (all-none)*int64(step), err
 }
 
-// sizeOf is the size of a report with one window of step, and as much of the rest; with none for 0.
+// sizeOf returns the size of a report with one window of step, and the same share of the rest; with none for 0.
 func sizeOf(r *model.Report, print func(io.Writer, *model.Report) error, step uint64) (int64, error) {
 	var size counting
 	if step != 1 {
@@ -52,7 +53,7 @@ func sizeOf(r *model.Report, print func(io.Writer, *model.Report) error, step ui
 	return int64(size), err
 }
 
-// picked picks one of so many at places that look like chance: statements come in runs, of which every n-th could be the same.
+// picked chooses one of so many at irregular places: statements come in runs, of which every n-th could be the same.
 type picked struct{ seen uint64 }
 
 func (p *picked) is(step uint64) bool {

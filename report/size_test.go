@@ -15,12 +15,12 @@ import (
 	"ipytracer/report/trace"
 )
 
-// growing are printers whose output grows with the session.
+// growing are printers with output that grows with the session.
 var growing = map[string]func(io.Writer, *model.Report) error{
 	"json": report.JSON, "csv": report.CSV, "allocations-csv": profile.Allocations, "perfetto": trace.Perfetto, "chrome": trace.Chrome,
 }
 
-// TestSize: what will be written is told to the byte for what is short, and within a third for a long session.
+// TestSize: the announced size is exact to the byte for a short session, and right within a third for a long one.
 func TestSize(t *testing.T) {
 	long := attribution.New()
 	attributiontest.Notebook(long.Add, 300, 12)
@@ -45,7 +45,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestHeaviestTimeline: of the cells that are kept every point is there; of the rest the highest, and no more than two in a hundred.
+// TestHeaviestTimeline: of the cells that are kept every point is there; of the rest the highest, and no more than two
+// in a hundred.
 func TestHeaviestTimeline(t *testing.T) {
 	tracker := attribution.New()
 	attributiontest.Notebook(tracker.Add, 300, 12)
@@ -93,7 +94,8 @@ func TestHeaviestTimeline(t *testing.T) {
 	}
 }
 
-// TestHeaviest: the cells that needed the most are there with their statements, the session and its experiments, and what they say is the same.
+// TestHeaviest: the cells that needed the most are there with their statements, the session and its experiments, and
+// what they say is the same.
 func TestHeaviest(t *testing.T) {
 	whole := reporttest.Rich()
 	r := report.Heaviest(whole, 2, "cpu.resident")

@@ -10,7 +10,8 @@ import (
 	"ipytracer/model"
 )
 
-// some is a report with some of its windows, times between cells and points of its timeline; the rest of it is the same. What they say stays.
+// some returns a report with some of its windows, times between cells and points of its timeline; the rest of it is the
+// same. The kept items do not change.
 func some(r *model.Report, window func(*model.Window) bool, between func(*model.Between) bool, track func(*model.Track) *model.Track) *model.Report {
 	c := *r
 	c.Windows, c.Between, c.Timeline = nil, nil, nil
@@ -26,7 +27,7 @@ func some(r *model.Report, window func(*model.Window) bool, between func(*model.
 	return &c
 }
 
-// keep goes through what is kept of a stream.
+// keep iterates over the kept items of a stream.
 func keep[T any](all func() iter.Seq[*T], kept func(*T) bool) iter.Seq[*T] {
 	return func(yield func(*T) bool) {
 		for one := range all() {
@@ -57,10 +58,10 @@ func (l *lightestFirst) Pop() any {
 	return last
 }
 
-// Heaviest is a report with the n cells that needed the most of a meter, by the process's own figure or its tree's, whichever is more; the
-// earlier of two that needed the same. Their statements and the times before and after them stay with them, and so do sessions and
-// experiments. The timeline has every point of their times; of others one in [coarse], so that what is highest stays. Nothing else of
-// the report changes.
+// Heaviest returns a report with the n cells that needed the most of a meter, by the process's own figure or its
+// tree's, whichever is more; for equal needs the earlier cell. Their statements and the times before and after them
+// stay with them, and so do sessions and experiments. The timeline has every point of their times; of others one in
+// [coarse], so that the highest stays. Nothing else of the report changes.
 func Heaviest(r *model.Report, n int, meter string) *model.Report {
 	var heaviest lightestFirst
 	order := 0
@@ -105,13 +106,13 @@ func Heaviest(r *model.Report, n int, meter string) *model.Report {
 		})
 }
 
-// coarse is how many points of a timeline become two, the highest and the last, where no cell is kept.
+// coarse is the number of points of a timeline that become two, the highest and the last, outside of kept cells.
 const coarse = 100
 
 // stretch is a time, both ends included.
 type stretch struct{ from, to int64 }
 
-// stretches are in order, and apart.
+// stretches are sorted and do not overlap.
 type stretches []stretch
 
 func (s stretches) merged() (out stretches) {
@@ -131,7 +132,8 @@ func (s stretches) has(ns int64) bool {
 	return i < len(s) && s[i].from <= ns
 }
 
-// thinned adds to points those of a track: all in the stretches, where nothing is known, and at the ends of runs of the others; of the rest the highest.
+// thinned adds the points of a track: all in the stretches, all gaps, and those at the ends of runs of the others; of
+// the rest the highest.
 func (s stretches) thinned(points, of []model.Point) []model.Point {
 	highest, seen := -1, 0
 	flush := func(to int) {

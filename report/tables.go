@@ -9,26 +9,26 @@ import (
 	"ipytracer/model"
 )
 
-// In JSON every stack is a number: its place in stacks[], where it is a list of places in frames[]. The model has the frames
-// themselves; what is here turns one into the other. Stack 0 is the empty one: not known.
+// In JSON every stack is a number: its place in stacks[], a list of places in frames[]. The model has the frames
+// themselves; this file converts between the two. Stack 0 is the empty one: not known.
 
-// tables are the stacks and frames that a document has referred to so far. A long session has hundreds of thousands: what is here of one
-// takes tens of bytes, and refers to nothing.
+// tables are the stacks and frames of a document so far. A long session has hundreds of thousands: each takes tens of
+// bytes here, and holds no pointer.
 type tables struct {
 	names   []string
 	nameAt  map[string]uint32
 	frames  []tabledFrame
-	frameAt map[uint64]uint32 // by a hash; the next number where that is another's
+	frameAt map[uint64]uint32 // by a hash; the next number if another frame has that
 	calls   []uint32          // of all stacks, one after another: each a place in frames
 	stacks  []extent
 	stackAt map[uint64]uint32
 	seed    maphash.Seed
 	key     []uint32
-	// recent are stacks that were referred to a short while ago, by where their frames are: windows that follow each other share them.
+	// recent are recently used stacks, by the address of their frames: neighbouring windows share them.
 	recent [recentStacks]recentStack
 }
 
-// recentStacks is how many stacks are remembered so, a power of two.
+// recentStacks is the number of remembered stacks, a power of two.
 const recentStacks = 1 << 10
 
 // recentStack is a list of frames, which nobody changes, and its number.
@@ -52,7 +52,7 @@ type tabledFrame struct {
 	line, execution, count         int
 }
 
-// extent is where a stack's calls are.
+// extent is the place of a stack's calls.
 type extent struct {
 	first, count uint32
 	truncated    bool
@@ -92,7 +92,7 @@ func (t *tables) frame(f *model.Frame) int {
 	}
 }
 
-// frameAs is an item of frames[].
+// frameAs returns an item of frames[].
 func (t *tables) frameAs(one *tabledFrame) model.Frame {
 	f := model.Frame{Function: t.names[one.function], File: t.names[one.file], Module: t.names[one.module], Kernel: t.names[one.kernel], Native: one.native, Line: one.line, Execution: one.execution}
 	if one.count >= 0 {
@@ -112,7 +112,7 @@ func (t *tables) stack(frames []model.Frame, truncated bool) int {
 	return r.at
 }
 
-// find is the number of a stack, a new one if it has none yet.
+// find returns the number of a stack, a new one if it has none yet.
 func (t *tables) find(frames []model.Frame, truncated bool) int {
 	t.key = t.key[:0]
 	for i := range frames {
@@ -134,7 +134,7 @@ func (t *tables) find(frames []model.Frame, truncated bool) int {
 
 func (t *tables) callsOf(s *extent) []uint32 { return t.calls[s.first:][:s.count] }
 
-// hash is one of the stack in key.
+// hash returns a hash of the stack in key.
 func (t *tables) hash(truncated bool) uint64 {
 	var h maphash.Hash
 	h.SetSeed(t.seed)
@@ -145,8 +145,7 @@ func (t *tables) hash(truncated bool) uint64 {
 	return h.Sum64()
 }
 
-// What follows are the parts of the model that have stacks, as they are in JSON: a field of the outer struct hides that of the
-// embedded one.
+// The parts of the model with stacks, as they are in JSON: a field of the outer struct hides that of the embedded one.
 
 type tabledAllocation struct {
 	model.Allocation
@@ -194,7 +193,7 @@ type tabledLive struct {
 	Stack int `json:"stack"`
 }
 
-// wire is an item of a list as it is in JSON, with no list or map of it nil; see [encoder] for those that there are many of.
+// wire returns an item of a list as it is in JSON, with no list or map of it nil; see [encoder] for the frequent ones.
 func (t *tables) wire(item any) any {
 	switch x := item.(type) {
 	case model.Line:
@@ -222,7 +221,7 @@ func (t *tables) refused(all []model.Refusal) (out []tabledRefusal) {
 	return out
 }
 
-// read are the tables of a document that is read. An index that is out of range is an error of the whole document.
+// read are the tables of a document during reading. An index that is out of range is an error of the whole document.
 type read struct {
 	Frames []model.Frame `json:"frames"`
 	Stacks []tabledStack `json:"stacks"`
@@ -275,7 +274,7 @@ func (r *read) variables(all []tabledVariable) (out []model.Variable) {
 	return out
 }
 
-// ReadJSON reads what [JSON] writes, with every stack in its place.
+// ReadJSON reads the output of [JSON], with every stack in its place.
 func ReadJSON(data []byte) (*model.Report, error) {
 	type bare model.Report
 	var doc struct {
@@ -315,7 +314,7 @@ func ReadJSON(data []byte) (*model.Report, error) {
 	return &r, doc.err
 }
 
-// ReadAuditJSON reads what [AuditJSON] writes, with every stack in its place.
+// ReadAuditJSON reads the output of [AuditJSON], with every stack in its place.
 func ReadAuditJSON(data []byte) (*model.Audit, error) {
 	type bare model.Audit
 	var doc struct {

@@ -43,7 +43,7 @@ func TestStacksComeBack(t *testing.T) {
 	}
 }
 
-// TestStacksOutOfRange: a document that refers to what it has not is refused.
+// TestStacksOutOfRange: a document with an index out of range is refused.
 func TestStacksOutOfRange(t *testing.T) {
 	for _, change := range [][2]string{{`"stack":1`, `"stack":77777`}, {`"stack":1`, `"stack":-1`}, {`{"frames":[1`, `{"frames":[99999`}} {
 		data := string(reporttest.Report(t, reporttest.WithLines()))
@@ -54,7 +54,7 @@ func TestStacksOutOfRange(t *testing.T) {
 	}
 }
 
-// TestWindowsAreStreamed: a report whose windows are made one at a time prints as one that has them all.
+// TestWindowsAreStreamed: a report that makes its windows one at a time prints as one that has them all.
 func TestWindowsAreStreamed(t *testing.T) {
 	whole := reporttest.Rich()
 	streamed := *whole

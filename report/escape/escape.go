@@ -1,5 +1,5 @@
-// Package escape makes strings from a traced process safe to show on a terminal, and cuts them to the room there is.
-// Whatever inspects characters and the cells they take belongs here; what is worth showing does not.
+// Package escape makes strings from a traced process safe to show on a terminal, and cuts them to the available room.
+// Code that inspects characters and their cells belongs here; the choice of texts does not.
 package escape
 
 import (
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// maxMarks is how many combining marks may follow one character. Living scripts need fewer; long stacks of them
-// paint over the neighbouring lines.
+// maxMarks is the most combining marks behind one character. Living scripts need fewer; long stacks of them paint over
+// the neighbouring lines.
 const maxMarks = 4
 
 // Text makes a string that came out of a traced process safe to show on a terminal: the result is valid UTF-8,
@@ -71,7 +71,7 @@ func escapeRune(r rune) string {
 	}
 }
 
-// Visible says whether a character can be seen and stays in its own cell. Unicode counts a few blank letters as
+// Visible reports whether a character can be seen and stays in its own cell. Unicode counts a few blank letters as
 // printable; they hide text as well as any zero-width character does.
 func Visible(r rune) bool {
 	switch r {
@@ -83,10 +83,10 @@ func Visible(r rune) bool {
 	return unicode.IsPrint(r)
 }
 
-// joins says whether a character is drawn into the cell of the one before: marks, vowels and finals of Hangul.
+// joins reports whether a character is drawn into the cell of the one before: marks, vowels and finals of Hangul.
 func joins(r rune) bool { return r >= 0x1160 && r <= 0x11ff || unicode.In(r, unicode.Mn, unicode.Me) }
 
-// Cells is the number of terminal cells a string takes once it is escaped.
+// Cells returns the number of terminal cells a string takes once it is escaped.
 func Cells(s string) int {
 	n := 0
 	for _, r := range s {
@@ -140,7 +140,7 @@ func Bounded(s string, limit int) string {
 	return Cut(Text(s), limit)
 }
 
-// Prefix is at most n bytes of a longer string, not ending within a character.
+// Prefix returns at most n bytes of a longer string, not ending within a character.
 func Prefix(s string, n int) string {
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--
@@ -157,8 +157,9 @@ func Pad(s string, n int, right bool) string {
 	return s + fill
 }
 
-// Formula makes a text safe for spreadsheets and terminals, newlines and tabs left as they are: a text that a spreadsheet would take for a
-// formula begins with an apostrophe. The characters that begin one include the full-width forms, which some spreadsheets fold.
+// Formula makes a text safe for spreadsheets and terminals, newlines and tabs left as they are: a text that a
+// spreadsheet would take for a formula begins with an apostrophe. The characters that begin one include the full-width
+// forms, which some spreadsheets fold.
 func Formula(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r\n＝＋－＠", []rune(s[:min(4, len(s))])[0]) {
 		s = "'" + s

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxExcerpt bounds how much of a source is looked at for a one-line excerpt.
+// maxExcerpt bounds the part of a source that is read for a one-line excerpt.
 const maxExcerpt = 4096
 
 // OneLine joins the lines of a text that are not blank by a return sign, escapes the result and cuts it to limit cells.
@@ -35,10 +35,11 @@ func OneLine(text string, truncated bool, limit int) string {
 	return Bounded(joined, limit)
 }
 
-// maxFirstLine is how many cells of the first line of a text [Lines] has.
+// maxFirstLine is the most cells of the first line of a text in [Lines].
 const maxFirstLine = 400
 
-// Lines is [OneLine] of whole lines: as many of the first as there is room for within limit cells, one at least, and how many follow.
+// Lines is [OneLine] of whole lines. It returns as many of the first lines as fit into limit cells, one at least, and
+// the number of the others.
 func Lines(text string, truncated bool, limit int) string {
 	if len(text) > maxExcerpt {
 		text, truncated = Prefix(text, maxExcerpt), true

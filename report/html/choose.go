@@ -8,11 +8,12 @@ import (
 	"ipytracer/model/words"
 )
 
-// How much a page has room for; what has none is counted, and the page says so. A session of 60 cells is far below all of these.
+// Bounds of a page's content. The page says how many items have no room. A session of 60 cells is far below all of
+// these.
 const (
 	mostRows       = 120_000 // cells, experiments, sessions, times between cells
 	mostStatements = 20_000
-	mostDetailed   = 300    // cells with who allocated in them
+	mostDetailed   = 300    // cells with their stacks
 	mostStacks     = 20_000 // in all of these
 	mostStacksEach = 400    // in one, of one meter
 	mostChildren   = 2_000
@@ -20,16 +21,16 @@ const (
 	fewCells       = 2_000
 )
 
-// choice says what of a session has a place in the page: the heaviest first.
+// choice is the part of a session that has a place in the page: the heaviest first.
 type choice struct {
-	detailed   map[int]bool // cells, by id, with who allocated
+	detailed   map[int]bool // cells, by id, with their stacks
 	statements map[int]bool // cells whose statements have rows; nil for all
-	resting    bool         // times between cells in which nothing moved have rows
+	resting    bool         // times between cells without a change have rows
 	parts      bool         // meters that are part of others have figures
 	each       int          // stacks a cell
 }
 
-// candidate is a cell before it is known what has room.
+// candidate is a cell before the room is divided.
 type candidate struct {
 	id         int
 	weight     int64
@@ -76,7 +77,7 @@ func choose(r *model.Report) *choice {
 	return c
 }
 
-// weight is the most that a window needs of any meter, itself or with its children.
+// weight returns the window's largest need of any meter, of its own or with its children.
 func weight(w *model.Window) (most int64) {
 	for _, figures := range []map[string]model.Figure{w.Meters, w.Tree} {
 		for id, f := range figures {
@@ -88,7 +89,7 @@ func weight(w *model.Window) (most int64) {
 	return most
 }
 
-// moved says whether anything changed while no cell ran.
+// moved reports whether anything changed while no cell ran.
 func moved(b *model.Between) bool {
 	for _, f := range b.Meters {
 		if f.Need() != 0 || f.Consumed != 0 {

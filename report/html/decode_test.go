@@ -43,7 +43,7 @@ type block struct {
 	read
 }
 
-// read is what is deflated in the page.
+// read returns the value of a deflated part of the page.
 type read struct {
 	Texts []string
 	Rows  struct {
@@ -71,7 +71,7 @@ func inflate(t *testing.T, part string, to any) {
 	}
 }
 
-// readAll reads what is deflated in a block.
+// readAll reads all deflated parts of a block.
 func (b *block) readAll(t *testing.T) {
 	t.Helper()
 	inflate(t, b.Body, &b.read)

@@ -6,14 +6,14 @@ import (
 	"ipytracer/model"
 )
 
-// Bounds of what to type, of a page.
+// Bounds of the code to type, in a page.
 const (
 	mostFreeings = 100
 	longestCode  = 4 << 10 // bytes
 	mostFreed    = 16      // names of an entry
 )
 
-// freeings are what to type to free memory, in their order, with the names that go.
+// freeings returns the code that frees memory, in order, with the names that go.
 func freeings(all []model.Freeing) []freeing {
 	out := []freeing{}
 	for i, f := range all {

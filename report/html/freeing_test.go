@@ -8,7 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestFreeings: code gets into a page whole or not at all; there are no more entries and names than there may be, and a name is text.
+// TestFreeings: code gets into a page whole or not at all; there are no more entries and names than there may be, and a
+// name is text.
 func TestFreeings(t *testing.T) {
 	all := []model.Freeing{
 		{PID: 7, Type: "del x", Predicted: 9, Device: 3, Exact: true, Names: []string{"x", "<script>alert(1)</script>\x1b[2J"}},

@@ -1,5 +1,6 @@
-// Package html makes one page of a session, a file that needs nothing else: figures, sources and stacks as a block of JSON, and the program
-// that draws them (page/). Which figures a page has, and how many of them, belongs here; computing one does not, nor does opening files.
+// Package html makes one page of a session, a file that needs nothing else: figures, sources and stacks as a block of
+// JSON, and the program that draws them (page/). The choice of figures and their number belong here; computing figures
+// and opening files do not.
 package html
 
 import (
@@ -14,7 +15,7 @@ import (
 	"ipytracer/model"
 )
 
-// The program and the looks of the page, as `make page` builds them from page/src.
+// The program and the style sheet of the page, as `make page` builds them from page/src.
 var (
 	//go:embed page/dist/page.js
 	program []byte
@@ -22,16 +23,17 @@ var (
 	looks []byte
 )
 
-// Options say what a page has beside the report. The zero value is a page of the report alone.
+// Options say which parts a page has beside the report. The zero value is a page of the report alone.
 type Options struct {
-	// Audit is what the session left behind; nil where nobody looked.
+	// Audit lists memory that stayed behind; nil without a look.
 	Audit *model.Audit
-	// Version numbers the pages of a session that a server gives out, from 1, while the session may still run: the page asks the server for a
-	// newer one. A page in a file has no server; 0.
+	// Version numbers the pages of a running session from a server, from 1: the page asks the server for a newer one.
+	// It is 0 for a page in a file, which has no server.
 	Version int
 }
 
-// Write writes the page of a report. The page loads nothing, runs its own program only, and treats every text of the target's as text: a
+// Write writes the page of a report. The page loads nothing, runs its own program only, and treats every text of the
+// target's as text: a
 // policy in the page itself makes the browser refuse anything else. It fails with w's error only.
 func Write(w io.Writer, r *model.Report, o Options) error {
 	data, err := Data(r, o)
@@ -41,9 +43,10 @@ func Write(w io.Writer, r *model.Report, o Options) error {
 	return Assemble(w, data, o)
 }
 
-// Assemble writes the page that a block of [Data] is of. It fails with w's error only.
+// Assemble writes the page for a block from [Data]. It fails with w's error only.
 func Assemble(w io.Writer, data []byte, o Options) error {
-	// The data goes last, and nothing is looked for in what has been put in: no text of the target's can stand for a part of the page.
+	// The data goes last, and the inserted parts are not searched: no text of the target's can stand for a part of the
+	// page.
 	for _, part := range [][]byte{[]byte(head(o)), looks, []byte(middle), data, []byte("</script>\n<script>"), program, []byte(tail)} {
 		if _, err := w.Write(part); err != nil {
 			return err
@@ -52,7 +55,7 @@ func Assemble(w io.Writer, data []byte, o Options) error {
 	return nil
 }
 
-// Data is the block of JSON in a page: an object that no markup is in, whatever the target's texts are.
+// Data returns the block of JSON in a page: an object without markup, whatever the target's texts are.
 func Data(r *model.Report, o Options) ([]byte, error) {
 	p, err := newPage(r, o)
 	if err != nil {
@@ -67,8 +70,8 @@ func Data(r *model.Report, o Options) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Policy is what a browser lets a page do: run the program and the looks that have these hashes, nothing else, and no text may become
-// markup.
+// Policy returns the content policy of a page: it may run the program and the style sheet with these hashes, nothing
+// else, and no text may become markup.
 func Policy(o Options) string {
 	connect := ""
 	if o.Version > 0 {
@@ -78,7 +81,7 @@ func Policy(o Options) string {
 		"; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 }
 
-// source is a hash as the policy names it.
+// source returns a hash as the policy names it.
 func source(of []byte) string {
 	sum := sha256.Sum256(of)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

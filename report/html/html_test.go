@@ -91,7 +91,7 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestNothingButText: whatever the texts of a session are, the page has the elements that it has without them.
+// TestNothingButText: with any texts of a session, the page has the same elements as without them.
 func TestNothingButText(t *testing.T) {
 	elements := regexp.MustCompile(`<[a-zA-Z!/][^>]*`)
 	r, a := reporttest.WithLines(), reporttest.Audited()
@@ -115,7 +115,7 @@ func TestNothingButText(t *testing.T) {
 	}
 }
 
-// TestSlower: what dear probes cost is among the answers that the page begins with.
+// TestSlower: the cost of expensive probes is among the answers at the page's beginning.
 func TestSlower(t *testing.T) {
 	r := reporttest.Rich()
 	r.Certificate.Probes = append(r.Certificate.Probes, model.Probe{Name: "numpy", Hits: 380_786, CostNS: 380_786_000, Dear: "its code is not known"})
@@ -125,7 +125,8 @@ func TestSlower(t *testing.T) {
 	}
 }
 
-// TestPolicy: a page may run what it has been given by this package and nothing else; it may ask for something only where a server has made it.
+// TestPolicy: a page may run what it has been given by this package and nothing else; it may ask for something only
+// where a server has made it.
 func TestPolicy(t *testing.T) {
 	page, _ := print(t, reporttest.Rich(), nil)
 	for _, part := range []string{`default-src 'none';`, `script-src 'sha256-`, `style-src 'sha256-`, `require-trusted-types-for 'script'`} {
@@ -143,7 +144,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// long is a session of so many cells with statements and stacks.
+// long returns a session of so many cells with statements and stacks.
 func long(cells int) *model.Report {
 	r := reporttest.Rich()
 	r.Windows = r.Windows[:0]
@@ -164,7 +165,8 @@ func long(cells int) *model.Report {
 	return r
 }
 
-// TestSize: a notebook of 60 cells makes a page that can be mailed, a session of 20,000 one that a browser opens; what has no room is counted.
+// TestSize: a notebook of 60 cells makes a page that can be mailed, a session of 20,000 one that a browser opens; what
+// has no room is counted.
 func TestSize(t *testing.T) {
 	page, data := print(t, long(60), nil)
 	if len(page) > 2<<20 {

@@ -9,8 +9,8 @@ import (
 	"fmt"
 )
 
-// ints and longs are columns of numbers. In JSON each is a text: the base64 of what every number is more than the one before, as the
-// varints of encoding/binary. Browsers read such a text several times as fast as a list, and it deflates to less.
+// ints and longs are columns of numbers. In JSON each is a text: the base64 of the differences between neighbours, as
+// the varints of encoding/binary. Browsers read such a text several times as fast as a list, and it deflates to less.
 type (
 	ints  []int
 	longs []int64
@@ -33,8 +33,8 @@ func column[T int | int64](numbers []T) []byte {
 	return append(base64.StdEncoding.AppendEncode(out, packed), '"')
 }
 
-// deflated is a value as a part of the page that is read by itself: the base64 of its deflated JSON (RFC 1951), so that a browser has
-// little to read before it draws, and reads the rest when it has drawn.
+// deflated returns a value as a separate part of the page: the base64 of its deflated JSON (RFC 1951). So a browser has
+// little to read before it draws, and reads the rest afterwards.
 func deflated(value any) (string, error) {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.DefaultCompression)

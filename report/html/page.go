@@ -90,7 +90,7 @@ func (b *builder) declare() {
 	}
 }
 
-// label is what people call a window: In[3], an experiment's name, line 7.
+// label returns the name of a window for people: In[3], an experiment's name, line 7.
 func label(w *model.Window) string {
 	switch {
 	case w.Kind == model.Session:

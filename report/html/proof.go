@@ -43,7 +43,7 @@ func (b *builder) proof() {
 	b.page.Proof = p
 }
 
-// left says what has no room in the page.
+// left says how much has no room in the page.
 func (b *builder) left() {
 	say := func(n int, what, why string) {
 		if n > 0 {
@@ -78,7 +78,7 @@ func (b *builder) left() {
 	}
 }
 
-// auditOf is what the session left behind.
+// auditOf returns the memory that the session left behind.
 func auditOf(a *model.Audit) *audit {
 	out := &audit{Least: a.Least, Verdicts: []verdict{}, Held: []held{}, Not: []string{}}
 	if len(a.Verdicts) == 0 {

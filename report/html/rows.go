@@ -34,7 +34,7 @@ type builder struct {
 	thinned  int // its points without room
 }
 
-// emptyRows has no list that is nil, which would be null in JSON.
+// emptyRows returns rows in which no list is nil, which would be null in JSON.
 func emptyRows() rows {
 	none, long := ints{}, longs{}
 	return rows{Kind: none, ID: none, Parent: none, PID: none, Execution: none, Label: none, Line: none, Source: none, Cut: none, Status: none, Start: long, Duration: long, CPU: long,
@@ -121,7 +121,7 @@ func (b *builder) times(start, duration, cpu int64) {
 	b.page.Length = max(b.page.Length, start+duration)
 }
 
-// figures adds those of the newest row.
+// figures adds the figures of the newest row.
 func (b *builder) figures(of map[string]model.Figure) {
 	for i, m := range b.page.Meters {
 		f, ok := of[m.ID]
@@ -135,7 +135,7 @@ func (b *builder) figures(of map[string]model.Figure) {
 	}
 }
 
-// offOf is how far a figure can be off.
+// offOf returns how far a figure can be off.
 func offOf(f model.Figure) int64 {
 	switch {
 	case f.Exact:
@@ -156,7 +156,7 @@ func packed(to []int64, meter int, f model.Figure) []int64 {
 	return append(to, int64(meter), f.Start, f.Need(), f.Consumed, offOf(f))
 }
 
-// allPacked are the figures of a process.
+// allPacked returns the figures of a process.
 func (b *builder) allPacked(of map[string]model.Figure) []int64 {
 	out := []int64{}
 	for i, m := range b.page.Meters {
@@ -167,7 +167,7 @@ func (b *builder) allPacked(of map[string]model.Figure) []int64 {
 	return out
 }
 
-// childrenOf adds the children of a window that took most.
+// childrenOf adds the largest children of a window.
 func (b *builder) childrenOf(row int, w *model.Window) {
 	all := slices.Clone(w.Children)
 	slices.SortStableFunc(all, func(x, y model.Child) int {
@@ -184,7 +184,7 @@ func (b *builder) childrenOf(row int, w *model.Window) {
 	}
 }
 
-// trim leaves out what says that every figure is exact.
+// trim removes the columns that only say that every figure is exact.
 func (r *rows) trim() {
 	for i := range r.Figures {
 		if !slices.ContainsFunc(r.Figures[i].Off, func(off int64) bool { return off != 0 }) {

@@ -18,10 +18,10 @@ const (
 	frameLibrary
 	frameNative
 	_             // several in one
-	frameNotKnown // not known who
+	frameNotKnown // unknown callers
 )
 
-// calls makes the tree of calls that stacks of a page share.
+// calls makes the tree of calls that the stacks of a page share.
 type calls struct {
 	b      *builder
 	nodeAt map[[2]int]int // by parent and frame
@@ -42,7 +42,7 @@ func newCalls(b *builder) *calls {
 	return c
 }
 
-// frame is the place of a call.
+// frame returns the place of a call.
 func (c *calls) frame(f model.Frame) int {
 	count := -1
 	if f.ExecutionCount != nil {
@@ -71,7 +71,7 @@ func (c *calls) frame(f model.Frame) int {
 	all.Line, all.Execution = append(all.Line, f.Line), append(all.Execution, f.Execution)
 	all.Count, all.Kind = append(all.Count, count), append(all.Kind, kind)
 	if f.Kernel != "" || len(all.Kernel) > 0 {
-		for len(all.Kernel) < at { // calls that no cell has
+		for len(all.Kernel) < at { // calls outside of cells
 			all.Kernel = append(all.Kernel, 0)
 		}
 		all.Kernel = append(all.Kernel, t.name(f.Kernel))
@@ -79,7 +79,7 @@ func (c *calls) frame(f model.Frame) int {
 	return at
 }
 
-// node is the place of a stack, innermost call first.
+// node returns the place of a stack, innermost call first.
 func (c *calls) node(stack []model.Frame) int {
 	at := 0
 	for i := len(stack) - 1; i >= 0; i-- {
@@ -96,7 +96,7 @@ func (c *calls) node(stack []model.Frame) int {
 	return at
 }
 
-// detail adds who allocated in a window.
+// detail adds the allocations of a window.
 func (b *builder) detail(row int, w *model.Window) {
 	if b.r.Detail != nil {
 		b.r.Detail(w)

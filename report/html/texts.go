@@ -7,11 +7,11 @@ const (
 	longestSource = 64 << 10
 	longestName   = 400
 	allSources    = 6 << 20
-	sourcesAtOnce = 256 << 10 // a browser reads as many without a pause
+	sourcesAtOnce = 256 << 10 // a browser reads this many without a pause
 )
 
-// texts are the texts of a page, each once, in a form that shows every character: what cannot be seen or turns the direction of writing is
-// an escape such as \u202e.
+// texts are the texts of a page, each once, in a form that shows every character. An invisible character, or one that
+// turns the direction of writing, is an escape such as \u202e.
 type texts struct {
 	all []string
 	at  map[string]int
@@ -19,7 +19,7 @@ type texts struct {
 
 func newTexts() *texts { return &texts{all: []string{""}, at: map[string]int{"": 0}} }
 
-// name is the place of a short text.
+// name returns the place of a short text.
 func (t *texts) name(s string) int { return t.place(shown(s)) }
 
 func (t *texts) place(s string) int {
@@ -44,7 +44,7 @@ func newSources() *tableOfSources {
 	return &tableOfSources{all: []string{""}, at: map[string]int{"": 0}, early: map[int]bool{}}
 }
 
-// add says the place of the text of a cell, and whether some of it had no room.
+// add returns the place of the text of a cell, and whether some of it had no room.
 func (t *tableOfSources) add(s string, early bool) (at int, cut bool) {
 	room := min(longestSource, allSources-t.size)
 	if len(s) > room {
@@ -64,7 +64,7 @@ func (t *tableOfSources) add(s string, early bool) (at int, cut bool) {
 	return at, cut
 }
 
-// parts are the sources as the page has them, those that are drawn first in the first.
+// parts returns the sources in the parts of the page, those that are drawn first in the first part.
 func (t *tableOfSources) parts() ([]sources, error) {
 	out, size := []sources{}, 0
 	var one ints
@@ -97,7 +97,7 @@ func (t *tableOfSources) parts() ([]sources, error) {
 	return out, nil
 }
 
-// shown is a short text of the target's as it is shown.
+// shown returns a short text of the target's as it is shown.
 func shown(s string) string {
 	if len(s) > longestName {
 		s = escape.Prefix(s, longestName) + "…"

@@ -11,7 +11,7 @@ const (
 	fewest     = 400
 )
 
-// track is what one meter of a process did over time.
+// track is the course of one meter of a process over time.
 type track struct {
 	PID   int    `json:"pid"`
 	Meter int    `json:"meter"`
@@ -23,7 +23,7 @@ type track struct {
 	Gaps longs `json:"gaps"`
 }
 
-// which tells a track from the others.
+// which distinguishes a track from the others.
 type which struct {
 	pid, meter int
 	tree       bool
@@ -39,7 +39,7 @@ func (b *builder) timeline() {
 		}
 	}
 	for _, p := range b.r.Processes {
-		if p.Parent == 0 { // the trees are theirs
+		if p.Parent == 0 { // the trees belong to them
 			ran[p.PID] = true
 		}
 	}
@@ -85,10 +85,11 @@ func (b *builder) timeline() {
 	}
 }
 
-// thinner leaves out points of a track that has too many: of each stretch of time it keeps the first, the lowest, the highest and the last.
+// thinner removes points of a track that has too many: of each stretch of time it keeps the first, the lowest, the
+// highest and the last.
 type thinner struct {
 	at      int   // of the track in the page
-	width   int64 // of a stretch; 0 where all points have room
+	width   int64 // of a stretch; 0 if all points have room
 	dropped int
 
 	stretch                  int64
@@ -133,7 +134,7 @@ func (t *thinner) take(to *track, p model.Point) {
 	t.n++
 }
 
-// flush writes what is kept of a stretch, in order.
+// flush writes the kept points of a stretch, in order.
 func (t *thinner) flush(to *track) {
 	if !t.begun {
 		return

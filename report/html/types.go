@@ -2,22 +2,23 @@ package html
 
 import "ipytracer/model"
 
-// Schema is that of the block of data, in its "schema" field. The block is between this package and page/: programs read the report's JSON.
+// Schema is the version of the block of data, in its "schema" field. The block is private to this package and page/:
+// programs read the report's JSON.
 const Schema = "ipytracer/page/v2"
 
-// page is the block of data: what is small, as it is; what is not, in parts that are deflated.
+// page is the block of data. Small parts are plain, large ones deflated.
 type page struct {
 	Schema    string      `json:"schema"`
-	Version   int         `json:"version,omitempty"` // of the page, where a server gives it out
+	Version   int         `json:"version,omitempty"` // of the page, from a server
 	Answers   [][2]string `json:"answers"`
 	Doubts    []string    `json:"doubts"`
-	Unnamed   []string    `json:"unnamed"` // what is missing of who allocated
+	Unnamed   []string    `json:"unnamed"` // missing stacks, names and texts
 	Summit    int         `json:"summit"`  // the id of a window; 0 for none
 	Host      model.Host  `json:"host"`
-	GPUs      []string    `json:"gpus,omitempty"` // that were used: "GPU 0 NVIDIA H100 80GB HBM3, 79.65 GiB"
+	GPUs      []string    `json:"gpus,omitempty"` // used GPUs: "GPU 0 NVIDIA H100 80GB HBM3, 79.65 GiB"
 	Length    int64       `json:"length"`         // of the session, in nanoseconds
 	Meters    []meter     `json:"meters"`
-	Body      string      `json:"body"`    // what is drawn first: body
+	Body      string      `json:"body"`    // the part that is drawn first: body
 	Sources   []sources   `json:"sources"` // of cells: those that are drawn first, first
 	Lines     []line      `json:"lines"`
 	Variables []variable  `json:"variables"`
@@ -28,14 +29,14 @@ type page struct {
 	Processes []process   `json:"processes"`
 	Audit     *audit      `json:"audit,omitempty"`
 	Proof     proof       `json:"proof"`
-	// Left says, in words, what has no room in the page.
+	// Left says, in words, how much has no room in the page.
 	Left []string `json:"left"`
 
 	body `json:"-"`
 }
 
-// body has what the first sight of the page is made of. Texts are in a table, each once, and referred to by their places in it; text 0 is
-// the empty one. Sources have a table of their own; source 0 is the empty one.
+// body has the content of the first screen. Texts are in a table, each once, and fields have their places in it; text 0
+// is empty. Sources have a table of their own; source 0 is empty.
 type body struct {
 	Texts    []string `json:"texts"`
 	Rows     rows     `json:"rows"`
@@ -57,7 +58,7 @@ type meter struct {
 	Source string `json:"source"`
 	Part   bool   `json:"part,omitempty"`
 	GPU    bool   `json:"gpu,omitempty"`
-	// Blocks: it counts single blocks, so that who made them may be known.
+	// Blocks: it counts single blocks, so stacks may be known.
 	Blocks bool `json:"blocks,omitempty"`
 }
 
@@ -71,19 +72,19 @@ type rows struct {
 	Label     ints  `json:"label"` // text
 	Line      ints  `json:"line"`
 	Source    ints  `json:"source"` // in the table of sources
-	Cut       ints  `json:"cut"`    // rows whose source is longer than shown
-	Status    ints  `json:"status"` // text; 0 where it ended well
+	Cut       ints  `json:"cut"`    // rows with a source that is longer than shown
+	Status    ints  `json:"status"` // text; 0 for a good end
 	Start     longs `json:"start"`
 	Duration  longs `json:"duration"`
 	CPU       longs `json:"cpu"`
-	// Remarks are what is special: row, text, row, text …
+	// Remarks are special circumstances: row, text, row, text …
 	Remarks ints     `json:"remarks"`
 	Figures []figure `json:"figures"` // by meter
 	Trees   trees    `json:"trees"`
-	// Children of windows: those that took most, and how many more there are.
+	// Children of windows: the largest, and the number of the others.
 	Children []child  `json:"children"`
 	Unlisted unlisted `json:"unlisted"`
-	// Statements and Between are how many of these have no row.
+	// Statements and Between are the numbers of these without a row.
 	Statements int `json:"statements,omitempty"`
 	Between    int `json:"between,omitempty"`
 }
@@ -93,11 +94,11 @@ type figure struct {
 	Start    longs `json:"start"`
 	Need     longs `json:"need"` // peak − start
 	Consumed longs `json:"consumed"`
-	// Off is 0 for an exact figure, how far it can be off, unknown, or absent. It is left out where all are exact.
+	// Off is 0 for an exact figure, else its error bound, unknown, or absent. It is left out if all are exact.
 	Off longs `json:"off,omitempty"`
 }
 
-// trees are figures with children where they differ from the window's own, by row, then by meter.
+// trees are figures with children that differ from the window's own, by row, then by meter.
 type trees struct {
 	Row      ints  `json:"row"`
 	Meter    ints  `json:"meter"`
@@ -107,16 +108,16 @@ type trees struct {
 	Off      longs `json:"off"`
 }
 
-// unlisted is how many children more a row has, by row.
+// unlisted is the number of further children of a row, by row.
 type unlisted struct {
 	Row  ints `json:"row"`
 	More ints `json:"more"`
 }
 
-// What off says of a figure that is not exact by a known bound.
+// Values of Off for a figure without a known bound.
 const (
-	unknown = -1 // nobody can say: it is at least this
-	absent  = -2 // there is none
+	unknown = -1 // without a bound: the figure is at least this
+	absent  = -2 // no figure
 )
 
 type child struct {
@@ -126,14 +127,14 @@ type child struct {
 	Figures []int64 `json:"figures"` // meter, start, need, consumed, off, meter …
 }
 
-// detail is who allocated in a window, of one meter.
+// detail has the allocations of one meter in a window.
 type detail struct {
 	Row   int `json:"row"`
 	Meter int `json:"meter"`
 	// Stacks: node, at peak, allocated, freed, count, node …
 	Stacks longs `json:"stacks"`
-	// AtPeak and Rest: how much of the peak these and the unlisted explain, and how much is not explained. Unlisted are not in the report,
-	// More are in the report and not in the page, with what they have at the peak.
+	// AtPeak is the part of the peak that these and the unlisted explain, and Rest the unexplained part. Unlisted are
+	// not in the report. More are in the report and not in the page, with their memory at the peak.
 	AtPeak         int64 `json:"atPeak"`
 	Rest           int64 `json:"rest"`
 	Unlisted       int   `json:"unlisted,omitempty"`
@@ -141,11 +142,11 @@ type detail struct {
 	More           int   `json:"more,omitempty"`
 	MoreAtPeak     int64 `json:"moreAtPeak,omitempty"`
 	Exact          bool  `json:"exact"`
-	// Sampled says how far they are estimated from samples.
+	// Sampled is the part that is estimated from samples.
 	Sampled string `json:"sampled,omitempty"`
 }
 
-// nodes are calls on stacks: a tree of which the outermost calls are the roots. Node 0 is the empty stack.
+// nodes are calls on stacks: a tree with the outermost calls as its roots. Node 0 is the empty stack.
 type nodes struct {
 	Parent ints `json:"parent"`
 	Frame  ints `json:"frame"`
@@ -159,11 +160,11 @@ type frames struct {
 	Execution ints `json:"execution"`
 	Count     ints `json:"count"` // In[N]; −1 for none
 	Kind      ints `json:"kind"`
-	Kernel    ints `json:"kernel,omitempty"` // text: whose cell it is; left out where there is one kernel
+	Kernel    ints `json:"kernel,omitempty"` // text: the kernel of its cell; left out with one kernel
 }
 
 type line struct {
-	At        int   `json:"at"` // which of lines[] of the report
+	At        int   `json:"at"` // its index in lines[] of the report
 	PID       int   `json:"pid"`
 	Meter     int   `json:"meter"`
 	Frame     int   `json:"frame"`
@@ -176,7 +177,7 @@ type line struct {
 }
 
 type variable struct {
-	At      int    `json:"at"` // which of variables[] of the report
+	At      int    `json:"at"` // its index in variables[] of the report
 	PID     int    `json:"pid"`
 	Name    string `json:"name"`
 	Also    string `json:"also,omitempty"`
@@ -189,12 +190,12 @@ type variable struct {
 	Exact   bool   `json:"exact"`
 	Maker   string `json:"maker"`
 	Before  bool   `json:"before,omitempty"`
-	// Execution and Line are of the cell that made its largest piece, 0 for none.
+	// Execution and Line name the cell that made its largest piece, 0 for none.
 	Execution int `json:"execution,omitempty"`
 	Line      int `json:"line,omitempty"`
 }
 
-// names are those that have no row.
+// names counts those without a row.
 type names struct {
 	Unlisted int64 `json:"unlisted"`
 	Bytes    int64 `json:"bytes"`
@@ -224,7 +225,7 @@ type tensors struct {
 	Who   string `json:"who"`
 }
 
-// freeing is what to type to free memory. Code is whole: what would have to be changed to be shown is no code, and is not here.
+// freeing is code to type to free memory. Code is whole: code that would have to be changed to be shown is left out.
 type freeing struct {
 	At     int    `json:"at"`
 	PID    int    `json:"pid"`
@@ -232,7 +233,7 @@ type freeing struct {
 	Bytes  int64  `json:"bytes"`
 	Device int64  `json:"device,omitempty"`
 	Exact  bool   `json:"exact"`
-	Names  string `json:"names"` // "" for what waits for the collector only
+	Names  string `json:"names"` // "" for memory that waits for the collector only
 }
 
 type process struct {
@@ -244,13 +245,13 @@ type process struct {
 	IPython string  `json:"ipython,omitempty"`
 	Start   int64   `json:"start"`
 	End     int64   `json:"end"`
-	Ended   string  `json:"ended,omitempty"` // in words, where it did not end by itself
+	Ended   string  `json:"ended,omitempty"` // in words, unless it ended by itself
 	Late    bool    `json:"late,omitempty"`
 	Limits  []limit `json:"limits"`
 	Figures []int64 `json:"figures"` // meter, start, need, consumed, off, meter …
 }
 
-// limit is what a process may use of a meter.
+// limit is an upper limit of a meter of a process.
 type limit struct {
 	Meter int    `json:"meter"`
 	Bytes int64  `json:"bytes"`
@@ -280,7 +281,7 @@ type verdict struct {
 	Evidence string `json:"evidence"`
 	Advice   string `json:"advice"`
 	Fix      string `json:"fix"`
-	// PID and Execution are of the cell to change, or else of the first that it comes from; 0 for none.
+	// PID and Execution name the cell to change, or else the first that it comes from; 0 for none.
 	PID       int `json:"pid"`
 	Execution int `json:"execution"`
 }
@@ -302,7 +303,7 @@ type proof struct {
 	Losses    string      `json:"losses"`
 	Defects   uint64      `json:"defects,omitempty"` // boundaries lost
 	Frees     [][2]string `json:"frees"`             // of memory made before the attach, in words
-	Meters    [][4]string `json:"meters"`            // name, what its figures are, how many windows are proven, served by
+	Meters    [][4]string `json:"meters"`            // name, quality of its figures, number of proven windows, source
 	Probes    []probe     `json:"probes"`
 	Problems  []string    `json:"problems"`
 }

@@ -18,7 +18,7 @@ const (
 	maxDevice = 40 // of a GPU's
 )
 
-// figures shows what the process has, against the limit where there is one: what came nearest to its limit first.
+// figures shows the meters of the process, against their limits if there are any: the nearest to its limit first.
 func (p *page) figures(g *model.Glance, k *model.Kernel) {
 	all := k.Figures()
 	limited := ""
@@ -45,7 +45,7 @@ func (p *page) figures(g *model.Glance, k *model.Kernel) {
 	p.others(k, all, limited)
 }
 
-// gpuNumber is N of gpu.N.…, -1 for another meter.
+// gpuNumber returns N of gpu.N.…, -1 for another meter.
 func gpuNumber(id string) int {
 	rest, ok := strings.CutPrefix(id, "gpu.")
 	number, _, _ := strings.Cut(rest, ".")
@@ -56,7 +56,7 @@ func gpuNumber(id string) int {
 	return n
 }
 
-// nameOf is what a meter's GPU is called, "" if that is not known.
+// nameOf returns the name of a meter's GPU, "" if it is not known.
 func nameOf(g *model.Glance, id string) string {
 	for _, one := range g.GPUs {
 		if one.Index == gpuNumber(id) {
@@ -66,7 +66,7 @@ func nameOf(g *model.Glance, id string) string {
 	return ""
 }
 
-// bar shows one meter: what there is, what there was at the most, and the limit, always in bytes.
+// bar shows one meter: its value, its highest value, and the limit, always in bytes.
 func (p *page) bar(name string, all map[string]model.Figure, id string, limit int64, of string) {
 	f, ok := all[id]
 	if !ok {
@@ -91,7 +91,7 @@ func (p *page) bar(name string, all map[string]model.Figure, id string, limit in
 	p.add(append(spans, Span{figures, Bold}, Span{tail, Plain})...)
 }
 
-// gauge draws a share of a limit: what there is, and up to where it was.
+// gauge draws a share of a limit: the present value, and the highest.
 func gauge(f model.Figure, limit int64, cells int) []Span {
 	part := func(bytes int64) int {
 		return int(min(float64(cells), max(0, float64(bytes)/float64(limit)*float64(cells))+0.5))
@@ -110,7 +110,7 @@ func gauge(f model.Figure, limit int64, cells int) []Span {
 	}
 }
 
-// others are the meters without a bar, and the children in a word.
+// others shows the meters without a bar, and the children, in a word.
 func (p *page) others(k *model.Kernel, all map[string]model.Figure, barred string) {
 	var parts []string
 	r := model.Report{Windows: []model.Window{{Meters: all}}}
@@ -140,7 +140,7 @@ func children(n int) string {
 	return strconv.Itoa(n) + " children"
 }
 
-// lacks says what is missing so far, and how far the peak of the cell is explained.
+// lacks shows the losses so far, and the explained part of the cell's peak.
 func (p *page) lacks(g *model.Glance, k *model.Kernel) {
 	l := &g.Lacks
 	switch n := len(l.Reasons); {
@@ -165,7 +165,7 @@ func (p *page) lacks(g *model.Glance, k *model.Kernel) {
 	}
 }
 
-// slower says what slows the target down. On a low screen there is no room for it.
+// slower shows avoidable costs to the target. On a low screen there is no room for it.
 func (p *page) slower(g *model.Glance) {
 	for _, text := range g.Slower[:min(len(g.Slower), maxSlower)] {
 		if !p.low {
@@ -174,7 +174,7 @@ func (p *page) slower(g *model.Glance) {
 	}
 }
 
-// own says what the tracer itself takes, and how much is left for it. On a low screen there is room for it only where that is little.
+// own shows the tracer's own memory, and the rest of its limit. On a low screen it is shown only if little is left.
 func (p *page) own(g *model.Glance) {
 	o := g.Own
 	if o == nil {
@@ -192,16 +192,16 @@ func (p *page) own(g *model.Glance) {
 	}
 }
 
-// maxLimitText is how much of a limit's name is shown, in cells: control groups have long ones.
+// maxLimitText is the shown length of a limit's name, in cells: control groups have long ones.
 const maxLimitText = 300
 
-// Bounds of what slows the target down: lines, and cells of one.
+// Bounds of the costs to the target: lines, and cells of one.
 const (
 	maxSlower     = 3
 	maxSlowerText = 600
 )
 
-// explained says how much of the peaks of the cell the table accounts for.
+// explained says how much of the cell's peaks the table accounts for.
 func explained(k *model.Kernel) string {
 	var peak, rest int64
 	for id, c := range k.Coverage {

@@ -1,6 +1,6 @@
 package live
 
-// footer is the last row: keys, or what has just happened.
+// footer is the last row: keys, or a notice.
 func (p *page) footer() {
 	if p.state.Notice != "" {
 		p.add(Span{p.state.Notice, Bold})
@@ -12,7 +12,7 @@ func (p *page) footer() {
 	)
 }
 
-// help says what keys do.
+// help explains the keys.
 func (p *page) help() {
 	p.add(Span{"tracer top: keys", Bold})
 	for _, line := range [][2]string{

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-// Bounds of what is remembered of cells that are over.
+// Bounds of the history of finished cells.
 const (
 	maxPast     = 256 // processes
 	newestKept  = 400 // cells of each
@@ -16,7 +16,8 @@ const (
 	maxText     = 400 // bytes of a source
 )
 
-// History has the cells of processes that are over: the newest, and those that needed most. It is of one goroutine.
+// History has the finished cells of processes: the newest, and those with the largest need. It belongs to one
+// goroutine.
 type History struct {
 	of map[int]*past
 }
@@ -28,7 +29,7 @@ type past struct {
 	count    int
 }
 
-// Add takes cells in that have ended, in the order they did.
+// Add takes finished cells in, in the order of their ends.
 func (h *History) Add(cells []model.Window) {
 	for i := range cells {
 		w := &cells[i]
@@ -47,7 +48,7 @@ func (h *History) Add(cells []model.Window) {
 	}
 }
 
-// brief is what is remembered of a cell.
+// brief returns the parts of a cell that are kept.
 func brief(w *model.Window) model.Window {
 	c := *w
 	if len(c.Source) > maxText {
@@ -71,7 +72,7 @@ func (p *past) add(w model.Window) {
 	}
 }
 
-// weight is what a cell needed, of the meter of which it needed most.
+// weight returns the largest need of a cell, of any meter.
 func weight(w *model.Window) (most int64) {
 	for id, f := range w.Meters {
 		if id == resident || isDriver(id) {
@@ -81,7 +82,7 @@ func weight(w *model.Window) (most int64) {
 	return most
 }
 
-// Of are the cells of a process, the newest first, so many at most, and how many more there were. 0 is no limit.
+// Of returns the cells of a process, the newest first, up to a number, and the number of the others. 0 is no limit.
 func (h *History) Of(pid, limit int) (cells []model.Window, more int) {
 	p := h.of[pid]
 	if p == nil {

@@ -1,5 +1,6 @@
-// Package live is the screen of a session that runs, as rows of text in styles, and what keys do to it; it is pure, and whatever it
-// shows of a traced process is escaped. Where the figures come from does not belong here, nor how rows get onto a terminal.
+// Package live is the screen of a running session, as rows of text in styles, and the effects of keys on it. It is
+// pure, and every text of a traced process is escaped. The source of the figures does not belong here, nor the way of
+// rows onto a terminal.
 package live
 
 import (
@@ -12,7 +13,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// Style is how a piece of text looks. Nothing is said by it alone.
+// Style is the look of a piece of text. No information is in the style alone.
 type Style uint8
 
 // The styles.
@@ -35,7 +36,7 @@ type Span struct {
 // Row is one line of a screen.
 type Row []Span
 
-// String is the row without its styles.
+// String returns the row without its styles.
 func (r Row) String() string {
 	var b strings.Builder
 	for _, s := range r {
@@ -44,16 +45,16 @@ func (r Row) String() string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// The least room there is a screen for, in cells.
+// The least room for a screen, in cells.
 const (
 	LeastWidth  = 40
 	LeastHeight = 10
 )
 
-// lowScreen is the height below which the table has what else would be above it.
+// lowScreen is the height below which the table gets the room of the parts above it.
 const lowScreen = 16
 
-// Screen is what a terminal of so many cells shows: as many rows as it has, none wider. g is nil while nothing is known yet.
+// Screen returns the rows for a terminal of a size, none wider than it. g is nil while nothing is known yet.
 func Screen(g *model.Glance, s *State, width, height int) []Row {
 	p := &page{state: s, width: width, low: height < lowScreen}
 	switch {
@@ -86,8 +87,8 @@ func Screen(g *model.Glance, s *State, width, height int) []Row {
 	return p.rows
 }
 
-// Text is everything that the screen has, without a terminal's bounds: for a person who reads it once. What is wider than width goes on in
-// lines below; a width of 0, or less, is no limit.
+// Text returns all parts of the screen, without a terminal's bounds: for a person who reads it once. Rows wider than
+// width go on in lines below; a width of 0, or less, is no limit.
 func Text(g *model.Glance, s *State, width int) string {
 	p := &page{state: s, width: width, whole: true}
 	for i := range g.Kernels {
@@ -130,11 +131,11 @@ type page struct {
 	state *State
 	width int
 	rows  []Row
-	low   bool // there is room for what matters most
-	whole bool // nothing is cut: what has no room goes on in rows below
+	low   bool // there is room for the main parts only
+	whole bool // nothing is cut: rows without room go on below
 }
 
-// add adds a row, as much of it as there is room for.
+// add adds a row, cut to the available room.
 func (p *page) add(spans ...Span) {
 	if p.whole {
 		p.rows = append(p.rows, folded(spans, p.width, p.state.ASCII)...)
@@ -164,7 +165,7 @@ func (p *page) add(spans ...Span) {
 	p.rows = append(p.rows, row)
 }
 
-// spread adds a row with something at its right end, which gives way where there is no room.
+// spread adds a row with a part at its right end, which gives way if there is no room.
 func (p *page) spread(right string, spans ...Span) {
 	used := 0
 	for _, s := range spans {
@@ -180,11 +181,11 @@ func (p *page) spread(right string, spans ...Span) {
 	p.add(spans...)
 }
 
-// asciiFor are the characters of our own that a terminal without UTF-8 has others for.
+// asciiFor maps our own characters to others for a terminal without UTF-8.
 var asciiFor = strings.NewReplacer("›", ">", "…", ".", "≥", ">=", "≈", "~", "·", "-", "–", "-", "µ", "u", "⏎", "|", "×", "x", "▼", "v", "▲", "^",
 	"█", "#", "▒", "=", "░", ".", "→", "->", "—", "-")
 
-// ascii is a text for a terminal that has no more characters.
+// ascii returns a text for a terminal without UTF-8.
 func ascii(s string) string {
 	s = asciiFor.Replace(s)
 	return strings.Map(func(r rune) rune {
@@ -195,7 +196,7 @@ func ascii(s string) string {
 	}, s)
 }
 
-// title says what is traced and for how long.
+// title names the traced processes, and the time since the session began.
 func (p *page) title(g *model.Glance, k *model.Kernel) {
 	left := []Span{{"tracer top", Bold}}
 	if k != nil {
@@ -232,7 +233,7 @@ func version(of, number string) string {
 	return of + " " + number
 }
 
-// needs is what a cell needs of the memory that came nearest to its limit, and of resident memory.
+// needs returns the cell's need of the memory that came nearest to its limit, and of resident memory.
 func needs(g *model.Glance, k *model.Kernel, w *model.Window) string {
 	own := text.Need(w.Meters, resident)
 	if near := k.Nearest(g.GPUs); len(near) > 0 && words.OfGPU(near[0].Meter) && near[0].Share() > 0 {
@@ -243,7 +244,7 @@ func needs(g *model.Glance, k *model.Kernel, w *model.Window) string {
 	return own
 }
 
-// cell says what runs and since when, or what ran last.
+// cell shows the running cell and its beginning, or the last cell.
 func (p *page) cell(g *model.Glance, k *model.Kernel) {
 	if p.width == 0 && len(g.Kernels) > 1 {
 		p.add(Span{fmt.Sprintf("pid %d", k.PID), Bold})

@@ -18,7 +18,7 @@ func figure(start, peak, end int64) model.Figure {
 
 const mib = 1 << 20
 
-// glance is one of a kernel in the middle of a cell whose text, names and commands are hostile.
+// glance returns a glance of a kernel in the middle of a cell with hostile text, names and commands.
 func glance() *model.Glance {
 	count := 7
 	zero := int64(0)
@@ -92,7 +92,7 @@ func check(t *testing.T, rows []live.Row, width, height int, ascii bool) string 
 	return b.String()
 }
 
-// TestScreens compares screens of several sizes with what they were.
+// TestScreens compares screens of several sizes with stored ones.
 func TestScreens(t *testing.T) {
 	quiet := glance()
 	quiet.Lacks = model.Lacks{Made: 4000, Delivered: 4000}
@@ -138,7 +138,7 @@ func TestEverySize(t *testing.T) {
 	}
 }
 
-// TestKeys presses keys, and looks at what has become of the screen.
+// TestKeys presses keys, and compares the screen.
 func TestKeys(t *testing.T) {
 	g := glance()
 	s := &live.State{}
@@ -244,7 +244,7 @@ func TestTextWraps(t *testing.T) {
 	}
 }
 
-// TestHistory: the newest cells are there, and before these the heaviest, whatever came after them.
+// TestHistory: the newest cells are there, and before these the heaviest, regardless of later ones.
 func TestHistory(t *testing.T) {
 	var h live.History
 	for i := range 3000 {
@@ -281,7 +281,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestKernelsByName: where a session has several kernels, the screen says above all that it shows whose cell runs.
+// TestKernelsByName: with several kernels, the top of the screen names the kernel of the running cell.
 func TestKernelsByName(t *testing.T) {
 	g := glance()
 	g.Kernels[0].Cell.Kernel = "train.ipynb"

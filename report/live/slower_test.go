@@ -7,7 +7,7 @@ import (
 	"ipytracer/report/live"
 )
 
-// TestSlower: what slows the target down is on the screen and in the text, escaped, where there is room for it.
+// TestSlower: avoidable costs to the target are on the screen and in the text, escaped, if there is room for them.
 func TestSlower(t *testing.T) {
 	g := glance()
 	g.Slower = []string{"each array is traced (\x1b[2J.so): 1,380,786 hits took about 1.38 s of CPU time"}

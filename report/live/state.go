@@ -19,36 +19,37 @@ const (
 	tabs
 )
 
-// State is what a person has chosen to see. The zero value shows the first process and who grew most.
+// State is the user's choice of the view. The zero value shows the first process and the largest growth.
 type State struct {
 	Tab    Tab
 	Sort   [tabs]int // the column that a table is sorted by
-	Offset int       // rows that are scrolled away
-	PID    int       // of the process that is shown; 0: the first that runs a cell, or else the first
-	Meter  string    // the only one of which lines are shown; "" for all
-	Frozen bool      // what is shown stays
+	Offset int       // rows scrolled away
+	PID    int       // pid of the shown process; 0: the first that runs a cell, or else the first
+	Meter  string    // the only meter with lines; "" for all
+	Frozen bool      // the screen does not change
 	Help   bool
 	ASCII  bool // the terminal has no other characters
-	// ListCells has [Text] list the cells so far.
+	// ListCells makes [Text] list the cells so far.
 	ListCells bool
-	Notice    string // that something has happened, until the next key
+	Notice    string // a message until the next key
 
 	marked bool
 }
 
-// Action is what a key asks of the session, beside what it changes on the screen.
+// Action is a key's request to the session, beside its effect on the screen.
 type Action int
 
 // The actions.
 const (
 	Nothing       Action = iota
 	Quit                 // end the session
-	Mark                 // tell growth from now on
-	Unmark               // tell it from the beginning of cells again
-	FindVariables        // list what there is by name
+	Mark                 // show growth from now on
+	Unmark               // show it from the beginning of cells again
+	FindVariables        // list names
 )
 
-// Press takes in a key: a character, or "up", "down", "pgup", "pgdn", "home", "tab", "esc", "left", "right", "ctrl+c", "ctrl+z". g is what is shown.
+// Press takes in a key: a character, or "up", "down", "pgup", "pgdn", "home", "tab", "esc", "left", "right", "ctrl+c",
+// "ctrl+z". g is the shown glance.
 func (s *State) Press(key string, g *model.Glance) Action {
 	s.Notice = ""
 	if s.Help && key != "q" && key != "ctrl+c" {
@@ -77,7 +78,7 @@ func (s *State) Press(key string, g *model.Glance) Action {
 
 const looking = "looking for variables …"
 
-// Seen takes back a notice of what has come about between two glances.
+// Seen removes a notice that was set between two glances.
 func (s *State) Seen(before, after *model.Glance) {
 	if s.Notice != looking || before == nil || after == nil {
 		return
@@ -99,7 +100,7 @@ func (s *State) mark() Action {
 	return Unmark
 }
 
-// choose takes in a key that changes what is seen.
+// choose takes in a key that changes the view.
 func (s *State) choose(key string, g *model.Glance) {
 	switch key {
 	case "l", "1":
@@ -134,7 +135,7 @@ func (s *State) choose(key string, g *model.Glance) {
 	}
 }
 
-// nextMeter goes through the meters that lines are of.
+// nextMeter chooses the next meter that has lines.
 func (s *State) nextMeter(g *model.Glance) {
 	if g == nil || len(g.Kernels) == 0 {
 		return
@@ -155,7 +156,7 @@ func (s *State) nextKernel(g *model.Glance) {
 	}
 }
 
-// index is which process is shown.
+// index returns the index of the shown process.
 func (s *State) index(g *model.Glance) int {
 	if i := slices.IndexFunc(g.Kernels, func(k model.Kernel) bool { return k.PID == s.PID }); i >= 0 {
 		return i

@@ -12,13 +12,13 @@ import (
 	"ipytracer/report/text"
 )
 
-// column is one of a table's: it can be sorted by, the most first.
+// column is a column of a table. It can sort the table, the most first.
 type column struct {
 	title string
-	cells int // 0: what is left of the width
+	cells int // 0: the rest of the width
 	right bool
-	drop  int  // the highest gives way first where the width is short; 0: never
-	ofGPU bool // it is there where a GPU is used only
+	drop  int  // the highest gives way first if the width is short; 0: never
+	ofGPU bool // only if a GPU is used
 }
 
 var columns = [tabs][]column{
@@ -39,7 +39,7 @@ var columns = [tabs][]column{
 	},
 }
 
-// line is one row of a table: its cells, and what sorts it by each column.
+// line is one row of a table: its cells, and its sort keys by column.
 type line struct {
 	cells []string
 	keys  []sortKey
@@ -51,7 +51,7 @@ type sortKey struct {
 	text   string
 }
 
-// table shows the table of the tab in so many rows.
+// table shows the table of the tab in a number of rows.
 func (p *page) table(k *model.Kernel, height int) {
 	lines := p.rowsOf(k)
 	tab, by := p.state.Tab, p.state.Sort[p.state.Tab]
@@ -113,7 +113,7 @@ func styleOf(tab Tab, i int) Style {
 	return Plain
 }
 
-// pad is a text in a column, with a gap behind it.
+// pad returns a text in a column, with a gap behind it.
 func (p *page) pad(s string, c column) string {
 	if c.cells == 0 {
 		return s
@@ -124,7 +124,7 @@ func (p *page) pad(s string, c column) string {
 	return escape.Pad(escape.Cut(s, c.cells), c.cells, c.right) + "  "
 }
 
-// fitting are the columns that there is room for: the last one is to keep 28 cells as long as others can give way.
+// fitting returns the columns with room: the last one keeps 28 cells as long as others can give way.
 func (p *page) fitting(all []column, gpu bool) []bool {
 	shown := make([]bool, len(all))
 	used := 28
@@ -152,7 +152,7 @@ func (p *page) fitting(all []column, gpu bool) []bool {
 	return shown
 }
 
-// tabLine names the tables, and what the one that is shown is about.
+// tabLine shows the names of the tables, and the subject of the shown one.
 func (p *page) tabLine(k *model.Kernel) (spans []Span) {
 	for i, name := range []string{"1 lines", "2 variables", "3 children", "4 cells"} {
 		style := Dim
@@ -187,7 +187,7 @@ func (p *page) tabLine(k *model.Kernel) (spans []Span) {
 	return append(spans, Span{about, Plain})
 }
 
-// empty says why a table has no rows.
+// empty gives the reason why a table has no rows.
 func (p *page) empty(k *model.Kernel) string {
 	switch {
 	case p.state.Tab == Variables && k.VariablesNS == 0:
@@ -204,7 +204,7 @@ func (p *page) empty(k *model.Kernel) string {
 	return "nothing was allocated that the meters of blocks see"
 }
 
-// after accounts for what has no row.
+// after counts the items without a row.
 func (p *page) after(k *model.Kernel) string {
 	switch {
 	case p.state.Tab == Lines && k.Unlisted > 0:
@@ -219,7 +219,7 @@ func (p *page) after(k *model.Kernel) string {
 	return ""
 }
 
-// rowsOf are the rows of the table that is shown.
+// rowsOf returns the rows of the shown table.
 func (p *page) rowsOf(k *model.Kernel) (lines []line) {
 	switch p.state.Tab {
 	case Lines:
@@ -266,7 +266,7 @@ func usesGPU(k *model.Kernel) bool {
 
 func isDriver(id string) bool { return words.OfGPU(id) && strings.HasSuffix(id, ".driver") }
 
-// ran is a cell's row.
+// ran returns a cell's row.
 func ran(w *model.Window, runs bool) line {
 	gpu, onGPU := "", int64(0)
 	for id, f := range w.Meters {
@@ -305,7 +305,7 @@ func allocated(a model.Allocation, k *model.Kernel) line {
 	}
 	atPeak := words.Sampled(words.Bytes(a.AtPeak), a.Sampled)
 	taken, times := words.Sampled(words.Bytes(a.Allocated), a.Sampled), words.Sampled(words.Count(uint64(max(0, a.Count))), a.Sampled)
-	if k.Growth == "mark" { // only what it grew by is known
+	if k.Growth == "mark" { // only its growth is known
 		taken, times = "–", "–"
 	}
 	return line{

@@ -7,13 +7,14 @@ import (
 	"ipytracer/report/escape"
 )
 
-// foldIndent is where a row goes on, in cells, and leastFold what it has room for at least.
+// foldIndent is the indentation of a row's continuation, in cells, and leastFold its least width.
 const (
 	foldIndent = 4
 	leastFold  = 10
 )
 
-// folded is a row as rows of at most width cells, below 1 of any number: split at spaces, and words that are longer as well.
+// folded returns a row as rows of at most width cells, below 1 of any number. It splits at spaces, and splits longer
+// words as well.
 func folded(spans []Span, width int, isASCII bool) []Row {
 	var rows []Row
 	var row Row
@@ -40,7 +41,8 @@ func folded(spans []Span, width int, isASCII bool) []Row {
 	return append(rows, row)
 }
 
-// parted divides a text behind the last space within so many cells. One without may wait for the next row, or is divided at that many cells.
+// parted divides a text behind the last space within a number of cells. A text without one may wait for the next row,
+// or is divided at that many cells.
 func parted(text string, cells int, canWait bool) (head, tail string) {
 	head, _ = escape.Split(text, cells)
 	if at := strings.LastIndexByte(head, ' '); at > 0 && strings.TrimSpace(head[:at]) != "" {
@@ -55,7 +57,7 @@ func parted(text string, cells int, canWait bool) (head, tail string) {
 	return head, text[len(head):]
 }
 
-// firstOf is how many bytes the first character of a text has, with the marks on it.
+// firstOf returns the length in bytes of a text's first character, with the marks on it.
 func firstOf(text string) int {
 	for i, r := range text {
 		if i > 0 && escape.Cells(string(r)) > 0 {
@@ -65,7 +67,7 @@ func firstOf(text string) int {
 	return len(text)
 }
 
-// widened are columns with room for all that is in them.
+// widened returns columns with room for all their content.
 func widened(columns []column, lines []line) []column {
 	out := slices.Clone(columns)
 	for i := range out {

@@ -14,7 +14,7 @@ type line struct {
 	atPeak, allocated int64
 }
 
-// allLines are those that allocated themselves, of libraries too.
+// allLines returns the lines that allocated themselves, of libraries too.
 func allLines(all []model.Line) (rows []line) {
 	for i := range all {
 		if l := &all[i]; !l.Native && l.OwnAtPeak > 0 {
@@ -24,7 +24,8 @@ func allLines(all []model.Line) (rows []line) {
 	return rows
 }
 
-// typedLines are those of the user's, with all that they called. Mapped memory that arrays of the same line fill is theirs.
+// typedLines returns the user's lines, with all calls below them. Mapped memory that arrays of the same line fill is
+// theirs.
 func typedLines(all []model.Line) (rows []line) {
 	type where struct {
 		pid, execution, line int

@@ -1,5 +1,5 @@
-// Package markdown prints reports for pull requests and issues: a few small tables that say what needs the memory.
-// How texts of a notebook are kept from being read as Markdown belongs here; other pages for people do not.
+// Package markdown prints reports for pull requests and issues: a few small tables that name the largest needs. Keeping
+// the texts of a notebook from being read as Markdown belongs here; other pages for people do not.
 package markdown
 
 import (
@@ -25,11 +25,11 @@ const (
 	maxExcerpt     = 60
 )
 
-// page is what is printed.
+// page is the content of a page.
 type page struct {
 	*bufio.Writer
 	meters []string // the columns of needs
-	cells  []row    // the heaviest, so many
+	cells  []row    // the heaviest, up to a number
 	more   int
 	also   []row // experiments
 	unlike int
@@ -39,18 +39,19 @@ type page struct {
 	failed int
 }
 
-// row is a window, as far as its row takes.
+// row is the part of a window that its row needs.
 type row struct {
 	order   int
 	name    string
 	figures map[string]model.Figure
 	status  string
 	source  string
-	counted string // what was counted, in words
+	counted string // counters, in words
 }
 
-// Print writes the heaviest cells, the experiments, the lines of the notebook that had most at the peak, and what is not exact, as GitHub and
-// GitLab show Markdown. Texts of the notebook are code spans, in which nothing is a link, a mention or HTML. Its length is bounded.
+// Print writes the heaviest cells, the experiments, the lines of the notebook with the most memory at the peak, and
+// everything inexact, as GitHub and GitLab show Markdown. Texts of the notebook are code spans, in which nothing is a
+// link, a mention or HTML. Its length is bounded.
 func Print(w io.Writer, r *model.Report) error { return write(w, r, typedLines) }
 
 // Full writes the same with the lines of libraries that allocated.
@@ -71,7 +72,7 @@ func write(w io.Writer, r *model.Report, lines func([]model.Line) []line) error 
 	return p.Flush()
 }
 
-// columns are the meters that have one: those that people look at, the one that ranks first.
+// columns returns the meters with a column: those that people look at, the ranking one first.
 func columns(r *model.Report, ranks string) []string {
 	known := r.AllMeters()
 	all := words.Headlines(known)
@@ -217,7 +218,7 @@ func (p *page) row(one *row, sources bool) {
 	p.WriteString("\n")
 }
 
-// counters are what the cells and experiments that have a row counted.
+// counters adds the counters of the cells and experiments that have a row.
 func (p *page) counters() {
 	begun := false
 	for _, one := range append(p.cells, p.also...) {
@@ -249,7 +250,7 @@ func place(f model.Frame) string {
 	return escape.Bounded(fmt.Sprintf("%s:%d", where, f.Line), 2*maxExcerpt)
 }
 
-// size is a size with its mark: high ones rest on the peak, so something missed can only make them larger.
+// size returns a size with its mark: high ones rest on the peak, so a loss can only make them larger.
 func size(f model.Figure, n int64, high bool) string {
 	switch {
 	case f.Exact:
@@ -260,7 +261,7 @@ func size(f model.Figure, n int64, high bool) string {
 	return "≈" + words.Bytes(n)
 }
 
-// meter is what people call a meter.
+// meter returns the name of a meter for people.
 func meter(id string) string {
 	if _, known := strings.CutPrefix(id, "gpu."); known {
 		return Code(id)
@@ -268,7 +269,8 @@ func meter(id string) string {
 	return Code(strings.TrimPrefix(id, "cpu."))
 }
 
-// Code is a text as a code span within a table: nothing in it is Markdown. The marks around it are longer than any in it.
+// Code returns a text as a code span within a table: nothing in it is Markdown. The marks around it are longer than any
+// in it.
 func Code(s string) string {
 	s = strings.ReplaceAll(escape.Text(s), `\|`, `\¦`) // two backslashes before a bar would end the cell
 	s = strings.ReplaceAll(strings.TrimSpace(s), "|", `\|`)

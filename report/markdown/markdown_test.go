@@ -20,7 +20,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// parsed is a page as GitHub reads it: the rows of its tables, each cell's text, and nothing that a notebook could have made of it.
+// parsed returns a page as GitHub reads it: the rows of its tables, each cell's text, and nothing that a notebook could
+// have made of it.
 func parsed(t *testing.T, page []byte) (rows [][]string) {
 	t.Helper()
 	reporttest.CheckSafe(t, string(page), "\n")
@@ -104,7 +105,7 @@ func cellName(w *model.Window) string {
 	return words.In(*w.ExecutionCount)
 }
 
-// TestNothingBecomesMarkdown: what a notebook writes stays text.
+// TestNothingBecomesMarkdown: text from a notebook stays text.
 func TestNothingBecomesMarkdown(t *testing.T) {
 	for _, source := range []string{
 		"`", "``", "a`b``c", "`x", "x`", "|", `\|`, `\\|`, `a | b`, "<script>alert(1)</script>", "![x](http://example.com/x.png)", "[a](javascript:x)", "@octocat #1 https://example.com",
@@ -138,7 +139,7 @@ func TestNothingBecomesMarkdown(t *testing.T) {
 	}
 }
 
-// TestAttribution: what is missing of who allocated makes no certificate of figures incomplete, and is said beside it.
+// TestAttribution: missing stacks do not make a certificate of figures incomplete, and are named beside it.
 func TestAttribution(t *testing.T) {
 	for _, r := range []*model.Report{reporttest.Rich(), reporttest.Inexact()} {
 		text := func() string {
@@ -158,7 +159,7 @@ func TestAttribution(t *testing.T) {
 	}
 }
 
-// TestSlower: what dear probes cost stands in front of the tables, as text.
+// TestSlower: the cost of expensive probes stands in front of the tables, as text.
 func TestSlower(t *testing.T) {
 	r := reporttest.Rich()
 	r.Certificate.Probes = append(r.Certificate.Probes, model.Probe{Name: "numpy", Hits: 380_786, CostNS: 380_786_000, Dear: "[a](javascript:x) its code is not known"})
@@ -172,7 +173,8 @@ func TestSlower(t *testing.T) {
 	}
 }
 
-// TestLimitsAndGPUs: limits and the names of GPUs are one paragraph of their own, in front of the table, whichever of the two is known.
+// TestLimitsAndGPUs: limits and the names of GPUs are one paragraph of their own, in front of the table, whichever of
+// the two is known.
 func TestLimitsAndGPUs(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -209,7 +211,7 @@ func TestLimitsAndGPUs(t *testing.T) {
 	}
 }
 
-// TestLines: a page has the lines of the notebook with all that they called, and those of libraries for who asks for everything.
+// TestLines: a page has the lines of the notebook with all calls below them, and with Full those of libraries.
 func TestLines(t *testing.T) {
 	one := 1
 	cell := model.Frame{Function: "<module>", File: "/tmp/ipykernel_1/1.py", Line: 7, Execution: 1, ExecutionCount: &one}

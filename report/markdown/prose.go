@@ -9,8 +9,8 @@ import (
 	"ipytracer/report/escape"
 )
 
-// nearest is a paragraph that says how near the session came to limits, the nearest first, and which GPUs it used; nothing where neither is
-// known.
+// nearest adds a paragraph on how near the session came to limits, the nearest first, and on the GPUs that it used;
+// nothing if neither is known.
 func (p *page) nearest(r *model.Report, near []model.Nearness) {
 	var limits, parts []string
 	for i := range near {
@@ -36,7 +36,8 @@ func (p *page) nearest(r *model.Report, near []model.Nearness) {
 	}
 }
 
-// slower is a paragraph for each kind of probes at dearer places than there might be; nothing where that took next to nothing.
+// slower adds a paragraph for each kind of probes at more expensive places than usual; nothing if they took almost no
+// time.
 func (p *page) slower(r *model.Report) {
 	for i := range r.Certificate.Probes {
 		if text := words.DearProbes(&r.Certificate.Probes[i]); text != "" {
@@ -59,7 +60,7 @@ func (p *page) exactness(r *model.Report) {
 	p.attribution(&r.Certificate.Attribution)
 }
 
-// attribution lists what is missing of who allocated, where anything is.
+// attribution lists missing stacks, names and texts, if there are any.
 func (p *page) attribution(a *model.Attribution) {
 	if a.Complete {
 		return

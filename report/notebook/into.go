@@ -12,12 +12,12 @@ import (
 	"ipytracer/model/words"
 )
 
-// Result is what became of a notebook.
+// Result counts the changes of a notebook.
 type Result struct {
 	Text []byte
-	// Cells are those that have code; Written those that have figures now, and Removed those from which some were taken.
+	// Cells are those with code; Written those with figures now, and Removed those that lost some.
 	Cells, Written, Removed int
-	// Without says of cells why they have none, as they stand in the notebook.
+	// Without lists cells without figures and the reason, in the notebook's order.
 	Without []Without
 }
 
@@ -27,8 +27,9 @@ type Without struct {
 	Why  string
 }
 
-// Into puts the figures of a session into the metadata of the cells that ran in it, which are found by their sources, and with outputs
-// under them as well. What another session has left is replaced; a cell of which nothing is known loses it.
+// Into writes the figures of a session into the metadata of the cells that ran in it, and with outputs also under them.
+// It finds cells by their sources. It replaces the figures of another session; a cell without figures in this session
+// loses its old ones.
 func (n *Notebook) Into(r *model.Report, outputs bool) Result {
 	chosen, why := n.choose(n.collect(r))
 	var out Result
@@ -57,7 +58,7 @@ func (n *Notebook) Into(r *model.Report, outputs bool) Result {
 	return out
 }
 
-// Remove takes all figures out.
+// Remove removes all figures.
 func (n *Notebook) Remove() Result {
 	out := Result{Cells: len(n.cells)}
 	var edits []edit
@@ -77,7 +78,7 @@ func (n *Notebook) applied(edits []edit) []byte {
 	return n.apply(edits)
 }
 
-// set puts a run into the metadata.
+// set writes a run into the metadata.
 func (n *Notebook) set(c *cell, of *run) edit {
 	text := c.shown(of)
 	if old, ok := find(c.entries, Key); ok {
@@ -90,7 +91,7 @@ func (n *Notebook) set(c *cell, of *run) edit {
 	return c.put(c.metadata, last, `"`+Key+`": `+text)
 }
 
-// show puts a run under a cell, in the place of what is there of one.
+// show writes a run under a cell, in the place of an earlier one.
 func (n *Notebook) show(c *cell, of *run) edit {
 	plain, page := lines(of)
 	text := c.shown(struct {
@@ -113,7 +114,7 @@ func (n *Notebook) show(c *cell, of *run) edit {
 	return c.put(c.outputs, last, text)
 }
 
-// ours says whether an output is one of show's.
+// ours reports whether an output is one of show's.
 func (n *Notebook) ours(at span) bool {
 	var output struct {
 		Metadata map[string]json.RawMessage `json:"metadata"`
@@ -125,7 +126,7 @@ func (n *Notebook) ours(at span) bool {
 	return is
 }
 
-// clear takes the metadata and the outputs of a run out of a cell.
+// clear removes the metadata and the outputs of a run from a cell.
 func (n *Notebook) clear(c *cell, metadata, outputs bool) (edits []edit) {
 	if metadata {
 		at := slices.IndexFunc(c.entries, func(m member) bool { return m.key == Key })
@@ -156,7 +157,7 @@ func (n *Notebook) clear(c *cell, metadata, outputs bool) (edits []edit) {
 	return edits
 }
 
-// lines are a run for people, as text and as a table.
+// lines returns a run for people, as text and as a table.
 func lines(of *run) (plain, page string) {
 	var text []string
 	var rows strings.Builder
@@ -175,7 +176,7 @@ func lines(of *run) (plain, page string) {
 		"<table><thead><tr><th>ipytracer</th><th>need</th><th>consumed</th><th>peak</th><th>total</th></tr></thead><tbody>" + rows.String() + "</tbody></table>"
 }
 
-// mark is a size with what says that it is not exact.
+// mark returns a size with a mark if it is not exact.
 func mark(f model.Figure, n int64, high bool) string {
 	switch {
 	case f.Exact:

@@ -1,6 +1,6 @@
-// Package notebook puts figures into a notebook's file, and takes them out: into the metadata of each cell and, if
-// asked, under it as an output. Every other byte stays as it is. What is in a figure is decided elsewhere; so is
-// where the file comes from and goes to.
+// Package notebook writes figures into a notebook's file, and removes them: into the metadata of each cell and, on
+// request, under it as an output. Every other byte stays as it is. The content of a figure, and the file's place, are
+// decided elsewhere.
 package notebook
 
 import (
@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// Key is what the figures are called in metadata.
+// Key is the name of the figures in metadata.
 const Key = "ipytracer"
 
-// Notebook is a notebook as it was read.
+// Notebook is a parsed notebook.
 type Notebook struct {
 	scanner
 	cells []cell
@@ -28,8 +28,8 @@ type cell struct {
 	id       string
 	source   string
 	count    *int
-	indent   string // in front of the cell's members, with the end of the line; "" where they are all in one line
-	unit     string // what one step of indentation is
+	indent   string // in front of the cell's members, with the end of the line; "" if they are all in one line
+	unit     string // one step of indentation
 	metadata span
 	entries  []member // of the metadata
 	outputs  span
@@ -113,14 +113,14 @@ func (n *Notebook) cell(number int, at span) error {
 	return nil
 }
 
-// read takes a member's value in where it is of the type; else it stays as it is.
+// read takes a member's value in if it has the type; else the field stays as it is.
 func (n *Notebook) read(all []member, key string, into any) {
 	if one, ok := find(all, key); ok {
 		_ = json.Unmarshal(n.text[one.value.from:one.value.to], into)
 	}
 }
 
-// edit is a text that takes the place of another.
+// edit is a text that replaces another.
 type edit struct {
 	span
 	text string
@@ -136,7 +136,7 @@ func (n *Notebook) apply(edits []edit) []byte {
 	return append(out, n.text[at:]...)
 }
 
-// put is a member or an item behind others of a list or object, or in it alone, laid out as the cell is.
+// put returns an edit that adds a member or an item to a list or object, in the cell's layout.
 func (c *cell) put(whole span, last int, text string) edit {
 	if last < 0 {
 		if c.indent == "" {
@@ -150,7 +150,7 @@ func (c *cell) put(whole span, last int, text string) edit {
 	return edit{span{last, last}, "," + c.indent + c.unit + text}
 }
 
-// shown is a value as JSON, laid out as the cell is.
+// shown returns a value as JSON, in the cell's layout.
 func (c *cell) shown(value any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -171,7 +171,7 @@ func lineEnd(indent string) string {
 	return "\n"
 }
 
-// out takes a member or an item away, with what parted it from its neighbours.
+// out removes a member or an item, with its separator.
 func (n *Notebook) out(whole span, one span, previous, next int) edit {
 	switch {
 	case previous >= 0:
@@ -182,7 +182,7 @@ func (n *Notebook) out(whole span, one span, previous, next int) edit {
 	return edit{span{whole.from + 1, whole.to - 1}, ""}
 }
 
-// hash is that of a source, as it is compared.
+// hash returns the hash of a source, in its compared form.
 func hash(source string) string {
 	sum := sha256.Sum256([]byte(strings.TrimRight(source, "\n")))
 	return hex.EncodeToString(sum[:])

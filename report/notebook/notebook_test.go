@@ -96,7 +96,7 @@ func read(t *testing.T, text []byte) (all cells) {
 	return all
 }
 
-// layouts are the same notebook as others write it.
+// layouts returns the same notebook as others write it.
 func layouts(t *testing.T) map[string]string {
 	t.Helper()
 	var compact, wide bytes.Buffer
@@ -160,7 +160,8 @@ func cellOf(r *model.Report, execution int) *model.Window {
 	return nil
 }
 
-// TestLaidOutAsJupyterDoes: what is put in is what Jupyter would write, so that a notebook that is saved again differs in the order of keys at most.
+// TestLaidOutAsJupyterDoes: what is put in is what Jupyter would write, so that a notebook that is saved again differs
+// in the order of keys at most.
 func TestLaidOutAsJupyterDoes(t *testing.T) {
 	into := parse(t, page).Into(reporttest.Rich(), true).Text
 	var plain any
@@ -175,7 +176,7 @@ func TestLaidOutAsJupyterDoes(t *testing.T) {
 	}
 }
 
-// TestWhichRun: cells of one source are told apart by their In[N], or by their order, or not at all.
+// TestWhichRun: cells with one source are distinguished by their In[N], or by their order, or not at all.
 func TestWhichRun(t *testing.T) {
 	cellText := func(count string) string {
 		return `{"cell_type":"code","execution_count":` + count + `,"id":"x","metadata":{},"outputs":[],"source":"step()"}`
@@ -219,7 +220,7 @@ func TestWhichRun(t *testing.T) {
 	}
 }
 
-// TestRefused: what is no notebook of format 4 stays untouched.
+// TestRefused: a file that is no notebook of format 4 stays untouched.
 func TestRefused(t *testing.T) {
 	for _, text := range []string{
 		"", "x", "[]", "1", "{}", `"cells"`, `{"cells":[]}`, `{"cells":{},"nbformat":4}`, `{"cells":[1],"nbformat":4}`, `{"nbformat":4}`, `{"cells":[],"nbformat":3}`, `{"worksheets":[],"nbformat":3}`,
@@ -237,7 +238,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzNotebook: whatever a file has, the figures go in and out without a trace, or it is refused.
+// FuzzNotebook: for any file, the figures go in and out without a trace, or it is refused.
 func FuzzNotebook(f *testing.F) {
 	f.Add(page)
 	f.Add(`{"cells":[{"cell_type":"code","metadata":{"ipytracer":1,"ipytracer":2},"outputs":[{"metadata":{"ipytracer":{}}}],"source":"raise MemoryError('no room')"}],"nbformat":4}`)

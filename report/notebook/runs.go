@@ -8,25 +8,25 @@ import (
 	"ipytracer/report/escape"
 )
 
-// maxRuns is how many runs of one source are kept, the last ones.
+// maxRuns is the number of kept runs of one source, the last ones.
 const maxRuns = 1000
 
-// run is a run of a cell, as far as a notebook gets it. Its JSON is public: docs/howto/export.md.
+// run is the part of a run of a cell that a notebook gets. Its JSON is public: docs/howto/export.md.
 type run struct {
 	Schema         string          `json:"schema"`
-	Session        string          `json:"session"` // when it began
+	Session        string          `json:"session"` // its beginning
 	Execution      int             `json:"execution"`
 	ExecutionCount *int            `json:"execution_count"`
 	Runs           int             `json:"runs"` // of this source, in the session
 	Status         string          `json:"status"`
 	DurationNS     int64           `json:"duration_ns"`
 	SourceSHA256   string          `json:"source_sha256"`
-	Complete       bool            `json:"complete"` // the session's certificate is
+	Complete       bool            `json:"complete"` // of the session's certificate
 	Meters         map[string]size `json:"meters"`
-	meters         []string        // in the order people see them
+	meters         []string        // in the order for people
 }
 
-// Schema is that of what stands in a cell's metadata.
+// Schema is the version of the metadata in a cell.
 const Schema = "ipytracer/cell/v1"
 
 // size is a figure, in bytes.
@@ -39,13 +39,13 @@ type size struct {
 	Bound    *int64 `json:"bound"`
 }
 
-// runs are those of the sources that a notebook has, by their hashes.
+// runs are those of the sources in a notebook, by their hashes.
 type runs struct {
 	of    map[string][]run
 	count map[string]int
 }
 
-// collect goes through a session once, and keeps the runs of a notebook's cells.
+// collect reads a session once, and keeps the runs of a notebook's cells.
 func (n *Notebook) collect(r *model.Report) *runs {
 	all := &runs{of: map[string][]run{}, count: map[string]int{}}
 	for _, c := range n.cells {
@@ -98,8 +98,8 @@ func runOf(w *model.Window, of string, r *model.Report, headlines []string) run 
 	return one
 }
 
-// choose finds which run each cell is of: that of its In[N], else the only one or the last, else, where several cells have one source, by their
-// order. The text says why there is none.
+// choose finds the run of each cell: the one with its In[N], else the only one or the last. If several cells have one
+// source, it goes by their order. The text is the reason why there is none.
 func (n *Notebook) choose(all *runs) (chosen []*run, why []string) {
 	same := map[string][]int{}
 	for i, c := range n.cells {
@@ -131,7 +131,7 @@ func (n *Notebook) choose(all *runs) (chosen []*run, why []string) {
 	return chosen, why
 }
 
-// byCount is the last run with a cell's In[N], nil if there is none.
+// byCount returns the last run with a cell's In[N], nil if there is none.
 func byCount(list []run, count *int) *run {
 	for i := len(list) - 1; i >= 0 && count != nil; i-- {
 		if c := list[i].ExecutionCount; c != nil && *c == *count {

@@ -8,25 +8,25 @@ import (
 	"io"
 )
 
-// span is where a value is in the text of a notebook.
+// span is the place of a value in the text of a notebook.
 type span struct{ from, to int }
 
-// member is one of an object.
+// member is a member of an object.
 type member struct {
 	key   string
 	name  span // the key, with its quotes
 	value span
 }
 
-// maxDepth is how deep values may lie in each other.
+// maxDepth is the most levels of nested values.
 const maxDepth = 500
 
 var errNotNotebook = errors.New("it is not a Jupyter notebook")
 
-// scanner finds where the parts of a notebook are. It changes nothing: what a notebook looks like is its owner's.
+// scanner finds the parts of a notebook. It changes nothing: the layout of a notebook is its owner's.
 type scanner struct{ text []byte }
 
-// skip is the next byte from at on that is not white space.
+// skip returns the next byte from at on that is not white space.
 func (s *scanner) skip(at int) int {
 	for at < len(s.text) && bytes.IndexByte([]byte(" \t\r\n"), s.text[at]) >= 0 {
 		at++
@@ -34,7 +34,7 @@ func (s *scanner) skip(at int) int {
 	return at
 }
 
-// value is the span of the value that begins at or behind a place. The text is known to be JSON.
+// value returns the span of the value that begins at or behind a place. The text is known to be JSON.
 func (s *scanner) value(at int) (span, error) {
 	at = s.skip(at)
 	if at >= len(s.text) {
@@ -54,7 +54,7 @@ func (s *scanner) value(at int) (span, error) {
 	return span{at, end}, nil
 }
 
-// quoted is the end of the string that begins at a place.
+// quoted returns the end of the string that begins at a place.
 func (s *scanner) quoted(at int) int {
 	for at++; at < len(s.text) && s.text[at] != '"'; at++ {
 		if s.text[at] == '\\' {
@@ -64,7 +64,7 @@ func (s *scanner) quoted(at int) int {
 	return min(at+1, len(s.text))
 }
 
-// nest is the end of the object or list that begins at a place.
+// nest returns the end of the object or list that begins at a place.
 func (s *scanner) nest(at int) (int, error) {
 	for depth := 0; at < len(s.text); {
 		switch s.text[at] {
@@ -85,7 +85,7 @@ func (s *scanner) nest(at int) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// members are those of an object.
+// members returns the members of an object.
 func (s *scanner) members(of span) (all []member, err error) {
 	if s.text[of.from] != '{' {
 		return nil, errNotNotebook
@@ -107,7 +107,7 @@ func (s *scanner) members(of span) (all []member, err error) {
 	return all, nil
 }
 
-// items are those of a list.
+// items returns the items of a list.
 func (s *scanner) items(of span) (all []span, err error) {
 	if s.text[of.from] != '[' {
 		return nil, errNotNotebook
@@ -126,7 +126,7 @@ func (s *scanner) items(of span) (all []span, err error) {
 	return all, nil
 }
 
-// find is a member by its key: the last, which is what JSON readers take.
+// find returns a member by its key: the last, as JSON readers do.
 func find(all []member, key string) (member, bool) {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].key == key {
@@ -136,7 +136,7 @@ func find(all []member, key string) (member, bool) {
 	return member{}, false
 }
 
-// before is the white space in front of a place.
+// before returns the white space in front of a place.
 func (s *scanner) before(at int) string {
 	from := at
 	for from > 0 && bytes.IndexByte([]byte(" \t\r\n"), s.text[from-1]) >= 0 {

@@ -1,5 +1,5 @@
-// Package parquet prints reports as Parquet files: one row a window, every figure in a column of its type. Which
-// columns there are and what is in them belongs here; the encoding is parquet-go's.
+// Package parquet prints reports as Parquet files: one row a window, every figure in a column of its type. The columns
+// and their content belong here; the encoding is parquet-go's.
 package parquet
 
 import (
@@ -13,12 +13,12 @@ import (
 	"ipytracer/model"
 )
 
-// rowsOfGroup is how many rows are held until they are written.
+// rowsOfGroup is the number of rows held before they are written.
 const rowsOfGroup = 16 << 10
 
-// Print writes a row for each window and, with kind "between", one for each stretch of time between cells. What a row
-// does not have is null; figures that can be anything are null in bound, as in JSON. Texts are the target's own, made
-// valid UTF-8. The file's metadata has the certificate, the host, the meters and the processes, as JSON.
+// Print writes a row for each window and, with kind "between", one for each stretch of time between cells. A missing
+// value is null; the bound of a figure without a bound is null, as in JSON. Texts are the target's own, made valid
+// UTF-8. The file's metadata has the certificate, the host, the meters and the processes, as JSON.
 func Print(w io.Writer, r *model.Report) error {
 	t := newTable(r.AllMeters(), r.Counts())
 	out := parquet.NewGenericWriter[any](w, parquet.NewSchema("windows", t), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsOfGroup),
@@ -51,7 +51,7 @@ func Print(w io.Writer, r *model.Report) error {
 	return out.Close()
 }
 
-// table is the columns, in their order, which a group of parquet-go has by name only; and the row that is being made.
+// table has the columns, in their order, which a group of parquet-go has by name only; and the unfinished row.
 type table struct {
 	parquet.Group
 	names  []string
@@ -64,10 +64,10 @@ type table struct {
 // figure are the columns of one meter, each after the meter's id and a dot.
 var figure = []string{"start", "peak", "end", "consumed", "peaked", "exact", "bound"}
 
-// ofTree is in front of the columns of what a process and its descendants have together.
+// ofTree is the prefix of the columns of a process and its descendants together.
 const ofTree = "tree."
 
-// counterNames are the columns of counters, in a session that counts.
+// counterNames returns the columns of counters, in a session that counts.
 func counterNames(counts bool) (names string) {
 	if counts {
 		for _, c := range new(model.Counters).All() {
@@ -114,7 +114,7 @@ func (t *table) add(name string, of parquet.Node) {
 	t.Group[name] = parquet.Optional(of)
 }
 
-// Fields are the columns in their order.
+// Fields returns the columns in their order.
 func (t *table) Fields() []parquet.Field {
 	fields := t.Group.Fields()
 	slices.SortFunc(fields, func(a, b parquet.Field) int { return t.at[a.Name()] - t.at[b.Name()] })
@@ -123,7 +123,7 @@ func (t *table) Fields() []parquet.Field {
 
 func clean(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
-// begin makes a row of nulls.
+// begin begins a row of nulls.
 func (t *table) begin() {
 	t.row = t.row[:0]
 	for i := range t.names {

@@ -26,7 +26,7 @@ func printed(t *testing.T, r *model.Report) []byte {
 	return b.Bytes()
 }
 
-// TestEveryFigure: what is read back is what the report has, null where it has nothing.
+// TestEveryFigure: the file has the same values as the report, null for missing ones.
 func TestEveryFigure(t *testing.T) {
 	for name, make := range reporttest.Reports {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestEveryFigure(t *testing.T) {
 	}
 }
 
-// pyarrow prints what Arrow itself reads of the file.
+// pyarrow prints Arrow's own reading of the file.
 const pyarrow = `
 import json, sys
 import pyarrow.parquet as parquet

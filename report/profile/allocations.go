@@ -11,13 +11,13 @@ import (
 	"ipytracer/report/escape"
 )
 
-// allocationsHead are the columns that memray's table of allocations has, and behind them those that it has not.
+// allocationsHead are the columns of memray's table of allocations, and behind them additional ones.
 var allocationsHead = []string{"allocator", "num_allocations", "size", "tid", "thread_name", "stack_trace", "window", "kind", "pid", "allocated", "window_size", "inexact"}
 
-// Allocations writes a row for each stack and meter: what it had at the session's peak in size, and which calls it was made by as
-// function;file;line, innermost first, with bars between. Rows of cells and experiments have what was there at their own peaks in
-// window_size, and 0 in size and num_allocations, so that these add up over all rows. Threads are not known: tid is the process, and
-// thread_name is empty.
+// Allocations writes a row for each stack and meter: its memory at the session's peak in size, and its calls as
+// function;file;line, innermost first, with bars between. Rows of cells and experiments have the memory at their own
+// peaks in window_size, and 0 in size and num_allocations, so that these add up over all rows. Threads are not known:
+// tid is the process, and thread_name is empty.
 func Allocations(w io.Writer, r *model.Report) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(allocationsHead); err != nil {

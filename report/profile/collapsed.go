@@ -9,8 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// Collapsed writes a line for each stack, outermost call first, and the bytes that were there at the session's peak: what flame graphs
-// are drawn from. The first two frames are the process and the meter; all that lies under them adds up to the meter's peak.
+// Collapsed writes a line for each stack, outermost call first, and its bytes at the session's peak: the input of flame
+// graphs. The first two frames are the process and the meter; everything under them adds up to the meter's peak.
 func Collapsed(w io.Writer, r *model.Report) error {
 	out := bufio.NewWriter(w)
 	meters, runs := r.AllMeters(), commands(r)
@@ -37,10 +37,10 @@ func Collapsed(w io.Writer, r *model.Report) error {
 	return out.Flush()
 }
 
-// collapsible takes what parts frames out of names.
+// collapsible removes from names the characters that separate frames.
 var collapsible = strings.NewReplacer(";", ":")
 
-// shown is a call in one text: "make (In[3]:2)".
+// shown returns a call in one text: "make (In[3]:2)".
 func shown(c call) string {
 	switch {
 	case c.file == "":

@@ -6,8 +6,9 @@ import (
 	"ipytracer/model"
 )
 
-// detailed goes through the windows of a report that have who allocated what: sessions, experiments and cells. A process that runs cells and was
-// started by another, as a kernel by a server, has no session of its own: what stands for one comes last, see [kernel].
+// detailed iterates over the windows of a report that have allocations: sessions, experiments and cells. A process that
+// runs cells and was started by another, as a kernel by a server, has no session of its own: its substitute comes last,
+// see [kernel].
 func detailed(r *model.Report, visit func(*model.Window)) {
 	kernels, own := map[int]*kernel{}, map[int]bool{}
 	for w := range r.AllPassing() {
@@ -37,7 +38,7 @@ func detailed(r *model.Report, visit func(*model.Window)) {
 	}
 }
 
-// kernel is a process without a session of its own: by meter, what was there at the highest peak of its cells.
+// kernel is a process without a session of its own: by meter, the memory at the highest peak of its cells.
 type kernel struct{ highest map[string]highest }
 
 type highest struct {
@@ -62,7 +63,7 @@ func (k *kernel) take(w *model.Window) {
 		h := highest{figure: f, allocations: slices.Clone(w.Allocations)}
 		h.coverage, h.covered = w.Coverage[id]
 		h.allocations = slices.DeleteFunc(h.allocations, func(a model.Allocation) bool { return a.Meter != id })
-		for i := range h.allocations { // those of the cell: what the process allocated in all is not known
+		for i := range h.allocations { // those of the cell: the process's total is not known
 			h.allocations[i].Allocated, h.allocations[i].Count = 0, 0
 		}
 		h.coverage.UnlistedAllocated = 0
@@ -70,7 +71,8 @@ func (k *kernel) take(w *model.Window) {
 	}
 }
 
-// session is the process's whole life with its own peaks. Where a peak was in no cell, what the highest cell has not is not known.
+// session returns the process's whole life with its own peaks. If a peak was in no cell, memory beyond the highest
+// cell's is not known.
 func (k *kernel) session(p *model.Process) *model.Window {
 	w := &model.Window{Kind: model.Session, PID: p.PID, Status: model.OK, StartNS: p.StartNS, DurationNS: p.EndNS - p.StartNS, Meters: p.Meters, Coverage: map[string]model.Coverage{}}
 	for id, h := range k.highest {

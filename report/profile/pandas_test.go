@@ -13,8 +13,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// readAllocations is what people do with the table: who allocated what stood at each window's peak, by the innermost call.
-// The other tables, csv and parquet, do not say who allocated.
+// readAllocations is a typical use of the table: the memory at each window's peak by its innermost call. The other
+// tables, csv and parquet, have no stacks.
 const readAllocations = `
 import json, sys
 import pandas
@@ -24,8 +24,8 @@ print(json.dumps({"session": t.groupby("allocator")["size"].sum().to_dict(),
     "calls": {" ".join(key): int(v) for key, v in t.groupby(["window", "allocator", "call"])["window_size"].sum().items()}}))
 `
 
-// TestPandasReadsAllocations: pandas reads allocations-csv: the sizes of a meter add up to the session's peak, and a cell's calls
-// are those of its allocations.
+// TestPandasReadsAllocations: pandas reads allocations-csv: the sizes of a meter add up to the session's peak, and a
+// cell's calls are those of its allocations.
 func TestPandasReadsAllocations(t *testing.T) {
 	if out, err := exec.Command("/usr/bin/python3", "-c", "import pandas").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -74,7 +74,7 @@ func TestPandasReadsAllocations(t *testing.T) {
 	}
 }
 
-// callsOf returns what stood at the peak of a cell by meter and innermost call, as the names that the table has.
+// callsOf returns the memory at the peak of a cell by meter and innermost call, by the table's names.
 func callsOf(r *model.Report, cell string) map[string]int64 {
 	calls := map[string]int64{}
 	for _, w := range r.Windows {

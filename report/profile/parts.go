@@ -6,18 +6,18 @@ import (
 	"ipytracer/report/escape"
 )
 
-// part is some of what a meter had at a window's peak: who allocated it, or why nobody is named. The parts of a meter add up to its peak, to
-// the byte.
+// part is a part of a meter at a window's peak: its stack, or the reason why there is none. The parts of a meter add up
+// to its peak, to the byte.
 type part struct {
 	meter string
 	stack []model.Frame // innermost first
 	cut   bool          // there were more calls further out
-	why   string        // stands for a stack that there is not
+	why   string        // stands for a missing stack
 
 	atPeak, allocated, count int64
 }
 
-// What stands where a stack would.
+// Texts in the place of a stack.
 const (
 	noStacks  = "[memory without stacks]"
 	unlisted  = "[stacks that are not listed]"
@@ -27,11 +27,11 @@ const (
 	cutOff    = "[calls further out that are not recorded]"
 )
 
-// maxText is how long a name may be in an export, in cells.
+// maxText is the most cells of a name in an export.
 const maxText = 512
 
-// eachPart goes through all that was there at a window's peak, meter by meter. It returns the meters of which more blocks are known than
-// the peak has: their parts do not add up.
+// eachPart iterates over all parts of a window's peak, meter by meter. It returns the meters with larger known blocks
+// than the peak: their parts do not add up.
 func eachPart(w *model.Window, meters []string, visit func(part)) (off []string) {
 	for _, id := range meters {
 		f, measured := w.Meters[id]
@@ -67,7 +67,7 @@ func eachPart(w *model.Window, meters []string, visit func(part)) (off []string)
 	return off
 }
 
-// whyRest says why nobody is named for what no allocation explains.
+// whyRest returns the reason why a part has no stack.
 func whyRest(meter string, told bool) string {
 	switch {
 	case !words.HasBlocks(meter):
@@ -78,8 +78,8 @@ func whyRest(meter string, told bool) string {
 	return unchanged
 }
 
-// call is a frame as viewers show it. They tell functions apart by name, and "<module>" is in every cell: the name of a cell's own code is
-// that of the cell.
+// call is a frame in a viewer. Viewers distinguish functions by name, and "<module>" is in every cell: so the name of a
+// cell's own code is that of the cell.
 type call struct {
 	function, file string
 	line           int64
@@ -103,7 +103,7 @@ func callOf(f *model.Frame) call {
 
 func clean(s string) string { return escape.Bounded(s, maxText) }
 
-// calls are those of a part, innermost first; never none.
+// calls returns the calls of a part, innermost first; never none.
 func (p *part) calls() []call {
 	if p.why != "" {
 		return []call{{function: p.why}}
@@ -118,7 +118,7 @@ func (p *part) calls() []call {
 	return all
 }
 
-// title is what people call a window.
+// title returns the name of a window for people.
 func title(w *model.Window) string {
 	switch w.Kind {
 	case model.Cell:
@@ -129,7 +129,7 @@ func title(w *model.Window) string {
 	return w.Kind + " " + clean(w.Name)
 }
 
-// doubt says how a figure may be off, "" if it is exact.
+// doubt describes the uncertainty of a figure, "" if it is exact.
 func doubt(f model.Figure) string {
 	switch {
 	case f.Exact:
@@ -140,7 +140,7 @@ func doubt(f model.Figure) string {
 	return "off by at most " + words.Bytes(*f.Bound)
 }
 
-// commands are what runs in the processes, by their pids.
+// commands returns the programs of the processes, by their pids.
 func commands(r *model.Report) map[int]string {
 	all := map[int]string{}
 	for i := range r.Processes {

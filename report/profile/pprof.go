@@ -14,13 +14,13 @@ import (
 	"ipytracer/report/wire"
 )
 
-// Kinds of sample of a meter, in the order of their values. What was there at the session's peak and what was allocated in it adds up over
-// the samples. What was there at the peak of a cell or an experiment does not, as memory that stays is there at many of them: the
-// samples of each have a label by which a viewer takes those of one.
+// Kinds of sample of a meter, in the order of their values. Memory at the session's peak, and memory allocated in the
+// session, add up over the samples. Memory at the peaks of cells and experiments does not, because lasting memory is at
+// many of them. The samples of each such window have a label by which a viewer selects them.
 const (
 	inuseSpace = iota
 	windowInuse
-	allocObjects // from here on: only of meters whose blocks are told
+	allocObjects // from here on: only for meters with single blocks
 	allocSpace
 	windowObjects
 	windowSpace
@@ -48,11 +48,11 @@ const (
 	functionID, functionName, functionFile                                             = 1, 2, 4
 )
 
-// maxComments is how many windows are named whose figures are not exact.
+// maxComments is the most named windows with inexact figures.
 const maxComments = 20
 
-// pprof is a profile that is being written. Samples go out as they come, and what they refer to by numbers after them, so that only names and
-// lines are held.
+// pprof is an unfinished profile. Samples are written as they come, and the tables that they refer to after them, so
+// that only names and lines are held.
 type pprof struct {
 	to   io.Writer
 	err  error
@@ -70,7 +70,7 @@ type pprof struct {
 
 	commands    map[int]string
 	experiments []enclosing
-	explained   map[string]int64 // bytes at the session's peak of which somebody is named
+	explained   map[string]int64 // bytes at the session's peak with a stack
 	peaks       map[string]int64
 	took        int64 // the longest session, in nanoseconds
 }
@@ -82,9 +82,9 @@ type enclosing struct {
 	name     string
 }
 
-// Pprof writes a gzipped profile for `go tool pprof` and whatever else reads its protocol buffers. Every meter has the sample types
-// above, the memory at the session's peak first; samples of cells and experiments have labels. Texts are escaped, as pprof prints them on
-// terminals. It holds the names and lines of a session, and no sample.
+// Pprof writes a gzipped profile for `go tool pprof` and other readers of its protocol buffers. Every meter has the
+// sample types above, the memory at the session's peak first; samples of cells and experiments have labels. Texts are
+// escaped, because pprof prints them on terminals. It holds the names and lines of a session, and no sample.
 func Pprof(w io.Writer, r *model.Report) error {
 	packed := gzip.NewWriter(w)
 	p := &pprof{
@@ -147,7 +147,7 @@ func (p *pprof) types() {
 	}
 }
 
-// main is what runs, for the head of pprof's tables.
+// main returns the program, for the head of pprof's tables.
 func (p *pprof) main(r *model.Report) string {
 	if len(r.Processes) == 0 {
 		return "python"
@@ -205,7 +205,7 @@ func (p *pprof) sample(w *model.Window, one part, labels wire.Message) {
 	p.put(profileSample, m)
 }
 
-// labels are those of all samples of a window.
+// labels returns the labels of all samples of a window.
 func (p *pprof) labels(w *model.Window, end int64) (m wire.Message) {
 	p.label(&m, "kind", w.Kind)
 	p.label(&m, "process", clean(fmt.Sprintf("%d %s", w.PID, p.commands[w.PID])))
@@ -246,7 +246,7 @@ func (p *pprof) number(m *wire.Message, key string, n int64, unit string) {
 	m.Embed(sampleLabel, l)
 }
 
-// started is when a session began, 0 if that is not known.
+// started returns the beginning of a session, 0 if it is not known.
 func started(r *model.Report) int64 {
 	at, err := time.Parse(time.RFC3339Nano, r.Host.Started)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"ipytracer/report/wire"
 )
 
-// tellings are sentences, of which so many are kept.
+// tellings are sentences, of which a bounded number is kept.
 type tellings struct {
 	all  []string
 	more int
@@ -42,7 +42,8 @@ func (p *pprof) location(c call) int64 {
 	return at
 }
 
-// tables writes what samples refer to. Each line is a function of its own: speedscope shows one line of each.
+// tables writes the tables that samples refer to. Each line is a function of its own: speedscope shows one line of
+// each.
 func (p *pprof) tables() {
 	for i, c := range p.calls {
 		id, mapping := int64(i)+1, int64(1)
@@ -72,7 +73,7 @@ func (p *pprof) tables() {
 	}
 }
 
-// about writes when it was, what is shown first and what is not exact, and the strings.
+// about writes the time, the default view, the inexact figures, and the strings.
 func (p *pprof) about(r *model.Report) {
 	var m wire.Message
 	m.Int(profileTime, started(r))
@@ -109,7 +110,8 @@ func (p *pprof) comments(r *model.Report) []string {
 	return all
 }
 
-// most is the meter that is shown first: of which the most bytes have a stack; where none has, the highest.
+// most returns the meter of the default view: the one with the most bytes that have a stack; if there is none, the
+// highest.
 func (p *pprof) most() (meter string) {
 	for _, of := range []map[string]int64{p.explained, p.peaks} {
 		for _, id := range p.meters {

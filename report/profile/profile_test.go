@@ -35,7 +35,7 @@ func printed(t *testing.T, print func(io.Writer, *model.Report) error, check fun
 	}
 }
 
-// peaks are those of a report's windows of a kind, by what they are called and the meter.
+// peaks returns the peaks of a report's windows of a kind, by their names and the meter.
 func peaks(r *model.Report, kind string) map[string]int64 {
 	all, own, cells := map[string]int64{}, map[int]bool{}, map[int]bool{}
 	for i := range r.Windows {
@@ -118,7 +118,7 @@ func same(t *testing.T, what string, got, want map[string]int64) {
 	}
 }
 
-// TestPprofOpens: the tool itself shows what a cell had at its peak, and what is not exact.
+// TestPprofOpens: the tool itself shows a cell's memory at its peak, and the inexact figures.
 func TestPprofOpens(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Fatal("the go command is what reads profiles")

@@ -13,10 +13,10 @@ import (
 	"ipytracer/model/words"
 )
 
-// maxProfiles is how many profiles of cells and experiments a file for speedscope has: its browser holds all of them.
+// maxProfiles is the most profiles of cells and experiments in a file for speedscope: its browser holds all of them.
 const maxProfiles = 200
 
-// sampled is one of speedscope's profiles: all that was there at a window's peak of a meter.
+// sampled is one of speedscope's profiles: all memory of a meter at a window's peak.
 type sampled struct {
 	Type    string    `json:"type"`
 	Name    string    `json:"name"`
@@ -50,9 +50,9 @@ func (l *lightest) Pop() any {
 	return last
 }
 
-// Speedscope writes a profile for each meter at the session's peak and for each meter at the peaks of the cells and experiments that hold the
-// most, [maxProfiles] at most; the file's name says how many are not in it. Only meters whose blocks are told have one. The weights
-// of a profile add up to the peak.
+// Speedscope writes a profile for each meter at the session's peak and for each meter at the peaks of the heaviest
+// cells and experiments, [maxProfiles] at most. The file's name says how many are missing. Only meters with single
+// blocks have one. The weights of a profile add up to the peak.
 func Speedscope(w io.Writer, r *model.Report) error {
 	meters := slices.DeleteFunc(r.AllMeters(), func(id string) bool { return !words.HasBlocks(id) })
 	var sessions []candidate

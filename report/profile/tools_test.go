@@ -19,7 +19,7 @@ import (
 	"ipytracer/tracer/python/cpython/builds"
 )
 
-// pprofed is what `go tool pprof` says of a fixture.
+// pprofed returns the output of `go tool pprof` for a fixture.
 func pprofed(t *testing.T, file string, flags ...string) string {
 	t.Helper()
 	out, err := exec.Command("go", append(append([]string{"tool", "pprof"}, flags...), file)...).CombinedOutput()
@@ -29,7 +29,7 @@ func pprofed(t *testing.T, file string, flags ...string) string {
 	return string(out)
 }
 
-// TestPprofAddsUp: what the tool itself sums up, in bytes, is the report's, of all kinds of sample.
+// TestPprofAddsUp: the tool's own sums, in bytes, are the report's, for all kinds of sample.
 func TestPprofAddsUp(t *testing.T) {
 	r := reporttest.Rich()
 	var b bytes.Buffer
@@ -81,7 +81,8 @@ func TestPprofAddsUp(t *testing.T) {
 	}
 }
 
-// TestMoreThanThePeak: a profile whose blocks are more than its meter's peak, as a recording could have it, is not called one of the peak.
+// TestMoreThanThePeak: a profile whose blocks are more than its meter's peak, as a recording could have it, is not
+// called one of the peak.
 func TestMoreThanThePeak(t *testing.T) {
 	var b bytes.Buffer
 	if err := ours.Speedscope(&b, reporttest.OnGPUs(reporttest.Rich())); err != nil {
@@ -94,7 +95,7 @@ func TestMoreThanThePeak(t *testing.T) {
 	}
 }
 
-// memray is memray's own program for tables, given what one of our rows has.
+// memray is memray's own program for tables, with one of our rows as its input.
 const memray = `
 import sys
 from memray import AllocatorType
@@ -105,8 +106,8 @@ class Record:
 TransformReporter([Record()], format="csv", native_traces=False, memory_records=[]).render_as_csv(sys.stdout)
 `
 
-// TestMemrayColumns: memray's own table begins with the same columns, and writes the same stack as we do. Where this machine has memray, in the chroot of
-// a newer Python (PYTHONS_DIR).
+// TestMemrayColumns: memray's own table begins with the same columns, and writes the same stack as we do. Where this
+// machine has memray, in the chroot of a newer Python (PYTHONS_DIR).
 func TestMemrayColumns(t *testing.T) {
 	root := builds.Tree("sid")
 	builds.Need(t, root)

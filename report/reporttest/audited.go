@@ -2,7 +2,7 @@ package reporttest
 
 import "ipytracer/model"
 
-// Audited is what an audit may find.
+// Audited returns an audit with every kind of verdict.
 func Audited() *model.Audit {
 	three, five, before := 3, 5, int64(64<<20)
 	return &model.Audit{
@@ -38,7 +38,7 @@ func Audited() *model.Audit {
 	}
 }
 
-// WithLines is a session that knows who allocated.
+// WithLines returns a session with stacks.
 func WithLines() *model.Report {
 	r := Rich()
 	count := 3

@@ -2,7 +2,7 @@ package reporttest
 
 import "ipytracer/model"
 
-// Counted is a session that counts: a cell of which all is known, one of which the processor's counters are not, and one that nobody counted.
+// Counted returns a session that counts: a cell with all counters, one without the processor's, and one without any.
 func Counted() *model.Report {
 	r := Empty()
 	for i, c := range []*model.Counters{

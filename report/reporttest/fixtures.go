@@ -15,7 +15,7 @@ const (
 	MS  = int64(1e6)
 )
 
-// Fig is an exact figure.
+// Fig returns an exact figure.
 func Fig(start, peak, end int64) model.Figure {
 	zero := int64(0)
 	return model.Figure{Start: start, Peak: peak, End: end, Consumed: end - start, Peaked: peak - max(start, end), Exact: true, Bound: &zero}
@@ -39,7 +39,7 @@ func All(resident, mapped, numpy model.Figure) map[string]model.Figure {
 	}
 }
 
-// Number is a pointer to one.
+// Number returns a pointer to one.
 func Number(n int) *int { return &n }
 
 func exactMeters() []model.Meter {
@@ -64,26 +64,26 @@ func host() model.Host {
 	return model.Host{Name: "devbox", Kernel: "6.18.44", CPUs: 2, Memory: 23 * GiB, Tracer: "0.1.0", Started: "2026-03-02T09:14:05.123456789Z"}
 }
 
-// Kernel is a process that runs a notebook.
+// Kernel returns a process that runs a notebook.
 func Kernel() model.Process {
 	return model.Process{PID: 4242, Command: "/usr/bin/python3 -m ipykernel_launcher -f /run/user/1000/jupyter/kernel-1.json", Python: "3.11.2",
 		IPython: "8.5.0", Frontend: "ipykernel", EndNS: 185_400 * MS, Late: true,
 		Meters: All(Fig(68*MiB, 3*GiB, 1200*MiB), Fig(90*MiB, 3*GiB+40*MiB, 1300*MiB), Fig(0, 2*GiB, 1*GiB))}
 }
 
-// CellWindow is a cell that went well, without figures.
+// CellWindow returns a cell that went well, without figures.
 func CellWindow(id, execution int, source string) model.Window {
 	return model.Window{ID: id, Parent: 1, Kind: model.Cell, PID: 4242, Execution: execution, ExecutionCount: Number(execution), Source: source,
 		Status: model.OK, StartNS: int64(execution) * 1000 * MS, DurationNS: 180 * MS, CPUNS: 170 * MS}
 }
 
-// StatementWindow is a line of a cell.
+// StatementWindow returns a line of a cell.
 func StatementWindow(id, parent, line int, m map[string]model.Figure) model.Window {
 	return model.Window{ID: id, Parent: parent, Kind: model.Statement, PID: 4242, Line: line, Status: model.OK,
 		StartNS: int64(id) * MS, DurationNS: 5 * MS, CPUNS: -1, Meters: m}
 }
 
-// Rich is a day at the notebook: experiments that nest and overlap, failed and silent cells, children, gaps.
+// Rich returns a day at the notebook: experiments that nest and overlap, failed and silent cells, children, gaps.
 func Rich() *model.Report {
 	r := &model.Report{Schema: model.Schema, Host: host(), Processes: []model.Process{Kernel()}, Meters: exactMeters()}
 	r.Processes = append(r.Processes, model.Process{PID: 4300, Parent: 4242, Command: "python3 -c pass", StartNS: MS, EndNS: 90 * MS, Ended: true,
@@ -160,7 +160,7 @@ func richCells() []model.Window {
 	return windows
 }
 
-// allocations are those of the cell that makes a list of arrays and joins them.
+// allocations returns the allocations of the cell that makes a list of arrays and joins them.
 func allocations() ([]model.Allocation, map[string]model.Coverage) {
 	cell := func(line int, function string) model.Frame {
 		return model.Frame{Function: function, File: "/tmp/ipykernel_4242/3.py", Line: line, Execution: 3, ExecutionCount: Number(3)}
@@ -225,7 +225,7 @@ func Inexact() *model.Report {
 	return r
 }
 
-// Evil is what a terminal could act on.
+// Evil is a text that a terminal could act on.
 const Evil = "\x1b[31mred\x1b[0m \x1b]0;title\x07\x00\u202egnp.exe\u2066\u200b\u009b2J\xff\xfe\r\nnext\ttab 日本語 e\u0301\u0301\u0301\u0301\u0301\u0301\u0301"
 
 // Hostile has every string the target can choose set against the terminal.
@@ -262,7 +262,7 @@ func Hostile() *model.Report {
 	return r
 }
 
-// Empty is a kernel in which nothing ran.
+// Empty returns a kernel in which nothing ran.
 func Empty() *model.Report {
 	p := Kernel()
 	p.EndNS = 12_000 * MS
@@ -270,7 +270,7 @@ func Empty() *model.Report {
 		Certificate: model.Certificate{Complete: true, Attribution: model.Attribution{Complete: true}, Finished: "interrupted"}}
 }
 
-// Script is a program without IPython, with a child.
+// Script returns a program without IPython, with a child.
 func Script() *model.Report {
 	r := Empty()
 	r.Processes[0].IPython, r.Processes[0].Frontend, r.Processes[0].Late = "", "", false
@@ -305,7 +305,7 @@ func Many() *model.Report {
 	return r
 }
 
-// nameKernels names the two kernels, in all that is of one of them. A function from before the session allocates in each.
+// nameKernels names the two kernels in all their parts. A function from before the session allocates in each.
 func nameKernels(r *model.Report) {
 	names := map[int]string{4242: "train.ipynb", 5555: "pid 5555"}
 	r.Processes[0].Notebook = "/home/ada/work/train.ipynb"

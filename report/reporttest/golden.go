@@ -29,7 +29,7 @@ func Golden(t testing.TB, name string, data []byte) {
 	}
 }
 
-// root is the module's folder.
+// root returns the module's folder.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -2,7 +2,8 @@ package reporttest
 
 import "ipytracer/model"
 
-// OnGPUs gives a fixture's session memory on two GPUs: PyTorch's on the second, which is larger than 32 bits, the driver's on the first.
+// OnGPUs gives a fixture's session memory on two GPUs: PyTorch's on the second, which is larger than 32 bits, the
+// driver's on the first.
 func OnGPUs(r *model.Report) *model.Report {
 	w := &r.Windows[0]
 	w.Meters = map[string]model.Figure{

@@ -6,7 +6,8 @@ import (
 	"ipytracer/model"
 )
 
-// Orders is a notebook of which one line differs from run to run: how many orders are loaded. Cells behind it read them, or what was made of them.
+// Orders returns a notebook in which one line differs from run to run: the number of loaded orders. Later cells read
+// them, or objects made of them.
 func Orders(millions int64) *model.Report {
 	r := Empty()
 	r.Processes[0].Late = false

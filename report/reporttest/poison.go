@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// Attempts are texts that try to be more than text where a page shows them. Whatever runs sets window.pwned, or asks for something at
+// Attempts are texts that try to be more than text on a page. An attempt that succeeds sets window.pwned, or requests
 // the address "pwned.invalid".
 var Attempts = []string{
 	`</script><script>window.pwned=1</script>`,
@@ -28,8 +28,8 @@ var Attempts = []string{
 	"\xff\xfe<script>window.pwned=1</script>",
 }
 
-// Poison puts an attempt into every text that a target, or whoever made a recording, can choose in a report or an audit: another one
-// each time. What tells windows and meters apart stays.
+// Poison puts an attempt into every text of a report or an audit that a target, or whoever made a recording, can
+// choose: another one each time. Texts that distinguish windows and meters stay.
 func Poison(of any) {
 	n := 0
 	poison(reflect.ValueOf(of), "", Attempts, &n)

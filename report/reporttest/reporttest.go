@@ -1,5 +1,5 @@
-// Package reporttest has what tests of reports need: fixtures, goldens, and the check against the JSON Schema, which
-// every JSON report that a test sees must pass. Nothing but tests imports it, and it prints no report itself.
+// Package reporttest has the common parts of tests of reports: fixtures, goldens, and the check against the JSON
+// Schema, which every JSON report that a test sees must pass. Only tests import it, and it prints no report itself.
 package reporttest
 
 import (
@@ -70,16 +70,16 @@ func Plan(t testing.TB, p *model.Plan) []byte {
 	return b.Bytes()
 }
 
-// Check returns what is wrong with data as a JSON report, or nil.
+// Check returns the violations of data as a JSON report, or nil.
 func Check(data []byte) error { return check("urn:ipytracer:report:v1", data) }
 
-// CheckAudit returns what is wrong with data as a JSON audit, or nil.
+// CheckAudit returns the violations of data as a JSON audit, or nil.
 func CheckAudit(data []byte) error { return check("urn:ipytracer:audit:v1", data) }
 
-// CheckCheck is the same of what came back.
+// CheckCheck returns the violations of data as a JSON check, or nil.
 func CheckCheck(data []byte) error { return check("urn:ipytracer:check:v1", data) }
 
-// CheckGlance returns what is wrong with data as a JSON glance, or nil.
+// CheckGlance returns the violations of data as a JSON glance, or nil.
 func CheckGlance(data []byte) error { return check("urn:ipytracer:top:v1", data) }
 
 func check(id string, data []byte) error {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// CheckSafe fails on anything a terminal could act on or that cannot be seen, except what is in allowed.
+// CheckSafe fails on invisible characters, and on any that a terminal could act on, except those in allowed.
 func CheckSafe(t testing.TB, s, allowed string) {
 	t.Helper()
 	if !utf8.ValidString(s) {

@@ -2,7 +2,8 @@ package reporttest
 
 import "ipytracer/model"
 
-// Savings is a session whose two highest cells are nearly as high, with an array that stands in both, and that the second does not list.
+// Savings returns a session with two highest cells that are nearly as high, and with an array that lives in both and
+// that the second does not list.
 func Savings() *model.Report {
 	r := Empty()
 	at := func(meter string, execution, line int, allocated, net, atPeak int64) model.Allocation {

@@ -8,14 +8,14 @@ import (
 	"ipytracer/model"
 )
 
-// trackKey is which track it is.
+// trackKey identifies a track.
 type trackKey struct {
 	pid   int
 	meter string
 	tree  bool
 }
 
-// Timeline fails the test where a window's start, peak or end is not in the report's timeline.
+// Timeline fails the test if a window's start, peak or end is not in the report's timeline.
 func Timeline(t testing.TB, r *model.Report) {
 	t.Helper()
 	for i, wrong := range TimelineErrors(r) {
@@ -27,7 +27,8 @@ func Timeline(t testing.TB, r *model.Report) {
 	}
 }
 
-// TimelineErrors says what of windows is not in a report's timeline: their starts, peaks and ends, of their processes and of the trees.
+// TimelineErrors returns the starts, peaks and ends of windows that are missing in a report's timeline, of their
+// processes and of the trees.
 func TimelineErrors(r *model.Report) (wrong []string) {
 	tracks, gaps := map[trackKey][]model.Point{}, map[trackKey][]model.Gap{}
 	reused, attached := reusedPIDs(r), attachedOf(r)
@@ -81,7 +82,7 @@ func TimelineErrors(r *model.Report) (wrong []string) {
 	return wrong
 }
 
-// together is a tree's track with its process's own where that has no descendants, and the other gaps.
+// together returns a tree's track, with its process's own while that has no descendants, and the other gaps.
 func together(tree []model.Point, gaps []model.Gap, own []model.Point) (points []model.Point, others []model.Gap) {
 	for _, g := range gaps {
 		if g.Reason != model.GapAlone {
@@ -104,7 +105,7 @@ func together(tree []model.Point, gaps []model.Gap, own []model.Point) (points [
 	return append(points, tree...), others
 }
 
-// reusedPIDs are those that several processes have had.
+// reusedPIDs returns the pids that several processes have had.
 func reusedPIDs(r *model.Report) map[int]bool {
 	seen, reused := map[int]bool{}, map[int]bool{}
 	for _, p := range r.Processes {
@@ -114,7 +115,7 @@ func reusedPIDs(r *model.Report) map[int]bool {
 	return reused
 }
 
-// attachedOf is the attached process of each one's tree: the track of a tree is that process's.
+// attachedOf returns the attached process of each one's tree: the track of a tree is that process's.
 func attachedOf(r *model.Report) map[int]int {
 	parents, attached := map[int]int{}, map[int]int{}
 	for _, p := range r.Processes {
@@ -133,7 +134,7 @@ func attachedOf(r *model.Report) map[int]int {
 	return attached
 }
 
-// behind is the place of the first point that is later than a time.
+// behind returns the place of the first point that is later than a time.
 func behind(points []model.Point, ns int64) int {
 	return sort.Search(len(points), func(i int) bool { return points[i].NS > ns })
 }

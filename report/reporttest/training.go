@@ -2,19 +2,20 @@ package reporttest
 
 import "ipytracer/model"
 
-// H100 is a GPU as NVML names it.
+// H100 returns a GPU as NVML names it.
 func H100(index int) model.GPU {
 	return model.GPU{Index: index, UUID: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", PCIBusID: "00000000:0F:00.0", Name: "NVIDIA H100 80GB HBM3", Memory: 81559 * MiB}
 }
 
-// trained are the figures of a cell that trains: resident memory, and of GPU 0 what its driver gave out, tensors and PyTorch's cache.
+// trained returns the figures of a cell that trains: resident memory, and on GPU 0 the driver's memory, tensors and
+// PyTorch's cache.
 func trained(resident, driver, active, reserved model.Figure) map[string]model.Figure {
 	all := All(resident, resident, Fig(0, 0, 0))
 	all["gpu.0.driver"], all["gpu.0.active"], all["gpu.0.reserved"] = driver, active, reserved
 	return all
 }
 
-// Training is a session that fills its GPU: of the machine's memory it takes a fiftieth.
+// Training returns a session that fills its GPU: of the machine's memory it takes a fiftieth.
 func Training() *model.Report {
 	zero := int64(0)
 	r := Empty()
@@ -74,7 +75,7 @@ func EachFigure(r *model.Report, meter string, change func(model.Figure) model.F
 	}
 }
 
-// Off makes a change for [EachFigure]: figures that can be off by so much.
+// Off returns a change for [EachFigure]: figures that can be off by a number of bytes.
 func Off(bound int64) func(model.Figure) model.Figure {
 	return func(f model.Figure) model.Figure { return within(f, bound) }
 }

@@ -19,11 +19,11 @@ func AuditMarkdown(w io.Writer, a *model.Audit, o AuditOptions) error {
 	return asMarkdown(w, auditPage(a, o, markdownRows))
 }
 
-// AuditOptions are how other packages put things.
+// AuditOptions are functions of other packages for parts of an audit.
 type AuditOptions struct {
 	Who   func([]model.Frame) string // a stack
 	Title func(kind string) string   // a kind of verdict
-	Full  bool                       // with an account of what is still there
+	Full  bool                       // with an account of the memory that is still there
 }
 
 func auditPage(a *model.Audit, o AuditOptions, rows int) *page {
@@ -88,7 +88,7 @@ func (p *page) verdicts(a *model.Audit, o AuditOptions, rows int) {
 	}
 }
 
-// toFree is what to type to free what is there by name.
+// toFree lists code that frees memory.
 func (p *page) toFree(a *model.Audit, rows int) {
 	for _, f := range a.ToFree[:min(len(a.ToFree), rows)] {
 		size := words.Bytes(f.Predicted)

@@ -66,7 +66,7 @@ func (p *page) follows(d *model.Diff, c *model.Cause) {
 	}
 }
 
-// dependent has the cells that need or keep more or less for what they read.
+// dependent lists the cells that need or keep another amount because of a name that they read.
 func (p *page) dependent(d *model.Diff, rows int) {
 	s := section{Title: "Cells that follow from them", Columns: columns("cell", "", "from", "meter", ">need", ">keeps", "why", "source")}
 	n := 0
@@ -164,7 +164,7 @@ func times(row *model.CellDiff) string {
 	return one(row.A) + " → " + one(row.B)
 }
 
-// following has the other cells that have changed in any way.
+// following lists the other changed cells.
 func (p *page) following(d *model.Diff, rows int) {
 	s := section{Title: "Other cells that changed", Columns: columns("cell", "", ">"+words.Meter(d.Meters[0])+" peak A", ">B", ">change", ">need", "why", "source")}
 	n := 0
@@ -190,7 +190,7 @@ func (p *page) following(d *model.Diff, rows int) {
 	}
 }
 
-// lines has those that changed in the cells that made the difference.
+// lines lists the changed lines in the cells that made the difference.
 func (p *page) lines(d *model.Diff, rows int) {
 	s := section{Title: "By which line", Columns: columns("in", "meter", ">at the peak A", ">B", ">change", "line")}
 	n := 0

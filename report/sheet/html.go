@@ -17,13 +17,13 @@ var style string
 //go:embed sheet.html
 var layout string
 
-// pages is the one template. What comes from a notebook is text in it, never markup: html/template escapes it, and package escape what
-// cannot be seen.
+// pages is the one template. Texts of a notebook are text in it, never markup: html/template escapes markup, and
+// package escape invisible characters.
 var pages = template.Must(template.New("sheet").Funcs(template.FuncMap{
 	"safe": func(s string) string { return escape.But(s, "\n") },
 }).Parse(layout))
 
-// sheetData is what the template gets.
+// sheetData is the input of the template.
 type sheetData struct {
 	*page
 	Style  template.CSS

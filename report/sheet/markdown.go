@@ -11,8 +11,8 @@ import (
 	"ipytracer/report/markdown"
 )
 
-// asMarkdown writes a page as GitHub and GitLab show Markdown. Whatever may come from a notebook is a code span, in which nothing is a link, a
-// mention or HTML.
+// asMarkdown writes a page as GitHub and GitLab show Markdown. Every text that may come from a notebook is a code span,
+// in which nothing is a link, a mention or HTML.
 func asMarkdown(w io.Writer, p *page) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "### %s, by ipytracer\n\n", p.Title)
@@ -44,10 +44,10 @@ func asMarkdown(w io.Writer, p *page) error {
 
 var (
 	harmless = regexp.MustCompile(`^[\pL\pN .,+−–→%≥≈·;()\[\]=-]*$`)
-	domain   = regexp.MustCompile(`\pL\.\pL`) // which becomes a link
+	domain   = regexp.MustCompile(`\pL\.\pL`) // GitHub turns it into a link
 )
 
-// span is a text as it is where no character of it means anything in Markdown, else a code span.
+// span returns a text as it is if none of its characters has a meaning in Markdown, else a code span.
 func span(text string) string {
 	if harmless.MatchString(text) && !domain.MatchString(text) {
 		return text

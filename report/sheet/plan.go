@@ -53,7 +53,7 @@ func linesThatMatter(name string, d *model.Demand) section {
 	return s
 }
 
-// together says what lines save that one alone does not.
+// together names the savings of lines that only go together.
 func together(d *model.Demand) []fact {
 	t := d.Together
 	switch {

@@ -1,6 +1,5 @@
-// Package sheet prints comparisons, plans and audits as pages without scripts: HTML for a browser or a mail, Markdown for
-// pull requests. What such a page says and in which order belongs here; the page of a session, which people look
-// around in, does not.
+// Package sheet prints comparisons, plans and audits as pages without scripts: HTML for a browser or a mail, Markdown
+// for pull requests. The content and order of such a page belong here; the interactive page of a session does not.
 package sheet
 
 import (
@@ -12,27 +11,27 @@ import (
 	"ipytracer/report/escape"
 )
 
-// page is what is printed, in either form.
+// page is the content of a page, for either form.
 type page struct {
 	Title    string
 	Facts    []fact
 	Sections []section
 }
 
-// fact is a line at the top: a name and what there is to say.
+// fact is a line at the top: a name and a text.
 type fact struct {
 	Name, Text string
 	Tone       tone
 }
 
-// section is a heading with what stands below it: text to paste, a table, or both.
+// section is a heading with its content: text to paste, a table, or both.
 type section struct {
 	Title   string
 	Note    string
 	Pre     string
 	Columns []column
 	Rows    [][]cell
-	More    string // what has no row
+	More    string // number of items without a row
 }
 
 type column struct {
@@ -47,7 +46,7 @@ type cell struct {
 	Tone tone
 }
 
-// tone is how a text stands out; nothing is said by it alone.
+// tone is the emphasis of a text; no information is in it alone.
 type tone string
 
 const (
@@ -56,7 +55,7 @@ const (
 	doubt tone = "doubt"
 )
 
-// How many rows a page has of each kind; JSON has all.
+// The most rows of each kind on a page; JSON has all.
 const (
 	htmlRows     = 500
 	markdownRows = 20
@@ -66,10 +65,10 @@ func plain(text string) cell { return cell{Text: text} }
 
 func code(text string) cell { return cell{Text: clip(text), Code: true} }
 
-// clip is a text of a notebook in one line, as much of it as a row takes.
+// clip returns a text of a notebook in one line, cut to a row's width.
 func clip(text string) string { return escape.OneLine(text, false, 160) }
 
-// change is a difference with its sign, and whether it is more or less.
+// change returns a difference with its sign, and whether it is more or less.
 func change(bytes int64) cell { return cell{Text: words.Change(bytes), Tone: toneOf(bytes)} }
 
 func toneOf(change int64) tone {
@@ -82,7 +81,7 @@ func toneOf(change int64) tone {
 	return ""
 }
 
-// figure is one with its mark; high ones rest on the peak, so something missed can only make them larger.
+// figure returns a figure with its mark; high ones rest on the peak, so a loss can only make them larger.
 func figure(f *model.Figure, of func(model.Figure) int64, high bool) cell {
 	switch {
 	case f == nil:
@@ -116,7 +115,7 @@ func (p *page) doubts(all []string, rows int) {
 	p.Sections = append(p.Sections, s)
 }
 
-// columns are those of a table: titles that begin with ">" stand to the right.
+// columns returns the columns of a table: titles that begin with ">" stand to the right.
 func columns(titles ...string) (out []column) {
 	for _, t := range titles {
 		name, right := strings.CutPrefix(t, ">")
@@ -125,7 +124,7 @@ func columns(titles ...string) (out []column) {
 	return out
 }
 
-// rest says how many rows there is no room for.
+// rest says how many rows have no room.
 func rest(n, rows int, what string) string {
 	if n <= rows {
 		return ""

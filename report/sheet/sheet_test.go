@@ -23,10 +23,10 @@ import (
 	reporttext "ipytracer/report/text"
 )
 
-// attack is what a notebook may write to get out of where it stands.
+// attack is a text with which a notebook may try to leave its place.
 const attack = "</code></td><script>alert(1)</script><img src=x onerror=alert(2)> ``` | [x](javascript:alert(3)) @everyone https://evil.example &lt; {{.}} \"'> <!-- ]]> \n# heading\n"
 
-// hostile is a session in which every text is an attack.
+// hostile returns a session in which every text is an attack.
 func hostile() *model.Report {
 	r := reporttest.Hostile()
 	for i := range r.Windows {
@@ -59,7 +59,7 @@ func compared(t *testing.T, a, b *model.Report) *model.Diff {
 	return d
 }
 
-// pages are all there are, of fixtures and of attacks, by name; HTML and then Markdown.
+// pages returns all there are, of fixtures and of attacks, by name; HTML and then Markdown.
 func pages(t *testing.T) map[string][2][]byte {
 	t.Helper()
 	out := map[string][2][]byte{}
@@ -162,7 +162,7 @@ func TestMarkdownStaysText(t *testing.T) {
 	}
 }
 
-// TestPagesSayWhatTheDiffSays: figures and sources of what changed are on both pages.
+// TestPagesSayWhatTheDiffSays: figures and sources of the changes are on both pages.
 func TestPagesSayWhatTheDiffSays(t *testing.T) {
 	b := reporttest.Rich()
 	for i := range b.Windows {

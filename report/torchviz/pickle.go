@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// pickle writes Python's pickle, protocol 2, of dictionaries, lists, texts and numbers: what the page for snapshots reads. Errors are the
-// writer's, at its Flush.
+// pickle writes Python's pickle, protocol 2, of dictionaries, lists, texts and numbers: the input of the page for
+// snapshots. Errors are the writer's, at its Flush.
 type pickle struct{ *bufio.Writer }
 
 // Codes of the protocol.
@@ -21,14 +21,14 @@ const (
 func (p *pickle) begin() { p.Write([]byte{opProto, protocol}) }
 func (p *pickle) end()   { p.WriteByte(opStop) }
 
-// dict is a dictionary; what is within writes its keys and values in turn.
+// dict writes a dictionary; within writes its keys and values in turn.
 func (p *pickle) dict(within func()) {
 	p.Write([]byte{opDict, opMark})
 	within()
 	p.WriteByte(opItems)
 }
 
-// list is a list; what is within writes its items.
+// list writes a list; within writes its items.
 func (p *pickle) list(within func()) {
 	p.Write([]byte{opList, opMark})
 	within()

@@ -1,5 +1,5 @@
-// Package torchviz prints what stood on GPUs at their peaks as PyTorch's memory snapshots, which its page memory_viz shows.
-// The shape of a snapshot and its pickle belong here; what was there is attribution's to say.
+// Package torchviz prints the memory on GPUs at their peaks as PyTorch's memory snapshots, which its page memory_viz
+// shows. The form of a snapshot and its pickle belong here; attribution computes the memory.
 package torchviz
 
 import (
@@ -15,10 +15,11 @@ import (
 	"ipytracer/report/escape"
 )
 
-// ErrNoGPU says that a session has nothing to show.
+// ErrNoGPU says that a session has no memory on a GPU.
 var ErrNoGPU = errors.New("this session has no memory on a GPU: attach to a process that uses CUDA, or print another format")
 
-// segment is what a process had on a GPU at the session's peak of a meter: a stretch of made-up addresses that its blocks fill.
+// segment is the memory of a process on a GPU at the session's peak of a meter: a stretch of made-up addresses that its
+// blocks fill.
 type segment struct {
 	device  int
 	address int64
@@ -26,20 +27,21 @@ type segment struct {
 	blocks  []block
 }
 
-// block is all that the same calls had.
+// block is all memory of one stack.
 type block struct {
 	size   int64
 	frames []model.Frame
-	name   string // where there are no frames: why
+	name   string // the reason why there are no frames
 	about  string
 }
 
-// firstAddress is where the first segment lies. Addresses are made up: a report has none.
+// firstAddress is the address of the first segment. Addresses are made up: a report has none.
 const firstAddress = int64(1) << 32
 
-// Print writes a snapshot, pickled: a segment for each process and GPU, in it a block for each stack, as large as all that stack had at the
-// session's peak of PyTorch's active memory, or of the driver's where PyTorch has none. Blocks add up to the peak, to the byte.
-// Reports know sizes by stack, not each block, and no addresses. The blocks' user_metadata is the cell.
+// Print writes a snapshot, pickled: a segment for each process and GPU, with a block for each stack. A block is as
+// large as all memory of its stack at the session's peak of PyTorch's active memory, or of the driver's if PyTorch has
+// none. Blocks add up to the peak, to the byte. Reports know sizes by stack, not each block, and no addresses. The
+// blocks' user_metadata is the cell.
 func Print(w io.Writer, r *model.Report) error {
 	var all []segment
 	next, devices := firstAddress, 0
@@ -81,7 +83,7 @@ func Print(w io.Writer, r *model.Report) error {
 	return p.Flush()
 }
 
-// metersOf are the meters of GPUs that a snapshot shows, one a GPU.
+// metersOf returns the meters of GPUs that a snapshot shows, one a GPU.
 func metersOf(w *model.Window) (all []string) {
 	for id, f := range w.Meters {
 		device, of := deviceOf(id)
@@ -94,10 +96,10 @@ func metersOf(w *model.Window) (all []string) {
 	return all
 }
 
-// maxDevice is the highest index of a GPU that is believed.
+// maxDevice is the highest accepted index of a GPU.
 const maxDevice = 1023
 
-// deviceOf parts gpu.N.what; -1 for other meters.
+// deviceOf splits the id gpu.N.meter; it returns -1 for other meters.
 func deviceOf(meter string) (device int, what string) {
 	rest, is := strings.CutPrefix(meter, "gpu.")
 	number, what, also := strings.Cut(rest, ".")
@@ -113,7 +115,7 @@ func segmentOf(w *model.Window, meter string) segment {
 	s := segment{device: device, size: f.Peak}
 	rest := f.Peak
 	add := func(b block) {
-		b.size = min(b.size, rest) // never more than there was
+		b.size = min(b.size, rest) // never more than the peak
 		if b.size > 0 {
 			rest -= b.size
 			s.blocks = append(s.blocks, b)
@@ -130,7 +132,7 @@ func segmentOf(w *model.Window, meter string) segment {
 	return s
 }
 
-// about is what a viewer says of a block beside its calls.
+// about returns a viewer's text about a block, beside its calls.
 func about(w *model.Window, f model.Figure, stack []model.Frame) string {
 	text := fmt.Sprintf("process %d", w.PID)
 	for i := len(stack) - 1; i >= 0; i-- {
@@ -175,7 +177,7 @@ func (p *pickle) segment(s *segment) {
 	})
 }
 
-// trace is how a viewer's timeline comes to show the blocks: as if each had been made in turn.
+// trace makes a viewer's timeline show the blocks: as if each had been made in turn.
 func (p *pickle) trace(all []segment, device int) {
 	now := int64(0)
 	entry := func(action string, at, size int64, b *block) {

@@ -12,8 +12,8 @@ import (
 	"ipytracer/report/torchviz"
 )
 
-// reader is Python's own unpickler, without a way to anything but plain values, and a replay as the viewer does it: blocks tile their
-// segment in order, and traces allocate nothing twice.
+// reader is Python's own unpickler, without a way to anything but plain values, and a replay as the viewer does it:
+// blocks tile their segment in order, and traces allocate nothing twice.
 const reader = `
 import io, json, pickle, sys
 class Plain(pickle.Unpickler):
@@ -110,7 +110,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestNoGPU: a session without one is told so, before anything is written.
+// TestNoGPU: a session without a GPU gets an error, before anything is written.
 func TestNoGPU(t *testing.T) {
 	for name, make := range reporttest.Reports {
 		var b bytes.Buffer

@@ -42,7 +42,7 @@ func (c *chrome) value(v any) {
 	c.write(b)
 }
 
-// event is one of Chrome's.
+// event is an event of Chrome's.
 type event struct {
 	Phase    string         `json:"ph"`
 	PID      int            `json:"pid"`
@@ -55,8 +55,8 @@ type event struct {
 	Args     map[string]any `json:"args,omitempty"`
 }
 
-// localID is what tells asynchronous events of one process apart. What Perfetto takes for one of all processes is in
-// none.
+// localID distinguishes the asynchronous events of one process. Perfetto would take a plain id for one of all
+// processes.
 type localID struct {
 	Local string `json:"local"`
 }
@@ -69,7 +69,7 @@ func (c *chrome) event(e *event) {
 	c.value(e)
 }
 
-// micro is a time in microseconds, with all its nanoseconds.
+// micro returns a time in microseconds, with all its nanoseconds.
 func micro(ns int64) json.Number { return json.Number(fmt.Sprintf("%d.%03d", ns/1000, ns%1000)) }
 
 func (c *chrome) process(pid int, name string) {

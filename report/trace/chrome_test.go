@@ -12,7 +12,7 @@ import (
 	"ipytracer/report/trace"
 )
 
-// chromeEvent is what Chrome's trace viewer takes of one.
+// chromeEvent has the fields of an event that Chrome's trace viewer reads.
 type chromeEvent struct {
 	Phase    string                 `json:"ph"`
 	PID      *int                   `json:"pid"`

@@ -9,13 +9,13 @@ import (
 	"ipytracer/report/escape"
 )
 
-// counters are what meters did, point by point; those of trees have a name of their own. They come in any order of
-// time: viewers sort them, and leave what happens at one time as it comes.
+// counters prints the course of meters, point by point; those of trees have a name of their own. They come in any order
+// of time: viewers sort them, and keep the order of points at one time.
 type counters struct {
 	*printer
 	alone map[counted]*alone // of trees
 	ends  map[int]int64      // of processes that have ended
-	last  map[counted]int64  // when a counter of a process was told last
+	last  map[counted]int64  // time of a counter's last point
 }
 
 // counted is a counter.
@@ -24,24 +24,25 @@ type counted struct {
 	meter string
 }
 
-// alone is when a process has no descendants, so that its own counter is its tree's: times in order, and what it had
-// when each began.
+// alone has the times in which a process has no descendants, so that its own counter is its tree's: in order, with the
+// process's value at the beginning of each.
 type alone struct {
 	times []model.Gap
 	had   []int64
-	at    int   // which of them is next, of the process
-	told  int   // which of them is next, of the tree
-	value int64 // what the process has now
+	at    int   // the next of them, for the process
+	told  int   // the next of them, for the tree
+	value int64 // the present value of the process
 }
 
-// print goes through the timeline twice: when a process is alone is known from its tree, which comes after its own.
+// print goes through the timeline twice: the times in which a process is alone are known from its tree's track, which
+// comes after its own.
 func (c *counters) print(r *model.Report) {
 	for i := range r.Processes {
 		if one := &r.Processes[i]; one.Ended {
 			c.ends[one.PID] = max(c.ends[one.PID], one.EndNS)
 		}
 	}
-	for i := range r.Processes { // a pid that is there again has not ended
+	for i := range r.Processes { // a reused pid has not ended
 		if one := &r.Processes[i]; !one.Ended {
 			delete(c.ends, one.PID)
 		}
@@ -60,7 +61,7 @@ func (c *counters) print(r *model.Report) {
 		}
 	}
 	for _, of := range slices.SortedFunc(maps.Keys(c.last), func(a, b counted) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter)) }) {
-		if end, ended := c.ends[of.pid]; ended { // behind its last point there is nothing
+		if end, ended := c.ends[of.pid]; ended { // nothing follows its last point
 			end = max(c.last[of], end)
 			c.to.counter(of.pid, of.meter, end, 0)
 			if a := c.alone[of]; a != nil && slices.ContainsFunc(a.times, func(g model.Gap) bool { return g.StartNS <= end && end <= g.EndNS }) {
@@ -70,7 +71,7 @@ func (c *counters) print(r *model.Report) {
 	}
 }
 
-// learn takes in when a process is alone.
+// learn takes in a time in which a process is alone.
 func (c *counters) learn(track *model.Track) {
 	of := counted{track.PID, escape.Text(track.Meter)}
 	if c.alone[of] == nil {
@@ -98,8 +99,8 @@ func (c *counters) own(track *model.Track) {
 	c.gaps(of, track.Gaps)
 }
 
-// take says whether a point of a process is one of its tree's. What it has when it is alone from then on, the tree's
-// track tells.
+// take reports whether a point of a process is one of its tree's. The tree's track has the value at the beginning of
+// such a time.
 func (a *alone) take(p model.Point) bool {
 	a.begun(p.NS)
 	a.value = p.Bytes
@@ -113,8 +114,7 @@ func (a *alone) take(p model.Point) bool {
 	return true
 }
 
-// begun notes what the process had when it was alone from then on, for all such times that begin before a point, or
-// with it.
+// begun records the value of the process at the beginning of each such time up to a point.
 func (a *alone) begun(ns int64) {
 	for a.at < len(a.times) && a.times[a.at].StartNS <= ns {
 		a.had[a.at] = a.value

@@ -12,7 +12,7 @@ import (
 	"ipytracer/report/trace"
 )
 
-// counters are the points of the counters of a trace, in its order.
+// counters returns the points of the counters of a trace, in its order.
 func counters(t *testing.T, r *model.Report) map[string][]model.Point {
 	t.Helper()
 	tracks, events := decoded(t, printed(t, trace.Perfetto, r))
@@ -63,7 +63,8 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// TestTreesOfProcesses: while a process is alone its own points are its tree's, what stands when that begins included.
+// TestTreesOfProcesses: while a process is alone its own points are its tree's, including its value at the beginning of
+// that time.
 func TestTreesOfProcesses(t *testing.T) {
 	r := reporttest.Script()
 	v, g := model.PointValue, model.PointGap

@@ -22,14 +22,14 @@ const (
 	onlySequence                                                                 int64 = 1
 )
 
-// perfetto writes packets. Tracks have numbers, in the order in which they come up.
+// perfetto writes packets. Tracks have numbers, in the order of their first use.
 type perfetto struct {
 	checked
 	tracks map[track]int64
 	begun  bool
 }
 
-// track is one of a process, of a lane of slices in it, or of a counter.
+// track identifies the track of a process, of a lane of slices in it, or of a counter.
 type track struct {
 	pid    int
 	kind   string
@@ -44,7 +44,7 @@ const (
 
 // Perfetto writes a trace in Perfetto's protocol buffers: a track for each process, with its cells and statements, its
 // experiments, and a counter for each meter, in bytes. Times are nanoseconds since the session began. Slices carry
-// their figures. It holds nothing but which tracks there are.
+// their figures. It holds only the list of tracks.
 func Perfetto(w io.Writer, r *model.Report) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	p := &perfetto{checked: checked{to: out}, tracks: map[track]int64{}}
@@ -58,7 +58,7 @@ func Perfetto(w io.Writer, r *model.Report) error {
 	return out.Flush()
 }
 
-// packet writes one; all are of one sequence, the first says that nothing is known from before.
+// packet writes a packet; all are of one sequence, and the first says that nothing is known from before.
 func (p *perfetto) packet(m wire.Message) {
 	m.Int(packetSequence, onlySequence)
 	if !p.begun {
@@ -70,7 +70,7 @@ func (p *perfetto) packet(m wire.Message) {
 	p.write(outer)
 }
 
-// track is the number of one, which is described when it comes up.
+// track returns the number of a track, which is described at its first use.
 func (p *perfetto) track(of track, describe func(*wire.Message)) int64 {
 	at, known := p.tracks[of]
 	if known {

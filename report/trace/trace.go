@@ -13,13 +13,13 @@ import (
 
 // sink is a format that is written as windows and points come.
 type sink interface {
-	// process is told of each before anything in it; pid 0 stands for those that the report does not have.
+	// process announces each process before its content; pid 0 stands for those that the report lacks.
 	process(pid int, name string)
 	// lane is a row of slices, which nest in it.
 	lane(pid int, kind string, number int)
 	slice(s *slice)
 	counter(pid int, meter string, at, bytes int64)
-	// gap is a time for which a counter does not say all.
+	// gap is a time for which a counter is not complete.
 	gap(pid int, counter string, from, to int64, why string)
 }
 
@@ -32,7 +32,7 @@ type slice struct {
 	from, to   int64
 	numbers    []number
 	texts      []named
-	experiment int // which one it is, from 1; 0 for others
+	experiment int // its number, from 1; 0 for others
 }
 
 type number struct {
@@ -47,7 +47,7 @@ const (
 	laneExperiments = "experiments"
 )
 
-// maxExcerpt is how much of a source a slice has, in cells of text.
+// maxExcerpt is the length of a source in a slice, in cells of text.
 const maxExcerpt = 200
 
 // print goes through a report once.
@@ -64,7 +64,7 @@ func print(to sink, r *model.Report) {
 	c.print(r)
 }
 
-// printer keeps which lanes there are, and what is open in them.
+// printer knows the lanes, and the open slices in them.
 type printer struct {
 	to          sink
 	known       map[int]bool
@@ -78,7 +78,7 @@ type place struct {
 	kind string
 }
 
-// nest is a lane: the ends of the slices that are open in it, the outermost first, and where the last began.
+// nest is a lane: the ends of its open slices, the outermost first, and the beginning of the last.
 type nest struct {
 	ends []int64
 	last int64
@@ -108,7 +108,7 @@ func (p *printer) window(w *model.Window) {
 	p.to.slice(&s)
 }
 
-// place finds a lane in which a slice lies within those that are open, or after them; viewers show others wrongly.
+// place finds a lane in which a slice lies within the open ones, or after them; viewers show others wrongly.
 func (p *printer) place(s *slice) int {
 	at := place{s.pid, s.kind}
 	lanes := p.lanes[at]
@@ -154,11 +154,12 @@ func name(w *model.Window) string {
 	return w.Kind
 }
 
-// ofTree is before the names of figures and counters of a process and its descendants together. Where it is missing,
-// they are the process's own.
+// ofTree is the prefix of figures and counters of a process and its descendants together. Without it they are the
+// process's own.
 const ofTree = "tree."
 
-// figures are what a viewer shows of a slice: bytes of what people look at, of statements only what moved.
+// figures returns the figures of a slice for a viewer: bytes of the meters that people look at, for statements only
+// those that moved.
 func (p *printer) figures(w *model.Window, s *slice) {
 	p.numbers(w, s, "", w.Meters)
 	p.numbers(w, s, ofTree, w.Tree)

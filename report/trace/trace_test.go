@@ -55,7 +55,7 @@ message_type { name: "TrackEvent"
   field { name: "counter_value" number: 30 label: LABEL_OPTIONAL type: TYPE_INT64 } }
 `
 
-// happening is one event of a trace, in whatever format.
+// happening is one event of a trace, in any format.
 type happening struct {
 	at, bytes int64
 	kind      int // 1 begin, 2 end, 4 counter

@@ -1,5 +1,5 @@
 // Package wire writes messages of protocol buffers field by field, for formats that are too long to be held as a tree
-// of objects. What the numbers of fields mean belongs to who writes a format; reading messages does not belong here.
+// of objects. The meaning of field numbers belongs to the writer of a format; reading messages does not belong here.
 package wire
 
 import (
@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Message is a message that is being written.
+// Message is an unfinished message.
 type Message []byte
 
 // Field is the number of a field.

@@ -1,5 +1,5 @@
-// Pages writes the pages that the tests in a browser open, each beside the JSON of the same report: the fixtures of report/reporttest, a made-up
-// notebook with a timeline, and a session in which every text is an attempt to be more than text.
+// Pages writes the pages for the tests in a browser, each beside the JSON of the same report: the fixtures of
+// report/reporttest, a made-up notebook with a timeline, and a session in which every text tries to be more than text.
 //
 //	go run ./report/html/pages DIR
 package main
@@ -41,7 +41,7 @@ func main() {
 	write(os.Args[1], "markup", r, a)
 }
 
-// write writes one page, the report and the audit as JSON, and how the sizes in them are written.
+// write writes one page, the report and the audit as JSON, and the written forms of the sizes in them.
 func write(folder, name string, r *model.Report, a *model.Audit) {
 	var page, figures, leaks bytes.Buffer
 	check(html.Write(&page, r, html.Options{Audit: a}))
@@ -57,7 +57,7 @@ func write(folder, name string, r *model.Report, a *model.Audit) {
 	put(folder, name+".texts.json", texts)
 }
 
-// sizes is how each number in a text is written as a size.
+// sizes returns each number of a text in the form of a size.
 func sizes(of []byte) map[string]string {
 	all := map[string]string{}
 	for _, digits := range bytes.FieldsFunc(of, func(c rune) bool { return (c < '0' || c > '9') && c != '-' }) {

@@ -1,5 +1,5 @@
-// Files writes what the tests in other tools open: the fixtures of report/reporttest in every format that another tool reads, each beside the JSON
-// of the same report. What is compared with what is said in report/viewers/test.
+// Files writes the input of the tests in other tools: the fixtures of report/reporttest in every format that another
+// tool reads, each beside the JSON of the same report. The comparisons are in report/viewers/test.
 //
 //	go run ./report/viewers/files DIR
 package main
@@ -24,7 +24,7 @@ import (
 	"ipytracer/report/trace"
 )
 
-// formats are those that tools beside Go's and Python's libraries open; the packages' own tests have the others.
+// formats are those for tools beside Go's and Python's libraries; the packages' own tests have the others.
 var formats = map[string]func(io.Writer, *model.Report) error{
 	".json": report.JSON, ".speedscope.json": profile.Speedscope, ".collapsed": profile.Collapsed, ".pb.gz": profile.Pprof,
 	".pftrace": trace.Perfetto, ".trace.json": trace.Chrome, ".pickle": torchviz.Print,
@@ -67,7 +67,7 @@ func write(folder, name string, r *model.Report) {
 	}
 }
 
-// ran are the cells of a session that was interrupted in its last cell, and what its notebook has behind that.
+// ran are the cells of a session that was interrupted in its last cell, and the later cells of its notebook.
 var ran = []string{"x = list(range(1000))\nlen(x)", "print('out')", "print('out')", "1 / 0"}
 
 // notebooks writes notebooks with the figures of a session in them: with ids, without, and of the same sources.
