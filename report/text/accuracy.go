@@ -2,14 +2,14 @@ package text
 
 import "ipytracer/model"
 
-// accuracy is by how much figures that are not exact can be off, by meter.
+// accuracy has the error bounds of figures that are not exact, by meter.
 type accuracy struct {
 	off     map[string]int64
-	unknown map[string]bool // meters with figures of which nobody can say
-	vague   map[string]bool // meters with figures that can be off by more than there is of them
+	unknown map[string]bool // meters with figures without a bound
+	vague   map[string]bool // meters with figures that can be off by more than their own size
 }
 
-// inexact notes by how much figures can be off.
+// inexact takes the error bounds of figures in.
 func (a accuracy) inexact(figures map[string]model.Figure) {
 	for id, f := range figures {
 		switch {

@@ -13,19 +13,19 @@ import (
 	"ipytracer/report/escape"
 )
 
-// maxParts is how many calls of a stack are shown: the first, and the last ones.
+// maxParts is the most shown calls of a stack: the first, and the last ones.
 const maxParts = 4
 
-// maxAllocations is how many lines of each meter are listed for a cell.
+// maxAllocations is the most listed lines of each meter for a cell.
 const maxAllocations = 5
 
-// worthShowing is how many bytes one stack must have allocated for its cell to be shown.
+// worthShowing is the least that one stack must have allocated, in bytes, for its cell to be shown.
 const worthShowing = 64 << 10
 
-// heapView is who allocated.
+// heapView shows who allocated.
 type heapView struct{ *view }
 
-// allocations shows, of the heaviest cells of which it is known, who allocated what was there at the cell's highest moment.
+// allocations shows, for the heaviest cells with known stacks, the allocations that lived at the cell's highest moment.
 func (v heapView) allocations() {
 	left := v.detailed()
 	for _, one := range v.cells {
@@ -41,19 +41,20 @@ func (v heapView) allocations() {
 	}
 }
 
-// caller is what a row of the table stands for: the allocations of one meter that look alike in it.
+// caller is a row of the table: the allocations of one meter that look alike in it.
 type caller struct {
 	model.Allocation
 	way
-	who   string      // the way in words
-	of    model.Frame // the outermost call of a cell's code; the zero value where there is none
+	who   string      // the path in words
+	of    model.Frame // the outermost call of a cell's code; zero if there is none
 	most  int         // calls
 	users bool        // a line of a cell or of the user's own files is on the stack
-	ahead bool        // what mimalloc has reserved below Arrow's pool, which hands it out block by block
+	// ahead: memory that mimalloc has reserved below Arrow's pool, which hands it out block by block
+	ahead bool
 }
 
-// callersOf are who allocated in a cell, the most at the peak first. Mapped memory that is taken by the same lines as arrays or blocks of
-// malloc that are at least half of it is theirs: it is not listed again.
+// callersOf returns the allocations of a cell, the most at the peak first. If arrays or blocks of malloc from the same
+// lines are at least half of mapped memory, that memory is theirs, and is not listed again.
 func callersOf(c *model.Window) []*caller {
 	var callers []*caller
 	known := map[string]*caller{}
@@ -96,17 +97,17 @@ func callersOf(c *model.Window) []*caller {
 	})
 }
 
-// arrowMeter is the one of what Arrow's pools hand out.
+// arrowMeter is the meter of memory from Arrow's pools.
 const arrowMeter = "cpu.arrow"
 
-// isReservation reports whether mapped memory is as much as mimalloc reserves at a time, once or several times, with little beside it: 1 GiB (mimalloc 2 and 3,
-// mi_option_arena_reserve).
+// isReservation reports whether mapped memory is one or several of mimalloc's reservations, with little beside them: 1
+// GiB (mimalloc 2 and 3, mi_option_arena_reserve).
 func isReservation(bytes int64) bool {
 	const reserve, beside = 1 << 30, 1 << 25
 	return bytes >= reserve && bytes%reserve <= beside
 }
 
-// cellCall is the outermost call of a cell's code.
+// cellCall returns the outermost call of a cell's code.
 func cellCall(stack []model.Frame) (of model.Frame) {
 	for _, f := range stack {
 		if f.Execution > 0 {
@@ -116,10 +117,10 @@ func cellCall(stack []model.Frame) (of model.Frame) {
 	return of
 }
 
-// about marks what is estimated from samples.
+// about marks an estimate from samples.
 func (c *caller) about(what string) string { return words.Sampled(what, c.Sampled) }
 
-// place is a way without the number of calls.
+// place returns a path without the number of calls.
 func (w way) place() string { return w.before + "\x00" + w.after }
 
 func (v heapView) whoAllocated(c model.Window) {
@@ -142,7 +143,7 @@ func (v heapView) whoAllocated(c model.Window) {
 	v.notListed(c, rest)
 }
 
-// heaviest chooses what has a row: the first of each meter, the meters one after another, without what is next to nothing.
+// heaviest chooses the rows: the first of each meter, the meters one after another, without tiny ones.
 func heaviest(callers []*caller) (shown, rest []*caller) {
 	of := map[string][]*caller{}
 	var meters []string
@@ -163,7 +164,7 @@ func heaviest(callers []*caller) (shown, rest []*caller) {
 	return shown, rest
 }
 
-// notListed accounts for what has no row, and for what nobody can be named for.
+// notListed counts the memory without a row, and without a stack.
 func (v heapView) notListed(c model.Window, rest []*caller) {
 	if len(rest) > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which had more than %s at the peak.", words.Plural(len(rest), "more line"), words.Bytes(rest[0].AtPeak)), dim})
@@ -182,20 +183,21 @@ func (v heapView) notListed(c model.Window, rest []*caller) {
 	}
 }
 
-// way names a stack from the cell inwards: the lines of cells and of the user's own files, and of what lies in a library the function
-// that was called, with how many calls it made and in which packages. The number is apart: ways that differ in it only are told together.
+// way describes a stack from the cell inwards: the lines of cells and of the user's own files. For calls in a library
+// it has the called function, the number of calls, and their packages. The number is separate: paths that differ only
+// in it become one.
 type way struct {
 	before, after string
 	calls         int
 }
 
-// Who is a stack in words, such as "In[3] line 2 › ones"; hostile, as what it came from.
+// Who returns a stack in words, such as "In[3] line 2 › ones"; hostile, like the stack itself.
 func Who(stack []model.Frame) string { return who(stack) }
 
-// who is a stack in words.
+// who returns a stack in words.
 func who(stack []model.Frame) string { return wayOf(stack).text(0) }
 
-// text puts a way into words; of several with other numbers of calls most has the most.
+// text puts a path into words; most is the largest number of calls of several such paths.
 func (w way) text(most int) string {
 	text := w.before
 	switch {
@@ -253,7 +255,7 @@ func wayOf(stack []model.Frame) way {
 	return w
 }
 
-// place is a line of a cell or of a file: "In[4] line 2 make", "train.py:17 step".
+// place returns a line of a cell or of a file: "In[4] line 2 make", "train.py:17 step".
 func place(f model.Frame) string {
 	where := ""
 	switch {

@@ -6,10 +6,10 @@ import (
 	"ipytracer/report/escape"
 )
 
-// answerColumn is where the text of the first lines begins.
+// answerColumn is the column of the text in the first lines.
 const answerColumn = 13
 
-// answer is one of the first lines, wrapped at the width; code in it, which people paste, stays in one piece.
+// answer writes one of the first lines, wrapped at the width. Code in it, which people paste, stays in one piece.
 func (p *printer) answer(name string, text string, code ...string) {
 	if p.answers != nil {
 		p.answers(name, text)
@@ -20,7 +20,7 @@ func (p *printer) answer(name string, text string, code ...string) {
 	p.blank()
 }
 
-// wordsAround are the words of a text; each code in it is one word.
+// wordsAround returns the words of a text; each code in it is one word.
 func wordsAround(text string, code []string) [][]span {
 	for _, c := range code {
 		if before, after, found := strings.Cut(text, c); found {

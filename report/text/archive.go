@@ -2,16 +2,16 @@ package text
 
 import "ipytracer/model"
 
-// archive gets windows of a report again that were seen while going through all of it, and keeps them.
+// archive fetches windows of a report again after a pass through all of it, and keeps them.
 type archive struct {
 	scale
 	r    *model.Report
 	byID map[int]*brief
-	kept map[int]*model.Window  // windows that were asked for again
+	kept map[int]*model.Window  // fetched windows
 	rows map[int][]model.Window // statements, by cell
 }
 
-// window is a window by its id, kept from then on.
+// window returns a window by its id, kept from then on.
 func (a *archive) window(id int) *model.Window {
 	w := a.kept[id]
 	if w == nil {
@@ -21,7 +21,7 @@ func (a *archive) window(id int) *model.Window {
 	return w
 }
 
-// fetch is a window by its id.
+// fetch returns a window by its id.
 func (a *archive) fetch(id int) *model.Window {
 	if w := a.kept[id]; w != nil {
 		return w
@@ -41,7 +41,7 @@ func (a *archive) fetch(id int) *model.Window {
 	return &model.Window{}
 }
 
-// statementsOf are the statements of cells, by the cell's id.
+// statementsOf returns the statements of cells, by the cell's id.
 func (a *archive) statementsOf(wanted map[int]bool) map[int][]model.Window {
 	missing := map[int]bool{}
 	for id := range wanted {
@@ -86,7 +86,7 @@ func (a *archive) takeWithin(id int, take func(*model.Window)) {
 	}
 }
 
-// detail fills in who allocated in a cell, where that is made only when it is asked for.
+// detail adds the allocations of a cell, if they are made on request only.
 func (a *archive) detail(w *model.Window) {
 	if a.r.Detail != nil && w.Coverage == nil {
 		a.r.Detail(w)

@@ -18,19 +18,19 @@ const (
 	mostGaps = 30
 )
 
-// gapView is what happened between cells.
+// gapView shows the times between cells.
 type gapView struct{ *view }
 
 // between shows memory that moved while no cell ran.
 func (v gapView) between() {
-	var sizes []int64 // of those that moved
+	var sizes []int64 // of those with a change
 	gaps := 0
 	for b := range v.r.AllBetweenPassing() {
 		if gaps++; v.moved(b.Meters) {
 			sizes = append(sizes, v.largest(*b))
 		}
 	}
-	if gaps == 0 || len(v.cells) == 0 { // without cells the processes say it all
+	if gaps == 0 || len(v.cells) == 0 { // without cells the processes have it all
 		return
 	}
 	v.title("Between cells: hooks, timers, threads, completion; charged to no cell")
@@ -59,7 +59,8 @@ func (v gapView) between() {
 	}
 }
 
-// fold picks the gaps to show of those that moved, and says how many it leaves out and how much moved in the largest of those.
+// fold picks the gaps with a change to show. It returns the number of the others, and the change of the largest of
+// those.
 func (v gapView) fold(sizes []int64) (shown []model.Between, folded int, most int64) {
 	least := int64(math.MinInt64)
 	if len(sizes) > manyGaps {
@@ -81,7 +82,7 @@ func (v gapView) fold(sizes []int64) (shown []model.Between, folded int, most in
 	return shown, len(sizes) - len(shown), most
 }
 
-// processes shows whole lives when there are no cells to speak for them.
+// processes shows whole lives if there are no cells.
 func (v processView) processes() {
 	if len(v.r.Processes) == 0 || len(v.cells) > 0 {
 		return

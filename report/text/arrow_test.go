@@ -7,7 +7,8 @@ import (
 	"ipytracer/report/text"
 )
 
-// TestReservedForArrow: a gibibyte that mimalloc has mapped below Arrow's pool is named so and leads nothing; what a line maps otherwise is not taken for it.
+// TestReservedForArrow: a gibibyte that mimalloc has mapped below Arrow's pool has its own name and leads nothing;
+// other mappings of a line do not count as one.
 func TestReservedForArrow(t *testing.T) {
 	r := small(400 * mib)
 	cell := &r.Windows[2]

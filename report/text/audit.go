@@ -10,7 +10,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// placeName is "In[3] line 2".
+// placeName returns "In[3] line 2".
 func placeName(p *model.Place) string {
 	text := runName([]int{p.Execution}, []int{p.ExecutionCount}, 0)
 	if p.Line > 0 {
@@ -35,7 +35,7 @@ func runs(v *model.Verdict) string {
 	return text
 }
 
-// runName is "In[3]", or "a cell (run 3)" where IPython counts none.
+// runName returns "In[3]", or "a cell (run 3)" if IPython counts none.
 func runName(executions, counts []int, i int) string {
 	if i < len(counts) && counts[i] > 0 {
 		return words.In(counts[i])
@@ -51,10 +51,10 @@ var titles = map[string]string{
 	model.HeldByView: "held by a view", model.Waits: "waits for the garbage collector, no leak",
 }
 
-// maxHeld is how many rows the account of what is still there has.
+// maxHeld is the most rows of the account of memory that is still there.
 const maxHeld = 12
 
-// auditView is the sections of an audit.
+// auditView has the sections of an audit.
 type auditView struct{ *printer }
 
 // Audit writes an audit for people. It fails with w's error only.
@@ -117,7 +117,7 @@ func (v auditView) auditHeader(a *model.Audit) {
 	}
 }
 
-// verdict shows one: what, how much, where it comes from, why it is there, what to try.
+// verdict shows one verdict: its kind, size, origin, evidence and advice.
 func (v auditView) verdict(number int, one *model.Verdict) {
 	v.blank()
 	size := span{words.Bytes(one.Bytes), bold}
@@ -158,7 +158,7 @@ func counted(one *model.Verdict) string {
 	return words.Plural(int(one.Count), "block")
 }
 
-// stillHeld accounts for what is there at the end, verdict or not.
+// stillHeld lists the memory that is there at the end by its holder, with or without a verdict.
 func (v auditView) stillHeld(a *model.Audit) {
 	if len(a.Held) == 0 {
 		return
@@ -179,7 +179,7 @@ func (v auditView) stillHeld(a *model.Audit) {
 	}
 }
 
-// stillLive accounts for it by who made it.
+// stillLive lists it by the stack that allocated it.
 func (v auditView) stillLive(a *model.Audit) {
 	t := table{columns: []column{
 		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true, drop: 1}, {title: "since"}, {title: "held by", drop: 2}, {title: "line", flex: true},

@@ -9,7 +9,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// whatIs names what was not judged in a few words: "12.00 MiB of resident".
+// whatIs names unjudged memory in a few words: "12.00 MiB of resident".
 func whatIs(n *model.NotJudged) string {
 	text := "memory"
 	if n.Meter != "" {
@@ -21,7 +21,7 @@ func whatIs(n *model.NotJudged) string {
 	return text
 }
 
-// allClear is what an audit without a verdict says: all is well only if it has looked everywhere.
+// allClear returns the text of an audit without a verdict: all is well only if it has looked everywhere.
 func allClear(a *model.Audit) string {
 	const few = 3
 	if len(a.NotJudged) == 0 {
@@ -38,7 +38,7 @@ func allClear(a *model.Audit) string {
 	return "Nothing of " + words.Bytes(a.Least) + " or more was seen to stay behind; not judged: " + strings.Join(parts, ", ") + "."
 }
 
-// notJudged lists what the audit does not know, and what to type so that the next one does.
+// notJudged lists the memory that the audit could not judge, and the code to type so that the next one can.
 func (v auditView) notJudged(a *model.Audit) {
 	if len(a.NotJudged) == 0 {
 		return

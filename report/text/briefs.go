@@ -9,7 +9,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// shortName is what tells a cell from the others: its name, and which run it was where there are several of that name.
+// shortName returns a distinct name of a cell: its name, and the number of its run if several have that name.
 func (s *survey) shortName(c *brief) string {
 	name := c.name
 	if s.labels[name+words.OfKernel(c.kernel)] > 1 {
@@ -18,7 +18,7 @@ func (s *survey) shortName(c *brief) string {
 	return name + words.OfKernel(c.kernel)
 }
 
-// shortGap is "after In[3]".
+// shortGap returns "after In[3]".
 func (s *survey) shortGap(b model.Between) string {
 	if w, ok := s.byID[b.After]; ok && w.kind == model.Cell {
 		return "after " + s.shortName(w)
@@ -29,7 +29,7 @@ func (s *survey) shortGap(b model.Between) string {
 	return escape.Bounded(b.Label, maxName)
 }
 
-// cellName is a cell's label, with its number where the label does not tell it from others.
+// cellName returns a cell's label, with its number if others have the same label.
 func (s *survey) cellName(c model.Window) string {
 	name := label(c)
 	if name == "-" || c.Silent || s.several && c.Kernel == "" {
@@ -38,11 +38,12 @@ func (s *survey) cellName(c model.Window) string {
 	return name + words.OfKernel(c.Kernel)
 }
 
-// gapLabel is the label of a gap, with the cells that have no In[N] named by their text or, with --full, their number in the table.
+// gapLabel returns the label of a gap. It names cells without an In[N] by their text or, with --full, by their number
+// in the table.
 func (v *view) gapLabel(b model.Between) string {
 	name := func(w *brief) string {
 		if !w.counted || w.silent {
-			if v.o.Full { // where the table of cells has the numbers
+			if v.o.Full { // the table of cells has the numbers
 				return fmt.Sprintf("#%d", w.execution)
 			}
 			return v.shortName(w)
@@ -70,7 +71,7 @@ func (s *survey) textOf(l model.Line) string {
 	return ""
 }
 
-// kernels are the processes that ran cells; the attached ones where none did.
+// kernels returns the processes that ran cells; the attached ones if none did.
 func (s *survey) kernels() (all []model.Process) {
 	for _, p := range s.r.Processes {
 		if s.pids[p.PID] {
@@ -88,7 +89,7 @@ func (s *survey) kernels() (all []model.Process) {
 	return all
 }
 
-// life is what a process used from beginning to end.
+// life returns the figures of a process from beginning to end.
 func (s *survey) life(p model.Process) map[string]model.Figure {
 	if own := s.sessions[p.PID]; own != nil {
 		return own
@@ -96,7 +97,7 @@ func (s *survey) life(p model.Process) map[string]model.Figure {
 	return p.Meters
 }
 
-// childName says what a child of a process is.
+// childName returns the name of a child process.
 func (s *survey) childName(c model.Child, of int) string {
 	for _, p := range s.r.Processes {
 		if p.PID == of && p.Command == c.Command {
@@ -106,7 +107,7 @@ func (s *survey) childName(c model.Child, of int) string {
 	return processName(c.Command)
 }
 
-// depth is in how many experiments a window lies. A report that came from elsewhere may have cycles.
+// depth returns the number of experiments around a window. A report from elsewhere may have cycles.
 func (s *survey) depth(w model.Window) int {
 	const deepest = 8
 	n := 0

@@ -11,10 +11,10 @@ import (
 	"ipytracer/report/escape"
 )
 
-// cellView is the table of cells, and that of experiments.
+// cellView shows the table of cells, and that of experiments.
 type cellView struct{ *view }
 
-// cellTable ranks the cells.
+// cellTable shows the cells by rank.
 func (v cellView) cellTable() {
 	shown := v.cells
 	if v.o.Cells > 0 {
@@ -46,7 +46,7 @@ func (v cellView) cellTable() {
 	}
 }
 
-// legend says what the words mean.
+// legend explains the titles of columns.
 func (v *view) legend() {
 	v.prose("", span{"need = highest − start · consumed = end − start · peaked = needed on top of what is left · total = at the end", dim})
 }
@@ -72,7 +72,7 @@ func (v cellView) cellRow(w model.Window) figureRow {
 	return r
 }
 
-// remarks are the status of a window that did not end well, and its note; each ends in a separator.
+// remarks returns the status of a window that failed, and its note; each ends in a separator.
 func remarks(w model.Window) []span {
 	var spans []span
 	if w.Status != model.OK && w.Status != "" {
@@ -91,7 +91,7 @@ func remarks(w model.Window) []span {
 	return spans
 }
 
-// countersOf is what was counted in a window, and a separator.
+// countersOf returns the counters of a window, and a separator.
 func countersOf(w *model.Window) []span {
 	if w.Counters == nil {
 		return nil
@@ -102,7 +102,7 @@ func countersOf(w *model.Window) []span {
 	return nil
 }
 
-// refusal says what was asked for in vain: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
+// refusal describes a refused request: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
 func refusal(r model.Refusal) string {
 	text := fmt.Sprintf("refused %s of %s, %s held", words.Bytes(r.Asked), escape.Bounded(meterName(r.Meter), maxName), words.Bytes(r.Held))
 	if r.Limit > 0 {
@@ -128,7 +128,7 @@ func trimmed(spans []span) []span {
 	return spans
 }
 
-// experiments lists what the user's own markers enclose, nested ones indented.
+// experiments lists the user's experiments, nested ones indented.
 func (v cellView) experiments() {
 	var rows []figureRow
 	if !v.marked {

@@ -10,7 +10,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// lacks is why it is not complete, in words; nothing where it is.
+// lacks returns the reasons why the certificate is not complete, in words; nil if it is.
 func lacks(c *model.Certificate) []string {
 	if !c.Complete && len(c.Incomplete) == 0 {
 		return []string{"something is missing"}
@@ -18,7 +18,7 @@ func lacks(c *model.Certificate) []string {
 	return c.Incomplete
 }
 
-// unattributed is what is missing of who allocated, in words.
+// unattributed returns the missing stacks, names and texts, in words.
 func unattributed(c *model.Certificate) (reasons []string) {
 	if !c.Attribution.Complete && len(c.Attribution.Incomplete) == 0 {
 		return []string{"something is missing"}
@@ -29,13 +29,14 @@ func unattributed(c *model.Certificate) (reasons []string) {
 	return reasons
 }
 
-// figuresStand says that what is missing of who allocated makes no figure doubtful.
+// figuresStand says that these make no figure doubtful.
 const figuresStand = "No figure and no window depends on it."
 
-// proofView is how sure the figures are.
+// proofView shows how certain the figures are.
 type proofView struct{ *view }
 
-// footnotes explain the marks on figures that are not exact. They give by how much a figure can be off where that is no more than the figure itself.
+// footnotes explains the marks on figures that are not exact. They have the error bound if that is no more than the
+// figure itself.
 func (v proofView) footnotes() {
 	var off, vague, least []string
 	for _, id := range v.meters {
@@ -63,7 +64,7 @@ func (v proofView) footnotes() {
 	}
 }
 
-// certificate is the evidence behind the figures.
+// certificate shows the evidence behind the figures.
 func (v proofView) certificate() {
 	c := v.r.Certificate
 	v.title("Certificate")
@@ -97,7 +98,7 @@ func (v proofView) certificate() {
 	v.probes()
 }
 
-// losses lists what was lost, by reason.
+// losses lists the losses, by reason.
 func losses(c *model.Certificate) span {
 	var parts []string
 	for _, l := range c.Lost {
@@ -119,7 +120,7 @@ func (v proofView) list(name string, items []string) {
 	}
 }
 
-// proofs shows, for each meter, which probe serves it and how the kernel's peaks compare with the recomputed ones.
+// proofs shows, for each meter, its probe, and the comparison of the kernel's peaks with the recomputed ones.
 func (v proofView) proofs() {
 	proofs := map[string]model.Proof{}
 	ids := v.r.AllMeters()
@@ -157,7 +158,7 @@ func (v proofView) proofs() {
 func quality(m model.Meter, served bool, p model.Proof) span {
 	text := span{"exact", green}
 	switch {
-	case !served, !m.Exact && m.Bound != nil && *m.Bound == 0: // no probe, so nothing that could be off
+	case !served, !m.Exact && m.Bound != nil && *m.Bound == 0: // no probe, so there is no bound
 		text = span{"not served", dim}
 	case !m.Exact && m.Bound == nil:
 		text = span{"at least", yellow}

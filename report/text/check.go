@@ -9,7 +9,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// Check writes for people what came back of what was said to be freed. It fails with w's error only.
+// Check writes a [model.Check] for people: the freed memory that has come back. It fails with w's error only.
 func Check(w io.Writer, k *model.Check, o Options) error {
 	v := o.printer()
 	v.prose("", span{"ipytracer", bold}, span{" · what came back", dim})
@@ -42,7 +42,7 @@ func Check(w io.Writer, k *model.Check, o Options) error {
 	return err
 }
 
-// sizeColumn is how many cells a number of bytes takes at most, "1,023.99 MiB + 79.00 GiB GPU" apart.
+// sizeColumn is the most cells of a size, "1,023.99 MiB + 79.00 GiB GPU" apart.
 const sizeColumn = 12
 
 func whyNot(p *model.CheckProcess) string {
@@ -70,7 +70,7 @@ func checkedRow(v *printer, c *model.Checked) bool {
 	return !all
 }
 
-// bothSizes are bytes of the CPU and of GPUs in words.
+// bothSizes returns bytes of the CPU and of GPUs in words.
 func bothSizes(bytes, device int64, exact bool) string {
 	switch {
 	case device == 0:
@@ -81,7 +81,7 @@ func bothSizes(bytes, device int64, exact bool) string {
 	return sizeOf(bytes, exact) + " + " + words.Bytes(device) + " GPU"
 }
 
-// ToFree writes what to type to free memory.
+// ToFree writes the code that frees memory.
 func ToFree(w io.Writer, all []model.Freeing, o Options) error {
 	v := remainsView{printer: o.printer(), full: o.Full}
 	v.toFree(all)

@@ -11,17 +11,17 @@ import (
 	"ipytracer/report/escape"
 )
 
-// maxChildren is how many children of one window are listed.
+// maxChildren is the most listed children of one window.
 const maxChildren = 8
 
-// childTable is the table of the other processes of each cell, and of the session those that ran in no cell.
+// childTable is the table of the other processes of each cell, and for the session those that ran in no cell.
 type childTable struct {
 	v     processView
 	t     table
-	still int // cells in which no child took anything worth a row
+	still int // cells without a child worth a row
 }
 
-// processView is the processes beside a cell, and those of a session without cells.
+// processView shows the processes beside a cell, and those of a session without cells.
 type processView struct{ *view }
 
 // children shows them.
@@ -47,7 +47,8 @@ func (v processView) children() {
 	t.print()
 }
 
-// add adds the children of a window. Those that took next to nothing in it, as idle workers in most cells, share a row.
+// add adds the children of a window. Those with almost no memory in it, such as idle workers in most cells, share a
+// row.
 func (t *childTable) add(w *model.Window, children []model.Child) {
 	if len(children) == 0 {
 		return
@@ -57,7 +58,7 @@ func (t *childTable) add(w *model.Window, children []model.Child) {
 		t.still++
 		return
 	}
-	for _, r := range t.v.childRows(w, took, len(children)-len(took)) { // figures of all would be much
+	for _, r := range t.v.childRows(w, took, len(children)-len(took)) { // figures of all would be too much
 		line := append(make([]span, 0, len(t.t.columns)), r.lead...)
 		for _, id := range t.v.meters {
 			line = append(line, highest.show(r.figures, id))
@@ -83,7 +84,7 @@ func (t *childTable) print() {
 	}
 }
 
-// tookMemory reports whether a child moved by what is worth a row.
+// tookMemory reports whether a child's change is worth a row.
 func tookMemory(c *model.Child) bool {
 	for id, f := range c.Meters {
 		if !words.IsPart(id) && max(f.Need(), f.Consumed, -f.Consumed) >= worthShowing {
@@ -93,7 +94,7 @@ func tookMemory(c *model.Child) bool {
 	return false
 }
 
-// childRows lists the heaviest children of one window, how many were idle, and the sum with all others.
+// childRows lists the heaviest children of one window, the number of idle ones, and the sum with all others.
 func (v processView) childRows(w *model.Window, children []model.Child, idle int) []figureRow {
 	weight := func(c model.Child) int64 {
 		if len(v.meters) == 0 {

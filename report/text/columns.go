@@ -13,7 +13,8 @@ const (
 	shareOfColumns = 20      // of the frame, one in …
 )
 
-// columnRows are the columns of a data frame that matter, in the column of names: "sku: object, 122.00 MiB". One row has the rest.
+// columnRows returns the important columns of a data frame, in the column of names: "sku: object, 122.00 MiB". One row
+// has the rest.
 func columnRows(x model.Variable, full bool) (rows []row) {
 	if len(x.Columns) < 2 {
 		return nil

@@ -8,13 +8,13 @@ import (
 	"ipytracer/report/escape"
 )
 
-// Mark is a sign with a colour: how something is, at a glance.
+// Mark is a sign with a colour for a state.
 type Mark struct {
 	sign  string
 	style style
 }
 
-// The marks that commands use.
+// The marks of commands.
 var (
 	Good    = Mark{"✓", green}
 	Bad     = Mark{"✗", red}
@@ -22,7 +22,7 @@ var (
 	Unknown = Mark{"?", plain}
 )
 
-// MarkOf is Good or Bad.
+// MarkOf returns Good or Bad.
 func MarkOf(good bool) Mark {
 	if good {
 		return Good
@@ -30,21 +30,21 @@ func MarkOf(good bool) Mark {
 	return Bad
 }
 
-// Text is the mark as a terminal shows it, with or without its colour.
+// Text returns the mark for a terminal, with or without its colour.
 func (m Mark) Text(color bool) string {
 	p := printer{color: color}
 	p.paint(m.sign, m.style)
 	return p.b.String()
 }
 
-// Table is a table of a command's own. What its cells say is escaped when it is printed.
+// Table is a table of a command's own. The texts of its cells are escaped when it is printed.
 type Table struct {
 	color bool
 	right []int
 	inner table
 }
 
-// NewTable makes a table; the columns named, from 1, are aligned to the right.
+// NewTable returns a table; the columns named, from 1, are aligned to the right.
 func NewTable(color bool, right ...int) *Table {
 	return &Table{color: color, right: right, inner: table{space: 1}}
 }
@@ -57,7 +57,7 @@ func (t *Table) Header(titles ...string) {
 	}
 }
 
-// Row adds a row: a cell is a [Mark], a text, or anything that fmt prints.
+// Row adds a row: a cell is a [Mark], a text, or any value that fmt prints.
 func (t *Table) Row(cells ...any) {
 	t.widen(len(cells))
 	var r row
@@ -71,10 +71,10 @@ func (t *Table) Row(cells ...any) {
 	t.inner.rows = append(t.inner.rows, r)
 }
 
-// Len is how many rows there are.
+// Len returns the number of rows.
 func (t *Table) Len() int { return len(t.inner.rows) }
 
-// String is the table, without a line feed behind its last line. Rows may have fewer cells than there are columns.
+// String returns the table, without a line feed behind its last line. Rows may have fewer cells than there are columns.
 func (t *Table) String() string {
 	for i := range t.inner.rows {
 		cells := &t.inner.rows[i].cells
@@ -91,7 +91,7 @@ func (t *Table) widen(n int) {
 	}
 }
 
-// Dash is what came out of a traced process, made safe to show; "-" where there is nothing.
+// Dash returns a text of a traced process, made safe to show; "-" if it is empty.
 func Dash(s string) string {
 	if s == "" {
 		return "-"

@@ -11,7 +11,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// How much of a comparison is shown unless all is.
+// The shown parts of a comparison, unless all is shown.
 const (
 	maxDiffCells  = 15
 	maxDiffLines  = 4
@@ -19,14 +19,14 @@ const (
 	maxDoubts     = 12
 )
 
-// diffView is the sections of a comparison.
+// diffView has the sections of a comparison.
 type diffView struct {
 	*printer
 	o Options
 }
 
-// Diff writes a comparison for people: what grew and why, the cells that made it, what only follows, and how sure that is. It fails with w's
-// error only.
+// Diff writes a comparison for people: the growth and its reason, the cells that made it, those that follow, and its
+// certainty. It fails with w's error only.
 func Diff(w io.Writer, d *model.Diff, o Options) error {
 	v := diffView{o.printer(), o}
 	v.to = w
@@ -54,7 +54,7 @@ func (v diffView) diffRun(name string, r *model.DiffRun) {
 	v.prose("   ", spans...)
 }
 
-// fromTo is "1.00 GiB → 2.00 GiB, +1.00 GiB (+100.0 %)".
+// fromTo returns "1.00 GiB → 2.00 GiB, +1.00 GiB (+100.0 %)".
 func fromTo(a, b *model.Figure, q quantity, change int64) string {
 	text := side(a, q) + " → " + side(b, q) + ", " + words.Change(change)
 	if a != nil && b != nil {
@@ -65,7 +65,7 @@ func fromTo(a, b *model.Figure, q quantity, change int64) string {
 	return text
 }
 
-// side is one figure of a comparison with its mark.
+// side returns one figure of a comparison with its mark.
 func side(f *model.Figure, q quantity) string {
 	if f == nil {
 		return "–"
@@ -73,7 +73,7 @@ func side(f *model.Figure, q quantity) string {
 	return q.show(map[string]model.Figure{"": *f}, "").text
 }
 
-// diffWhole says how high the sessions went, and where.
+// diffWhole shows the peaks of the sessions, and their cells.
 func (v diffView) diffWhole(d *model.Diff, one *model.WholeDiff, several bool) {
 	if several {
 		v.prose("", span{escape.Bounded(one.Command, maxName*2), bold})
@@ -110,7 +110,7 @@ func styleOf(change int64) style {
 	return plain
 }
 
-// cellOf is what people call a cell of one run.
+// cellOf returns the name of a cell of one run for people.
 func cellOf(x *model.DiffCell) string {
 	if x == nil {
 		return "no cell"
@@ -137,7 +137,7 @@ func (v diffView) diffCauses(d *model.Diff) {
 	}
 }
 
-// diffFollows names the cells that follow from a cause, and what they read.
+// diffFollows names the cells that follow from a cause, and the names that they read.
 func (v diffView) diffFollows(d *model.Diff, c *model.Cause, most int) {
 	for i := range c.Follows[:min(len(c.Follows), most)] {
 		f := &c.Follows[i]
@@ -148,7 +148,7 @@ func (v diffView) diffFollows(d *model.Diff, c *model.Cause, most int) {
 	}
 }
 
-// editedLine is the first line of a cell that was edited, where it is known; the source of another cell.
+// editedLine returns the first line of an edited cell, if it is known; the source of another cell.
 func editedLine(row *model.CellDiff) string {
 	if len(row.Edits) == 0 || row.Edits[0].LinesB == 0 {
 		return sourceOfRow(row)
@@ -169,7 +169,7 @@ func sourceOfRow(row *model.CellDiff) string {
 	return row.A.Source
 }
 
-// diffCells shows the causes, one after another, and then what only follows from them.
+// diffCells shows the causes, one after another, and then the cells that follow from them.
 func (v diffView) diffCells(d *model.Diff) {
 	most := v.o.Cells
 	if most == 0 {
@@ -191,7 +191,7 @@ func (v diffView) diffCells(d *model.Diff) {
 	v.diffOthers(d, most)
 }
 
-// diffOthers are cells whose own memory has hardly changed.
+// diffOthers lists the cells with hardly any change of their own.
 func (v diffView) diffOthers(d *model.Diff, most int) {
 	var follow, moved, quiet []int
 	for i := range d.Cells {
@@ -216,7 +216,7 @@ func (v diffView) diffOthers(d *model.Diff, most int) {
 	}
 }
 
-// diffList is a line for each of some cells.
+// diffList prints a line for each of some cells.
 func (v diffView) diffList(d *model.Diff, rows []int, most int) {
 	t := table{columns: []column{{title: "cell"}, {title: ""}, {title: meterName(d.Meters[0]) + " peak", right: true}, {title: "need", right: true}, {title: "source", flex: true}}, indent: rowIndent}
 	for _, i := range rows[:min(len(rows), most)] {
@@ -241,7 +241,7 @@ func tableRow(texts ...string) row {
 	return r
 }
 
-// of is one meter of a row, nil if it has no figure.
+// of returns one meter of a row, nil if it has no figure.
 func of(row *model.CellDiff, meter string) *model.MeterDiff {
 	for i := range row.Meters {
 		if row.Meters[i].Meter == meter {

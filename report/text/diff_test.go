@@ -29,7 +29,7 @@ func compared(t *testing.T, limits string, before, after *model.Report) *model.D
 	return d
 }
 
-// changed is the same day with a cell that was edited, one that is new, one that is gone, and a doubtful figure.
+// changed returns the same day with a cell that was edited, one that is new, one that is gone, and a doubtful figure.
 func changed() *model.Report {
 	r := reporttest.Inexact()
 	for i := range r.Windows {
@@ -81,7 +81,7 @@ func TestDiffGolden(t *testing.T) {
 	}
 }
 
-// TestDiffOfAnything: whatever two sessions are, there is a comparison of them that can be shown.
+// TestDiffOfAnything: for any two sessions there is a comparison that can be shown.
 func TestDiffOfAnything(t *testing.T) {
 	for a, before := range reporttest.Reports {
 		for b, after := range reporttest.Reports {

@@ -11,7 +11,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// diffCell shows a cell that made a difference: its meters and times side by side, by which line, and why.
+// diffCell shows a cell that made a difference: its meters and times side by side, the line, and the reason.
 func (v diffView) diffCell(d *model.Diff, row *model.CellDiff) {
 	v.blank()
 	v.prose("    ", span{words.Row(row), bold}, span{"  " + row.Change + "  ", yellow}, span{escape.Lines(sourceOfRow(row), false, maxLead), dim})
@@ -43,7 +43,7 @@ func (v diffView) diffCell(d *model.Diff, row *model.CellDiff) {
 	v.prose("            ", span{"    why     ", dim}, span{escape.OneLine(row.Why, false, maxProse), plain})
 }
 
-// diffFollowing lists what follows from a cell, a row each; where nothing is left out, each as the cause is shown.
+// diffFollowing lists the cells that follow from a cell, a row each; with all parts, each as the cause is shown.
 func (v diffView) diffFollowing(d *model.Diff, c *model.Cause, most int) {
 	if len(c.Follows) == 0 {
 		return
@@ -71,14 +71,14 @@ func (v diffView) diffFollowing(d *model.Diff, c *model.Cause, most int) {
 	}
 }
 
-// hides says whether a line's mapped memory is that of its arrays, which have a line of their own.
+// hides reports whether a line's mapped memory is that of its arrays, which have a line of their own.
 func hides(row *model.CellDiff, l *model.LineDiff) bool {
 	return words.IsOutermost(l.Meter) && slices.ContainsFunc(row.Lines, func(x model.LineDiff) bool {
 		return words.LiesWithin(x.Meter) && x.Cell == l.Cell && x.Line == l.Line && x.File == l.File && x.Function == l.Function && 2*abs64(x.Change) >= abs64(l.Change)
 	})
 }
 
-// hardlyResident says that what a line mapped was hardly touched: resident memory has not moved with it.
+// hardlyResident says that the mapped memory of a line was hardly touched: resident memory has not moved with it.
 func hardlyResident(row *model.CellDiff, l *model.LineDiff) string {
 	m := of(row, "cpu.resident")
 	if m == nil || !words.IsOutermost(l.Meter) {
@@ -91,7 +91,7 @@ func hardlyResident(row *model.CellDiff, l *model.LineDiff) string {
 	return "; mapped, not touched: resident changed by " + words.Bytes(rose) + " at most"
 }
 
-// times is "1.20 s → 1.40 s".
+// times returns "1.20 s → 1.40 s".
 func times(row *model.CellDiff, of func(*model.DiffCell) int64) string {
 	one := func(x *model.DiffCell) string {
 		if x == nil || of(x) < 0 {
@@ -102,10 +102,10 @@ func times(row *model.CellDiff, of func(*model.DiffCell) int64) string {
 	return one(row.A) + " → " + one(row.B)
 }
 
-// slowest are how many cells are named for their time.
+// slowest is the most cells that are named for their time.
 const slowest = 3
 
-// diffTimes names the cells of both runs whose time has changed most, where it is a second and a fifth.
+// diffTimes names the cells of both runs with the largest changes of time, of at least a second and a fifth.
 func (v diffView) diffTimes(d *model.Diff) {
 	var rows []*model.CellDiff
 	change := func(r *model.CellDiff) int64 { return r.B.DurationNS - r.A.DurationNS }
@@ -129,7 +129,7 @@ func (v diffView) diffTimes(d *model.Diff) {
 	}
 }
 
-// judged says what is over the limits, and what nobody can say.
+// judged lists the exceeded limits, and those that cannot be judged.
 func (v diffView) judged(j *model.Judgement) {
 	if j == nil {
 		return
@@ -149,7 +149,7 @@ func (v diffView) judged(j *model.Judgement) {
 	}
 }
 
-// doubted is what keeps a reader from taking everything at its word.
+// doubted lists the reasons against taking the comparison at its word.
 func doubted(to *printer, all []string, full bool) {
 	if len(all) == 0 {
 		return

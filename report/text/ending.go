@@ -11,7 +11,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// limitName is what people call the limit.
+// limitName returns the name of a limit for people.
 func limitName(l model.Limit) string {
 	switch l.Kind {
 	case "cgroup":
@@ -22,13 +22,13 @@ func limitName(l model.Limit) string {
 	return escape.Bounded(l.Kind, maxName)
 }
 
-// notable says whether a process did not end by itself, and was not shut down.
+// notable reports whether a process did not end by itself, and was not shut down.
 func notable(e *model.Ending, ipython string) bool {
 	return e != nil && (e.OutOfMemory || e.Signal != "" && !shutDown(e, ipython))
 }
 
-// shutDown says whether a kernel got a signal that asks for an end while no cell ran: Jupyter's servers, nbclient and ipykernel itself end
-// kernels so that are no longer needed.
+// shutDown reports whether a kernel got a signal that asks for an end while no cell ran: Jupyter's servers, nbclient
+// and ipykernel end unneeded kernels in this way.
 func shutDown(e *model.Ending, ipython string) bool {
 	switch e.Signal {
 	case "SIGTERM", "SIGINT", "SIGHUP":
@@ -37,7 +37,7 @@ func shutDown(e *model.Ending, ipython string) bool {
 	return false
 }
 
-// exhausted says which limit was used up, of a process that the OOM killer ended.
+// exhausted names the limit that was used up, of a process that the OOM killer ended.
 func exhausted(e *model.Ending) string {
 	if e.Limit == nil {
 		return "not known: neither a cgroup of the process nor the machine was seen to be full"
@@ -52,7 +52,7 @@ func exhausted(e *model.Ending) string {
 	return text
 }
 
-// memoryLimits says in a line what limits a process's memory and how near it came.
+// memoryLimits shows in a line the limits on a process's memory and how near it came to them.
 func memoryLimits(to *printer, p model.Process) {
 	var parts []span
 	for _, l := range p.Limits {
@@ -68,13 +68,13 @@ func memoryLimits(to *printer, p model.Process) {
 	to.field("limits", parts...)
 }
 
-// maxEndings is how many of them the short report tells.
+// maxEndings is the most endings in the short report.
 const maxEndings = 3
 
-// endingView is how processes ended, and what to know before all figures.
+// endingView shows how processes ended, and facts to know before all figures.
 type endingView struct{ *view }
 
-// endings says which processes did not end by themselves, those that ran out of memory first.
+// endings lists the processes that did not end by themselves, those that ran out of memory first.
 func (v endingView) endings() {
 	told, more := 0, 0
 	for _, memory := range []bool{true, false} {
@@ -98,7 +98,7 @@ func (v endingView) endings() {
 	gpuNotes(v.printer, v.r.GPUNotes)
 }
 
-// dearProbes says which probes are at a dearer place than there might be, and what that cost.
+// dearProbes names the probes at more expensive places than usual, and their cost.
 func (v endingView) dearProbes() {
 	for i := range v.r.Certificate.Probes {
 		if text := words.DearProbes(&v.r.Certificate.Probes[i]); text != "" {
@@ -118,7 +118,7 @@ func (v endingView) ending(p model.Process) {
 	ended(v.printer, p.PID, who, p.Ending, v.during(&p))
 }
 
-// ended says what put an end to a process, and where.
+// ended says why a process ended, and where.
 func ended(to *printer, pid int, who string, e *model.Ending, where string) {
 	had := words.Bytes(e.Resident) + " resident"
 	if e.OutOfMemory {
@@ -129,7 +129,7 @@ func ended(to *printer, pid int, who string, e *model.Ending, where string) {
 	to.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s", escape.Bounded(e.Signal, maxName), pid, who, had, where))
 }
 
-// during is ", in In[7] line 3: x = np.ones(n)".
+// during returns ", in In[7] line 3: x = np.ones(n)".
 func (v endingView) during(p *model.Process) string {
 	e := p.Ending
 	if e.At == nil {
@@ -147,7 +147,7 @@ func (v endingView) during(p *model.Process) string {
 	return text
 }
 
-// starved tells cells that failed for want of memory, the last first.
+// starved lists cells that failed for want of memory, the last first.
 func (v endingView) starved() {
 	told := 0
 	for _, c := range slices.Backward(v.cells) {
@@ -170,7 +170,7 @@ func (v endingView) starved() {
 	}
 }
 
-// isWant says whether a type of exception says that memory was wanting: MemoryError, NumPy's, PyTorch's and CuPy's.
+// isWant reports whether a type of exception means a lack of memory: MemoryError, NumPy's, PyTorch's and CuPy's.
 func isWant(name string) bool {
 	switch lastOf(name) {
 	case "MemoryError", "_ArrayMemoryError", "OutOfMemoryError":
@@ -179,5 +179,5 @@ func isWant(name string) bool {
 	return false
 }
 
-// lastOf is a type's name without its module.
+// lastOf returns a type's name without its module.
 func lastOf(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }

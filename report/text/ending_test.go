@@ -9,7 +9,8 @@ import (
 	"ipytracer/report/text"
 )
 
-// dead is a notebook whose kernel the OOM killer ended in the second cell, and one of whose workers somebody killed.
+// dead returns a notebook whose kernel the OOM killer ended in the second cell, and one of whose workers somebody
+// killed.
 func dead() *model.Report {
 	r := &model.Report{Schema: model.Schema, Between: []model.Between{}}
 	limit := model.Limit{Kind: "cgroup", Path: "/docker/x\x1b[31m", Bytes: 600 * reporttest.MiB, Used: 590 * reporttest.MiB, Highest: 600 * reporttest.MiB}
@@ -31,7 +32,7 @@ func dead() *model.Report {
 	return r
 }
 
-// TestWhyItEnded: the report begins with what put an end to the kernel, and with which limit was used up.
+// TestWhyItEnded: the report begins with the reason for the kernel's end, and the limit that was used up.
 func TestWhyItEnded(t *testing.T) {
 	var b strings.Builder
 	if err := text.Report(&b, dead(), text.Options{Width: 200}); err != nil {
@@ -52,7 +53,8 @@ func TestWhyItEnded(t *testing.T) {
 	}
 }
 
-// TestShutDown: a kernel that was asked to end while no cell ran ended as kernels do; one in a cell, or by another signal, did not.
+// TestShutDown: a kernel that was asked to end while no cell ran ended as kernels do; one in a cell, or by another
+// signal, did not.
 func TestShutDown(t *testing.T) {
 	for _, c := range []struct {
 		signal, ipython string

@@ -15,8 +15,8 @@ const (
 	atLeast = "≥" // at least this much
 )
 
-// label is what people call a window: In[3], an experiment's name, line 7. A cell that IPython ran without storing
-// it is "(silent)", one whose number is not known "-". The result is not escaped.
+// label returns the name of a window for people: In[3], an experiment's name, line 7. A cell that IPython ran without
+// storing it is "(silent)", one with an unknown number "-". The result is not escaped.
 func label(w model.Window) string {
 	switch {
 	case w.Kind == model.Experiment:
@@ -35,11 +35,11 @@ func label(w model.Window) string {
 	return words.In(*w.ExecutionCount)
 }
 
-// quantity is one of the sizes people read off a figure.
+// quantity is one of the sizes that people read from a figure.
 type quantity struct {
 	title string
 	of    func(model.Figure) int64
-	// high: it rests on the peak, so something missed can only make it larger.
+	// high: it rests on the peak, so a loss can only make it larger.
 	high bool
 }
 
@@ -52,7 +52,7 @@ var (
 	highest  = quantity{"highest", func(f model.Figure) int64 { return f.Peak }, true}
 )
 
-// show writes one quantity of the figure a window has for a meter; a dash if it has none.
+// show returns one quantity of a window's figure for a meter; a dash if it has none.
 func (q quantity) show(figures map[string]model.Figure, meter string) span {
 	f, ok := figures[meter]
 	if !ok {
@@ -71,16 +71,16 @@ func (q quantity) show(figures map[string]model.Figure, meter string) span {
 	}
 }
 
-// meterName is what people call a meter: resident, numpy, GPU 0 active.
+// meterName returns the name of a meter for people: resident, numpy, GPU 0 active.
 func meterName(id string) string { return words.Meter(id) }
 
-// headlines are the meters a table shows, the one that ranks first, parts of others left out.
+// headlines returns the meters of a table, the ranking one first, without parts of others.
 func headlines(r *model.Report, by string) ([]string, error) {
 	known := r.AllMeters()
 	if by != "" && !slices.Contains(known, by) {
 		return nil, fmt.Errorf("rank by %q: no such meter here; there are: %s", by, strings.Join(known, ", "))
 	}
-	ids := append([]string{by}, words.Headlines(known)...) // GPUs beside the CPU: what has room goes by this order
+	ids := append([]string{by}, words.Headlines(known)...) // GPUs beside the CPU: the order decides who gets room
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
 	for _, id := range known {
 		if !words.IsPart(id) {

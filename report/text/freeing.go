@@ -10,7 +10,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// together is what several names hold, or one: as much as goes if all of them let go.
+// together is memory that one name or several names hold: it goes if all of them let go.
 type together struct {
 	names []string // by [model.Variable.Name]
 	bytes int64
@@ -18,10 +18,10 @@ type together struct {
 	all   []*model.Variable // of these names, the largest first
 }
 
-// size is the bytes in words.
+// size returns the bytes in words.
 func (t *together) size() string { return sizeOf(t.bytes, t.exact) }
 
-// sizeOf is a number of bytes, which is the least unless it is exact.
+// sizeOf returns a number of bytes, marked as a lower bound unless it is exact.
 func sizeOf(bytes int64, exact bool) string {
 	if !exact {
 		return atLeast + " " + words.Bytes(bytes)
@@ -29,7 +29,7 @@ func sizeOf(bytes int64, exact bool) string {
 	return words.Bytes(bytes)
 }
 
-// name is "df + top + Out[2]".
+// name returns "df + top + Out[2]".
 func (t *together) name() string {
 	const few = 3
 	var parts []string
@@ -42,7 +42,7 @@ func (t *together) name() string {
 	return strings.Join(parts, " + ")
 }
 
-// predicted is what an entry frees of this memory.
+// predicted returns the bytes that an entry frees of this memory.
 func (m memory) predicted(f *model.Freeing) int64 {
 	if m.device() != "" {
 		return f.Device
@@ -50,7 +50,7 @@ func (m memory) predicted(f *model.Freeing) int64 {
 	return f.Predicted
 }
 
-// entries are what to type to free memory that ranks, the most first.
+// entries returns the code that frees the ranking memory, the most first.
 func (o *leftover) entries() (all []model.Freeing) {
 	for _, f := range o.r.ToFree {
 		if f.PID == o.pid && o.predicted(&f) >= worthAGap && !o.scattered {
@@ -61,8 +61,8 @@ func (o *leftover) entries() (all []model.Freeing) {
 	return all
 }
 
-// named are what a process has by name in the end, alone or several names together, the most first; none where nobody can say of which GPU
-// that is.
+// named returns the memory that a process's names hold at the end, alone or several together, the most first. It
+// returns none if the GPU of such memory is not known.
 func (o *leftover) named() (out []together) {
 	if o.scattered {
 		return nil
@@ -90,7 +90,7 @@ func (o *leftover) named() (out []together) {
 	return out
 }
 
-// unnamedLines are the lines of cells that made what is there still, and that made none of what names hold.
+// unnamedLines returns the lines of cells with memory that is there still, but that no name holds.
 func (o *leftover) unnamedLines(named []together) []model.Line {
 	return slices.DeleteFunc(o.left(), func(l model.Line) bool {
 		return l.Left < worthAGap || slices.ContainsFunc(named, func(t together) bool {
@@ -99,7 +99,7 @@ func (o *leftover) unnamedLines(named []together) []model.Line {
 	})
 }
 
-// nameAll is "x 512.00 MiB", of the first few.
+// nameAll returns "x 512.00 MiB", for the first few.
 func nameAll(all []together, few int) (out []string) {
 	for _, t := range all[:min(len(all), few)] {
 		out = append(out, t.name()+" "+t.size())
@@ -110,7 +110,7 @@ func nameAll(all []together, few int) (out []string) {
 	return out
 }
 
-// freeing says what to type, the most first, and what that frees; "" for nothing. Code is whole or not there.
+// freeing returns the code to type, the most first, and its effect; "" for nothing. Code is whole or left out.
 func (o *leftover) freeing() string {
 	const few = 3
 	var parts []string
@@ -124,7 +124,7 @@ func (o *leftover) freeing() string {
 	return strings.Join(parts, " · ")
 }
 
-// smallOf says how much of an entry is in small blocks, "" for little.
+// smallOf describes the part of an entry in small blocks, "" if it is little.
 func smallOf(f *model.Freeing) string {
 	if f.Small < leastSmall || f.Small < f.Predicted/20 {
 		return ""
@@ -132,13 +132,13 @@ func smallOf(f *model.Freeing) string {
 	return ", " + words.Bytes(f.Small) + " of it small objects"
 }
 
-// leastSmall is how many bytes of small objects are worth a word.
+// leastSmall is the least of small objects, in bytes, that is mentioned.
 const leastSmall = 1 << 20
 
-// maxCode is how many characters code can have, which is never cut: more than any that is written here.
+// maxCode is the most characters of code, which is never cut: more than any code that is written here.
 const maxCode = 1 << 12
 
-// toFree lists what to type to free what is there by name.
+// toFree lists the code that frees memory of names.
 func (v remainsView) toFree(all []model.Freeing) {
 	if len(all) == 0 {
 		return

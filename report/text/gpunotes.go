@@ -7,10 +7,10 @@ import (
 	"ipytracer/model/words"
 )
 
-// maxGPUNotes is how many lines the notes of GPUs take at most.
+// maxGPUNotes is the most lines of the notes of GPUs.
 const maxGPUNotes = 4
 
-// gpuNotes says what to know before the figures of GPUs.
+// gpuNotes shows facts to know before the figures of GPUs.
 func gpuNotes(to *printer, all []model.GPUNote) {
 	told := 0
 	several := false

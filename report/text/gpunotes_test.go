@@ -9,7 +9,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// What is to be known before the figures of GPUs is on the first lines of the report, whole, and among what the page says first; an audit says it, too.
+// What is to be known before the figures of GPUs is on the first lines of the report, whole, and among what the page
+// says first; an audit says it, too.
 func TestGPUNotes(t *testing.T) {
 	r := reporttest.OnGPUs(reporttest.Rich())
 	preallocated := "60.00 GiB of 80.00 GiB in one block: JAX preallocates; XLA_PYTHON_CLIENT_PREALLOCATE=false shows what cells need"

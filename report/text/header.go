@@ -9,10 +9,10 @@ import (
 	"ipytracer/report/escape"
 )
 
-// headerView is what was traced: processes, devices, the session, the machine.
+// headerView shows what a session traced: processes, devices, the session, the machine.
 type headerView struct{ *view }
 
-// header says what was traced, for how long and where.
+// header names the traced processes, the duration and the machine.
 func (v headerView) header() {
 	version := ""
 	if v.r.Host.Tracer != "" {
@@ -29,7 +29,7 @@ func (v headerView) header() {
 	v.host()
 }
 
-// versions is what a process is, and of which versions.
+// versions returns the kind of a process, and its versions.
 func versions(p model.Process) (name string, parts []span) {
 	name, parts = "process", []span{{fmt.Sprintf("pid %d", p.PID), plain}}
 	if p.Notebook != "" {
@@ -45,7 +45,7 @@ func versions(p model.Process) (name string, parts []span) {
 	return name, parts
 }
 
-// origin is what a process came from.
+// origin returns where a process came from.
 func origin(p model.Process) (parts []span) {
 	if p.Parent != 0 {
 		parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
@@ -88,7 +88,7 @@ func (v headerView) root(p model.Process) {
 	}
 }
 
-// course says how a meter went from beginning to end.
+// course describes a meter from beginning to end.
 func course(figures map[string]model.Figure, id string) []span {
 	return []span{
 		{start.show(figures, id).text + " at the start", plain},
@@ -97,14 +97,14 @@ func course(figures map[string]model.Figure, id string) []span {
 	}
 }
 
-// gpuOf is the device whose memory from the driver a meter counts.
+// gpuOf returns the device of a driver meter.
 func gpuOf(id string) (number int, ok bool) {
 	var rest string
 	n, err := fmt.Sscanf(id, "gpu.%d.%s", &number, &rest)
 	return number, err == nil && n == 2 && rest == "driver"
 }
 
-// gpuNames names a device, by all its names or by what people call it.
+// gpuNames names a device, by all its names or by the one for people.
 func gpuNames(r *model.Report, number int, all bool) []span {
 	for _, g := range r.GPUs {
 		if g.Index != number {
@@ -120,10 +120,10 @@ func gpuNames(r *model.Report, number int, all bool) []span {
 	return nil
 }
 
-// maxDevice is how much of a GPU's name is shown: "NVIDIA RTX 6000 Ada Generation (MIG 1g.12gb)".
+// maxDevice is the shown length of a GPU's name: "NVIDIA RTX 6000 Ada Generation (MIG 1g.12gb)".
 const maxDevice = 48
 
-// devices says in a line for each GPU that was used what it is, how much memory it has and how much of it was taken.
+// devices shows in a line for each used GPU its name, its memory and the taken part.
 func (v headerView) devices() {
 	for _, id := range v.meters {
 		number, ok := gpuOf(id)
@@ -184,7 +184,7 @@ func wallClock(started string) string {
 	return escape.Bounded(started, maxName)
 }
 
-// noCells says what to do when there is nothing to show.
+// noCells gives advice if there is nothing to show.
 func (v headerView) noCells() {
 	notebook := false
 	for _, p := range v.r.Processes {
@@ -200,7 +200,7 @@ func (v headerView) noCells() {
 		"To see cells, attach to a kernel (`tracer kernels` lists them) or start one with `tracer run -- jupyter lab`.", plain})
 }
 
-// limitedBy says who has set a limit, and what to do where nobody wants it.
+// limitedBy names the origin of a limit, and how to remove one that nobody wants.
 func limitedBy(l model.SoftLimit, pid int) string {
 	switch l.By {
 	case "session":

@@ -14,7 +14,7 @@ import (
 
 const mib = reporttest.MiB
 
-// small is a late session of one kernel that had 68 MiB: In[1] imports for 60 MiB, In[2] does what a test makes of it; nothing between them.
+// small returns a late session of one kernel that had 68 MiB: In[1] imports for 60 MiB, In[2] is the test's own.
 func small(needed int64) *model.Report {
 	r := reporttest.Empty()
 	figures := func(start, peak, end int64) map[string]model.Figure {
@@ -35,7 +35,7 @@ func small(needed int64) *model.Report {
 	return r
 }
 
-// allocated adds to a cell what a line of a run of a cell had at its peak.
+// allocated adds to a cell the memory of a line of a run of a cell at its peak.
 func allocated(c *model.Window, meter string, execution, line int, bytes, count int64) {
 	c.Allocations = append(c.Allocations, model.Allocation{Meter: meter, Allocated: bytes, AtPeak: bytes, Count: count, Stack: []model.Frame{{
 		Function: "<module>", File: fmt.Sprintf("/tmp/ipykernel_4242/%d.py", execution), Line: line, Execution: execution, ExecutionCount: reporttest.Number(execution)}}})
@@ -77,7 +77,7 @@ func TestLastCellThatHardlyRose(t *testing.T) {
 	}
 }
 
-// TestReservationsDoNotLead: memory that is mapped and hardly touched makes no highest moment; what was touched has its figure in full.
+// TestReservationsDoNotLead: hardly touched mappings make no highest moment; touched memory counts in full.
 func TestReservationsDoNotLead(t *testing.T) {
 	r := small(20 * mib)
 	cell := &r.Windows[2]
@@ -119,7 +119,7 @@ func TestArraysNobodyTouched(t *testing.T) {
 	}
 }
 
-// TestRoomBesideWhatIsUsed: what later lines have used is no part of what an earlier one reserved.
+// TestRoomBesideWhatIsUsed: memory that later lines use is no part of an earlier line's reservation.
 func TestRoomBesideWhatIsUsed(t *testing.T) {
 	r := small(200 * mib)
 	r.Windows[1].Meters["cpu.mapped"] = reporttest.Fig(108*mib, 168*mib+3*reporttest.GiB, 168*mib+3*reporttest.GiB)
@@ -131,7 +131,7 @@ func TestRoomBesideWhatIsUsed(t *testing.T) {
 	}
 }
 
-// TestWorkersArePartOfTheSentence: what children had stands beside the lines, by size.
+// TestWorkersArePartOfTheSentence: the memory of children stands beside the lines, by size.
 func TestWorkersArePartOfTheSentence(t *testing.T) {
 	for _, test := range []struct {
 		peaks []int64
@@ -157,7 +157,7 @@ func TestWorkersArePartOfTheSentence(t *testing.T) {
 	}
 }
 
-// TestFreedIsNoPart: what an earlier cell kept and a later one let go is no part of the highest moment.
+// TestFreedIsNoPart: memory that an earlier cell kept and a later one let go is no part of the highest moment.
 func TestFreedIsNoPart(t *testing.T) {
 	r := small(400 * mib)
 	freed := reporttest.CellWindow(12, 3, "del data")
@@ -171,7 +171,7 @@ func TestFreedIsNoPart(t *testing.T) {
 	}
 }
 
-// left adds what a look at the process has found.
+// left adds the findings of a look at the process.
 func left(r *model.Report, trim int64, all ...model.Variable) *model.Report {
 	for i := range all {
 		all[i].PID, all[i].Exact = 4242, true
@@ -183,7 +183,7 @@ func left(r *model.Report, trim int64, all ...model.Variable) *model.Report {
 	return r
 }
 
-// TestStillThere: what was there at the attach is told apart, and memory that the session has not made is nobody's to free.
+// TestStillThere: memory from before the attach has its own mention, and nobody is asked to free it.
 func TestStillThere(t *testing.T) {
 	got := lines(t, left(small(400*mib), 0, model.Variable{Name: "x", Kind: "variable", Bytes: 390 * mib}), text.Options{})
 	if want := "528.00 MiB after the last cell, 460.00 MiB more than at the attach, in it x 390.00 MiB"; got["still there"] != want {
@@ -203,8 +203,8 @@ func TestStillThere(t *testing.T) {
 	}
 }
 
-// TestCachesAreNoAdvice: a cache of the interpreter's or IPython's is no name that anybody deletes; and where no name and no line has much, what the memory is
-// instead, not an audit that does not know either.
+// TestCachesAreNoAdvice: a cache of the interpreter or of IPython is not named for deletion. Without large names and
+// lines, the advice names the kind of memory, and no audit that does not know either.
 func TestCachesAreNoAdvice(t *testing.T) {
 	r := left(small(400*mib), 0, model.Variable{Name: "linecache.cache", Kind: "module", Bytes: 20 * mib}, model.Variable{Name: "IPython.core.oinspect._cache", Kind: "module", Bytes: 9 * mib})
 	got := lines(t, r, text.Options{})
@@ -220,7 +220,7 @@ func TestCachesAreNoAdvice(t *testing.T) {
 	}
 }
 
-// TestMallocKeeps: what malloc keeps has its sentence, with code that is in one piece whatever the width.
+// TestMallocKeeps: malloc's free memory has its sentence, with code in one piece at any width.
 func TestMallocKeeps(t *testing.T) {
 	const code = "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
 	if got, want := lines(t, left(small(400*mib), 239*mib), text.Options{})["malloc keeps"], "239.00 MiB of it free, for blocks to come; to give it back: "+code; got != want {
@@ -293,7 +293,7 @@ func TestChildrenOnce(t *testing.T) {
 	}
 }
 
-// TestOtherKinds: what the account of resident memory has no row for is counted.
+// TestOtherKinds: parts of resident memory without a row are counted.
 func TestOtherKinds(t *testing.T) {
 	out := printed(t, left(small(400*mib), 0), text.Options{})
 	if !strings.Contains(out, "  4.00 MiB  other, 3 kinds; --full lists them\n") || strings.Contains(out, "less than") {
@@ -301,7 +301,7 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
-// TestAuditAccount: the account of what is still there is for who asks for everything.
+// TestAuditAccount: only --full has the account of the memory that is still there.
 func TestAuditAccount(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		var b strings.Builder
@@ -342,7 +342,7 @@ func TestSilentCells(t *testing.T) {
 	}
 }
 
-// TestTypedCodeIsWhole: what is to be typed is in one piece whatever the width, and nobody is sent to an audit for what that frees.
+// TestTypedCodeIsWhole: code to type is in one piece at any width, and replaces the advice to run an audit.
 func TestTypedCodeIsWhole(t *testing.T) {
 	const names, traceback = "del x; Out.pop(2, None)", "import sys; sys.last_traceback = None; import gc; gc.collect();"
 	r := left(small(400*mib), 0, model.Variable{Name: "x", Kind: "variable", Bytes: 200 * mib})

@@ -11,12 +11,14 @@ import (
 	"ipytracer/report/escape"
 )
 
-// A session can have several kernels. What is one kernel's says whose it is, and the first screen has the highest moment of each.
+// A session can have several kernels. Every item of one kernel names it, and the first screen has the highest moment of
+// each.
 
-// mostSummits is for how many kernels, beside the one that was highest of all, the highest moment has a line.
+// mostSummits is the most kernels with a line for their highest moment, beside the highest of all.
 const mostSummits = 4
 
-// otherSummits are where in the ranking the kernels were at their highest, but for the one that was highest of all: the highest first.
+// otherSummits returns the highest moments of the kernels as places in the ranking, without the highest of all: the
+// highest first.
 func (o *order) otherSummits() (at []int) {
 	if !o.several || len(o.ranked) == 0 {
 		return nil
@@ -39,7 +41,7 @@ func (o *order) otherSummits() (at []int) {
 	return at
 }
 
-// otherHighest answers what the highest moment of each of the other kernels was.
+// otherHighest writes the highest moments of the other kernels.
 func (v headlineView) otherHighest() {
 	others := v.otherSummits()
 	for _, i := range others[:min(len(others), mostSummits)] {
@@ -50,7 +52,7 @@ func (v headlineView) otherHighest() {
 	}
 }
 
-// inKernel is in front of what is one kernel's, where there are several.
+// inKernel returns the prefix of an item of one kernel, if there are several.
 func inKernel(r *model.Report, pid int) string {
 	if kernel := words.KernelOf(r.Processes, pid); kernel != "" {
 		return "in " + kernel + ": "
@@ -58,13 +60,13 @@ func inKernel(r *model.Report, pid int) string {
 	return ""
 }
 
-// kernelName is what the notebook of a kernel is called.
+// kernelName returns the name of a kernel, after its notebook.
 func kernelName(p *model.Process) string {
 	return cmp.Or(p.Kernel, words.NotebookName(p.Notebook))
 }
 
-// liveKernel says in a live line of so many cells which kernel's cell it is; "" where there is one kernel. Names of usual length leave the figures
-// aligned; where there is little room the pid has to do.
+// liveKernel names, in a live line of a width, the kernel of the cell; "" for a single kernel. Names of usual length
+// leave the figures aligned; with little room it is the pid.
 func liveKernel(w *model.Window, width int) string {
 	const usual, roomy = 20, 110
 	if w.Kernel == "" {

@@ -9,11 +9,11 @@ import (
 	"ipytracer/report/escape"
 )
 
-// headlineView is the first lines of a report.
+// headlineView writes the first lines of a report.
 type headlineView struct{ *view }
 
-// lead says in a few lines what most people came for: the highest moment of what came nearest to its limit, what it was made of, what of it
-// is still there, what to delete, and how sure all that is.
+// lead answers in a few lines the questions of most people: the highest moment of the memory that came nearest to its
+// limit, its parts, the part that is still there, the names to delete, and how certain all that is.
 func (v headlineView) lead() {
 	endingView(v).endings()
 	if !v.leads() {
@@ -27,7 +27,7 @@ func (v headlineView) lead() {
 // leads reports whether there is a highest moment to lead with.
 func (v headlineView) leads() bool { return len(v.meters) > 0 && len(v.ranked) > 0 }
 
-// leadHighest is the part about the highest moment.
+// leadHighest writes the part about the highest moment.
 func (v headlineView) leadHighest() {
 	top := highestMoment(v.view)
 	other := func(name string, front bool) {
@@ -42,7 +42,7 @@ func (v headlineView) leadHighest() {
 	v.answer("made by", top.madeBy())
 }
 
-// leadLeft is the part about what is left, for which somebody has looked at what holds it.
+// leadLeft writes the part about the remaining memory, after a look at its holders.
 func (v headlineView) leadLeft() {
 	rest := leftoverOf(v.view, highestMoment(v.view).in.pid)
 	in := inKernel(v.r, rest.pid)
@@ -55,7 +55,8 @@ func (v headlineView) leadLeft() {
 	}
 }
 
-// statementLabel is "line 4" and ": model.fit(X, y)"; the name of a statement that is none of the user's, such as "display and hooks".
+// statementLabel returns "line 4" and ": model.fit(X, y)"; for a statement that is not the user's its name, such as
+// "display and hooks".
 func statementLabel(w model.Window, lines []string) (where, source string) {
 	if w.Name != "" {
 		return escape.Bounded(w.Name, maxName), ""
@@ -74,7 +75,7 @@ func statementLabel(w model.Window, lines []string) (where, source string) {
 	return where, source
 }
 
-// howSure says in one line what the certificate says.
+// howSure sums the certificate up in one line.
 func (m moment) howSure() string {
 	reasons := m.v.doubts()
 	f, why := m.figure(), ""

@@ -11,18 +11,20 @@ import (
 	"ipytracer/model/words"
 )
 
-// leftover is what a process has of the memory that ranks when its last cell is over.
+// leftover is the ranking memory that a process has after its last cell.
 type leftover struct {
 	memory
-	r           *model.Report
-	pid         int
-	end, cached int64                   // bytes; those of the end that PyTorch's allocator keeps for tensors to come
-	start       int64                   // what it had when the session began; 0 where it began with it
-	scattered   bool                    // it is of one of several GPUs that the session used: a name's memory may be on another
-	textOf      func(model.Line) string // of the source
+	r   *model.Report
+	pid int
+	// bytes at the end, and those of them that PyTorch's allocator keeps for coming tensors
+	end, cached int64
+	start       int64 // bytes at the session's beginning; 0 if the process began with it
+	// scattered: the session used several GPUs, so a name's memory may be on another
+	scattered bool
+	textOf    func(model.Line) string // of the source
 }
 
-// leftoverOf is what a process has left.
+// leftoverOf returns the remaining memory of a process.
 func leftoverOf(v *view, pid int) *leftover {
 	o := &leftover{memory: memory(v.first()), r: v.r, pid: pid, end: v.ends[pid].end, cached: v.ends[pid].cached, textOf: v.textOf}
 	if slices.ContainsFunc(v.r.Processes, func(p model.Process) bool { return p.PID == pid && p.Late }) {
@@ -39,7 +41,7 @@ func leftoverOf(v *view, pid int) *leftover {
 	return o
 }
 
-// usedGPUs adds the GPUs that a process had memory of, by the prefix of their meters.
+// usedGPUs adds the GPUs that a process used, by the prefix of their meters.
 func usedGPUs(used map[string]bool, figures map[string]model.Figure) {
 	for id, f := range figures {
 		if words.OfGPU(id) && !strings.HasSuffix(id, ".unattributed") && (f.Peak > 0 || !f.Exact) {
@@ -48,7 +50,7 @@ func usedGPUs(used map[string]bool, figures map[string]model.Figure) {
 	}
 }
 
-// left are the lines of cells by what they have made in the session that is there still, the most first.
+// left returns the lines of cells with memory that is still there, the most first.
 func (o *leftover) left() (all []model.Line) {
 	for _, l := range o.r.Lines {
 		if l.PID == o.pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && o.has(l.Meter) && !words.IsOutermost(l.Meter) {
@@ -56,7 +58,7 @@ func (o *leftover) left() (all []model.Line) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })
-	for i := range all { // what is next to nothing beside the first is not worth a word
+	for i := range all { // tiny ones beside the first are not mentioned
 		if i > 0 && all[i].Left < all[0].Left/100 {
 			return all[:i]
 		}
@@ -98,8 +100,8 @@ func (o *leftover) stillThere() string {
 
 var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 
-// toFree names what to delete. Where no name is known to hold it, it says which the lines that made it assign: a hint, not more, because
-// `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
+// toFree names the names to delete. If no name is known to hold it, it gives the names that the lines assign. That is a
+// hint, not more, because `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
 func (o *leftover) toFree() string {
 	if named := o.named(); len(named) > 0 || o.freeing() != "" {
 		text, rest := o.freeing(), o.beyondEntries(o.unnamedLines(named), named)
@@ -147,7 +149,7 @@ func (o *leftover) toFree() string {
 	return text + ": the lines that made it assign " + strings.Join(parts, ", ")
 }
 
-// lives reports whether the process was there still when the session ended.
+// lives reports whether the process still lived when the session ended.
 func (o *leftover) lives() bool {
 	return slices.ContainsFunc(o.r.Processes, func(p model.Process) bool { return p.PID == o.pid && !p.Ended })
 }

@@ -8,10 +8,10 @@ import (
 	"ipytracer/model"
 )
 
-// isLibrary says whether a file is not the user's own.
+// isLibrary reports whether a file is not the user's own.
 func isLibrary(file string) bool { return model.IsLibrary(file) }
 
-// made are calls in libraries without those that decorators made, which nobody asked for.
+// made returns calls in libraries without those that decorators made.
 func made(calls []model.Frame) []model.Frame {
 	if bare := slices.DeleteFunc(slices.Clone(calls), isWrapper); len(bare) > 0 {
 		return bare
@@ -19,7 +19,7 @@ func made(calls []model.Frame) []model.Frame {
 	return calls[:1]
 }
 
-// calledIn is the function of a library that was called.
+// calledIn returns the called function of a library.
 func calledIn(calls []model.Frame) string {
 	if first := made(calls)[0]; packageOf(first.File) != imports {
 		return first.Function
@@ -30,7 +30,7 @@ func calledIn(calls []model.Frame) string {
 // imports stands for the interpreter's own functions that import modules.
 const imports = "import"
 
-// callsIn says how many more calls it made, and " in sklearn, numpy".
+// callsIn returns the number of further calls, and " in sklearn, numpy".
 func callsIn(calls []model.Frame) (n int, where string) {
 	calls = made(calls)[1:]
 	var packages []string
@@ -39,7 +39,7 @@ func callsIn(calls []model.Frame) (n int, where string) {
 			packages = append(packages, p)
 		}
 	}
-	if len(packages) > 0 { // the outermost is what the user knows, the innermost is who allocates
+	if len(packages) > 0 { // the outermost is the one that the user knows, the innermost is the one that allocates
 		where = " in " + packages[0]
 	}
 	if n := len(packages); n > 1 {
@@ -48,11 +48,11 @@ func callsIn(calls []model.Frame) (n int, where string) {
 	return len(calls), where
 }
 
-// wrappers are what decorators call the function that they put around another, where Python (before 3.11) does not say in which function it
-// was made.
+// wrappers are the names of functions that decorators put around another one, where Python (before 3.11) does not say
+// in which function it was made.
 var wrappers = []string{"wrapper", "wrapped", "inner", "inner_f", "_inner", "new_func", "_wrapper", "new_method", "_decorate_function", "decorate_context"}
 
-// isWrapper says whether a call is one that a decorator made of another's.
+// isWrapper reports whether a call is one that a decorator made of another's.
 func isWrapper(f model.Frame) bool {
 	if strings.HasPrefix(f.File, "<__array_function__") || strings.HasSuffix(f.File, "/functools.py") || strings.HasSuffix(f.File, "/contextlib.py") {
 		return true
@@ -60,7 +60,7 @@ func isWrapper(f model.Frame) bool {
 	return strings.Contains(f.Function, ".<locals>.") || slices.Contains(wrappers, f.Function)
 }
 
-// cutLast cuts around the last separator; without one all is after it.
+// cutLast cuts around the last separator; without one it returns all as the part after it.
 func cutLast(s, separator string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, separator); i >= 0 {
 		return s[:i], s[i+len(separator):], true
@@ -68,7 +68,7 @@ func cutLast(s, separator string) (before, after string, found bool) {
 	return "", s, false
 }
 
-// packageOf is the package that a library's file is of: sklearn, numpy; "" for the interpreter's own.
+// packageOf returns the package of a library's file: sklearn, numpy; "" for the interpreter's own.
 func packageOf(file string) string {
 	for _, installed := range []string{"/site-packages/", "/dist-packages/"} {
 		if _, rest, found := cutLast(file, installed); found {
@@ -87,7 +87,8 @@ func packageOf(file string) string {
 	return ""
 }
 
-// isComprehension says whether a frame is of a comprehension or a generator expression: it says no more than the line around it.
+// isComprehension reports whether a frame belongs to a comprehension or a generator expression: it adds nothing to the
+// line around it.
 func isComprehension(f model.Frame) bool {
 	for _, end := range []string{"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"} {
 		if strings.HasSuffix(f.Function, end) {
@@ -97,7 +98,7 @@ func isComprehension(f model.Frame) bool {
 	return false
 }
 
-// sameCode says whether two frames are on the same line of the same code.
+// sameCode reports whether two frames are on the same line of the same code.
 func sameCode(a, b model.Frame) bool {
 	return a.File == b.File && a.Line == b.Line && a.Execution == b.Execution
 }

@@ -10,7 +10,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// TestLimitInText: the header says who has set the limit, and what a cell was refused says how much was allowed.
+// TestLimitInText: the header names the origin of the limit, and a refused cell the allowed amount.
 func TestLimitInText(t *testing.T) {
 	for by, want := range map[string]string{
 		"session": "set by --limit for the session", "command": "set by `tracer limit`", "left": "`tracer limit 4242 off` takes it away", "other": "`ulimit -d`",

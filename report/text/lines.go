@@ -9,13 +9,13 @@ import (
 	"ipytracer/report/escape"
 )
 
-// How many rows the tables of lines and of tensors have, of each meter.
+// The most rows in the tables of lines and of tensors, for each meter.
 const (
 	maxLineRows   = 8
 	maxTensorRows = 10
 )
 
-// lines shows which of the user's lines allocated in the whole session, with what they called.
+// lines shows which of the user's lines allocated in the whole session, with the calls below them.
 func (v heapView) lines() {
 	t := table{columns: []column{
 		{title: "meter"}, {title: "at peak", right: true, size: usualSize}, {title: "allocated", right: true, size: usualSize},
@@ -45,7 +45,7 @@ func (v heapView) lines() {
 	t.print(v.printer)
 }
 
-// sourceOf is the text of a cell's line, if it is known.
+// sourceOf returns the text of a cell's line, if it is known.
 func (v heapView) sourceOf(l model.Line) string {
 	if text := v.textOf(l); text != "" {
 		return "  # " + text
@@ -53,7 +53,7 @@ func (v heapView) sourceOf(l model.Line) string {
 	return ""
 }
 
-// rounding is what the allocator added, as far as it is known.
+// rounding returns the bytes that the allocator added, as far as they are known.
 func rounding(one model.Tensors) string {
 	switch one.Unknown {
 	case 0:
@@ -64,7 +64,7 @@ func rounding(one model.Tensors) string {
 	return "≥" + words.Bytes(one.Rounding)
 }
 
-// tensors shows PyTorch's blocks that were there at the end.
+// tensors shows PyTorch's blocks that lived at the end.
 func (v heapView) tensors() {
 	if len(v.r.Tensors) == 0 {
 		return

@@ -19,11 +19,11 @@ type segment struct {
 	tree        bool
 }
 
-// minLiveSource is what the live line keeps for the source; figures give way to it. It does not depend on the source,
-// so that the lines of a session stay aligned.
+// minLiveSource is the least width of the source in the live line; figures give way to it. It does not depend on the
+// source, so that the lines of a session stay aligned.
 const minLiveSource = 20
 
-// Live writes the line that a cell gets as soon as it has ended, and below it remarks that it has no room for.
+// Live writes the line of a cell at its end, and below it the remarks that it has no room for.
 func Live(w io.Writer, window model.Window, o Options) error {
 	p := o.printer()
 	first := o.By
@@ -43,7 +43,7 @@ func Live(w io.Writer, window model.Window, o Options) error {
 		}
 	}
 	for i, id := range others {
-		if _, ok := window.Meters[id]; ok && id != first && id != "cpu.mapped" { // what is mapped is no memory yet
+		if _, ok := window.Meters[id]; ok && id != first && id != "cpu.mapped" { // mapped is not memory yet
 			segments = append(segments, segment{name: meterName(id), meter: id, q: need, drop: 10 + i})
 		}
 	}
@@ -55,7 +55,7 @@ func Live(w io.Writer, window model.Window, o Options) error {
 	return err
 }
 
-// liveLine prints the figures there is room for, the time, remarks, and as much of the source as there is room for.
+// liveLine prints as many figures as fit, the time, remarks, and as much of the source as fits.
 func liveLine(p *printer, window model.Window, segments []segment) {
 	lead := span{escape.Pad(escape.Bounded(label(window), maxName), 8, false) + liveKernel(&window, p.width), bold}
 	time := span{"  " + escape.Pad(words.Duration(window.DurationNS), 8, true) + "  ", plain}
@@ -93,7 +93,7 @@ func liveLine(p *printer, window model.Window, segments []segment) {
 		p.blank()
 		return
 	}
-	p.clipped([]span{source}, p.width-used) // remarks have lines of their own: nothing of them is left out
+	p.clipped([]span{source}, p.width-used) // remarks have lines of their own: none of them is left out
 	p.blank()
 	indent := strings.Repeat(" ", rowIndent)
 	p.b.WriteString(indent)

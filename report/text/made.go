@@ -10,21 +10,21 @@ import (
 	"ipytracer/model/words"
 )
 
-// How many parts of the highest moment are named, and the share, one in so many, that one of them has at least.
+// The most named parts of the highest moment, and the least share of a part, one in so many.
 const (
 	mostParts = 4
 	hardly    = 50
 )
 
-// part is one of what the highest moment was made of.
+// part is a part of the memory at the highest moment.
 type part struct {
 	bytes     int64
-	text      string // bytes and all
-	execution int    // the run of a cell that it is of; 0 for none
+	text      string // with its bytes
+	execution int    // its run of a cell; 0 for none
 }
 
-// madeBy names what was there at the highest moment, the most first: lines by what they allocated, children, what was there at the attach, and cells by what
-// they kept beyond what is known of their lines.
+// madeBy names the parts of the highest moment, the most first: lines by their allocations, children, memory from
+// before the attach, and cells by the memory that they kept beyond their known lines.
 func (m moment) madeBy() string {
 	if m.in.cell == nil {
 		return m.keptBefore()
@@ -54,10 +54,10 @@ func (m moment) counts(meter string) bool {
 	return words.OfGPU(first) || first == residentMeter || words.IsOutermost(first) || meter == first
 }
 
-// residentMeter is the one that counts pages that are there; a mapped one may count a page that nobody has touched.
+// residentMeter returns the meter of present pages; a mapped one may count a page that nobody has touched.
 const residentMeter = "cpu.resident"
 
-// byLines are the lines whose blocks were there.
+// byLines returns the lines with blocks at that moment.
 func (m moment) byLines() (parts []part) {
 	all := slices.DeleteFunc(callersOf(m.in.cell), func(a *caller) bool {
 		return a.AtPeak < worthShowing || !m.counts(a.Meter) || words.IsOutermost(a.Meter) && (!a.users || a.ahead)
@@ -78,7 +78,7 @@ func (m moment) byLines() (parts []part) {
 	return parts
 }
 
-// children are the processes that the cell had beside its own, where these made the moment.
+// children returns the child processes of the cell, if these made the moment.
 func (m moment) children() []part {
 	cell, meter := m.in.cell, m.v.first()
 	if cell.Tree[meter].Peak <= cell.Meters[meter].Peak {
@@ -107,7 +107,7 @@ func (m moment) children() []part {
 	return parts
 }
 
-// kindOfChild is what a child's name counts as.
+// kindOfChild returns the kind of a child, by its name.
 func kindOfChild(name string) string {
 	switch {
 	case strings.Contains(name, "worker"):
@@ -118,7 +118,8 @@ func kindOfChild(name string) string {
 	return "child processes"
 }
 
-// timesBytes is "2 × 129.00 MiB" of sizes that are alike, "120.00 + 64.00 MiB" of few others, "9 with 1.20 GiB together" of many.
+// timesBytes returns "2 × 129.00 MiB" for similar sizes, "120.00 + 64.00 MiB" for few others, "9 with 1.20 GiB
+// together" for many.
 func timesBytes(sizes []int64) string {
 	sum := int64(0)
 	for _, n := range sizes {
@@ -140,8 +141,8 @@ func timesBytes(sizes []int64) string {
 	return strings.Join(texts, " + ")
 }
 
-// unlisted is what was there at the attach, and cells by what they kept of which no line is known, the moment's own by what it needed: modules, Python's small
-// objects, pages of files.
+// unlisted returns the memory from before the attach, and for cells the memory that they kept without a known line; for
+// the moment's own cell its need: modules, Python's small objects, pages of files.
 func (m moment) unlisted(lines []part) (parts []part) {
 	if m.v.first() != residentMeter {
 		return nil
@@ -187,8 +188,9 @@ func (m moment) isLate() bool {
 	return slices.ContainsFunc(m.v.r.Processes, func(p model.Process) bool { return p.PID == m.in.pid && p.Late })
 }
 
-// standing are the cells and times of the process up to the moment's cell, in order, and what stood of each when that began: first of what was there before the
-// first, then of each what it rose by that never went below again.
+// standing returns the cells and times of the process up to the moment's cell, in order, and the part of each that
+// stood when the moment's cell began. First comes the memory from before all of them. The part of each is its rise that
+// never went below again.
 func (m moment) standing() (all []*stretch, kept []int64) {
 	for i := range m.v.ranked {
 		if s := &m.v.ranked[i]; s.pid == m.in.pid && s.start <= m.in.start {
@@ -207,7 +209,8 @@ func (m moment) standing() (all []*stretch, kept []int64) {
 	return all, kept
 }
 
-// heaviest is " line 2", the line of a cell that kept the most, or needed most in the moment's own; "" where it is not most of the cell's.
+// heaviest returns " line 2", the line of a cell that kept the most, or needed most in the moment's own; "" if that is
+// not most of the cell's.
 func (m moment) heaviest(s *stretch) string {
 	of := model.Figure.Need
 	if s != m.in {
@@ -225,7 +228,7 @@ func (m moment) heaviest(s *stretch) string {
 	return fmt.Sprintf(" line %d", best.Line)
 }
 
-// keptBefore names what a time between cells stands on, when it is the highest: the cells before it that kept the most.
+// keptBefore names the cells that kept the most before a time between cells, if that time is the highest moment.
 func (m moment) keptBefore() string {
 	meter := m.v.meters[0]
 	var kept []*stretch

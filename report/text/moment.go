@@ -9,24 +9,26 @@ import (
 	"ipytracer/report/escape"
 )
 
-// moment is when the memory that ranks was at its highest, of all processes together, and the cell that this belongs to.
+// moment is the instant at which the ranking memory was highest, of all processes together, with its cell.
 type moment struct {
 	v  *view
-	at *stretch // the cell, or the time between two, in which it was
-	// in is the same but where it rose by next to nothing in that one: then it is the first cell before that rose to the rest.
+	at *stretch // the cell, or the time between two, with that instant
+	// in is the same, unless memory rose by almost nothing there: then it is the first cell before with the rest of the
+	// rise.
 	in *stretch
 }
 
-// nextToNothing is the share of the highest moment, one in so many, by which it must have risen after a cell to be no longer that cell's.
+// nextToNothing is a share, one in so many. If the highest moment rose by less after a cell, it still belongs to that
+// cell.
 const nextToNothing = 100
 
-// highestMoment finds it. There is one if [headlineView.leads] says so.
+// highestMoment finds it. It exists if [headlineView.leads] is true.
 func highestMoment(v *view) moment {
 	at, in := summitOf(v.ranked)
 	return moment{v, &v.ranked[at], &v.ranked[in]}
 }
 
-// summitOf finds the two of them in the ranking.
+// summitOf finds both stretches in the ranking.
 func summitOf(ranked []stretch) (at, in int) {
 	for i := range ranked {
 		if ranked[i].peak > ranked[at].peak {
@@ -36,7 +38,7 @@ func summitOf(ranked []stretch) (at, in int) {
 	return at, risenIn(ranked, at)
 }
 
-// risenIn finds the cell that a highest moment belongs to.
+// risenIn finds the cell of a highest moment.
 func risenIn(ranked []stretch, at int) (in int) {
 	top := &ranked[at]
 	if !isNextToNothing(top.need, top.peak) {
@@ -53,10 +55,10 @@ func risenIn(ranked []stretch, at int) (in int) {
 	return in
 }
 
-// isNextToNothing reports whether a rise is a small part of what it rose to.
+// isNextToNothing reports whether a rise is a small part of its result.
 func isNextToNothing(rise, to int64) bool { return rise < to/nextToNothing }
 
-// figure is the meter's: with the cell's children where that is more.
+// figure returns the meter's figure: with the cell's children if that is more.
 func (m moment) figure() model.Figure {
 	meter := m.v.first()
 	f := m.at.figures[meter]
@@ -68,10 +70,10 @@ func (m moment) figure() model.Figure {
 	return f
 }
 
-// maxLead is how much of a cell's source stands in a first line.
+// maxLead is the shown length of a cell's source in a first line.
 const maxLead = 160
 
-// where says how high it was, and in which cell and line.
+// where describes the height of the moment, and its cell and line.
 func (m moment) where() string {
 	v, meter := m.v, m.v.first()
 	own := highest.show(m.at.figures, meter).text

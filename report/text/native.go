@@ -7,9 +7,9 @@ import (
 	"ipytracer/model"
 )
 
-// cutNative folds the native frames of a stack, which are its innermost, to those that were called first and last, "libx: f … g";
-// those without a name only if none has one. It returns them and the Python frames. Of a thread that has none, what every
-// thread begins with is left out.
+// cutNative folds the native frames of a stack, which are its innermost, to the first and the last called, "libx: f …
+// g"; those without a name only if none has one. It returns them and the Python frames. For a thread without Python
+// frames it leaves out the beginning that every thread has.
 func cutNative(stack []model.Frame) (native string, python []model.Frame) {
 	n := slices.IndexFunc(stack, func(f model.Frame) bool { return !f.Native })
 	if n < 0 {
@@ -27,7 +27,7 @@ func cutNative(stack []model.Frame) (native string, python []model.Frame) {
 	first, last := calls[len(calls)-1], calls[0]
 	if named := slices.DeleteFunc(slices.Clone(calls), isNameless); len(named) > 0 {
 		last = named[0]
-		if first.Function != "?" { // something is missing in front of it
+		if first.Function != "?" { // a frame is missing in front of it
 			first = named[len(named)-1]
 		}
 	}
@@ -38,14 +38,14 @@ func cutNative(stack []model.Frame) (native string, python []model.Frame) {
 	return native, stack[n:]
 }
 
-// isNameless says whether a frame tells a reader little: a place that no symbol covers, or the function by which PyTorch's allocator
-// says what it did.
+// isNameless reports whether a frame tells a reader little: a place without a symbol, or the function by which
+// PyTorch's allocator reports.
 func isNameless(f model.Frame) bool {
 	return f.Function == "?" || strings.HasPrefix(f.Function, f.Module+"+0x") || strings.HasPrefix(f.Function, "c10::reportMemoryUsage") ||
 		strings.HasPrefix(f.Function, "c10::reportOutOfMemory")
 }
 
-// nativeName is "libx: f", or "libx+0x12ab" where no symbol is known; without the module where the reader knows it already.
+// nativeName returns "libx: f", or "libx+0x12ab" without a symbol; without the module if the reader knows it already.
 func nativeName(f model.Frame, known string) string {
 	name, separator := f.Function, ": "
 	if offset, ok := strings.CutPrefix(name, f.Module+"+0x"); ok {
@@ -57,7 +57,8 @@ func nativeName(f model.Frame, known string) string {
 	return shortModule(f.Module) + separator + name
 }
 
-// shortModule is a library's name without what follows it: "_multiarray_umath" of _multiarray_umath.cpython-311-x86_64-linux-gnu.so.
+// shortModule returns a library's name without its suffix: "_multiarray_umath" of
+// _multiarray_umath.cpython-311-x86_64-linux-gnu.so.
 func shortModule(module string) string {
 	for _, end := range []string{".cpython-", ".abi3", ".so"} {
 		if i := strings.Index(module, end); i > 0 {
@@ -67,7 +68,7 @@ func shortModule(module string) string {
 	return module
 }
 
-// startsThreads says whether a module is of those in which every thread begins: the C library, and C++'s.
+// startsThreads reports whether every thread begins in a module: the C library, and C++'s.
 func startsThreads(module string) bool {
 	return strings.HasPrefix(module, "libc.so") || strings.HasPrefix(module, "libpthread") || strings.HasPrefix(module, "libstdc++.so")
 }

@@ -8,21 +8,22 @@ import (
 	"ipytracer/model/words"
 )
 
-// summit is where a meter that does not rank was at its highest: a cell, or the time between two; neither where no cell had it.
+// summit is the highest moment of a meter that does not rank: a cell, or the time between two; neither if no cell had
+// it.
 type summit struct {
 	peak   int64
-	inCell int64 // the same in the cell, where it rose by next to nothing after it
+	inCell int64 // the same in the cell, if it rose by almost nothing after it
 	cell   *brief
 	gap    *model.Between
 }
 
-// limits are how near meters came to their limits.
+// limits says how near meters came to their limits.
 type limits struct {
 	near    []model.Nearness
 	summits map[string]summit // by meter
 }
 
-// rose notes the highest of the meters that came near a limit.
+// rose takes in the highest values of the meters that came near a limit.
 func (l *limits) rose(figures func(meter string) (model.Figure, bool), cell *brief, gap *model.Between) {
 	for i := range l.near {
 		id := l.near[i].Meter
@@ -39,17 +40,17 @@ func (l *limits) rose(figures func(meter string) (model.Figure, bool), cell *bri
 			continue
 		}
 		one := *gap
-		one.Meters = nil // it is lent
+		one.Meters = nil // the stream reuses it
 		l.summits[id] = summit{f.Peak, f.Peak, nil, &one}
 	}
 }
 
-// isLikeThatOf reports whether a time after the cell rose by next to nothing, and to next to nothing more than the cell.
+// isLikeThatOf reports whether a time after the cell rose by almost nothing, and to almost nothing more than the cell.
 func (s summit) isLikeThatOf(gap *model.Between, f model.Figure) bool {
 	return s.cell != nil && s.cell.id <= gap.After && isNextToNothing(f.Need(), f.Peak) && isNextToNothing(f.Peak-s.inCell, f.Peak)
 }
 
-// of is how near a meter came to its limit; nil where it has none, or that is not known.
+// of returns how near a meter came to its limit; nil without a limit, or if that is not known.
 func (l *limits) of(meter string) *model.Nearness {
 	if i := slices.IndexFunc(l.near, func(n model.Nearness) bool { return n.Meter == meter }); i >= 0 {
 		return &l.near[i]
@@ -57,7 +58,7 @@ func (l *limits) of(meter string) *model.Nearness {
 	return nil
 }
 
-// reached is the highest of a meter, of its limit where that is known.
+// reached returns the peak of a meter, with its limit if that is known.
 func (l *limits) reached(meter string, f model.Figure, shown string) string {
 	near := l.of(meter)
 	if near == nil {
@@ -71,8 +72,8 @@ func (l *limits) reached(meter string, f model.Figure, shown string) string {
 	return words.Near(&one)
 }
 
-// beside says how near the other meters came to their limits: front chooses those that came nearer than the one that ranks, which stand in
-// front of its highest moment. asked: the user chose what ranks.
+// beside describes how near the other meters came to their limits. front selects those that came nearer than the
+// ranking one, which stand in front of its highest moment. asked: the user chose the ranking meter.
 func (l *limits) beside(meter string, front, asked bool, top model.Figure, where func(*model.Nearness) string) string {
 	own := l.of(meter)
 	var parts []string
@@ -90,11 +91,12 @@ func (l *limits) beside(meter string, front, asked bool, top model.Figure, where
 	return strings.Join(parts, " · ")
 }
 
-// whereOf is " in In[3]", or " after In[3]": where a meter was at its highest; "" where that is not known.
+// whereOf returns " in In[3]", or " after In[3]": the place of a meter's peak; "" if that is not known.
 func (v headlineView) whereOf(n *model.Nearness) string {
 	s := v.near.summits[n.Meter]
 	switch {
-	case words.Bytes(s.peak) != words.Bytes(n.Peak): // it is the session's, in which another process may have been higher
+	// it is the session's peak, in which another process may have been higher
+	case words.Bytes(s.peak) != words.Bytes(n.Peak):
 		return ""
 	case s.gap != nil:
 		return " " + v.shortGap(*s.gap)
@@ -104,10 +106,10 @@ func (v headlineView) whereOf(n *model.Nearness) string {
 	return ""
 }
 
-// memory is the memory that ranks, by its meter: of one GPU, or of the CPU.
+// memory is the ranking memory, by its meter: of one GPU, or of the CPU.
 type memory string
 
-// device is the prefix of the meters of the GPU; "" for memory of the CPU.
+// device returns the prefix of the meters of the GPU; "" for memory of the CPU.
 func (m memory) device() string {
 	if !words.OfGPU(string(m)) {
 		return ""
@@ -115,7 +117,7 @@ func (m memory) device() string {
 	return string(m[:strings.LastIndexByte(string(m), '.')+1])
 }
 
-// has reports whether a meter is of this memory.
+// has reports whether a meter counts this memory.
 func (m memory) has(meter string) bool {
 	if device := m.device(); device != "" {
 		return strings.HasPrefix(meter, device)
@@ -123,7 +125,7 @@ func (m memory) has(meter string) bool {
 	return !words.OfGPU(meter)
 }
 
-// held is what would go with a name of this memory.
+// held returns the part of this memory that would go with a name.
 func (m memory) held(x *model.Variable) int64 {
 	if m.device() != "" {
 		return x.Device
@@ -131,8 +133,9 @@ func (m memory) held(x *model.Variable) int64 {
 	return x.Bytes
 }
 
-// cached is what PyTorch's allocator kept of the GPU for tensors to come; 0 where that is not known, and where the meter does not count it:
-// reserved memory, and what the driver gave out, have the cache in them, active memory has not.
+// cached returns the memory of the GPU that PyTorch's allocator kept for coming tensors. It is 0 if that is not known,
+// or if the meter does not count it: reserved memory, and memory from the driver, include the cache, active memory does
+// not.
 func (m memory) cached(figures map[string]model.Figure) int64 {
 	device := m.device()
 	if device == "" || string(m) != device+"driver" && string(m) != device+"reserved" {

@@ -9,7 +9,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// lines are the first lines of a report, by what they answer.
+// lines returns the first lines of a report, by their names.
 func lines(t *testing.T, r *model.Report, o text.Options) map[string]string {
 	t.Helper()
 	o.Width = -1
@@ -23,7 +23,8 @@ func lines(t *testing.T, r *model.Report, o text.Options) map[string]string {
 	return of
 }
 
-// TestLeadsWithTheNearest: the first lines are about what came nearest to its limit, and nothing of another memory is in them.
+// TestLeadsWithTheNearest: the first lines are about what came nearest to its limit, and nothing of another memory is
+// in them.
 func TestLeadsWithTheNearest(t *testing.T) {
 	r := reporttest.Training()
 	numpy := model.Allocation{Meter: "cpu.numpy", Stack: r.Windows[2].Allocations[1].Stack, Allocated: 70 * reporttest.GiB, AtPeak: 70 * reporttest.GiB, Count: 1}
@@ -50,7 +51,7 @@ func TestLeadsWithTheNearest(t *testing.T) {
 	}
 }
 
-// TestRanksByWhatWasAsked: --by goes before everything else, and still says what came near its limit.
+// TestRanksByWhatWasAsked: --by overrides the default, and the report still names the meters near their limit.
 func TestRanksByWhatWasAsked(t *testing.T) {
 	got := lines(t, reporttest.Training(), text.Options{By: "cpu.resident"})
 	if !strings.HasPrefix(got["highest"], "2.57 of 125.88 GiB resident (2 %) in In[1]") || !strings.HasPrefix(got["also"], "78.55 of 79.65 GiB of GPU 0 (98 %)") || got["nearest"] != "" {
@@ -58,8 +59,8 @@ func TestRanksByWhatWasAsked(t *testing.T) {
 	}
 }
 
-// TestCacheIsNoPartOfActive: what PyTorch's allocator keeps for tensors to come is in what is reserved and in what the driver gave out; active
-// memory has none of it, whether the user asked for that meter or the report chose it.
+// TestCacheIsNoPartOfActive: what PyTorch's allocator keeps for tensors to come is in what is reserved and in what the
+// driver gave out; active memory has none of it, whether the user asked for that meter or the report chose it.
 func TestCacheIsNoPartOfActive(t *testing.T) {
 	for meter, want := range map[string]string{
 		"gpu.0.active":   "30.00 GiB after the last cell, in it model 2.00 GiB",
@@ -77,7 +78,8 @@ func TestCacheIsNoPartOfActive(t *testing.T) {
 	}
 }
 
-// TestNamesOfSeveralGPUs: what a name holds has no GPU in it, so where the session used two, no name stands under one of them.
+// TestNamesOfSeveralGPUs: what a name holds has no GPU in it, so where the session used two, no name stands under one
+// of them.
 func TestNamesOfSeveralGPUs(t *testing.T) {
 	r := reporttest.Training()
 	r.Lines = []model.Line{{PID: 4242, Meter: "gpu.0.active", Left: 3 * reporttest.GiB,
@@ -107,7 +109,8 @@ func TestNamesOfSeveralGPUs(t *testing.T) {
 	}
 }
 
-// TestNearestThatDoesNotRank: a session that used a GPU ranks by it; what came nearer to its limit, but to no more than half of it, is in front.
+// TestNearestThatDoesNotRank: a session that used a GPU ranks by it; what came nearer to its limit, but to no more than
+// half of it, is in front.
 func TestNearestThatDoesNotRank(t *testing.T) {
 	r := reporttest.Training()
 	r.Host.Memory = 6 * reporttest.GiB
@@ -123,7 +126,7 @@ func TestNearestThatDoesNotRank(t *testing.T) {
 	}
 }
 
-// TestNoLimitKnown: a GPU whose size nobody knows leads without a share.
+// TestNoLimitKnown: a GPU of unknown size leads without a share.
 func TestNoLimitKnown(t *testing.T) {
 	r := reporttest.Training()
 	r.GPUs, r.Windows[0].Refused = nil, nil
@@ -140,7 +143,8 @@ func TestNoLimitKnown(t *testing.T) {
 	}
 }
 
-// TestNoBoundAboveItsFigure: what can be off by more than there is of it says so in words, and only the full report has the number.
+// TestNoBoundAboveItsFigure: what can be off by more than there is of it says so in words, and only the full report has
+// the number.
 func TestNoBoundAboveItsFigure(t *testing.T) {
 	r := reporttest.Training()
 	reporttest.EachFigure(r, "gpu.0.driver", reporttest.Off(91*reporttest.GiB))
@@ -214,7 +218,8 @@ func TestHostileDevices(t *testing.T) {
 	}
 }
 
-// TestKilledRanksByResident: where the OOM killer ended the kernel, resident memory is what ran out, whatever a GPU had.
+// TestKilledRanksByResident: where the OOM killer ended the kernel, resident memory is what ran out, whatever a GPU
+// had.
 func TestKilledRanksByResident(t *testing.T) {
 	r := reporttest.Training()
 	r.Processes[0].Ending = &model.Ending{Signal: "SIGKILL", OutOfMemory: true}

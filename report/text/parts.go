@@ -6,12 +6,12 @@ import (
 	"ipytracer/model"
 )
 
-// corrected is in front of a report whose first part is not what was printed ahead of it.
+// corrected is the line in front of a report with another first part than the printed one.
 const corrected = "Figures above have changed since they were printed. The report, as it is now:"
 
-// First returns the first part of the report for people: what is known before anybody has looked at what the processes have in the end. It has the
-// same sections as [Report] without Full, in the same order, but for what is left of the highest moment's memory and what to do about it, which [Rest]
-// begins with. It fails as Report does.
+// First returns the first part of the report for people: everything that is known before the look at the objects of the
+// processes. It has the same sections as [Report] without Full, in the same order, except for the remaining memory of
+// the highest moment and the advice about it, with which [Rest] begins. It fails as Report does.
 func First(r *model.Report, o Options) (string, error) {
 	v, err := newView(r, o)
 	if err != nil {
@@ -21,8 +21,8 @@ func First(r *model.Report, o Options) (string, error) {
 	return v.b.String(), nil
 }
 
-// Rest writes what comes after the first part, which was printed before. Where that would be another one by now, it says so and writes the whole report
-// again: what stands on the screen is never left wrong. It fails as [Report] does.
+// Rest writes the part after the first part, which was printed before. If the first part would be different by now, it
+// says so and writes the whole report again: the screen is never left wrong. It fails as [Report] does.
 func Rest(w io.Writer, r *model.Report, o Options, first string) error {
 	v, err := newView(r, o)
 	if err != nil {
@@ -43,10 +43,10 @@ func Rest(w io.Writer, r *model.Report, o Options, first string) error {
 	return Report(w, r, o)
 }
 
-// parts are what a report is printed in.
+// parts are the pieces in which a report is printed.
 type parts struct{ v *view }
 
-// first has what does not change any more.
+// first prints the sections that do not change any more.
 func (p parts) first() {
 	endingView{p.v}.endings()
 	if lead := (headlineView{p.v}); lead.leads() {
@@ -56,7 +56,7 @@ func (p parts) first() {
 	p.v.figures()
 }
 
-// rest has what the look at the processes' objects has found, and what may have come about meanwhile.
+// rest prints the results of the look at the processes' objects, and later changes.
 func (p parts) rest() {
 	if lead := (headlineView{p.v}); lead.leads() {
 		lead.blank()
@@ -65,7 +65,7 @@ func (p parts) rest() {
 	p.last()
 }
 
-// last has the sections that a report ends with, in one part or in two.
+// last prints the final sections, in one part or in two.
 func (p parts) last() {
 	heapView{p.v}.tensors()
 	remains := remainsOf(p.v)

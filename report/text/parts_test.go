@@ -10,8 +10,8 @@ import (
 	"ipytracer/report/text"
 )
 
-// TestParts: both parts have each line of the whole report once, in its order but for what is left and what frees it; and what was printed before stands only
-// where it is still right.
+// TestParts: both parts have each line of the whole report once, in its order but for what is left and what frees it;
+// and what was printed before stands only where it is still right.
 func TestParts(t *testing.T) {
 	const corrected = "Figures above have changed since they were printed."
 	for name, make := range reporttest.Reports {
@@ -55,7 +55,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// notBlank are the lines of a text that are not blank.
+// notBlank returns the lines of a text that are not blank.
 func notBlank(text string) (all []string) {
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) != "" {

@@ -11,13 +11,14 @@ import (
 	"ipytracer/report/escape"
 )
 
-// planView is the sections of a plan.
+// planView has the sections of a plan.
 type planView struct {
 	*printer
 	o Options
 }
 
-// Plan writes a plan for people: what is needed, what decides it, what to paste, what would bring it down. It fails with w's error only.
+// Plan writes a plan for people: the need, the place that decides it, the text to paste, and the lines that would lower
+// it. It fails with w's error only.
 func Plan(w io.Writer, p *model.Plan, o Options) error {
 	v := planView{o.printer(), o}
 	v.to = w
@@ -29,7 +30,7 @@ func Plan(w io.Writer, p *model.Plan, o Options) error {
 	for _, s := range p.Settings {
 		v.prose("", span{"# " + s.For, dim})
 		for line := range strings.Lines(s.Text) {
-			v.paint(escape.Text(strings.TrimSuffix(line, "\n")), plain) // never wrapped: it is to be pasted
+			v.paint(escape.Text(strings.TrimSuffix(line, "\n")), plain) // never wrapped, because users paste it
 			v.blank()
 		}
 	}
@@ -37,7 +38,7 @@ func Plan(w io.Writer, p *model.Plan, o Options) error {
 	return v.flush(w)
 }
 
-// maxPlanRuns is how many recordings are listed unless all are.
+// maxPlanRuns is the most listed recordings, unless all are.
 const maxPlanRuns = 12
 
 func (v planView) planRuns(p *model.Plan) {
@@ -57,13 +58,13 @@ func (v planView) planRuns(p *model.Plan) {
 	}
 }
 
-// marked is a demand's need with the mark of what it is.
+// marked returns a demand's need with the mark of its certainty.
 func marked(d *model.Demand) string {
 	f := model.Figure{Peak: d.Need, Exact: d.Exact, Bound: d.Bound}
 	return side(&f, highest)
 }
 
-// demand says how much is needed of one kind of memory.
+// demand shows the need of one kind of memory.
 func (v planView) demand(p *model.Plan, d *model.Demand) {
 	name := "Memory"
 	if words.OfGPU(d.Meter) {
@@ -103,7 +104,7 @@ func (v planView) decided(d *model.Demand) {
 	}
 }
 
-// placeText is "In[3] line 2: x = np.ones(n)".
+// placeText returns "In[3] line 2: x = np.ones(n)".
 func placeText(p *model.PlanPlace) string {
 	text := words.PlaceName(p)
 	if p.Source != "" {
@@ -112,7 +113,7 @@ func placeText(p *model.PlanPlace) string {
 	return escape.OneLine(text, false, maxProse/2)
 }
 
-// mattering are the lines that would bring it down.
+// mattering lists the lines that would lower it.
 func (v planView) mattering(d *model.Demand) {
 	for _, l := range d.Lines {
 		size := words.Bytes(l.Resident) + " there"
@@ -132,7 +133,7 @@ func (v planView) mattering(d *model.Demand) {
 	v.planSmaller(d)
 }
 
-// planTogether says what several lines save that one alone does not.
+// planTogether names the savings of lines that only go together.
 func (v planView) planTogether(d *model.Demand) {
 	t := d.Together
 	if t == nil || len(t.Lines) < 2 {
@@ -172,5 +173,5 @@ func these(n int) string {
 	return fmt.Sprintf("these %d lines", n)
 }
 
-// atMost is how high it may go, its margin apart, to fit in the smaller size.
+// atMost returns the highest peak, without its margin, that fits in the smaller size.
 func atMost(d *model.Demand) int64 { return max(0, d.Smaller-(d.Limit-d.Need)) }

@@ -40,7 +40,7 @@ func TestPlanGolden(t *testing.T) {
 	reporttest.Golden(t, "plan.saving.json", reporttest.Plan(t, saving))
 }
 
-// TestPlanOfAnything: whatever a session is, there is a plan of it that can be shown, and what is to be pasted is never wrapped.
+// TestPlanOfAnything: for any session there is a plan that can be shown, and text to paste is never wrapped.
 func TestPlanOfAnything(t *testing.T) {
 	for name, r := range reporttest.Reports {
 		p := planned(r(), reporttest.Rich())

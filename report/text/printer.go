@@ -8,7 +8,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// style is how a piece of text looks when colour is on.
+// style is the look of a piece of text with colours.
 type style uint8
 
 const (
@@ -22,24 +22,25 @@ const (
 
 var codes = [...]string{plain: "", bold: "1", dim: "2", red: "31", green: "32", yellow: "33"}
 
-// span is a piece of text in one style. The text may be hostile: it is escaped where it is printed.
+// span is a piece of text in one style. The text may be hostile: printing escapes it.
 type span struct {
 	text  string
 	style style
 }
 
-// printer collects lines. Everything that reaches its buffer went through paint, which escapes it.
+// printer collects lines. Everything in its buffer went through paint, which escapes it.
 type printer struct {
 	b     strings.Builder
-	width int // cells a line may take; 0 is no limit
+	width int // cells of a line; 0 is no limit
 	color bool
-	to    io.Writer // where lines go when there are many; nil: they wait for flush
-	err   error     // of to
-	// answers takes the first lines in the place of the page; nil: they are printed.
+	// to receives the lines if there are many; nil: they wait for flush
+	to  io.Writer
+	err error // the error of to
+	// answers takes the first lines instead of the page; nil: they are printed.
 	answers func(question, text string)
 }
 
-// manyBytes is how much waits for a writer.
+// manyBytes is the size from which on waiting lines are written.
 const manyBytes = 64 << 10
 
 func (p *printer) paint(escaped string, s style) {
@@ -49,7 +50,7 @@ func (p *printer) paint(escaped string, s style) {
 	p.b.WriteString(escaped)
 }
 
-// flush writes what has been collected, and forgets it.
+// flush writes the collected lines, and forgets them.
 func (p *printer) flush(w io.Writer) error {
 	if p.err == nil {
 		_, p.err = io.WriteString(w, p.b.String())
@@ -61,7 +62,7 @@ func (p *printer) flush(w io.Writer) error {
 func (p *printer) blank() {
 	p.b.WriteByte('\n')
 	if p.to != nil && p.b.Len() > manyBytes {
-		_ = p.flush(p.to) // the next flush says it
+		_ = p.flush(p.to) // the next flush returns the error
 	}
 }
 
@@ -78,10 +79,10 @@ func (p *printer) prose(indent string, spans ...span) {
 	p.blank()
 }
 
-// wrap is prose without the line feed at its end, of words that are split already.
+// wrap is prose without the line feed at its end, for split words.
 func (p *printer) wrap(indent string, words [][]span) { p.wrapFrom(0, indent, words) }
 
-// wrapFrom is wrap where so many cells of the first line are taken.
+// wrapFrom is wrap for a first line with a number of cells taken.
 func (p *printer) wrapFrom(used int, indent string, words [][]span) {
 	var line []span
 	blank := true // only spaces so far
@@ -144,7 +145,7 @@ func (p *printer) clipped(spans []span, limit int) {
 	}
 }
 
-// field prints "name  value" with the values wrapped and aligned. Values that are empty print nothing.
+// field prints "name  value" with the values wrapped and aligned. Empty values print nothing.
 func (p *printer) field(name string, parts ...span) {
 	const column = 12
 	indent := strings.Repeat(" ", column)

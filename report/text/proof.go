@@ -8,7 +8,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// doubts are the reasons for which not everything is exact and proven, in words.
+// doubts returns the reasons why not everything is exact and proven, in words.
 func (v *view) doubts() (reasons []string) {
 	c := v.r.Certificate
 	for _, why := range lacks(&c) {
@@ -40,7 +40,7 @@ func (v *view) doubts() (reasons []string) {
 	return reasons
 }
 
-// shortCertificate is one line where all is well, and the reasons where not.
+// shortCertificate prints one line if all is well, else the reasons.
 func (v proofView) shortCertificate() {
 	reasons := v.doubts()
 	most, windows := 0, 0
@@ -70,7 +70,7 @@ func (v proofView) shortCertificate() {
 	v.shortAttribution()
 }
 
-// shortAttribution is a line where something of who allocated is not known.
+// shortAttribution prints a line if stacks, names or texts are missing.
 func (v proofView) shortAttribution() {
 	reasons := unattributed(&v.r.Certificate)
 	if len(reasons) == 0 {

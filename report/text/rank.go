@@ -12,25 +12,25 @@ import (
 	"ipytracer/report/escape"
 )
 
-// How many rows the ranking has, and what a stretch between cells must need to be one of them.
+// The most rows of the ranking, and the least need of a stretch between cells in it.
 const (
 	mostRanked  = 15
 	worthAGap   = 1 << 20
 	shareOfAGap = 100 // of the heaviest: one in …
 )
 
-// stretch is a cell, or the time between two: what the ranking ranks. Cell, gap and figures are there where it is shown.
+// stretch is an item of the ranking: a cell, or the time between two. Cell, gap and figures are set if it is shown.
 type stretch struct {
-	id, at  int // of the cell; which of the times between cells
+	id, at  int // of the cell; the number of the time between cells
 	cell    *model.Window
 	gap     *model.Between
 	pid     int
 	label   string
 	start   int64
-	peak    int64   // of the meter that ranks, with children where that is more
+	peak    int64   // of the ranking meter, with children if that is more
 	from    int64   // its own at the start
 	kept    int64   // its own at the end, beyond that
-	need    int64   // of it: the process's own or, where that is more, with its children
+	need    int64   // of it: the process's own or, if that is more, with its children
 	took    []taker // children that took memory in it
 	figures map[string]model.Figure
 }
@@ -41,12 +41,12 @@ type taker struct {
 	peak, need int64
 }
 
-// order is the ranking: cells and the times between them, the most needed first.
+// order is the ranking: cells and the times between them, the largest need first.
 type order struct {
 	*survey
 	ranked []stretch
 	near   limits
-	rows   int // of the table: how many it has at most; 0 is the usual number
+	rows   int // most rows of the table; 0 is the usual number
 }
 
 func newOrder(s *survey, near []model.Nearness, rows int) *order {
@@ -70,7 +70,7 @@ func (o *order) add(w *model.Window, b *brief) {
 	o.ranked = append(o.ranked, s)
 }
 
-// rank goes through the report, and puts cells and what lies between them in one order, the most needed first.
+// rank goes through the report, and sorts cells and the times between them, the largest need first.
 func (o *order) rank() {
 	o.lookThrough(o.add)
 	for i := range o.ranked {
@@ -80,7 +80,7 @@ func (o *order) rank() {
 	for b := range o.r.AllBetweenPassing() {
 		at++
 		o.inexact(b.Meters)
-		if !o.pids[b.PID] { // a process that runs no cells has no time between them
+		if !o.pids[b.PID] { // a process without cells has no time between them
 			continue
 		}
 		o.moves(b.Meters)
@@ -93,7 +93,7 @@ func (o *order) rank() {
 	o.fill()
 }
 
-// fill gets the cells and the times between them that are shown.
+// fill fetches the shown cells and the times between them.
 func (o *order) fill() {
 	if len(o.ranked) == 0 {
 		return
@@ -129,7 +129,8 @@ func (o *order) fill() {
 	}
 }
 
-// nameOf is what people call a cell: its In[N]; where IPython counts none its first line, or which run it was where that is not known.
+// nameOf returns the name of a cell for people: its In[N]; if IPython counts none its first line, or without that the
+// number of its run.
 func nameOf(w *model.Window) string {
 	if w.ExecutionCount != nil && !w.Silent {
 		return escape.Bounded(label(*w), maxName)
@@ -142,10 +143,11 @@ func nameOf(w *model.Window) string {
 	return words.Cell(w.Execution, -1, w.Silent)
 }
 
-// maxCellText is how many cells of its text a cell without an In[N] is called by: names stand in the first columns of tables.
+// maxCellText is the length of a cell's text, in cells, that names a cell without an In[N]: names stand in the first
+// columns of tables.
 const maxCellText = 16
 
-// split says which of the ranking have a row, and which are folded.
+// split divides the ranking into items with a row and folded ones.
 func (o *order) split() (shown, rest []int) {
 	most := mostRanked
 	if o.rows > 0 {
@@ -165,7 +167,7 @@ func (o *order) split() (shown, rest []int) {
 	return shown, rest
 }
 
-// shown divides the ranking into what has a row and what is folded, as places in it: long sessions have much of that.
+// shown divides the ranking into shown and folded places: long sessions have many folded ones.
 func (o *order) shown() (shown []stretch, rest []int) {
 	rows, rest := o.split()
 	for _, i := range rows {
@@ -174,10 +176,10 @@ func (o *order) shown() (shown []stretch, rest []int) {
 	return shown, rest
 }
 
-// rankView is the table of the ranking.
+// rankView shows the table of the ranking.
 type rankView struct{ *view }
 
-// ranking is the table of cells and of what lies between them.
+// ranking shows the table of cells and of the times between them.
 func (v rankView) ranking() {
 	shown, rest := v.shown()
 	by := ""
@@ -215,7 +217,8 @@ func (v rankView) ranking() {
 	v.folded(rest)
 }
 
-// otherMeters are those that have a column of their need beside the one that ranks: mapped memory is what these are in.
+// otherMeters returns the meters with a column of their need beside the ranking one. Mapped memory is left out, because
+// the others are within it.
 func (o *order) otherMeters() (ids []string) {
 	for _, id := range o.meters[min(1, len(o.meters)):] {
 		if id != "cpu.mapped" && o.moving[id] {
@@ -232,7 +235,7 @@ func names(ids []string) (out []string) {
 	return out
 }
 
-// idsOf are the ids of the cells in a part of the ranking.
+// idsOf returns the ids of the cells in a part of the ranking.
 func idsOf(shown []stretch) map[int]bool {
 	ids := map[int]bool{}
 	for _, s := range shown {
@@ -243,7 +246,8 @@ func idsOf(shown []stretch) map[int]bool {
 	return ids
 }
 
-// summitOf is the text of the line at which a cell was at its highest; of the whole cell where that is not known, or there is one line.
+// summitOf returns the text of the line at which a cell was highest; of the whole cell if that is not known, or there
+// is one line.
 func (v rankView) summitOf(c *model.Window, statements []model.Window) string {
 	if i := v.summitAmong(statements, c); i >= 0 && len(statements) > 1 {
 		where, source := statementLabel(statements[i], cellLines(*c))
@@ -291,7 +295,7 @@ func (v rankView) rankedRow(s stretch, trees bool, others []string, statements m
 	return r
 }
 
-// folded says in one line what has no row.
+// folded sums up the items without a row in one line.
 func (v rankView) folded(rest []int) {
 	if len(rest) == 0 {
 		return
@@ -302,7 +306,7 @@ func (v rankView) folded(rest []int) {
 		switch {
 		case s.id > 0:
 			cells++
-		case s.need < worthAGap: // of which there are as many as cells
+		case s.need < worthAGap: // there are as many of these as cells
 			continue
 		default:
 			gaps++
@@ -329,7 +333,7 @@ func (v rankView) folded(rest []int) {
 	v.prose("", span{"… and " + strings.Join(what, ", ") + each + "; --full prints all.", dim})
 }
 
-// beginning is as much of a text as a line's excerpt can need.
+// beginning returns the longest part of a text that a line's excerpt can need.
 func beginning(text string) string {
 	if len(text) > maxProse {
 		return escape.Prefix(text, maxProse)

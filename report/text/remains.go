@@ -10,12 +10,12 @@ import (
 	"ipytracer/report/escape"
 )
 
-// sinceAttach is how much more a process has in the end than when the tracer came; not known of one that began with the session.
+// sinceAttach returns the growth of a process from the attach to the end; false for one that began with the session.
 func (o *leftover) sinceAttach() (more int64, known bool) {
 	return o.end - o.start, o.start > 0
 }
 
-// moreThanAtAttach puts it into words.
+// moreThanAtAttach describes it.
 func moreThanAtAttach(more int64) string {
 	switch {
 	case more >= worthAGap:
@@ -26,13 +26,13 @@ func moreThanAtAttach(more int64) string {
 	return "no more than at the attach"
 }
 
-// isWorthFreeing reports whether anything is left that the session or a name of the notebook's has made.
+// isWorthFreeing reports whether the session, or a name of the notebook's, has left memory.
 func (o *leftover) isWorthFreeing() bool {
 	more, known := o.sinceAttach()
 	return !known || more >= worthAGap || len(o.named()) > 0 || len(o.left()) > 0
 }
 
-// worthALine are the lines of some, the most first, that have a share of what is left worth telling.
+// worthALine returns the lines with a notable share of the remaining memory, the most first.
 func (o *leftover) worthALine(all []model.Line) []model.Line {
 	for i := range all {
 		if isNextToNothing(all[i].Left, o.end) {
@@ -42,7 +42,7 @@ func (o *leftover) worthALine(all []model.Line) []model.Line {
 	return all
 }
 
-// code is what is to be typed to free memory, each in one piece.
+// code returns the code to type, each line in one piece.
 func (o *leftover) code() (all []string) {
 	for _, f := range o.entries() {
 		all = append(all, escape.OneLine(f.Type, false, maxCode))
@@ -50,7 +50,8 @@ func (o *leftover) code() (all []string) {
 	return all
 }
 
-// beyondEntries are lines that no name has, the most first, unless what is to be typed frees more than the names by that much: then it frees theirs.
+// beyondEntries returns lines that no name holds, the most first. It leaves them out if the code to type frees that
+// much more than the names: then it frees their memory.
 func (o *leftover) beyondEntries(all []model.Line, named []together) []model.Line {
 	more := int64(0)
 	for _, f := range o.entries() {
@@ -67,10 +68,12 @@ func (o *leftover) beyondEntries(all []model.Line, named []together) []model.Lin
 	return nil
 }
 
-// trimming is what has malloc give back what it keeps free. It is glibc's alone, and so is what [model.Resident] says of it.
+// trimming is the code that makes malloc return its free memory. Only glibc has it, and so only glibc has that figure
+// of [model.Resident].
 const trimming = "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
 
-// keptByMalloc says how much of what is left malloc keeps free, and what to type to be rid of it; "" where that is next to nothing.
+// keptByMalloc describes malloc's free part of the remaining memory, and the code to return it; "" if it is almost
+// nothing.
 func (o *leftover) keptByMalloc() string {
 	if o.memory != residentMeter {
 		return ""
@@ -85,7 +88,7 @@ func (o *leftover) keptByMalloc() string {
 	return ""
 }
 
-// elsewhere says what most of the memory is that no name and no line has, where that was looked at: an audit knows no more of it.
+// elsewhere names the kind of most memory without a name and a line, if there was a look: an audit knows no more of it.
 func (o *leftover) elsewhere() string {
 	i := slices.IndexFunc(o.r.Resident, func(r model.Resident) bool { return r.PID == o.pid })
 	if o.memory != residentMeter || i < 0 {
@@ -105,7 +108,8 @@ func (o *leftover) elsewhere() string {
 	return ": " + strings.Join(texts, "; ")
 }
 
-// interpreters are modules of the interpreter and of what runs notebooks: what their names hold is kept to be quick, and goes with no name of the notebook's.
+// interpreters are modules of the interpreter and of notebook software: the memory of their names is a cache, and goes
+// with no name of the notebook's.
 var interpreters = []string{
 	"IPython", "_frozen_importlib", "_sre", "_strptime", "abc", "asyncio", "builtins", "codecs", "comm", "copyreg", "ctypes", "debugpy", "dis", "encodings", "fnmatch",
 	"functools", "gc", "importlib", "inspect", "ipykernel", "ipython_genutils", "ipywidgets", "jedi", "jupyter_client", "jupyter_core", "keyword", "linecache", "locale",

@@ -16,7 +16,7 @@ const (
 	smallPart     = 20
 )
 
-// residentKinds are the parts of resident memory in words.
+// residentKinds are the names of the parts of resident memory.
 var residentKinds = map[string]string{
 	"objects":     "Python's small objects (up to 512 bytes each)",
 	"object-free": "room that Python keeps for such objects",
@@ -30,7 +30,7 @@ var residentKinds = map[string]string{
 	"other":       "not explained",
 }
 
-// resident says where the resident memory of each process is at the end; unless all is asked for, of the one that has most.
+// resident shows the parts of the resident memory of each process at the end; without Full only for the largest.
 func (v remainsView) resident(all []model.Resident) {
 	rest := all[:0:0]
 	if len(all) > 1 && !v.full {

@@ -6,10 +6,10 @@ import (
 	"ipytracer/model"
 )
 
-// scale is what a report measures windows by: the headline meters, the one that ranks first.
+// scale is the measure of windows in a report: the headline meters, the ranking one first.
 type scale struct{ meters []string }
 
-// first is the meter that ranks.
+// first returns the meter that ranks.
 func (s *scale) first() string {
 	if len(s.meters) == 0 {
 		return ""
@@ -17,10 +17,10 @@ func (s *scale) first() string {
 	return s.meters[0]
 }
 
-// weight is what ranks a window: what it needs itself or, where that is more, with its children.
+// weight returns the rank of a window: its own need or, if that is more, the need with its children.
 func (s *scale) weight(w model.Window) int64 { return max(s.needOf(w.Meters), s.needOf(w.Tree)) }
 
-// needOf is what figures say that the meter that ranks needs.
+// needOf returns the need of the ranking meter in some figures.
 func (s *scale) needOf(figures map[string]model.Figure) int64 {
 	if len(s.meters) == 0 {
 		return 0
@@ -28,7 +28,7 @@ func (s *scale) needOf(figures map[string]model.Figure) int64 {
 	return figures[s.meters[0]].Need()
 }
 
-// moved says whether any headline meter changed.
+// moved reports whether any headline meter changed.
 func (s *scale) moved(figures map[string]model.Figure) bool {
 	return slices.ContainsFunc(s.meters, func(id string) bool {
 		f := figures[id]
@@ -36,7 +36,7 @@ func (s *scale) moved(figures map[string]model.Figure) bool {
 	})
 }
 
-// reaches says whether a cell was at its highest during a statement.
+// reaches reports whether a cell was highest during a statement.
 func (s *scale) reaches(w, c model.Window) bool {
 	if len(s.meters) == 0 {
 		return false
@@ -46,8 +46,8 @@ func (s *scale) reaches(w, c model.Window) bool {
 	return ok && own.Peak == whole.Peak && whole.Need() > 0
 }
 
-// summitAmong is where a cell rose to its highest, -1 if that is not known: the first statement in which all but a tenth of its need was there. Of
-// a cell whose children need more, theirs counts.
+// summitAmong returns the statement at which a cell rose to its peak, -1 if that is not known: the first statement in
+// which all but a tenth of its need was there. If a cell's children need more, theirs counts.
 func (s *scale) summitAmong(statements []model.Window, c *model.Window) int {
 	if len(s.meters) == 0 || s.weight(*c) <= 0 {
 		return -1
@@ -60,7 +60,7 @@ func (s *scale) summitAmong(statements []model.Window, c *model.Window) int {
 	return slices.IndexFunc(statements, func(w model.Window) bool { return of(&w).Peak >= least && of(&w).Need() > 0 })
 }
 
-// heavierFigures are a window's own or, where these need more, those with its children.
+// heavierFigures returns a window's own figures or, if these need more, those with its children.
 func (s *scale) heavierFigures(w *model.Window) map[string]model.Figure {
 	if s.needOf(w.Tree) > s.needOf(w.Meters) {
 		return w.Figures()
@@ -68,7 +68,7 @@ func (s *scale) heavierFigures(w *model.Window) map[string]model.Figure {
 	return w.Meters
 }
 
-// highestOf is the peak of the meter that ranks, with children where that is more.
+// highestOf returns the peak of the ranking meter, with children if that is more.
 func (s *scale) highestOf(w *model.Window) int64 {
 	own := w.Meters[s.first()].Peak
 	if f, ok := w.Together(s.first()); ok {
@@ -77,7 +77,7 @@ func (s *scale) highestOf(w *model.Window) int64 {
 	return own
 }
 
-// largest is the largest movement of any headline meter in a gap.
+// largest returns the largest movement of any headline meter in a gap.
 func (s *scale) largest(b model.Between) int64 {
 	var n int64
 	for _, id := range s.meters {

@@ -11,14 +11,14 @@ import (
 	"ipytracer/report/escape"
 )
 
-// short is the report that fits on a screen or two.
+// short writes the report that fits on a screen or two.
 func (v *view) short() {
 	headlineView{v}.lead()
 	v.figures()
 	parts{v}.last()
 }
 
-// figures are the sections about what happened in cells, none of which will change once the session is over.
+// figures writes the sections about cells, none of which change once the session is over.
 func (v *view) figures() {
 	headerView{v}.about()
 	if len(v.cells) == 0 {
@@ -32,7 +32,7 @@ func (v *view) figures() {
 	processView{v}.childrenShort()
 }
 
-// about says in a line for each process that runs cells what it is, and how long was traced.
+// about describes in a line each process that runs cells, and the traced time.
 func (v headerView) about() {
 	if len(v.ranked) > 0 {
 		v.blank()
@@ -57,7 +57,7 @@ func (v headerView) about() {
 	v.session()
 }
 
-// fewStatements is how many lines of a cell the short report has, and fewCallers how many of who allocated.
+// fewStatements is the most lines of a cell in the short report, and fewCallers the most rows of allocations.
 const (
 	fewStatements = 4
 	fewCallers    = 3
@@ -110,7 +110,7 @@ func (v lineView) heaviestLines() {
 	}
 }
 
-// heaviestOf picks the statements of a cell that have a row, in the order they ran.
+// heaviestOf picks the statements of a cell with a row, in the order they ran.
 func (v lineView) heaviestOf(all []model.Window) (shown, rest []model.Window) {
 	ranked := slices.DeleteFunc(slices.Clone(all), func(w model.Window) bool { return !v.moved(w.Meters) && v.weight(w) <= 0 })
 	slices.SortStableFunc(ranked, func(a, b model.Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
@@ -125,7 +125,7 @@ func (v lineView) heaviestOf(all []model.Window) (shown, rest []model.Window) {
 	return shown, rest
 }
 
-// whoAllocatedShort shows, of the heaviest cells, who allocated what was there at their highest moments, in one table.
+// whoAllocatedShort shows, for the heaviest cells, the allocations that lived at their highest moments, in one table.
 func (v heapView) whoAllocatedShort() {
 	t := table{columns: []column{
 		{title: "cell"}, {title: "meter"}, {title: "at peak", right: true, size: usualSize}, {title: "allocated", right: true, size: usualSize, drop: 2},

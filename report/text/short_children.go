@@ -11,11 +11,11 @@ import (
 	"ipytracer/report/escape"
 )
 
-// mostChildRows is how many children the short report has.
+// mostChildRows is the most children in the short report.
 const mostChildRows = 4
 
-// childrenShort shows the children that took memory in a cell, each once, in the cell in which it needed most; the heaviest cells first. It folds those that
-// were idle.
+// childrenShort shows the children that took memory in a cell, each once, in the cell with its largest need; the
+// heaviest cells first. It folds idle ones.
 func (v processView) childrenShort() {
 	t := table{columns: []column{
 		{title: "cell"}, {title: "pid", right: true}, {title: "highest", right: true, size: usualSize}, {title: "need", right: true, size: usualSize}, {title: "process", flex: true},
@@ -58,12 +58,12 @@ func (v processView) childrenShort() {
 	t.print(v.printer)
 	foldChildren(v.printer, folded, listed, "%s that took memory, too")
 	for pid := range most {
-		listed[pid] = true // what took memory in one cell is not idle in another
+		listed[pid] = true // a child that took memory in one cell is not idle in another
 	}
 	foldChildren(v.printer, v.idle, listed, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
 }
 
-// mostOfTakers is the most that each child needed in any cell.
+// mostOfTakers returns the largest need of each child in any cell.
 func mostOfTakers(ranked []stretch) map[int]int64 {
 	most := map[int]int64{}
 	for i := range ranked {
@@ -74,7 +74,7 @@ func mostOfTakers(ranked []stretch) map[int]int64 {
 	return most
 }
 
-// foldChildren says in a line how many children have no row.
+// foldChildren counts in a line the children without a row.
 func foldChildren(to *printer, all map[int]int64, listed map[int]bool, what string) {
 	count, most := 0, int64(0)
 	for pid, peak := range all {
@@ -88,7 +88,7 @@ func foldChildren(to *printer, all map[int]int64, listed map[int]bool, what stri
 	}
 }
 
-// processName is what a child process is, where its command line is long and says little.
+// processName returns a name for a child process with a long and uninformative command line.
 func processName(command string) string {
 	for _, known := range [][2]string{
 		{"popen_loky_posix", "joblib worker (loky)"}, {"LokyProcess-", "joblib worker (loky)"}, {"multiprocessing.spawn import spawn_main", "multiprocessing worker"},

@@ -11,7 +11,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// sixty is a notebook of sixty cells of several lines, some with workers, and what moved between them.
+// sixty returns a notebook of sixty cells of several lines, some with workers, and what moved between them.
 func sixty() *model.Report {
 	r := reporttest.Rich()
 	r.Windows = r.Windows[:1]
@@ -49,7 +49,8 @@ func sixty() *model.Report {
 	return r
 }
 
-// TestSixtyCellsFit: a notebook of sixty cells takes 80 lines at most, on any terminal; the cells that need most with their children come first.
+// TestSixtyCellsFit: a notebook of sixty cells takes 80 lines at most, on any terminal; the cells that need most with
+// their children come first.
 func TestSixtyCellsFit(t *testing.T) {
 	for _, width := range []int{80, 120} {
 		out := printed(t, sixty(), text.Options{Width: width})
@@ -71,7 +72,8 @@ func TestSixtyCellsFit(t *testing.T) {
 	}
 }
 
-// TestMappedIsSaidOnce: mapped memory that arrays of the same lines fill is not listed beside them, and calls of one library are folded.
+// TestMappedIsSaidOnce: mapped memory that arrays of the same lines fill is not listed beside them, and calls of one
+// library are folded.
 func TestMappedIsSaidOnce(t *testing.T) {
 	out := printed(t, sixty(), text.Options{})
 	_, who, _ := strings.Cut(out, "Who allocated")
@@ -134,7 +136,7 @@ func TestPlural(t *testing.T) {
 	}
 }
 
-// TestLeadNamesWhatToDelete: where it is known what the process has by name, the first lines say it.
+// TestLeadNamesWhatToDelete: if the names of the process are known, the first lines have them.
 func TestLeadNamesWhatToDelete(t *testing.T) {
 	r := sixty()
 	r.Variables = []model.Variable{
@@ -167,7 +169,8 @@ func TestLeadNamesWhatToDelete(t *testing.T) {
 	}
 }
 
-// TestSharedNamesAreOneRow: what several names hold together is one row, and the names have none of their own, but with --full.
+// TestSharedNamesAreOneRow: what several names hold together is one row, and the names have none of their own, but with
+// --full.
 func TestSharedNamesAreOneRow(t *testing.T) {
 	r := sixty()
 	r.Variables = []model.Variable{

@@ -11,10 +11,10 @@ import (
 	"ipytracer/report/escape"
 )
 
-// maxStatements is how many lines of one cell are listed.
+// maxStatements is the most listed lines of one cell.
 const maxStatements = 20
 
-// lineView is cells line by line.
+// lineView shows cells line by line.
 type lineView struct{ *view }
 
 // statements shows the heaviest cells line by line.
@@ -41,7 +41,7 @@ func (v lineView) statements() {
 	}
 }
 
-// detailed is how many of the heaviest cells are shown in detail.
+// detailed returns the number of heaviest cells that are shown in detail.
 func (v *view) detailed() int {
 	if v.o.Statements == 0 {
 		return 3
@@ -49,8 +49,8 @@ func (v *view) detailed() int {
 	return v.o.Statements
 }
 
-// drill lists the statements of one cell that moved memory, in the order they ran, and marks the one during which
-// the cell was at its highest.
+// drill lists the statements of one cell that moved memory, in the order they ran, and marks the one during which the
+// cell was highest.
 func (v lineView) drill(c model.Window, statements []model.Window) {
 	heavy := slices.DeleteFunc(slices.Clone(statements), func(w model.Window) bool { return !v.moved(w.Meters) })
 	idle := len(statements) - len(heavy)
@@ -78,8 +78,8 @@ func (v lineView) drill(c model.Window, statements []model.Window) {
 	}
 }
 
-// cellLines are the lines of a cell by the numbers its statements have. What a cell magic makes of a whole cell is
-// one line.
+// cellLines returns the lines of a cell by the numbers of its statements. The code that a cell magic makes of a whole
+// cell is one line.
 func cellLines(c model.Window) []string {
 	lines := strings.Split(c.Source, "\n")
 	for i, line := range lines {
@@ -114,7 +114,7 @@ func statementRow(w model.Window, lines []string, summit bool) figureRow {
 	return figureRow{lead: []span{mark, {number, plain}}, figures: w.Meters, trail: []span{{text, look}}}
 }
 
-// unlisted accounts for the statements of a cell that have no row: rest, heaviest first, and those that moved nothing.
+// unlisted counts the statements of a cell without a row: rest, heaviest first, and those that moved nothing.
 func (v lineView) unlisted(rest []model.Window, idle int) {
 	if len(rest) > 0 {
 		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.",

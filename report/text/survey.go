@@ -10,28 +10,28 @@ import (
 	"ipytracer/model/words"
 )
 
-// A report may have hundreds of thousands of windows. The text goes through them once and keeps of each cell a line's worth; what it
-// shows in full it asks for again.
+// A report may have hundreds of thousands of windows. The text goes through them once and keeps a short form of each
+// cell; it fetches the shown ones again.
 
-// brief is what is kept of a window that is no statement.
+// brief is the short form of a window that is no statement.
 type brief struct {
 	id, parent, pid, execution int
 	kind, label, failure       string
-	name                       string // what a cell is called where it has a row: its In[N], or its first line
-	kernel                     string // where the session has several
+	name                       string // the name of a cell in its row: its In[N], or its first line
+	kernel                     string // if the session has several
 	silent, counted            bool   // counted: it has an In[N]
 	weight                     int64
-	statements                 int // that have a row where it is shown line by line
+	statements                 int // those with a row in the view line by line
 	last                       int // the id of the last of them
 }
 
-// survey is what going through all windows tells.
+// survey is the result of a pass through all windows.
 type survey struct {
 	*archive
 	accuracy
 	cells    []*brief                        // heaviest first
 	byRun    map[run][]int                   // the ids of cells
-	labels   map[string]int                  // how many cells have a name
+	labels   map[string]int                  // the number of cells by name
 	pids     map[int]bool                    // the processes that run cells
 	sessions map[int]map[string]model.Figure // by process
 	ends     map[int]ending                  // the last cell of each process
@@ -39,12 +39,12 @@ type survey struct {
 	length   int64                           // of the session
 	bad      int                             // cells that did not end ok
 	moving   map[string]bool                 // meters that moved in a cell, or between cells
-	idle     map[int]int64                   // children that took next to nothing, with their highest peak
-	// several: more than one process runs cells, so rows must say which.
+	idle     map[int]int64                   // children with almost no memory, with their highest peak
+	// several: more than one process runs cells, so rows must name it.
 	several bool
 }
 
-// newSurvey returns a survey of a report that has seen none of its windows.
+// newSurvey returns an empty survey of a report.
 func newSurvey(r *model.Report, by scale) *survey {
 	return &survey{
 		archive: &archive{
@@ -56,7 +56,7 @@ func newSurvey(r *model.Report, by scale) *survey {
 	}
 }
 
-// isTyped reports whether a cell has an In[N]: somebody typed it.
+// isTyped reports whether a cell has an In[N]: a person typed it.
 func (s *survey) isTyped(id int) bool {
 	b := s.byID[id]
 	return b != nil && b.counted && !b.silent
@@ -65,10 +65,10 @@ func (s *survey) isTyped(id int) bool {
 // run is a run of a cell.
 type run struct{ pid, execution int }
 
-// ending is what a process had when a cell was over.
+// ending is the state of a process at a cell's end.
 type ending struct{ at, weight, end, cached int64 }
 
-// lookThrough goes through all windows, and hands each cell on.
+// lookThrough goes through all windows, and passes each cell on.
 func (s *survey) lookThrough(cell func(*model.Window, *brief)) {
 	waiting := map[int]int{} // statements of cells that come later: in reports from elsewhere
 	for w := range s.r.AllPassing() {
@@ -100,7 +100,7 @@ func (s *survey) lookThrough(cell func(*model.Window, *brief)) {
 	}
 }
 
-// brief keeps what is needed of a window.
+// brief returns the needed parts of a window.
 func (s *survey) brief(w *model.Window, waiting map[int]int) *brief {
 	b := &brief{
 		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: label(*w), failure: w.Error, kernel: strings.Clone(w.Kernel), silent: w.Silent,

@@ -12,21 +12,21 @@ type column struct {
 	group string // columns side by side with the same group share a heading
 	title string
 	right bool
-	// drop says in which order columns give way when the width is short: the highest first, 0 never.
+	// drop is the order in which columns give way when the width is short: the highest first, 0 never.
 	drop int
-	// size is the width the column has even if its cells are smaller, as long as there is room for that.
+	// size is the width of the column even for smaller cells, as long as there is room.
 	size int
-	// flex columns take what is left of the width; what is longer goes on in lines below.
+	// flex columns take the rest of the width; longer text goes on in lines below.
 	flex bool
 }
 
-// row is one line of a table, with another below it for what is too long for a column.
+// row is one line of a table, with another below it for text that is too long for a column.
 type row struct {
 	cells []span
 	below []span
 }
 
-// minFlex is what a flexible column keeps before other columns have to give way to it.
+// minFlex is the width that a flexible column keeps before other columns have to give way to it.
 const minFlex = 24
 
 type table struct {
@@ -36,7 +36,7 @@ type table struct {
 	space   int // between columns; 0 is 2 between groups
 }
 
-// print lays the table out and returns the groups for which there was no room.
+// print lays the table out and returns the groups without room.
 func (t *table) print(p *printer) (dropped []string) {
 	for i := range t.columns {
 		t.columns[i].group, t.columns[i].title = escape.Text(t.columns[i].group), escape.Text(t.columns[i].title)
@@ -106,7 +106,7 @@ func (t *table) fit(width int) (columns, sizes []int) {
 	return columns, sizes
 }
 
-// span is the width of a line of these columns, with the flexible ones at their least if asked.
+// span returns the width of a line of these columns, with the flexible ones at their least if requested.
 func (t *table) span(columns, sizes []int, least bool) int {
 	n := 0
 	for at, i := range columns {
@@ -122,7 +122,7 @@ func (t *table) span(columns, sizes []int, least bool) int {
 	return n
 }
 
-// gap is the space between two columns: more where a group begins or ends.
+// gap returns the space between two columns: more where a group begins or ends.
 func (t *table) gap(left, right int) int {
 	if t.space > 0 {
 		return t.space
@@ -133,7 +133,7 @@ func (t *table) gap(left, right int) int {
 	return 2
 }
 
-// line prints a row. What a flexible column has no room for goes on in the lines below.
+// line prints a row. Text without room in a flexible column goes on in the lines below.
 func (t *table) line(p *printer, columns, sizes []int, cell func(int) span) {
 	pending, at := 0, 0
 	var below folding
@@ -206,7 +206,7 @@ func rule(title string, n int) string {
 	return strings.Repeat("─", rest/2) + " " + title + " " + strings.Repeat("─", rest-rest/2)
 }
 
-// lineBelow prints what stands under a row, wrapped at the width.
+// lineBelow prints the text under a row, wrapped at the width.
 func (t *table) lineBelow(p *printer, spans []span) {
 	indent := strings.Repeat(" ", t.indent)
 	p.b.WriteString(indent)

@@ -1,6 +1,6 @@
-// Package text is the report, the audit and the live lines for people, in a terminal. What is shown, in which order
-// and how a page is laid out belongs here; the text beside figures is package words', and which characters may be
-// shown package escape's.
+// Package text prints the report, the audit and the live lines for people, in a terminal. The choice, order and layout
+// of the parts belong here; package words has the text beside figures, and package escape decides which characters may
+// be shown.
 package text
 
 import (
@@ -13,20 +13,20 @@ import (
 	"ipytracer/model"
 )
 
-// Options says how the report for people looks. The zero value is a plain report, 120 cells wide, that ranks
-// cells by what came nearest to its limit, shows the heaviest, and the three heaviest of them line by line.
+// Options are settings of the report for people. The zero value is a plain report, 120 cells wide. It ranks cells by
+// the memory that came nearest to its limit, shows the heaviest, and the three heaviest of them line by line.
 type Options struct {
-	// Color turns on ANSI colours. Nothing is said by colour alone.
+	// Color turns on ANSI colours. No information is in colour alone.
 	Color bool
-	// Width is how many cells a line may take: 0 is 120, below 0 is no limit.
+	// Width is the most cells of a line: 0 is 120, below 0 is no limit.
 	Width int
 	// Full leaves nothing out.
 	Full bool
-	// Cells is how many cells the table shows, heaviest first; 0 is 15, or all of them if Full.
+	// Cells is the number of cells in the table, heaviest first; 0 is 15, or all of them if Full.
 	Cells int
-	// Statements is how many of the heaviest cells are shown line by line: 0 is 3, below 0 none.
+	// Statements is the number of heaviest cells shown line by line: 0 is 3, below 0 none.
 	Statements int
-	// By is the meter that ranks the cells; "" is the one that [model.Report.Ranking] says.
+	// By is the meter that ranks the cells; "" is that of [model.Report.Ranking].
 	By string
 }
 
@@ -39,7 +39,7 @@ func (o Options) printer() *printer {
 	return p
 }
 
-// view is what the sections of a report share: the lines so far, the windows by their rank, and how the report is to look.
+// view is the shared state of a report's sections: the lines so far, the windows by their rank, and the options.
 type view struct {
 	*printer
 	*order
@@ -70,7 +70,7 @@ func newView(r *model.Report, o Options) (*view, error) {
 	return &view{o.printer(), order, o}, nil
 }
 
-// full prints everything. Of a long session that is much: what is there is written before more is made.
+// full prints everything. For a long session that is much: each part is written before the next is made.
 func (v *view) full(w io.Writer) error {
 	v.to = w
 	headlineView{v}.lead()
@@ -99,7 +99,7 @@ func (v *view) full(w io.Writer) error {
 	return v.flush(w)
 }
 
-// figureColumns are the columns of figures: all quantities of the first meter, need and consumed of the others.
+// figureColumns returns the columns of figures: all quantities of the first meter, need and consumed of the others.
 func (v *view) figureColumns(first ...quantity) (columns []column, quantities []quantity, ids []string) {
 	for m, id := range v.meters {
 		shown := []quantity{need, consumed}
@@ -117,7 +117,8 @@ func (v *view) figureColumns(first ...quantity) (columns []column, quantities []
 	return columns, quantities, ids
 }
 
-// figureTable prints rows of windows with the figure columns between lead and trail columns, and says what had no room.
+// figureTable prints rows of windows with the figure columns between lead and trail columns, and names the columns
+// without room.
 func (v *view) figureTable(lead, trail []column, rows iter.Seq[figureRow], first ...quantity) {
 	columns, quantities, ids := v.figureColumns(first...)
 	t := table{columns: slices.Concat(lead, columns, trail), indent: rowIndent}
@@ -133,7 +134,7 @@ func (v *view) figureTable(lead, trail []column, rows iter.Seq[figureRow], first
 	}
 }
 
-// rowIndent is where the second line of a row begins.
+// rowIndent is the indentation of a row's second line.
 const rowIndent = 10
 
 // figureRow is one row of a figure table.
@@ -146,7 +147,7 @@ type figureRow struct {
 // usualSize fits "512.00 MiB", so that tables line up with each other.
 const usualSize = 10
 
-// Longer names names and texts of the target's making are cut.
+// The lengths at which names and texts from the target are cut.
 const (
 	maxName  = 28
 	maxProse = 400

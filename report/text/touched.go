@@ -8,14 +8,16 @@ import (
 	"ipytracer/model/words"
 )
 
-// Programs reserve memory that they hardly touch: malloc for a thread, a library for its buffers, an allocator for what may come, np.zeros. Meters of blocks
-// count all of it. What a line has allocated makes the highest moment as far as its pages are there, and pages are counted by process only. So where most of
-// what a line has may be untouched, it counts by no more than resident memory has risen by since its statement began.
+// Programs reserve memory that they hardly touch: malloc for a thread, a library for its buffers, an allocator for
+// later, np.zeros. Meters of blocks count all of it. In the highest moment a line's memory counts only as far as its
+// pages are present, but pages are counted by process only. So if most of a line's memory may be untouched, it counts
+// for no more than the rise of resident memory since its statement began.
 
-// touched are the most that lines can have of the moment, those that may have less of it than they have allocated.
+// touched returns the most that lines can have of the moment, for those that may have less of it than they have
+// allocated.
 func (m moment) touched(all []*caller) map[*caller]int64 {
 	var doubtful []*caller
-	var before []claim // what is sure comes first
+	var before []claim // the certain ones come first
 	for _, a := range all {
 		if p := m.spotOf(a); 2*m.idle(p) > a.AtPeak {
 			doubtful = append(doubtful, a)
@@ -23,7 +25,8 @@ func (m moment) touched(all []*caller) map[*caller]int64 {
 			before = append(before, claim{p, a.AtPeak})
 		}
 	}
-	slices.SortStableFunc(doubtful, func(a, b *caller) int { // then what lies in another's memory, and what is in small pieces: that is used at once
+	// then memory within another's, and memory in small pieces: programs use that at once
+	slices.SortStableFunc(doubtful, func(a, b *caller) int {
 		return cmp.Or(cmp.Compare(outermost(a), outermost(b)), cmp.Compare(a.each(), b.each()))
 	})
 	most := map[*caller]int64{}
@@ -44,13 +47,14 @@ func (m moment) touched(all []*caller) map[*caller]int64 {
 	return most
 }
 
-// claim is what a line has of what resident memory rose by from a spot on.
+// claim is a line's part of the rise of resident memory from a spot on.
 type claim struct {
 	spot  spot
 	bytes int64
 }
 
-// idle is by how much more was mapped and not touched at the moment than when its cell began or, of what is of other cells, the session.
+// idle is the growth of mapped and untouched memory from the beginning of its cell to the moment; for other cells from
+// the session's beginning.
 func (m moment) idle(p spot) int64 {
 	since, now := m.in.cell.Meters, m.in.cell.Meters
 	if p.execution != m.in.cell.Execution {
@@ -67,17 +71,17 @@ func outermost(a *caller) int {
 	return 0
 }
 
-// spot is the statement, or the cell, that a line's memory was allocated in.
+// spot is the statement, or the cell, in which a line's memory was allocated.
 type spot struct {
 	execution int
-	began     int64 // when, since the session began
-	risen     int64 // how far resident memory has risen from the lowest since then to the moment
+	began     int64 // its beginning, since the session began
+	risen     int64 // rise of resident memory from the lowest since then to the moment
 }
 
-// each is the size of one piece of a line's, on average.
+// each returns the average size of a line's pieces.
 func (c *caller) each() int64 { return c.AtPeak / max(1, c.Count) }
 
-// spotOf finds it: the statement, in the moment's own cell; of others the cell.
+// spotOf finds it: the statement, in the moment's own cell; for others the cell.
 func (m moment) spotOf(a *caller) spot {
 	cell, at := m.in.cell, spot{execution: a.of.Execution, began: m.in.start}
 	peak, low := cell.Meters[residentMeter].Peak, m.in.from
@@ -105,7 +109,7 @@ func (m moment) spotOf(a *caller) spot {
 	return at
 }
 
-// statementAt is the one of a cell's statements that has a line; the first, where none is known to.
+// statementAt returns the statement of a cell that has a line; the first, if none is known to.
 func statementAt(all []model.Window, line int) int {
 	at, best := 0, 0
 	for i, w := range all {

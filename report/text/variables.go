@@ -16,10 +16,10 @@ const (
 	maxVariables  = 8
 	leastVariable = 64 << 10 // bytes that a variable must hold or reach to have a row
 	leastShared   = 1 << 20  // bytes that names must hold together to have a row together
-	foldedShare   = 100      // what is less than that part of the largest has none
+	foldedShare   = 100      // smaller ones than this part of the largest have no row
 )
 
-// named is a row of the list of variables: a name, or several that hold something together.
+// named is a row of the list of variables: a name, or several that hold memory together.
 type named struct {
 	model.Variable
 	name  string
@@ -28,7 +28,7 @@ type named struct {
 	part  bool // of a row of several
 }
 
-// remainsView is what is there in the end: names, resident memory, what to type to free it.
+// remainsView shows the remaining memory: names, resident memory, code to free it.
 type remainsView struct {
 	*printer
 	full bool
@@ -37,7 +37,7 @@ type remainsView struct {
 
 func remainsOf(v *view) remainsView { return remainsView{v.printer, v.o.Full, v.r.Processes} }
 
-// variables lists what is there by name, the largest first.
+// variables lists the names, the largest first.
 func (v remainsView) variables(all []model.Variable, names []model.Names, free []model.Freeing) {
 	l := &variableList{all: all, free: free, full: v.full, children: map[int]bool{}}
 	for _, p := range v.of {
@@ -70,7 +70,7 @@ func (v remainsView) variables(all []model.Variable, names []model.Names, free [
 	v.unnamed(rest, names)
 }
 
-// variableList decides what has a row.
+// variableList decides on the rows.
 type variableList struct {
 	all      []model.Variable
 	free     []model.Freeing
@@ -78,7 +78,8 @@ type variableList struct {
 	children map[int]bool // processes that are no notebooks
 }
 
-// rows are what has one, what holds or reaches most first: with --full all names, and otherwise what is worth a look.
+// rows returns the variables with a row, the largest first by held or reached memory: with --full all names, and
+// otherwise the notable ones.
 func (l *variableList) rows() (rows []named, rest []model.Variable) {
 	rows, grouped := l.groups()
 	for i := range l.all {
@@ -102,7 +103,7 @@ func (l *variableList) rows() (rows []named, rest []model.Variable) {
 	return kept, rest
 }
 
-// groups are rows of what several names hold together, and which variables are in them.
+// groups returns rows of memory that several names hold together, and the variables in them.
 func (l *variableList) groups() (rows []named, grouped map[*model.Variable]bool) {
 	grouped = map[*model.Variable]bool{}
 	for i := range l.free {
@@ -122,7 +123,7 @@ func (l *variableList) groups() (rows []named, grouped map[*model.Variable]bool)
 	return rows, grouped
 }
 
-// withParts has the names of each row of several below it.
+// withParts adds, below each row of several, a row for each name.
 func (l *variableList) withParts(rows []named) (out []named) {
 	for _, x := range rows {
 		out = append(out, x)
@@ -139,7 +140,7 @@ func (l *variableList) withParts(rows []named) (out []named) {
 	return out
 }
 
-// membersOf are the variables that an entry lets go of, the largest first.
+// membersOf returns the variables that an entry lets go of, the largest first.
 func membersOf(all []model.Variable, f *model.Freeing) (out []*model.Variable) {
 	for i := range all {
 		if all[i].PID == f.PID && slices.Contains(f.Names, all[i].Name) {
@@ -149,8 +150,8 @@ func membersOf(all []model.Variable, f *model.Freeing) (out []*model.Variable) {
 	return out
 }
 
-// isNotebooks reports whether a variable is of a notebook's own, or of a library's that it works with: what workers have by name, and what
-// Python, IPython and Jupyter keep for themselves, is no matter of who reads a report.
+// isNotebooks reports whether a variable belongs to a notebook, or to a library that it works with. The names of
+// workers, and those that Python, IPython and Jupyter keep for themselves, do not concern the reader of a report.
 func (l *variableList) isNotebooks(x *model.Variable) bool {
 	if l.children[x.PID] && len(l.children) > 1 {
 		return false
@@ -158,7 +159,7 @@ func (l *variableList) isNotebooks(x *model.Variable) bool {
 	return !isInterpreters(x)
 }
 
-// unnamed accounts for names without a row.
+// unnamed counts names without a row.
 func (v remainsView) unnamed(rest []model.Variable, names []model.Names) {
 	count, bytes, complete := int64(len(rest)), int64(0), true
 	for _, x := range rest {
@@ -215,7 +216,7 @@ func reachesOf(x model.Variable) string {
 	return words.Bytes(x.Reaches)
 }
 
-// shapeOf is a shape as people write it: 300 × 400 float64, or a length.
+// shapeOf returns a shape as people write it: 300 × 400 float64, or a length.
 func shapeOf(x model.Variable) string {
 	var parts []string
 	for _, n := range x.Shape {
@@ -228,7 +229,7 @@ func shapeOf(x model.Variable) string {
 	return escape.Bounded(strings.TrimSpace(text+" "+x.DType), maxName)
 }
 
-// maker is who made a variable's largest piece.
+// maker returns the stack of a variable's largest piece, in words.
 func maker(x model.Variable) string {
 	switch {
 	case len(x.Stack) > 0:

@@ -8,12 +8,14 @@ import (
 
 // Lines below the first one of a table's row.
 const (
-	mostAligned = 3  // lines that a text takes in its column; one that needs more goes on below, where there is more room
+	// the most lines of a text in its column; a longer one goes on below, where there is more room
+	mostAligned = 3
 	leastIndent = 4  // of these lines
-	leastRoom   = 10 // cells; there is no room for less
+	leastRoom   = 10 // cells; below that there is no room
 )
 
-// lines splits an escaped text at spaces into lines of at most first cells, and rest for all but the first. A word that is longer is split.
+// lines splits an escaped text at spaces into lines of at most first cells, and rest for all but the first. A word that
+// is longer is split.
 func lines(text string, first, rest int) (out []string) {
 	first, rest = max(first, leastRoom), max(rest, leastRoom)
 	room, line, used := first, "", 0
@@ -33,7 +35,7 @@ func lines(text string, first, rest int) (out []string) {
 		for used+n > room {
 			head, tail := escape.Split(word, room-used)
 			if head == "" && used == 0 {
-				break // one character is as wide as that
+				break // a single character is that wide
 			}
 			line += head
 			end()
@@ -45,17 +47,17 @@ func lines(text string, first, rest int) (out []string) {
 	return out
 }
 
-// folding is the text of a flexible column as lines, and where those below the first begin.
+// folding is the text of a flexible column as lines, and the indentation of those below the first.
 type folding struct {
 	lines  []string
 	indent int
 }
 
-// margins are where the lines of a table may begin and end, in cells.
+// margins are the first and last cells of a table's lines.
 type margins struct{ indent, width int }
 
-// fold lays out a text that begins at a column of a line and has so many cells. The last column goes on below from the indentation of the table
-// where it would take many lines for want of room.
+// fold lays out a text that begins at a column of a line and has a width. If the last column would take many lines, it
+// goes on below from the indentation of the table.
 func (m margins) fold(text string, at, size int, last bool) folding {
 	aligned := folding{lines(text, size, size), at}
 	if !last || len(aligned.lines) <= mostAligned {
@@ -68,7 +70,7 @@ func (m margins) fold(text string, at, size int, last bool) folding {
 	return folding{lines(text, size, m.width-indent), indent}
 }
 
-// fitting splits words that have more cells than a line has room for, and leaves spaces without a word out.
+// fitting splits words that are longer than a line, and drops spaces without a word.
 func fitting(all [][]span, room int) (out [][]span) {
 	for _, word := range all {
 		if spanCells(word) == 0 {
