@@ -109,7 +109,8 @@ func (a *adoption) takeIn(root uint32, d process.Identity) (was bool) {
 		a.refused(d.PID, err)
 		return true
 	}
-	if _, err := a.kernel.Slot(d.PID); err == nil || errors.Is(err, ledger.ErrFull) { // it is traced, if need be without a slot of its own
+	// it is traced, if need be without a slot of its own
+	if _, err := a.kernel.Slot(d.PID); err == nil || errors.Is(err, ledger.ErrFull) {
 		a.known[d] = true
 		return true
 	}

@@ -32,7 +32,8 @@ type kin struct {
 }
 
 func (k *kin) adoption() *adoption {
-	return &adoption{scan: k.scan, stat: k.stat, kernel: k, refused: func(pid int, _ error) { k.refused = append(k.refused, pid) }, take: time.Hour}
+	return &adoption{scan: k.scan, stat: k.stat, kernel: k,
+		refused: func(pid int, _ error) { k.refused = append(k.refused, pid) }, take: time.Hour}
 }
 
 func (k *kin) scan() (all []process.Identity, err error) {
@@ -102,16 +103,21 @@ func TestAttachLetsGo(t *testing.T) {
 		unsettled int
 		calls     []string
 	}{
-		"is taken in":                   {kin: kin{born: map[int][]int{1: {10}}}, calls: []string{"attach 5"}},
-		"starts others all the time":    {kin: kin{every: func(look int) []int { return []int{100 + look} }}, unsettled: maxScans, calls: []string{"attach 5"}},
-		"/proc cannot be read":          {kin: kin{blind: 1}, want: errBlind},
-		"has ended":                     {kin: kin{born: map[int][]int{1: {10}}, refuses: true}, want: ledger.ErrNoProcess, calls: []string{"attach 5", "detach 10"}},
-		"/proc cannot be read any more": {kin: kin{born: map[int][]int{1: {10}}, blind: 2}, want: errBlind, calls: []string{"attach 5", "detach 10", "detach 5"}},
-		"nor in the middle":             {kin: kin{born: map[int][]int{2: {10}}, blind: 3}, want: errBlind, calls: []string{"attach 5", "detach 10", "detach 5"}},
+		"is taken in": {kin: kin{born: map[int][]int{1: {10}}}, calls: []string{"attach 5"}},
+		"starts others all the time": {kin: kin{every: func(look int) []int { return []int{100 + look} }},
+			unsettled: maxScans, calls: []string{"attach 5"}},
+		"/proc cannot be read": {kin: kin{blind: 1}, want: errBlind},
+		"has ended": {kin: kin{born: map[int][]int{1: {10}}, refuses: true},
+			want: ledger.ErrNoProcess, calls: []string{"attach 5", "detach 10"}},
+		"/proc cannot be read any more": {kin: kin{born: map[int][]int{1: {10}}, blind: 2}, want: errBlind,
+			calls: []string{"attach 5", "detach 10", "detach 5"}},
+		"nor in the middle": {kin: kin{born: map[int][]int{2: {10}}, blind: 3}, want: errBlind,
+			calls: []string{"attach 5", "detach 10", "detach 5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			slot, unsettled, err := c.kin.adoption().attach(0, target)
-			if !errors.Is(err, c.want) || (err == nil) != (slot == 77) || unsettled != c.unsettled || !slices.Equal(c.kin.calls, c.calls) {
+			if !errors.Is(err, c.want) || (err == nil) != (slot == 77) || unsettled != c.unsettled ||
+				!slices.Equal(c.kin.calls, c.calls) {
 				t.Errorf("slot %d, %d looks, %v; asked for %q, want %q", slot, unsettled, err, c.kin.calls, c.calls)
 			}
 		})
@@ -127,16 +133,24 @@ func TestAdoption(t *testing.T) {
 		looks            int
 		open             bool // it does not come to an end
 	}{
-		"nobody":                     {looks: 2},
-		"there before":               {kin: kin{born: map[int][]int{1: {10, 11}}}, adopted: []int{10, 11}, looks: 2},
-		"forked meanwhile":           {kin: kin{born: map[int][]int{1: {10}, 2: {20}, 3: {30}}}, adopted: []int{10, 20, 30}, looks: 4},
-		"forked by who is traced":    {kin: kin{born: map[int][]int{2: {20}}, traced: map[int]bool{20: true}}, looks: 2},
-		"executes just now":          {kin: kin{born: map[int][]int{1: {10}}, fails: map[int][]error{10: {ledger.ErrNoProcess}}}, adopted: []int{10}, looks: 3},
-		"executes again":             {kin: kin{born: map[int][]int{1: {10}}, fails: map[int][]error{10: {ledger.ErrNoProcess, ledger.ErrNoProcess}}}, adopted: []int{10}, looks: 4},
-		"has ended":                  {kin: kin{born: map[int][]int{1: {10}}, ended: map[int]bool{10: true}}, looks: 2},
-		"no room":                    {kin: kin{born: map[int][]int{1: {10}}, fails: map[int][]error{10: {ledger.ErrFull}}}, refused: []int{10}, looks: 2},
-		"one more at each look":      {kin: kin{every: func(look int) []int { return []int{100 + look} }}, looks: 1 + maxScans, open: true},
-		"executes whenever one asks": {kin: kin{born: map[int][]int{1: {10}}, fails: map[int][]error{10: slices.Repeat([]error{ledger.ErrNoProcess}, 100)}}, looks: 1 + maxScans, open: true},
+		"nobody":       {looks: 2},
+		"there before": {kin: kin{born: map[int][]int{1: {10, 11}}}, adopted: []int{10, 11}, looks: 2},
+		"forked meanwhile": {kin: kin{born: map[int][]int{1: {10}, 2: {20}, 3: {30}}},
+			adopted: []int{10, 20, 30}, looks: 4},
+		"forked by who is traced": {kin: kin{born: map[int][]int{2: {20}}, traced: map[int]bool{20: true}},
+			looks: 2},
+		"executes just now": {kin: kin{born: map[int][]int{1: {10}},
+			fails: map[int][]error{10: {ledger.ErrNoProcess}}}, adopted: []int{10}, looks: 3},
+		"executes again": {kin: kin{born: map[int][]int{1: {10}},
+			fails: map[int][]error{10: {ledger.ErrNoProcess, ledger.ErrNoProcess}}}, adopted: []int{10}, looks: 4},
+		"has ended": {kin: kin{born: map[int][]int{1: {10}}, ended: map[int]bool{10: true}}, looks: 2},
+		"no room": {kin: kin{born: map[int][]int{1: {10}},
+			fails: map[int][]error{10: {ledger.ErrFull}}}, refused: []int{10}, looks: 2},
+		"one more at each look": {kin: kin{every: func(look int) []int { return []int{100 + look} }},
+			looks: 1 + maxScans, open: true},
+		"executes whenever one asks": {kin: kin{born: map[int][]int{1: {10}},
+			fails: map[int][]error{10: slices.Repeat([]error{ledger.ErrNoProcess}, 100)}}, looks: 1 + maxScans,
+			open: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := &c.kin
@@ -165,7 +179,8 @@ func TestAdoptionIsBounded(t *testing.T) {
 	k := &kin{every: func(look int) []int { return []int{10 * look, 10*look + 1, 10*look + 2} }}
 	a := k.adoption()
 	a.take = -time.Second
-	if slot, unsettled, err := a.attach(0, process.Identity{PID: 5}); slot != 77 || unsettled != 1 || err != nil || len(k.adopted) != 3 {
+	if slot, unsettled, err := a.attach(0, process.Identity{PID: 5}); slot != 77 || unsettled != 1 || err != nil ||
+		len(k.adopted) != 3 {
 		t.Errorf("slot %d, %d looks, %v; took in %v", slot, unsettled, err, k.adopted)
 	}
 	if k.looks != 2 {

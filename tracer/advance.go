@@ -84,7 +84,8 @@ func (s *Session) settle() error {
 		return t.child && t.gone
 	})
 	for _, t := range s.targets.all {
-		if !t.gone && t.python == nil && t.patience > 0 && time.Since(t.looked) >= betweenLooks { // records may come much faster
+		// records may come much faster
+		if !t.gone && t.python == nil && t.patience > 0 && time.Since(t.looked) >= betweenLooks {
 			s.examiner.look(t)
 		}
 		if !t.gone && t.python != nil && !t.python.complete() && t.python.learning.isDue() {

@@ -36,7 +36,8 @@ const (
 	soonestLook = 50 * time.Millisecond // after the last one, but where Go's memory grows
 	latestLook  = 10 * time.Second
 	grownMuch   = 1 << 20 // bytes of Go's memory
-	nearShare   = 8       // of a bound: where less is left, attribution is given up; where half of that, the session ends
+	// of a bound: where less is left, attribution is given up; where half of that, the session ends
+	nearShare   = 8
 	leastNear   = 6 << 20 // but so much at least, in bytes
 	mostNear    = 64 << 20
 	manyMargins = 4
@@ -174,7 +175,8 @@ func (l *lastLook) allow(a *allowance) {
 	}
 	room := a.last.Bound.Room() - a.margin() - roomForLook
 	if room < leastObjects*bytesOfObject {
-		l.barred, l.asked = fmt.Sprintf("%s leaves the tracer %s", clean(a.last.Bound.Name), words.Bytes(a.last.Bound.Room())), false
+		l.barred, l.asked = fmt.Sprintf("%s leaves the tracer %s", clean(a.last.Bound.Name),
+			words.Bytes(a.last.Bound.Room())), false
 		return
 	}
 	l.objects = int(room / bytesOfObject / int64(max(1, len(l.targets))))

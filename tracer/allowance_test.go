@@ -19,14 +19,16 @@ func limitedTo(t *testing.T, limit int64) (fs process.FS, use func(int64)) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755),
+			os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	own := fmt.Sprintf("proc/%d/", os.Getpid())
 	write(own+"cgroup", "0::/small\n")
 	write(own+"limits", "Max data size unlimited unlimited bytes\nMax address space unlimited unlimited bytes\n")
-	write(own+"status", fmt.Sprintf("Tgid:\t%d\nPid:\t%d\nVmRSS:\t%d kB\nRssAnon:\t%d kB\n", os.Getpid(), os.Getpid(), limit>>10, limit>>10))
+	write(own+"status", fmt.Sprintf("Tgid:\t%d\nPid:\t%d\nVmRSS:\t%d kB\nRssAnon:\t%d kB\n", os.Getpid(), os.Getpid(),
+		limit>>10, limit>>10))
 	write("proc/self/mountinfo", "41 31 0:38 / "+dir+"/v2 rw - cgroup2 cgroup2 rw\n")
 	write("v2/small/memory.max", fmt.Sprint(limit))
 	use = func(bytes int64) { write("v2/small/memory.current", fmt.Sprint(bytes)) }
@@ -52,14 +54,16 @@ func TestEconomize(t *testing.T) {
 	}
 	economize := func(used int64) string {
 		use(used)
-		s.allowance.looked, s.allowance.collected = s.allowance.looked.Add(-latestLook), s.allowance.collected.Add(-latestLook)
+		s.allowance.looked, s.allowance.collected = s.allowance.looked.Add(-latestLook),
+			s.allowance.collected.Add(-latestLook)
 		return Economize(s)
 	}
 	if why := economize(limit - 11<<20); why != "" || s.options.NoStacks {
 		t.Errorf("with 11 MiB left it gives up: %q", why)
 	}
 	why := economize(limit - 9<<20)
-	if !strings.Contains(why, "memory.max of control group /small: 80.00 MiB") || !s.options.NoStacks || s.options.Holders {
+	if !strings.Contains(why, "memory.max of control group /small: 80.00 MiB") || !s.options.NoStacks ||
+		s.options.Holders {
 		t.Errorf("with 9 MiB left: %q, %+v", why, s.options)
 	}
 	if again := economize(limit - 9<<20); again != "" || EndedEarly(s) != "" {
@@ -69,7 +73,8 @@ func TestEconomize(t *testing.T) {
 		t.Errorf("with 4 MiB left it goes on: %q", again)
 	}
 	_, last := following(t, context.Background(), s, atOnce)
-	if last == nil || !strings.Contains(last.Reason, "the session has ended by itself") || len(last.Unnamed) == 0 || last.Unnamed[0] != why {
+	if last == nil || !strings.Contains(last.Reason, "the session has ended by itself") || len(last.Unnamed) == 0 ||
+		last.Unnamed[0] != why {
 		t.Errorf("the end: %+v", last)
 	}
 	if fmt.Sprint(last.Problems) != "[]" {

@@ -123,7 +123,8 @@ func (a *analyses) keyOf(subject string, pid int, file *process.MappedFile) []by
 
 // appendState appends what tells a file, as it is, from all others.
 func appendState(key []byte, st *unix.Stat_t) []byte {
-	for _, n := range []uint64{st.Dev, st.Ino, uint64(st.Size), uint64(st.Mtim.Sec), uint64(st.Mtim.Nsec), uint64(st.Ctim.Sec), uint64(st.Ctim.Nsec)} {
+	for _, n := range []uint64{st.Dev, st.Ino, uint64(st.Size), uint64(st.Mtim.Sec), uint64(st.Mtim.Nsec),
+		uint64(st.Ctim.Sec), uint64(st.Ctim.Nsec)} {
 		key = binary.LittleEndian.AppendUint64(key, n)
 	}
 	return key
@@ -155,7 +156,8 @@ func (k analysis[T]) of(a *analyses, pid int, file *process.MappedFile, read pro
 	}
 	if found, err, ok := k.recall(a, key, read); ok {
 		if a.log != nil {
-			a.log.Debug("it is known from an earlier session where probes go", "file", file.Mapping.Path, "for", k.subject)
+			a.log.Debug("it is known from an earlier session where probes go", "file", file.Mapping.Path,
+				"for", k.subject)
 		}
 		return found, err
 	}

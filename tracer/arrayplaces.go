@@ -11,7 +11,8 @@ func arrayPlacements(sites numpy.Sites) []ledger.Placement {
 	handlers := ledger.Placement{Program: ledger.NumPyHandler}
 	for _, site := range sites.Handlers {
 		handlers.Offsets = append(handlers.Offsets, site.FileOffset)
-		handlers.Cookies = append(handlers.Cookies, ledger.HandlerPlace(word(site.Block), int64(sites.Handler-site.Address)))
+		handlers.Cookies = append(handlers.Cookies,
+			ledger.HandlerPlace(word(site.Block), int64(sites.Handler-site.Address)))
 	}
 	placement := func(p ledger.Program, sites []numpy.Site) ledger.Placement {
 		out := ledger.Placement{Program: p}
@@ -24,7 +25,8 @@ func arrayPlacements(sites numpy.Sites) []ledger.Placement {
 				times = word(site.Times)
 			}
 			out.Offsets = append(out.Offsets, site.FileOffset)
-			out.Cookies = append(out.Cookies, ledger.At(site.Emulated, ledger.ArrayPlace(word(site.Block), size, times)))
+			out.Cookies = append(out.Cookies,
+				ledger.At(site.Emulated, ledger.ArrayPlace(word(site.Block), size, times)))
 		}
 		return out
 	}

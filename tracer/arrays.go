@@ -36,7 +36,8 @@ type numpyInstrument struct {
 	begun            bool // what other targets had on their sys.path is expected
 	state            ledger.Arrays
 	settled          time.Time // while settling: when the probes on the interpreter are not needed any more
-	refused          bool      // a module was not understood, or there is another memory handler: it stays as it began, or goes back
+	// a module was not understood, or there is another memory handler: it stays as it began, or goes back
+	refused bool
 	// leaving says why it must go back, once those in NumPy have taken over; empty: it need not.
 	leaving string
 	passed  event.Nanoseconds // when it had to last; 0: never
@@ -248,7 +249,8 @@ func reason(err error) error {
 // refuse leaves the target's blocks, for good, to the probes on PyTraceMalloc_Track.
 func (i *numpyInstrument) refuse(why string) {
 	i.refused, i.state = true, ledger.ArraysTracked
-	i.target.unlisted = true // what the probes on the interpreter miss of the modules that are mapped is said as they are met again
+	// what the probes on the interpreter miss of the modules that are mapped is said as they are met again
+	i.target.unlisted = true
 	for _, m := range i.modules {
 		m.close()
 	}

@@ -125,7 +125,8 @@ func TestNumPyForeign(t *testing.T) {
 	c.foreign, c.instead = ledger.ForeignModule, ledger.ArraysTracked
 	i.settle()
 	if i.state != ledger.ArraysTracked || i.refused || !i.target.unlisted || i.tracked == nil || h.taken != 0 {
-		t.Errorf("state %v, refused %v, taken out %d, look at what it maps: %v", i.state, i.refused, h.taken, i.target.unlisted)
+		t.Errorf("state %v, refused %v, taken out %d, look at what it maps: %v", i.state, i.refused, h.taken,
+			i.target.unlisted)
 	}
 	c.foreign = ledger.ForeignHandler
 	i.settle()
@@ -149,7 +150,8 @@ func TestNumPyPassedBy(t *testing.T) {
 		i.pass(by)
 		i.leave()
 		c.wantAsked(t, ledger.ArraysTracked)
-		if c.looked != 1 || !i.target.unlisted || i.stranger || i.refused != (by == ledger.ForeignHandler) || i.tracked == nil {
+		if c.looked != 1 || !i.target.unlisted || i.stranger || i.refused != (by == ledger.ForeignHandler) ||
+			i.tracked == nil {
 			t.Errorf("%v: looked %d times, refused %v", by, c.looked, i.refused)
 		}
 		i.leave()
@@ -189,7 +191,8 @@ func TestNumPySteps(t *testing.T) {
 	if err := i.stepUp(ledger.GroupCell); err != nil || len(h.placed) != 0 {
 		t.Errorf("%v, placed %v", err, h.placed)
 	}
-	if err := i.stepUp(ledger.GroupNumPy); err != nil || len(h.placed) != 1 || h.placed[0][len(h.placed[0])-1].Program != ledger.NumPyMade || !i.settled.After(time.Now()) {
+	if err := i.stepUp(ledger.GroupNumPy); err != nil || len(h.placed) != 1 ||
+		h.placed[0][len(h.placed[0])-1].Program != ledger.NumPyMade || !i.settled.After(time.Now()) {
 		t.Errorf("%v, placed %+v, settled %v", err, h.placed, i.settled)
 	}
 	h.refused = io.ErrClosedPipe
@@ -213,14 +216,17 @@ func TestNumPyIsNotUnderstood(t *testing.T) {
 			i.listed(listing{})
 		}
 		c.wantAsked(t)
-		if i.refused == small || strings.Count(h.uses[ledger.GroupNumPy], "pid 7") > 1 || (h.uses[ledger.GroupNumPy] == "") != small || (h.dear[ledger.GroupNumPy] == "") != small || i.tracked == nil || len(h.placed) > 0 {
+		if i.refused == small || strings.Count(h.uses[ledger.GroupNumPy], "pid 7") > 1 ||
+			(h.uses[ledger.GroupNumPy] == "") != small || (h.dear[ledger.GroupNumPy] == "") != small ||
+			i.tracked == nil || len(h.placed) > 0 {
 			t.Errorf("small %v: refused %v, used %v, placed %v", small, i.refused, h.uses, h.placed)
 		}
 		i.close()
 	}
 	h := &fakeHost{}
 	i, _ := tracking(h)
-	i.expected = []expectedModule{{&process.MappedFile{File: noFile{}}, &readAhead{done: make(chan struct{}), err: errors.New("unknown code")}}}
+	i.expected = []expectedModule{{&process.MappedFile{File: noFile{}},
+		&readAhead{done: make(chan struct{}), err: errors.New("unknown code")}}}
 	close(i.expected[0].ahead.done)
 	if i.settle(); !i.unsure || len(i.modules) > 0 || !i.due().IsZero() {
 		t.Errorf("unsure %v, %d modules, due %v", i.unsure, len(i.modules), i.due())

@@ -49,11 +49,13 @@ func (i *numpyInstrument) count() {
 	if i.state == ledger.ArraysTracked {
 		i.takeOver()
 	}
-	if i.state != ledger.ArraysSettling || time.Now().Before(i.settled) || !i.areSure() || !i.move(ledger.ArraysInside) {
+	if i.state != ledger.ArraysSettling || time.Now().Before(i.settled) || !i.areSure() ||
+		!i.move(ledger.ArraysInside) {
 		return
 	}
 	i.state = ledger.ArraysInside
-	i.log.Debug("arrays are seen in NumPy alone", "pid", i.target.pid, "modules", len(i.modules), "loaded", i.areMapped())
+	i.log.Debug("arrays are seen in NumPy alone", "pid", i.target.pid, "modules", len(i.modules),
+		"loaded", i.areMapped())
 	i.untrack()
 }
 
@@ -81,7 +83,8 @@ func (i *numpyInstrument) takeOver() {
 		i.settled = time.Now().Add(settling)
 	}
 	for _, m := range i.modules {
-		i.noteUse(ledger.GroupNumPy, fmt.Sprintf("%d places in %s", len(m.sites.All()), path.Base(clean(m.file.Mapping.Path))))
+		i.noteUse(ledger.GroupNumPy, fmt.Sprintf("%d places in %s", len(m.sites.All()),
+			path.Base(clean(m.file.Mapping.Path))))
 	}
 }
 
@@ -170,7 +173,8 @@ func (i *numpyInstrument) leave() {
 	i.state = ledger.ArraysTracked // or the probes would not be placed
 	if i.tracked == nil && !i.isShed(i.target.root, ledger.GroupNumPy) {
 		if err := i.track(); err != nil {
-			i.misses(i.target.pid, 0, []event.Meter{event.NumPy}, "%v: arrays of another NumPy, or of another memory handler than its own, are not seen", err)
+			i.misses(i.target.pid, 0, []event.Meter{event.NumPy},
+				"%v: arrays of another NumPy, or of another memory handler than its own, are not seen", err)
 			i.state, i.refused = before, true
 			return
 		}

@@ -54,7 +54,8 @@ func TestUntoldArrays(t *testing.T) {
 			for since := range event.Nanoseconds(3) {
 				i.meet(listing{since: since}, m)
 			}
-			if missed := len(h.missed) == 1 && strings.Contains(h.missed[0], "NumPy of 2.5 or newer") && slices.Equal(h.meters, []event.Meter{event.NumPy}); missed != c.missed || len(h.missed) > 1 {
+			if missed := len(h.missed) == 1 && strings.Contains(h.missed[0], "NumPy of 2.5 or newer") &&
+				slices.Equal(h.meters, []event.Meter{event.NumPy}); missed != c.missed || len(h.missed) > 1 {
 				t.Errorf("%v are missed: %q", h.meters, h.missed)
 			}
 			i.close()

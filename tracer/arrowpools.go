@@ -74,7 +74,8 @@ func (i *arrowInstrument) meet(l listing, m process.Mapping) {
 	if len(i.libraries) >= maxPoolLibraries || i.allPlaces() >= maxLibraries {
 		if !i.crowded {
 			i.crowded = true
-			i.misses(pid, l.since, metersOfPools, "pid %d: it maps more files that are named like %s than are looked at: what is taken through them is not seen", pid, path.Base(name))
+			i.misses(pid, l.since, metersOfPools,
+				"pid %d: it maps more files that are named like %s than are looked at: what is taken through them is not seen", pid, path.Base(name))
 		}
 		return
 	}
@@ -113,7 +114,8 @@ func (i *arrowInstrument) adopt(file *process.MappedFile, mapped bool) bool {
 // sayOthers says which pools of a library that is mapped are not seen.
 func (i *arrowInstrument) sayOthers(l *poolLibrary) {
 	if len(l.sites.Others) > 0 {
-		i.problem("pid %d: %s has pools that are not known (%s): memory taken through them is not seen", i.target.pid, clean(l.file.Mapping.Path), strings.Join(l.sites.Others, ", "))
+		i.problem("pid %d: %s has pools that are not known (%s): memory taken through them is not seen", i.target.pid,
+			clean(l.file.Mapping.Path), strings.Join(l.sites.Others, ", "))
 	}
 }
 
@@ -134,9 +136,11 @@ func (i *arrowInstrument) placePools(l *poolLibrary) error {
 // them is a call that never ends.
 func poolPlacements(s arrow.Sites) []ledger.Placement {
 	freeing, returning := ledger.Placement{Program: ledger.PoolFreeing}, ledger.Placement{Program: ledger.PoolReturning}
-	allocating, reallocating := ledger.Placement{Program: ledger.PoolAllocating}, ledger.Placement{Program: ledger.PoolReallocating}
+	allocating, reallocating := ledger.Placement{Program: ledger.PoolAllocating},
+		ledger.Placement{Program: ledger.PoolReallocating}
 	for _, f := range s.Free {
-		freeing.Offsets, freeing.Cookies = append(freeing.Offsets, f.Entry.FileOffset), append(freeing.Cookies, ledger.At(f.Entry.Emulated, 0))
+		freeing.Offsets, freeing.Cookies = append(freeing.Offsets, f.Entry.FileOffset),
+			append(freeing.Cookies, ledger.At(f.Entry.Emulated, 0))
 	}
 	for _, kind := range []struct {
 		functions []arrow.Function
@@ -147,7 +151,9 @@ func poolPlacements(s arrow.Sites) []ledger.Placement {
 			kind.into.Cookies = append(kind.into.Cookies, ledger.At(f.Entry.Emulated, ledger.PoolCall(f.Entry.Pushed)))
 			for _, r := range f.Leaves {
 				returning.Offsets = append(returning.Offsets, r.FileOffset)
-				returning.Cookies = append(returning.Cookies, ledger.At(r.Emulated, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value)))
+				returning.Cookies = append(returning.Cookies,
+					ledger.At(r.Emulated, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask,
+						r.Condition.Value)))
 			}
 		}
 	}
@@ -179,7 +185,8 @@ func (i *arrowInstrument) module(folder string) string {
 }
 
 // Where distributions have libraries.
-var libraryDirectories = []string{"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/usr/local/lib"}
+var libraryDirectories = []string{"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64",
+	"/usr/lib", "/usr/local/lib"}
 
 // expected lists the absolute names under which the libraries may be found: pyarrow's own module says how Arrow's is
 // named; the dynamic linker looks for it in LD_LIBRARY_PATH, beside the module (wheels), in the environment's folder

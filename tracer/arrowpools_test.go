@@ -18,7 +18,8 @@ import (
 func (h *fakeHost) arrowLibrary(t *testing.T, flags ...string) process.Mapping {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "libarrow.so.2500")
-	args := append([]string{"-shared", "-fPIC", "-O2", "-std=c++17", "-o", name, "python/arrow/testdata/pools.cpp"}, flags...)
+	args := append([]string{"-shared", "-fPIC", "-O2", "-std=c++17", "-o", name, "python/arrow/testdata/pools.cpp"},
+		flags...)
 	if out, err := exec.Command("g++", args...).CombinedOutput(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
 			t.Skip(err)
@@ -41,8 +42,10 @@ func TestArrowInstrument(t *testing.T) {
 	m := h.arrowLibrary(t)
 	i.meet(listing{first: true}, m)
 	i.meet(listing{}, m)
-	i.meet(listing{}, process.Mapping{Path: "/x/libarrow_python.so.2500", Perm: process.Exec, File: process.FileID{Inode: 99}})
-	if len(h.placed) != 1 || len(h.late) > 0 || len(h.missed) > 0 || !strings.Contains(h.uses[ledger.GroupArrow], "SystemMemoryPool of libarrow.so.2500") {
+	i.meet(listing{}, process.Mapping{Path: "/x/libarrow_python.so.2500", Perm: process.Exec,
+		File: process.FileID{Inode: 99}})
+	if len(h.placed) != 1 || len(h.late) > 0 || len(h.missed) > 0 ||
+		!strings.Contains(h.uses[ledger.GroupArrow], "SystemMemoryPool of libarrow.so.2500") {
 		t.Fatalf("placed %+v, late %q, missed %q, uses %q", h.placed, h.late, h.missed, h.uses)
 	}
 	var order []ledger.Program
@@ -80,7 +83,8 @@ func TestArrowInstrumentMisses(t *testing.T) {
 	h := &fakeHost{}
 	i := &arrowInstrument{host: h.host(), target: &target{pid: 7}}
 	i.meet(listing{}, h.arrowLibrary(t, "-DOLD"))
-	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "Arrow before 11") || len(h.meters) != 1 || h.meters[0] != event.Arrow || len(h.late) > 0 {
+	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "Arrow before 11") || len(h.meters) != 1 ||
+		h.meters[0] != event.Arrow || len(h.late) > 0 {
 		t.Errorf("missed %q of %v, late %q", h.missed, h.meters, h.late)
 	}
 	i.meet(listing{}, h.arrowLibrary(t, "-DNEW_KIND"))
@@ -122,7 +126,8 @@ func TestArrowInstrumentExpects(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(module), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-shared", "-o", module, "-Wl,--no-as-needed", "-L", site, "-l:libarrow.so.2500", "-xc", "/dev/null").CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-shared", "-o", module, "-Wl,--no-as-needed", "-L", site, "-l:libarrow.so.2500",
+		"-xc", "/dev/null").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	h.files[process.FileID{Inode: 1000}] = module

@@ -12,7 +12,8 @@ import (
 // its level.
 func TestStepsUp(t *testing.T) {
 	b := budget{roots: map[uint32]*steps{}}
-	for _, g := range []ledger.Group{ledger.GroupNative, ledger.GroupSmallStacks, ledger.GroupNumPy, ledger.GroupFrames, ledger.GroupNumPy} {
+	for _, g := range []ledger.Group{ledger.GroupNative, ledger.GroupSmallStacks, ledger.GroupNumPy, ledger.GroupFrames,
+		ledger.GroupNumPy} {
 		b.shed(3, g)
 	}
 	b.shed(3, ledger.Group(77))   // a group that does not exist, out of a damaged record

@@ -82,7 +82,8 @@ func (all *cells) add(chunk *ledger.SourceChunk) *event.CellSource {
 // tell is a cell's text: as it was typed if all of it that is sent is there, else as it was compiled.
 func (all *cells) tell(number uint64, c *openCell) *event.CellSource {
 	compiled, whole := bytes.CutSuffix(c.compiled, []byte{0})
-	out := &event.CellSource{Cell: number, PID: c.pid, Text: strings.ToValidUTF8(string(compiled), "\ufffd"), Truncated: !whole}
+	out := &event.CellSource{Cell: number, PID: c.pid, Text: strings.ToValidUTF8(string(compiled), "\ufffd"),
+		Truncated: !whole}
 	if c.kind != 0 && len(c.typed) >= min(c.total, ledger.SourceLimit) {
 		typed := ledger.DecodeText(c.typed, c.kind)
 		if whole {

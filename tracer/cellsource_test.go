@@ -44,9 +44,11 @@ func TestSourceOfSeveralChunks(t *testing.T) {
 	compiled(s, 1, 6, "second\x00")
 	compiled(s, 3, 0, "begin")
 	compiled(s, 3, 99, "a chunk before this is missing\x00")
-	wantSources(t, s, event.CellSource{Cell: 2, PID: 5, Text: "other"}, event.CellSource{Cell: 1, PID: 5, Text: "first second"})
+	wantSources(t, s, event.CellSource{Cell: 2, PID: 5, Text: "other"},
+		event.CellSource{Cell: 1, PID: 5, Text: "first second"})
 	closed(s, 3)
-	if got := sources(s); len(got) != 3 || got[2] != (event.CellSource{Cell: 3, PID: 5, Text: "begin", Truncated: true}) {
+	if got := sources(s); len(got) != 3 ||
+		got[2] != (event.CellSource{Cell: 3, PID: 5, Text: "begin", Truncated: true}) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -65,8 +67,10 @@ func TestSourceAsTyped(t *testing.T) {
 	compiled(s, 4, 0, "as compiled\xff\x00")
 	compiled(s, 4, 0, "again\x00")
 	typed(s, 5, 1, 0, 4, "nice")
-	wantSources(t, s, event.CellSource{Cell: 1, PID: 5, Text: "%pwd é"}, event.CellSource{Cell: 2, PID: 5, Text: "€\ufffd\ufffd\n"},
-		event.CellSource{Cell: 3, PID: 5, Text: "🙂\ufffd\ufffd"}, event.CellSource{Cell: 4, PID: 5, Text: "as compiled\ufffd"})
+	wantSources(t, s, event.CellSource{Cell: 1, PID: 5, Text: "%pwd é"},
+		event.CellSource{Cell: 2, PID: 5, Text: "€\ufffd\ufffd\n"},
+		event.CellSource{Cell: 3, PID: 5, Text: "🙂\ufffd\ufffd"},
+		event.CellSource{Cell: 4, PID: 5, Text: "as compiled\ufffd"})
 	s.queue.events = nil
 	closed(s, 5)
 	wantSources(t, s, event.CellSource{Cell: 5, PID: 5, Text: "nice"})
@@ -103,15 +107,17 @@ func TestTypedLines(t *testing.T) {
 		"the same":           {"x = 1\ny = 2\n", "x = 1\ny = 2", nil},
 		"line for line":      {"get_ipython().system('ls')\ny = 2\n", "!ls\ny = 2\n\n", nil},
 		"blank lines before": {"x = 1\n\ny = 2\n", "\n  \nx = 1\n\ny = 2\n", []int32{3, 4, 5}},
-		"a whole cell":       {"get_ipython().run_cell_magic('time', '', 'x = 1\\ny = 2\\n')\n", "%%time\nx = 1\ny = 2\n", []int32{1}},
-		"blank, whole cell":  {"get_ipython().run_cell_magic('time', '', 'x\\n')\n", "\n\n%%time\nx\n", []int32{3}},
+		"a whole cell": {"get_ipython().run_cell_magic('time', '', 'x = 1\\ny = 2\\n')\n",
+			"%%time\nx = 1\ny = 2\n", []int32{1}},
+		"blank, whole cell": {"get_ipython().run_cell_magic('time', '', 'x\\n')\n", "\n\n%%time\nx\n", []int32{3}},
 		"a magic goes on": {
 			"a = 1\nget_ipython().system('ls   -l   /')\nb = get_ipython().getoutput('ls -a')\nc = 3\n",
 			"a = 1\n!ls \\\n  -l \\\n  /\nb = !ls \\\n-a\nc = 3\n", []int32{1, 2, 5, 7},
 		},
 		"not a magic": {"x = 1 + \\\n2\nget_ipython().system('a b')\n", "x = 1 + \\\n2\n!a \\\nb", []int32{1, 2, 3}},
 		"help over lines": {
-			"a = 1\nget_ipython().run_line_magic('pinfo', '(a +  b)')\nb = 2\n", "a = 1\n(a +\n b)?\nb = 2\n", []int32{1, 2, 4},
+			"a = 1\nget_ipython().run_line_magic('pinfo', '(a +  b)')\nb = 2\n", "a = 1\n(a +\n b)?\nb = 2\n",
+			[]int32{1, 2, 4},
 		},
 		"somebody's own":    {"one\nTWO\nTHREE\nfour\nfive\n", "one\nx\ny\nz\nfour\nfive\n", []int32{1, 0, 0, 5, 6}},
 		"carriage returns":  {"x\ny\n", "\r\nx\r\ny\r\n", []int32{2, 3}},
@@ -123,7 +129,8 @@ func TestTypedLines(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if lineIn([]int32{3, 5}, 2) != 5 || lineIn([]int32{3}, 2) != 0 || lineIn(nil, 7) != 7 || lineIn([]int32{3}, 0) != 0 || lineIn([]int32{3}, -1) != -1 {
+	if lineIn([]int32{3, 5}, 2) != 5 || lineIn([]int32{3}, 2) != 0 || lineIn(nil, 7) != 7 ||
+		lineIn([]int32{3}, 0) != 0 || lineIn([]int32{3}, -1) != -1 {
 		t.Error("lineIn")
 	}
 }

@@ -96,7 +96,8 @@ func (c *certificate) noteDear(g ledger.Group, why string) {
 }
 
 // used is where probes were, how often they were hit, and about what that took, by the price of one.
-func (c *certificate) used(hits [ledger.GroupCount]uint64, price func(ledger.Group) time.Duration) (used []event.ProbeUse) {
+func (c *certificate) used(hits [ledger.GroupCount]uint64,
+	price func(ledger.Group) time.Duration) (used []event.ProbeUse) {
 	for g, n := range hits {
 		if p := c.probes[g]; p.Probe != "" {
 			p.Hits = n
@@ -151,7 +152,8 @@ func (c *certificate) withRoom(who []process.Identity, tolerant bool) ([]process
 	if !tolerant {
 		return nil, fmt.Errorf("%w: %d, and a session traces %d at most", ErrTooMany, len(who), ledger.MaxRoots)
 	}
-	c.misses(0, 0, nil, "%d kernels ran, and a session traces %d at most: the others, from pid %d on, are not traced; start another session for them", len(who), ledger.MaxRoots, who[ledger.MaxRoots].PID)
+	c.misses(0, 0, nil,
+		"%d kernels ran, and a session traces %d at most: the others, from pid %d on, are not traced; start another session for them", len(who), ledger.MaxRoots, who[ledger.MaxRoots].PID)
 	c.leftOut = c.trouble[len(c.trouble)-1]
 	return who[:ledger.MaxRoots], nil
 }

@@ -18,7 +18,8 @@ func TestCertificate(t *testing.T) {
 	c.misses(7, 20, []event.Meter{event.NumPy, event.Torch}, "pid %d", 7)
 	c.misses(7, 10, []event.Meter{event.NumPy}, "pid %d", 7)
 	c.misses(8, 30, []event.Meter{event.NumPy}, "pid %d", 8)
-	want := []event.Blind{{PID: 7, Meter: event.NumPy, Since: 10}, {PID: 7, Meter: event.Torch, Since: 20}, {PID: 8, Meter: event.NumPy, Since: 30}}
+	want := []event.Blind{{PID: 7, Meter: event.NumPy, Since: 10}, {PID: 7, Meter: event.Torch, Since: 20},
+		{PID: 8, Meter: event.NumPy, Since: 30}}
 	if !slices.Equal(c.blind, want) {
 		t.Errorf("%+v, want %+v", c.blind, want)
 	}
@@ -30,7 +31,8 @@ func TestCertificate(t *testing.T) {
 	}
 	c.countUnseen()
 	lost := c.losses([]event.Loss{{Reason: ledger.LostChanges, Count: 5}})
-	if want := []event.Loss{{Reason: ledger.LostChanges, Count: 5}, {Reason: event.LostUnseen, Count: 1}, {Reason: event.LostProbes, Count: 203}}; !slices.Equal(lost, want) {
+	if want := []event.Loss{{Reason: ledger.LostChanges, Count: 5}, {Reason: event.LostUnseen, Count: 1},
+		{Reason: event.LostProbes, Count: 203}}; !slices.Equal(lost, want) {
 		t.Errorf("%+v, want %+v", lost, want)
 	}
 }
@@ -76,7 +78,8 @@ func TestDearProbes(t *testing.T) {
 		t.Errorf("%+v: nothing is dear", dear)
 	}
 	s.noteDear(ledger.GroupNumPy, "why")
-	if dear := DearProbes(s); len(dear) != 1 || dear[0].Hits != 1000 || dear[0].Dear != "why" || dear[0].Cost < 400_000 {
+	if dear := DearProbes(s); len(dear) != 1 || dear[0].Hits != 1000 || dear[0].Dear != "why" ||
+		dear[0].Cost < 400_000 {
 		t.Errorf("%+v", dear)
 	}
 	if dear := DearProbes(nil); len(dear) != 0 {

@@ -44,7 +44,8 @@ func (s *Session) confine() error {
 	s.devices.start(r.User)
 	keep, err := s.kept()
 	if err != nil {
-		s.log.Info(fmt.Sprintf("this kernel takes %d capabilities to place a probe, which are kept", len(keep)), "error", err)
+		s.log.Info(fmt.Sprintf("this kernel takes %d capabilities to place a probe, which are kept", len(keep)),
+			"error", err)
 	}
 	return Withdraw(*r, keep, rules(*r), func(err error) {
 		level := slog.LevelInfo // the filter forbids nearly all that Landlock does
@@ -93,7 +94,8 @@ func become(u *userfile.User, keep []uint) error {
 // where kernel.unprivileged_bpf_disabled is set; before 6.10 probes, which are perf events there.
 func (s *Session) kept() (keep []uint, why error) {
 	try := func() error { return errors.Join(s.ledger.TryProbe(), s.ledger.Wake()) }
-	for _, keep := range [][]uint{nil, {unix.CAP_BPF, unix.CAP_PERFMON}, {unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}} {
+	for _, keep := range [][]uint{nil, {unix.CAP_BPF, unix.CAP_PERFMON},
+		{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}} {
 		err := confine.WithOnly(keep, try)
 		if err == nil {
 			return keep, why
@@ -105,7 +107,8 @@ func (s *Session) kept() (keep []uint, why error) {
 
 // paths are the files that a session reads and makes by name.
 func paths(r Remains) confine.Paths {
-	return confine.Paths{Make: r.Folders, Read: slices.Concat(process.CgroupMounts(), r.Reads, []string{"/proc", "/sys", "/etc", "/dev/null"})}
+	return confine.Paths{Make: r.Folders, Read: slices.Concat(process.CgroupMounts(), r.Reads,
+		[]string{"/proc", "/sys", "/etc", "/dev/null"})}
 }
 
 // Signal sends SIGTERM, SIGHUP or SIGKILL to a target, if [Remains] says so.
@@ -116,9 +119,12 @@ func (s *Session) Signal(pid int, signal unix.Signal) error {
 // probing are the commands of bpf(2) by which what has been loaded is used. None loads anything: a program of the
 // kernel can read all memory.
 var probing = []uint32{
-	unix.BPF_MAP_LOOKUP_ELEM, unix.BPF_MAP_UPDATE_ELEM, unix.BPF_MAP_DELETE_ELEM, unix.BPF_MAP_GET_NEXT_KEY, unix.BPF_MAP_LOOKUP_AND_DELETE_ELEM,
-	unix.BPF_MAP_LOOKUP_BATCH, unix.BPF_MAP_LOOKUP_AND_DELETE_BATCH, unix.BPF_MAP_UPDATE_BATCH, unix.BPF_MAP_DELETE_BATCH,
-	unix.BPF_PROG_TEST_RUN, unix.BPF_OBJ_GET_INFO_BY_FD, unix.BPF_LINK_CREATE, unix.BPF_LINK_UPDATE, unix.BPF_LINK_DETACH, unix.BPF_ITER_CREATE,
+	unix.BPF_MAP_LOOKUP_ELEM, unix.BPF_MAP_UPDATE_ELEM, unix.BPF_MAP_DELETE_ELEM, unix.BPF_MAP_GET_NEXT_KEY,
+	unix.BPF_MAP_LOOKUP_AND_DELETE_ELEM,
+	unix.BPF_MAP_LOOKUP_BATCH, unix.BPF_MAP_LOOKUP_AND_DELETE_BATCH, unix.BPF_MAP_UPDATE_BATCH,
+	unix.BPF_MAP_DELETE_BATCH,
+	unix.BPF_PROG_TEST_RUN, unix.BPF_OBJ_GET_INFO_BY_FD, unix.BPF_LINK_CREATE, unix.BPF_LINK_UPDATE,
+	unix.BPF_LINK_DETACH, unix.BPF_ITER_CREATE,
 }
 
 // rules are the system calls that a session makes once the kernel half is loaded. What NVML takes is its helper's
@@ -129,11 +135,13 @@ func rules(r Remains) []confine.Rule {
 		unix.SYS_WAIT4, unix.SYS_WAITID, unix.SYS_DUP3,
 	), []confine.Rule{
 		confine.OneOf(unix.SYS_BPF, 0, probing...),
-		confine.OneOf(unix.SYS_IOCTL, 1, unix.PERF_EVENT_IOC_ENABLE, unix.PERF_EVENT_IOC_DISABLE, unix.PERF_EVENT_IOC_SET_BPF),
+		confine.OneOf(unix.SYS_IOCTL, 1, unix.PERF_EVENT_IOC_ENABLE, unix.PERF_EVENT_IOC_DISABLE,
+			unix.PERF_EVENT_IOC_SET_BPF),
 		confine.OneOf(unix.SYS_PTRACE, 0, unix.PTRACE_DETACH), // of a command that was started stopped
 	})
 	for _, fd := range r.Terminals {
-		all = append(all, confine.Rule{Call: unix.SYS_IOCTL, When: [][]confine.Test{{confine.Is(0, uint32(fd)), confine.Is(1, unix.TCSETS)}}})
+		all = append(all, confine.Rule{Call: unix.SYS_IOCTL,
+			When: [][]confine.Test{{confine.Is(0, uint32(fd)), confine.Is(1, unix.TCSETS)}}})
 	}
 	if r.Files {
 		all = append(all, confine.Making()...)
@@ -143,9 +151,10 @@ func rules(r Remains) []confine.Rule {
 
 // Looking are the system calls by which processes are looked at with a helper that opens what takes a right.
 func Looking() []confine.Rule {
-	return slices.Concat(confine.Program(), confine.Reading(), confine.Always(unix.SYS_PIDFD_OPEN, unix.SYS_SENDMSG, unix.SYS_RECVMSG), []confine.Rule{
-		confine.OneOf(unix.SYS_KILL, 1, 0), // is it there?
-		confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, 0),
-		{Call: unix.SYS_OPENAT2, Refuse: unix.ENOSYS}, // whose flags lie in memory, and openat serves
-	})
+	return slices.Concat(confine.Program(), confine.Reading(),
+		confine.Always(unix.SYS_PIDFD_OPEN, unix.SYS_SENDMSG, unix.SYS_RECVMSG), []confine.Rule{
+			confine.OneOf(unix.SYS_KILL, 1, 0), // is it there?
+			confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, 0),
+			{Call: unix.SYS_OPENAT2, Refuse: unix.ENOSYS}, // whose flags lie in memory, and openat serves
+		})
 }

@@ -184,7 +184,8 @@ func TestFilesOfASession(t *testing.T) {
 	}
 	defer os.RemoveAll(dir)
 	inside, outside := filepath.Join(dir, "inside"), filepath.Join(dir, "outside")
-	for _, err := range []error{os.Mkdir(inside, 0o755), os.Mkdir(outside, 0o777), os.Chmod(outside, 0o777), os.Chmod(dir, 0o755), os.Chown(inside, 65534, 65534),
+	for _, err := range []error{os.Mkdir(inside, 0o755), os.Mkdir(outside, 0o777), os.Chmod(outside, 0o777),
+		os.Chmod(dir, 0o755), os.Chown(inside, 65534, 65534),
 		os.WriteFile(filepath.Join(outside, "readable"), nil, 0o644)} {
 		if err != nil {
 			t.Fatal(err)
@@ -199,18 +200,21 @@ func TestFilesOfASession(t *testing.T) {
 
 func tryFiles(t *testing.T, dir string) {
 	parent := fmt.Sprintf("/proc/%d/", os.Getppid())
-	r := Remains{Files: true, Folders: []string{filepath.Join(dir, "inside")}, User: &userfile.User{UID: 65534, GID: 65534}}
+	r := Remains{Files: true, Folders: []string{filepath.Join(dir, "inside")},
+		User: &userfile.User{UID: 65534, GID: 65534}}
 	if err := Withdraw(r, nil, rules(r), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/proc/self/maps", parent + "status", parent + "cgroup", "/proc/meminfo", "/etc/passwd", "/sys/kernel/btf/vmlinux"} {
+	for _, path := range []string{"/proc/self/maps", parent + "status", parent + "cgroup", "/proc/meminfo",
+		"/etc/passwd", "/sys/kernel/btf/vmlinux"} {
 		if f, err := os.Open(path); err != nil {
 			t.Error(err)
 		} else {
 			f.Close()
 		}
 	}
-	for _, path := range []string{parent + "mem", parent + "maps", parent + "environ", parent + "exe", parent + "fd", parent + "root/etc/passwd", "/etc/shadow", "/usr/bin/env", "/",
+	for _, path := range []string{parent + "mem", parent + "maps", parent + "environ", parent + "exe", parent + "fd",
+		parent + "root/etc/passwd", "/etc/shadow", "/usr/bin/env", "/",
 		filepath.Join(dir, "outside", "readable")} {
 		if f, err := os.Open(path); err == nil {
 			f.Close()

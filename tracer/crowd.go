@@ -57,7 +57,8 @@ func (i *libraryInstrument) sayCrowd(since event.Nanoseconds) {
 			continue
 		}
 		i.crowded[kind] = true
-		i.misses(i.target.pid, since, metersThrough(kind), "pid %d: it maps more files that are named like %s than are looked at: %d of them are not, and what is taken through them is not seen",
+		i.misses(i.target.pid, since, metersThrough(kind),
+			"pid %d: it maps more files that are named like %s than are looked at: %d of them are not, and what is taken through them is not seen",
 			i.target.pid, of.name, len(of.files))
 	}
 }

@@ -30,7 +30,8 @@ func mapping(t *testing.T, name string, count int) process.FS {
 		if err := unix.Stat(file, &st); err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&maps, "%x-%x r-xp 00000000 %x:%x %d %s\n", 0x1000*(i+1), 0x1000*(i+2), unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino, file)
+		fmt.Fprintf(&maps, "%x-%x r-xp 00000000 %x:%x %d %s\n", 0x1000*(i+1), 0x1000*(i+2), unix.Major(st.Dev),
+			unix.Minor(st.Dev), st.Ino, file)
 	}
 	dir := filepath.Join(fs.Root, "7")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -55,7 +56,8 @@ func descriptors(t *testing.T) int {
 // counted and said.
 func TestManyLibraries(t *testing.T) {
 	const many = 60
-	for name, most := range map[string]int{"libcudart.so.12": maxLibrariesOfKind, "libcuda.so.1": maxLibrariesOfKind, "libc.so.6": maxLibcs} {
+	for name, most := range map[string]int{"libcudart.so.12": maxLibrariesOfKind, "libcuda.so.1": maxLibrariesOfKind,
+		"libc.so.6": maxLibcs} {
 		s := newSessionOn(mapping(t, name, many), Options{})
 		h, err := process.FS{}.Open(os.Getpid())
 		if err != nil {

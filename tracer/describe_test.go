@@ -61,11 +61,13 @@ func TestTooManyKernels(t *testing.T) {
 		who = append(who, process.Identity{PID: pid + 1000})
 	}
 	c := certificate{}
-	if some, err := c.withRoom(who[:ledger.MaxRoots], true); err != nil || len(some) != ledger.MaxRoots || c.missing != 0 {
+	if some, err := c.withRoom(who[:ledger.MaxRoots], true); err != nil || len(some) != ledger.MaxRoots ||
+		c.missing != 0 {
 		t.Errorf("as many as there is room for: %d, %v", len(some), err)
 	}
 	some, err := c.withRoom(who, true)
-	if err != nil || len(some) != ledger.MaxRoots || c.missing != 1 || len(c.trouble) != 1 || !strings.Contains(c.trouble[0], "from pid 1064 on") {
+	if err != nil || len(some) != ledger.MaxRoots || c.missing != 1 || len(c.trouble) != 1 ||
+		!strings.Contains(c.trouble[0], "from pid 1064 on") {
 		t.Errorf("of all: %d, %v, %+v", len(some), err, c)
 	}
 	if _, err := c.withRoom(who, false); !errors.Is(err, ErrTooMany) {

@@ -192,7 +192,8 @@ func (d *devices) identify(t *target, late bool) {
 	told := ledger.Devices{Only: -1, Late: late && d.fs.Proc(t.pid).MayUseGPUs()}
 	variables, _ := d.fs.Proc(t.pid).Variables("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 	visible, set := variables["CUDA_VISIBLE_DEVICES"]
-	environment := gpu.Environment{VisibleDevices: visible, VisibleSet: set, DeviceOrder: variables["CUDA_DEVICE_ORDER"]}
+	environment := gpu.Environment{VisibleDevices: visible, VisibleSet: set,
+		DeviceOrder: variables["CUDA_DEVICE_ORDER"]}
 	if d.answered() {
 		found := gpu.MapOrdinals(d.last.Devices, environment)
 		d.shares.note(d.last.Devices, found)
@@ -200,7 +201,8 @@ func (d *devices) identify(t *target, late bool) {
 			told.Physical = append(told.Physical, d.last.Devices[place.Device].Index)
 		}
 		if found.Doubt != "" {
-			d.report.misses(t.pid, 0, metersOfGPU, "pid %d: which GPU is which CUDA device is not certain: %s", t.pid, found.Doubt)
+			d.report.misses(t.pid, 0, metersOfGPU, "pid %d: which GPU is which CUDA device is not certain: %s", t.pid,
+				found.Doubt)
 		}
 		told.Only = d.onlyDevice(t, told.Physical)
 	} else {

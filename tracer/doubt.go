@@ -114,7 +114,8 @@ func (all *searches) takeIn(targets []*target, b *budget) {
 // take takes in what was found in one target.
 func (all *searches) take(r *steps, one look) {
 	t := one.target
-	all.log.Debug("looked for arrays", "pid", t.pid, "arrays", len(one.found.Blocks), "complete", one.found.Complete, "took", one.took, "error", one.err)
+	all.log.Debug("looked for arrays", "pid", t.pid, "arrays", len(one.found.Blocks), "complete", one.found.Complete,
+		"took", one.took, "error", one.err)
 	if t.gone {
 		return
 	}
@@ -196,7 +197,8 @@ type verdict struct{ address, known, found uint64 }
 
 // judgeArrays compares the blocks that the ledger knows with those that arrays have. It returns what is certain, and
 // how many bytes of the blocks in doubt may have gone.
-func judgeArrays(found []holders.Block, known []ledger.Array, header func(address uint64) (header, bool), before func(uint64) bool) (out []verdict, left uint64) {
+func judgeArrays(found []holders.Block, known []ledger.Array,
+	header func(address uint64) (header, bool), before func(uint64) bool) (out []verdict, left uint64) {
 	there := make(map[uint64]uint64, len(found))
 	for _, b := range found {
 		there[b.Address] = b.Size

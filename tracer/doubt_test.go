@@ -40,7 +40,8 @@ func (h *heap) block(at, size uint64, inUse bool) {
 
 func TestJudgeArrays(t *testing.T) {
 	h := &heap{start: 0x10000, words: make([]byte, 0x40000)}
-	const alive, freed, other, nobody, sure, made, smaller, old, unmapped = 0x11010, 0x13010, 0x15010, 0x17010, 0x19010, 0x1b010, 0x1d010, 0x1f010, 0x90010
+	const alive, freed, other, nobody, sure, made, smaller, old, unmapped = 0x11010, 0x13010, 0x15010, 0x17010, 0x19010,
+		0x1b010, 0x1d010, 0x1f010, 0x90010
 	h.block(alive, 2000, true)
 	h.block(freed, 2000, false)
 	h.block(other, 3000, true) // an array of 3000 bytes is there now
@@ -52,16 +53,20 @@ func TestJudgeArrays(t *testing.T) {
 	const gone = 0x21010
 	h.block(gone, 9000, true) // somebody else's block is there now
 	known := []ledger.Array{
-		{Address: alive, Size: 2000, Doubt: true}, {Address: freed, Size: 2000, Doubt: true}, {Address: other, Size: 2000, Doubt: true},
-		{Address: nobody, Size: 2000, Doubt: true}, {Address: sure, Size: 2000}, {Address: smaller, Size: 2000, Doubt: true},
+		{Address: alive, Size: 2000, Doubt: true}, {Address: freed, Size: 2000, Doubt: true},
+		{Address: other, Size: 2000, Doubt: true},
+		{Address: nobody, Size: 2000, Doubt: true}, {Address: sure, Size: 2000},
+		{Address: smaller, Size: 2000, Doubt: true},
 		{Address: gone, Size: 2000, Doubt: true}, {Address: unmapped, Size: 1 << 20, Doubt: true},
 	}
-	found := []holders.Block{{Address: alive, Size: 2000}, {Address: other, Size: 3000}, {Address: sure, Size: 2000}, {Address: made, Size: 5000},
+	found := []holders.Block{{Address: alive, Size: 2000}, {Address: other, Size: 3000}, {Address: sure, Size: 2000},
+		{Address: made, Size: 5000},
 		{Address: smaller, Size: 1600}, {Address: old, Size: 7000}}
 	before := func(a uint64) bool { return a == old }
 	got, left := judgeArrays(found, known, readHeaders(h), before)
 	slices.SortFunc(got, func(a, b verdict) int { return cmp.Compare(a.address, b.address) })
-	want := []verdict{{alive, 2000, 2000}, {freed, 2000, 0}, {other, 2000, 3000}, {made, 0, 5000}, {smaller, 2000, 2000}, {gone, 2000, 0}, {unmapped, 1 << 20, 0}}
+	want := []verdict{{alive, 2000, 2000}, {freed, 2000, 0}, {other, 2000, 3000}, {made, 0, 5000},
+		{smaller, 2000, 2000}, {gone, 2000, 0}, {unmapped, 1 << 20, 0}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %x\nwant %x", got, want)
 	}
@@ -86,7 +91,8 @@ func TestArraysBefore(t *testing.T) {
 	if !arraysBefore(late)(1) {
 		t.Error("nobody has looked: any array may be from before")
 	}
-	late.before = unknownArrays([]holders.Block{{Address: 1, Size: 2}, {Address: 5, Size: 2}}, []ledger.Array{{Address: 5, Size: 2}})
+	late.before = unknownArrays([]holders.Block{{Address: 1, Size: 2}, {Address: 5, Size: 2}},
+		[]ledger.Array{{Address: 5, Size: 2}})
 	if !arraysBefore(late)(1) || arraysBefore(late)(5) || arraysBefore(late)(7) || arraysBefore(&target{})(1) {
 		t.Errorf("before: %v", late.before)
 	}

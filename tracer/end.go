@@ -157,11 +157,14 @@ func (s *Session) finish() *event.Finish {
 	s.devices.conclude()
 	unnamed := slices.Clip(s.unnamed)
 	if n := s.natives.naming.passed(); n > 0 {
-		unnamed = append(unnamed, fmt.Sprintf("%d native stacks have no symbols: more came than can wait for them, or a file took too long to read", n))
+		unnamed = append(unnamed,
+			fmt.Sprintf("%d native stacks have no symbols: more came than can wait for them, or a file took too long to read", n))
 	}
 	f := &event.Finish{
 		Time: end, Reason: s.end.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late, Probes: s.used(s.ledger.Hits(), s.budget.prices.of), GPUs: s.devices.named(), Problems: slices.Clone(s.trouble), Unnamed: unnamed, Shells: s.end.shells,
+		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late,
+		Probes: s.used(s.ledger.Hits(), s.budget.prices.of), GPUs: s.devices.named(),
+		Problems: slices.Clone(s.trouble), Unnamed: unnamed, Shells: s.end.shells,
 	}
 	for _, l := range f.Lost {
 		if l.Reason == ledger.LostChanges {

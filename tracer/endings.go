@@ -39,7 +39,8 @@ func (all *watches) begin(t *target) *event.Limits {
 	if r, err := all.fs.Proc(t.pid).Rlimits(); err == nil {
 		status, _ := all.fs.Proc(t.pid).Status()
 		if r.Data.Soft != process.NoLimit {
-			w.rlimits = append(w.rlimits, event.Limit{Kind: event.LimitData, Bytes: event.Bytes(r.Data.Soft), Used: event.Bytes(status.DataBytes)})
+			w.rlimits = append(w.rlimits, event.Limit{Kind: event.LimitData, Bytes: event.Bytes(r.Data.Soft),
+				Used: event.Bytes(status.DataBytes)})
 		}
 		if r.AddressSpace.Soft != process.NoLimit {
 			w.rlimits = append(w.rlimits, event.Limit{Kind: event.LimitSpace, Bytes: event.Bytes(r.AddressSpace.Soft)})
@@ -116,12 +117,14 @@ func (w *watch) limits(root uint32) *event.Limits {
 
 func cgroupLimit(c process.Cgroup) event.Limit {
 	return event.Limit{
-		Kind: event.LimitCgroup, Path: strings.ToValidUTF8(c.Path, "?"), Bytes: event.Bytes(c.Limit), Used: event.Bytes(c.Usage), Highest: event.Bytes(c.Peak),
+		Kind: event.LimitCgroup, Path: strings.ToValidUTF8(c.Path, "?"), Bytes: event.Bytes(c.Limit),
+		Used: event.Bytes(c.Usage), Highest: event.Bytes(c.Peak),
 	}
 }
 
 func (w *watch) machineLimit() event.Limit {
-	return event.Limit{Kind: event.LimitMachine, Bytes: event.Bytes(w.machine.Total), Used: event.Bytes(w.machine.Total - w.machine.Available)}
+	return event.Limit{Kind: event.LimitMachine, Bytes: event.Bytes(w.machine.Total),
+		Used: event.Bytes(w.machine.Total - w.machine.Available)}
 }
 
 // ending says how a process has ended, when the record of its end is read.

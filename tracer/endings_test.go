@@ -27,11 +27,16 @@ func TestWhichLimitWasHit(t *testing.T) {
 		path        string
 		likely      bool
 	}{
-		{"counted", []process.Cgroup{inner, outer}, []process.Cgroup{inner, with(outer, 1, 4000)}, event.LimitCgroup, "/a", false},
-		{"counted before, too", []process.Cgroup{with(inner, 3, 1000), outer}, []process.Cgroup{with(inner, 3, 990), with(outer, 1, 0)}, event.LimitCgroup, "/a", false},
-		{"full", []process.Cgroup{inner, outer}, []process.Cgroup{with(inner, 0, 995), outer}, event.LimitCgroup, "/a/b", false},
-		{"both full", []process.Cgroup{inner, outer}, []process.Cgroup{with(inner, 0, 1000), with(outer, 0, 5000)}, event.LimitCgroup, "/a/b", true},
-		{"neither is full", []process.Cgroup{inner}, []process.Cgroup{with(inner, 0, 500)}, event.LimitMachine, "", true},
+		{"counted", []process.Cgroup{inner, outer}, []process.Cgroup{inner, with(outer, 1, 4000)}, event.LimitCgroup,
+			"/a", false},
+		{"counted before, too", []process.Cgroup{with(inner, 3, 1000), outer},
+			[]process.Cgroup{with(inner, 3, 990), with(outer, 1, 0)}, event.LimitCgroup, "/a", false},
+		{"full", []process.Cgroup{inner, outer}, []process.Cgroup{with(inner, 0, 995), outer}, event.LimitCgroup,
+			"/a/b", false},
+		{"both full", []process.Cgroup{inner, outer}, []process.Cgroup{with(inner, 0, 1000), with(outer, 0, 5000)},
+			event.LimitCgroup, "/a/b", true},
+		{"neither is full", []process.Cgroup{inner}, []process.Cgroup{with(inner, 0, 500)}, event.LimitMachine, "",
+			true},
 		{"no limit", []process.Cgroup{free}, []process.Cgroup{free}, event.LimitMachine, "", false},
 		{"nothing is known", nil, nil, event.LimitMachine, "", false},
 	} {
@@ -48,10 +53,12 @@ func TestNearestLimitFirst(t *testing.T) {
 	w := watch{
 		pid: 7, machine: process.MachineMemory{Total: 100, Available: 50},
 		rlimits: []event.Limit{{Kind: event.LimitData, Bytes: 80, Used: 20}},
-		now:     []process.Cgroup{{Path: "/x\xff", Limit: 90, Usage: 85, Peak: 88}, {Path: "/", Limit: process.NoLimit}},
+		now: []process.Cgroup{{Path: "/x\xff", Limit: 90, Usage: 85, Peak: 88},
+			{Path: "/", Limit: process.NoLimit}},
 	}
 	l := w.limits(3)
-	if l.Root != 3 || l.PID != 7 || len(l.Limits) != 3 || l.Limits[0].Kind != event.LimitCgroup || l.Limits[0].Path != "/x?" || l.Limits[1].Kind != event.LimitMachine {
+	if l.Root != 3 || l.PID != 7 || len(l.Limits) != 3 || l.Limits[0].Kind != event.LimitCgroup ||
+		l.Limits[0].Path != "/x?" || l.Limits[1].Kind != event.LimitMachine {
 		t.Errorf("%+v", l)
 	}
 }
@@ -63,7 +70,8 @@ func TestMovedToAnotherGroup(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		name = filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text+"\n"), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
+			os.WriteFile(name, []byte(text+"\n"), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}

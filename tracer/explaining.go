@@ -23,9 +23,11 @@ func (l *lastLook) explainResident() (found []event.Event) {
 			l.log.Warn("where the resident memory is could not be found out", "pid", t.pid, "error", err)
 			continue
 		}
-		l.log.Debug("where the resident memory is", "pid", t.pid, "bytes", a.Total, "took", time.Duration(now()-began), "complete", a.Complete)
+		l.log.Debug("where the resident memory is", "pid", t.pid, "bytes", a.Total, "took", time.Duration(now()-began),
+			"complete", a.Complete)
 		e := &event.Residence{
-			Time: began, Root: t.root, PID: int32(t.pid), Total: event.Bytes(a.Total), Trim: event.Bytes(a.Trim), Complete: a.Complete,
+			Time: began, Root: t.root, PID: int32(t.pid), Total: event.Bytes(a.Total), Trim: event.Bytes(a.Trim),
+			Complete: a.Complete,
 		}
 		for _, p := range a.Parts {
 			e.Parts = append(e.Parts, event.ResidencePart{Kind: string(p.Kind), Bytes: event.Bytes(p.Bytes)})

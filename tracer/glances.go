@@ -34,7 +34,8 @@ func (g *glances) draw(kernel processes, targets []*target) error {
 		if !t.isRoot() || t.gone {
 			continue
 		}
-		if err := kernel.Look(t.pid); err != nil && !errors.Is(err, ledger.ErrNoProcess) && !errors.Is(err, ledger.ErrFull) {
+		if err := kernel.Look(t.pid); err != nil && !errors.Is(err, ledger.ErrNoProcess) &&
+			!errors.Is(err, ledger.ErrFull) {
 			return err
 		}
 	}

@@ -76,7 +76,8 @@ func (i *libraryInstrument) meet(l listing, m process.Mapping) {
 		return
 	}
 	file := openMet(i.host, i.target, l, m, metersThrough(kind))
-	if file != nil && i.adopt(file, kind, true) && !l.first && kind != cuda.Loader && kind != cuda.Runtime { // without the runtime's names nothing is missing
+	// without the runtime's names nothing is missing
+	if file != nil && i.adopt(file, kind, true) && !l.first && kind != cuda.Loader && kind != cuda.Runtime {
 		var missed []ledger.Group
 		if kind == cuda.Torch {
 			missed = append(missed, ledger.GroupTorchCPU)
@@ -88,7 +89,8 @@ func (i *libraryInstrument) meet(l listing, m process.Mapping) {
 // listed says what had no room, and which GPUs the target uses.
 func (i *libraryInstrument) listed(l listing) {
 	i.sayCrowd(l.since)
-	if slices.ContainsFunc(i.libraries, func(l *library) bool { return l.sites.Kind == cuda.Driver && len(l.probes) > 0 }) {
+	if slices.ContainsFunc(i.libraries,
+		func(l *library) bool { return l.sites.Kind == cuda.Driver && len(l.probes) > 0 }) {
 		i.identify(i.target, i.driver)
 	}
 	if i.driver {
@@ -135,7 +137,8 @@ func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind, mapp
 	}
 	if len(sites.Missing) > 0 && mapped {
 		slices.Sort(sites.Missing)
-		i.problem("pid %d: %s does not export %s: memory taken through them is not seen", pid, name, strings.Join(sites.Missing, ", "))
+		i.problem("pid %d: %s does not export %s: memory taken through them is not seen", pid, name,
+			strings.Join(sites.Missing, ", "))
 	}
 	if err := i.placeLibrary(l); err != nil {
 		if i.hasEnded(i.target) {
@@ -216,12 +219,14 @@ func (i *libraryInstrument) expect(modules []string) {
 // Where the driver is installed: distributions, NVIDIA's own installer, its container runtime, WSL.
 var driverDirectories = []string{
 	"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu/nvidia/current",
-	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib", "/run/opengl-driver/lib",
+	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib",
+	"/run/opengl-driver/lib",
 }
 
 // Where wheels have the runtime, below sys.path.
 var runtimes = []string{
-	"nvidia/cu13/lib/libcudart.so.13", "nvidia/cuda_runtime/lib/libcudart.so.12", "nvidia/cuda_runtime/lib/libcudart.so.11.0",
+	"nvidia/cu13/lib/libcudart.so.13", "nvidia/cuda_runtime/lib/libcudart.so.12",
+	"nvidia/cuda_runtime/lib/libcudart.so.11.0",
 }
 
 const maxExpected = 512

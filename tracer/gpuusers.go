@@ -68,7 +68,8 @@ func (all *gpuUsers) markStale(report *certificate, since event.Nanoseconds, err
 	for _, pid := range slices.Sorted(maps.Keys(all.alive)) {
 		if u := all.alive[pid]; !u.stale {
 			u.stale = true
-			report.misses(int(pid), since, metersOfNVML, "pid %d: gpu.N.unattributed is what it was before: %s", pid, clean(err.Error()))
+			report.misses(int(pid), since, metersOfNVML, "pid %d: gpu.N.unattributed is what it was before: %s", pid,
+				clean(err.Error()))
 		}
 	}
 }
@@ -92,7 +93,8 @@ func (all *gpuUsers) sayDoubts(report *certificate) {
 // time. It fails if they may differ, else it takes in which MIG devices they use.
 func (all *gpuUsers) compare(devices []gpu.Device, used *shares) error {
 	if len(all.ended) >= maxEnded {
-		return fmt.Errorf("NVML answered after %d processes with different environments had used GPUs and ended", maxEnded)
+		return fmt.Errorf("NVML answered after %d processes with different environments had used GPUs and ended",
+			maxEnded)
 	}
 	for environment, pid := range all.ended {
 		if err := compare(devices, pid, environment, used); err != nil {

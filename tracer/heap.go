@@ -64,7 +64,8 @@ func (i *heapInstrument) settle() {
 	}
 	i.done = true
 	if pid := i.target.pid; err != nil && !i.hasEnded(i.target) {
-		i.misses(pid, 0, []event.Meter{event.Heap}, "pid %d: the allocator could not be probed: %v: nothing of cpu.heap is seen", pid, err)
+		i.misses(pid, 0, []event.Meter{event.Heap},
+			"pid %d: the allocator could not be probed: %v: nothing of cpu.heap is seen", pid, err)
 	}
 }
 
@@ -114,7 +115,8 @@ func (i *heapInstrument) linked() ([]process.Mapping, error) {
 		}
 		mappings = append(mappings, m)
 		kind, known := cuda.KindOf(m.Path)
-		if loader == nil && m.Perm&process.Exec != 0 && (known && kind == cuda.Loader || strings.HasPrefix(path.Base(m.Path), "ld-musl-")) {
+		if loader == nil && m.Perm&process.Exec != 0 &&
+			(known && kind == cuda.Loader || strings.HasPrefix(path.Base(m.Path), "ld-musl-")) {
 			loader = &m
 		}
 	}
@@ -187,7 +189,9 @@ func (i *heapInstrument) placeAllocator(m process.Mapping, names []string) error
 	}
 	found = slices.DeleteFunc(found, func(f libc.Function) bool {
 		if f.MayThrow() && !f.Complete { // no return probe where an exception may pass
-			i.misses(pid, 0, []event.Meter{event.Heap}, "pid %d: %s: the ways out of %s are not known: what it makes is not in cpu.heap", pid, clean(m.Path), f.Name)
+			i.misses(pid, 0, []event.Meter{event.Heap},
+				"pid %d: %s: the ways out of %s are not known: what it makes is not in cpu.heap", pid, clean(m.Path),
+				f.Name)
 			return true
 		}
 		return false
@@ -223,7 +227,8 @@ func heapPlacements(found []libc.Function, glibc bool) []ledger.Placement {
 			}
 		}
 	}
-	return slices.DeleteFunc([]ledger.Placement{late, leave, enter}, func(p ledger.Placement) bool { return len(p.Offsets) == 0 })
+	return slices.DeleteFunc([]ledger.Placement{late, leave, enter},
+		func(p ledger.Placement) bool { return len(p.Offsets) == 0 })
 }
 
 // costOf estimates what a malloc and its free cost, without lines, from what a probe costs here: the dearest way out

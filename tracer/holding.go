@@ -100,7 +100,8 @@ func (l *lastLook) surveys() []*survey {
 			continue
 		}
 		began := now()
-		process := holders.Process{Mapped: l.mapped(t.pid), Used: func() time.Duration { return time.Duration(t.used()) }}
+		process := holders.Process{Mapped: l.mapped(t.pid),
+			Used: func() time.Duration { return time.Duration(t.used()) }}
 		one, err := holders.NewSurvey(ctx, t.python.live, process, limits)
 		if errors.Is(err, cpython.ErrUnsupported) {
 			l.report.leavesUnnamed("pid %d: who holds what, and what there is by name, is not told: %v", t.pid, err)
@@ -147,7 +148,8 @@ func (l *lastLook) findHolders(all []*survey) {
 		return
 	}
 	if l.live.crowded {
-		l.report.leavesUnnamed("there were more than %d live blocks at a time: who holds the smallest is not told", maxLive)
+		l.report.leavesUnnamed("there were more than %d live blocks at a time: who holds the smallest is not told",
+			maxLive)
 	}
 	ctx, cancel := context.WithTimeout(l.context(), holdersInAll)
 	defer cancel()
@@ -156,7 +158,8 @@ func (l *lastLook) findHolders(all []*survey) {
 		blocks := l.live.of(t.pid)
 		h := holding{target: t, time: now()}
 		var err error
-		h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Objects: holdersObjects, Unseen: true, Running: l.running(t)})
+		h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Objects: holdersObjects, Unseen: true,
+			Running: l.running(t)})
 		of.Close()
 		if err != nil {
 			l.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)
@@ -244,7 +247,8 @@ func compareBlock(b holders.Block, address uint64) int {
 
 // cleanHolder is a holder whose texts are UTF-8.
 func cleanHolder(h event.Holder) event.Holder {
-	h.Path, h.Root, h.Type, h.Function, h.File = clean(h.Path), clean(h.Root), clean(h.Type), clean(h.Function), clean(h.File)
+	h.Path, h.Root, h.Type, h.Function, h.File = clean(h.Path), clean(h.Root), clean(h.Type), clean(h.Function),
+		clean(h.File)
 	return h
 }
 

@@ -41,7 +41,8 @@ func Inspect(r io.ReaderAt) (Build, error) {
 	}
 	b.Blind = blind(sites)
 	for g := range ledger.Group(ledger.PythonGroups) {
-		group := BuildGroup{Name: g.String(), Found: len(placements(g, sites)) > 0 && len(doubted(g, sites)) == 0, Sites: sitesOf(g, sites)}
+		group := BuildGroup{Name: g.String(), Found: len(placements(g, sites)) > 0 && len(doubted(g, sites)) == 0,
+			Sites: sitesOf(g, sites)}
 		b.Groups = append(b.Groups, group)
 		if g == ledger.GroupStatement {
 			b.Statements = group.Found

@@ -33,12 +33,14 @@ func TestMappedInstrument(t *testing.T) {
 	m := h.has(t, thisLibc(t))
 	i.meet(listing{}, m)
 	i.meet(listing{}, m)
-	if len(h.placed) != 1 || len(h.placed[0]) != 2 || h.placed[0][0].Program != ledger.MmapReturned || !strings.Contains(h.uses[ledger.GroupMapping], "mmap") || len(h.missed) > 0 {
+	if len(h.placed) != 1 || len(h.placed[0]) != 2 || h.placed[0][0].Program != ledger.MmapReturned ||
+		!strings.Contains(h.uses[ledger.GroupMapping], "mmap") || len(h.missed) > 0 {
 		t.Errorf("placed %+v, used %v, missed %v", h.placed, h.uses, h.missed)
 	}
 	i.stepDown(ledger.GroupNumPy)
 	if err := i.stepUp(ledger.GroupNumPy); err != nil || h.taken != 0 || len(h.placed) != 1 || !i.due().IsZero() {
-		t.Errorf("%v, %d taken out, placed %d times: it serves no group that is stepped down", err, h.taken, len(h.placed))
+		t.Errorf("%v, %d taken out, placed %d times: it serves no group that is stepped down", err, h.taken,
+			len(h.placed))
 	}
 	i.close()
 	i.close()
@@ -59,14 +61,16 @@ func TestMappedInstrumentMisses(t *testing.T) {
 		want    string
 	}{
 		{bad, nil, false, "what mmap maps has no lines"}, {bad, nil, true, ""},
-		{thisLibc(t), errors.New("no room"), false, "no room: what mmap maps has no lines"}, {thisLibc(t), errors.New("no room"), true, ""},
+		{thisLibc(t), errors.New("no room"), false, "no room: what mmap maps has no lines"},
+		{thisLibc(t), errors.New("no room"), true, ""},
 	} {
 		h := &fakeHost{refused: c.refused, ended: c.ended}
 		i := &mappedInstrument{host: h.host(), target: &target{pid: 7}}
 		m := h.has(t, c.name)
 		i.meet(listing{}, m)
 		i.meet(listing{}, m)
-		if said := strings.Join(h.unnamed, "\n"); len(h.unnamed) > 1 || len(h.missed) > 0 || !strings.Contains(said, c.want) || c.want == "" && said != "" {
+		if said := strings.Join(h.unnamed, "\n"); len(h.unnamed) > 1 || len(h.missed) > 0 ||
+			!strings.Contains(said, c.want) || c.want == "" && said != "" {
 			t.Errorf("%+v: %q, and misses %q", c, said, h.missed)
 		}
 		i.close()
@@ -83,7 +87,8 @@ func TestHeapInstrument(t *testing.T) {
 			t.Error("it waits for something")
 		}
 	}
-	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "linked statically") || !slices.Equal(h.meters, []event.Meter{event.Heap}) {
+	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "linked statically") ||
+		!slices.Equal(h.meters, []event.Meter{event.Heap}) {
 		t.Errorf("missed %q of %v", h.missed, h.meters)
 	}
 	h = &fakeHost{ended: true}
@@ -129,7 +134,8 @@ func TestLibraryInstrument(t *testing.T) {
 		}
 		i.listed(listing{})
 	}
-	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "memory taken through it is not seen") || !slices.Contains(h.meters, event.Pinned) || h.identified > 0 || len(h.late) > 0 {
+	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "memory taken through it is not seen") ||
+		!slices.Contains(h.meters, event.Pinned) || h.identified > 0 || len(h.late) > 0 {
 		t.Errorf("missed %q of %v, late %v, identified %d times", h.missed, h.meters, h.late, h.identified)
 	}
 	i.close()
@@ -143,7 +149,8 @@ func TestLibraryInstrumentSteps(t *testing.T) {
 	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
 	m := h.has(t, loader)
 	i.meet(listing{first: true}, m)
-	if len(h.placed) != 1 || h.placed[0][0].Program != ledger.LibraryChanged || h.uses[ledger.GroupLoader] == "" || i.places() != 1 {
+	if len(h.placed) != 1 || h.placed[0][0].Program != ledger.LibraryChanged || h.uses[ledger.GroupLoader] == "" ||
+		i.places() != 1 {
 		t.Fatalf("placed %+v, used %v", h.placed, h.uses)
 	}
 	i.stepDown(ledger.GroupTorch)
@@ -177,7 +184,8 @@ func TestLibraryInstrumentExpects(t *testing.T) {
 	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:/opt/cuda"}}
 	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
 	names := i.expected([]string{"/site", "here"})
-	for _, want := range []string{"/opt/cuda/libcuda.so.1", "/site/torch/lib/libc10.so", "/usr/lib/x86_64-linux-gnu/libcuda.so.1"} {
+	for _, want := range []string{"/opt/cuda/libcuda.so.1", "/site/torch/lib/libc10.so",
+		"/usr/lib/x86_64-linux-gnu/libcuda.so.1"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is not expected", want)
 		}

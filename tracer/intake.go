@@ -96,7 +96,8 @@ func (i *intake) complete(t *target, b *event.Boundary, extra ledger.BoundaryExt
 		c := i.cells.cell(b.Cell, b.PID)
 		c.ran = true
 		if t != nil && t.python != nil {
-			b.Line = lineIn(c.lines, int32(cpython.FirstLine(t.python.binary.Version(), extra.FirstLine, extra.LineTable)))
+			b.Line = lineIn(c.lines,
+				int32(cpython.FirstLine(t.python.binary.Version(), extra.FirstLine, extra.LineTable)))
 		}
 	case event.ExperimentBegin, event.ExperimentEnd:
 		b.Text = strings.TrimSuffix(b.Text, ">")

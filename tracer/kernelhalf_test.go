@@ -87,20 +87,23 @@ func (k *fakeKernel) Wake() error {
 func (k *fakeKernel) Detach(pid int) error {
 	k.note("detach %d", pid)
 	if k.detaching == nil {
-		k.asked = append(k.asked, boundary(event.Boundary{Number: 90, Kind: event.Detached, PID: int32(pid)}, ledger.BoundaryExtra{}))
+		k.asked = append(k.asked, boundary(event.Boundary{Number: 90, Kind: event.Detached, PID: int32(pid)},
+			ledger.BoundaryExtra{}))
 	}
 	return k.detaching
 }
 
 func (k *fakeKernel) Look(pid int) error {
 	k.note("look %d", pid)
-	k.asked = append(k.asked, boundary(event.Boundary{Number: 85, Kind: event.Asked, PID: int32(pid)}, ledger.BoundaryExtra{}))
+	k.asked = append(k.asked, boundary(event.Boundary{Number: 85, Kind: event.Asked, PID: int32(pid)},
+		ledger.BoundaryExtra{}))
 	return nil
 }
 
 func (k *fakeKernel) Back(g ledger.Group, pid int) error {
 	k.note("back %v", g)
-	k.asked = append(k.asked, boundary(event.Boundary{Number: 80, Kind: event.MeterBack, PID: int32(pid)}, ledger.BoundaryExtra{Group: g}))
+	k.asked = append(k.asked, boundary(event.Boundary{Number: 80, Kind: event.MeterBack, PID: int32(pid)},
+		ledger.BoundaryExtra{Group: g}))
 	return nil
 }
 
@@ -198,7 +201,8 @@ func boundary(b event.Boundary, extra ledger.BoundaryExtra) records {
 
 // drawn is a boundary of this very process, which is the target.
 func drawn(number uint64, kind event.BoundaryKind) records {
-	return boundary(event.Boundary{Number: number, Kind: kind, PID: int32(os.Getpid()), Cell: 1}, ledger.BoundaryExtra{})
+	return boundary(event.Boundary{Number: number, Kind: kind, PID: int32(os.Getpid()), Cell: 1},
+		ledger.BoundaryExtra{})
 }
 
 // change is only valid while it is handed over.
@@ -221,7 +225,8 @@ func source(text string) records {
 }
 
 func shed(g ledger.Group) records {
-	return boundary(event.Boundary{Number: 70, Kind: event.MeterShed, PID: int32(os.Getpid())}, ledger.BoundaryExtra{Group: g})
+	return boundary(event.Boundary{Number: 70, Kind: event.MeterShed, PID: int32(os.Getpid())},
+		ledger.BoundaryExtra{Group: g})
 }
 
 // attached is a session that is attached to this very process, which it takes for no Python.

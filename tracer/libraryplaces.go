@@ -13,7 +13,8 @@ func libraryPlacements(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 		if site.Symbol == "" {
 			return nil
 		}
-		return []ledger.Placement{{Program: p, Offsets: []uint64{site.Offset}, Cookies: []uint64{ledger.At(site.Emulated, 0)}}}
+		return []ledger.Placement{{Program: p, Offsets: []uint64{site.Offset},
+			Cookies: []uint64{ledger.At(site.Emulated, 0)}}}
 	}
 	out := map[ledger.Group][]ledger.Placement{}
 	switch s.Kind {
@@ -23,7 +24,8 @@ func libraryPlacements(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 			enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
 			leave.Offsets = append(leave.Offsets, site.Offset)
 		}
-		out[ledger.GroupDriver] = []ledger.Placement{leave, enter} // returns first: an entry without its return is a call that never ends
+		// returns first: an entry without its return is a call that never ends
+		out[ledger.GroupDriver] = []ledger.Placement{leave, enter}
 	case cuda.Runtime:
 		enter := ledger.Placement{Program: ledger.RuntimeEnter}
 		for _, site := range s.Runtime {
@@ -35,7 +37,8 @@ func libraryPlacements(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 			out[ledger.GroupTorch] = append(one(ledger.TorchReport, s.Report), one(ledger.TorchRefused, s.Refused)...)
 		}
 		if s.Tensors.Present() { // frees first: a block whose free was missed stays
-			out[ledger.GroupTorchCPU] = slices.Concat(one(ledger.TensorFreed, s.Tensors.Freed), one(ledger.TensorMade, s.Tensors.Made),
+			out[ledger.GroupTorchCPU] = slices.Concat(one(ledger.TensorFreed, s.Tensors.Freed),
+				one(ledger.TensorMade, s.Tensors.Made),
 				one(ledger.TensorRefused, s.Tensors.NoRoom))
 		}
 	case cuda.Loader:

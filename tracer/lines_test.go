@@ -10,13 +10,15 @@ import (
 // TestParseOffer: what a process says of a line's end may be anything.
 func TestParseOffer(t *testing.T) {
 	for text, want := range map[string]offer{
-		"5": {number: 5}, "5 live": {5, true, 0}, "5 77": {5, false, 77}, "1048575 live 18446744073709551615": {1048575, true, 18446744073709551615},
+		"5": {number: 5}, "5 live": {5, true, 0}, "5 77": {5, false, 77},
+		"1048575 live 18446744073709551615": {1048575, true, 18446744073709551615},
 	} {
 		if got, ok := parseOffer(text); !ok || got != want {
 			t.Errorf("%q: %+v, %v", text, got, ok)
 		}
 	}
-	for _, text := range []string{"", "x", "-1", "1048576", "5 ", " 5", "5  live", "5 live live", "5 77 live", "5 0", "5 77 78", "5 x", "99999999999", "5 18446744073709551616"} {
+	for _, text := range []string{"", "x", "-1", "1048576", "5 ", " 5", "5  live", "5 live live", "5 77 live", "5 0",
+		"5 77 78", "5 x", "99999999999", "5 18446744073709551616"} {
 		if got, ok := parseOffer(text); ok {
 			t.Errorf("%q: %+v", text, got)
 		}
@@ -47,12 +49,14 @@ func TestRefusals(t *testing.T) {
 // of the first.
 func TestOneLineOfAPair(t *testing.T) {
 	l := &lines{}
-	first, live, second := offer{number: 5, inode: 77}, offer{number: 6, inode: 78, live: true}, offer{number: 5, inode: 79}
+	first, live, second := offer{number: 5, inode: 77}, offer{number: 6, inode: 78, live: true},
+		offer{number: 5, inode: 79}
 	for _, c := range []struct {
 		o   offer
 		ok  bool
 		err error
-	}{{first, true, errStale}, {first, true, nil}, {first, false, nil}, {live, true, nil}, {first, false, nil}, {second, true, nil}, {second, false, nil}} {
+	}{{first, true, errStale}, {first, true, nil}, {first, false, nil}, {live, true, nil}, {first, false, nil},
+		{second, true, nil}, {second, false, nil}} {
 		if ok := l.begins(7, c.o); ok != c.ok {
 			t.Errorf("%+v: %v", c.o, ok)
 		} else if ok {

@@ -39,13 +39,15 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 			l.log.Warn("what is there by name could not be found out", "pid", t.pid, "error", err)
 			continue
 		}
-		l.log.Debug("what is there by name", "pid", t.pid, "names", len(listed.Names), "objects", listed.Objects, "bytes", listed.Read,
+		l.log.Debug("what is there by name", "pid", t.pid, "names", len(listed.Names), "objects", listed.Objects,
+			"bytes", listed.Read,
 			"took", time.Duration(now()-began), "complete", listed.Complete)
 		if !listed.Complete && l.cutShort() { // the little that is known already would look like all there is
 			continue
 		}
 		e := &event.Variables{
-			Time: began, Root: t.root, PID: int32(t.pid), Complete: listed.Complete, Objects: int64(listed.Objects), Total: listed.Total,
+			Time: began, Root: t.root, PID: int32(t.pid), Complete: listed.Complete, Objects: int64(listed.Objects),
+			Total:    listed.Total,
 			Unlisted: int64(listed.Unlisted), Rest: listed.Rest, Shares: listed.Shares,
 		}
 		l.still = listed.Still

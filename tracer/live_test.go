@@ -34,7 +34,8 @@ func TestLive(t *testing.T) {
 		}
 	}
 	torch := holders.Block{Address: 0x48000, Size: 4096}
-	numpy, pinned, tensor := holders.Block{Address: 0x1000, Size: 8192}, holders.Block{Address: 0x40000, Size: 4096}, holders.Block{Address: 0x50000, Size: 1 << 20}
+	numpy, pinned, tensor := holders.Block{Address: 0x1000, Size: 8192}, holders.Block{Address: 0x40000, Size: 4096},
+		holders.Block{Address: 0x50000, Size: 1 << 20}
 	check("at first", numpy, pinned, torch, tensor)
 	l.boundary(&event.Boundary{Kind: event.CellClose, PID: 1})
 	l.boundary(&event.Boundary{Kind: event.MeterShed, PID: 1})

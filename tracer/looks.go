@@ -109,7 +109,8 @@ func (l *lastLook) tell(out *event.Looked, found []event.Event) {
 // it began.
 func (l *lastLook) looked(pid int, began time.Time, used time.Duration) *event.Looked {
 	out := &event.Looked{
-		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)), Cost: event.Nanoseconds(holders.ProcessorTime() - used), Why: strings.Join(l.report.trouble, "; "),
+		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)),
+		Cost: event.Nanoseconds(holders.ProcessorTime() - used), Why: strings.Join(l.report.trouble, "; "),
 	}
 	if len(l.targets) == 0 {
 		out.Why = "it is no Python that can be looked into, or it has ended"

@@ -59,7 +59,8 @@ func (i *mappedInstrument) meet(_ listing, m process.Mapping) {
 	file, err := i.openMapping(pid, m)
 	if err != nil {
 		if !i.hasEnded(i.target) {
-			i.leavesUnnamed("pid %d: %s could not be opened: %v: what mmap maps through it has no lines", pid, clean(m.Path), err)
+			i.leavesUnnamed("pid %d: %s could not be opened: %v: what mmap maps through it has no lines", pid,
+				clean(m.Path), err)
 		}
 		return
 	}
@@ -75,7 +76,8 @@ func (i *mappedInstrument) meet(_ listing, m process.Mapping) {
 		}
 		return
 	}
-	i.noteUse(ledger.GroupMapping, fmt.Sprintf("%s in %s", describeSites(slices.Concat(calls.Mmap, calls.Mremap)), path.Base(clean(m.Path))))
+	i.noteUse(ledger.GroupMapping, fmt.Sprintf("%s in %s", describeSites(slices.Concat(calls.Mmap, calls.Mremap)),
+		path.Base(clean(m.Path))))
 }
 
 func callPlacements(c libc.Calls) (placements []ledger.Placement) {

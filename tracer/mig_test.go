@@ -20,9 +20,11 @@ func TestMIG(t *testing.T) {
 		want        string
 		memory      event.Bytes
 	}{
-		"no MIG":            {mode: gpu.MIGOff, want: "Stand-in", memory: 140 * gib},
-		"by its UUID":       {environment: "CUDA_VISIBLE_DEVICES=MIG-bbbb\x00", mode: gpu.MIGOn, instances: []gpu.Instance{small, large}, want: "Stand-in MIG 3g.71gb", memory: 70 * gib},
-		"the only one":      {mode: gpu.MIGOn, instances: []gpu.Instance{small}, want: "Stand-in MIG 1g.18gb", memory: 17 * gib},
+		"no MIG": {mode: gpu.MIGOff, want: "Stand-in", memory: 140 * gib},
+		"by its UUID": {environment: "CUDA_VISIBLE_DEVICES=MIG-bbbb\x00", mode: gpu.MIGOn,
+			instances: []gpu.Instance{small, large}, want: "Stand-in MIG 3g.71gb", memory: 70 * gib},
+		"the only one": {mode: gpu.MIGOn, instances: []gpu.Instance{small}, want: "Stand-in MIG 1g.18gb",
+			memory: 17 * gib},
 		"one, nobody knows": {mode: gpu.MIGOn, instances: []gpu.Instance{small, large}, want: "Stand-in"},
 		"none":              {mode: gpu.MIGOn, want: "Stand-in"},
 	} {
@@ -38,7 +40,8 @@ func TestMIG(t *testing.T) {
 		})
 	}
 	var several shares
-	several.note([]gpu.Device{{MIG: gpu.MIGOn, Instances: []gpu.Instance{small, large}}}, gpu.Ordinals{Places: []gpu.Place{{Instance: 0}, {Instance: 1}, {Instance: 1}}})
+	several.note([]gpu.Device{{MIG: gpu.MIGOn, Instances: []gpu.Instance{small, large}}},
+		gpu.Ordinals{Places: []gpu.Place{{Instance: 0}, {Instance: 1}, {Instance: 1}}})
 	named := event.GPU{Name: "Stand-in", Memory: 140 * gib}
 	several.limit(&gpu.Device{MIG: gpu.MIGOn, Instances: []gpu.Instance{small, large}}, &named)
 	if named.Memory != 0 || named.Name != "Stand-in" {

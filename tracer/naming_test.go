@@ -61,7 +61,9 @@ func TestNamesHoldNothingUp(t *testing.T) {
 	k.script = []records{
 		func(sink ledger.Sink) {
 			s.queue.add(stack)
-			s.natives.naming.name(unnamedStack{stack, []codePlace{{module: module, name: "libc.so.6", vaddr: 0x100}, unknownPlace}, []event.Frame{{Function: "f"}}})
+			s.natives.naming.name(unnamedStack{stack,
+				[]codePlace{{module: module, name: "libc.so.6", vaddr: 0x100}, unknownPlace},
+				[]event.Frame{{Function: "f"}}})
 			together(change(1))(sink)
 		},
 		func(sink ledger.Sink) { // it comes to this although nothing has a name yet
@@ -80,7 +82,8 @@ func TestNamesHoldNothingUp(t *testing.T) {
 		}
 		switch e := e.(type) {
 		case *event.Stack:
-			if named++; changes > 0 || len(e.Frames) != 3 || e.Frames[0].Function != "libc.so.6+0x100" || e.Frames[0].Module != "libc.so.6" || e.Frames[2].Function != "f" {
+			if named++; changes > 0 || len(e.Frames) != 3 || e.Frames[0].Function != "libc.so.6+0x100" ||
+				e.Frames[0].Module != "libc.so.6" || e.Frames[2].Function != "f" {
 				t.Errorf("behind %d changes: %+v", changes, e)
 			}
 		case *event.Change:
@@ -112,7 +115,8 @@ func TestNamesThatDoNotCome(t *testing.T) {
 	third := ask()
 	n.wait(time.Hour) // nothing is waited for again
 	for i, stack := range []*event.Stack{first, second, third} {
-		if n.holds(stack) || len(stack.Frames) != 3 || stack.Frames[0].Function != "libc.so.6+0x100" || stack.Frames[1].Function != "?" || stack.Frames[2].Function != "f" {
+		if n.holds(stack) || len(stack.Frames) != 3 || stack.Frames[0].Function != "libc.so.6+0x100" ||
+			stack.Frames[1].Function != "?" || stack.Frames[2].Function != "f" {
 			t.Errorf("stack %d: %+v", i, stack)
 		}
 	}
@@ -142,7 +146,8 @@ func TestNamesAreBounded(t *testing.T) {
 		n.name(u)
 	}
 	a, b, alone := all[0].Frames, all[1].Frames, all[2].Frames
-	if len(n.todo) > 0 || n.passed() != 3 || len(a) != 3 || &a[0] != &b[0] || a[0].Function != "?" || !a[0].Native || a[2].Function != "g" || len(alone) != 1 {
+	if len(n.todo) > 0 || n.passed() != 3 || len(a) != 3 || &a[0] != &b[0] || a[0].Function != "?" || !a[0].Native ||
+		a[2].Function != "g" || len(alone) != 1 {
 		t.Errorf("%d wait, %d have no symbols: %+v, %+v", len(n.todo), n.passed(), a, alone)
 	}
 }

@@ -137,7 +137,8 @@ func (i *intake) StackCopy(c *ledger.StackCopy) {
 }
 
 var nativeEnds = [...]ledger.NativeEnd{
-	native.EndFull: ledger.NativeFull, native.EndOutermost: ledger.NativeOutermost, native.EndStopped: ledger.NativePython,
+	native.EndFull: ledger.NativeFull, native.EndOutermost: ledger.NativeOutermost,
+	native.EndStopped: ledger.NativePython,
 	native.EndUnknown: ledger.NativeUnknown,
 }
 

@@ -118,7 +118,8 @@ func (p place) address() uint64 {
 
 // catchUp reads what is mapped if libraries have come or gone since, of which no record has come.
 func (all *natives) catchUp(t *target) {
-	if changes, err := all.kernel.CodeChanges(t.slot); err == nil && (changes != t.natives.changes || t.natives.code == nil) {
+	if changes, err := all.kernel.CodeChanges(t.slot); err == nil &&
+		(changes != t.natives.changes || t.natives.code == nil) {
 		all.remap(t)
 	}
 }
@@ -182,14 +183,16 @@ func (all *natives) rule(t *target, pc uint64, leaf bool) native.Rule {
 		}
 	}
 	if t.natives.places[at] == k {
-		rule := ledger.Rule{Base: ledgerBases[k.rule.Base], CFAOffset: k.rule.CFAOffset, BPOffset: k.rule.BPOffset, Mapping: k.in}
+		rule := ledger.Rule{Base: ledgerBases[k.rule.Base], CFAOffset: k.rule.CFAOffset, BPOffset: k.rule.BPOffset,
+			Mapping: k.in}
 		k.ruled = all.kernel.SetRule(t.slot, pc, leaf, rule) == nil
 	}
 	return k.rule
 }
 
 var ledgerBases = [...]ledger.Base{
-	native.Unknown: ledger.BaseUnknown, native.Outermost: ledger.BaseOutermost, native.SP: ledger.BaseSP, native.BP: ledger.BaseBP,
+	native.Unknown: ledger.BaseUnknown, native.Outermost: ledger.BaseOutermost, native.SP: ledger.BaseSP,
+	native.BP:      ledger.BaseBP,
 	native.BPDeref: ledger.BaseBPDeref,
 }
 

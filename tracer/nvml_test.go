@@ -60,7 +60,8 @@ func TestNVMLWhileConfined(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestNVMLWhileConfined$", "-test.v")
 	cmd.Env = os.Environ()
 	if os.Getenv("IPYTRACER_NVML") != "machine" {
-		cmd.Env = gputest.Environ(t, gputest.Library(t), "driver 580.159.04\ncuda 13000\ngpu GPU-a 0:0f:0 0 8589934592 0 8589934592 0 -1 Stand-in\n")
+		cmd.Env = gputest.Environ(t, gputest.Library(t),
+			"driver 580.159.04\ncuda 13000\ngpu GPU-a 0:0f:0 0 8589934592 0 8589934592 0 -1 Stand-in\n")
 	}
 	cmd.Env = append(cmd.Env, confinedVariable+"=1")
 	out, err := cmd.CombinedOutput()
@@ -137,7 +138,8 @@ func newGPUSession(t *testing.T, environment string, minors []string, says ...an
 	t.Helper()
 	proc, nodes := t.TempDir(), t.TempDir()
 	own := filepath.Join(proc, fmt.Sprint(gpuTarget))
-	if err := errors.Join(os.MkdirAll(filepath.Join(own, "fd"), 0o755), os.WriteFile(filepath.Join(own, "environ"), []byte(environment), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(own, "fd"), 0o755),
+		os.WriteFile(filepath.Join(own, "environ"), []byte(environment), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if minors != nil {
@@ -145,7 +147,8 @@ func newGPUSession(t *testing.T, environment string, minors []string, says ...an
 	}
 	t.Setenv(gputest.DevicesVariable, nodes)
 	s := &gpuSession{nvml: &fakeNVML{says: says}, target: &target{pid: gpuTarget}}
-	s.devices = devices{fs: process.FS{Root: proc}, kernel: &s.kernel, log: slog.New(slog.DiscardHandler), report: &s.report}
+	s.devices = devices{fs: process.FS{Root: proc}, kernel: &s.kernel, log: slog.New(slog.DiscardHandler),
+		report: &s.report}
 	if len(says) > 0 {
 		s.helper, s.patience = s.nvml, time.Hour // a machine may be busy
 	} else {
@@ -196,17 +199,21 @@ func TestOneGPUWithoutNVML(t *testing.T) {
 		only          int
 		numbers, said bool // are doubted, in one way or the other
 	}{
-		"one":                          {minors: []string{"0"}, only: 0},
-		"one, that it holds":           {minors: []string{"0"}, held: []int{0}, only: 0},
-		"one, chosen":                  {minors: []string{"0"}, environment: "CUDA_VISIBLE_DEVICES=0\x00", only: 0},
-		"one, by its name":             {minors: []string{"0"}, environment: "CUDA_VISIBLE_DEVICES=GPU-a,GPU-b\x00", only: 0},
-		"one of several":               {minors: []string{"0"}, served: []string{"0000:00:06.0", "0000:00:07.0"}, only: -1, numbers: true},
-		"one, the target has others":   {minors: []string{"0"}, held: []int{0, 1}, only: -1},
-		"several":                      {minors: []string{"0", "1"}, only: -1, numbers: true},
-		"several, one of them visible": {minors: []string{"0", "1"}, environment: "CUDA_VISIBLE_DEVICES=1\x00", only: 0, numbers: true, said: true},
-		"several, two of them visible": {minors: []string{"0", "1"}, environment: "CUDA_VISIBLE_DEVICES=1,0\x00", only: -1, numbers: true, said: true},
-		"another than the first":       {minors: []string{"3"}, only: -1, numbers: true},
-		"none":                         {only: -1, numbers: true},
+		"one":                {minors: []string{"0"}, only: 0},
+		"one, that it holds": {minors: []string{"0"}, held: []int{0}, only: 0},
+		"one, chosen":        {minors: []string{"0"}, environment: "CUDA_VISIBLE_DEVICES=0\x00", only: 0},
+		"one, by its name": {minors: []string{"0"}, environment: "CUDA_VISIBLE_DEVICES=GPU-a,GPU-b\x00",
+			only: 0},
+		"one of several": {minors: []string{"0"}, served: []string{"0000:00:06.0", "0000:00:07.0"},
+			only: -1, numbers: true},
+		"one, the target has others": {minors: []string{"0"}, held: []int{0, 1}, only: -1},
+		"several":                    {minors: []string{"0", "1"}, only: -1, numbers: true},
+		"several, one of them visible": {minors: []string{"0", "1"}, environment: "CUDA_VISIBLE_DEVICES=1\x00", only: 0,
+			numbers: true, said: true},
+		"several, two of them visible": {minors: []string{"0", "1"}, environment: "CUDA_VISIBLE_DEVICES=1,0\x00",
+			only: -1, numbers: true, said: true},
+		"another than the first": {minors: []string{"3"}, only: -1, numbers: true},
+		"none":                   {only: -1, numbers: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newGPUSession(t, c.environment, c.minors)
@@ -219,10 +226,13 @@ func TestOneGPUWithoutNVML(t *testing.T) {
 				}
 			}
 			s.identify(s.target, true)
-			if len(s.kernel.told) != 1 || s.kernel.told[0].Only != c.only || s.kernel.told[0].Late != (len(c.held) > 0) {
+			if len(s.kernel.told) != 1 || s.kernel.told[0].Only != c.only ||
+				s.kernel.told[0].Late != (len(c.held) > 0) {
 				t.Errorf("told %+v, want only %d", s.kernel.told, c.only)
 			}
-			if s.says("GPUs have CUDA's numbers") != c.numbers || s.says("nobody can say which GPUs these are") != c.said || !s.says("gpu.N.unattributed is not measured") {
+			if s.says("GPUs have CUDA's numbers") != c.numbers ||
+				s.says("nobody can say which GPUs these are") != c.said ||
+				!s.says("gpu.N.unattributed is not measured") {
 				t.Errorf("%q", s.report.trouble)
 			}
 		})
@@ -269,7 +279,8 @@ func TestNVMLNeverComes(t *testing.T) {
 // TestNVMLComesLateWithOtherNumbers: memory has been counted by CUDA's numbers; NVML's, which are others, must not
 // stand beside them.
 func TestNVMLComesLateWithOtherNumbers(t *testing.T) {
-	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
+		MIG: gpu.MIGNotSupported}
 	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", nil, nvmlhelper.ErrNoDevices, using(700, second))
 	s.identify(s.target, false)
 	if got := s.cell(100); got != 0 || len(s.named()) > 0 || !s.says("have other numbers there") {
@@ -282,14 +293,16 @@ func TestNVMLComesLateWithOtherNumbers(t *testing.T) {
 
 // TestNVMLHangs: what it said last stands, with a word and a bound; it is asked again.
 func TestNVMLHangs(t *testing.T) {
-	s := newGPUSession(t, "", []string{"0"}, using(0), using(700), nvmlhelper.ErrSilent, nvmlhelper.ErrSilent, using(900))
+	s := newGPUSession(t, "", []string{"0"}, using(0), using(700), nvmlhelper.ErrSilent, nvmlhelper.ErrSilent,
+		using(900))
 	s.identify(s.target, true)
 	for i, want := range []event.Bytes{600, 600, 600, 800} {
 		if got := s.cell(100); got != want {
 			t.Errorf("cell %d: %d, want %d", i, got, want)
 		}
 	}
-	if !s.says("pid 4242: gpu.N.unattributed is what it was before: NVML does not answer") || len(s.report.trouble) != 1 || s.report.missing != 1 || len(s.report.blind) != 1 ||
+	if !s.says("pid 4242: gpu.N.unattributed is what it was before: NVML does not answer") ||
+		len(s.report.trouble) != 1 || s.report.missing != 1 || len(s.report.blind) != 1 ||
 		s.report.blind[0].Meter != event.OfDevice(0, event.Unattributed) || s.report.blind[0].PID != gpuTarget {
 		t.Errorf("%q, %+v", s.report.trouble, s.report.blind)
 	}
@@ -299,7 +312,8 @@ func TestNVMLHangs(t *testing.T) {
 func TestNVMLHangsAtOnce(t *testing.T) {
 	s := newGPUSession(t, "", []string{"0"}, nvmlhelper.ErrSilent)
 	s.identify(s.target, true)
-	if got := s.cell(100); got != 0 || s.nvml.asked != 1 || !s.nvml.closed || !s.says("NVML does not answer: a GPU may hang") {
+	if got := s.cell(100); got != 0 || s.nvml.asked != 1 || !s.nvml.closed ||
+		!s.says("NVML does not answer: a GPU may hang") {
 		t.Errorf("%d, asked %d times, %q", got, s.nvml.asked, s.report.trouble)
 	}
 	if s.kernel.told[0].Only != 0 {
@@ -314,7 +328,8 @@ func TestNVMLHelperEnds(t *testing.T) {
 	for range 3 {
 		s.cell(100)
 	}
-	if s.nvml.asked != 2 || !s.nvml.closed || !s.says("the process that asks NVML has ended") || len(s.report.trouble) != 1 || len(s.report.blind) != 1 {
+	if s.nvml.asked != 2 || !s.nvml.closed || !s.says("the process that asks NVML has ended") ||
+		len(s.report.trouble) != 1 || len(s.report.blind) != 1 {
 		t.Errorf("asked %d times, %q", s.nvml.asked, s.report.trouble)
 	}
 }
@@ -323,7 +338,8 @@ func TestNVMLHelperEnds(t *testing.T) {
 func TestStrangeGPUs(t *testing.T) {
 	strange := using(700)
 	for _, index := range []int{-1, -1 << 40, event.MaxDevices, 1 << 40} {
-		strange.Devices = append(strange.Devices, gpu.Device{Index: index, Processes: []gpu.Process{{PID: gpuTarget, Used: 5, UsedKnown: true}}})
+		strange.Devices = append(strange.Devices,
+			gpu.Device{Index: index, Processes: []gpu.Process{{PID: gpuTarget, Used: 5, UsedKnown: true}}})
 	}
 	s := newGPUSession(t, "", []string{"0"}, strange)
 	s.identify(s.target, true)

@@ -48,7 +48,8 @@ func (s *gpuSession) bounds(kind event.BoundaryKind, pid int32, driver event.Byt
 // takes.
 func TestNVMLStartIsNoPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, slow := newSlowSession(t, []time.Duration{2 * time.Second, 50 * time.Millisecond}, using(0), using(700), using(900))
+		s, slow := newSlowSession(t, []time.Duration{2 * time.Second, 50 * time.Millisecond}, using(0), using(700),
+			using(900))
 		time.Sleep(100 * time.Millisecond)
 		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 600 {
 			t.Errorf("the cell after the start: %d", got)
@@ -66,7 +67,8 @@ func TestNVMLStartIsNoPrice(t *testing.T) {
 
 // TestNVMLTwentieth: whatever the helper answers, and however slowly, it has a twentieth of the time and one question.
 func TestNVMLTwentieth(t *testing.T) {
-	for name, says := range map[string]any{"no devices yet": nvmlhelper.ErrNoDevices, "no devices": gpu.Snapshot{}, "devices": using(700)} {
+	for name, says := range map[string]any{"no devices yet": nvmlhelper.ErrNoDevices, "no devices": gpu.Snapshot{},
+		"devices": using(700)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const took = 900 * time.Millisecond
@@ -109,7 +111,8 @@ func TestNVMLStaleForEach(t *testing.T) {
 	for name, failure := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded} {
 		t.Run(name, func(t *testing.T) {
 			both := using(10_000)
-			both.Devices[0].Processes = append(both.Devices[0].Processes, gpu.Process{PID: gpuTarget + 1, Used: 10_000, UsedKnown: true})
+			both.Devices[0].Processes = append(both.Devices[0].Processes,
+				gpu.Process{PID: gpuTarget + 1, Used: 10_000, UsedKnown: true})
 			s := newGPUSession(t, "", []string{"0"}, both, failure)
 			s.identify(s.target, true)
 			s.cell(100) // NVML is silent from here on
@@ -121,7 +124,8 @@ func TestNVMLStaleForEach(t *testing.T) {
 				s.bounds(event.CellClose, gpuTarget, 100)
 				s.cell(100)
 			}
-			if len(s.report.blind) != 2 || s.report.blind[0].PID != gpuTarget || s.report.blind[1].PID != gpuTarget+1 || len(s.report.trouble) != 2 {
+			if len(s.report.blind) != 2 || s.report.blind[0].PID != gpuTarget || s.report.blind[1].PID != gpuTarget+1 ||
+				len(s.report.trouble) != 2 {
 				t.Errorf("%+v %q", s.report.blind, s.report.trouble)
 			}
 			if s.report.blind[1].Since != 1000 {
@@ -134,7 +138,8 @@ func TestNVMLStaleForEach(t *testing.T) {
 // TestNVMLComesLateAfterOthers: the numbers of a child that has ended matter if its memory was counted by them.
 func TestNVMLComesLateAfterOthers(t *testing.T) {
 	for _, used := range []event.Bytes{0, 100} {
-		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
+			MIG: gpu.MIGNotSupported}
 		s := newGPUSession(t, "", nil, nvmlhelper.ErrNoDevices, nvmlhelper.ErrNoDevices, using(700, second))
 		s.identify(s.target, false)
 		const child = gpuTarget + 1

@@ -59,7 +59,8 @@ func TestNVMLStartsBeside(t *testing.T) {
 // TestNVMLStartsInTime: who needs its answer first gets it, if it comes soon: with the numbers that NVML has.
 func TestNVMLStartsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
+			MIG: gpu.MIGNotSupported}
 		s, _ := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", nvmlStart/2, using(700, second))
 		s.identify(s.target, true)
 		if told := s.kernel.told[0].Physical; len(told) != 2 || told[0] != 1 || len(s.report.trouble) > 0 {
@@ -71,12 +72,14 @@ func TestNVMLStartsInTime(t *testing.T) {
 // TestNVMLStartsWithOtherNumbers: memory has been counted by CUDA's numbers when NVML answers.
 func TestNVMLStartsWithOtherNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
+			MIG: gpu.MIGNotSupported}
 		s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", 10*time.Second, using(700, second))
 		s.identify(s.target, true)
 		s.bounds(event.CellClose, gpuTarget, 100)
 		time.Sleep(10 * time.Second)
-		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 0 || !s.says("GPUs have other numbers there") || !slow.closed {
+		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 0 || !s.says("GPUs have other numbers there") ||
+			!slow.closed {
 			t.Errorf("%d, %q", got, s.report.trouble)
 		}
 	})
@@ -113,7 +116,8 @@ func TestNVMLNeverStarts(t *testing.T) {
 // TestNVMLFailsLate: what it says of itself when it has tried to start for long is a word in the certificate, and
 // nobody asks again.
 func TestNVMLFailsLate(t *testing.T) {
-	for name, err := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded, "none": &gpu.NoNVMLError{Reason: gpu.LibraryAbsent}} {
+	for name, err := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded,
+		"none": &gpu.NoNVMLError{Reason: gpu.LibraryAbsent}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=1\x00", 10*time.Second, err)
@@ -123,7 +127,8 @@ func TestNVMLFailsLate(t *testing.T) {
 				for range 3 {
 					s.bounds(event.CellClose, gpuTarget, 100)
 				}
-				if slow.asked != 1 || !slow.closed || len(s.report.trouble) != 2 || !s.says(err.Error()) || !s.says("nobody can say which GPUs these are") {
+				if slow.asked != 1 || !slow.closed || len(s.report.trouble) != 2 || !s.says(err.Error()) ||
+					!s.says("nobody can say which GPUs these are") {
 					t.Errorf("asked %d times, %q", slow.asked, s.report.trouble)
 				}
 			})
@@ -185,7 +190,8 @@ func TestNVMLAskedBefore(t *testing.T) {
 // TestNVMLFailsOnceStarted: NVML has named the devices when nobody waited, and does not say what is charged: no figure
 // is made of the first answer, and that one is missing is said.
 func TestNVMLFailsOnceStarted(t *testing.T) {
-	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
+		MIG: gpu.MIGNotSupported}
 	for name, failure := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -197,12 +203,14 @@ func TestNVMLFailsOnceStarted(t *testing.T) {
 						t.Errorf("%d of %+v", got, s.named())
 					}
 				}
-				if len(s.report.blind) != 1 || s.report.blind[0].Since != 1000 || len(s.report.trouble) != 1 || !s.says(failure.Error()) {
+				if len(s.report.blind) != 1 || s.report.blind[0].Since != 1000 || len(s.report.trouble) != 1 ||
+					!s.says(failure.Error()) {
 					t.Errorf("%+v %q", s.report.blind, s.report.trouble)
 				}
 			})
 			synctest.Test(t, func(t *testing.T) {
-				s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", 2*time.Second, using(700, second), failure)
+				s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", 2*time.Second, using(700, second),
+					failure)
 				s.identify(s.target, true)
 				time.Sleep(time.Hour)
 				for range 3 {
@@ -219,7 +227,8 @@ func TestNVMLFailsOnceStarted(t *testing.T) {
 // TestNVMLStartedForAnother: which GPU a process uses is not taken from what NVML said before the process used one.
 func TestNVMLStartedForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		other := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
+		other := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
+			MIG: gpu.MIGNotSupported}
 		used := other
 		used.Processes = []gpu.Process{{PID: gpuTarget, Used: 900, UsedKnown: true}}
 		s, _ := startingSession(t, "", 2*time.Second, using(700, other), using(700, used))

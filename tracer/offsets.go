@@ -30,18 +30,22 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	out := ledger.Python{
 		Inputs: p.inputs, Interpreter: interpreter, CodeMask: o.CodeMask, CodeFilename: o.CodeFilename,
 		CodeName: o.CodeName, CodeFirstLine: o.CodeFirstLine, CodeLineTable: o.CodeLineTable,
-		StringLength: o.StrLength, StringState: o.StrState, StringKind: o.StrKind, AsciiData: o.ASCIIData, CompactData: o.CompactData,
-		ObjectType: o.ObjectType, TypeName: o.TypeName, VarSize: o.VarSize, BytesData: o.BytesData,
+		StringLength: o.StrLength, StringState: o.StrState, StringKind: o.StrKind, AsciiData: o.ASCIIData,
+		CompactData: o.CompactData,
+		ObjectType:  o.ObjectType, TypeName: o.TypeName, VarSize: o.VarSize, BytesData: o.BytesData,
 		ThreadNext: o.ThreadNext, ThreadId: o.ThreadID, ThreadFrame: o.ThreadFrame, CframeCurrent: o.CFrameCurrent,
 		FrameKind: uint32(o.FrameKind), FrameBack: o.FrameBack, FrameCode: o.FrameCode, FrameOwner: o.FrameOwner,
 		OwnerSkip: o.OwnerSkip, OwnerGenerator: o.OwnerGen, FrameGenerator: o.FrameGen,
 		StateExecuting: o.StateExecuting, StateFinished: o.StateFinished, ThreadsHead: o.InterpThreadsHead,
 		CodeFlags:    o.CodeFlags,
-		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, CodeVersion: o.CodeVersion, FrameInstruction: o.FrameInstr,
-		CodeCopies: o.CodeCopies, FrameCopy: o.FrameCopy,
-		FrameLocals: heap.FrameLocals, InstanceKind: uint32(p.binary.Version().Instances()), CachedKeys: heap.CachedKeys,
+		CodeFullName: o.CodeQualName, CodeBytes: o.CodeBytes, CodeVersion: o.CodeVersion,
+		FrameInstruction: o.FrameInstr,
+		CodeCopies:       o.CodeCopies, FrameCopy: o.FrameCopy,
+		FrameLocals: heap.FrameLocals, InstanceKind: uint32(p.binary.Version().Instances()),
+		CachedKeys:       heap.CachedKeys,
 		InterpCollecting: heap.InterpGC + heap.Collecting,
-		TypeBasicSize:    o.BehindHeader(cpython.TypeBasicSize), TypeDictOffset: o.BehindHeader(cpython.TypeDictOffset), DictKeys: o.DictKeys, DictValues: o.DictValues,
+		TypeBasicSize:    o.BehindHeader(cpython.TypeBasicSize), TypeDictOffset: o.BehindHeader(cpython.TypeDictOffset),
+		DictKeys: o.DictKeys, DictValues: o.DictValues,
 	}
 	if o.FreeThreaded {
 		out.FreeThreaded, out.InterpCollecting = 1, 0 // who frees while the collector runs need not be the collector

@@ -18,7 +18,8 @@ func (i *intake) outcome(t *target, b *event.Boundary, told, ran bool) event.Out
 	}
 	if out != event.OutcomeError {
 		b.Text = ""
-	} else if after := t.python.shown; b.Text == "" && err == nil && !stale && !t.python.stale && after.Value != 0 && after != before {
+	} else if after := t.python.shown; b.Text == "" && err == nil && !stale && !t.python.stale && after.Value != 0 &&
+		after != before {
 		b.Text = strings.ToValidUTF8(after.Type, "?")
 	}
 	return out
@@ -53,7 +54,8 @@ func judge(seen event.Outcome, ran bool, before, after cpython.Exception, late b
 		return seen
 	case after.Type == "KeyboardInterrupt":
 		return event.OutcomeInterrupted
-	case seen == event.OutcomeAbandoned, seen == event.OutcomeOK && ran && !strings.HasSuffix(after.Type, "SyntaxError"):
+	case seen == event.OutcomeAbandoned, seen == event.OutcomeOK && ran &&
+		!strings.HasSuffix(after.Type, "SyntaxError"):
 		return seen
 	}
 	return event.OutcomeError

@@ -11,7 +11,8 @@ import (
 func TestJudge(t *testing.T) {
 	none, value := cpython.Exception{}, cpython.Exception{Value: 1, Traceback: 2, Type: "ValueError"}
 	again := cpython.Exception{Value: 1, Traceback: 3, Type: "ValueError"}
-	syntax, interrupt := cpython.Exception{Value: 4, Type: "SyntaxError"}, cpython.Exception{Value: 5, Type: "KeyboardInterrupt"}
+	syntax, interrupt := cpython.Exception{Value: 4, Type: "SyntaxError"},
+		cpython.Exception{Value: 5, Type: "KeyboardInterrupt"}
 	for _, c := range []struct {
 		name          string
 		seen          event.Outcome

@@ -64,7 +64,8 @@ func (o *overlooked) end(pid, root int32, at, used event.Nanoseconds, loaded led
 		return
 	}
 	if o.ended++; o.ended == 1 {
-		o.first = fmt.Sprintf("pid %d, %s", pid, shortened(strings.Join(strings.Fields(clean(one.command)), " "), commandShown))
+		o.first = fmt.Sprintf("pid %d, %s", pid,
+			shortened(strings.Join(strings.Fields(clean(one.command)), " "), commandShown))
 	}
 	meters := metersOf(loaded)
 	if len(meters) > 0 {
@@ -85,7 +86,8 @@ func (o *overlooked) miss(key whose, since, until event.Nanoseconds) {
 		last.Since, last.Until = min(last.Since, since), max(last.Until, until)
 		return
 	}
-	o.times[key] = append(all, event.Blind{PID: key.pid, Meter: key.meter, Since: since, Until: until, OfChild: key.ofChild})
+	o.times[key] = append(all, event.Blind{PID: key.pid, Meter: key.meter, Since: since, Until: until,
+		OfChild: key.ofChild})
 }
 
 // said says in words what is missing, "" if nothing is.
@@ -94,7 +96,8 @@ func (o *overlooked) said() string {
 		return ""
 	}
 	return fmt.Sprintf("%d of the Pythons that traced processes started could not be looked at before they ended (the first: %s): if cells ran in them, these are not seen. "+
-		"%d of them had loaded NumPy, PyTorch, Arrow or the CUDA driver: what they allocated there is missing", o.ended, o.first, o.loaded)
+		"%d of them had loaded NumPy, PyTorch, Arrow or the CUDA driver: what they allocated there is missing", o.ended,
+		o.first, o.loaded)
 }
 
 // metersOfPythons are those that only a Python's own probes see.

@@ -32,14 +32,17 @@ func TestOverlooked(t *testing.T) {
 	o.end(14, root, 201, 0, ledger.ImportsCUDA)
 	starts(root, 300)
 	o.end(root, root, 301, 0, ledger.ImportsNumPy)
-	if said := o.said(); !strings.HasPrefix(said, "4 of the Pythons") || !strings.Contains(said, "pid 12, python3 x.py") || !strings.Contains(said, " 3 of them had loaded") {
+	if said := o.said(); !strings.HasPrefix(said, "4 of the Pythons") ||
+		!strings.Contains(said, "pid 12, python3 x.py") || !strings.Contains(said, " 3 of them had loaded") {
 		t.Errorf("said: %s", said)
 	}
 	for key, want := range map[whose]event.Nanoseconds{
-		{root, event.NumPy, true}: 100, {root, event.Torch, true}: 100, {root, event.OfDevice(0, event.Active), true}: 100,
+		{root, event.NumPy, true}: 100, {root, event.Torch, true}: 100,
+		{root, event.OfDevice(0, event.Active), true}: 100,
 		{root, event.OfDevice(0, event.Driver), true}: 200, {root, event.NumPy, false}: 300,
 	} {
-		if all := o.times[key]; len(all) != 1 || all[0].Since != want || all[0].Until != want+1 || all[0].OfChild != key.ofChild {
+		if all := o.times[key]; len(all) != 1 || all[0].Since != want || all[0].Until != want+1 ||
+			all[0].OfChild != key.ofChild {
 			t.Errorf("%v: %v", key, all)
 		}
 	}

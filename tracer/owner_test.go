@@ -35,7 +35,8 @@ func TestOwner(t *testing.T) {
 			t.Errorf("%+v: lost %v", c, !c.is)
 		}
 	}
-	if _, err := Attach(t.Context(), named(target.pid), Options{Owner: &another}); !errors.Is(err, process.ErrNotPermitted) {
+	if _, err := Attach(t.Context(), named(target.pid), Options{Owner: &another}); !errors.Is(err,
+		process.ErrNotPermitted) {
 		t.Errorf("attached to another's: %v", err)
 	}
 	end(cmd)

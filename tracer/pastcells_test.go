@@ -8,7 +8,8 @@ import (
 
 // TestCellHash: these are what ipykernel's get_file_name says of these texts.
 func TestCellHash(t *testing.T) {
-	for text, want := range map[string]uint32{"": 3990065800, "a": 2167009006, "x = 1": 3427300630, "größer": 4162232779, "def f(n):\n    return n\n": 1074444535} {
+	for text, want := range map[string]uint32{"": 3990065800, "a": 2167009006, "x = 1": 3427300630,
+		"größer": 4162232779, "def f(n):\n    return n\n": 1074444535} {
 		if got := cellHash(text); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
@@ -38,8 +39,10 @@ func TestPastCells(t *testing.T) {
 		"<ipython-input-3-88c7683062d9>":           {3, 3},
 		"<ipython-input-1-e139f73e3432>":           {},
 		"<ipython-input-5-88c7683062d9>":           {}, // a silent cell, whose number is the next one's
-		"<ipython-input-99999999999-e139f73e3432>": {}, "<ipython-input--e139f73e3432>": {}, "<ipython-input-5-zz>": {}, "<ipython-input-5>": {},
-		"/tmp/ipykernel_7/1.py": {}, "/tmp/ipykernel_7/99999999999.py": {}, "/tmp/ipykernel_7/-1.py": {}, "/home/a/train.py": {}, "": {}, ".py": {}, "<string>": {},
+		"<ipython-input-99999999999-e139f73e3432>": {}, "<ipython-input--e139f73e3432>": {}, "<ipython-input-5-zz>": {},
+		"<ipython-input-5>":     {},
+		"/tmp/ipykernel_7/1.py": {}, "/tmp/ipykernel_7/99999999999.py": {}, "/tmp/ipykernel_7/-1.py": {},
+		"/home/a/train.py": {}, "": {}, ".py": {}, "<string>": {},
 	} {
 		c := all.of(file)
 		if c == nil {

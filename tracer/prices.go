@@ -142,8 +142,9 @@ func (p *prices) of(g ledger.Group) time.Duration { return p.costs.Emulated + wo
 // work is what the program behind a probe costs on top of the hit, in a usual case and without walks up a stack, which
 // are measured (see docs/overhead.md).
 var work = map[ledger.Group]time.Duration{
-	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond, ledger.GroupResult: 200 * time.Nanosecond,
-	ledger.GroupCell: 200 * time.Nanosecond, ledger.GroupSignal: 200 * time.Nanosecond,
+	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond,
+	ledger.GroupResult: 200 * time.Nanosecond,
+	ledger.GroupCell:   200 * time.Nanosecond, ledger.GroupSignal: 200 * time.Nanosecond,
 	ledger.GroupTorchCPU: 400 * time.Nanosecond, ledger.GroupArrow: 300 * time.Nanosecond,
 	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupHeap: 300 * time.Nanosecond,
 }
@@ -160,7 +161,8 @@ var discounts = map[ledger.Group]uint{
 
 // paid are the groups whose hits are paid. Calls of the CUDA driver cost nothing here: they are slow themselves.
 var paid = []ledger.Group{
-	ledger.GroupNumPy, ledger.GroupStatement, ledger.GroupResult, ledger.GroupCell, ledger.GroupSignal, ledger.GroupCode, ledger.GroupTorch, ledger.GroupTorchCPU, ledger.GroupArrow,
+	ledger.GroupNumPy, ledger.GroupStatement, ledger.GroupResult, ledger.GroupCell, ledger.GroupSignal,
+	ledger.GroupCode, ledger.GroupTorch, ledger.GroupTorchCPU, ledger.GroupArrow,
 }
 
 // tell tells the kernel what a hit costs at a site of each kind.
@@ -178,5 +180,6 @@ func (p *prices) tell() error {
 	// Each of malloc's blocks is streamed while its lines are found out. The hit has no price: the documentation of the
 	// meter says what it takes.
 	block := work[ledger.GroupHeap]
-	return p.ledger.SetPrice(ledger.GroupBlocks, ledger.Costs{Emulated: block, Stepped: block}, discounts[ledger.GroupBlocks])
+	return p.ledger.SetPrice(ledger.GroupBlocks, ledger.Costs{Emulated: block, Stepped: block},
+		discounts[ledger.GroupBlocks])
 }

@@ -24,13 +24,15 @@ func TestPricesAfterFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if take(failed); p.again.IsZero() || p.costs != ledger.UsualCosts || !strings.Contains(said.String(), "assuming a usual one") {
+	if take(failed); p.again.IsZero() || p.costs != ledger.UsualCosts ||
+		!strings.Contains(said.String(), "assuming a usual one") {
 		t.Errorf("the first fails: again at %v, %+v, %s", p.again, p.costs, said.String())
 	}
 	measured := ledger.Costs{Emulated: 700, Stepped: 8000, Noisy: true}
 	take(measurement{costs: measured})
 	said.Reset()
-	if take(failed); p.again.IsZero() || p.costs != measured || strings.Contains(said.String(), "usual") || !strings.Contains(said.String(), "keeping") {
+	if take(failed); p.again.IsZero() || p.costs != measured || strings.Contains(said.String(), "usual") ||
+		!strings.Contains(said.String(), "keeping") {
 		t.Errorf("a later one fails: again at %v, %+v, %s", p.again, p.costs, said.String())
 	}
 	for range measuredMost {

@@ -22,7 +22,8 @@ func (e *examiner) probe(t *target) error {
 		}
 	}
 	if why := blind(t.python.sites); why != "" && t.late && !t.child && t.python.inputs != 0 {
-		return fmt.Errorf("pid %d: %w", t.pid, &cpython.UnsupportedError{Version: t.python.binary.Version(), Reason: why + ": its cells cannot be seen"})
+		return fmt.Errorf("pid %d: %w", t.pid,
+			&cpython.UnsupportedError{Version: t.python.binary.Version(), Reason: why + ": its cells cannot be seen"})
 	}
 	running := &runningCells{e.fs, e.ledger.cellNumbers, e.log, e.certificate, e.cells}
 	found := running.open(t)

@@ -19,7 +19,8 @@ func TestDoubtedGroups(t *testing.T) {
 		Doubted:   []string{"PyOS_setsig", "_PyGen_SetStopIterationValue"},
 	}
 	for g, want := range map[ledger.Group][]string{
-		ledger.GroupStatement: nil, ledger.GroupSignal: {"PyOS_setsig"}, ledger.GroupResult: {"_PyGen_SetStopIterationValue"},
+		ledger.GroupStatement: nil, ledger.GroupSignal: {"PyOS_setsig"},
+		ledger.GroupResult: {"_PyGen_SetStopIterationValue"},
 	} {
 		if got := doubted(g, sites); !slices.Equal(got, want) {
 			t.Errorf("%v: %v, want %v", g, got, want)
@@ -30,9 +31,11 @@ func TestDoubtedGroups(t *testing.T) {
 // TestEndPlacements: the program is told in which argument each place has the value, and what a hit there costs.
 func TestEndPlacements(t *testing.T) {
 	got := ends([]cpython.EndSite{
-		{Site: machine.Site{FileOffset: 16, Emulated: true}, Argument: cpython.FirstArgument}, {Site: machine.Site{FileOffset: 32}, Argument: cpython.SecondArgument},
+		{Site: machine.Site{FileOffset: 16, Emulated: true}, Argument: cpython.FirstArgument},
+		{Site: machine.Site{FileOffset: 32}, Argument: cpython.SecondArgument},
 	})
-	if len(got) != 1 || !slices.Equal(got[0].Offsets, []uint64{16, 32}) || !slices.Equal(got[0].Cookies, []uint64{0, 1<<63 | 1}) {
+	if len(got) != 1 || !slices.Equal(got[0].Offsets, []uint64{16, 32}) ||
+		!slices.Equal(got[0].Cookies, []uint64{0, 1<<63 | 1}) {
 		t.Errorf("%+v", got)
 	}
 	if ends(nil) != nil {
@@ -43,19 +46,22 @@ func TestEndPlacements(t *testing.T) {
 // TestBlind: a build whose cells cannot be seen is one that no cell of is reported.
 func TestBlind(t *testing.T) {
 	site := func(name string) machine.Site { return machine.Site{Symbol: name, FileOffset: 16} }
-	sees := cpython.Sites{Compile: site("Py_CompileStringObject"), Ends: []cpython.EndSite{{Site: site("_PyGen_SetStopIterationValue")}}}
+	sees := cpython.Sites{Compile: site("Py_CompileStringObject"),
+		Ends: []cpython.EndSite{{Site: site("_PyGen_SetStopIterationValue")}}}
 	for name, c := range map[string]struct {
 		change func(*cpython.Sites)
 		blind  bool
 	}{
-		"sees":             {func(*cpython.Sites) {}, false},
-		"no start":         {func(s *cpython.Sites) { s.Compile = machine.Site{} }, true},
-		"no end":           {func(s *cpython.Sites) { s.Ends = nil }, true},
-		"a doubted start":  {func(s *cpython.Sites) { s.Doubted = []string{"Py_CompileStringObject"} }, true},
-		"a doubted end":    {func(s *cpython.Sites) { s.Doubted = []string{"_PyGen_SetStopIterationValue"} }, true},
-		"doubted signals":  {func(s *cpython.Sites) { s.Doubted = []string{"PyOS_setsig"} }, false},
-		"inlined":          {func(s *cpython.Sites) { s.CompileInlined = true }, true},
-		"inlined, audited": {func(s *cpython.Sites) { s.CompileInlined, s.Compiles = true, []machine.Site{site("PySys_Audit")} }, false},
+		"sees":            {func(*cpython.Sites) {}, false},
+		"no start":        {func(s *cpython.Sites) { s.Compile = machine.Site{} }, true},
+		"no end":          {func(s *cpython.Sites) { s.Ends = nil }, true},
+		"a doubted start": {func(s *cpython.Sites) { s.Doubted = []string{"Py_CompileStringObject"} }, true},
+		"a doubted end":   {func(s *cpython.Sites) { s.Doubted = []string{"_PyGen_SetStopIterationValue"} }, true},
+		"doubted signals": {func(s *cpython.Sites) { s.Doubted = []string{"PyOS_setsig"} }, false},
+		"inlined":         {func(s *cpython.Sites) { s.CompileInlined = true }, true},
+		"inlined, audited": {func(s *cpython.Sites) {
+			s.CompileInlined, s.Compiles = true, []machine.Site{site("PySys_Audit")}
+		}, false},
 	} {
 		s := sees
 		if c.change(&s); (blind(s) != "") != c.blind {
@@ -75,7 +81,8 @@ func TestStatementPlacements(t *testing.T) {
 		t.Helper()
 		got := placements(ledger.GroupStatement, sites)
 		if len(got) != 2 || got[0].Program != ledger.StatementOpen || got[1].Program != ledger.StatementReturn ||
-			!slices.Equal(got[0].Offsets, opens) || !slices.Equal(got[0].Cookies, cookies) || !slices.Equal(got[1].Offsets, ends) {
+			!slices.Equal(got[0].Offsets, opens) || !slices.Equal(got[0].Cookies, cookies) ||
+			!slices.Equal(got[1].Offsets, ends) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

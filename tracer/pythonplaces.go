@@ -16,7 +16,8 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		if !site.Present() {
 			return nil
 		}
-		return []ledger.Placement{{Program: p, Offsets: []uint64{site.FileOffset}, Cookies: []uint64{ledger.At(site.Emulated, cookie)}}}
+		return []ledger.Placement{{Program: p, Offsets: []uint64{site.FileOffset},
+			Cookies: []uint64{ledger.At(site.Emulated, cookie)}}}
 	}
 	switch g {
 	case ledger.GroupNumPy:
@@ -33,7 +34,8 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 		}
 		p := ledger.Placement{Program: ledger.CellCompile}
 		for _, call := range s.Compiles {
-			p.Offsets, p.Cookies = append(p.Offsets, call.FileOffset), append(p.Cookies, ledger.At(call.Emulated, ledger.Audited))
+			p.Offsets, p.Cookies = append(p.Offsets, call.FileOffset),
+				append(p.Cookies, ledger.At(call.Emulated, ledger.Audited))
 		}
 		return []ledger.Placement{p}
 	case ledger.GroupSignal:

@@ -211,7 +211,8 @@ func (i *numpyInstrument) placeAhead(wait bool) {
 		if err != nil || i.refused {
 			i.unsure = true
 			e.file.File.Close()
-			i.log.Debug("no probes in a NumPy that may be loaded", "pid", i.target.pid, "file", e.ahead.name, "error", err)
+			i.log.Debug("no probes in a NumPy that may be loaded", "pid", i.target.pid, "file", e.ahead.name,
+				"error", err)
 			return true
 		}
 		i.modules = append(i.modules, module)

@@ -76,7 +76,8 @@ func (i *rulesInstrument) meet(_ listing, m process.Mapping) {
 func (all *natives) prepare(t *target, m process.Mapping) {
 	_, known := all.modules[m.File]
 	a := &all.ahead
-	if _, begun := a.modules[m.File]; known || begun || len(a.modules) >= maxRulesAhead || len(all.modules) >= maxModules {
+	if _, begun := a.modules[m.File]; known || begun || len(a.modules) >= maxRulesAhead ||
+		len(all.modules) >= maxModules {
 		return
 	}
 	a.begin()

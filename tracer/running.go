@@ -42,7 +42,8 @@ func (r *runningCells) open(t *target) (found []foundCells) {
 		return nil
 	}
 	for _, thread := range threads {
-		f := foundCells{thread, ledger.RunningThread{Slot: t.slot, PID: t.pid, Self: thread.ID, Request: thread.Main && t.inRequest(r.fs)}}
+		f := foundCells{thread, ledger.RunningThread{Slot: t.slot, PID: t.pid, Self: thread.ID, Request: thread.Main &&
+			t.inRequest(r.fs)}}
 		for _, c := range thread.Cells {
 			f.opened.Cells = append(f.opened.Cells, ledger.RunningCell{Coroutine: c.Coroutine, File: c.FileRaw})
 		}
@@ -51,7 +52,8 @@ func (r *runningCells) open(t *target) (found []foundCells) {
 			*r.cells.cell(number, int32(t.pid)) = *r.cell(t, number, &thread.Cells[i])
 		}
 		if err != nil {
-			r.report.misses(t.pid, 0, nil, "pid %d ran a cell when it was attached to, whose end may not be seen: %v", t.pid, err)
+			r.report.misses(t.pid, 0, nil, "pid %d ran a cell when it was attached to, whose end may not be seen: %v",
+				t.pid, err)
 			return found
 		}
 		found = append(found, f)
@@ -63,7 +65,8 @@ func (r *runningCells) open(t *target) (found []foundCells) {
 func (r *runningCells) cell(t *target, number uint64, from *cpython.RunningCell) *openCell {
 	c := &openCell{
 		pid: int32(t.pid), file: strings.ToValidUTF8(from.File, "?"), told: true, inputs: -1,
-		found: &event.CellSource{Cell: number, PID: int32(t.pid), Text: strings.ToValidUTF8(from.Typed, "\ufffd"), Truncated: from.Truncated},
+		found: &event.CellSource{Cell: number, PID: int32(t.pid), Text: strings.ToValidUTF8(from.Typed, "\ufffd"),
+			Truncated: from.Truncated},
 	}
 	// IPython stores a cell in In before it runs, and what was typed of In[N] under the name _iN.
 	last := t.python.count - 1

@@ -215,7 +215,9 @@ func (s *Session) load() error {
 	if err := s.allowance.begin(s.fs); err != nil {
 		return err
 	}
-	loaded, err := ledger.Load(ledger.Options{Small: s.allowance.small, ChangeRing: s.options.ChangeRing, Heap: s.options.Heap, SmallArrays: s.options.SmallArrays, Counters: s.options.Counters, BoundaryRing: s.options.boundaryRing()})
+	loaded, err := ledger.Load(ledger.Options{Small: s.allowance.small, ChangeRing: s.options.ChangeRing,
+		Heap: s.options.Heap, SmallArrays: s.options.SmallArrays, Counters: s.options.Counters,
+		BoundaryRing: s.options.boundaryRing()})
 	if err != nil {
 		return err
 	}
@@ -287,7 +289,8 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	}
 	t.slot = slot
 	if unsettled > 0 {
-		s.misses(t.pid, 0, nil, "below pid %d, processes were still being started or executing programs at look %d of the attach: some of them may not be traced", t.pid, unsettled)
+		s.misses(t.pid, 0, nil,
+			"below pid %d, processes were still being started or executing programs at look %d of the attach: some of them may not be traced", t.pid, unsettled)
 	}
 	if t.python != nil {
 		if err := s.examiner.probe(t); err != nil {

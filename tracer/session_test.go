@@ -20,7 +20,8 @@ import (
 )
 
 // following reads a session to its end. before is called in front of each event.
-func following(t *testing.T, ctx context.Context, s *Session, before func(told []string)) (told []string, last *event.Finish) {
+func following(t *testing.T, ctx context.Context, s *Session,
+	before func(told []string)) (told []string, last *event.Finish) {
 	t.Helper()
 	for {
 		before(told)
@@ -60,7 +61,8 @@ func TestEventsInOrder(t *testing.T) {
 	s := attached(t, k, Options{Command: []string{"ipython"}})
 	s.noteUse(ledger.GroupCell, "Py_CompileStringObject+0")
 	told, last := following(t, t.Context(), s, atOnce)
-	wantTold(t, told, "start", "limits", "change 1", "change 2", "boundary 1", "reading 1", "change 3", "source x = 1", "boundary 2", "reading 2",
+	wantTold(t, told, "start", "limits", "change 1", "change 2", "boundary 1", "reading 1", "change 3", "source x = 1",
+		"boundary 2", "reading 2",
 		"change 4", "boundary 3", "ending", "reading 3", "limits", "finish")
 	if last.Reason != "the target ended" || last.Delivered != 4 || last.Made != 7 || !slices.Equal(last.Lost, k.lost) {
 		t.Errorf("%+v", last)
@@ -92,11 +94,14 @@ func TestManyChanges(t *testing.T) {
 // TestCellThatRan: one that ran at the attach is told with its text, behind its boundary.
 func TestCellThatRan(t *testing.T) {
 	s := attached(t, &fakeKernel{script: []records{
-		boundary(event.Boundary{Number: 1, Kind: event.CellOpen, Cell: 1, Late: true, Inputs: -1}, ledger.BoundaryExtra{}), drawn(2, event.ProcessExit),
+		boundary(event.Boundary{Number: 1, Kind: event.CellOpen, Cell: 1, Late: true, Inputs: -1},
+			ledger.BoundaryExtra{}), drawn(2, event.ProcessExit),
 	}}, Options{})
-	*s.cells.cell(1, 0) = openCell{file: "<ipython-input-3>", told: true, inputs: 4, found: &event.CellSource{Cell: 1, Text: "y = 2"}}
+	*s.cells.cell(1, 0) = openCell{file: "<ipython-input-3>", told: true, inputs: 4,
+		found: &event.CellSource{Cell: 1, Text: "y = 2"}}
 	told, _ := following(t, t.Context(), s, atOnce)
-	wantTold(t, told, "start", "limits", "boundary 1 <ipython-input-3>", "source y = 2", "boundary 2", "ending", "limits", "finish")
+	wantTold(t, told, "start", "limits", "boundary 1 <ipython-input-3>", "source y = 2", "boundary 2", "ending",
+		"limits", "finish")
 }
 
 // TestEnds: who ends a session gets the last boundary of each target that runs, and what fell in front of it and
@@ -116,7 +121,8 @@ func TestEnds(t *testing.T) {
 		t.Errorf("ended by %q", last.Reason)
 	}
 	pid := os.Getpid()
-	if want := []string{fmt.Sprintf("attach %d", pid), fmt.Sprintf("detach %d", pid), "rest"}; !slices.Equal(k.calls, want) {
+	if want := []string{fmt.Sprintf("attach %d", pid), fmt.Sprintf("detach %d", pid), "rest"}; !slices.Equal(k.calls,
+		want) {
 		t.Errorf("asked for %q, want %q", k.calls, want)
 	}
 	if e, err := s.Next(ctx); e != nil || !errors.Is(err, io.EOF) {
@@ -195,10 +201,12 @@ func TestShedding(t *testing.T) {
 	only.instruments = []instrument{i}
 	k.calls = nil
 	told, _ := following(t, t.Context(), s, atOnce)
-	wantTold(t, told, "start", "limits", "change 1", "boundary 70 "+event.TorchTotals, "boundary 70 "+event.TorchTotals, "change 2", "change 3",
+	wantTold(t, told, "start", "limits", "change 1", "boundary 70 "+event.TorchTotals, "boundary 70 "+event.TorchTotals,
+		"change 2", "change 3",
 		"boundary 80 "+event.TorchTotals, "change 4", "boundary 2", "ending", "limits", "finish")
 	name := g.String()
-	if want := []string{"down " + name, "up " + name, "up " + name, "back " + name, "rest"}; !slices.Equal(k.calls, want) {
+	if want := []string{"down " + name, "up " + name, "up " + name, "back " + name, "rest"}; !slices.Equal(k.calls,
+		want) {
 		t.Errorf("asked for %q, want %q", k.calls, want)
 	}
 	if s.budget.isShed(0, g) {
@@ -213,7 +221,8 @@ func TestLateLibrary(t *testing.T) {
 	code := []byte{0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3} // push %rbp …
 	var file elftest.File
 	for n, function := range []string{"cuMemAlloc_v2", "cuMemFree_v2"} {
-		file.Symbols = append(file.Symbols, elftest.Symbol{Name: function, Addr: elftest.Text + uint64(16*n), Size: uint64(len(code)), Data: code, Function: true})
+		file.Symbols = append(file.Symbols, elftest.Symbol{Name: function, Addr: elftest.Text + uint64(16*n),
+			Size: uint64(len(code)), Data: code, Function: true})
 	}
 	if err := os.WriteFile(name, file.Bytes(), 0o700); err != nil {
 		t.Fatal(err)
@@ -275,7 +284,8 @@ func TestGlances(t *testing.T) {
 				stop()
 			}
 		})
-		if slices.Contains(told, "boundary 85") != (every > 0) || slices.Contains(k.calls, fmt.Sprintf("look %d", os.Getpid())) != (every > 0) {
+		if slices.Contains(told, "boundary 85") != (every > 0) ||
+			slices.Contains(k.calls, fmt.Sprintf("look %d", os.Getpid())) != (every > 0) {
 			t.Errorf("every %v: %q, asked for %q", every, told, k.calls)
 		}
 		stop()

@@ -15,7 +15,8 @@ import (
 // aPython is a Python that waits, and its process.
 func aPython(t *testing.T) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command("/usr/bin/python3", "-c", "x = [bytes([i]) for i in range(200)]\nprint('up', flush=True)\ninput()")
+	cmd := exec.Command("/usr/bin/python3", "-c",
+		"x = [bytes([i]) for i in range(200)]\nprint('up', flush=True)\ninput()")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -37,7 +38,8 @@ func aPython(t *testing.T) *exec.Cmd {
 
 // endOfPython follows a session with a Python to its end, from the last boundaries on. meanwhile is called once every
 // figure is known, when nothing may have been looked at.
-func endOfPython(t *testing.T, o Options, meanwhile func(*exec.Cmd)) (told []string, settled *event.Settled, last *event.Finish) {
+func endOfPython(t *testing.T, o Options,
+	meanwhile func(*exec.Cmd)) (told []string, settled *event.Settled, last *event.Finish) {
 	t.Helper()
 	cmd := aPython(t)
 	k := &fakeKernel{script: []records{change(1), change(2)}}
@@ -77,17 +79,21 @@ func nothing(*exec.Cmd) {}
 // all that the session's end says of figures; only where that is asked for.
 func TestSettled(t *testing.T) {
 	told, settled, last := endOfPython(t, Options{Settle: true, Holders: true}, nothing)
-	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "settled", "change 2", "holders", "variables", "residence", "finish")
-	if settled == nil || !settled.Holders || settled.Finish.Reason != last.Reason || len(settled.Finish.Unnamed) > 0 || len(last.Unnamed) > 0 {
+	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "settled", "change 2", "holders",
+		"variables", "residence", "finish")
+	if settled == nil || !settled.Holders || settled.Finish.Reason != last.Reason || len(settled.Finish.Unnamed) > 0 ||
+		len(last.Unnamed) > 0 {
 		t.Errorf("%+v, %+v", settled, last)
 	}
 	told, settled, _ = endOfPython(t, Options{Settle: true}, nothing)
-	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "settled", "change 2", "variables", "residence", "finish")
+	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "settled", "change 2", "variables",
+		"residence", "finish")
 	if settled == nil || settled.Holders {
 		t.Errorf("%+v: who holds what was not asked for", settled)
 	}
 	told, _, _ = endOfPython(t, Options{}, nothing)
-	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "change 2", "variables", "residence", "finish")
+	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "change 2", "variables", "residence",
+		"finish")
 }
 
 // TestLookEnds: who has had enough of the look gets the end without it, which says so; that leaves every figure as it
@@ -111,7 +117,8 @@ func TestEndsDuringTheLook(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	if told[len(told)-1] != "finish" || slices.Contains(told, "variables") || !slices.Equal(last.Problems, settled.Finish.Problems) {
+	if told[len(told)-1] != "finish" || slices.Contains(told, "variables") ||
+		!slices.Equal(last.Problems, settled.Finish.Problems) {
 		t.Errorf("told %q; %q, was %q", told, last.Problems, settled.Finish.Problems)
 	}
 }

@@ -82,7 +82,8 @@ func (i *intake) Stack(from *ledger.Stack) {
 
 // stack is a stack with its lines as they were typed.
 func (k *codes) stack(from *ledger.Stack, typed *cells) *event.Stack {
-	out := &event.Stack{Number: from.Number, PID: from.PID, More: from.More, Frames: make([]event.Frame, len(from.Frames))}
+	out := &event.Stack{Number: from.Number, PID: from.PID, More: from.More,
+		Frames: make([]event.Frame, len(from.Frames))}
 	for i, f := range from.Frames {
 		c := k.all[f.Code]
 		if c == nil { // it could not be read, or its record was lost

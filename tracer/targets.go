@@ -60,7 +60,8 @@ func (l *targets) hold(who []process.Identity) error {
 
 // tolerates says whether an error is one that the session goes on after, without the target: it has ended.
 func (l *targets) tolerates(err error) bool {
-	return l.options.Tolerant && (errors.Is(err, ledger.ErrNoProcess) || errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) ||
+	return l.options.Tolerant && (errors.Is(err, ledger.ErrNoProcess) || errors.Is(err, process.ErrNoProcess) ||
+		errors.Is(err, process.ErrZombie) ||
 		errors.Is(err, unix.ESRCH))
 }
 

@@ -29,7 +29,8 @@ type vforks struct {
 func buildVforks(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "vforks")
-	if out, err := exec.Command("cc", "-O1", "-Wall", "-Werror", "-o", path, "testdata/vforks.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-O1", "-Wall", "-Werror", "-o", path,
+		"testdata/vforks.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return path
@@ -168,6 +169,7 @@ func (v *vforks) check(t *testing.T, root uint32, depth int, ended bool) {
 			t.Errorf("a child with its parent's memory: slot %d, %v", slot, err)
 		}
 	case err != nil || slot == parents || slot == root:
-		t.Errorf("a child that executes %s has slot %d, its parent %d, the target %d: %v", exe, slot, parents, root, err)
+		t.Errorf("a child that executes %s has slot %d, its parent %d, the target %d: %v", exe, slot, parents, root,
+			err)
 	}
 }

@@ -136,7 +136,8 @@ func noteInPython(h *host, t *target, g ledger.Group) {
 	}
 	if names := doubted(g, sites); len(names) > 0 && (g != ledger.GroupCell || !sites.CompileInlined) {
 		h.countUnseen()
-		h.problem("pid %d: in this Python (%s) nothing calls %s: the probes on %v may not see what they are for", t.pid, t.python.version(),
+		h.problem("pid %d: in this Python (%s) nothing calls %s: the probes on %v may not see what they are for", t.pid,
+			t.python.version(),
 			strings.Join(names, ", "), g)
 	}
 	h.noteUse(g, describeSites(sitesOf(g, sites)))

@@ -34,7 +34,8 @@ func seen() cpython.Sites {
 	site := func(name string) machine.Site { return machine.Site{Symbol: name, FileOffset: 16} }
 	return cpython.Sites{
 		Compile: site("Py_CompileStringObject"), Ends: []cpython.EndSite{{Site: site("_PyGen_SetStopIterationValue")}},
-		SetSignal: site("PyOS_setsig"), CodeFreed: site("code_dealloc"), Track: site("PyTraceMalloc_Track"), Untrack: site("PyTraceMalloc_Untrack"),
+		SetSignal: site("PyOS_setsig"), CodeFreed: site("code_dealloc"), Track: site("PyTraceMalloc_Track"),
+		Untrack: site("PyTraceMalloc_Untrack"),
 	}
 }
 
@@ -63,13 +64,16 @@ func TestWindowInstrument(t *testing.T) {
 	if err := i.place(); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := programs(h), []ledger.Program{ledger.CodeFreed, ledger.CellResult, ledger.CellCompile}; !slices.Equal(got, want) {
+	if got, want := programs(h), []ledger.Program{ledger.CodeFreed, ledger.CellResult,
+		ledger.CellCompile}; !slices.Equal(got, want) {
 		t.Errorf("placed %v, want %v", got, want)
 	}
-	if len(h.problems) != 1 || !strings.Contains(h.problems[0], ledger.GroupStatement.String()) || !strings.Contains(h.problems[0], "3.11.4") || h.unseen != 0 {
+	if len(h.problems) != 1 || !strings.Contains(h.problems[0], ledger.GroupStatement.String()) ||
+		!strings.Contains(h.problems[0], "3.11.4") || h.unseen != 0 {
 		t.Errorf("problems %q, %d unseen", h.problems, h.unseen)
 	}
-	if h.uses[ledger.GroupCell] == "" || h.uses[ledger.GroupCode] == "" || h.uses[ledger.GroupSignal] != "" || h.uses[ledger.GroupNumPy] != "" {
+	if h.uses[ledger.GroupCell] == "" || h.uses[ledger.GroupCode] == "" || h.uses[ledger.GroupSignal] != "" ||
+		h.uses[ledger.GroupNumPy] != "" {
 		t.Errorf("used %v", h.uses)
 	}
 	i.close()
@@ -124,9 +128,12 @@ func TestWindowsUnseen(t *testing.T) {
 		change func(*cpython.Sites)
 		said   string
 	}{
-		"inlined":  {func(s *cpython.Sites) { s.CompileInlined, s.Doubted = true, []string{"Py_CompileStringObject"} }, "compiles without calling Py_CompileStringObject"},
-		"no place": {func(s *cpython.Sites) { s.Compile = machine.Site{} }, "no place for the probes on " + ledger.GroupCell.String()},
-		"doubted":  {func(s *cpython.Sites) { s.Doubted = []string{"_PyGen_SetStopIterationValue"} }, "nothing calls _PyGen_SetStopIterationValue"},
+		"inlined": {func(s *cpython.Sites) { s.CompileInlined, s.Doubted = true, []string{"Py_CompileStringObject"} },
+			"compiles without calling Py_CompileStringObject"},
+		"no place": {func(s *cpython.Sites) { s.Compile = machine.Site{} },
+			"no place for the probes on " + ledger.GroupCell.String()},
+		"doubted": {func(s *cpython.Sites) { s.Doubted = []string{"_PyGen_SetStopIterationValue"} },
+			"nothing calls _PyGen_SetStopIterationValue"},
 	} {
 		h, sites := &fakeHost{}, seen()
 		c.change(&sites)

@@ -37,7 +37,8 @@ func (l *lastLook) findWorkers(ctx context.Context) (found []*event.Holders) {
 			if err != nil || pool == "" {
 				continue
 			}
-			found = append(found, &event.Holders{Time: now(), Root: t.root, PID: int32(pid), Complete: true, Pool: pool})
+			found = append(found, &event.Holders{Time: now(), Root: t.root, PID: int32(pid), Complete: true,
+				Pool: pool})
 		}
 	}
 	return found

@@ -22,7 +22,8 @@ const (
 // told is a window as it is told.
 type told struct {
 	model.Window
-	Top map[string]top `json:"top,omitempty"` // by meter: the line that allocated in the window and had most at its peak
+	// by meter: the line that allocated in the window and had most at its peak
+	Top map[string]top `json:"top,omitempty"`
 }
 
 // top is the line that allocated in a window and had most at its peak.
@@ -70,7 +71,8 @@ type packet struct {
 
 // tell answers with windows.
 func (h *Hub) tell(l *line, id int64, windows []model.Window, lost int) {
-	h.inPackets(l, packet{ID: id, Lost: lost, Slower: h.slower()}, len(windows), func(i int) json.RawMessage { return h.window(windows[i]) },
+	h.inPackets(l, packet{ID: id, Lost: lost, Slower: h.slower()}, len(windows),
+		func(i int) json.RawMessage { return h.window(windows[i]) },
 		func(p *packet, some []json.RawMessage) { p.Windows = some })
 }
 
@@ -84,7 +86,8 @@ func (h *Hub) slower() string {
 }
 
 // inPackets sends items in as few packets as they take, at least one, and at most maxPackets.
-func (h *Hub) inPackets(l *line, frame packet, count int, item func(i int) json.RawMessage, put func(p *packet, some []json.RawMessage)) {
+func (h *Hub) inPackets(l *line, frame packet, count int,
+	item func(i int) json.RawMessage, put func(p *packet, some []json.RawMessage)) {
 	var some []json.RawMessage
 	size, sent := 0, 0
 	own, _ := json.Marshal(frame)
@@ -173,7 +176,8 @@ func (h *Hub) tellLines(l *line, r request) {
 	})
 	h.inPackets(l, packet{ID: r.ID}, len(listed), func(i int) json.RawMessage {
 		a := &listed[i]
-		text, _ := json.Marshal(allocation{a.Meter, a.AtPeak, a.Allocated, a.Freed, a.Net, a.Count, h.who(a), short(a.Stack)})
+		text, _ := json.Marshal(allocation{a.Meter, a.AtPeak, a.Allocated, a.Freed, a.Net, a.Count, h.who(a),
+			short(a.Stack)})
 		return text
 	}, func(p *packet, some []json.RawMessage) { p.Lines = some })
 }

@@ -57,8 +57,9 @@ type Options struct {
 	Who      func([]model.Frame) string // puts a stack in words
 	NoSource bool                       // no source of a notebook's is told
 	Words    Words
-	Older    func(pid int)   // is called, from any goroutine, for a process that throws lines away as an older companion does; nil: nobody is
-	Slower   func() []string // says what slows the notebook down; nil: nothing does
+	// is called, from any goroutine, for a process that throws lines away as an older companion does; nil: nobody is
+	Older  func(pid int)
+	Slower func() []string // says what slows the notebook down; nil: nothing does
 }
 
 // Words put what a look has found in the words of reports; a nil one says nothing.
@@ -80,7 +81,8 @@ type key struct {
 func New(o Options, windows Windows) *Hub {
 	kept := promised{}
 	return &Hub{
-		options: o, windows: windows, lines: map[key]*line{}, limits: map[int]event.Limit{}, looks: looks{now: time.Now, watched: kept.watched},
+		options: o, windows: windows, lines: map[key]*line{}, limits: map[int]event.Limit{},
+		looks:    looks{now: time.Now, watched: kept.watched},
 		promised: kept, closers: packets.Closers{Most: maxClosing, MostOf: maxClosingOf},
 	}
 }
@@ -144,7 +146,8 @@ func (h *Hub) Note(e event.Event) {
 			if l := h.line(int(e.PID), true); l != nil {
 				l.tickNoMore(e.Cell)
 			}
-		case event.ProcessStart, event.ProcessExec: // one that shares its parent's memory until it executes is seen only then
+		// one that shares its parent's memory until it executes is seen only then
+		case event.ProcessStart, event.ProcessExec:
 			h.drop(int(e.PID))
 			h.inherit(int(e.PID), int(e.Parent))
 		case event.ProcessExit:

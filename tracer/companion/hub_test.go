@@ -11,7 +11,8 @@ import (
 
 func TestHello(t *testing.T) {
 	h := newHub(book{})
-	h.Note(&event.Limits{PID: 7, Limits: []event.Limit{{Kind: "container", Bytes: 1 << 30}, {Kind: "machine", Bytes: 2 << 30}}})
+	h.Note(&event.Limits{PID: 7, Limits: []event.Limit{{Kind: "container", Bytes: 1 << 30},
+		{Kind: "machine", Bytes: 2 << 30}}})
 	a := connect(t, h, 7).packet()
 	if a.Hello != Protocol || a.PID != 7 || a.Limit == nil || *a.Limit != 1<<30 || a.LimitOf != "container" {
 		t.Errorf("hello: %+v", a)
@@ -28,7 +29,8 @@ func TestCells(t *testing.T) {
 	n.packet()
 	h.Finished([]model.Window{b[1], b[2], b[3]})
 	a := n.ask(`{"id": 5, "ask": "cell"}`)
-	if a.ID != 5 || len(a.Windows) != 2 || a.Windows[0]["id"] != 1.0 || a.Windows[1]["id"] != 3.0 || a.More || a.Lost != 0 {
+	if a.ID != 5 || len(a.Windows) != 2 || a.Windows[0]["id"] != 1.0 || a.Windows[1]["id"] != 3.0 || a.More ||
+		a.Lost != 0 {
 		t.Fatalf("the cells that have closed: %+v", a)
 	}
 	resident := a.Windows[0]["meters"].(map[string]any)["cpu.resident"].(map[string]any)
@@ -52,7 +54,8 @@ func TestSlower(t *testing.T) {
 	for _, c := range []struct {
 		says []string
 		want string
-	}{{nil, ""}, {[]string{"each array is traced", "and more"}, "each array is traced; and more"}, {[]string{strings.Repeat("x", 1<<20)}, strings.Repeat("x", maxText)}} {
+	}{{nil, ""}, {[]string{"each array is traced", "and more"}, "each array is traced; and more"},
+		{[]string{strings.Repeat("x", 1<<20)}, strings.Repeat("x", maxText)}} {
 		slower = c.says
 		if a := n.ask(`{"id": 1, "ask": "cell"}`); a.Slower != c.want {
 			t.Errorf("%.80q, want %.80q", a.Slower, c.want)
@@ -109,7 +112,8 @@ func TestLongAnswers(t *testing.T) {
 	if len(all) != 101 {
 		t.Fatalf("%d windows came, want 101", len(all))
 	}
-	if source := all[0]["source"].(string); len(source) > maxSource || strings.Trim(source, "é") != "" || all[0]["source_truncated"] != true {
+	if source := all[0]["source"].(string); len(source) > maxSource || strings.Trim(source, "é") != "" ||
+		all[0]["source_truncated"] != true {
 		t.Errorf("a source of %d bytes, truncated: %v", len(source), all[0]["source_truncated"])
 	}
 	if all[100]["children_unlisted"] != 10_000.0 {
@@ -126,7 +130,8 @@ func TestRunningAndExperiments(t *testing.T) {
 	if a := n.ask(`{"id": 1, "ask": "running"}`); len(a.Windows) != 1 || a.Windows[0]["id"] != 2.0 {
 		t.Errorf("running: %+v", a)
 	}
-	if a := n.ask(`{"id": 2, "ask": "experiment", "name": "fit"}`); len(a.Windows) != 1 || a.Windows[0]["name"] != "fit" {
+	if a := n.ask(`{"id": 2, "ask": "experiment", "name": "fit"}`); len(a.Windows) != 1 ||
+		a.Windows[0]["name"] != "fit" {
 		t.Errorf("experiment: %+v", a)
 	}
 	if a := n.ask(`{"id": 3, "ask": "experiment", "name": "other"}`); len(a.Windows) != 0 || a.Error != "" {
@@ -144,7 +149,8 @@ func TestLines(t *testing.T) {
 		{Meter: "cpu.numpy", AtPeak: 100, Allocated: 100},
 	}
 	for range maxLinesOf {
-		w.Allocations = append(w.Allocations, model.Allocation{Meter: "cpu.torch", AtPeak: 1, Allocated: 1}, model.Allocation{Meter: "cpu.heap", AtPeak: 1})
+		w.Allocations = append(w.Allocations, model.Allocation{Meter: "cpu.torch", AtPeak: 1, Allocated: 1},
+			model.Allocation{Meter: "cpu.heap", AtPeak: 1})
 	}
 	h := newHub(book{1: w, 2: cell(2, 8)})
 	n := connect(t, h, 7)

@@ -15,12 +15,14 @@ import (
 func TestHostileRequests(t *testing.T) {
 	n := connect(t, newHub(book{1: cell(1, 7)}), 7)
 	n.packet()
-	for _, text := range []string{"{", "null", "[1]", `{"id": "x"}`, `{"id": 1e400}`, `{"ask": 3}`, "\x00\xff", `{"id": 1, "ask": "` + strings.Repeat("x", 3000) + `"}`} {
+	for _, text := range []string{"{", "null", "[1]", `{"id": "x"}`, `{"id": 1e400}`, `{"ask": 3}`, "\x00\xff",
+		`{"id": 1, "ask": "` + strings.Repeat("x", 3000) + `"}`} {
 		if a := n.ask(text); a.Error == "" || len(a.Error) > 200 {
 			t.Errorf("%.30q: %+v", text, a)
 		}
 	}
-	for _, text := range []string{`{"id": -1, "ask": "cells", "after": -99999999, "limit": -5}`, `{"id": 9, "ask": "cells", "limit": 99999999}`} {
+	for _, text := range []string{`{"id": -1, "ask": "cells", "after": -99999999, "limit": -5}`,
+		`{"id": 9, "ask": "cells", "limit": 99999999}`} {
 		if a := n.ask(text); len(a.Windows) != 1 {
 			t.Errorf("%s: %+v", text, a)
 		}

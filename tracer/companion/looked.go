@@ -116,7 +116,8 @@ func (h *Hub) tellFound(l *line, id int64, a *answered) {
 	verdicts := a.audit.Verdicts[:min(len(a.audit.Verdicts), maxVerdicts)]
 	says, _ := bounded(h.options.Words.AllClear(a.audit), maxProse, false)
 	frame.Audited = &audited{
-		Least: a.audit.Least, Cells: a.audit.Cells, Complete: a.audit.Complete, Unlisted: len(a.audit.Verdicts) - len(verdicts),
+		Least: a.audit.Least, Cells: a.audit.Cells, Complete: a.audit.Complete,
+		Unlisted:   len(a.audit.Verdicts) - len(verdicts),
 		DurationNS: a.audit.DurationNS, NotJudged: []json.RawMessage{},
 	}
 	if len(verdicts) == 0 {

@@ -29,9 +29,11 @@ type eyes struct {
 func newEyes(t *testing.T, b book) *eyes {
 	e := &eyes{t: t, hub: newHub(b), clock: time.Unix(1000, 0)}
 	e.hub.options.Words = Words{
-		Shape: func(v model.Variable) string { return v.DType }, Title: func(kind string) string { return "title of " + kind },
-		Runs: func(v *model.Verdict) string { return fmt.Sprint("runs ", v.Executions) }, NotJudged: func(n *model.NotJudged) string { return "not " + n.Why },
-		AllClear: func(*model.Audit) string { return "all clear" },
+		Shape:     func(v model.Variable) string { return v.DType },
+		Title:     func(kind string) string { return "title of " + kind },
+		Runs:      func(v *model.Verdict) string { return fmt.Sprint("runs ", v.Executions) },
+		NotJudged: func(n *model.NotJudged) string { return "not " + n.Why },
+		AllClear:  func(*model.Audit) string { return "all clear" },
 	}
 	e.hub.looks.now = func() time.Time { return e.clock }
 	e.hub.Look(e)
@@ -72,7 +74,8 @@ func (e *eyes) Audited(pid int, found []*event.Holders) *model.Audit {
 func (e *eyes) finish(pid int, took time.Duration) {
 	e.busy = false
 	e.hub.Looked(&event.Looked{
-		PID: int32(pid), Took: event.Nanoseconds(100 * took), Cost: event.Nanoseconds(took), Variables: &event.Variables{PID: int32(pid)}, Still: e.still, Holders: []*event.Holders{{PID: int32(pid)}},
+		PID: int32(pid), Took: event.Nanoseconds(100 * took), Cost: event.Nanoseconds(took),
+		Variables: &event.Variables{PID: int32(pid)}, Still: e.still, Holders: []*event.Holders{{PID: int32(pid)}},
 	})
 	e.hub.Answer()
 }
@@ -83,7 +86,8 @@ func TestVars(t *testing.T) {
 	e := newEyes(t, book{})
 	count := 4
 	e.listed = []model.Variable{
-		{Name: "small", Bytes: 10}, {Name: "x", Bytes: 1 << 20, Reaches: 2 << 20, DType: "float64", Execution: 3, ExecutionCount: &count, Line: 2, Stack: []model.Frame{{Function: "f"}}},
+		{Name: "small", Bytes: 10}, {Name: "x", Bytes: 1 << 20, Reaches: 2 << 20, DType: "float64", Execution: 3,
+			ExecutionCount: &count, Line: 2, Stack: []model.Frame{{Function: "f"}}},
 	}
 	n := connect(t, e.hub, 7)
 	n.packet()
@@ -91,7 +95,8 @@ func TestVars(t *testing.T) {
 	if !first.Looking || first.Look == 0 || first.WaitNS != 0 {
 		t.Fatalf("%+v", first)
 	}
-	if again := n.ask(fmt.Sprintf(`{"id": 2, "ask": "vars", "look": %d}`, first.Look)); !again.Looking || again.Look != first.Look {
+	if again := n.ask(fmt.Sprintf(`{"id": 2, "ask": "vars", "look": %d}`, first.Look)); !again.Looking ||
+		again.Look != first.Look {
 		t.Fatalf("%+v", again)
 	}
 	later := n.ask(`{"id": 3, "ask": "vars"}`) // what has changed since the first began is to be in it
@@ -104,7 +109,8 @@ func TestVars(t *testing.T) {
 		t.Fatalf("%+v", found)
 	}
 	x := found.Variables[0]
-	if x["name"] != "x" || x["bytes"] != float64(1<<20) || x["shaped"] != "float64" || x["where"] != "1 frames" || x["line"] != 2.0 || x["execution_count"] != 4.0 {
+	if x["name"] != "x" || x["bytes"] != float64(1<<20) || x["shaped"] != "float64" || x["where"] != "1 frames" ||
+		x["line"] != 2.0 || x["execution_count"] != 4.0 {
 		t.Errorf("%v", x)
 	}
 	if found.Variables[1]["where"] != "" {
@@ -126,7 +132,8 @@ func TestVars(t *testing.T) {
 // that.
 func TestCheck(t *testing.T) {
 	e := newEyes(t, book{})
-	e.free = []model.Freeing{{PID: 7, Type: "del x", Predicted: 400, Exact: true, Names: []string{"x"}}, {PID: 7, Type: "%xdel _2", Predicted: 90, Device: 60, Names: []string{"Out[2]"}}}
+	e.free = []model.Freeing{{PID: 7, Type: "del x", Predicted: 400, Exact: true, Names: []string{"x"}},
+		{PID: 7, Type: "%xdel _2", Predicted: 90, Device: 60, Names: []string{"Out[2]"}}}
 	e.pieces = [][]event.Piece{{{Address: 1, Size: 300}, {Address: 2, Size: 100}}, {{Address: 3, Size: 1}}}
 	n := connect(t, e.hub, 7)
 	n.packet()
@@ -138,18 +145,21 @@ func TestCheck(t *testing.T) {
 		e.finish(7, time.Second)
 		return n.ask(fmt.Sprintf(`{"id": 3, "ask": %q, "look": %d}`, what, number))
 	}
-	if got := ask("vars"); len(got.ToFree) != 2 || got.ToFree[0]["type"] != "del x" || got.ToFree[0]["predicted"] != 400.0 || got.ToFree[1]["predicted_device"] != 60.0 {
+	if got := ask("vars"); len(got.ToFree) != 2 || got.ToFree[0]["type"] != "del x" ||
+		got.ToFree[0]["predicted"] != 400.0 || got.ToFree[1]["predicted_device"] != 60.0 {
 		t.Fatalf("%+v", got)
 	}
 	e.still = []bool{false, true, true}
 	e.free = e.free[1:]
 	e.pieces = e.pieces[1:]
 	got := ask("check")
-	if len(e.watched) != 3 || len(got.Checked) != 2 || got.Checked[0]["came_back"] != 300.0 || got.Checked[1]["came_back"] != 0.0 || len(got.ToFree) != 1 {
+	if len(e.watched) != 3 || len(got.Checked) != 2 || got.Checked[0]["came_back"] != 300.0 ||
+		got.Checked[1]["came_back"] != 0.0 || len(got.ToFree) != 1 {
 		t.Errorf("watched %v, told %+v", e.watched, got)
 	}
 	e.still = []bool{false}
-	if got := ask("check"); len(e.watched) != 1 || len(got.Checked) != 1 || got.Checked[0]["came_back"] != 90.0 || got.Checked[0]["came_back_device"] != 60.0 {
+	if got := ask("check"); len(e.watched) != 1 || len(got.Checked) != 1 || got.Checked[0]["came_back"] != 90.0 ||
+		got.Checked[0]["came_back_device"] != 60.0 {
 		t.Errorf("what the check before promised: watched %v, told %+v", e.watched, got)
 	}
 	e.still = nil // a hostile or cut look
@@ -169,19 +179,23 @@ func TestAuditTold(t *testing.T) {
 		e.finish(7, time.Second)
 		return n.ask(fmt.Sprintf(`{"id": 2, "ask": "audit", "look": %d}`, number))
 	}
-	e.audit = model.Audit{Least: 5, Cells: 6, NotJudged: []model.NotJudged{{Reason: "made-before", Why: "it was there"}}}
+	e.audit = model.Audit{Least: 5, Cells: 6,
+		NotJudged: []model.NotJudged{{Reason: "made-before", Why: "it was there"}}}
 	a := look()
-	if a.Audited == nil || a.Audited.AllClear != "all clear" || a.Audited.Least != 5 || a.Audited.Cells != 6 || a.Audited.Complete || len(a.Audited.NotJudged) != 1 {
+	if a.Audited == nil || a.Audited.AllClear != "all clear" || a.Audited.Least != 5 || a.Audited.Cells != 6 ||
+		a.Audited.Complete || len(a.Audited.NotJudged) != 1 {
 		t.Fatalf("%+v", a)
 	}
-	e.audit.Verdicts = []model.Verdict{{Kind: "rerun-growth", Bytes: 99, Count: 2, Executions: []int{3, 4}, Evidence: "why", Advice: "try", Fix: "del x", Stack: []model.Frame{{Function: "f"}}}}
+	e.audit.Verdicts = []model.Verdict{{Kind: "rerun-growth", Bytes: 99, Count: 2, Executions: []int{3, 4},
+		Evidence: "why", Advice: "try", Fix: "del x", Stack: []model.Frame{{Function: "f"}}}}
 	e.audit.Complete = true
 	a = look()
 	if len(a.Verdicts) != 1 || a.Audited.AllClear != "" || !a.Audited.Complete {
 		t.Fatalf("%+v", a)
 	}
 	v := a.Verdicts[0]
-	if v["title"] != "title of rerun-growth" || v["bytes"] != 99.0 || v["evidence"] != "why" || v["fix"] != "del x" || v["runs"] != "runs [3 4]" || v["where"] != "1 frames" {
+	if v["title"] != "title of rerun-growth" || v["bytes"] != 99.0 || v["evidence"] != "why" || v["fix"] != "del x" ||
+		v["runs"] != "runs [3 4]" || v["where"] != "1 frames" {
 		t.Errorf("%v", v)
 	}
 	e.why = "it is too late"
@@ -195,10 +209,12 @@ func TestLooksAreLarge(t *testing.T) {
 	e := newEyes(t, book{})
 	long := strings.Repeat("<\x01", 40_000)
 	for range 400 {
-		e.listed = append(e.listed, model.Variable{Name: long, Type: long, Also: []string{long, long}, Stack: []model.Frame{{Function: long, File: long}}})
+		e.listed = append(e.listed, model.Variable{Name: long, Type: long, Also: []string{long, long},
+			Stack: []model.Frame{{Function: long, File: long}}})
 		e.audit.Verdicts = append(e.audit.Verdicts, model.Verdict{
-			Holder: long, Evidence: long, Advice: long, Fix: long, Command: long, PIDs: make([]int, 1000), Executions: make([]int, 1000),
-			Stack: []model.Frame{{Function: long, File: long}, {Function: long}},
+			Holder: long, Evidence: long, Advice: long, Fix: long, Command: long, PIDs: make([]int, 1000),
+			Executions: make([]int, 1000),
+			Stack:      []model.Frame{{Function: long, File: long}, {Function: long}},
 		})
 		e.audit.NotJudged = append(e.audit.NotJudged, model.NotJudged{Why: long})
 	}
@@ -235,7 +251,8 @@ func TestLooksTakeTurns(t *testing.T) {
 		t.Fatalf("%v, want %v", e.begun, want)
 	}
 	for _, other := range []string{"vars", "audit"} {
-		if got := greedy.ask(fmt.Sprintf(`{"id": 99, "ask": %q, "look": %d}`, other, number)); other == "vars" && got.Error == "" || len(got.Variables) > 0 {
+		if got := greedy.ask(fmt.Sprintf(`{"id": 99, "ask": %q, "look": %d}`, other, number)); other == "vars" &&
+			got.Error == "" || len(got.Variables) > 0 {
 			t.Errorf("%s by another's number: %+v", other, got)
 		}
 	}
@@ -284,7 +301,8 @@ func TestLooksEnd(t *testing.T) {
 	e.hub.Looked(&event.Looked{PID: 7, Variables: &event.Variables{}})
 	n = connect(t, e.hub, 7)
 	n.packet()
-	if got := n.ask(fmt.Sprintf(`{"id": 1, "ask": "vars", "look": %d}`, number)); got.Error == "" || len(got.Variables) > 0 {
+	if got := n.ask(fmt.Sprintf(`{"id": 1, "ask": "vars", "look": %d}`, number)); got.Error == "" ||
+		len(got.Variables) > 0 {
 		t.Errorf("%+v", got)
 	}
 	e.busy = true // the session's own

@@ -177,6 +177,8 @@ func (n *notebook) isOver() {
 }
 
 func cell(id, pid int) model.Window {
-	return model.Window{ID: id, Kind: "cell", PID: pid, Execution: id, Source: fmt.Sprint("x = ", id), Status: "ok", Children: []model.Child{},
-		Meters: map[string]model.Figure{"cpu.resident": {Start: 4096, Peak: 12288, End: 8192, Consumed: 4096, Peaked: 4096, Exact: true}}}
+	return model.Window{ID: id, Kind: "cell", PID: pid, Execution: id, Source: fmt.Sprint("x = ", id), Status: "ok",
+		Children: []model.Child{},
+		Meters: map[string]model.Figure{"cpu.resident": {Start: 4096, Peak: 12288, End: 8192, Consumed: 4096,
+			Peaked: 4096, Exact: true}}}
 }

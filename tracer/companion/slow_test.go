@@ -67,7 +67,8 @@ func TestSlowToClose(t *testing.T) {
 					t.Fatal(err)
 				}
 				most = max(most, len(all))
-				if a := other.ask(fmt.Sprintf(`{"id": %d, "ask": "cells"}`, i+1)); a.ID != int64(i+1) || len(a.Windows) != 1 {
+				if a := other.ask(fmt.Sprintf(`{"id": %d, "ask": "cells"}`, i+1)); a.ID != int64(i+1) ||
+					len(a.Windows) != 1 {
 					t.Fatalf("another's answer: %+v", a)
 				}
 			}

@@ -38,7 +38,8 @@ type Options struct {
 
 // environment are variables by which the library can be told to do otherwise than it is told here; the locale is what
 // [live.State] has.
-var environment = []string{"TCELL_ALTSCREEN", "TCELL_ESCDELAY", "TCELL_KEYBOARD_PROTOCOL", "TCELL_NEGOTIATE", "TCELL_MOUSE", "TCELL_TRUECOLOR", "LINES", "COLUMNS"}
+var environment = []string{"TCELL_ALTSCREEN", "TCELL_ESCDELAY", "TCELL_KEYBOARD_PROTOCOL", "TCELL_NEGOTIATE",
+	"TCELL_MOUSE", "TCELL_TRUECOLOR", "LINES", "COLUMNS"}
 
 // Show begins to show. Until [Display.Close] the terminal is the display's.
 func Show(t tty.Tty, o Options) (*Display, error) {
@@ -66,8 +67,9 @@ func Show(t tty.Tty, o Options) (*Display, error) {
 	}
 	screen.HideCursor()
 	d := &Display{
-		screen: screen, hurry: func() { _ = t.Drain() }, act: o.Act, glances: make(chan *model.Glance, 1), notices: make(chan string, 1),
-		stop: make(chan struct{}), done: make(chan struct{}),
+		screen: screen, hurry: func() { _ = t.Drain() }, act: o.Act, glances: make(chan *model.Glance, 1),
+		notices: make(chan string, 1),
+		stop:    make(chan struct{}), done: make(chan struct{}),
 	}
 	d.styles = colored
 	if screen.Colors() == 0 { // else the library shows colours in reverse, and the bars with them
@@ -167,7 +169,8 @@ func (d *Display) take(e tcell.Event, state *live.State, shown *model.Glance) (a
 }
 
 var keyNames = map[tcell.Key]string{
-	tcell.KeyUp: "up", tcell.KeyDown: "down", tcell.KeyLeft: "left", tcell.KeyRight: "right", tcell.KeyPgUp: "pgup", tcell.KeyPgDn: "pgdn",
+	tcell.KeyUp: "up", tcell.KeyDown: "down", tcell.KeyLeft: "left", tcell.KeyRight: "right", tcell.KeyPgUp: "pgup",
+	tcell.KeyPgDn: "pgdn",
 	tcell.KeyHome: "home", tcell.KeyTab: "tab", tcell.KeyEsc: "esc", tcell.KeyCtrlC: "ctrl+c", tcell.KeyCtrlZ: "ctrl+z",
 }
 
@@ -188,8 +191,10 @@ func nameOf(e *tcell.EventKey) string {
 // colored are the styles where there are colours.
 var colored = [...]tcell.Style{
 	live.Plain: tcell.StyleDefault, live.Bold: tcell.StyleDefault.Bold(true), live.Dim: tcell.StyleDefault.Dim(true),
-	live.Good: tcell.StyleDefault.Foreground(tcell.PaletteColor(2)), live.Warn: tcell.StyleDefault.Foreground(tcell.PaletteColor(3)),
-	live.Bad: tcell.StyleDefault.Foreground(tcell.PaletteColor(1)).Bold(true), live.Reverse: tcell.StyleDefault.Reverse(true),
+	live.Good:    tcell.StyleDefault.Foreground(tcell.PaletteColor(2)),
+	live.Warn:    tcell.StyleDefault.Foreground(tcell.PaletteColor(3)),
+	live.Bad:     tcell.StyleDefault.Foreground(tcell.PaletteColor(1)).Bold(true),
+	live.Reverse: tcell.StyleDefault.Reverse(true),
 }
 
 // draw shows what there is.

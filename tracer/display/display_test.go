@@ -89,7 +89,8 @@ func TestASCII(t *testing.T) {
 		all, ctype, lang string
 		ascii            bool
 	}{
-		{"", "", "", true}, {"", "", "C", true}, {"", "", "en_US.UTF-8", false}, {"", "", "de_DE.utf8@euro", false}, {"C", "", "en_US.UTF-8", true},
+		{"", "", "", true}, {"", "", "C", true}, {"", "", "en_US.UTF-8", false}, {"", "", "de_DE.utf8@euro", false},
+		{"C", "", "en_US.UTF-8", true},
 		{"", "POSIX", "en_US.UTF-8", true}, {"", "", "de_DE.ISO-8859-1", true}, {"C.UTF-8", "", "", false},
 	} {
 		t.Setenv("LC_ALL", c.all)

@@ -64,14 +64,16 @@ func (e *NoCheckpointsError) Error() string {
 	case LibraryAbsent:
 		return "there is no " + CUDALibrary + ", which comes with NVIDIA's driver"
 	case VersionMismatch:
-		return "NVIDIA's driver is too old to move the memory of a process: " + e.Library + " has no " + e.Detail + "; that takes driver 570 or newer"
+		return "NVIDIA's driver is too old to move the memory of a process: " + e.Library + " has no " + e.Detail +
+			"; that takes driver 570 or newer"
 	}
 	return "the CUDA driver cannot be loaded: " + e.Detail
 }
 
 // checkpointCalls are the driver's functions that all must be there (driver 570).
 var checkpointCalls = [...]string{
-	"cuCheckpointProcessGetState", "cuCheckpointProcessLock", "cuCheckpointProcessCheckpoint", "cuCheckpointProcessRestore", "cuCheckpointProcessUnlock",
+	"cuCheckpointProcessGetState", "cuCheckpointProcessLock", "cuCheckpointProcessCheckpoint",
+	"cuCheckpointProcessRestore", "cuCheckpointProcessUnlock",
 }
 
 // The positions in checkpointCalls.

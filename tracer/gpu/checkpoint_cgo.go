@@ -138,7 +138,8 @@ func loadCUDA() (handle unsafe.Pointer, path string, err error) {
 		if handle != nil {
 			return handle, path, nil
 		}
-		if why := C.GoString(C.dlerror()); first == "" && !(strings.HasPrefix(why, CUDALibrary+":") && strings.Contains(why, "No such file")) {
+		if why := C.GoString(C.dlerror()); first == "" &&
+			!(strings.HasPrefix(why, CUDALibrary+":") && strings.Contains(why, "No such file")) {
 			first = why
 		}
 	}

@@ -128,7 +128,8 @@ func (r *reader) memory() Memory {
 	if has("nvmlDeviceGetMemoryInfo_v2") {
 		if m, ret := r.handle.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
 			return Memory{
-				Known: true, Total: size(m.Total), Used: size(m.Used), Free: size(m.Free), Reserved: size(m.Reserved), ReservedKnown: true,
+				Known: true, Total: size(m.Total), Used: size(m.Used), Free: size(m.Free), Reserved: size(m.Reserved),
+				ReservedKnown: true,
 			}
 		}
 	}
@@ -257,7 +258,8 @@ func (r *reader) processes() (out []placed, refused error) {
 }
 
 func place(i nvml.ProcessInfo, kind Kind) placed {
-	p := placed{Process: Process{PID: int(i.Pid), Kinds: kind}, gpuInstance: i.GpuInstanceId, computeInstance: i.ComputeInstanceId}
+	p := placed{Process: Process{PID: int(i.Pid), Kinds: kind}, gpuInstance: i.GpuInstanceId,
+		computeInstance: i.ComputeInstanceId}
 	// NVML_VALUE_NOT_AVAILABLE is all ones (nvml.h).
 	if i.UsedGpuMemory <= math.MaxInt64 {
 		p.Used, p.UsedKnown = int64(i.UsedGpuMemory), true

@@ -53,7 +53,8 @@ func (m MIGMode) String() string {
 
 // Device is one GPU. Strings are the driver's.
 type Device struct {
-	Index    int    // NVML's, nvidia-smi's: by PCI bus id. It may change when the machine starts anew, and is not CUDA's ordinal
+	// NVML's, nvidia-smi's: by PCI bus id. It may change when the machine starts anew, and is not CUDA's ordinal
+	Index    int
 	Minor    int    // N of /dev/nvidiaN; -1 unknown
 	UUID     string // "GPU-…"; the name that does not change; "" unknown
 	PCIBusID string // domain:bus:device.function as nvidia-smi writes it, "00000000:0F:00.0"; "" unknown

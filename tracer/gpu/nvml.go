@@ -60,7 +60,8 @@ func Open() (*NVML, error) {
 		{"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"},
 	} {
 		if !has(names...) {
-			return nil, &NoNVMLError{Reason: LibraryBroken, Detail: fmt.Sprintf("%s has no function %s", path, names[0])}
+			return nil, &NoNVMLError{Reason: LibraryBroken,
+				Detail: fmt.Sprintf("%s has no function %s", path, names[0])}
 		}
 	}
 	shared.Lock()

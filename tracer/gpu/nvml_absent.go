@@ -52,7 +52,8 @@ func readOnce(ctx context.Context) (Snapshot, error) {
 		return s, unread
 	}
 	why := cmp.Or(strings.TrimSpace(complaint.String()), err.Error())
-	return Snapshot{}, &NoNVMLError{Reason: LibraryBroken, Detail: "the program that loads it does not run here: " + why}
+	return Snapshot{}, &NoNVMLError{Reason: LibraryBroken,
+		Detail: "the program that loads it does not run here: " + why}
 }
 
 // parseReading reads what [WriteReading] has written. It fails too if that is no reading.

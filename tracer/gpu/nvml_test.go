@@ -93,16 +93,19 @@ process 8 2000000000 C
 `+second))
 	want := Snapshot{Driver: "580.159.04", NVML: "13.580.159.04", CUDA: "13.0", Devices: []Device{
 		{
-			Index: 0, Minor: 0, UUID: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", PCIBusID: "00000000:0F:00.0", Name: "NVIDIA H200",
-			Memory: Memory{Known: true, Total: 150754820096, Used: 6000000000, Free: 144000000000, Reserved: 754820096, ReservedKnown: true},
-			MIG:    MIGOff,
+			Index: 0, Minor: 0, UUID: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", PCIBusID: "00000000:0F:00.0",
+			Name: "NVIDIA H200",
+			Memory: Memory{Known: true, Total: 150754820096, Used: 6000000000, Free: 144000000000, Reserved: 754820096,
+				ReservedKnown: true},
+			MIG: MIGOff,
 			Processes: []Process{
 				{PID: 8, Used: 2000000000, UsedKnown: true, Kinds: Compute}, {PID: 77, Kinds: MPS},
 				{PID: 100, Used: 4000000000, UsedKnown: true, Kinds: Compute | Graphics},
 			},
 		},
 		{
-			Index: 1, Minor: 5, UUID: "GPU-11111111-d72c-4106-c12f-20bd9faed9f6", PCIBusID: "00000001:A0:00.0", Name: "NVIDIA L4",
+			Index: 1, Minor: 5, UUID: "GPU-11111111-d72c-4106-c12f-20bd9faed9f6", PCIBusID: "00000001:A0:00.0",
+			Name:   "NVIDIA L4",
 			Memory: Memory{Known: true, Total: 24152899584, Used: 1000, Free: 24152898584, ReservedKnown: true},
 		},
 	}}
@@ -137,17 +140,20 @@ func TestMIG(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	// Without rights the whole device tells nothing; its instances still do.
-	r = look(t, gputest.Environ(t, dir, strings.Replace(sliceable, "instance", "fail nvmlDeviceGetComputeRunningProcesses 4\n"+
-		"fail nvmlDeviceGetGraphicsRunningProcesses 4\nfail nvmlDeviceGetMPSComputeRunningProcesses 4\nfail nvmlDeviceGetMemoryInfo 4\ninstance", 1)))
+	r = look(t, gputest.Environ(t, dir, strings.Replace(sliceable, "instance",
+		"fail nvmlDeviceGetComputeRunningProcesses 4\n"+
+			"fail nvmlDeviceGetGraphicsRunningProcesses 4\nfail nvmlDeviceGetMPSComputeRunningProcesses 4\nfail nvmlDeviceGetMemoryInfo 4\ninstance", 1)))
 	d = r.Snapshot.Devices[0]
-	if !reflect.DeepEqual(d.Instances, instances) || len(d.Processes) > 0 || d.Memory.Known || !reflect.DeepEqual(d.Unread, []string{"memory: no permission"}) {
+	if !reflect.DeepEqual(d.Instances, instances) || len(d.Processes) > 0 || d.Memory.Known ||
+		!reflect.DeepEqual(d.Unread, []string{"memory: no permission"}) {
 		t.Errorf("%+v", d)
 	}
 }
 
 // Who may see no process at all is told so, for each MIG device.
 func TestMIGWithoutRights(t *testing.T) {
-	lists := []string{"nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses", "nvmlDeviceGetMPSComputeRunningProcesses"}
+	lists := []string{"nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses",
+		"nvmlDeviceGetMPSComputeRunningProcesses"}
 	text := ""
 	for line := range strings.Lines(sliceable) {
 		text += line
@@ -158,14 +164,16 @@ func TestMIGWithoutRights(t *testing.T) {
 		}
 	}
 	d := look(t, gputest.Environ(t, gputest.Library(t), text)).Snapshot.Devices[0]
-	if fmt.Sprint(d.Unread) != "[MIG device 0: processes: no permission MIG device 4: processes: no permission]" || len(d.Instances) != 2 {
+	if fmt.Sprint(d.Unread) != "[MIG device 0: processes: no permission MIG device 4: processes: no permission]" ||
+		len(d.Instances) != 2 {
 		t.Errorf("%+v", d)
 	}
 }
 
 // A driver from before the second versions, and before MIG.
 func TestOldLibrary(t *testing.T) {
-	dir := gputest.Library(t, "*_v2", "*_v3", "nvmlDeviceGetMPS*", "*Mig*", "nvmlErrorString", "nvmlDeviceGetGpuInstanceId")
+	dir := gputest.Library(t, "*_v2", "*_v3", "nvmlDeviceGetMPS*", "*Mig*", "nvmlErrorString",
+		"nvmlDeviceGetGpuInstanceId")
 	r := look(t, gputest.Environ(t, dir, header+first+"process 100 5 C\nprocess 101 - G\n"))
 	if r.Error != "" || len(r.Snapshot.Devices) != 1 {
 		t.Fatalf("%+v", r)
@@ -173,7 +181,8 @@ func TestOldLibrary(t *testing.T) {
 	d := r.Snapshot.Devices[0]
 	processes := []Process{{PID: 100, Used: 5, UsedKnown: true, Kinds: Compute}, {PID: 101, Kinds: Graphics}}
 	memory := Memory{Known: true, Total: 150754820096, Used: 6754820096, Free: 144000000000}
-	if d.Memory != memory || d.MIG != MIGNotSupported || d.PCIBusID != "00000000:0F:00.0" || !reflect.DeepEqual(d.Processes, processes) || len(d.Unread) > 0 {
+	if d.Memory != memory || d.MIG != MIGNotSupported || d.PCIBusID != "00000000:0F:00.0" ||
+		!reflect.DeepEqual(d.Processes, processes) || len(d.Unread) > 0 {
 		t.Errorf("%+v", d)
 	}
 	if r.Snapshot.CUDA != "" || r.Snapshot.Driver != "580.159.04" {
@@ -183,7 +192,8 @@ func TestOldLibrary(t *testing.T) {
 
 // A library that has next to nothing must not end the process.
 func TestFunctionsMissing(t *testing.T) {
-	dir := gputest.Library(t, "nvmlSystem*", "nvmlDeviceGetName", "nvmlDeviceGetUUID", "nvmlDeviceGetPci*", "nvmlDeviceGetMinorNumber",
+	dir := gputest.Library(t, "nvmlSystem*", "nvmlDeviceGetName", "nvmlDeviceGetUUID", "nvmlDeviceGetPci*",
+		"nvmlDeviceGetMinorNumber",
 		"nvmlDeviceGetMemory*", "nvmlDeviceGetMig*", "nvmlDeviceGetMax*", "*RunningProcesses*", "nvmlErrorString")
 	r := look(t, gputest.Environ(t, dir, header+first))
 	want := Snapshot{Devices: []Device{{Minor: -1, Processes: nil, Unread: []string{
@@ -213,7 +223,8 @@ func TestFailures(t *testing.T) {
 	if fmt.Sprint(lost.Unread) != "[the device: the GPU is lost: it fell off the bus or does not answer]" {
 		t.Errorf("%+v", lost)
 	}
-	if fmt.Sprint(odd.Unread) != "[UUID: an unknown error MIG mode: an unknown error processes: not supported]" || odd.MIG != MIGUnknown || odd.Name != "NVIDIA L4" {
+	if fmt.Sprint(odd.Unread) != "[UUID: an unknown error MIG mode: an unknown error processes: not supported]" ||
+		odd.MIG != MIGUnknown || odd.Name != "NVIDIA L4" {
 		t.Errorf("%+v", odd)
 	}
 	for code, reason := range map[int]Reason{9: DriverNotLoaded, 4: NoPermission, 18: VersionMismatch, 999: Failed} {
@@ -222,7 +233,8 @@ func TestFailures(t *testing.T) {
 			t.Errorf("nvmlInit %d: %+v", code, r)
 		}
 	}
-	if r := look(t, gputest.Environ(t, dir, "fail nvmlDeviceGetCount 999\n")); r.Error != "count the GPUs: an unknown error" {
+	if r := look(t, gputest.Environ(t, dir,
+		"fail nvmlDeviceGetCount 999\n")); r.Error != "count the GPUs: an unknown error" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -235,7 +247,8 @@ func TestNoLibrary(t *testing.T) {
 	}
 	dir := t.TempDir()
 	gputest.Write(t, filepath.Join(dir, Library), "not a library")
-	if r := look(t, append(os.Environ(), "LD_LIBRARY_PATH="+dir)); FindLibrary(Library) == "" && r.Reason != LibraryBroken.String() {
+	if r := look(t, append(os.Environ(), "LD_LIBRARY_PATH="+dir)); FindLibrary(Library) == "" &&
+		r.Reason != LibraryBroken.String() {
 		t.Errorf("%+v", r)
 	}
 }

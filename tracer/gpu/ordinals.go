@@ -78,7 +78,8 @@ func (m *mapping) sort(order string) {
 	if len(m.devices) < 2 {
 		return
 	}
-	slices.SortStableFunc(m.order, func(a, b int) int { return cmp.Compare(m.devices[a].PCIBusID, m.devices[b].PCIBusID) })
+	slices.SortStableFunc(m.order,
+		func(a, b int) int { return cmp.Compare(m.devices[a].PCIBusID, m.devices[b].PCIBusID) })
 	for _, d := range m.devices {
 		if d.PCIBusID == "" {
 			m.uncertain = doubtBusID

@@ -30,7 +30,8 @@ func sliced() []Device {
 	d := four()[:2]
 	d[0].MIG = MIGOn
 	d[0].Instances = []Instance{
-		{Index: 0, UUID: "MIG-aaaa", GPUInstance: 1, ComputeInstance: 0}, {Index: 2, UUID: "MIG-bbbb", GPUInstance: 2, ComputeInstance: 0},
+		{Index: 0, UUID: "MIG-aaaa", GPUInstance: 1, ComputeInstance: 0},
+		{Index: 2, UUID: "MIG-bbbb", GPUInstance: 2, ComputeInstance: 0},
 	}
 	return d
 }
@@ -127,7 +128,8 @@ func TestMapOrdinals(t *testing.T) {
 
 // Whatever the environment says, each ordinal is a device that is there, and none is there twice.
 func FuzzMapOrdinals(f *testing.F) {
-	for _, v := range []string{"", "0,2,-1,1", documented, "MIG-GPU-11111111-d72c-4106-c12f-20bd9faed9f6/2/0", "1x, +2,,", "GPU-,GPU-1"} {
+	for _, v := range []string{"", "0,2,-1,1", documented, "MIG-GPU-11111111-d72c-4106-c12f-20bd9faed9f6/2/0",
+		"1x, +2,,", "GPU-,GPU-1"} {
 		f.Add(v, "PCI_BUS_ID")
 	}
 	f.Fuzz(func(t *testing.T, visible, order string) {

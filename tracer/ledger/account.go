@@ -11,7 +11,8 @@ import (
 
 // Account is what a root's probes may still cost, see bpf/budget.h.
 type Account struct {
-	Credit time.Duration // with what has accrued by now; below 0 when they took more than there was, but no more than Full below
+	// with what has accrued by now; below 0 when they took more than there was, but no more than Full below
+	Credit time.Duration
 	Full   time.Duration // the most it can be
 }
 

@@ -76,7 +76,8 @@ func (m *model) step(now uint64, falls bool) Group {
 		}
 		for g := range Group(GroupCount) {
 			part, ok := g.Level()
-			if ok && int64(part*8)*int64(m.prices.full/8) == m.level(class) && !m.down[g] && m.late[g] > most && m.late[g] >= least {
+			if ok && int64(part*8)*int64(m.prices.full/8) == m.level(class) && !m.down[g] && m.late[g] > most &&
+				m.late[g] >= least {
 				best, most = g, m.late[g]
 			}
 		}
@@ -133,8 +134,10 @@ func TestAccountFollowsItsModel(t *testing.T) {
 			t.Errorf("seed %d: credit %d, floor %d, want %d and %d", seed, after.Credit, after.Floor, m.credit, m.floor)
 		}
 		for g := range m.spent {
-			if down := after.Down>>g&1 == 1; down != m.down[g] || after.Spent[g] != m.spent[g] || after.Late[g] != m.late[g] {
-				t.Errorf("seed %d, %v: down %v, spent %d, %d, want %v and %d, %d", seed, Group(g), down, after.Spent[g], after.Late[g], m.down[g], m.spent[g], m.late[g])
+			if down := after.Down>>g&1 == 1; down != m.down[g] || after.Spent[g] != m.spent[g] ||
+				after.Late[g] != m.late[g] {
+				t.Errorf("seed %d, %v: down %v, spent %d, %d, want %v and %d, %d", seed, Group(g), down, after.Spent[g],
+					after.Late[g], m.down[g], m.spent[g], m.late[g])
 			}
 		}
 	}
@@ -143,7 +146,8 @@ func TestAccountFollowsItsModel(t *testing.T) {
 func try(t *testing.T, l *Ledger, root uint32, g Group, price, now uint64) Group {
 	t.Helper()
 	trial := kernelTrial{Now: now, Price: price, Root: root, Group: uint32(g)}
-	if code, err := l.objects.TryAccount.Run(&ebpf.RunOptions{Context: &trial, ContextOut: &trial}); err != nil || code != 0 {
+	if code, err := l.objects.TryAccount.Run(&ebpf.RunOptions{Context: &trial, ContextOut: &trial}); err != nil ||
+		code != 0 {
 		t.Fatal(code, err)
 	}
 	return Group(trial.Stepped)
@@ -167,7 +171,8 @@ func TestAccountStepsInOrder(t *testing.T) {
 	var at []int64
 	now := r.ToppedUp
 	for spent := int64(0); spent < 2_500_000_000; { // a storm of everything, each second of which probes take
-		for _, g := range []Group{GroupNumPy, GroupFrames, GroupSmallStacks, GroupNative, GroupSmall, GroupStatement, GroupResult, GroupTorch} {
+		for _, g := range []Group{GroupNumPy, GroupFrames, GroupSmallStacks, GroupNative, GroupSmall, GroupStatement,
+			GroupResult, GroupTorch} {
 			spent, now = spent+2000, now+2000
 			if stepped := try(t, l, 0, g, 2000, now); stepped < GroupCount {
 				order, at = append(order, stepped), append(at, spent)
@@ -194,7 +199,8 @@ func TestAccountStepsInOrder(t *testing.T) {
 
 // spendBeside has one group spend its price each so many nanoseconds and another one its own, for a time, and returns
 // what was stepped down.
-func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet Group, price, quietPrice uint64, long time.Duration) (stepped []Group) {
+func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet Group, price, quietPrice uint64,
+	long time.Duration) (stepped []Group) {
 	t.Helper()
 	const every = 10_000_000
 	for end := *now + uint64(long); *now < end; *now += every {
@@ -236,7 +242,8 @@ func TestAccountIsFair(t *testing.T) {
 				t.Errorf("a storm of %v, beside it %v: stepped down %v, later %v", loud, quiet, stepped, after)
 			}
 			if quiet == GroupTorch { // it makes tensors like mad for a moment, and the account is deep below
-				if stepped := spendBeside(t, l, root, &now, quiet, quiet, 900_000, 0, 500*time.Millisecond); len(stepped) > 0 {
+				if stepped := spendBeside(t, l, root, &now, quiet, quiet, 900_000, 0,
+					500*time.Millisecond); len(stepped) > 0 {
 					t.Errorf("45 ms of %v after a storm of %v: stepped down %v", quiet, loud, stepped)
 				}
 				continue

@@ -59,7 +59,8 @@ func newBlocksProgram(t *testing.T, threads int, meter event.Meter) *blocksProgr
 		{NumPyResized, []uint64{at["resized"]}, []uint64{ArrayPlace(rdi, Nowhere, Nowhere)}},
 	}
 	if meter == event.Torch {
-		placements = []Placement{{Program: TensorMade, Offsets: []uint64{at["tensor_new"]}}, {Program: TensorFreed, Offsets: []uint64{at["tensor_delete"]}}}
+		placements = []Placement{{Program: TensorMade, Offsets: []uint64{at["tensor_new"]}},
+			{Program: TensorFreed, Offsets: []uint64{at["tensor_delete"]}}}
 	}
 	if meter == event.Arrow {
 		placements = poolPlacements(at)
@@ -78,8 +79,10 @@ func newBlocksProgram(t *testing.T, threads int, meter event.Meter) *blocksProgr
 // poolPlacements are the places in what has the functions of Arrow's pools.
 func poolPlacements(at map[string]uint64) []Placement {
 	return []Placement{
-		{PoolFreeing, []uint64{at["pool_free"]}, nil}, {PoolReturning, []uint64{at["pool_allocate_ends"], at["pool_reallocate_ends"]}, []uint64{0, 0}},
-		{PoolAllocating, []uint64{at["pool_allocate"]}, []uint64{PoolCall(0)}}, {PoolReallocating, []uint64{at["pool_reallocate"]}, []uint64{PoolCall(0)}},
+		{PoolFreeing, []uint64{at["pool_free"]}, nil},
+		{PoolReturning, []uint64{at["pool_allocate_ends"], at["pool_reallocate_ends"]}, []uint64{0, 0}},
+		{PoolAllocating, []uint64{at["pool_allocate"]}, []uint64{PoolCall(0)}},
+		{PoolReallocating, []uint64{at["pool_reallocate"]}, []uint64{PoolCall(0)}},
 	}
 }
 
@@ -225,7 +228,8 @@ func TestSmallBlocks(t *testing.T) {
 		threads int
 		meter   event.Meter
 		crowded bool
-	}{{"1", 1, event.NumPy, false}, {"4", 4, event.NumPy, true}, {"tensors", 4, event.Torch, true}, {"pool", 1, event.Arrow, false}, {"pools", 4, event.Arrow, true}} {
+	}{{"1", 1, event.NumPy, false}, {"4", 4, event.NumPy, true}, {"tensors", 4, event.Torch, true},
+		{"pool", 1, event.Arrow, false}, {"pools", 4, event.Arrow, true}} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newBlocksProgram(t, c.threads, c.meter)
 			if c.crowded {
@@ -245,7 +249,8 @@ func TestSmallBlocks(t *testing.T) {
 				n := p.prove(&b)
 				large, small, samples := p.sums()
 				if large != is.live-is.small {
-					t.Errorf("round %d: large blocks of %d bytes were told, there are %d", round, large, is.live-is.small)
+					t.Errorf("round %d: large blocks of %d bytes were told, there are %d", round, large,
+						is.live-is.small)
 				}
 				switch round {
 				case 0:
@@ -253,8 +258,10 @@ func TestSmallBlocks(t *testing.T) {
 						t.Errorf("all were to be told: %d of %d bytes, samples of %d", small, is.small, samples)
 					}
 				case 2: // what lives of round 0 is next to nothing
-					if off, sigma := math.Abs(float64(small+samples-is.small)), math.Sqrt(event.SampleOf*float64(is.small)); off > 6*sigma || samples == 0 {
-						t.Errorf("samples say %d bytes and %d were told, there are %d: off by %.1f standard errors", samples, small, is.small, off/sigma)
+					if off, sigma := math.Abs(float64(small+samples-is.small)),
+						math.Sqrt(event.SampleOf*float64(is.small)); off > 6*sigma || samples == 0 {
+						t.Errorf("samples say %d bytes and %d were told, there are %d: off by %.1f standard errors",
+							samples, small, is.small, off/sigma)
 					}
 					if n > 3*told/4 {
 						t.Errorf("%d changes, and %d where all were told", n, told)
@@ -272,7 +279,8 @@ func TestSmallBlocks(t *testing.T) {
 }
 
 // smallBlocksRounds are the groups that are down in each.
-var smallBlocksRounds = [][]Group{nil, {GroupSmallStacks}, {GroupSmallStacks}, {GroupSmallStacks, GroupFrames}, {GroupSmallStacks}, nil}
+var smallBlocksRounds = [][]Group{nil, {GroupSmallStacks}, {GroupSmallStacks}, {GroupSmallStacks, GroupFrames},
+	{GroupSmallStacks}, nil}
 
 // spilt is how many blocks are in the table, which the places say, too.
 func (p *blocksProgram) spilt() (n int) {

@@ -25,7 +25,8 @@ var emulatedAddress, steppedAddress uint64
 type Costs struct {
 	Emulated time.Duration // on an instruction the kernel emulates: push, nop, jmp, call
 	Stepped  time.Duration // on any other, which it single-steps
-	Noisy    bool          // the machine was busy: the least of the batches stands alone, a later measurement may find less
+	// the machine was busy: the least of the batches stands alone, a later measurement may find less
+	Noisy bool
 }
 
 // UsualCosts stands in where they cannot be measured: a small virtual machine with kernel 6.18.

@@ -30,13 +30,15 @@ func TestAccountIsSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.ToppedUp, r.Halved = uint64(now.Nano()), uint64(now.Nano())
-	r.Looked, r.Floor, r.Credit = int64(time.Hour), 0, -int64(2*time.Second) // an hour was spent since the last look, on tensors
+	// an hour was spent since the last look, on tensors
+	r.Looked, r.Floor, r.Credit = int64(time.Hour), 0, -int64(2*time.Second)
 	r.Spent[GroupTorchCPU] = uint64(time.Hour)
 	if err := p.ledger.objects.Roots.Update(uint32(0), r, ebpf.UpdateExist); err != nil {
 		t.Fatal(err)
 	}
 	is := p.run(1)
-	if len(p.seen.boundaries) != 2 || p.seen.boundaries[0].Kind != event.MeterShed || p.seen.boundaries[0].Value[event.NumPy] != 0 {
+	if len(p.seen.boundaries) != 2 || p.seen.boundaries[0].Kind != event.MeterShed ||
+		p.seen.boundaries[0].Value[event.NumPy] != 0 {
 		t.Fatalf("boundaries %+v", p.seen.boundaries)
 	}
 	if got := int64(p.seen.boundaries[1].Value[event.NumPy]); got != is.live || is.live == 0 {

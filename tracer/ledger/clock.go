@@ -25,7 +25,8 @@ func (c *cpuClocks) learn() error {
 }
 
 func (c *cpuClocks) count() error {
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK, Size: unix.PERF_ATTR_SIZE_VER1}
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK,
+		Size: unix.PERF_ATTR_SIZE_VER1}
 	for cpu := range c.cpus {
 		fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
@@ -71,7 +72,8 @@ func (c *cpuClocks) observeEach(allowed *unix.CPUSet) error {
 		}
 		for range 8 {
 			var used unix.Timespec
-			_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used) // the scheduler looks at its clock (task_sched_runtime)
+			// the scheduler looks at its clock (task_sched_runtime)
+			_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used)
 			if _, err := c.objects.ObserveClock.Run(nil); err != nil {
 				return fmt.Errorf("observe the clock of CPU %d: %w", cpu, err)
 			}

@@ -12,7 +12,8 @@ var manyCopies = []struct {
 	options Options
 }{
 	{"all", Options{copies: mostCopies}},
-	{"without the first", Options{copies: mostCopies, detached: 1}}, // as where the CPU is always within it for another thread
+	// as where the CPU is always within it for another thread
+	{"without the first", Options{copies: mostCopies, detached: 1}},
 	{"only the last", Options{copies: mostCopies, detached: mostCopies}},
 	{"all do all", Options{copies: mostCopies, alike: true}}, // as where every thread loses its CPU behind each copy
 }
@@ -31,7 +32,8 @@ func TestCopiesAddUp(t *testing.T) {
 // TestCopiesEndOnce: the same of processes: each begins and ends once, and nothing of it is left.
 func TestCopiesEndOnce(t *testing.T) {
 	for _, c := range manyCopies {
-		for _, s := range []storm{{kind: "killed", rounds: 30, threads: 8}, {kind: "execs", rounds: 30, threads: 8}, {kind: "forks", rounds: 10, threads: 12}} {
+		for _, s := range []storm{{kind: "killed", rounds: 30, threads: 8}, {kind: "execs", rounds: 30, threads: 8},
+			{kind: "forks", rounds: 10, threads: 12}} {
 			t.Run(fmt.Sprintf("%s/%s", c.name, s.kind), func(t *testing.T) {
 				s.options = c.options
 				l := s.rage(t)
@@ -50,15 +52,18 @@ func TestCopiesEndOnce(t *testing.T) {
 func TestCopiesLeaveOutOnce(t *testing.T) {
 	for _, kind := range []string{"forks", "execs"} {
 		t.Run(kind, func(t *testing.T) {
-			s := storm{kind: kind, rounds: 2, threads: 4, starved: true, options: Options{copies: mostCopies, alike: true}}
+			s := storm{kind: kind, rounds: 2, threads: 4, starved: true,
+				options: Options{copies: mostCopies, alike: true}}
 			l := s.rage(t)
 			want := uint64(s.rounds)
 			if kind == "forks" {
 				want *= uint64(1 + 2*s.threads)
 			}
 			var r kernelRoot
-			if err := l.objects.Roots.Lookup(uint32(0), &r); err != nil || s.leftOut != want || r.Untraced != want || r.UntracedNow != 0 {
-				t.Errorf("%d are left out, the tree says %d, now %d, want %d; %v", s.leftOut, r.Untraced, r.UntracedNow, want, err)
+			if err := l.objects.Roots.Lookup(uint32(0), &r); err != nil || s.leftOut != want || r.Untraced != want ||
+				r.UntracedNow != 0 {
+				t.Errorf("%d are left out, the tree says %d, now %d, want %d; %v", s.leftOut, r.Untraced, r.UntracedNow,
+					want, err)
 			}
 		})
 	}

@@ -11,9 +11,10 @@ type Arrays uint32
 
 // A process is moved on. What is foreign moves it back.
 const (
-	ArraysTracked  = Arrays(kernelArraysARRAYS_TRACKED)  // those on PyTraceMalloc_Track, with which it begins
-	ArraysSettling = Arrays(kernelArraysARRAYS_SETTLING) // those in NumPy; the others add what these have not seen, as long as they are in place
-	ArraysInside   = Arrays(kernelArraysARRAYS_INSIDE)   // those in NumPy alone
+	ArraysTracked = Arrays(kernelArraysARRAYS_TRACKED) // those on PyTraceMalloc_Track, with which it begins
+	// those in NumPy; the others add what these have not seen, as long as they are in place
+	ArraysSettling = Arrays(kernelArraysARRAYS_SETTLING)
+	ArraysInside   = Arrays(kernelArraysARRAYS_INSIDE) // those in NumPy alone
 )
 
 // Foreign says whose blocks pass the probes in NumPy by. Values may be combined.
@@ -21,8 +22,9 @@ type Foreign uint32
 
 // Foreign blocks.
 const (
-	ForeignHandler = Foreign(kernelForeignFOREIGN_HANDLER) // NumPy was given another memory handler than its own (NEP 49)
-	ForeignModule  = Foreign(kernelForeignFOREIGN_MODULE)  // another NumPy was mapped than those of ForeseeModules
+	// NumPy was given another memory handler than its own (NEP 49)
+	ForeignHandler = Foreign(kernelForeignFOREIGN_HANDLER)
+	ForeignModule  = Foreign(kernelForeignFOREIGN_MODULE) // another NumPy was mapped than those of ForeseeModules
 )
 
 // MaxModules is how many files ForeseeModules takes.

@@ -15,13 +15,16 @@ import (
 
 // The rounds of TestCPUTimeOfBoundary.
 const (
-	tellingRounds = 15                                        // wanted, of those that tell a boundary's time from a wrong one
+	// wanted, of those that tell a boundary's time from a wrong one
+	tellingRounds = 15
 	enoughRounds  = 10                                        // of those, where the time is over
 	longest       = time.Minute                               // for rounds of any kind
 	telling       = event.Nanoseconds(500 * time.Microsecond) // of CPU time that passed for sure; a tick is 1 to 10 ms
 	narrow        = 3                                         // times the width of the bounds, at least, has passed
-	clockBehind   = event.Nanoseconds(20 * time.Microsecond)  // how far the program's clock of a CPU may be (observe_clock)
-	unseen        = event.Nanoseconds(50 * time.Microsecond)  // what interrupts and a hypervisor take of a CPU is known at its next tick
+	// how far the program's clock of a CPU may be (observe_clock)
+	clockBehind = event.Nanoseconds(20 * time.Microsecond)
+	// what interrupts and a hypervisor take of a CPU is known at its next tick
+	unseen = event.Nanoseconds(50 * time.Microsecond)
 )
 
 // TestCPUTimeOfBoundary: the CPU time of a boundary is what the process had used at the boundary: not what it had at

@@ -59,7 +59,8 @@ func TestCutsAmongChanges(t *testing.T) {
 	wrong := 0
 	for i, b := range c.boundaries[1:] {
 		before := c.boundaries[i]
-		least, high := max(before.Value[event.ResidentAnon], b.Value[event.ResidentAnon], sure[b.Segment]), b.High[event.ResidentAnon]
+		least, high := max(before.Value[event.ResidentAnon], b.Value[event.ResidentAnon], sure[b.Segment]),
+			b.High[event.ResidentAnon]
 		if high < least || high > least && !between[b.Segment][high] {
 			if wrong++; wrong < 5 {
 				t.Errorf("segment %d: the maximum is %d, the values and changes make it %d", b.Segment, high, least)

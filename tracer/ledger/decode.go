@@ -116,13 +116,15 @@ func decodeSource(h *kernelHeader, raw []byte, head int) SourceChunk {
 	word := func(at uintptr) int { return int(binary.LittleEndian.Uint32(raw[at:])) }
 	size := word(unsafe.Offsetof(kernelSource{}.Size))
 	return SourceChunk{
-		Cell: h.Cell, PID: h.Pid, Offset: word(unsafe.Offsetof(kernelSource{}.Offset)), Kind: uint32(word(unsafe.Offsetof(kernelSource{}.TextKind))),
+		Cell: h.Cell, PID: h.Pid, Offset: word(unsafe.Offsetof(kernelSource{}.Offset)),
+		Kind:  uint32(word(unsafe.Offsetof(kernelSource{}.TextKind))),
 		Total: word(unsafe.Offsetof(kernelSource{}.Total)), Text: raw[head:min(head+size, len(raw))],
 	}
 }
 
 func decodeReading(b *kernelBoundary) event.Reading {
-	return event.Reading{Number: b.Number, Root: b.Root, PID: b.Pid, Since: b.Since, Value: readings(b.Value), High: readings(b.High)}
+	return event.Reading{Number: b.Number, Root: b.Root, PID: b.Pid, Since: b.Since, Value: readings(b.Value),
+		High: readings(b.High)}
 }
 
 func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
@@ -130,7 +132,8 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	out := event.Boundary{
 		Number: b.Number, Time: event.Nanoseconds(b.Time), Kind: event.BoundaryKind(b.Kind), Root: b.Root,
 		PID: b.Pid, TID: b.Tid, Parent: b.Parent, Cell: b.Cell, Outer: b.Outer, Segment: b.Segment, Stream: b.Stream,
-		Inputs: b.Inputs, CPUTime: event.Nanoseconds(b.CpuTime), Outcome: event.Outcome(b.Outcome), Frees: event.Frees{Unknown: b.Unknown},
+		Inputs: b.Inputs, CPUTime: event.Nanoseconds(b.CpuTime), Outcome: event.Outcome(b.Outcome),
+		Frees: event.Frees{Unknown: b.Unknown},
 		Value: readings(b.Value), High: readings(b.High), Tree: readings(b.Tree), TreeHigh: readings(b.TreeHigh),
 	}
 	for kind := range b.Unknown {

@@ -42,8 +42,10 @@ func (d *devices) boundary(b *event.Boundary) {
 	if tree == nil {
 		tree = remember(&d.tree, b.Root)
 	}
-	fill(&b.Value, &b.High, own, records, func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Value, r.High })
-	fill(&b.Tree, &b.TreeHigh, tree, records, func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Tree, r.TreeHigh })
+	fill(&b.Value, &b.High, own, records,
+		func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Value, r.High })
+	fill(&b.Tree, &b.TreeHigh, tree, records,
+		func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Tree, r.TreeHigh })
 	if b.Kind == event.ProcessExit {
 		delete(d.process, b.PID)
 	}
@@ -61,7 +63,8 @@ func (d *devices) reading(r *event.Reading) {
 		}
 		own = remember(&d.process, r.PID)
 	}
-	fill(&r.Value, &r.High, own, records, func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Value, r.High })
+	fill(&r.Value, &r.High, own, records,
+		func(r *kernelBoundary) ([event.CPUMeters]int64, [event.CPUMeters]int64) { return r.Value, r.High })
 }
 
 func remember[K comparable](in *map[K]*event.Readings, key K) *event.Readings {
@@ -74,7 +77,8 @@ func remember[K comparable](in *map[K]*event.Readings, key K) *event.Readings {
 }
 
 // fill copies what was known and then what the records say; known is brought up to date.
-func fill(value, high, known *event.Readings, records []kernelBoundary, of func(*kernelBoundary) (value, high [event.CPUMeters]int64)) {
+func fill(value, high, known *event.Readings, records []kernelBoundary,
+	of func(*kernelBoundary) (value, high [event.CPUMeters]int64)) {
 	copy(value[event.CPUMeters:], known[event.CPUMeters:])
 	copy(high[event.CPUMeters:], known[event.CPUMeters:])
 	for i := range records {

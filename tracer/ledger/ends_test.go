@@ -41,7 +41,8 @@ func (s *storm) Boundary(b *event.Boundary, x BoundaryExtra) {
 func attachedProgram(t *testing.T, l *Ledger, name string, args ...string) (io.Writer, *bufio.Scanner) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command("cc", "-O1", "-Wall", "-Werror", "-pthread", "-o", path, "testdata/"+name+".c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-O1", "-Wall", "-Werror", "-pthread", "-o", path,
+		"testdata/"+name+".c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	cmd := exec.Command(path, args...)
@@ -245,7 +246,8 @@ func TestEndsOneByOne(t *testing.T) {
 func TestStorms(t *testing.T) {
 	for _, s := range []storm{
 		{kind: "killed", rounds: 50, threads: 8}, {kind: "execs", rounds: 50, threads: 8},
-		{kind: "forks", rounds: 20, threads: 12}, {kind: "forks", rounds: 10, threads: 12, lingering: 200}, {kind: "together", rounds: 5, threads: 8},
+		{kind: "forks", rounds: 20, threads: 12}, {kind: "forks", rounds: 10, threads: 12, lingering: 200},
+		{kind: "together", rounds: 5, threads: 8},
 	} {
 		t.Run(fmt.Sprintf("%s-%d", s.kind, s.lingering), func(t *testing.T) {
 			l := s.rage(t)

@@ -20,7 +20,8 @@ func load(t *testing.T, o Options) *Ledger {
 	t.Helper()
 	l, err := Load(o)
 	if err != nil {
-		if os.Getenv("TRACER_REQUIRE_BPF") != "1" && (errors.Is(err, ErrNotPermitted) || errors.Is(err, ErrNotSupported)) {
+		if os.Getenv("TRACER_REQUIRE_BPF") != "1" &&
+			(errors.Is(err, ErrNotPermitted) || errors.Is(err, ErrNotSupported)) {
 			t.Skip(err)
 		}
 		t.Fatal(err)
@@ -113,7 +114,8 @@ func consecutive(t *testing.T, boundaries []event.Boundary, want int) {
 		}
 		for m := range event.MeterCount {
 			if b.High[m] < b.Value[m] {
-				t.Fatalf("boundary %d: %v: maximum %d is less than the value %d", i+1, event.Meter(m), b.High[m], b.Value[m])
+				t.Fatalf("boundary %d: %v: maximum %d is less than the value %d", i+1, event.Meter(m), b.High[m],
+					b.Value[m])
 			}
 		}
 	}
@@ -200,7 +202,8 @@ func rootsAreApart(t *testing.T, o Options) {
 	}
 	var c collected
 	poll(t, l, &c)
-	if len(c.boundaries) != 3 || c.boundaries[1].Root != 1 || c.boundaries[2].Root != 1 || c.boundaries[2].Segment != 2 {
+	if len(c.boundaries) != 3 || c.boundaries[1].Root != 1 || c.boundaries[2].Root != 1 ||
+		c.boundaries[2].Segment != 2 {
 		t.Fatalf("boundaries: %+v", c.boundaries)
 	}
 	if b := c.boundaries[0]; b.Tree != b.Value {

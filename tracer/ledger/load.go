@@ -53,7 +53,8 @@ func together(n int, do func(i int) error) error {
 func section(object *ebpf.CollectionSpec, name string) *ebpf.CollectionSpec {
 	inside := maps.Clone(object.Variables)
 	maps.DeleteFunc(inside, func(_ string, v *ebpf.VariableSpec) bool { return v.SectionName != name })
-	return &ebpf.CollectionSpec{Maps: map[string]*ebpf.MapSpec{name: object.Maps[name]}, Variables: inside, Types: object.Types, ByteOrder: object.ByteOrder}
+	return &ebpf.CollectionSpec{Maps: map[string]*ebpf.MapSpec{name: object.Maps[name]}, Variables: inside,
+		Types: object.Types, ByteOrder: object.ByteOrder}
 }
 
 // loadMaps makes the maps of an object, the largest first, and its variables. They are the caller's to close.
@@ -70,7 +71,8 @@ func loadMaps(object *ebpf.CollectionSpec, o ebpf.CollectionOptions) (*ebpf.Coll
 		parts[i], err = ebpf.NewCollectionWithOptions(section(object, names[i]), o)
 		return err
 	})
-	all := &ebpf.Collection{Programs: map[string]*ebpf.Program{}, Maps: map[string]*ebpf.Map{}, Variables: map[string]*ebpf.Variable{}}
+	all := &ebpf.Collection{Programs: map[string]*ebpf.Program{}, Maps: map[string]*ebpf.Map{},
+		Variables: map[string]*ebpf.Variable{}}
 	for _, part := range parts {
 		if part != nil {
 			maps.Copy(all.Maps, part.Maps)
@@ -121,7 +123,8 @@ func (l *loader) add(spec *ebpf.ProgramSpec, over map[string]*ebpf.Map) *loading
 // several, reads one reason, and always the same.
 func (l *loader) run() error {
 	slices.SortStableFunc(l.programs, func(a, b *loading) int {
-		return cmp.Or(cmp.Compare(len(b.spec.Instructions), len(a.spec.Instructions)), cmp.Compare(a.spec.Name, b.spec.Name))
+		return cmp.Or(cmp.Compare(len(b.spec.Instructions), len(a.spec.Instructions)),
+			cmp.Compare(a.spec.Name, b.spec.Name))
 	})
 	err := together(len(l.programs), func(i int) (err error) {
 		l.programs[i].loaded, err = l.load(l.programs[i])

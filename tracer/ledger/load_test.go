@@ -84,14 +84,18 @@ func TestRefused(t *testing.T) {
 		options Options
 		want    string
 	}{
-		{"the longest", func(s *ebpf.CollectionSpec) { refuse(s, "cell_compile") }, Options{}, "program cell_compile: load program: "},
-		{"a short one", func(s *ebpf.CollectionSpec) { refuse(s, "discover_cpus") }, Options{}, "program discover_cpus: load program: "},
+		{"the longest", func(s *ebpf.CollectionSpec) { refuse(s, "cell_compile") }, Options{},
+			"program cell_compile: load program: "},
+		{"a short one", func(s *ebpf.CollectionSpec) { refuse(s, "discover_cpus") }, Options{},
+			"program discover_cpus: load program: "},
 		{"many", func(s *ebpf.CollectionSpec) {
 			refuse(s, "numpy_freed", "mapped", "cuda_enter", "code_freed", "resident")
 		}, Options{}, "program mapped: load program: "},
-		{"with copies", func(s *ebpf.CollectionSpec) { refuse(s, "process_fork") }, Options{copies: mostCopies}, "program process_fork: load program: "},
+		{"with copies", func(s *ebpf.CollectionSpec) { refuse(s, "process_fork") }, Options{copies: mostCopies},
+			"program process_fork: load program: "},
 		{"a map", func(s *ebpf.CollectionSpec) { s.Maps["roots"].ValueSize = 0 }, Options{}, "map roots: map create: "},
-		{"a program without its map", func(s *ebpf.CollectionSpec) { delete(s.Maps, "rules") }, Options{}, "missing map rules"},
+		{"a program without its map", func(s *ebpf.CollectionSpec) { delete(s.Maps, "rules") }, Options{},
+			"missing map rules"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			from, err := readSources()
@@ -106,11 +110,13 @@ func TestRefused(t *testing.T) {
 				l.Close()
 				t.Fatal("it was loaded")
 			}
-			if text := err.Error(); !strings.HasPrefix(text, "load the BPF object: ") || !strings.Contains(text, c.want) || strings.Count(text, "program ") > 2 {
+			if text := err.Error(); !strings.HasPrefix(text, "load the BPF object: ") ||
+				!strings.Contains(text, c.want) || strings.Count(text, "program ") > 2 {
 				t.Errorf("%v", err)
 			}
 			var verifier *ebpf.VerifierError
-			if strings.HasPrefix(c.want, "program") && (!errors.As(err, &verifier) || !errors.Is(err, ErrNotSupported)) {
+			if strings.HasPrefix(c.want, "program") &&
+				(!errors.As(err, &verifier) || !errors.Is(err, ErrNotSupported)) {
 				t.Errorf("not taken for what a kernel cannot do: %v", err)
 			}
 			if after := held(t); before == 0 || after != before {
@@ -138,7 +144,8 @@ func TestSources(t *testing.T) {
 		if l == nil {
 			continue
 		}
-		if ring, want := l.objects.Changes.MaxEntries(), max(options[i].ChangeRing, 4096); options[i].ChangeRing != 0 && ring != uint32(want) {
+		if ring, want := l.objects.Changes.MaxEntries(), max(options[i].ChangeRing, 4096); options[i].ChangeRing != 0 &&
+			ring != uint32(want) {
 			t.Errorf("%+v: a ring of %d", options[i], ring)
 		}
 		if blocks := l.objects.HeapBlocks.MaxEntries(); (blocks > 1) != options[i].Heap {
@@ -151,7 +158,8 @@ func TestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := from.object.Programs["heap_enter"]; len(p.Instructions) < 100 || p.AttachType == ebpf.AttachTraceUprobeMulti {
+	if p := from.object.Programs["heap_enter"]; len(p.Instructions) < 100 ||
+		p.AttachType == ebpf.AttachTraceUprobeMulti {
 		t.Errorf("what was chosen for a load is in its sources: %d instructions, %v", len(p.Instructions), p.AttachType)
 	}
 	for _, wanted := range []bool{false, true, false} { // where they are not wanted there is nothing to be found
@@ -194,12 +202,15 @@ func TestFewCapabilities(t *testing.T) {
 		{nil, "load the BPF object: not permitted (map "},
 	} {
 		cmd := &exec.Cmd{
-			Path: "/proc/self/fd/3", Args: []string{"ledger.test", "-test.run=^TestFewCapabilities$"}, ExtraFiles: []*os.File{self}, Dir: "/",
-			Env:         append(os.Environ(), "LEDGER_LOADS=1"),
-			SysProcAttr: &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: c.keep},
+			Path: "/proc/self/fd/3", Args: []string{"ledger.test", "-test.run=^TestFewCapabilities$"},
+			ExtraFiles: []*os.File{self}, Dir: "/",
+			Env: append(os.Environ(), "LEDGER_LOADS=1"),
+			SysProcAttr: &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534},
+				AmbientCaps: c.keep},
 		}
 		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.HasPrefix(string(out), c.want) || strings.Count(string(out), "program ")+strings.Count(string(out), "map ") > 2 {
+		if err != nil || !strings.HasPrefix(string(out), c.want) ||
+			strings.Count(string(out), "program ")+strings.Count(string(out), "map ") > 2 {
 			t.Errorf("with %v: %v\n%s", c.keep, err, out)
 		}
 	}

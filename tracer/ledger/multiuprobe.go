@@ -24,7 +24,8 @@ func multiUprobeWorks() bool {
 	}
 	defer hits.Close()
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, License: "Dual BSD/GPL", Instructions: countHit(hits),
+		Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, License: "Dual BSD/GPL",
+		Instructions: countHit(hits),
 	})
 	if err != nil {
 		return false
@@ -34,7 +35,8 @@ func multiUprobeWorks() bool {
 	if err != nil {
 		return false
 	}
-	tried, err := file.UprobeMulti(nil, program, &link.UprobeMultiOptions{Addresses: []uint64{offset}, PID: uint32(os.Getpid())})
+	tried, err := file.UprobeMulti(nil, program,
+		&link.UprobeMultiOptions{Addresses: []uint64{offset}, PID: uint32(os.Getpid())})
 	if err != nil {
 		return false
 	}

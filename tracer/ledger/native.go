@@ -137,7 +137,8 @@ func decodeNative(raw []byte) (s NativeStack, ok bool) {
 		return s, false
 	}
 	return NativeStack{
-		PID: whole.Header.Pid, Number: whole.Number, Python: whole.Python, Leaf: whole.Leaf != 0, End: NativeEnd(whole.End),
+		PID: whole.Header.Pid, Number: whole.Number, Python: whole.Python, Leaf: whole.Leaf != 0,
+		End: NativeEnd(whole.End),
 		PCs: append([]uint64(nil), whole.Pcs[:whole.Count]...),
 	}, true
 }

@@ -62,7 +62,8 @@ func (o *overtaking) check(t *testing.T, c *collected, want ...uint64) {
 		}
 	}
 	var acknowledged uint64
-	if err := o.l.objects.Acknowledged.Get(&acknowledged); err != nil || acknowledged != o.records[len(o.records)-1].Ticket {
+	if err := o.l.objects.Acknowledged.Get(&acknowledged); err != nil ||
+		acknowledged != o.records[len(o.records)-1].Ticket {
 		t.Errorf("acknowledged up to %d, %v; the last one is %d", acknowledged, err, o.records[len(o.records)-1].Ticket)
 	}
 }
@@ -150,7 +151,8 @@ func TestNeverWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.check(t, &c, 1, 3)
-	if lost := o.l.Losses(); len(lost) != 1 || lost[0] != (event.Loss{Reason: event.LostRecords, Count: 1}) || !lost[0].IsLoss() {
+	if lost := o.l.Losses(); len(lost) != 1 || lost[0] != (event.Loss{Reason: event.LostRecords, Count: 1}) ||
+		!lost[0].IsLoss() {
 		t.Errorf("lost %v", lost)
 	}
 	o.write(t, 1) // too late: nothing is handed on twice, or out of its turn

@@ -87,41 +87,44 @@ type Program uint8
 
 // The uprobe programs, and what their site must offer (see package cpython).
 const (
-	CellCompile      Program = iota // Py_CompileStringObject: rdi, rsi, edx, rcx, or with [Audited] in the cookie the call PySys_Audit("compile", …): rdx, rcx
-	CellResult                      // _PyGen_SetStopIterationValue: rdi, or with a cookie of 1 the calls in its place: rsi
-	CellSignal                      // PyOS_setsig: edi, rsi, or with [Prompt] in the cookie PyOS_Readline
-	CodeFreed                       // where every code object ends: rdi
-	StatementOpen                   // PyEval_EvalCode, or a call of it, with a StatementPlace cookie: rdi
-	StatementReturn                 // every way out of PyEval_EvalCode, or behind that call, with a WayOut cookie
-	NumPyTrack                      // PyTraceMalloc_Track: edi, rsi, rdx
-	NumPyUntrack                    // PyTraceMalloc_Untrack: edi, rsi
-	NumPyMade                       // in NumPy, behind an allocation, with an ArrayPlace cookie
-	NumPyFreed                      // the same, before a free
-	NumPyResizing                   // the same, before a reallocation
-	NumPyResized                    // the same, behind it
-	NumPyHandler                    // where it is given a memory handler, with a HandlerPlace cookie
-	CUDAEnter                       // a function of the CUDA driver, with a cookie of package cuda
-	CUDALeave                       // its return
-	CheckpointEnter                 // cuCheckpointProcess…, with a cookie of package cuda
-	CheckpointLeave                 // its return
-	TorchReport                     // c10::reportMemoryUsageToProfiler: rdi, rsi, rdx, rcx, r8
-	TorchRefused                    // c10::reportOutOfMemoryToProfiler: rdi, rsi, rdx, rcx
-	TensorMade                      // c10::ProfiledCPUMemoryReporter::New: rsi, rdx
-	TensorFreed                     // …::Delete: rsi
-	TensorRefused                   // …::OutOfMemory: rsi
-	PoolAllocating                  // a pool's Allocate, with a PoolCall cookie: rdi, rdx, r8
-	PoolReallocating                // its Reallocate: rdi, rdx, rcx, r9
-	PoolReturning                   // every way out of these, with a WayOut cookie
-	PoolFreeing                     // its Free: rsi, rdx
-	RuntimeEnter                    // a function of the CUDA runtime, its event.Caller as cookie
-	LibraryChanged                  // _dl_debug_state
-	MmapReturned                    // behind the system call in mmap: rax, rsi, rdx, r10
-	MremapReturned                  // behind that in mremap: rax, rdi, rdx
-	HeapEnter                       // a function of the allocator, with a HeapCall cookie: rdi, rsi, rdx
-	HeapLeave                       // every way out of it, with a WayOut cookie
-	HeapLeaveLate                   // its return, where the ways out are not known
-	CalibrateEntry                  // nothing: what a probe costs that only fires
-	CalibrateReturn                 // the same at a function's return
+	// Py_CompileStringObject: rdi, rsi, edx, rcx, or with [Audited] in the cookie the call PySys_Audit("compile", …):
+	// rdx, rcx
+	CellCompile Program = iota
+	// _PyGen_SetStopIterationValue: rdi, or with a cookie of 1 the calls in its place: rsi
+	CellResult
+	CellSignal       // PyOS_setsig: edi, rsi, or with [Prompt] in the cookie PyOS_Readline
+	CodeFreed        // where every code object ends: rdi
+	StatementOpen    // PyEval_EvalCode, or a call of it, with a StatementPlace cookie: rdi
+	StatementReturn  // every way out of PyEval_EvalCode, or behind that call, with a WayOut cookie
+	NumPyTrack       // PyTraceMalloc_Track: edi, rsi, rdx
+	NumPyUntrack     // PyTraceMalloc_Untrack: edi, rsi
+	NumPyMade        // in NumPy, behind an allocation, with an ArrayPlace cookie
+	NumPyFreed       // the same, before a free
+	NumPyResizing    // the same, before a reallocation
+	NumPyResized     // the same, behind it
+	NumPyHandler     // where it is given a memory handler, with a HandlerPlace cookie
+	CUDAEnter        // a function of the CUDA driver, with a cookie of package cuda
+	CUDALeave        // its return
+	CheckpointEnter  // cuCheckpointProcess…, with a cookie of package cuda
+	CheckpointLeave  // its return
+	TorchReport      // c10::reportMemoryUsageToProfiler: rdi, rsi, rdx, rcx, r8
+	TorchRefused     // c10::reportOutOfMemoryToProfiler: rdi, rsi, rdx, rcx
+	TensorMade       // c10::ProfiledCPUMemoryReporter::New: rsi, rdx
+	TensorFreed      // …::Delete: rsi
+	TensorRefused    // …::OutOfMemory: rsi
+	PoolAllocating   // a pool's Allocate, with a PoolCall cookie: rdi, rdx, r8
+	PoolReallocating // its Reallocate: rdi, rdx, rcx, r9
+	PoolReturning    // every way out of these, with a WayOut cookie
+	PoolFreeing      // its Free: rsi, rdx
+	RuntimeEnter     // a function of the CUDA runtime, its event.Caller as cookie
+	LibraryChanged   // _dl_debug_state
+	MmapReturned     // behind the system call in mmap: rax, rsi, rdx, r10
+	MremapReturned   // behind that in mremap: rax, rdi, rdx
+	HeapEnter        // a function of the allocator, with a HeapCall cookie: rdi, rsi, rdx
+	HeapLeave        // every way out of it, with a WayOut cookie
+	HeapLeaveLate    // its return, where the ways out are not known
+	CalibrateEntry   // nothing: what a probe costs that only fires
+	CalibrateReturn  // the same at a function's return
 )
 
 // Probes places the uprobe programs.

@@ -15,7 +15,8 @@ func TestGroups(t *testing.T) {
 		}
 		part, ok := g.Level()
 		known := len(event.Paused(g.Text())) > 0 || event.IsOfStacks(g.Text())
-		if told := strings.HasPrefix(g.Text(), "the probes on "+g.String()); known != (ok && groups[g].step != stepCells) || told == known {
+		if told := strings.HasPrefix(g.Text(), "the probes on "+g.String()); known != (ok &&
+			groups[g].step != stepCells) || told == known {
 			t.Errorf("%v is stepped down at %v, %v, and told as %q", g, part, ok, g.Text())
 		}
 	}

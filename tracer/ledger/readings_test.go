@@ -54,7 +54,8 @@ func TestReadingsThatComeLate(t *testing.T) {
 				continue
 			}
 			if late++; next.untold <= b.untold {
-				t.Errorf("boundary %d came without its readings, and the next one says nothing: %d, before %d", number, next.untold, b.untold)
+				t.Errorf("boundary %d came without its readings, and the next one says nothing: %d, before %d", number,
+					next.untold, b.untold)
 			}
 		}
 	}

@@ -74,7 +74,8 @@ func (o *segmentOrder) ripe(ticket uint64) int {
 		}
 		first := -1
 		for i, other := range o.early {
-			if other.boundary.Root == e.boundary.Root && (first < 0 || other.boundary.Segment < o.early[first].boundary.Segment) {
+			if other.boundary.Root == e.boundary.Root &&
+				(first < 0 || other.boundary.Segment < o.early[first].boundary.Segment) {
 				first = i
 			}
 		}

@@ -26,8 +26,9 @@ var kept struct {
 // most of it, and are shared: they are replaced, not changed.
 func (s *sources) toConfigure() *ebpf.CollectionSpec {
 	own := &ebpf.CollectionSpec{
-		Maps: map[string]*ebpf.MapSpec{}, Programs: map[string]*ebpf.ProgramSpec{}, Variables: map[string]*ebpf.VariableSpec{},
-		Types: s.object.Types, ByteOrder: s.object.ByteOrder,
+		Maps: map[string]*ebpf.MapSpec{}, Programs: map[string]*ebpf.ProgramSpec{},
+		Variables: map[string]*ebpf.VariableSpec{},
+		Types:     s.object.Types, ByteOrder: s.object.ByteOrder,
 	}
 	for name, m := range s.object.Maps {
 		own.Maps[name] = m.Copy()

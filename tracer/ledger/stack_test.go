@@ -30,8 +30,9 @@ func TestStackFitsOldKernels(t *testing.T) {
 }
 
 const (
-	stackLimit    = 512
-	callerLimit   = 256 // of those above a function that calls another program (bpf/calls.h): with it there are 8 KiB in 33 calls
+	stackLimit = 512
+	// of those above a function that calls another program (bpf/calls.h): with it there are 8 KiB in 33 calls
+	callerLimit   = 256
 	stackRounding = 32
 )
 

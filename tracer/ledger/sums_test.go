@@ -62,7 +62,8 @@ func treeIsItsSum(t *testing.T, l *Ledger, round int) {
 	}
 	for m, want := range sum {
 		if tree.Tree[m] != want {
-			t.Errorf("round %d: %v of the tree is %d bytes, its processes add %d, difference %+d", round, event.Meter(m), tree.Tree[m], want, tree.Tree[m]-want)
+			t.Errorf("round %d: %v of the tree is %d bytes, its processes add %d, difference %+d", round,
+				event.Meter(m), tree.Tree[m], want, tree.Tree[m]-want)
 		}
 	}
 }

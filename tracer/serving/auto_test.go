@@ -29,7 +29,8 @@ func sayThere(folder, how string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(unix.Setresgid(uid, uid, uid), unix.Setresuid(uid, uid, uid), unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)); err != nil {
+	if err := errors.Join(unix.Setresgid(uid, uid, uid), unix.Setresuid(uid, uid, uid),
+		unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)); err != nil {
 		return err
 	}
 	for range 1 + 30*strings.Count(does, "floods") {
@@ -72,7 +73,8 @@ func serveAll(t *testing.T, perUser, inAll int) *automatic {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.server = New(Options{Log: slog.New(slog.DiscardHandler), PerUser: perUser, InAll: inAll, Auto: true, Session: s.begin, Porter: StartPorter})
+	r.server = New(Options{Log: slog.New(slog.DiscardHandler), PerUser: perUser, InAll: inAll, Auto: true,
+		Session: s.begin, Porter: StartPorter})
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- r.server.Serve(ctx, l) }()

@@ -40,7 +40,8 @@ func files(t *testing.T) (n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN); err == nil && domain == unix.AF_UNIX {
+		if domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN); err == nil &&
+			domain == unix.AF_UNIX {
 			n++
 		}
 	}
@@ -157,7 +158,8 @@ func (r *rig) settles(before int) {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Fatalf("left: %d put aside or with porters, users that are being answered: %d, sockets: %d, before %d", left, answered, files(r.t), before)
+			r.t.Fatalf("left: %d put aside or with porters, users that are being answered: %d, sockets: %d, before %d",
+				left, answered, files(r.t), before)
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	good, link, open := filepath.Join(dir, "good"), filepath.Join(dir, "link"), filepath.Join(dir, "open")
-	for _, err := range []error{os.Mkdir(good, 0o755), os.Symlink(good, link), os.Mkdir(open, 0o777), os.Chmod(open, 0o777)} {
+	for _, err := range []error{os.Mkdir(good, 0o755), os.Symlink(good, link), os.Mkdir(open, 0o777),
+		os.Chmod(open, 0o777)} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,9 @@ func credentials(conn *os.File) (cred *unix.Ucred, err error) {
 		return nil, err
 	}
 	var failed error
-	err = raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	err = raw.Control(func(fd uintptr) {
+		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
 	return cred, errors.Join(err, failed)
 }
 
@@ -100,7 +102,9 @@ func peerPidfd(conn *os.File) (pidfd int, err error) {
 		return -1, errGone
 	}
 	var failed error
-	err = raw.Control(func(fd uintptr) { pidfd, failed = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD) })
+	err = raw.Control(func(fd uintptr) {
+		pidfd, failed = unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD)
+	})
 	switch {
 	case errors.Is(failed, unix.ENOPROTOOPT):
 		return -1, errOld

@@ -45,7 +45,8 @@ func actAs(folder, does string) error {
 	}
 	if does == "another" {
 		// Behind it, a program that is executed makes what the user may look into.
-		if err := errors.Join(unix.Setresuid(65534, 65534, 65534), unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)); err != nil {
+		if err := errors.Join(unix.Setresuid(65534, 65534, 65534),
+			unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)); err != nil {
 			return err
 		}
 	}
@@ -193,7 +194,8 @@ func TestPeerWithMoreRights(t *testing.T) {
 		cmd, out := r.peer("ask")
 		cmd.Path, cmd.Dir = program, "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		if err := cmd.Run(); err != nil || strings.Contains(out.String(), "heard true") == capable || strings.Contains(out.String(), "other rights than its user") != capable {
+		if err := cmd.Run(); err != nil || strings.Contains(out.String(), "heard true") == capable ||
+			strings.Contains(out.String(), "other rights than its user") != capable {
 			t.Errorf("with a capability %v: %v: %s", capable, err, out)
 		}
 	}

@@ -30,7 +30,8 @@ func StartPorter(files []*os.File) (*Child, error) {
 		_ = cmd.Wait()
 		close(ended)
 	}()
-	return &Child{Signal: func(s unix.Signal) error { return cmd.Process.Signal(s) }, Ended: ended, Said: func() string { return "" }}, nil
+	return &Child{Signal: func(s unix.Signal) error { return cmd.Process.Signal(s) }, Ended: ended,
+		Said: func() string { return "" }}, nil
 }
 
 // AwaitKill is a porter: it waits until it is killed, or nobody has the other end of its standard input any more.

@@ -14,9 +14,10 @@ const (
 	maxPorters  = 8   // processes at a time
 	maxCarried  = 64  // connections that one has
 	maxPutAside = 512 // connections that wait for one; no more are accepted then
-	maxMisuses  = 3   // connections with descriptors that a user may make within misusedFor; others are turned away unheard then
-	misusedFor  = time.Minute
-	retryAfter  = 1 * time.Second // where a process could not be started
+	// connections with descriptors that a user may make within misusedFor; others are turned away unheard then
+	maxMisuses = 3
+	misusedFor = time.Minute
+	retryAfter = 1 * time.Second // where a process could not be started
 )
 
 // porters close connections with descriptors in them, which may take as long as strangers like: each porter is a

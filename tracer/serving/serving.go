@@ -82,8 +82,9 @@ type session struct {
 // New makes one.
 func New(o Options) *Server {
 	s := &Server{
-		options: o, sessions: map[process.Identity]*session{}, answered: map[uint32]int{}, started: map[uint32][]time.Time{},
-		last: map[process.Identity]string{},
+		options: o, sessions: map[process.Identity]*session{}, answered: map[uint32]int{},
+		started: map[uint32][]time.Time{},
+		last:    map[process.Identity]string{},
 	}
 	s.porters = newPorters(o, &s.mu)
 	return s
@@ -104,7 +105,8 @@ type answer struct {
 	Last  string `json:"last,omitempty"` // how the last session of this process ended, if not well
 	// Report is where the session's report will be.
 	Report string `json:"report,omitempty"`
-	Auto   bool   `json:"auto,omitempty"` // this server traces every kernel that says that it is there; Error says why not this one
+	// this server traces every kernel that says that it is there; Error says why not this one
+	Auto bool `json:"auto,omitempty"`
 }
 
 // Serve answers on a socket that listens, until the context ends; then it ends all sessions and waits for them.
@@ -131,7 +133,8 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 				s.turnAway(conn)
 			}
 			return nil
-		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOBUFS), errors.Is(err, unix.ENOMEM):
+		case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOBUFS),
+			errors.Is(err, unix.ENOMEM):
 			s.options.Log.Warn("a connection could not be taken", "error", err)
 			time.Sleep(100 * time.Millisecond) // it is there still
 			continue

@@ -52,7 +52,8 @@ func serveOn(t *testing.T, perUser int, refuse func(fd int)) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.server = New(Options{Log: slog.New(slog.DiscardHandler), PerUser: perUser, InAll: 8, Session: r.begin, Porter: StartPorter})
+	r.server = New(Options{Log: slog.New(slog.DiscardHandler), PerUser: perUser, InAll: 8, Session: r.begin,
+		Porter: StartPorter})
 	ctx, stop := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- r.server.Serve(ctx, l) }()
@@ -177,7 +178,8 @@ func TestSessions(t *testing.T) {
 	if a := r.ask(start); !a.OK || !a.Runs {
 		t.Errorf("again: %+v", a)
 	}
-	if p := r.peers(); len(p) != 1 || p[0].Identity != self(t) || int(p[0].UID) != os.Getuid() || int(p[0].GID) != os.Getgid() {
+	if p := r.peers(); len(p) != 1 || p[0].Identity != self(t) || int(p[0].UID) != os.Getuid() ||
+		int(p[0].GID) != os.Getgid() {
 		t.Errorf("sessions of %+v", p)
 	}
 	a := r.ask(stop)
@@ -236,7 +238,8 @@ func TestNothingOfARequestCounts(t *testing.T) {
 func TestHostileRequests(t *testing.T) {
 	r := serve(t, 4)
 	for _, packet := range []string{
-		"{", "null", "[]", "\x00\xff", `{"ask": 7}`, `{"ask": "attach"}`, `{"ask": "start\u0000"}`, strings.Repeat("{", 256), `{"ask": "start"}` + strings.Repeat(" ", 300),
+		"{", "null", "[]", "\x00\xff", `{"ask": 7}`, `{"ask": "attach"}`, `{"ask": "start\u0000"}`,
+		strings.Repeat("{", 256), `{"ask": "start"}` + strings.Repeat(" ", 300),
 		strings.Repeat("x", 60_000),
 	} {
 		if a := r.ask(packet); a.OK || a.Error == "" {

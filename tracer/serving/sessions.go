@@ -103,7 +103,8 @@ func (s *Server) stop(p Peer) answer {
 // have reported is lost.
 const (
 	lastPatience = time.Minute
-	hurryAfter   = 700 * time.Millisecond // with the server: then a session leaves out its last look, which is what takes long, and reports
+	// with the server: then a session leaves out its last look, which is what takes long, and reports
+	hurryAfter   = 700 * time.Millisecond
 	endPatience  = 2 * time.Second
 	killPatience = time.Second // that one may take which was killed: the kernel may hold it for longer
 )

@@ -18,7 +18,8 @@ func CUDA(t testing.TB, dir string, hidden ...string) {
 		t.Fatalf("find the sources: %v", err)
 	}
 	sources := filepath.Join(strings.TrimSpace(string(out)), "testdata/gpu/standin")
-	args := []string{"-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-soname,libcuda.so.1", "-lpthread",
+	args := []string{"-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden",
+		"-Wl,-soname,libcuda.so.1", "-lpthread",
 		"-o", filepath.Join(dir, "libcuda.so.1")}
 	for _, name := range strings.Fields("contexts devices memory ranges vmm pools arrays ipc checkpoint streams symbols truth machine") {
 		args = append(args, filepath.Join(sources, name+".c"))
@@ -29,7 +30,8 @@ func CUDA(t testing.TB, dir string, hidden ...string) {
 		args = append(args, "-Wl,--version-script="+script)
 	}
 	compile(t, args...)
-	compile(t, "-O1", "-Wall", "-Wextra", "-Werror", "-o", filepath.Join(dir, "holder"), filepath.Join(sources, "holder.c"), "-L"+dir, "-l:libcuda.so.1",
+	compile(t, "-O1", "-Wall", "-Wextra", "-Werror", "-o", filepath.Join(dir, "holder"),
+		filepath.Join(sources, "holder.c"), "-L"+dir, "-l:libcuda.so.1",
 		"-Wl,-rpath,"+dir)
 }
 

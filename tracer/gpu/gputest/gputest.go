@@ -25,7 +25,8 @@ func Library(t testing.TB, hidden ...string) string {
 	}
 	dir := t.TempDir()
 	args := []string{
-		"-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-I", filepath.Join(dirs[1], "pkg/nvml"), "-o", filepath.Join(dir, "libnvidia-ml.so.1"),
+		"-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread", "-I", filepath.Join(dirs[1], "pkg/nvml"), "-o",
+		filepath.Join(dir, "libnvidia-ml.so.1"),
 	}
 	for _, name := range []string{"nvml", "machine", "driver"} {
 		args = append(args, filepath.Join(dirs[0], "testdata/gpu/nvml", name+".c"))

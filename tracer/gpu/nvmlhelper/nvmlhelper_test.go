@@ -60,7 +60,8 @@ func start(t *testing.T, as *userfile.User) *Helper {
 	}
 	t.Cleanup(func() {
 		h.Close()
-		for deadline := time.Now().Add(time.Minute); len(processes()) > 0; time.Sleep(time.Millisecond) { // look again: the next test has one of its own
+		// look again: the next test has one of its own
+		for deadline := time.Now().Add(time.Minute); len(processes()) > 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the helper has not ended")
 			}
@@ -104,7 +105,8 @@ func says(t *testing.T, s gpu.Snapshot, err error) {
 	if err != nil || len(s.Devices) != 1 {
 		t.Fatalf("%+v %v", s, err)
 	}
-	if d := s.Devices[0]; d.UUID != "GPU-a" || !d.Memory.Known || len(d.Processes) != 1 || d.Processes[0].PID != 4242 || d.Processes[0].Used != 4096 {
+	if d := s.Devices[0]; d.UUID != "GPU-a" || !d.Memory.Known || len(d.Processes) != 1 || d.Processes[0].PID != 4242 ||
+		d.Processes[0].Used != 4096 {
 		t.Fatalf("%+v", d)
 	}
 }
@@ -174,14 +176,16 @@ func TestRights(t *testing.T) {
 		}
 		none := "0000000000000000\n"
 		for _, want := range []string{"CapInh:\t" + none, "CapPrm:\t" + none, "CapEff:\t" + none, "CapAmb:\t" + none,
-			"NoNewPrivs:\t1\n", "Seccomp:\t2\n", "Uid:\t65534\t65534\t65534\t65534\n", "Gid:\t65534\t65534\t65534\t65534\n", "Groups:\t \n"} {
+			"NoNewPrivs:\t1\n", "Seccomp:\t2\n", "Uid:\t65534\t65534\t65534\t65534\n",
+			"Gid:\t65534\t65534\t65534\t65534\n", "Groups:\t \n"} {
 			if !strings.Contains(string(status), want) {
 				t.Errorf("no %q in\n%s", want, status)
 			}
 		}
 	}
 	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
-	if err != nil || !strings.Contains(strings.Join(strings.Fields(string(limits)), " "), fmt.Sprintf("Max data size %d %[1]d bytes", maxMemory)) {
+	if err != nil || !strings.Contains(strings.Join(strings.Fields(string(limits)), " "),
+		fmt.Sprintf("Max data size %d %[1]d bytes", maxMemory)) {
 		t.Errorf("%v\n%s", err, limits)
 	}
 }
@@ -225,13 +229,15 @@ func TestNVMLDoesNotStart(t *testing.T) {
 
 // TestUser: ids arrive as they were sent.
 func TestUser(t *testing.T) {
-	for _, u := range []*userfile.User{nil, {UID: 1000, GID: 1001, Groups: []uint32{}}, {UID: 1, GID: 2, Groups: []uint32{4, 4294967294}}} {
+	for _, u := range []*userfile.User{nil, {UID: 1000, GID: 1001, Groups: []uint32{}},
+		{UID: 1, GID: 2, Groups: []uint32{4, 4294967294}}} {
 		text := ""
 		if list := arguments(u); len(list) == 2 {
 			text = list[1]
 		}
 		got, err := ParseUser(text)
-		if err != nil || (got == nil) != (u == nil) || got != nil && (got.UID != u.UID || got.GID != u.GID || !slices.Equal(got.Groups, u.Groups)) {
+		if err != nil || (got == nil) != (u == nil) ||
+			got != nil && (got.UID != u.UID || got.GID != u.GID || !slices.Equal(got.Groups, u.Groups)) {
 			t.Errorf("%v: %v %v", u, got, err)
 		}
 	}

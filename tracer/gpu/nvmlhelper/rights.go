@@ -25,7 +25,8 @@ func withdraw(devices []string) error {
 
 // paths are the devices, and what the library and those it needs are read from; nothing is made anywhere.
 func paths(devices []string) confine.Paths {
-	p := confine.Paths{Read: []string{"/proc", "/sys", "/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store", "/run/opengl-driver"}}
+	p := confine.Paths{Read: []string{"/proc", "/sys", "/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store",
+		"/run/opengl-driver"}}
 	for _, name := range []string{gpu.Library, gpu.CUDALibrary} {
 		if path, err := filepath.EvalSymlinks(gpu.FindLibrary(name)); err == nil {
 			p.Read = append(p.Read, filepath.Dir(path))
@@ -37,7 +38,8 @@ func paths(devices []string) confine.Paths {
 		}
 	}
 	for _, path := range devices {
-		if info, err := os.Stat(path); err == nil && info.IsDir() { // nvidia-caps: who may open one has a right of MIG's
+		// nvidia-caps: who may open one has a right of MIG's
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			p.Read = append(p.Read, path)
 		} else {
 			p.Drive = append(p.Drive, path)
@@ -59,11 +61,14 @@ const (
 // mapped as code: from files only.
 func rules() []confine.Rule {
 	all := slices.Concat(confine.Program(), confine.Reading(), confine.Always(
-		unix.SYS_STAT, unix.SYS_LSTAT, unix.SYS_GETDENTS, unix.SYS_SCHED_GET_PRIORITY_MAX, unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_SCHED_GETPARAM,
-		unix.SYS_SCHED_GETSCHEDULER, unix.SYS_GET_MEMPOLICY, unix.SYS_GETCPU, unix.SYS_GETPPID, unix.SYS_SELECT, unix.SYS_PSELECT6, unix.SYS_TIME,
+		unix.SYS_STAT, unix.SYS_LSTAT, unix.SYS_GETDENTS, unix.SYS_SCHED_GET_PRIORITY_MAX,
+		unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_SCHED_GETPARAM,
+		unix.SYS_SCHED_GETSCHEDULER, unix.SYS_GET_MEMPOLICY, unix.SYS_GETCPU, unix.SYS_GETPPID, unix.SYS_SELECT,
+		unix.SYS_PSELECT6, unix.SYS_TIME,
 		unix.SYS_DUP, unix.SYS_PIPE, unix.SYS_EVENTFD, unix.SYS_SENDMSG, unix.SYS_RECVMSG,
 	), []confine.Rule{
-		{Call: unix.SYS_MMAP, When: [][]confine.Test{{confine.Without(2, unix.PROT_WRITE), confine.Without(3, unix.MAP_ANONYMOUS)}}},
+		{Call: unix.SYS_MMAP,
+			When: [][]confine.Test{{confine.Without(2, unix.PROT_WRITE), confine.Without(3, unix.MAP_ANONYMOUS)}}},
 		{Call: unix.SYS_IOCTL, When: [][]confine.Test{{{Argument: 1, Mask: 0xff00, Value: 'F' << 8}}}},
 		confine.OneOf(unix.SYS_IOCTL, 1, uvmInitialize, uvmDeinitialize, uvmMMInitialize),
 	})
@@ -80,9 +85,12 @@ func rules() []confine.Rule {
 // threads by a file. Each fails as it does for them.
 func refused() (all []confine.Rule) {
 	for errno, calls := range map[unix.Errno][]uintptr{
-		unix.EEXIST: {unix.SYS_MKDIR, unix.SYS_MKDIRAT}, // any other error ends what it does with the folder's devices, which are there
-		unix.EPERM:  {unix.SYS_MKNOD, unix.SYS_MKNODAT, unix.SYS_CHMOD, unix.SYS_FCHMODAT, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_FCHOWNAT},
-		unix.EACCES: {unix.SYS_UNLINK, unix.SYS_UNLINKAT, unix.SYS_SYMLINK, unix.SYS_SYMLINKAT, unix.SYS_SOCKET, unix.SYS_CONNECT},
+		// any other error ends what it does with the folder's devices, which are there
+		unix.EEXIST: {unix.SYS_MKDIR, unix.SYS_MKDIRAT},
+		unix.EPERM: {unix.SYS_MKNOD, unix.SYS_MKNODAT, unix.SYS_CHMOD, unix.SYS_FCHMODAT, unix.SYS_CHOWN,
+			unix.SYS_LCHOWN, unix.SYS_FCHOWNAT},
+		unix.EACCES: {unix.SYS_UNLINK, unix.SYS_UNLINKAT, unix.SYS_SYMLINK, unix.SYS_SYMLINKAT, unix.SYS_SOCKET,
+			unix.SYS_CONNECT},
 		unix.EAGAIN: {unix.SYS_FORK, unix.SYS_VFORK},
 	} {
 		for _, call := range calls {
@@ -93,6 +101,8 @@ func refused() (all []confine.Rule) {
 		return [][]confine.Test{{{Argument: argument, Mask: unix.O_CREAT, Value: unix.O_CREAT}}}
 	}
 	return append(all,
-		confine.Rule{Call: unix.SYS_CLONE, When: [][]confine.Test{{confine.Without(0, unix.CLONE_THREAD)}}, Refuse: unix.EAGAIN},
-		confine.Rule{Call: unix.SYS_OPENAT, When: making(2), Refuse: unix.EACCES}, confine.Rule{Call: unix.SYS_OPEN, When: making(1), Refuse: unix.EACCES})
+		confine.Rule{Call: unix.SYS_CLONE, When: [][]confine.Test{{confine.Without(0, unix.CLONE_THREAD)}},
+			Refuse: unix.EAGAIN},
+		confine.Rule{Call: unix.SYS_OPENAT, When: making(2), Refuse: unix.EACCES},
+		confine.Rule{Call: unix.SYS_OPEN, When: making(1), Refuse: unix.EACCES})
 }

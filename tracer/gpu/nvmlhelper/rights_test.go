@@ -60,19 +60,30 @@ func byNVML() []call {
 	}
 	name := uintptr(unsafe.Pointer(path))
 	return []call{
-		{"read", [7]uintptr{0, none}}, {"write", [7]uintptr{1, none}}, {"close", [7]uintptr{3, none}}, {"stat", [7]uintptr{4, name}}, {"fstat", [7]uintptr{5, none}},
-		{"mmap of code", [7]uintptr{9, 0, 4096, unix.PROT_READ | unix.PROT_EXEC, unix.MAP_PRIVATE | unix.MAP_DENYWRITE, none}},
+		{"read", [7]uintptr{0, none}}, {"write", [7]uintptr{1, none}}, {"close", [7]uintptr{3, none}},
+		{"stat", [7]uintptr{4, name}}, {"fstat", [7]uintptr{5, none}},
+		{"mmap of code", [7]uintptr{9, 0, 4096, unix.PROT_READ | unix.PROT_EXEC, unix.MAP_PRIVATE | unix.MAP_DENYWRITE,
+			none}},
 		{"mprotect", [7]uintptr{10, 1, 4096, unix.PROT_READ}},
-		{"ioctl c04846d2", [7]uintptr{16, none, 0xc04846d2}}, {"ioctl c00846d6", [7]uintptr{16, none, 0xc00846d6}}, {"ioctl c90046c8", [7]uintptr{16, none, 0xc90046c8}},
-		{"ioctl c030462b", [7]uintptr{16, none, 0xc030462b}}, {"ioctl c020462a", [7]uintptr{16, none, 0xc020462a}}, {"ioctl c00846da", [7]uintptr{16, none, 0xc00846da}},
-		{"ioctl c00446c9", [7]uintptr{16, none, 0xc00446c9}}, {"ioctl c23046d7", [7]uintptr{16, none, 0xc23046d7}}, {"ioctl c0104629", [7]uintptr{16, none, 0xc0104629}},
-		{"ioctl 30000001", [7]uintptr{16, none, 0x30000001}}, {"ioctl 4b", [7]uintptr{16, none, 0x4b}}, {"ioctl 30000002", [7]uintptr{16, none, 0x30000002}},
-		{"access", [7]uintptr{21, name, 4}}, {"getpid", [7]uintptr{39}}, {"fcntl F_GETFD", [7]uintptr{72, none, 1}}, {"fcntl F_SETFD", [7]uintptr{72, none, 2, 1}},
+		{"ioctl c04846d2", [7]uintptr{16, none, 0xc04846d2}}, {"ioctl c00846d6", [7]uintptr{16, none, 0xc00846d6}},
+		{"ioctl c90046c8", [7]uintptr{16, none, 0xc90046c8}},
+		{"ioctl c030462b", [7]uintptr{16, none, 0xc030462b}}, {"ioctl c020462a", [7]uintptr{16, none, 0xc020462a}},
+		{"ioctl c00846da", [7]uintptr{16, none, 0xc00846da}},
+		{"ioctl c00446c9", [7]uintptr{16, none, 0xc00446c9}}, {"ioctl c23046d7", [7]uintptr{16, none, 0xc23046d7}},
+		{"ioctl c0104629", [7]uintptr{16, none, 0xc0104629}},
+		{"ioctl 30000001", [7]uintptr{16, none, 0x30000001}}, {"ioctl 4b", [7]uintptr{16, none, 0x4b}},
+		{"ioctl 30000002", [7]uintptr{16, none, 0x30000002}},
+		{"access", [7]uintptr{21, name, 4}}, {"getpid", [7]uintptr{39}}, {"fcntl F_GETFD", [7]uintptr{72, none, 1}},
+		{"fcntl F_SETFD", [7]uintptr{72, none, 2, 1}},
 		{"fcntl F_GETFL", [7]uintptr{72, none, 3}}, {"fcntl F_SETFL", [7]uintptr{72, none, 4, 0x8002}},
-		{"sched_get_priority_max", [7]uintptr{146, 2}}, {"sched_get_priority_min", [7]uintptr{147, 2}}, {"sched_getaffinity", [7]uintptr{204, 0, 8, 0}},
-		{"getdents64", [7]uintptr{217, none}}, {"clock_nanosleep", [7]uintptr{230, 0, 0, 0}}, {"get_mempolicy", [7]uintptr{239, 0, 0, 0x400}},
-		{"openat", [7]uintptr{257, cwd, name, 0}}, {"openat O_CLOEXEC", [7]uintptr{257, cwd, name, 0x80000}}, {"openat of a folder", [7]uintptr{257, cwd, name, 0x90800}},
-		{"openat O_RDWR", [7]uintptr{257, cwd, name, 2}}, {"openat O_RDWR|O_CLOEXEC", [7]uintptr{257, cwd, name, 0x80002}},
+		{"sched_get_priority_max", [7]uintptr{146, 2}}, {"sched_get_priority_min", [7]uintptr{147, 2}},
+		{"sched_getaffinity", [7]uintptr{204, 0, 8, 0}},
+		{"getdents64", [7]uintptr{217, none}}, {"clock_nanosleep", [7]uintptr{230, 0, 0, 0}},
+		{"get_mempolicy", [7]uintptr{239, 0, 0, 0x400}},
+		{"openat", [7]uintptr{257, cwd, name, 0}}, {"openat O_CLOEXEC", [7]uintptr{257, cwd, name, 0x80000}},
+		{"openat of a folder", [7]uintptr{257, cwd, name, 0x90800}},
+		{"openat O_RDWR", [7]uintptr{257, cwd, name, 2}},
+		{"openat O_RDWR|O_CLOEXEC", [7]uintptr{257, cwd, name, 0x80002}},
 		{"openat O_RDWR|O_CLOEXEC|O_NONBLOCK", [7]uintptr{257, cwd, name, 0x80802}},
 		{"eventfd2", [7]uintptr{290, 0, 1}}, {"pipe2", [7]uintptr{293, 0, 1}},
 	}
@@ -82,7 +93,8 @@ func byNVML() []call {
 func triedByNVML() map[unix.Errno][]call {
 	return map[unix.Errno][]call{
 		unix.EEXIST: {{"mkdir", [7]uintptr{83, 0, 0o755}}},
-		unix.EACCES: {{"unlink", [7]uintptr{87, 0}}, {"symlink", [7]uintptr{88, 0, 0}}, {"openat to write", [7]uintptr{257, cwd, 0, 0x241, 0o666}}},
+		unix.EACCES: {{"unlink", [7]uintptr{87, 0}}, {"symlink", [7]uintptr{88, 0, 0}},
+			{"openat to write", [7]uintptr{257, cwd, 0, 0x241, 0o666}}},
 		unix.EPERM:  {{"mknod", [7]uintptr{133, 0}}},
 		unix.ENOSYS: {{"clone3", [7]uintptr{435, 0, 0x58}}}, // the C library then takes clone
 		unix.EAGAIN: {{"fork, of nvidia-modprobe", [7]uintptr{56, uintptr(unix.SIGCHLD)}}},
@@ -124,21 +136,36 @@ func TestForbidden(t *testing.T) {
 	}
 	name := uintptr(unsafe.Pointer(path))
 	calls := []call{
-		{"execve", [7]uintptr{unix.SYS_EXECVE}}, {"execveat", [7]uintptr{unix.SYS_EXECVEAT, none}}, {"fork", [7]uintptr{unix.SYS_CLONE, unix.CLONE_NEWUSER | unix.CLONE_FS}},
-		{"ptrace", [7]uintptr{unix.SYS_PTRACE, unix.PTRACE_PEEKDATA, none}}, {"process_vm_readv", [7]uintptr{unix.SYS_PROCESS_VM_READV, none, 0, 1 << 20}},
-		{"process_vm_writev", [7]uintptr{unix.SYS_PROCESS_VM_WRITEV, none, 0, 1 << 20}}, {"pidfd_open", [7]uintptr{unix.SYS_PIDFD_OPEN, none}},
-		{"pidfd_getfd", [7]uintptr{unix.SYS_PIDFD_GETFD, none}}, {"kill", [7]uintptr{unix.SYS_KILL, 1 << 30, uintptr(unix.SIGTERM)}},
-		{"tgkill", [7]uintptr{unix.SYS_TGKILL, 1 << 30, 1 << 30}}, {"pidfd_send_signal", [7]uintptr{unix.SYS_PIDFD_SEND_SIGNAL, none, 9}},
-		{"open to write", [7]uintptr{unix.SYS_OPENAT, cwd, name, unix.O_WRONLY}}, {"open to empty", [7]uintptr{unix.SYS_OPENAT, cwd, name, unix.O_RDWR | unix.O_TRUNC}},
-		{"open to write, by the old call", [7]uintptr{unix.SYS_OPEN, name, unix.O_WRONLY}}, {"rename", [7]uintptr{unix.SYS_RENAME, 0, 0}},
-		{"link", [7]uintptr{unix.SYS_LINK, 0, 0}}, {"truncate", [7]uintptr{unix.SYS_TRUNCATE, 0}}, {"mount", [7]uintptr{unix.SYS_MOUNT, 0, 0}},
-		{"setns", [7]uintptr{unix.SYS_SETNS, none}}, {"unshare", [7]uintptr{unix.SYS_UNSHARE, none}}, {"setuid", [7]uintptr{unix.SYS_SETUID, none}},
-		{"bpf", [7]uintptr{unix.SYS_BPF, none}}, {"perf_event_open", [7]uintptr{unix.SYS_PERF_EVENT_OPEN, 0}}, {"init_module", [7]uintptr{unix.SYS_INIT_MODULE, 0, 0}},
-		{"io_uring_setup", [7]uintptr{unix.SYS_IO_URING_SETUP, 0, 0}}, {"userfaultfd", [7]uintptr{unix.SYS_USERFAULTFD, none}},
-		{"a limit", [7]uintptr{unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, 1}}, {"memory to code", [7]uintptr{unix.SYS_MPROTECT, 1, 4096, unix.PROT_EXEC}},
-		{"code from memory", [7]uintptr{unix.SYS_MMAP, 1, 4096, unix.PROT_READ | unix.PROT_EXEC, unix.MAP_FIXED | unix.MAP_PRIVATE | unix.MAP_ANON, none}},
-		{"code that is written to", [7]uintptr{unix.SYS_MMAP, 1, 4096, unix.PROT_READ | unix.PROT_WRITE | unix.PROT_EXEC, unix.MAP_FIXED | unix.MAP_PRIVATE, none}},
-		{"typing into the terminal", [7]uintptr{unix.SYS_IOCTL, none, unix.TIOCSTI}}, {"ioctl of another device", [7]uintptr{unix.SYS_IOCTL, none, 0xc0104500}},
+		{"execve", [7]uintptr{unix.SYS_EXECVE}}, {"execveat", [7]uintptr{unix.SYS_EXECVEAT, none}},
+		{"fork", [7]uintptr{unix.SYS_CLONE, unix.CLONE_NEWUSER | unix.CLONE_FS}},
+		{"ptrace", [7]uintptr{unix.SYS_PTRACE, unix.PTRACE_PEEKDATA, none}},
+		{"process_vm_readv", [7]uintptr{unix.SYS_PROCESS_VM_READV, none, 0, 1 << 20}},
+		{"process_vm_writev", [7]uintptr{unix.SYS_PROCESS_VM_WRITEV, none, 0, 1 << 20}},
+		{"pidfd_open", [7]uintptr{unix.SYS_PIDFD_OPEN, none}},
+		{"pidfd_getfd", [7]uintptr{unix.SYS_PIDFD_GETFD, none}},
+		{"kill", [7]uintptr{unix.SYS_KILL, 1 << 30, uintptr(unix.SIGTERM)}},
+		{"tgkill", [7]uintptr{unix.SYS_TGKILL, 1 << 30, 1 << 30}},
+		{"pidfd_send_signal", [7]uintptr{unix.SYS_PIDFD_SEND_SIGNAL, none, 9}},
+		{"open to write", [7]uintptr{unix.SYS_OPENAT, cwd, name, unix.O_WRONLY}},
+		{"open to empty", [7]uintptr{unix.SYS_OPENAT, cwd, name, unix.O_RDWR | unix.O_TRUNC}},
+		{"open to write, by the old call", [7]uintptr{unix.SYS_OPEN, name, unix.O_WRONLY}},
+		{"rename", [7]uintptr{unix.SYS_RENAME, 0, 0}},
+		{"link", [7]uintptr{unix.SYS_LINK, 0, 0}}, {"truncate", [7]uintptr{unix.SYS_TRUNCATE, 0}},
+		{"mount", [7]uintptr{unix.SYS_MOUNT, 0, 0}},
+		{"setns", [7]uintptr{unix.SYS_SETNS, none}}, {"unshare", [7]uintptr{unix.SYS_UNSHARE, none}},
+		{"setuid", [7]uintptr{unix.SYS_SETUID, none}},
+		{"bpf", [7]uintptr{unix.SYS_BPF, none}}, {"perf_event_open", [7]uintptr{unix.SYS_PERF_EVENT_OPEN, 0}},
+		{"init_module", [7]uintptr{unix.SYS_INIT_MODULE, 0, 0}},
+		{"io_uring_setup", [7]uintptr{unix.SYS_IO_URING_SETUP, 0, 0}},
+		{"userfaultfd", [7]uintptr{unix.SYS_USERFAULTFD, none}},
+		{"a limit", [7]uintptr{unix.SYS_PRLIMIT64, 0, unix.RLIMIT_CORE, 1}},
+		{"memory to code", [7]uintptr{unix.SYS_MPROTECT, 1, 4096, unix.PROT_EXEC}},
+		{"code from memory", [7]uintptr{unix.SYS_MMAP, 1, 4096, unix.PROT_READ | unix.PROT_EXEC,
+			unix.MAP_FIXED | unix.MAP_PRIVATE | unix.MAP_ANON, none}},
+		{"code that is written to", [7]uintptr{unix.SYS_MMAP, 1, 4096,
+			unix.PROT_READ | unix.PROT_WRITE | unix.PROT_EXEC, unix.MAP_FIXED | unix.MAP_PRIVATE, none}},
+		{"typing into the terminal", [7]uintptr{unix.SYS_IOCTL, none, unix.TIOCSTI}},
+		{"ioctl of another device", [7]uintptr{unix.SYS_IOCTL, none, 0xc0104500}},
 		{"signals by a file's own", [7]uintptr{unix.SYS_FCNTL, none, unix.F_SETOWN, 1}},
 	}
 	alone(t, func(t *testing.T) {
@@ -182,15 +209,18 @@ func TestFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for path, flags := range map[string]int{own[0]: os.O_RDWR, own[1]: os.O_RDWR, "/proc/self/maps": os.O_RDONLY, "/etc/ld.so.cache": os.O_RDONLY, "/usr/bin/env": os.O_RDONLY} {
+		for path, flags := range map[string]int{own[0]: os.O_RDWR, own[1]: os.O_RDWR, "/proc/self/maps": os.O_RDONLY,
+			"/etc/ld.so.cache": os.O_RDONLY, "/usr/bin/env": os.O_RDONLY} {
 			if f, err := os.OpenFile(path, flags, 0); err != nil {
 				t.Error(err)
 			} else {
 				f.Close()
 			}
 		}
-		for path, flags := range map[string]int{filepath.Join(folder, "kvm"): os.O_RDONLY, filepath.Join(folder, "nvidia0-not"): os.O_RDWR, "/dev/zero": os.O_RDONLY,
-			"/dev/shm": os.O_RDONLY, "/tmp": os.O_RDONLY, "/proc/self/comm": os.O_WRONLY, "/etc/passwd": os.O_RDWR, filepath.Join(folder, "new"): os.O_WRONLY | os.O_CREATE} {
+		for path, flags := range map[string]int{filepath.Join(folder, "kvm"): os.O_RDONLY,
+			filepath.Join(folder, "nvidia0-not"): os.O_RDWR, "/dev/zero": os.O_RDONLY,
+			"/dev/shm": os.O_RDONLY, "/tmp": os.O_RDONLY, "/proc/self/comm": os.O_WRONLY, "/etc/passwd": os.O_RDWR,
+			filepath.Join(folder, "new"): os.O_WRONLY | os.O_CREATE} {
 			f, err := os.OpenFile(path, flags, 0o600)
 			if err == nil {
 				f.Close()

@@ -76,7 +76,8 @@ func socket() (*net.UnixConn, error) {
 
 // withoutRights becomes a user without capabilities, and sets limits.
 func withoutRights(as *userfile.User) error {
-	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: maxMemory, unix.RLIMIT_NOFILE: maxFiles, unix.RLIMIT_CORE: 0} {
+	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: maxMemory, unix.RLIMIT_NOFILE: maxFiles,
+		unix.RLIMIT_CORE: 0} {
 		var now unix.Rlimit
 		if err := unix.Getrlimit(resource, &now); err != nil {
 			return fmt.Errorf("read a limit: %w", err)

@@ -89,7 +89,8 @@ func TestGained(t *testing.T) {
 		}
 		become()
 		var out bytes.Buffer
-		if err := s.serve(json.NewDecoder(bytes.NewReader([]byte(`{"Do":"checkpoint"}`))), json.NewEncoder(&out)); err != nil {
+		if err := s.serve(json.NewDecoder(bytes.NewReader([]byte(`{"Do":"checkpoint"}`))),
+			json.NewEncoder(&out)); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		answers := json.NewDecoder(&out)

@@ -179,7 +179,8 @@ func (m *Mover) end(out Outcome, err error) (Outcome, error) {
 // abandoned says whether nothing else can be asked: a call may still be under way, or the process is gone or not to be
 // touched.
 func abandoned(err error) bool {
-	return errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrLeft) || errors.Is(err, ErrGone) || errors.Is(err, ErrGained)
+	return errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrLeft) || errors.Is(err, ErrGone) ||
+		errors.Is(err, ErrGained)
 }
 
 func (m *Mover) tell(s Step) {

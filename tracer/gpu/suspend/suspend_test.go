@@ -171,7 +171,8 @@ func TestMover(t *testing.T) {
 			err != nil && (c.problem == "" || !strings.Contains(err.Error(), c.problem)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.problem)
 		}
-		if out.Known != (c.after >= 0) || out.Known && (out.After != c.after || out.After != f.state) || out.Before != c.state {
+		if out.Known != (c.after >= 0) || out.Known && (out.After != c.after || out.After != f.state) ||
+			out.Before != c.state {
 			t.Errorf("%s: %+v, it is in %v", c.name, out, f.state)
 		}
 		if out.Undone != (c.regret != "" && !c.back) {
@@ -216,14 +217,17 @@ func TestServe(t *testing.T) {
 		{gpu.CUDACheckpointed, AimBack, ``, nil, gpu.CUDACheckpointed, answer{}},
 		{gpu.CUDALocked, AimBack, `{"Do":"unlock"}`, ErrGone, gpu.CUDALocked, answer{Gone: true}},
 		{gpu.CUDALocked, AimBack, `{"Do":"unlock"}`, ErrGained, gpu.CUDALocked, answer{Gained: true}},
-		{gpu.CUDALocked, AimBack, `{"Do":"unlock"}`, errors.New("no more files"), gpu.CUDALocked, answer{Text: "no more files"}},
-		{gpu.CUDARunning, AimOut, `{"Do":"unlock"}`, nil, gpu.CUDARunning, answer{CUDA: &gpu.CUDAError{Call: "unlock", Code: gpu.CUDAIllegalState}}},
+		{gpu.CUDALocked, AimBack, `{"Do":"unlock"}`, errors.New("no more files"), gpu.CUDALocked,
+			answer{Text: "no more files"}},
+		{gpu.CUDARunning, AimOut, `{"Do":"unlock"}`, nil, gpu.CUDARunning,
+			answer{CUDA: &gpu.CUDAError{Call: "unlock", Code: gpu.CUDAIllegalState}}},
 		{gpu.CUDARunning, AimOut, `{"Do":"dance"}`, nil, gpu.CUDARunning, answer{Text: `asked to "dance"`}},
 	} {
 		f := &fake{state: c.state}
 		s := &server{calls: byPID{f}, pid: 1, settle: c.aim == AimBack, look: func() error { return c.look }}
 		var out bytes.Buffer
-		if err := s.serve(json.NewDecoder(strings.NewReader(c.requests)), json.NewEncoder(&out)); err != nil && c.look == nil {
+		if err := s.serve(json.NewDecoder(strings.NewReader(c.requests)), json.NewEncoder(&out)); err != nil &&
+			c.look == nil {
 			t.Errorf("%+v: %v", c, err)
 		}
 		if f.state != c.want {
@@ -246,7 +250,8 @@ func TestServe(t *testing.T) {
 }
 
 func TestRoom(t *testing.T) {
-	group := process.Cgroup{Version: 2, Path: "/a", Limit: 1 << 30, High: process.NoLimit, Usage: 900 << 20, Cache: 100 << 20}
+	group := process.Cgroup{Version: 2, Path: "/a", Limit: 1 << 30, High: process.NoLimit, Usage: 900 << 20,
+		Cache: 100 << 20}
 	high := group
 	high.High = 850 << 20
 	old := group
@@ -262,9 +267,12 @@ func TestRoom(t *testing.T) {
 		{need: 1<<30 + 1, available: 1<<30 + spare, left: process.NoLimit, why: "the machine's memory", room: 1 << 30},
 		{need: 1, available: 1, left: process.NoLimit, why: "the machine's memory"},
 		{need: 224 << 20, available: 1 << 40, groups: []process.Cgroup{group}, left: process.NoLimit},
-		{need: 225 << 20, available: 1 << 40, groups: []process.Cgroup{group}, left: process.NoLimit, why: "memory.max of control group /a", room: 224 << 20},
-		{need: 225 << 20, available: 1 << 40, groups: []process.Cgroup{group, high}, left: process.NoLimit, why: "memory.high of control group /a", room: 50 << 20},
-		{need: 225 << 20, groups: []process.Cgroup{old}, left: process.NoLimit, why: "memory.limit_in_bytes of control group /a", room: 224 << 20},
+		{need: 225 << 20, available: 1 << 40, groups: []process.Cgroup{group}, left: process.NoLimit,
+			why: "memory.max of control group /a", room: 224 << 20},
+		{need: 225 << 20, available: 1 << 40, groups: []process.Cgroup{group, high}, left: process.NoLimit,
+			why: "memory.high of control group /a", room: 50 << 20},
+		{need: 225 << 20, groups: []process.Cgroup{old}, left: process.NoLimit,
+			why: "memory.limit_in_bytes of control group /a", room: 224 << 20},
 		{need: 2, available: 1 << 40, left: 1, why: "the limit on what the process may map (RLIMIT_DATA)", room: 1},
 		{need: 1 << 50, left: process.NoLimit},
 	} {

@@ -100,7 +100,8 @@ func StartWorker(id process.Identity, uid uint32, aim Aim, left <-chan struct{},
 	defer release()
 	w.cmd = cmd
 	// A worker that sees no device could bring nothing back.
-	w.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CUDA_VISIBLE_DEVICES=") })
+	w.cmd.Env = slices.DeleteFunc(os.Environ(),
+		func(v string) bool { return strings.HasPrefix(v, "CUDA_VISIBLE_DEVICES=") })
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	to, err := w.cmd.StdinPipe()
 	if err != nil {
@@ -114,7 +115,8 @@ func StartWorker(id process.Identity, uid uint32, aim Aim, left <-chan struct{},
 		return nil, fmt.Errorf("start what calls the driver: %w", err)
 	}
 	w.to, w.out = to, json.NewEncoder(to)
-	go w.read(json.NewDecoder(from)) // one for each worker, of which a command starts one for each process it is asked to move
+	// one for each worker, of which a command starts one for each process it is asked to move
+	go w.read(json.NewDecoder(from))
 	if _, err := w.await(limits.Ask); err != nil {
 		w.Close()
 		return nil, err

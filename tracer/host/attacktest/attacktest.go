@@ -1,4 +1,5 @@
-// Package attacktest has what tests of attacks share: how often they are tried, and programs that give whoever executes them further rights.
+// Package attacktest has what tests of attacks share: how often they are tried, and programs that give whoever executes
+// them further rights.
 package attacktest
 
 import (
@@ -19,8 +20,8 @@ func Attempts(usual int) int {
 	return usual
 }
 
-// Folder makes a folder that everybody may enter, for programs that give further rights: of the file systems for temporary files the first that is
-// not mounted nosuid, as a /tmp of systemd's is. It is removed when the test is over.
+// Folder makes a folder that everybody may enter, for programs that give further rights: of the file systems for
+// temporary files the first that is not mounted nosuid, as a /tmp of systemd's is. It is removed when the test is over.
 func Folder(t testing.TB) string {
 	t.Helper()
 	in := os.TempDir()
@@ -42,7 +43,8 @@ func Folder(t testing.TB) string {
 	return folder
 }
 
-// Copy copies a program, found as a shell finds it, to a file with a mode's bits, set-user-ID and set-group-ID included.
+// Copy copies a program, found as a shell finds it, to a file with a mode's bits, set-user-ID and set-group-ID
+// included.
 func Copy(t testing.TB, program, to string, mode uint32) {
 	t.Helper()
 	from, err := exec.LookPath(program)
@@ -61,8 +63,8 @@ func Copy(t testing.TB, program, to string, mode uint32) {
 	}
 }
 
-// MakeCapable gives a program's file a capability, which whoever executes it has: struct vfs_cap_data, linux/capability.h, permitted and
-// inheritable, twice.
+// MakeCapable gives a program's file a capability, which whoever executes it has: struct vfs_cap_data,
+// linux/capability.h, permitted and inheritable, twice.
 func MakeCapable(path string, capability uint) error {
 	var own []byte
 	for _, word := range []uint32{0x02000001, 1 << capability, 0, 0, 0} {

@@ -12,7 +12,8 @@ import (
 
 const inNamespace = "IPYTRACER_TEST_IN_NAMESPACE"
 
-// InPIDNamespace runs a test again in a pid namespace of its own, where nobody else takes pids, and reports whether this is that run. It needs root.
+// InPIDNamespace runs a test again in a pid namespace of its own, where nobody else takes pids, and reports whether
+// this is that run. It needs root.
 func InPIDNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(inNamespace) != "" {
@@ -26,7 +27,8 @@ func InPIDNamespace(t *testing.T) bool {
 	}
 	cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), inNamespace+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Unshareflags: unix.CLONE_NEWNS}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS,
+		Unshareflags: unix.CLONE_NEWNS}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

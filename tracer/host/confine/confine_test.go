@@ -74,7 +74,8 @@ func statuses(t *testing.T) (all []string) {
 	return all
 }
 
-// TestAllThreads: those that are busy, those that are idle, and those that are started afterwards have lost what is to go.
+// TestAllThreads: those that are busy, those that are idle, and those that are started afterwards have lost what is to
+// go.
 func TestAllThreads(t *testing.T) {
 	requireRoot(t)
 	confined(t, func(t *testing.T) {
@@ -87,7 +88,8 @@ func TestAllThreads(t *testing.T) {
 		if err := <-bare; err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(KeepCapabilities(unix.CAP_KILL, unix.CAP_SYS_PTRACE), Allow(append(Program(), Reading()...))); err != nil {
+		if err := errors.Join(KeepCapabilities(unix.CAP_KILL, unix.CAP_SYS_PTRACE),
+			Allow(append(Program(), Reading()...))); err != nil {
 			t.Fatal(err)
 		}
 		defer busyThreads()()
@@ -115,7 +117,8 @@ func TestWithOnly(t *testing.T) {
 		inside, err = capabilities()
 		return err
 	})
-	if err != nil || inside[0].Effective != 1<<unix.CAP_KILL || inside[1].Effective != 0 || inside[0].Permitted != before[0].Permitted {
+	if err != nil || inside[0].Effective != 1<<unix.CAP_KILL || inside[1].Effective != 0 ||
+		inside[0].Permitted != before[0].Permitted {
 		t.Errorf("%+v %v", inside, err)
 	}
 	if after, err := capabilities(); after != before || err != nil {
@@ -130,7 +133,8 @@ func TestTests(t *testing.T) {
 			// dup3 never does anything here: its arguments are no descriptors, or the same one twice.
 			Rule{Call: unix.SYS_DUP3, When: [][]Test{{Is(0, 1000), Is(1, 1000)}, {{2, 1<<40 | 0xf0, 1<<40 | 0x10}}}},
 			OneOf(unix.SYS_DUP3, 2, 7), Rule{Call: unix.SYS_MKDIRAT, Refuse: unix.ENOSYS}, Rule{Call: unix.SYS_MKDIRAT},
-			Rule{Call: unix.SYS_DUP3, When: [][]Test{{Is(2, 6)}, {Is(2, 5), Is(1, 1)}}, Refuse: unix.EXDEV}, Rule{Call: unix.SYS_DUP3, When: [][]Test{{Is(2, 4)}}, Refuse: unix.EAGAIN})
+			Rule{Call: unix.SYS_DUP3, When: [][]Test{{Is(2, 6)}, {Is(2, 5), Is(1, 1)}}, Refuse: unix.EXDEV},
+			Rule{Call: unix.SYS_DUP3, When: [][]Test{{Is(2, 4)}}, Refuse: unix.EAGAIN})
 		if err := errors.Join(NoNewPrivileges(), Allow(rules)); err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +161,8 @@ func TestTests(t *testing.T) {
 			t.Errorf("refused in all cases: %v", errno)
 		}
 		for arguments, want := range map[[3]uintptr]unix.Errno{
-			{0, 0, 6}: unix.EXDEV, {0, 1, 5}: unix.EXDEV, {0, 2, 5}: unix.EPERM, {1000, 1000, 6}: unix.EXDEV, {0, 0, 4}: unix.EAGAIN, {1000, 1000, 4}: unix.EAGAIN,
+			{0, 0, 6}: unix.EXDEV, {0, 1, 5}: unix.EXDEV, {0, 2, 5}: unix.EPERM, {1000, 1000, 6}: unix.EXDEV,
+			{0, 0, 4}: unix.EAGAIN, {1000, 1000, 4}: unix.EAGAIN,
 		} {
 			if _, _, errno := unix.RawSyscall(unix.SYS_DUP3, arguments[0], arguments[1], arguments[2]); errno != want {
 				t.Errorf("%v: %v, want %v", arguments, errno, want)
@@ -172,7 +177,9 @@ func TestTests(t *testing.T) {
 // TestNoFilter: a kernel that has no filters is told from one that takes none of ours.
 func TestNoFilter(t *testing.T) {
 	confined(t, func(t *testing.T) {
-		if err := errors.Join(NoNewPrivileges(), install([]Rule{{Call: unix.SYS_SECCOMP, Refuse: unix.ENOSYS}}, verdict(unix.SECCOMP_RET_ALLOW, 0), 0)); err != nil {
+		if err := errors.Join(NoNewPrivileges(),
+			install([]Rule{{Call: unix.SYS_SECCOMP, Refuse: unix.ENOSYS}}, verdict(unix.SECCOMP_RET_ALLOW, 0),
+				0)); err != nil {
 			t.Fatal(err)
 		}
 		if err := Allow(Program()); !errors.Is(err, ErrNoFilter) {
@@ -181,7 +188,8 @@ func TestNoFilter(t *testing.T) {
 	})
 }
 
-// TestOnlyPaths: files are made in the folders that were named, through a path that has changed since, and nothing else becomes of files.
+// TestOnlyPaths: files are made in the folders that were named, through a path that has changed since, and nothing else
+// becomes of files.
 func TestOnlyPaths(t *testing.T) {
 	requireRoot(t)
 	if os.Getenv(confinedVariable) == "" {
@@ -232,7 +240,9 @@ func TestOnlyPaths(t *testing.T) {
 // TestNoLandlock: a kernel that has none is told.
 func TestNoLandlock(t *testing.T) {
 	confined(t, func(t *testing.T) {
-		err := errors.Join(NoNewPrivileges(), install([]Rule{{Call: unix.SYS_LANDLOCK_CREATE_RULESET, Refuse: unix.ENOSYS}}, verdict(unix.SECCOMP_RET_ALLOW, 0), 0))
+		err := errors.Join(NoNewPrivileges(),
+			install([]Rule{{Call: unix.SYS_LANDLOCK_CREATE_RULESET, Refuse: unix.ENOSYS}},
+				verdict(unix.SECCOMP_RET_ALLOW, 0), 0))
 		if err != nil {
 			t.Fatal(err)
 		}

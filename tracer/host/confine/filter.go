@@ -19,12 +19,14 @@ type Rule struct {
 	Call uintptr
 	// When are the cases in which it is allowed: in any of them all tests hold. Without a case it is allowed always.
 	When [][]Test
-	// Refuse makes it fail with this error in those cases, whatever other rules allow, and the kernel's log does not say so: it is what a program is used to
-	// from machines that have not got the call, or that do not let its user do this.
+	// Refuse makes it fail with this error in those cases, whatever other rules allow, and the kernel's log does not
+	// say so: it is what a program is used to from machines that have not got the call, or that do not let its user do
+	// this.
 	Refuse unix.Errno
 }
 
-// Test compares one argument of a system call. Pointers cannot be followed: whoever makes the call could change what lies there.
+// Test compares one argument of a system call. Pointers cannot be followed: whoever makes the call could change what
+// lies there.
 type Test struct {
 	Argument int    // from 0
 	Mask     uint64 // what to look at; of the upper half only if one of its bits is set, for most arguments are ints
@@ -40,18 +42,18 @@ func Without(argument int, bits uint32) Test { return Test{argument, uint64(bits
 // Nil holds where an argument is the null pointer.
 func Nil(argument int) Test { return Test{argument, math.MaxUint64, 0} }
 
-// Denied is what becomes of a call that is not allowed: EPERM, or, of a build for tests ("trap"), the end of the program with the stacks of
-// all goroutines, so that nothing the program needs is missed.
+// Denied is what becomes of a call that is not allowed: EPERM, or, of a build for tests ("trap"), the end of the
+// program with the stacks of all goroutines, so that nothing the program needs is missed.
 var denied = ""
 
-// Allow takes from all threads, those to come as well, every system call but those that rules allow. It needs CAP_SYS_ADMIN or
-// [NoNewPrivileges], which is passed on to all threads. The error may be [ErrNoFilter].
+// Allow takes from all threads, those to come as well, every system call but those that rules allow. It needs
+// CAP_SYS_ADMIN or [NoNewPrivileges], which is passed on to all threads. The error may be [ErrNoFilter].
 func Allow(rules []Rule) error {
 	if runtime.GOARCH != "amd64" {
 		return fmt.Errorf("%w: only x86-64 is known", ErrNoFilter)
 	}
-	// What is refused is no misdeed: a filter of its own, which is not logged, says so. Of two filters the stricter one counts, unless that ends the program:
-	// so the other one allows the same.
+	// What is refused is no misdeed: a filter of its own, which is not logged, says so. Of two filters the stricter one
+	// counts, unless that ends the program: so the other one allows the same.
 	var refused, rest []Rule
 	for _, r := range rules {
 		if r.Refuse != 0 {
@@ -75,14 +77,16 @@ func install(rules []Rule, otherwise unix.SockFilter, log uintptr) error {
 		return err
 	}
 	const (
-		tsync     = unix.SECCOMP_FILTER_FLAG_TSYNC      // in all threads, or in none
-		specAllow = unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW // before Linux 5.16 a filter slows down all that the program does, against what scripts in it could spy out
+		tsync = unix.SECCOMP_FILTER_FLAG_TSYNC // in all threads, or in none
+		// before Linux 5.16 a filter slows down all that the program does, against what scripts in it could spy out
+		specAllow = unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
 	)
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	var odd uintptr
 	var errno unix.Errno
 	for _, flags := range []uintptr{tsync | log | specAllow, tsync | log, tsync} {
-		odd, _, errno = unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+		odd, _, errno = unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags,
+			uintptr(unsafe.Pointer(&prog)))
 		if errno != unix.EINVAL {
 			break
 		}
@@ -127,8 +131,9 @@ func unless(value uint32, skip int) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: value, Jf: uint8(skip)}
 }
 
-// assemble makes the program: one look at the machine, then rule after rule, and what becomes of other calls. Since Linux 5.11 the kernel works out once which calls are
-// allowed whatever their arguments, and does not run the program for them.
+// assemble makes the program: one look at the machine, then rule after rule, and what becomes of other calls. Since
+// Linux 5.11 the kernel works out once which calls are allowed whatever their arguments, and does not run the program
+// for them.
 func assemble(rules []Rule, otherwise unix.SockFilter) ([]unix.SockFilter, error) {
 	program := []unix.SockFilter{
 		load(offsetMachine), unless(unix.AUDIT_ARCH_X86_64, 2), load(offsetCall),
@@ -148,7 +153,8 @@ func assemble(rules []Rule, otherwise unix.SockFilter) ([]unix.SockFilter, error
 	return program, nil
 }
 
-// block is what is run for a call that is the rule's: it ends with a verdict, or, where a refusal does not hold, goes on to the next rule.
+// block is what is run for a call that is the rule's: it ends with a verdict, or, where a refusal does not hold, goes
+// on to the next rule.
 func (r Rule) block() (code []unix.SockFilter) {
 	yes, no := verdict(unix.SECCOMP_RET_ALLOW, 0), deny()
 	if r.Refuse != 0 {

@@ -23,8 +23,10 @@ type executed struct {
 
 const nobody = 65534
 
-// programs are what is executed to gain something: by root, with a capability of its own, as a set-user-ID program of root's.
-var programs = []executed{{"root", 0o755, false, 0}, {"capable", 0o755, true, nobody}, {"setuid", 0o4755, false, nobody}}
+// programs are what is executed to gain something: by root, with a capability of its own, as a set-user-ID program of
+// root's.
+var programs = []executed{{"root", 0o755, false, 0}, {"capable", 0o755, true, nobody},
+	{"setuid", 0o4755, false, nobody}}
 
 // status returns a line of /proc/self/status, of this program or, as it says it, of a program that is executed.
 func status(t *testing.T, text []byte, name string) string {
@@ -71,8 +73,9 @@ func (p executed) has(t *testing.T, dir string) (capabilities uint64, root bool)
 	return capabilities, strings.Fields(status(t, text, "Uid"))[1] == "0"
 }
 
-// TestNothingIsGained: a program that is executed gets neither a capability that was given up nor another user's rights, whether root executes it, its file has
-// capabilities or it is a set-user-ID program; and it did before. The bounding set is what it was.
+// TestNothingIsGained: a program that is executed gets neither a capability that was given up nor another user's
+// rights, whether root executes it, its file has capabilities or it is a set-user-ID program; and it did before. The
+// bounding set is what it was.
 func TestNothingIsGained(t *testing.T) {
 	requireRoot(t)
 	const folder = "IPYTRACER_TEST_PROGRAMS"

@@ -19,22 +19,24 @@ type Paths struct {
 	Drive []string // devices that are read, written, and asked by ioctl(2), and all below
 }
 
-// OnlyPaths takes from all threads, those to come as well, whatever else can be done with files by name. What is open stays open, and a path that is
-// not there is left out. It is not for programs that look into others: Landlock forbids that, too, whatever the capabilities
-// (security/landlock/task.c). The error may be [ErrNoLandlock].
+// OnlyPaths takes from all threads, those to come as well, whatever else can be done with files by name. What is open
+// stays open, and a path that is not there is left out. It is not for programs that look into others: Landlock forbids
+// that, too, whatever the capabilities (security/landlock/task.c). The error may be [ErrNoLandlock].
 func OnlyPaths(p Paths) error {
 	if version, err := ll.LandlockGetABIVersion(); err != nil || version < 1 {
 		return fmt.Errorf("%w: %w", ErrNoLandlock, err)
 	}
 	var rules []landlock.Rule
 	for _, f := range p.Make {
-		rules = append(rules, landlock.PathAccess(ll.AccessFSMakeReg|ll.AccessFSRemoveFile|ll.AccessFSWriteFile, f).IgnoreIfMissing())
+		rules = append(rules, landlock.PathAccess(ll.AccessFSMakeReg|ll.AccessFSRemoveFile|ll.AccessFSWriteFile,
+			f).IgnoreIfMissing())
 	}
 	for _, path := range p.Read {
 		rules = append(rules, landlock.PathAccess(readFiles(path), path).IgnoreIfMissing())
 	}
 	for _, path := range p.Drive {
-		rules = append(rules, landlock.PathAccess(readFiles(path)|ll.AccessFSWriteFile|ll.AccessFSIoctlDev, path).IgnoreIfMissing())
+		rules = append(rules, landlock.PathAccess(readFiles(path)|ll.AccessFSWriteFile|ll.AccessFSIoctlDev,
+			path).IgnoreIfMissing())
 	}
 	if err := landlock.V11.BestEffort().RestrictPaths(rules...); err != nil {
 		return fmt.Errorf("restrict files: %w", err)

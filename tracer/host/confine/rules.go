@@ -24,28 +24,37 @@ func OneOf(call uintptr, argument int, values ...uint32) Rule {
 	return r
 }
 
-// Program are the calls that any Go program makes, and the C library and the threads in it, that reads and writes what is open: none opens a
-// file, starts a program or a process, or reaches another one.
+// Program are the calls that any Go program makes, and the C library and the threads in it, that reads and writes what
+// is open: none opens a file, starts a program or a process, or reaches another one.
 func Program() []Rule {
 	return slices.Concat(Always(
-		unix.SYS_PREAD64, unix.SYS_FUTEX, unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_NANOSLEEP, unix.SYS_EPOLL_PWAIT,
-		unix.SYS_PWRITE64, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_LSEEK, unix.SYS_FSTAT, unix.SYS_FSYNC, unix.SYS_FDATASYNC,
+		unix.SYS_PREAD64, unix.SYS_FUTEX, unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_NANOSLEEP,
+		unix.SYS_EPOLL_PWAIT,
+		unix.SYS_PWRITE64, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_LSEEK, unix.SYS_FSTAT, unix.SYS_FSYNC,
+		unix.SYS_FDATASYNC,
 		unix.SYS_MUNMAP, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_BRK, unix.SYS_MINCORE,
-		unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_WAIT, unix.SYS_EVENTFD2, unix.SYS_PIPE2, unix.SYS_POLL, unix.SYS_PPOLL,
-		unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETRES, unix.SYS_GETTIMEOFDAY, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY,
-		unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK, unix.SYS_RESTART_SYSCALL,
-		unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_GETUID, unix.SYS_GETEUID, unix.SYS_GETGID, unix.SYS_GETEGID, unix.SYS_GETRANDOM, unix.SYS_UNAME,
-		unix.SYS_SYSINFO, unix.SYS_GETRUSAGE, unix.SYS_GETRLIMIT, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
+		unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_WAIT, unix.SYS_EVENTFD2, unix.SYS_PIPE2,
+		unix.SYS_POLL, unix.SYS_PPOLL,
+		unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETRES, unix.SYS_GETTIMEOFDAY,
+		unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY,
+		unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
+		unix.SYS_RESTART_SYSCALL,
+		unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_GETUID, unix.SYS_GETEUID, unix.SYS_GETGID, unix.SYS_GETEGID,
+		unix.SYS_GETRANDOM, unix.SYS_UNAME,
+		unix.SYS_SYSINFO, unix.SYS_GETRUSAGE, unix.SYS_GETRLIMIT, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ,
+		unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
 	), []Rule{
 		{Call: unix.SYS_CLONE, When: [][]Test{{{0, unix.CLONE_THREAD, unix.CLONE_THREAD}}}},
 		{Call: unix.SYS_CLONE3, Refuse: unix.ENOSYS}, // what it is asked for lies in memory, and clone serves
 		{Call: unix.SYS_TGKILL, When: [][]Test{{Is(0, uint32(os.Getpid()))}}},
 		{Call: unix.SYS_MMAP, When: [][]Test{{Without(2, unix.PROT_EXEC)}}},
 		{Call: unix.SYS_MPROTECT, When: [][]Test{{Without(2, unix.PROT_EXEC)}}},
-		{Call: unix.SYS_PRLIMIT64, When: [][]Test{{Nil(2)}}},                 // to read
-		OneOf(unix.SYS_IOCTL, 1, unix.TCGETS, unix.TIOCGWINSZ, unix.TIOCINQ), // never TIOCSTI, which types into the terminal
+		{Call: unix.SYS_PRLIMIT64, When: [][]Test{{Nil(2)}}}, // to read
+		// never TIOCSTI, which types into the terminal
+		OneOf(unix.SYS_IOCTL, 1, unix.TCGETS, unix.TIOCGWINSZ, unix.TIOCINQ),
 		// never F_SETOWN and F_SETSIG, which send signals
-		OneOf(unix.SYS_FCNTL, 1, unix.F_GETFL, unix.F_SETFL, unix.F_GETFD, unix.F_SETFD, unix.F_DUPFD, unix.F_DUPFD_CLOEXEC),
+		OneOf(unix.SYS_FCNTL, 1, unix.F_GETFL, unix.F_SETFL, unix.F_GETFD, unix.F_SETFD, unix.F_DUPFD,
+			unix.F_DUPFD_CLOEXEC),
 		OneOf(unix.SYS_PRCTL, 0, unix.PR_SET_VMA, unix.PR_SET_NAME),
 	})
 }
@@ -56,12 +65,14 @@ const Writing = unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | (
 // Reading are the calls that read files and folders by name.
 func Reading() []Rule {
 	return append(Always(
-		unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_FSTATFS, unix.SYS_STATFS, unix.SYS_READLINKAT, unix.SYS_READLINK, unix.SYS_GETDENTS64,
+		unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_FSTATFS, unix.SYS_STATFS, unix.SYS_READLINKAT, unix.SYS_READLINK,
+		unix.SYS_GETDENTS64,
 		unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2, unix.SYS_ACCESS, unix.SYS_GETCWD,
 	), Rule{Call: unix.SYS_OPENAT, When: [][]Test{{Without(2, Writing)}}})
 }
 
-// Making are the calls that make new files, and name, rename and remove files. Nothing that is there is opened to be written to.
+// Making are the calls that make new files, and name, rename and remove files. Nothing that is there is opened to be
+// written to.
 func Making() []Rule {
 	const made = Writing | unix.O_EXCL
 	return append(Always(unix.SYS_LINKAT, unix.SYS_RENAMEAT, unix.SYS_UNLINKAT, unix.SYS_FCHMOD,

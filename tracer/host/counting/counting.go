@@ -1,5 +1,6 @@
-// Package counting counts what processors do for a process, by perf events: instructions, cycles, cache references and misses. Which windows the
-// counts belong to is for attribution to say, and what the kernel counts itself (page faults, switches) the kernel half reads.
+// Package counting counts what processors do for a process, by perf events: instructions, cycles, cache references and
+// misses. Which windows the counts belong to is for attribution to say, and what the kernel counts itself (page faults,
+// switches) the kernel half reads.
 package counting
 
 import (
@@ -35,7 +36,8 @@ const (
 	attempts   = 20  // at threads that begin meanwhile
 )
 
-// ErrNoCounter says that this machine cannot count it: the processor, or the virtual machine, has nothing to count it with.
+// ErrNoCounter says that this machine cannot count it: the processor, or the virtual machine, has nothing to count it
+// with.
 var ErrNoCounter = errors.New("this machine has no such counter (in a virtual machine: its processor's are not passed on)")
 
 // Process is a process that is counted: all its threads, those to come included, and not its children.
@@ -68,7 +70,8 @@ func Open(pid int, events []Event) (p *Process, missing []Missing) {
 	return p, missing
 }
 
-// openAll opens an event on every thread, so that none is counted twice: one that begins meanwhile may have inherited it or not.
+// openAll opens an event on every thread, so that none is counted twice: one that begins meanwhile may have inherited
+// it or not.
 func openAll(pid int, e Event) (fds []int, err error) {
 	for range attempts {
 		before, err := threadsOf(pid)
@@ -104,7 +107,8 @@ func threadsOf(pid int) (threads []int, err error) {
 	return threads, nil
 }
 
-// inheritThread of struct perf_event_attr (include/uapi/linux/perf_event.h): threads inherit an event, and children do not.
+// inheritThread of struct perf_event_attr (include/uapi/linux/perf_event.h): threads inherit an event, and children do
+// not.
 const inheritThread = 1 << 35
 
 func openOn(threads []int, e Event) (fds []int, err error) {
@@ -128,7 +132,8 @@ func openOn(threads []int, e Event) (fds []int, err error) {
 
 func reason(err error) error {
 	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENXIO):
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EOPNOTSUPP),
+		errors.Is(err, unix.ENXIO):
 		return ErrNoCounter
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return fmt.Errorf("the kernel does not allow it (%w)", err)
@@ -136,8 +141,8 @@ func reason(err error) error {
 	return err
 }
 
-// Read says of each event one more than has been counted, or 0 where that is not known: it is not counted, or the processor did not count all the
-// time because others count, too. What was counted some of the time is no count.
+// Read says of each event one more than has been counted, or 0 where that is not known: it is not counted, or the
+// processor did not count all the time because others count, too. What was counted some of the time is no count.
 func (p *Process) Read(counts []uint64) {
 	for i := range counts {
 		counts[i] = 0
@@ -155,7 +160,8 @@ func sum(fds []int) uint64 {
 		if n, err := unix.Read(fd, raw[:]); err != nil || n != len(raw) {
 			return 0
 		}
-		value, enabled, running := binary.NativeEndian.Uint64(raw[:]), binary.NativeEndian.Uint64(raw[8:]), binary.NativeEndian.Uint64(raw[16:])
+		value, enabled, running := binary.NativeEndian.Uint64(raw[:]), binary.NativeEndian.Uint64(raw[8:]),
+			binary.NativeEndian.Uint64(raw[16:])
 		if running < enabled {
 			return 0
 		}

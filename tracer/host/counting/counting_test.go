@@ -46,7 +46,8 @@ func TestThreadsAndNoChildren(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Read(between)
-	if out, err := exec.Command("sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); (:); done").CombinedOutput(); err != nil {
+	if out, err := exec.Command("sh", "-c",
+		"i=0; while [ $i -lt 3000 ]; do i=$((i+1)); (:); done").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	p.Read(after)

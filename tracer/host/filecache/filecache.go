@@ -1,16 +1,17 @@
-// Package filecache keeps what was found out about the code in files, for the sessions that come after. What that is, and of which file it
-// is true, its users say: a value of some bytes, under a key of others.
+// Package filecache keeps what was found out about the code in files, for the sessions that come after. What that is,
+// and of which file it is true, its users say: a value of some bytes, under a key of others.
 //
-// A session parses what a traced process has mapped, and by then it has given up its rights ([ipytracer/tracer/confine]). So a [Cache] is opened before,
-// as root, and what is left of it afterwards is two descriptors: of a file that is only read, and of one that is appended to. All else, the folder
-// above all, can no longer be reached.
+// A session parses what a traced process has mapped, and by then it has given up its rights
+// ([ipytracer/tracer/confine]). So a [Cache] is opened before, as root, and what is left of it afterwards is two
+// descriptors: of a file that is only read, and of one that is appended to. All else, the folder above all, can no
+// longer be reached.
 //
-// The files are hostile in turn: a process may be made to take a session over, which then writes what it likes. So each cache is of one
-// [Domain]: the user of a process, and the root that its names are looked up in. What a session has written for a user's processes, only sessions for
-// that user's processes read.
+// The files are hostile in turn: a process may be made to take a session over, which then writes what it likes. So each
+// cache is of one [Domain]: the user of a process, and the root that its names are looked up in. What a session has
+// written for a user's processes, only sessions for that user's processes read.
 //
-// A cache is never needed. Where the folder or a file is not what it should be, there is no room, or the file is damaged, nothing is found and nothing is
-// kept, and a session takes longer.
+// A cache is never needed. Where the folder or a file is not what it should be, there is no room, or the file is
+// damaged, nothing is found and nothing is kept, and a session takes longer.
 package filecache
 
 import (
@@ -21,7 +22,8 @@ import (
 	"sync"
 )
 
-// Domain is whose files a cache is about: nobody but the user has written what is read there, on behalf of processes in the same root.
+// Domain is whose files a cache is about: nobody but the user has written what is read there, on behalf of processes in
+// the same root.
 type Domain struct {
 	UID    uint32 // of the process, as the tracer's user namespace has it
 	Device uint64 // of the process's root
@@ -36,10 +38,11 @@ func (d Domain) name(program string) string {
 // Bounds of what is kept, in bytes. The places in an interpreter and in NumPy take some 10 KiB each.
 const (
 	maxValue = 64 << 10
-	// maxFile is how large a file may become, turn from which size on a session begins another one: then what the older one has is moved to the
-	// new one as it is found, and the rest goes with the next turn.
+	// maxFile is how large a file may become, turn from which size on a session begins another one: then what the older
+	// one has is moved to the new one as it is found, and the rest goes with the next turn.
 	maxFile, turn = 1 << 20, 512 << 10
-	// maxDomains is how many domains are kept, those of other builds included. A file takes as much as is in it, and has a predecessor.
+	// maxDomains is how many domains are kept, those of other builds included. A file takes as much as is in it, and
+	// has a predecessor.
 	maxDomains = 64
 )
 
@@ -95,7 +98,8 @@ func (c *Cache) append(at [sha256.Size]byte, value []byte) {
 	if c.size += int64(len(record)); c.size > maxFile {
 		return
 	}
-	if n, err := c.file.Write(record); err != nil || n != len(record) { // what is cut off is seen by its sum, and ends the file
+	// what is cut off is seen by its sum, and ends the file
+	if n, err := c.file.Write(record); err != nil || n != len(record) {
 		_ = c.file.Close()
 		c.file = nil
 		return
@@ -155,7 +159,8 @@ func encode(at [sha256.Size]byte, value []byte) []byte {
 	return append(record, sum[:sumSize]...)
 }
 
-// decode takes a file apart. whole is false where something is behind the last entry that is none: then no entry behind that can be found.
+// decode takes a file apart. whole is false where something is behind the last entry that is none: then no entry behind
+// that can be found.
 func decode(data []byte, program string) (entries map[[sha256.Size]byte][]byte, whole bool) {
 	entries = map[[sha256.Size]byte][]byte{}
 	if len(data) < headerSize || string(data[:headerSize]) != string(header(program)) {

@@ -64,7 +64,8 @@ func TestKeeps(t *testing.T) {
 			t.Errorf("%s: %v, %v: others may read or write it", name, info.Mode(), err)
 		}
 	}
-	if size, err := Measure(folder); err != nil || size.Domains != 1 || size.Bytes != int64(headerSize+entrySize+len("value")) {
+	if size, err := Measure(folder); err != nil || size.Domains != 1 ||
+		size.Bytes != int64(headerSize+entrySize+len("value")) {
 		t.Errorf("there is %+v, %v", size, err)
 	}
 	if _, ok := opened(t, folder, user, thisProgram).Get([]byte("another key")); ok {
@@ -84,7 +85,8 @@ func TestNilKeepsNothing(t *testing.T) {
 // TestDomains has what was kept for one user, or for a root of one, not be found for another.
 func TestDomains(t *testing.T) {
 	folder, _ := filled(t)
-	for _, other := range []Domain{{1001, user.Device, user.Inode}, {user.UID, user.Device + 1, user.Inode}, {user.UID, user.Device, user.Inode + 1}, {}} {
+	for _, other := range []Domain{{1001, user.Device, user.Inode}, {user.UID, user.Device + 1, user.Inode},
+		{user.UID, user.Device, user.Inode + 1}, {}} {
 		has(t, opened(t, folder, other, thisProgram), false)
 	}
 	has(t, opened(t, folder, user, thisProgram), true)
@@ -151,7 +153,8 @@ func TestDamagedBehind(t *testing.T) {
 	serves(t, folder, user)
 }
 
-// TestStrangers has no file be used that somebody else may have written, nor what a link leads to, and puts the program's own in its place.
+// TestStrangers has no file be used that somebody else may have written, nor what a link leads to, and puts the
+// program's own in its place.
 func TestStrangers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to give files away")

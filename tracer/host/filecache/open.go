@@ -23,8 +23,9 @@ var ErrUnsafe = errors.New("others may have written there")
 // before is what the name of the predecessor of a file ends with.
 const before = ".before"
 
-// Open opens the cache of a domain in a folder, which is made if it is missing. program tells builds of this program from each other: what another build has kept
-// is not read. It is called while the program may still do that; nothing waits for another program. A nil cache comes with every error.
+// Open opens the cache of a domain in a folder, which is made if it is missing. program tells builds of this program
+// from each other: what another build has kept is not read. It is called while the program may still do that; nothing
+// waits for another program. A nil cache comes with every error.
 func Open(folder string, d Domain, program string) (*Cache, error) {
 	if program == "" {
 		return nil, errors.New("which build of the program this is cannot be said")
@@ -43,7 +44,8 @@ func Open(folder string, d Domain, program string) (*Cache, error) {
 	return c, nil
 }
 
-// How often it is tried to have the folder alone, and how long is waited in between: who has it does as much as is done here.
+// How often it is tried to have the folder alone, and how long is waited in between: who has it does as much as is done
+// here.
 const (
 	lockTries = 10
 	lockWait  = 2 * time.Millisecond
@@ -84,7 +86,8 @@ func openFolder(folder string, create bool) (*os.File, error) {
 
 // isOurs reports whether something is of a kind, this user's, and nobody else's to write to or read.
 func isOurs(st *unix.Stat_t, kind uint32) bool {
-	return st.Mode&unix.S_IFMT == kind && st.Uid == uint32(os.Geteuid()) && st.Mode&0o077 == 0 && (kind == unix.S_IFDIR || st.Nlink == 1)
+	return st.Mode&unix.S_IFMT == kind && st.Uid == uint32(os.Geteuid()) && st.Mode&0o077 == 0 &&
+		(kind == unix.S_IFDIR || st.Nlink == 1)
 }
 
 // opener opens a domain's files in a folder.
@@ -123,8 +126,9 @@ func (o *opener) open() (*Cache, error) {
 	return c, nil
 }
 
-// readInto reads the domain's file into a cache, and reports whether all of it is sound. Who appends to it just then may have written half an entry, as
-// damage looks, too: it is read again, as often as is tried to have the folder alone.
+// readInto reads the domain's file into a cache, and reports whether all of it is sound. Who appends to it just then
+// may have written half an entry, as damage looks, too: it is read again, as often as is tried to have the folder
+// alone.
 func (o *opener) readInto(c *Cache) (whole bool, err error) {
 	for try := range lockTries {
 		if try > 0 {
@@ -146,7 +150,8 @@ func (o *opener) readInto(c *Cache) (whole bool, err error) {
 
 // read opens one of the files, unless it is not what this program has made, and reads it.
 func (o *opener) read(name string) (*os.File, []byte, error) {
-	fd, err := unix.Openat(int(o.dir.Fd()), name, unix.O_RDWR|unix.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := unix.Openat(int(o.dir.Fd()), name,
+		unix.O_RDWR|unix.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,7 +178,8 @@ func (o *opener) begin(c *Cache, keep bool) error {
 		o.makeRoom()
 	}
 	at, hidden := int(o.dir.Fd()), hiddenPrefix+rand.Text()[:12]
-	fd, err := unix.Openat(at, hidden, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	fd, err := unix.Openat(at, hidden,
+		unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return err
 	}

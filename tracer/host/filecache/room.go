@@ -11,8 +11,8 @@ import (
 // hiddenPrefix is what the name of a file begins with that is not in its place yet.
 const hiddenPrefix = ".new-"
 
-// makeRoom takes away what programs left that were ended while they began a file, and the domains for which nothing has been kept for the longest, until
-// there is room for another one. Whoever calls it has the folder alone.
+// makeRoom takes away what programs left that were ended while they began a file, and the domains for which nothing has
+// been kept for the longest, until there is room for another one. Whoever calls it has the folder alone.
 func (o *opener) makeRoom() {
 	names, err := o.dir.Readdirnames(-1)
 	if err != nil {

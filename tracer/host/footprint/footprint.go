@@ -1,6 +1,6 @@
-// Package footprint knows how much memory this program takes, together with what the Linux kernel keeps for it, and how much it may take: the limits of the
-// control groups that it is in, and its own (RLIMIT_DATA, RLIMIT_AS). A program that goes beyond the one is killed by the OOM killer without a word, and
-// beyond the other ended by Go's runtime.
+// Package footprint knows how much memory this program takes, together with what the Linux kernel keeps for it, and how
+// much it may take: the limits of the control groups that it is in, and its own (RLIMIT_DATA, RLIMIT_AS). A program
+// that goes beyond the one is killed by the OOM killer without a word, and beyond the other ended by Go's runtime.
 package footprint
 
 import (
@@ -18,10 +18,11 @@ import (
 
 // Bound is a limit on the memory of this program, alone or with what shares a control group with it.
 type Bound struct {
-	// Name is the limit as administrators know it, such as "memory.max of control group /a/b"; hostile where it names a group.
+	// Name is the limit as administrators know it, such as "memory.max of control group /a/b"; hostile where it names a
+	// group.
 	Name string
-	// Bytes is the limit. Used is what counts in it now, without what the kernel takes back before it refuses anything, and without what Go has mapped and
-	// does not use. Own is as much of that as is certainly this program's.
+	// Bytes is the limit. Used is what counts in it now, without what the kernel takes back before it refuses anything,
+	// and without what Go has mapped and does not use. Own is as much of that as is certainly this program's.
 	Bytes, Used, Own int64
 }
 
@@ -74,7 +75,8 @@ func (m *Meter) Look() Footprint {
 	}
 	all = append(all, m.rlimits(status)...)
 	if len(all) > 0 {
-		least := slices.MinFunc(all, func(a, b Bound) int { return cmp.Or(cmp.Compare(a.Room(), b.Room()), cmp.Compare(a.Bytes, b.Bytes)) })
+		least := slices.MinFunc(all,
+			func(a, b Bound) int { return cmp.Or(cmp.Compare(a.Room(), b.Room()), cmp.Compare(a.Bytes, b.Bytes)) })
 		f.Bound = &least
 	}
 	return f
@@ -102,7 +104,8 @@ func cgroupBounds(c process.Cgroup, own int64) (all []Bound) {
 	own = min(own, used)
 	add := func(limit int64, format string) {
 		if limit != process.NoLimit {
-			all = append(all, Bound{Name: fmt.Sprintf(format, strings.ToValidUTF8(c.Path, "?")), Bytes: limit, Used: used, Own: own})
+			all = append(all, Bound{Name: fmt.Sprintf(format, strings.ToValidUTF8(c.Path, "?")), Bytes: limit,
+				Used: used, Own: own})
 		}
 	}
 	if c.Version == 1 {
@@ -127,7 +130,8 @@ func (m *Meter) rlimits(status process.Status) (all []Bound) {
 	for _, one := range []struct {
 		name        string
 		limit, used int64
-	}{{"RLIMIT_DATA", limits.Data.Soft, status.DataBytes}, {"RLIMIT_AS", limits.AddressSpace.Soft, status.AddressSpaceBytes}} {
+	}{{"RLIMIT_DATA", limits.Data.Soft, status.DataBytes},
+		{"RLIMIT_AS", limits.AddressSpace.Soft, status.AddressSpaceBytes}} {
 		if used := max(0, one.used-free); one.limit != process.NoLimit {
 			all = append(all, Bound{Name: one.name, Bytes: one.limit, Used: used, Own: used})
 		}
@@ -136,7 +140,8 @@ func (m *Meter) rlimits(status process.Status) (all []Bound) {
 }
 
 // goMemory are what Go has mapped in all, and what of that it does not use, whether the kernel has it back or not.
-var goMemory = []string{"/memory/classes/total:bytes", "/memory/classes/heap/free:bytes", "/memory/classes/heap/released:bytes"}
+var goMemory = []string{"/memory/classes/total:bytes", "/memory/classes/heap/free:bytes",
+	"/memory/classes/heap/released:bytes"}
 
 func readGo() (all [3]int64) {
 	samples := make([]metrics.Sample, len(goMemory))
@@ -166,9 +171,9 @@ func unusedByGo() int64 {
 // leastForGo is the least that Go's memory is limited to, in bytes: with less its collector would run all the time.
 const leastForGo = 20 << 20
 
-// KeepBelow sets Go's soft memory limit (debug.SetMemoryLimit) so that about margin bytes stay free below the bound: its collector runs more often before
-// anything is refused. A quarter of the bound is this program's in any case, whatever else shares it. Where there is no bound, or GOMEMLIMIT says what the limit is,
-// it does nothing.
+// KeepBelow sets Go's soft memory limit (debug.SetMemoryLimit) so that about margin bytes stay free below the bound:
+// its collector runs more often before anything is refused. A quarter of the bound is this program's in any case,
+// whatever else shares it. Where there is no bound, or GOMEMLIMIT says what the limit is, it does nothing.
 func (m *Meter) KeepBelow(f *Footprint, margin int64) {
 	if f.Bound == nil || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -192,8 +197,8 @@ func (m *Meter) Restore() {
 	}
 }
 
-// Near reports whether less than margin bytes are left below the bound, and it is this program that has a good part of it: a quarter. Where another one fills a
-// control group there is nothing to be gained by giving something up.
+// Near reports whether less than margin bytes are left below the bound, and it is this program that has a good part of
+// it: a quarter. Where another one fills a control group there is nothing to be gained by giving something up.
 func (f *Footprint) Near(margin int64) bool {
 	return f.Bound != nil && f.Bound.Room() < margin && f.Bound.Own >= f.Bound.Bytes/4
 }
@@ -208,5 +213,6 @@ type TooSmallError struct {
 }
 
 func (e *TooSmallError) Error() string {
-	return fmt.Sprintf("%s is %d bytes, of which %d are left; %d are needed", e.Bound.Name, e.Bound.Bytes, e.Bound.Room(), e.Needs)
+	return fmt.Sprintf("%s is %d bytes, of which %d are left; %d are needed", e.Bound.Name, e.Bound.Bytes,
+		e.Bound.Room(), e.Needs)
 }

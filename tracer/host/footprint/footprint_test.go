@@ -29,7 +29,8 @@ func tree(t *testing.T, cgroup, mounts, limits string, files map[string]string) 
 	own := fmt.Sprintf("proc/%d/", os.Getpid())
 	write(own+"cgroup", cgroup)
 	write(own+"limits", limits)
-	write(own+"status", fmt.Sprintf("Name:\ttracer\nTgid:\t%d\nPid:\t%d\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nVmSize:\t  900000 kB\nVmRSS:\t   61440 kB\nRssAnon:\t   30720 kB\nRssFile:\t   30720 kB\nRssShmem:\t       0 kB\nVmData:\t   80000 kB\nThreads:\t5\n", os.Getpid(), os.Getpid()))
+	write(own+"status",
+		fmt.Sprintf("Name:\ttracer\nTgid:\t%d\nPid:\t%d\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nVmSize:\t  900000 kB\nVmRSS:\t   61440 kB\nRssAnon:\t   30720 kB\nRssFile:\t   30720 kB\nRssShmem:\t       0 kB\nVmData:\t   80000 kB\nThreads:\t5\n", os.Getpid(), os.Getpid()))
 	write("proc/self/mountinfo", strings.ReplaceAll(mounts, "@", dir))
 	for name, text := range files {
 		write(name, text+"\n")
@@ -43,18 +44,23 @@ const (
 	mounted2 = "41 31 0:38 / @/v2 rw,relatime shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 )
 
-// TestLeastRoom: of all limits that there are, the one counts of which least is left, in both versions, with groups around the program's own, in a container, and of
-// the program itself.
+// TestLeastRoom: of all limits that there are, the one counts of which least is left, in both versions, with groups
+// around the program's own, in a container, and of the program itself.
 func TestLeastRoom(t *testing.T) {
 	const mb = 1 << 20
 	v2 := map[string]string{
-		"v2/a/memory.max": "max", "v2/a/memory.high": fmt.Sprint(300 * mb), "v2/a/memory.current": fmt.Sprint(250 * mb), "v2/a/memory.stat": fmt.Sprintf("active_file %d\ninactive_file %d", 5*mb, 5*mb),
-		"v2/a/b/memory.max": fmt.Sprint(200 * mb), "v2/a/b/memory.high": "max", "v2/a/b/memory.current": fmt.Sprint(90 * mb),
+		"v2/a/memory.max": "max", "v2/a/memory.high": fmt.Sprint(300 * mb), "v2/a/memory.current": fmt.Sprint(250 * mb),
+		"v2/a/memory.stat":  fmt.Sprintf("active_file %d\ninactive_file %d", 5*mb, 5*mb),
+		"v2/a/b/memory.max": fmt.Sprint(200 * mb), "v2/a/b/memory.high": "max",
+		"v2/a/b/memory.current": fmt.Sprint(90 * mb),
 	}
-	container := map[string]string{"v2/memory.max": fmt.Sprint(70 * mb), "v2/memory.high": "max", "v2/memory.current": fmt.Sprint(60 * mb)}
+	container := map[string]string{"v2/memory.max": fmt.Sprint(70 * mb), "v2/memory.high": "max",
+		"v2/memory.current": fmt.Sprint(60 * mb)}
 	v1 := map[string]string{
-		"v1/d/memory.usage_in_bytes": fmt.Sprint(100 * mb), "v1/d/memory.limit_in_bytes": "9223372036854771712", "v1/d/memory.use_hierarchy": "1",
-		"v1/d/memory.stat": fmt.Sprintf("hierarchical_memory_limit %d\ntotal_active_file %d\ntotal_inactive_file 0", 128*mb, 30*mb),
+		"v1/d/memory.usage_in_bytes": fmt.Sprint(100 * mb), "v1/d/memory.limit_in_bytes": "9223372036854771712",
+		"v1/d/memory.use_hierarchy": "1",
+		"v1/d/memory.stat": fmt.Sprintf("hierarchical_memory_limit %d\ntotal_active_file %d\ntotal_inactive_file 0",
+			128*mb, 30*mb),
 	}
 	none := map[string]string{"v2/memory.max": "max", "v2/memory.high": "max", "v2/memory.current": "1"}
 	for _, tt := range []struct {
@@ -63,10 +69,14 @@ func TestLeastRoom(t *testing.T) {
 		free                         int64
 		want                         string
 	}{
-		{"high of the group around", "0::/a/b\n", mounted2, noLimits, v2, 0, "memory.high of control group /a 300 240 50"},
+		{"high of the group around", "0::/a/b\n", mounted2, noLimits, v2, 0,
+			"memory.high of control group /a 300 240 50"},
 		{"a container", "0::/\n", mounted2, noLimits, container, 0, "memory.max of control group / 70 60 50"},
-		{"a container of version 1, limited from around", "4:memory:/d\n", "1 1 0:1 /d @/v1/d ro - cgroup cgroup rw,memory\n", noLimits, v1, 0, "the memory limit of a control group around /d 128 70 50"},
-		{"RLIMIT_DATA", "0::/\n", mounted2, strings.Replace(noLimits, "unlimited  ", fmt.Sprintf("%-11d", 90*mb), 1), none, 10 * mb, "RLIMIT_DATA 90 68 68"},
+		{"a container of version 1, limited from around", "4:memory:/d\n",
+			"1 1 0:1 /d @/v1/d ro - cgroup cgroup rw,memory\n", noLimits, v1, 0,
+			"the memory limit of a control group around /d 128 70 50"},
+		{"RLIMIT_DATA", "0::/\n", mounted2, strings.Replace(noLimits, "unlimited  ", fmt.Sprintf("%-11d", 90*mb), 1),
+			none, 10 * mb, "RLIMIT_DATA 90 68 68"},
 		{"nothing", "0::/\n", mounted2, noLimits, none, 0, ""},
 		{"no control groups", "", "", noLimits, nil, 0, ""},
 	} {
@@ -84,7 +94,8 @@ func TestLeastRoom(t *testing.T) {
 	}
 }
 
-// TestNear: it is near where little is left and a good part of the rest is this program's; what another one fills is not its affair.
+// TestNear: it is near where little is left and a good part of the rest is this program's; what another one fills is
+// not its affair.
 func TestNear(t *testing.T) {
 	for _, tt := range []struct {
 		bytes, used, own int64

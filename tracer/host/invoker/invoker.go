@@ -20,8 +20,8 @@ import (
 	"ipytracer/tracer/host/userfile"
 )
 
-// Invoker is who typed the command. Files are opened and commands are started with that user's rights, never with those of a root
-// that somebody was lent.
+// Invoker is who typed the command. Files are opened and commands are started with that user's rights, never with those
+// of a root that somebody was lent.
 type Invoker struct {
 	userfile.User
 	entry *user.User // nil where the user has none
@@ -31,10 +31,12 @@ type Invoker struct {
 type Error string
 
 func (e Error) Error() string {
-	return string(e) + ": so it is not known whose rights files and commands are to have; type 'sudo tracer …' as yourself, or unset the variable as root"
+	return string(e) +
+		": so it is not known whose rights files and commands are to have; type 'sudo tracer …' as yourself, or unset the variable as root"
 }
 
-// Find finds out who typed the command: who runs it, if that is not root; whoever sudo, pkexec or doas says it is; or root.
+// Find finds out who typed the command: who runs it, if that is not root; whoever sudo, pkexec or doas says it is; or
+// root.
 func Find() (*Invoker, error) {
 	self, err := userfile.Self()
 	if err != nil {
@@ -47,8 +49,8 @@ func Find() (*Invoker, error) {
 	return &Invoker{User: self, entry: entry}, nil
 }
 
-// lent finds out to whom a program that runs as root was lent. What does so says it in the environment, which it sets itself:
-// sudo(8), pkexec(1), doas(1). Whatever is there and makes no sense is refused: it may stand for anybody.
+// lent finds out to whom a program that runs as root was lent. What does so says it in the environment, which it sets
+// itself: sudo(8), pkexec(1), doas(1). Whatever is there and makes no sense is refused: it may stand for anybody.
 func lent(getenv func(string) string) (*Invoker, error) {
 	var found []*Invoker
 	for _, by := range []func(func(string) string) (*Invoker, error){bySudo, byPkexec, byDoas} {
@@ -135,8 +137,8 @@ func newInvoker(variable, number string) (*Invoker, error) {
 	return i, nil
 }
 
-// setGroup takes the group that the user had when sudo was typed, which can be another than the database's (newgrp(1)). Root's own
-// is taken from the database only.
+// setGroup takes the group that the user had when sudo was typed, which can be another than the database's (newgrp(1)).
+// Root's own is taken from the database only.
 func (i *Invoker) setGroup(number string) error {
 	if number == "" && i.entry != nil {
 		return nil
@@ -156,7 +158,8 @@ func (i *Invoker) setGroup(number string) error {
 	return nil
 }
 
-// ParseID reads a number of a user or a group as the kernel has them: 32 bits, without the one that means "leave as it is".
+// ParseID reads a number of a user or a group as the kernel has them: 32 bits, without the one that means "leave as it
+// is".
 func ParseID(text string) (uint32, error) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err == nil && (uint32(n) == ^uint32(0) || text[0] == '+') {
@@ -187,9 +190,9 @@ func (i *Invoker) Home() string {
 	return ""
 }
 
-// Dress makes a command run as the invoker, in the invoker's surroundings. The command has standard input, output and error, and of
-// this program no other descriptor and no capability. What it keeps as it is: the umask, the working directory, PATH as sudo has left
-// it, and the terminal. A session of its own (setsid(2)) would take Ctrl-C from it.
+// Dress makes a command run as the invoker, in the invoker's surroundings. The command has standard input, output and
+// error, and of this program no other descriptor and no capability. What it keeps as it is: the umask, the working
+// directory, PATH as sudo has left it, and the terminal. A session of its own (setsid(2)) would take Ctrl-C from it.
 func (i *Invoker) Dress(cmd *exec.Cmd) error {
 	if err := errors.Join(sealDescriptors(), confine.WithholdCapabilities()); err != nil {
 		return err
@@ -206,8 +209,8 @@ func (i *Invoker) Dress(cmd *exec.Cmd) error {
 	return nil
 }
 
-// sealDescriptors closes every descriptor but the first three to programs that are started, also those that this one was started with
-// and those that a library has opened.
+// sealDescriptors closes every descriptor but the first three to programs that are started, also those that this one
+// was started with and those that a library has opened.
 func sealDescriptors() error {
 	const first = 3
 	if unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
@@ -227,7 +230,8 @@ func sealDescriptors() error {
 
 // environ is an environment as the invoker would have it, had it not been root's.
 func (i *Invoker) environ(env []string) []string {
-	set := map[string]string{"HOME": "/", "USER": "", "LOGNAME": "", "USERNAME": "", "MAIL": "", "SHELL": "/bin/sh", "XDG_RUNTIME_DIR": ""}
+	set := map[string]string{"HOME": "/", "USER": "", "LOGNAME": "", "USERNAME": "", "MAIL": "", "SHELL": "/bin/sh",
+		"XDG_RUNTIME_DIR": ""}
 	if i.entry != nil {
 		set["HOME"], set["USER"], set["LOGNAME"] = i.entry.HomeDir, i.entry.Username, i.entry.Username
 		set["MAIL"] = "/var/mail/" + i.entry.Username
@@ -263,7 +267,8 @@ func shellOf(name string) string {
 	data, err := os.ReadFile("/etc/passwd")
 	if err == nil {
 		for line := range strings.Lines(string(data)) {
-			if fields := strings.Split(strings.TrimSpace(line), ":"); len(fields) == 7 && fields[0] == name && fields[6] != "" {
+			if fields := strings.Split(strings.TrimSpace(line), ":"); len(fields) == 7 && fields[0] == name &&
+				fields[6] != "" {
 				return fields[6]
 			}
 		}

@@ -11,8 +11,8 @@ import (
 	"ipytracer/tracer/host/userfile"
 )
 
-// TestLent: what the environment says of who typed sudo, pkexec or doas is taken if it makes sense, and else refused: nothing stands
-// for root but its absence.
+// TestLent: what the environment says of who typed sudo, pkexec or doas is taken if it makes sense, and else refused:
+// nothing stands for root but its absence.
 func TestLent(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("root is never lent to whoever is not root")
@@ -104,13 +104,16 @@ func idOf(t *testing.T, text string) int64 {
 
 // TestEnviron: nothing in a command's environment says that it was root's.
 func TestEnviron(t *testing.T) {
-	was := []string{"HOME=/root", "USER=root", "LOGNAME=root", "USERNAME=root", "SHELL=/bin/zsh", "MAIL=/var/mail/root", "XDG_RUNTIME_DIR=/run/user/0", "SUDO_UID=5",
-		"SUDO_GID=5", "SUDO_USER=ann", "SUDO_COMMAND=/bin/tracer", "SUDO_HOME=/home/ann", "SUDO_PROMPT=x", "PKEXEC_UID=5", "DOAS_USER=ann", "PATH=/bin", "LANG=C", "TERM=dumb"}
+	was := []string{"HOME=/root", "USER=root", "LOGNAME=root", "USERNAME=root", "SHELL=/bin/zsh", "MAIL=/var/mail/root",
+		"XDG_RUNTIME_DIR=/run/user/0", "SUDO_UID=5",
+		"SUDO_GID=5", "SUDO_USER=ann", "SUDO_COMMAND=/bin/tracer", "SUDO_HOME=/home/ann", "SUDO_PROMPT=x",
+		"PKEXEC_UID=5", "DOAS_USER=ann", "PATH=/bin", "LANG=C", "TERM=dumb"}
 	for _, c := range []struct {
 		who  Invoker
 		want string
 	}{
-		{Invoker{entry: &user.User{Username: "ann", HomeDir: "/home/ann"}}, "HOME=/home/ann LANG=C LOGNAME=ann MAIL=/var/mail/ann PATH=/bin SHELL=/bin/sh TERM=dumb USER=ann"},
+		{Invoker{entry: &user.User{Username: "ann", HomeDir: "/home/ann"}},
+			"HOME=/home/ann LANG=C LOGNAME=ann MAIL=/var/mail/ann PATH=/bin SHELL=/bin/sh TERM=dumb USER=ann"},
 		{Invoker{}, "HOME=/ LANG=C PATH=/bin SHELL=/bin/sh TERM=dumb"},
 	} {
 		c.who.User = userfile.User{UID: 4000000, GID: 4000000}

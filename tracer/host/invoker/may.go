@@ -18,9 +18,10 @@ func (e *Refusal) Error() string {
 	return fmt.Sprintf("process %d runs as user %d, and is not yours to change: that user may, and root in a shell of its own ('sudo su -'); 'sudo tracer' acts for you", e.PID, e.Owner)
 }
 
-// MayChange reports whether the invoker may change a process that runs as owner, such as limit it or move its GPU memory: the user whose
-// process it is, and root that typed the command itself. It fails with a [*Refusal]. It decides only who may ask: a process may become
-// another user's behind it, so what acts takes the owner's rights, or holds the process.
+// MayChange reports whether the invoker may change a process that runs as owner, such as limit it or move its GPU
+// memory: the user whose process it is, and root that typed the command itself. It fails with a [*Refusal]. It decides
+// only who may ask: a process may become another user's behind it, so what acts takes the owner's rights, or holds the
+// process.
 func (i *Invoker) MayChange(pid int, owner uint32) error {
 	if pid != initPID && (i.UID == 0 || i.UID == owner) {
 		return nil

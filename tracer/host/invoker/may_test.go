@@ -15,7 +15,8 @@ func TestMayChange(t *testing.T) {
 	}{
 		{0, 0, 4242, true}, {0, 1000, 4242, true}, {1000, 1000, 4242, true},
 		{1000, 0, 4242, false}, {1000, 1001, 4242, false},
-		{0, 0, 1, false}, {1000, 1000, 1, false}, {1000, 0, 1, false}, // in a container's pid namespace it may be anybody's
+		// in a container's pid namespace it may be anybody's
+		{0, 0, 1, false}, {1000, 1000, 1, false}, {1000, 0, 1, false},
 	} {
 		err := (&Invoker{User: userfile.User{UID: c.invoker}}).MayChange(c.pid, c.owner)
 		var refused *Refusal

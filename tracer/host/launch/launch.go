@@ -40,7 +40,8 @@ func Attached(cmd *exec.Cmd, options tracer.Options) (*tracer.Session, error) {
 	}
 	var status unix.WaitStatus
 	if _, err := unix.Wait4(cmd.Process.Pid, &status, 0, nil); err != nil || !status.Stopped() {
-		return nil, errors.Join(fmt.Errorf("run %s: it did not stop at its start", cmd.Args[0]), err, cmd.Process.Kill())
+		return nil, errors.Join(fmt.Errorf("run %s: it did not stop at its start", cmd.Args[0]), err,
+			cmd.Process.Kill())
 	}
 	// A confined program can kill nothing any more: what it has not let go ends with it.
 	if err := unix.PtraceSetOptions(cmd.Process.Pid, unix.PTRACE_O_EXITKILL); err != nil {

@@ -21,8 +21,8 @@ func TestNoSuchCommand(t *testing.T) {
 	}
 }
 
-// TestKilledUnattached: a command that cannot be traced is over before its first instruction. Without root that is the first thing that fails,
-// with root a ring that no kernel makes.
+// TestKilledUnattached: a command that cannot be traced is over before its first instruction. Without root that is the
+// first thing that fails, with root a ring that no kernel makes.
 func TestKilledUnattached(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "made")
 	cmd := exec.Command("touch", made)
@@ -42,7 +42,8 @@ func TestFromItsFirstInstruction(t *testing.T) {
 	cmd := exec.Command("true")
 	s, err := Attached(cmd, tracer.Options{})
 	if err != nil {
-		if os.Getenv("TRACER_REQUIRE_BPF") != "1" && (errors.Is(err, ledger.ErrNotPermitted) || errors.Is(err, ledger.ErrNotSupported)) {
+		if os.Getenv("TRACER_REQUIRE_BPF") != "1" &&
+			(errors.Is(err, ledger.ErrNotPermitted) || errors.Is(err, ledger.ErrNotSupported)) {
 			t.Skip(err)
 		}
 		t.Fatal(err)

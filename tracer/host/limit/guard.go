@@ -12,11 +12,13 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// GuardCommand is the hidden command of the program by which a [Guard] starts: GuardCommand UID GID, which calls [Serve].
+// GuardCommand is the hidden command of the program by which a [Guard] starts: GuardCommand UID GID, which calls
+// [Serve].
 const GuardCommand = "limit-guard"
 
-// Guard is a process that sets limits, and puts back what was before once it is told to, or its pipe is closed: that is when the tracer has gone,
-// by whatever cause. It runs as the target's user, without capabilities, in a session of its own that no terminal's signals reach.
+// Guard is a process that sets limits, and puts back what was before once it is told to, or its pipe is closed: that is
+// when the tracer has gone, by whatever cause. It runs as the target's user, without capabilities, in a session of its
+// own that no terminal's signals reach.
 type Guard struct {
 	cmd *exec.Cmd
 	to  io.WriteCloser
@@ -77,8 +79,9 @@ func (g *Guard) Impose(id process.Identity, bytes int64) error {
 	return err
 }
 
-// Restore puts back what was before: in the processes that were limited, in what they have started since and runs, and in others that may have
-// been started by one that has ended. Limits that somebody has changed meanwhile are left alone. It returns whose could not be put back.
+// Restore puts back what was before: in the processes that were limited, in what they have started since and runs, and
+// in others that may have been started by one that has ended. Limits that somebody has changed meanwhile are left
+// alone. It returns whose could not be put back.
 func (g *Guard) Restore(others []process.Identity) (failed []int, err error) {
 	answer, err := g.ask(request{Restore: others, End: true})
 	return answer.Failed, err

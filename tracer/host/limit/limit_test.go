@@ -14,7 +14,8 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]Size{
-		"512MiB": {Bytes: 512 << 20}, "8GiB": {Bytes: 8 << 30}, "8G": {Bytes: 8 << 30}, "8g": {Bytes: 8 << 30}, "1.5GiB": {Bytes: 3 << 29},
+		"512MiB": {Bytes: 512 << 20}, "8GiB": {Bytes: 8 << 30}, "8G": {Bytes: 8 << 30}, "8g": {Bytes: 8 << 30},
+		"1.5GiB":  {Bytes: 3 << 29},
 		"1048576": {Bytes: 1 << 20}, "auto": {Auto: true},
 	} {
 		if got, err := Parse(text); err != nil || got != want || !got.Set() {
@@ -38,7 +39,8 @@ func TestOwners(t *testing.T) {
 		bytes int64
 	}{
 		{process.NoLimit, Nobody, process.NoLimit}, {1 << 30, Other, 1 << 30}, {1<<30 + 1, Other, 1<<30 + 1},
-		{int64(marked(1<<30, sessionMark, math.MaxUint64)), Session, 1 << 30}, {int64(marked(1<<30+5, commandMark, math.MaxUint64)), Command, 1 << 30},
+		{int64(marked(1<<30, sessionMark, math.MaxUint64)), Session, 1 << 30},
+		{int64(marked(1<<30+5, commandMark, math.MaxUint64)), Command, 1 << 30},
 		{int64(marked(1<<30, sessionMark, 1<<30)), Session, 1<<30 - 4096},
 	} {
 		if owner, bytes := OwnerOf(c.soft); owner != c.owner || bytes != c.bytes {
@@ -62,13 +64,19 @@ func TestRule(t *testing.T) {
 		want      Choice
 	}{
 		"the machine": {nil, 1, Choice{100<<20 + 10*gib, "the machine's memory"}},
-		"no limits":   {[]process.Cgroup{group(2, "/a", none, none, gib, 0)}, 1, Choice{100<<20 + 10*gib, "the machine's memory"}},
-		"version 2":   {[]process.Cgroup{group(2, "/a", 2*gib, none, gib, gib/2)}, 1, Choice{100<<20 + 3*gib/2 - gib/10, "memory.max of control group /a"}},
-		"slowed down": {[]process.Cgroup{group(2, "/a", 4*gib, 2*gib, gib, 0)}, 1, Choice{100<<20 + gib - gib/10, "memory.high of control group /a"}},
-		"an ancestor": {[]process.Cgroup{group(1, "/a/b", 9*gib, none, gib, 0), group(1, "/a", 4*gib, none, 2*gib, 0)}, 1,
+		"no limits": {[]process.Cgroup{group(2, "/a", none, none, gib, 0)}, 1,
+			Choice{100<<20 + 10*gib, "the machine's memory"}},
+		"version 2": {[]process.Cgroup{group(2, "/a", 2*gib, none, gib, gib/2)}, 1,
+			Choice{100<<20 + 3*gib/2 - gib/10, "memory.max of control group /a"}},
+		"slowed down": {[]process.Cgroup{group(2, "/a", 4*gib, 2*gib, gib, 0)}, 1,
+			Choice{100<<20 + gib - gib/10, "memory.high of control group /a"}},
+		"an ancestor": {[]process.Cgroup{group(1, "/a/b", 9*gib, none, gib, 0), group(1, "/a", 4*gib, none, 2*gib, 0)},
+			1,
 			Choice{100<<20 + 2*gib - gib/5, "memory.limit_in_bytes of control group /a"}},
-		"a small one":  {[]process.Cgroup{group(2, "/a", 600<<20, none, 120<<20, 20<<20)}, 1, Choice{(100 + 500 - 64) << 20, "memory.max of control group /a"}},
-		"it is shared": {[]process.Cgroup{group(2, "/a", 4*gib, none, 0, 0)}, 4, Choice{100<<20 + (4*gib-gib/5)/4, "memory.max of control group /a"}},
+		"a small one": {[]process.Cgroup{group(2, "/a", 600<<20, none, 120<<20, 20<<20)}, 1,
+			Choice{(100 + 500 - 64) << 20, "memory.max of control group /a"}},
+		"it is shared": {[]process.Cgroup{group(2, "/a", 4*gib, none, 0, 0)}, 4,
+			Choice{100<<20 + (4*gib-gib/5)/4, "memory.max of control group /a"}},
 	} {
 		c.want.Bytes &^= pageBits
 		if got, err := Rule(status, c.groups, machine, c.processes); err != nil || got != c.want {

@@ -26,8 +26,8 @@ func hold(id process.Identity) (held, error) {
 	return held{h}, err
 }
 
-// change sets the soft limit if decide says so, given what it is. prlimit(2) takes a pid: if the process has ended by the time it returns, the
-// pid may have been another's already, and that one is relieved of the limit again.
+// change sets the soft limit if decide says so, given what it is. prlimit(2) takes a pid: if the process has ended by
+// the time it returns, the pid may have been another's already, and that one is relieved of the limit again.
 func (h held) change(decide func(now unix.Rlimit) (soft uint64, err error)) (before unix.Rlimit, err error) {
 	pid := h.Identity().PID
 	if err := prlimit(pid, nil, &before); err != nil {

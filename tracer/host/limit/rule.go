@@ -6,7 +6,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// What is kept free below a limit: a twentieth of it, and at least 64 MiB, for page tables, the files that are read and everybody else.
+// What is kept free below a limit: a twentieth of it, and at least 64 MiB, for page tables, the files that are read and
+// everybody else.
 const (
 	leastMargin = 64 << 20
 	marginShare = 20
@@ -15,14 +16,16 @@ const (
 // Choice is a limit and where it comes from.
 type Choice struct {
 	Bytes int64
-	// Why names what it is safe below: "memory.max of control group /docker/abc", "the machine's memory"; "" if it was given.
+	// Why names what it is safe below: "memory.max of control group /docker/abc", "the machine's memory"; "" if it was
+	// given.
 	Why string
 }
 
-// Rule is what is safe for a process that shares the room with others that are limited at the same time, processes in all. Each limit around
-// it, a control group's or the machine's, leaves room: the limit, less what is used there already and cannot be reclaimed, less the margin. Of the
-// smallest room every process gets the same share, on top of the anonymous memory that it occupies now. What it has mapped and not touched is
-// not added: the process may touch it at any time, and no limit stops that.
+// Rule is what is safe for a process that shares the room with others that are limited at the same time, processes in
+// all. Each limit around it, a control group's or the machine's, leaves room: the limit, less what is used there
+// already and cannot be reclaimed, less the margin. Of the smallest room every process gets the same share, on top of
+// the anonymous memory that it occupies now. What it has mapped and not touched is not added: the process may touch it
+// at any time, and no limit stops that.
 func Rule(st process.Status, groups []process.Cgroup, machine process.MachineMemory, processes int) (Choice, error) {
 	room, why := machine.Available-margin(machine.Total), "the machine's memory"
 	for _, g := range groups {

@@ -15,7 +15,8 @@ type server struct {
 	set map[process.Identity]imposed
 }
 
-// Serve is the guard: it becomes the user, and does what the tracer asks until the pipe is closed. Then it puts back what was before.
+// Serve is the guard: it becomes the user, and does what the tracer asks until the pipe is closed. Then it puts back
+// what was before.
 func Serve(u User, in io.Reader, out io.Writer) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	s := server{set: map[process.Identity]imposed{}}

@@ -4,8 +4,8 @@
 // line that asks. Hard limits are never touched, and nothing runs in the process; refused requests are seen by the
 // kernel half.
 //
-// A session sets limits through a [Guard]: a process of its own with no rights but those of the target's user, which puts back what was before as
-// soon as the tracer is gone, however it went.
+// A session sets limits through a [Guard]: a process of its own with no rights but those of the target's user, which
+// puts back what was before as soon as the tracer is gone, however it went.
 package limit
 
 import (
@@ -42,8 +42,8 @@ func Parse(text string) (Size, error) {
 	return Size{Bytes: n}, nil
 }
 
-// The kernel compares whole pages, so the last bits of a limit are free. They say who set it: so what a killed tracer has left is known from a
-// limit that somebody chose.
+// The kernel compares whole pages, so the last bits of a limit are free. They say who set it: so what a killed tracer
+// has left is known from a limit that somebody chose.
 const (
 	pageBits    = 4096 - 1
 	sessionMark = 0x7a1 // a session, which puts back what was before

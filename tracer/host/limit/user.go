@@ -9,11 +9,13 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// User is whose limits may be set: the kernel asks for the real user and group of the one who sets them to be the real, effective and saved
-// ones of the process (check_prlimit_permission, kernel/sys.c), or for CAP_SYS_RESOURCE, which root in a container need not have.
+// User is whose limits may be set: the kernel asks for the real user and group of the one who sets them to be the real,
+// effective and saved ones of the process (check_prlimit_permission, kernel/sys.c), or for CAP_SYS_RESOURCE, which root
+// in a container need not have.
 type User struct{ UID, GID uint32 }
 
-// UserOf is whom a process runs as. It fails with [ErrNoRights] for one whose ids differ, as those of a set-user-id program do.
+// UserOf is whom a process runs as. It fails with [ErrNoRights] for one whose ids differ, as those of a set-user-id
+// program do.
 func UserOf(pid int) (User, error) {
 	f, err := proc.Proc(pid).File("status")
 	if err != nil {
@@ -53,5 +55,6 @@ func alike(to *uint32, ids [][]byte) bool {
 	return err == nil
 }
 
-// Become makes this program that user for good, without groups and without any capability. It needs to be root, or that user.
+// Become makes this program that user for good, without groups and without any capability. It needs to be root, or that
+// user.
 func Become(u User) error { return confine.Become(u.UID, u.GID, nil) }

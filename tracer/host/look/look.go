@@ -26,7 +26,8 @@ const (
 // For is one thing that can be looked for.
 type For struct {
 	Reads []string // what is read by name, as the invoking user
-	// Find looks. What it returns is sent as JSON. pid is the process that is meant, 0 if none is; home is the invoking user's.
+	// Find looks. What it returns is sent as JSON. pid is the process that is meant, 0 if none is; home is the invoking
+	// user's.
 	Find func(ctx context.Context, fs process.FS, pid int, home string) (any, error)
 }
 
@@ -41,8 +42,10 @@ type answer struct {
 
 // kinds are the errors about processes that are told apart.
 var kinds = map[string]error{
-	"gone": process.ErrNoProcess, "permission": process.ErrNotPermitted, "zombie": process.ErrZombie, "other": process.ErrNotPython,
-	"changed": process.ErrChanged, "large": process.ErrTooLarge, "malformed": process.ErrMalformed, "silent": process.ErrNoAnswer,
+	"gone": process.ErrNoProcess, "permission": process.ErrNotPermitted, "zombie": process.ErrZombie,
+	"other":   process.ErrNotPython,
+	"changed": process.ErrChanged, "large": process.ErrTooLarge, "malformed": process.ErrMalformed,
+	"silent": process.ErrNoAnswer,
 }
 
 func failed(err error) answer {

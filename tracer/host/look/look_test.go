@@ -16,7 +16,8 @@ func TestErrorsArrive(t *testing.T) {
 		was := &process.Error{PID: 4242, Kind: kind, Leader: 4241, Cause: cause}
 		var located *process.Error
 		err := sent(t, fmt.Errorf("look: %w", was))
-		if !errors.Is(err, kind) || !errors.As(err, &located) || located.PID != 4242 || located.Leader != 4241 || err.Error() != was.Error() {
+		if !errors.Is(err, kind) || !errors.As(err, &located) || located.PID != 4242 || located.Leader != 4241 ||
+			err.Error() != was.Error() {
 			t.Errorf("%s: %v, was %v", name, err, was)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Closers close descriptors that strangers have opened, in the background, on a bounded number of threads. The zero value closes none.
+// Closers close descriptors that strangers have opened, in the background, on a bounded number of threads. The zero
+// value closes none.
 type Closers struct {
 	Most   int // that are being closed at a time
 	MostOf int // likewise, of one owner
@@ -24,8 +25,8 @@ type Closers struct {
 // nudge is after how long somebody who waits in close(2) is made to go on.
 const nudge = 100 * time.Millisecond
 
-// Begin takes the room for a descriptor of an owner, before there is one. false: there is none, because so many are being closed. Who has it calls
-// [Closers.Close] once.
+// Begin takes the room for a descriptor of an owner, before there is one. false: there is none, because so many are
+// being closed. Who has it calls [Closers.Close] once.
 func (c *Closers) Begin(owner uint32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,8 +112,9 @@ func (c *Closers) Busy() int {
 	return c.all
 }
 
-// nudged drops descriptors. A connection that lingers is left alone as soon as a signal waits for the thread that closes it (sk_stream_wait_close,
-// vsock's wait likewise), and so is every other one that goes with it. What does not look for signals takes its time.
+// nudged drops descriptors. A connection that lingers is left alone as soon as a signal waits for the thread that
+// closes it (sk_stream_wait_close, vsock's wait likewise), and so is every other one that goes with it. What does not
+// look for signals takes its time.
 func nudged(drop func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -137,7 +139,8 @@ func (n *nudger) start() {
 	n.timer = time.AfterFunc(nudge, n.again)
 }
 
-// again sends SIGURG, which Go's runtime itself uses to have threads look up from what they do: nobody else is told of it.
+// again sends SIGURG, which Go's runtime itself uses to have threads look up from what they do: nobody else is told of
+// it.
 func (n *nudger) again() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

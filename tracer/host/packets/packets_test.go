@@ -95,7 +95,8 @@ func closeElsewhere(t *testing.T, fds ...int) {
 
 // TestClose: what has no descriptors in it is closed at once, whatever else lies there; what has is left open.
 func TestClose(t *testing.T) {
-	for name, before := range map[string][]string{"nothing": nil, "packets": {"x", "", "y"}, "empty ones": {"", "", ""}} {
+	for name, before := range map[string][]string{"nothing": nil, "packets": {"x", "", "y"},
+		"empty ones": {"", "", ""}} {
 		t.Run(name, func(t *testing.T) {
 			for _, with := range []bool{false, true} {
 				for _, left := range []bool{false, true} { // the other end is closed first
@@ -165,7 +166,8 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// TestClosers: a hundred descriptors in one socket keep a thread for no longer than one, and no owner has more threads than it may have.
+// TestClosers: a hundred descriptors in one socket keep a thread for no longer than one, and no owner has more threads
+// than it may have.
 func TestClosers(t *testing.T) {
 	c := Closers{Most: 3, MostOf: 2}
 	for i, one := range []struct {

@@ -21,7 +21,8 @@ type Cgroup struct {
 	// High is memory.high of version 2: beyond it processes are slowed down, to a crawl. Either is NoLimit where there
 	// is none.
 	Limit, High int64
-	Usage       int64 // memory.current or memory.usage_in_bytes: with pages of files and what the kernel itself keeps for the group
+	// memory.current or memory.usage_in_bytes: with pages of files and what the kernel itself keeps for the group
+	Usage int64
 	// Peak is the highest usage that there was (memory.peak, since Linux 5.19, or memory.max_usage_in_bytes); 0 where
 	// it is not known.
 	Peak int64

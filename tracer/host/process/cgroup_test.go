@@ -69,12 +69,14 @@ func TestCgroupAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	user := groups[1]
-	for name, text := range map[string]string{"memory.current": "5", "memory.events": "oom 9\noom_kill 8", "memory.events.local": "oom 7"} {
+	for name, text := range map[string]string{"memory.current": "5", "memory.events": "oom 9\noom_kill 8",
+		"memory.events.local": "oom 7"} {
 		if err := os.WriteFile(filepath.Join(user.dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if again, ok := user.Again(); !ok || again.Usage != 5 || again.OOMKills != 8 || again.OOMs != 7 || again.Path != "/user" || again.Limit != user.Limit {
+	if again, ok := user.Again(); !ok || again.Usage != 5 || again.OOMKills != 8 || again.OOMs != 7 ||
+		again.Path != "/user" || again.Limit != user.Limit {
 		t.Errorf("%+v, %v", again, ok)
 	}
 	if err := os.RemoveAll(user.dir); err != nil {
@@ -89,8 +91,10 @@ func TestCgroupsOfVersion2(t *testing.T) {
 	tree := cgroupTree(t, "0::/user/kernel/thread\n", mount2, version2Files)
 	got, err := tree.Proc(7).MemoryCgroups()
 	want := []Cgroup{
-		{Version: 2, Path: "/user/kernel", Limit: NoLimit, High: 500000000, Above: NoLimit, Usage: 400000000, Peak: 450000000},
-		{Version: 2, Path: "/user", Limit: 1 << 30, High: NoLimit, Above: NoLimit, Usage: 700000000, Cache: 135, OOMKills: 3},
+		{Version: 2, Path: "/user/kernel", Limit: NoLimit, High: 500000000, Above: NoLimit, Usage: 400000000,
+			Peak: 450000000},
+		{Version: 2, Path: "/user", Limit: 1 << 30, High: NoLimit, Above: NoLimit, Usage: 700000000, Cache: 135,
+			OOMKills: 3},
 	}
 	if err != nil || !reflect.DeepEqual(withoutDirs(got), want) {
 		t.Fatalf("%+v, %v; want %+v", got, err, want)
@@ -124,12 +128,14 @@ var version1Files = map[string]string{
 }
 
 func TestCgroupsOfVersion1(t *testing.T) {
-	docker := Cgroup{Version: 1, Path: "/docker", Limit: 600 << 20, High: NoLimit, Above: 500 << 20, Usage: 600, Peak: 700, Cache: 600, OOMKills: 4}
+	docker := Cgroup{Version: 1, Path: "/docker", Limit: 600 << 20, High: NoLimit, Above: 500 << 20, Usage: 600,
+		Peak: 700, Cache: 600, OOMKills: 4}
 	root := Cgroup{Version: 1, Path: "/", Limit: NoLimit, High: NoLimit, Above: NoLimit, Usage: 8000000000}
 	// A hybrid machine, as systemd makes it: the controller is in version 1.
 	tree := cgroupTree(t, "9:name=systemd:/x\n4:cpu,memory:/docker/abc\n0::/user\n", mount2+mount1, version1Files)
 	got, err := tree.Proc(7).MemoryCgroups()
-	want := []Cgroup{{Version: 1, Path: "/docker/abc", Limit: NoLimit, High: NoLimit, Above: NoLimit, Usage: 500}, docker, root}
+	want := []Cgroup{{Version: 1, Path: "/docker/abc", Limit: NoLimit, High: NoLimit, Above: NoLimit, Usage: 500},
+		docker, root}
 	if err != nil || !reflect.DeepEqual(withoutDirs(got), want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
@@ -145,19 +151,23 @@ func TestCgroupMounts(t *testing.T) {
 		cgroup, mounts string
 		want           string // the paths
 	}{
-		"a container's own part": {"4:memory:/docker/abc\n", "1 1 0:1 /docker @/v1/docker ro - cgroup cgroup rw,memory\n", "/docker/abc /docker"},
+		"a container's own part": {"4:memory:/docker/abc\n",
+			"1 1 0:1 /docker @/v1/docker ro - cgroup cgroup rw,memory\n", "/docker/abc /docker"},
 		"the widest of two": {"4:memory:/docker/abc\n",
 			"1 1 0:1 /docker @/v1/docker ro - cgroup cgroup rw,memory\n" + mount1, "/docker/abc /docker /"},
-		"another part":           {"4:memory:/docker/abc\n", "1 1 0:1 /dock @/v1/docker ro - cgroup cgroup rw,memory\n", ""},
-		"outside the namespace":  {"4:memory:/../other\n", mount1, ""},
-		"a mount from outside":   {"4:memory:/../docker\n", "1 1 0:1 /.. @/v1 ro - cgroup cgroup rw,memory\n", "/../docker /.."},
+		"another part": {"4:memory:/docker/abc\n", "1 1 0:1 /dock @/v1/docker ro - cgroup cgroup rw,memory\n",
+			""},
+		"outside the namespace": {"4:memory:/../other\n", mount1, ""},
+		"a mount from outside": {"4:memory:/../docker\n", "1 1 0:1 /.. @/v1 ro - cgroup cgroup rw,memory\n",
+			"/../docker /.."},
 		"upwards out of a mount": {"4:memory:/../../docker\n", "1 1 0:1 /.. @/v1 ro - cgroup cgroup rw,memory\n", ""},
-		"a space":                {"4:memory:/docker/a b\n", "1 1 0:1 /docker/a\\040b @/v1/docker/a\\040b ro - cgroup cgroup rw,memory\n", "/docker/a b"},
-		"the root itself":        {"4:memory:/\n", mount1, "/"},
-		"gone":                   {"4:memory:/docker/gone (deleted)\n", mount1, "/docker /"},
-		"no controller":          {"9:name=systemd:/x\n", mount1 + mount2, ""},
-		"nothing mounted":        {"4:memory:/docker\n", mount2, ""},
-		"nonsense":               {"memory\n4:memory\n:::\n4:memory:relative\n", mount1 + "1 - \n - cgroup\n", ""},
+		"a space": {"4:memory:/docker/a b\n",
+			"1 1 0:1 /docker/a\\040b @/v1/docker/a\\040b ro - cgroup cgroup rw,memory\n", "/docker/a b"},
+		"the root itself": {"4:memory:/\n", mount1, "/"},
+		"gone":            {"4:memory:/docker/gone (deleted)\n", mount1, "/docker /"},
+		"no controller":   {"9:name=systemd:/x\n", mount1 + mount2, ""},
+		"nothing mounted": {"4:memory:/docker\n", mount2, ""},
+		"nonsense":        {"memory\n4:memory\n:::\n4:memory:relative\n", mount1 + "1 - \n - cgroup\n", ""},
 	}
 	for name, tt := range tests {
 		groups, err := cgroupTree(t, tt.cgroup, tt.mounts, version1Files).Proc(7).MemoryCgroups()
@@ -214,8 +224,10 @@ Max address space         unlimited            18446744073709551615 bytes
 }
 
 func TestMachineMemory(t *testing.T) {
-	tree := cgroupTree(t, "", "", map[string]string{"proc/meminfo": "MemTotal:       1000 kB\nMemFree: 5 kB\nMemAvailable:   600 kB\nSwapFree:   7 kB"})
-	if got, want := tree.MachineMemory(), (MachineMemory{Total: 1000 << 10, Available: 600 << 10, SwapFree: 7 << 10}); got != want {
+	tree := cgroupTree(t, "", "",
+		map[string]string{"proc/meminfo": "MemTotal:       1000 kB\nMemFree: 5 kB\nMemAvailable:   600 kB\nSwapFree:   7 kB"})
+	if got, want := tree.MachineMemory(),
+		(MachineMemory{Total: 1000 << 10, Available: 600 << 10, SwapFree: 7 << 10}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if got := (FS{}).MachineMemory(); got.Available <= 0 || got.Available > got.Total {
@@ -231,7 +243,8 @@ func FuzzCgroups(f *testing.F) {
 		if !ok {
 			return
 		}
-		if dir, below, ok := cgroupMount([]byte(mounts), version, name); ok && !strings.HasSuffix(strings.TrimSuffix(name, "/"), below) {
+		if dir, below, ok := cgroupMount([]byte(mounts), version, name); ok &&
+			!strings.HasSuffix(strings.TrimSuffix(name, "/"), below) {
 			t.Errorf("%q is not below %q", below, dir)
 		}
 	})

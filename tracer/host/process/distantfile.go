@@ -86,7 +86,8 @@ func (f *distantFile) read(at int64, size int) ([]byte, error) {
 func (f *distantFile) peek(p []byte, in Mapping, at uint64) (n int, err error) {
 	for n < len(p) {
 		reply, err := f.ask(&helperRequest{
-			Op: "peek", Handle: f.handle, Open: openRequest{PID: f.pid, Mapping: in}, At: at + uint64(n), Length: min(len(p)-n, helperData),
+			Op: "peek", Handle: f.handle, Open: openRequest{PID: f.pid, Mapping: in}, At: at + uint64(n),
+			Length: min(len(p)-n, helperData),
 		}, -1)
 		switch {
 		case err != nil:
@@ -129,7 +130,8 @@ func (f *distantFile) again() File {
 	f.shared.mu.Lock()
 	defer f.shared.mu.Unlock()
 	f.shared.users++
-	return &distantFile{helper: f.helper, key: f.key, pid: f.pid, name: f.name, handle: f.handle, descriptor: f.descriptor, shared: f.shared}
+	return &distantFile{helper: f.helper, key: f.key, pid: f.pid, name: f.name, handle: f.handle,
+		descriptor: f.descriptor, shared: f.shared}
 }
 
 // Close has the last one close the file.

@@ -15,11 +15,13 @@ func TestGuess(t *testing.T) {
 	}{
 		{"/usr/bin/python3 -m ipykernel_launcher -f /run/kernel-1.json", Kernel, "", "/run/kernel-1.json"},
 		{"python -Xfrozen_modules=off -m ipykernel_launcher -f /run/kernel-1.json", Kernel, "", "/run/kernel-1.json"},
-		{"python -X frozen_modules=off -u -mipykernel_launcher --f=/r/kernel-v2-1.json", Kernel, "VS Code", "/r/kernel-v2-1.json"},
+		{"python -X frozen_modules=off -u -mipykernel_launcher --f=/r/kernel-v2-1.json", Kernel, "VS Code",
+			"/r/kernel-v2-1.json"},
 		{"python -Im ipykernel --IPKernelApp.connection_file=/r/k.json", Kernel, "", "/r/k.json"},
 		{"python3 -m colab_kernel_launcher -f /r/kernel-2.json", Kernel, "Colab", "/r/kernel-2.json"},
 		{"python -m spyder_kernels.console --matplotlib=inline -f=/tmp/k.json", Kernel, "Spyder", "/tmp/k.json"},
-		{"python /databricks/python_shell/scripts/db_ipykernel_launcher.py -f /k.json", Kernel, "Databricks", "/k.json"},
+		{"python /databricks/python_shell/scripts/db_ipykernel_launcher.py -f /k.json", Kernel, "Databricks",
+			"/k.json"},
 		{"python /venv/lib/python3.12/site-packages/ipykernel_launcher.py -f /k.json", Kernel, "", "/k.json"},
 		{"python3 /usr/bin/ipython kernel -f /k.json", Kernel, "", "/k.json"},
 		{"/usr/bin/python3 /usr/bin/ipython3", Terminal, "terminal", ""},
@@ -90,7 +92,8 @@ func TestGPUDevice(t *testing.T) {
 func TestStoredGPUs(t *testing.T) {
 	root := t.TempDir()
 	for name, target := range map[string]string{
-		"0": "/dev/null", "3": "/dev/nvidiactl", "10": "/dev/nvidia2", "11": "/dev/nvidia0", "12": "/dev/nvidia2", "13": "a\nb",
+		"0": "/dev/null", "3": "/dev/nvidiactl", "10": "/dev/nvidia2", "11": "/dev/nvidia0", "12": "/dev/nvidia2",
+		"13": "a\nb",
 	} {
 		symlink(t, target, root+"/7/fd/"+name)
 	}

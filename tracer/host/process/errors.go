@@ -8,15 +8,16 @@ import (
 // What can be wrong with a process. Errors of this package match one of these with [errors.Is] and are an
 // [*Error] wherever a process is to blame.
 var (
-	ErrNoProcess    = errors.New("no process")                       // there is none, or it ended meanwhile
-	ErrNotPermitted = errors.New("not permitted")                    // it is there, we may not look into it
-	ErrZombie       = errors.New("zombie")                           // it ended and waits for its parent
-	ErrNotPython    = errors.New("no Python interpreter")            // none of its files is an interpreter
-	ErrChanged      = errors.New("mapping changed")                  // the file mapped there is another one now
-	ErrTooLarge     = errors.New("too large")                        // more than this package is willing to read
-	ErrMalformed    = errors.New("malformed proc file")              // not what proc(5) describes
-	ErrNoAnswer     = errors.New("file system does not answer")      // what serves a file, or memory that is one's, is silent
-	ErrClosed       = errors.New("process handle is already closed") // the handle was closed
+	ErrNoProcess    = errors.New("no process")            // there is none, or it ended meanwhile
+	ErrNotPermitted = errors.New("not permitted")         // it is there, we may not look into it
+	ErrZombie       = errors.New("zombie")                // it ended and waits for its parent
+	ErrNotPython    = errors.New("no Python interpreter") // none of its files is an interpreter
+	ErrChanged      = errors.New("mapping changed")       // the file mapped there is another one now
+	ErrTooLarge     = errors.New("too large")             // more than this package is willing to read
+	ErrMalformed    = errors.New("malformed proc file")   // not what proc(5) describes
+	// what serves a file, or memory that is one's, is silent
+	ErrNoAnswer = errors.New("file system does not answer")
+	ErrClosed   = errors.New("process handle is already closed") // the handle was closed
 )
 
 // Error says what is wrong with which process.

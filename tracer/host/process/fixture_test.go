@@ -19,8 +19,10 @@ func TestStoredStat(t *testing.T) {
 		want Stat
 		err  error
 	}{
-		{pid: 100, want: Stat{PID: 100, Comm: "evil) S 1 (x", State: 'S', ParentPID: 1, Flags: 0x400000, Threads: 9, StartTicks: 5000, ResidentPages: 12800}},
-		{pid: 101, want: Stat{PID: 101, Comm: "new\nline) (2", State: 'S', ParentPID: 100, Flags: 0x400000, Threads: 1, StartTicks: 5001, ResidentPages: 12800}},
+		{pid: 100, want: Stat{PID: 100, Comm: "evil) S 1 (x", State: 'S', ParentPID: 1, Flags: 0x400000, Threads: 9,
+			StartTicks: 5000, ResidentPages: 12800}},
+		{pid: 101, want: Stat{PID: 101, Comm: "new\nline) (2", State: 'S', ParentPID: 100, Flags: 0x400000, Threads: 1,
+			StartTicks: 5001, ResidentPages: 12800}},
 		{pid: 103, err: ErrNoProcess},
 		{pid: 105, err: ErrMalformed},
 		{pid: 999, err: ErrNoProcess},
@@ -45,7 +47,8 @@ func TestStoredStatus(t *testing.T) {
 	got, err := stored.Proc(100).Status()
 	want := Status{
 		PID: 100, TGID: 100, UID: 1000, EUID: 1001, GID: 1000, EGID: 1002, Threads: 9,
-		NSPIDs: []int{100, 31, 1}, savedUID: 1000, savedGID: 1000, capsPermitted: 824634245120, CapsHeld: 1<<39 | 1<<38 | 1<<19 | 1<<2, Ignored: 0x1001002, Caught: 0x108000000,
+		NSPIDs: []int{100, 31, 1}, savedUID: 1000, savedGID: 1000, capsPermitted: 824634245120,
+		CapsHeld: 1<<39 | 1<<38 | 1<<19 | 1<<2, Ignored: 0x1001002, Caught: 0x108000000,
 		AddressSpaceBytes: 299000 << 10, DataBytes: 80 << 20, ResidentBytes: 50 << 20,
 		ResidentAnonBytes: 40 << 20, ResidentFileBytes: 10000 << 10, ResidentShmemBytes: 240 << 10,
 	}
@@ -66,14 +69,19 @@ func TestStoredMaps(t *testing.T) {
 		t.Fatalf("Maps(100): %d mappings, %v; want 10", len(got), err)
 	}
 	want := map[int]Mapping{
-		1: {Start: 0x401000, End: 0x700000, Offset: 0x1000, Perm: Read | Exec, File: FileID{0xfe, 1, 131}, Path: "/opt/e vil) (x/python3.12"},
+		1: {Start: 0x401000, End: 0x700000, Offset: 0x1000, Perm: Read | Exec, File: FileID{0xfe, 1, 131},
+			Path: "/opt/e vil) (x/python3.12"},
 		2: {Start: 0xc0a000, End: 0xc0b000, Perm: Read | Write, Path: "[heap]"},
-		3: {Start: 0x7f0000000000, End: 0x7f0000001000, Perm: Read | Exec, File: FileID{0xfe, 1, 1 << 40}, Path: `/tmp/new\012line.so`, Deleted: true},
-		4: {Start: 0x7f0000001000, End: 0x7f0000002000, Perm: Read | Shared, File: FileID{0, 0x2f, 7}, Path: "/srv/a (deleted)", Deleted: true},
+		3: {Start: 0x7f0000000000, End: 0x7f0000001000, Perm: Read | Exec, File: FileID{0xfe, 1, 1 << 40},
+			Path: `/tmp/new\012line.so`, Deleted: true},
+		4: {Start: 0x7f0000001000, End: 0x7f0000002000, Perm: Read | Shared, File: FileID{0, 0x2f, 7},
+			Path: "/srv/a (deleted)", Deleted: true},
 		5: {Start: 0x7f0000002000, End: 0x7f0000003000, Perm: Read | Write},
 		6: {Start: 0x7f0000003000, End: 0x7f0000004000, Perm: Read | Write, Path: "[anon:x (deleted)]"},
-		7: {Start: 0x7f0000004000, End: 0x7f0000005000, Perm: Read | Write | Exec | Shared, File: FileID{0, 1, 9}, Path: "/memfd:\xff\x1b[31m\r", Deleted: true},
-		8: {Start: 0x7f0000005000, End: 0x7f0000006000, Offset: 0x7fffffff000, Perm: Read | Exec, File: FileID{0x103, 5, 8}, Path: "/mnt/return\r"},
+		7: {Start: 0x7f0000004000, End: 0x7f0000005000, Perm: Read | Write | Exec | Shared, File: FileID{0, 1, 9},
+			Path: "/memfd:\xff\x1b[31m\r", Deleted: true},
+		8: {Start: 0x7f0000005000, End: 0x7f0000006000, Offset: 0x7fffffff000, Perm: Read | Exec,
+			File: FileID{0x103, 5, 8}, Path: "/mnt/return\r"},
 		9: {Start: 0xffffffffff600000, End: 0xffffffffff601000, Perm: Exec, Path: "[vsyscall]"},
 	}
 	for i, m := range want {
@@ -97,7 +105,8 @@ func TestMapsAreBounded(t *testing.T) {
 	inputs := map[string][]byte{
 		"too many lines":  bytes.Repeat(line, maxMapLines+1),
 		"a line too long": append(append([]byte{}, line[:len(line)-1]...), bytes.Repeat([]byte("x"), maxMapLine)...),
-		"too many bytes":  bytes.Repeat(append(append([]byte{}, line[:len(line)-1]...), append(bytes.Repeat([]byte("x"), 1<<10), '\n')...), maxMapBytes>>10),
+		"too many bytes": bytes.Repeat(append(append([]byte{}, line[:len(line)-1]...),
+			append(bytes.Repeat([]byte("x"), 1<<10), '\n')...), maxMapBytes>>10),
 	}
 	for name, input := range inputs {
 		var last error
@@ -142,7 +151,8 @@ func TestStoredTree(t *testing.T) {
 		t.Errorf("Children(101) = %v, %v; want %v", children, err, want)
 	}
 	all, err := stored.Descendants(100)
-	if want := []Identity{{101, 5001}, {102, 5002}, {104, 5003}, {106, 5004}}; err != nil || !reflect.DeepEqual(all, want) {
+	if want := []Identity{{101, 5001}, {102, 5002}, {104, 5003}, {106, 5004}}; err != nil ||
+		!reflect.DeepEqual(all, want) {
 		t.Errorf("Descendants(100) = %v, %v; want %v", all, err, want)
 	}
 	if none, err := stored.Children(999); none != nil || err != nil {
@@ -164,7 +174,8 @@ func TestStoredCmdline(t *testing.T) {
 		t.Errorf("Cmdline(2) = %q, %v", got.Args, err)
 	}
 	got, err = stored.Proc(104).Cmdline()
-	if err != nil || !got.Truncated || len(strings.Join(got.Args, "\x00")) != maxCmdline || got.Args[0] != "/usr/bin/python3" {
+	if err != nil || !got.Truncated || len(strings.Join(got.Args, "\x00")) != maxCmdline ||
+		got.Args[0] != "/usr/bin/python3" {
 		t.Errorf("Cmdline(104): %d arguments, truncated %v, %v", len(got.Args), got.Truncated, err)
 	}
 }
@@ -193,7 +204,8 @@ func TestStoredFacts(t *testing.T) {
 	if text := got.Capabilities.String(); text != "CAP_DAC_READ_SEARCH,CAP_SYS_PTRACE,CAP_PERFMON,CAP_BPF" {
 		t.Errorf("capabilities read %q", text)
 	}
-	if none := (FS{Root: t.TempDir(), Sys: t.TempDir()}).Facts(); none != (Facts{EUID: os.Geteuid(), Lockdown: "absent"}) {
+	if none := (FS{Root: t.TempDir(), Sys: t.TempDir()}).Facts(); none != (Facts{EUID: os.Geteuid(),
+		Lockdown: "absent"}) {
 		t.Errorf("Facts of nothing: %+v", none)
 	}
 }

@@ -74,7 +74,8 @@ func FuzzStatus(f *testing.F) {
 		if !ok {
 			return
 		}
-		if st.PID <= 0 || st.TGID < 0 || st.Threads < 0 || st.ResidentBytes < 0 || st.DataBytes < 0 || len(st.NSPIDs) > 33 {
+		if st.PID <= 0 || st.TGID < 0 || st.Threads < 0 || st.ResidentBytes < 0 || st.DataBytes < 0 ||
+			len(st.NSPIDs) > 33 {
 			t.Errorf("impossible status %+v", st)
 		}
 	})

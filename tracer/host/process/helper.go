@@ -56,7 +56,8 @@ type helperReply struct {
 
 // NewHelper makes one that starts nothing yet. Requests fail once ctx is done.
 func NewHelper(ctx context.Context) *Helper {
-	return &Helper{ctx: ctx, waiting: map[uint64]chan helperReply{}, turns: map[uint64]*sync.Mutex{}, silent: map[uint64]string{}}
+	return &Helper{ctx: ctx, waiting: map[uint64]chan helperReply{}, turns: map[uint64]*sync.Mutex{},
+		silent: map[uint64]string{}}
 }
 
 // Until sets when requests that are made from now on are given up.
@@ -169,7 +170,8 @@ func (h *Helper) ask(pid int, key uint64, what string, r *helperRequest, pass in
 }
 
 // await sends one request and waits for its answer.
-func (h *Helper) await(pid int, key uint64, what string, r *helperRequest, pass int, patience time.Duration) (reply helperReply, err error) {
+func (h *Helper) await(pid int, key uint64, what string, r *helperRequest, pass int,
+	patience time.Duration) (reply helperReply, err error) {
 	ctx, answer, err := h.send(pid, key, r, pass)
 	if err != nil {
 		return helperReply{fd: -1}, err
@@ -179,7 +181,8 @@ func (h *Helper) await(pid int, key uint64, what string, r *helperRequest, pass 
 	select {
 	case reply, ok := <-answer:
 		if !ok {
-			return helperReply{fd: -1}, &Error{PID: pid, Kind: ErrNoAnswer, Cause: fmt.Errorf("%s: who looks at it has ended", what)}
+			return helperReply{fd: -1}, &Error{PID: pid, Kind: ErrNoAnswer,
+				Cause: fmt.Errorf("%s: who looks at it has ended", what)}
 		}
 		return reply, nil
 	case <-ctx.Done(): // who wants it to end does not want to wait again
@@ -268,7 +271,8 @@ func handedOn() (all []uintptr) {
 		return nil
 	}
 	own := (FS{}).ownCapabilities()
-	for _, c := range []Capability{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYS_ADMIN, unix.CAP_KILL} {
+	for _, c := range []Capability{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH,
+		unix.CAP_SYS_ADMIN, unix.CAP_KILL} {
 		if own.Has(c) {
 			all = append(all, uintptr(c))
 		}

@@ -17,8 +17,9 @@ import (
 
 // helperRequest is one message to a helper's process.
 type helperRequest struct {
-	ID     uint64
-	Op     string // "open", "memory", "read", "populate", "close"; "near", "file", "link", "devices", "signal", "pids", "line"
+	ID uint64
+	// "open", "memory", "read", "populate", "close"; "near", "file", "link", "devices", "signal", "pids", "line"
+	Op     string
 	Proc   string `json:",omitempty"`
 	Open   openRequest
 	Name   string `json:",omitempty"` // of a file in the process's directory

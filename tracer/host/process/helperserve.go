@@ -106,7 +106,8 @@ func (s *HelperServer) answer(r *helperRequest, fd int) (a *helperAnswer, data [
 	switch {
 	case r.Op == "open":
 		return s.open(r)
-	case r.Op == "near", r.Op == "file", r.Op == "link", r.Op == "devices", r.Op == "signal", r.Op == "pids", r.Op == "line":
+	case r.Op == "near", r.Op == "file", r.Op == "link", r.Op == "devices", r.Op == "signal", r.Op == "pids",
+		r.Op == "line":
 		return s.answerFor(r)
 	case r.Op == "memory" && fd >= 0:
 		handle, ok := s.keep(os.NewFile(uintptr(fd), "mem"))

@@ -85,7 +85,8 @@ func (h *Helper) devices(pid int) (files []string, open int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	return slices.DeleteFunc(strings.Split(string(reply.data), "\x00"), func(f string) bool { return f == "" }), reply.answer.Count, nil
+	return slices.DeleteFunc(strings.Split(string(reply.data), "\x00"), func(f string) bool { return f == "" }),
+		reply.answer.Count, nil
 }
 
 // pids has the processes listed that there are.
@@ -110,7 +111,8 @@ func (h *Helper) pids() (all []int, err error) {
 
 // near has a file opened whose file system answers.
 func (h *Helper) near(fs FS, r openRequest) (*MappedFile, error) {
-	reply, err := h.await(r.PID, ofProcess|uint64(r.PID), r.String(), &helperRequest{Op: "near", Proc: fs.root(), Open: r}, -1, keeperPatience)
+	reply, err := h.await(r.PID, ofProcess|uint64(r.PID), r.String(),
+		&helperRequest{Op: "near", Proc: fs.root(), Open: r}, -1, keeperPatience)
 	if err == nil {
 		err = reply.failed(r.PID, true)
 	}
@@ -120,7 +122,8 @@ func (h *Helper) near(fs FS, r openRequest) (*MappedFile, error) {
 	if r.Path != "" {
 		r.Mapping = Mapping{File: reply.answer.File, Path: r.Path}
 	}
-	return &MappedFile{File: os.NewFile(uintptr(reply.fd), r.String()), Stat: reply.answer.Stat, Mapping: r.Mapping, Route: reply.answer.Route}, nil
+	return &MappedFile{File: os.NewFile(uintptr(reply.fd), r.String()), Stat: reply.answer.Stat, Mapping: r.Mapping,
+		Route: reply.answer.Route}, nil
 }
 
 // Signal sends a signal to a root of the scope, if [Helper.TakeOver] was told so.

@@ -42,7 +42,8 @@ func (p Proc) Rlimits() (Rlimits, error) {
 
 func (r *Rlimit) parse(columns string) bool {
 	fields := strings.Fields(columns)
-	return len(fields) == 3 && parseRlimit(&r.Soft, fields[0]) && parseRlimit(&r.Hard, fields[1]) && fields[2] == "bytes"
+	return len(fields) == 3 && parseRlimit(&r.Soft, fields[0]) && parseRlimit(&r.Hard, fields[1]) &&
+		fields[2] == "bytes"
 }
 
 func parseRlimit(to *int64, text string) bool {

@@ -23,7 +23,8 @@ func TestOwnProcess(t *testing.T) {
 		t.Errorf("Stat = %+v, %v", st, err)
 	}
 	status, err := live.Proc(pid).Status()
-	if err != nil || int(status.EUID) != os.Geteuid() || int(status.UID) != os.Getuid() || int(status.EGID) != os.Getegid() {
+	if err != nil || int(status.EUID) != os.Geteuid() || int(status.UID) != os.Getuid() ||
+		int(status.EGID) != os.Getegid() {
 		t.Errorf("Status = %+v, %v", status, err)
 	}
 	if sum := status.ResidentAnonBytes + status.ResidentFileBytes + status.ResidentShmemBytes; sum != status.ResidentBytes || sum == 0 {
@@ -216,7 +217,8 @@ func TestVanishing(t *testing.T) {
 	for pid := range pids {
 		count++
 		for _, err := range lookAtAll(pid) {
-			if err != nil && !errors.Is(err, ErrNoProcess) && !errors.Is(err, ErrZombie) && !errors.Is(err, ErrNotPython) {
+			if err != nil && !errors.Is(err, ErrNoProcess) && !errors.Is(err, ErrZombie) &&
+				!errors.Is(err, ErrNotPython) {
 				t.Errorf("a vanishing process: %v", err)
 			}
 		}

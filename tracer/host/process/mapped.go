@@ -16,10 +16,11 @@ type Route string
 
 // The routes, best first. All end at the very file that is mapped: device and inode are compared.
 const (
-	ByMapFiles Route = "map_files" // /proc/PID/map_files: any file, deleted or hidden; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE
-	ByExe      Route = "exe"       // /proc/PID/exe: the executable only; needs ptrace access
-	ByRoot     Route = "root"      // the path, looked up below /proc/PID/root without ever leaving it
-	ByPath     Route = "path"      // the path as it is: a chroot's files, named from our root
+	// /proc/PID/map_files: any file, deleted or hidden; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE
+	ByMapFiles Route = "map_files"
+	ByExe      Route = "exe"  // /proc/PID/exe: the executable only; needs ptrace access
+	ByRoot     Route = "root" // the path, looked up below /proc/PID/root without ever leaving it
+	ByPath     Route = "path" // the path as it is: a chroot's files, named from our root
 )
 
 // File is a file that can be read, and its descriptor, which names it to the kernel. Reading fails with [ErrNoAnswer]

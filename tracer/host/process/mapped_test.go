@@ -19,10 +19,12 @@ func fakeProcess(t *testing.T, path string) (fs FS, m Mapping, rootDir string) {
 	rootDir = t.TempDir()
 	write(t, filepath.Join(rootDir, path), "the file")
 	symlink(t, rootDir, fs.Proc(7).path("root"))
-	m = Mapping{Start: 0x1000, End: 0x2000, Perm: Read | Exec, Path: path, File: fileID(t, filepath.Join(rootDir, path))}
+	m = Mapping{Start: 0x1000, End: 0x2000, Perm: Read | Exec, Path: path,
+		File: fileID(t, filepath.Join(rootDir, path))}
 	write(t, fs.Proc(7).path("stat"), "7 (x) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 0 0 1 0 5 0 1 0")
 	id := m.File
-	write(t, fs.Proc(7).path("maps"), fmt.Sprintf("1000-2000 r-xp 00000000 %x:%x %d %s\n", id.Major, id.Minor, id.Inode, path))
+	write(t, fs.Proc(7).path("maps"), fmt.Sprintf("1000-2000 r-xp 00000000 %x:%x %d %s\n", id.Major, id.Minor, id.Inode,
+		path))
 	return fs, m, rootDir
 }
 

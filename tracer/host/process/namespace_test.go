@@ -24,7 +24,8 @@ func TestInterpreterFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.File.Close()
-	if base := filepath.Base(f.Mapping.Path); !strings.HasPrefix(base, "python3.") && !strings.HasPrefix(base, "libpython3.") {
+	if base := filepath.Base(f.Mapping.Path); !strings.HasPrefix(base, "python3.") &&
+		!strings.HasPrefix(base, "libpython3.") {
 		t.Errorf("the interpreter is in %q", f.Mapping.Path)
 	}
 	if f.Mapping.Perm&Exec == 0 || f.Mapping.Deleted {
@@ -98,7 +99,8 @@ func TestContainers(t *testing.T) {
 	for _, tt := range containers {
 		t.Run(tt.name, func(t *testing.T) {
 			script := "set -e\n" + tt.prepare + "\n" + furnish + "\n" + tt.enter + ` -S -c "$3"`
-			c := start(t, exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", t.TempDir(), python, program))
+			c := start(t, exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script,
+				"sh", t.TempDir(), python, program))
 			children, err := live.Children(c.Process.Pid)
 			if err != nil || len(children) != 1 {
 				t.Fatalf("unshare has children %v, %v", children, err)
@@ -203,7 +205,8 @@ func TestPythons(t *testing.T) {
 			continue
 		}
 		p := all.Pythons[i]
-		if p.Kind != want || p.Threads != 1 || p.ResidentBytes < 1<<20 || p.ParentPID != os.Getpid() || p.User != UserName(uint32(os.Getuid())) {
+		if p.Kind != want || p.Threads != 1 || p.ResidentBytes < 1<<20 || p.ParentPID != os.Getpid() ||
+			p.User != UserName(uint32(os.Getuid())) {
 			t.Errorf("process %d is %+v", pid, p)
 		}
 		if want == Kernel && (p.Frontend != "VS Code" || p.ConnectionFile != "/run/kernel-v2-1.json") {

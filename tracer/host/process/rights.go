@@ -9,9 +9,10 @@ import (
 
 // Rights are what Linux asks for when a user looks into a process (__ptrace_may_access, kernel/ptrace.c).
 type Rights struct {
-	users, groups [3]uint32     // real, effective, saved
-	owner         uint32        // of its files in /proc: its user, or root where its user may not read them (task_dump_owner, fs/proc/base.c)
-	permitted     CapabilitySet // capabilities that it has, or may take on
+	users, groups [3]uint32 // real, effective, saved
+	// of its files in /proc: its user, or root where its user may not read them (task_dump_owner, fs/proc/base.c)
+	owner     uint32
+	permitted CapabilitySet // capabilities that it has, or may take on
 }
 
 // ReadRights returns what a process may do now. It fails as [Proc.Status] does, and with [ErrZombie].
@@ -25,8 +26,9 @@ func ReadRights(fs FS, pid int) (r Rights, err error) {
 		return r, fs.Proc(pid).failure(err)
 	}
 	r = Rights{
-		users: [3]uint32{status.UID, status.EUID, status.savedUID}, groups: [3]uint32{status.GID, status.EGID, status.savedGID},
-		owner: of.Uid, permitted: status.capsPermitted,
+		users:  [3]uint32{status.UID, status.EUID, status.savedUID},
+		groups: [3]uint32{status.GID, status.EGID, status.savedGID},
+		owner:  of.Uid, permitted: status.capsPermitted,
 	}
 	if r.owner != r.users[1] {
 		if st, err := fs.Proc(pid).Stat(); err == nil && st.Ended() { // without memory it is root's

@@ -22,7 +22,8 @@ func sleepAs(t *testing.T, name string, mode uint32, group int, capable bool) st
 	t.Helper()
 	path := filepath.Join(attacktest.Folder(t), name)
 	attacktest.Copy(t, "sleep", path, 0o755)
-	for _, err := range []error{os.Chown(path, 0, group), unix.Chmod(path, mode)} { // a new group takes bits of the mode away
+	// a new group takes bits of the mode away
+	for _, err := range []error{os.Chown(path, 0, group), unix.Chmod(path, mode)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +122,8 @@ func isClosed(t *testing.T, how string, scope *Scope, fs FS, pid int) {
 			t.Errorf("%s: %s: %v", how, what, err)
 		}
 	}
-	if a, _, _ := newHelperServer(nil, scope).answer(&helperRequest{Op: "line", Open: openRequest{PID: pid}, Handle: 0}, -1); a.Kind != "permission" {
+	if a, _, _ := newHelperServer(nil, scope).answer(&helperRequest{Op: "line", Open: openRequest{PID: pid}, Handle: 0},
+		-1); a.Kind != "permission" {
 		t.Errorf("%s: a descriptor: %+v", how, a)
 	}
 	for _, name := range public { // a /proc with hidepid shows them to the helper only

@@ -169,7 +169,8 @@ func (s *Scope) isTheirs(st Stat) (root int) {
 // (PR_SET_CHILD_SUBREAPER) the kernel does not tell.
 func (s *Scope) reaps(st Stat) bool {
 	status, err := s.fs.Proc(st.PID).Status()
-	return err == nil && (len(status.NSPIDs) > 0 && status.NSPIDs[len(status.NSPIDs)-1] == 1 || st.PID == 1 || st.Comm == "systemd")
+	return err == nil && (len(status.NSPIDs) > 0 && status.NSPIDs[len(status.NSPIDs)-1] == 1 || st.PID == 1 ||
+		st.Comm == "systemd")
 }
 
 // isOrphan returns with which root a process has in common what its orphan has, -1 for none.

@@ -90,7 +90,8 @@ func TestScope(t *testing.T) {
 		"the first process":   {[]Identity{self}, 1, false},
 		"all":                 {nil, 1, true},
 	} {
-		if err := scopeOf(t, c.roots...).check(c.pid); (err == nil) != c.in || err != nil && !errors.Is(err, ErrNotPermitted) {
+		if err := scopeOf(t, c.roots...).check(c.pid); (err == nil) != c.in ||
+			err != nil && !errors.Is(err, ErrNotPermitted) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -242,9 +243,12 @@ func TestKeptAsks(t *testing.T) {
 	root := started(t, exec.Command("sleep", "60"))
 	fs := keptBy(t, scopeOf(t, root))
 	for _, r := range []helperRequest{
-		{Op: "file", Name: "../1/mem"}, {Op: "file", Name: "root/etc/shadow"}, {Op: "file", Name: "fd/0"}, {Op: "file"}, {Op: "link", Name: "root"},
-		{Op: "link", Name: "fd/0"}, {Op: "near"}, {Op: "near", Open: openRequest{Path: "etc/passwd\x00"}}, {Op: "signal", Signal: int(unix.SIGTERM)},
-		{Op: "write"}, {Op: "read", Handle: 7}, {Op: "open", Open: openRequest{PID: -1, Path: "/etc/shadow"}}, {Op: "near", Open: openRequest{PID: -1, Path: "/etc/shadow"}},
+		{Op: "file", Name: "../1/mem"}, {Op: "file", Name: "root/etc/shadow"}, {Op: "file", Name: "fd/0"}, {Op: "file"},
+		{Op: "link", Name: "root"},
+		{Op: "link", Name: "fd/0"}, {Op: "near"}, {Op: "near", Open: openRequest{Path: "etc/passwd\x00"}},
+		{Op: "signal", Signal: int(unix.SIGTERM)},
+		{Op: "write"}, {Op: "read", Handle: 7}, {Op: "open", Open: openRequest{PID: -1, Path: "/etc/shadow"}},
+		{Op: "near", Open: openRequest{PID: -1, Path: "/etc/shadow"}},
 	} {
 		if r.Open.PID == 0 {
 			r.Open.PID = root.PID

@@ -43,7 +43,8 @@ const (
 	maxClosingOf = 8 // of one user
 )
 
-var errClosing = fmt.Errorf("so many descriptors of its user are being closed still that no more are taken over: %w", unix.EBUSY)
+var errClosing = fmt.Errorf("so many descriptors of its user are being closed still that no more are taken over: %w",
+	unix.EBUSY)
 
 // line makes a line over an end of a process's pair. That end is the process's, too, which can keep it locked for as
 // long as it likes: nothing is received there, and sending waits for no lock of a receiver's (unix_dgram_sendmsg,
@@ -94,7 +95,8 @@ func sendLine(over int, said string) (end int, err error) {
 	}
 	defer unix.Close(line[1]) // nothing has been sent to it
 	packets.Refuse(line[0])
-	if err := unix.Sendmsg(over, []byte(said), unix.UnixRights(line[1]), nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); err != nil {
+	if err := unix.Sendmsg(over, []byte(said), unix.UnixRights(line[1]), nil,
+		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); err != nil {
 		unix.Close(line[0])
 		return -1, fmt.Errorf("send a line: %w", err)
 	}

@@ -16,7 +16,8 @@ const (
 	maxUnfetchedOf = 128 // of one user
 )
 
-var errUnfetched = fmt.Errorf("so many lines that were sent to its user were not fetched that no more are made: %w", unix.EBUSY)
+var errUnfetched = fmt.Errorf("so many lines that were sent to its user were not fetched that no more are made: %w",
+	unix.EBUSY)
 
 // unfetched are the sockets over which lines were sent, for as long as these may lie there.
 type unfetched struct {

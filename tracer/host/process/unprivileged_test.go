@@ -61,7 +61,8 @@ func TestUnprivileged(t *testing.T) {
 	// By descriptor: the directory of the test binary is closed to others.
 	cmd := &exec.Cmd{
 		Path: "/proc/self/fd/3", Args: []string{"tracer"}, ExtraFiles: []*os.File{self}, Dir: "/", SysProcAttr: nobody,
-		Env: []string{asNobody + "=" + strconv.Itoa(own.Process.Pid) + "," + strconv.Itoa(stranger.Process.Pid)}, Stderr: os.Stderr,
+		Env:    []string{asNobody + "=" + strconv.Itoa(own.Process.Pid) + "," + strconv.Itoa(stranger.Process.Pid)},
+		Stderr: os.Stderr,
 	}
 	out, err := cmd.Output()
 	if err != nil {

@@ -27,13 +27,13 @@ type File struct {
 	file *userfile.File // nil for standard output
 }
 
-// Create begins a recording, with a user's rights, in a file that only that user may read: notebooks contain secrets. It has no name
-// until Keep gives it its path. "-" and "/dev/stdout" mean standard output. An existing file is refused with an error that is
-// [fs.ErrExist] unless o.Force is set; a symbolic link, a device, a pipe or a directory is refused always, with
-// [userfile.ErrNotRegular].
+// Create begins a recording, with a user's rights, in a file that only that user may read: notebooks contain secrets.
+// It has no name until Keep gives it its path. "-" and "/dev/stdout" mean standard output. An existing file is refused
+// with an error that is [fs.ErrExist] unless o.Force is set; a symbolic link, a device, a pipe or a directory is
+// refused always, with [userfile.ErrNotRegular].
 //
-// With o.Force the old file is replaced, not overwritten: whoever has it open keeps it, and a hard link that somebody laid in
-// the way loses nothing.
+// With o.Force the old file is replaced, not overwritten: whoever has it open keeps it, and a hard link that somebody
+// laid in the way loses nothing.
 func Create(rights *userfile.Rights, path string, o Options) (*File, error) {
 	if path == "-" || path == "/dev/stdout" {
 		w, err := recording.NewWriter(os.Stdout, o.Version, o.Options...)
@@ -75,8 +75,8 @@ func (f *File) Discard() {
 	}
 }
 
-// Close ends the recording and closes the file, also where writing has failed before. That somebody has removed the file
-// meanwhile is an error that is [ErrRemoved].
+// Close ends the recording and closes the file, also where writing has failed before. That somebody has removed the
+// file meanwhile is an error that is [ErrRemoved].
 func (f *File) Close() error {
 	err := f.Writer.Close()
 	if f.file == nil {

@@ -22,7 +22,8 @@ func TestEnded(t *testing.T) {
 		ended <-chan struct{}
 		whole bool
 	}{{nil, true}, {ended, false}} {
-		a, err := Explain(Source{Smaps: open("smaps"), Memory: open("mem"), Pages: open("pagemap")}, Limits{Time: time.Minute, Ended: c.ended})
+		a, err := Explain(Source{Smaps: open("smaps"), Memory: open("mem"), Pages: open("pagemap")},
+			Limits{Time: time.Minute, Ended: c.ended})
 		if err != nil {
 			t.Fatal(err)
 		}

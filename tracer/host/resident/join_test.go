@@ -2,8 +2,8 @@ package resident
 
 import "testing"
 
-// TestJoin: a block of malloc's is in several mappings where a part may be of huge pages. Below the heap of a thread such a part begins
-// at a multiple of what heaps begin at, and is told from one by its size.
+// TestJoin: a block of malloc's is in several mappings where a part may be of huge pages. Below the heap of a thread
+// such a part begins at a multiple of what heaps begin at, and is told from one by its size.
 func TestJoin(t *testing.T) {
 	const base = 7 * heapMost
 	block := func(start, end uint64) mapping {
@@ -15,7 +15,8 @@ func TestJoin(t *testing.T) {
 		want int
 	}{
 		{"a page and huge pages", []mapping{block(base-page, base), block(base, base+8*heapMost)}, 1},
-		{"and the heap of a thread above", []mapping{block(base-page, base), block(base, base+8*heapMost), block(base+8*heapMost, base+8*heapMost+page)}, 2},
+		{"and the heap of a thread above", []mapping{block(base-page, base), block(base, base+8*heapMost),
+			block(base+8*heapMost, base+8*heapMost+page)}, 2},
 		{"apart", []mapping{block(base, base+page), block(base+2*page, base+3*page)}, 2},
 	} {
 		got := join(c.all)

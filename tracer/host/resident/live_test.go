@@ -57,7 +57,8 @@ func (p *process) account(t *testing.T, python int) Account {
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
-	a, err := Explain(Source{Smaps: open("smaps"), Memory: open("mem"), Pages: open("pagemap"), Python: python}, Limits{})
+	a, err := Explain(Source{Smaps: open("smaps"), Memory: open("mem"), Pages: open("pagemap"), Python: python},
+		Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,12 +88,13 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// TestMalloc compares with what glibc says of itself (mallinfo2), in the main heap and in the arena of a thread, and with how far
-// resident memory falls when it trims.
+// TestMalloc compares with what glibc says of itself (mallinfo2), in the main heap and in the arena of a thread, and
+// with how far resident memory falls when it trims.
 func TestMalloc(t *testing.T) {
 	needRoot(t)
 	binary := filepath.Join(t.TempDir(), "heap")
-	if out, err := exec.Command("gcc", "-O1", "-pthread", "-o", binary, "../../../testdata/workloads/heap.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O1", "-pthread", "-o", binary,
+		"../../../testdata/workloads/heap.c").CombinedOutput(); err != nil {
 		t.Skipf("no C compiler: %v: %s", err, out)
 	}
 	for _, where := range []string{"main", "thread"} {
@@ -106,8 +108,10 @@ func TestMalloc(t *testing.T) {
 					t.Errorf("%s: %d, glibc says %d: %+v", what, got, want, a)
 				}
 			}
-			near("free", a.of(MallocFree), said.Free, 272<<10) // less the tops of two arenas, which are not all resident
-			near("in use", a.of(Malloc), said.Used, 256<<10)   // headers, the arena itself, what the thread's cache keeps
+			// less the tops of two arenas, which are not all resident
+			near("free", a.of(MallocFree), said.Free, 272<<10)
+			// headers, the arena itself, what the thread's cache keeps
+			near("in use", a.of(Malloc), said.Used, 256<<10)
 			near("mapped", a.of(MallocBig), said.Mapped, 8<<10)
 			if a.Trim == 0 {
 				t.Errorf("%+v", a)
@@ -157,7 +161,8 @@ sys.stdin.read()
 func TestHostileHeaps(t *testing.T) {
 	smaps := "55550000-5555f000 rw-p 00000000 00:00 0 [heap]\nRss: 60 kB\nAnonymous: 60 kB\n7f0000000000-7f0000100000 rw-p 00000000 00:00 0 \nRss: 1024 kB\nAnonymous: 99999 kB\n"
 	for _, word := range []uint64{0, 1, 2, 8, 16, 17, 32, 33, 0x1002, 0x7f0000000020, 1 << 63, ^uint64(0)} {
-		a, err := Explain(Source{Smaps: strings.NewReader(smaps), Memory: same(word), Pages: same(present), Python: 11}, Limits{})
+		a, err := Explain(Source{Smaps: strings.NewReader(smaps), Memory: same(word), Pages: same(present), Python: 11},
+			Limits{})
 		sum := uint64(0)
 		for _, part := range a.Parts {
 			sum += part.Bytes
@@ -199,12 +204,14 @@ func (b bytesAt) ReadAt(buf []byte, off int64) (int, error) {
 
 // FuzzExplain has any smaps and any memory.
 func FuzzExplain(f *testing.F) {
-	f.Add("55550000-5555f000 rw-p 00000000 00:00 0 [heap]\nRss: 60 kB\nAnonymous: 60 kB\n", []byte{0, 0, 0, 0, 0, 0, 0, 0, 0x91, 2}, 11)
+	f.Add("55550000-5555f000 rw-p 00000000 00:00 0 [heap]\nRss: 60 kB\nAnonymous: 60 kB\n",
+		[]byte{0, 0, 0, 0, 0, 0, 0, 0, 0x91, 2}, 11)
 	f.Add("7f0000000000-7f0004000000 rw-p 00000000 00:00 0\nRss: 64 kB\n", []byte{0x30, 0, 0, 0, 0, 0x7f}, 9)
 	f.Add("x", []byte{}, 0)
 	f.Fuzz(func(t *testing.T, smaps string, data []byte, python int) {
 		memory := bytesAt{0x55550000, append(data, make([]byte, page)...)}
-		a, err := Explain(Source{Smaps: strings.NewReader(smaps), Memory: memory, Pages: same(present), Python: python}, Limits{Bytes: 8 << 20})
+		a, err := Explain(Source{Smaps: strings.NewReader(smaps), Memory: memory, Pages: same(present), Python: python},
+			Limits{Bytes: 8 << 20})
 		if err != nil {
 			return
 		}

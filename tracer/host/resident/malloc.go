@@ -23,8 +23,8 @@ type heap struct {
 	free       []span // what free chunks and the top have, without their headers
 	whole      []span // whole pages of free chunks: malloc_trim gives those back
 	top        span   // and whole pages of the top
-	// joins: between the last free chunk and the top there are only chunks so small that malloc may have them in its fast
-	// bins. It then joins them all to the top before it trims.
+	// joins: between the last free chunk and the top there are only chunks so small that malloc may have them in its
+	// fast bins. It then joins them all to the top before it trims.
 	joins bool
 }
 
@@ -107,8 +107,8 @@ func (h *heap) add(start, end uint64) {
 	}
 }
 
-// mapped is the size of a block that malloc mapped by itself, 0 if there is none at an address: such a block begins with its
-// page, has whole pages, and nothing is in front of it. From glibc 2.43 on its size does not count the head.
+// mapped is the size of a block that malloc mapped by itself, 0 if there is none at an address: such a block begins
+// with its page, has whole pages, and nothing is in front of it. From glibc 2.43 on its size does not count the head.
 func (x *explainer) mapped(at, end uint64) uint64 {
 	const least = 64 << 10 // malloc's threshold is 128 KiB, unless somebody lowered it
 	before, ok1 := x.word(at)

@@ -33,7 +33,8 @@ type reader struct {
 }
 
 func newReader(s Source, limits Limits) *reader {
-	return &reader{memory: s.Memory, pagemap: s.Pages, left: limits.Bytes, deadline: time.Now().Add(limits.Time), ended: limits.Ended, buf: make([]byte, ahead), ahead: ahead}
+	return &reader{memory: s.Memory, pagemap: s.Pages, left: limits.Bytes, deadline: time.Now().Add(limits.Time),
+		ended: limits.Ended, buf: make([]byte, ahead), ahead: ahead}
 }
 
 // load finds out which pages of a mapping are resident.
@@ -112,7 +113,8 @@ func (r *reader) fill(addr uint64) bool {
 	return true
 }
 
-// residentIn adds up what of spans is resident, to the byte: of a page that a span has in part, that part. Spans must not overlap.
+// residentIn adds up what of spans is resident, to the byte: of a page that a span has in part, that part. Spans must
+// not overlap.
 func (r *reader) residentIn(all ...span) (bytes uint64) {
 	for _, s := range all {
 		for s.start < s.end {

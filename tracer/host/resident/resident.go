@@ -3,8 +3,8 @@
 // pagemap and mem; nothing runs in the process, and no page that is not resident is read. How much is resident at
 // any moment is the kernel ledger's to say, and what holds an object tracer/python/holders'.
 //
-// Everything read is hostile. A heap or a pool counts as one only if its own headers agree with each other from one end to
-// the other; what remains is [Other]. The parts always add up to the total.
+// Everything read is hostile. A heap or a pool counts as one only if its own headers agree with each other from one end
+// to the other; what remains is [Other]. The parts always add up to the total.
 package resident
 
 import (
@@ -143,14 +143,16 @@ func (x *explainer) private(r mapping, give func(Kind, uint64)) {
 	give(ObjectFree, found.free)
 }
 
-// join makes one of private mappings without a file that lie side by side: the kernel has several where a part may be of huge
-// pages, and one where malloc mapped several blocks. What begins where a heap of malloc's may, and is no larger than one, stays apart.
+// join makes one of private mappings without a file that lie side by side: the kernel has several where a part may be
+// of huge pages, and one where malloc mapped several blocks. What begins where a heap of malloc's may, and is no larger
+// than one, stays apart.
 func join(all []mapping) (out []mapping) {
 	plain := func(m mapping) bool { return !m.file && !m.shared && m.name == "" && m.writable }
 	mayBeHeap := func(m mapping) bool { return m.start%heapMost == 0 && m.end-m.start <= heapMost }
 	for _, m := range all {
 		n := len(out)
-		if n > 0 && out[n-1].end == m.start && (plain(m) && plain(out[n-1]) && !mayBeHeap(m) || m.name == "[heap]" && out[n-1].name == m.name) {
+		if n > 0 && out[n-1].end == m.start &&
+			(plain(m) && plain(out[n-1]) && !mayBeHeap(m) || m.name == "[heap]" && out[n-1].name == m.name) {
 			out[n-1].end = m.end
 			out[n-1].resident += m.resident
 			continue

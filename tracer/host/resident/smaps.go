@@ -82,7 +82,8 @@ func parseHead(line string) (m mapping, ok bool) {
 		m.name = fields[5]
 	}
 	// Memory of tmpfs that is mapped privately: what was not written to is still the shared pages.
-	if strings.HasPrefix(m.name, "/memfd:") || strings.HasPrefix(m.name, "/dev/shm/") || strings.HasPrefix(m.name, "/SYSV") {
+	if strings.HasPrefix(m.name, "/memfd:") || strings.HasPrefix(m.name, "/dev/shm/") ||
+		strings.HasPrefix(m.name, "/SYSV") {
 		m.shared = true
 	}
 	return m, true

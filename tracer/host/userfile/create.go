@@ -11,8 +11,8 @@ import (
 	"ipytracer/tracer/host/confine"
 )
 
-// File is a file under way, the user's own from its first moment and readable by nobody else (mode 0600). It has no name
-// that anybody has chosen until Commit puts it in its place: so it is there whole or not at all.
+// File is a file under way, the user's own from its first moment and readable by nobody else (mode 0600). It has no
+// name that anybody has chosen until Commit puts it in its place: so it is there whole or not at all.
 type File struct {
 	*os.File
 	rights  *Rights
@@ -23,8 +23,8 @@ type File struct {
 	over    bool   // committed or discarded
 }
 
-// Create begins a file that shall be at path. What is there already must be a regular file; it stays as it is until Commit,
-// which with replace puts the new one in its place. Without, it is an error that is [fs.ErrExist].
+// Create begins a file that shall be at path. What is there already must be a regular file; it stays as it is until
+// Commit, which with replace puts the new one in its place. Without, it is an error that is [fs.ErrExist].
 func (r *Rights) Create(path string, replace bool) (f *File, err error) {
 	err = r.Do(func() (err error) {
 		f, err = r.create(path, replace)
@@ -172,7 +172,8 @@ func (f *File) discard() {
 	}
 }
 
-// Folder is a path to where the file will be, whatever becomes of the one that was typed; until Commit, and in this program.
+// Folder is a path to where the file will be, whatever becomes of the one that was typed; until Commit, and in this
+// program.
 func (f *File) Folder() string { return fmt.Sprintf("/proc/self/fd/%d", f.place.folder) }
 
 // Gone says whether somebody has removed the file since it was committed.
@@ -181,8 +182,8 @@ func (f *File) Gone() bool {
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// NeedsOverride says whether Commit takes CAP_DAC_OVERRIDE and CAP_FOWNER: for root itself, in a folder of somebody else. Nobody
-// else has use for them.
+// NeedsOverride says whether Commit takes CAP_DAC_OVERRIDE and CAP_FOWNER: for root itself, in a folder of somebody
+// else. Nobody else has use for them.
 func (f *File) NeedsOverride() bool {
 	if f.rights.jobs != nil || os.Geteuid() != 0 {
 		return false

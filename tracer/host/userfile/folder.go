@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is a name in a folder that is held by descriptor: whatever becomes of the path that led there, it is this folder.
+// place is a name in a folder that is held by descriptor: whatever becomes of the path that led there, it is this
+// folder.
 type place struct {
 	path   string // as it was typed, for words
 	folder int    // O_PATH
@@ -35,8 +36,8 @@ func (r *Rights) find(typed string) (*place, error) {
 // maxLinks is how many symbolic links a path may lead through, as in the kernel (MAXSYMLINKS of linux/namei.h).
 const maxLinks = 40
 
-// walk opens a folder part by part, from the working directory or the root. Links are followed if they are root's or the
-// user's: what somebody else has laid there could lead to where only the user can write.
+// walk opens a folder part by part, from the working directory or the root. Links are followed if they are root's or
+// the user's: what somebody else has laid there could lead to where only the user can write.
 func (r *Rights) walk(folder string) (int, error) {
 	at, err := start(folder)
 	if err != nil {

@@ -22,7 +22,8 @@ const maxNames = 10000
 // ErrCrowded says that a folder has more files than are looked through.
 var ErrCrowded = errors.New("there are too many files in it")
 
-// MakeFolder holds the folder at an absolute path. It and those above it that are not there are made, for the user alone (mode 0700).
+// MakeFolder holds the folder at an absolute path. It and those above it that are not there are made, for the user
+// alone (mode 0700).
 func (r *Rights) MakeFolder(path string) (k *Kept, err error) {
 	err = r.Do(func() error {
 		fd, err := r.makeFolder(filepath.Clean(path))
@@ -54,8 +55,8 @@ func (r *Rights) makeFolder(path string) (fd int, err error) {
 // Close gives the folder up.
 func (k *Kept) Close() { unix.Close(k.fd) }
 
-// Thin removes files until there are at most so many of those that belong there by their names, the first by name first. What is no regular file of the
-// user's stays.
+// Thin removes files until there are at most so many of those that belong there by their names, the first by name
+// first. What is no regular file of the user's stays.
 func (k *Kept) Thin(most int, belongs func(name string) bool) error {
 	return k.rights.Do(func() error {
 		names, err := k.names()

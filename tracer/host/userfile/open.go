@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a file to read it: a regular one, or a pipe. Links are followed: what the user may read he may read by any name.
+// Open opens a file to read it: a regular one, or a pipe. Links are followed: what the user may read he may read by any
+// name.
 func (r *Rights) Open(path string) (f *os.File, err error) {
 	err = r.Do(func() error {
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -51,9 +52,9 @@ func reopen(fd int, path string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(open), path), nil
 }
 
-// Special opens what is at a path to write to it, if that is no regular file but a pipe with a reader, a terminal, /dev/null or
-// /dev/full. It returns nil where there is a regular file or nothing, and an error that is [ErrNotRegular] where there is
-// something else: a link, a folder, a block device, any other device.
+// Special opens what is at a path to write to it, if that is no regular file but a pipe with a reader, a terminal,
+// /dev/null or /dev/full. It returns nil where there is a regular file or nothing, and an error that is [ErrNotRegular]
+// where there is something else: a link, a folder, a block device, any other device.
 func (r *Rights) Special(path string) (f *os.File, err error) {
 	err = r.Do(func() error {
 		p, err := r.find(path)

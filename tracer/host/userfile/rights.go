@@ -30,8 +30,8 @@ func Self() (User, error) {
 	return u, nil
 }
 
-// Rights are what a user may do with files. Its methods may be called from any goroutine, also after the program has given
-// up its own privileges.
+// Rights are what a user may do with files. Its methods may be called from any goroutine, also after the program has
+// given up its own privileges.
 type Rights struct {
 	user User
 	jobs chan job // nil: what is done is done as this program
@@ -42,8 +42,8 @@ type job struct {
 	done chan error
 }
 
-// Of returns the rights of a user, which are taken on by one thread, until Close. To root itself nothing is forbidden and
-// nothing changes. For anybody else the program must be root, or that user.
+// Of returns the rights of a user, which are taken on by one thread, until Close. To root itself nothing is forbidden
+// and nothing changes. For anybody else the program must be root, or that user.
 func Of(u User) (*Rights, error) {
 	r := &Rights{user: u}
 	if u.UID == 0 && os.Geteuid() == 0 {
@@ -96,7 +96,8 @@ func (r *Rights) serve(begun chan<- error) {
 func become(u User) error {
 	if os.Geteuid() == 0 {
 		groups := append([]uint32{u.GID}, u.Groups...)
-		if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(&groups[0])), 0); errno != 0 {
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(&groups[0])),
+			0); errno != 0 {
 			return fmt.Errorf("set the groups: %w", errno)
 		}
 	}
@@ -120,8 +121,8 @@ func setID(call uintptr, id uint32) error {
 	return nil
 }
 
-// disarm takes every capability of this thread out of effect. They stay permitted: threads of one program must not differ in
-// that (psx).
+// disarm takes every capability of this thread out of effect. They stay permitted: threads of one program must not
+// differ in that (psx).
 func disarm() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData

@@ -5,9 +5,9 @@
 // business, and what is written the callers'.
 //
 // In folders that others can write to nothing can be put in the way of a file: a folder is held by descriptor from the
-// beginning, a link as the last part of a path is never followed, one before it only if it is root's or the user's own, what
-// is there is looked at on the descriptor, and nothing that is opened can block or do anything by being opened. A new file
-// has no name, where the file system can do without, until it is put in its place.
+// beginning, a link as the last part of a path is never followed, one before it only if it is root's or the user's own,
+// what is there is looked at on the descriptor, and nothing that is opened can block or do anything by being opened. A
+// new file has no name, where the file system can do without, until it is put in its place.
 package userfile
 
 import (
@@ -16,7 +16,8 @@ import (
 )
 
 var (
-	// ErrNotRegular says that a path leads to something that is no file to be written: a link, a folder, a block device, …
+	// ErrNotRegular says that a path leads to something that is no file to be written: a link, a folder, a block
+	// device, …
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrForeignLink says that a folder of a path is a link of somebody who is neither root nor the user.
 	ErrForeignLink = errors.New("a symbolic link of somebody else is part of the path; name the folder that it leads to")

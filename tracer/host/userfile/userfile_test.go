@@ -57,7 +57,8 @@ func TestKernelDecides(t *testing.T) {
 	bothWays(t, func(r *rig) {
 		vault := filepath.Dir(r.secret)
 		for _, replace := range []bool{false, true} {
-			for _, path := range []string{r.secret, filepath.Join(vault, "new"), "/etc/tracer-test", "/etc/passwd", "/proc/1/root/tmp/x"} {
+			for _, path := range []string{r.secret, filepath.Join(vault, "new"), "/etc/tracer-test", "/etc/passwd",
+				"/proc/1/root/tmp/x"} {
 				want := fs.ErrPermission
 				if path == "/etc/passwd" && !replace {
 					want = fs.ErrExist // as everybody sees
@@ -76,7 +77,8 @@ func TestKernelDecides(t *testing.T) {
 			}
 		}
 		// In her own folder she may remove what root has laid there, as with rm -f.
-		r.must(r.write(r.path("mine"), false), os.WriteFile(r.path("roots"), nil, 0o600), r.write(r.path("roots"), true))
+		r.must(r.write(r.path("mine"), false), os.WriteFile(r.path("roots"), nil, 0o600),
+			r.write(r.path("roots"), true))
 		// Not so where everybody removes his own.
 		r.must(os.Chown(r.dir, 0, 0), unix.Chmod(r.dir, 0o1777))
 		if err := r.write(r.nearby, true); !errors.Is(err, fs.ErrPermission) {
@@ -90,7 +92,8 @@ func TestLinks(t *testing.T) {
 	bothWays(t, func(r *rig) {
 		device := r.path("device")
 		r.must(unix.Mknod(device, unix.S_IFBLK|0o666, int(unix.Mkdev(7, 250))), os.Chmod(device, 0o666))
-		for name, target := range map[string]string{"to secret": r.secret, "to nearby": r.nearby, "to a device": device, "to nothing": r.path("absent"), "to null": "/dev/null"} {
+		for name, target := range map[string]string{"to secret": r.secret, "to nearby": r.nearby, "to a device": device,
+			"to nothing": r.path("absent"), "to null": "/dev/null"} {
 			link := r.path(name)
 			r.must(os.Symlink(target, link))
 			for _, replace := range []bool{false, true} {
@@ -134,7 +137,8 @@ func TestFolderLinks(t *testing.T) {
 	bothWays(t, func(r *rig) {
 		r.must(os.Mkdir(r.path("real"), 0o755), os.Chown(r.path("real"), alice, alice))
 		for name, owner := range map[string]int{"root's": 0, "hers": alice, "bob's": bob} {
-			r.must(os.Symlink("real", r.path(name)), os.Lchown(r.path(name), owner, owner), os.Symlink(r.dir+"/"+name, r.path("way to "+name)))
+			r.must(os.Symlink("real", r.path(name)), os.Lchown(r.path(name), owner, owner),
+				os.Symlink(r.dir+"/"+name, r.path("way to "+name)))
 			for _, way := range []string{name, "way to " + name} {
 				err := r.write(filepath.Join(r.path(way), "..", name, "by "+way), false)
 				if owner == bob && !errors.Is(err, ErrForeignLink) || owner != bob && err != nil {
@@ -146,7 +150,8 @@ func TestFolderLinks(t *testing.T) {
 		if err := r.write(r.path("loop/x"), false); !errors.Is(err, unix.ELOOP) {
 			r.Errorf("a loop: %v", err)
 		}
-		for _, path := range []string{"", r.dir + "/", r.dir + "/.", r.dir + "/real/..", r.path("real"), r.path("nearby/x"), r.path("no/such")} {
+		for _, path := range []string{"", r.dir + "/", r.dir + "/.", r.dir + "/real/..", r.path("real"),
+			r.path("nearby/x"), r.path("no/such")} {
 			if err := r.write(path, true); err == nil {
 				r.Errorf("%q was written", path)
 			}
@@ -292,13 +297,15 @@ func TestThreads(t *testing.T) {
 		user = string(data)
 		return err
 	}))
-	for _, want := range []string{"Uid:\t0\t0\t0\t54321\n", "Gid:\t0\t0\t0\t54321\n", "CapEff:\t0000000000000000\n", "Groups:\t54321 \n"} {
+	for _, want := range []string{"Uid:\t0\t0\t0\t54321\n", "Gid:\t0\t0\t0\t54321\n", "CapEff:\t0000000000000000\n",
+		"Groups:\t54321 \n"} {
 		if !strings.Contains(user, want) {
 			t.Errorf("no %q in\n%s", want, user)
 		}
 	}
 	changed, all := 0, 0
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // a thread of rights that were closed before may be ending still
+	// a thread of rights that were closed before may be ending still
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		threads, err := filepath.Glob("/proc/self/task/*/status")
 		r.must(err)
 		changed, all = 0, len(threads)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory is a page that nobody serves, as memory of a file system of one's own may be: who writes to it waits in the Linux kernel, with whatever locks,
-// until it is released. It takes userfaultfd(2), which is root's.
+// Memory is a page that nobody serves, as memory of a file system of one's own may be: who writes to it waits in the
+// Linux kernel, with whatever locks, until it is released. It takes userfaultfd(2), which is root's.
 type Memory struct {
 	page []byte
 	fd   int
@@ -29,13 +29,15 @@ func NewMemory() (*Memory, error) {
 	if errno != 0 {
 		return nil, fmt.Errorf("userfaultfd: %w", errno)
 	}
-	page, err := unix.Mmap(-1, 0, unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	page, err := unix.Mmap(-1, 0, unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	m := &Memory{page, int(fd)}
 	if err == nil {
 		err = m.control(uffdioAPI, &[4]uint64{uffdAPI})
 	}
 	if err == nil {
-		err = m.control(uffdioRegister, &[4]uint64{uint64(uintptr(unsafe.Pointer(&page[0]))), uint64(len(page)), uffdMissing})
+		err = m.control(uffdioRegister, &[4]uint64{uint64(uintptr(unsafe.Pointer(&page[0]))), uint64(len(page)),
+			uffdMissing})
 	}
 	if err != nil {
 		m.Release()
@@ -51,8 +53,8 @@ func (m *Memory) control(request uintptr, of *[4]uint64) error {
 	return nil
 }
 
-// Receive receives a packet into the memory, which takes until [Memory.Release]. It returns once that has begun; over is closed when it is over. There
-// must be a packet.
+// Receive receives a packet into the memory, which takes until [Memory.Release]. It returns once that has begun; over
+// is closed when it is over. There must be a packet.
 func (m *Memory) Receive(socket int) (over <-chan struct{}, err error) {
 	done := make(chan struct{})
 	go func() { // one for each call
