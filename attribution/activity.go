@@ -1,14 +1,12 @@
 package attribution
 
 import (
-	"slices"
-
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/model/words"
 )
 
-// activity is what runs in the processes: cells, statements and experiments, and the time between cells.
+// activity follows the code that runs in the processes: cells, statements and experiments, and the time between cells.
 type activity struct {
 	limits     *limits
 	processes  *processes
@@ -26,7 +24,7 @@ type activity struct {
 	unseen int64              // cells that In has and no window
 }
 
-// cell is one that runs, nil for none.
+// cell returns a cell that runs, nil for none.
 func (ac *activity) cell(id uint64) *window { return ac.cells[id] }
 
 // takeDone returns the cells that closed since the last call.
@@ -36,123 +34,10 @@ func (ac *activity) takeDone() []*window {
 	return done
 }
 
-func (w *window) addNote(note string) { w.note = words.Join(w.note, note) }
-
-func (ac *activity) openCell(r *root, p *process, b *event.Boundary) {
-	parent := ac.cells[b.Outer]
-	if parent == nil || !parent.isOpen {
-		parent = ac.processes.sessionOf(p)
-	}
-	gap := p.between
-	if ac.isFull(r) {
-		return
-	}
-	ac.endBetween(p, b)
-	ac.processes.kernels.met(p)
-	ac.unseenBefore(p, b, gap)
-	lateEnd(b, gap)
-	r.executions++
-	w := ac.windows.open(p, b, kindCell, parent)
-	w.tid = b.TID
-	w.cell, w.execution, w.count = b.Cell, r.executions, p.countOf(b)
-	w.file, _ = ac.limits.keep(b.Text, maxName)
-	w.silent = b.Inputs >= 0 && w.count < 0
-	if b.Late {
-		w.count, w.silent, w.late = lateCount(p, b), false, true
-		w.note = words.Late
-	}
-	if p.between == nil && len(p.open) == 0 {
-		ac.linkBetween(p, w)
-	}
-	p.open = append(p.open, w)
-	ac.cells[b.Cell] = w
-	key := fileKey{b.PID, w.file}
-	ac.files.byName[key] = append(ac.files.byName[key], w)
-	ac.files.ran = nil
-}
-
-// isFull says whether so many cells and experiments of a tree are open that there is no room for one more; it is
-// counted then.
-func (ac *activity) isFull(r *root) bool {
-	if len(r.open) < maxOpen {
-		return false
-	}
-	ac.table.dropped++
-	return true
-}
-
-// closeCell ends a cell: where the front end is done with it, at its result where nobody says more.
-func (ac *activity) closeCell(p *process, b *event.Boundary) {
-	w := ac.cells[b.Cell]
-	if w == nil || !w.isOpen {
-		return
-	}
-	if w.hooks != nil {
-		if b.Outcome == event.OutcomeMissed {
-			first := p.ranCells == 0 && p.info.Late // its request may have begun before the tracer looked
-			ac.endAtResult(p, w, b, p.info.Frontend != "" && w.isOwn() && !first)
-			return
-		}
-		ac.windows.close(w.hooks, b)
-		ac.ledger.forgo(w.atResult)
-		w.hooks, w.atResult, w.told = nil, nil, true
-		ac.finishCell(p, w, b)
-		return
-	}
-	ac.closeStatement(b, outcomeStatus(b.Outcome))
-	w.status = outcomeStatus(b.Outcome)
-	w.failure = ac.failureOf(b)
-	w.resultless = !w.late && (b.Outcome == event.OutcomeOK || b.Outcome == event.OutcomeError)
-	switch b.Outcome {
-	case event.OutcomeUnknown:
-		w.addNote(words.OutcomeUnknown)
-	case event.OutcomeAbandoned:
-		w.note = words.GivenUp
-	case event.OutcomeMissed:
-		w.missed = true
-		if w.note = words.EndMissed; w.late {
-			w.note = words.LateNoEnd
-		}
-	}
-	ac.finishCell(p, w, b)
-}
-
-// finishCell closes a cell's window and, if no other cell runs, begins the time between.
-func (ac *activity) finishCell(p *process, w *window, b *event.Boundary) {
-	ac.windows.close(w, b)
-	ac.forgetCell(w)
-	if i := slices.Index(p.open, w); i >= 0 {
-		p.open = slices.Delete(p.open, i, i+1)
-	}
-	ac.done = append(ac.done, w)
-	ac.ledger.cellOver(b.PID, w)
-	if len(p.open) == 0 {
-		p.lastCell = w
-		p.ranCells++
-		ac.startBetween(p, b)
-	}
-}
-
 // forgetCell notes that a cell is over. Its text may still come.
 func (ac *activity) forgetCell(w *window) {
 	delete(ac.cells, w.cell)
-	ac.closed.cells[w.cell] = w
-}
-
-// abandonCell closes the innermost cell that something else than its end put an end to.
-func (ac *activity) abandonCell(p *process, b *event.Boundary, why string) {
-	w := p.open[len(p.open)-1]
-	if w.hooks != nil {
-		ac.endAtResult(p, w, b, false)
-		return
-	}
-	if s := w.statement; s != nil {
-		s.status, s.note = model.Incomplete, why
-		ac.windows.close(s, b)
-		w.statement = nil
-	}
-	w.status, w.note = model.Incomplete, why
-	ac.finishCell(p, w, b)
+	ac.closed.remember(w)
 }
 
 // startBetween and endBetween frame the time in which no cell of a process runs.
@@ -178,18 +63,13 @@ func (ac *activity) linkBetween(p *process, next *window) {
 	}
 }
 
-// closeProcess ends everything that is open for a process.
-func (ac *activity) closeProcess(p *process, b *event.Boundary, why string) {
-	for len(p.open) > 0 {
-		ac.abandonCell(p, b, why)
+// failureOf is the type of the exception that ended a cell, "" for none.
+func (ac *activity) failureOf(b *event.Boundary) string {
+	if b.Outcome != event.OutcomeError {
+		return ""
 	}
-	ac.endExperiments(p, b)
-	ac.endBetween(p, b)
-	for _, w := range []*window{p.session, p.whole} {
-		if w != nil {
-			ac.windows.close(w, b)
-		}
-	}
+	name, _ := ac.limits.keep(b.Text, maxName)
+	return name
 }
 
 func outcomeStatus(o event.Outcome) string {
@@ -202,4 +82,35 @@ func outcomeStatus(o event.Outcome) string {
 		return model.Incomplete
 	}
 	return model.OK
+}
+
+// unseenBefore marks what the cells ran in that In has and that were not seen to begin, when the next cell begins; gap
+// is the time between cells that ends with it, nil if there is none.
+func (ac *activity) unseenBefore(p *process, b *event.Boundary, gap *window) {
+	first, last := p.inputs, b.Inputs-2
+	if b.Late || p.inputs < 0 || last < first {
+		return
+	}
+	in := gap
+	switch {
+	case len(p.open) > 0:
+		in = p.open[len(p.open)-1]
+	case p.lastCell != nil && p.lastCell.missed: // it went on until now
+		in = p.lastCell
+	}
+	ac.unseenIn(p, in, first, last)
+}
+
+// unseenIn says that cells ran in a window without one of their own.
+func (ac *activity) unseenIn(p *process, in *window, first, last int64) {
+	what := words.Cells(first, last) + words.OfKernel(p.kernel())
+	ac.unseen += last - first + 1
+	doubted := startProbe
+	if in != nil {
+		in.addNote(words.RanUnseen(what))
+		if in.kind == kindCell {
+			doubted = endProbes
+		}
+	}
+	ac.problems.add(words.Unseen(int(p.info.PID), what, doubted))
 }

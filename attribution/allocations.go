@@ -11,6 +11,7 @@ import (
 // not add up to the peak that the kernel's ledger says.
 type allocations struct {
 	unfollowed
+	*holdings
 	session   *session
 	gpus      *gpus
 	processes *processes
@@ -20,17 +21,13 @@ type allocations struct {
 
 	blocks  map[blockKey]block
 	ranges  map[int32]*ranges // of cpu.mapped, by process
-	held    map[heldKey]*holding
-	pieces  int // of all ranges
+	pieces  int               // of all ranges
 	stacks  *stackTable
 	asked   map[askedKey]event.Bytes // what tensors asked for, of the blocks that lived at the end
-	entries int                      // tallies of all windows that are not settled
-	dropped int                      // blocks and tallies that found no room
 	untold  bool                     // of blocks that moved a meter some were not told: of small ones, only samples
-	spare   spareLists
-	late    []*window // for those that are looked for again and again
-	in      []*window // likewise, those that hold a change's segment
-	givenUp string    // why nothing of this is kept any more, see [GiveUp]; "": it is
+	late    []*window                // for those that are looked for again and again
+	in      []*window                // likewise, those that hold a change's segment
+	givenUp string                   // why nothing of this is kept any more, see [GiveUp]; "": it is
 }
 
 // heldBy takes in how many bytes of their blocks tensors asked for.
@@ -49,7 +46,7 @@ func newAllocations(c *core, d *divided) *allocations {
 	return &allocations{
 		session: c.session, gpus: c.gpus, processes: c.processes, over: c.closed, divided: d,
 		finds:  &finds{processes: c.processes, stacks: c.stacks},
-		blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, held: map[heldKey]*holding{},
+		blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, holdings: newHoldings(c.stacks),
 		stacks: c.stacks,
 	}
 }
@@ -63,10 +60,10 @@ func (a *allocations) forget(root uint32, which func(event.Meter) bool) {
 			delete(a.blocks, at)
 		}
 	}
-	for key := range a.held {
+	for key := range a.holdings.held {
 		if which(key.meter) && of(key.pid) {
 			a.copyAll(key)
-			delete(a.held, key)
+			delete(a.holdings.held, key)
 		}
 	}
 	for _, w := range a.processes.root(root).counted {
@@ -87,7 +84,7 @@ func (w *window) forget(which func(event.Meter) bool) {
 // takes reports whether a change is of a block, or of a value that a meter fell from.
 func (a *allocations) takes(c *event.Change) bool { return c.IsTurn() || c.IsBlock() }
 
-// move makes, resizes or frees a block, in the ledger of blocks and in the windows of its segment.
+// move takes in what became of a block or a range, in the ledger of blocks and in the windows of its segment.
 func (a *allocations) move(r *root, c *event.Change) {
 	if a.givenUp != "" {
 		return
@@ -108,7 +105,7 @@ func (a *allocations) move(r *root, c *event.Change) {
 	}
 }
 
-// moveBlock does so for a block of an allocator.
+// moveBlock makes, resizes or frees a block of an allocator.
 func (a *allocations) moveBlock(r *root, c *event.Change) {
 	key := heldKey{c.PID, c.Meter}
 	before, after, isKnown := a.put(r, c, key)
@@ -122,11 +119,11 @@ func (a *allocations) moveBlock(r *root, c *event.Change) {
 	}
 	if c.Unchained {
 		a.untold = true
-		windows.follow(a, key, c)
+		windows.follow(a.holdings, key, c)
 	}
 	a.replace(windows, key, before, after)
 	if c.Unchained {
-		windows.stood(a, key, c.Value)
+		windows.stood(a.holdings, key, c.Value)
 	}
 }
 
@@ -151,45 +148,17 @@ func (a *allocations) put(r *root, c *event.Change, key heldKey) (before, after 
 		delete(a.blocks, at)
 		return before, block{}, true
 	case !known && len(a.blocks) >= maxBlocks:
-		a.dropped++
+		a.holdings.dropped++
 		return before, after, false
 	}
 	a.blocks[at] = after
 	return before, after, true
 }
 
-// concerned are the windows that a change is to be told to.
-type concerned struct {
-	in    []*window // they hold its segment
-	later []*window // they began after it, where it comes late, and took what was known then for all there was
-	times int64     // how many allocations it stands for
-}
-
-func (a *allocations) concerned(r *root, c *event.Change) concerned {
-	found := concerned{in: a.windowsOf(r, c), times: 1}
-	if c.Segment > r.ended {
-		return found
-	}
-	later := func(w *window) {
-		if w.process.info.PID == c.PID && w.root == c.Root && w.firstSegment > c.Segment {
-			found.later = append(found.later, w)
-		}
-	}
-	if p := a.processes.byPID[c.PID]; p != nil {
-		for _, w := range p.windows {
-			later(w)
-		}
-		for _, w := range a.over.of(p) {
-			later(w)
-		}
-	}
-	return found
-}
-
 // replace puts one block in the place of another, in the totals of a process and in windows. Either may be none.
 func (a *allocations) replace(windows concerned, key heldKey, before, after block) {
 	for _, w := range windows.in {
-		w.beforeMove(a, key)
+		w.beforeMove(a.holdings, key)
 	}
 	if before.size > 0 {
 		a.hold(windows, key, before.stack, -before.size)
@@ -198,7 +167,7 @@ func (a *allocations) replace(windows concerned, key heldKey, before, after bloc
 		a.hold(windows, key, after.stack, after.size)
 	}
 	for _, w := range windows.in {
-		w.move(a, key, before, after, windows.times)
+		w.move(a.holdings, key, before, after, windows.times)
 	}
 }
 
@@ -207,20 +176,20 @@ func (a *allocations) replace(windows concerned, key heldKey, before, after bloc
 func (a *allocations) hold(windows concerned, key heldKey, stack uint64, by event.Bytes) {
 	for _, w := range windows.later {
 		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
-			all.shift(a, key, stack, by)
+			all.shift(a.holdings, key, stack, by)
 		}
 	}
 	for _, w := range a.lately(key.pid) {
 		if all := w.tallies[key.meter]; all != nil && all.byStack != nil && !slices.Contains(windows.later, w) {
-			all.of(a, key, stack)
+			all.of(a.holdings, key, stack)
 		}
 	}
 	for _, w := range windows.in {
 		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
-			all.of(a, key, stack)
+			all.of(a.holdings, key, stack)
 		}
 	}
-	a.of(key).add(stack, by)
+	a.holdings.of(key).add(stack, by)
 }
 
 // copyAll gives all windows of a process that know of a meter's blocks tallies of all that it has: that is to be
@@ -239,8 +208,8 @@ func (a *allocations) copyAll(key heldKey) {
 
 // copyInto gives tallies all that a process has.
 func (a *allocations) copyInto(all *tallies, key heldKey) {
-	for stack := range a.of(key).byStack {
-		all.of(a, key, stack)
+	for stack := range a.holdings.of(key).byStack {
+		all.of(a.holdings, key, stack)
 	}
 }
 
@@ -250,3 +219,20 @@ func (w *window) missesStacks(m event.Meter) bool {
 		return slices.Contains(w.unwalked, stacks)
 	})
 }
+
+// blockAt returns the stack of a live block.
+func (a *allocations) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
+	b, ok := a.blocks[blockKey{heldKey{pid, m}, address}]
+	return b.stack, ok
+}
+
+// rangeAt returns the stack of mapped memory.
+func (a *allocations) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
+	return a.ranges[pid].stackAt(address)
+}
+
+// isWhole reports whether everything that came has found room.
+func (a *allocations) isWhole() bool { return a.missing() == 0 && a.givenUp == "" }
+
+// missing returns how many blocks, tallies and stacks found no room.
+func (a *allocations) missing() int { return a.holdings.dropped + a.stacks.dropped }

@@ -247,3 +247,13 @@ func (a *audit) heldBy(e *event.Holders) {
 		}
 	}
 }
+
+// ask has what was found now stand for what processes have said, until the function that it returns is called.
+func (a *audit) ask(found []*event.Holders) (restore func()) {
+	holdersBefore, poolsBefore := a.holders, a.pools
+	a.holders, a.pools = map[int32]*holders{}, map[int32]string{}
+	for _, e := range found {
+		a.heldBy(e)
+	}
+	return func() { a.holders, a.pools = holdersBefore, poolsBefore }
+}

@@ -75,12 +75,7 @@ func (a *Auditor) Blocks(pid int) (all []event.Block) {
 // calls of running cells hold, is not judged, and said to be so. Nothing of it stays in the Auditor.
 func (a *Auditor) AuditOne(pid int, found []*event.Holders, least int64) *model.Audit {
 	a.intake.flush()
-	holdersBefore, poolsBefore := a.audit.holders, a.audit.pools
-	defer func() { a.audit.holders, a.audit.pools = holdersBefore, poolsBefore }()
-	a.audit.holders, a.audit.pools = map[int32]*holders{}, map[int32]string{}
-	for _, e := range found {
-		a.audit.heldBy(e)
-	}
+	defer a.audit.ask(found)()
 	j := newJudge(a, least)
 	j.only, j.asking = int32(pid), true
 	out := j.judgeAll()

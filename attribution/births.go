@@ -56,15 +56,11 @@ func (a *audit) innermost(r *root, c *event.Change) (found *window) {
 	return found
 }
 
-// innermostBefore finds it for a change that comes late, among the last cells.
+// innermostBefore finds the innermost window for a change that comes late, among the last cells.
 func (a *audit) innermostBefore(c *event.Change) *window {
-	for i := len(a.table.slots) - 1; i >= max(0, len(a.table.slots)-latest); i-- {
-		if w := a.table.slots[i].w; w != nil && !w.dropped && w.birth != nil && w.process.info.PID == c.PID &&
-			w.holds(c.Root, c.Segment) {
-			return w
-		}
-	}
-	return nil
+	return a.table.latest(func(w *window) bool {
+		return w.birth != nil && w.process.info.PID == c.PID && w.holds(c.Root, c.Segment)
+	})
 }
 
 // latest is how many windows a change can be late.
@@ -89,3 +85,17 @@ func (a *audit) start(b *event.Boundary) {
 
 // failed says whether an exception ended the statement.
 func (b *birth) failed() bool { return b.status == model.Error || b.status == model.Interrupted }
+
+// blockAt returns the stack of a live block.
+func (a *audit) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
+	b, ok := a.live[pid][place{m, address}]
+	return b.stack, ok
+}
+
+// rangeAt returns the stack of mapped memory.
+func (a *audit) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
+	return a.ranges[pid].stackAt(address)
+}
+
+// isWhole reports whether everything that came has found room.
+func (a *audit) isWhole() bool { return a.stacks.dropped == 0 && a.dropped == 0 }

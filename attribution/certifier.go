@@ -28,7 +28,7 @@ type certifier struct {
 func (ce *certifier) certificate() model.Certificate {
 	c := model.Certificate{
 		Lost: []model.Loss{}, LateLibraries: []string{}, Probes: []model.Probe{}, Meters: []model.Proof{},
-		Problems: append([]string{}, ce.problems.texts...), BoundariesLost: ce.session.numbered - ce.session.boundaries,
+		Problems: append([]string{}, ce.problems.texts...), BoundariesLost: ce.session.lost(),
 	}
 	if ce.table.dropped > 0 {
 		c.Problems = append(c.Problems, words.WindowsMissing(uint64(ce.table.dropped)))

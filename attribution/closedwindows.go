@@ -2,11 +2,19 @@ package attribution
 
 import (
 	"slices"
-
-	"ipytracer/event"
 )
 
-// closedWindows are those that closed a short while ago: late changes may still be theirs.
+// lingering is how many windows stay open to late changes after they closed: another CPU's may come behind the
+// boundary.
+const (
+	lingering = 16
+	// maxPatient is how many wait for changes that may be lost.
+	maxPatient = 1 << 12
+	// maxUnsettled is how many may close at one boundary before they are settled.
+	maxUnsettled = 128
+)
+
+// closedWindows are the windows that closed a short while ago: late changes may still be theirs.
 type closedWindows struct {
 	processes *processes
 	table     *windowTable
@@ -17,51 +25,25 @@ type closedWindows struct {
 	cells     map[uint64]*window // of these, the cells
 }
 
-// lately are the windows of a process that are over and not settled yet.
-func (a *allocations) lately(pid int32) []*window {
-	p := a.processes.byPID[pid]
-	if p == nil {
-		return nil
+// add takes in a window that has closed.
+func (cw *closedWindows) add(w *window) {
+	if w.kind == kindSession || w.kind == kindLife { // their tallies are the report's lines
+		cw.over = append(cw.over, w)
+		return
 	}
-	found := a.late[:0]
-	for _, w := range a.over.closing {
-		if w.process == p && len(w.tallies) > 0 {
-			found = append(found, w)
-		}
+	if cw.closing = append(cw.closing, w); len(cw.closing) > 2*maxUnsettled { // many close at once
+		cw.settle()
 	}
-	for _, w := range []*window{p.session, p.whole} {
-		if w != nil && !w.isOpen && len(w.tallies) > 0 {
-			found = append(found, w)
-		}
-	}
-	for _, w := range p.open {
-		if s := w.atResult; s != nil && len(s.tallies) > 0 {
-			found = append(found, s)
-		}
-	}
-	a.late = found
-	return found
 }
 
-// windowsOf are the windows of a process that hold a change's segment. They are forgotten when it is called again.
-func (a *allocations) windowsOf(r *root, c *event.Change) []*window {
-	p := a.processes.byPID[c.PID]
-	if p == nil {
-		return nil
-	}
-	found := a.in[:0]
-	defer func() { a.in = found }()
-	for _, w := range p.windows {
-		if w.root == c.Root && w.firstSegment <= c.Segment {
-			found = append(found, w)
-		}
-	}
-	if c.Segment > r.ended {
-		return found
-	}
-	found = append(found, a.over.with(c.PID, c.Root, c.Segment)...) // it comes late
-	return found
-}
+// all returns the windows of all processes.
+func (cw *closedWindows) all() []*window { return slices.Concat(cw.closing, cw.settled, cw.over) }
+
+// remember notes that a cell is over.
+func (cw *closedWindows) remember(cell *window) { cw.cells[cell.cell] = cell }
+
+// cell returns a cell that is over; nil where that is long ago.
+func (cw *closedWindows) cell(id uint64) *window { return cw.cells[id] }
 
 // with are the windows of a process that are over and hold a segment, and can still be told of it.
 func (cw *closedWindows) with(pid int32, root uint32, segment uint64) (found []*window) {

@@ -11,17 +11,13 @@ import (
 
 // coder turns a window into bytes, or back where it reads: each part of it is told once, for both.
 type coder struct {
-	t     *windowTable
-	bytes []byte
-	reads bool
-	end   uint64 // where bytes end, as a place in the archive
-	space *space // for what it reads, nil where that is to be kept
-}
-
-// read reads what is at a place of the archive.
-func (wt *windowTable) read(at uint64) coder {
-	bytes := wt.archive.of(at)
-	return coder{t: wt, bytes: bytes, reads: true, end: at + uint64(len(bytes))}
+	others    []*window // that windows may refer to
+	processes []*process
+	stacks    *stackTable
+	bytes     []byte
+	reads     bool
+	end       uint64 // where bytes end, as a place in the archive
+	space     *space // for what it reads, nil where that is to be kept
 }
 
 type integer interface {
@@ -94,7 +90,7 @@ func (c *coder) staying(w **window) {
 		number = (*w).number
 	}
 	if codeOne(c, &number); c.reads && number > 0 {
-		*w = c.t.staying[number-1]
+		*w = c.others[number-1]
 	}
 }
 
@@ -104,7 +100,7 @@ func (c *coder) process(p **process) {
 		index = (*p).index
 	}
 	codeOne(c, &index)
-	*p = c.t.processes.order[index]
+	*p = c.processes[index]
 }
 
 // all codes a window that nobody refers to, its id first.
@@ -324,7 +320,7 @@ func (c *coder) tally(all *tallies) {
 
 // stack codes a stack's number by where it is in the table. A number that is not there is 0 by now.
 func (c *coder) stack(number *uint64) {
-	table, at := c.t.stacks, uint32(0)
+	table, at := c.stacks, uint32(0)
 	if !c.reads {
 		if i, known := table.placeOf(*number); known {
 			at = i + 1

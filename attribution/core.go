@@ -34,7 +34,7 @@ type core struct {
 	intake     *intake
 }
 
-// newCore returns one that nobody follows yet.
+// newCore returns a core that no ledger follows yet.
 func newCore() *core {
 	c := &core{
 		session: &session{}, limits: &limits{}, gpus: newGPUs(), stacks: newStackTable(), archive: &archive{},

@@ -7,6 +7,12 @@
 // computed a second time from the change stream; where the stream is complete the two must agree, and the certificate
 // says whether they did.
 //
+// Types. An intake takes the events in and ends segments. It hands boundaries to the activity, which opens and closes
+// windows. Two interfaces follow: a ledger keeps blocks (a Tracker's is allocations, an Auditor's is audit), and a
+// chart keeps what meters do over time (a Tracker's is the timeline). A window that closes goes from closedWindows,
+// where late changes still find it, into the windowTable as bytes. Figurer, symbolizer, lister, presenter and certifier
+// make a report of it, and change nothing.
+//
 // Lines. For each window the package keeps what each stack allocated, freed and held at the window's peak. The
 // composition of a peak costs nothing until the peak is passed: a tally that has moved since the last highest total is
 // noted, and copied when the total exceeds it. Changes are first put into the kernel's order. Live blocks whose lines

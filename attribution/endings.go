@@ -8,15 +8,6 @@ import (
 	"ipytracer/model/words"
 )
 
-// last is what a process was doing when it ended, and how it ended.
-type last struct {
-	cell             *window // the innermost that was open, nil for none
-	id, line         int     // of its statement that was, or of the cell
-	inStatement      bool
-	resident, mapped event.Bytes // the most in its last segment
-	ending           *event.Ending
-}
-
 // dying notes what a process was doing when it ended.
 func (p *process) dying(b *event.Boundary) {
 	most := func(m event.Meter) event.Bytes { return max(b.Value[m], b.High[m]) }
@@ -38,27 +29,6 @@ func (l *last) noteOf(w *window) string {
 		return ""
 	}
 	return howKilled(l.ending)
-}
-
-// failureOf is the type of the exception that ended a cell, "" for none.
-func (ac *activity) failureOf(b *event.Boundary) string {
-	if b.Outcome != event.OutcomeError {
-		return ""
-	}
-	name, _ := ac.limits.keep(b.Text, maxName)
-	return name
-}
-
-// howKilled says what a signal did, "" where none did it.
-func howKilled(e *event.Ending) string {
-	status := unix.WaitStatus(e.Status)
-	switch {
-	case e.OutOfMemory:
-		return words.OutOfMemory
-	case status.Signaled():
-		return words.EndedBy(unix.SignalName(status.Signal()))
-	}
-	return ""
 }
 
 // endingOf is how a process ended, for the report; nil if nobody said.
@@ -92,4 +62,16 @@ func endingOf(p *process) *model.Ending {
 func limitOf(l event.Limit) model.Limit {
 	return model.Limit{Kind: string(l.Kind), Path: l.Path, Bytes: int64(l.Bytes), Used: int64(l.Used),
 		Highest: int64(l.Highest)}
+}
+
+// howKilled says what a signal did, "" where none did it.
+func howKilled(e *event.Ending) string {
+	status := unix.WaitStatus(e.Status)
+	switch {
+	case e.OutOfMemory:
+		return words.OutOfMemory
+	case status.Signaled():
+		return words.EndedBy(unix.SignalName(status.Signal()))
+	}
+	return ""
 }

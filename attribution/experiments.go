@@ -8,17 +8,6 @@ import (
 	"ipytracer/model/words"
 )
 
-// experiments are those of a process that are open.
-type experiments struct {
-	byName map[string][]*window // innermost last
-	open   int
-	// refused are the names of those that were not opened, innermost of their name, with how many; crowded: some of
-	// these are not known.
-	refused map[string]int
-	crowded bool
-	closed  int // the id of the one that closed last, 0 for none
-}
-
 func (ac *activity) beginExperiment(r *root, p *process, b *event.Boundary) {
 	all := &p.experiments
 	name, _ := ac.limits.keep(b.Text, maxName)

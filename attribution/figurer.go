@@ -24,8 +24,7 @@ func cellName(w *window) string {
 	return words.Cell(w.execution, w.count, w.silent) + words.OfKernel(w.process.kernel())
 }
 
-// figurer makes of figures what a report says of them: how exact they are, of a process and of it and its children
-// together.
+// figurer makes figures of a report, of a process and of its tree, with how exact they are.
 type figurer struct {
 	session *session
 	gpus    *gpus

@@ -87,3 +87,46 @@ func (f *fold) moments(out []moment) []moment {
 	}
 	return out
 }
+
+// Limits of what is kept.
+const (
+	maxColumns    = 1 << 16
+	maxFolds      = 4  // segments that are not over, of a track
+	maxSpareFolds = 32 // columns of folds, to be used again
+)
+
+// foldMemory is memory for the folds of all tracks.
+type foldMemory struct {
+	columns int // of all folds
+	spare   [][]column
+	moments []moment
+}
+
+// hasRoom reports whether there is room for one more fold.
+func (f *foldMemory) hasRoom() bool { return f.columns < maxColumns }
+
+// fold returns a new fold, with its first value.
+func (f *foldMemory) fold(segment uint64, m moment) fold {
+	one := fold{segment: segment, origin: m.at, shift: firstShift}
+	if n := len(f.spare); n > 0 {
+		one.columns, f.spare = f.spare[n-1], f.spare[:n-1]
+	}
+	one.add(m)
+	f.columns++
+	return one
+}
+
+// add adds one more value to a fold.
+func (f *foldMemory) add(to *fold, m moment) {
+	before := len(to.columns)
+	to.add(m)
+	f.columns += len(to.columns) - before
+}
+
+// free takes the memory of a fold back.
+func (f *foldMemory) free(of *fold) {
+	f.columns -= len(of.columns)
+	if len(f.spare) < maxSpareFolds {
+		f.spare = append(f.spare, of.columns[:0])
+	}
+}

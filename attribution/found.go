@@ -1,8 +1,6 @@
 package attribution
 
 import (
-	"slices"
-
 	"ipytracer/event"
 	"ipytracer/model/words"
 )
@@ -10,21 +8,6 @@ import (
 // While NumPy's meter is stepped down arrays come and go unseen; when its probes are back, a search finds out which.
 // They were made, or went, at some time since then: for certain in the windows that have been open all that time, and
 // of no other it can be said. These have them from their beginning, under a name of their own.
-
-// blank is a stretch of time in which a meter's blocks came and went unseen, up to the end of the search for them.
-type blank struct {
-	segment uint64 // the last one before it
-	// by process: the cell that ran as it began, or else the last one before; not there for none
-	after   map[int32]*window
-	settled bool // the search is over
-	stacks  map[foundStack]uint64
-}
-
-// foundStack stands for the stack of what was found in a process.
-type foundStack struct {
-	pid  int32
-	text string
-}
 
 const (
 	maxBlanks = 64
@@ -34,44 +17,6 @@ const (
 	foundMark = 0xf0d1_a7e4_0000_0000
 )
 
-// blanksAt follows where they begin and end.
-func (r *root) blanksAt(b *event.Boundary) {
-	last := len(r.blanks) - 1
-	isOn := last >= 0 && !r.blanks[last].settled
-	switch {
-	case b.Kind == event.MeterSettled:
-		if isOn && !r.shed[event.NumPy].now {
-			r.blanks[last].settled = true
-		}
-		return
-	case isOn || !slices.Contains(event.Paused(b.Text), event.NumPy):
-		return
-	}
-	one := blank{after: map[int32]*window{}}
-	if b.Kind == event.MeterShed {
-		one.segment = b.Segment
-	}
-	for _, p := range r.living {
-		if cell := p.cellNow(); cell != nil && b.Kind == event.MeterShed {
-			one.after[p.info.PID] = cell
-		}
-	}
-	if len(r.blanks) == maxBlanks {
-		r.blanks = slices.Delete(r.blanks, 0, 1)
-	}
-	r.blanks = append(r.blanks, one)
-}
-
-// blankOf is the one that a change is about which a search has led to; nil where it is not known any more.
-func (r *root) blankOf(c *event.Change) *blank {
-	for i := range slices.Backward(r.blanks) {
-		if b := &r.blanks[i]; b.segment < c.Segment {
-			return b
-		}
-	}
-	return nil
-}
-
 // finds names the stacks of blocks that searches have found.
 type finds struct {
 	processes *processes
@@ -79,7 +24,7 @@ type finds struct {
 	count     int // so far
 }
 
-// stackOf is the number of the stack of a block that a search has found: who made it nobody knows, but when that was.
+// stackOf returns the number of the stack of a block that a search has found: nobody knows who made it, but when.
 func (f *finds) stackOf(r *root, c *event.Change) uint64 {
 	b, p := r.blankOf(c), f.processes.byPID[c.PID]
 	if b == nil || p == nil {
@@ -102,16 +47,4 @@ func (f *finds) stackOf(r *root, c *event.Change) uint64 {
 	}
 	b.stacks[key] = number
 	return number
-}
-
-// sinceBefore takes windows out of those that saw a block come or go which a search has found: they opened after that
-// may have been. They have it, or have it not, from their beginning.
-func (c *concerned) sinceBefore(b *blank) {
-	c.in = slices.DeleteFunc(c.in, func(w *window) bool {
-		if w.kind == kindSession || w.kind == kindLife || b != nil && w.firstSegment <= b.segment {
-			return false
-		}
-		c.later = append(c.later, w)
-		return true
-	})
 }

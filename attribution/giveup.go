@@ -16,9 +16,8 @@ func GiveUp(t *Tracker, why string) {
 	t.symbolizer.forget()
 	t.table.giveUp()
 	t.limits.brief = true
-	for _, all := range [][]*window{t.closed.closing, t.closed.settled, t.table.staying, t.closed.over} {
-		forgetTallies(all)
-	}
+	forgetTallies(t.closed.all())
+	forgetTallies(t.table.staying)
 	for _, p := range t.processes.order {
 		forgetTallies(p.windows)
 		forgetTallies(p.open)
@@ -32,15 +31,9 @@ func (a *allocations) giveUp(why string) {
 	*a.finds = finds{processes: a.finds.processes, stacks: a.stacks}
 	*a = allocations{
 		session: a.session, gpus: a.gpus, processes: a.processes, over: a.over, divided: a.divided, finds: a.finds,
-		stacks: a.stacks, blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, held: map[heldKey]*holding{},
+		stacks: a.stacks, blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, holdings: newHoldings(a.stacks),
 		givenUp: why,
 	}
-}
-
-// close lets go of all stacks, and takes in no more.
-func (t *stackTable) close() {
-	*t = *newStackTable()
-	t.isClosed = true
 }
 
 // forget lets go of what was listed.
@@ -69,6 +62,3 @@ func forgetTallies(all []*window) {
 		}
 	}
 }
-
-// maxBrief is how long a text is that is kept once memory is scarce, in bytes.
-const maxBrief = 1 << 10

@@ -16,7 +16,7 @@ const (
 	maxGlancedAt = 50 // children and variables of one
 )
 
-// glancer looks at a session that goes on.
+// glancer looks at a session while it goes on.
 type glancer struct {
 	session     *session
 	limits      *limits
@@ -42,16 +42,6 @@ type baseline struct {
 // maxMarked is how many stacks a mark remembers: of what has no room growth since then is not told.
 const maxMarked = 1 << 18
 
-// Mark has [Tracker.Glance] tell growth from now on, or from the beginning of cells where now is false again.
-func (t *Tracker) Mark(now bool) { t.glancer.mark(now) }
-
-// Glance returns what there is just now: figures up to the last boundary, the largest variables as they were last
-// listed. It takes a time that grows with the stacks of the cells that run, and with nothing that is over.
-func (t *Tracker) Glance() *model.Glance {
-	t.Flush()
-	return t.glancer.glance()
-}
-
 // mark remembers what there is now, for [Tracker.Mark].
 func (gl *glancer) mark(now bool) {
 	gl.marked = nil
@@ -60,13 +50,13 @@ func (gl *glancer) mark(now bool) {
 	}
 }
 
-// baseline is what there is now; nil where there is too much to remember.
+// baseline returns what there is now; nil where there is too much to remember.
 func (a *allocations) baseline() *baseline {
 	m := &baseline{held: map[heldKey]map[uint64]event.Bytes{}}
 	room := maxMarked
-	for key, h := range a.held {
+	for key, h := range a.holdings.held {
 		if room -= len(h.byStack); room < 0 {
-			a.dropped++
+			a.holdings.dropped++
 			return nil
 		}
 		of := make(map[uint64]event.Bytes, len(h.byStack))
@@ -178,7 +168,7 @@ func (gl *glancer) grownSince(p *process, k *model.Kernel) {
 		return
 	}
 	whole := gl.table.whole(s)
-	for key, h := range gl.allocations.held {
+	for key, h := range gl.allocations.holdings.held {
 		if key.pid != p.info.PID {
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/model"
 )
 
 // gpus is what is known of the GPUs' meters, and of page-locked memory: they are in the report once they were used.
@@ -63,15 +62,4 @@ func (g *gpus) shows(m event.Meter, w *window, numpy bool) bool {
 		return true
 	}
 	return g.used[m] && (w == nil || !w.unknown(m))
-}
-
-// refusals are a window's, each with who asked for the most.
-func (pr *presenter) refusals(w *window) []model.Refusal {
-	out := slices.Clone(w.refused)
-	for i := range out {
-		if s := pr.stacks.of(w.refusedBy[i]); s != nil {
-			out[i].Stack = pr.symbolizer.frames(w, s)
-		}
-	}
-	return out
 }

@@ -116,16 +116,6 @@ func (o *gpuOwned) isMost(size, total event.Bytes) bool {
 	return size >= leastOfUnknown && size >= o.highest/4*3
 }
 
-// framesOf are the calls of a stack, the innermost first; none where it is not known.
-func (t *stackTable) framesOf(number uint64) (frames []event.Frame) {
-	if s := t.of(number); s != nil {
-		for _, call := range t.callsOf(s) {
-			frames = append(frames, t.frame(call))
-		}
-	}
-	return frames
-}
-
 // allocators are libraries that take most of a GPU before they need it, by the names of their own files (jaxlib and its
 // plugins since 0.4, TensorFlow 2), and by where their Python code is.
 var allocators = []struct {

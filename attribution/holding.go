@@ -78,12 +78,25 @@ func (h *holding) most(do func(holds) bool) {
 	}
 }
 
+// holdings are what all processes have, and how many tallies windows have made of that.
+type holdings struct {
+	stacks  *stackTable
+	held    map[heldKey]*holding
+	entries int // tallies of all windows that are not settled
+	dropped int // blocks and tallies that found no room
+	spare   spareLists
+}
+
+func newHoldings(stacks *stackTable) *holdings {
+	return &holdings{stacks: stacks, held: map[heldKey]*holding{}}
+}
+
 // of is what a process has of a meter.
-func (a *allocations) of(key heldKey) *holding {
-	h := a.held[key]
-	if h == nil {
-		h = newHolding()
-		a.held[key] = h
+func (h *holdings) of(key heldKey) *holding {
+	one := h.held[key]
+	if one == nil {
+		one = newHolding()
+		h.held[key] = one
 	}
-	return h
+	return one
 }

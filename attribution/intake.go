@@ -98,7 +98,7 @@ func isAbout(e event.Event) bool {
 func (in *intake) take(e event.Event) {
 	switch e := e.(type) {
 	case *event.Start:
-		in.session.start = e
+		in.session.starts(e)
 		for _, info := range e.Processes {
 			in.introduce(info)
 		}
@@ -124,11 +124,10 @@ func (in *intake) take(e event.Event) {
 
 // finish takes in how the session has ended. Where that is said again it takes the first one's place: that had less.
 func (in *intake) finish(f *event.Finish) {
-	isOver := in.session.finish != nil
-	in.session.finish = f
+	isFirst := in.session.ends(f)
 	in.table.inTheEnd.unsaid(f.Lost, in.table.closings)
 	in.processes.blindTo(f.Blind)
-	if !isOver {
+	if isFirst {
 		in.endAll()
 		in.shellCheck.compare(f.Shells)
 	}

@@ -16,12 +16,6 @@ const (
 	heldInside = event.HolderKind("inside")
 )
 
-// viewKey is one group of views that must be replaced together.
-type viewKey struct {
-	pid   int32
-	names string
-}
-
 // viewAt is memory that only views hold.
 type viewAt struct {
 	pid     int32
@@ -198,3 +192,9 @@ func viewOf(j *judge, key verdictKey, f *found) *model.View {
 
 // maxWorded is how many names a text has.
 const maxWorded = 8
+
+// viewKey is one group of views that must be replaced together.
+type viewKey struct {
+	pid   int32
+	names string
+}

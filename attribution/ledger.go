@@ -17,7 +17,7 @@ type ledger interface {
 	heldBy(e *event.Holders)
 	// forget drops all blocks of some meters of a root: for a while nobody says what becomes of them.
 	forget(root uint32, which func(event.Meter) bool)
-	// blockAt and rangeAt are the stacks that made a block, and mapped an address.
+	// blockAt and rangeAt return the stack that made a block, or mapped an address.
 	blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool)
 	rangeAt(pid int32, address uint64) (stack uint64, ok bool)
 	// isWhole reports whether everything that came has found room.
@@ -38,7 +38,7 @@ type follower interface {
 	becameGap(w *window) // what followed a cell's result was the time between cells
 }
 
-// unfollowed is the follower of who needs none.
+// unfollowed is a follower that needs nothing.
 type unfollowed struct{}
 
 func (unfollowed) opened(*window, *event.Boundary) {}
@@ -55,7 +55,7 @@ type tallier interface {
 	archived(detail *detail) // takes its memory back
 }
 
-// untallied is the tallier of who keeps nothing of the kind.
+// untallied is a tallier that keeps nothing.
 type untallied struct{}
 
 func (untallied) closed(*window)   {}
@@ -75,7 +75,7 @@ type chart interface {
 	drawLearned(of *line, m event.Meter, value event.Bytes)
 }
 
-// noChart is that of who does not ask.
+// noChart is a chart that keeps nothing.
 type noChart struct{}
 
 func (noChart) tell(*root, *event.Change, *event.Boundary)  {}

@@ -78,3 +78,6 @@ func (l *limits) bounded(info event.ProcessInfo) event.ProcessInfo {
 	}
 	return info
 }
+
+// maxBrief is how long a text is that is kept once memory is scarce, in bytes.
+const maxBrief = 1 << 10

@@ -87,9 +87,9 @@ func (l *lineSums) add(all *tallies) {
 	t, table := l.t, l.t.stacks
 	of := make([]int32, len(table.frames)) // where a call is in sums, from 1
 	l.sums = make([]lineSum, 0, min(len(table.frames), all.len()))
-	for _, stack := range slices.Sorted(all.stacks(t.allocations)) {
+	for _, stack := range slices.Sorted(all.stacks(t.allocations.holdings)) {
 		s := table.of(stack)
-		y := all.tally(t.allocations, heldKey{l.w.process.info.PID, l.meter}, stack)
+		y := all.tally(t.allocations.holdings, heldKey{l.w.process.info.PID, l.meter}, stack)
 		if s == nil || y.isNothing() {
 			continue
 		}
@@ -102,7 +102,7 @@ func (l *lineSums) add(all *tallies) {
 				of[call] = l.of(call)
 			}
 			l.sums[of[call]-1].add(&y, l.w.left(&y), i == 0)
-			l.sums[of[call]-1].samples(t.allocations.isSampled(stack))
+			l.sums[of[call]-1].samples(t.stacks.isSampled(stack))
 		}
 	}
 }

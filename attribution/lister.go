@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-// lister says who allocated, as a report lists it.
+// lister lists who allocated, for a report.
 type lister struct {
 	processes   *processes
 	table       *windowTable
@@ -23,7 +23,7 @@ func (li *lister) allocationsOf(w *window, out []model.Allocation,
 	coverage map[string]model.Coverage) []model.Allocation {
 	tallies := li.table.talliesOf(w)
 	for m, all := range tallies {
-		s := all.settle(li.allocations, heldKey{w.process.info.PID, m}, w.keeps())
+		s := all.settle(li.allocations.holdings, heldKey{w.process.info.PID, m}, w.keeps())
 		own := w.own.of(m)
 		peak := own.highest()
 		c := model.Coverage{

@@ -17,7 +17,7 @@ const (
 	pageSize      = 4096
 )
 
-// namespaces are what processes have by name, and where their resident memory is: what was told last of each.
+// namespaces are what processes have by name, and where their resident memory is: the last that came of each.
 type namespaces struct {
 	session    *session
 	limits     *limits
@@ -47,12 +47,7 @@ func largerVariable(x, y model.Variable) int {
 		cmp.Compare(x.PID, y.PID))
 }
 
-// Named are the variables that a look at a process has found while the session ran, in no order, with who made them.
-func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) {
-	return t.namespaces.variablesOf(WithCells(t, e))
-}
-
-// variablesOf are those of one process.
+// variablesOf returns the variables of one process.
 func (ns *namespaces) variablesOf(e *event.Variables) (out []model.Variable, names model.Names) {
 	for _, v := range e.Variables {
 		one := model.Variable{
@@ -153,49 +148,6 @@ func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bo
 	stack, found = ns.ledger.rangeAt(pid, start)
 	return stack, found, event.Mapped, true
 }
-
-// blockAt is the stack of a live block.
-func (a *allocations) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
-	b, ok := a.blocks[blockKey{heldKey{pid, m}, address}]
-	return b.stack, ok
-}
-
-// rangeAt is the stack of mapped memory.
-func (a *allocations) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
-	return a.ranges[pid].stackAt(address)
-}
-
-// blockAt is the stack of a live block.
-func (a *audit) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
-	b, ok := a.live[pid][place{m, address}]
-	return b.stack, ok
-}
-
-// rangeAt is the stack of mapped memory.
-func (a *audit) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
-	return a.ranges[pid].stackAt(address)
-}
-
-// stackAt is the stack that mapped an address; of nil none.
-func (r *ranges) stackAt(address uint64) (stack uint64, ok bool) {
-	if r == nil {
-		return 0, false
-	}
-	r.tree.DescendLessOrEqual(piece{start: address}, func(p piece) bool {
-		stack, ok = p.stack, address < p.end
-		return false
-	})
-	return stack, ok
-}
-
-// isWhole reports whether everything that came has found room.
-func (a *allocations) isWhole() bool { return a.missing() == 0 && a.givenUp == "" }
-
-// isWhole reports whether everything that came has found room.
-func (a *audit) isWhole() bool { return a.stacks.dropped == 0 && a.dropped == 0 }
-
-// missing is how many blocks, tallies and stacks found no room.
-func (a *allocations) missing() int { return a.dropped + a.stacks.dropped }
 
 // heard says whether every block that was made in the session is known, of meters that were never stepped down.
 func (ns *namespaces) heard() bool {

@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"slices"
-	"sort"
 
 	"ipytracer/event"
 )
@@ -11,99 +10,6 @@ import (
 // as any window that is open may ask; each knows the cut since which it is open. Cuts are the boundaries of all trees,
 // in the order they came. So a boundary costs the same however many windows are open, and so does a window however many
 // processes there are.
-
-// mark is a value of a meter from a cut on or, where maxima are meant, one that was seen as a segment ended at that
-// cut.
-type mark struct {
-	cut   uint64
-	bytes event.Bytes
-}
-
-// steps are the values of a meter, in the order of their cuts.
-type steps []mark
-
-// at is the value that a cut left.
-func (s steps) at(cut uint64) event.Bytes {
-	i := sort.Search(len(s), func(i int) bool { return s[i].cut > cut })
-	if i == 0 {
-		return 0
-	}
-	return s[i-1].bytes
-}
-
-// last is the value now.
-func (s steps) last() event.Bytes {
-	if len(s) == 0 {
-		return 0
-	}
-	return s[len(s)-1].bytes
-}
-
-// set gives the meter a value from a cut on. latest is the cut since which the youngest open window is open: nobody
-// asks for values between that and this cut.
-func (s *steps) set(cut, latest uint64, bytes event.Bytes) {
-	n := len(*s)
-	switch {
-	case bytes == s.last():
-	case n > 0 && (latest < (*s)[n-1].cut || (*s)[n-1].cut == cut):
-		(*s)[n-1].bytes = bytes
-	default:
-		*s = append(*s, mark{cut, bytes})
-	}
-}
-
-// thin drops the values that no window asks for. open are the cuts since which windows are open, ascending.
-func (s *steps) thin(open []uint64) {
-	kept := (*s)[:0]
-	for i, m := range *s {
-		last := i == len(*s)-1
-		if at, _ := slices.BinarySearch(open, m.cut); last || at < len(open) && open[at] < (*s)[i+1].cut {
-			kept = append(kept, m)
-		}
-	}
-	*s = kept
-}
-
-// peaks are the maxima of a meter that can be the highest since some cut: each is lower than those before it.
-type peaks []mark
-
-// since is the highest after a cut.
-func (p peaks) since(cut uint64) (bytes event.Bytes, ok bool) {
-	i := sort.Search(len(p), func(i int) bool { return p[i].cut > cut })
-	if i == len(p) {
-		return 0, false
-	}
-	return p[i].bytes, true
-}
-
-// push adds the maximum of the segment that ended at a cut, the last so far or an earlier one.
-func (p *peaks) push(cut uint64, bytes event.Bytes) {
-	all := *p
-	end := sort.Search(len(all), func(i int) bool { return all[i].cut > cut })
-	if end < len(all) && all[end].bytes >= bytes {
-		return
-	}
-	begin := end
-	for begin > 0 && all[begin-1].bytes <= bytes {
-		begin--
-	}
-	if begin > 0 && all[begin-1].cut == cut {
-		return
-	}
-	*p = slices.Replace(all, begin, end, mark{cut, bytes})
-}
-
-// thin drops what is the highest since no cut at which a window opened.
-func (p *peaks) thin(open []uint64) {
-	kept, before := (*p)[:0], uint64(0)
-	for _, m := range *p {
-		if at, _ := slices.BinarySearch(open, before); at < len(open) && open[at] < m.cut {
-			kept = append(kept, m)
-		}
-		before = m.cut
-	}
-	*p = kept
-}
 
 // gauge is what one meter did.
 type gauge struct {

@@ -2,12 +2,13 @@ package attribution
 
 import (
 	"maps"
+	"slices"
 
 	"ipytracer/model"
 	"ipytracer/model/words"
 )
 
-// presenter makes windows of a report, each when it is asked for.
+// presenter makes windows and processes of a report.
 type presenter struct {
 	session    *session
 	gpus       *gpus
@@ -71,5 +72,41 @@ func (pr *presenter) between(w *window) model.Between {
 		out.Before = w.after.id
 	}
 	out.Label = words.Between(bareName(w.before), bareName(w.after)) + words.OfKernel(w.process.kernel())
+	return out
+}
+
+// refusals are a window's, each with who asked for the most.
+func (pr *presenter) refusals(w *window) []model.Refusal {
+	out := slices.Clone(w.refused)
+	for i := range out {
+		if s := pr.stacks.of(w.refusedBy[i]); s != nil {
+			out[i].Stack = pr.symbolizer.frames(w, s)
+		}
+	}
+	return out
+}
+
+func (pr *presenter) describe(p *process, restartOf int, sessions map[*window]*window) model.Process {
+	gone := p.gone
+	if !p.ended {
+		gone = pr.session.last
+	}
+	session := sessions[pr.processes.sessionOf(p)]
+	out := model.Process{
+		PID: int(p.info.PID), Parent: int(p.parent), Command: p.info.Command, Python: p.info.Python,
+		IPython: p.info.IPython, Frontend: p.info.Frontend, Notebook: p.info.Notebook, Kernel: p.kernel(),
+		StartNS: pr.session.since(p.began), EndNS: pr.session.since(gone),
+		Ended: p.ended, Ending: endingOf(p), Limits: p.limits, Late: p.info.Late || p.adopted, RestartOf: restartOf,
+		Meters: pr.figurer.figureMap(p.certainLife(), session, false, p.info.Python != ""),
+	}
+	if p.adopted { // what it had, and its peaks, before that are not known
+		for id, f := range out.Meters {
+			f.Exact, f.Bound = false, nil
+			out.Meters[id] = f
+		}
+	}
+	if p.info.Limit > 0 {
+		out.SoftLimit = &model.SoftLimit{Bytes: int64(p.info.Limit), By: string(p.info.LimitBy)}
+	}
 	return out
 }

@@ -114,3 +114,44 @@ func lateCount(p *process, b *event.Boundary) int {
 }
 
 var terminalCell = regexp.MustCompile(`^<ipython-input-(\d{1,9})-`)
+
+// last is what a process was doing when it ended, and how it ended.
+type last struct {
+	cell             *window // the innermost that was open, nil for none
+	id, line         int     // of its statement that was, or of the cell
+	inStatement      bool
+	resident, mapped event.Bytes // the most in its last segment
+	ending           *event.Ending
+}
+
+// experiments are those of a process that are open.
+type experiments struct {
+	byName map[string][]*window // innermost last
+	open   int
+	// refused are the names of those that were not opened, innermost of their name, with how many; crowded: some of
+	// these are not known.
+	refused map[string]int
+	crowded bool
+	closed  int // the id of the one that closed last, 0 for none
+}
+
+// shares is how much of a meter a forked child still has from its parent, at most.
+func (p *process) shares(m event.Meter) event.Bytes {
+	if !p.isForked {
+		return 0
+	}
+	return p.copied.of(m)
+}
+
+// isCopyIn says whether a process shares memory with its parent at some time in a window.
+func (p *process) isCopyIn(w *window) bool {
+	return p.copied != nil && (p.isForked || p.left > w.since)
+}
+
+// figuresIn are what a process did in a window of another.
+func (p *process) figuresIn(w *window, atStart bool) figures {
+	if since := p.replaced; since > w.since { // what it was forked with is gone: it had nothing at its start
+		return p.past.figures(since-1, false)
+	}
+	return p.past.figures(w.since, atStart)
+}

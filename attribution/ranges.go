@@ -1,8 +1,6 @@
 package attribution
 
 import (
-	"math"
-
 	"github.com/google/btree"
 
 	"ipytracer/event"
@@ -75,35 +73,6 @@ func (r *ranges) add(p piece) {
 	r.tree.ReplaceOrInsert(p)
 }
 
-// boundary ends all ranges of a process that has executed another program.
-func (a *allocations) boundary(_ *process, b *event.Boundary) {
-	if b.Kind != event.ProcessExec || a.ranges[b.PID] == nil {
-		return
-	}
-	all := event.Change{Segment: b.Segment, Root: b.Root, PID: b.PID, Meter: event.Mapped, Size: -math.MaxInt64}
-	a.moveRange(a.processes.root(b.Root), &all)
-	a.ended(b.PID)
-}
-
-// ended drops them: the process is over.
-func (a *allocations) ended(pid int32) {
-	if all := a.ranges[pid]; all != nil {
-		a.pieces -= all.tree.Len()
-	}
-	key := heldKey{pid, event.Mapped}
-	a.copyAll(key)
-	delete(a.ranges, pid)
-	delete(a.held, key)
-}
-
-// rangesOf are those of a process.
-func rangesOf(all map[int32]*ranges, pid int32) *ranges {
-	if all[pid] == nil {
-		all[pid] = newRanges()
-	}
-	return all[pid]
-}
-
 // move makes the range of a change one piece that counts, or nothing of it, and returns what was there. count is of the
 // pieces of all processes; where there are too many, dropped is.
 func (r *ranges) move(c *event.Change, by maker, count, dropped *int) (gone []piece, made bool) {
@@ -125,14 +94,14 @@ func (r *ranges) move(c *event.Change, by maker, count, dropped *int) (gone []pi
 	return gone, made
 }
 
-// moveRange does so in the ledger of blocks and in the windows of its segment.
-func (a *allocations) moveRange(r *root, c *event.Change) {
-	gone, made := rangesOf(a.ranges, c.PID).move(c, maker{stack: c.Stack}, &a.pieces, &a.dropped)
-	key, windows := heldKey{c.PID, c.Meter}, a.concerned(r, c)
-	for _, p := range gone {
-		a.replace(windows, key, block{p.size(), p.stack}, block{})
+// stackAt returns the stack that mapped an address; nil ranges have none.
+func (r *ranges) stackAt(address uint64) (stack uint64, ok bool) {
+	if r == nil {
+		return 0, false
 	}
-	if made {
-		a.replace(windows, key, block{}, block{c.Size, c.Stack})
-	}
+	r.tree.DescendLessOrEqual(piece{start: address}, func(p piece) bool {
+		stack, ok = p.stack, address < p.end
+		return false
+	})
+	return stack, ok
 }

@@ -41,7 +41,7 @@ func (t *Tracker) Report() *model.Report {
 func (t *Tracker) Stream() *model.Report {
 	t.intake.flush()
 	t.queue.handOnAll()
-	t.table.decoded = nil // what was known of it then
+	t.table.forget()
 	r := &model.Report{
 		Schema: model.Schema, Processes: []model.Process{}, Meters: t.figurer.meters(),
 		Between: []model.Between{}, Stream: t.reader.each, StreamBetween: t.reader.eachBetween,
@@ -87,7 +87,7 @@ func (pr *presenter) meterIDs() (ids []string) {
 	return ids
 }
 
-// notes are those of the GPUs.
+// notes returns the notes on GPUs.
 func (pr *presenter) notes() []model.GPUNote {
 	if pr.session.finish == nil {
 		return pr.gpus.notes.list(nil, pr.stacks)

@@ -1,17 +1,15 @@
 package attribution
 
 import (
-	"slices"
-
 	"ipytracer/event"
 	"ipytracer/model"
 )
 
-// requests are those that moved no meter: refused ones, and of other processes' memory.
+// requests are those that move no meter: for memory that is refused, or is of other processes.
 type requests struct {
 	processes *processes
 	closed    *closedWindows
-	dropped   uint64 // that are in no window
+	dropped   uint64 // requests that are in no window
 }
 
 // request keeps it until the windows of its segment are open, or gives it to those that hold the segment.
@@ -33,7 +31,7 @@ func (rq *requests) request(r *root, e event.Event) {
 			w.suspended.Away = c.Caller == event.MovedOut
 		}
 	}
-	for _, w := range slices.Concat(rq.closed.closing, rq.closed.settled, rq.closed.over) {
+	for _, w := range rq.closed.all() {
 		if w.holds(at.root, at.segment) {
 			w.add(e, rq.processes.limitOn(e))
 		}
@@ -76,21 +74,6 @@ func placeOf(e event.Event) requestPlace {
 
 // maxAsked bounds what waits for its segment to end: a target may ask in vain as often as it likes.
 const maxAsked = 1 << 16
-
-// asked files a request that moved no meter under its segment, as changes are: one that was refused, or that opened or
-// closed memory of another process.
-func (in *intake) asked(e event.Event) {
-	at := placeOf(e)
-	r := in.processes.root(at.root)
-	if at.segment <= r.archived && r.archived > 0 {
-		in.limits.Late++
-		return
-	}
-	r.stream.received(at.stream)
-	in.queue.inOrder(r, at.stream, nil)
-	in.gpus.mark(at.meter)
-	in.requests.request(r, e)
-}
 
 // movedOut notes whose device memory is on the host.
 func (r *root) movedOut(e event.Event) {

@@ -197,6 +197,3 @@ func (r *root) isOne(b *event.Boundary, own *movement) {
 		b.Tree, b.TreeHigh = *own.value, *own.high
 	}
 }
-
-// maxBetween is how many of these are kept: they are rare.
-const maxBetween = 1 << 16

@@ -9,14 +9,9 @@ import (
 func (in *intake) settle(drawn *event.Boundary, readings []*event.Reading) {
 	one := *drawn // others keep what the event says
 	b := &one
-	in.session.boundaries++
-	in.session.numbered = max(in.session.numbered, b.Number)
 	r := in.processes.root(b.Root)
 	r.follows(b)
-	if in.session.began == 0 {
-		in.session.began = b.Time
-	}
-	in.session.last = max(in.session.last, b.Time)
+	in.session.draws(b)
 	if p := in.processes.byPID[b.PID]; b.Kind == event.ProcessStart && p != nil && p.ended {
 		delete(in.processes.byPID, b.PID) // its pid has been handed on: that is another one
 	}
@@ -97,7 +92,7 @@ func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
 	}
 	r.sides.note(b.Segment, moved, in.gpus.meters)
 	r.ended = max(r.ended, b.Segment) // two CPUs' boundaries may pass each other
-	in.session.cut++
+	in.session.next()
 	in.learn(r, b.Segment)
 	in.requests.askedIn(r, b.Segment)
 	in.doubtSegment(r, &b.Doubts)

@@ -45,3 +45,29 @@ func (s *session) duration(w *window) int64 {
 	}
 	return int64(w.closed - w.opened)
 }
+
+// starts takes in the first word.
+func (s *session) starts(e *event.Start) { s.start = e }
+
+// next goes on to the next cut.
+func (s *session) next() { s.cut++ }
+
+// draws takes in that a boundary came.
+func (s *session) draws(b *event.Boundary) {
+	s.boundaries++
+	s.numbered = max(s.numbered, b.Number)
+	if s.began == 0 {
+		s.began = b.Time
+	}
+	s.last = max(s.last, b.Time)
+}
+
+// ends takes in the last word, and reports whether there was none before.
+func (s *session) ends(f *event.Finish) (isFirst bool) {
+	isFirst = s.finish == nil
+	s.finish = f
+	return isFirst
+}
+
+// lost returns how many boundaries are missing.
+func (s *session) lost() uint64 { return s.numbered - s.boundaries }

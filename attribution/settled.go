@@ -6,6 +6,16 @@ import (
 	"ipytracer/event"
 )
 
+// A window that is open knows of every stack what it did; one that is over needs what a report can show of it. So a
+// session's memory goes by what is open, not by how many windows there were.
+
+// How many stacks a window keeps of each meter, the most at the peak first.
+const (
+	maxKept            = 1000
+	maxKeptOfCell      = 300
+	maxKeptOfStatement = 50
+)
+
 // settled is what is left of a window's tallies of one meter once nothing can change them any more.
 type settled struct {
 	tallies []doneTally // the most at the peak first
@@ -20,19 +30,19 @@ type settled struct {
 }
 
 // settle sums up tallies, and keeps the heaviest.
-func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
+func (all *tallies) settle(h *holdings, key heldKey, limit int) *settled {
 	if all.done != nil {
 		return all.done
 	}
 	if all.stood && len(all.byStack) == 0 {
 		limit = min(limit, maxStanding)
 	}
-	held := a.of(key)
-	s := &settled{known: held.total, sampled: all.sampled(a, key)}
+	held := h.of(key)
+	s := &settled{known: held.total, sampled: all.sampled(h, key)}
 	count := len(held.byStack)
-	own := slices.Grow(a.spare.own[:0], min(2*limit, all.len()))
-	defer func(memory []doneTally) { a.spare.own = memory }(own[:0])
-	all.each(a, key, func(y *tally) {
+	own := slices.Grow(h.spare.own[:0], min(2*limit, all.len()))
+	defer func(memory []doneTally) { h.spare.own = memory }(own[:0])
+	all.each(h, key, func(y *tally) {
 		size, has := held.byStack[y.stack]
 		if has {
 			count--
@@ -51,16 +61,16 @@ func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
 			slices.SortFunc(own, heavier)
 			own = own[:limit]
 		}
-		own = append(own, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak, a.isSampled(y.stack)})
+		own = append(own, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak, h.stacks.isSampled(y.stack)})
 	})
 	slices.SortFunc(own, heavier)
-	s.tallies = a.spare.list(min(limit, len(own)+len(held.byStack)))
+	s.tallies = h.spare.list(min(limit, len(own)+len(held.byStack)))
 	held.most(func(one holds) bool { // both are in order
-		if all.has(a, one.stack) {
+		if all.has(h, one.stack) {
 			return true
 		}
 		s.heaviest = max(s.heaviest, one.size)
-		y := doneTally{stack: one.stack, atPeak: one.size, sampled: a.isSampled(one.stack)}
+		y := doneTally{stack: one.stack, atPeak: one.size, sampled: h.stacks.isSampled(one.stack)}
 		for len(own) > 0 && len(s.tallies) < limit && heavier(own[0], y) < 0 {
 			s.tallies, own = append(s.tallies, own[0]), own[1:]
 		}
@@ -79,4 +89,18 @@ func (all *tallies) settle(a *allocations, key heldKey, limit int) *settled {
 	}
 	s.stacks = count - len(s.tallies)
 	return s
+}
+
+// isNothing says whether a stack had nothing in a window, and did nothing: it came later.
+func (y *tally) isNothing() bool { return y.allocated == 0 && y.freed == 0 && y.atPeak == 0 }
+
+// keeps is how many stacks of each meter a window keeps.
+func (w *window) keeps() int {
+	switch w.kind {
+	case kindStatement:
+		return maxKeptOfStatement
+	case kindCell:
+		return maxKeptOfCell
+	}
+	return maxKept
 }

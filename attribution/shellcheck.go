@@ -19,7 +19,7 @@ const (
 	statementProbe = "statements"
 )
 
-// shellCheck holds the windows against what IPython says in the end.
+// shellCheck compares the windows with the numbers that IPython has in the end.
 type shellCheck struct {
 	processes *processes
 	table     *windowTable
@@ -27,26 +27,6 @@ type shellCheck struct {
 	problems  *problems
 	stepDowns *stepDowns
 	activity  *activity
-}
-
-// problems are what is amiss, in words.
-type problems struct{ texts []string }
-
-// unseenBefore marks what the cells ran in that In has and that were not seen to begin, when the next cell begins; gap
-// is the time between cells that ends with it, nil if there is none.
-func (ac *activity) unseenBefore(p *process, b *event.Boundary, gap *window) {
-	first, last := p.inputs, b.Inputs-2
-	if b.Late || p.inputs < 0 || last < first {
-		return
-	}
-	in := gap
-	switch {
-	case len(p.open) > 0:
-		in = p.open[len(p.open)-1]
-	case p.lastCell != nil && p.lastCell.missed: // it went on until now
-		in = p.lastCell
-	}
-	ac.unseenIn(p, in, first, last)
 }
 
 // soonest is how long a front end takes at least from being done with a cell to having the next one compiled: it runs
@@ -62,20 +42,6 @@ func lateEnd(b *event.Boundary, gap *window) {
 		w.missed = true
 		w.addNote(words.EndMissed)
 	}
-}
-
-// unseenIn says that cells ran in a window without one of their own.
-func (ac *activity) unseenIn(p *process, in *window, first, last int64) {
-	what := words.Cells(first, last) + words.OfKernel(p.kernel())
-	ac.unseen += last - first + 1
-	doubted := startProbe
-	if in != nil {
-		in.addNote(words.RanUnseen(what))
-		if in.kind == kindCell {
-			doubted = endProbes
-		}
-	}
-	ac.problems.add(words.Unseen(int(p.info.PID), what, doubted))
 }
 
 // compare holds what is known of each process against what IPython said in the end.

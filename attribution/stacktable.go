@@ -189,3 +189,46 @@ func (t *stackTable) place(number uint64) uint32 {
 	one.number, one.at = number, i+1
 	return one.at
 }
+
+// sampleMark tells the number of a stack of samples from that of the same stack of blocks that were all told.
+const sampleMark = 0x5a4d_504c_e5a4_d50d
+
+// maxSampled is how many stacks of samples are told apart. Those of the others are not known.
+const maxSampled = 1 << 17
+
+// sample returns the number that stands for a stack where its blocks are samples.
+func (t *stackTable) sample(stack uint64) uint64 {
+	number := stack ^ sampleMark
+	if _, known := t.sampled[number]; !known {
+		if t.sampled == nil {
+			t.sampled = map[uint64]struct{}{sampleMark: {}}
+		}
+		if len(t.sampled) >= maxSampled {
+			number = sampleMark
+		}
+		t.sampled[number] = struct{}{}
+	}
+	return number
+}
+
+// isSampled says whether a stack's number is that of samples.
+func (t *stackTable) isSampled(stack uint64) bool {
+	_, is := t.sampled[stack]
+	return is
+}
+
+// framesOf are the calls of a stack, the innermost first; none where it is not known.
+func (t *stackTable) framesOf(number uint64) (frames []event.Frame) {
+	if s := t.of(number); s != nil {
+		for _, call := range t.callsOf(s) {
+			frames = append(frames, t.frame(call))
+		}
+	}
+	return frames
+}
+
+// close lets go of all stacks, and takes in no more.
+func (t *stackTable) close() {
+	*t = *newStackTable()
+	t.isClosed = true
+}

@@ -19,16 +19,6 @@ type stored struct {
 // pieceSize is how many bytes go into the archive at once.
 const pieceSize = 2 << 10
 
-func (s *stored) add(p *point) {
-	s.coded = append(s.coded, byte(p.kind))
-	s.coded = binary.AppendVarint(s.coded, int64(p.at-s.last.at))
-	s.coded = binary.AppendVarint(s.coded, int64(p.bytes-s.last.bytes))
-	if p.kind == model.PointGap {
-		s.coded = append(s.coded, p.gap)
-	}
-	s.last = *p
-}
-
 // store turns points into bytes, but for those behind the last window's beginning or end.
 func (tl *timeline) store(k *track) {
 	if k.free > maxFree {
@@ -36,7 +26,7 @@ func (tl *timeline) store(k *track) {
 	}
 	if tl.full {
 		if !k.isGap {
-			k.pause(tl, k.end, tl.gapFor(model.GapNoRoom))
+			k.pause(&tl.folds, k.end, tl.gapFor(model.GapNoRoom))
 			k.stored.add(&k.points[len(k.points)-1])
 		}
 		tl.limits.Timeline++
@@ -102,4 +92,14 @@ func (k *track) all(a *archive) iter.Seq[point] {
 			}
 		}
 	}
+}
+
+func (s *stored) add(p *point) {
+	s.coded = append(s.coded, byte(p.kind))
+	s.coded = binary.AppendVarint(s.coded, int64(p.at-s.last.at))
+	s.coded = binary.AppendVarint(s.coded, int64(p.bytes-s.last.bytes))
+	if p.kind == model.PointGap {
+		s.coded = append(s.coded, p.gap)
+	}
+	s.last = *p
 }

@@ -6,7 +6,7 @@ import (
 	"ipytracer/model"
 )
 
-// symbolizer says what stacks are called, seen from a window.
+// symbolizer makes frames of stacks, seen from a window.
 type symbolizer struct {
 	processes *processes
 	stacks    *stackTable

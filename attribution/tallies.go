@@ -34,7 +34,7 @@ type tally struct {
 }
 
 // beforeMove remembers how much was there when the first block of a meter moves in a window.
-func (w *window) beforeMove(a *allocations, key heldKey) {
+func (w *window) beforeMove(h *holdings, key heldKey) {
 	if w.kind == kindBetween || w.tallies[key.meter] != nil {
 		return
 	}
@@ -45,27 +45,27 @@ func (w *window) beforeMove(a *allocations, key heldKey) {
 		w.tallies[key.meter] = &tallies{done: &settled{}}
 		return
 	}
-	total := a.of(key).total
+	total := h.of(key).total
 	w.tallies[key.meter] = &tallies{byStack: map[uint64]*tally{}, highest: total, first: total}
 }
 
 // of is a stack's tally, nil if there is no room for one more. It has what the process has of the stack.
-func (all *tallies) of(a *allocations, key heldKey, stack uint64) *tally {
+func (all *tallies) of(h *holdings, key heldKey, stack uint64) *tally {
 	y := all.byStack[stack]
 	if y == nil {
-		if a.entries >= maxTallies {
-			a.dropped++
+		if h.entries >= maxTallies {
+			h.dropped++
 			return nil
 		}
-		a.entries++
-		held := a.of(key).byStack[stack]
+		h.entries++
+		held := h.of(key).byStack[stack]
 		y = &tally{stack: stack, atPeak: held, held: held}
 		all.byStack[stack] = y
 	}
 	return y
 }
 
-func (w *window) move(a *allocations, key heldKey, before, after block, times int64) {
+func (w *window) move(h *holdings, key heldKey, before, after block, times int64) {
 	all := w.tallies[key.meter]
 	if w.isSettled && all != nil {
 		all.wrong = true
@@ -75,22 +75,22 @@ func (w *window) move(a *allocations, key heldKey, before, after block, times in
 		return
 	}
 	if all.isWarm() {
-		all.cool(a, key, w.process.ranCells)
+		all.cool(h, key, w.process.ranCells)
 	}
 	if before.size > 0 {
-		if y := all.of(a, key, before.stack); y != nil {
+		if y := all.of(h, key, before.stack); y != nil {
 			y.freed += before.size
 			all.moves(y, -before.size, w.process.ranCells)
 		}
 	}
 	if after.size > 0 {
-		if y := all.of(a, key, after.stack); y != nil {
+		if y := all.of(h, key, after.stack); y != nil {
 			y.allocated += after.size
 			y.count += times
 			all.moves(y, after.size, w.process.ranCells)
 		}
 	}
-	if total := a.of(key).total; total > all.highest {
+	if total := h.of(key).total; total > all.highest {
 		all.highest = total
 		if !all.byValue {
 			all.isAtPeak()
@@ -108,13 +108,13 @@ func (all *tallies) isAtPeak() {
 }
 
 // shift changes what a stack held from the window's beginning on. Without a tally it does so by itself.
-func (all *tallies) shift(a *allocations, key heldKey, stack uint64, by event.Bytes) {
+func (all *tallies) shift(h *holdings, key heldKey, stack uint64, by event.Bytes) {
 	all.highest += by
 	all.first += by
-	if all.byStack[stack] == nil && a.of(key).byStack[stack]+by >= 0 {
+	if all.byStack[stack] == nil && h.of(key).byStack[stack]+by >= 0 {
 		return
 	}
-	if y := all.of(a, key, stack); y != nil {
+	if y := all.of(h, key, stack); y != nil {
 		y.held += by
 		all.hadAtPeak(y, y.atPeak+by)
 	}

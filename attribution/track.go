@@ -50,14 +50,14 @@ type seen struct {
 }
 
 // see takes in a boundary.
-func (k *track) see(l *timeline, s *seen) {
+func (k *track) see(f *foldMemory, s *seen) {
 	if k.isGap {
-		k.drop(l, s.segment)
+		k.drop(f, s.segment)
 		k.value = s.value
 		return
 	}
 	if s.value != k.value || s.high > k.value || len(k.folds) > 0 {
-		k.move(l, s)
+		k.move(f, s)
 	}
 	if s.isEdge {
 		k.pin()
@@ -68,17 +68,17 @@ func (k *track) see(l *timeline, s *seen) {
 }
 
 // move adds what a meter did in a segment in which it moved.
-func (k *track) move(l *timeline, s *seen) {
+func (k *track) move(f *foldMemory, s *seen) {
 	highest := max(k.value, s.value)
 	waited := s.waited
-	moments := l.moments[:0]
+	moments := f.moments[:0]
 	for i := range k.folds {
 		if f := &k.folds[i]; f.segment <= s.segment {
 			moments, waited = f.moments(moments), waited || f.segment < s.segment
 		}
 	}
-	l.moments = moments
-	k.drop(l, s.segment)
+	f.moments = moments
+	k.drop(f, s.segment)
 	if len(moments) == 0 && s.value == k.value && s.high <= k.value {
 		return
 	}
@@ -225,8 +225,26 @@ func (k *track) area(i int) float64 {
 	return max(ax*by-bx*ay, bx*ay-ax*by)
 }
 
+// tell takes in what a change says of a segment. What waits to be drawn, up to the segment that is over, does not
+// count: how long it waits is another matter live than in a replay.
+func (k *track) tell(f *foldMemory, over, segment uint64, m moment) {
+	running := 0
+	for i := range k.folds {
+		if k.folds[i].segment == segment {
+			f.add(&k.folds[i], m)
+			return
+		}
+		if k.folds[i].segment > over {
+			running++
+		}
+	}
+	if running < maxFolds && f.hasRoom() {
+		k.folds = append(k.folds, f.fold(segment, m))
+	}
+}
+
 // drop forgets what changes tell of segments that are over.
-func (k *track) drop(l *timeline, segment uint64) {
+func (k *track) drop(f *foldMemory, segment uint64) {
 	if len(k.folds) == 0 {
 		return
 	}
@@ -235,10 +253,7 @@ func (k *track) drop(l *timeline, segment uint64) {
 		if k.folds[i].segment > segment {
 			left = append(left, k.folds[i])
 		} else {
-			l.columns -= len(k.folds[i].columns)
-			if len(l.spare) < maxSpareFolds {
-				l.spare = append(l.spare, k.folds[i].columns[:0])
-			}
+			f.free(&k.folds[i])
 		}
 	}
 	clear(k.folds[len(left):])
@@ -257,12 +272,12 @@ func (k *track) resume(at event.Nanoseconds, value event.Bytes) {
 }
 
 // pause begins a gap.
-func (k *track) pause(l *timeline, at event.Nanoseconds, reason uint8) {
+func (k *track) pause(f *foldMemory, at event.Nanoseconds, reason uint8) {
 	if k.isGap {
 		return
 	}
 	k.pin()
-	k.drop(l, ^uint64(0))
+	k.drop(f, ^uint64(0))
 	k.isGap = true
 	k.add(point{at: max(at, k.end), bytes: k.value, kind: model.PointGap, kept: true, gap: reason})
 	k.edge, k.atEdge = len(k.points), k.value

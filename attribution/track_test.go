@@ -72,7 +72,7 @@ func (w *wander) note() { w.was[w.now] = append(w.was[w.now], w.value) }
 
 // segment has the meter move for a while, and then draws a boundary.
 func (w *wander) segment(segment uint64) {
-	random, one, l := w.random, &w.run, w.tracker.timeline
+	random, one, folds := w.random, &w.run, &w.tracker.timeline.folds
 	before, high, told := w.now, w.value, random.IntN(5) > 0
 	for range random.IntN(3000) {
 		w.now += 1 + event.Nanoseconds(random.IntN(1<<random.IntN(24)))
@@ -80,13 +80,13 @@ func (w *wander) segment(segment uint64) {
 		w.note()
 		high, one.least, one.most = max(high, w.value), min(one.least, w.value), max(one.most, w.value)
 		if told {
-			w.track.tell(l, segment-1, segment, moment{w.now, w.value, false})
+			w.track.tell(folds, segment-1, segment, moment{w.now, w.value, false})
 		}
 	}
 	w.now++
 	w.note()
 	isEdge := random.IntN(2) == 0
-	w.track.see(l, &seen{at: w.now, segment: segment, value: w.value, high: high, hold: before, isEdge: isEdge})
+	w.track.see(folds, &seen{at: w.now, segment: segment, value: w.value, high: high, hold: before, isEdge: isEdge})
 	one.untold = one.untold || !told // nobody said how low it was
 	if isEdge {
 		one.to = w.now
@@ -131,7 +131,7 @@ func TestTrackOfCrossingBoundaries(t *testing.T) {
 	k := &track{meter: event.Resident}
 	k.begin(1, 10)
 	far := event.Nanoseconds(shortest)
-	k.see(tracker.timeline, &seen{at: 20 * far, segment: 2, value: 50, high: 50, hold: 40 * far, isEdge: true})
+	k.see(&tracker.timeline.folds, &seen{at: 20 * far, segment: 2, value: 50, high: 50, hold: 40 * far, isEdge: true})
 	last := event.Nanoseconds(0)
 	for p := range k.all(tracker.archive) {
 		if p.at < last {

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // Tracker consumes events in the order of their Source. The zero value is not usable, see [New].
@@ -53,8 +54,17 @@ func (t *Tracker) Add(e event.Event) { t.intake.add(e) }
 // (ledger.Poll).
 func (t *Tracker) Flush() { t.intake.flush() }
 
-func (pb *problems) add(text string) {
-	if len(pb.texts) < 100 {
-		pb.texts = append(pb.texts, text)
-	}
+// Mark has [Tracker.Glance] tell growth from now on, or from the beginning of cells where now is false again.
+func (t *Tracker) Mark(now bool) { t.glancer.mark(now) }
+
+// Glance returns what there is just now: figures up to the last boundary, the largest variables as they were last
+// listed. It takes a time that grows with the stacks of the cells that run, and with nothing that is over.
+func (t *Tracker) Glance() *model.Glance {
+	t.Flush()
+	return t.glancer.glance()
+}
+
+// Named are the variables that a look at a process has found while the session ran, in no order, with who made them.
+func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) {
+	return t.namespaces.variablesOf(WithCells(t, e))
 }

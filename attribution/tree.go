@@ -2,8 +2,6 @@ package attribution
 
 import (
 	"slices"
-
-	"ipytracer/event"
 )
 
 // Limits of what windows keep of other processes.
@@ -14,46 +12,37 @@ const (
 	maxChildren  = 1 << 20 // of all windows
 )
 
-// child is what another process did in a window.
-type child struct {
-	process *process
-	figures figures
-}
-
-// measured is what the meters say of a window, once it is over.
-type measured struct {
-	own, tree  figures
-	recomputed levels // the process's own peaks, by the change stream
-	children   []child
-	unlisted   int // children that had no room
-	// shared is what forked children had from their parent at birth and have not replaced by a program: the tree counts
-	// it once, and copies they made of it by writing are in no counter, so while there is sharing it is a lower bound.
-	shared  levels
-	sharing bool
-	// crowded: there were more processes than are followed, so what they share with their parents is not known.
-	crowded bool
-	// by how much meters may be off since they were stepped down, at most at any time
-	unsure [event.UnknownKinds]event.Bytes
-}
-
-// cuts are the cuts since which windows are open, ascending.
-func (r *root) cuts() []uint64 {
-	out := make([]uint64, 0, len(r.open))
-	for _, w := range r.open {
-		if w.isOpen {
-			out = append(out, w.since)
+// others goes through the processes of a tree that a window has seen, but its own: those that lived when it began, and
+// those that moved since.
+func (r *root) others(w *window, do func(p *process, atStart bool)) {
+	for p := r.recent; p != nil && p.moved > w.since; p = p.older {
+		if p != w.process {
+			do(p, p.lives.at(w.since) == 1)
 		}
 	}
-	slices.Sort(out)
-	return out
+	for _, p := range r.living {
+		if p != w.process && p.moved <= w.since && p.lives.at(w.since) == 1 {
+			do(p, true)
+		}
+	}
 }
 
-// latest is the cut since which the youngest open window is open.
-func (r *root) latest() uint64 {
-	if n := len(r.open); n > 0 {
-		return r.open[n-1].since
+// lives notes that a process of the tree begins or ends.
+func (r *root) lives(p *process, cut uint64, alive bool) {
+	if p.alive == alive {
+		return
 	}
-	return 0
+	p.alive = alive
+	if alive {
+		p.lives.set(cut, r.latest(), 1)
+		r.living = append(r.living, p)
+		return
+	}
+	p.left = cut
+	p.lives.set(cut, r.latest(), 0)
+	if i := slices.Index(r.living, p); i >= 0 {
+		r.living = slices.Delete(r.living, i, i+1)
+	}
 }
 
 // moved notes that a process moved, or was born or ended, in the segment that ended at a cut.
@@ -84,56 +73,22 @@ func (r *root) leave(p *process) {
 	p.older, p.newer = nil, nil
 }
 
-// lives notes that a process of the tree begins or ends.
-func (r *root) lives(p *process, cut uint64, alive bool) {
-	if p.alive == alive {
-		return
+// latest is the cut since which the youngest open window is open.
+func (r *root) latest() uint64 {
+	if n := len(r.open); n > 0 {
+		return r.open[n-1].since
 	}
-	p.alive = alive
-	if alive {
-		p.lives.set(cut, r.latest(), 1)
-		r.living = append(r.living, p)
-		return
-	}
-	p.left = cut
-	p.lives.set(cut, r.latest(), 0)
-	if i := slices.Index(r.living, p); i >= 0 {
-		r.living = slices.Delete(r.living, i, i+1)
-	}
+	return 0
 }
 
-// others goes through the processes of a tree that a window has seen, but its own: those that lived when it began, and
-// those that moved since.
-func (r *root) others(w *window, do func(p *process, atStart bool)) {
-	for p := r.recent; p != nil && p.moved > w.since; p = p.older {
-		if p != w.process {
-			do(p, p.lives.at(w.since) == 1)
+// cuts are the cuts since which windows are open, ascending.
+func (r *root) cuts() []uint64 {
+	out := make([]uint64, 0, len(r.open))
+	for _, w := range r.open {
+		if w.isOpen {
+			out = append(out, w.since)
 		}
 	}
-	for _, p := range r.living {
-		if p != w.process && p.moved <= w.since && p.lives.at(w.since) == 1 {
-			do(p, true)
-		}
-	}
-}
-
-// figuresIn are what a process did in a window of another.
-func (p *process) figuresIn(w *window, atStart bool) figures {
-	if since := p.replaced; since > w.since { // what it was forked with is gone: it had nothing at its start
-		return p.past.figures(since-1, false)
-	}
-	return p.past.figures(w.since, atStart)
-}
-
-// isCopyIn says whether a process shares memory with its parent at some time in a window.
-func (p *process) isCopyIn(w *window) bool {
-	return p.copied != nil && (p.isForked || p.left > w.since)
-}
-
-// shares is how much of a meter a forked child still has from its parent, at most.
-func (p *process) shares(m event.Meter) event.Bytes {
-	if !p.isForked {
-		return 0
-	}
-	return p.copied.of(m)
+	slices.Sort(out)
+	return out
 }

@@ -72,32 +72,6 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 // shownBy is the cell that showed Out[n], nil if that is not known.
 func (j *judge) shownBy(pid int32, n int) *window { return j.shown[pid][n] }
 
-// verdictKey is what one verdict is about: all that one holder has, or where none is known what one line of a cell led
-// to.
-type verdictKey struct {
-	kind   string
-	pid    int32
-	meter  event.Meter
-	text   string
-	line   string
-	holder string
-}
-
-// found is a verdict that is being put together.
-type found struct {
-	model.Verdict
-	portion         *portion
-	kind            event.HolderKind
-	release         *window // the failed cell in which it went
-	gap             event.Nanoseconds
-	command         string      // of a process that never ended
-	reserved, grown event.Bytes // of [model.Fragmentation]
-	unseen          bool        // some of it was made when nobody looked
-	pool            pool
-	// children are the processes of [model.ChildAlive] and [model.IdlePool].
-	children []int
-}
-
 // passed judges what is gone, but went too late.
 func (j *judge) passed() {
 	names := newSurvivors(j.t)

@@ -1,8 +1,11 @@
 package attribution
 
 import (
+	"slices"
+
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/model/words"
 )
 
 type windowKind uint8
@@ -127,4 +130,43 @@ const (
 // stays says whether other windows may refer to a window as long as there is a report to be made.
 func (w *window) stays() bool {
 	return w.kind == kindCell || w.kind == kindSession || w.kind == kindLife
+}
+
+func (w *window) addNote(note string) { w.note = words.Join(w.note, note) }
+
+// unknown says whether a meter became known only after a window.
+func (w *window) unknown(m event.Meter) bool {
+	return !w.isOpen && slices.ContainsFunc(w.process.learnedAt, func(l learning) bool {
+		return l.meter == m && w.closing <= l.closed
+	})
+}
+
+// lineOf is a line of a cell, 0 where it has none such: one that its text has not is of something else.
+func (w *window) lineOf(line int) int {
+	if w != nil && w.lines > 0 && line > w.lines {
+		return 0
+	}
+	return line
+}
+
+// measured is what the meters say of a window, once it is over.
+type measured struct {
+	own, tree  figures
+	recomputed levels // the process's own peaks, by the change stream
+	children   []child
+	unlisted   int // children that had no room
+	// shared is what forked children had from their parent at birth and have not replaced by a program: the tree counts
+	// it once, and copies they made of it by writing are in no counter, so while there is sharing it is a lower bound.
+	shared  levels
+	sharing bool
+	// crowded: there were more processes than are followed, so what they share with their parents is not known.
+	crowded bool
+	// by how much meters may be off since they were stepped down, at most at any time
+	unsure [event.UnknownKinds]event.Bytes
+}
+
+// child is what another process did in a window.
+type child struct {
+	process *process
+	figures figures
 }

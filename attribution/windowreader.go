@@ -3,7 +3,6 @@ package attribution
 import (
 	"iter"
 	"slices"
-	"sort"
 
 	"ipytracer/model"
 )
@@ -33,7 +32,7 @@ func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 
 // after makes those from a window on.
 func (wr *windowReader) after(id int) iter.Seq[*model.Window] {
-	return wr.from(sort.Search(len(wr.table.slots), func(i int) bool { return wr.table.idAt(i) >= id }))
+	return wr.from(wr.table.first(id))
 }
 
 // eachBetween makes the times between cells, in the order they began.

@@ -28,11 +28,7 @@ func (ws *windows) open(p *process, b *event.Boundary, kind windowKind, parent *
 		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
 		opened: b.Time, status: model.OK,
 	}
-	ws.table.counted = ws.table.counted || w.openCounters != nil
-	w.id = ws.table.nextID // the time between cells is no window of a report: it has the number of what comes next
-	if w.kind.isReported() {
-		ws.table.nextID++
-	}
+	ws.table.open(w)
 	ws.ledger.opened(w, b)
 	if ws.ledger.keeps(kind) {
 		ws.table.keep(w)
@@ -85,8 +81,7 @@ func (ws *windows) end(w *window, b *event.Boundary) {
 func (ws *windows) leave(w *window) {
 	ws.invariants.left(w)
 	r := ws.processes.root(w.root)
-	ws.table.closings++
-	w.closing = ws.table.closings
+	ws.table.close(w)
 	r.left = ws.session.cut
 	if !w.uncounted {
 		w.process.windows = without(w.process.windows, w)
@@ -102,13 +97,7 @@ func (ws *windows) leave(w *window) {
 		r.open = slices.DeleteFunc(r.open, func(w *window) bool { return !w.isOpen })
 		r.closed = 0
 	}
-	if w.kind == kindSession || w.kind == kindLife { // their tallies are the report's lines
-		ws.closed.over = append(ws.closed.over, w)
-		return
-	}
-	if ws.closed.closing = append(ws.closed.closing, w); len(ws.closed.closing) > 2*maxUnsettled { // many close at once
-		ws.closed.settle()
-	}
+	ws.closed.add(w)
 }
 
 // snapshot is a window as it is if it ends at a boundary whose segment it has seen.

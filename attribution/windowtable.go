@@ -39,6 +39,40 @@ func newWindowTable(s *session, p *processes, stacks *stackTable, a *archive) *w
 		archive: a, nextID: 1}
 }
 
+// open gives a window its number. The time between cells is no window of a report: it has the number of what comes
+// next.
+func (wt *windowTable) open(w *window) {
+	wt.counted = wt.counted || w.openCounters != nil
+	w.id = wt.nextID
+	if w.kind.isReported() {
+		wt.nextID++
+	}
+}
+
+// close gives a window its number among those that closed.
+func (wt *windowTable) close(w *window) {
+	wt.closings++
+	w.closing = wt.closings
+}
+
+// drop counts a window for which there is no room.
+func (wt *windowTable) drop() { wt.dropped++ }
+
+// first returns the place of the first window that has at least an id.
+func (wt *windowTable) first(id int) int {
+	return sort.Search(len(wt.slots), func(i int) bool { return wt.idAt(i) >= id })
+}
+
+// latest returns the latest window, among the last ones, that is one to look for; nil for none.
+func (wt *windowTable) latest(is func(*window) bool) *window {
+	for i := len(wt.slots) - 1; i >= max(0, len(wt.slots)-latest); i-- {
+		if w := wt.slots[i].w; w != nil && !w.dropped && is(w) {
+			return w
+		}
+	}
+	return nil
+}
+
 // keep remembers a window for the report, or counts it where there are too many.
 func (wt *windowTable) keep(w *window) {
 	if w.kind == kindStatement {
@@ -63,7 +97,7 @@ func (wt *windowTable) keep(w *window) {
 // put turns a window into bytes, and returns the detail that is not needed any more; nil for a window that is not in
 // the table: there were too many, or it turned out to be none.
 func (wt *windowTable) put(w *window) *detail {
-	c, of := coder{t: wt, bytes: wt.coded[:0]}, w.detail
+	c, of := wt.coder(wt.coded[:0]), w.detail
 	if w.stays() || w == w.process.lastGap {
 		c.detail(w)
 		w.archived, w.detail, wt.coded = wt.archive.add(c.bytes), nil, c.bytes
@@ -78,7 +112,7 @@ func (wt *windowTable) put(w *window) *detail {
 	return of
 }
 
-// idAt is the id of the i-th window.
+// idAt returns the id of the i-th window.
 func (wt *windowTable) idAt(i int) int {
 	if w := wt.slots[i].w; w != nil {
 		return w.id
@@ -86,7 +120,7 @@ func (wt *windowTable) idAt(i int) int {
 	return int(wt.slots[i].id)
 }
 
-// kindAt is that of the i-th window.
+// kindAt returns the kind of the i-th window.
 func (wt *windowTable) kindAt(i int) windowKind {
 	if w := wt.slots[i].w; w != nil {
 		return w.kind
@@ -150,7 +184,7 @@ func (wt *windowTable) windowOf(id int) *window {
 			return w
 		}
 	}
-	i := sort.Search(len(wt.slots), func(i int) bool { return wt.idAt(i) >= id })
+	i := wt.first(id)
 	for ; i < len(wt.slots); i++ {
 		w := wt.at(i)
 		if w.id != id {
@@ -264,24 +298,18 @@ func (wt *windowTable) measure(w *window) measured {
 	return m
 }
 
-// doubtsOf is what is in doubt of a window that is open, up to now; nil for nothing.
-func (wt *windowTable) doubtsOf(w *window) *doubts {
-	r := wt.processes.root(w.root)
-	var d doubts
-	if w.doubts != nil {
-		d = *w.doubts
-	}
-	d.partly = d.partly || r.partly > w.since
-	for kind := range d.missing {
-		most, _ := r.missing[kind].since(w.since)
-		d.missing[kind] = max(d.missing[kind], most)
-	}
-	d.statements += r.doubts.Refused[event.RefusedStatements] - w.openStatements
-	d.markers += r.doubts.Refused[event.RefusedMarkers] - w.openMarkers
-	if d == (doubts{}) {
-		return nil
-	}
-	out := new(doubts)
-	*out = d
-	return out
+// forget lets go of the window that was read last: what was known of it then may not hold any more.
+func (wt *windowTable) forget() { wt.decoded = nil }
+
+// read reads what is at a place of the archive.
+func (wt *windowTable) read(at uint64) coder {
+	bytes := wt.archive.of(at)
+	c := wt.coder(bytes)
+	c.reads, c.end = true, at+uint64(len(bytes))
+	return c
+}
+
+// coder returns a coder of windows of the table.
+func (wt *windowTable) coder(bytes []byte) coder {
+	return coder{others: wt.staying, processes: wt.processes.order, stacks: wt.stacks, bytes: bytes}
 }

@@ -8,11 +8,13 @@ import (
 // match is a cell of A and the one of B that it is; −1 for none.
 type match struct{ a, b int }
 
-// exactly is how many pairs the table of a stretch may have that is compared cell by cell: more are told apart by what occurs once.
+// exactly is how many pairs the table of a stretch may have that is compared cell by cell: more are told apart by what
+// occurs once.
 const exactly = 4 << 20
 
-// align finds a long common subsequence of two lists: their common beginning and end, what occurs once in both (as patience diff does), and
-// between those the longest there is, where that is not too much to find out. The result is in order.
+// align finds a long common subsequence of two lists: their common beginning and end, what occurs once in both (as
+// patience diff does), and between those the longest there is, where that is not too much to find out. The result is in
+// order.
 func align(a, b []uint64) []match { return alignAt(a, b, 0, 0, nil) }
 
 func alignAt(a, b []uint64, i, j int, found []match) []match {

@@ -8,7 +8,8 @@ import (
 	"ipytracer/model/words"
 )
 
-// own is by how much a cell's own memory changed: what it needs on top of what stood before it, or what it leaves, whichever changed more.
+// own is by how much a cell's own memory changed: what it needs on top of what stood before it, or what it leaves,
+// whichever changed more.
 func own(m *model.MeterDiff) (bytes int64, keeps bool) {
 	if abs(m.Consumed) > abs(m.Need) {
 		return m.Consumed, true
@@ -16,7 +17,8 @@ func own(m *model.MeterDiff) (bytes int64, keeps bool) {
 	return m.Need, false
 }
 
-// causes tells the cells that made the difference from those that follow from them, and from those that only stand higher or lower.
+// causes tells the cells that made the difference from those that follow from them, and from those that only stand
+// higher or lower.
 func (c *comparison) causes() {
 	var same []int
 	for i := range c.d.Cells {
@@ -24,7 +26,8 @@ func (c *comparison) causes() {
 		changed, higher := c.change(row), false
 		for k := range row.Meters {
 			m := &row.Meters[k]
-			higher = higher || row.A != nil && row.B != nil && slices.Contains(c.judged, m.Meter) && abs(m.Peak) >= c.d.Least
+			higher = higher || row.A != nil && row.B != nil && slices.Contains(c.judged, m.Meter) &&
+				abs(m.Peak) >= c.d.Least
 		}
 		switch {
 		case changed != nil && c.isOwn(i, changed):
@@ -58,8 +61,8 @@ func largest(x *model.Cause) int64 {
 	return most
 }
 
-// isOwn reports whether the source of a cell is why its memory changed: of an edited one unless the lines that made the difference are as they
-// were and read what another cell made.
+// isOwn reports whether the source of a cell is why its memory changed: of an edited one unless the lines that made the
+// difference are as they were and read what another cell made.
 func (c *comparison) isOwn(row int, changed *model.MeterDiff) bool {
 	switch c.d.Cells[row].Change {
 	case model.Same, model.Moved:
@@ -68,7 +71,9 @@ func (c *comparison) isOwn(row int, changed *model.MeterDiff) bool {
 		bytes, _ := own(changed)
 		lines := c.grewIn(row, bytes)
 		touched := slices.ContainsFunc(lines, func(line int) bool {
-			return slices.ContainsFunc(c.d.Cells[row].Edits, func(e model.Edit) bool { return e.B <= line && line < e.B+e.LinesB })
+			return slices.ContainsFunc(c.d.Cells[row].Edits, func(e model.Edit) bool {
+				return e.B <= line && line < e.B+e.LinesB
+			})
 		})
 		if len(lines) > 0 && !touched && len(c.inB[row])+len(c.inA[row]) > 0 {
 			found, ok := c.explain(row, changed)
@@ -85,10 +90,12 @@ func (c *comparison) cause(i int, changed *model.MeterDiff, doubt string) {
 	why, edited := c.reason(row)
 	row.Why = words.Join(why, doubt)
 	c.causeOf[i] = len(c.d.Causes)
-	c.d.Causes = append(c.d.Causes, model.Cause{Cell: i, Meter: changed.Meter, Bytes: bytes, Edited: edited, Why: words.More(row.Change, changed.Meter, bytes, keeps) + "; " + row.Why})
+	c.d.Causes = append(c.d.Causes, model.Cause{Cell: i, Meter: changed.Meter, Bytes: bytes, Edited: edited,
+		Why: words.More(row.Change, changed.Meter, bytes, keeps) + "; " + row.Why})
 }
 
-// other explains a cell whose source is not the reason: by the function of another cell that made the difference, by what it reads, or not at all.
+// other explains a cell whose source is not the reason: by the function of another cell that made the difference, by
+// what it reads, or not at all.
 func (c *comparison) other(i int) {
 	row := &c.d.Cells[i]
 	changed := c.change(row)
@@ -120,7 +127,8 @@ func (c *comparison) change(row *model.CellDiff) (most *model.MeterDiff) {
 	var best int64
 	for k := range row.Meters {
 		m := &row.Meters[k]
-		if bytes, _ := own(m); slices.Contains(c.judged, m.Meter) && abs(bytes) >= max(c.d.Least, 1) && abs(bytes) > best {
+		if bytes, _ := own(m); slices.Contains(c.judged, m.Meter) && abs(bytes) >= max(c.d.Least, 1) &&
+			abs(bytes) > best {
 			best, most = abs(bytes), m
 		}
 	}
@@ -142,11 +150,13 @@ func (c *comparison) reason(row *model.CellDiff) (text string, edited bool) {
 	return words.WhySame, false
 }
 
-// lineElsewhere is the line of another cell, one that was edited or is new, that made most of a difference; nil for none.
+// lineElsewhere is the line of another cell, one that was edited or is new, that made most of a difference; nil for
+// none.
 func (c *comparison) lineElsewhere(row *model.CellDiff) *model.LineDiff {
 	for i := range row.Lines {
 		l := &row.Lines[i]
-		if l.Cell >= 0 && abs(l.Change) >= max(c.d.Least, abs(row.Lines[0].Change)/2) && (c.pairs[l.Cell].change == model.Edited || c.pairs[l.Cell].change == model.New) && c.definedIn(*l) {
+		if l.Cell >= 0 && abs(l.Change) >= max(c.d.Least, abs(row.Lines[0].Change)/2) &&
+			(c.pairs[l.Cell].change == model.Edited || c.pairs[l.Cell].change == model.New) && c.definedIn(*l) {
 			return l
 		}
 	}

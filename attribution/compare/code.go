@@ -21,8 +21,8 @@ type code struct {
 	statements []statement
 }
 
-// statement is one of a cell's outermost: which names it reads, gives a value, changes in place and takes away, and which ones a function that it
-// defines reads.
+// statement is one of a cell's outermost: which names it reads, gives a value, changes in place and takes away, and
+// which ones a function that it defines reads.
 type statement struct {
 	first, last                             int
 	reads, assigns, changes, deletes, calls []string
@@ -53,7 +53,8 @@ func (run *Run) codeOf(source string) *code {
 		for _, list := range []struct {
 			from []string
 			to   *[]string
-		}{{s.Reads, &one.reads}, {s.Assigns, &one.assigns}, {s.Changes, &one.changes}, {s.Deletes, &one.deletes}, {s.Body, &one.calls}} {
+		}{{s.Reads, &one.reads}, {s.Assigns, &one.assigns}, {s.Changes, &one.changes}, {s.Deletes,
+			&one.deletes}, {s.Body, &one.calls}} {
 			for _, n := range list.from {
 				*list.to = append(*list.to, run.intern(n))
 			}

@@ -37,13 +37,22 @@ func TestCellsAreMatchedBySource(t *testing.T) {
 		{"same", []string{"import numpy", "x = 1"}, []string{"import numpy", "x = 1"}, "In[1] same, In[2] same"},
 		{"white space", []string{"x = 1\ny = 2"}, []string{"x = 1   \r\n\r\ny = 2\n\n"}, "In[1] same"},
 		{"indentation matters", []string{"if a:\n    b()\n    c()"}, []string{"if a:\n    b()\nc()"}, "In[1] edited"},
-		{"new", []string{"import numpy", "x = 1"}, []string{"import numpy", "model.fit(rows)", "x = 1"}, "In[1] same, In[2] new, In[2] → In[3] same"},
-		{"gone", []string{"import numpy", "model.fit(rows)", "x = 1"}, []string{"import numpy", "x = 1"}, "In[1] same, In[2] gone, In[3] → In[2] same"},
-		{"edited", []string{"import numpy", "x = np.ones(100)", "y = 2"}, []string{"import numpy", "x = np.ones(200)", "y = 2"}, "In[1] same, In[2] edited, In[3] same"},
-		{"another cell in its place", []string{"import numpy", "x = np.ones(100)", "y"}, []string{"import numpy", "frame.groupby('a').mean().plot()", "y"}, "In[1] same, In[2] new, In[2] gone, In[3] same"},
-		{"moved", []string{"import numpy", "draw(1)", "load(2, 3)", "z"}, []string{"import numpy", "load(2, 3)", "z", "draw(1)"}, "In[1] same, In[3] → In[2] same, In[4] → In[3] same, In[2] → In[4] moved"},
+		{"new", []string{"import numpy", "x = 1"}, []string{"import numpy", "model.fit(rows)", "x = 1"},
+			"In[1] same, In[2] new, In[2] → In[3] same"},
+		{"gone", []string{"import numpy", "model.fit(rows)", "x = 1"}, []string{"import numpy", "x = 1"},
+			"In[1] same, In[2] gone, In[3] → In[2] same"},
+		{"edited", []string{"import numpy", "x = np.ones(100)", "y = 2"},
+			[]string{"import numpy", "x = np.ones(200)", "y = 2"}, "In[1] same, In[2] edited, In[3] same"},
+		{"another cell in its place", []string{"import numpy", "x = np.ones(100)", "y"},
+			[]string{"import numpy", "frame.groupby('a').mean().plot()", "y"},
+			"In[1] same, In[2] new, In[2] gone, In[3] same"},
+		{"moved", []string{"import numpy", "draw(1)", "load(2, 3)", "z"},
+			[]string{"import numpy", "load(2, 3)", "z", "draw(1)"},
+			"In[1] same, In[3] → In[2] same, In[4] → In[3] same, In[2] → In[4] moved"},
 		{"run again", []string{"step()"}, []string{"step()", "step()", "step()"}, "In[1] same, In[2] new, In[3] new"},
-		{"edited beside new", []string{"import numpy", "x = np.ones(100)"}, []string{"import numpy", "print('completely, other')", "x = np.ones(200)"}, "In[1] same, In[2] new, In[2] → In[3] edited"},
+		{"edited beside new", []string{"import numpy", "x = np.ones(100)"},
+			[]string{"import numpy", "print('completely, other')", "x = np.ones(200)"},
+			"In[1] same, In[2] new, In[2] → In[3] edited"},
 		{"nothing", nil, nil, ""},
 		{"all gone", []string{"a"}, nil, "In[1] gone"},
 	} {
@@ -88,13 +97,18 @@ func TestEveryCellIsThereOnce(t *testing.T) {
 
 // TestTheFirstCauseIsNamed: the edited cell is the cause; the one that stands higher for it is a consequence.
 func TestTheFirstCauseIsNamed(t *testing.T) {
-	a := session(one{source: "import numpy"}, one{source: "keep = np.ones(10)", needs: 10, keeps: 10, lines: []model.Allocation{made(2, 1, "<module>", 10)}}, one{source: "y = work(keep)", needs: 50})
-	b := session(one{source: "import numpy"}, one{source: "keep = np.ones(500)", needs: 500, keeps: 500, lines: []model.Allocation{made(2, 1, "<module>", 500)}}, one{source: "y = work(keep)", needs: 50})
+	a := session(one{source: "import numpy"},
+		one{source: "keep = np.ones(10)", needs: 10, keeps: 10, lines: []model.Allocation{made(2, 1, "<module>", 10)}},
+		one{source: "y = work(keep)", needs: 50})
+	b := session(one{source: "import numpy"},
+		one{source: "keep = np.ones(500)", needs: 500, keeps: 500,
+			lines: []model.Allocation{made(2, 1, "<module>", 500)}}, one{source: "y = work(keep)", needs: 50})
 	d := diff(t, a, b, "")
 	if len(d.Causes) != 1 || d.Causes[0].Cell != 1 || !d.Causes[0].Edited || d.Causes[0].Bytes != 490*mib {
 		t.Fatalf("causes %+v", d.Causes)
 	}
-	if last := d.Cells[2]; !last.Consequence || last.Why != words.WhyConsequence || last.Meters[0].Peak != 490*mib || last.Meters[0].Need != 0 {
+	if last := d.Cells[2]; !last.Consequence || last.Why != words.WhyConsequence || last.Meters[0].Peak != 490*mib ||
+		last.Meters[0].Need != 0 {
 		t.Errorf("the last cell: %+v", last)
 	}
 	lines := d.Cells[1].Lines
@@ -108,13 +122,16 @@ func TestTheFirstCauseIsNamed(t *testing.T) {
 
 // TestALineOfAnEditedCell: a function that was edited needs more where it is called; the caller's source is the same.
 func TestALineOfAnEditedCell(t *testing.T) {
-	a := session(one{source: "def f():\n    return np.ones(1)"}, one{source: "other()", needs: 300}, one{source: "f()", needs: 10, lines: []model.Allocation{made(1, 2, "f", 10)}})
-	b := session(one{source: "def f():\n    log()\n    return np.ones(2)"}, one{source: "other()", needs: 5}, one{source: "f()", needs: 80, lines: []model.Allocation{made(1, 3, "f", 80)}})
+	a := session(one{source: "def f():\n    return np.ones(1)"}, one{source: "other()", needs: 300},
+		one{source: "f()", needs: 10, lines: []model.Allocation{made(1, 2, "f", 10)}})
+	b := session(one{source: "def f():\n    log()\n    return np.ones(2)"}, one{source: "other()", needs: 5},
+		one{source: "f()", needs: 80, lines: []model.Allocation{made(1, 3, "f", 80)}})
 	d := diff(t, a, b, "")
 	if len(d.Causes) != 2 || d.Causes[0].Cell != 0 || !d.Causes[0].Edited || d.Causes[0].Bytes != 0 {
 		t.Fatalf("causes %+v", d.Causes)
 	}
-	if f := d.Causes[0].Follows; len(f) != 1 || f[0].Cell != 2 || f[0].Bytes != 70*mib || !strings.Contains(f[0].Why, "of In[1], which was edited in lines 2 to 3") {
+	if f := d.Causes[0].Follows; len(f) != 1 || f[0].Cell != 2 || f[0].Bytes != 70*mib ||
+		!strings.Contains(f[0].Why, "of In[1], which was edited in lines 2 to 3") {
 		t.Fatalf("what follows: %+v", f)
 	}
 	if l := d.Cells[2].Lines; len(l) != 1 || l[0].A != 10*mib || l[0].B != 80*mib || l[0].Cell != 0 {
@@ -128,7 +145,8 @@ func TestALineOfAnEditedCell(t *testing.T) {
 // TestLinesOfFiles are told apart by file, function and line; where a package is installed makes no difference.
 func TestLinesOfFiles(t *testing.T) {
 	at := func(folder string, line int, bytes int64) []model.Allocation {
-		return []model.Allocation{{Meter: "cpu.numpy", Allocated: bytes * mib, AtPeak: bytes * mib, Stack: []model.Frame{{Function: "load", File: folder + "/site-packages/data/io.py", Line: line}}}}
+		return []model.Allocation{{Meter: "cpu.numpy", Allocated: bytes * mib, AtPeak: bytes * mib,
+			Stack: []model.Frame{{Function: "load", File: folder + "/site-packages/data/io.py", Line: line}}}}
 	}
 	a := session(one{source: "load()", needs: 10, lines: at("/venv/one/lib/python3.11", 7, 10)})
 	b := session(one{source: "load()", needs: 90, lines: at("/home/x/lib/python3.13", 9, 90)})
@@ -140,7 +158,8 @@ func TestLinesOfFiles(t *testing.T) {
 
 func TestUnknownMeter(t *testing.T) {
 	var unknown *compare.UnknownMeterError
-	_, err := compare.Runs(compare.Read("a", sources("x")), compare.Read("b", sources("x")), compare.Options{Meters: []string{"gpu.3.active"}})
+	_, err := compare.Runs(compare.Read("a", sources("x")), compare.Read("b", sources("x")),
+		compare.Options{Meters: []string{"gpu.3.active"}})
 	if !errors.As(err, &unknown) || !slices.Contains(unknown.Known, "cpu.resident") {
 		t.Errorf("%v", err)
 	}
@@ -149,8 +168,10 @@ func TestUnknownMeter(t *testing.T) {
 // TestTwoKernels: each is compared with the one that ran the same cells.
 func TestTwoKernels(t *testing.T) {
 	kernel := func(pid int) func(*model.Window) { return func(w *model.Window) { w.PID = pid } }
-	a := session(one{source: "a1", change: kernel(7)}, one{source: "b1", change: kernel(8)}, one{source: "a2", change: kernel(7)}, one{source: "b2", change: kernel(8)})
-	b := session(one{source: "b1", change: kernel(20)}, one{source: "b2", change: kernel(20)}, one{source: "a1", change: kernel(21)}, one{source: "a2", change: kernel(21)})
+	a := session(one{source: "a1", change: kernel(7)}, one{source: "b1", change: kernel(8)},
+		one{source: "a2", change: kernel(7)}, one{source: "b2", change: kernel(8)})
+	b := session(one{source: "b1", change: kernel(20)}, one{source: "b2", change: kernel(20)},
+		one{source: "a1", change: kernel(21)}, one{source: "a2", change: kernel(21)})
 	for i := range diff(t, a, b, "").Cells {
 		if row := diff(t, a, b, "").Cells[i]; row.Change != model.Same || row.A.Source != row.B.Source {
 			t.Errorf("%+v", row)
@@ -160,16 +181,19 @@ func TestTwoKernels(t *testing.T) {
 
 func TestDoubts(t *testing.T) {
 	a := session(one{source: "x", needs: 5}, one{source: "y"})
-	b := session(one{source: "x", needs: 5, change: func(w *model.Window) { w.Status = model.Error }}, one{source: "y", change: func(w *model.Window) {
-		f := w.Meters["cpu.resident"]
-		f.Exact, f.Bound = false, nil
-		w.Meters["cpu.resident"] = f
-	}})
-	b.Host.Kernel, b.Processes[0].Python, b.Certificate.Finished, b.Processes[0].Late = "5.4", "3.13.0", "recording cut", true
+	b := session(one{source: "x", needs: 5, change: func(w *model.Window) { w.Status = model.Error }},
+		one{source: "y", change: func(w *model.Window) {
+			f := w.Meters["cpu.resident"]
+			f.Exact, f.Bound = false, nil
+			w.Meters["cpu.resident"] = f
+		}})
+	b.Host.Kernel, b.Processes[0].Python = "5.4", "3.13.0"
+	b.Certificate.Finished, b.Processes[0].Late = "recording cut", true
 	b.Certificate.Incomplete = []string{"3 cells have no window"}
 	b.Meters = append(b.Meters, model.Meter{ID: "gpu.0.driver"})
 	all := strings.Join(diff(t, a, b, "").Doubts, "\n")
-	for _, want := range []string{"B was cut", "3 cells have no window", "Python: 3.11.2 in A, 3.13.0 in B", "Linux: 6.18 in A, 5.4 in B", "resident is not exact in 1 cell", "in B only: GPU 0 driver",
+	for _, want := range []string{"B was cut", "3 cells have no window", "Python: 3.11.2 in A, 3.13.0 in B",
+		"Linux: 6.18 in A, 5.4 in B", "resident is not exact in 1 cell", "in B only: GPU 0 driver",
 		"In[1] ended with ok in A and with error in B", "ran already"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not among the doubts:\n%s", want, all)

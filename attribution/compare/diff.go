@@ -9,7 +9,8 @@ import (
 
 // Options say what is compared.
 type Options struct {
-	// Meters are those to compare; none are those that Compare chooses: resident memory, and of each GPU what the driver and PyTorch have.
+	// Meters are those to compare; none are those that Compare chooses: resident memory, and of each GPU what the
+	// driver and PyTorch have.
 	Meters []string
 	Least  int64 // bytes from which on a change is one
 	Limits []Limit
@@ -27,7 +28,8 @@ func (e *UnknownMeterError) Error() string {
 
 // Runs compares two runs. It fails with an [UnknownMeterError].
 func Runs(a, b *Run, o Options) (*model.Diff, error) {
-	d := &model.Diff{Schema: model.DiffSchema, A: a.report, B: b.report, Least: o.Least, Whole: []model.WholeDiff{}, Causes: []model.Cause{}, Cells: []model.CellDiff{}}
+	d := &model.Diff{Schema: model.DiffSchema, A: a.report, B: b.report, Least: o.Least, Whole: []model.WholeDiff{},
+		Causes: []model.Cause{}, Cells: []model.CellDiff{}}
 	all := union(a.meters, b.meters)
 	for _, id := range o.Meters {
 		if !slices.Contains(all, id) {
@@ -76,7 +78,8 @@ func union(a, b []string) []string {
 	return all
 }
 
-// ordered are meters in the order people look at them: those that were asked for, those with a place of their own, the others.
+// ordered are meters in the order people look at them: those that were asked for, those with a place of their own, the
+// others.
 func ordered(all, first []string) []string {
 	var out []string
 	for _, id := range slices.Concat(first, words.Headlines(all), all) {
@@ -154,7 +157,8 @@ func (c *comparison) meters(a, b []*model.Figure) []model.MeterDiff {
 			continue
 		}
 		x, y := figure(one.A), figure(one.B)
-		one.Start, one.Need, one.Peak, one.Consumed = y.Start-x.Start, y.Need()-x.Need(), y.Peak-x.Peak, y.Consumed-x.Consumed
+		one.Start, one.Need = y.Start-x.Start, y.Need()-x.Need()
+		one.Peak, one.Consumed = y.Peak-x.Peak, y.Consumed-x.Consumed
 		out = append(out, one)
 	}
 	return out

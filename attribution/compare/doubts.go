@@ -38,7 +38,8 @@ func (c *comparison) doubts() []string {
 	differ("tracer", x.Host.Tracer, y.Host.Tracer)
 	differ("processes with a soft limit, set by", strings.Join(c.a.limits, ", "), strings.Join(c.b.limits, ", "))
 	if len(c.a.sessions) != len(c.b.sessions) {
-		add("%s in A, %s in B: they are compared in their order", words.Plural(len(c.a.sessions), "session"), words.Plural(len(c.b.sessions), "session"))
+		add("%s in A, %s in B: they are compared in their order", words.Plural(len(c.a.sessions), "session"),
+			words.Plural(len(c.b.sessions), "session"))
 	}
 	c.otherMeters(add)
 	c.otherEndings(add)
@@ -65,7 +66,8 @@ func (c *comparison) doubtsOf(name string, r *Run, add func(string, ...any)) {
 		add("%s: %s", name, why)
 	}
 	if n := len(r.unnamed); n > 0 {
-		add("%s: who allocated is not known in full, so lines may differ for that alone (figures do not): %s", name, r.unnamed[0]+more(n-1))
+		add("%s: who allocated is not known in full, so lines may differ for that alone (figures do not): %s", name,
+			r.unnamed[0]+more(n-1))
 	}
 	if r.late {
 		add("%s began in a process that ran already: what it had made by then has no line", name)
@@ -80,7 +82,8 @@ func (c *comparison) doubtsOf(name string, r *Run, add func(string, ...any)) {
 		add("%s: %s had no room here and are not compared", name, words.Plural(r.left, "cell"))
 	}
 	if r.truncatedSources > 0 {
-		add("%s: the sources of %s were longer than a recording keeps: what differs behind that is not seen", name, words.Plural(r.truncatedSources, "cell"))
+		add("%s: the sources of %s were longer than a recording keeps: what differs behind that is not seen", name,
+			words.Plural(r.truncatedSources, "cell"))
 	}
 	for m, id := range r.meters {
 		if n := r.inexact(m); n > 0 {

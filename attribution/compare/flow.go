@@ -6,8 +6,9 @@ import (
 	"ipytracer/model"
 )
 
-// A cell whose source is the same may need more or less because of what it reads: a name that a cell before it made whose source was edited, or that
-// a cell made which read such a name. The names are followed through the cells of each kernel in the order they ran.
+// A cell whose source is the same may need more or less because of what it reads: a name that a cell before it made
+// whose source was edited, or that a cell made which read such a name. The names are followed through the cells of each
+// kernel in the order they ran.
 
 // link is a name that has another value than in the other run, as far as that can be read off the sources.
 type link struct {
@@ -46,7 +47,8 @@ type flow struct {
 	calls  map[string][]string // what functions read
 }
 
-// readings are, by row, the statements that read what has another value: of B what was edited or is new, of A what was edited or is gone.
+// readings are, by row, the statements that read what has another value: of B what was edited or is new, of A what was
+// edited or is gone.
 func (c *comparison) readings(ofB bool) map[int][]reading {
 	out, flows := map[int][]reading{}, map[int]*flow{}
 	run := c.a

@@ -21,7 +21,8 @@ func (c *comparison) explain(row int, changed *model.MeterDiff) (best explained,
 	grew := c.grewIn(row, bytes)
 	var fitting, others []reading
 	for _, r := range slices.Concat(c.inB[row], c.inA[row]) {
-		if len(grew) > 0 && !slices.ContainsFunc(grew, func(line int) bool { return r.first <= line && line <= r.last }) {
+		if len(grew) > 0 && !slices.ContainsFunc(grew,
+			func(line int) bool { return r.first <= line && line <= r.last }) {
 			continue
 		}
 		if c.fits(r, changed) {
@@ -38,7 +39,8 @@ func (c *comparison) explain(row int, changed *model.MeterDiff) (best explained,
 		return best, false
 	}
 	r := slices.MaxFunc(all, func(x, y reading) int {
-		return cmp.Or(cmp.Compare(c.weight(x.of.root().row, changed.Meter), c.weight(y.of.root().row, changed.Meter)), cmp.Compare(depth(y.of), depth(x.of)))
+		return cmp.Or(cmp.Compare(c.weight(x.of.root().row, changed.Meter), c.weight(y.of.root().row, changed.Meter)),
+			cmp.Compare(depth(y.of), depth(x.of)))
 	})
 	l := r.of
 	best.root = l.root().row
@@ -52,15 +54,16 @@ func (c *comparison) explain(row int, changed *model.MeterDiff) (best explained,
 // grewIn are the lines of the cell itself that made most of the difference, where that is known.
 func (c *comparison) grewIn(row int, bytes int64) (lines []int) {
 	for _, l := range c.d.Cells[row].Lines {
-		if l.Cell == row && l.Function == "<module>" && l.Line > 0 && 2*abs(l.Change) >= abs(bytes) && l.Change > 0 == (bytes > 0) {
+		if l.Cell == row && l.Function == "<module>" && l.Line > 0 && 2*abs(l.Change) >= abs(bytes) &&
+			l.Change > 0 == (bytes > 0) {
 			lines = append(lines, l.Line)
 		}
 	}
 	return lines
 }
 
-// fits reports whether the cells that a value came from changed in the same direction, as far as they changed; in the other one of a cell that gives
-// memory back.
+// fits reports whether the cells that a value came from changed in the same direction, as far as they changed; in the
+// other one of a cell that gives memory back.
 func (c *comparison) fits(r reading, changed *model.MeterDiff) bool {
 	bytes, _ := own(changed)
 	gives := givesBack(changed)
@@ -104,7 +107,8 @@ func (c *comparison) follow(root int, f model.DiffFollow) {
 		row.Why, row.Consequence = why, false
 		at = len(c.d.Causes)
 		c.causeOf[root] = at
-		c.d.Causes = append(c.d.Causes, model.Cause{Cell: root, Meter: f.Meter, Bytes: bytes, Edited: true, Why: words.ItselfAsMuch(row.Change) + "; " + why})
+		c.d.Causes = append(c.d.Causes, model.Cause{Cell: root, Meter: f.Meter, Bytes: bytes, Edited: true,
+			Why: words.ItselfAsMuch(row.Change) + "; " + why})
 	}
 	c.d.Causes[at].Follows = append(c.d.Causes[at].Follows, f)
 }

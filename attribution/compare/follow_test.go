@@ -35,11 +35,15 @@ func versions(edited int, before, after string, cells ...one) (a, b []one) {
 	return a, b
 }
 
-// TestCellsFollowFromWhatTheyRead is the example of the manual: one cell is edited, and those that read what it makes are named with it.
+// TestCellsFollowFromWhatTheyRead is the example of the manual: one cell is edited, and those that read what it makes
+// are named with it.
 func TestCellsFollowFromWhatTheyRead(t *testing.T) {
-	cells := []one{{source: "import numpy as np"}, {needs: 76, keeps: 76}, {source: "print('orders')  # orders\nx.orders = 1"}, {source: "top = orders.groupby('a').sum()", needs: 168, keeps: 20}, {source: "top.plot()", needs: 30},
+	cells := []one{{source: "import numpy as np"}, {needs: 76, keeps: 76},
+		{source: "print('orders')  # orders\nx.orders = 1"},
+		{source: "top = orders.groupby('a').sum()", needs: 168, keeps: 20}, {source: "top.plot()", needs: 30},
 		{source: "other = rates * 2", needs: 50}}
-	a, b := versions(1, "import pandas as pd\norders = load(1)\nrates = pd.read()", "import pandas as pd\norders = load(20)\nrates = pd.read()", cells...)
+	a, b := versions(1, "import pandas as pd\norders = load(1)\nrates = pd.read()",
+		"import pandas as pd\norders = load(20)\nrates = pd.read()", cells...)
 	d := diff(t, session(a...), session(b...), "")
 	want := []string{
 		"In[2]: its source was edited in line 2",
@@ -54,7 +58,8 @@ func TestCellsFollowFromWhatTheyRead(t *testing.T) {
 	if len(d.Causes) != 2 || d.Causes[0].Cell != 1 || len(d.Causes[0].Follows) != 2 || d.Causes[1].Cell != 5 {
 		t.Fatalf("causes %+v", d.Causes)
 	}
-	if f := d.Causes[0].Follows[0]; f.Cell != 3 || f.Bytes != 168*mib || f.Why != "needs 168.00 MiB more: it reads orders, made in In[2], edited in line 2" {
+	if f := d.Causes[0].Follows[0]; f.Cell != 3 || f.Bytes != 168*mib ||
+		f.Why != "needs 168.00 MiB more: it reads orders, made in In[2], edited in line 2" {
 		t.Errorf("%+v", f)
 	}
 	if r := d.Cells[4].Reads; !slices.Equal(r, []model.DiffRead{{Name: "top", Cell: 3}, {Name: "orders", Cell: 1}}) {
@@ -76,26 +81,36 @@ func TestWhyACellFollows(t *testing.T) {
 		{"an argument's name", "n = 1", "n = 2", "", "f(n=1)", no},
 		{"a comprehension's own", "n = 1", "n = 2", "", "[n for n in range(3)]", no},
 		{"made anew", "n = 1", "n = 2", "n = 3", "np.ones(n)", no},
-		{"made anew of it", "n = 1", "n = 2", "n = n * 3", "np.ones(n)", "it reads n, made in In[3], which reads n, made in In[2], edited in line 1"},
+		{"made anew of it", "n = 1", "n = 2", "n = n * 3", "np.ones(n)",
+			"it reads n, made in In[3], which reads n, made in In[2], edited in line 1"},
 		{"deleted", "n = 1", "n = 2", "del n", "n = other\nnp.ones(n)", no},
 		{"made anew in the cell", "n = 1", "n = 2", "", "n = 3\nnp.ones(n)", no},
-		{"read in the cell by way of another", "n = 1", "n = 2", "", "k = n\nnp.ones(k)", "it reads n, made in In[2], edited in line 1"},
+		{"read in the cell by way of another", "n = 1", "n = 2", "", "k = n\nnp.ones(k)",
+			"it reads n, made in In[2], edited in line 1"},
 		{"a comment", "n = 1", "n = 1  # more", "", "np.ones(n)", no},
 		{"another line", "n = 1\nm = 1", "n = 1\nm = 2", "", "np.ones(n)", no},
-		{"of another line", "m = 1\nn = m", "m = 2\nn = m", "", "np.ones(n)", "it reads n, made in In[2], edited in line 1"},
+		{"of another line", "m = 1\nn = m", "m = 2\nn = m", "", "np.ones(n)",
+			"it reads n, made in In[2], edited in line 1"},
 		{"a line more", "n = 1", "n = 1\nn = 2", "", "np.ones(n)", "it reads n, made in In[2], edited in line 2"},
-		{"a line less", "n = 1\nn = n * 9", "n = 1", "", "np.ones(n)", "it reads n, made in In[2], edited behind line 1"},
-		{"in place", "rows = []", "rows = []\nrows.append(big)", "", "f(rows)", "it reads rows, changed in In[2], edited in line 2"},
-		{"a part of it", "df = g()", "df = g()\ndf['a'] = 1", "", "f(df)", "it reads df, changed in In[2], edited in line 2"},
-		{"a function that reads it", "n = 1", "n = 2", "def f():\n    return np.ones(n)", "f()", "it reads n, made in In[2], edited in line 1"},
+		{"a line less", "n = 1\nn = n * 9", "n = 1", "", "np.ones(n)",
+			"it reads n, made in In[2], edited behind line 1"},
+		{"in place", "rows = []", "rows = []\nrows.append(big)", "", "f(rows)",
+			"it reads rows, changed in In[2], edited in line 2"},
+		{"a part of it", "df = g()", "df = g()\ndf['a'] = 1", "", "f(df)",
+			"it reads df, changed in In[2], edited in line 2"},
+		{"a function that reads it", "n = 1", "n = 2", "def f():\n    return np.ones(n)", "f()",
+			"it reads n, made in In[2], edited in line 1"},
 		{"a function's own", "n = 1", "n = 2", "def f(n):\n    return np.ones(n)", "f(3)", no},
-		{"a function that was edited", "def f():\n    return 1", "def f():\n    return 2", "", "f()", "it reads f, made in In[2], edited in line 2"},
+		{"a function that was edited", "def f():\n    return 1", "def f():\n    return 2", "", "f()",
+			"it reads f, made in In[2], edited in line 2"},
 		{"an import", "import a as m", "import b as m", "", "m.load()", "it reads m, made in In[2], edited in line 1"},
 		{"a magic", "%time n = 1", "%time n = 2", "", "np.ones(n)", "it reads n, made in In[2], edited in line 1"},
 		{"another language", "%%bash\nn=1", "%%bash\nn=2", "", "np.ones(n)", no},
-		{"a loop", "n = 1", "n = 2", "for i in range(n):\n    total = i", "np.ones(total)", "it reads total, made in In[3], which reads n, made in In[2], edited in line 1"},
+		{"a loop", "n = 1", "n = 2", "for i in range(n):\n    total = i", "np.ones(total)",
+			"it reads total, made in In[3], which reads n, made in In[2], edited in line 1"},
 	} {
-		a, b := versions(1, c.before, c.after, one{source: "import numpy as np"}, one{}, one{source: c.between}, one{source: c.reader, needs: 100})
+		a, b := versions(1, c.before, c.after, one{source: "import numpy as np"}, one{}, one{source: c.between},
+			one{source: c.reader, needs: 100})
 		d := diff(t, session(a...), session(b...), "")
 		if got := d.Cells[3].Why; got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
@@ -105,28 +120,37 @@ func TestWhyACellFollows(t *testing.T) {
 
 // TestNewAndGone: what a cell made that is new or gone is a reason, too.
 func TestNewAndGone(t *testing.T) {
-	short := session(one{source: "import numpy"}, one{source: "orders = load(everything)"}, one{source: "orders.groupby('a')"})
-	long := session(one{source: "import numpy"}, one{source: "orders = load(everything)"}, one{source: "orders = pd.concat([orders] * 9)", needs: 90, keeps: 90}, one{source: "orders.groupby('a')", needs: 100})
-	if got := whys(diff(t, short, long, "")); len(got) < 2 || got[len(got)-1] != "In[3] → In[4]: it reads orders, made in In[3], which is new" {
+	short := session(one{source: "import numpy"}, one{source: "orders = load(everything)"},
+		one{source: "orders.groupby('a')"})
+	long := session(one{source: "import numpy"}, one{source: "orders = load(everything)"},
+		one{source: "orders = pd.concat([orders] * 9)", needs: 90, keeps: 90},
+		one{source: "orders.groupby('a')", needs: 100})
+	if got := whys(diff(t, short, long, "")); len(got) < 2 ||
+		got[len(got)-1] != "In[3] → In[4]: it reads orders, made in In[3], which is new" {
 		t.Errorf("new: %q", got)
 	}
-	if got := whys(diff(t, long, short, "")); len(got) < 2 || got[len(got)-1] != "In[4] → In[3]: it reads orders, made in In[3], which is gone" {
+	if got := whys(diff(t, long, short, "")); len(got) < 2 ||
+		got[len(got)-1] != "In[4] → In[3]: it reads orders, made in In[3], which is gone" {
 		t.Errorf("gone: %q", got)
 	}
 }
 
-// TestOnlyWhereFiguresFit: a cell that needs less does not follow from one that keeps more, and a line that reads something else not from what others read.
+// TestOnlyWhereFiguresFit: a cell that needs less does not follow from one that keeps more, and a line that reads
+// something else not from what others read.
 func TestOnlyWhereFiguresFit(t *testing.T) {
 	a := session(one{source: "import numpy"}, one{source: "orders = load(1)"}, one{source: "orders.sum()", needs: 200})
-	b := session(one{source: "import numpy"}, one{source: "orders = load(9)", needs: 100, keeps: 100}, one{source: "orders.sum()", needs: 20})
+	b := session(one{source: "import numpy"}, one{source: "orders = load(9)", needs: 100, keeps: 100},
+		one{source: "orders.sum()", needs: 20})
 	d := diff(t, a, b, "")
-	if want := words.WhySame + "; it reads orders, made in In[2], edited in line 1, but that changed the other way"; d.Cells[2].Why != want || len(d.Causes) != 2 || len(d.Causes[0].Follows) != 0 {
+	want := words.WhySame + "; it reads orders, made in In[2], edited in line 1, but that changed the other way"
+	if d.Cells[2].Why != want || len(d.Causes) != 2 || len(d.Causes[0].Follows) != 0 {
 		t.Errorf("%q, causes %+v", d.Cells[2].Why, d.Causes)
 	}
 	for line, want := range map[int]string{1: "it reads orders, made in In[2], edited in line 1", 2: words.WhySame} {
 		reader := "x = orders * 2\ny = rates * 2"
 		a = session(one{source: "rates = other()"}, one{source: "orders = load(1)"}, one{source: reader})
-		b = session(one{source: "rates = other()"}, one{source: "orders = load(9)"}, one{source: reader, needs: 80, lines: []model.Allocation{made(3, line, "<module>", 80)}})
+		b = session(one{source: "rates = other()"}, one{source: "orders = load(9)"},
+			one{source: reader, needs: 80, lines: []model.Allocation{made(3, line, "<module>", 80)}})
 		if d := diff(t, a, b, ""); d.Cells[2].Why != want {
 			t.Errorf("line %d: %q, want %q", line, d.Cells[2].Why, want)
 		}
@@ -136,24 +160,32 @@ func TestOnlyWhereFiguresFit(t *testing.T) {
 // TestWhatLetsGo: a cell that deletes or replaces a value gives back as much more as another one made.
 func TestWhatLetsGo(t *testing.T) {
 	for _, source := range []string{"del orders", "orders = None"} {
-		a := session(one{source: "import numpy"}, one{source: "orders = load(1)", needs: 50, keeps: 50}, one{source: source, keeps: -50})
-		b := session(one{source: "import numpy"}, one{source: "orders = load(9)", needs: 90, keeps: 90}, one{source: source, keeps: -90})
+		a := session(one{source: "import numpy"}, one{source: "orders = load(1)", needs: 50, keeps: 50},
+			one{source: source, keeps: -50})
+		b := session(one{source: "import numpy"}, one{source: "orders = load(9)", needs: 90, keeps: 90},
+			one{source: source, keeps: -90})
 		d := diff(t, a, b, "")
-		if f := d.Causes[0].Follows; len(d.Causes) != 1 || len(f) != 1 || f[0].Why != "gives back 40.00 MiB more: it lets go of orders, made in In[2], edited in line 1" {
+		if f := d.Causes[0].Follows; len(d.Causes) != 1 || len(f) != 1 ||
+			f[0].Why != "gives back 40.00 MiB more: it lets go of orders, made in In[2], edited in line 1" {
 			t.Errorf("%s: causes %+v", source, d.Causes)
 		}
-		b = session(one{source: "import numpy"}, one{source: "orders = load(9)", needs: 90, keeps: 90}, one{source: source, needs: 70, keeps: -50})
+		b = session(one{source: "import numpy"}, one{source: "orders = load(9)", needs: 90, keeps: 90},
+			one{source: source, needs: 70, keeps: -50})
 		if d := diff(t, a, b, ""); len(d.Causes) != 2 || d.Cells[2].Why != words.WhySame {
 			t.Errorf("%s that needs more: causes %+v", source, d.Causes)
 		}
 	}
 }
 
-// TestAnEditThatIsNotTheReason: a cell was edited in one line, and another one makes the difference, which reads what another cell made.
+// TestAnEditThatIsNotTheReason: a cell was edited in one line, and another one makes the difference, which reads what
+// another cell made.
 func TestAnEditThatIsNotTheReason(t *testing.T) {
-	for line, want := range map[int]string{1: "it reads orders, made in In[1], edited in line 1", 2: "its source was edited in line 2"} {
+	for line, want := range map[int]string{1: "it reads orders, made in In[1], edited in line 1",
+		2: "its source was edited in line 2"} {
 		a := session(one{source: "orders = load(1)"}, one{source: "x = orders * 2\ny = rates * 2\nz = 3"})
-		b := session(one{source: "orders = load(9)"}, one{source: "x = orders * 2\ny = rates * 3\nz = 3", needs: 80, lines: []model.Allocation{made(2, line, "<module>", 80)}})
+		b := session(one{source: "orders = load(9)"},
+			one{source: "x = orders * 2\ny = rates * 3\nz = 3", needs: 80,
+				lines: []model.Allocation{made(2, line, "<module>", 80)}})
 		if d := diff(t, a, b, ""); d.Cells[1].Why != want {
 			t.Errorf("line %d: %q, want %q", line, d.Cells[1].Why, want)
 		}
@@ -162,13 +194,15 @@ func TestAnEditThatIsNotTheReason(t *testing.T) {
 
 // TestNamesAreOfTheSource: without sources no name is told.
 func TestNamesAreOfTheSource(t *testing.T) {
-	a, b := versions(0, "orders = load(1)", "orders = load(2)", one{}, one{source: "top = orders * 2", needs: 100}, one{source: "top.plot()", needs: 50})
+	a, b := versions(0, "orders = load(1)", "orders = load(2)", one{}, one{source: "top = orders * 2", needs: 100},
+		one{source: "top.plot()", needs: 50})
 	d := report.DiffWithoutSource(diff(t, session(a...), session(b...), ""))
 	said := string(reporttest.Diff(t, d))
 	if strings.Contains(said, "orders") || strings.Contains(said, "top") {
 		t.Errorf("%s", said)
 	}
-	if want := "it reads what was made in In[2], which reads what was made in In[1], edited in line 1"; d.Cells[2].Why != want {
+	want := "it reads what was made in In[2], which reads what was made in In[1], edited in line 1"
+	if d.Cells[2].Why != want {
 		t.Errorf("%q, want %q", d.Cells[2].Why, want)
 	}
 	bare := func(all []one) *model.Report {
@@ -183,8 +217,8 @@ func TestNamesAreOfTheSource(t *testing.T) {
 	}
 }
 
-// TestReadersAreFound runs made-up notebooks in both versions: a cell reads another value than before if and only if it is said to, and what it is
-// said to read has another value.
+// TestReadersAreFound runs made-up notebooks in both versions: a cell reads another value than before if and only if it
+// is said to, and what it is said to read has another value.
 func TestReadersAreFound(t *testing.T) {
 	followed := 0
 	for seed := range uint64(300) {
@@ -215,7 +249,8 @@ func TestReadersAreFound(t *testing.T) {
 			}
 			row := &d.Cells[i]
 			if differs := !maps.Equal(inA, inB); differs != (len(row.Reads) > 0) {
-				t.Fatalf("seed %d: %s reads another value: %v, and is said to be: %q\n%s", seed, words.Row(row), differs, row.Why, b[i].source)
+				t.Fatalf("seed %d: %s reads another value: %v, and is said to be: %q\n%s", seed, words.Row(row),
+					differs, row.Why, b[i].source)
 			}
 			if len(row.Reads) == 0 {
 				continue
@@ -231,7 +266,8 @@ func TestReadersAreFound(t *testing.T) {
 	}
 }
 
-// runs runs a cell of lines like x = f(y, z), and returns what it read from other cells. A value is what it was made of.
+// runs runs a cell of lines like x = f(y, z), and returns what it read from other cells. A value is what it was made
+// of.
 func runs(source string, values map[string]string) map[string]string {
 	read, own := map[string]string{}, map[string]bool{}
 	for line := range strings.Lines(source) {
@@ -268,7 +304,8 @@ func TestHostileChains(t *testing.T) {
 		next.needs = 10
 		b = append(b, next)
 	}
-	d, err := compare.Runs(compare.Read("a", session(a...)), compare.Read("b", session(b...)), compare.Options{Least: mib})
+	d, err := compare.Runs(compare.Read("a", session(a...)), compare.Read("b", session(b...)),
+		compare.Options{Least: mib})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +316,8 @@ func TestHostileChains(t *testing.T) {
 			t.Fatalf("%q", d.Cells[i].Why)
 		}
 	}
-	if longest == 0 || longest > 16 || !strings.Contains(d.Cells[10].Why, "and so on back to n0, made in In[1], edited in line 1") {
+	if longest == 0 || longest > 16 || !strings.Contains(d.Cells[10].Why,
+		"and so on back to n0, made in In[1], edited in line 1") {
 		t.Errorf("%d, %q", longest, d.Cells[10].Why)
 	}
 }

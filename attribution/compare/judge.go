@@ -43,7 +43,8 @@ func ParseLimits(text string) ([]Limit, error) {
 // span is between what a figure is for certain; high is math.MaxInt64 where nobody can say.
 type span struct{ low, high int64 }
 
-// spanOf is what a figure's peak, or its need, can be. A cell that did not run to its end would have needed that, or more.
+// spanOf is what a figure's peak, or its need, can be. A cell that did not run to its end would have needed that, or
+// more.
 func spanOf(f *model.Figure, of func(model.Figure) int64, cutShort bool) span {
 	if f == nil {
 		return span{}
@@ -102,7 +103,8 @@ func (c *comparison) judge(limits []Limit) *model.Judgement {
 			if b.high != math.MaxInt64 && b.high-a.low < c.d.Least { // as little as two runs of the same differ
 				surely, perhaps = false, false
 			}
-			text := fmt.Sprintf("%s, %s: %s %s → %s, over %s", what, words.Meter(m.Meter), name, shown(m.A, of), shown(m.B, of), l.text)
+			text := fmt.Sprintf("%s, %s: %s %s → %s, over %s", what, words.Meter(m.Meter), name, shown(m.A, of),
+				shown(m.B, of), l.text)
 			switch {
 			case surely && len(j.Over) < maxSentences:
 				j.Over = append(j.Over, text)
@@ -124,7 +126,8 @@ func (c *comparison) judge(limits []Limit) *model.Judgement {
 			continue
 		}
 		for k := range row.Meters {
-			one(words.Row(row), &row.Meters[k], need, "need", incomplete(row.A) && row.A.Status != row.B.Status, incomplete(row.B) && row.A.Status != row.B.Status)
+			one(words.Row(row), &row.Meters[k], need, "need", incomplete(row.A) && row.A.Status != row.B.Status,
+				incomplete(row.B) && row.A.Status != row.B.Status)
 		}
 	}
 	if len(c.d.Cells) == 0 && len(c.d.Whole) == 0 {

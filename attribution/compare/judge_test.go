@@ -56,17 +56,22 @@ func TestJudgement(t *testing.T) {
 		{"from nothing", run{needs: 0}, run{needs: 5}, "10%", true, false},
 		{"off by enough to be under", run{needs: 100}, run{needs: 111, change: inexact(2 * mib)}, "10%", false, true},
 		{"off by little", run{needs: 100}, run{needs: 150, change: inexact(2 * mib)}, "10%", true, false},
-		{"off, and under all the same", run{needs: 100}, run{needs: 101, change: inexact(2 * mib)}, "10%", false, false},
+		{"off, and under all the same", run{needs: 100}, run{needs: 101, change: inexact(2 * mib)}, "10%", false,
+			false},
 		{"at least, and over", run{needs: 100}, run{needs: 150, change: inexact(-1)}, "10%", true, false},
 		{"at least, and under", run{needs: 100}, run{needs: 100, change: inexact(-1)}, "10%", false, true},
 		{"was at least", run{needs: 100, change: inexact(-1)}, run{needs: 150}, "10%", false, true},
-		{"was off by more than a number holds", run{needs: 100}, run{needs: 100, change: inexact(math.MaxInt64)}, "10%", false, true},
+		{"was off by more than a number holds", run{needs: 100}, run{needs: 100, change: inexact(math.MaxInt64)}, "10%",
+			false, true},
 		{"failed now", run{needs: 100}, run{needs: 50, change: status(model.Error)}, "10%", false, true},
 		{"failed then", run{needs: 50, change: status(model.Error)}, run{needs: 100}, "10%", false, true},
-		{"failed both times", run{needs: 100, change: status(model.Error)}, run{needs: 100, change: status(model.Error)}, "10%", false, false},
+		{"failed both times", run{needs: 100, change: status(model.Error)},
+			run{needs: 100, change: status(model.Error)}, "10%", false, false},
 	} {
-		a, b := session(one{source: "x", needs: c.a.needs, change: c.a.change}), session(one{source: "x", needs: c.b.needs, change: c.b.change})
-		a.Windows[0].Meters, b.Windows[0].Meters = map[string]model.Figure{}, map[string]model.Figure{} // only what the cell says
+		a, b := session(one{source: "x", needs: c.a.needs, change: c.a.change}), session(one{source: "x",
+			needs: c.b.needs, change: c.b.change})
+		// only what the cell says
+		a.Windows[0].Meters, b.Windows[0].Meters = map[string]model.Figure{}, map[string]model.Figure{}
 		j := diff(t, a, b, c.limits).Judged
 		if (len(j.Over) > 0) != c.over || (len(j.Unsure) > 0) != c.unsure {
 			t.Errorf("%s: over %q, unsure %q", c.name, j.Over, j.Unsure)

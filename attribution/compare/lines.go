@@ -13,7 +13,8 @@ const maxRowLines = 12
 
 // heavier orders lines by what they have, and always in the same way.
 func heavier(a, b line) int {
-	return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.meter, b.meter), cmp.Compare(a.file, b.file), cmp.Compare(a.execution, b.execution),
+	return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.meter, b.meter), cmp.Compare(a.file, b.file),
+		cmp.Compare(a.execution, b.execution),
 		cmp.Compare(a.number, b.number), cmp.Compare(a.function, b.function))
 }
 
@@ -34,7 +35,8 @@ func (c *comparison) lines(p pair) []model.LineDiff {
 			}
 			for k := range before {
 				x := &before[k]
-				if x.Meter == y.Meter && x.Cell == y.Cell && x.File == y.File && x.Function == y.Function && same(x, y) {
+				if x.Meter == y.Meter && x.Cell == y.Cell && x.File == y.File && x.Function == y.Function &&
+					same(x, y) {
 					y.A = x.A
 					out = append(out, *y)
 					x.Meter, y.Meter = "", ""
@@ -66,7 +68,8 @@ func (c *comparison) located(of *Run, index int, rows map[run]int) []model.LineD
 	one := &of.cells[index]
 	out := make([]model.LineDiff, 0, len(one.lines))
 	for _, l := range one.lines {
-		d := model.LineDiff{Meter: of.meters[l.meter], Function: l.function, File: where(l.file), Line: l.number, Cell: -1}
+		d := model.LineDiff{Meter: of.meters[l.meter], Function: l.function, File: where(l.file), Line: l.number,
+			Cell: -1}
 		if l.execution > 0 {
 			if row, ok := rows[run{one.PID, l.execution}]; ok {
 				d.Cell = row

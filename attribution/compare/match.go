@@ -85,7 +85,8 @@ func partners(a, b []cell, inA, inB [][]int) []int {
 // maxKernels is among how many the one that is the same is looked for.
 const maxKernels = 64
 
-// within pairs the cells of a kernel: those whose source is the same in the same order, those that moved, and what is similar at the same place.
+// within pairs the cells of a kernel: those whose source is the same in the same order, those that moved, and what is
+// similar at the same place.
 func within(a, b []cell, inA, inB []int) []pair {
 	ofA, ofB := make([]int, len(inA)), make([]int, len(inB))
 	moved := map[int]bool{}

@@ -69,16 +69,19 @@ type line struct {
 
 var seed = maphash.MakeSeed()
 
-// Read takes from a report what is compared. It goes through the windows once, and holds nothing of the report when it is done.
+// Read takes from a report what is compared. It goes through the windows once, and holds nothing of the report when it
+// is done.
 func Read(name string, r *model.Report) *Run {
-	run := &Run{report: model.DiffRun{File: name, Host: r.Host, Finished: r.Certificate.Finished, Complete: r.Certificate.Complete}, interned: map[string]string{}, codes: map[uint64]*code{}}
+	run := &Run{report: model.DiffRun{File: name, Host: r.Host, Finished: r.Certificate.Finished,
+		Complete: r.Certificate.Complete}, interned: map[string]string{}, codes: map[uint64]*code{}}
 	ids := r.AllMeters()
 	run.meters = slices.Clone(ids[:min(len(ids), maxMeters)])
 	for _, g := range r.GPUs {
 		run.gpus = append(run.gpus, g.Name)
 	}
 	run.unseen = append(slices.Clone(r.Certificate.Incomplete), r.Certificate.Problems...)
-	run.unseen = slices.DeleteFunc(run.unseen, func(why string) bool { return why == words.RecordingCut }) // which is said in front of them
+	// which is said in front of them
+	run.unseen = slices.DeleteFunc(run.unseen, func(why string) bool { return why == words.RecordingCut })
 	run.unnamed = slices.Clone(r.Certificate.Attribution.Incomplete)
 	ran := map[int]bool{}
 	for w := range r.AllPassing() {
@@ -136,7 +139,8 @@ func (run *Run) cell(r *model.Report, w *model.Window) {
 		return
 	}
 	c := cell{DiffCell: model.DiffCell{
-		PID: w.PID, Kernel: strings.Clone(w.Kernel), Execution: w.Execution, Silent: w.Silent, Status: w.Status, DurationNS: w.DurationNS, CPUNS: w.CPUNS,
+		PID: w.PID, Kernel: strings.Clone(w.Kernel), Execution: w.Execution, Silent: w.Silent, Status: w.Status,
+		DurationNS: w.DurationNS, CPUNS: w.CPUNS,
 	}, figures: run.figures(w)}
 	if w.ExecutionCount != nil {
 		count := *w.ExecutionCount
@@ -184,7 +188,8 @@ func (run *Run) linesOf(w *model.Window) []line {
 		if !made[k] || bytes == 0 { // it stood there before
 			continue
 		}
-		all = append(all, line{meter: k.meter, number: k.number, execution: k.execution, function: k.function, file: k.file, bytes: bytes})
+		all = append(all, line{meter: k.meter, number: k.number, execution: k.execution, function: k.function,
+			file: k.file, bytes: bytes})
 	}
 	slices.SortFunc(all, heavier)
 	kept, of := all[:0], map[int]int{}

@@ -59,10 +59,12 @@ func similarity(a, b []string) float64 {
 	return 2 * float64(common) / float64(len(a)+len(b))
 }
 
-// maxPairs is how many pairs of cells between two that are the same are compared; of longer stretches each with the one at its place.
+// maxPairs is how many pairs of cells between two that are the same are compared; of longer stretches each with the one
+// at its place.
 const maxPairs = 4096
 
-// edited pairs cells that went with cells that came in their place, in order, so that the similarities add up to the most.
+// edited pairs cells that went with cells that came in their place, in order, so that the similarities add up to the
+// most.
 func edited(a, b [][]string) []match {
 	if len(a)*len(b) > maxPairs {
 		var out []match

@@ -8,7 +8,8 @@ import (
 	"ipytracer/model/words"
 )
 
-// decide says which cell decides how much is needed, which lines matter there, and how much lower it would be without them.
+// decide says which cell decides how much is needed, which lines matter there, and how much lower it would be without
+// them.
 func decide(out *model.Demand, d *demand) {
 	if len(d.top) == 0 || d.gap > d.top[0].peak {
 		return
@@ -32,28 +33,33 @@ func decide(out *model.Demand, d *demand) {
 		}
 	}
 	heavier := func(a, b model.PlanLine) int {
-		return cmp.Or(cmp.Compare(b.Fall, a.Fall), cmp.Compare(b.Resident, a.Resident), cmp.Compare(b.AtPeak, a.AtPeak), cmp.Compare(a.Execution, b.Execution),
+		return cmp.Or(cmp.Compare(b.Fall, a.Fall), cmp.Compare(b.Resident, a.Resident), cmp.Compare(b.AtPeak, a.AtPeak),
+			cmp.Compare(a.Execution, b.Execution),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.File, b.File), cmp.Compare(a.Function, b.Function))
 	}
 	slices.SortFunc(all, heavier)
-	slices.SortFunc(out.Untouched, func(a, b model.PlanLine) int { return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), heavier(a, b)) })
+	slices.SortFunc(out.Untouched, func(a, b model.PlanLine) int {
+		return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), heavier(a, b))
+	})
 	out.Untouched = out.Untouched[:min(len(out.Untouched), mattering)]
 	out.Lines = append(out.Lines, all[:min(len(all), mattering)]...)
 	out.Together = together(out, d)
 }
 
-// nextToNothing is the share of a peak, one in so many, by which a cell must have risen for that to be its own, as in a report.
+// nextToNothing is the share of a peak, one in so many, by which a cell must have risen for that to be its own, as in a
+// report.
 const nextToNothing = 100
 
 func isNextToNothing(rise, to int64) bool { return rise < to/nextToNothing }
 
-// deciding are the cell that the highest moment belongs to, which is the first before it that rose to the rest where it rose by next to nothing in its
-// own, and the next-highest that rose; nil for none.
+// deciding are the cell that the highest moment belongs to, which is the first before it that rose to the rest where it
+// rose by next to nothing in its own, and the next-highest that rose; nil for none.
 func (d *demand) deciding() (first, next *top) {
 	highest := d.top[0]
 	first = highest
 	for _, t := range d.top[1:] {
-		if isNextToNothing(highest.need, highest.peak) && t.pid == highest.pid && t.id < first.id && !isNextToNothing(t.need, highest.peak) && isNextToNothing(highest.peak-t.peak, highest.peak) {
+		if isNextToNothing(highest.need, highest.peak) && t.pid == highest.pid && t.id < first.id &&
+			!isNextToNothing(t.need, highest.peak) && isNextToNothing(highest.peak-t.peak, highest.peak) {
 			first = t
 		}
 	}
@@ -84,12 +90,15 @@ func together(out *model.Demand, d *demand) *model.PlanSet {
 }
 
 func placeAt(t *top) *model.PlanPlace {
-	return &model.PlanPlace{PID: t.pid, Kernel: t.kernel, Execution: t.run, ExecutionCount: t.count, Line: t.best.line, Source: lineOfText(t.source, max(t.best.line, 1)), Peak: t.peak, Children: t.children}
+	return &model.PlanPlace{PID: t.pid, Kernel: t.kernel, Execution: t.run, ExecutionCount: t.count, Line: t.best.line,
+		Source: lineOfText(t.source, max(t.best.line, 1)), Peak: t.peak, Children: t.children}
 }
 
 func lineFor(d *demand, t *top, at place, s *share) model.PlanLine {
-	l := model.PlanLine{PlanPlace: model.PlanPlace{PID: t.pid, Kernel: t.kernel, Execution: at.execution, ExecutionCount: s.count, Line: at.line, File: at.file, Function: at.function, Source: s.source},
-		Meter: d.rank, AtPeak: max(s.blocks, s.mapped), Resident: s.touched, Within: s.within, Fall: d.alone[at].fall, Then: d.alone[at].then}
+	l := model.PlanLine{PlanPlace: model.PlanPlace{PID: t.pid, Kernel: t.kernel, Execution: at.execution,
+		ExecutionCount: s.count, Line: at.line, File: at.file, Function: at.function, Source: s.source},
+		Meter: d.rank, AtPeak: max(s.blocks,
+			s.mapped), Resident: s.touched, Within: s.within, Fall: d.alone[at].fall, Then: d.alone[at].then}
 	if !words.OfGPU(d.rank) {
 		l.Meter = "cpu.mapped"
 	}

@@ -29,7 +29,8 @@ func doubts(runs []*Run, p *model.Plan) []string {
 			add("no cell ran in %s", name)
 		}
 		if r.Failed > 0 {
-			add("%s: %s did not end well: with what did not run it would need more", name, words.Plural(r.Failed, "cell"))
+			add("%s: %s did not end well: with what did not run it would need more", name,
+				words.Plural(r.Failed, "cell"))
 		}
 		if r.late {
 			add("%s began in a process that ran already: what it needed before is not known", name)
@@ -48,7 +49,8 @@ func doubts(runs []*Run, p *model.Plan) []string {
 	for i := range p.Demands {
 		d := &p.Demands[i]
 		if d.Bound == nil {
-			add("%s: the highest moment is a lower bound: part of the time or of the memory was not seen", words.Meter(d.Meter))
+			add("%s: the highest moment is a lower bound: part of the time or of the memory was not seen",
+				words.Meter(d.Meter))
 		}
 		if d.At == nil && runs[d.Run].Cells > 0 {
 			add("%s was highest between two cells: no line is known for that", words.Meter(d.Meter))

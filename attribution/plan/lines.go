@@ -52,7 +52,8 @@ func (x *reader) look(d *demand, t *top) {
 	}
 }
 
-// counts reports whether what a meter counts is a part of the demand, and whether it counts blocks: those lie in what is mapped.
+// counts reports whether what a meter counts is a part of the demand, and whether it counts blocks: those lie in what
+// is mapped.
 func (d *demand) counts(meter string) (counts, blocks bool) {
 	if words.OfGPU(d.rank) {
 		return meter == d.rank, true
@@ -114,8 +115,8 @@ func (x *reader) window(id int) *model.Window {
 	return nil
 }
 
-// lineOf is the outermost line of a cell on a stack, the user's own; without one the innermost line of a file of the user's. Within says where
-// below it: the innermost function of the user's.
+// lineOf is the outermost line of a cell on a stack, the user's own; without one the innermost line of a file of the
+// user's. Within says where below it: the innermost function of the user's.
 func lineOf(stack []model.Frame) (at place, count *int, within string) {
 	inner, users := model.Users(stack)
 	for i := len(stack) - 1; i >= 0; i-- {
@@ -169,7 +170,8 @@ func nameOf(f model.Frame) string {
 	return strings.Clone(where[:min(len(where), 400)])
 }
 
-// rose is by how far resident memory rose in the statement that a line is in; ok is false where there is no such statement.
+// rose is by how far resident memory rose in the statement that a line is in; ok is false where there is no such
+// statement.
 func (x *reader) rose(pid int, at place) (bytes int64, ok bool) {
 	key := cellRun{pid, at.execution}
 	best := -1

@@ -23,11 +23,13 @@ const (
 )
 
 // sizes are usual sizes of machines and containers.
-var sizes = []int64{gib / 2, gib, 2 * gib, 4 * gib, 8 * gib, 16 * gib, 32 * gib, 64 * gib, 128 * gib, 256 * gib, 512 * gib, 1024 * gib, 2048 * gib, 4096 * gib}
+var sizes = []int64{gib / 2, gib, 2 * gib, 4 * gib, 8 * gib, 16 * gib, 32 * gib, 64 * gib, 128 * gib, 256 * gib,
+	512 * gib, 1024 * gib, 2048 * gib, 4096 * gib}
 
 // Make is the plan for what some runs of a notebook needed; there is at least one.
 func Make(runs []*Run) *model.Plan {
-	p := &model.Plan{Schema: model.PlanSchema, Runs: []model.PlanRun{}, Demands: []model.Demand{}, Settings: []model.Setting{}, Doubts: []string{}}
+	p := &model.Plan{Schema: model.PlanSchema, Runs: []model.PlanRun{}, Demands: []model.Demand{},
+		Settings: []model.Setting{}, Doubts: []string{}}
 	var meters []string
 	for _, r := range runs {
 		for _, d := range r.demands {
@@ -67,7 +69,8 @@ func (r *Run) demand(meter string) *demand {
 
 // demandOf is what is needed of one kind of memory, by all runs.
 func demandOf(runs []*Run, meter string) model.Demand {
-	out := model.Demand{Meter: meter, Exact: true, Low: math.MaxInt64, Lines: []model.PlanLine{}, Untouched: []model.PlanLine{}}
+	out := model.Demand{Meter: meter, Exact: true, Low: math.MaxInt64, Lines: []model.PlanLine{},
+		Untouched: []model.PlanLine{}}
 	var most *demand
 	bound := int64(0)
 	unbounded := false

@@ -14,7 +14,8 @@ const mib = int64(1) << 20
 
 func exact(start, peak, end int64) model.Figure {
 	zero := int64(0)
-	return model.Figure{Start: start * mib, Peak: peak * mib, End: end * mib, Consumed: (end - start) * mib, Peaked: (peak - max(start, end)) * mib, Exact: true, Bound: &zero}
+	return model.Figure{Start: start * mib, Peak: peak * mib, End: end * mib, Consumed: (end - start) * mib,
+		Peaked: (peak - max(start, end)) * mib, Exact: true, Bound: &zero}
 }
 
 func resident(f model.Figure) map[string]model.Figure {
@@ -23,9 +24,12 @@ func resident(f model.Figure) map[string]model.Figure {
 
 // notebook is a report of some windows, the session's peak first, in MiB.
 func notebook(peak int64, windows ...model.Window) *model.Report {
-	r := &model.Report{Processes: []model.Process{{PID: 7, Command: "ipykernel", Python: "3.11"}}, Meters: []model.Meter{{ID: "cpu.resident"}, {ID: "cpu.mapped"}, {ID: "cpu.numpy"}},
-		Certificate: model.Certificate{Complete: true, Attribution: model.Attribution{Complete: true}, Finished: "the target ended"}}
-	r.Windows = append(r.Windows, model.Window{ID: 1, Kind: model.Session, PID: 7, Status: model.OK, Meters: resident(exact(100, peak, 100))})
+	r := &model.Report{Processes: []model.Process{{PID: 7, Command: "ipykernel", Python: "3.11"}},
+		Meters: []model.Meter{{ID: "cpu.resident"}, {ID: "cpu.mapped"}, {ID: "cpu.numpy"}},
+		Certificate: model.Certificate{Complete: true, Attribution: model.Attribution{Complete: true},
+			Finished: "the target ended"}}
+	r.Windows = append(r.Windows, model.Window{ID: 1, Kind: model.Session, PID: 7, Status: model.OK,
+		Meters: resident(exact(100, peak, 100))})
 	r.Windows = append(r.Windows, windows...)
 	return r
 }
@@ -33,10 +37,12 @@ func notebook(peak int64, windows ...model.Window) *model.Report {
 // cell is one of some lines; a statement of each follows it.
 func cell(execution int, source string, f model.Figure, statements ...model.Figure) (all []model.Window) {
 	count := execution
-	w := model.Window{ID: 100 * execution, Parent: 1, Kind: model.Cell, PID: 7, Execution: execution, ExecutionCount: &count, Source: source, Status: model.OK, Meters: resident(f)}
+	w := model.Window{ID: 100 * execution, Parent: 1, Kind: model.Cell, PID: 7, Execution: execution,
+		ExecutionCount: &count, Source: source, Status: model.OK, Meters: resident(f)}
 	all = append(all, w)
 	for i, s := range statements {
-		all = append(all, model.Window{ID: w.ID + i + 1, Parent: w.ID, Kind: model.Statement, PID: 7, Line: i + 1, Status: model.OK, Meters: resident(s)})
+		all = append(all, model.Window{ID: w.ID + i + 1, Parent: w.ID, Kind: model.Statement, PID: 7, Line: i + 1,
+			Status: model.OK, Meters: resident(s)})
 	}
 	return all
 }
@@ -46,9 +52,11 @@ func by(meter string, execution, line int, bytes int64, library ...string) model
 	count := execution
 	a := model.Allocation{Meter: meter, AtPeak: bytes * mib}
 	for _, l := range library {
-		a.Stack = append(a.Stack, model.Frame{Function: l, File: "/usr/lib/python3/dist-packages/sklearn/x.py", Line: 5})
+		a.Stack = append(a.Stack, model.Frame{Function: l, File: "/usr/lib/python3/dist-packages/sklearn/x.py",
+			Line: 5})
 	}
-	a.Stack = append(a.Stack, model.Frame{Function: "<module>", File: "/tmp/1.py", Line: line, Execution: execution, ExecutionCount: &count})
+	a.Stack = append(a.Stack, model.Frame{Function: "<module>", File: "/tmp/1.py", Line: line, Execution: execution,
+		ExecutionCount: &count})
 	return a
 }
 
@@ -68,9 +76,11 @@ func make1(r *model.Report) (*model.Plan, *model.Demand) {
 func TestWhatDecides(t *testing.T) {
 	_, d := make1(notebook(505, join(
 		cell(1, "import numpy", exact(100, 150, 150)),
-		cell(2, "import x\nr = permutation_importance(model)\nplt.show()", exact(150, 505, 460), exact(150, 151, 151), exact(151, 500, 450), exact(450, 505, 460)),
+		cell(2, "import x\nr = permutation_importance(model)\nplt.show()", exact(150, 505, 460), exact(150, 151, 151),
+			exact(151, 500, 450), exact(450, 505, 460)),
 		cell(3, "y = 1", exact(460, 470, 470)))...))
-	if d.At == nil || d.At.Execution != 2 || d.At.Line != 2 || d.At.Source != "r = permutation_importance(model)" || d.Next.Execution != 3 {
+	if d.At == nil || d.At.Execution != 2 || d.At.Line != 2 || d.At.Source != "r = permutation_importance(model)" ||
+		d.Next.Execution != 3 {
 		t.Errorf("at %+v, next %+v", d.At, d.Next)
 	}
 	if d.Need != 505*mib || d.Base != 100*mib || !d.Exact {
@@ -83,9 +93,11 @@ func TestMappedIsNotResident(t *testing.T) {
 	cells := join(
 		cell(1, "x = np.ones(n)", exact(100, 180, 180), exact(100, 180, 180)),
 		cell(2, "m = KMeans().fit(x)", exact(180, 192, 190), exact(180, 192, 190)))
-	cells[2].Allocations = []model.Allocation{by("cpu.mapped", 2, 1, 136, "_malloc", "fit"), by("cpu.mapped", 1, 1, 80, "ones"), by("cpu.numpy", 1, 1, 80, "ones")}
+	cells[2].Allocations = []model.Allocation{by("cpu.mapped", 2, 1, 136, "_malloc", "fit"),
+		by("cpu.mapped", 1, 1, 80, "ones"), by("cpu.numpy", 1, 1, 80, "ones")}
 	_, d := make1(notebook(192, cells...))
-	if len(d.Lines) != 2 || d.Lines[0].Execution != 1 || d.Lines[0].Resident != 80*mib || d.Lines[1].Resident != 12*mib || d.Lines[1].AtPeak != 136*mib {
+	if len(d.Lines) != 2 || d.Lines[0].Execution != 1 || d.Lines[0].Resident != 80*mib ||
+		d.Lines[1].Resident != 12*mib || d.Lines[1].AtPeak != 136*mib {
 		t.Fatalf("lines %+v", d.Lines)
 	}
 	if len(d.Untouched) != 1 || d.Untouched[0].Source != "m = KMeans().fit(x)" {
@@ -112,7 +124,9 @@ func TestTheFallGoesToTheNextCell(t *testing.T) {
 	if want := "In[2] line 1 200; In[1] line 1 200; "; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if s := d.Together; s == nil || s.Fall != 800*mib || s.Peak != 100*mib || words.PlaceNames(s.Lines) != "In[2] line 1, In[1] line 1 and In[3] line 1" || s.Then == nil || s.Then.Peak != 100*mib {
+	if s := d.Together; s == nil || s.Fall != 800*mib || s.Peak != 100*mib ||
+		words.PlaceNames(s.Lines) != "In[2] line 1, In[1] line 1 and In[3] line 1" || s.Then == nil ||
+		s.Then.Peak != 100*mib {
 		t.Errorf("together %+v", s)
 	}
 }
@@ -154,7 +168,8 @@ func TestManyCells(t *testing.T) {
 	}
 }
 
-// TestTheProcessThatStartsKernels: what it has is there whatever lines are left out, and is no moment of its own; a kernel beside it without cells is one.
+// TestTheProcessThatStartsKernels: what it has is there whatever lines are left out, and is no moment of its own; a
+// kernel beside it without cells is one.
 func TestTheProcessThatStartsKernels(t *testing.T) {
 	for _, c := range []struct {
 		parent int
@@ -185,7 +200,8 @@ func TestMargins(t *testing.T) {
 		all += s.Text
 	}
 	limit := d.Limit / mib
-	for _, want := range []string{"memory: 1024Mi", fmt.Sprintf("memory: %dMi", limit), fmt.Sprintf("--mem=%dM", limit), fmt.Sprintf("--memory=%dm", limit), fmt.Sprintf("MemoryMax=%dM", limit)} {
+	for _, want := range []string{"memory: 1024Mi", fmt.Sprintf("memory: %dMi", limit), fmt.Sprintf("--mem=%dM", limit),
+		fmt.Sprintf("--memory=%dm", limit), fmt.Sprintf("MemoryMax=%dM", limit)} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not in\n%s", want, all)
 		}
@@ -196,19 +212,24 @@ func TestMargins(t *testing.T) {
 }
 
 func TestSpread(t *testing.T) {
-	low, high := notebook(400, cell(1, "x", exact(100, 400, 100))...), notebook(600, cell(1, "x", exact(100, 600, 100))...)
+	low, high := notebook(400, cell(1, "x", exact(100, 400, 100))...), notebook(600,
+		cell(1, "x", exact(100, 600, 100))...)
 	p := plan.Make([]*plan.Run{plan.Read("a", high), plan.Read("b", low)})
 	d := p.Demands[0]
-	if d.Need != 600*mib || d.Low != 400*mib || d.Run != 0 || d.Margin[0].Bytes != 200*mib || *p.Runs[1].Peaks[0] != 400*mib {
+	if d.Need != 600*mib || d.Low != 400*mib || d.Run != 0 || d.Margin[0].Bytes != 200*mib ||
+		*p.Runs[1].Peaks[0] != 400*mib {
 		t.Errorf("%+v", d)
 	}
 }
 
 func TestGPUs(t *testing.T) {
 	r := notebook(300, cell(1, "m = net.cuda()", exact(100, 300, 300))...)
-	r.Meters = append(r.Meters, model.Meter{ID: "gpu.0.driver"}, model.Meter{ID: "gpu.0.active"}, model.Meter{ID: "gpu.0.unattributed"})
+	r.Meters = append(r.Meters, model.Meter{ID: "gpu.0.driver"}, model.Meter{ID: "gpu.0.active"},
+		model.Meter{ID: "gpu.0.unattributed"})
 	for i := range r.Windows {
-		r.Windows[i].Meters["gpu.0.driver"], r.Windows[i].Meters["gpu.0.active"], r.Windows[i].Meters["gpu.0.unattributed"] = exact(0, 800, 800), exact(0, 600, 600), exact(0, 400, 400)
+		meters := r.Windows[i].Meters
+		meters["gpu.0.driver"], meters["gpu.0.active"] = exact(0, 800, 800), exact(0, 600, 600)
+		meters["gpu.0.unattributed"] = exact(0, 400, 400)
 	}
 	r.Windows[1].Allocations = []model.Allocation{by("gpu.0.active", 1, 1, 600), by("gpu.0.driver", 1, 1, 800)}
 	p := plan.Make([]*plan.Run{plan.Read("a", r)})
@@ -216,7 +237,8 @@ func TestGPUs(t *testing.T) {
 		t.Fatalf("%+v", p.Demands)
 	}
 	d := p.Demands[0] // the GPU leads
-	if d.Meter != "gpu.0.driver" || d.Need != 1200*mib || d.Size != 0 || len(d.Lines) != 1 || d.Lines[0].Meter != "gpu.0.active" || d.Lines[0].AtPeak != 600*mib {
+	if d.Meter != "gpu.0.driver" || d.Need != 1200*mib || d.Size != 0 || len(d.Lines) != 1 ||
+		d.Lines[0].Meter != "gpu.0.active" || d.Lines[0].AtPeak != 600*mib {
 		t.Errorf("%+v", d)
 	}
 	if !strings.Contains(p.Settings[0].Text, "nvidia.com/gpu: 1") {
@@ -236,7 +258,8 @@ func TestDoubts(t *testing.T) {
 	r.Between = []model.Between{{PID: 7, Label: "after In[1]", Meters: resident(exact(300, 310, 300))}}
 	p, d := make1(r)
 	all := strings.Join(p.Doubts, "\n")
-	for _, want := range []string{"was cut", "1 cell did not end well", "ran already", "OOM killer", "changes were lost", "lower bound", "between two cells"} {
+	for _, want := range []string{"was cut", "1 cell did not end well", "ran already", "OOM killer",
+		"changes were lost", "lower bound", "between two cells"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not in\n%s", want, all)
 		}

@@ -11,7 +11,8 @@ import (
 	"ipytracer/model/words"
 )
 
-// highestCells and highestStatements are how many of each are looked at for their lines, of each kind of memory: those that are highest.
+// highestCells and highestStatements are how many of each are looked at for their lines, of each kind of memory: those
+// that are highest.
 const (
 	highestCells      = 16
 	highestStatements = 64
@@ -109,10 +110,14 @@ type reader struct {
 
 // Read takes from a report what a plan needs. It goes through the windows once, and then to the highest of them.
 func Read(name string, r *model.Report) *Run {
-	run := &Run{PlanRun: model.PlanRun{File: name, Host: r.Host, Finished: r.Certificate.Finished, Complete: r.Certificate.Complete}}
-	run.reasons = append(slices.Clone(r.Certificate.Incomplete), r.Certificate.Problems...)                  // of figures and windows: who allocated decides nothing here
-	run.reasons = slices.DeleteFunc(run.reasons, func(why string) bool { return why == words.RecordingCut }) // which is said in front of them
-	x := &reader{run: run, r: r, cells: map[int]cellRun{}, statements: map[cellRun][]statement{}, needs: map[cellRun]int64{}, sources: map[cellRun]int{}}
+	run := &Run{PlanRun: model.PlanRun{File: name, Host: r.Host, Finished: r.Certificate.Finished,
+		Complete: r.Certificate.Complete}}
+	// of figures and windows: who allocated decides nothing here
+	run.reasons = append(slices.Clone(r.Certificate.Incomplete), r.Certificate.Problems...)
+	// which is said in front of them
+	run.reasons = slices.DeleteFunc(run.reasons, func(why string) bool { return why == words.RecordingCut })
+	x := &reader{run: run, r: r, cells: map[int]cellRun{}, statements: map[cellRun][]statement{},
+		needs: map[cellRun]int64{}, sources: map[cellRun]int{}}
 	run.demands = demandsOf(r.AllMeters(), r.Ranking(r.Nearest()))
 	for w := range r.AllPassing() {
 		switch w.Kind {
@@ -160,7 +165,8 @@ func demandsOf(ids []string, ranks string) []*demand {
 	return all
 }
 
-// session takes in what a tree had in all. Of several the highest counts: they are not known to have been there at once.
+// session takes in what a tree had in all. Of several the highest counts: they are not known to have been there at
+// once.
 func (x *reader) session(w *model.Window) {
 	x.run.DurationNS = max(x.run.DurationNS, w.StartNS+w.DurationNS)
 	for _, d := range x.run.demands {
@@ -234,7 +240,9 @@ func among(all []*top, most int, peak int64, one func() *top) []*top {
 	if len(all) == most && all[most-1].peak >= peak {
 		return all
 	}
-	at, _ := slices.BinarySearchFunc(all, peak, func(t *top, peak int64) int { return cmp.Or(cmp.Compare(peak, t.peak), -1) })
+	at, _ := slices.BinarySearchFunc(all, peak, func(t *top, peak int64) int {
+		return cmp.Or(cmp.Compare(peak, t.peak), -1)
+	})
 	all = slices.Insert(all, at, one())
 	return all[:min(len(all), most)]
 }
@@ -263,15 +271,17 @@ func (x *reader) statement(w *model.Window) {
 	}
 }
 
-// near is how near to a cell's peak a statement must have come to be the one that decides: one that rises little on top of what an earlier one
-// took, as plt.show() does, is not.
+// near is how near to a cell's peak a statement must have come to be the one that decides: one that rises little on top
+// of what an earlier one took, as plt.show() does, is not.
 const near = 0.9
 
 // decide takes the statement that rose most of those that came near to the cell's peak.
 func (t *top) decide(c candidate) {
-	isNear, wasNear := float64(c.peak) >= near*float64(t.peak), t.best.line > 0 && float64(t.best.peak) >= near*float64(t.peak)
+	isNear, wasNear := float64(c.peak) >= near*float64(t.peak), t.best.line > 0 &&
+		float64(t.best.peak) >= near*float64(t.peak)
 	switch {
-	case t.best.line == 0, isNear && !wasNear, isNear && c.need > t.best.need, !isNear && !wasNear && c.peak > t.best.peak:
+	case t.best.line == 0, isNear && !wasNear, isNear && c.need > t.best.need, !isNear && !wasNear &&
+		c.peak > t.best.peak:
 		t.best = c
 	}
 }
@@ -284,10 +294,12 @@ func (x *reader) processes() {
 			x.run.late = true
 		}
 		if p.Ending != nil && p.Ending.OutOfMemory {
-			x.run.ended = append(x.run.ended, "the OOM killer ended a process of it: what it would have needed is not known")
+			x.run.ended = append(x.run.ended,
+				"the OOM killer ended a process of it: what it would have needed is not known")
 		}
 		if p.SoftLimit != nil && p.SoftLimit.By != "" {
-			x.run.ended = append(x.run.ended, "a soft limit of "+words.Bytes(p.SoftLimit.Bytes)+" kept a process from mapping more")
+			x.run.ended = append(x.run.ended,
+				"a soft limit of "+words.Bytes(p.SoftLimit.Bytes)+" kept a process from mapping more")
 		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"ipytracer/model"
 )
 
-// made is a session of which it is known what each line has at every moment: of each statement, in order, what stands at its highest.
+// made is a session of which it is known what each line has at every moment: of each statement, in order, what stands
+// at its highest.
 type made struct {
 	report  *model.Report
 	moments []map[string]int64 // by "execution.line", in MiB
@@ -34,12 +35,14 @@ func (m *made) peak(without ...string) (highest int64) {
 // fall is by how much it would be lower without some lines.
 func (m *made) fall(without ...string) int64 { return m.peak() - m.peak(without...) }
 
-// session makes one of some cells. Each statement allocates an array that stays, allocates one that goes, frees an earlier one, or does nothing. As
-// a session does, a window lists a meter only if a block of it moved in it, a cell also if it is the highest so far.
+// session makes one of some cells. Each statement allocates an array that stays, allocates one that goes, frees an
+// earlier one, or does nothing. As a session does, a window lists a meter only if a block of it moved in it, a cell
+// also if it is the highest so far.
 func session(random *rand.Rand, cells, most int, statements bool) *made {
 	m := &made{base: 100}
 	live := map[string]int64{}
-	r := &model.Report{Processes: []model.Process{{PID: 7, Python: "3.11"}}, Meters: []model.Meter{{ID: "cpu.resident"}, {ID: "cpu.mapped"}, {ID: "cpu.numpy"}},
+	r := &model.Report{Processes: []model.Process{{PID: 7, Python: "3.11"}},
+		Meters:      []model.Meter{{ID: "cpu.resident"}, {ID: "cpu.mapped"}, {ID: "cpu.numpy"}},
 		Certificate: model.Certificate{Complete: true, Attribution: model.Attribution{Complete: true}}}
 	r.Windows = []model.Window{{ID: 1, Kind: model.Session, PID: 7, Status: model.OK}}
 	total := func() (sum int64) {
@@ -74,11 +77,13 @@ func session(random *rand.Rand, cells, most int, statements bool) *made {
 			if high > peak {
 				peak, atPeak = high, stands
 			}
-			w := model.Window{ID: 1000*count + i + 1, Parent: 1000 * count, Kind: model.Statement, PID: 7, Line: i + 1, Status: model.OK, Meters: figures(wasTotal, high, total())}
+			w := model.Window{ID: 1000*count + i + 1, Parent: 1000 * count, Kind: model.Statement, PID: 7, Line: i + 1,
+				Status: model.OK, Meters: figures(wasTotal, high, total())}
 			w.Allocations, w.Coverage = listed(was, stands, live, false)
 			all = append(all, w)
 		}
-		w := model.Window{ID: 1000 * count, Parent: 1, Kind: model.Cell, PID: 7, Execution: count, ExecutionCount: &count, Source: source, Status: model.OK, Meters: figures(start, peak, total())}
+		w := model.Window{ID: 1000 * count, Parent: 1, Kind: model.Cell, PID: 7, Execution: count,
+			ExecutionCount: &count, Source: source, Status: model.OK, Meters: figures(start, peak, total())}
 		w.Allocations, w.Coverage = listed(before, atPeak, live, peak >= top)
 		top = max(top, peak)
 		r.Windows = append(r.Windows, w)
@@ -92,7 +97,8 @@ func session(random *rand.Rand, cells, most int, statements bool) *made {
 }
 
 func figures(start, peak, end int64) map[string]model.Figure {
-	return map[string]model.Figure{"cpu.resident": exact(100+start, 100+peak, 100+end), "cpu.mapped": exact(100+start, 100+peak, 100+end), "cpu.numpy": exact(start, peak, end)}
+	return map[string]model.Figure{"cpu.resident": exact(100+start, 100+peak, 100+end),
+		"cpu.mapped": exact(100+start, 100+peak, 100+end), "cpu.numpy": exact(start, peak, end)}
 }
 
 // listed is what a window says of who allocated.
@@ -122,7 +128,8 @@ func listed(before, atPeak, after map[string]int64, stood bool) ([]model.Allocat
 
 func nameOf(l *model.PlanLine) string { return fmt.Sprintf("%d.%d", l.Execution, l.Line) }
 
-// check compares what a plan says with the truth: what each line saves, and that no three save more than those it names.
+// check compares what a plan says with the truth: what each line saves, and that no three save more than those it
+// names.
 func (m *made) check(t *testing.T, of string) {
 	t.Helper()
 	_, d := make1(m.report)
@@ -162,7 +169,8 @@ func (m *made) check(t *testing.T, of string) {
 	for i := range d.Together.Lines {
 		out = append(out, nameOf(&d.Together.Lines[i]))
 	}
-	if want := m.fall(out...); d.Together.Fall != want || d.Together.Peak != d.Need-want || d.Together.Then == nil || d.Together.Then.Peak != d.Together.Peak {
+	if want := m.fall(out...); d.Together.Fall != want || d.Together.Peak != d.Need-want || d.Together.Then == nil ||
+		d.Together.Then.Peak != d.Together.Peak {
 		t.Errorf("%s: without %v %+v, want %d MiB lower", of, out, d.Together, want/mib)
 	}
 	if best >= d.Together.Fall+2*worth {

@@ -57,7 +57,8 @@ func (y *weighing) outcome(x *reader, out ...int) outcome {
 	return o
 }
 
-// best are the one, two or three candidates without which the highest moment is lowest. One more is among them only if that is worth it.
+// best are the one, two or three candidates without which the highest moment is lowest. One more is among them only if
+// that is worth it.
 func (y *weighing) best(x *reader) *set {
 	n := len(y.s.lines)
 	worth := max(mib, y.s.d.top[0].peak/enough)

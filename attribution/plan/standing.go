@@ -8,9 +8,9 @@ import (
 	"ipytracer/model"
 )
 
-// A window lists who allocated of the meters that moved in it, and a cell that only uses what earlier ones have made moves none. So what
-// lines have in memory is followed from window to window: what a window lists is taken from there, and what it does not list stands as
-// it was left.
+// A window lists who allocated of the meters that moved in it, and a cell that only uses what earlier ones have made
+// moves none. So what lines have in memory is followed from window to window: what a window lists is taken from there,
+// and what it does not list stands as it was left.
 
 // standing is what some lines have in memory while the windows of a report are gone through.
 type standing struct {
@@ -131,7 +131,8 @@ func (s *standing) end(l *listing, stood map[heldBy]int64) {
 	}
 }
 
-// candidates are the lines of which it is found out what follows without them: of the highest cell first, then of the other high ones.
+// candidates are the lines of which it is found out what follows without them: of the highest cell first, then of the
+// other high ones.
 func candidates(d *demand, meters []string) *standing {
 	s := &standing{d: d, index: map[place]int{}}
 	for _, m := range meters {
@@ -166,7 +167,8 @@ func (t *top) heaviest() []place {
 		}
 	}
 	slices.SortFunc(all, func(a, b place) int {
-		return cmp.Or(cmp.Compare(t.lines[b].touched, t.lines[a].touched), cmp.Compare(a.execution, b.execution), cmp.Compare(a.line, b.line),
+		return cmp.Or(cmp.Compare(t.lines[b].touched, t.lines[a].touched), cmp.Compare(a.execution, b.execution),
+			cmp.Compare(a.line, b.line),
 			cmp.Compare(a.file, b.file), cmp.Compare(a.function, b.function))
 	})
 	return all

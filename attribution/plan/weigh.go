@@ -17,8 +17,8 @@ const (
 	maxSpikes     = 1 << 16
 )
 
-// moment is a time at which a notebook may be at its highest: the peak of a statement, of a cell outside of its statements, or of the time between
-// two cells.
+// moment is a time at which a notebook may be at its highest: the peak of a statement, of a cell outside of its
+// statements, or of the time between two cells.
 type moment struct {
 	peak   int64
 	need   int64
@@ -90,7 +90,8 @@ type weighing struct {
 	running map[heldBy]int64 // what stands within it
 }
 
-// weigh finds out how much lower each demand would be without lines: it takes them away from every high moment, and looks which one is the highest then.
+// weigh finds out how much lower each demand would be without lines: it takes them away from every high moment, and
+// looks which one is the highest then.
 func (x *reader) weigh() {
 	var all []*weighing
 	for _, d := range x.run.demands {
@@ -128,7 +129,8 @@ func (x *reader) weigh() {
 }
 
 func weighingOf(d *demand, meters []string) *weighing {
-	y := &weighing{s: candidates(d, meters), spikes: map[int][]spike{}, stood: map[int]map[heldBy]int64{}, moments: moments{at: map[string]int{}}}
+	y := &weighing{s: candidates(d, meters), spikes: map[int][]spike{}, stood: map[int]map[heldBy]int64{},
+		moments: moments{at: map[string]int{}}}
 	largest := slices.Sorted(slices.Values(y.s.most))
 	y.least = d.top[0].peak
 	for _, bytes := range largest[max(0, len(largest)-mattering):] {
@@ -137,8 +139,9 @@ func weighingOf(d *demand, meters []string) *weighing {
 	return y
 }
 
-// findSpikes notes the times between cells that rose on their own: what stands between two cells stands in the next, too. Of processes without cells
-// those matter that no cell ran below: what one has that starts kernels is there whatever lines they have.
+// findSpikes notes the times between cells that rose on their own: what stands between two cells stands in the next,
+// too. Of processes without cells those matter that no cell ran below: what one has that starts kernels is there
+// whatever lines they have.
 func (x *reader) findSpikes(all []*weighing) {
 	parents, ran := x.parents(), map[int]bool{}
 	for _, c := range x.cells {
@@ -212,7 +215,9 @@ func (y *weighing) add(w *model.Window) {
 		stood = map[heldBy]int64{}
 		y.stood[w.PID] = stood
 	}
-	y.cell = &moment{peak: f.Peak, need: f.Need(), shares: y.s.shares(w, l, stood), at: model.PlanPlace{PID: w.PID, Kernel: strings.Clone(w.Kernel), Execution: w.Execution, Children: childrenOf(w, y.s.d.rank)}}
+	y.cell = &moment{peak: f.Peak, need: f.Need(), shares: y.s.shares(w, l, stood),
+		at: model.PlanPlace{PID: w.PID, Kernel: strings.Clone(w.Kernel), Execution: w.Execution,
+			Children: childrenOf(w, y.s.d.rank)}}
 	if w.ExecutionCount != nil {
 		count := *w.ExecutionCount
 		y.cell.at.ExecutionCount = &count
@@ -238,7 +243,8 @@ func (y *weighing) finish() {
 // between takes in the times behind a cell.
 func (y *weighing) between(after int) {
 	for _, one := range y.spikes[after] {
-		y.take(moment{peak: one.peak, shares: y.s.shares(&model.Window{PID: one.pid}, &listing{}, y.stood[one.pid]), gap: true})
+		y.take(moment{peak: one.peak, shares: y.s.shares(&model.Window{PID: one.pid}, &listing{}, y.stood[one.pid]),
+			gap: true})
 	}
 }
 

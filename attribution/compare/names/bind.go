@@ -47,7 +47,8 @@ func (b *binder) importsFrom(tokens []token) {
 func (b *binder) deletes(tokens []token) {
 	t := &binder{}
 	t.targets(tokens)
-	b.deleted, b.changed, b.read = append(b.deleted, t.assigned...), append(b.changed, t.changed...), append(b.read, t.read...)
+	b.deleted, b.changed, b.read = append(b.deleted, t.assigned...), append(b.changed, t.changed...), append(b.read,
+		t.read...)
 }
 
 // forIn takes "for x, y in z", and what else async begins.
@@ -124,7 +125,8 @@ func (b *binder) assignment(tokens []token) {
 
 // called takes x.append(1), which may change x: a statement that is nothing but a call of something that a name has.
 func (b *binder) called(tokens []token) {
-	if n := len(tokens); n >= 4 && tokens[0].kind == name && tokens[1].text == "." && tokens[n-1].text == ")" && tokens[n-1].depth == 0 {
+	if n := len(tokens); n >= 4 && tokens[0].kind == name && tokens[1].text == "." && tokens[n-1].text == ")" &&
+		tokens[n-1].depth == 0 {
 		b.changed = append(b.changed, tokens[0].text)
 	}
 }
@@ -166,7 +168,8 @@ func trailer(tokens []token, i int) int {
 	return i
 }
 
-// parameters takes the head of a definition behind its name, and returns what it calls its arguments. Of a class the bases are read.
+// parameters takes the head of a definition behind its name, and returns what it calls its arguments. Of a class the
+// bases are read.
 func (b *binder) parameters(tokens []token, class bool) (all []string) {
 	if class {
 		b.reads(tokens)

@@ -2,8 +2,8 @@ package names
 
 import "slices"
 
-// reads takes an expression: names whose values it asks for, and those that it gives one with :=. What a comprehension or a lambda calls something is
-// known within it only.
+// reads takes an expression: names whose values it asks for, and those that it gives one with :=. What a comprehension
+// or a lambda calls something is known within it only.
 func (b *binder) reads(tokens []token) {
 	var within []scope
 	for i := 0; i < len(tokens); i++ {
@@ -40,12 +40,14 @@ func (s scope) ends(t token, at int) bool {
 	if s.brackets {
 		return t.depth <= s.depth && at > s.begin
 	}
-	return t.depth < s.depth || t.depth == s.depth && t.kind == sign && (t.text == "," || t.text == ")" || t.text == "]" || t.text == "}" || t.text == ":")
+	return t.depth < s.depth || t.depth == s.depth && t.kind == sign &&
+		(t.text == "," || t.text == ")" || t.text == "]" || t.text == "}" || t.text == ":")
 }
 
 func opens(t token) bool { return t.text == "(" || t.text == "[" || t.text == "{" }
 
-// isLabel reports whether a name asks for no value: an attribute, what an argument is called, or what := gives a value, which is noted.
+// isLabel reports whether a name asks for no value: an attribute, what an argument is called, or what := gives a value,
+// which is noted.
 func (b *binder) isLabel(tokens []token, i int) bool {
 	t := tokens[i]
 	if i > 0 && tokens[i-1].kind == sign && tokens[i-1].text == "." {
@@ -71,7 +73,8 @@ func comprehended(tokens []token) (own []string) {
 		if t := tokens[i]; t.depth != depth || t.kind != name || t.text != "for" {
 			continue
 		}
-		for i++; i < len(tokens) && tokens[i].depth >= depth && !(tokens[i].text == "in" && tokens[i].depth == depth); i++ {
+		for i++; i < len(tokens) && tokens[i].depth >= depth &&
+			!(tokens[i].text == "in" && tokens[i].depth == depth); i++ {
 			if tokens[i].kind == name && !keywords[tokens[i].text] {
 				own = append(own, tokens[i].text)
 			}
@@ -91,7 +94,8 @@ func lambda(tokens []token) (own []string, colon int) {
 		if t.kind == sign && t.text == ":" {
 			return own, i
 		}
-		if before := tokens[i-1].text; t.kind == name && (before == "lambda" || before == "," || before == "*" || before == "**") {
+		if before := tokens[i-1].text; t.kind == name &&
+			(before == "lambda" || before == "," || before == "*" || before == "**") {
 			own = append(own, t.text)
 		}
 	}
@@ -101,7 +105,8 @@ func lambda(tokens []token) (own []string, colon int) {
 // defaults takes what a lambda's arguments are where they are not given.
 func (b *binder) defaults(tokens []token) {
 	for i := 1; i < len(tokens); i++ {
-		if t := tokens[i]; t.kind == name && !keywords[t.text] && tokens[i-1].kind == sign && tokens[i-1].text != "," && tokens[i-1].text != "." && tokens[i-1].text != "*" && tokens[i-1].text != "**" {
+		if t := tokens[i]; t.kind == name && !keywords[t.text] && tokens[i-1].kind == sign && tokens[i-1].text != "," &&
+			tokens[i-1].text != "." && tokens[i-1].text != "*" && tokens[i-1].text != "**" {
 			b.read = append(b.read, t.text)
 		}
 	}

@@ -1,6 +1,6 @@
-// Package names finds out which names a cell of a notebook reads and which it assigns, from its source. It is no parser of
-// Python: it knows strings, comments, brackets, indentation and the statements that bind names, and what it does not know
-// reads nothing and assigns nothing. It is pure, and any text whatever is taken.
+// Package names finds out which names a cell of a notebook reads and which it assigns, from its source. It is no parser
+// of Python: it knows strings, comments, brackets, indentation and the statements that bind names, and what it does not
+// know reads nothing and assigns nothing. It is pure, and any text whatever is taken.
 package names
 
 import (
@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// Statement is one of a cell's outermost, or one in a block of one: what if, for, with and the like contain stands in the cell's own namespace.
+// Statement is one of a cell's outermost, or one in a block of one: what if, for, with and the like contain stands in
+// the cell's own namespace.
 type Statement struct {
 	First, Last int // lines, from 1
-	// Reads are names whose value it asks for, Assigns those that it gives a value, Changes those whose value it may change: x[0] = 1, x.y = 1, and
-	// x.append(1) where a statement is nothing else.
+	// Reads are names whose value it asks for, Assigns those that it gives a value, Changes those whose value it may
+	// change: x[0] = 1, x.y = 1, and x.append(1) where a statement is nothing else.
 	Reads, Assigns, Changes []string
 	// Deletes are names that it takes away.
 	Deletes []string
@@ -43,7 +44,8 @@ func Of(source string) []Statement {
 			}
 			return all
 		default:
-			return []Statement{{First: 1, Last: 1 + strings.Count(source, "\n"), Text: source[:min(len(source), maxSource)]}}
+			return []Statement{{First: 1, Last: 1 + strings.Count(source, "\n"),
+				Text: source[:min(len(source), maxSource)]}}
 		}
 	}
 	p := &parser{lines: scan(source)}
@@ -100,7 +102,8 @@ func isName(tokens []token) bool {
 		return false
 	}
 	head, _ := atColon(tokens)
-	return len(head) == len(tokens) || len(tokens) < 2 || tokens[1].kind == sign && strings.Contains("=.,:)", tokens[1].text)
+	return len(head) == len(tokens) || len(tokens) < 2 || tokens[1].kind == sign &&
+		strings.Contains("=.,:)", tokens[1].text)
 }
 
 // wordOf is the name that tokens begin with, "" for none.
@@ -172,7 +175,8 @@ func (p *parser) statement(l logical, tokens []token) {
 
 func (p *parser) add(l logical, tokens []token, b *binder, body []string) {
 	first := int(tokens[0].line)
-	s := Statement{First: first, Last: max(l.last, first), Reads: unique(b.read), Assigns: unique(b.assigned), Changes: unique(b.changed), Deletes: unique(b.deleted), Body: body, Text: textOf(tokens)}
+	s := Statement{First: first, Last: max(l.last, first), Reads: unique(b.read), Assigns: unique(b.assigned),
+		Changes: unique(b.changed), Deletes: unique(b.deleted), Body: body, Text: textOf(tokens)}
 	p.out = append(p.out, s)
 }
 
@@ -186,7 +190,8 @@ func textOf(tokens []token) string {
 	return b.String()
 }
 
-// definition takes a function or a class: its head, what stands behind the colon, and the lines that are indented further.
+// definition takes a function or a class: its head, what stands behind the colon, and the lines that are indented
+// further.
 func (p *parser) definition(l logical, head, behind, rest []token) {
 	b := &binder{}
 	word := 1
@@ -213,7 +218,9 @@ func (p *parser) definition(l logical, head, behind, rest []token) {
 	for _, tokens := range bodies {
 		inner.body(tokens)
 	}
-	free := slices.DeleteFunc(unique(inner.read), func(n string) bool { return slices.Contains(inner.assigned, n) && !slices.Contains(inner.global, n) })
+	free := slices.DeleteFunc(unique(inner.read), func(n string) bool {
+		return slices.Contains(inner.assigned, n) && !slices.Contains(inner.global, n)
+	})
 	p.add(l, text, b, free)
 	p.out[len(p.out)-1].Last = last
 }
@@ -231,7 +238,9 @@ func unique(all []string) (out []string) {
 // keywords are words that are no names.
 var keywords = func() map[string]bool {
 	all := map[string]bool{}
-	for _, w := range strings.Fields("False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield") {
+	for _, w := range strings.Fields("False None True and as assert async await break class continue def del elif " +
+		"else except finally for from global if import in is lambda nonlocal not or pass raise return try while " +
+		"with yield") {
 		all[w] = true
 	}
 	return all

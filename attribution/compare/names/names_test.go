@@ -17,7 +17,8 @@ import (
 func said(all []names.Statement) string {
 	var reads, assigns, changes []string
 	for _, s := range all {
-		reads, assigns, changes = append(reads, s.Reads...), append(assigns, append(s.Assigns, s.Deletes...)...), append(changes, s.Changes...)
+		reads, assigns, changes = append(reads, s.Reads...), append(assigns,
+			append(s.Assigns, s.Deletes...)...), append(changes, s.Changes...)
 	}
 	var out []string
 	for _, list := range [][]string{reads, assigns, changes} {
@@ -105,7 +106,8 @@ func TestBodies(t *testing.T) {
 // TestLines: statements know where they stand.
 func TestLines(t *testing.T) {
 	got := ""
-	for _, s := range names.Of("%%time\nx = f(\n  1,\n)\n\nif x:\n    y = '''\n  a'''; z = 2\ndef g():\n    return 1\n\n    # no more\nw = 3") {
+	for _, s := range names.Of("%%time\nx = f(\n  1,\n)\n\nif x:\n    y = '''\n  a'''; z = 2\n" +
+		"def g():\n    return 1\n\n    # no more\nw = 3") {
 		got += fmt.Sprintf("%d-%d ", s.First, s.Last)
 	}
 	if want := "1-1 2-4 6-6 7-8 8-8 9-10 13-13 "; got != want {
@@ -148,7 +150,8 @@ class Names(ast.NodeVisitor):
     def visit_MatchAs(self, node): pass
     visit_MatchStar = visit_MatchMapping = visit_MatchAs
 out = {}
-for module in "argparse ast bisect calendar csv dataclasses datetime heapq inspect json/decoder os random shutil statistics string tarfile textwrap typing zipfile subprocess".split():
+for module in "argparse ast bisect calendar csv dataclasses datetime heapq inspect json/decoder " \
+        "os random shutil statistics string tarfile textwrap typing zipfile subprocess".split():
     file = os.path.dirname(os.__file__) + "/" + module + ".py"
     if not os.path.exists(file): continue
     source = open(file, encoding="utf-8").read()
@@ -177,7 +180,9 @@ print(json.dumps(out))
 
 // TestHostileSources take no time, however they are made.
 func TestHostileSources(t *testing.T) {
-	for _, piece := range []string{"(", "[x for x in ", "lambda a: ", "f'{", "if x: ", "if x: a; ", "def f(", "x = ", "x, ", "'''", "\\\n", "f'{f\"{", "x;", "@", "class A: ", "with a as b, ", "del ", "x.", "x[", "{", "for x in ", "\x00", "日本", "a:=", "def f():\n ", "%time "} {
+	for _, piece := range []string{"(", "[x for x in ", "lambda a: ", "f'{", "if x: ", "if x: a; ", "def f(", "x = ",
+		"x, ", "'''", "\\\n", "f'{f\"{", "x;", "@", "class A: ", "with a as b, ", "del ", "x.", "x[", "{", "for x in ",
+		"\x00", "日本", "a:=", "def f():\n ", "%time "} {
 		began := time.Now()
 		all := names.Of(strings.Repeat(piece, 1<<20/len(piece)))
 		if took := time.Since(began); took > 5*time.Second {

@@ -42,7 +42,8 @@ func (s *scanner) quoted(begin int) {
 	}
 }
 
-// field takes an expression of an f-string, its format with it, up to its end: a brace, or the end of the string where it is not closed.
+// field takes an expression of an f-string, its format with it, up to its end: a brace, or the end of the string where
+// it is not closed.
 func (s *scanner) field(quote string) {
 	depth := s.depth
 	s.depth++

@@ -71,7 +71,8 @@ func scan(source string) (lines []logical) {
 	return lines
 }
 
-// indent skips what stands before the first token of a line, and returns how far that is indented: a tab reaches to the next multiple of 8.
+// indent skips what stands before the first token of a line, and returns how far that is indented: a tab reaches to the
+// next multiple of 8.
 func (s *scanner) indent() (n int) {
 	for ; s.at < len(s.text); s.at++ {
 		switch s.text[s.at] {
@@ -136,7 +137,8 @@ func (s *scanner) blanks() {
 
 func (s *scanner) token(k kind, text string) {
 	if s.count++; s.count <= maxTokens {
-		s.tokens = append(s.tokens, token{kind: k, depth: int16(s.depth), line: int32(s.line), text: text, field: s.fields > 0})
+		s.tokens = append(s.tokens, token{kind: k, depth: int16(s.depth), line: int32(s.line), text: text,
+			field: s.fields > 0})
 	}
 }
 
@@ -200,7 +202,8 @@ func (s *scanner) word() {
 		s.at += size
 	}
 	word := s.text[begin:s.at]
-	if s.at < len(s.text) && (s.text[s.at] == '"' || s.text[s.at] == '\'') && len(word) <= 2 && strings.Trim(strings.ToLower(word), "rbuft") == "" {
+	if s.at < len(s.text) && (s.text[s.at] == '"' || s.text[s.at] == '\'') && len(word) <= 2 &&
+		strings.Trim(strings.ToLower(word), "rbuft") == "" {
 		s.quoted(begin)
 		return
 	}
@@ -212,7 +215,8 @@ func (s *scanner) number() {
 	for s.at < len(s.text) {
 		c := s.text[s.at]
 		if c != '.' && c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-			if c != '+' && c != '-' || s.at == begin || s.text[s.at-1]|0x20 != 'e' || strings.HasPrefix(s.text[begin:], "0x") {
+			if c != '+' && c != '-' || s.at == begin || s.text[s.at-1]|0x20 != 'e' ||
+				strings.HasPrefix(s.text[begin:], "0x") {
 				break
 			}
 		}
@@ -222,7 +226,8 @@ func (s *scanner) number() {
 }
 
 // operators are those of more than one character that matter: each holds an = that assigns nothing, or is one token.
-var operators = []string{"**=", "//=", ">>=", "<<=", "...", "==", "!=", "<=", ">=", ":=", "->", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "**", "//", "<<", ">>"}
+var operators = []string{"**=", "//=", ">>=", "<<=", "...", "==", "!=", "<=", ">=", ":=", "->", "+=", "-=", "*=", "/=",
+	"%=", "&=", "|=", "^=", "@=", "**", "//", "<<", ">>"}
 
 func (s *scanner) operator(size int) {
 	for _, op := range operators {

@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"slices"
+
 	"ipytracer/event"
 	"ipytracer/model/words"
 )
@@ -103,61 +105,38 @@ func (in *intake) exec(p *process, b *event.Boundary) {
 	}
 }
 
-// change files one value of the stream under its segment.
-func (in *intake) change(c *event.Change) {
-	r := in.processes.root(c.Root)
-	if c.Segment <= r.archived && r.archived > 0 { // so late that the windows it belongs to may not be there to be told
-		in.limits.Late++
-		return
-	}
-	segment := r.changes[c.Segment]
-	if _, known := segment[c.PID]; c.Passed == 0 && c.Segment > r.ended && !known && r.ahead >= maxAhead {
-		in.limits.Ahead++
-		return
-	}
-	r.stream.received(c.Stream)
-	in.gpus.notes.take(c)
-	if c.Learned {
-		in.gpus.mark(c.Meter)
-		if in.limits.room(&in.limits.Ahead, len(r.learned) < maxAsked) {
-			learned := *c
-			r.learned = append(r.learned, &learned) // its segment's windows may not have opened yet
+// shedding notes that a root's probe group was stepped down or up. The windows that are open are marked.
+func (in *intake) shedding(r *root, b *event.Boundary) {
+	down := b.Kind == event.MeterShed
+	paused := event.Paused(b.Text)
+	switch {
+	case len(paused) > 0:
+		r.sheds(in.session.cut, b.Text, down, paused...)
+	case event.IsOfStacks(b.Text):
+		if forgotten := forgottenBy(b.Text); down && len(forgotten) > 0 {
+			in.ledger.forget(b.Root, func(m event.Meter) bool { return slices.Contains(forgotten, m.Template()) })
+		}
+		in.stacksAreShed(r, b)
+	default: // the name of a probe group that serves no meter
+		if down {
+			in.stepDowns.add(b.Text)
+		}
+		if down && b.Text == event.Statements {
+			in.activity.cutShort(r, b)
 		}
 	}
-	in.chart.tell(r, c, in.pending)
-	in.queue.inOrder(r, c.Stream, c)
-	if c.Caller.Moves() {
-		moved := *c
-		in.requests.request(r, &moved)
-	}
-	if c.Passed > 0 {
-		if len(r.between) < maxBetween {
-			r.between = append(r.between, *c)
-		}
-		return
-	}
-	if c.Segment <= r.ended {
-		in.late(r, c)
-		return
-	}
-	if segment == nil {
-		segment = map[int32]levels{}
-		r.changes[c.Segment] = segment
-	}
-	high, known := segment[c.PID]
-	if !known {
-		r.ahead++
-	}
-	high.raise(c.Meter, c.Highest())
-	segment[c.PID] = high
 }
 
-// late gives a change whose segment is over to the windows that hold the segment.
-func (in *intake) late(r *root, c *event.Change) {
-	if p := in.processes.byPID[c.PID]; p != nil {
-		p.past.need(c.Meter).seen.push(r.cutOf(c.Segment, in.session.cut), c.Highest())
+// stacksAreShed notes that stacks are not walked, or are again.
+func (in *intake) stacksAreShed(r *root, b *event.Boundary) {
+	if r.unwalked == nil {
+		r.unwalked = map[string]shedding{}
 	}
-	for _, w := range in.closed.with(c.PID, c.Root, c.Segment) {
-		w.recomputed.raise(c.Meter, c.Highest())
-	}
+	r.unwalked[b.Text] = shedding{b.Kind == event.MeterShed, in.session.cut}
+	in.stepDowns.addStacks()
+}
+
+// forgottenBy are the meters whose blocks are not known any more once what a text is about is stepped down.
+func forgottenBy(text string) []event.Meter {
+	return event.MetersOf(func(f *event.Facts) bool { return f.Forgotten && slices.Contains(f.Untold, text) })
 }

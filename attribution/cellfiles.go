@@ -5,6 +5,32 @@ import (
 	"sort"
 )
 
+// ran are the cells that a file name stands for in a process, 0 for not known.
+type ran struct {
+	pid   int32
+	cells []*window
+}
+
+// fileKey is the name of a cell's code in a process.
+type fileKey struct {
+	pid  int32
+	file string
+}
+
+// cellFiles are the cells that names of files stand for.
+type cellFiles struct {
+	stacks *stackTable
+	byName map[fileKey][]*window
+	ran    []ran // by the number of the name
+}
+
+// add notes the file name of a cell that begins.
+func (cf *cellFiles) add(pid int32, cell *window) {
+	key := fileKey{pid, cell.file}
+	cf.byName[key] = append(cf.byName[key], cell)
+	cf.ran = nil
+}
+
 // cellOf is the cell that a file name stands for, by its number, seen from a window: itself, or the latest that began
 // before its end.
 func (cf *cellFiles) cellOf(w *window, pid int32, number uint32) *window {
@@ -35,23 +61,4 @@ func (cf *cellFiles) ranIn(pid int32, number uint32) []*window {
 		*one = ran{pid, cf.byName[fileKey{pid, cf.stacks.names[number]}]}
 	}
 	return one.cells
-}
-
-// ran are the cells that a file name stands for in a process, 0 for not known.
-type ran struct {
-	pid   int32
-	cells []*window
-}
-
-// cellFiles are the cells that names of files stand for.
-type cellFiles struct {
-	stacks *stackTable
-	byName map[fileKey][]*window
-	ran    []ran // by the number of the name
-}
-
-// fileKey is the name of a cell's code in a process.
-type fileKey struct {
-	pid  int32
-	file string
 }

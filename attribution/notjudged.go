@@ -9,13 +9,6 @@ import (
 	"ipytracer/model/words"
 )
 
-// blind is how long a meter's blocks were not told of, and how often that began.
-type blind struct {
-	times int
-	since event.Nanoseconds // 0: they are told of
-	sum   event.Nanoseconds
-}
-
 // blindTo follows which meters' blocks are not told. That there are two reasons at a time is not told apart.
 func (a *audit) blindTo(b *event.Boundary) {
 	for _, f := range event.Meters() {
@@ -234,4 +227,11 @@ func (j *judge) notExplained(p *process) {
 		n.Why, n.Advice = words.NotExplained()
 		j.cannot(n)
 	}
+}
+
+// blind is how long a meter's blocks were not told of, and how often that began.
+type blind struct {
+	times int
+	since event.Nanoseconds // 0: they are told of
+	sum   event.Nanoseconds
 }

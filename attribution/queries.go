@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"slices"
-	"sort"
 
 	"ipytracer/model"
 )
@@ -34,7 +33,7 @@ func (t *Tracker) Running(pid int) (all []model.Window) {
 
 // CellsAfter returns the cells of a process that are over and have a higher id, oldest first, without who allocated.
 func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
-	first := sort.Search(len(t.table.slots), func(i int) bool { return t.table.idAt(i) > id })
+	first := t.table.first(id + 1)
 	for w := range t.table.all(first, func(k windowKind) bool { return k == kindCell }) {
 		if len(all) >= limit {
 			break

@@ -41,16 +41,7 @@ func (tl *timeline) tellEarly() {
 		if k := tl.running(key.pid, key.meter); k != nil && !k.isGap && len(k.folds) == 0 {
 			k.folds, waited.folds = waited.folds, nil
 		}
-		waited.drop(tl, ^uint64(0))
+		waited.drop(&tl.folds, ^uint64(0))
 	}
 	clear(tl.waiting)
-}
-
-// running is the track of a process that has begun, nil otherwise.
-func (tl *timeline) running(pid int32, m event.Meter) *track {
-	p := tl.processes.byPID[pid]
-	if p == nil || p.began == 0 {
-		return nil
-	}
-	return tl.track(&p.line, m)
 }

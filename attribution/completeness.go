@@ -13,27 +13,6 @@ func (m *missing) figure(text string) { m.figures = append(m.figures, text) }
 
 func (m *missing) name(text string) { m.attribution = append(m.attribution, text) }
 
-// complete says whether a certificate is complete, and why not. What can make a figure or a window wrong is of the one
-// kind, what leaves all of them as they are of the other.
-func (ce *certifier) complete(c *model.Certificate) {
-	var m missing
-	ce.incomplete(&m, c)
-	ce.unattributed(&m)
-	figures, attribution := ce.limits.Reasons()
-	m.figures, m.attribution = append(m.figures, figures...), append(m.attribution, attribution...)
-	for _, l := range c.Lost {
-		switch one := (event.Loss{Reason: l.Reason, Count: l.Count}); {
-		case !one.IsLoss() || l.Reason == event.LostChanges:
-		case one.IsOfAttribution():
-			m.name(words.Lost(l.Reason, l.Count))
-		default:
-			m.figure(words.Lost(l.Reason, l.Count))
-		}
-	}
-	c.Complete, c.Incomplete = len(m.figures) == 0, m.figures
-	c.Attribution = model.Attribution{Complete: len(m.attribution) == 0, Incomplete: m.attribution}
-}
-
 // incomplete adds what is missing of figures and windows.
 func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	add := m.figure
@@ -80,4 +59,25 @@ func (ce *certifier) unattributed(m *missing) {
 	if ce.session.finish != nil {
 		m.attribution = append(m.attribution, ce.session.finish.Unnamed...)
 	}
+}
+
+// complete says whether a certificate is complete, and why not. What can make a figure or a window wrong is of the one
+// kind, what leaves all of them as they are of the other.
+func (ce *certifier) complete(c *model.Certificate) {
+	var m missing
+	ce.incomplete(&m, c)
+	ce.unattributed(&m)
+	figures, attribution := ce.limits.Reasons()
+	m.figures, m.attribution = append(m.figures, figures...), append(m.attribution, attribution...)
+	for _, l := range c.Lost {
+		switch one := (event.Loss{Reason: l.Reason, Count: l.Count}); {
+		case !one.IsLoss() || l.Reason == event.LostChanges:
+		case one.IsOfAttribution():
+			m.name(words.Lost(l.Reason, l.Count))
+		default:
+			m.figure(words.Lost(l.Reason, l.Count))
+		}
+	}
+	c.Complete, c.Incomplete = len(m.figures) == 0, m.figures
+	c.Attribution = model.Attribution{Complete: len(m.attribution) == 0, Incomplete: m.attribution}
 }

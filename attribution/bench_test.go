@@ -1,0 +1,79 @@
+package attribution_test
+
+import (
+	"testing"
+
+	"ipytracer/attribution"
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/event"
+)
+
+// sessions are what the benchmarks take in: a notebook of many statements, a crowd of processes, and anything at all.
+var sessions = map[string]func(emit func(event.Event)){
+	"notebook": func(emit func(event.Event)) { attributiontest.Notebook(emit, 300, 10) },
+	"crowd":    func(emit func(event.Event)) { attributiontest.Crowd(emit, 200, 30) },
+	"anything": func(emit func(event.Event)) { attributiontest.Anything(emit, 1, 3000) },
+}
+
+// recorded are the events of a session. A boundary or a change may be another one's memory later, so each is copied.
+func recorded(session func(emit func(event.Event))) (all []event.Event) {
+	session(func(e event.Event) {
+		switch one := e.(type) {
+		case *event.Boundary:
+			e = new(*one)
+		case *event.Change:
+			e = new(*one)
+		case *event.Reading:
+			e = new(*one)
+		}
+		all = append(all, e)
+	})
+	return all
+}
+
+// BenchmarkTracker takes a session in.
+func BenchmarkTracker(b *testing.B) {
+	for name, session := range sessions {
+		events := recorded(session)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				t := attribution.New()
+				for _, e := range events {
+					t.Add(e)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkAuditor takes a session in, and judges what it leaves.
+func BenchmarkAuditor(b *testing.B) {
+	for name, session := range sessions {
+		events := recorded(session)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				a := attribution.NewAuditor()
+				for _, e := range events {
+					a.Add(e)
+				}
+				a.Audit(1)
+			}
+		})
+	}
+}
+
+// BenchmarkReport makes a session's report.
+func BenchmarkReport(b *testing.B) {
+	for name, session := range sessions {
+		t := attribution.New()
+		session(t.Add)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				t.Report()
+			}
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package attribution
+
+import "ipytracer/event"
+
+// change files one value of the stream under its segment.
+func (in *intake) change(c *event.Change) {
+	r := in.processes.root(c.Root)
+	if c.Segment <= r.archived && r.archived > 0 { // so late that the windows it belongs to may not be there to be told
+		in.limits.Late++
+		return
+	}
+	segment := r.changes[c.Segment]
+	if _, known := segment[c.PID]; c.Passed == 0 && c.Segment > r.ended && !known && r.ahead >= maxAhead {
+		in.limits.Ahead++
+		return
+	}
+	r.stream.received(c.Stream)
+	in.gpus.notes.take(c)
+	if c.Learned {
+		in.gpus.mark(c.Meter)
+		if in.limits.room(&in.limits.Ahead, len(r.learned) < maxAsked) {
+			learned := *c
+			r.learned = append(r.learned, &learned) // its segment's windows may not have opened yet
+		}
+	}
+	in.chart.tell(r, c, in.pending)
+	in.queue.inOrder(r, c.Stream, c)
+	if c.Caller.Moves() {
+		moved := *c
+		in.requests.request(r, &moved)
+	}
+	if c.Passed > 0 {
+		if len(r.between) < maxBetween {
+			r.between = append(r.between, *c)
+		}
+		return
+	}
+	if c.Segment <= r.ended {
+		in.late(r, c)
+		return
+	}
+	if segment == nil {
+		segment = map[int32]levels{}
+		r.changes[c.Segment] = segment
+	}
+	high, known := segment[c.PID]
+	if !known {
+		r.ahead++
+	}
+	high.raise(c.Meter, c.Highest())
+	segment[c.PID] = high
+}
+
+// late gives a change whose segment is over to the windows that hold the segment.
+func (in *intake) late(r *root, c *event.Change) {
+	if p := in.processes.byPID[c.PID]; p != nil {
+		p.past.need(c.Meter).seen.push(r.cutOf(c.Segment, in.session.cut), c.Highest())
+	}
+	for _, w := range in.closed.with(c.PID, c.Root, c.Segment) {
+		w.recomputed.raise(c.Meter, c.Highest())
+	}
+}
+
+// asked files a request that moved no meter under its segment, as changes are: one that was refused, or that opened or
+// closed memory of another process.
+func (in *intake) asked(e event.Event) {
+	at := placeOf(e)
+	r := in.processes.root(at.root)
+	if at.segment <= r.archived && r.archived > 0 {
+		in.limits.Late++
+		return
+	}
+	r.stream.received(at.stream)
+	in.queue.inOrder(r, at.stream, nil)
+	in.gpus.mark(at.meter)
+	in.requests.request(r, e)
+}
+
+// learn takes in the values that became known in a segment that ends, while its windows are the ones that are open: see
+// [intake.learned].
+func (in *intake) learn(r *root, segment uint64) {
+	waiting := r.learned[:0]
+	for _, c := range r.learned {
+		if c.Segment > segment {
+			waiting = append(waiting, c)
+		} else {
+			in.learned(c)
+		}
+	}
+	r.learned = waiting
+}
+
+// learned corrects the windows that began before a meter was known: PyTorch's totals after a late attach. Nothing has
+// changed them since, so the windows that are open began with that value; those that are over cannot tell theirs.
+func (in *intake) learned(c *event.Change) {
+	if c.Value == 0 {
+		return
+	}
+	p := in.processes.process(c.PID, c.Root)
+	if p == nil || p.past.value(c.Meter) != 0 {
+		return
+	}
+	in.processes.enter(p, c.Root)
+	p.past.raise(in.session.cut, c.Meter, c.Value)
+	p.past.need(c.Meter).seen.push(in.session.cut, c.Value)
+	p.life.raise(c.Meter, c.Value)
+	in.processes.root(c.Root).past.raise(in.session.cut, c.Meter, c.Value)
+	p.learn(c.Meter, in.table.closings)
+	in.chart.drawLearned(&p.line, c.Meter, c.Value)
+	if r := in.processes.root(c.Root); r.line.isOn {
+		in.chart.drawLearned(&r.line, c.Meter, c.Value)
+	}
+}
+
+// maxBetween is how many of these are kept: they are rare.
+const maxBetween = 1 << 16

@@ -1,0 +1,124 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/event"
+)
+
+// concerned are the windows that a change is to be told to.
+type concerned struct {
+	in    []*window // they hold its segment
+	later []*window // they began after it, where it comes late, and took what was known then for all there was
+	times int64     // how many allocations it stands for
+}
+
+func (a *allocations) concerned(r *root, c *event.Change) concerned {
+	found := concerned{in: a.windowsOf(r, c), times: 1}
+	if c.Segment > r.ended {
+		return found
+	}
+	later := func(w *window) {
+		if w.process.info.PID == c.PID && w.root == c.Root && w.firstSegment > c.Segment {
+			found.later = append(found.later, w)
+		}
+	}
+	if p := a.processes.byPID[c.PID]; p != nil {
+		for _, w := range p.windows {
+			later(w)
+		}
+		for _, w := range a.over.of(p) {
+			later(w)
+		}
+	}
+	return found
+}
+
+// lately are the windows of a process that are over and not settled yet.
+func (a *allocations) lately(pid int32) []*window {
+	p := a.processes.byPID[pid]
+	if p == nil {
+		return nil
+	}
+	found := a.late[:0]
+	for _, w := range a.over.closing {
+		if w.process == p && len(w.tallies) > 0 {
+			found = append(found, w)
+		}
+	}
+	for _, w := range []*window{p.session, p.whole} {
+		if w != nil && !w.isOpen && len(w.tallies) > 0 {
+			found = append(found, w)
+		}
+	}
+	for _, w := range p.open {
+		if s := w.atResult; s != nil && len(s.tallies) > 0 {
+			found = append(found, s)
+		}
+	}
+	a.late = found
+	return found
+}
+
+// windowsOf are the windows of a process that hold a change's segment. They are forgotten when it is called again.
+func (a *allocations) windowsOf(r *root, c *event.Change) []*window {
+	p := a.processes.byPID[c.PID]
+	if p == nil {
+		return nil
+	}
+	found := a.in[:0]
+	defer func() { a.in = found }()
+	for _, w := range p.windows {
+		if w.root == c.Root && w.firstSegment <= c.Segment {
+			found = append(found, w)
+		}
+	}
+	if c.Segment > r.ended {
+		return found
+	}
+	found = append(found, a.over.with(c.PID, c.Root, c.Segment)...) // it comes late
+	return found
+}
+
+// sinceBefore takes windows out of those that saw a block come or go which a search has found: they opened after that
+// may have been. They have it, or have it not, from their beginning.
+func (c *concerned) sinceBefore(b *blank) {
+	c.in = slices.DeleteFunc(c.in, func(w *window) bool {
+		if w.kind == kindSession || w.kind == kindLife || b != nil && w.firstSegment <= b.segment {
+			return false
+		}
+		c.later = append(c.later, w)
+		return true
+	})
+}
+
+// follow has windows look for their peaks where the meter's value says, and no longer where what is known adds up to
+// the most. Until now that was the same. The change is still to come.
+func (windows concerned) follow(h *holdings, key heldKey, c *event.Change) {
+	from := c.Value - c.Size
+	for _, w := range windows.in {
+		w.beforeMove(h, key)
+		if all := w.tallies[key.meter]; all != nil && !all.byValue {
+			all.byValue, all.value = true, from+all.highest-h.of(key).total
+		}
+	}
+	windows.stood(h, key, from)
+}
+
+// stood takes in that a meter has a value now.
+func (windows concerned) stood(h *holdings, key heldKey, value event.Bytes) {
+	for _, w := range windows.in {
+		if all := w.tallies[key.meter]; all != nil && all.byStack != nil && value > all.value {
+			all.value = value
+			all.isAtPeak()
+		}
+	}
+}
+
+// timesOf is how many blocks the one of a change stands for.
+func timesOf(c *event.Change) int64 {
+	if !c.Sample || c.Size <= 0 || c.Size > event.SampleOf {
+		return 1
+	}
+	return int64((event.SampleOf + c.Size/2) / c.Size)
+}

@@ -1,0 +1,260 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// survivors judges what is still there, or was when the last cell ended.
+func (j *judge) survivors() {
+	left, never := newSurvivors(j.t), newSurvivors(j.t)
+	left.groups = j.views.names
+	for _, p := range j.t.processes.order {
+		pid := p.info.PID
+		if !j.about(pid) {
+			continue
+		}
+		cleared, ended := j.audit.exited[pid]
+		inner := j.inner(pid, ended)
+		take := func(at place, b kept) {
+			if !inner.fill(at, b.size) {
+				j.survivor(left, pid, at, b)
+			}
+		}
+		j.audit.each(pid, func(at place, b kept) {
+			take(at, b)
+			if cleared && at.meter.Facts().Owned && !at.meter.Facts().Inside {
+				never.add(pid, at.meter, b, notAsked, event.Holder{})
+			}
+		})
+		if ended {
+			for at, b := range j.audit.leaving[pid] {
+				take(at, b.kept)
+			}
+		}
+		j.unseen(left, pid)
+	}
+	grown := map[siteKey]bool{}
+	for _, s := range left.inOrder() {
+		j.account(s)
+		if j.judge(s) {
+			grown[s.siteKey] = true
+		}
+	}
+	for _, s := range never.inOrder() {
+		if p := s.by[notAsked]; p != nil && !grown[s.siteKey] && !isImport(s.frames) {
+			j.find(model.NeverFreed, s, notAsked, p)
+			j.known(s)
+		}
+	}
+}
+
+// account lists what a site left, whatever holds it.
+func (j *judge) account(s *site) {
+	if s.unseen {
+		return // who made it is not known
+	}
+	for kind, p := range s.by {
+		l := model.LiveBlocks{
+			PID: int(s.pid), Meter: s.meter.String(), Stack: s.frames, By: string(accountedAs(kind, p)),
+			Holder: p.holder.Path,
+			Bytes:  int64(p.bytes), Count: p.count, AgeNS: max(int64(j.t.session.last-p.oldest), 0),
+		}
+		l.Executions, l.ExecutionCounts = p.executions()
+		l.Kernel = kernelAbove(j.t.processes.byPID, s.pid)
+		j.live = append(j.live, l)
+	}
+}
+
+func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
+	if j.audit.torch[blockKey{heldKey{pid, at.meter}, at.address}] {
+		return // PyTorch's allocator has it: what it hands out is counted as active
+	}
+	kind, holder := j.holder(pid, at)
+	if j.isOfRunning(b, holder) {
+		j.running += b.size
+		return
+	}
+	if kind == notAsked && at.meter.Facts().Owned && b.size >= 64<<10 && !b.sample {
+		j.unknown[pid] += b.size
+	}
+	to.add(pid, at.meter, b, j.judged(pid, at, kind, holder), holder)
+	if at.meter.Encloses() {
+		return // who holds them is not known, and what they are filled with has been said
+	}
+	name := heldBy{pid, at.meter, kind, rootOf(holder)}
+	if name.kind == notAsked {
+		name.name = ""
+	}
+	one := j.held[name]
+	if one == nil {
+		one = &model.Held{PID: int(pid), Meter: at.meter.String(), By: string(kind), Holder: name.name}
+		j.held[name] = one
+	}
+	one.Bytes += int64(b.size)
+	one.Count++
+}
+
+// holder is who holds a block, as the process said in the end.
+func (j *judge) holder(pid int32, at place) (event.HolderKind, event.Holder) {
+	h := j.audit.holders[pid]
+	if h == nil || !at.meter.Facts().Owned {
+		return notAsked, event.Holder{}
+	}
+	one := h.by[at.address]
+	switch one.Kind {
+	case event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback, event.HeldByThread, event.HeldByModule:
+		return one.Kind, one
+	case event.HeldByCycle, event.HeldByNone:
+		if h.complete {
+			return one.Kind, one
+		}
+	}
+	return notAsked, event.Holder{}
+}
+
+// judge decides on a site. It says whether its cell grows with each run.
+func (j *judge) judge(s *site) bool {
+	for _, p := range s.of(event.HeldByOutput) {
+		j.find(model.HeldByOutput, s, event.HeldByOutput, p)
+	}
+	for _, p := range s.of(event.HeldByTraceback) {
+		j.find(model.HeldByTraceback, s, event.HeldByTraceback, p)
+	}
+	for _, p := range s.of(heldWaiting) {
+		j.find(model.Waits, s, heldWaiting, p)
+	}
+	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[heldByView], s.by[event.HeldByThread],
+		s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[heldInside], s.by[notAsked])
+	if rest.count == 0 {
+		return false
+	}
+	if s.text != "" && j.grows(s, rest) {
+		j.find(model.RerunGrowth, s, rest.holder.Kind, rest)
+		j.known(s)
+		return true
+	}
+	if p := s.by[notAsked]; p != nil && p.failed > 0 && s.meter.Facts().Owned && j.audit.holders[s.pid] == nil {
+		j.find(model.HeldByTraceback, s, notAsked, p)
+		j.known(s)
+	}
+	for _, p := range s.of(heldByView) {
+		j.find(model.HeldByView, s, heldByView, p)
+	}
+	if p := s.by[event.HeldByCycle]; p != nil && p.failed == p.bytes { // its frames refer to the exception
+		j.find(model.HeldByTraceback, s, event.HeldByCycle, p)
+		delete(s.roots, rootKey{kind: event.HeldByCycle})
+	}
+	if isImport(s.frames) {
+		return false // what a module makes when it is imported is meant to stay
+	}
+	for _, kind := range []event.HolderKind{event.HeldByModule, event.HeldByThread, event.HeldByCycle,
+		event.HeldByNone} {
+		if s.unseen && kind != event.HeldByCycle && j.audit.blind[event.NumPy] == nil {
+			continue // it was there before the audit began: meant to stay, for all that is known
+		}
+		for _, p := range s.of(kind) {
+			if !isWorkspace(s.meter, kind, p) {
+				j.find(model.HeldAfterWindow, s, kind, p)
+			}
+		}
+	}
+	return false
+}
+
+// known: a site was judged although nobody knows who holds its blocks.
+func (j *judge) known(s *site) {
+	if p := s.by[notAsked]; p != nil && s.meter.Facts().Owned {
+		j.unknown[s.pid] = max(j.unknown[s.pid]-p.bytes, 0)
+	}
+}
+
+// grows says whether each run of a site's cell leaves more. Of mapped memory that must be steady, at least half of the
+// mean with 95 % confidence, and over four runs: allocators keep what is freed, an arena for each thread and more, and
+// stop taking new memory after a while. And what is there behind a run must have become more: what each run left can
+// all be in use by the last one, see [judge.mappedAfter].
+func (j *judge) grows(s *site, left *portion) bool {
+	runs := j.runs[runKey{s.pid, digestOf(s.text)}]
+	g := growthOf(runs, left.runs)
+	if g == nil || s.meter != event.Mapped {
+		return g != nil
+	}
+	return g.Runs > minRuns && 2*g.Low >= g.Slope && 2*int64(riseOf(j.mappedAfter(s, runs, left.runs))) >= g.Slope
+}
+
+// isWorkspace knows the memory that PyTorch takes for cuBLAS at the first matrix product of each thread and stream and
+// keeps: 4,096 KiB × 2 and 16 KiB × 8, or 32 MiB on Hopper (getChosenWorkspaceSize in
+// aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 1.11 to 2.11). No Python object has it.
+func isWorkspace(m event.Meter, kind event.HolderKind, p *portion) bool {
+	if !isActive(m) || kind != event.HeldByNone || p.bytes%event.Bytes(p.count) != 0 {
+		return false
+	}
+	each := p.bytes / event.Bytes(p.count)
+	return each == 4096*2<<10+16*8<<10 || each == 32<<20
+}
+
+// report puts the verdicts into their order.
+func (j *judge) report() *model.Audit {
+	out := &model.Audit{
+		Schema: model.AuditSchema, Host: j.t.session.host(), Processes: []model.AuditProcess{},
+		Verdicts: []model.Verdict{}, Held: []model.Held{},
+		Least: int64(j.least), Cells: j.t.processes.cells(), DurationNS: j.t.session.since(0),
+	}
+	for _, key := range j.order {
+		f := j.verdicts[key]
+		if f.portion.bytes >= j.least || key.kind == model.ChildAlive || key.kind == model.IdlePool {
+			out.Verdicts = append(out.Verdicts, j.verdict(key, f))
+		}
+	}
+	slices.SortStableFunc(out.Verdicts, func(x, y model.Verdict) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Meter, y.Meter),
+			slices.Compare(x.Executions, y.Executions),
+			slices.CompareFunc(x.Stack, y.Stack, orderFrames))
+	})
+	for _, h := range j.held {
+		out.Held = append(out.Held, *h)
+	}
+	slices.SortFunc(out.Held, func(x, y model.Held) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By),
+			cmp.Compare(x.Holder, y.Holder), cmp.Compare(x.PID, y.PID))
+	})
+	out.Held = slices.Clip(out.Held[:min(len(out.Held), maxListed)])
+	slices.SortFunc(j.live, func(x, y model.LiveBlocks) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By),
+			cmp.Compare(x.PID, y.PID),
+			slices.CompareFunc(x.Stack, y.Stack, orderFrames), slices.Compare(x.Executions, y.Executions))
+	})
+	out.Variables, out.Names = j.t.namespaces.variables()
+	out.ToFree = freeingOf(j.t.namespaces.listed)
+	out.Resident, out.GPUNotes = j.t.namespaces.resident(), j.t.presenter.notes()
+	out.Live = slices.Clip(j.live[:min(len(j.live), maxListed)])
+	j.describe(out)
+	return out
+}
+
+func (j *judge) judgeAll() *model.Audit {
+	for _, w := range j.t.table.staying {
+		if w.kind == kindCell && j.about(w.process.info.PID) && !(j.asking && w.isOpen) {
+			key := runKey{w.process.info.PID, j.t.texts.keyOf(w)}
+			j.runs[key] = append(j.runs[key], w)
+			if j.shown[key.pid] == nil {
+				j.shown[key.pid] = map[int]*window{}
+			}
+			j.shown[key.pid][w.count] = w
+		}
+	}
+	j.survivors()
+	j.otherViews()
+	j.passed()
+	j.fragmented()
+	j.children()
+	return j.report()
+}
+
+// isOfRunning says of a block whether a cell that runs has made it, or only its calls hold it.
+func (j *judge) isOfRunning(b kept, holder event.Holder) bool {
+	return j.asking && (holder.Running || b.birth != nil && b.birth.cell != nil && b.birth.cell.isOpen)
+}

@@ -1,0 +1,48 @@
+package attribution
+
+import (
+	"math"
+
+	"ipytracer/event"
+)
+
+// moveRange makes a range count, or no more, in the ledger of blocks and in the windows of its segment.
+func (a *allocations) moveRange(r *root, c *event.Change) {
+	gone, made := rangesOf(a.ranges, c.PID).move(c, maker{stack: c.Stack}, &a.pieces, &a.holdings.dropped)
+	key, windows := heldKey{c.PID, c.Meter}, a.concerned(r, c)
+	for _, p := range gone {
+		a.replace(windows, key, block{p.size(), p.stack}, block{})
+	}
+	if made {
+		a.replace(windows, key, block{}, block{c.Size, c.Stack})
+	}
+}
+
+// boundary ends all ranges of a process that has executed another program.
+func (a *allocations) boundary(_ *process, b *event.Boundary) {
+	if b.Kind != event.ProcessExec || a.ranges[b.PID] == nil {
+		return
+	}
+	all := event.Change{Segment: b.Segment, Root: b.Root, PID: b.PID, Meter: event.Mapped, Size: -math.MaxInt64}
+	a.moveRange(a.processes.root(b.Root), &all)
+	a.ended(b.PID)
+}
+
+// ended drops them: the process is over.
+func (a *allocations) ended(pid int32) {
+	if all := a.ranges[pid]; all != nil {
+		a.pieces -= all.tree.Len()
+	}
+	key := heldKey{pid, event.Mapped}
+	a.copyAll(key)
+	delete(a.ranges, pid)
+	delete(a.holdings.held, key)
+}
+
+// rangesOf returns the ranges of a process.
+func rangesOf(all map[int32]*ranges, pid int32) *ranges {
+	if all[pid] == nil {
+		all[pid] = newRanges()
+	}
+	return all[pid]
+}

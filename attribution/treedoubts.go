@@ -1,0 +1,147 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/model/words"
+)
+
+// isUnread says whether what a boundary could say of other processes may have found no room.
+func (r *root) isUnread(cut uint64) bool {
+	i, found := slices.BinarySearch(r.unread, cut)
+	return found || i >= maxUnread
+}
+
+// loosenOpen loosens the windows that are open, for what found no room. Those that opened before this was done for the
+// same reason are loose already.
+func (r *root) loosenOpen(cut uint64, refused *[event.RefusedKinds]uint64) {
+	for kind, n := range [looseKinds]uint64{
+		refused[event.RefusedBoundaries] + refused[event.RefusedReadings], refused[event.RefusedStatements],
+		refused[event.RefusedMarkers],
+	} {
+		if n == 0 {
+			continue
+		}
+		for _, w := range slices.Backward(r.open) {
+			if !w.isOpen { // it is to be taken out, and has forgotten when it began
+				continue
+			}
+			if w.since < r.loose[kind] {
+				break
+			}
+			w.lacks(refused)
+		}
+		r.loose[kind] = cut
+	}
+}
+
+// refusedSince is what found no room since the boundary before. Two CPUs' boundaries may pass each other.
+func (r *root) refusedSince(d *event.Doubts) (refused [event.RefusedKinds]uint64) {
+	for kind, n := range d.Refused {
+		if before := r.doubts.Refused[kind]; n > before {
+			refused[kind], r.doubts.Refused[kind] = n-before, n
+		}
+	}
+	return refused
+}
+
+// doubtSegment notes what was lost or guessed by the end of a segment.
+func (in *intake) doubtSegment(r *root, d *event.Doubts) {
+	before := r.drawn
+	r.drawn = in.session.cut
+	if !hasDoubts(d) && !hasDoubts(&r.doubts) {
+		return
+	}
+	refused := r.refusedSince(d)
+	if d.UntracedNow > 0 || d.Untraced > r.doubts.Untraced {
+		r.partly = in.session.cut
+	}
+	r.doubts.Untraced, r.doubts.UntracedNow = max(r.doubts.Untraced, d.Untraced), d.UntracedNow
+	for kind, size := range d.Missing {
+		all := &r.missing[kind]
+		if all.push(in.session.cut, size); len(*all) > crowded+2*len(r.open) {
+			all.thin(r.cuts())
+		}
+	}
+	r.loosenOpen(in.session.cut, &refused)
+	// those were of the boundary before this one
+	if refused[event.RefusedReadings] > 0 && r.left == before && before > 0 {
+		if r.unread = append(r.unread, before); len(r.unread) > maxUnread {
+			r.unread = r.unread[:maxUnread]
+		}
+	}
+}
+
+// doubtOpened begins a window with what was in doubt before it.
+func (w *window) doubtOpened(r *root, b *event.Boundary) {
+	w.openStatements, w.openMarkers = r.doubts.Refused[event.RefusedStatements], r.doubts.Refused[event.RefusedMarkers]
+	if b.Missing != [event.MissingKinds]event.Bytes{} || b.UntracedNow > 0 {
+		d := w.inDoubt()
+		d.missing, d.partly = b.Missing, b.UntracedNow > 0
+	}
+}
+
+// doubtsOf is what is in doubt of a window that is open, up to now; nil for nothing.
+func (wt *windowTable) doubtsOf(w *window) *doubts {
+	r := wt.processes.root(w.root)
+	var d doubts
+	if w.doubts != nil {
+		d = *w.doubts
+	}
+	d.partly = d.partly || r.partly > w.since
+	for kind := range d.missing {
+		most, _ := r.missing[kind].since(w.since)
+		d.missing[kind] = max(d.missing[kind], most)
+	}
+	d.statements += r.doubts.Refused[event.RefusedStatements] - w.openStatements
+	d.markers += r.doubts.Refused[event.RefusedMarkers] - w.openMarkers
+	if d == (doubts{}) {
+		return nil
+	}
+	out := new(doubts)
+	*out = d
+	return out
+}
+
+// lacks takes in what it says of a window's ends that something found no room while it was open.
+func (w *window) lacks(refused *[event.RefusedKinds]uint64) {
+	switch {
+	case refused[event.RefusedBoundaries]+refused[event.RefusedReadings] > 0:
+		w.loosen(words.Refused)
+	case w.kind == kindStatement && w.name == "" && refused[event.RefusedStatements] > 0,
+		w.kind == kindExperiment && refused[event.RefusedMarkers] > 0:
+		w.loosen(words.EndRefused)
+	}
+}
+
+// lost tells in a window of a report what found no room in it.
+func (w *window) lost(out *model.Window) {
+	d := w.doubts
+	if d == nil || w.kind != kindCell && w.kind != kindSession {
+		return
+	}
+	out.LostStatements, out.LostMarkers = int64(d.statements), int64(d.markers)
+	if d.statements == 0 || w.kind != kindCell {
+		return
+	}
+	out.Note = words.Join(out.Note, words.StatementsRefused(d.statements))
+}
+
+// loosen says that nobody knows where a window begins or ends.
+func (w *window) loosen(why string) {
+	d := w.inDoubt()
+	if !d.loose {
+		w.addNote(why)
+	}
+	d.loose = true
+}
+
+// inDoubt is what is not certain of a window, to be added to; most windows have nothing.
+func (w *window) inDoubt() *doubts {
+	if w.doubts == nil {
+		w.doubts = &doubts{}
+	}
+	return w.doubts
+}
