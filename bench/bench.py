@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures what tracing costs, and says of each figure whether it is within its limit.
+"""Measures the cost of tracing, and judges whether each figure is within its limit.
 
-What is compared always runs in turns, in one run; figures are medians of pairs, with the interval that holds the true median
-with 95 % confidence. Needs root, gcc, and a Python with ipykernel, jupyter_client, NumPy and pandas. docs/overhead.md
-explains the table.
+Compared conditions always take turns in one run. Figures are medians of pairs, with the interval that holds the true
+median with 95 % confidence. Needs root, gcc, and a Python with ipykernel, jupyter_client, NumPy and pandas.
+docs/overhead.md explains the table.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def machine():
 
 
 def run(settings, names):
-    """All rows. A measurement that fails is a row that says so; the others go on."""
+    """Yields all rows. A measurement that fails yields a row with its error; the others go on."""
     for name in names:
         try:
             yield from MEASURES[name].measure(settings)
@@ -86,9 +86,9 @@ def main():
         print(f"bench: {settings.tracer} is not there: go build -o bin/tracer ./cmd/tracer", file=sys.stderr)
         return 2
     for variable in [name for name in os.environ if name.startswith("SUDO_")]:
-        del os.environ[variable]    # the tracer would take its files for those of whoever typed sudo
+        del os.environ[variable]    # the tracer would take its files for the sudo user's
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))    # leave nothing behind
-    os.nice(-15)    # all that is measured, and the tracer, inherit it: other work on this machine disturbs less
+    os.nice(-15)    # the measured processes and the tracer inherit it: other work on this machine disturbs less
     about = machine()
     rows = list(run(settings, options.only or MEASURES))
     print("Kernel {kernel}, {cpus} CPUs, Python {python}, load {load} at the start\n".format(**about))

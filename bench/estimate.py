@@ -1,4 +1,4 @@
-"""What a series of measurements says: a median, how far it scatters, and how far the median may be off."""
+"""Estimates from a series of measurements: its median, its scatter, and the uncertainty of the median."""
 
 import dataclasses
 import random
@@ -12,13 +12,13 @@ class Estimate:
     value: float
     low: float
     high: float
-    q1: float    # None, as q3 is, where there is no series but one statistic of all rounds
+    q1: float    # None, like q3, for a single statistic of all rounds
     q3: float
     count: int
 
 
 def estimate(values):
-    """The Estimate of a series; ValueError if it is empty."""
+    """Returns the Estimate of a series; ValueError if it is empty."""
     values = sorted(values)
     if not values:
         raise ValueError("no values")
@@ -27,8 +27,8 @@ def estimate(values):
 
 
 def estimate_of(statistic, rounds, resamples=1000, confidence=0.95, seed=1):
-    """The Estimate of a statistic of whole rounds, given as indices: the interval comes from drawing rounds anew. It has no
-    quartiles, for there is one value only."""
+    """Returns the Estimate of a statistic of whole rounds, given as indices. The interval comes from drawing rounds
+    anew. It has no quartiles, because there is one value only."""
     draw = random.Random(seed)
     drawn = sorted(statistic(draw.choices(range(rounds), k=rounds)) for _ in range(resamples))
     tail = (1 - confidence) / 2
@@ -36,7 +36,7 @@ def estimate_of(statistic, rounds, resamples=1000, confidence=0.95, seed=1):
 
 
 def bootstrap(values, resamples=4000, confidence=0.95, seed=1):
-    """The interval of the median: the same for the same values, whatever ran before."""
+    """Returns the interval of the median: the same for the same values, in any process."""
     if len(values) == 1:
         return values[0], values[0]
     draw = random.Random(seed)
@@ -46,7 +46,7 @@ def bootstrap(values, resamples=4000, confidence=0.95, seed=1):
 
 
 def quantile(ordered, share):
-    """Linear between the two nearest of a sorted series."""
+    """Interpolates linearly between the two nearest of a sorted series."""
     at = share * (len(ordered) - 1)
     below = int(at)
     above = min(below + 1, len(ordered) - 1)
@@ -58,9 +58,9 @@ ENOUGH = 6
 
 
 def verdict(found, limit):
-    """'within' or 'over' where the whole interval is on one side of the limit, else 'not decided'; '' without a limit.
+    """Returns 'within' or 'over' for an interval on one side of the limit, else 'not decided'; '' without a limit.
 
-    A single value is not a sample but a fact, such as an average over many seconds: it is compared as it is."""
+    A single value, such as an average over many seconds, is a fact and not a sample: it is compared as it is."""
     if limit is None:
         return ""
     if 1 < found.count < ENOUGH:

@@ -61,7 +61,7 @@ class Kernel:
         self._place.cleanup()
 
     def end(self):
-        """Kills it; the CPU seconds that it and the children it has waited for took."""
+        """Kills it. Returns the CPU seconds of it and of the children that it has waited for."""
         self.process.kill()
         _, self.process.returncode, usage = os.wait4(self.pid, 0)
         return usage.ru_utime + usage.ru_stime
@@ -79,7 +79,7 @@ class Kernel:
         return Cell(waited, inside.total_seconds(), cpu, text)
 
     def cpu_of(self, source):
-        """The kernel's CPU seconds for a cell, however it ends, until it is idle again: figures are drawn after the reply."""
+        """Returns the kernel's CPU seconds for a cell until it is idle again: figures are drawn after the reply."""
         cpu = cpu_seconds(self.pid)
         message = self.client.execute(source, allow_stdin=False, stop_on_error=False)
         self._reply(message)
@@ -96,7 +96,7 @@ class Kernel:
                 return got
 
     def _until_idle(self, message):
-        """What the cell printed."""
+        """Returns the cell's output."""
         text = ""
         while True:
             got = self.client.get_iopub_msg(timeout=120)

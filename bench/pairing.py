@@ -1,4 +1,4 @@
-"""Interleaved measurements: what is compared runs in turns, so that whatever else the machine does hits all alike."""
+"""Interleaved measurements: compared conditions take turns, so that other work of the machine hits all alike."""
 
 import contextlib
 
@@ -15,11 +15,11 @@ class Series:
         self.values[name].append(value)
 
     def ratios(self, name, base):
-        """Of each pair, how many times the base's value."""
+        """Returns each pair's ratio to the base."""
         return [a / b for a, b in zip(self.values[name], self.values[base])]
 
     def percents(self, name, base):
-        """Of each pair, how much more than the base, in percent."""
+        """Returns each pair's excess over the base, in percent."""
         return [100 * (r - 1) for r in self.ratios(name, base)]
 
     def differences(self, name, base, scale=1.0):
@@ -27,10 +27,10 @@ class Series:
 
 
 def undisturbed(series, name, base):
-    """A function of rounds for estimate_of: how much more than the base the condition takes, in percent, when nothing disturbs.
+    """Returns a function of rounds for estimate_of: the undisturbed excess of the condition over the base, in percent.
 
-    Each value is a list of times, of a session's cells for instance. Of each cell the lower quartile over the rounds is
-    taken, for whatever else the machine does only ever adds, and the quartiles are summed."""
+    Each value is a list of times, of a session's cells for instance. The lower quartile of each cell over the rounds is
+    taken, because other work of the machine only ever adds time, and the quartiles are summed."""
     def percent(rounds):
         took = {c: sum(quantile(sorted(times), 0.25) for times in zip(*(series.values[c][i] for i in rounds))) for c in (name, base)}
         return 100 * (took[name] / took[base] - 1)
@@ -60,5 +60,5 @@ def interleave(rounds, conditions, measure, warm_up=True, progress=None):
 
 @contextlib.contextmanager
 def nothing():
-    """The condition in which nothing is done."""
+    """The condition without any tool."""
     yield None

@@ -1,4 +1,4 @@
-"""What the kernel counts of BPF programs: how often each ran, and for how long. bpf(2), include/uapi/linux/bpf.h."""
+"""The kernel's counts of BPF programs: runs and time of each. bpf(2), include/uapi/linux/bpf.h."""
 
 import collections
 import contextlib
@@ -25,7 +25,7 @@ def _bpf(command, attributes):
 
 @contextlib.contextmanager
 def counting():
-    """Has the kernel take the time of every program, as long as it is entered; that itself costs some ten nanoseconds a run."""
+    """Has the kernel measure the time of every program, while it is entered. That costs some ten nanoseconds a run."""
     try:
         fd = _bpf(ENABLE_STATS, ctypes.create_string_buffer(struct.pack("I", RUN_TIME), 8))
     except OSError as e:
@@ -43,7 +43,7 @@ def decoded(info):
 
 
 def owned(pid):
-    """The ids of the programs that a process has open, by what /proc says of its descriptors."""
+    """Returns the ids of a process's open programs, by its descriptors in /proc."""
     ids = set()
     for name in os.listdir(f"/proc/{pid}/fdinfo"):
         try:
@@ -55,7 +55,7 @@ def owned(pid):
 
 
 def ran(pid):
-    """A Counter of what the programs of a process did so far: (name, "runs") and (name, "ns")."""
+    """Returns a Counter of a process's programs so far: (name, "runs") and (name, "ns")."""
     found = collections.Counter()
     for number in owned(pid):
         try:

@@ -7,7 +7,7 @@ from estimate import Estimate, verdict
 
 @dataclasses.dataclass
 class Row:
-    """One figure. limit is the most it may be, or None where it is only reported."""
+    """One figure. limit is its maximum, or None if it is only reported."""
 
     section: str
     name: str
@@ -25,7 +25,7 @@ class Row:
 
 @dataclasses.dataclass
 class Skipped:
-    """What could not be measured here, and why."""
+    """A measurement that is not possible here, and why."""
 
     section: str
     why: str

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What an attached tracer adds to a tensor on the CPU that is made and freed, torch.empty(2000): CPU time of one process, bare, with
---no-stacks and with lines, in turns, --budget off.
+"""Measures the tracer's cost for a tensor on the CPU that is made and freed, torch.empty(2000): CPU time of one
+process, bare, with --no-stacks and with lines, in turns, --budget off.
 
     sudo python3 bench/tensors.py bin/tracer [ROUNDS]
 """

@@ -1,4 +1,4 @@
-"""Tests of what the figures rest on. python3 -m unittest discover bench"""
+"""Tests of the estimates behind the figures. python3 -m unittest discover bench"""
 
 import contextlib
 import random

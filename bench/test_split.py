@@ -1,4 +1,4 @@
-"""Tests of how an overhead is split, and of what the kernel says of programs. python3 -m unittest discover bench"""
+"""Tests of the split of an overhead, and of the kernel's counts of programs. python3 -m unittest discover bench"""
 
 import collections
 import os
@@ -11,7 +11,7 @@ from pairing import Series
 
 
 def counted(**programs_):
-    """What programs did, by name: (runs, nanoseconds)."""
+    """Counts of programs, by name: (runs, nanoseconds)."""
     found = collections.Counter()
     for name, (runs, nanoseconds) in programs_.items():
         found[name, "runs"], found[name, "ns"] = runs, nanoseconds

@@ -1,4 +1,4 @@
-"""The tracer as a user starts it, and what it costs itself."""
+"""The tracer as a user starts it, and its own cost."""
 
 import os
 import re
@@ -9,7 +9,7 @@ import time
 
 
 class Failure(Exception):
-    """What went wrong, as a sentence."""
+    """An error, as a sentence."""
 
 
 class Tracer:
@@ -35,7 +35,7 @@ class Tracer:
         return self
 
     def _settle(self, quiet=0.001, over=0.05, patience=2):
-        """Waits until the tracer uses no CPU: what it does once, right after the attach, is no part of a session's cost."""
+        """Waits until the tracer uses no CPU: its work right after the attach is no part of a session's cost."""
         end = time.monotonic() + patience
         while time.monotonic() < end:
             before = cpu_seconds(self.process.pid)
@@ -44,7 +44,7 @@ class Tracer:
                 return
 
     def end(self):
-        """Ends it and waits; its resident set at its highest in MiB, the report included."""
+        """Ends it and waits. Returns its highest resident set in MiB, the report included."""
         self.process.send_signal(signal.SIGINT)
         high, end = 0, time.monotonic() + 60
         while self.process.poll() is None and time.monotonic() < end:
@@ -76,12 +76,12 @@ class Tracer:
         return cpu_seconds(self.process.pid)
 
     def memory(self):
-        """(resident now, its high water) in MiB."""
+        """Returns (resident now, its peak) in MiB."""
         with open(f"/proc/{self.process.pid}/status") as f:
             fields = dict(re.findall(r"^(VmRSS|VmHWM):\s+(\d+) kB$", f.read(), re.M))
         return int(fields["VmRSS"]) / 1024, int(fields["VmHWM"]) / 1024
 
 
 def cpu_seconds(pid):
-    """User and system time of all threads of a process, to the nanosecond (clock_getcpuclockid(3))."""
+    """Returns the user and system time of all threads of a process, to the nanosecond (clock_getcpuclockid(3))."""
     return time.clock_gettime_ns((~pid << 3) | 2) / 1e9

@@ -1,4 +1,4 @@
-"""A plain Python process that runs a storm when told to, here or in another root."""
+"""A plain Python process that runs a storm on request, here or in another root."""
 
 import json
 import os

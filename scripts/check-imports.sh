@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Fails where a Go package imports what its row of docs/packages.md lacks, where a row has what its package does not import, and where a package has
-# no row.
+# Fails if a Go package imports a package that its row of docs/packages.md lacks, if a row has one that its package does
+# not import, and if a package has no row.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A row of docs/packages.md: | `PACKAGE` | purpose | `IMPORTED` `IMPORTED` … |. Libraries go by short names, below: each is the beginning of a path.
+# A row of docs/packages.md: | `PACKAGE` | purpose | `IMPORTED` `IMPORTED` … |. Libraries go by short names, below: each
+# is the beginning of a path.
 table=$(sed -nE 's/^\| `([^`]+)` \|.*\| ([^|]*) \|$/\1: \2/p' docs/packages.md | sed 's/`//g; s/: nothing$/:/')
 [ -n "$table" ] || { echo "check-imports: docs/packages.md has no rows" >&2; exit 1; }
 

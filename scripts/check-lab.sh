@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The built JupyterLab extension that is committed is what its source gives. It is committed so that neither `go build` nor the wheel needs
-# Node. With an argument, `write`, what the source gives takes its place.
+# Checks that the committed JupyterLab extension is the output of its source. It is committed so that neither `go build`
+# nor the wheel needs Node. With an argument, `write`, the output replaces it.
 set -euo pipefail
 cd "$(dirname "$0")/../python/labextension"
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Says whether the committed program of the page (report/html/page/dist) is what its source gives, and whether the source is sound.
+# Checks that the committed program of the page (report/html/page/dist) is the output of its source, and that the source
+# is sound.
 set -euo pipefail
 cd "$(dirname "$0")/../report/html/page"
 npm run --silent types

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Counts what the tracer adds to a page fault, in instructions, on machines with few and with many CPUs, and fails where
-# that grows with their number. QEMU counts instructions (-icount: each takes one nanosecond of the guest's clock), so the
-# figures are the same on a busy machine. No KVM and no root is needed.
+# Counts the instructions that the tracer adds to a page fault, on machines with few and with many CPUs, and fails where
+# that grows with their number. QEMU counts instructions (-icount: each takes one nanosecond of the guest's clock), so
+# the figures are the same on a busy machine. No KVM and no root is needed.
 #
 #   scripts/cost.sh [CPUS ...]      possible CPUs, of which one runs; default: 1 2 8 64 255, QEMU's most without an interrupt remapper
 #

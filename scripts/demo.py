@@ -38,7 +38,7 @@ def main():
     for cell in cells:
         client.execute_interactive(cell, timeout=120, output_hook=lambda message: None, stop_on_error=False)
     open(os.path.join(sys.argv[1], "ran"), "w").close()
-    sys.stdin.readline()  # so long the tracer looks at what is there
+    sys.stdin.readline()  # meanwhile the tracer attaches
     client.stop_channels()
     manager.shutdown_kernel(now=True)
 

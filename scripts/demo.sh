@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A real Jupyter kernel, traced: starts ipykernel, attaches, runs the cells of scripts/demo.py in it, detaches
-# and prints the report. Needs root; `make demo` installs what is missing first. CELLS=FILE runs other cells, RECORD=FILE keeps the recording.
+# A real Jupyter kernel, traced: starts ipykernel, attaches, runs the cells of scripts/demo.py in it, detaches and
+# prints the report. Needs root; `make demo` installs missing packages first. CELLS=FILE runs other cells, RECORD=FILE
+# keeps the recording.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

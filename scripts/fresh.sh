@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# What the README tells people to type first, on machines that have nothing: in a tree of each Debian with sudo, make, git and ca-certificates, a
-# user who may use sudo clones HEAD and types `sudo make demo`. Then once more as somebody who has a Go of his own, which sudo hides.
+# Types the README's first commands on machines that have nothing: in a tree of each Debian with sudo, make, git and
+# ca-certificates, a user who may use sudo clones HEAD and types `sudo make demo`. Then once more as somebody who has a
+# Go of his own, which sudo hides.
 #
 #   scripts/fresh.sh [SUITE ...]      bookworm and trixie, if none is named. FRESH_TEST=1: `sudo make test` as well, a quarter of an hour and 2 GB each
 #
-# Needs root, debootstrap and git; the trees are made anew below $FRESH_DIR (/var/tmp/ipytracer-fresh). They have the machine's kernel and network,
-# its proxies for apt, its settings of Go (go env -w) and its certificates, and debootstrap's mirror or $DEBIAN_MIRROR. All mounts go with this script.
-# FRESH_KEEP=1 takes trees that are there, to try something: they have what was installed before.
+# Needs root, debootstrap and git; the trees are made anew below $FRESH_DIR (/var/tmp/ipytracer-fresh). They have the
+# machine's kernel and network, its proxies for apt, its settings of Go (go env -w) and its certificates, and
+# debootstrap's mirror or $DEBIAN_MIRROR. All mounts go with this script. FRESH_KEEP=1 reuses existing trees, for
+# experiments: they still have earlier installations.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -77,7 +79,7 @@ demo() {
     for line in '^In\[1\] .* import numpy as np' '^In\[9\] ' '^highest .* resident .*in In\[' '^made by ' '^how sure '; do
         grep -qE "$line" "$log" || { tail -n 60 "$log" >&2; fails "$1, $2: it prints no line like $line"; }
     done
-    types "$1" "sudo make install && tracer version && sudo tracer kernels" >"$log.next" 2>&1 || { # what the README has people type next
+    types "$1" "sudo make install && tracer version && sudo tracer kernels" >"$log.next" 2>&1 || { # the README's next commands
         tail -n 40 "$log.next" >&2
         fails "$1, $2: sudo make install, or tracer after it, failed"
     }

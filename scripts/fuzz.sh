@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for $FUZZTIME (60s, or a count such as 20000x), one after the other; stops at the first finding.
+# Runs every fuzz target for $FUZZTIME (60s, or a count such as 20000x), one after the other; stops at the first
+# finding.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

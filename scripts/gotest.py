@@ -1,11 +1,12 @@
-"""Runs `go test` and prints what it prints, and keeps which tests were skipped.
+"""Runs `go test`, prints its output, and keeps the names of skipped tests.
 
     gotest.py ARGUMENTS OF go test ...     every test they name. SKIPPED=FILE: the file gets the tests that were skipped
     gotest.py --skipped FILE ARGUMENTS     these tests alone. One that is skipped again fails, unless .ci/may-skip has it
 
-RERUN=N: up to N tests that fail are run again, alone and twice, with -race if that is among the arguments. If they pass, so does this; what they said the first time stands above, and their names
-go to the file AGAIN; COUNTS is a file for how many tests passed, failed and were skipped. Whatever fails without the name of a test (a build, a
-time-out) fails. So does a panic, behind which no test of its package ran. GO is the go command.
+RERUN=N: up to N tests that fail are run again, alone and twice, with -race if that is among the arguments. If they
+pass, so does this; their first output stands above, and their names go to the file AGAIN. COUNTS is a file for the
+numbers of passed, failed and skipped tests. A failure without the name of a test (a build, a time-out) fails. So does a
+panic, behind which no test of its package ran. GO is the go command.
 """
 
 import json
@@ -18,12 +19,12 @@ import time
 
 GO = os.environ.get("GO") or "go"
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-DEATH = ("panic: ", "fatal error: ")  # how the Go runtime begins what it prints last
+DEATH = ("panic: ", "fatal error: ")  # the beginnings of the Go runtime's last words
 NARRATION = ("=== RUN", "=== PAUSE", "=== CONT", "=== NAME")
 
 
 class Run:
-    """One `go test`: what it says, test by test."""
+    """One `go test`: its output, test by test."""
 
     def __init__(self):
         self.status = 0
@@ -67,7 +68,7 @@ class Run:
             self._ended(package, action)
 
     def _ended(self, package, action):
-        """A package has: of one that passed the last line is enough."""
+        """Takes in the end of a package: of one that passed the last line is enough."""
         said = self._said.pop((package, ""), [])
         if action != "fail":
             said = [line for line in said if line.startswith(("ok  \t", "?   \t"))]
@@ -83,18 +84,18 @@ class Run:
 
 
 def leaves(keys, others=()):
-    """The tests among keys that contain no other of keys, or of others."""
+    """Returns the tests among keys that contain no other of keys, or of others."""
     inner = {(package, test[:at]) for package, test in [*keys, *others] for at, c in enumerate(test) if c == "/"}
     return sorted(key for key in keys if key not in inner)
 
 
 def pattern(tests):
-    """What -run takes to run these tests and no others."""
+    """Returns the pattern for -run that selects these tests and no others."""
     return "|".join("/".join("^%s$" % re.escape(part) for part in test.split("/")) for test in tests)
 
 
 def may_skip(path):
-    """Rows of a file: the end of a package's path, a pattern of tests. What follows says why."""
+    """Returns rows of a file: the end of a package's path, a pattern of tests. The rest of a row is the reason."""
     rows = []
     with open(path, encoding="utf-8") as f:
         for line in f:
@@ -145,7 +146,7 @@ def only(path, arguments):
 
 
 def again(run, most, arguments):
-    """Runs what failed once more, alone and twice. Returns the exit status."""
+    """Runs failed tests once more, alone and twice. Returns the exit status."""
     kept = [a for a in arguments if a == "-race"]
     tests = sorted({(package, test.split("/", 1)[0]) for package, test in run.failed})
     if run.unnamed or not tests or len(tests) > most:
@@ -168,7 +169,7 @@ def again(run, most, arguments):
 
 
 def note(line):
-    """Keeps what ran a second time, for the last lines of CI."""
+    """Keeps the names of tests that ran a second time, for the last lines of CI."""
     if os.environ.get("AGAIN"):
         with open(os.environ["AGAIN"], "a", encoding="utf-8") as f:
             f.write(line + "\n")
@@ -185,7 +186,7 @@ def main(arguments):
                 f.writelines("%s %s\n" % key for key in leaves(run.skipped))
     status = run.status and again(run, int(os.environ.get("RERUN") or 0), arguments)
     sys.stdout.flush()
-    # One that passed has shown nothing itself if there are tests in it, be they skipped.
+    # A passed test with tests in it, even skipped ones, has shown nothing itself.
     counts = [len(leaves(run.passed, run.failed | run.skipped)), len(leaves(run.failed)), len(leaves(run.skipped))]
     print("%d passed, %d failed, %d skipped in %.2fs" % (*counts, time.monotonic() - began), flush=True)
     if os.environ.get("COUNTS"):

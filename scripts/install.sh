@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what a target needs on Debian, and nothing that is there already.
+# Installs the packages that a target needs on Debian, except those that are there already.
 #
 #   scripts/install.sh demo|test|pythons|lab|viewers|kernels
 set -euo pipefail
@@ -17,7 +17,7 @@ test) packages=(python3 python3-dev python3-pytest python3-pytest-xdist ipython3
 pythons) packages=(debootstrap python3) ;;
 lab)
     packages=(chromium)
-    command -v npm >/dev/null || packages+=(nodejs npm) # who has Node from elsewhere keeps it
+    command -v npm >/dev/null || packages+=(nodejs npm) # a Node from elsewhere stays
     ;;
 viewers)
     packages=(chromium curl fonts-dejavu-core python3 xz-utils ca-certificates

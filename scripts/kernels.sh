@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Boots kernels in QEMU and proves the figures on each: doctor, then the self-test with its cells, and a table at
-# the end (docs/kernels.md has what was seen). No KVM, no root: an initrd with busybox, the tracer and a Python is
+# the end (docs/kernels.md has the results). No KVM, no root: an initrd with busybox, the tracer and a Python is
 # all there is, and the serial console is all that comes out.
 #
 #   scripts/kernels.sh [VERSION ...]      such as 6.1 or 7.2; default: $KERNELS
@@ -8,8 +8,8 @@
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
 # PYTHON        the Python, with IPython and NumPy, whose cells run (/usr/bin/python3); "none" for no cells
 # CPUS          of the machine that is emulated (8)
-# CHECKS        what is run of it, of
-#               doctor     what the kernel has
+# CHECKS        the checks to run, of
+#               doctor     the kernel's features
 #               selftest   programs and cells of known truth; ONLY=spike,exec: these; SELFTESTS=20: as often
 #               clock      the same while the machine's clock jumps by a century, back and forth, twice a second
 #               beside     the same beside align, a program that only delays, so that threads meet (e2e/storms/)
@@ -17,7 +17,7 @@
 #                          number of rounds, in percent
 #               aligned    the same beside align
 #               memory     the OOM killer in a cgroup of version 2, and --limit
-#               confined   what the tracer's threads may do once its probes are in, and a Python that is probed after that
+#               confined   the rights of the tracer's threads once its probes are in, and a Python probed after that
 # PATIENCE      how many seconds a kernel may take (1800)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -94,8 +94,8 @@ cat /tmp/out; echo "== doctor $status"
 INIT
 }
 
-# selftests NAME BEFORE: runs the self-test as often as is wanted, behind a command. GOGC: collecting garbage is half of what the
-# tracer itself computes, and QEMU computes ten times as slowly.
+# selftests NAME BEFORE: runs the self-test as often as is wanted, behind a command. GOGC: collecting garbage is half of
+# what the tracer itself computes, and QEMU computes ten times as slowly.
 selftests() {
     cat <<INIT
 for i in \$(seq ${SELFTESTS:-1}); do
@@ -152,7 +152,7 @@ echo "== limited \$(grep -o MemoryError /tmp/out | tail -n 1) \$(/tracer report 
 INIT
 }
 
-# run_confined: the command is probed when it has become a Python, which is after the tracer has given up what it can.
+# run_confined: the command is probed when it has become a Python, which is after the tracer has given up its rights.
 run_confined() {
     cat <<INIT
 mkfifo /tmp/in
@@ -186,9 +186,10 @@ initrd() {
     fi
 }
 
-# boot KERNEL LOG: one run. cx16=off: QEMU 7.2 breaks the flags of cmpxchg16b now and then, and the kernel dies in
-# its allocator. It also trips over code that is patched while other CPUs run it, now and then (int3): such a run is
-# no run, and tsc=reliable leaves one reason to patch out. rootfstype=ramfs: files on it count as files, those of tmpfs would count as shared memory.
+# boot KERNEL LOG: one run. cx16=off: QEMU 7.2 breaks the flags of cmpxchg16b now and then, and the kernel dies in its
+# allocator. It also trips over code that is patched while other CPUs run it, now and then (int3): such a run is no run,
+# and tsc=reliable leaves one reason to patch out. rootfstype=ramfs: files on it count as files, those of tmpfs would
+# count as shared memory.
 boot() {
     timeout "${PATIENCE:-1800}" nice -n 10 qemu-system-x86_64 -accel tcg,thread=multi -cpu max,la57=off,cx16=off -smp "${CPUS:-8}" -m 2048 \
         -kernel "$1" -initrd "$work/initrd" -append 'console=ttyS0 rootfstype=ramfs mitigations=off tsc=reliable loglevel=1 panic=-1' \

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints one line of the table of scripts/kernels.sh: what a kernel did, by what came out of its serial console.
+"""Prints one line of the table of scripts/kernels.sh: the results of a kernel, from its serial console.
 
     kernels_judge.py VERSION LOG CHECKS [SELFTESTS]      SELFTESTS: how often each self-test was to run (1)
 
-Ends with status 1 where the kernel should have done and did not; why is on standard error.
+Ends with status 1 if a kernel that should pass did not; the reason is on standard error.
 """
 import json
 import re
@@ -16,7 +16,7 @@ wrong = []
 
 
 def sections():
-    """What was printed in front of each mark, by the mark's name: pairs of that text and of what the mark says."""
+    """Returns the text in front of each mark, by the mark's name: pairs of that text and the mark's own text."""
     found, begin = {}, 0
     for mark in re.finditer(r"^== (\w+) ?(.*)$", LOG, re.M):
         found.setdefault(mark[1], []).append((LOG[begin:mark.start()], mark[2]))
@@ -25,7 +25,7 @@ def sections():
 
 
 def objects(text):
-    """The JSON objects in a text, those of one line and those of many."""
+    """Yields the JSON objects in a text, those of one line and those of many."""
     found = []
     for one in re.findall(r"^\{$.*?^\}$|^\{.*\}$", text, re.M | re.S):
         try:
@@ -36,7 +36,7 @@ def objects(text):
 
 
 def count(figures):
-    """How many of a self-test's figures are equal to the truth."""
+    """Returns the number of a self-test's figures that are equal to the truth."""
     if not figures:
         return "-"
     off = [f for f in figures if f["difference"]]
@@ -71,7 +71,7 @@ def selftests(name):
 
 
 def storms(name):
-    """Runs of the storms (e2e/storms/): what was right, and what was not."""
+    """Judges runs of the storms (e2e/storms/): the right and the wrong figures."""
     runs = [o for text, _ in marks.get(name, []) for o in objects(text) if "storm" in o]
     if not marks.get(name):
         wrong.append("%s: they did not end" % name)

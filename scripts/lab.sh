@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# JupyterLab's extension in a real JupyterLab, in a real browser, with the tracer attached to the server: what is at the
-# cells must be what the tracer's report has, to the byte. Needs root, chromium, node, and the tree of scripts/pythons.sh lab.
+# Tests JupyterLab's extension in a real JupyterLab, in a real browser, with the tracer attached to the server: the
+# figures at the cells must be those of the tracer's report, to the byte. Needs root, chromium, node, and the tree of
+# scripts/pythons.sh lab.
 #
 #   scripts/lab.sh [PICTURES]     PICTURES: a folder for screenshots. LAB_FAILED: a file for that of a page where something was not seen
 set -euo pipefail
@@ -86,7 +87,7 @@ kill -INT "$tracer"
 wait "$tracer" || { cat "$work/tracer.log" >&2; exit 1; }
 running=("$server")
 
-# Without a tracer, and without root, a server is what helps: the button has it begin a session.
+# Without a tracer, and without root, the button asks a server to begin a session.
 bin/tracer serve --folder "$work/serve" >"$work/serve.log" 2>&1 &
 running+=("$!")
 until_there "$work/serve/serve.sock" "$!" "the server of sessions"

@@ -3,14 +3,16 @@
 #
 #   scripts/numpy-builds.sh [FOLDER]
 #
-# NumPy's sources and headers and the compilers are Debian's, of several releases; they are unpacked into FOLDER (2 GiB), nothing is installed.
-# All that the tracer reads in NumPy comes out of one file, alloc.c: it is compiled as whole builds do it, and linked into a shared library
-# of its own. With link-time optimisation its functions may be put into others: scripts/numpy-whole.sh makes such builds, whole. Needs root
-# (chroot), binutils, python3-dev and Go. CASES and COMPILERS (names of cases and compilers below) make it fewer. SUITES names the releases;
-# sources that FOLDER/numpy-SUITE/numpy-VERSION has already are not fetched.
+# NumPy's sources and headers and the compilers are Debian's, of several releases; they are unpacked into FOLDER (2
+# GiB), nothing is installed. All that the tracer reads in NumPy comes out of one file, alloc.c: it is compiled as whole
+# builds do it, and linked into a shared library of its own. With link-time optimisation its functions may be put into
+# others: scripts/numpy-whole.sh makes such builds, whole. Needs root (chroot), binutils, python3-dev and Go. CASES and
+# COMPILERS (names of cases and compilers below) make it fewer. SUITES names the releases; sources that
+# FOLDER/numpy-SUITE/numpy-VERSION has already are not fetched.
 #
-# NUMPY_GIT is a clone of NumPy's repository, with its tags. A release's sources come out of it where Debian's mirror does not have them (it may
-# have the packages all the same), and so do those of TAGS ("v1.22.4 v2.5.2"), of which Debian has no package.
+# NUMPY_GIT is a clone of NumPy's repository, with its tags. A release's sources come out of it where Debian's mirror
+# does not have them (it may have the packages all the same), and so do those of TAGS ("v1.22.4 v2.5.2"), of which
+# Debian has no package.
 set -euo pipefail
 shopt -s nullglob inherit_errexit
 
@@ -143,7 +145,8 @@ preprocess() {
     mkdir -p "$d/generated"
     python3 -c 'import sys, runpy; print(runpy.run_path(sys.argv[1])["process_file"](sys.argv[2]))' \
         "${template[0]}" "$core/src/common/templ_common.h.src" >"$d/generated/templ_common.h"
-    # What else a build generates says which functions the C library and which instructions the processor has; alloc.c uses neither.
+    # What else a build generates says which functions the C library and which instructions the processor has; alloc.c
+    # uses neither.
     echo '#define NPY_SIZEOF_PY_LONG_LONG 8' >"$d/generated/config.h"
     : >"$d/generated/npy_cpu_dispatch_config.h"
     # As for the oldest of the compilers, which reads no newer attributes; clang says that it is GCC 4.2.
@@ -155,7 +158,7 @@ preprocess() {
         mv "$d/$2.i.new" "$d/$2.i"
 }
 
-# What a build passes to the compiler and to the linker, by its name.
+# The arguments of a build for the compiler and the linker, by its name.
 declare -A compiling=(
     [wheel]="-O3 -fPIC -fvisibility=hidden -fno-strict-aliasing -msse -msse2 -msse3 -mssse3 -msse4.1 -mpopcnt -msse4.2"
     [wheel-O2]="-O2 -fPIC -fvisibility=hidden -fno-strict-aliasing"
@@ -180,7 +183,7 @@ build() {
     if [ ! -e "$name.so" ]; then
         compile "$compiler" "$folder/numpy-$suite/${compiler%-*}.i" "$name.s" ${compiling[$case]}
         as "$name.s" -o "$name.o"
-        # What NumPy's other files define.
+        # The definitions of NumPy's other files.
         nm -u "$name.o" | awk '$2 ~ /^(npy_|PyArray_|PyDataMem_|evil_)/ { print ".hidden " $2 "\n.comm " $2 ",4096,32" } END { print ".section .note.GNU-stack,\"\",@progbits" }' >"$name.rest.s"
         as "$name.rest.s" -o "$name.rest.o"
         ld -shared ${linking[$case]} "$name.o" "$name.rest.o" -o "$name.so"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts share that boot kernels in QEMU. To be sourced, from the top of the repository.
+# The common functions of the scripts that boot kernels in QEMU. To be sourced, from the top of the repository.
 #
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
 
@@ -13,7 +13,7 @@ mkdir -p "$dir"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for tool in qemu-system-x86_64 busybox cpio curl xz dpkg-deb python3; do
-    command -v "$tool" >/dev/null || { echo "$(basename "$0"): $tool is missing; scripts/install.sh kernels installs what it takes" >&2; exit 3; }
+    command -v "$tool" >/dev/null || { echo "$(basename "$0"): $tool is missing; scripts/install.sh kernels installs it" >&2; exit 3; }
 done
 
 # index: one line for each package with a kernel: name, URL, SHA-256.

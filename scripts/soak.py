@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Soak: one tracer on a process whose children are IPython shells that run cells, flood it with experiments, fork, and are killed at random.
+"""Soak: one tracer on a process with children that are IPython shells. They run cells, flood the tracer with
+experiments, fork, and are killed at random.
 
     soak.py TRACER TIME [SEED]          TIME: 90s, 2m, 1h
 
-Every five seconds it reads what the tracer occupies. In the end it compares the report with what the shells have noted of themselves: a cell
-that ended is in the report, or the certificate says that cells or their boundaries were lost. It fails where
-a cell is lost unsaid, where descriptors of the tracer grow, or where its memory grows by more than PER_WINDOW for each window and SLACK besides: a session
-keeps what its report says. Needs root, IPython and NumPy. Ends by itself: nothing it starts outlives it.
+Every five seconds it reads the tracer's memory. At the end it compares the report with the shells' own notes: a cell
+that ended is in the report, or the certificate says that cells or their boundaries were lost. It fails if a cell is
+lost without notice, if descriptors of the tracer grow, or if its memory grows by more than PER_WINDOW for each window
+and SLACK besides: a session keeps the data of its report. Needs root, IPython and NumPy. Ends by itself: nothing it
+starts outlives it.
 """
 import json
 import os
@@ -98,7 +100,7 @@ def soak(tracer, seconds, seed, folder):
             time.sleep(0.05)
         herd.stdin.write(b"go\n"), herd.stdin.flush()
         samples = watch(tracing, seconds, os.path.join(folder, "words"))
-        os.killpg(herd.pid, signal.SIGSTOP)  # what they ran from here on would be in no report
+        os.killpg(herd.pid, signal.SIGSTOP)  # later cells would be in no report
         tracing.send_signal(signal.SIGINT)
         status = tracing.wait(timeout=300)
     finally:

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Soak of a server: honest notebooks of one user beside a hostile one of another's.
+"""Soak of a server: honest notebooks of one user beside hostile ones of another user.
 
     soak_serve.py TRACER TIME [SEED]          TIME: 90s, 2m, 1h
 
-Ten notebooks run cells that take some MiB, restart their kernels, and begin and end sessions by `%tracer start` and `stop`. Meanwhile another user sends
-the server descriptors that take hours to close, connections that say nothing or never read, requests that are nonsense and others' descriptors, and has
-kernels traced which misuse their lines, stop their own sessions (SIGSTOP), or end at once. In the end the server gets SIGTERM.
+Ten notebooks run cells that take some MiB, restart their kernels, and begin and end sessions by `%tracer start` and
+`stop`. Meanwhile another user sends the server descriptors that take hours to close, connections that say nothing or
+never read, invalid requests and other users' descriptors. That user also has kernels traced which misuse their lines,
+stop their own sessions (SIGSTOP), or end at once. At the end the server gets SIGTERM.
 
-It fails where a figure under a cell is wrong, where a notebook has none for long, where the server's threads, descriptors or memory grow beyond bounds,
-or where it does not end, or leaves a process behind. Needs root, ipykernel and jupyter_client. Nothing it starts outlives it.
+It fails if a figure under a cell is wrong, if a notebook has none for long, if the server's threads, descriptors or
+memory grow beyond bounds, or if it does not end, or leaves a process behind. Needs root, ipykernel and jupyter_client.
+Nothing it starts outlives it.
 """
 import ctypes
 import json
@@ -27,8 +29,8 @@ HERE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 HONEST, NOTEBOOKS = 65534, 10
 HOSTILE = 65532
 THREADS, DESCRIPTORS, GROWN = 100, 1024, 64 << 20   # of the server: what SECURITY.md allows, with room
-UNSHOWN = 60     # seconds that a notebook may be without a figure which has asked for a session; it asks again every second
-ENDS = 20        # seconds after SIGTERM; it takes less than 3 where the machine is idle
+UNSHOWN = 60     # seconds without a figure after a notebook asked for a session; it asks again every second
+ENDS = 20        # seconds after SIGTERM; it takes less than 3 on an idle machine
 OWN = 4 << 20    # bytes that a kernel takes for itself beside a cell's, at most
 
 ATTACK = r'''
@@ -149,13 +151,13 @@ def die_too():
 
 
 class Notebook(threading.Thread):
-    """An honest one: it runs cells until it is to end, and notes what was wrong."""
+    """An honest notebook: it runs cells until its end, and notes wrong figures."""
 
     def __init__(self, folder, serving, number, seed, end):
         super().__init__(daemon=True)
         self.choose, self.end, self.number = random.Random(seed + number), end, number
         self.wrong, self.cells, self.figures, self.late, self.restarts = [], 0, 0, 0.0, 0
-        self.count, self.sizes = 1, {}   # In[N] of the last cell, and what cells take, by N: a figure may come below the next cell
+        self.count, self.sizes = 1, {}   # In[N] of the last cell, and sizes by N: a figure may come below the next
         home = os.path.join(folder, "home%d" % number)
         os.mkdir(home)
         os.chown(home, HONEST, HONEST)
@@ -196,7 +198,7 @@ class Notebook(threading.Thread):
         self.restarts, self.count, self.sizes = self.restarts + 1, 1, {}   # In[1] is run_notebook.py's
 
     def begin(self):
-        """It has a figure, soon."""
+        """Waits until it has a figure, which must be soon."""
         began = time.time()
         while time.time() < self.end:
             said = self.ask("%tracer start")
@@ -209,7 +211,7 @@ class Notebook(threading.Thread):
             time.sleep(1)
 
     def cell(self):
-        mib = self.choose.randrange(40, 200)   # above 32 MiB glibc never keeps what is freed
+        mib = self.choose.randrange(40, 200)   # above 32 MiB glibc never keeps freed memory
         self.sizes[self.count + 1] = mib << 20
         shown = self.ask("x = bytearray(%d << 20); del x" % mib)
         self.cells += 1

@@ -1,4 +1,4 @@
-"""go.sh under a sudo that is played: whom it lets say where Go is, and how long it listens."""
+"""go.sh under a simulated sudo: who may choose the Go, and how long go.sh waits."""
 
 import contextlib
 import os
@@ -40,14 +40,14 @@ class Go(unittest.TestCase):
         self.write(".bash_profile", "%s\nPATH=$HOME/hers/bin:$PATH\n" % more)
 
     def found(self, group="ada:x:%d:" % GID, others="root:x:0:0::/root:/bin/sh"):
-        """The folder that go.sh prints, or none. It fails here if something keeps go.sh."""
+        """Returns the folder that go.sh prints, or none. It fails here if something blocks go.sh."""
         env = {"PATH": os.path.join(self.home, "stubs") + ":/usr/bin:/bin", "SUDO_USER": "ada", "PLAYED": self.home, "HOME": os.path.join(self.home, "none"),
                "GO_DIR": os.path.join(self.home, "none"), "GROUP": group, "OTHERS": others}
         done = subprocess.run([SCRIPT], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=60)
         return done.stdout.strip() == os.path.join(self.home, "hers", "bin")
 
     def test_shell(self):
-        """What a shell of hers starts and leaves has the shell's output open; go.sh does not wait for it."""
+        """A process that the user's shell leaves behind has the shell's output open; go.sh does not wait for it."""
         self.assertTrue(self.found())
         fifo = os.path.join(self.home, "fifo")
         os.mkfifo(fifo)
@@ -62,7 +62,7 @@ class Go(unittest.TestCase):
             os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
 
     def test_writers(self):
-        """Who can write to a folder of hers can put another Go there, which root would run."""
+        """A user who can write to a folder of hers can put another Go there, which root would run."""
         folder = os.path.join(self.home, "hers")
         os.chown(folder, -1, GID)
         for mode, group, others, served in (

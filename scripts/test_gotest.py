@@ -1,4 +1,4 @@
-"""gotest.py on a small module: what it prints, keeps and returns."""
+"""gotest.py on a small module: its output, files and status."""
 
 import contextlib
 import os
@@ -69,7 +69,7 @@ class GoTest(unittest.TestCase):
         return done.returncode, done.stdout + done.stderr
 
     def test_skipped(self):
-        """What is skipped runs alone later, and is no pass where it is skipped once more."""
+        """A skipped test runs alone later, and does not pass if it is skipped once more."""
         kept = os.path.join(self.folder, "kept")
         status, said = self.gotest("-count=1", "./fine", SKIPPED=kept)
         self.assertEqual((status, self.read("kept"), self.read("counts")), (0, "small/fine TestTrees/a_tree\n", "2 0 1\n"), said)
@@ -94,7 +94,7 @@ class GoTest(unittest.TestCase):
                 os.remove(os.path.join(self.folder, "flag"))
 
     def test_counts(self):
-        """A test that passed because all of its own were skipped is not one that passed."""
+        """A test that passed because all tests in it were skipped does not count as passed."""
         status, said = self.gotest("-count=1", "./empty")
         self.assertEqual((status, self.read("counts")), (0, "0 0 1\n"), said)
 
@@ -106,7 +106,7 @@ class GoTest(unittest.TestCase):
         self.assertEqual(self.read("again"), "small/flaky TestFlaky failed once, and passed twice alone\n")
 
     def test_again_with_race(self):
-        """What the race detector finds only now and then is looked for with the race detector."""
+        """A failure that the race detector finds only now and then is rerun with the race detector."""
         self.write("racy/race_test.go", "//go:build race\n\npackage racy\n\nfunc init() { raced = true }\n")
         self.write("racy/racy_test.go", HEAD % "racy" + """
 var raced bool

@@ -1,4 +1,4 @@
-"""kernels_judge.py on what came out of a serial console: what is missing there is not right."""
+"""kernels_judge.py on the output of a serial console: a missing result is not right."""
 
 import os
 import subprocess

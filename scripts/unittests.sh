@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The tests of the notebook companion, and of what testdata and benchmarks are made of, without any tracer. All folders at the same time: they wait more than
-# they compute. With RERUN=N (CI) a folder that fails runs once more, alone, and what it said stands above (see scripts/gotest.py).
+# Runs the tests of the notebook companion, and of the programs of testdata and benchmarks, without any tracer. All
+# folders run at the same time: they wait more than they compute. With RERUN=N (CI) a folder that fails runs once more,
+# alone, and its first output stands above (see scripts/gotest.py).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

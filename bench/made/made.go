@@ -1,5 +1,5 @@
-// Package made writes recordings of made-up events, for benchmarks. Which events is for the caller to say; nothing is
-// traced and nothing measured here.
+// Package made writes recordings of made-up events, for benchmarks. The caller chooses the events; nothing is traced
+// and nothing measured here.
 package made
 
 import (
@@ -10,7 +10,8 @@ import (
 	"ipytracer/event/recording"
 )
 
-// Write records what events emits in a file, which must be writable, and returns how many that were. It ends the program where it cannot.
+// Write records the events that events emits in a file, and returns their number. It ends the program if the file
+// cannot be written.
 func Write(path string, events func(emit func(event.Event))) (written int) {
 	f, err := os.Create(path)
 	if err != nil {

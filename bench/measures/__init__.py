@@ -1,1 +1,1 @@
-"""One module a question. Each has measure(settings), which yields table rows."""
+"""One module for each question. Each has measure(settings), which yields table rows."""

@@ -1,4 +1,4 @@
-"""Storms of arrays: what the NumPy probes cost within the budget, and without one beside memray and tracemalloc."""
+"""Storms of arrays: the cost of the NumPy probes within the budget, and without one beside memray and tracemalloc."""
 
 import contextlib
 import functools
@@ -19,9 +19,9 @@ UNLIMITED = "A storm of arrays, --budget off, beside memray and tracemalloc"
 # Elements of 8 bytes, arrays, so that a storm takes some tenths of a second.
 SIZES = ((2_000, 30_000), (20_000, 15_000), (50_000, 8_000), (200_000, 3_000), (500_000, 1_000), (1_000_000, 300),
          (2_000_000, 100))
-# How long the probes on PyTraceMalloc_Track stay beside those in NumPy after an attach, and a little more.
+# The time that the probes on PyTraceMalloc_Track stay beside those in NumPy after an attach, and a little more.
 HANDED_OVER = 1.5
-# What attached may take at most, beside memray: twice for arrays of 16 kB, no more for larger ones.
+# The most time of an attached run, beside memray: twice for arrays of 16 kB, no more for larger ones.
 LIMITS = {2_000: 2}
 
 QUICK_SIZES = ((2_000, 40_000), (20_000, 20_000), (200_000, 4_000))
@@ -120,7 +120,7 @@ def at_depth(worker, depths, count, _):
 
 
 def stacks(settings):
-    """What walking up a stack costs, by its depth: the frames above the benchmark's own are always the same."""
+    """Yields the cost of a walk up a stack, by its depth: the frames above the benchmark's own are always the same."""
     depths = (0, 5, 10, 25, 50)
     with Worker(cpu=0) as worker:
         conditions = {"off": lambda: Tracer(settings.tracer, worker.pid, "--budget", "off", "--no-stacks"),

@@ -1,5 +1,5 @@
-"""Arrow's pools: what the probes cost a loop that does nothing but take buffers and let them go, and ordinary reading of
-files. The kernel's processor time is what counts: it has the probes' time in it, and other work on the machine has not."""
+"""Arrow's pools: the cost of the probes for a loop that only takes and frees buffers, and for ordinary reading of
+files. The kernel's processor time counts: it includes the probes' time, and no other work on the machine."""
 
 import functools
 import statistics
@@ -34,7 +34,7 @@ def read_parquet(n):
     for _ in range(n):
         pq.read_table(pa.BufferReader(stored)).num_rows
 """
-# What is run, and how often in one go, so that it takes some tenths of a second.
+# The loops, and their repetitions, so that each takes some tenths of a second.
 CELLS = {
     "buffers of 1,024 bytes": ("buffers(%d, 1024)", COUNT), "buffers of 1 MB": ("buffers(%d, 1_000_000)", COUNT),
     "CSV": ("read_csv(%d)", 5), "Parquet": ("read_parquet(%d)", 20),
@@ -42,7 +42,7 @@ CELLS = {
 
 
 def cells(kernel, _):
-    """The least processor time of four, by what is run."""
+    """Returns the least processor time of four, by loop."""
     return {name: min(kernel.run(source % count).cpu for _ in range(4)) for name, (source, count) in CELLS.items()}
 
 

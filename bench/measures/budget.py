@@ -1,4 +1,4 @@
-"""How soon a storm of arrays that has spent the budget makes the tracer step its NumPy probes down."""
+"""The time until a storm of arrays that has spent the budget makes the tracer step its NumPy probes down."""
 
 import datetime
 import os
@@ -34,7 +34,7 @@ print(min(int(getattr(t, "value", t)) for k, t, text in zip(kinds, times, texts)
 
 
 class Timing:
-    """Milliseconds from the first array until the kernel dropped the meter, and until the probes were out."""
+    """Returns milliseconds from the first array until the kernel dropped the meter, and until the probes were out."""
 
     def __init__(self, dropped, out):
         self.dropped, self.out = dropped, out
@@ -53,7 +53,7 @@ def once(settings, kernel, reader, record):
 
 
 def said_at(tracer):
-    """When the tracer logged that the probes are out, wall clock."""
+    """Returns the wall-clock time at which the tracer logged that the probes are out."""
     end = time.monotonic() + 2
     while time.monotonic() < end:
         found = SAID.search(tracer.said())
@@ -64,7 +64,7 @@ def said_at(tracer):
 
 
 def arrow_reader(settings):
-    """The command that runs SHED, or None: pyarrow is not in Debian 12, but in the sid that scripts/pythons.sh builds."""
+    """Returns the command that runs SHED, or None: Debian 12 has no pyarrow, but the sid of scripts/pythons.sh has."""
     try:
         import pyarrow  # noqa: F401
         return ["/usr/bin/python3", "-c", SHED]

@@ -1,4 +1,4 @@
-"""What processes pay that are not traced, while a tracer is attached to another one."""
+"""The cost to untraced processes, while a tracer is attached to another one."""
 
 import functools
 import statistics

@@ -1,4 +1,4 @@
-"""What a cell that does nothing costs more while the tracer is attached."""
+"""The added cost of an empty cell while the tracer is attached."""
 
 import functools
 import statistics

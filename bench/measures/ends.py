@@ -1,4 +1,4 @@
-"""What a user at a terminal waits for from Ctrl-C on: the report's first screen, and its end."""
+"""The waits of a user at a terminal after Ctrl-C: for the report's first screen, and for its end."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ from table import Row
 from tracing import Failure, cpu_seconds
 
 SUBJECTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "subjects")
-TRACKED = 580_000      # objects that the garbage collector knows where a look finds 800,000, as after `import torch, transformers`
+TRACKED = 580_000      # objects of the garbage collector if a look finds 800,000, as after `import torch, transformers`
 IMPORTS = "import numpy, pandas, sklearn.ensemble, matplotlib.pyplot, torch"
 
 
@@ -42,7 +42,7 @@ class Terminal:
         return self
 
     def read(self, patience):
-        """Takes what the tracer prints in that time; False once it has ended."""
+        """Reads the tracer's output for that time. Returns False once it has ended."""
         if select.select([self.main], [], [], patience)[0]:
             try:
                 self.out += os.read(self.main, 1 << 16)
@@ -56,8 +56,8 @@ class Terminal:
             pass
 
     def interrupt(self):
-        """Presses Ctrl-C; the seconds until the table of cells is there, those until the tracer has ended, and its CPU seconds meanwhile."""
-        self.rest(0.7)    # as a user does who looks at the result: the tracer has caught up
+        """Presses Ctrl-C. Returns seconds until the table of cells and until the tracer's end, and its CPU seconds."""
+        self.rest(0.7)    # like a user who looks at the result: the tracer has caught up
         before, self.out, first = cpu_seconds(self.process.pid), b"", None
         asked = time.perf_counter()
         os.write(self.main, b"\x03")
@@ -78,7 +78,7 @@ class Terminal:
 
 
 def ends(settings, what, prepare, cells, limit):
-    """Rows of a kernel that runs some cells before the attach and some after it."""
+    """Yields rows of a kernel that runs some cells before the attach and some after it."""
     section, found, rounds = f"The end of a session on a terminal: {what}", ([], [], []), settings.rounds(6, 1)
     with tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp") as place:
         for i in range(rounds):

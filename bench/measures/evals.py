@@ -1,4 +1,4 @@
-"""What eval(), exec() and code objects that are freed cost while statements are traced."""
+"""The cost of eval(), exec() and freed code objects while statements are traced."""
 
 from estimate import estimate
 from kernel import Kernel

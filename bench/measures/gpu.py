@@ -1,8 +1,8 @@
-"""What probes on the CUDA driver and on PyTorch's totals cost an allocation, beside probes that do nothing in the same places.
+"""The cost of probes on the CUDA driver and on PyTorch's totals for an allocation, beside empty probes there.
 
-On the stand-ins of testdata/gpu, which do little else, and beside that with a driver whose calls take as long as the quickest
-did in the recordings of an H200 (testdata/gpu/replay): cuMemAllocAsync 7.7 µs, cuMemFreeAsync 3.1 µs, cuMemAlloc and cuMemFree 117 µs each,
-medians."""
+It runs on the stand-ins of testdata/gpu, which do little else, and on a driver with calls that take as long as the
+quickest in the recordings of an H200 (testdata/gpu/replay): cuMemAllocAsync 7.7 µs, cuMemFreeAsync 3.1 µs, cuMemAlloc
+and cuMemFree 117 µs each, medians."""
 
 import contextlib
 import functools
@@ -61,7 +61,7 @@ class Bare:
 
 @contextlib.contextmanager
 def stand_ins(*command):
-    """A directory with the libraries that a script of testdata/gpu makes, and the environment that a kernel on them needs."""
+    """Yields a directory with the libraries from a script of testdata/gpu, and the environment of a kernel on them."""
     script, *arguments = command or ["build.py"]
     with tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp") as place:
         try:

@@ -1,4 +1,4 @@
-"""malloc: what --heap costs, beside memray, tracemalloc, and what bcc's memleak does (its probes, as a bpftrace script)."""
+"""malloc: the cost of --heap, beside memray, tracemalloc, and bcc's memleak (its probes, as a bpftrace script)."""
 
 import contextlib
 import functools
@@ -36,7 +36,7 @@ def memleak(worker):
     with open(f"/proc/{worker.pid}/maps") as f:
         libc = next(line.split()[-1] for line in f if "/libc.so.6" in line)
     script = MEMLEAK.format(libc=libc, pid=worker.pid)
-    # Its probes need tracefs, which is not mounted everywhere: in a mount namespace of its own it is.
+    # Its probes need tracefs, which is not mounted everywhere: a mount namespace of its own has it.
     tool = subprocess.Popen(["unshare", "--mount", "sh", "-c", 'mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; exec bpftrace "$@"',
                              "sh", "-B", "line", "-e", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                             env=dict(os.environ, BPFTRACE_MAP_KEYS_MAX="1000000"))
@@ -46,7 +46,7 @@ def memleak(worker):
         time.sleep(1)    # it says so before its probes are in
         yield functools.partial(plain, worker)
     finally:
-        tool.kill()    # what it knows is not wanted
+        tool.kill()    # its result is not needed
         tool.wait()
         tool.stdout.close()
 

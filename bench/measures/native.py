@@ -1,4 +1,4 @@
-"""What native frames add to an allocation, by their number."""
+"""The added cost of native frames for an allocation, by their number."""
 
 import functools
 

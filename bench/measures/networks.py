@@ -1,5 +1,6 @@
-"""What storms of small blocks cost within the budget: notebooks of bench/notebooks, and simulation, attached and recorded against not. Of how
-many windows the meters of NumPy and of PyTorch on the CPU are exact, and how far lines come from samples."""
+"""The cost of storms of small blocks within the budget: notebooks of bench/notebooks, and simulation, attached and
+recorded against not. It also counts the windows with exact meters of NumPy and of PyTorch on the CPU, and the part of
+lines that comes from samples."""
 
 import contextlib
 import glob
@@ -17,7 +18,7 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "notebooks
 
 
 def notebooks():
-    """The files of the notebooks."""
+    """Returns the files of the notebooks."""
     return [os.path.join(books.HERE, "simulation.ipy"), *sorted(glob.glob(os.path.join(HERE, "*.ipy")))]
 
 

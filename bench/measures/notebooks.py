@@ -1,4 +1,5 @@
-"""What ordinary notebooks (testdata/notebooks) cost more while they are traced and recorded, and what the report of a long one takes."""
+"""The added cost of ordinary notebooks (testdata/notebooks) while they are traced and recorded, and the cost of a long
+one's report."""
 
 import collections
 import contextlib
@@ -24,7 +25,7 @@ LONG_ONE = ("plots", "groupby", "seaborn", "images")
 
 METERS = ("cpu.numpy", "cpu.torch")     # those of which exact windows are counted
 
-# What makes the same work take different CPU time from run to run: the order of sets, and threads that spin while they wait.
+# Reasons why the same work takes different CPU time from run to run: the order of sets, and threads that spin.
 STEADY = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 MODULES = "import sklearn, matplotlib, seaborn, joblib, torch, PIL, pandas"
 
@@ -47,7 +48,7 @@ class Run:
         return {"cells": times + [children], "cpu": sum(times) + children, "tracer": 100 * own / (sum(times) + children), "programs": programs}
 
     def ran(self, tracer):
-        """How often the tracer's programs ran so far, and how long, where somebody counts it."""
+        """Returns the runs and the time of the tracer's programs so far, if they are counted."""
         return collections.Counter()
 
     def _tracer(self, pid):
@@ -55,20 +56,20 @@ class Run:
 
 
 def exact_windows(report):
-    """(how many windows have an exact figure, how many have one), of the meters together."""
+    """Returns (windows with an exact figure, windows with a figure), of the meters together."""
     figures = [w["meters"][meter] for w in report["windows"] if w["kind"] == "cell" for meter in METERS if meter in w["meters"]]
     return sum(f["exact"] for f in figures), len(figures)
 
 
 def sampled_share(report):
-    """Of the bytes that lines of the session allocated, the part that comes from samples."""
+    """Returns the part from samples of the bytes that lines of the session allocated."""
     lines = [line for line in report["lines"] if line["meter"] in METERS]
     allocated = sum(line["own_allocated"] for line in lines)
     return sum(line["own_allocated"] for line in lines if line.get("sampled")) / allocated if allocated else 0
 
 
 class Reported(Run):
-    """A run that keeps what the tracer's report says of its meters."""
+    """A run that keeps the figures of the tracer's report about its meters."""
 
     def __init__(self, settings, cells, flags, place):
         self.output = os.path.join(place, "report.json")
@@ -84,7 +85,7 @@ class Reported(Run):
 
 
 def exactness(found, condition):
-    """What the runs under a condition say of their windows."""
+    """Returns the counts of windows from the runs under a condition."""
     exact = [sum(part) for part in zip(*found["exact"].values[condition])]
     return f"exact in {exact[0]} of {exact[1]} windows"
 
@@ -98,7 +99,7 @@ def cost(settings, name, place):
 
 
 def costs(settings, names):
-    """A row a notebook, then the one in the middle."""
+    """Yields a row for each notebook, then the median."""
     shares = []
     with tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp") as place:
         found = {name: cost(settings, name, place) for name in names}
@@ -115,7 +116,7 @@ def costs(settings, names):
 
 
 def long_one(settings):
-    """The report of a long session: its size, the wait for it, and what the tracer took at its highest."""
+    """Yields rows about the report of a long session: its size, the wait for it, and the tracer's peak memory."""
     cells = [cell for name in LONG_ONE for cell in books.read(name)]
     section, waits, memory, sizes = LONG % len(cells), {"text": [], "json": []}, [], {"text": [], "json": []}
     with tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp") as place:
@@ -128,7 +129,7 @@ def long_one(settings):
                     with tracer:
                         for cell in cells:
                             kernel.cpu_of(cell.source)
-                        time.sleep(0.5)     # as a user does who looks at the result: the tracer has caught up
+                        time.sleep(0.5)     # like a user who looks at the result: the tracer has caught up
                         asked = time.perf_counter()
                         memory.append(tracer.end())
                         waits[form].append(time.perf_counter() - asked)

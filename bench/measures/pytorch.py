@@ -1,7 +1,8 @@
-"""A real PyTorch for CUDA, on stand-ins of what NVIDIA makes: what a training loop pays, and an attach to a process this large.
+"""A real PyTorch for CUDA, on stand-ins of NVIDIA's libraries: the cost for a training loop, and of an attach to a
+process this large.
 
-Nothing is computed. What a kernel takes is a number: with 60 µs each a step of this loop takes what it took on an H200
-(15.9 ms); with 0 it is over when the CPU has asked for all of it, which is the most that a loop can pay."""
+Nothing is computed. The time of a kernel is a parameter: with 60 µs each a step of this loop takes as long as on an
+H200 (15.9 ms); with 0 it is over when the CPU has asked for all of it, which is the most that a loop can pay."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""A whole notebook and a loop of plain Python, and what the tracer uses itself meanwhile."""
+"""A whole notebook and a loop of plain Python, and the tracer's own use of CPU and memory meanwhile."""
 
 import functools
 import os

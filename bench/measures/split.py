@@ -1,8 +1,9 @@
-"""Where a notebook's overhead goes: traps, programs, walks up stacks, the tracepoints, boundaries, and what is left.
+"""The parts of a notebook's overhead: traps, programs, walks up stacks, the tracepoints, boundaries, and a rest.
 
-Traps and tracepoints are differences of runs: with probes at the same places whose programs do nothing, without any uprobe, without the tracer.
-What programs take is counted by the kernel, in runs of their own, less what counting takes of an empty program. What is left of the
-overhead is neither: colder caches, records on their way to another processor, and what the tracer's own threads take from the kernel's core.
+Traps and tracepoints are differences of runs: with empty programs at the same places, without any uprobe, without the
+tracer. The kernel counts the time of programs, in runs of their own, less the counted time of an empty program. The
+rest of the overhead is neither: colder caches, records on their way to another processor, and the time that the
+tracer's own threads take from the kernel's core.
 """
 
 import collections
@@ -21,14 +22,14 @@ from tracing import Failure, Tracer
 SECTION = "Where the overhead of %s goes: %% of the CPU time of the kernel and its children, --budget off, recorded"
 NOTEBOOKS = ("simulation", "groupby", "torch_training")
 
-# What draws boundaries, what the kernel's own events run, and the empty program. All others are behind other uprobes.
+# Programs that draw boundaries, those of the kernel's events, and the empty one. All others are behind uprobes.
 BOUNDARIES = ("cell_", "statement_")
 TRACEPOINTS = ("resident", "mapped", "process_")
 EMPTY = "calibrate"
 
 
 class Part(Run):
-    """A run with part of the tracer. hollow: what of a hollow tracer; counted: with the kernel's count of what programs take."""
+    """A run with part of the tracer. hollow: a hollow tracer's part; counted: with the kernel's times of programs."""
 
     def __init__(self, settings, cells, flags, hollow=None, counted=False):
         super().__init__(settings, cells, flags)
@@ -48,7 +49,7 @@ class Part(Run):
 
 
 def conditions(settings, cells, place):
-    """What is compared, by name."""
+    """Returns the compared conditions, by name."""
     record = ["--budget", "off", "--record", os.path.join(place, "run.arrows"), "--force"]
     made = {"off": (None,), "attached": (record,), "no stacks": (record + ["--no-stacks"],), "traps": (record, "traps"), "tracepoints": (record, "tracepoints"),
             "counted": (record, None, True), "counted, no stacks": (record + ["--no-stacks"], None, True), "counted traps": (record, "traps", True)}
@@ -56,7 +57,7 @@ def conditions(settings, cells, place):
 
 
 def kind_of(name):
-    """What a program is for: "boundaries", "tracepoints", "empty" or "uprobes"."""
+    """Returns the purpose of a program: "boundaries", "tracepoints", "empty" or "uprobes"."""
     if name.startswith(BOUNDARIES):
         return "boundaries"
     if name.startswith(EMPTY):
@@ -65,7 +66,7 @@ def kind_of(name):
 
 
 def by_kind(ran):
-    """Of what programs did, by kind: (runs, nanoseconds)."""
+    """Returns the counts of programs by kind: (runs, nanoseconds)."""
     found = {kind: (0, 0) for kind in ("boundaries", "tracepoints", "empty", "uprobes")}
     for (name, what), n in ran.items():
         runs, nanoseconds = found[kind_of(name)]
@@ -74,27 +75,27 @@ def by_kind(ran):
 
 
 def seconds_of(ran, kind, floor):
-    """What the programs of a kind took, in seconds, less what counting takes of each run: floor, in nanoseconds."""
+    """Returns the seconds of the programs of a kind, less the cost of counting for each run: floor, in nanoseconds."""
     runs, nanoseconds = by_kind(ran)[kind]
     return max(0, nanoseconds - floor * runs) / 1e9
 
 
 def floor_of(all_empty):
-    """What the kernel counts for a program that does nothing, in nanoseconds, of some rounds; 0 where none ran."""
+    """Returns the kernel's count for an empty program, in nanoseconds, from some rounds; 0 if none ran."""
     found = [by_kind(ran)["empty"] for ran in all_empty]
     runs, nanoseconds = (sum(one[i] for one in found) for i in (0, 1))
     return nanoseconds / runs if runs else 0
 
 
 def undisturbed(rounds):
-    """CPU seconds of a session, of some rounds with the seconds of each of its cells: of each cell the lower quartile, for whatever else the
-    machine does only ever adds."""
+    """Returns the CPU seconds of a session, from some rounds with the seconds of each of its cells: the lower
+    quartile of each cell, because other work of the machine only ever adds time."""
     return sum(quantile(sorted(times), 0.25) for times in zip(*rounds))
 
 
 def split(cells, ran):
-    """The parts of the overhead, in seconds, by name. cells: of each condition the CPU seconds of each cell, ran: of each counted one what programs
-    did, a list with one for each round of both. The parts add up to the whole."""
+    """Returns the parts of the overhead, in seconds, by name. They add up to the whole. cells has the CPU seconds of
+    each cell by condition, and ran the counts of programs by counted condition, each a list over the rounds."""
     middle = {name: undisturbed(rounds) for name, rounds in cells.items()}
     floor = floor_of(ran["counted traps"])
 
@@ -110,7 +111,7 @@ def split(cells, ran):
 
 
 def about(ran, floor, name):
-    """What is counted of a part, in words; "" for the others."""
+    """Returns the count of a part, in words; "" for the others."""
     def said(condition, kind):
         runs, _ = by_kind(ran[condition])[kind]
         each = f", {1e9 * seconds_of(ran[condition], kind, floor) / runs:.0f} ns each" if runs else ""
@@ -123,7 +124,7 @@ def about(ran, floor, name):
 
 
 def rows(name, series, tracer):
-    """The rows of one notebook: series is what interleave() found."""
+    """Yields the rows of one notebook: series is the result of interleave()."""
     cells, ran = series["cells"].values, series["programs"].values
     rounds, bare = len(cells["off"]), undisturbed(cells["off"])
 

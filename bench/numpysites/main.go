@@ -1,8 +1,8 @@
-// Command numpysites prints a table: which builds of NumPy's extension module the places of large blocks are found in.
+// Command numpysites prints a table: in which builds of NumPy's extension module the places of large blocks are found.
 //
 //	go run ./bench/numpysites "FOLDER/VERSION COMPILER CASE.so" ...
 //
-// The names of the files say what a build is; scripts/numpy-builds.sh makes them.
+// The names of the files describe the builds; scripts/numpy-builds.sh makes them.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 	fmt.Printf("\n%d of %d found\n", found, len(os.Args)-1)
 }
 
-// look says how many places there are, or why they are not found.
+// look returns the number of places, or the reason why they are not found.
 func look(name string) (result string, ok bool) {
 	f, err := os.Open(name)
 	if err != nil {

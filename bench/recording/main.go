@@ -1,4 +1,4 @@
-// Recording writes a recording of as many events as it is told, of the kind a busy notebook makes: cells that are run
+// Recording writes a recording with a given number of events, like those of a busy notebook: cells that are run
 // again and again, NumPy's and PyTorch's blocks by many lines, most of them freed, some not.
 //
 //	go run ./bench/recording -events 10000000 -o big.arrows
@@ -64,10 +64,10 @@ func (n *notebook) write(e event.Event) {
 	n.written++
 }
 
-// file is the name of a cell's code.
+// file returns the name of a cell's code.
 func file(text int) string { return fmt.Sprintf("/tmp/ipykernel_%d/%d.py", pid, 1000+text) }
 
-// stacks announces who will allocate: stack text*lines+line+1.
+// stacks announces the stacks of the allocations: stack text*lines+line+1.
 func (n *notebook) stacks() {
 	for text := range texts {
 		for line := range lines {

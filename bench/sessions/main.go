@@ -1,4 +1,5 @@
-// Sessions writes a recording of a session that is made up: a long notebook, or a target that wants the tracer's memory.
+// Sessions writes a recording of a session that is made up: a long notebook, or a target that wants the tracer's
+// memory.
 //
 //	go run ./bench/sessions -kind notebook -n 20000 -o long.arrows
 package main

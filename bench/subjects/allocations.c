@@ -24,7 +24,7 @@ double driver_pairs(int pairs, int (*take)(unsigned long long *, size_t), int (*
 	return (now() - start) / pairs;
 }
 
-/* The same of a caching allocator that tells its totals. */
+/* The same for a caching allocator that reports its totals. */
 double tensor_pairs(int pairs, void *(*take)(int, size_t), void (*give)(void *))
 {
 	double start = now();

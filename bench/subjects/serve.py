@@ -1,4 +1,4 @@
-"""The process that is measured: a line [function, arguments] on standard input, the result on standard output."""
+"""The measured process: it reads lines [function, arguments] on standard input and prints the results."""
 
 import ctypes
 import json

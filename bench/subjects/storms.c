@@ -1,4 +1,4 @@
-/* What strains a tracer of memory most. Every function returns the nanoseconds of one operation. */
+/* The hardest loads for a memory tracer. Every function returns the nanoseconds of one operation. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>

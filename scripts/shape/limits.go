@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// widest is the limit of a line, in columns. Of lines over it there is a number for each folder.
+// widest is the limit of a line, in columns. Each folder has a number of lines over it.
 const widest = 120
 
-// limits are what limits.txt says.
+// limits are the content of limits.txt.
 type limits struct {
 	most       map[kind]int
 	exceptions map[kind]map[string]exception
@@ -25,7 +25,8 @@ type exception struct {
 	why    string
 }
 
-// readLimits reads lines KIND WHERE FIGURE REASON, where * for WHERE is the limit of all others. Lines that begin with # are comments.
+// readLimits reads lines KIND WHERE FIGURE REASON, where * for WHERE is the limit of all others. Lines that begin with
+// # are comments.
 func readLimits(r io.Reader) (*limits, error) {
 	l := &limits{map[kind]int{}, map[kind]map[string]exception{}}
 	lines := bufio.NewScanner(r)
@@ -73,7 +74,7 @@ func (l *limits) add(words []string) error {
 	return nil
 }
 
-// judge says which figures are over their limits, and which exceptions are larger than they need to be.
+// judge returns the figures over their limits, and the exceptions that are larger than necessary.
 func (l *limits) judge(m *measures) (complaints []string) {
 	for _, k := range slices.Sorted(maps.Keys(m.figures)) {
 		for _, where := range slices.Sorted(maps.Keys(m.figures[k])) {
@@ -95,7 +96,7 @@ func (l *limits) judge(m *measures) (complaints []string) {
 	return complaints
 }
 
-// hint says where to look.
+// hint names the place to look at.
 func (m *measures) hint(k kind, where string) string {
 	if k != columns {
 		return ""

@@ -1,5 +1,6 @@
-// Shape measures the sources of a repository and fails where one is over its limit: methods of a type, lines of a file and of a function, columns of
-// a line. Limits and exceptions are in limits.txt, which says how they are read. An exception holds a figure as it is: it may fall, and is lowered then.
+// Shape measures the sources of a repository and fails if one is over its limit: methods of a type, lines of a file and
+// of a function, columns of a line. Limits and exceptions are in limits.txt, which explains their format. An exception
+// holds a figure as it is: the figure may fall, and the exception is lowered then.
 //
 //	go run ./scripts/shape        # in the repository
 package main

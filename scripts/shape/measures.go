@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what is measured. Its text is that of limits.txt.
+// kind is a kind of measure. Its text is that of limits.txt.
 type kind string
 
 const (
@@ -23,10 +23,11 @@ const (
 // tabWidth is in columns, as gofmt's authors have it.
 const tabWidth = 4
 
-// measures are figures by kind and by whose they are: a type PACKAGE.NAME, a file, a function FILE:NAME, a folder's lines that are too long.
+// measures are figures by kind and by owner: a type PACKAGE.NAME, a file, a function FILE:NAME, a folder's lines that
+// are too long.
 type measures struct {
 	figures map[kind]map[string]int
-	last    map[string]string // for columns: where the last such line of a folder is
+	last    map[string]string // for columns: the place of a folder's last such line
 }
 
 func newMeasures() *measures {
@@ -53,12 +54,12 @@ func (m *measures) add(name string, text []byte) error {
 	return nil
 }
 
-// width is in columns.
+// width returns the width of a line in columns.
 func width(line string) int {
 	return utf8.RuneCountInString(line) + (tabWidth-1)*strings.Count(line, "\t")
 }
 
-// topFolder is a file's first folder, or "." for a file that is in none.
+// topFolder returns a file's first folder, or "." for a file without one.
 func topFolder(name string) string {
 	folder, _, in := strings.Cut(name, "/")
 	if !in {
@@ -88,7 +89,7 @@ func (m *measures) addGo(name string, text []byte) error {
 	return nil
 }
 
-// receiverOf is the type that a method belongs to, without stars and type parameters, or "".
+// receiverOf returns the type of a method, without stars and type parameters, or "".
 func receiverOf(f *ast.FuncDecl) string {
 	if f.Recv == nil || len(f.Recv.List) == 0 {
 		return ""
