@@ -6,7 +6,7 @@ type LimitKind string
 // The kinds of limit.
 const (
 	LimitMachine LimitKind = "machine" // all of the machine's memory
-	// a container, a service, a user's slice: cgroup v2's memory.max, v1's memory.limit_in_bytes
+	// LimitCgroup is of a container, a service, a user's slice: cgroup v2's memory.max, v1's memory.limit_in_bytes.
 	LimitCgroup LimitKind = "cgroup"
 	LimitData   LimitKind = "RLIMIT_DATA" // mapped memory of the process, soft limit
 	LimitSpace  LimitKind = "RLIMIT_AS"   // its address space, soft limit

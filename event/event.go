@@ -227,8 +227,8 @@ type ProcessInfo struct {
 	Python   string // "3.11.2", or "" if it is not a Python
 	IPython  string
 	Frontend string // "ipykernel", "terminal" or ""
-	// path of the notebook that it runs, from its own environment or namespace, 1,024 bytes at most; "" if neither has
-	// one
+	// Notebook is the path of its notebook, from its own environment or namespace, 1,024 bytes at most; "" if neither
+	// has one.
 	Notebook string
 	Late     bool  // attached while it was already running
 	Inputs   int64 // len(In) at the time of this description, -1 if not known
@@ -278,7 +278,7 @@ type ProbeUse struct {
 	Hits  uint64
 	// CPU time of the hits: their number times the cost of one on this machine, without walks up stacks; 0: not known
 	Cost Nanoseconds
-	// why a more expensive place serves than the usual one, for the first process that has this; else empty
+	// Dear says why a more expensive place serves than the usual one, for the first process with one; else empty.
 	Dear string
 }
 

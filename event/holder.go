@@ -26,7 +26,7 @@ const (
 // everything from a target.
 type Holder struct {
 	Address uint64 // of the block, as in [Change]
-	// size of a NumPy array's data by the array itself, where no change reported it; 0 for other blocks
+	// Size is that of a NumPy array's data by the array itself, if no change reported it; 0 for other blocks.
 	Size       Bytes
 	Kind       HolderKind
 	Path       string // from the root to the object that has the block: cache['train'][3].weight, at most 512 bytes

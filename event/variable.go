@@ -50,7 +50,7 @@ type Column struct {
 // Code is the origin of a call's code.
 type Code struct {
 	File string // by the code itself, at most 192 bytes
-	// N of In[N] for the code of a cell that had run before the tracer could see it; 0 for all other code
+	// Input is N of In[N] for the code of a cell that had run before the tracer could see it; 0 for all other code.
 	Input int32
 }
 

@@ -65,7 +65,7 @@ type Tensors struct {
 	// Rounding is the difference, in bytes, between the blocks and the requests of their tensors, for all but Unknown
 	// of these blocks.
 	Rounding int64 `json:"rounding"`
-	// blocks with an unknown request: in sessions that are not recorded, or small blocks
+	// Unknown counts blocks with an unknown request: in sessions that are not recorded, or small blocks.
 	Unknown int64   `json:"unknown"`
 	Stack   []Frame `json:"stack"` // innermost call first; empty if not known
 }

@@ -61,7 +61,7 @@ func runCheck(ctx context.Context, o AuditOptions, c console, args []string) err
 	}
 	defer s.close()
 	k := &checking{session: s, out: model.Check{Processes: []model.CheckProcess{}, Checked: []model.Checked{}, ToFree: []model.Freeing{}}}
-	who, known, err := k.asked(ctx, args)
+	who, known, err := k.targets(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -86,8 +86,8 @@ func runCheck(ctx context.Context, o AuditOptions, c console, args []string) err
 	return s.deliver("check", func(w io.Writer) error { return k.print(w, &o) })
 }
 
-// asked returns the processes to look at. known has the promises about them, nil if there are none so far.
-func (k *checking) asked(ctx context.Context, args []string) (who []process.Identity, known []promised, err error) {
+// targets returns the processes to look at. known has the promises about them, nil if there are none so far.
+func (k *checking) targets(ctx context.Context, args []string) (who []process.Identity, known []promise, err error) {
 	s := k.session
 	if len(args) == 0 {
 		who, err = chooseKernels(ctx, s.console, false, "audit --check")
@@ -121,7 +121,7 @@ func (k *checking) asked(ctx context.Context, args []string) (who []process.Iden
 	return who, known, nil
 }
 
-func identities(all []promised) (who []process.Identity) {
+func identities(all []promise) (who []process.Identity) {
 	for _, p := range all {
 		who = append(who, p.Identity)
 	}
@@ -168,7 +168,7 @@ func (k *checking) next() (event.Event, error) {
 }
 
 // promise looks at a process, prints the code to type, and waits until it may have been run.
-func (k *checking) promise(ctx context.Context, who process.Identity) ([]promised, error) {
+func (k *checking) promise(ctx context.Context, who process.Identity) ([]promise, error) {
 	found, err := k.look(ctx, who.PID, nil)
 	if err != nil {
 		return nil, err
@@ -176,10 +176,10 @@ func (k *checking) promise(ctx context.Context, who process.Identity) ([]promise
 	if found.Variables == nil {
 		return nil, fmt.Errorf("process %d could not be looked at: %s", who.PID, cmp.Or(found.Why, "nothing is known of its objects"))
 	}
-	one := promised{Identity: who}
+	one := promise{Identity: who}
 	one.Free, one.Pieces = checkable(toFree(found.Variables))
 	if len(one.Free) == 0 {
-		return []promised{one}, nil
+		return []promise{one}, nil
 	}
 	c := k.session.console
 	if !k.session.options.Quiet {
@@ -187,7 +187,7 @@ func (k *checking) promise(ctx context.Context, who process.Identity) ([]promise
 			return nil, err
 		}
 	}
-	return []promised{one}, k.wait(ctx)
+	return []promise{one}, k.wait(ctx)
 }
 
 // wait returns when the user presses Enter or ends the command, or when the time is over.
@@ -231,7 +231,7 @@ func pressed(in io.Reader) <-chan struct{} {
 }
 
 // check finds the memory that came back in each process.
-func (k *checking) check(ctx context.Context, known []promised) error {
+func (k *checking) check(ctx context.Context, known []promise) error {
 	if ctx.Err() != nil { // the end of the context has ended the waiting
 		ctx = context.WithoutCancel(ctx)
 	}

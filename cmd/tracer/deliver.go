@@ -21,8 +21,8 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 	var r *model.Report
 	err := s.deliver("report", func(w io.Writer) error {
 		r = tracker.Stream()
-		if s.both != nil {
-			s.options.audit = s.both.auditor.Audit(leastOfPage)
+		if s.combined != nil {
+			s.options.audit = s.combined.auditor.Audit(leastOfPage)
 		}
 		s.foretell(r)
 		if without := s.options.unranked(r); without != "" {

@@ -127,7 +127,7 @@ func (e *endings) end(s os.Signal) {
 		e.atOnce(s)
 	case e.asked == 1:
 		e.cancel(errInterrupted)
-	// other signals may come in pairs, as when a terminal is closed
+	// Other signals may come in pairs, as when a terminal is closed.
 	case e.asked == 2 && e.look != nil && s == os.Interrupt:
 		e.look()
 	case e.asked == 2 && e.report:

@@ -124,9 +124,9 @@ type session struct {
 	running  *tracer.Session // the source, if it is live
 	garbage  garbage
 	thrift   thrift
-	hub      *companion.Hub // nil if notebooks get no answers
-	asked    *asked         // likewise
-	both     *both          // nil unless the report has leaks, too
+	hub      *companion.Hub  // nil if notebooks get no answers
+	answers  *answers        // likewise
+	combined *reportAndAudit // nil unless the report has leaks, too
 	// unsettled: a boundary has come since the last lull.
 	unsettled bool
 }
@@ -135,8 +135,8 @@ type session struct {
 func newSession(o *SessionOptions, c console, tracker consumer) (s *session, err error) {
 	s = &session{options: o, console: c, tracker: tracker, live: !o.Quiet, last: newLastLook(c.err)}
 	if reports, ok := tracker.(*attribution.Tracker); ok && o.Format == "html" {
-		s.both = &both{reports, attribution.NewAuditor()}
-		s.tracker = s.both
+		s.combined = &reportAndAudit{reports, attribution.NewAuditor()}
+		s.tracker = s.combined
 	}
 	if s.who, err = invoker.Find(); err != nil {
 		return nil, err
@@ -198,22 +198,22 @@ func sayOlder(w io.Writer, pid int) {
 // listen answers notebooks from now on. report is the path of the coming report, "" if notebooks must not know it.
 func (s *session) listen(tracker *attribution.Tracker, report string) tracer.Companion {
 	s.hub = companion.New(companion.Options{Version: version, Report: report, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(), Slower: func() []string { return slower(s.running, words.DearProbesSoFar) }, Older: func(pid int) { sayOlder(s.console.err, pid) }}, tracker)
-	s.asked = &asked{session: s, reports: tracker}
-	if s.both != nil {
-		s.asked.shared = true
-		s.asked.auditor.Store(s.both.auditor)
+	s.answers = &answers{session: s, reports: tracker}
+	if s.combined != nil {
+		s.answers.shared = true
+		s.answers.auditor.Store(s.combined.auditor)
 	} else {
-		s.asked.auditor.Store(attribution.NewAuditor())
+		s.answers.auditor.Store(attribution.NewAuditor())
 	}
-	s.hub.Look(looker{s.asked})
+	s.hub.Look(looker{s.answers})
 	return s.hub
 }
 
 // follow takes every event in until the source ends.
 func (s *session) follow(ctx context.Context, pending func() bool) error {
 	defer s.last.isOver(s.console.ends)
-	if s.asked != nil {
-		defer context.AfterFunc(ctx, s.asked.giveUp)()
+	if s.answers != nil {
+		defer context.AfterFunc(ctx, s.answers.giveUp)()
 	}
 	for {
 		e, err := s.source.Next(ctx)
@@ -246,7 +246,7 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 func (s *session) print() {
 	finished := s.tracker.Finished()
 	if s.hub != nil { // a notebook waits for its figures
-		s.asked.finished()
+		s.answers.finished()
 		s.hub.Finished(finished)
 		s.hub.Answer()
 	}

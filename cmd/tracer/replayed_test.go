@@ -41,7 +41,7 @@ func TestRecordingSaysTheSame(t *testing.T) {
 			events := anySession(seed, random)
 			path := filepath.Join(t.TempDir(), "run.arrows")
 			live := traced(t, events, path, random)
-			replayed, none := &both{attribution.New(), attribution.NewAuditor()}, &both{attribution.New(), attribution.NewAuditor()}
+			replayed, none := &reportAndAudit{attribution.New(), attribution.NewAuditor()}, &reportAndAudit{attribution.New(), attribution.NewAuditor()}
 			for _, e := range eventsOf(t, path) {
 				replayed.Add(e)
 				if _, is := e.(*event.Lull); is {
@@ -88,7 +88,7 @@ func anySession(seed uint64, random *rand.Rand) (events []event.Event) {
 }
 
 // traced follows a session that is recorded, as if it were read a bit at a time.
-func traced(t *testing.T, events []event.Event, path string, random *rand.Rand) *both {
+func traced(t *testing.T, events []event.Event, path string, random *rand.Rand) *reportAndAudit {
 	t.Helper()
 	_, cancel := context.WithCancelCause(t.Context())
 	c := console{out: io.Discard, err: newMessages(io.Discard), ends: &endings{cancel: cancel}}
@@ -106,12 +106,12 @@ func traced(t *testing.T, events []event.Event, path string, random *rand.Rand) 
 		t.Fatal(err)
 	}
 	s.live, s.source = false, &script{events}
-	s.listen(s.both.reports, "")
+	s.listen(s.combined.reports, "")
 	often := 1 + random.IntN(6)
 	if err := s.follow(t.Context(), func() bool { return random.IntN(often) > 0 }); err != nil {
 		t.Fatal(err)
 	}
-	return s.both
+	return s.combined
 }
 
 func eventsOf(t *testing.T, path string) (events []event.Event) {
@@ -138,7 +138,7 @@ func eventsOf(t *testing.T, path string) (events []event.Event) {
 }
 
 // said returns every output of a session.
-func said(t *testing.T, of *both) map[string][]byte {
+func said(t *testing.T, of *reportAndAudit) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
 	audit := of.auditor.Audit(1)

@@ -18,7 +18,7 @@ import (
 // read from its beginning each time. Reading takes at most a tenth of the time, and stops while nobody looks.
 const (
 	readingShare = 10 // the inverse of the share of time
-	// a recording that has not grown for this long is read as soon as half of the time is left to other work
+	// A recording that has not grown for stillAfter is read as soon as half of the time is left to other work.
 	stillAfter = 3 * time.Second
 )
 
@@ -101,7 +101,7 @@ func (v *viewer) page(version int) (size int64, data []byte, err error) {
 	if err != nil {
 		return size, nil, err
 	}
-	all := &both{attribution.New(), attribution.NewAuditor()}
+	all := &reportAndAudit{attribution.New(), attribution.NewAuditor()}
 	if err := source.Each(v.until, func(e event.Event) { all.Add(e) }); err != nil {
 		return size, nil, err
 	}

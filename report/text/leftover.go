@@ -16,10 +16,10 @@ type leftover struct {
 	memory
 	r   *model.Report
 	pid int
-	// bytes at the end, and those of them that PyTorch's allocator keeps for coming tensors
+	// end is bytes at the end, and cached those of them that PyTorch's allocator keeps for coming tensors.
 	end, cached int64
 	start       int64 // bytes at the session's beginning; 0 if the process began with it
-	// scattered: the session used several GPUs, so a name's memory may be on another
+	// scattered: the session used several GPUs, so a name's memory may be on another.
 	scattered bool
 	textOf    func(model.Line) string // of the source
 }

@@ -8,7 +8,7 @@ import (
 
 // Lines below the first one of a table's row.
 const (
-	// the most lines of a text in its column; a longer one goes on below, where there is more room
+	// mostAligned is the most lines of a text in its column; a longer one goes on below, where there is more room.
 	mostAligned = 3
 	leastIndent = 4  // of these lines
 	leastRoom   = 10 // cells; below that there is no room

@@ -26,8 +26,8 @@ import (
 // A recording may come from anybody, and a look at processes needs rights that cannot be given up before it. So a
 // separate process without rights reads the recording, and returns the promises to processes.
 
-// promised is the memory that a process was to get back, and the largest objects of each entry.
-type promised struct {
+// promise is the memory that a process was to get back, and the largest objects of each entry.
+type promise struct {
 	process.Identity
 	Free   []model.Freeing
 	Pieces [][]event.Piece
@@ -35,10 +35,10 @@ type promised struct {
 
 // recalled is the content of a recording, or the reason why there is none.
 type recalled struct {
-	BootID    string     `json:",omitempty"`
-	Processes []promised `json:",omitempty"`
-	Old       bool       `json:",omitempty"` // it does not have the objects
-	Error     string     `json:",omitempty"`
+	BootID    string    `json:",omitempty"`
+	Processes []promise `json:",omitempty"`
+	Old       bool      `json:",omitempty"` // it does not have the objects
+	Error     string    `json:",omitempty"`
 }
 
 // Bounds of the data from a recording.
@@ -121,7 +121,7 @@ func recall(ctx context.Context, in io.Reader) (out recalled) {
 		return recalled{Error: err.Error()}
 	}
 	for _, pid := range order {
-		one := promised{Identity: process.Identity{PID: int(pid), StartTicks: started[pid]}}
+		one := promise{Identity: process.Identity{PID: int(pid), StartTicks: started[pid]}}
 		all, of := toFree(last[pid])
 		one.Free, one.Pieces = checkable(all, of)
 		if len(all) > 0 && (started[pid] == 0 || len(one.Free) == 0) {
@@ -134,7 +134,7 @@ func recall(ctx context.Context, in io.Reader) (out recalled) {
 }
 
 // promisedIn returns the promises of a recording for each of its processes.
-func promisedIn(ctx context.Context, s *session, path string) ([]promised, error) {
+func promisedIn(ctx context.Context, s *session, path string) ([]promise, error) {
 	f, err := s.rights.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the recording: %w", err)
@@ -190,7 +190,7 @@ func (r recalled) bounded() recalled {
 	all := r.Processes[:min(len(r.Processes), maxRecalled)]
 	r.Processes = nil
 	for _, p := range all {
-		one, pieces := promised{Identity: p.Identity}, 0
+		one, pieces := promise{Identity: p.Identity}, 0
 		for i, f := range p.Free {
 			if i >= len(p.Pieces) || len(f.Type) > maxCode || f.Predicted < 0 || f.Device < 0 || pieces+len(p.Pieces[i]) > maxPieces {
 				continue

@@ -13,7 +13,7 @@ type Looked struct {
 	Took      Nanoseconds
 	Cost      Nanoseconds // processor time of the look
 	Variables *Variables  // names and their memory; nil if not requested, or not found out
-	// holders of blocks, and children that are idle workers; none if not requested, or not found out
+	// Holders has the holders of blocks, and children that are idle workers; none if not requested, or not found out.
 	Holders []*Holders
 	Why     string // why a part of the look failed, in a sentence; else ""
 	Still   []bool // for each requested object: whether it is there still

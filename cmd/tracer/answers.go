@@ -11,9 +11,9 @@ import (
 	"ipytracer/tracer/companion"
 )
 
-// asked answers a notebook's questions about a process's objects: names, and memory that stays behind. It follows a
-// session's events for an audit, because nobody knows in time whether one will be requested.
-type asked struct {
+// answers has the answers to a notebook's questions about a process's objects: names, and memory that stays behind. It
+// follows a session's events for an audit, because nobody knows in time whether one will be requested.
+type answers struct {
 	session *session
 	reports *attribution.Tracker
 	auditor atomic.Pointer[attribution.Auditor] // nil once it was given up
@@ -29,7 +29,7 @@ const (
 )
 
 // add takes the next event in.
-func (a *asked) add(e event.Event) {
+func (a *answers) add(e event.Event) {
 	auditor := a.auditor.Load()
 	if auditor == nil || a.shared {
 		return
@@ -44,21 +44,21 @@ func (a *asked) add(e event.Event) {
 }
 
 // giveUp drops the audit, on any goroutine: at a session's end its memory would be in the way of the last look.
-func (a *asked) giveUp() {
+func (a *answers) giveUp() {
 	if !a.shared {
 		a.auditor.Store(nil)
 	}
 }
 
 // finished forgets the finished cells: nobody asks the audit for them.
-func (a *asked) finished() {
+func (a *answers) finished() {
 	if auditor := a.auditor.Load(); auditor != nil && !a.shared {
 		auditor.Finished()
 	}
 }
 
 // looker gives the companion its looks.
-type looker struct{ *asked }
+type looker struct{ *answers }
 
 var _ companion.Looker = looker{}
 
@@ -85,7 +85,7 @@ func (a looker) FindHolders(pid int) bool {
 		return false
 	}
 	var blocks []event.Block
-	// else it was given up since: the look finds nothing, and comes to an end
+	// An audit that was given up since has no blocks: the look finds nothing, and ends.
 	if auditor := a.auditor.Load(); auditor != nil {
 		blocks = auditor.Blocks(pid)
 	}
@@ -164,6 +164,6 @@ func (s *session) take(e event.Event) {
 	s.tracker.Add(e)
 	if s.hub != nil {
 		s.hub.Note(e)
-		s.asked.add(e)
+		s.answers.add(e)
 	}
 }

@@ -26,12 +26,12 @@ func (t *thrift) pace(s *session) {
 	if why == "" {
 		return
 	}
-	if s.both != nil {
-		s.tracker, s.both = s.both.reports, nil
-		s.asked.shared = false
+	if s.combined != nil {
+		s.tracker, s.combined = s.combined.reports, nil
+		s.answers.shared = false
 	}
-	if s.asked != nil {
-		s.asked.giveUp()
+	if s.answers != nil {
+		s.answers.giveUp()
 	}
 	if tracker, ok := s.tracker.(*attribution.Tracker); ok {
 		attribution.GiveUp(tracker, why)

@@ -112,7 +112,7 @@ func TestHostileRecording(t *testing.T) {
 			}
 		}
 	}
-	bad := recalled{Processes: []promised{all[0], all[0], all[0], all[0]}}
+	bad := recalled{Processes: []promise{all[0], all[0], all[0], all[0]}}
 	bad.Processes[0].PID, bad.Processes[1].StartTicks, bad.Processes[2].Pieces = 0, 0, nil
 	bad.Processes[3].Free = slices.Clone(all[0].Free)
 	bad.Processes[3].Free[0].Predicted = -1

@@ -9,19 +9,19 @@ import (
 // leastOfPage is the least size, in bytes, of a leak on a page.
 const leastOfPage = 1 << 20
 
-// both takes a session's events in for a report and for an audit of the same session.
-type both struct {
+// reportAndAudit takes a session's events in for a report and for an audit of the same session.
+type reportAndAudit struct {
 	reports *attribution.Tracker
 	auditor *attribution.Auditor
 }
 
-func (b *both) Add(e event.Event) {
+func (b *reportAndAudit) Add(e event.Event) {
 	b.reports.Add(e)
 	b.auditor.Add(e)
 }
 
 // Finished returns the cells of the report; the auditor's are the same.
-func (b *both) Finished() []model.Window {
+func (b *reportAndAudit) Finished() []model.Window {
 	b.auditor.Finished()
 	return b.reports.Finished()
 }
