@@ -54,6 +54,20 @@ wheel: ## build the notebook companion, bin/ipytracer-*.whl (needs Python with p
 	/usr/bin/python3 -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $(dir $(BIN)) ./python
 	rm -rf python/build python/src/*.egg-info
 
+.PHONY: release
+release: ## build what is released of HEAD into bin/release: static program, wheel, Debian package, image, bill of materials, checksums
+	scripts/install.sh release
+	GO=$(GO) scripts/go.sh run scripts/release/build.sh
+
+.PHONY: check-release
+check-release: ## two builds of a release in different folders are the same bytes (some minutes)
+	scripts/install.sh release
+	GO=$(GO) scripts/go.sh run scripts/release/check.sh
+
+.PHONY: test-release
+test-release: release ## install and use each thing that is released in trees of Debian without Go, compiler and checkout (needs root, network; RELEASE_SUITES="bookworm trixie")
+	scripts/release/test.sh bin/release $(RELEASE_SUITES)
+
 .PHONY: lab
 lab: ## build JupyterLab's extension, which is committed as it is built (needs Node)
 	scripts/install.sh lab

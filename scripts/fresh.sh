@@ -11,6 +11,7 @@
 # experiments: they still have earlier installations.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/tree.sh
 
 if [ -z "${FRESH_MOUNTS:-}" ]; then
     FRESH_MOUNTS=own exec unshare --mount --propagation private "$0" "$@"
@@ -35,15 +36,7 @@ made() {
         }
         chroot "$root" useradd --create-home --shell /bin/bash ada
     fi
-    for one in proc sys dev; do mount --rbind "/$one" "$root/$one"; done
-    mount -t tmpfs tmpfs "$root/run"
-    cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-    echo "127.0.0.1 localhost $(hostname)" >"$root/etc/hosts"
-    apt-config dump 'Acquire' 2>/dev/null | grep -iE '^Acquire::[a-z]+::(.*::)?Proxy ' >"$root/etc/apt/apt.conf.d/90proxy" || true
-    if compgen -G '/usr/local/share/ca-certificates/*.crt' >/dev/null; then
-        cp /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/"
-        chroot "$root" update-ca-certificates >/dev/null 2>&1
-    fi
+    connected "$root"
     rm -rf --one-file-system "$root/var/cache/ipytracer" "$root"/home/ada/{ipytracer,her-go,.bashrc,.config}
     cp "$root/etc/skel/.bashrc" "$root/home/ada/"
     echo 'ada ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/ada"

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Builds everything that is released, of HEAD and nothing else, the same bytes each time: the static program, the wheel,
+# a Debian package, an image for containers, a bill of materials and checksums.
+#
+#   scripts/release/build.sh [OUT]    into bin/release, if none is named
+#
+# What is not committed is not in it. Needs what `scripts/install.sh release` installs. The same compilers make the same
+# bytes: another Go, C compiler, C library or setuptools may make others.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+mkdir -p "${1:-bin/release}"
+out=$(realpath "${1:-bin/release}")
+export VERSION LC_ALL=C TZ=UTC SOURCE_DATE_EPOCH
+VERSION=$(scripts/release/version.sh)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+# The settings of whoever types this make no difference.
+export GOFLAGS='-mod=readonly -buildvcs=false -trimpath' GOAMD64=v1 GOOS=linux GOARCH=amd64 CC=gcc
+unset CGO_CFLAGS CGO_CPPFLAGS CGO_LDFLAGS GOEXPERIMENT LDFLAGS
+umask 022
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+git archive HEAD | tar -x -C "$work" --one-top-level=tree
+cd "$work/tree"
+
+CARRY=1 scripts/build.sh "$work/tracer"
+scripts/release/materials.py >"$work/sbom.json" --licenses "$work/THIRD-PARTY-LICENSES.txt"
+scripts/release/manual.sh "$work/tracer" "$work/manual"
+
+rm -rf "${out:?}"/*
+install -m 755 "$work/tracer" "$out/tracer"
+install -m 644 "$work/sbom.json" "$out/ipytracer-$VERSION.cdx.json"
+install -m 644 "$work/THIRD-PARTY-LICENSES.txt" "$out/THIRD-PARTY-LICENSES.txt"
+scripts/release/pack_wheel.py "$work/tracer" "$work/THIRD-PARTY-LICENSES.txt" "$out" >"$work/log" 2>&1 ||
+    { cat "$work/log" >&2; exit 1; }
+scripts/release/pack_deb.sh "$work/tracer" "$work/manual" "$work/THIRD-PARTY-LICENSES.txt" "$out"
+scripts/release/pack_image.py "$work/tracer" "$work/THIRD-PARTY-LICENSES.txt" "$out"
+cd "$out"
+sha256sum -- * >"$work/SHA256SUMS"
+install -m 644 "$work/SHA256SUMS" SHA256SUMS
+ls -l --time-style=+ "$out"
