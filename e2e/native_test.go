@@ -58,10 +58,7 @@ for _ in range(50):
 func checkNative(t *testing.T, root, interpreter string, all bool) {
 	dir := t.TempDir() // below /tmp, which is in the chroot as well
 	library, truth := filepath.Join(dir, "libcalls.so"), filepath.Join(dir, "truth.jsonl")
-	build := exec.Command("g++", "-O2", "-fomit-frame-pointer", "-shared", "-fPIC", "-g1", "-o", library, filepath.Join(workloads, "calls.cpp"))
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	buildCalls(t, library)
 	pid, run := startCellIn(t, root, interpreter, fmt.Sprintf(callsCell, library, truth))
 	flags := []string{"--budget", "off", "--small-arrays"} // the library calls PyTraceMalloc_Track itself
 	if all {
@@ -115,6 +112,15 @@ func checkNative(t *testing.T, root, interpreter string, all bool) {
 		}
 	}
 	t.Errorf("50 allocations at once are not one: %v", r.Certificate.Lost)
+}
+
+// buildCalls builds the library that calls through functions without frame pointers.
+func buildCalls(t *testing.T, library string) {
+	t.Helper()
+	build := exec.Command("g++", "-O2", "-fomit-frame-pointer", "-shared", "-fPIC", "-g1", "-o", library, filepath.Join(workloads, "calls.cpp"))
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
 }
 
 // compareNative compares a stack's native frames, up to the Python function that is the next.

@@ -3,13 +3,10 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -158,41 +155,6 @@ func runNotebooks(t *testing.T, names []string) notebookSession {
 	t.Logf("%d cells: JSON %.1f MiB, written %.2f s after it was asked for; the tracer took %.0f MiB at its highest",
 		len(results), mebibytes(int64(len(data))), time.Since(asked).Seconds(), mebibytes(s.highWater))
 	return s
-}
-
-// watchHighWater reads a tracer's VmHWM until it has ended, and sends the last one it saw.
-func watchHighWater(tr *trace) <-chan int64 {
-	out := make(chan int64, 1)
-	go func() {
-		var last int64
-		for {
-			if now, ok := highWater(tr.cmd.Process.Pid); ok {
-				last = now
-			}
-			select {
-			case <-tr.ended:
-				out <- last
-				return
-			case <-time.After(2 * time.Millisecond): // it rises until the end
-			}
-		}
-	}()
-	return out
-}
-
-var vmHWM = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
-
-func highWater(pid int) (int64, bool) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, false
-	}
-	m := vmHWM.FindSubmatch(data)
-	if m == nil {
-		return 0, false
-	}
-	kib, err := strconv.ParseInt(string(m[1]), 10, 64)
-	return kib << 10, err == nil
 }
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }

@@ -105,12 +105,7 @@ func TestPause(t *testing.T) {
 			d := float64(got) - mebibytes*mib
 			return d > -64<<10 && d < 64<<10
 		}
-		mark := "bound"
-		if f.Exact {
-			mark = "exact"
-		} else if f.Bound == nil {
-			mark = "least"
-		}
+		mark := markOf(f)
 		if !near(f.Start, want.start) || !near(f.End, want.end) || mark != want.mark {
 			t.Errorf("cell %d: %s, want %s, from %v to %v MiB", i+1, figureOf(f), want.mark, want.start, want.end)
 		}
@@ -137,6 +132,17 @@ func TestPause(t *testing.T) {
 	if held := heldByVariables(t, file); held < 40*mib || held > 40*mib+1<<16 {
 		t.Errorf("variables hold %d bytes of arrays", held)
 	}
+}
+
+// markOf says how sure a figure is.
+func markOf(f model.Figure) string {
+	switch {
+	case f.Exact:
+		return "exact"
+	case f.Bound == nil:
+		return "least"
+	}
+	return "bound"
 }
 
 // checkFound: no window lists as its own what a search has found that may have been made before. It returns how much

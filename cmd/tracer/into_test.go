@@ -27,41 +27,12 @@ func TestInto(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	folder := t.TempDir()
-	tracker, run := attribution.New(), filepath.Join(folder, "run.arrows")
-	var to bytes.Buffer
-	w, err := recording.NewWriter(&to, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	attributiontest.Notebook(func(e event.Event) {
-		tracker.Add(e)
-		if err := w.Write(e); err != nil {
-			t.Fatal(err)
-		}
-	}, 5, 3)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	write(t, run, to.Bytes(), 0o600)
-	var sources []string
-	r := tracker.Report()
-	for i := range r.Windows {
-		if r.Windows[i].Kind == model.Cell {
-			sources = append(sources, r.Windows[i].Source)
-		}
-	}
-	notebook := filepath.Join(folder, "nb.ipynb")
+	run, notebook := filepath.Join(folder, "run.arrows"), filepath.Join(folder, "nb.ipynb")
+	sources, recorded := recordedNotebook(t)
+	write(t, run, recorded, 0o600)
 	text := notebookOf(t, append(sources, "edited()"))
 	write(t, notebook, text, 0o640)
-	into := func(want int, args ...string) string {
-		t.Helper()
-		cmd := exec.CommandContext(context.Background(), tracerPath, append([]string{"report"}, args...)...)
-		out, err := cmd.CombinedOutput()
-		if got := cmd.ProcessState.ExitCode(); got != want {
-			t.Fatalf("%v: status %d (%v), not %d\n%s", args, got, err, want, out)
-		}
-		return string(out)
-	}
+	into := reportCommand(t, tracerPath)
 	said := into(0, run, "--into", notebook, "--into-output")
 	if !strings.Contains(said, "5 of 6 cells with code have figures") || !strings.Contains(said, "cell 6 has none: no cell of this session has its source") {
 		t.Errorf("%s", said)
@@ -81,6 +52,53 @@ func TestInto(t *testing.T) {
 	if !bytes.Equal(read(t, notebook), text) {
 		t.Error("what is taken out is not what was put in")
 	}
+	checkRefusals(t, into, folder, text, recorded)
+}
+
+// recordedNotebook records a notebook, and returns the sources of its cells as well.
+func recordedNotebook(t *testing.T) (sources []string, recorded []byte) {
+	t.Helper()
+	tracker := attribution.New()
+	var to bytes.Buffer
+	w, err := recording.NewWriter(&to, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	attributiontest.Notebook(func(e event.Event) {
+		tracker.Add(e)
+		if err := w.Write(e); err != nil {
+			t.Fatal(err)
+		}
+	}, 5, 3)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := tracker.Report()
+	for i := range r.Windows {
+		if r.Windows[i].Kind == model.Cell {
+			sources = append(sources, r.Windows[i].Source)
+		}
+	}
+	return sources, to.Bytes()
+}
+
+// reportCommand returns a function that runs `tracer report`, wants an exit status, and returns what the command says.
+func reportCommand(t *testing.T, tracerPath string) func(want int, args ...string) string {
+	return func(want int, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(context.Background(), tracerPath, append([]string{"report"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != want {
+			t.Fatalf("%v: status %d (%v), not %d\n%s", args, got, err, want, out)
+		}
+		return string(out)
+	}
+}
+
+// checkRefusals compares what is refused, of which nothing changes the notebook or the recording.
+func checkRefusals(t *testing.T, into func(want int, args ...string) string, folder string, text, recorded []byte) {
+	t.Helper()
+	run, notebook := filepath.Join(folder, "run.arrows"), filepath.Join(folder, "nb.ipynb")
 	link := filepath.Join(folder, "link.ipynb")
 	if err := os.Symlink(notebook, link); err != nil {
 		t.Fatal(err)
@@ -107,7 +125,7 @@ func TestInto(t *testing.T) {
 		if said := into(wrong.status, wrong.args...); !strings.Contains(said, wrong.says) || strings.Count(said, "\n") > 4 {
 			t.Errorf("%v: %s", wrong.args, said)
 		}
-		if !bytes.Equal(read(t, notebook), text) || !bytes.Equal(read(t, run), to.Bytes()) {
+		if !bytes.Equal(read(t, notebook), text) || !bytes.Equal(read(t, run), recorded) {
 			t.Fatalf("%v changed something", wrong.args)
 		}
 	}

@@ -45,3 +45,16 @@ func TestAuditOutputs(t *testing.T) {
 		t.Errorf("too much is gone:\n%s", b.String())
 	}
 }
+
+// TestAuditAccount: only --full has the account of the memory that is still there.
+func TestAuditAccount(t *testing.T) {
+	for _, full := range []bool{false, true} {
+		var b strings.Builder
+		if err := text.Audit(&b, reporttest.Audited(), text.Options{Full: full}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "Still there at the end, by what holds it") != full || strings.Contains(b.String(), "by who made it") != full {
+			t.Errorf("full: %v:\n%s", full, b.String())
+		}
+	}
+}

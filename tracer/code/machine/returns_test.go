@@ -7,26 +7,27 @@ import (
 	"ipytracer/tracer/code/machine/x86"
 )
 
-// returnCode is hand-written code with a frame: push rbx, sub rsp 32 before, add rsp 32, pop rbx, ret after.
-func returnCode(body ...byte) []byte {
-	return slices.Concat([]byte{0x53, 0x48, 0x83, 0xec, 0x20}, body, []byte{0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3})
+// returnSite is a site at which a function returns, as a test wants it.
+type returnSite struct {
+	at        int
+	register  Register
+	pushed    int32
+	emulated  bool
+	condition Condition
 }
 
-func TestReturnSites(t *testing.T) {
+// returnTest is a function, and the sites at which it returns.
+type returnTest struct {
+	name       string
+	code, cold []byte
+	want       []returnSite
+}
+
+func returnTests() []returnTest {
+	type site = returnSite
 	call := []byte{0xe8, 0, 0, 0, 0}
-	type site struct {
-		at        int
-		register  Register
-		pushed    int32
-		emulated  bool
-		condition Condition
-	}
 	ret := func(at int) []site { return []site{{at, RAX, 0, false, Condition{}}} }
-	for _, test := range []struct {
-		name       string
-		code, cold []byte
-		want       []site
-	}{
+	return []returnTest{
 		{"copy chain: mov rbx, rax; jne; mov rbp, rbx; mov rax, rbp", returnCode(0x48, 0x89, 0xc3, 0x75, 0, 0x48, 0x89, 0xdd, 0x48, 0x89, 0xe8), nil,
 			[]site{{8, RBX, 40, true, Condition{}}}},
 		{"a call keeps rbx: mov rbx, rax; jne; call; mov rax, rbx", returnCode(slices.Concat([]byte{0x48, 0x89, 0xc3, 0x75, 0}, call, []byte{0x48, 0x89, 0xd8})...), nil,
@@ -71,12 +72,20 @@ func TestReturnSites(t *testing.T) {
 			slices.Concat([]byte{0x31, 0xc0, 0xe9}, rel32(codeAt+22, coldAt-codeAt+7)), []site{{21, RAX, 40, true, Condition{}}, {coldAt + 2 - codeAt, RAX, 40, true, Condition{}}}},
 		{"cold fragment with its own ret", returnCode(slices.Concat(call, []byte{0x0f, 0x84}, rel32(coldAt, 16), call, []byte{0x90})...),
 			[]byte{0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3}, []site{{21, RAX, 40, true, Condition{}}, {coldAt + 5 - codeAt, RAX, 0, false, Condition{}}}},
-	} {
+	}
+}
+
+// returnCode is hand-written code with a frame: push rbx, sub rsp 32 before, add rsp 32, pop rbx, ret after.
+func returnCode(body ...byte) []byte {
+	return slices.Concat([]byte{0x53, 0x48, 0x83, 0xec, 0x20}, body, []byte{0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3})
+}
+func TestReturnSites(t *testing.T) {
+	for _, test := range returnTests() {
 		text := fakeFunction(t, test.code, test.cold)
 		sites, _ := text.Returns("PyOS_setsig")
-		var got []site
+		var got []returnSite
 		for _, s := range sites {
-			got = append(got, site{int(s.Delta), s.Result, s.Pushed, s.Emulated, s.Condition})
+			got = append(got, returnSite{int(s.Delta), s.Result, s.Pushed, s.Emulated, s.Condition})
 		}
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)

@@ -21,23 +21,23 @@ type dictKeys struct {
 // keysOf reads the header of a dict's keys. It refuses split tables (instance dictionaries).
 //
 // Layouts: Objects/dict-common.h of 3.9 and 3.10, Include/internal/pycore_dict.h from 3.11.
-func (p *Interpreter) keysOf(dict uint64) (dictKeys, error) {
-	if !p.isA(dict, &p.types.dict) {
+func (o *objects) keysOf(dict uint64) (dictKeys, error) {
+	if !o.isA(dict, &o.types.dict) {
 		return dictKeys{}, fmt.Errorf("dict at %#x: %w", dict, ErrMalformed)
 	}
-	addr, err := p.mem.word(dict + uint64(p.off.DictKeys))
+	addr, err := o.mem.word(dict + uint64(o.off.DictKeys))
 	if err != nil {
 		return dictKeys{}, fmt.Errorf("dict keys: %w", err)
 	}
-	if values, err := p.mem.word(dict + uint64(p.off.DictValues)); err != nil || values != 0 {
+	if values, err := o.mem.word(dict + uint64(o.off.DictValues)); err != nil || values != 0 {
 		return dictKeys{}, fmt.Errorf("dict at %#x is split: %w", dict, ErrMalformed)
 	}
 	var head [48]byte
-	if n, err := p.mem.read(addr, head[:40]); n < 40 {
+	if n, err := o.mem.read(addr, head[:40]); n < 40 {
 		return dictKeys{}, fmt.Errorf("dict keys: %w", err)
 	}
 	k := dictKeys{addr: addr}
-	if p.minor <= 10 {
+	if o.minor <= 10 {
 		err = k.decodeOld(head[:])
 	} else {
 		err = k.decode(head[:])
@@ -88,19 +88,19 @@ type dictEntry struct {
 }
 
 // entry reads one entry.
-func (p *Interpreter) entry(k *dictKeys, index int) (dictEntry, error) {
+func (o *objects) entry(k *dictKeys, index int) (dictEntry, error) {
 	var buf [16]byte
-	_, err := p.mem.read(k.entries+uint64(index*k.stride+k.key), buf[:])
+	_, err := o.mem.read(k.entries+uint64(index*k.stride+k.key), buf[:])
 	return dictEntry{index, binary.LittleEndian.Uint64(buf[:]), binary.LittleEndian.Uint64(buf[8:])}, err
 }
 
 // scan calls yield for every live entry of a dict until it returns false.
-func (p *Interpreter) scan(k *dictKeys, yield func(dictEntry) bool) error {
+func (o *objects) scan(k *dictKeys, yield func(dictEntry) bool) error {
 	const batch = 128
 	buf := make([]byte, batch*k.stride)
 	for first := 0; first < k.count; first += batch {
 		part := buf[:min(batch, k.count-first)*k.stride]
-		if _, err := p.mem.read(k.entries+uint64(first*k.stride), part); err != nil {
+		if _, err := o.mem.read(k.entries+uint64(first*k.stride), part); err != nil {
 			return fmt.Errorf("dict entries: %w", err)
 		}
 		for i := 0; len(part) > 0; i, part = i+1, part[k.stride:] {
@@ -130,19 +130,19 @@ type place struct {
 
 // lookup finds the entry that has a string for its key. Where it was last is looked at first: four reads instead of one for each of a
 // module's names, of which there may be thousands.
-func (p *Interpreter) lookup(dict uint64, text string) (dictKeys, dictEntry, error) {
-	k, err := p.keysOf(dict)
+func (o *objects) lookup(dict uint64, text string) (dictKeys, dictEntry, error) {
+	k, err := o.keysOf(dict)
 	if err != nil {
 		return k, dictEntry{}, err
 	}
-	if at, ok := p.places[name{dict, text}]; ok && at.keys == k.addr && at.index < k.count {
-		if e, err := p.entry(&k, at.index); err == nil && e.value != 0 && p.stringIs(e.key, text) {
+	if at, ok := o.places[name{dict, text}]; ok && at.keys == k.addr && at.index < k.count {
+		if e, err := o.entry(&k, at.index); err == nil && e.value != 0 && o.stringIs(e.key, text) {
 			return k, e, nil
 		}
 	}
 	var found dictEntry
-	err = p.scan(&k, func(e dictEntry) bool {
-		if p.stringIs(e.key, text) {
+	err = o.scan(&k, func(e dictEntry) bool {
+		if o.stringIs(e.key, text) {
 			found = e
 		}
 		return found.key == 0
@@ -151,7 +151,7 @@ func (p *Interpreter) lookup(dict uint64, text string) (dictKeys, dictEntry, err
 		err = fmt.Errorf("%q: %w", text, ErrNotFound)
 	}
 	if found.key != 0 {
-		p.places.remember(name{dict, text}, place{k.addr, found.index})
+		o.places.remember(name{dict, text}, place{k.addr, found.index})
 	}
 	return k, found, err
 }

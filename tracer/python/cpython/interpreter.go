@@ -10,14 +10,10 @@ import (
 // What it returns was true at some moment during the call; a read that catches an object half-changed gives
 // an error or a stale value. It is not safe for concurrent use.
 type Interpreter struct {
-	mem     memory
-	off     Offsets
-	minor   int
+	objects
 	runtime uint64
 	debug   *debugOffsets // nil before 3.13
-	types   struct{ str, dict, list knownType }
 
-	places  places
 	sysDict uint64 // 0 until found
 	last    [2]slot
 	lastTB  slot
@@ -37,9 +33,7 @@ func NewInterpreter(b *Binary, bias uint64, mem io.ReaderAt) (*Interpreter, erro
 }
 
 func newInterpreter(off Offsets, minor int, runtime uint64, mem io.ReaderAt) *Interpreter {
-	p := &Interpreter{mem: memory{mem}, off: off, minor: minor, runtime: runtime}
-	p.types.str.name, p.types.dict.name, p.types.list.name = "str", "dict", "list"
-	return p
+	return &Interpreter{objects: newObjects(off, minor, mem), runtime: runtime}
 }
 
 // Address returns the address of the main interpreter's PyInterpreterState. It is an error before the

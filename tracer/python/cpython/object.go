@@ -3,6 +3,7 @@ package cpython
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"unicode/utf8"
 )
 
@@ -19,12 +20,27 @@ type knownType struct {
 	addr uint64
 }
 
+// objects reads what objects have in themselves: their types, and the contents of strings and dicts.
+type objects struct {
+	mem    memory
+	off    Offsets
+	minor  int
+	types  struct{ str, dict, list knownType }
+	places places
+}
+
+func newObjects(off Offsets, minor int, mem io.ReaderAt) objects {
+	o := objects{mem: memory{mem}, off: off, minor: minor}
+	o.types.str.name, o.types.dict.name, o.types.list.name = "str", "dict", "list"
+	return o
+}
+
 // isType says whether t is the address of a known type.
-func (p *Interpreter) isType(t uint64, k *knownType) bool {
+func (o *objects) isType(t uint64, k *knownType) bool {
 	if k.addr != 0 || t == 0 {
 		return k.addr == t && t != 0
 	}
-	if name, err := p.nameOf(t); err != nil || name != k.name {
+	if name, err := o.nameOf(t); err != nil || name != k.name {
 		return false
 	}
 	k.addr = t
@@ -32,14 +48,14 @@ func (p *Interpreter) isType(t uint64, k *knownType) bool {
 }
 
 // isA says whether an object is of exactly a known type.
-func (p *Interpreter) isA(obj uint64, k *knownType) bool {
-	t, err := p.mem.word(obj + uint64(p.off.ObjectType))
-	return err == nil && p.isType(t, k)
+func (o *objects) isA(obj uint64, k *knownType) bool {
+	t, err := o.mem.word(obj + uint64(o.off.ObjectType))
+	return err == nil && o.isType(t, k)
 }
 
 // stringIs says whether the object is a str (not of a subclass) equal to an ASCII name. One read.
-func (p *Interpreter) stringIs(obj uint64, name string) bool {
-	header := int(p.off.ASCIIData)
+func (o *objects) stringIs(obj uint64, name string) bool {
+	header := int(o.off.ASCIIData)
 	const longest = 56 // header
 	var buf [longest + maxString]byte
 	if len(name) > maxString || header > longest {
@@ -47,22 +63,45 @@ func (p *Interpreter) stringIs(obj uint64, name string) bool {
 	}
 	// An object shorter than what is asked for may end where its mapping ends: then less comes back, and
 	// its length already tells it apart.
-	n, _ := p.mem.read(obj, buf[:header+len(name)])
-	if n < header+len(name) || !p.isType(binary.LittleEndian.Uint64(buf[p.off.ObjectType:]), &p.types.str) {
+	n, _ := o.mem.read(obj, buf[:header+len(name)])
+	if n < header+len(name) || !o.isType(binary.LittleEndian.Uint64(buf[o.off.ObjectType:]), &o.types.str) {
 		return false
 	}
-	_, compact, ascii := p.off.Text(binary.LittleEndian.Uint32(buf[p.off.StrState:]))
-	return binary.LittleEndian.Uint64(buf[p.off.StrLength:]) == uint64(len(name)) && compact && ascii &&
+	_, compact, ascii := o.off.Text(binary.LittleEndian.Uint32(buf[o.off.StrState:]))
+	return binary.LittleEndian.Uint64(buf[o.off.StrLength:]) == uint64(len(name)) && compact && ascii &&
 		string(buf[header:header+len(name)]) == name
 }
 
 // text reads a str: at most maxString bytes of its data, as UTF-8. Two reads.
-func (p *Interpreter) text(obj uint64) (string, error) {
-	raw, kind, _ := p.characters(obj, maxString)
+func (o *objects) text(obj uint64) (string, error) {
+	raw, kind, _ := o.characters(obj, maxString)
 	if raw == nil {
 		return "", fmt.Errorf("str at %#x: %w", obj, ErrMalformed)
 	}
 	return DecodeText(raw, kind), nil
+}
+
+// characters reads the beginning of a str: at most limit bytes, of kind bytes a character. Nil for what is no str.
+func (o *objects) characters(obj uint64, limit int) (raw []byte, kind int, whole bool) {
+	header := make([]byte, o.off.CompactData)
+	if n, err := o.mem.read(obj, header[:o.off.ASCIIData]); err != nil || n < int(o.off.ASCIIData) {
+		return nil, 0, false
+	}
+	if !o.isType(binary.LittleEndian.Uint64(header[o.off.ObjectType:]), &o.types.str) {
+		return nil, 0, false
+	}
+	length := binary.LittleEndian.Uint64(header[o.off.StrLength:])
+	state := binary.LittleEndian.Uint32(header[o.off.StrState:])
+	at, width, ok := o.off.Characters(state)
+	if !ok {
+		return nil, 0, false
+	}
+	kind = int(width)
+	raw = make([]byte, min(length, uint64(limit/kind))*uint64(kind))
+	if n, err := o.mem.read(obj+at, raw); err != nil || n < len(raw) {
+		return nil, 0, false
+	}
+	return raw, kind, uint64(len(raw)) == length*uint64(kind)
 }
 
 // DecodeText turns Latin-1, UCS-2 or UCS-4 (1, 2 or 4 bytes a character, as kind says) into UTF-8. What is not a character becomes U+FFFD.
@@ -86,19 +125,19 @@ func DecodeText(buf []byte, kind int) string {
 
 // typeName reads the tp_name of an object's type: a dotted name for types made in C, "KeyboardInterrupt"
 // and the like otherwise. At most 128 bytes; not checked to be UTF-8.
-func (p *Interpreter) typeName(obj uint64) (string, error) {
-	t, err := p.mem.word(obj + uint64(p.off.ObjectType))
+func (o *objects) typeName(obj uint64) (string, error) {
+	t, err := o.mem.word(obj + uint64(o.off.ObjectType))
 	if err != nil {
 		return "", err
 	}
-	return p.nameOf(t)
+	return o.nameOf(t)
 }
 
 // nameOf reads the tp_name of the type at an address.
-func (p *Interpreter) nameOf(t uint64) (string, error) {
-	name, err := p.mem.word(t + uint64(p.off.TypeName))
+func (o *objects) nameOf(t uint64) (string, error) {
+	name, err := o.mem.word(t + uint64(o.off.TypeName))
 	if err != nil {
 		return "", err
 	}
-	return p.mem.cString(name, maxTypeName)
+	return o.mem.cString(name, maxTypeName)
 }

@@ -1,7 +1,6 @@
 package cpython
 
 import (
-	"encoding/binary"
 	"slices"
 )
 
@@ -108,29 +107,6 @@ func (p *Interpreter) runningCell(frame uint64, owner byte, file, locals uint64)
 		c.File = DecodeText(c.FileRaw, max(kind, 1))
 	}
 	return c, true
-}
-
-// characters reads the beginning of a str: at most limit bytes, of kind bytes a character. Nil for what is no str.
-func (p *Interpreter) characters(obj uint64, limit int) (raw []byte, kind int, whole bool) {
-	header := make([]byte, p.off.CompactData)
-	if n, err := p.mem.read(obj, header[:p.off.ASCIIData]); err != nil || n < int(p.off.ASCIIData) {
-		return nil, 0, false
-	}
-	if !p.isType(binary.LittleEndian.Uint64(header[p.off.ObjectType:]), &p.types.str) {
-		return nil, 0, false
-	}
-	length := binary.LittleEndian.Uint64(header[p.off.StrLength:])
-	state := binary.LittleEndian.Uint32(header[p.off.StrState:])
-	at, width, ok := p.off.Characters(state)
-	if !ok {
-		return nil, 0, false
-	}
-	kind = int(width)
-	raw = make([]byte, min(length, uint64(limit/kind))*uint64(kind))
-	if n, err := p.mem.read(obj+at, raw); err != nil || n < len(raw) {
-		return nil, 0, false
-	}
-	return raw, kind, uint64(len(raw)) == length*uint64(kind)
 }
 
 // Input returns In[n] and what of it was typed, _in: IPython keeps both of each cell that it stores. Hostile text; "" for what is not

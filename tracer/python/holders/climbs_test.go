@@ -30,14 +30,6 @@ func (f *fake) walked(t *testing.T, blocks []Block, look func(w *finder)) {
 	look(found)
 }
 
-// seeking has a walker look for arrays as well.
-func seeking(w *walker) *finder {
-	f := newFinder(w)
-	f.seeking = true
-	w.visitFor(f)
-	return f
-}
-
 // chain makes a list of nodes, each of which leads to the next one and to an array of its own. It returns the first node.
 func (f *fake) chain(count int, link func(next, array uint64) uint64) (first uint64, blocks []Block) {
 	first = f.list()
@@ -193,43 +185,49 @@ func plainly(w *finder, h *event.Holder, n int32) {
 	h.Path = w.paths.join(submodules(steps), h)
 }
 
+// deep makes a program with ways of a length from a variable, an output, a traceback and a frame; one frame is in the
+// middle of a way.
+func (f *fake) deep(length int) {
+	f.typ("functools._lru_list_elem", 56, 0, 0) // three links of a list of its own
+	made := 0
+	link := func(next, array uint64) uint64 {
+		if made++; made%7 == 0 {
+			return f.object("cell", f.object("functools._lru_list_elem", 0, 0, 0, next, array))
+		}
+		return f.list(next, array)
+	}
+	ways := make([]uint64, 4)
+	for i := range ways {
+		ways[i], _ = f.chain(length, link)
+	}
+	code := f.word(f.local(ways[1]) + uint64(f.h.FrameCode))
+	frame := f.object("frame", make([]uint64, 60)...) // in the middle of a way
+	f.put(frame+uint64(f.h.FrameCode), code)
+	f.put(frame+uint64(f.h.FrameLocals), ways[0])
+	if f.h.FrameHolds != 0 {
+		inner := f.alloc(512)
+		f.put(frame+uint64(f.h.FrameHolds), inner)
+		f.put(inner+uint64(f.h.FrameCode), code)
+		f.put(inner+uint64(f.h.FrameLocals), ways[0])
+	}
+	made = 0
+	long := frame
+	for range 60 {
+		long = link(long, f.array())
+	}
+	three := f.object("int", 1|1<<3, 3)
+	f.put(three+16, uint64(map[bool]int{true: 1 << 3, false: 1}[f.h.Version.Minor >= 12]))
+	main := f.object("module", f.dict(f.str("deep"), long, f.str("Out"), f.dict(three, ways[2])))
+	sys := f.object("module", f.dict(f.str("last_value"), ways[3]))
+	f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), main, f.str("sys"), sys))
+}
+
 // TestDescribe: whatever lies at the end of ways of all lengths, some with nodes between that are no steps, is
 // described as if the whole way were gone.
 func TestDescribe(t *testing.T) {
 	const length = 700
 	eachVersion(t, func(t *testing.T, f *fake) {
-		f.typ("functools._lru_list_elem", 56, 0, 0) // three links of a list of its own
-		made := 0
-		link := func(next, array uint64) uint64 {
-			if made++; made%7 == 0 {
-				return f.object("cell", f.object("functools._lru_list_elem", 0, 0, 0, next, array))
-			}
-			return f.list(next, array)
-		}
-		ways := make([]uint64, 4)
-		for i := range ways {
-			ways[i], _ = f.chain(length, link)
-		}
-		code := f.word(f.local(ways[1]) + uint64(f.h.FrameCode))
-		frame := f.object("frame", make([]uint64, 60)...) // in the middle of a way
-		f.put(frame+uint64(f.h.FrameCode), code)
-		f.put(frame+uint64(f.h.FrameLocals), ways[0])
-		if f.h.FrameHolds != 0 {
-			inner := f.alloc(512)
-			f.put(frame+uint64(f.h.FrameHolds), inner)
-			f.put(inner+uint64(f.h.FrameCode), code)
-			f.put(inner+uint64(f.h.FrameLocals), ways[0])
-		}
-		made = 0
-		long := frame
-		for range 60 {
-			long = link(long, f.array())
-		}
-		three := f.object("int", 1|1<<3, 3)
-		f.put(three+16, uint64(map[bool]int{true: 1 << 3, false: 1}[f.h.Version.Minor >= 12]))
-		main := f.object("module", f.dict(f.str("deep"), long, f.str("Out"), f.dict(three, ways[2])))
-		sys := f.object("module", f.dict(f.str("last_value"), ways[3]))
-		f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), main, f.str("sys"), sys))
+		f.deep(length)
 		f.walked(t, nil, func(w *finder) {
 			w.result()
 			w.paths.climbs = climbs{}
@@ -261,13 +259,6 @@ func TestDescribe(t *testing.T) {
 			}
 		})
 	})
-}
-
-// bare is a walker that has nothing to read.
-func bare(n *notes) *walker {
-	w := newWalker(context.Background(), cpython.Heap{}, nil, nil, Limits{})
-	w.notes = n
-	return w
 }
 
 // TestWasteOfLongWays: what the collector knows of the nodes on a way is known of its end, however long the way is.

@@ -181,3 +181,18 @@ func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Blo
 }
 
 func (f *fake) word(addr uint64) uint64 { return binary.LittleEndian.Uint64(f.mem[addr-fakeMemory:]) }
+
+// seeking has a walker look for arrays as well.
+func seeking(w *walker) *finder {
+	f := newFinder(w)
+	f.seeking = true
+	w.visitFor(f)
+	return f
+}
+
+// bare is a walker that has nothing to read.
+func bare(n *notes) *walker {
+	w := newWalker(context.Background(), cpython.Heap{}, nil, nil, Limits{})
+	w.notes = n
+	return w
+}

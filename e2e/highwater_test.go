@@ -1,0 +1,44 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// watchHighWater reads a tracer's VmHWM until it has ended, and sends the last one it saw.
+func watchHighWater(tr *trace) <-chan int64 {
+	out := make(chan int64, 1)
+	go func() {
+		var last int64
+		for {
+			if now, ok := highWater(tr.cmd.Process.Pid); ok {
+				last = now
+			}
+			select {
+			case <-tr.ended:
+				out <- last
+				return
+			case <-time.After(2 * time.Millisecond): // it rises until the end
+			}
+		}
+	}()
+	return out
+}
+
+var vmHWM = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
+
+func highWater(pid int) (int64, bool) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, false
+	}
+	m := vmHWM.FindSubmatch(data)
+	if m == nil {
+		return 0, false
+	}
+	kib, err := strconv.ParseInt(string(m[1]), 10, 64)
+	return kib << 10, err == nil
+}
