@@ -144,13 +144,14 @@ format: ## gofmt and clang-format have nothing to say
 	clang-format --style=file:bpf/.clang-format --dry-run --Werror e2e/storms/c/*.[ch]
 
 .PHONY: lint
-lint: ## go vet, staticcheck, who may import whom, the shape of types and files, that go.mod is tidy, and that it builds without a C compiler
+lint: ## go vet, staticcheck, mypy, who may import whom, the shape of types and files, that go.mod is tidy, and that it builds without a C compiler
 	$(GO) vet ./...
 	CGO_ENABLED=0 $(GO) build ./...
 	CGO_ENABLED=0 $(GO) vet ./tracer/gpu/... ./cmd/...
 	$(GO) tool staticcheck ./...
 	scripts/check-imports.sh
 	$(GO) run ./scripts/shape
+	cd python && mypy
 	$(GO) mod tidy -diff
 
 PYTHON := python scripts testdata bench docs/examples

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-//go:embed src/ipytracer/*.py src/ipytracer/compat/*.py src/ipytracer/compat/*/*.py src/ipytracer/compat/*/*/*.py labextension/built
+//go:embed src/ipytracer/py.typed src/ipytracer/*.py
+//go:embed src/ipytracer/compat/*.py src/ipytracer/compat/*/*.py src/ipytracer/compat/*/*/*.py labextension/built
 var files embed.FS
 
 // Install is the text of a program for the interpreter: its argument says install or uninstall, the package comes on standard input.

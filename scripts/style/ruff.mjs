@@ -1,5 +1,5 @@
-// Checks Python with ruff, which npm has as WebAssembly: it needs Node, and no package of Python's. The settings are those
-// of ruff itself, in ruff.toml.
+// Checks Python with ruff, which npm has as WebAssembly: it needs Node, and no package of Python's. The settings are
+// those of ruff itself, in ruff.toml.
 //
 //   node scripts/style/ruff.mjs [--fix] PATH...
 import { execFileSync } from "node:child_process";

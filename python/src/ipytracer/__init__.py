@@ -2,10 +2,12 @@
 
     %load_ext ipytracer
 
-It measures nothing itself and needs no rights: root attaches from a terminal, with sudo tracer attach PID. Without a tracer every call returns at
-once. Sizes are bytes everywhere, times nanoseconds; meters are named as in the tracer's reports: "cpu.resident", "cpu.numpy",
-"gpu.0.driver" …
+It measures nothing itself and needs no rights: root attaches from a terminal, with sudo tracer attach PID. Without a
+tracer every call returns at once. Sizes are bytes everywhere, times nanoseconds; meters are named as in the tracer's
+reports: "cpu.resident", "cpu.numpy", "gpu.0.driver" …
 """
+
+from __future__ import annotations
 
 from ._api import attached, audit, cells, last, lines
 from ._api import vars as vars
@@ -14,19 +16,50 @@ from ._looked import Audit, Growth, NotJudged, Place, Variable, Variables, Verdi
 from ._release import release_traceback, seed
 from ._window import Child, Figure, Frame, Line, Lines, Top, Window, Windows
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import Shell
+
 __version__ = "0.1.0"
 
-__all__ = ["Audit", "Child", "Experiment", "Figure", "Frame", "Growth", "Line", "Lines", "NotJudged", "Place", "Result", "Top", "Variable", "Variables",
-           "Verdict", "Window", "Windows", "attached", "audit", "cells", "experiment", "last", "lines", "release_traceback", "seed", "start"]     # and vars, which hides no builtin of who imports all
+# and vars, which hides no builtin of who imports all
+__all__ = [
+    "Audit",
+    "Child",
+    "Experiment",
+    "Figure",
+    "Frame",
+    "Growth",
+    "Line",
+    "Lines",
+    "NotJudged",
+    "Place",
+    "Result",
+    "Top",
+    "Variable",
+    "Variables",
+    "Verdict",
+    "Window",
+    "Windows",
+    "attached",
+    "audit",
+    "cells",
+    "experiment",
+    "last",
+    "lines",
+    "release_traceback",
+    "seed",
+    "start",
+]
 
 
-def load_ipython_extension(shell):
+def load_ipython_extension(shell: Shell) -> None:
     """What %load_ext ipytracer calls."""
     from . import _shell
     _shell.load(shell)
 
 
-def unload_ipython_extension(shell):
+def unload_ipython_extension(shell: Shell) -> None:
     """What %unload_ext ipytracer calls."""
     from . import _shell
     _shell.unload(shell)

@@ -1,5 +1,7 @@
 """What can be asked in Python. Without a tracer each call returns at once."""
 
+from __future__ import annotations
+
 import time
 import warnings
 
@@ -8,21 +10,30 @@ from ._line import IN_ALL, LINE
 from ._looked import Audit, Looking, Variables
 from ._window import Lines, Window, Windows
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from ._looked import Check
+
+    _Found = TypeVar("_Found", Variables, Audit)
+
 _PAGE = 200     # cells that one answer has
 _MOST_PAGES = 500
 
 
-def attached():
-    """Say whether a tracer listens. It does not wait: where the extension is not loaded the first call offers the line, and only later ones
-    can know."""
+def attached() -> bool:
+    """Say whether a tracer listens. It does not wait: where the extension is not loaded the first call offers the line,
+    and only later ones can know."""
     return LINE.look()
 
 
-def _warn(what):
+def _warn(what: str) -> None:
     warnings.warn("ipytracer: %s: %s" % (_silence.words(), what), RuntimeWarning, stacklevel=3)
 
 
-def find_last():
+def find_last() -> tuple[Window | None, bool]:
     """(The last cell that does not only ask, or None; whether the tracer has answered)."""
     told = LINE.ask("cell")
     if isinstance(told, Windows) and told:
@@ -32,14 +43,17 @@ def find_last():
     if LINE.newest is not None:
         return LINE.newest, True
     found, answered = find_cells()                # those that were over before there was a line
-    return next((w for w in reversed(found) if w.kind == "cell" and not w.silent and not _asking.asks(w)), None), answered
+    return next(
+        (w for w in reversed(found) if w.kind == "cell" and not w.silent and not _asking.asks(w)), None
+    ), answered
 
 
-def last():
+def last() -> Window | None:
     """The last cell that has ended, as Window; None without a tracer, and before the first one.
 
-    In a cell it is the one before. A cell that only asks, by %tracer or by calls such as this one, is never the last one. Sizes are bytes, times
-    nanoseconds. A tracer that does not answer in time is a RuntimeWarning, and the window the last one that it told of.
+    In a cell it is the one before. A cell that only asks, by %tracer or by calls such as this one, is never the last
+    one. Sizes are bytes, times nanoseconds. A tracer that does not answer in time is a RuntimeWarning, and the window
+    the last one that it told of.
     """
     if not LINE.look():
         return None
@@ -49,7 +63,7 @@ def last():
     return window
 
 
-def find_cells(after=0):
+def find_cells(after: int = 0) -> tuple[Windows, bool]:
     """(The cells of this process with higher ids, whether the tracer has answered for all of them)."""
     found = Windows()
     for _ in range(_MOST_PAGES):
@@ -64,11 +78,12 @@ def find_cells(after=0):
     return found, True
 
 
-def cells(after=0):
+def cells(after: int = 0) -> Windows:
     """The cells of this process that have ended, as Windows: a list of Window, the oldest first, with to_dataframe().
 
-    after: only those whose id is higher. Cells that only ask are among them. Sizes are bytes, times nanoseconds. Without a tracer the list is empty. A tracer
-    that does not answer in time is a RuntimeWarning: cells are missing then.
+    after: only those whose id is higher. Cells that only ask are among them. Sizes are bytes, times nanoseconds.
+    Without a tracer the list is empty. A tracer that does not answer in time is a RuntimeWarning: cells are missing
+    then.
     """
     if not LINE.look():
         return Windows()
@@ -78,17 +93,18 @@ def cells(after=0):
     return found
 
 
-def find_lines(number):
+def find_lines(number: int) -> tuple[Lines, bool]:
     """(Who allocated in the window of that id, whether the tracer has answered)."""
     found = LINE.ask("lines", most=IN_ALL, window=number)
     return found if isinstance(found, Lines) else Lines(), found is not None
 
 
-def lines(window=None):
-    """Who allocated in a window, as Lines: a list of Line, of each meter the most at the window's peak first, with to_dataframe().
+def lines(window: Window | int | None = None) -> Lines:
+    """Who allocated in a window, as Lines: a list of Line, of each meter the most at the window's peak first, with
+    to_dataframe().
 
-    window: a Window or its id; None for the last cell, as last() has it. Sizes are bytes. Without a tracer the list is empty. A tracer that does not answer in
-    time is a RuntimeWarning.
+    window: a Window or its id; None for the last cell, as last() has it. Sizes are bytes. Without a tracer the list is
+    empty. A tracer that does not answer in time is a RuntimeWarning.
     """
     if not LINE.look():
         return Lines()
@@ -109,20 +125,22 @@ def lines(window=None):
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25   # seconds between two questions whether a look is over
 
 
-def ask_look(what, number=0):
-    """Ask once for a look ("vars", "audit"), or for what look number has found: Looking, Variables or Audit, or a sentence (str) that says why there
-    is none."""
+def ask_look(what: str, number: int = 0) -> Looking | Variables | Audit | Check | str:
+    """Ask once for a look ("vars", "audit"), or for what look number has found: Looking, Variables or Audit, or a
+    sentence (str) that says why there is none."""
     if not LINE.look():
         return "no tracer listens"
-    found = LINE.ask(what, most=IN_ALL, patient=True, **({"look": number} if number else {}))
+    more = {"look": number} if number else {}
+    found: Looking | Variables | Audit | Check | str | None = LINE.ask(what, most=IN_ALL, patient=True, **more)
     if found is None:
         return "the tracer does not answer: it is stopped, or very busy" if LINE.look() else "the tracer has ended"
     return found
 
 
-def look(what, wait, say=None):
-    """Have the tracer look, and wait for what it finds at most that many seconds, as long as it answers at once that it looks. say is called with the
-    seconds so far and those until the look may begin. The result is as ask_look has it."""
+def look(what: str, wait: float, say: Callable[[float, float], None] | None = None) -> Variables | Audit | Check | str:
+    """Have the tracer look, and wait for what it finds at most that many seconds, as long as it answers at once that
+    it looks. say is called with the seconds so far and those until the look may begin. The result is as ask_look has
+    it."""
     began, pause = time.monotonic(), _FIRST_PAUSE
     found = ask_look(what)
     while isinstance(found, Looking):
@@ -137,7 +155,7 @@ def look(what, wait, say=None):
     return found
 
 
-def _looked(what, kind, wait):
+def _looked(what: str, kind: type[_Found], wait: float) -> _Found:
     found = look(what, wait)
     if isinstance(found, kind):
         return found
@@ -146,20 +164,20 @@ def _looked(what, kind, wait):
     return none
 
 
-def vars(wait=30.0):
+def vars(wait: float = 30.0) -> Variables:
     """The variables of this process, as Variables: a list of Variable, the largest first, with to_dataframe().
 
-    The tracer reads the objects from outside, which takes some tenths of a second. Sizes are bytes. Without a tracer the list is empty, and its why says
-    so; wait: at most so many seconds, while the tracer says that it looks.
+    The tracer reads the objects from outside, which takes some tenths of a second. Sizes are bytes. Without a tracer
+    the list is empty, and its why says so; wait: at most so many seconds, while the tracer says that it looks.
     """
     return _looked("vars", Variables, wait)
 
 
-def audit(wait=120.0):
+def audit(wait: float = 120.0) -> Audit:
     """What stays behind in this process, as Audit: a list of Verdict, most bytes first, with to_dataframe().
 
-    It is what `tracer audit` says, as of now: which line made it, what holds it, what to do. The cell that asks is not judged, nor what its calls hold. The
-    tracer reads the objects from outside, which takes some seconds. Without a tracer the list is empty, and its why says so; wait: at most so many seconds,
-    while the tracer says that it looks.
+    It is what `tracer audit` says, as of now: which line made it, what holds it, what to do. The cell that asks is not
+    judged, nor what its calls hold. The tracer reads the objects from outside, which takes some seconds. Without a
+    tracer the list is empty, and its why says so; wait: at most so many seconds, while the tracer says that it looks.
     """
     return _looked("audit", Audit, wait)

@@ -1,18 +1,26 @@
-"""Cells that only ask about others. "The last cell" is then the one before them, and a table of cells leaves them out."""
+"""Cells that only ask about others. "The last cell" is then the one before them, and a table of cells leaves
+them out."""
+
+from __future__ import annotations
 
 import ast
 import re
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._window import Window
+
 _MAGIC = re.compile(r"[ \t]*%tracer(?:[ \t].*)?$")
-_CALLS = frozenset(("attached", "audit", "cells", "last", "lines", "vars"))     # of the package: they ask, and change nothing
+# of the package: they ask, and change nothing
+_CALLS = frozenset(("attached", "audit", "cells", "last", "lines", "vars"))
 _AROUND = frozenset(("display", "len", "list", "print", "repr"))                 # what people put around an answer
 _MOST = 4096     # characters of a cell that only asks
 
 
-def only(source):
-    """Say whether a cell's text has nothing but %tracer, import ipytracer, and calls such as ipytracer.last(), of which the answer is shown, printed or given
-    a name."""
+def only(source: object) -> bool:
+    """Say whether a cell's text has nothing but %tracer, import ipytracer, and calls such as ipytracer.last(), of which
+    the answer is shown, printed or given a name."""
     if not isinstance(source, str) or len(source) > _MOST or "tracer" not in source:
         return False
     lines = source.split("\n")
@@ -28,18 +36,32 @@ def only(source):
     return asks
 
 
-def _statement(s):
+def _statement(s: ast.stmt) -> bool:
     if isinstance(s, ast.Import):
         return all(one.name == "ipytracer" and one.asname is None for one in s.names)
-    if isinstance(s, ast.Assign) and not all(isinstance(t, ast.Name) for t in s.targets) or not isinstance(s, (ast.Assign, ast.Expr)):
+    if (
+        isinstance(s, ast.Assign)
+        and not all(isinstance(t, ast.Name) for t in s.targets)
+        or not isinstance(s, (ast.Assign, ast.Expr))
+    ):
         return False
     return _plain(s.value) and any(_is_call(n) for n in ast.walk(s.value))
 
 
-_JOINING = (ast.BinOp, ast.BoolOp, ast.Compare, ast.FormattedValue, ast.JoinedStr, ast.List, ast.Slice, ast.Tuple, ast.UnaryOp)
+_JOINING = (
+    ast.BinOp,
+    ast.BoolOp,
+    ast.Compare,
+    ast.FormattedValue,
+    ast.JoinedStr,
+    ast.List,
+    ast.Slice,
+    ast.Tuple,
+    ast.UnaryOp,
+)
 
 
-def _plain(e):
+def _plain(e: ast.expr) -> bool:
     """Say whether an expression is made of constants, answers, their parts, and what their own methods give."""
     if isinstance(e, ast.Constant):
         return True
@@ -58,7 +80,7 @@ def _plain(e):
     return named and (_is_call(e) or isinstance(e.func, ast.Attribute) and _plain(e.func.value))
 
 
-def _is_call(e):
+def _is_call(e: ast.AST) -> bool:
     """Say whether something is a call such as ipytracer.last()."""
     if not isinstance(e, ast.Call) or not isinstance(e.func, ast.Attribute):
         return False
@@ -66,14 +88,15 @@ def _is_call(e):
     return isinstance(of, ast.Name) and of.id == "ipytracer" and e.func.attr in _CALLS
 
 
-def asks(window):
-    """Say whether a Window is a cell that only asks. Where the tracer hides sources, IPython's history says what was typed."""
+def asks(window: Window) -> bool:
+    """Say whether a Window is a cell that only asks. Where the tracer hides sources, IPython's history says what was
+    typed."""
     if window.kind != "cell" or window.source_truncated:
         return False
     return only(window.source or _typed(window.execution_count))
 
 
-def _typed(count):
+def _typed(count: int | None) -> object:
     try:
         return sys.modules["IPython"].get_ipython().history_manager.input_hist_raw[count] if count else ""
     except (KeyError, AttributeError, IndexError, TypeError):

@@ -1,12 +1,21 @@
-"""The same as HTML for notebooks: readable without any style, nothing that runs, nothing that has an id, everything escaped.
+"""The same as HTML for notebooks: readable without any style, nothing that runs, nothing that has an id, everything
+escaped.
 
-JupyterLab's sanitiser keeps the elements and layout styles here also where a notebook is not trusted; the colours it drops, and those of the
-page hold. No colour says anything that the text does not say.
+JupyterLab's sanitiser keeps the elements and layout styles here also where a notebook is not trusted; the colours it
+drops, and those of the page hold. No colour says anything that the text does not say.
 """
+
+from __future__ import annotations
 
 from html import escape
 
 from . import _text, _words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._found import Entries
+    from ._packets import Hello
+    from ._window import Window
 
 _BOX = ' style="font-size:small;padding:2px 0;color:var(--jp-content-font-color1, var(--vscode-foreground, inherit))"'
 _DIM = ' style="opacity:0.75"'
@@ -15,13 +24,13 @@ _TEXT = ' style="text-align:left;padding:1px 8px"'
 _NUMBER = ' style="text-align:right;padding:1px 8px;white-space:nowrap"'
 
 
-def _part(part):
+def _part(part: _text.Part) -> str:
     name = "<span%s>%s</span> " % (_DIM, escape(part.name)) if part.name else ""
     note = " (%s)" % escape(part.note) if part.note else ""
     return "<span%s>%s<b>%s</b>%s</span>" % (_KEPT, name, escape(part.value), note)
 
 
-def line(window, hello=None, parts=None):
+def line(window: Window, hello: Hello | None = None, parts: list[_text.Part] | None = None) -> str:
     """The line under a cell; parts: other ones than those of a cell that is over."""
     pieces = [_part(p) for p in (_text.parts(window) if parts is None else parts)]
     limit = _text.bar(window, hello)
@@ -32,32 +41,41 @@ def line(window, hello=None, parts=None):
     return "<div%s><b>%s</b>&nbsp; %s</div>" % (_BOX, escape(_words.safe(window.label, 60)), " · ".join(pieces))
 
 
-def table(t):
+def table(t: _text.Table) -> str:
     """A Table of _text.py."""
     kinds = [_TEXT if i == 0 or h.endswith("…") else _NUMBER for i, h in enumerate(t.head)]
     head = "".join("<th%s>%s</th>" % (kind, escape(h.rstrip("…"))) for kind, h in zip(kinds, t.head))
-    rows = "".join("<tr>%s</tr>" % "".join("<td%s>%s</td>" % (kind, escape(c)) for kind, c in zip(kinds, row)) for row in t.rows)
+    rows = "".join(
+        "<tr>%s</tr>" % "".join("<td%s>%s</td>" % (kind, escape(c)) for kind, c in zip(kinds, row)) for row in t.rows
+    )
     return "<table%s><thead><tr>%s</tr></thead><tbody>%s</tbody></table>" % (_BOX, head, rows)
 
 
-def entries(of):
+def entries(of: Entries) -> str:
     """Entries of _found.py."""
     out = ["<p>%s</p>" % escape(of.head)]
     for i, one in enumerate(of.entries):
-        rows = "".join("<tr><td%s><span%s>%s</span></td><td%s>%s</td></tr>" % (_TEXT, _DIM, escape(name), _TEXT, _typed(name, text)) for name, text in one.rows)
-        out.append("<p>%d. <b>%s</b>&nbsp; %s</p><table%s><tbody>%s</tbody></table>" % (i + 1, escape(one.title), escape(one.size), _BOX, rows))
+        rows = "".join(
+            "<tr><td%s><span%s>%s</span></td><td%s>%s</td></tr>"
+            % (_TEXT, _DIM, escape(name), _TEXT, _typed(name, text))
+            for name, text in one.rows
+        )
+        out.append(
+            "<p>%d. <b>%s</b>&nbsp; %s</p><table%s><tbody>%s</tbody></table>"
+            % (i + 1, escape(one.title), escape(one.size), _BOX, rows)
+        )
     return "<div%s>%s%s</div>" % (_BOX, "".join(out), "".join("<p%s>%s</p>" % (_DIM, escape(text)) for text in of.rest))
 
 
-def _typed(name, text):
+def _typed(name: str, text: str) -> str:
     return "<code>%s</code>" % escape(text) if name in ("type", "") else escape(text)
 
 
-def noted(inside, note):
+def noted(inside: str, note: str) -> str:
     """HTML with a sentence behind it."""
     return inside + ("<p%s>%s</p>" % (_DIM, escape(note)) if note else "")
 
 
-def unfolded(summary, inside):
+def unfolded(summary: str, inside: str) -> str:
     """A summary that opens and closes what is below it; open at first."""
     return "<details open><summary>%s</summary>%s</details>" % (escape(summary), inside)

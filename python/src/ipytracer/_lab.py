@@ -1,8 +1,11 @@
-"""What JupyterLab's extension is told: the figures of cells by the cells' own ids, over a comm that the extension has opened.
+"""What JupyterLab's extension is told: the figures of cells by the cells' own ids, over a comm that the extension has
+opened.
 
-The kernel never opens one: a front end without the extension has nothing to complain about, and is sent nothing. What a comm brings is answered
-between cells, on the thread that runs them. The protocol is in docs/lab.md.
+The kernel never opens one: a front end without the extension has nothing to complain about, and is sent nothing. What a
+comm brings is answered between cells, on the thread that runs them. The protocol is in docs/lab.md.
 """
+
+from __future__ import annotations
 
 import logging
 import os
@@ -10,9 +13,20 @@ import re
 import time
 import zlib
 
-from . import _api, _asking, _found, _serve, _shell, _silence, _text, _way, _words
+from . import _asking, _serve, _way, _words
+from ._answers import ANSWERS, LONGEST
 from ._line import IN_ALL
-from ._looked import Audit, Looking, Variables
+from ._window import outermost
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from ._line import Line
+    from ._types import Data, Shell
+    from ._window import Window
+
+    _Own = tuple[Optional[str], int, int]     # the id of a cell, CRC and length of its text
 
 TARGET = "ipytracer"
 PROTOCOL = "ipytracer/lab/v1"
@@ -25,54 +39,53 @@ _MOST_TOLD = 1000     # cells that an extension is told of as it comes
 _IN_A_MESSAGE = 50    # cells
 _PAGE = 200           # cells that the tracer is asked for at a time
 _MOST_METERS = 16     # of a cell
-_MOST_ITEMS = 200     # of an answer
-_MOST_ENTRIES = 30    # verdicts
-_LONGEST = 300        # characters of a text
 _METERS = re.compile(r"cpu\.(resident|numpy|torch|heap|mapped)|gpu\.\d+\.(driver|active)")
 
 
 class _Sign:
-    """Stands among the kernel's comms so that comm_info_request tells that a companion is loaded. It is no comm: nobody hears of it."""
+    """Stands among the kernel's comms so that comm_info_request tells that a companion is loaded. It is no comm: nobody
+    hears of it."""
 
     target_name = TARGET
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.comm_id = "ipytracer-" + os.urandom(8).hex()
 
-    def handle_msg(self, _message):
+    def handle_msg(self, _message: Data) -> None:
         """A message for it means nothing."""
 
-    def handle_close(self, _message):
+    def handle_close(self, _message: Data) -> None:
         """It cannot be closed."""
 
 
 class Lab:
     """The extensions that listen, and which cell of a notebook each of the tracer's is."""
 
-    def __init__(self, shell, line):
+    def __init__(self, shell: Shell, line: Line) -> None:
         self._shell, self._line = shell, line
-        self._comms = []
+        self._comms: list[Any] = []
         self._sign = _Sign()
         self._now = None      # the cell that runs: its ExecutionInfo
-        self._running = {}    # execution count: whose figures have not come yet, as (id of the cell or None, crc, length)
-        self._known = {}      # id of the window: the same
+        # execution count: whose figures have not come yet, as (id of the cell or None, crc, length)
+        self._running: dict[int | None, _Own] = {}
+        self._known: dict[int, _Own] = {}      # id of the window: the same
         self._silent = ""     # what is wrong with a tracer that does not answer in time
         self._listened = self._starts = False
-        self._answers = dict(_ANSWERS, start=self._start, state=self._state)
+        self._answers = dict(ANSWERS, start=self._start, state=self._state)
 
     # ---- the kernel's side of comms
 
-    def _manager(self):
+    def _manager(self) -> Any:
         return getattr(getattr(self._shell, "kernel", None), "comm_manager", None)
 
-    def register(self):
+    def register(self) -> None:
         """Have a kernel take in comms of the extension. A terminal has none."""
         manager = self._manager()
         if manager is not None:
             manager.register_target(TARGET, self._opened)
             manager.comms[self._sign.comm_id] = self._sign
 
-    def unregister(self):
+    def unregister(self) -> None:
         """Tell the extensions that this was all."""
         manager = self._manager()
         if manager is None:
@@ -85,11 +98,11 @@ class Lab:
             manager.unregister_target(TARGET, self._opened)
 
     @property
-    def listens(self):
+    def listens(self) -> bool:
         """Whether an extension wants figures."""
         return bool(self._comms)
 
-    def _opened(self, comm, message):
+    def _opened(self, comm: Any, message: Data) -> None:
         """An extension has opened a comm."""
         try:
             if _data(message).get("protocol") != PROTOCOL:
@@ -107,62 +120,80 @@ class Lab:
         except Exception:
             _log.debug("a comm of the extension", exc_info=True)
 
-    def _forget(self, comm):
+    def _forget(self, comm: Any) -> None:
         if comm in self._comms:
             self._comms.remove(comm)
 
-    def _send(self, comm, data):
+    def _send(self, comm: Any, data: Data) -> None:
         try:
             comm.send(data)
         except Exception:
             _log.debug("what was told to the extension", exc_info=True)
             self._forget(comm)
 
-    def _tell(self, data):
+    def _tell(self, data: Data) -> None:
         for comm in self._comms[:]:
             self._send(comm, data)
 
     # ---- what is told
 
-    def _hello(self):
+    def _hello(self) -> Data:
         hello = self._line.hello if self._line.listens() else None
         self._listened, self._starts = hello is not None, hello is None and _serve.look() == _serve.THERE
-        said = {"protocol": PROTOCOL, "session": self._sign.comm_id, "listens": hello is not None, "asks": sorted(self._answers), "command": _way.command(),
-                "todo": _way.todo(), "starts": self._starts, "silent": self._silent, "tracer": None, "pid": None, "limit": None, "limit_of": ""}
+        said = {
+            "protocol": PROTOCOL,
+            "session": self._sign.comm_id,
+            "listens": hello is not None,
+            "asks": sorted(self._answers),
+            "command": _way.command(),
+            "todo": _way.todo(),
+            "starts": self._starts,
+            "silent": self._silent,
+            "tracer": None,
+            "pid": None,
+            "limit": None,
+            "limit_of": "",
+        }
         if hello is not None:
-            said.update(tracer=_words.safe(hello.tracer, 100), pid=hello.pid, limit=hello.limit, limit_of=_words.safe(hello.limit_of, 100))
+            said.update(
+                tracer=_words.safe(hello.tracer, 100),
+                pid=hello.pid,
+                limit=hello.limit,
+                limit_of=_words.safe(hello.limit_of, 100),
+            )
         return said
 
-    def state(self):
+    def state(self) -> None:
         """A tracer has come, or gone."""
         self._silent = ""
         if self._comms:
             self._tell({"hello": self._hello()})
 
-    def silent(self, why):
-        """The tracer does not answer in time, as why says; or, where that is "", it does again: what it has not told yet is told now."""
+    def silent(self, why: str) -> None:
+        """The tracer does not answer in time, as why says; or, where that is "", it does again: what it has not told
+        yet is told now."""
         self._silent = why
         for comm in self._comms[:]:
             self._send(comm, {"hello": self._hello()})
             if not why:
                 self._history(comm)
 
-    def begins(self, info):
+    def begins(self, info: Any) -> None:
         """A cell is about to run."""
         self._now = info
 
-    def ran(self, info, count):
+    def ran(self, info: Any, count: int) -> None:
         """Cell In[count] is over: whose figures will be told of."""
         self._now = None
         self._running[count] = self._own(info)
         while len(self._running) > _MOST_KNOWN:
             del self._running[next(iter(self._running))]
 
-    def _own(self, info):
+    def _own(self, info: Any) -> _Own:
         source = getattr(info, "raw_cell", None)
         return (self._cell_id(info),) + _sum(source if isinstance(source, str) else "")
 
-    def _cell_id(self, info):
+    def _cell_id(self, info: Any) -> str | None:
         """The id that the front end has sent along, None where it has sent none."""
         found = getattr(info, "cell_id", None)
         if found is None:
@@ -172,13 +203,13 @@ class Lab:
                 found = None
         return found if isinstance(found, str) and _ID.fullmatch(found) else None
 
-    def told(self, window):
+    def told(self, window: Window) -> None:
         """The tracer has told of a cell."""
         self._know(window)
         if self._comms:
             self._tell({"cell": self._record(window)})
 
-    def _know(self, window):
+    def _know(self, window: Window) -> _Own | None:
         """Which cell of the notebook a window is, None where nothing is known of that."""
         own = self._running.pop(window.execution_count, None)
         if own is not None:
@@ -187,18 +218,18 @@ class Lab:
                 del self._known[next(iter(self._known))]
         return self._known.get(window.id)
 
-    def running(self, window):
+    def running(self, window: Window) -> None:
         """How a cell that runs still is doing."""
         if self._comms:
             self._tell({"running": record(window, self._own(self._now))})
 
-    def _record(self, window):
+    def _record(self, window: Window) -> Data:
         own = self._known.get(window.id) or self._know(window)
         if own is None and window.source and not window.source_truncated:
             own = (None,) + _sum(window.source)
         return record(window, own)
 
-    def _history(self, comm):
+    def _history(self, comm: Any) -> None:
         """The cells that are over, the last ones of many; what takes too long is left out, and that is said."""
         found, cut, until = self._cells()
         for at in range(0, len(found), _IN_A_MESSAGE):
@@ -208,10 +239,11 @@ class Lab:
             self._send(comm, {"cells": [self._record(w) for w in found[at:at + _IN_A_MESSAGE]]})
         self._send(comm, {"cells": [], "cut": cut, "whole": True})
 
-    def _cells(self):
+    def _cells(self) -> tuple[list[Window], bool, float]:
         until = time.monotonic() + IN_ALL
         first = min(self._known) - 1 if len(self._known) >= _MOST_KNOWN else 0
-        after, found, cut = first, [], first > 0
+        found: list[Window] = []
+        after, cut = first, first > 0
         while self._line.look():
             page = self._line.ask("cells", after=after, limit=_PAGE)
             newer = [w for w in page if w.id > after] if isinstance(page, list) else None
@@ -220,119 +252,82 @@ class Lab:
             if not newer:
                 break
             after = max(w.id for w in newer)
-            found = found + _shell.outermost([newer])
+            found = found + outermost([newer])
             cut, found = cut or len(found) > _MOST_TOLD, found[-_MOST_TOLD:]
         return found, cut, until
 
     # ---- what is asked
 
-    def _asked(self, comm, message):
+    def _asked(self, comm: Any, message: Data) -> None:
         """The extension asks something: what people have asked for by a button."""
         try:
             data = _data(message)
             number, ask = data.get("id"), data.get("ask")
-            if type(number) is not int or not 0 <= number < 2**53 or not isinstance(ask, str) or ask not in self._answers:
+            if (
+                type(number) is not int
+                or not 0 <= number < 2**53
+                or not isinstance(ask, str)
+                or ask not in self._answers
+            ):
                 self._send(comm, {"error": "no such question"})
                 return
             try:
                 answer = self._answers[ask](data)
             except Exception as failed:
-                answer = {"error": _words.safe("%s: %s" % (type(failed).__name__, failed), _LONGEST)}
+                answer = {"error": _words.safe("%s: %s" % (type(failed).__name__, failed), LONGEST)}
             self._send(comm, dict(answer, answer=number))
         except Exception:
             _log.debug("a question of the extension", exc_info=True)
 
 
-    def _start(self, _data):
+    def _start(self, _data: Data) -> Data:
         """Have a running server begin a session, as %tracer start does."""
         begins, said = _serve.outcome("start", self._line.look(), _way.todo())
-        return {"begins": begins, "said": _words.safe(said, _LONGEST)}
+        return {"begins": begins, "said": _words.safe(said, LONGEST)}
 
-    def _state(self, _data):
-        """Whether a tracer listens by now. All are told where it, or a server, has come or gone since they were told last."""
+    def _state(self, _data: Data) -> Data:
+        """Whether a tracer listens by now. All are told where it, or a server, has come or gone since they were told
+        last."""
         listens = self._line.look()
         if listens != self._listened or not listens and self._starts != (_serve.look() == _serve.THERE):
             self.state()
         return {"listens": listens}
 
 
-def _data(message):
+def _data(message: Data) -> Data:
     data = message["content"].get("data")
     return data if isinstance(data, dict) else {}
 
 
-def _sum(source):
+def _sum(source: str) -> tuple[int, int]:
     """What tells whether a text is the same: CRC-32 and length of it in UTF-8."""
     data = source.encode("utf-8", "surrogatepass")
     return zlib.crc32(data), len(data)
 
 
-def record(window, own):
+def record(window: Window, own: _Own | None) -> Data:
     """A window as the extension gets it: the names and integers of JSON, less of them."""
     meters = [m for m in _words.in_order(window.meters) if _METERS.fullmatch(m)][:_MOST_METERS]
     first = next((line for line in window.source.split("\n") if line.strip()), "")
-    told = {"window": window.id, "execution": window.execution, "execution_count": window.execution_count, "status": window.status,
-            "error": _words.safe(window.error or "", 100), "note": _words.safe(window.note or "", _LONGEST), "start_ns": window.start_ns,
-            "duration_ns": window.duration_ns, "source": _words.safe(first.strip(), 120), "asks": _asking.asks(window), "children": len(window.children) + (window.children_unlisted or 0),
-            "meters": {m: window.meters[m]._asdict() for m in meters},
-            "tree": {m: f._asdict() for m, f in window.tree.items() if m in meters} if window.children else {},
-            "where": {m: _words.safe(t.where, 120) for m, t in window.top.items() if m in meters},
-            "cell": None, "crc": None, "length": None}
+    told: Data = {
+        "window": window.id,
+        "execution": window.execution,
+        "execution_count": window.execution_count,
+        "status": window.status,
+        "error": _words.safe(window.error or "", 100),
+        "note": _words.safe(window.note or "", LONGEST),
+        "start_ns": window.start_ns,
+        "duration_ns": window.duration_ns,
+        "source": _words.safe(first.strip(), 120),
+        "asks": _asking.asks(window),
+        "children": len(window.children) + (window.children_unlisted or 0),
+        "meters": {m: window.meters[m]._asdict() for m in meters},
+        "tree": {m: f._asdict() for m, f in window.tree.items() if m in meters} if window.children else {},
+        "where": {m: _words.safe(t.where, 120) for m, t in window.top.items() if m in meters},
+        "cell": None,
+        "crc": None,
+        "length": None,
+    }
     if own is not None:
         told.update(cell=own[0], crc=own[1], length=own[2])
     return told
-
-
-def _told(table, executions, note=""):
-    """A Table of _text.py as an answer; executions: which cell's each row is, 0 for none's."""
-    return {"table": {"head": list(table.head), "rows": [[_words.safe(c, _LONGEST) for c in row] for row in table.rows[:_MOST_ITEMS]],
-                      "executions": executions[:_MOST_ITEMS], "note": note}}
-
-
-def _lines(data):
-    number = data.get("window")
-    if type(number) is not int:
-        raise ValueError("no window")
-    found, answered = _api.find_lines(number)
-    if not answered:
-        return {"error": _silence.words()}
-    return _told(_text.lines(found), [next((f.execution for f in line.stack if f.execution), 0) for line in found])
-
-
-def _vars(data):
-    found = _look("vars", data)
-    if not isinstance(found, Variables):
-        return found
-    _, note = _found.variables(found)
-    rows = [{"name": _found.name(v), "alone": _found.alone(v), "bytes": v.bytes, "reaches": v.reaches, "device": v.device, "exact": v.exact,
-             "type": _words.safe(v.type, 60), "shaped": _words.safe(v.shaped, 60), "made": _found.made(v), "execution": v.execution} for v in found[:_MOST_ITEMS]]
-    more = found.unlisted and "… and %s, with %s together" % (_words.plural(found.unlisted, "more name"), _words.size(found.unlisted_bytes))
-    return {"variables": {"rows": rows, "notes": [said for said in (more, note) if said]}}
-
-
-def _audit(data):
-    found = _look("audit", data)
-    if not isinstance(found, Audit):
-        return found
-    of = _found.audit(found, _MOST_ENTRIES)
-    entries = [{"title": e.title, "size": e.size, "rows": [list(row) for row in e.rows], "execution": _cell_of(v)} for e, v in zip(of.entries, found)]
-    return {"audit": {"head": of.head, "entries": entries, "rest": of.rest}}
-
-
-def _cell_of(verdict):
-    """The cell that is to change, else the last one that it comes from; 0: none."""
-    return verdict.change.execution if verdict.change else verdict.executions[-1] if verdict.executions else 0
-
-
-def _look(what, data):
-    """What a look has found, or what to tell the extension instead: the kernel waits for nothing."""
-    number = data.get("look", 0)
-    if type(number) is not int or not 0 <= number < 2**53:
-        raise ValueError("no such look")
-    found = _api.ask_look(what, number)
-    if isinstance(found, Looking):
-        return {"looking": found.look, "wait_ns": found.wait_ns}
-    return {"error": _words.safe(found, _LONGEST)} if isinstance(found, str) else found
-
-
-_ANSWERS = {"audit": _audit, "lines": _lines, "vars": _vars}

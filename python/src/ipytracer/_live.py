@@ -1,8 +1,12 @@
-"""What is shown of a cell while it runs: from its second second on, twice a second, in notebooks. Terminals show nothing before the end.
+"""What is shown of a cell while it runs: from its second second on, twice a second, in notebooks. Terminals show
+nothing before the end.
 
-The tracer says on a line of its own when a cell runs long, so cells that do not take nothing for this, and a thread waits for that word: it is
-there only while a tracer listens. Its stack is small, so that what a notebook has mapped is hardly more.
+The tracer says on a line of its own when a cell runs long, so cells that do not take nothing for this, and a thread
+waits for that word: it is there only while a tracer listens. Its stack is small, so that what a notebook has mapped is
+hardly more.
 """
+
+from __future__ import annotations
 
 import logging
 import os
@@ -11,6 +15,13 @@ import threading
 from . import _show, _silence, _way
 from ._line import Line
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ._types import Bundle, Companion, Shell
+
 _log = logging.getLogger("ipytracer")
 _STACK = 512 << 10     # bytes
 _EARLY = 0.1           # seconds by which a tick may come early
@@ -18,24 +29,24 @@ _TO_ANSWER = 1.0       # seconds that a tracer has to say hello on a second line
 
 
 class Consoles:
-    """Which front ends of a kernel cannot change what they have displayed: jupyter-console, Qt's console, Spyder's. They are the ones that ask whether
-    code is complete; notebooks know where a cell ends."""
+    """Which front ends of a kernel cannot change what they have displayed: jupyter-console, Qt's console, Spyder's.
+    They are the ones that ask whether code is complete; notebooks know where a cell ends."""
 
     _ASKS = "is_complete_request"
 
-    def __init__(self, shell):
-        self._kernel = getattr(shell, "kernel", None)
-        self._sessions = set()
-        self._before = None
+    def __init__(self, shell: Shell) -> None:
+        self._kernel: Any = getattr(shell, "kernel", None)
+        self._sessions: set[str] = set()
+        self._before: Callable[..., Any] | None = None
 
-    def register(self):
+    def register(self) -> None:
         """Hear of those questions; they are answered as ever."""
         handlers = getattr(self._kernel, "shell_handlers", None)
-        before = handlers.get(self._ASKS) if isinstance(handlers, dict) else None
-        if before is None:
+        before: Any = handlers.get(self._ASKS) if isinstance(handlers, dict) else None
+        if handlers is None or before is None:
             return
 
-        def asked(stream, ident, parent):
+        def asked(stream: Any, ident: Any, parent: Any) -> Any:
             try:
                 self._sessions.add(parent["header"]["session"])
             except Exception:
@@ -44,12 +55,12 @@ class Consoles:
         self._before, self._asked = before, asked
         handlers[self._ASKS] = asked
 
-    def unregister(self):
+    def unregister(self) -> None:
         """Leave the kernel as it was."""
         if self._before is not None and self._kernel.shell_handlers.get(self._ASKS) is self._asked:
             self._kernel.shell_handlers[self._ASKS] = self._before
 
-    def runs(self):
+    def runs(self) -> bool:
         """Whether the cell that runs is one of theirs. For the thread that runs cells."""
         if not self._sessions:
             return False
@@ -64,24 +75,25 @@ class Consoles:
 class Live:
     """What is shown of the cell that runs. begin(), finish() and watch() are for the thread that runs cells."""
 
-    def __init__(self, shell, companion):
+    def __init__(self, shell: Shell, companion: Companion) -> None:
         self._shell, self._companion = shell, companion
         self.consoles = Consoles(shell)
         self._console = False            # the cell that runs is a console's
-        self.least = 1.0                 # seconds that a cell runs before it is shown; None: it never is
+        self.least: float | None = 1.0                 # seconds that a cell runs before it is shown; None: it never is
         self._line = Line(" live")
         self._lock = threading.Lock()    # of what follows
         self._cell = 0                   # changes as a cell begins and as it ends
-        self._shown = None               # the id of the display that shows it
-        self._thread = None
+        self._shown: str | None = None               # the id of the display that shows it
+        self._thread: threading.Thread | None = None
         os.register_at_fork(after_in_child=self._forked)
 
-    def _forked(self):
+    def _forked(self) -> None:
         """In a child that was forked: the thread is its parent's, and may have held the lock."""
         self._lock, self._thread, self._shown = threading.Lock(), None, None
 
-    def watch(self):
-        """Have a thread wait for word of long cells, unless one does. Where there is no front end that could change what it shows there is none."""
+    def watch(self) -> None:
+        """Have a thread wait for word of long cells, unless one does. Where there is no front end that could change
+        what it shows there is none."""
         if getattr(self._shell, "kernel", None) is None or self._thread is not None and self._thread.is_alive():
             return
         before = threading.stack_size(_STACK)
@@ -91,14 +103,15 @@ class Live:
         finally:
             threading.stack_size(before)
 
-    def begin(self):
+    def begin(self) -> None:
         """A cell begins."""
         self._cell += 1
         self._shown = None
         self._console = self.consoles.runs()
 
-    def finish(self):
-        """The cell is over: nothing more is shown of it as running. The id of the display that did, None where none did."""
+    def finish(self) -> str | None:
+        """The cell is over: nothing more is shown of it as running. The id of the display that did, None where none
+        did."""
         if self._thread is None:
             return None
         with self._lock:
@@ -106,16 +119,20 @@ class Live:
             shown, self._shown = self._shown, None
         return shown
 
-    def now(self):
-        """Show how the cell is doing that runs, now and from now on: the display bundle where there is no front end that could change what it shows, else
-        None."""
+    def now(self) -> Bundle | None:
+        """Show how the cell is doing that runs, now and from now on: the display bundle where there is no front end
+        that could change what it shows, else None."""
         line = self._companion.line
         if not line.look():
             return _show.sentence(_way.unheard())
         found = line.ask("running")
         running = [w for w in found if w.kind == "cell"] if isinstance(found, list) else []
         if not running:
-            return _show.sentence("ipytracer: " + _silence.words() if found is None else "ipytracer: the tracer knows of no cell that runs")
+            return _show.sentence(
+                "ipytracer: " + _silence.words()
+                if found is None
+                else "ipytracer: the tracer knows of no cell that runs"
+            )
         bundle = _show.running(running[0], line.hello)
         if getattr(self._shell, "kernel", None) is None:
             return bundle
@@ -125,11 +142,11 @@ class Live:
             _show.publish(self._shell, bundle, self._shown, again)
         return None
 
-    def close(self):
+    def close(self) -> None:
         """Give the line up; the thread ends."""
         self._line.close()
 
-    def _run(self):
+    def _run(self) -> None:
         try:
             if self._line.look(cell=True, patience=_TO_ANSWER):
                 while self._line.wait():
@@ -138,8 +155,9 @@ class Live:
             _log.debug("what runs is not shown any more", exc_info=True)
         self._line.close()
 
-    def _show(self):
-        """Show what the cell that runs has taken so far. What a front end asks beside the cells, silently, shows nothing."""
+    def _show(self) -> None:
+        """Show what the cell that runs has taken so far. What a front end asks beside the cells, silently, shows
+        nothing."""
         cell, least = self._cell, self.least
         found = self._line.ask("running")
         running = [w for w in found if w.kind == "cell" and not w.silent] if isinstance(found, list) else []

@@ -1,11 +1,21 @@
 """%tracer and %%tracer."""
 
+from __future__ import annotations
+
 import itertools
 import os
 import re
 
-from . import _api, _asking, _serve, _shell, _show, _silence, _text, _way, _words
+from . import _api, _asking, _serve, _show, _silence, _text, _way, _words
 from ._line import LINE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from ._types import Bundle, Companion, Shell
+    from ._window import Window
 
 HELP = """\
 %tracer            what is shown, and whether a tracer listens
@@ -26,18 +36,34 @@ HELP = """\
 %%tracer [full]    figures under this one cell, also while they are off
 In Python: ipytracer.last(), .cells(), .lines(), .vars(), .audit(), .experiment(name)"""
 
-WORDS = ("start", "stop", "on", "off", "compact", "full", "last", "table", "lines", "vars", "audit", "live on|off|SECONDS", "limit SIZE", "help")
+WORDS = (
+    "start",
+    "stop",
+    "on",
+    "off",
+    "compact",
+    "full",
+    "last",
+    "table",
+    "lines",
+    "vars",
+    "audit",
+    "live on|off|SECONDS",
+    "limit SIZE",
+    "help",
+)
 _numbers = itertools.count(1)
 _FIRST = re.compile(r"^%%tracer(?:[ \t]+(compact|full))?[ \t]*$")
 
 
-def _wrong(said, choices):
+def _wrong(said: str, choices: Sequence[str]) -> Exception:
     from IPython.core.error import UsageError
     said = said if len(said) <= 40 else said[:39] + "…"
-    return UsageError("%s is none of: %s" % (ascii(said), ", ".join(choices)))
+    error: Exception = UsageError("%s is none of: %s" % (ascii(said), ", ".join(choices)))
+    return error
 
 
-def tracer(companion, words):
+def tracer(companion: Companion, words: str) -> Bundle | None:
     """Do what a line of %tracer says; the display bundle to show, or None."""
     word = words.strip()
     if word.split()[:1] == ["limit"]:
@@ -61,7 +87,7 @@ def tracer(companion, words):
     return None
 
 
-def _limited(word):
+def _limited(word: str) -> Bundle:
     from IPython.core.error import UsageError
 
     from . import _limit
@@ -72,25 +98,39 @@ def _limited(word):
 
 
 _SHOWN_AFTER = 0.4       # seconds of looking that are not worth a word
-_LOOKS_FOR = {"vars": 60.0, "audit": 300.0, "check": 60.0}    # seconds that are waited, while the tracer says that it looks
+# seconds that are waited, while the tracer says that it looks
+_LOOKS_FOR = {"vars": 60.0, "audit": 300.0, "check": 60.0}
 
 
-def _looked(companion, word):
+def _looked(companion: Companion, word: str) -> Bundle | None:
     """What a look finds. What it is waited for is said, and in notebooks replaced by what comes of it."""
     if not LINE.look():
         return _show.sentence(_way.unheard())
     shell, display, said = companion.shell, None, [0.0]
     changes = getattr(shell, "kernel", None) is not None
 
-    def say(seconds, wait):
+    def say(seconds: float, wait: float) -> None:
         nonlocal display
         if seconds < _SHOWN_AFTER or display is not None and (not changes or seconds - said[0] < 0.5):
             return
         said[0], again = seconds, display is not None
         display = display or "ipytracer-look-%d-%d" % (os.getpid(), next(_numbers))
-        text = "… looking" if wait <= 0 else "… looks have taken their share of the time: the next begins in %s" % _words.duration(round(wait * 1e9))
-        _show.publish(shell, _show.sentence("ipytracer: %s (%s)" % (text, _words.duration(round(seconds * 1e9))) if changes else "ipytracer: " + text),
-                      display if changes else None, again)
+        text = (
+            "… looking"
+            if wait <= 0
+            else "… looks have taken their share of the time: the next begins in %s"
+            % _words.duration(round(wait * 1e9))
+        )
+        _show.publish(
+            shell,
+            _show.sentence(
+                "ipytracer: %s (%s)" % (text, _words.duration(round(seconds * 1e9)))
+                if changes
+                else "ipytracer: " + text
+            ),
+            display if changes else None,
+            again,
+        )
 
     try:
         found = _api.look(word, _LOOKS_FOR[word], say)
@@ -101,14 +141,17 @@ def _looked(companion, word):
     if isinstance(found, str):
         bundle = _show.sentence("ipytracer: " + found)
     else:
-        bundle = {"vars": _show.variables, "audit": _show.audit, "check": _show.checked}[word](found)
+        shows: dict[str, Callable[[Any], Bundle]] = {
+            "vars": _show.variables, "audit": _show.audit, "check": _show.checked,
+        }
+        bundle = shows[word](found)
     if display is None or not changes:
         return bundle
     _show.publish(shell, bundle, display, True)
     return None
 
 
-def _live(companion, words):
+def _live(companion: Companion, words: list[str]) -> Bundle | None:
     """%tracer live: how the cell that runs is doing; on, off, or from how many seconds on every cell shows that."""
     if not words:
         return companion.live.now()
@@ -122,57 +165,68 @@ def _live(companion, words):
     return None
 
 
-def _seconds(word):
+def _seconds(word: str) -> float:
     seconds = float(word)
     if not 1 <= seconds <= 1e6:
         raise ValueError
     return seconds
 
 
-def _asked(companion, word):
-    if not LINE.look():
+def _asked(companion: Companion, word: str) -> Bundle:
+    hello = LINE.hello if LINE.look() else None
+    if hello is None:
         return _show.sentence(_way.unheard())
     if not word:
         how = ("full" if companion.full else "compact") if companion.lines else "at cells" if companion.on else "off"
         silent = "; " + companion.silence.now() if companion.silence.since is not None else ""
-        report = "; its report will be in " + _words.safe(LINE.hello.report, 300) if LINE.hello.report else ""
+        report = "; its report will be in " + _words.safe(hello.report, 300) if hello.report else ""
         slower = "; slower: " + companion.slower if companion.slower else ""
-        return _show.sentence("ipytracer: tracer %s listens, figures under cells: %s%s%s%s" % (LINE.hello.tracer, how, silent, report, slower))
+        return _show.sentence(
+            "ipytracer: tracer %s listens, figures under cells: %s%s%s%s" % (hello.tracer, how, silent, report, slower)
+        )
     return _table() if word == "table" else _of_last(word)
 
 
 _UNANSWERED = "ipytracer: %s: it is stopped, or very busy; ask again, or see its report"
 
 
-def _of_last(word):
+def _of_last(word: str) -> Bundle:
     """The last cell that does not only ask, or who allocated in it."""
     window, answered = _api.find_last()
     if answered and window is None:
         return _show.sentence("ipytracer: no cell has run yet that the tracer tells of")
-    if answered and word == "last":
+    if not answered or window is None:
+        return _show.sentence(_UNANSWERED % _silence.words())
+    if word == "last":
         return _show.full(window, LINE.hello)
-    found, answered = _api.find_lines(window.id) if answered else (None, False)
+    found, answered = _api.find_lines(window.id)
     if not answered:
         return _show.sentence(_UNANSWERED % _silence.words())
     return _show.table(_text.lines(found))
 
 
-def _table():
+def _table() -> Bundle:
     """The cells of this session, without those that only ask."""
     found, answered = _api.find_cells()
     if not found:
-        return _show.sentence("ipytracer: no cell has run yet that the tracer tells of" if answered else _UNANSWERED % _silence.words())
+        return _show.sentence(
+            "ipytracer: no cell has run yet that the tracer tells of" if answered else _UNANSWERED % _silence.words()
+        )
     work = [w for w in found if not _asking.asks(w)]
     notes = []
     if len(work) < len(found):
-        notes.append("without %s that only %s" % (_words.plural(len(found) - len(work), "cell"), "asks" if len(found) - len(work) == 1 else "ask"))
+        notes.append(
+            "without %s that only %s"
+            % (_words.plural(len(found) - len(work), "cell"), "asks" if len(found) - len(work) == 1 else "ask")
+        )
     if not answered:
         notes.append(_silence.words() + ": cells are missing")
     return _show.table(_text.cells(work), "; ".join(notes))
 
 
-def line_magic(line=""):
-    """%tracer start|stop|on|off|compact|full|last|table|lines|vars|audit|live|limit|help: figures under the cells. %tracer help says more."""
+def line_magic(line: str = "") -> None:
+    """%tracer start|stop|on|off|compact|full|last|table|lines|vars|audit|live|limit|help: figures under the cells.
+    %tracer help says more."""
     companion = _companion()
     if line.startswith("this-cell "):      # what %%tracer becomes
         companion.once = line.endswith("full")
@@ -182,7 +236,7 @@ def line_magic(line=""):
         _show.publish(companion.shell, bundle)
 
 
-def cell_magic(line, cell):
+def cell_magic(line: str, cell: str) -> None:
     """%%tracer [compact|full]: figures under this one cell, also while they are off."""
     companion = _companion()
     if line.strip() not in ("", "compact", "full"):
@@ -191,8 +245,9 @@ def cell_magic(line, cell):
     companion.shell.run_cell(cell)
 
 
-def memit(line="", cell=None):
-    """%memit [-r RUNS] [-o] STATEMENT: what a statement needs, exactly; %%memit: a cell, after the statement in its first line. -o: the result is a Window."""
+def memit(line: str = "", cell: str | None = None) -> Window | None:
+    """%memit [-r RUNS] [-o] STATEMENT: what a statement needs, exactly; %%memit: a cell, after the statement in its
+    first line. -o: the result is a Window."""
     from . import _run
     companion = _companion()
     bundle, window, wanted = _run.memit(companion.shell, line, cell)
@@ -200,21 +255,21 @@ def memit(line="", cell=None):
     return window if wanted else None
 
 
-def mlrun(line="", cell=None):
+def mlrun(line: str = "", cell: str | None = None) -> None:
     """%mlrun -f FUNCTION STATEMENT: what each line of a function allocates while a statement runs; %%mlrun: a cell."""
     from . import _run
     companion = _companion()
     _show.publish(companion.shell, _run.mlrun(companion.shell, line, cell))
 
 
-def _companion():
+def _companion() -> Any:
     from IPython import get_ipython
-    return _shell.of(get_ipython())
+    return _way.of(get_ipython())
 
 
-def unwrapped(lines):
-    """An input transformer: %%tracer becomes a line of the cell, so that the cell runs as it would without. Where another cell magic is
-    behind it, it stays the magic that it is."""
+def unwrapped(lines: list[str]) -> list[str]:
+    """An input transformer: %%tracer becomes a line of the cell, so that the cell runs as it would without. Where
+    another cell magic is behind it, it stays the magic that it is."""
     found = _FIRST.match(lines[0].rstrip("\n")) if len(lines) > 1 else None
     if found is None or lines[1].startswith("%%"):
         return lines
@@ -224,7 +279,7 @@ def unwrapped(lines):
 _OTHERS = (("memit", memit), ("mlrun", mlrun))     # where somebody else has these names they stay his
 
 
-def register(shell):
+def register(shell: Shell) -> None:
     """Give a shell the magics."""
     shell.register_magic_function(line_magic, "line", "tracer")
     shell.register_magic_function(cell_magic, "cell", "tracer")
@@ -234,7 +289,7 @@ def register(shell):
     shell.input_transformers_cleanup.append(unwrapped)
 
 
-def unregister(shell):
+def unregister(shell: Shell) -> None:
     """Take them away."""
     for kind in ("line", "cell"):
         magics = shell.magics_manager.magics[kind]

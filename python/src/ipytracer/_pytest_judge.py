@@ -1,43 +1,68 @@
 """What is judged of a test: limits on what it needs, and what it leaves behind.
 
-A figure that may be off is judged only where that makes no difference; else the test is "not judged", which is no failure unless strictness is
-asked for. A leak is what each further run of the same call leaves behind: caches that the first run fills are none.
+A figure that may be off is judged only where that makes no difference; else the test is "not judged", which is no
+failure unless strictness is asked for. A leak is what each further run of the same call leaves behind: caches that the
+first run fills are none.
 """
 
+from __future__ import annotations
+
 import gc
-from collections import namedtuple
 
 from . import _pytest_words, _sizes, _text, _words
+from ._named import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    import pytest
+
+    from ._pytest_run import Runner
+    from ._types import Data, Figures, Settings
+    from ._window import Figure, Window
 
 MARKS = ("limit_memory", "no_leaks", "limit_leaks", "limit_leaked_objects")
-_SETTLES = 1                # further runs that are not judged: gc after the first one may have found what was there before
+# further runs that are not judged: gc after the first one may have found what was there before
+_SETTLES = 1
 _MOST_REPEATS = 1000
-_PAGES = 64 << 10           # bytes of resident memory that a run may leave for no_leaks: allocators take pages, not objects
+# bytes of resident memory that a run may leave for no_leaks: allocators take pages, not objects
+_PAGES = 64 << 10
 _LEAKING = ("cpu.numpy", "cpu.torch", "cpu.heap", "cpu.pinned")
 
-StackFrame = namedtuple("StackFrame", "function filename lineno")
-StackFrame.__doc__ = "One call of a stack, as filters for limit_leaks get it."
-Stack = namedtuple("Stack", "frames")
-Stack.__doc__ = "The calls behind an allocation, innermost first, as filters for limit_leaks get it; frames are StackFrame."
+
+class StackFrame(NamedTuple):
+    """One call of a stack, as filters for limit_leaks get it."""
+
+    function: str
+    filename: str
+    lineno: int
 
 
-def marks(item):
+class Stack(NamedTuple):
+    """The calls behind an allocation, innermost first, as filters for limit_leaks get it; frames are StackFrame."""
+
+    frames: tuple[StackFrame, ...]
+
+
+def marks(item: pytest.Item) -> dict[str, pytest.Mark]:
     """The markers of an item that are ours, the closest of each name."""
-    found = {}
+    found: dict[str, pytest.Mark] = {}
     for mark in item.iter_markers():
         if mark.name in MARKS:
             found.setdefault(mark.name, mark)
     return found
 
 
-def meters_of(figures, meter):
+def meters_of(figures: Figures, meter: str) -> list[str]:
     """The meters that a name means: an id, its end ("numpy"), or "gpu", which is what every GPU's driver gave."""
     if meter == "gpu":
         return [m for m in figures if m.startswith("gpu.") and m.endswith(".driver")]
     return [m for m in figures if m in (meter, "cpu." + meter)]
 
 
-def _sort(value, figure, limit):
+def _sort(value: int, figure: Figure, limit: int) -> bool | None:
     """Whether a value drawn from a figure is below a limit: True, False, or None where it may be either."""
     if figure.exact:
         return value < limit
@@ -48,24 +73,37 @@ def _sort(value, figure, limit):
     return False if value - figure.bound >= limit else None
 
 
-def leaking(meter):
+def leaking(meter: str) -> bool:
     """Whether memory of a meter that stays is a leak: what allocators were asked for, not what they hold in advance."""
-    return meter in _LEAKING or meter == "cpu.resident" or meter.startswith("gpu.") and meter.endswith((".active", ".driver"))
+    return (
+        meter in _LEAKING
+        or meter == "cpu.resident"
+        or meter.startswith("gpu.")
+        and meter.endswith((".active", ".driver"))
+    )
 
 
 class Judge:
     """Judges one test, whose call has just passed."""
 
-    def __init__(self, item, runner, settings, before):
+    def __init__(self, item: pytest.Item, runner: Runner, settings: Settings, before: int | None) -> None:
         self._item, self._runner, self._settings, self._before = item, runner, settings, before
         self._marks = marks(item)
-        self._problems, self._unjudged, self._limits, self.repeats = [], [], {}, []
+        self._problems: list[str] = []
+        self._unjudged: list[str] = []
+        self._limits: dict[str, int] = {}
+        self.repeats: list[dict[str, int]] = []
 
-    def found(self):
+    def found(self) -> Data:
         """Plain data for the report."""
-        return {"problem": "\n".join(self._problems) or None, "not_judged": self._unjudged, "limits": self._limits, "repeats": self.repeats}
+        return {
+            "problem": "\n".join(self._problems) or None,
+            "not_judged": self._unjudged,
+            "limits": self._limits,
+            "repeats": self.repeats,
+        }
 
-    def call(self, runtest):
+    def call(self, runtest: Callable[[], object]) -> str | None:
         """Judge everything; what fails the test as text, or None. runtest runs the call once more."""
         __tracebackhide__ = True
         try:
@@ -75,19 +113,21 @@ class Judge:
         except _Wrong as e:
             self._problems.append(str(e))
         if "limit_leaked_objects" in self._marks:
-            self._unjudged.append("limit_leaked_objects: objects are not counted one by one; no_leaks and limit_leaks judge bytes")
+            self._unjudged.append(
+                "limit_leaked_objects: objects are not counted one by one; no_leaks and limit_leaks judge bytes"
+            )
         if self._settings.strict:
             if self._window() is None and not self._unjudged:
                 self._unjudged.append("there are no figures")
             self._problems += ["not judged: " + why for why in self._unjudged]
         return "\n".join(self._problems) or None
 
-    def _window(self):
+    def _window(self) -> Window | None:
         return self._runner.at(self._item.nodeid, "call")
 
     # ---- what it needs
 
-    def _memory(self):
+    def _memory(self) -> None:
         mark = self._marks.get("limit_memory")
         if mark is not None:
             arguments = _arguments(mark, ("size",), {"meter": "cpu.resident", "current_thread_only": False})
@@ -98,7 +138,7 @@ class Judge:
             self._limits["fail_over"] = self._settings.fail_over
             self._need("--fail-over", "cpu.resident", self._settings.fail_over + 1, False)
 
-    def _need(self, who, meter, limit, threads):
+    def _need(self, who: str, meter: object, limit: int, threads: object) -> None:
         window = self._window()
         if window is None:
             self._unjudged.append("%s: there are no figures" % who)
@@ -108,11 +148,13 @@ class Judge:
         if not meters and (meter == "gpu" or str(meter).startswith("gpu.")):
             return       # no GPU was used
         if not meters:
-            raise _Wrong("%s: there is no meter %.40r; there are: %s, gpu" % (who, meter, ", ".join(_words.in_order(figures))))
+            raise _Wrong(
+                "%s: there is no meter %.40r; there are: %s, gpu" % (who, meter, ", ".join(_words.in_order(figures)))
+            )
         for m in meters:
             self._below(who, window, m, figures[m], limit, threads)
 
-    def _below(self, who, window, meter, figure, limit, threads):
+    def _below(self, who: str, window: Window, meter: str, figure: Figure, limit: int, threads: object) -> None:
         below = _sort(figure.need, figure, limit)
         if below:
             return
@@ -124,10 +166,10 @@ class Judge:
         else:
             self._problems.append("\n".join(["%s: %s" % (who, text)] + self._lines(window, "at_peak")))
 
-    def _than(self, who, limit):
+    def _than(self, who: str, limit: int) -> str:
         return "more than %s" % _words.size(limit - 1) if who == "--fail-over" else "not below %s" % _words.size(limit)
 
-    def _increase(self):
+    def _increase(self) -> None:
         window = self._window()
         figure = window.figures().get("cpu.resident") if window is not None else None
         if self._before is None or not self._settings.on_increase:
@@ -142,25 +184,38 @@ class Judge:
         elif below is None:
             self._unjudged.append(text + "; that figure may be off")
 
-    def _lines(self, window, order, most=3):
+    def _lines(self, window: Window, order: str, most: int = 3) -> list[str]:
         """Lines of text: who allocated."""
         found = [line for line in self._runner.lines(window) if getattr(line, order) > 0 and line.allocated > 0]
         told = {line.stack for line in found if line.meter != "cpu.mapped"}
         found = [line for line in found if line.meter != "cpu.mapped" or line.stack not in told]
-        found.sort(key=lambda line: -getattr(line, order))
+        found.sort(key=lambda line: -int(getattr(line, order)))
         out = []
         for line in found[:most]:
-            out.append("  %s %s  %s" % (_words.meter_name(line.meter), _words.size(getattr(line, order)), _words.safe(_pytest_words.place(line.where), 160)))
-            out += ["    %s, %s:%d" % (_words.safe(f.function, 80), _words.safe(f.file, 120), f.line) for f in line.stack[1:self._settings.stacks]]
+            out.append(
+                "  %s %s  %s"
+                % (
+                    _words.meter_name(line.meter),
+                    _words.size(getattr(line, order)),
+                    _words.safe(_pytest_words.place(line.where), 160),
+                )
+            )
+            out += [
+                "    %s, %s:%d" % (_words.safe(f.function, 80), _words.safe(f.file, 120), f.line)
+                for f in line.stack[1 : self._settings.stacks]
+            ]
         return out
 
     # ---- what it leaves
 
-    def _leaks(self, runtest):
+    def _leaks(self, runtest: Callable[[], object]) -> None:
         __tracebackhide__ = True
-        wanted = []
-        for name, required, optional in (("no_leaks", (), {"repeats": 3}),
-                                         ("limit_leaks", ("size",), {"filter_fn": None, "current_thread_only": False, "repeats": 3})):
+        wanted: list[tuple[str, int | None, dict[str, Any], int]] = []
+        takes: tuple[tuple[str, tuple[str, ...], dict[str, Any]], ...] = (
+            ("no_leaks", (), {"repeats": 3}),
+            ("limit_leaks", ("size",), {"filter_fn": None, "current_thread_only": False, "repeats": 3}),
+        )
+        for name, required, optional in takes:
             mark = self._marks.get(name)
             if mark is None:
                 continue
@@ -183,7 +238,7 @@ class Judge:
         for name, size, arguments, n in wanted:
             self._growth(name, size, arguments, windows[-n:])
 
-    def _again(self, runtest, n):
+    def _again(self, runtest: Callable[[], object], n: int) -> list[Window] | None:
         """Run the call so many times more and once before; the judged windows, None where one is missing."""
         __tracebackhide__ = True
         windows = []
@@ -192,55 +247,80 @@ class Judge:
             with self._runner.window(self._item.nodeid, phase, after=gc.collect):
                 runtest()
             windows.append(self._runner.at(self._item.nodeid, phase))
+        judged = [w for w in windows[_SETTLES:] if w is not None]
         if None in windows:
             return None
-        self.repeats = [{m: f.consumed for m, f in w.figures().items()} for w in windows[_SETTLES:]]
-        return windows[_SETTLES:]
+        self.repeats = [{m: f.consumed for m, f in w.figures().items()} for w in judged]
+        return judged
 
-    def _growth(self, name, size, arguments, windows):
+    def _growth(self, name: str, size: int | None, arguments: dict[str, Any], windows: list[Window]) -> None:
         filter_fn = arguments.get("filter_fn")
         if filter_fn is not None:
-            self._by_line(name, size, filter_fn, windows)
+            self._by_line(name, size or 0, filter_fn, windows)
             return
         grown = []
         for meter in _words.in_order({m for w in windows for m in w.figures() if leaking(m)}):
-            figures = [w.figures().get(meter) for w in windows]
-            if None in figures:
+            figures = [w.figures()[meter] for w in windows if meter in w.figures()]
+            if len(figures) < len(windows):
                 continue
             limit = size if size is not None else _PAGES if meter == "cpu.resident" else 1
             sorts = [_sort(f.consumed, f, max(limit, 1)) for f in figures]
-            text = "%s %s" % (_words.meter_name(meter), ", ".join(_text.mark(f) + _words.size(f.consumed) for f in figures))
+            text = "%s %s" % (
+                _words.meter_name(meter),
+                ", ".join(_text.mark(f) + _words.size(f.consumed) for f in figures),
+            )
             if all(s is False for s in sorts):
                 grown.append((meter, text))
             elif True not in sorts:
                 self._unjudged.append("%s: further runs leave %s, and those figures may be off" % (name, text))
         if not grown:
             return
-        said = "%s: each of %d further runs leaves memory behind%s" % (name, len(windows), "" if size is None else ", %s or more" % _words.size(size))
+        said = "%s: each of %d further runs leaves memory behind%s" % (
+            name,
+            len(windows),
+            "" if size is None else ", %s or more" % _words.size(size),
+        )
         if arguments.get("current_thread_only"):
             self._unjudged.append(said + "; what one thread alone leaves is not known")
             return
         self._problems.append("\n".join([said] + ["  " + text for _, text in grown] + self._lines(windows[-1], "net")))
 
-    def _by_line(self, name, size, filter_fn, windows):
+    def _by_line(self, name: str, size: int, filter_fn: Callable[[Stack], bool], windows: list[Window]) -> None:
         """With a filter: one line that leaves so much in each further run, and that the filter lets pass."""
         left = []
         for w in windows:
             if any(not f.exact for m, f in w.figures().items() if leaking(m)):
                 self._unjudged.append("%s: who left what is not certain in a further run" % name)
                 return
-            left.append({(line.meter, line.stack): line for line in self._runner.lines(w) if leaking(line.meter) and line.net >= max(size, 1)})
+            left.append(
+                {
+                    (line.meter, line.stack): line
+                    for line in self._runner.lines(w)
+                    if leaking(line.meter) and line.net >= max(size, 1)
+                }
+            )
         for key, line in left[-1].items():
-            if all(key in of for of in left) and filter_fn(Stack(tuple(StackFrame(f.function, f.file, f.line) for f in line.stack))):
-                self._problems.append("%s: each of %d further runs leaves %s or more\n  %s %s  %s" % (
-                    name, len(windows), _words.size(size), _words.meter_name(line.meter), _words.size(line.net), _words.safe(_pytest_words.place(line.where), 160)))
+            if all(key in of for of in left) and filter_fn(
+                Stack(tuple(StackFrame(f.function, f.file, f.line) for f in line.stack))
+            ):
+                self._problems.append(
+                    "%s: each of %d further runs leaves %s or more\n  %s %s  %s"
+                    % (
+                        name,
+                        len(windows),
+                        _words.size(size),
+                        _words.meter_name(line.meter),
+                        _words.size(line.net),
+                        _words.safe(_pytest_words.place(line.where), 160),
+                    )
+                )
 
 
 class _Wrong(Exception):
     """A marker that cannot be followed, in a sentence."""
 
 
-def _arguments(mark, required, optional):
+def _arguments(mark: pytest.Mark, required: tuple[str, ...], optional: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a marker by name."""
     names = required + tuple(optional)
     given = dict(zip(names, mark.args), **mark.kwargs)
@@ -250,7 +330,7 @@ def _arguments(mark, required, optional):
     return dict(optional, **given)
 
 
-def _size(mark, text):
+def _size(mark: pytest.Mark, text: object) -> int:
     try:
         return _sizes.parse(text)
     except ValueError as e:

@@ -1,5 +1,7 @@
 """One test's windows: each phase is an experiment of the tracer's, asked for as it ends."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import time
@@ -8,12 +10,19 @@ from . import _serve, _words
 from ._experiment import _marker_name
 from ._line import LINE, marker
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ._types import Data
+    from ._window import Line, Window
+
 _TO_BEGIN = 20.0     # seconds that a session which a server has begun may take to listen
 _PATIENCE = 10.0     # seconds that an answer may take; a test run waits rather than lose a figure
 _MOST_NAME = 120     # bytes of a test's name in the tracer's reports
 
 
-def _name(nodeid, phase):
+def _name(nodeid: str, phase: str) -> str:
     """The name of a window: what a test's name ends with tells it from others."""
     short = nodeid if len(nodeid) <= _MOST_NAME else ".." + nodeid[2 - _MOST_NAME:]
     name = _marker_name("%s, %s" % (short, phase))
@@ -23,16 +32,16 @@ def _name(nodeid, phase):
 class Runner:
     """The tests of this process: their windows, as the tracer tells them."""
 
-    def __init__(self, wait, start=False):
+    def __init__(self, wait: float, start: bool = False) -> None:
         self._wait, self._sought = wait, False   # seconds that a tracer has to take the line over
         self._start = start  # a running server is to trace this process
         self._refused = ""   # what it said if it does not
-        self._windows = {}   # nodeid: {phase: Window}
-        self._found = {}     # nodeid: what a Judge found
+        self._windows: dict[str, dict[str, Window]] = {}   # nodeid: {phase: Window}
+        self._found: dict[str, Data] = {}     # nodeid: what a Judge found
         self._newest = 0     # the id of the last window
         self.lost = False    # a tracer listened, and has ended
 
-    def find(self):
+    def find(self) -> bool:
         """Wait for a tracer, once; say whether one listens."""
         if not self._sought:
             self._sought = True
@@ -45,14 +54,15 @@ class Runner:
                 time.sleep(0.01)
         return LINE.look(cell=True)
 
-    def begin(self, nodeid):
+    def begin(self, nodeid: str) -> None:
         """A test begins, perhaps again."""
         self.find()
         self._windows[nodeid], self._found[nodeid] = {}, {}
 
     @contextlib.contextmanager
-    def window(self, nodeid, phase, after=None):
-        """Measure what is within; after: called before the window ends. The figures are there where it has ended, if a tracer listens."""
+    def window(self, nodeid: str, phase: str, after: Callable[[], object] | None = None) -> Iterator[None]:
+        """Measure what is within; after: called before the window ends. The figures are there where it has ended, if a
+        tracer listens."""
         pid, name, listens = os.getpid(), _name(nodeid, phase), LINE.look(cell=True)
         self.lost = self.lost or self._newest > 0 and not listens
         marker("begin " + name)
@@ -69,32 +79,34 @@ class Runner:
                         self._newest = w.id
                         self._windows.setdefault(nodeid, {})[phase] = w
 
-    def at(self, nodeid, phase):
+    def at(self, nodeid: str, phase: str) -> Window | None:
         """The Window of a phase, None where there is none."""
         return self._windows.get(nodeid, {}).get(phase)
 
-    def of(self, nodeid):
+    def of(self, nodeid: str) -> Data:
         """What was found of a test, to be added to."""
         return self._found.setdefault(nodeid, {})
 
-    def need(self, nodeid):
+    def need(self, nodeid: str) -> int | None:
         """What a test's call needed of resident memory, children included, in bytes; None where that is not known."""
         window = self.at(nodeid, "call")
         figure = window.figures().get("cpu.resident") if window is not None else None
         return None if figure is None else figure.need
 
-    def properties(self, nodeid):
+    def properties(self, nodeid: str) -> list[tuple[str, object]]:
         """What JUnit's XML is to have of a test: (name, bytes) for each meter that the call needed anything of."""
         window = self.at(nodeid, "call")
         found = window.figures().items() if window is not None else ()
-        return [("ipytracer.need." + m, f.need) for m, f in found if m == "cpu.resident" or f.need and not _words.is_part(m)]
+        return [
+            ("ipytracer.need." + m, f.need) for m, f in found if m == "cpu.resident" or f.need and not _words.is_part(m)
+        ]
 
-    def lines(self, window):
+    def lines(self, window: Window) -> list[Line]:
         """Who allocated in a window."""
         found = LINE.ask("lines", _PATIENCE, window=window.id)
         return found if isinstance(found, list) else []
 
-    def told(self, nodeid, phase):
+    def told(self, nodeid: str, phase: str) -> Data:
         """What goes along with the report of a phase: plain data."""
         if phase == "teardown":      # the last: nothing is kept
             windows, found = self._windows.pop(nodeid, {}), self._found.pop(nodeid, {})
@@ -107,10 +119,16 @@ class Runner:
         elif phase == "call" and self.need(nodeid) is not None:
             out["need"] = self.need(nodeid)
         if not windows:
-            out["why"] = "the tracer has ended" if self.lost else self._refused or "no tracer listens" if not LINE.listens() else "the tracer did not answer"
+            out["why"] = (
+                "the tracer has ended"
+                if self.lost
+                else self._refused or "no tracer listens"
+                if not LINE.listens()
+                else "the tracer did not answer"
+            )
         return out
 
-    def total(self):
+    def total(self) -> Data | None:
         """This process from the tracer's first sight of it to now: a window's dict, None without a tracer."""
         if not LINE.look():
             return None
@@ -121,7 +139,7 @@ class Runner:
         return None
 
 
-def _plain(window):
+def _plain(window: Window) -> Data:
     """A window as data that JSON has, without its source."""
     data = window.to_dict()
     data.pop("source", None)

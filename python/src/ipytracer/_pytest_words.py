@@ -1,25 +1,35 @@
 """The plugin's summary below a test run, and the same as JSON."""
 
+from __future__ import annotations
+
 import json
 import re
 
 from . import _serve, _text, _words
 from ._window import Figure
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TextIO
+
+    from ._types import Data, Figures, Settings
+
 SCHEMA = "ipytracer/pytest/v1"
 _PHASES = ("setup", "call", "teardown")
 _MOST_REASONS = 5
-_PLUMBING = re.compile(r"^(?:.*(?:_runtest|\w\.runtest|pytest_pyfunc_call|call_fixture_func) › |<string> line 1 › )(?:… › )?")
+_PLUMBING = re.compile(
+    r"^(?:.*(?:_runtest|\w\.runtest|pytest_pyfunc_call|call_fixture_func) › |<string> line 1 › )(?:… › )?"
+)
 
 
-def figures(window):
+def figures(window: Data) -> Figures:
     """{meter id: Figure} of a window's dict, with its children's where they make a difference."""
     return {m: Figure(**f) for m, f in dict(window["meters"], **window.get("tree", {})).items()}
 
 
-def _needs(test):
+def _needs(test: Data) -> tuple[int, str, Figure] | None:
     """(bytes, phase, Figure) of the phase that needed most; None without figures."""
-    found = []
+    found: list[tuple[int, str, Figure]] = []
     for phase in _PHASES:
         window = test.get("windows", {}).get(phase)
         figure = figures(window).get("cpu.resident") if window else None
@@ -28,28 +38,54 @@ def _needs(test):
     return max(found, key=lambda f: f[0]) if found else None
 
 
-def _row(test, most):
+def _row(test: Data, most: tuple[int, str, Figure]) -> list[str]:
     need, phase, figure = most
     windows = test["windows"]
     window = windows[phase]
-    gpu = max((f.need for w in windows.values() for m, f in figures(w).items() if m.startswith("gpu.") and m.endswith(".driver")), default=0)
-    kept = sum(figures(w)["cpu.resident"].consumed for p, w in windows.items() if p in _PHASES and "cpu.resident" in figures(w))
-    inexact = any(not figures(w)["cpu.resident"].exact for p, w in windows.items() if p in _PHASES and "cpu.resident" in figures(w))
+    gpu = max(
+        (
+            f.need
+            for w in windows.values()
+            for m, f in figures(w).items()
+            if m.startswith("gpu.") and m.endswith(".driver")
+        ),
+        default=0,
+    )
+    kept = sum(
+        figures(w)["cpu.resident"].consumed for p, w in windows.items() if p in _PHASES and "cpu.resident" in figures(w)
+    )
+    inexact = any(
+        not figures(w)["cpu.resident"].exact
+        for p, w in windows.items()
+        if p in _PHASES and "cpu.resident" in figures(w)
+    )
     time = sum(w["duration_ns"] for p, w in windows.items() if p in _PHASES)
     # What maps memory for an array maps a page more.
-    top = max(window.get("top", {}).items(), key=lambda t: t[1]["at_peak"] - (t[1]["at_peak"] >> 4 if t[0] == "cpu.mapped" else 0), default=None)
-    where = "%s %s" % (_words.meter_name(top[0]), place(top[1]["where"])) if top and top[1]["at_peak"] >= 64 << 10 else ""
+    top = max(
+        window.get("top", {}).items(),
+        key=lambda t: int(t[1]["at_peak"] - (t[1]["at_peak"] >> 4 if t[0] == "cpu.mapped" else 0)),
+        default=None,
+    )
+    where = (
+        "%s %s" % (_words.meter_name(top[0]), place(top[1]["where"])) if top and top[1]["at_peak"] >= 64 << 10 else ""
+    )
     name = test["nodeid"] + ("" if phase == "call" else " (%s)" % phase)
-    return [_words.safe(name), _text.need(figure), ("≈" if inexact else "") + _words.size(kept), _words.size(gpu) if gpu else "–",
-            _words.duration(time), _words.safe(where, 100)]
+    return [
+        _words.safe(name),
+        _text.need(figure),
+        ("≈" if inexact else "") + _words.size(kept),
+        _words.size(gpu) if gpu else "–",
+        _words.duration(time),
+        _words.safe(where, 100),
+    ]
 
 
-def place(where):
+def place(where: str) -> str:
     """Where in a test: without the calls by which pytest and this plugin get there."""
     return _PLUMBING.sub("", where)
 
 
-def table(tests, most):
+def table(tests: list[Data], most: int) -> _text.Table:
     """The tests that need most as a Table; 0: all of them."""
     found = [(n, t) for n, t in ((_needs(t), t) for t in tests) if n is not None]
     found.sort(key=lambda f: (-f[0][0], f[1]["nodeid"]))
@@ -57,7 +93,7 @@ def table(tests, most):
     return _text.Table(["test", "need", "kept", "GPU", "time", "line at the peak…"], rows)
 
 
-def summary(reporter, tests, settings, total):
+def summary(reporter: Any, tests: list[Data], settings: Settings, total: Data | None) -> None:
     """Write to pytest's terminal."""
     blind = [t for t in tests if not any(t.get("windows", {}).values())]
     unjudged = [(t["nodeid"], why) for t in tests if t not in blind for why in t.get("not_judged") or ()]
@@ -75,18 +111,24 @@ def summary(reporter, tests, settings, total):
             reporter.write_line("… and %s (-vv shows them)" % _words.plural(measured - len(shown.rows), "more test"))
         if total:
             figure = figures(total)["cpu.resident"]
-            reporter.write_line("at most in the whole run, children included: %s%s" % (_text.mark(figure, True), _words.size(figure.peak)))
+            reporter.write_line(
+                "at most in the whole run, children included: %s%s"
+                % (_text.mark(figure, True), _words.size(figure.peak))
+            )
     _doubts(reporter, unjudged, blind)
 
 
-def _hint():
+def _hint() -> str:
     """What to type where no tracer listens."""
     if _serve.look() == _serve.THERE:
         return "pytest --ipytracer --ipytracer-start (a 'tracer serve' runs here), or sudo tracer run -- pytest …"
-    return "sudo tracer run -- pytest …, or sudo tracer attach PID (without root, ask the administrator to run: sudo tracer serve)"
+    return (
+        "sudo tracer run -- pytest …, or sudo tracer attach PID "
+        "(without root, ask the administrator to run: sudo tracer serve)"
+    )
 
 
-def _doubts(reporter, unjudged, blind):
+def _doubts(reporter: Any, unjudged: list[tuple[str, str]], blind: list[Data]) -> None:
     if blind:
         why = blind[0].get("why") or "no tracer listens"
         hint = "; type: " + _hint() if why == "no tracer listens" else ""
@@ -101,7 +143,7 @@ def _doubts(reporter, unjudged, blind):
             reporter.write_line("  … and %d more" % (len(unjudged) - _MOST_REASONS))
 
 
-def write(file, tests, total):
+def write(file: TextIO, tests: list[Data], total: Data | None) -> None:
     """Write the figures of each test as JSON."""
     out = {"schema": SCHEMA, "tests": tests, "session": total}
     json.dump(out, file, ensure_ascii=True, indent=1)

@@ -1,5 +1,7 @@
 """%memit and %mlrun: one statement in a window of its own, and who allocated in it."""
 
+from __future__ import annotations
+
 import getopt
 import inspect
 import linecache
@@ -8,19 +10,29 @@ import shlex
 from . import _show, _silence, _text, _way, _words
 from ._line import IN_ALL, LINE, marker
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import CodeType
+
+    from ._types import Bundle, Shell
+    from ._window import Line, Window
+
 _MOST_RUNS = 1000
 _PATIENCE = 0.2      # seconds that an answer may take
 _MOST_ROWS = 100
 
 
-def _usage(text):
+def _usage(text: str) -> Exception:
     from IPython.core.error import UsageError
-    return UsageError(text)
+    error: Exception = UsageError(text)
+    return error
 
 
-def _options(line, short, usage):
+def _options(line: str, short: str, usage: str) -> tuple[list[tuple[str, str]], str]:
     """The options in front of a statement, and the statement as it was typed."""
-    chosen, rest = [], line.strip()
+    chosen: list[tuple[str, str]] = []
+    rest = line.strip()
     while rest.startswith("-"):
         word, _, after = rest.partition(" ")
         if len(word) == 2 and short.find(word[1] + ":") >= 0:      # its value is the next word
@@ -36,7 +48,7 @@ def _options(line, short, usage):
     return chosen, rest
 
 
-def _window(shell, code, name):
+def _window(shell: Shell, code: CodeType, name: str) -> Window | None:
     """Run code in the notebook's names; the Window of that, None without a tracer."""
     listens = LINE.look()
     marker("begin " + name)
@@ -48,17 +60,19 @@ def _window(shell, code, name):
     return next((w for w in found if w.name == name), None) if isinstance(found, list) else None
 
 
-def _code(shell, text, name):
-    return compile(shell.transform_cell(text), "<%s>" % name, "exec")
+def _code(shell: Shell, text: str, name: str) -> CodeType:
+    code: CodeType = compile(shell.transform_cell(text), "<%s>" % name, "exec", dont_inherit=True)
+    return code
 
 
-def _none():
+def _none() -> Bundle:
     why = _silence.words() if LINE.listens() else "no tracer listens; " + _way.todo()
     return _show.sentence("ipytracer: the statement has run, without figures: %s" % why)
 
 
-def memit(shell, line, cell=None):
-    """Run a statement, or a cell after it; (display bundle, the Window of the run that needed most or None, whether -o asks for that)."""
+def memit(shell: Shell, line: str, cell: str | None = None) -> tuple[Bundle, Window | None, bool]:
+    """Run a statement, or a cell after it; (display bundle, the Window of the run that needed most or None, whether -o
+    asks for that)."""
     usage = "%memit [-r RUNS] [-o] STATEMENT"
     options, statement = _options(line, "r:o", usage)
     runs = 1
@@ -84,7 +98,7 @@ def memit(shell, line, cell=None):
     return bundle, most, ("-o", "") in options
 
 
-def mlrun(shell, line, cell=None):
+def mlrun(shell: Shell, line: str, cell: str | None = None) -> Bundle:
     """Run a statement; the lines of the functions that -f names, with what each allocated, as a display bundle."""
     usage = "%mlrun -f FUNCTION [-f FUNCTION …] STATEMENT"
     options, statement = _options(line, "f:", usage)
@@ -105,7 +119,7 @@ def mlrun(shell, line, cell=None):
     return {"text/plain": "\n".join(out)}
 
 
-def _function(shell, name):
+def _function(shell: Shell, name: str) -> CodeType:
     """The code of a function by what the notebook calls it."""
     if not all(part.isidentifier() for part in name.split(".")):
         raise _usage("-f %s: it takes the name of a function" % ascii(name)[:60])
@@ -118,13 +132,13 @@ def _function(shell, name):
         raise _usage("-f %s: there is no such name" % _words.safe(name, 60)) from None
     if isinstance(found, (staticmethod, classmethod)):
         found = found.__func__
-    code = getattr(inspect.unwrap(found), "__code__", None)
+    code: CodeType | None = getattr(inspect.unwrap(found), "__code__", None)
     if code is None:
         raise _usage("-f %s: it is no Python function" % _words.safe(name, 60))
     return code
 
 
-def _lines_of(code):
+def _lines_of(code: CodeType) -> set[int]:
     """The numbers of a function's lines, those of functions within it too."""
     found = {n for _, _, n in code.co_lines() if n} if hasattr(code, "co_lines") else set()
     if not found:
@@ -136,19 +150,37 @@ def _lines_of(code):
     return found | {code.co_firstlineno}
 
 
-def by_line(code, told):
-    """What Lines say of each line of a function, in their order: a Table. An allocation counts for the innermost of the function's lines in its calls."""
+def by_line(code: CodeType, told: Iterable[Line]) -> _text.Table:
+    """What Lines say of each line of a function, in their order: a Table. An allocation counts for the innermost of the
+    function's lines in its calls."""
     lines, names = _lines_of(code), {code.co_name, getattr(code, "co_qualname", code.co_name)}
-    sums = {}
+    sums: dict[tuple[int, str], tuple[int, ...]] = {}
     for line in told:
         for f in line.stack:
             short = f.function.rsplit(".", 1)[-1]
-            if f.line in lines and (f.function in names or short == code.co_name) and (f.execution is not None or f.file == code.co_filename):
+            if (
+                f.line in lines
+                and (f.function in names or short == code.co_name)
+                and (f.execution is not None or f.file == code.co_filename)
+            ):
                 key = f.line, line.meter
-                sums[key] = tuple(a + b for a, b in zip(sums.get(key, (0, 0, 0, 0)), (line.at_peak, line.allocated, line.net, line.count)))
+                sums[key] = tuple(
+                    a + b
+                    for a, b in zip(sums.get(key, (0, 0, 0, 0)), (line.at_peak, line.allocated, line.net, line.count))
+                )
                 break
     rows = []
     for (number, meter), (peak, allocated, net, count) in sorted(sums.items()):
         source = linecache.getline(code.co_filename, number).strip()
-        rows.append([str(number), _words.meter_name(meter), _words.size(peak), _words.size(allocated), _words.size(net), format(count, ","), _words.safe(source, 80)])
+        rows.append(
+            [
+                str(number),
+                _words.meter_name(meter),
+                _words.size(peak),
+                _words.size(allocated),
+                _words.size(net),
+                format(count, ","),
+                _words.safe(source, 80),
+            ]
+        )
     return _text.Table(["line", "meter…", "at peak", "allocated", "left", "times", "source…"], rows[:_MOST_ROWS])

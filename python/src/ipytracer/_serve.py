@@ -1,7 +1,11 @@
-"""Asking a running `tracer serve` for a session of this very process: one packet there, one back, at most a fifth of a second.
+"""Asking a running `tracer serve` for a session of this very process: one packet there, one back, at most a fifth of a
+second.
 
-The server, which is root's, learns from the Linux kernel who asks; nothing of the request says it. docs/serve.md has the protocol.
+The server, which is root's, learns from the Linux kernel who asks; nothing of the request says it. docs/serve.md has
+the protocol.
 """
+
+from __future__ import annotations
 
 import errno
 import json
@@ -10,6 +14,10 @@ import socket
 import stat
 import struct
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PATH = "/run/ipytracer/serve.sock"
 PATIENCE = 0.200         # seconds, in all
@@ -27,13 +35,14 @@ class Slow(Exception):
     """Somebody is there, and does not answer in time."""
 
 
-def path():
+def path() -> str:
     """Where the server is: IPYTRACER_SERVE, for containers that have it elsewhere, or its usual place."""
     return os.environ.get("IPYTRACER_SERVE") or PATH
 
 
-def look():
-    """Whether a server of root's listens: THERE; CLOSED, where this user may not reach it; or NONE. It asks nothing, and waits for nothing."""
+def look() -> str:
+    """Whether a server of root's listens: THERE; CLOSED, where this user may not reach it; or NONE. It asks nothing,
+    and waits for nothing."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
             line.setblocking(False)
@@ -45,7 +54,7 @@ def look():
     return CLOSED if failed in (errno.EACCES, errno.EPERM) and _is_roots(os.path.dirname(path())) else NONE
 
 
-def _is_roots(folder):
+def _is_roots(folder: str) -> bool:
     try:
         found = os.lstat(folder)
     except OSError:
@@ -53,14 +62,16 @@ def _is_roots(folder):
     return found.st_uid == 0 and stat.S_ISDIR(found.st_mode)
 
 
-def _owner(line):
+def _owner(line: socket.socket) -> int:
     """The user at the other end."""
+    uid: int
     _, uid, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
     return uid
 
 
-def ask(what):
-    """Ask the server to "start" or "stop" a session of this process. The answer as a dict; NoServer where there is none, Slow where it takes too long."""
+def ask(what: str) -> dict[str, Any]:
+    """Ask the server to "start" or "stop" a session of this process. The answer as a dict; NoServer where there is
+    none, Slow where it takes too long."""
     until = time.monotonic() + PATIENCE
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
@@ -80,12 +91,13 @@ def ask(what):
     return answer
 
 
-def sentence(what, listens, todo):
-    """What to say of "start" or "stop". listens: a tracer does already; todo: what else can be done where no server runs."""
+def sentence(what: str, listens: bool, todo: str) -> str:
+    """What to say of "start" or "stop". listens: a tracer does already; todo: what else can be done where no server
+    runs."""
     return outcome(what, listens, todo)[1]
 
 
-def outcome(what, listens, todo):
+def outcome(what: str, listens: bool, todo: str) -> tuple[bool, str]:
     """(Whether the server does what is asked, or a tracer listens already; what to say of it)."""
     if what == "start" and listens:
         return True, "a tracer listens already"
@@ -105,5 +117,9 @@ def outcome(what, listens, todo):
     if what == "stop":
         return True, "the session ends" + ("; its report will be in " + report if report else "")
     begins = "a session was begun already" if answer.get("runs") is True else "a session begins"
-    text = begins + "; figures come under the cells in a few seconds" + (", and its report, when it ends, will be in " + report if report else "")
+    text = (
+        begins
+        + "; figures come under the cells in a few seconds"
+        + (", and its report, when it ends, will be in " + report if report else "")
+    )
     return True, text + " (the one before ended: %s)" % last if last else text

@@ -1,8 +1,10 @@
 """The extension in one IPython shell: what happens before and behind each cell.
 
-Written for the callbacks of IPython 7 to 9: pre_run_cell(info) and post_run_cell(result), where result.info is what pre_run_cell got, and result
-is None where run_cell itself was broken off.
+Written for the callbacks of IPython 7 to 9: pre_run_cell(info) and post_run_cell(result), where result.info is what
+pre_run_cell got, and result is None where run_cell itself was broken off.
 """
+
+from __future__ import annotations
 
 import logging
 import os
@@ -11,16 +13,30 @@ import threading
 
 from . import _auto, _lab, _live, _show, _silence, _way, _words
 from ._line import AFTER_CELL, LINE, marker
+from ._way import of
+from ._window import outermost
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+    from typing import Any
+
+    from ._line import Line
+    from ._types import Shell
+    _Callback = Callable[["Companion", Any], None]
 
 _log = logging.getLogger("ipytracer")
-_TO_ANSWER = 0.050                            # seconds that a tracer has to say hello where the extension is loaded first
+# seconds that a tracer has to say hello where the extension is loaded first
+_TO_ANSWER = 0.050
 _SHOWING = ("last", "table", "lines", "vars", "audit", "help")  # what %tracer shows something of
 _MOST_SHOWN = 3                               # cells below one cell: its own, and those whose figures came late
 
 
-def quiet(function):
-    """A callback that never disturbs the cell: what fails in it is in the log of the module logging, at the level DEBUG."""
-    def call(self, argument=None):
+def quiet(function: _Callback) -> _Callback:
+    """A callback that never disturbs the cell: what fails in it is in the log of the module logging, at the level
+    DEBUG."""
+    def call(self: Companion, argument: Any = None) -> None:
         try:
             function(self, argument)
         except Exception:
@@ -33,10 +49,10 @@ def quiet(function):
 class Companion:
     """What a shell with the extension has: whether and how figures are shown, and the cells that run."""
 
-    def __init__(self, shell, line=LINE):
+    def __init__(self, shell: Shell, line: Line = LINE) -> None:
         self.shell, self.line = shell, line
         self.on, self.full = True, False
-        self.once = None                  # how this one cell is shown: True for full, False for compact
+        self.once: bool | None = None                  # how this one cell is shown: True for full, False for compact
         self.chosen = False               # whether somebody has said how they are to be shown
         self.lab = _lab.Lab(shell, line)
         self.live = _live.Live(shell, self)
@@ -45,25 +61,27 @@ class Companion:
         self._report = ""                 # where the report of the tracer that listens will be
         self.slower = ""                  # what slows the notebook down, as the tracer said last
         self.silence = _silence.Silence()
-        self._wanted = []                 # the In[N] whose figures are to be shown, and have not come yet
-        self._running = threading.local()  # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
+        # the In[N] whose figures are to be shown, and have not come yet
+        self._wanted: list[int | None] = []
+        # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
+        self._running = threading.local()
 
     @property
-    def lines(self):
-        """Whether figures are displayed under cells. JupyterLab's extension shows them already, and what is displayed is saved: so not there, unless
-        somebody has asked for them."""
+    def lines(self) -> bool:
+        """Whether figures are displayed under cells. JupyterLab's extension shows them already, and what is displayed
+        is saved: so not there, unless somebody has asked for them."""
         return self.on and (self.chosen or not self.lab.listens)
 
-    def _cells(self):
+    def _cells(self) -> list[Any]:
         try:
-            return self._running.cells
+            cells: list[Any] = self._running.cells
         except AttributeError:
-            self._running.cells = []
-            return self._running.cells
+            cells = self._running.cells = []
+        return cells
 
     # ---- hooks
 
-    def register(self):
+    def register(self) -> None:
         """Have the shell call before and after."""
         events = self.shell.events
         events.register("pre_run_cell", self.before)
@@ -72,14 +90,14 @@ class Companion:
         self.live.consoles.register()
         self._after = events.callbacks["post_run_cell"][-1]   # IPython 7 may wrap it
 
-    def unregister(self):
+    def unregister(self) -> None:
         """Leave the shell as it was."""
         self.shell.events.unregister("pre_run_cell", self.before)
         self.shell.events.unregister("post_run_cell", self.after)
         self.lab.unregister()
         self.live.consoles.unregister()
 
-    def _be_last(self):
+    def _be_last(self) -> None:
         """Figures that other hooks draw belong to the cell, so ours comes behind all of them."""
         callbacks = self.shell.events.callbacks["post_run_cell"]
         if callbacks[-1] is not self._after and self._after in callbacks:
@@ -87,7 +105,7 @@ class Companion:
             callbacks.append(self._after)
 
     @quiet
-    def before(self, info):
+    def before(self, info: Any) -> None:
         """Offer the line, as a cell begins."""
         cells = self._cells()
         if cells and not _runs(cells[0]):
@@ -103,7 +121,7 @@ class Companion:
                 self.live.watch()
 
     @quiet
-    def after(self, result):
+    def after(self, result: Any) -> None:
         """Ask for the figures of the cell that is over, and show them."""
         cells, info = self._cells(), getattr(result, "info", None)
         known = [i for i, c in enumerate(cells) if c is info] or ([len(cells) - 1] if result is None and cells else [])
@@ -121,14 +139,16 @@ class Companion:
             self.line.said = True
             _show.publish(self.shell, _show.sentence(_auto.said() or _way.unheard(" yet")))
 
-    def _look(self, cell=False):
+    def _look(self, cell: bool = False) -> bool:
         """Whether a tracer listens. Of one that has ended it says so, once."""
         if self._pid != os.getpid():     # a forked child runs cells: the tracer that has listened was its parent's
             self._pid, self._listened = os.getpid(), False
         listens = self.line.look(cell)
         if self._listened and not listens:
             left = "; its report: " + _words.safe(self._report, 300) if self._report else ""
-            _show.publish(self.shell, _show.sentence("ipytracer: the tracer has ended%s; to go on, %s" % (left, _way.todo())))
+            _show.publish(
+                self.shell, _show.sentence("ipytracer: the tracer has ended%s; to go on, %s" % (left, _way.todo()))
+            )
         if self._listened is not listens:
             self.silence.reset()
             self.lab.state()
@@ -138,8 +158,9 @@ class Companion:
         self.line.said = self.line.said or listens
         return listens
 
-    def _show(self, count, shown, shows):
-        """shown: the id of the display that has shown the cell as running: it shows what it came to. shows: the line under the cell is wanted."""
+    def _show(self, count: int, shown: str | None, shows: bool) -> None:
+        """shown: the id of the display that has shown the cell as running: it shows what it came to. shows: the line
+        under the cell is wanted."""
         marker("cell")
         self.silence.asks(count)
         told = self.line.ask("cell", AFTER_CELL)
@@ -158,10 +179,12 @@ class Companion:
             if wanted:
                 self._wanted.remove(window.execution_count)
                 own = shown if window.execution_count == count else None
-                _show.publish(self.shell, (_show.full if full else _show.compact)(window, self.line.hello), own, own is not None)
+                _show.publish(
+                    self.shell, (_show.full if full else _show.compact)(window, self.line.hello), own, own is not None
+                )
         self._silent(answered, sum(a.lost for a in answers), shows)
 
-    def _silent(self, answered, lost, shows):
+    def _silent(self, answered: bool, lost: int, shows: bool) -> None:
         """Say what a tracer that does not answer in time leaves out."""
         before = self.silence.since
         said = self.silence.asked(answered, lost)
@@ -170,70 +193,59 @@ class Companion:
         if before is not self.silence.since:
             self.lab.silent(self.silence.now())
 
-    def _slows(self, why, shows):
+    def _slows(self, why: str, shows: bool) -> None:
         """Take in what slows the notebook down, and say it once for each tracer."""
         said, self.slower = self.slower, why
         if why and not said and shows:
             _show.publish(self.shell, _show.sentence("ipytracer: slower: " + why))
 
 
-def _only_asks(source):
-    """Whether a cell is one %tracer that shows something, and nothing else: figures of its own would only be in the way."""
+def _only_asks(source: object) -> bool:
+    """Whether a cell is one %tracer that shows something, and nothing else: figures of its own would only be in the
+    way."""
     words = source.split() if isinstance(source, str) else []
-    return words[:1] == ["%tracer"] and (len(words) == 1 or len(words) == 2 and words[1] in _SHOWING or words[1] == "limit")
+    return words[:1] == ["%tracer"] and (
+        len(words) == 1 or len(words) == 2 and words[1] in _SHOWING or words[1] == "limit"
+    )
 
 
-def _frames():
+def _frames() -> Iterator[FrameType]:
     """The frames of cells that have called this."""
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "run_cell_async":
             yield frame
         frame = frame.f_back
 
 
-def _runs(info):
+def _runs(info: Any) -> bool:
     """Whether the cell with that ExecutionInfo is one of those that have called this."""
     return any(frame.f_locals.get("info") is info for frame in _frames())
 
 
-def outermost(answers):
-    """Of lists of windows the cells that people see: neither within another of them, nor silent."""
-    windows = [w for answer in answers for w in answer if w.kind == "cell"]
-    known = {w.id for w in windows}
-    return [w for w in windows if w.parent not in known and not w.silent]
-
-
-_NAME = _way.COMPANION
-
-
-def of(shell):
-    """The Companion of a shell, None where the extension is not loaded."""
-    return getattr(shell, _NAME, None)
-
-
-def load(shell):
+def load(shell: Shell) -> None:
     """Load the extension. Loaded twice it is loaded once."""
-    # In a cell its user will be told whether there is a tracer: once it is worth waiting for. Nothing else ever waits for one that is not there.
+    # In a cell its user will be told whether there is a tracer: once it is worth waiting for. Nothing else ever waits
+    # for one that is not there.
     LINE.look(cell=True, patience=0 if LINE.said or not any(_frames()) else _TO_ANSWER)
     if of(shell) is not None:
         return
     _auto.begin()
     from . import _magic
     companion = Companion(shell)
-    setattr(shell, _NAME, companion)
+    setattr(shell, _way.COMPANION, companion)
     companion.register()
     _magic.register(shell)
 
 
-def unload(shell):
+def unload(shell: Shell) -> None:
     """Unload the extension, and give the line up."""
-    companion = of(shell)
+    companion: Any = of(shell)
     if companion is None:
         return
     from . import _magic
     companion.unregister()
     _magic.unregister(shell)
-    delattr(shell, _NAME)
+    delattr(shell, _way.COMPANION)
     companion.live.close()
     companion.line.close()

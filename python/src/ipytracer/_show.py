@@ -1,36 +1,51 @@
 """What is displayed: text for terminals and HTML for notebooks, of the same data, in one bundle."""
 
+from __future__ import annotations
+
 from . import _found, _html, _text, _words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._looked import Audit, Check, Variables
+    from ._packets import Hello
+    from ._types import Bundle, Shell
+    from ._window import Window
 
 _MARK = {"ipytracer": "ipytracer/lab/v1"}   # the protocol of _lab.py
 
 
-def compact(window, hello=None):
+def compact(window: Window, hello: Hello | None = None) -> Bundle:
     """The line under a cell, as a display bundle."""
     return {"text/plain": _text.compact(window, hello), "text/html": _html.line(window, hello)}
 
 
-def full(window, hello=None):
+def full(window: Window, hello: Hello | None = None) -> Bundle:
     """The line and a table of every meter."""
     table = _text.meters(window)
     return {"text/plain": _text.compact(window, hello) + "\n" + _text.table(table),
             "text/html": _html.line(window, hello) + _html.unfolded("every meter", _html.table(table))}
 
 
-def table(t, note=""):
+def table(t: _text.Table, note: str = "") -> Bundle:
     """A table, and a sentence behind it."""
-    return {"text/plain": "\n".join([_text.table(t)] + ([note] if note else [])), "text/html": _html.noted(_html.table(t), note)}
+    return {
+        "text/plain": "\n".join([_text.table(t)] + ([note] if note else [])),
+        "text/html": _html.noted(_html.table(t), note),
+    }
 
 
-def variables(found):
+def variables(found: Variables) -> Bundle:
     """What a process has by name."""
     if not found and found.why:
         return sentence("ipytracer: " + found.why)
     table, note = _found.variables(found)
-    return {"text/plain": "\n".join([_text.table(table)] + ([note] if note else [])), "text/html": _html.noted(_html.table(table), note)}
+    return {
+        "text/plain": "\n".join([_text.table(table)] + ([note] if note else [])),
+        "text/html": _html.noted(_html.table(table), note),
+    }
 
 
-def audit(found):
+def audit(found: Audit) -> Bundle:
     """What stays behind."""
     if found.why and not found and not found.all_clear:
         return sentence("ipytracer: " + found.why)
@@ -38,26 +53,33 @@ def audit(found):
     return {"text/plain": _found.text(of), "text/html": _html.entries(of)}
 
 
-def checked(found):
+def checked(found: Check) -> Bundle:
     """What came back of what was predicted."""
     if not found:
         return sentence("ipytracer: " + (found.why or "nothing was predicted to be freed"))
     table, note = _found.checked(found)
-    return {"text/plain": "\n".join([_text.table(table)] + ([note] if note else [])), "text/html": _html.noted(_html.table(table), note)}
+    return {
+        "text/plain": "\n".join([_text.table(table)] + ([note] if note else [])),
+        "text/html": _html.noted(_html.table(table), note),
+    }
 
 
-def sentence(text):
+def sentence(text: str) -> Bundle:
     """One line of text."""
     return {"text/plain": _words.safe(text, 500)}
 
 
-def running(window, hello=None):
+def running(window: Window, hello: Hello | None = None) -> Bundle:
     """The line of a cell that runs still."""
-    return {"text/plain": _text.running(window, hello), "text/html": _html.line(window, hello, _text.running_parts(window))}
+    return {
+        "text/plain": _text.running(window, hello),
+        "text/html": _html.line(window, hello, _text.running_parts(window)),
+    }
 
 
-def publish(shell, bundle, display=None, again=False):
-    """Display a bundle under the cell that runs, or in the terminal. display: an id by which it can be changed; again: this changes it."""
+def publish(shell: Shell, bundle: Bundle, display: str | None = None, again: bool = False) -> None:
+    """Display a bundle under the cell that runs, or in the terminal. display: an id by which it can be changed; again:
+    this changes it."""
     # What is transient is not saved: JupyterLab's extension sees by it that there is a companion.
     if display is None:
         shell.display_pub.publish(data=bundle, metadata={}, transient=dict(_MARK))

@@ -1,58 +1,66 @@
-"""A tracer that listens and does not answer in time: which cells have no figures below them for that, and what is said of it, once each time."""
+"""A tracer that listens and does not answer in time: which cells have no figures below them for that, and what is said
+of it, once each time."""
+
+from __future__ import annotations
 
 from . import _line, _words
 
 _PATIENT = 3     # cells without an answer that are not worth a word: their figures come below the next ones
 
 
-def words():
+def words() -> str:
     """Say in words that the tracer did not answer in time."""
     return "the tracer did not answer within %g s" % _line.ASKED_FOR
 
 
 class Silence:
-    """Of one shell. A tracer that is stopped, or busy, may answer much later: then the figures of some cells are told, and those of others are only in
-    %tracer table and in the report."""
+    """Of one shell. A tracer that is stopped, or busy, may answer much later: then the figures of some cells are told,
+    and those of others are only in %tracer table and in the report."""
 
-    def __init__(self):
-        self._waiting = []      # the In[N] whose figures have not come, since the tracer answered in time last
-        self._told = set()      # those of them that it has told of meanwhile, too late to be shown
-        self.since = None       # the first of them, once that is worth a word
+    def __init__(self) -> None:
+        # the In[N] whose figures have not come, since the tracer answered in time last
+        self._waiting: list[int] = []
+        self._told: set[int] = set()      # those of them that it has told of meanwhile, too late to be shown
+        self.since: int | None = None       # the first of them, once that is worth a word
 
-    def reset(self):
+    def reset(self) -> None:
         """There is another tracer, or none."""
         self._waiting, self._told, self.since = [], set(), None
 
-    def asks(self, count):
+    def asks(self, count: int) -> None:
         """Take in that figures of In[count] are asked for now."""
         self._waiting.append(count)
 
-    def told(self, count, shown):
+    def told(self, count: int | None, shown: bool) -> None:
         """Take in that the tracer has told of In[count]; shown: its figures are shown, late or not."""
-        if count not in self._waiting:
+        if count is None or count not in self._waiting:
             return
         if shown:
             self._waiting.remove(count)
         else:
             self._told.add(count)
 
-    def asked(self, answered, lost=0):
-        """Take in whether there was an answer in time; lost: of so many cells the tracer tells no more. What is to be said now, "" for nothing."""
+    def asked(self, answered: bool, lost: int = 0) -> str:
+        """Take in whether there was an answer in time; lost: of so many cells the tracer tells no more. What is to be
+        said now, "" for nothing."""
         if not answered:
             if self.since is None and len(self._waiting) > _PATIENT:
                 self.since = self._waiting[0]
-                return "%s: cells from In[%d] on have no figures here until it does, the report has them" % (words(), self.since)
+                return "%s: cells from In[%d] on have no figures here until it does, the report has them" % (
+                    words(),
+                    self.since,
+                )
             return ""
         missing = [c for c in self._waiting if c in self._told or lost]
         self.reset()
         return "%s; figures of %s are missing here, the report has them" % (words(), _cells(missing)) if missing else ""
 
-    def now(self):
+    def now(self) -> str:
         """Say in words that the tracer does not answer now, "" where it does."""
         return "" if self.since is None else "it has not answered in time since In[%d]" % self.since
 
 
-def _cells(counts):
+def _cells(counts: list[int]) -> str:
     """Name cells: "In[5]", "In[5] to In[24]", "7 cells from In[5] to In[24]"."""
     first, last = counts[0], counts[-1]
     if first == last:

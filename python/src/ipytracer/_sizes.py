@@ -1,13 +1,16 @@
 """Sizes as people type them."""
 
+from __future__ import annotations
+
 import re
 
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*([KMGTP]?)(I?)(B?)\s*", re.IGNORECASE | re.ASCII)
 _MOST = 1 << 62
 
 
-def parse(text):
-    """The bytes of a size such as "100 MiB", "24 MB", "1.5g" or 4096: powers of 1024 whatever the unit, in any case, as pytest-memray has it.
+def parse(text: object) -> int:
+    """The bytes of a size such as "100 MiB", "24 MB", "1.5g" or 4096: powers of 1024 whatever the unit, in any case, as
+    pytest-memray has it.
 
     ValueError, with a sentence, for anything else.
     """

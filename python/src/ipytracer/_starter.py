@@ -1,8 +1,11 @@
 """The tracer that started this process, as `tracer run` does: it will listen, so its first answer is worth waiting for.
 
-It leaves its process id and start time in the environment, which every process below it inherits. That is believed of an ancestor only which began at that
-very time: what is left over from a tracer that has ended, or what somebody has made up, makes nobody wait.
+It leaves its process id and start time in the environment, which every process below it inherits. That is believed of
+an ancestor only which began at that very time: what is left over from a tracer that has ended, or what somebody has
+made up, makes nobody wait.
 """
+
+from __future__ import annotations
 
 import os
 import time
@@ -14,11 +17,12 @@ PATIENCE = 10.0      # seconds, once in a process: the tracer has to find Python
 _TRY = 0.050         # seconds between two offers
 _MOST_ANCESTORS = 64
 
-_waited = []         # the process that has waited, so that it does so once
+_waited: list[int] = []         # the process that has waited, so that it does so once
 
 
-def _status(pid):
-    """(parent, start time) of a process by /proc, None where there is none. The name before them may have anything in it."""
+def _status(pid: int) -> tuple[int, int] | None:
+    """(parent, start time) of a process by /proc, None where there is none. The name before them may have anything in
+    it."""
     try:
         with open("/proc/%d/stat" % pid, "rb") as f:
             fields = f.read(4096).rpartition(b")")[2].split()
@@ -27,7 +31,7 @@ def _status(pid):
         return None
 
 
-def runs():
+def runs() -> bool:
     """Whether the tracer that started this process, or what started this, runs."""
     try:
         wanted, start = (int(n) for n in os.environ.get(VARIABLE, "").split())
@@ -47,8 +51,9 @@ def runs():
     return False
 
 
-def listens(cell=False):
-    """Whether a tracer listens; where the one that started this process does not yet, after at most PATIENCE, once, and for as long as it runs.
+def listens(cell: bool = False) -> bool:
+    """Whether a tracer listens; where the one that started this process does not yet, after at most PATIENCE, once, and
+    for as long as it runs.
 
     cell: as of Line.look(). A forked child that has run no cell has no line, and does not wait.
     """

@@ -3,14 +3,36 @@
 A line is a list of Part: the text, and what it says in words. _html.py makes the same of it for notebooks.
 """
 
+from __future__ import annotations
+
 import re
-from collections import namedtuple
 
 from . import _words
+from ._named import NamedTuple
 
-Part = namedtuple("Part", "name value note")   # "need", "512.48 MiB", "" or what stands behind it in brackets
-Table = namedtuple("Table", "head rows")       # cells are text; the first column is to the left, and those that end with "…" in head are text, too
-Bar = namedtuple("Bar", "share text")          # of a limit: 0.37, "37 % of 1.56 GiB container"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ._packets import Hello
+    from ._window import Figure, Line, Top, Window
+
+
+class Part(NamedTuple):
+    name: str
+    value: str
+    note: str
+
+
+class Table(NamedTuple):
+    head: list[str]
+    rows: list[list[str]]
+
+
+class Bar(NamedTuple):
+    share: float
+    text: str
+
 
 _WORTH = 64 << 10     # bytes: what needed less is not worth a word beside the rest
 _WORTH_A_LINE = 1 << 20   # the same of memory that is told only for its line
@@ -20,19 +42,20 @@ _MOST_NOTE = 100      # characters
 _STATEMENT = re.compile(r"^.*<(?:memit|mlrun)> line \d+(?: › |$)")    # how a magic gets there is nobody's line
 
 
-def mark(figure, high=False):
-    """What stands in front of a figure: "" if it is exact, "≈" if it may be off, "≥" if it is at least that (of what rests on a peak)."""
+def mark(figure: Figure, high: bool = False) -> str:
+    """What stands in front of a figure: "" if it is exact, "≈" if it may be off, "≥" if it is at least that (of what
+    rests on a peak)."""
     if figure.exact:
         return ""
     return "≥" if high and figure.bound is None else "≈"
 
 
-def need(figure):
+def need(figure: Figure) -> str:
     """The figure's need as text, with its mark."""
     return mark(figure, True) + _words.size(figure.need)
 
 
-def place(top, window):
+def place(top: Top, window: Window) -> str:
     """Where a Top is, for a line under its own cell: "line 2 › ones"."""
     where = top.where
     if where.startswith("(") and where.endswith(")"):    # "(no Python code, or not known)"
@@ -43,14 +66,19 @@ def place(top, window):
     return _words.safe(where, _MOST_NOTE)
 
 
-def parts(window):
-    """The line under a cell, as Parts: a GPU's first where the cell needed more of that than of the machine's memory."""
+def parts(window: Window) -> list[Part]:
+    """The line under a cell, as Parts: a GPU's first where the cell needed more of that than of the machine's
+    memory."""
     own = window.meters.get("cpu.resident")
     beside = list(_beside(window, own))
     out = _gpus_first(window, own, beside)
     if own is not None:
-        out += [Part("resident need" if out else "need", need(own), ""), Part("consumed", mark(own) + _words.size(own.consumed), ""),
-               Part("peaked", mark(own, True) + _words.size(own.peaked), ""), Part("total", mark(own) + _words.size(own.end), "")]
+        out += [
+            Part("resident need" if out else "need", need(own), ""),
+            Part("consumed", mark(own) + _words.size(own.consumed), ""),
+            Part("peaked", mark(own, True) + _words.size(own.peaked), ""),
+            Part("total", mark(own) + _words.size(own.end), ""),
+        ]
     out += [p for p in beside if p not in out]
     if window.children:
         together = window.figures().get("cpu.resident")
@@ -63,7 +91,7 @@ def parts(window):
     return out
 
 
-def _gpus_first(window, own, beside):
+def _gpus_first(window: Window, own: Figure | None, beside: list[Part]) -> list[Part]:
     """The Parts of GPUs, where a cell needed more of one than of the machine's memory; else nothing."""
     gpus = {_words.meter_name(m): f.need for m, f in window.meters.items() if m.startswith("gpu.")}
     found = [p for p in beside if p.name in gpus]
@@ -71,7 +99,7 @@ def _gpus_first(window, own, beside):
     return found if most >= _WORTH_A_LINE and (own is None or most > own.need) else []
 
 
-def _beside(window, own):
+def _beside(window: Window, own: Figure | None) -> Iterator[Part]:
     """Parts of the meters beside resident memory."""
     for meter in _words.in_order(window.meters):
         figure = window.meters[meter]
@@ -79,25 +107,41 @@ def _beside(window, own):
         note = place(top, window) if top and top.at_peak >= _WORTH else ""
         if meter.startswith("gpu."):
             if meter.endswith((".driver", ".active")) and figure.peak:
-                yield Part(_words.meter_name(meter), need(figure), "total %s%s%s" % (mark(figure), _words.size(figure.end), note and ", " + note))
+                yield Part(
+                    _words.meter_name(meter),
+                    need(figure),
+                    "total %s%s%s" % (mark(figure), _words.size(figure.end), note and ", " + note),
+                )
         elif meter == "cpu.mapped":
-            if note and top.execution and own is not None and own.need >= _WORTH_A_LINE and not _explained(window, own):
+            if (
+                note
+                and top
+                and top.execution
+                and own is not None
+                and own.need >= _WORTH_A_LINE
+                and not _explained(window, own)
+            ):
                 yield Part("mapped", need(figure), note)
-        elif meter != "cpu.resident" and not _words.is_part(meter) and (figure.need >= _WORTH or not figure.exact and figure.need):
+        elif (
+            meter != "cpu.resident"
+            and not _words.is_part(meter)
+            and (figure.need >= _WORTH or not figure.exact and figure.need)
+        ):
             yield Part(_words.meter_name(meter), need(figure), note)
 
 
-def _explained(window, own):
+def _explained(window: Window, own: Figure) -> bool:
     """Whether arrays and tensors are what most of the need was for."""
     return sum(f.need for m, f in window.meters.items() if m in ("cpu.numpy", "cpu.torch")) * 2 >= own.need
 
 
-def bar(window, hello):
+def bar(window: Window, hello: Hello | None) -> Bar | None:
     """How far the window's peak was from what limits the memory of its process: a Bar, None where no limit is known."""
     if hello is None or not hello.limit:
         return None
     meter = "cpu.mapped" if "rlimit" in hello.limit_of.lower() else "cpu.resident"
-    # Without children what is called its tree is more than that: a kernel's, where its server is traced, has the server in it.
+    # Without children what is called its tree is more than that: a kernel's, where its server is traced, has the server
+    # in it.
     figure = (window.figures() if window.children else window.meters).get(meter)
     if figure is None or figure.peak < 0:
         return None
@@ -109,59 +153,73 @@ def bar(window, hello):
     return Bar(share, ("! " if share >= _FULL else "") + text)
 
 
-def blocks(share, width=10):
+def blocks(share: float, width: int = 10) -> str:
     """A bar of block characters: "██▌░░░░░░░"."""
     eighths = round(min(max(share, 0), 1) * width * 8)
     whole, rest = divmod(eighths, 8)
     return ("█" * whole + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(width, "░")
 
 
-def _part_text(part):
+def _part_text(part: Part) -> str:
     text = part.name + " " + part.value if part.name else part.value
     return "%s (%s)" % (text, part.note) if part.note else text
 
 
-def compact(window, hello=None):
+def compact(window: Window, hello: Hello | None = None) -> str:
     """The line under a cell."""
     return _line(window, parts(window), hello)
 
 
-def _line(window, of, hello):
+def _line(window: Window, of: list[Part], hello: Hello | None) -> str:
     line = "%s  %s" % (_words.safe(window.label, 60), " · ".join(_part_text(p) for p in of))
     limit = bar(window, hello)
     return line + (" · %s %s" % (blocks(limit.share), limit.text) if limit else "")
 
 
-def running_parts(window):
-    """The line of a cell that runs still, as Parts: what there is now and what there was at most, of memory and of each GPU."""
+def running_parts(window: Window) -> list[Part]:
+    """The line of a cell that runs still, as Parts: what there is now and what there was at most, of memory and of each
+    GPU."""
     out = [Part("runs", _words.duration(window.duration_ns), "")]
     for meter in _words.in_order(window.meters):
         if meter == "cpu.resident" or meter.startswith("gpu.") and meter.endswith((".driver", ".active")):
             f = window.meters[meter]
             if f.peak:
-                out.append(Part(_words.meter_name(meter), mark(f) + _words.size(f.end), "at most %s%s" % (mark(f, True), _words.size(f.peak))))
+                out.append(
+                    Part(
+                        _words.meter_name(meter),
+                        mark(f) + _words.size(f.end),
+                        "at most %s%s" % (mark(f, True), _words.size(f.peak)),
+                    )
+                )
     return out
 
 
-def running(window, hello=None):
+def running(window: Window, hello: Hello | None = None) -> str:
     """The line of a cell that runs still."""
     return _line(window, running_parts(window), hello)
 
 
-def meters(window):
+def meters(window: Window) -> Table:
     """Every meter of a window, with the line that had most at its peak: a Table."""
     rows = []
     for name, figures in (("", window.meters), ("tree ", window.tree)):
         for meter in _words.in_order(figures):
             f = figures[meter]
             top = window.top.get(meter) if not name else None
-            sizes = ((f.start, False), (f.peak, True), (f.end, False), (f.consumed, False), (f.peaked, True), (f.need, True))
+            sizes = (
+                (f.start, False),
+                (f.peak, True),
+                (f.end, False),
+                (f.consumed, False),
+                (f.peaked, True),
+                (f.need, True),
+            )
             rows.append([name + _words.meter_name(meter)] + [mark(f, high) + _words.size(n) for n, high in sizes] +
                         [place(top, window) if top else ""])
     return Table(["meter", "start", "peak", "end", "consumed", "peaked", "need", "line at the peak…"], rows)
 
 
-def cells(windows, most=20):
+def cells(windows: Iterable[Window], most: int = 20) -> Table:
     """Cells by what they need, the most first, at most so many: a Table."""
     found = [w for w in windows if "cpu.resident" in w.meters]
     found.sort(key=lambda w: -w.meters["cpu.resident"].need)
@@ -169,29 +227,47 @@ def cells(windows, most=20):
     for w in found[:most]:
         f, top = w.meters["cpu.resident"], w.meters.get("cpu.numpy")
         status = "" if w.status == "ok" else w.status + " · "
-        rows.append([_words.safe(w.label, 20), need(f), mark(f) + _words.size(f.consumed), mark(f) + _words.size(f.end), need(top) if top else "–",
-                     _words.duration(w.duration_ns), status + _words.safe(" ⏎ ".join(w.source.split("\n")), 50)])
+        rows.append(
+            [
+                _words.safe(w.label, 20),
+                need(f),
+                mark(f) + _words.size(f.consumed),
+                mark(f) + _words.size(f.end),
+                need(top) if top else "–",
+                _words.duration(w.duration_ns),
+                status + _words.safe(" ⏎ ".join(w.source.split("\n")), 50),
+            ]
+        )
     if len(found) > most:
         rows.append(["… and %s" % _words.plural(len(found) - most, "more cell")] + [""] * 6)
     return Table(["cell", "need", "consumed", "total", "numpy", "time", "source…"], rows)
 
 
-def lines(found, most=20):
+def lines(found: Sequence[Line], most: int = 20) -> Table:
     """Who allocated in a window: a Table."""
-    rows = [[_words.meter_name(line.meter), _words.size(line.at_peak), _words.size(line.allocated), _words.size(line.net), format(line.count, ","),
-             _words.safe(line.where, _MOST_NOTE)] for line in found[:most]]
+    rows = [
+        [
+            _words.meter_name(line.meter),
+            _words.size(line.at_peak),
+            _words.size(line.allocated),
+            _words.size(line.net),
+            format(line.count, ","),
+            _words.safe(line.where, _MOST_NOTE),
+        ]
+        for line in found[:most]
+    ]
     if len(found) > most:
         rows.append(["… and %s" % _words.plural(len(found) - most, "more line")] + [""] * 5)
     return Table(["meter", "at peak", "allocated", "left", "times", "who…"], rows)
 
 
-def table(t):
+def table(t: Table) -> str:
     """A Table as text."""
     head = [h.rstrip("…") for h in t.head]
     left = [i == 0 or h.endswith("…") for i, h in enumerate(t.head)]
     every = [head] + [row for row in t.rows if any(row[1:])]
     widths = [max(len(row[i]) for row in every) for i in range(len(head))]
 
-    def line(row):
+    def line(row: list[str]) -> str:
         return "  ".join(c.ljust(n) if to_left else c.rjust(n) for c, n, to_left in zip(row, widths, left)).rstrip()
     return "\n".join(line(row) if row is head or any(row[1:]) else row[0] for row in [head] + t.rows)

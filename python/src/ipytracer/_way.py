@@ -1,4 +1,7 @@
-"""What a user can do where no tracer listens: have a server begin a session, which takes no root, or have somebody who has root attach."""
+"""What a user can do where no tracer listens: have a server begin a session, which takes no root, or have somebody who
+has root attach."""
+
+from __future__ import annotations
 
 import os
 import sys
@@ -6,13 +9,18 @@ import sys
 from . import _serve
 from ._line import LINE
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import Companion, Shell
+
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"   # PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h
 START = "%tracer start"
 COMPANION = "_ipytracer_companion"            # what a shell with the extension has
 
 
-def pid():
-    """This process's id as a terminal on the machine knows it: text, "" in a container, where the pid from inside is not the one from outside."""
+def pid() -> str:
+    """This process's id as a terminal on the machine knows it: text, "" in a container, where the pid from inside is
+    not the one from outside."""
     try:
         inside = os.readlink("/proc/self/ns/pid") != _INITIAL_PID_NAMESPACE
     except OSError:
@@ -20,27 +28,32 @@ def pid():
     return "" if inside else str(os.getpid())
 
 
-def command():
+def command() -> str:
     """What to type in a terminal to have this process traced."""
     return ("sudo tracer attach " + pid()).rstrip()
 
 
-def magic():
+def of(shell: Shell) -> Companion | None:
+    """The Companion of a shell, None where the extension is not loaded."""
+    return getattr(shell, COMPANION, None)
+
+
+def magic() -> str:
     """What to type in a cell where a server runs; "" where this process has no cells."""
     shell = _shell()
     if shell is None:
         return ""
-    return START if getattr(shell, COMPANION, None) is not None else "%load_ext ipytracer, then " + START
+    return START if of(shell) is not None else "%load_ext ipytracer, then " + START
 
 
-def _shell():
+def _shell() -> Shell:
     try:
         return sys.modules["IPython"].get_ipython()
     except (KeyError, AttributeError):
         return None
 
 
-def todo():
+def todo() -> str:
     """What to do about it: half a sentence."""
     there, typed = _serve.look(), magic()
     if there == _serve.THERE and typed:
@@ -49,12 +62,18 @@ def todo():
     if not typed:
         return root
     if there == _serve.CLOSED:
-        return "'tracer serve' runs here, but not for you: ask the administrator to let you into %s; or %s" % (os.path.dirname(_serve.path()), root)
+        return "'tracer serve' runs here, but not for you: ask the administrator to let you into %s; or %s" % (
+            os.path.dirname(_serve.path()),
+            root,
+        )
     return "%s (without root, ask the administrator to run: sudo tracer serve; then %s works here)" % (root, START)
 
 
-def unheard(yet=""):
+def unheard(yet: str = "") -> str:
     """A sentence that says why no tracer is heard, and what to do."""
     if LINE.older:
-        return "ipytracer: the tracer that is attached is older than this package, which it cannot answer: install a newer tracer"
+        return (
+            "ipytracer: the tracer that is attached is older than this package, which it cannot answer: "
+            "install a newer tracer"
+        )
     return "ipytracer: no tracer listens%s; %s" % (yet, todo())

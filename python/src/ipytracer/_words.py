@@ -1,9 +1,16 @@
 """Sizes, times and names as the tracer's own reports write them, and text made safe to show.
 
-The same bytes give the same text here and on the command line: size() and duration() follow the package words of the tracer.
+The same bytes give the same text here and on the command line: size() and duration() follow the package words of the
+tracer.
 """
 
+from __future__ import annotations
+
 import unicodedata
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _SECOND = 10**9
 # Unicode counts these as printable, and they are blank.
@@ -11,8 +18,9 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5")
 _MOST_MARKS = 4   # combining marks behind one character
 
 
-def size(n):
-    """Write n bytes for people: "1023 B", "1.00 KiB", "512.48 MiB"; powers of 1024, two decimals, half away from zero."""
+def size(n: int) -> str:
+    """Write n bytes for people: "1023 B", "1.00 KiB", "512.48 MiB"; powers of 1024, two decimals, half away
+    from zero."""
     sign, n = ("-" if n < 0 else ""), abs(n)
     if n < 1024:
         return "%s%d B" % (sign, n)
@@ -25,17 +33,18 @@ def size(n):
     return "%s%s %s" % (sign, _decimal(hundredths), name)
 
 
-def _decimal(hundredths):
+def _decimal(hundredths: int) -> str:
     return "%d.%02d" % divmod(hundredths, 100)
 
 
-def _round(n, by):
+def _round(n: int, by: int) -> int:
     quotient, rest = divmod(n, by)
     return quotient + (rest >= by - rest)
 
 
-def duration(ns):
-    """Write a length of time in nanoseconds for people: "850 ns", "12 µs", "1.8 ms", "2.41 s", "3 min 05 s"; half up."""
+def duration(ns: int) -> str:
+    """Write a length of time in nanoseconds for people: "850 ns", "12 µs", "1.8 ms", "2.41 s",
+    "3 min 05 s"; half up."""
     if ns < 0:
         return "-" + duration(-ns)
     if ns < 1000:
@@ -57,7 +66,7 @@ def duration(ns):
     return "%d d %02d h" % divmod(_round(minutes, 60), 24)
 
 
-def meter_name(meter):
+def meter_name(meter: str) -> str:
     """What people call a meter: "resident", "numpy", "GPU 0 active"."""
     if meter.startswith("gpu."):
         return "GPU " + meter[4:].replace(".", " ")
@@ -68,23 +77,24 @@ def meter_name(meter):
 _PLACES = {"cpu.resident": 1, "driver": 2, "active": 3, "cpu.mapped": 4, "cpu.numpy": 5, "cpu.torch": 6, "cpu.arrow": 7}
 
 
-def is_part(meter):
+def is_part(meter: str) -> bool:
     """Say whether a meter is only a part of another one, as "cpu.resident.anon" is of "cpu.resident"."""
     return meter.startswith("cpu.resident.")
 
 
-def in_order(meters):
+def in_order(meters: Iterable[str]) -> list[str]:
     """The ids of meters in the order of the tracer's tables."""
-    def place(meter):
+    def place(meter: str) -> tuple[int, int, str, str]:
         device = meter.split(".")[1] if meter.startswith("gpu.") else ""
         rank = _PLACES.get(meter.split(".")[-1] if device else meter, 8)
         return rank, len(device), device, meter
     return sorted(meters, key=place)
 
 
-def safe(text, most=None):
-    """Make text one line of characters that can be seen, at most so many (None: any number): what comes out of a program may hold
-    escape sequences, line ends, bidirectional overrides or invisible characters. They become escapes such as \\x1b."""
+def safe(text: str, most: int | None = None) -> str:
+    """Make text one line of characters that can be seen, at most so many (None: any number): what comes out of a
+    program may hold escape sequences, line ends, bidirectional overrides or invisible characters. They become escapes
+    such as \\x1b."""
     if most is not None and len(text) > most:
         text = text[:most - 1] + "…"
     if text.isascii() and text.isprintable():
@@ -97,7 +107,7 @@ def safe(text, most=None):
     return "".join(out)
 
 
-def _escaped(c):
+def _escaped(c: str) -> str:
     short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(c)
     if short:
         return short
@@ -105,7 +115,7 @@ def _escaped(c):
     return "\\x%02x" % n if n < 0x80 else "\\u%04x" % n if n < 0x10000 else "\\U%08x" % n
 
 
-def plural(n, noun):
+def plural(n: int, noun: str) -> str:
     """Write a count and its noun: "1 child", "2 cells", "3 children"."""
     if n != 1:
         noun = "children" if noun == "child" else noun + "s"

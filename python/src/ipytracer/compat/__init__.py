@@ -6,6 +6,6 @@
     from ipytracer.compat.memwatcher import MemWatcher
     %load_ext ipytracer.compat.ipython_memory_usage
 
-Names, arguments, units and meanings are the originals'; docs/migrate.md says what differs. Nothing here samples: every figure is the tracer's,
-and None or nan where no tracer listens.
+Names, arguments, units and meanings are the originals'; docs/migrate.md says what differs. Nothing here samples: every
+figure is the tracer's, and None or nan where no tracer listens.
 """

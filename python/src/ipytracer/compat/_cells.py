@@ -3,19 +3,36 @@
 Where the companion is loaded, its hook stays behind these, so that both show the same figures of a cell.
 """
 
-import time
-from collections import namedtuple
+from __future__ import annotations
 
-from .. import _api, _shell
+import time
+
+from .. import _api, _way
 from .._line import LINE, marker
+from .._named import NamedTuple
+from .._window import outermost
 from . import _figures
 
-Cell = namedtuple("Cell", "count window seconds nested")
-Cell.__doc__ = """A cell that has run: its In[N], its Window (None without a tracer's answer), how long its code took (seconds), and whether it ran
-within another one."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .._types import Shell
+    from .._window import Window
 
 
-def shell():
+class Cell(NamedTuple):
+    """A cell that has run: its In[N], its Window (None without a tracer's answer), how long its code took (seconds),
+    and whether it ran within another one."""
+
+    count: int  # type: ignore[assignment]
+    window: Window | None
+    seconds: float
+    nested: bool
+
+
+def shell() -> Shell:
     """The IPython shell of this process. Raises RuntimeError where there is none."""
     from IPython import get_ipython
     found = get_ipython()
@@ -27,26 +44,33 @@ def shell():
 class _Running:
     """A cell that runs."""
 
-    def __init__(self, info, stretch=None):
+    def __init__(self, info: Any, stretch: _figures.Stretch | None = None) -> None:
         self.info, self.stretch, self.began = info, stretch, time.perf_counter()
 
 
 class Cells:
     """Calls before() and after(Cell) around each cell, between start() and stop().
 
-    settle() is called after a cell before it is measured: what it does is in the cell's figures. name: of the stretch, an experiment of the
-    report, that stands for the rest of a cell in which start() was called, and, where there is a settle(), for a cell within another one (as by
-    %%capture): its own window ends where it has its result, before anything could be settled.
+    settle() is called after a cell before it is measured: what it does is in the cell's figures. name: of the stretch,
+    an experiment of the report, that stands for the rest of a cell in which start() was called, and, where there is a
+    settle(), for a cell within another one (as by %%capture): its own window ends where it has its result, before
+    anything could be settled.
     """
 
-    def __init__(self, name, after, before=None, settle=None):
+    def __init__(
+        self,
+        name: str,
+        after: Callable[[Cell], object],
+        before: Callable[[], object] | None = None,
+        settle: Callable[[], object] | None = None,
+    ) -> None:
         self.name, self._told, self._before, self._settle = name, after, before, settle
         self.shell = shell()
         self.on = False
-        self._running = []
+        self._running: list[_Running] = []
         self._last = 0          # the highest id of a cell that is known
 
-    def start(self):
+    def start(self) -> None:
         """Begin, with the rest of the cell that runs."""
         if self.on:
             return
@@ -60,7 +84,7 @@ class Cells:
         if self._before is not None:
             self._before()
 
-    def stop(self, tell=True):
+    def stop(self, tell: bool = True) -> None:
         """End. tell: after() is called for what has run of this cell."""
         if not self.on:
             return
@@ -74,17 +98,18 @@ class Cells:
         self._give_up(self._running)
         self.on, self._running = False, []
 
-    def _be_late(self):
-        """Figures that other hooks draw belong to the cell, so ours comes behind them; but the companion's stays last."""
+    def _be_late(self) -> None:
+        """Figures that other hooks draw belong to the cell, so ours comes behind them; but the companion's stays
+        last."""
         callbacks = self.shell.events.callbacks["post_run_cell"]
         if self._after not in callbacks:
             return
-        companion = _shell.of(self.shell)
+        companion = _way.of(self.shell)
         last = getattr(companion, "_after", None)
         callbacks.remove(self._after)
         callbacks.insert(callbacks.index(last) if last in callbacks else len(callbacks), self._after)
 
-    def _pre(self, info=None):
+    def _pre(self, info: Any = None) -> None:
         if not self.on:
             return
         if not self._running:
@@ -95,7 +120,7 @@ class Cells:
         if self._before is not None:
             self._before()
 
-    def _post(self, result=None):
+    def _post(self, result: Any = None) -> None:
         if not self.on:
             return
         info = getattr(result, "info", None)
@@ -111,13 +136,13 @@ class Cells:
         self._finish(cell, over=True)
 
     @staticmethod
-    def _give_up(cells):
+    def _give_up(cells: list[_Running]) -> None:
         """End what stands for cells of which no end was seen."""
         for cell in reversed(cells):
             if cell.stretch is not None:
                 cell.stretch.end(tell=False)
 
-    def _finish(self, cell, over):
+    def _finish(self, cell: _Running, over: bool) -> None:
         seconds = time.perf_counter() - cell.began
         if self._settle is not None:
             self._settle()
@@ -135,13 +160,14 @@ class Cells:
         self._told(Cell(count, window, seconds, bool(self._running)))
 
     @staticmethod
-    def _inside():
+    def _inside() -> Window | None:
         """The Window of the cell that runs, up to now."""
         found = [w for w in _figures.running() if w.kind == "cell"]
         return found[-1] if found else None
 
-    def _over(self, count):
-        """The Window of the cell that is over. One within another is over where it has its result, any other where we say so."""
+    def _over(self, count: int) -> Window | None:
+        """The Window of the cell that is over. One within another is over where it has its result, any other where we
+        say so."""
         if self._running:
             outer = self._inside()
             found = [w for w in _api.cells(outer.id) if w.parent == outer.id] if outer is not None else []
@@ -149,5 +175,5 @@ class Cells:
             if not self._last:
                 self._last = max([w.id for w in _figures.running() if w.kind == "cell"], default=1) - 1
             marker("cell")
-            found = [w for w in _shell.outermost([_api.cells(self._last)]) if w.execution_count in (None, count)]
+            found = [w for w in outermost([_api.cells(self._last)]) if w.execution_count in (None, count)]
         return found[-1] if found else None

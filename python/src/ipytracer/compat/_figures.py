@@ -1,14 +1,24 @@
 """Figures of this process for the compatible modules: now, of an experiment, of a cell. Whatever has no answer is None.
 
-It asks on the line to the tracer. Where no tracer listens it prints once, on standard output, what to type to have one; where one does not answer in time, it
-prints that, once until it answers again.
+It asks on the line to the tracer. Where no tracer listens it prints once, on standard output, what to type to have one;
+where one does not answer in time, it prints that, once until it answers again.
 """
+
+from __future__ import annotations
 
 import itertools
 import os
 
 from .. import _silence, _starter, _way
 from .._line import LINE, marker
+from .._window import Figure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .._types import Figures
+    from .._window import Window
 
 RESIDENT = "cpu.resident"
 MIB = 1 << 20
@@ -18,9 +28,9 @@ _NEW = 0.050      # seconds that a tracer has to say hello, the first time
 _numbers = itertools.count(1)
 
 
-def listens():
-    """Whether a tracer listens. The first time that none does, it prints what to type to have one, but not before the tracer that started this
-    process, if one did, has had its time to answer."""
+def listens() -> bool:
+    """Whether a tracer listens. The first time that none does, it prints what to type to have one, but not before the
+    tracer that started this process, if one did, has had its time to answer."""
     if LINE.look(cell=True, patience=0 if LINE.said else _NEW) or not LINE.said and _starter.listens(cell=True):
         LINE.said = True
         return True
@@ -30,10 +40,10 @@ def listens():
     return False
 
 
-_silent = []      # of the tracer that listens it has been said that it does not answer
+_silent: list[Any] = []      # of the tracer that listens it has been said that it does not answer
 
 
-def ask(what, **more):
+def ask(what: str, **more: Any) -> Any:
     """What the tracer answers; None where there is none, or no answer in time, which is said."""
     if not LINE.look():
         return None
@@ -46,7 +56,7 @@ def ask(what, **more):
     return found
 
 
-def running():
+def running() -> list[Window]:
     """The windows of this process that are open, outermost first, up to this instant; none without a tracer."""
     found = ask("running")
     return found if isinstance(found, list) else []
@@ -55,22 +65,24 @@ def running():
 class Stretch:
     """A window of the tracer's that begins here: an experiment of the report. It may nest and overlap with others."""
 
-    def __init__(self, name):
-        self.name = "%s %d" % (name, next(_numbers))   # an end closes the one of its name that began last, so names are not used twice
-        self._window = None
+    def __init__(self, name: str) -> None:
+        # an end closes the one of its name that began last, so names are not used twice
+        self.name = "%s %d" % (name, next(_numbers))
+        self._window: Window | None = None
         self._open = True
         self._of = os.getpid()
         marker("begin " + self.name)
 
-    def window(self):
+    def window(self) -> Window | None:
         """Up to now, or as a whole once it has ended: a Window, None without a tracer's answer."""
         if self._open:
             found = [w for w in running() if w.kind == "experiment" and w.name == self.name]
             self._window = found[-1] if found else None
         return self._window
 
-    def end(self, tell=True, tries=1):
-        """The Window of it, None without a tracer's answer. tell: whether that is wanted; tries: how often it is asked for."""
+    def end(self, tell: bool = True, tries: int = 1) -> Window | None:
+        """The Window of it, None without a tracer's answer. tell: whether that is wanted; tries: how often it is asked
+        for."""
         if not self._open or self._of != os.getpid():
             return self._window
         self._open = False
@@ -84,7 +96,7 @@ class Stretch:
         return self._window
 
 
-def now():
+def now() -> Figures | None:
     """{meter: Figure} at this instant, whose end is what there is now; None without a tracer's answer."""
     if not listens():
         return None
@@ -97,50 +109,52 @@ def now():
     return window.meters if window is not None else None
 
 
-def figure(meters, meter):
+def figure(meters: Figures | None, meter: str) -> Figure | None:
     """The Figure of a meter; of one that was 0 all the time, zeros; None where nothing is known."""
-    from .. import Figure
     if meters is None:
         return None
     return meters.get(meter) or Figure(0, 0, 0, 0, 0, True, 0)
 
 
-def resident():
+def resident() -> int | None:
     """Bytes that are resident now, None where that is not known."""
     found = figure(now(), RESIDENT)
     return found.end if found is not None else None
 
 
-def peaked(found):
-    """What was needed on top of what was kept, as the tools define it: peak - start, less what was kept, never below 0."""
+def peaked(found: Figure) -> int:
+    """What was needed on top of what was kept, as the tools define it: peak - start, less what was kept, never
+    below 0."""
     return max(0, found.peak - found.start - max(0, found.consumed))
 
 
-def mark(found, high=False):
-    """What stands before a figure that is not exact: "≈", or "≥" where it is at least that; "" else. high: it rests on a peak."""
+def mark(found: Figure | None, high: bool = False) -> str:
+    """What stands before a figure that is not exact: "≈", or "≥" where it is at least that; "" else. high: it rests on
+    a peak."""
     if found is None or found.exact:
         return ""
     return "≥" if high and found.bound is None else "≈"
 
 
-def mebibytes(n):
+def mebibytes(n: int | None) -> float:
     """Bytes in MiB, as a float; nan for None."""
     return NAN if n is None else n / MIB
 
 
-def difference(a, b):
+def difference(a: int | None, b: int | None) -> int | None:
     """a - b, None where one of them is."""
     return None if a is None or b is None else a - b
 
 
-def limit():
+def limit() -> tuple[int | None, str]:
     """(bytes, what it is of) of the tightest limit on this process's memory: (None, "") where it is not known."""
     hello = LINE.hello if LINE.listens() else None
     return (hello.limit, hello.limit_of) if hello is not None and hello.limit else (None, "")
 
 
-def machine():
-    """(total, available) bytes of memory as the kernel says; None, None where it does not. A container's limit, where there is one, bounds both."""
+def machine() -> tuple[int | None, int | None]:
+    """(total, available) bytes of memory as the kernel says; None, None where it does not. A container's limit, where
+    there is one, bounds both."""
     found = {}
     try:
         with open("/proc/meminfo") as f:
@@ -152,7 +166,13 @@ def machine():
         pass
     total, available = found.get("MemTotal"), found.get("MemAvailable")
     most, of = limit()
-    if most is not None and of not in ("", "machine") and "rlimit" not in of.lower() and total is not None and most < total:
+    if (
+        most is not None
+        and of not in ("", "machine")
+        and "rlimit" not in of.lower()
+        and total is not None
+        and most < total
+    ):
         used = resident()
         total = most
         if used is not None and available is not None:

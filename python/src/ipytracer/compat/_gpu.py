@@ -1,15 +1,28 @@
-"""Which GPU, and how much memory the device has: NVML by ctypes, and CUDA's numbers translated into NVML's, as the tracer's meters have them.
+"""Which GPU, and how much memory the device has: NVML by ctypes, and CUDA's numbers translated into NVML's, as the
+tracer's meters have them.
 
 Nothing is loaded before it is asked for, and no CUDA context is made. Where there is no NVML there are no devices.
 """
 
+from __future__ import annotations
+
 import ctypes
 import os
 import sys
-from collections import namedtuple
 
-GPUMemory = namedtuple("GPUMemory", "total free used")
-GPUMemory.__doc__ = "Memory of a device, of all processes together."
+from .._named import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class GPUMemory(NamedTuple):
+    """Memory of a device, of all processes together."""
+
+    total: int
+    free: int
+    used: int
 
 
 class _Info(ctypes.Structure):
@@ -18,15 +31,23 @@ class _Info(ctypes.Structure):
 
 
 class _Pci(ctypes.Structure):
-    """nvmlPciInfo_t. The domain, the bus and the device are its numbers; of the texts around them the first is too short for some domains."""
-    _fields_ = [("legacy", ctypes.c_char * 16), ("domain", ctypes.c_uint), ("bus", ctypes.c_uint), ("device", ctypes.c_uint), ("ids", ctypes.c_uint),
-                ("subsystem", ctypes.c_uint), ("bus_id", ctypes.c_char * 32)]
+    """nvmlPciInfo_t. The domain, the bus and the device are its numbers; of the texts around them the first is too
+    short for some domains."""
+    _fields_ = [
+        ("legacy", ctypes.c_char * 16),
+        ("domain", ctypes.c_uint),
+        ("bus", ctypes.c_uint),
+        ("device", ctypes.c_uint),
+        ("ids", ctypes.c_uint),
+        ("subsystem", ctypes.c_uint),
+        ("bus_id", ctypes.c_char * 32),
+    ]
 
 
-_nvml = []    # the library, or None, once it has been looked for
+_nvml: list[Any] = []    # the library, or None, once it has been looked for
 
 
-def _library():
+def _library() -> Any:
     if not _nvml:
         _nvml.append(None)
         try:
@@ -38,7 +59,7 @@ def _library():
     return _nvml[0]
 
 
-def _handle(index):
+def _handle(index: int) -> ctypes.c_void_p | None:
     """NVML's handle of a device, None where there is no such device."""
     library, handle = _library(), ctypes.c_void_p()
     if library is None or library.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(index), ctypes.byref(handle)):
@@ -46,13 +67,13 @@ def _handle(index):
     return handle
 
 
-def count():
+def count() -> int:
     """How many devices NVML has."""
     library, n = _library(), ctypes.c_uint()
     return 0 if library is None or library.nvmlDeviceGetCount_v2(ctypes.byref(n)) else n.value
 
 
-def memory(index):
+def memory(index: int) -> GPUMemory | None:
     """GPUMemory of the device with that number of NVML's, in bytes; None where it does not say."""
     handle, info = _handle(index), _Info()
     if handle is None or _library().nvmlDeviceGetMemoryInfo(handle, ctypes.byref(info)):
@@ -60,14 +81,14 @@ def memory(index):
     return GPUMemory(info.total, info.free, info.used)
 
 
-def _bus_of(index):
+def _bus_of(index: int) -> tuple[int, int, int] | None:
     handle, pci = _handle(index), _Pci()
     if handle is None or _library().nvmlDeviceGetPciInfo_v3(handle, ctypes.byref(pci)):
         return None
     return pci.domain, pci.bus, pci.device
 
 
-def _bus(text):
+def _bus(text: bytes) -> tuple[int, int, int] | None:
     """A PCI bus id such as b"0000:0f:00.0" as numbers: domain, bus and device. GPUs have one function."""
     try:
         domain, bus, rest = text.decode().split(":")
@@ -76,22 +97,26 @@ def _bus(text):
         return None
 
 
-def _bus_of_ordinal(ordinal):
+def _bus_of_ordinal(ordinal: int) -> tuple[int, int, int] | None:
     """The PCI bus id of a device as CUDA numbers it in this process, None where CUDA has not been initialized."""
     try:
         driver = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | ctypes.DEFAULT_MODE)
         device, text = ctypes.c_int(), ctypes.create_string_buffer(32)
-        if driver.cuDeviceGet(ctypes.byref(device), ctypes.c_int(ordinal)) or driver.cuDeviceGetPCIBusId(text, ctypes.c_int(32), device):
+        if driver.cuDeviceGet(ctypes.byref(device), ctypes.c_int(ordinal)) or driver.cuDeviceGetPCIBusId(
+            text, ctypes.c_int(32), device
+        ):
             return None
         return _bus(text.value)
     except (OSError, AttributeError):
         return None
 
 
-def index_of(ordinal):
-    """The number that NVML and the tracer's meters have for CUDA's device of this process; None where that is not known.
+def index_of(ordinal: int) -> int | None:
+    """The number that NVML and the tracer's meters have for CUDA's device of this process; None where that is not
+    known.
 
-    The two agree on the PCI bus id. Where one of them does not tell it, CUDA_VISIBLE_DEVICES is followed, if it is nothing but numbers.
+    The two agree on the PCI bus id. Where one of them does not tell it, CUDA_VISIBLE_DEVICES is followed, if it is
+    nothing but numbers.
     """
     bus = _bus_of_ordinal(ordinal)
     if bus is not None:
@@ -108,7 +133,7 @@ def index_of(ordinal):
     return numbers[ordinal] if 0 <= ordinal < len(numbers) and numbers[ordinal] >= 0 else None
 
 
-def torch():
+def torch() -> Any:
     """PyTorch if this program has imported it and it has a GPU; None otherwise."""
     found = sys.modules.get("torch")
     try:
@@ -117,20 +142,21 @@ def torch():
         return None
 
 
-def current():
+def current() -> int:
     """CUDA's number of the device that PyTorch uses now; 0 without PyTorch."""
     found = torch()
-    return found.cuda.current_device() if found is not None else 0
+    return int(found.cuda.current_device()) if found is not None else 0
 
 
-def clear_cache():
+def clear_cache() -> None:
     """Have PyTorch give back what it keeps for later, if it uses a GPU."""
     found = torch()
     if found is not None and found.cuda.is_initialized():
         found.cuda.empty_cache()
 
 
-def meter(ordinal=None):
-    """The id of the meter of this process's memory on a device, by default PyTorch's current one; None where it is not known which that is."""
+def meter(ordinal: int | None = None) -> str | None:
+    """The id of the meter of this process's memory on a device, by default PyTorch's current one; None where it is not
+    known which that is."""
     index = index_of(current() if ordinal is None else ordinal)
     return None if index is None else "gpu.%d.driver" % index

@@ -1,7 +1,9 @@
 """How busy the machine's processors were, by the kernel's own count in /proc/stat, in hundredths of a second."""
 
+from __future__ import annotations
 
-def _read():
+
+def _read() -> dict[str, tuple[int, int]]:
     """{processor: (busy, in all)}; none where the kernel does not say."""
     found = {}
     try:
@@ -19,11 +21,12 @@ def _read():
 class Busy:
     """A stretch of time that begins here."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._then = _read()
 
-    def over(self):
-        """(mean, highest) share of the processors since then, in percent; nan for both where no processor's count has moved."""
+    def over(self) -> tuple[float, float]:
+        """(mean, highest) share of the processors since then, in percent; nan for both where no processor's count has
+        moved."""
         shares = []
         for name, (busy, total) in _read().items():
             before = self._then.get(name)

@@ -1,12 +1,22 @@
 """Failures that hold no memory: IPython keeps the last traceback, whose frames keep their variables."""
 
+from __future__ import annotations
+
 import functools
 import gc
 import sys
 import traceback
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Any, Literal, TypeVar
 
-def is_in_ipython():
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def is_in_ipython() -> bool:
     """Whether this process has an IPython shell."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and ipython.get_ipython() is not None
@@ -15,7 +25,7 @@ def is_in_ipython():
 IS_IN_IPYTHON = is_in_ipython()
 
 
-def release(error):
+def release(error: BaseException | None) -> None:
     """Let go of the variables in the frames of an exception and of those that led to it."""
     seen = set()
     while error is not None and id(error) not in seen:
@@ -24,28 +34,33 @@ def release(error):
         error = error.__cause__ or error.__context__
 
 
-def clears_frames(func, when):
-    """func, whose exceptions hold no variables where when(exception) says so. It is the same exception, with its message and its traceback."""
+def clears_frames(func: _Function, when: Callable[[BaseException], bool]) -> _Function:
+    """func, whose exceptions hold no variables where when(exception) says so. It is the same exception, with its
+    message and its traceback."""
     @functools.wraps(func)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         try:
             return func(*args, **kwargs)
         except BaseException as error:     # an interrupt, too
             if when(error):
-                args = kwargs = None
+                args, kwargs = (), {}
                 release(error)
                 gc.collect()
             raise
-    return wrapper
+    made: Any = wrapper
+    result: _Function = made
+    return result
 
 
 class clear_frames_ctx:
     """A context manager: what is raised in it holds no variables but those of the frame that it is in."""
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, exc_type, exc_val, exc_tb):
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> Literal[False]:
         if exc_val is not None:
             release(exc_val)
             gc.collect()

@@ -1,5 +1,7 @@
 """CellLogger of ipyexperiments, under the name by which older notebooks know it."""
 
+from __future__ import annotations
+
 from .ipyexperiments.cell_logger import (
     CellLogger,
     CellLoggerData,
@@ -13,5 +15,15 @@ from .ipyexperiments.cell_logger import (
     set_seed,
 )
 
-__all__ = ["CellLogger", "CellLoggerData", "CellLoggerMemory", "CellLoggerTime", "b2mb", "cpu_ram_used", "get_nvml_gpu_id", "int2width", "secs2time",
-           "set_seed"]
+__all__ = [
+    "CellLogger",
+    "CellLoggerData",
+    "CellLoggerMemory",
+    "CellLoggerTime",
+    "b2mb",
+    "cpu_ram_used",
+    "get_nvml_gpu_id",
+    "int2width",
+    "secs2time",
+    "set_seed",
+]

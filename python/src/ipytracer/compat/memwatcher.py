@@ -7,52 +7,77 @@
 MiB and seconds; nan where no tracer listens.
 """
 
-from collections import namedtuple
+from __future__ import annotations
 
+from .._named import NamedTuple
 from . import _cells, _figures
 from .ipython_memory_usage import above, between, taken
 
-Measurements = namedtuple("Measurements", ["memory_delta", "time_delta", "memory_peak", "memory_usage"])
-Measurements.__doc__ = """Of the last cell: what there is more than after the cell before (MiB), its time (seconds), how far its peak was above its end, and
-what is there now (MiB)."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .._window import Window
+
+
+class Measurements(NamedTuple):
+    """Of the last cell: what there is more than after the cell before (MiB), its time (seconds), how far its peak was
+    above its end, and what is there now (MiB)."""
+
+    memory_delta: float
+    time_delta: float
+    memory_peak: float
+    memory_usage: float
 
 
 class MemWatcher:
     """Prints a line below each cell between start_watching_memory() and stop_watching_memory()."""
 
-    def __init__(self):
-        self.window = None         # the Window of the last cell
+    def __init__(self) -> None:
+        self.window: Window | None = None         # the Window of the last cell
         self._cells = _cells.Cells("MemWatcher", self._after)
-        self._previous = None        # what there was at the last cell's end; the first is against its own start
-        self._measurements = Measurements(0, 0, -1, _figures.mebibytes(_figures.resident() if _figures.listens() else None))
+        # what there was at the last cell's end; the first is against its own start
+        self._previous: int | None = None
+        self._measurements = Measurements(
+            0, 0, -1, _figures.mebibytes(_figures.resident() if _figures.listens() else None)
+        )
 
     @property
-    def measurements(self):
+    def measurements(self) -> Measurements:
         """Measurements of the last cell."""
         return self._measurements
 
     @property
-    def watching_memory(self):
+    def watching_memory(self) -> bool:
         """Whether cells are reported."""
         return self._cells.on
 
-    def start_watching_memory(self):
+    def start_watching_memory(self) -> None:
         """Report cells, from this one on. Started again it starts anew."""
         self.stop_watching_memory()
         self._previous = None
         self._cells.start()
 
-    def stop_watching_memory(self):
+    def stop_watching_memory(self) -> None:
         """Report no more of them."""
         self._cells.stop(tell=False)
 
-    def _after(self, cell):
+    def _after(self, cell: _cells.Cell) -> None:
         self.window = cell.window
         found = _figures.figure(cell.window.meters, _figures.RESIDENT) if cell.window is not None else None
         end = found.end if found is not None else None
         delta, peak, usage = taken(found, self._previous), _figures.mebibytes(above(found)), _figures.mebibytes(end)
         self._measurements = Measurements(delta, cell.seconds, peak, usage)
-        print("In [%d] used %s%0.3f MiB RAM in %0.3fs, peaked %s%0.3f MiB above current, total RAM usage %s%0.3f MiB" % (
-            cell.count, _figures.mark(found), delta, cell.seconds, _figures.mark(found, True), peak, _figures.mark(found), usage) +
-            between(found, self._previous))
+        print(
+            "In [%d] used %s%0.3f MiB RAM in %0.3fs, peaked %s%0.3f MiB above current, total RAM usage %s%0.3f MiB"
+            % (
+                cell.count,
+                _figures.mark(found),
+                delta,
+                cell.seconds,
+                _figures.mark(found, True),
+                peak,
+                _figures.mark(found),
+                usage,
+            )
+            + between(found, self._previous)
+        )
         self._previous = end

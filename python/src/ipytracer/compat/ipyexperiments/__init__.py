@@ -18,5 +18,13 @@ from ._experiments import (
 )
 from .cell_logger import CellLogger
 
-__all__ = ["CellLogger", "IPyExperimentData", "IPyExperimentMemory", "IPyExperiments", "IPyExperimentsCPU", "IPyExperimentsGPU",
-           "IPyExperimentsPytorch", "__version__"]
+__all__ = [
+    "CellLogger",
+    "IPyExperimentData",
+    "IPyExperimentMemory",
+    "IPyExperiments",
+    "IPyExperimentsCPU",
+    "IPyExperimentsGPU",
+    "IPyExperimentsPytorch",
+    "__version__",
+]

@@ -1,22 +1,31 @@
 """The names that a notebook gains while an experiment runs, and how they go at its end."""
 
+from __future__ import annotations
+
 import re
 import sys
 import types
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
+    from ..._types import Shell
 
 _RESULT = re.compile(r"_{1,3}|_[0-9]+")
 _KEPT = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
 
 
-def listed(shell):
+def listed(shell: Shell) -> set[str]:
     """The user's own names."""
     hidden = shell.user_ns_hidden
     return {name for name in list(shell.user_ns) if not name.startswith("_") and name not in hidden}
 
 
-def _resets(shell):
+def _resets(shell: Shell) -> bool:
     """Whether the shell deletes all names just now, as by %reset: it does not expect that some go by themselves."""
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "reset" and frame.f_locals.get("self") is shell:
             return True
@@ -24,12 +33,15 @@ def _resets(shell):
     return False
 
 
-def delete(shell, names, experiments):
+def delete(shell: Shell, names: set[str], experiments: type) -> tuple[list[str], list[str], list[str]]:
     """Delete names, but for modules, functions, classes, and experiments: (deleted, failed, kept).
 
     What a cell displayed is kept by Out and _; that goes, too, unless an older name has the same value.
     """
-    deleted, failed, kept, values = [], [], [], []
+    deleted: list[str] = []
+    failed: list[str] = []
+    kept: list[str] = []
+    values: list[Any] = []
     if _resets(shell):
         return deleted, failed, kept
     for name in sorted(names):
@@ -54,14 +66,18 @@ def delete(shell, names, experiments):
     return deleted, failed, kept
 
 
-def _forget(shell, values):
+def _forget(shell: Shell, values: list[Any]) -> None:
     """Take values out of what the shell remembers of results, unless a name of the user's has them."""
     still = {id(shell.user_ns.get(name)) for name in listed(shell)}
     gone = {id(value) for value in values} - still
     del values
     for names in (shell.user_ns, shell.user_ns_hidden, shell.user_ns.get("Out")):
         if isinstance(names, dict):      # user_ns_hidden has the values of _ and _N, too
-            for name in [n for n, value in list(names.items()) if id(value) in gone and (isinstance(n, int) or _RESULT.fullmatch(n))]:
+            for name in [
+                n
+                for n, value in list(names.items())
+                if id(value) in gone and (isinstance(n, int) or _RESULT.fullmatch(n))
+            ]:
                 del names[name]
     for name in ("_", "__", "___"):
         if id(getattr(shell.displayhook, name, None)) in gone:

@@ -1,23 +1,31 @@
 """What experiments print."""
 
+from __future__ import annotations
+
 from .. import _figures
 from .cell_logger import b2mb, int2width, written
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ..._window import Window
 
 _WORTH = 1 << 19     # bytes: of less than half a MB no share is told
 
 
-def elapsed(seconds):
+def elapsed(seconds: float) -> str:
     """Seconds as "01:02:03"."""
     whole = int(seconds)
     return "%02d:%02d:%02d" % (whole // 3600, whole // 60 % 60, whole % 60)
 
 
-def _width(values, least=0):
-    known = [b2mb(n) for n in values if n is not None]
+def _width(values: Iterable[int | None], least: int = 0) -> int:
+    known = [n for n in map(b2mb, values) if n is not None]
     return max(least, int2width(*known) + 1 if known else 0)
 
 
-def state(rows):
+def state(rows: list[tuple[str, int | None, int | None, int | None]]) -> None:
     """Rows of (name, total, free, used) bytes."""
     width = _width([n for row in rows for n in row[1:]], 7)
     print("\n*** Current state:")
@@ -27,7 +35,7 @@ def state(rows):
         print("%s: %s %s %s MB %s" % (name, written(used, width), written(free, width), written(total, width), share))
 
 
-def names(gone, kept):
+def names(gone: tuple[list[str], list[str], list[str]], kept: list[str]) -> None:
     """Which names went, and which did not."""
     deleted, failed, left = gone
     kept = sorted(set(kept) | set(left))
@@ -39,7 +47,7 @@ def names(gone, kept):
             print(what, ", ".join(sorted(found)))
 
 
-def collected(count, garbage):
+def collected(count: int, garbage: int) -> None:
     """What gc.collect() found."""
     if count:
         print("\n*** Circular ref objects gc collected during the experiment:")
@@ -49,7 +57,9 @@ def collected(count, garbage):
         print("uncollected gc.garbage of %d objects" % garbage)
 
 
-def memory(consumed, reclaimed, has_gpu, window):
+def memory(
+    consumed: Sequence[int | None], reclaimed: Sequence[int | None], has_gpu: bool, window: Window | None
+) -> None:
     """What the experiment took and what came back: bytes of (machine, GPU)."""
     rows = [("CPU", consumed[0], reclaimed[0])] + ([("GPU", consumed[1], reclaimed[1])] if has_gpu else [])
     width = _width([n for row in rows for n in row[1:]], 8)

@@ -1,60 +1,85 @@
 """CellLogger: what each cell consumed, peaked and has in total, below the cell and as data.
 
-It is the tracer's window of that cell: the same bytes as in its report. The GPU's figures are this process's memory on the device, not that of
-everybody.
+It is the tracer's window of that cell: the same bytes as in its report. The GPU's figures are this process's memory on
+the device, not that of everybody.
 """
+
+from __future__ import annotations
 
 import datetime
 import gc
 import random
 import sys
-from collections import namedtuple
 
+from ..._named import NamedTuple
 from .. import _cells, _figures, _gpu
 
-CellLoggerMemory = namedtuple("CellLoggerMemory", ["used_delta", "peaked_delta", "used_total"])
-CellLoggerMemory.__doc__ = "Bytes that a cell consumed, that it needed on top of that for a while, and that there are now; None where nobody knows."
-CellLoggerTime = namedtuple("CellLoggerTime", ["time_delta"])
-CellLoggerTime.__doc__ = "Seconds that the cell's code took."
-CellLoggerData = namedtuple("CellLoggerData", ["cpu", "gpu", "time"])
-CellLoggerData.__doc__ = "CellLoggerMemory of the machine and of the GPU, and CellLoggerTime."
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..._window import Figure, Window
+
+
+class CellLoggerMemory(NamedTuple):
+    """Bytes that a cell consumed, that it needed on top of that for a while, and that there are now; None where nobody
+    knows."""
+
+    used_delta: int | None
+    peaked_delta: int | None
+    used_total: int | None
+
+
+class CellLoggerTime(NamedTuple):
+    """Seconds that the cell's code took."""
+
+    time_delta: float
+
+
+class CellLoggerData(NamedTuple):
+    """CellLoggerMemory of the machine and of the GPU, and CellLoggerTime."""
+
+    cpu: CellLoggerMemory
+    gpu: CellLoggerMemory
+    time: CellLoggerTime
+
 
 _NOTHING = CellLoggerMemory(0, -1, -1)    # the GPU of the backend that has none
 
 
-def b2mb(x):
+def b2mb(x: float | None) -> int | None:
     """Bytes in MB of 2**20, to the nearest; None stays None."""
     return None if x is None else _rounded(x)
 
 
-def _rounded(x):
+def _rounded(x: float) -> int:
     x = int(x)
     return (abs(x) + (1 << 19) >> 20) * (1 if x >= 0 else -1)
 
 
-def int2width(*n):
+def int2width(*n: int) -> int:
     """The width that the widest of some integers needs with commas."""
     longest = max(len(str(one)) for one in n)
     return longest + (longest - 1) // 3
 
 
-def secs2time(secs):
+def secs2time(secs: float) -> str:
     """Seconds as "0:00:00.177"."""
     thousandths = int(secs * 1000 + 0.5)
     return "%s.%03d" % (datetime.timedelta(seconds=thousandths // 1000), thousandths % 1000)
 
 
-def get_nvml_gpu_id(torch_gpu_id):
+def get_nvml_gpu_id(torch_gpu_id: int) -> int | None:
     """NVML's number of PyTorch's device; None where it is not known."""
     return _gpu.index_of(torch_gpu_id)
 
 
-def cpu_ram_used():
+def cpu_ram_used() -> int | None:
     """Bytes that this process has resident now; None without a tracer."""
     return _figures.resident() if _figures.listens() else None
 
 
-def set_seed(seed=0):
+def set_seed(seed: int = 0) -> None:
     """Seed the random numbers of Python, and of NumPy and PyTorch where they are imported; 0 leaves them alone."""
     if seed == 0:
         return
@@ -70,48 +95,49 @@ def set_seed(seed=0):
         torch.backends.cudnn.benchmark = False
 
 
-def written(n, width, mark=""):
+def written(n: int | None, width: int, mark: str = "") -> str:
     """Bytes in MB for a table, or a dash."""
     return (mark + format(b2mb(n), ",d") if n is not None else "–").rjust(width)
 
 
 class CellLogger:
-    """Prints a line or two below each cell between start() and stop(); data has the last cell's figures, window its Window."""
+    """Prints a line or two below each cell between start() and stop(); data has the last cell's figures, window its
+    Window."""
 
-    def __init__(self, exp=None, compact=False, gc_collect=True, set_seed=0):
+    def __init__(self, exp: Any = None, compact: bool = False, gc_collect: bool = True, set_seed: int = 0) -> None:
         self.backend = exp.backend if exp is not None else "cpu"
         self.gpu_current_device_id = getattr(exp, "gpu_current_device_id", -1)
         self.compact, self.gc_collect, self.set_seed = compact, gc_collect, set_seed
-        self.window = None
+        self.window: Window | None = None
         self.data = CellLoggerData(CellLoggerMemory(0, 0, 0), CellLoggerMemory(0, 0, 0), CellLoggerTime(0))
         self._cells = _cells.Cells("CellLogger", self._after, self._before, self._settle)
 
     @property
-    def running(self):
+    def running(self) -> bool:
         """Whether cells are reported."""
         return self._cells.on
 
-    def start(self):
+    def start(self) -> CellLogger:
         """Report the rest of this cell, and every one from the next on. The logger itself."""
         if self.gc_collect and not self.running:
             gc.collect()
         self._cells.start()
         return self
 
-    def stop(self):
+    def stop(self) -> None:
         """Report what has run of this cell, and no other."""
         self._cells.stop()
 
-    def _before(self):
+    def _before(self) -> None:
         set_seed(self.set_seed)
 
-    def _settle(self):
+    def _settle(self) -> None:
         if self.gc_collect:
             gc.collect()
         if self.backend != "cpu":
             _gpu.clear_cache()
 
-    def _after(self, cell):
+    def _after(self, cell: _cells.Cell) -> None:
         self.window = cell.window
         cpu, cpu_of = self._memory(_figures.RESIDENT)
         gpu, gpu_of = (_NOTHING, None) if self.backend == "cpu" else self._memory(_gpu.meter(self._device()))
@@ -119,29 +145,35 @@ class CellLogger:
         rows = [("CPU", cpu, cpu_of)] + ([] if self.backend == "cpu" else [("GPU", gpu, gpu_of)])
         print(_compact(rows, cell.seconds) if self.compact else _table(rows, cell.seconds))
 
-    def _device(self):
+    def _device(self) -> int:
         return self.gpu_current_device_id if self.gpu_current_device_id >= 0 else _gpu.current()
 
-    def _memory(self, meter):
+    def _memory(self, meter: str | None) -> tuple[CellLoggerMemory, Figure | None]:
         found = _figures.figure(self.window.meters, meter) if self.window is not None and meter is not None else None
         if found is None:
             return CellLoggerMemory(None, None, None), None
         return CellLoggerMemory(found.consumed, _figures.peaked(found), found.end), found
 
 
-def _marks(found):
+def _marks(found: Figure | None) -> tuple[str, str, str]:
     return _figures.mark(found), _figures.mark(found, True), _figures.mark(found)
 
 
-def _compact(rows, seconds):
-    parts = ["%s: %s MB" % (name, "/".join(written(n, 0, m).replace(",", "") for n, m in zip(values, _marks(found)))) for name, values, found in rows]
+def _compact(rows: list[tuple[str, CellLoggerMemory, Figure | None]], seconds: float) -> str:
+    parts = [
+        "%s: %s MB" % (name, "/".join(written(n, 0, m).replace(",", "") for n, m in zip(values, _marks(found))))
+        for name, values, found in rows
+    ]
     return " | ".join(parts + ["Time " + secs2time(seconds), "(Consumed/Peaked/Used Total)"])
 
 
-def _table(rows, seconds):
-    known = [b2mb(n) for _, values, _ in rows for n in values if n is not None]
+def _table(rows: list[tuple[str, CellLoggerMemory, Figure | None]], seconds: float) -> str:
+    known = [_rounded(n) for _, values, _ in rows for n in values if n is not None]
     width = max(10, int2width(*known) + 1 if known else 0)
-    lines = ["･ RAM: %s %s    %s | Exec time %s" % ("△Consumed".rjust(width), "△Peaked".rjust(width), "Used Total".rjust(width), secs2time(seconds))]
+    lines = [
+        "･ RAM: %s %s    %s | Exec time %s"
+        % ("△Consumed".rjust(width), "△Peaked".rjust(width), "Used Total".rjust(width), secs2time(seconds))
+    ]
     for name, values, found in rows:
         lines.append("･ %s: %s MB |" % (name, " ".join(written(n, width, m) for n, m in zip(values, _marks(found)))))
     return "\n".join(lines)

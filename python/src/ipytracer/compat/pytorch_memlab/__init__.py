@@ -12,5 +12,14 @@ from ._magics import load_ipython_extension, unload_ipython_extension
 from ._mem_reporter import MemReporter
 from ._profile import clear_global_line_profiler, profile, profile_every, set_target_gpu
 
-__all__ = ["Courtesy", "LineProfiler", "MemReporter", "clear_global_line_profiler", "load_ipython_extension", "profile", "profile_every",
-           "set_target_gpu", "unload_ipython_extension"]
+__all__ = [
+    "Courtesy",
+    "LineProfiler",
+    "MemReporter",
+    "clear_global_line_profiler",
+    "load_ipython_extension",
+    "profile",
+    "profile_every",
+    "set_target_gpu",
+    "unload_ipython_extension",
+]

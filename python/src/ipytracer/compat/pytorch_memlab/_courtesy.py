@@ -1,20 +1,31 @@
 """Courtesy: leave the GPUs to others for a while."""
 
+from __future__ import annotations
+
 import gc
 import weakref
 
 from .. import _gpu
 from . import _tensors
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from ..._types import Tensor
+
 
 class Courtesy:
-    """Moves the tensors that Python's objects have from GPUs to the machine's memory, and back. They stay the same objects, tensors that share a
-    storage go on sharing one, and what only C++ holds (buffers of a backward pass that has not run) stays where it is."""
+    """Moves the tensors that Python's objects have from GPUs to the machine's memory, and back. They stay the same
+    objects, tensors that share a storage go on sharing one, and what only C++ holds (buffers of a backward pass that
+    has not run) stays where it is."""
 
-    def __init__(self):
-        self.loc_map = {}       # id of a tensor: (weak reference to it, the device that it was on)
+    def __init__(self) -> None:
+        # id of a tensor: (weak reference to it, the device that it was on)
+        self.loc_map: dict[int, tuple[Any, Any]] = {}
 
-    def yield_memory(self):
+    def yield_memory(self) -> None:
         """Move every tensor that is on a GPU to the machine's memory."""
         there = [tensor for tensor in _with_gradients(_tensors.every()) if tensor.device.type == "cuda"]
         for tensor in there:
@@ -24,22 +35,22 @@ class Courtesy:
         gc.collect()
         _gpu.clear_cache()
 
-    def restore(self):
+    def restore(self) -> None:
         """Move them back to where they were."""
         known = [(one(), device) for one, device in self.loc_map.values()]
         where = {id(tensor): device for tensor, device in known if tensor is not None}
         _move([tensor for tensor, _ in known if tensor is not None], lambda tensor: where[id(tensor)])
         self.loc_map.clear()
 
-    def __enter__(self):
+    def __enter__(self) -> Courtesy:
         self.yield_memory()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.restore()
 
 
-def _with_gradients(tensors):
+def _with_gradients(tensors: list[Tensor]) -> list[Tensor]:
     """Tensors, and the gradients that they have, each once."""
     found = {id(tensor): tensor for tensor in tensors}
     for tensor in tensors:
@@ -49,7 +60,7 @@ def _with_gradients(tensors):
     return list(found.values())
 
 
-def _move(tensors, where):
+def _move(tensors: Iterable[Tensor], where: Callable[[Tensor], Any]) -> None:
     import torch
     moved = {}       # key of a storage: the storage at its new place
     with torch.no_grad():
@@ -66,14 +77,16 @@ def _move(tensors, where):
                 continue
             if number not in moved:
                 moved[number] = _copied(tensor, device)
-            tensor.data = torch.empty(0, dtype=tensor.dtype, device=device).set_(moved[number], tensor.storage_offset(), tensor.size(), tensor.stride())
+            tensor.data = torch.empty(0, dtype=tensor.dtype, device=device).set_(
+                moved[number], tensor.storage_offset(), tensor.size(), tensor.stride()
+            )
 
 
-def _is_there(tensor, device):
-    return tensor.device == device
+def _is_there(tensor: Tensor, device: Any) -> bool:
+    return bool(tensor.device == device)
 
 
-def _copied(tensor, device):
+def _copied(tensor: Tensor, device: Any) -> Any:
     """A copy of a tensor's whole storage on another device."""
     import torch
     whole = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(_tensors.storage(tensor))

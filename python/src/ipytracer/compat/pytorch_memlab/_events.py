@@ -1,16 +1,43 @@
-"""Hears of the lines that functions execute: by sys.monitoring from Python 3.12 on, before by sys.settrace, beside whoever traces already.
+"""Hears of the lines that functions execute: by sys.monitoring from Python 3.12 on, before by sys.settrace, beside
+whoever traces already.
 
 Only the thread that began to listen is heard.
 """
 
+from __future__ import annotations
+
 import sys
 import threading
 
-_listeners = []      # objects with enter(frame), line(frame, number), leave(frame) and wants(code)
-_hooks = []          # what takes part in the interpreter's hooks while there are listeners
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+    from typing import Any, Protocol
+
+    class Listener(Protocol):
+        """Whoever hears of lines."""
+
+        def wants(self, code: CodeType) -> bool:
+            """Whether that code is of interest."""
+
+        def codes(self) -> list[CodeType]:
+            """The codes that are."""
+
+        def enter(self, frame: FrameType) -> None:
+            """A function is called, or goes on."""
+
+        def line(self, frame: FrameType, number: int) -> None:
+            """A line begins."""
+
+        def leave(self, frame: FrameType) -> None:
+            """A function returns, raises or yields."""
+
+_listeners: list[Listener] = []      # objects with enter(frame), line(frame, number), leave(frame) and wants(code)
+# what takes part in the interpreter's hooks while there are listeners
+_hooks: list[_Monitoring | _Tracing] = []
 
 
-def listen(listener):
+def listen(listener: Listener) -> None:
     """Have a listener hear of what its wants() asks for, until ignore()."""
     if listener not in _listeners:
         _listeners.append(listener)
@@ -20,13 +47,13 @@ def listen(listener):
     refresh()
 
 
-def refresh():
+def refresh() -> None:
     """What listeners want has changed."""
     for hook in _hooks:
         hook.refresh()
 
 
-def ignore(listener):
+def ignore(listener: Listener) -> None:
     """The end of it."""
     if listener in _listeners:
         _listeners.remove(listener)
@@ -34,25 +61,25 @@ def ignore(listener):
         _hooks.pop().end()
 
 
-def _wanted(code):
+def _wanted(code: CodeType) -> list[Listener]:
     return [one for one in _listeners if one.wants(code)]
 
 
 class _Tracing:
     """sys.settrace, with the tracer that was there before called, too."""
 
-    def begin(self):
+    def begin(self) -> None:
         self._before = sys.gettrace()
         sys.settrace(self._call)
 
-    def refresh(self):
+    def refresh(self) -> None:
         pass
 
-    def end(self):
+    def end(self) -> None:
         if sys.gettrace() == self._call:      # somebody who came later calls this one, as this calls the one before
             sys.settrace(self._before)
 
-    def _call(self, frame, event, arg):
+    def _call(self, frame: FrameType, event: str, arg: object) -> Any:
         if _wanted is None:      # the interpreter is ending, and has let go of this module
             return None
         others = self._before(frame, event, arg) if self._before is not None else None
@@ -62,7 +89,7 @@ class _Tracing:
         for one in wanted:
             one.enter(frame)
 
-        def local(frame, event, arg):
+        def local(frame: FrameType, event: str, arg: object) -> Any:
             nonlocal others
             if others is not None:
                 others = others(frame, event, arg)
@@ -75,7 +102,7 @@ class _Tracing:
         return local
 
 
-def _monitoring():
+def _monitoring() -> _Monitoring | None:
     """The hook by sys.monitoring, None where there is none, or no number of a tool is free."""
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is None:
@@ -87,22 +114,28 @@ def _monitoring():
 
 
 class _Monitoring:
-    def __init__(self, monitoring, number):
+    def __init__(self, monitoring: Any, number: int) -> None:
         self._m, self._number = monitoring, number
-        self._codes = set()
+        self._codes: set[CodeType] = set()
 
-    def begin(self):
+    def begin(self) -> None:
         m = self._m
         m.use_tool_id(self._number, "ipytracer")
         self._thread = threading.get_ident()
-        calls = {m.events.PY_START: self._enter, m.events.PY_RESUME: self._enter, m.events.LINE: self._line, m.events.PY_RETURN: self._leave,
-                 m.events.PY_YIELD: self._leave, m.events.PY_UNWIND: self._leave}
+        calls = {
+            m.events.PY_START: self._enter,
+            m.events.PY_RESUME: self._enter,
+            m.events.LINE: self._line,
+            m.events.PY_RETURN: self._leave,
+            m.events.PY_YIELD: self._leave,
+            m.events.PY_UNWIND: self._leave,
+        }
         for event, call in calls.items():
             m.register_callback(self._number, event, call)
         self._local = sum(event for event in calls if event != m.events.PY_UNWIND)
         m.set_events(self._number, m.events.PY_UNWIND)     # cannot be asked for of one function only
 
-    def refresh(self):
+    def refresh(self) -> None:
         codes = {code for one in _listeners for code in one.codes()}
         for code in codes - self._codes:
             self._m.set_local_events(self._number, code, self._local)
@@ -110,23 +143,23 @@ class _Monitoring:
             self._m.set_local_events(self._number, code, 0)
         self._codes = codes
 
-    def end(self):
+    def end(self) -> None:
         for code in self._codes:
             self._m.set_local_events(self._number, code, 0)
         self._m.set_events(self._number, 0)
         self._m.free_tool_id(self._number)
 
-    def _heard(self, code):
+    def _heard(self, code: CodeType) -> list[Listener]:
         return _wanted(code) if threading.get_ident() == self._thread else []
 
-    def _enter(self, code, *_):
+    def _enter(self, code: CodeType, *_: object) -> None:
         for one in self._heard(code):
             one.enter(sys._getframe(1))
 
-    def _line(self, code, number):
+    def _line(self, code: CodeType, number: int) -> None:
         for one in self._heard(code):
             one.line(sys._getframe(1), number)
 
-    def _leave(self, code, *_):
+    def _leave(self, code: CodeType, *_: object) -> None:
         for one in self._heard(code):
             one.leave(sys._getframe(1))

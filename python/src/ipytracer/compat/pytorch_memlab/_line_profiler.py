@@ -1,4 +1,7 @@
-"""LineProfiler: each execution of a line is a window of the tracer's, and its peak that window's. It costs a question to the tracer each."""
+"""LineProfiler: each execution of a line is a window of the tracer's, and its peak that window's. It costs a question
+to the tracer each."""
+
+from __future__ import annotations
 
 import inspect
 import re
@@ -9,32 +12,58 @@ from .. import _figures, _gpu
 from . import _events
 from ._display import Records
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import CodeType, FrameType
+    from typing import Any, TextIO
+
+    from ..._types import Figures
+
 DEFAULT_COLUMNS = ("active_bytes.all.peak", "reserved_bytes.all.peak")
-MOST = 10_000      # executions of lines that one profiler measures; of those behind them it only says that there were more
+# executions of lines that one profiler measures; of those behind them it only says that there were more
+MOST = 10_000
 
 _TRIES = 5         # questions for a window: a busy machine may take its time
 
 # Columns are three words: one of these, "all", and one of FIELDS. Where they are of a GPU, it is the target.
-_OF_GPU = {"active_bytes": "active", "allocated_bytes": "active", "reserved_bytes": "reserved", "driver_bytes": "driver"}
-_OF_CPU = {"resident_bytes": "cpu.resident", "mapped_bytes": "cpu.mapped", "numpy_bytes": "cpu.numpy", "torch_bytes": "cpu.torch"}
+_OF_GPU = {
+    "active_bytes": "active",
+    "allocated_bytes": "active",
+    "reserved_bytes": "reserved",
+    "driver_bytes": "driver",
+}
+_OF_CPU = {
+    "resident_bytes": "cpu.resident",
+    "mapped_bytes": "cpu.mapped",
+    "numpy_bytes": "cpu.numpy",
+    "torch_bytes": "cpu.torch",
+}
 _FIELDS = ("current", "peak")
 COLUMNS = tuple("%s.all.%s" % (name, field) for name in (*_OF_GPU, *_OF_CPU) for field in _FIELDS)
 # Columns of torch.cuda.memory_stats() that are told by nobody here, and why in a sentence.
-_PYTORCHS = re.compile(r"(?:allocation|segment|active|inactive_split|(?:allocated|reserved|active|inactive_split|requested)_bytes)"
-                       r"\.(?:all|small_pool|large_pool)\.(?:current|peak|allocated|freed)")
-NOT_COUNTED = ("of PyTorch's own statistics the tracer counts bytes that are active, allocated and reserved, now and at their peak, in all pools "
-               "together; neither blocks and segments, nor single pools, nor what was allocated and freed in sum")
+_PYTORCHS = re.compile(
+    r"(?:allocation|segment|active|inactive_split|(?:allocated|reserved|active|inactive_split|requested)_bytes)"
+    r"\.(?:all|small_pool|large_pool)\.(?:current|peak|allocated|freed)"
+)
+NOT_COUNTED = (
+    "of PyTorch's own statistics the tracer counts bytes that are active, allocated and reserved, now and at their peak, "
+    "in all pools "
+    "together; neither blocks and segments, nor single pools, nor what was allocated and freed in sum"
+)
 CPU_COLUMNS = ("resident_bytes.all.peak", "torch_bytes.all.peak", "numpy_bytes.all.peak")
 
 
 class Function:
-    """A function that is profiled: what its lines came to. lines: {number: {column: (bytes, mark)}}, the most of all executions."""
+    """A function that is profiled: what its lines came to. lines: {number: {column: (bytes, mark)}}, the most of all
+    executions."""
 
-    def __init__(self, func, code):
+    def __init__(self, func: Any, code: CodeType) -> None:
         self.func, self.code, self.name = func, code, func.__qualname__
-        self.lines, self.unmeasured = {}, set()
+        self.lines: dict[int, dict[str, tuple[int, str]]] = {}
+        self.unmeasured: set[int] = set()
 
-    def add(self, number, meters, target):
+    def add(self, number: int, meters: Figures, target: int | None) -> None:
         """An execution of a line is over."""
         row = self.lines.setdefault(number, {})
         for names, prefix in ((_OF_GPU, "gpu.%d." % target if target is not None else None), (_OF_CPU, "")):
@@ -51,17 +80,17 @@ class Function:
 class LineProfiler:
     """Profiles functions line by line between enable() and disable(), or in a with block; display() shows it."""
 
-    def __init__(self, *functions, target_gpu=0):
+    def __init__(self, *functions: Any, target_gpu: Any = 0) -> None:
         self.target_gpu = target_gpu
         self.enabled = False
-        self._functions = {}       # code: Function
-        self._running = {}         # id of a frame: (line, Stretch)
+        self._functions: dict[CodeType, Function] = {}       # code: Function
+        self._running: dict[int, tuple[int, _figures.Stretch | None]] = {}         # id of a frame: (line, Stretch)
         self._left = MOST
         self._has_gpu = False
         for func in functions:
             self.add_function(func)
 
-    def add_function(self, func):
+    def add_function(self, func: Any) -> None:
         """Profile a function, too. What has no code of Python is left out, with a warning."""
         func = inspect.unwrap(func) if callable(func) else func
         func = getattr(func, "__func__", func)
@@ -74,7 +103,7 @@ class LineProfiler:
         if self.enabled:
             _events.refresh()
 
-    def enable(self):
+    def enable(self) -> None:
         """Begin. Without a tracer nothing is collected."""
         if self.enabled or not _figures.listens():
             return
@@ -82,7 +111,7 @@ class LineProfiler:
         self.enabled = True
         _events.listen(self)
 
-    def disable(self):
+    def disable(self) -> None:
         """End."""
         if not self.enabled:
             return
@@ -93,49 +122,49 @@ class LineProfiler:
                 stretch.end(tell=False)
         self._running.clear()
 
-    def clear(self):
+    def clear(self) -> None:
         """Forget the functions and what was collected."""
         self._functions, self._left = {}, MOST
         _events.refresh()
 
-    def __enter__(self):
+    def __enter__(self) -> LineProfiler:
         self.enable()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.disable()
 
     # ---- what _events tells
 
-    def wants(self, code):
+    def wants(self, code: CodeType) -> bool:
         """Whether that code is profiled."""
         return code in self._functions
 
-    def codes(self):
+    def codes(self) -> list[CodeType]:
         """The codes that are."""
         return list(self._functions)
 
-    def enter(self, frame):
+    def enter(self, frame: FrameType) -> None:
         """A function is called, or goes on."""
         self._begin(frame, frame.f_lineno)
 
-    def line(self, frame, number):
+    def line(self, frame: FrameType, number: int) -> None:
         """A line begins."""
         self._end(frame)
         self._begin(frame, number)
 
-    def leave(self, frame):
+    def leave(self, frame: FrameType) -> None:
         """A function returns, raises or yields."""
         self._end(frame)
 
-    def _begin(self, frame, number):
+    def _begin(self, frame: FrameType, number: int) -> None:
         stretch = None
         if self._left > 0:
             self._left -= 1
             stretch = _figures.Stretch("%.40s line %d" % (self._functions[frame.f_code].name, number))
         self._running[id(frame)] = number, stretch
 
-    def _end(self, frame):
+    def _end(self, frame: FrameType) -> None:
         number, stretch = self._running.pop(id(frame), (0, None))
         function = self._functions.get(frame.f_code)
         if not number or function is None:
@@ -149,9 +178,9 @@ class LineProfiler:
 
     # ---- what is shown
 
-    def display(self, func=None, columns=DEFAULT_COLUMNS):
-        """What was collected, as text and as HTML: of all functions, or of one, given as such or by its name. Raises ValueError for columns that there
-        are none of."""
+    def display(self, func: Any = None, columns: Iterable[str] = DEFAULT_COLUMNS) -> Records:
+        """What was collected, as text and as HTML: of all functions, or of one, given as such or by its name. Raises
+        ValueError for columns that there are none of."""
         columns = tuple(columns)
         for column in columns:
             if len(column.split(".")) != 3:
@@ -163,18 +192,23 @@ class LineProfiler:
             columns = CPU_COLUMNS
         names = None
         if func is not None:
-            names = {getattr(inspect.unwrap(one), "__qualname__", one) for one in (func if isinstance(func, (list, tuple)) else [func])}
+            names = {
+                getattr(inspect.unwrap(one), "__qualname__", one)
+                for one in (func if isinstance(func, (list, tuple)) else [func])
+            }
         return Records([f for f in self._functions.values() if f.lines and (names is None or f.name in names)], columns)
 
-    def print_stats(self, func=None, columns=DEFAULT_COLUMNS, stream=None):
+    def print_stats(
+        self, func: Any = None, columns: Iterable[str] = DEFAULT_COLUMNS, stream: TextIO | None = None
+    ) -> None:
         """Write the text of it to a stream, by default standard output."""
         (stream or sys.stdout).write(str(self.display(func, columns)))
 
 
-def _ordinal(device):
+def _ordinal(device: Any) -> int:
     """CUDA's number of a device, given as such, as text such as "cuda:1", or as torch.device."""
     index = getattr(device, "index", device)
     if isinstance(index, str) or not isinstance(index, int):
         digits = str(device).rpartition(":")[2]
         return int(digits) if digits.isdigit() else _gpu.current()
-    return index
+    return int(index)

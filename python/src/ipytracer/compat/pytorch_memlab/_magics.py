@@ -1,18 +1,31 @@
 """%mlrun and %%mlrun."""
 
+from __future__ import annotations
+
 from ._line_profiler import DEFAULT_COLUMNS, LineProfiler
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def _usage(sentence):
+    from ..._types import Shell
+
+
+def _usage(sentence: str) -> Exception:
     from IPython.core.error import UsageError
-    return UsageError(sentence)
+    error: Exception = UsageError(sentence)
+    return error
 
 
-def _parser():
+def _parser() -> Any:
     from IPython.core.magic_arguments import MagicArgumentParser
     parser = MagicArgumentParser(prog="%mlrun", add_help=False)
-    parser.add_argument("-f", "--function", metavar="FUNC", action="append", default=[], help="profile this function; again for more")
-    parser.add_argument("-c", "--column", metavar="COLS", action="append", default=[], help="show this column, too; again for more")
+    parser.add_argument(
+        "-f", "--function", metavar="FUNC", action="append", default=[], help="profile this function; again for more"
+    )
+    parser.add_argument(
+        "-c", "--column", metavar="COLS", action="append", default=[], help="show this column, too; again for more"
+    )
     parser.add_argument("-D", "--no_default_columns", action="store_true", help="hide the default columns")
     parser.add_argument("-r", "--return-profiler", action="store_true", help="return the profiler")
     parser.add_argument("-g", "--gpu", metavar="GPU_ID", default=0, type=int, help="the GPU, as CUDA numbers it")
@@ -22,7 +35,7 @@ def _parser():
     return parser
 
 
-def mlrun(line="", cell=None, local_ns=None):
+def mlrun(line: str = "", cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
     """Run a statement, or with %%mlrun a cell, and show what the lines of functions took:
     %mlrun -f FUNC [-f FUNC] [-c COLUMN] [-D] [-r] [-g GPU] [-q] [-T FILE] STATEMENT"""
     from IPython import get_ipython
@@ -37,7 +50,7 @@ def mlrun(line="", cell=None, local_ns=None):
             raise _usage("Could not find function %r: %s" % (name, error)) from None
     profiler = LineProfiler(*functions, target_gpu=arguments.gpu)
     source = cell if cell is not None else " ".join(arguments.statement)
-    code = compile(shell.transform_cell(source), "<ipython>", "exec")
+    code = compile(shell.transform_cell(source), "<ipython>", "exec", dont_inherit=True)
     with profiler:
         exec(code, shell.user_global_ns, names)
     columns = (() if arguments.no_default_columns else DEFAULT_COLUMNS) + tuple(arguments.column)
@@ -53,13 +66,13 @@ def mlrun(line="", cell=None, local_ns=None):
     return None if arguments.quiet else shown
 
 
-def load_ipython_extension(shell):
+def load_ipython_extension(shell: Shell) -> None:
     """What %load_ext ipytracer.compat.pytorch_memlab calls."""
     from IPython.core.magic import needs_local_scope
     shell.register_magic_function(needs_local_scope(mlrun), "line_cell", "mlrun")
 
 
-def unload_ipython_extension(shell):
+def unload_ipython_extension(shell: Shell) -> None:
     """What %unload_ext calls."""
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("mlrun", None)

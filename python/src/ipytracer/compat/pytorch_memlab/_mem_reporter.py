@@ -1,22 +1,33 @@
 """MemReporter: which tensors there are, and how much memory each storage has."""
 
+from __future__ import annotations
+
 import gc
 from collections import defaultdict
 
 from . import _tensors
 from ._sizes import readable_size
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..._types import Tensor
+
+    _Stat = tuple[str, tuple[int, ...], int, int]      # name, size, elements and bytes
+
 _WIDE = 79
 _LEAST = 512      # bytes: what PyTorch's allocator for CUDA rounds up to
 
 
 class MemReporter:
-    """Reports the tensors that Python's objects have. model: its parameters are told by name. pre_collect: collect garbage before."""
+    """Reports the tensors that Python's objects have. model: its parameters are told by name. pre_collect: collect
+    garbage before."""
 
-    def __init__(self, model=None, pre_collect=False):
-        self.tensor_name = {}
-        self.device_mapping = defaultdict(list)
-        self.device_tensor_stat = {}
+    def __init__(self, model: Any = None, pre_collect: bool = False) -> None:
+        self.tensor_name: dict[int, str] = {}
+        self.device_mapping: defaultdict[Any, list[Tensor]] = defaultdict(list)
+        self.device_tensor_stat: dict[Any, list[_Stat]] = {}
         self.name_idx = 0
         self.pre_collect = pre_collect
         names = defaultdict(list)
@@ -25,13 +36,13 @@ class MemReporter:
                 names[id(parameter)].append(name)
         self.tensor_name.update((number, "+".join(found)) for number, found in names.items())
 
-    def _name(self, tensor):
+    def _name(self, tensor: Tensor) -> str:
         if id(tensor) not in self.tensor_name:
             self.tensor_name[id(tensor)] = type(tensor).__name__ + str(self.name_idx)
             self.name_idx += 1
         return self.tensor_name[id(tensor)]
 
-    def add_optimizer(self, optimizer):
+    def add_optimizer(self, optimizer: Any) -> None:
         """Tell the tensors of an optimizer's state by name, too."""
         kind = type(optimizer).__name__
         for parameter, states in optimizer.state.items():
@@ -39,18 +50,20 @@ class MemReporter:
                 if hasattr(value, "untyped_storage") or hasattr(value, "storage"):
                     self.tensor_name[id(value)] = "%s.%s.%s" % (kind, self._name(parameter), name)
 
-    def collect_tensor(self):
+    def collect_tensor(self) -> None:
         """Find the tensors."""
         if self.pre_collect:
             gc.collect()
         for tensor in _tensors.every():
             self.device_mapping[tensor.device].append(tensor)
 
-    def get_stats(self):
-        """Make (name, size, elements, bytes) of each, by device, and let the tensors go. A storage counts with the first tensor that has it."""
+    def get_stats(self) -> None:
+        """Make (name, size, elements, bytes) of each, by device, and let the tensors go. A storage counts with the
+        first tensor that has it."""
         import torch
         self.device_tensor_stat.clear()
-        seen, done = {}, set()
+        seen: dict[Any, str] = {}
+        done: set[int] = set()
         for device, tensors in self.device_mapping.items():
             stats = self.device_tensor_stat[device] = []
             for tensor in tensors:
@@ -61,14 +74,18 @@ class MemReporter:
                     stats += self._stats(gradient, seen, done)
         self.device_mapping.clear()
 
-    def _stats(self, tensor, seen, done):
+    def _stats(self, tensor: Tensor, seen: dict[Any, str], done: set[int]) -> list[_Stat]:
         if id(tensor) in done or tensor.numel() == 0:
             return []
         done.add(id(tensor))
-        return [one for one in (self._stat(part, self._name(tensor), seen) for part in _tensors.parts(tensor)) if one is not None]
+        return [
+            one
+            for one in (self._stat(part, self._name(tensor), seen) for part in _tensors.parts(tensor))
+            if one is not None
+        ]
 
     @staticmethod
-    def _stat(tensor, name, seen):
+    def _stat(tensor: Tensor, name: str, seen: dict[Any, str]) -> _Stat | None:
         try:
             number, size = _tensors.key(tensor), _tensors.size(tensor)
         except (RuntimeError, NotImplementedError):      # a tensor that has no storage of its own
@@ -83,7 +100,7 @@ class MemReporter:
             size = -(-size // _LEAST) * _LEAST
         return name, tuple(tensor.size()) or (1,), tensor.numel(), size
 
-    def print_stats(self, verbose=False, target_device=None):
+    def print_stats(self, verbose: bool = False, target_device: Any = None) -> None:
         """Print them, of all devices or of one. verbose: say whose storage a tensor shares."""
         import torch
         form = "{:<40s}{:>20s}{:>10s}"
@@ -105,17 +122,22 @@ class MemReporter:
                     print("Memory differs due to the matrix alignment or invisible gradient buffer tensors")
             print("-" * _WIDE)
 
-    def report(self, verbose=False, device=None):
+    def report(self, verbose: bool = False, device: Any = None) -> None:
         """Find the tensors and print them."""
         self.collect_tensor()
         self.get_stats()
         self.print_stats(verbose, target_device=device)
 
 
-def _all_of(model):
-    """Arguments to have named_parameters() tell every name of a parameter that has several, where this PyTorch can (2.0 and newer)."""
+def _all_of(model: Any) -> dict[str, bool]:
+    """Arguments to have named_parameters() tell every name of a parameter that has several, where this PyTorch can (2.0
+    and newer)."""
     import inspect
     try:
-        return {"remove_duplicate": False} if "remove_duplicate" in inspect.signature(model.named_parameters).parameters else {}
+        return (
+            {"remove_duplicate": False}
+            if "remove_duplicate" in inspect.signature(model.named_parameters).parameters
+            else {}
+        )
     except (TypeError, ValueError):
         return {}

@@ -1,16 +1,24 @@
 """Tensors of this process, and the storages that they lie in."""
 
+from __future__ import annotations
+
 import gc
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-def every():
+    from ..._types import Tensor
+
+
+def every() -> list[Tensor]:
     """The tensors that Python's objects have, as gc knows them."""
     import torch
     # isinstance() asks objects for their __class__, and what strange ones do then is not known.
     return [one for one in gc.get_objects() if issubclass(type(one), torch.Tensor)]
 
 
-def storage(tensor):
+def storage(tensor: Tensor) -> Any:
     """The storage of a tensor, by bytes, for every PyTorch from 1.10 on."""
     if hasattr(tensor, "untyped_storage"):
         return tensor.untyped_storage()
@@ -20,21 +28,21 @@ def storage(tensor):
     return getattr(typed, "_untyped", None) and typed._untyped() or typed
 
 
-def size(tensor):
+def size(tensor: Tensor) -> int:
     """Bytes of a tensor's storage."""
     found = storage(tensor)
     if hasattr(found, "nbytes"):
-        return found.nbytes()
-    return found.size() * found.element_size()
+        return int(found.nbytes())
+    return int(found.size() * found.element_size())
 
 
-def key(tensor):
+def key(tensor: Tensor) -> tuple[str, int] | None:
     """What two tensors have in common that share a storage; None of those that have no memory."""
     address = storage(tensor).data_ptr()
     return (str(tensor.device), address) if address else None
 
 
-def parts(tensor):
+def parts(tensor: Tensor) -> list[Tensor]:
     """The dense tensors that a tensor is made of: itself, or the parts of a sparse one."""
     import torch
     if tensor.layout == torch.strided:

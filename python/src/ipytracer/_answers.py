@@ -1,0 +1,99 @@
+"""What JupyterLab's extension is answered about lines, variables and what stays behind."""
+
+from __future__ import annotations
+
+from . import _api, _found, _silence, _text, _words
+from ._looked import Audit, Looking, Variables
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._looked import Verdict
+    from ._types import Data
+
+_MOST_ITEMS = 200     # of an answer
+_MOST_ENTRIES = 30    # verdicts
+LONGEST = 300         # characters of a text
+
+
+def _told(table: _text.Table, executions: list[int], note: str = "") -> Data:
+    """A Table of _text.py as an answer; executions: which cell's each row is, 0 for none's."""
+    return {
+        "table": {
+            "head": list(table.head),
+            "rows": [[_words.safe(c, LONGEST) for c in row] for row in table.rows[:_MOST_ITEMS]],
+            "executions": executions[:_MOST_ITEMS],
+            "note": note,
+        }
+    }
+
+
+def _lines(data: Data) -> Data:
+    number = data.get("window")
+    if type(number) is not int:
+        raise ValueError("no window")
+    found, answered = _api.find_lines(number)
+    if not answered:
+        return {"error": _silence.words()}
+    return _told(_text.lines(found), [next((f.execution for f in line.stack if f.execution), 0) for line in found])
+
+
+def _vars(data: Data) -> Data:
+    found = _look("vars", data)
+    if not isinstance(found, Variables):
+        answer: Data = found
+        return answer
+    _, note = _found.variables(found)
+    rows = [
+        {
+            "name": _found.name(v),
+            "alone": _found.alone(v),
+            "bytes": v.bytes,
+            "reaches": v.reaches,
+            "device": v.device,
+            "exact": v.exact,
+            "type": _words.safe(v.type, 60),
+            "shaped": _words.safe(v.shaped, 60),
+            "made": _found.made(v),
+            "execution": v.execution,
+        }
+        for v in found[:_MOST_ITEMS]
+    ]
+    more = found.unlisted and "… and %s, with %s together" % (
+        _words.plural(found.unlisted, "more name"),
+        _words.size(found.unlisted_bytes),
+    )
+    return {"variables": {"rows": rows, "notes": [said for said in (more, note) if said]}}
+
+
+def _audit(data: Data) -> Data:
+    found = _look("audit", data)
+    if not isinstance(found, Audit):
+        answer: Data = found
+        return answer
+    of = _found.audit(found, _MOST_ENTRIES)
+    entries = [
+        {"title": e.title, "size": e.size, "rows": [list(row) for row in e.rows], "execution": _cell_of(v)}
+        for e, v in zip(of.entries, found)
+    ]
+    return {"audit": {"head": of.head, "entries": entries, "rest": of.rest}}
+
+
+def _cell_of(verdict: Verdict) -> int:
+    """The cell that is to change, else the last one that it comes from; 0: none."""
+    return verdict.change.execution if verdict.change else verdict.executions[-1] if verdict.executions else 0
+
+
+def _look(what: str, data: Data) -> Any:
+    """What a look has found, or what to tell the extension instead: the kernel waits for nothing."""
+    number = data.get("look", 0)
+    if type(number) is not int or not 0 <= number < 2**53:
+        raise ValueError("no such look")
+    found = _api.ask_look(what, number)
+    if isinstance(found, Looking):
+        return {"looking": found.look, "wait_ns": found.wait_ns}
+    return {"error": _words.safe(found, LONGEST)} if isinstance(found, str) else found
+
+
+ANSWERS = {"audit": _audit, "lines": _lines, "vars": _vars}

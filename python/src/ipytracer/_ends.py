@@ -1,0 +1,134 @@
+"""The two ends of the line to the tracer, as sockets: the pair that is offered, and the end that a tracer has sent for
+it."""
+
+from __future__ import annotations
+
+import array
+import os
+import select
+import socket
+
+from . import _packets
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ._values import Packet
+
+
+class Broken(Exception):
+    """The other end has closed the line, or does not keep to the protocol."""
+
+
+def sockets(numbers: Sequence[int]) -> list[socket.socket]:
+    """The descriptors that have come, as sockets; one that is none is closed, with all others."""
+    ends = []
+    try:
+        for n in numbers:
+            ends.append(socket.socket(fileno=n))
+    except OSError:
+        for end in ends:
+            end.close()
+        for n in numbers[len(ends):]:
+            os.close(n)
+        raise Broken from None
+    return ends
+
+
+class Request:
+    """One request: what was asked, the packets that have come, and the answer once it is whole."""
+
+    __slots__ = ("what", "parts", "size", "answer")
+
+    def __init__(self, what: str) -> None:
+        self.what, self.size = what, 0
+        self.parts: list[Packet] = []
+        self.answer: Any = None
+
+
+class Ends:
+    """The sockets of a line, and which files they were when they were made."""
+
+    def __init__(self, use: str) -> None:
+        self._use = use         # what stands behind the number in the marker
+        self._buffer: Any = None             # a memoryview, once there was a line
+        self._ours: Any = None               # sockets, while there are any
+        self._theirs: Any = None
+        self._made: tuple[Any, Any]          # what files they were
+        self.older = False      # a tracer has answered that does not know how to make a line of its own
+
+    def _clear(self) -> None:
+        """Forget what is known of a tracer."""
+        raise NotImplementedError
+
+    def _make(self) -> None:
+        """A new pair to offer, unless there is one, or a line."""
+        if self._ours is not None:
+            return
+        self._clear()
+        self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._ours.setblocking(False)
+        self._made = self._identity(self._ours), self._identity(self._theirs)
+        # With its inode: a tracer that hears of it late finds another file under that number, perhaps a second line's.
+        self._marker = "<ipytracer:line %d%s %d>" % (self._theirs.fileno(), self._use, self._made[1][1])
+        if self._buffer is None:
+            self._buffer, self._one = memoryview(bytearray(_packets.MOST_BYTES + 1)), bytearray(1)
+
+    @staticmethod
+    def _identity(end: socket.socket) -> tuple[int, int]:
+        seen = os.fstat(end.fileno())
+        return seen.st_dev, seen.st_ino
+
+    def _drop(self, ours: bool = True) -> None:
+        """No line any more. An end whose number means another file by now is forgotten, not closed. ours: it is this
+        process's, and whoever waits at it is to know."""
+        for end, made in ((self._ours, 0), (self._theirs, 1)):
+            if end is None:
+                continue
+            try:
+                if self._identity(end) == self._made[made]:
+                    if ours and not made:
+                        end.shutdown(socket.SHUT_RDWR)
+                    end.close()
+                else:
+                    end.detach()
+            except OSError:
+                end.detach()
+        self._ours = self._theirs = None
+        self._clear()
+
+    def _take_over(self) -> None:
+        """Take in the end that a tracer has sent, in the place of the pair."""
+        data, control, flags, _ = self._ours.recvmsg(
+            _packets.MOST_REQUEST, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
+        )
+        self.older, ends = False, []
+        for level, kind, numbers in control:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                ends.extend(sockets(array.array("i", numbers[:len(numbers) // 4 * 4])))
+        try:
+            packet = _packets.decode(data)
+            self.older = "hello" in packet
+            if packet.get("line") != _packets.PROTOCOL or flags & socket.MSG_CTRUNC or len(ends) != 1:
+                raise Broken
+            end = ends[0]
+            if (end.family, end.type) != (socket.AF_UNIX, socket.SOCK_SEQPACKET):
+                raise Broken
+            end.setblocking(False)
+            pair = self._ours, self._theirs
+            self._made = self._identity(end), None
+            self._ours, self._theirs = ends.pop(), None
+            for one in pair:
+                one.close()
+        except ValueError:
+            raise Broken from None
+        finally:
+            for end in ends:
+                end.close()
+
+    def _readable(self, seconds: float) -> object:
+        waiting = select.poll()
+        waiting.register(self._ours, select.POLLIN)
+        return waiting.poll(seconds * 1000)
