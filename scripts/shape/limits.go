@@ -85,6 +85,8 @@ func (l *limits) judge(m *measures) (complaints []string) {
 				complaints = append(complaints, fmt.Sprintf("%s: %s is %d, and may be %d%s", where, k, figure, most, m.hint(k, where)))
 			case e.figure > figure:
 				complaints = append(complaints, fmt.Sprintf("%s: %s is %d now: lower its exception of %d, or take it out", where, k, figure, e.figure))
+			case e.figure > 0 && e.figure <= l.most[k]:
+				complaints = append(complaints, fmt.Sprintf("%s: %s is %d, and needs no exception", where, k, figure))
 			}
 		}
 		for _, where := range slices.Sorted(maps.Keys(l.exceptions[k])) {

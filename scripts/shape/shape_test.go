@@ -24,9 +24,13 @@ func TestJudge(t *testing.T) {
 		"excepted, and too much": {"methods a.T 3 is taken apart\n", map[string]string{"a/a.go": threeMethods, "a/b.go": "package a\n\nfunc (t *T) c() {}\nfunc (t *T) d() {}\n"},
 			[]string{"a.T: methods is 4, and may be 3"}},
 		"better than its exception": {"methods a.T 3 is taken apart\n", map[string]string{"a/a.go": threeMethods}, []string{"a.T: methods is 2 now: lower its exception of 3, or take it out"}},
-		"an exception of nothing":   {"file-lines b.py 9 is long\n", map[string]string{"a/a.go": threeMethods}, []string{"b.py: file-lines has an exception, and is not there"}},
-		"a long file":               {"", map[string]string{"a.py": strings.Repeat("x\n", 7)}, []string{"a.py: file-lines is 7, and may be 6"}},
-		"a long function":           {"", map[string]string{"a.go": "package a\n\nfunc a() {\n\t_ = 1\n\t_ = 2\n}\n"}, []string{"a.go:a: function-lines is 4, and may be 3"}},
+		"an exception that nobody needs": {
+			"methods a.T 2 is taken apart\n", map[string]string{"a/a.go": threeMethods},
+			[]string{"a.T: methods is 2, and needs no exception"},
+		},
+		"an exception of nothing": {"file-lines b.py 9 is long\n", map[string]string{"a/a.go": threeMethods}, []string{"b.py: file-lines has an exception, and is not there"}},
+		"a long file":             {"", map[string]string{"a.py": strings.Repeat("x\n", 7)}, []string{"a.py: file-lines is 7, and may be 6"}},
+		"a long function":         {"", map[string]string{"a.go": "package a\n\nfunc a() {\n\t_ = 1\n\t_ = 2\n}\n"}, []string{"a.go:a: function-lines is 4, and may be 3"}},
 		"long lines": {"", map[string]string{"a/a.py": strings.Repeat("é", 121) + "\n", "a/b.py": "\t" + strings.Repeat("x", 117) + "\n" + strings.Repeat("é", 120)},
 			[]string{"a: columns is 2, and may be 0 lines of over 120 columns; the last one is a/b.py:1"}},
 	} {
