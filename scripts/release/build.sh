@@ -25,6 +25,12 @@ cd "$work/tree"
 
 CARRY=1 scripts/build.sh "$work/tracer"
 scripts/release/materials.py >"$work/sbom.json" --licenses "$work/THIRD-PARTY-LICENSES.txt"
+# Whatever Go says is linked in must be in the bill.
+"${GO:-go}" version -m "$work/tracer" | awk '$1 == "dep" { gsub(/\+/, "%2B"); print $2 "@" $3 }' >"$work/linked"
+while read -r module; do
+    grep -qF "\"pkg:golang/$module\"" "$work/sbom.json" || { echo "release: $module is not in the bill" >&2; exit 1; }
+done <"$work/linked"
+[ -s "$work/linked" ] || { echo "release: Go names no module in the program" >&2; exit 1; }
 scripts/release/manual.sh "$work/tracer" "$work/manual"
 
 rm -rf "${out:?}"/*
