@@ -164,7 +164,7 @@ type Refusal struct {
 	Held    Bytes // the meter's value then
 	Caller  Caller
 	Stack   uint64 // as in [Change]
-	Detail  uint64 // driver: the CUresult; PyTorch: what it had reserved, in bytes
+	Detail  uint64 // driver: the CUresult; PyTorch: its reserved memory, in bytes
 }
 
 // Foreign says that a process opened or closed device memory of another process (CUDA IPC, imported handles). The
@@ -260,7 +260,7 @@ type Host struct {
 	MonoNow Nanoseconds
 }
 
-// Start opens a stream and says what is traced, where and how.
+// Start opens a stream. It has the traced processes, the sources of the meters, and the machine.
 type Start struct {
 	Host      Host
 	Processes []ProcessInfo

@@ -73,8 +73,8 @@ type Variables struct {
 	Shares []Share
 }
 
-// Owner is what a user can let go of: all names of an object in the notebook, including those from IPython, the last
-// exception, or objects that only wait for the garbage collector.
+// Owner is a part that a user can let go of: all names of an object in the notebook, including those from IPython, the
+// last exception, or objects that only wait for the garbage collector.
 type Owner struct {
 	Kind     HolderKind // a variable, an output, a traceback, or a cycle that waits for the collector
 	Variable int32      // its index among the variables, -1 for none

@@ -137,7 +137,7 @@ type LineDiff struct {
 type Cause struct {
 	Cell  int    `json:"cell"` // an index of Cells
 	Meter string `json:"meter"`
-	Bytes int64  `json:"bytes"` // change of what it needs or of what it keeps, the larger one
+	Bytes int64  `json:"bytes"` // change of its need or of its kept memory, the larger one
 	// Edited: the source of the cell has changed, or of the cell with the line that made the difference.
 	Edited bool   `json:"edited"`
 	Why    string `json:"why"`
@@ -150,7 +150,7 @@ type Cause struct {
 type DiffFollow struct {
 	Cell  int    `json:"cell"` // an index of Cells
 	Meter string `json:"meter"`
-	Bytes int64  `json:"bytes"` // change of what it needs or of what it keeps, the larger one
+	Bytes int64  `json:"bytes"` // change of its need or of its kept memory, the larger one
 	Why   string `json:"why"`
 }
 

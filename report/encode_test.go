@@ -11,8 +11,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestEncoderIsEncodingJSON: what is written by hand is what encoding/json makes of the model, field by field, whatever
-// is in them.
+// TestEncoderIsEncodingJSON: the encoder's output equals that of encoding/json for the model, field by field, for any
+// values.
 func TestEncoderIsEncodingJSON(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 300 {

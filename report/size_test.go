@@ -94,8 +94,8 @@ func TestHeaviestTimeline(t *testing.T) {
 	}
 }
 
-// TestHeaviest: the cells that needed the most are there with their statements, the session and its experiments, and
-// what they say is the same.
+// TestHeaviest: the cells that needed the most are there with their statements, the session and its experiments, all
+// with the same figures.
 func TestHeaviest(t *testing.T) {
 	whole := reporttest.Rich()
 	r := report.Heaviest(whole, 2, "cpu.resident")

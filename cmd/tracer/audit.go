@@ -69,17 +69,17 @@ without one it takes the only kernel there is.`,
 	f.StringVarP(&o.File, "output", "o", "", "write the audit to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the audit")
-	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text: an account of all that is still there, by what holds it and by who made it")
+	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text: list all memory that is still there, by its holder and by the lines that made it")
 	f.DurationVar(&o.Duration, "duration", 0, "of a running kernel: stop after this `TIME`, such as 30s or 10m")
 	f.StringVar(&o.Budget, "budget", "3%", "of a running kernel: what probes may cost, as a `SHARE` of the session's time, or 'off'")
 	f.IntVar(&o.Ring, "ring", 4096, "of a running kernel: size of the ring of changes in `KiB`, a power of two")
 	f.StringVar(&o.Record, "record", "", "of a running kernel: write everything to `FILE` as well")
 	f.BoolVar(&o.Force, "force", false, "let --record overwrite a file")
 	f.StringVar(&o.ReadyFile, "ready-file", "", "of a running kernel: create `FILE` once every probe is in place")
-	f.BoolVar(&o.Heap, "heap", false, "of a running kernel: see every malloc and free as well; slows down programs that call them often")
+	f.BoolVar(&o.Heap, "heap", false, "of a running kernel: count every malloc and free as well; slows down programs that call them often")
 	f.BoolVar(&o.Native, "native", false, "show the C, C++ and Rust functions between the allocation and Python, too; costs more")
 	f.BoolVar(&o.SmallArrays, "small-arrays", false, "of a running kernel: count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
-	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
+	f.BoolVarP(&o.Verbose, "verbose", "v", false, "log to standard error")
 	return cmd
 }
 

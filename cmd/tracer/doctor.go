@@ -20,7 +20,7 @@ func newDoctorCommand(c console) *cobra.Command {
 	var o DoctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor [PID]",
-		Short: "Say what this machine allows, what tracing costs here, and what to do",
+		Short: "Check whether this machine can trace, what that costs, and how to fix problems",
 		Long: `Look at the kernel, the privileges, the meters and the Pythons of this machine; measure what a probe costs; and
 end with what to do. Without root it looks as far as it can and says what it could not see. With the pid of a Python
 it looks at that one instead of all, and judges whether its cells can be seen.
@@ -37,7 +37,7 @@ Exit status: 0 if tracing is possible, 3 if it is not.`,
 		},
 	}
 	cmd.Flags().StringVar(&o.Format, "format", "text", "the `FORMAT` of the findings: text or json")
-	cmd.Flags().BoolVar(&o.Quick, "quick", false, "leave out the measurement of what probes cost, which takes some seconds")
+	cmd.Flags().BoolVar(&o.Quick, "quick", false, "do not measure the cost of probes, which takes some seconds")
 	return cmd
 }
 

@@ -53,14 +53,14 @@ func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.ReadyFile, "ready-file", "", "create `FILE` once every probe is in place")
 	f.StringVar(&o.Budget, "budget", "3%", "what probes may cost, as a `SHARE` of the session's time, or 'off'; resident and mapped are never stepped down")
 	f.IntVar(&o.Ring, "ring", 4096, "size of the ring of changes in `KiB`, a power of two; a small one loses proof, never peaks")
-	f.BoolVar(&o.Heap, "heap", false, "see every malloc and free, as the meter cpu.heap; slows down programs that call them often")
+	f.BoolVar(&o.Heap, "heap", false, "count every malloc and free, as the meter cpu.heap; slows down programs that call them often")
 	f.BoolVar(&o.NoStacks, "no-stacks", false, "do not find out who allocates; costs less where many small arrays are made")
 	f.BoolVar(&o.Native, "native", false, "show the C, C++ and Rust functions between the allocation and Python, too; costs more")
 	f.BoolVar(&o.SmallArrays, "small-arrays", false, "count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
 	f.BoolVar(&o.Counters, "counters", false, "count page faults and context switches of each window, and instructions, cycles and cache misses where the machine does")
 	f.StringVar(&o.Limit, "limit", "", "let each process map `SIZE` at most, such as 8GiB, or 'auto': a MemoryError instead of the OOM killer")
 	f.BoolVar(&o.NoCache, "no-cache", false, "find out anew where probes go, and keep nothing of it for the next attach")
-	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
+	f.BoolVarP(&o.Verbose, "verbose", "v", false, "log to standard error")
 }
 
 // tracerOptions checks the flags and turns them into a session's options.

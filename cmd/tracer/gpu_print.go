@@ -57,7 +57,7 @@ func printGPUs(w io.Writer, l inventory.GPUListing) error {
 	if processes.Len() > 0 {
 		fmt.Fprintf(&out, "\n%s\n", processes)
 	} else {
-		out.WriteString("\nno process is known to hold any\n")
+		out.WriteString("\nno process is known to hold GPU memory\n")
 	}
 	for i, one := range unread {
 		if i == 0 {
@@ -94,7 +94,7 @@ func appendProcesses(t *text.Table, place string, list []inventory.GPUProcess) {
 			pid += fmt.Sprintf(" (inside %d)", p.InnerPID)
 		}
 		if !p.Seen {
-			command = "ended, or not to be seen from here"
+			command = "ended, or not visible from here"
 		}
 		t.Row(place, pid, text.Dash(p.User), used, strings.Join(p.Kinds, "+"), text.Dash(p.Python), text.Dash(p.IPython), text.Dash(p.Frontend), command)
 	}

@@ -55,7 +55,7 @@ func TestGPUText(t *testing.T) {
 	for _, want := range []string{
 		"driver 580.159.04 · CUDA 13.0 · 3 GPUs\n", "140.40 GiB 5.59 GiB 134.11 GiB 719.85 MiB 00000000:0F:00.0 GPU-8932f937-",
 		"\n0:2 MIG 1g.18gb ", "most free memory: GPU 1 (NVIDIA L4), 22.49 GiB\n", "3.73 GiB compute", "not available graphics",
-		"ended, or not to be seen from here", "GPU 2: MIG mode: an unknown error", `\x1b[31mL4`,
+		"ended, or not visible from here", "GPU 2: MIG mode: an unknown error", `\x1b[31mL4`,
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)

@@ -72,7 +72,7 @@ func sayUnlooked(c console, rows []inventory.Python) {
 		}
 	}
 	if n > 0 {
-		fmt.Fprintf(c.err, "tracer: %d Python processes could not be looked into in time and may be kernels, too: name them by pid\n", n)
+		fmt.Fprintf(c.err, "tracer: %d Python processes could not be examined in time and may be kernels, too: name them by pid\n", n)
 	}
 }
 

@@ -157,8 +157,8 @@ func wholly(t *testing.T, o text.Options) string {
 	return b.String()
 }
 
-// TestFirstScreen: on a terminal the cells and their peaks are there, with how sure they are, while the objects are
-// still being looked at; what the look has found follows, and nothing is missing or there twice.
+// TestFirstScreen: on a terminal the cells and their peaks are there, with their certainty, during the look at objects.
+// The findings of the look follow, and nothing is missing or there twice.
 func TestFirstScreen(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	main, other := terminalOf(t)
@@ -261,7 +261,7 @@ func TestFirstScreenIsCorrected(t *testing.T) {
 	}
 }
 
-// TestWholeElsewhere: what goes into a pipe, and what is no text, is printed as a whole when everything is known: the
+// TestWholeElsewhere: output to a pipe, and output that is no text, is printed as a whole when everything is known: the
 // same bytes as without a terminal's first screen.
 func TestWholeElsewhere(t *testing.T) {
 	main, other := terminalOf(t)
@@ -307,8 +307,7 @@ func TestStoppedTerminal(t *testing.T) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		t.Fatal(err)
 	}
-	// What a terminal keeps that nobody reads. Linux moves what was written to the reader's side later, and then there
-	// is room again.
+	// A terminal keeps unread output. Linux moves it to the reader's side later, and then there is room again.
 	for filled, room := make([]byte, 4096), 1; room > 0; {
 		if _, err := unix.Write(fd, filled); err == nil {
 			continue

@@ -23,8 +23,9 @@ func newLimitCommand(c console) *cobra.Command {
 		Long: `Limit how much memory a running process may map, until 'off'. A cell that asks for more gets a MemoryError, and the
 process lives. It is a soft RLIMIT_DATA, which counts what the meter cpu.mapped does.
 
-'auto' is what is safe below the limits of the process's control groups and the machine's memory. Without SIZE the limit
-of now is printed. Each process that it starts from then on has the same limit for itself; those that run already do not.
+'auto' is the largest safe size below the limits of the process's control groups and the machine's memory. Without SIZE
+the present limit is printed. Each process that it starts from then on has the same limit for itself; those that run
+already do not.
 
 'tracer attach --limit SIZE' does the same for a session, for all processes of the tree, and undoes it at the end.`,
 		Example: "  sudo tracer limit 4242 8GiB\n  sudo tracer limit 4242 auto\n  tracer limit 4242\n  sudo tracer limit 4242 off",
@@ -195,7 +196,7 @@ func notLimited(err error) (status int, message string, ok bool) {
 	case errors.Is(err, limit.ErrTighter):
 		return statusUsage, fmt.Sprintf("process %d may map %s only, by a limit of its own (ulimit -d); 'tracer limit %d off' takes that away", e.PID, size(), e.PID), true
 	case os.Geteuid() != 0:
-		return statusCannotTrace, fmt.Sprintf("the limits of process %d are not yours to set; type %s", e.PID, asRoot), true
+		return statusCannotTrace, fmt.Sprintf("you may not set the limits of process %d; type %s", e.PID, asRoot), true
 	}
 	return statusCannotTrace, fmt.Sprintf("%v; run tracer with CAP_SETUID and CAP_SETGID, or CAP_SYS_RESOURCE, and on a process that is not set-user-id", err), true
 }

@@ -39,7 +39,7 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.File, "output", "o", "", "write the report to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the report")
-	o.Strict.addFlag(f, "exit with status 4 if a figure is not exact, or if something was lost that figures rest on; =attribution: if it is not known in full who allocated; =all: either")
+	o.Strict.addFlag(f, "exit with status 4 if a figure is not exact, or if data behind a figure was lost; =attribution: if the lines that allocated are not known in full; =all: either")
 	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells (default: 15, or all with --full); csv, allocations-csv, perfetto, chrome and parquet leave the others out, if N is given")
 	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
 	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, every stretch between cells, the certificate's tables; in Markdown, lines of libraries, too")

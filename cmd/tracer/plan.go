@@ -27,7 +27,7 @@ func newPlanCommand(c console) *cobra.Command {
 	var o PlanOptions
 	cmd := &cobra.Command{
 		Use:   "plan FILE...",
-		Short: "Say what machine a notebook needs, and what would make it smaller",
+		Short: "Show how much memory a notebook needs, and which lines would lower it",
 		Long: `Say what memory and GPU memory a notebook needs, from one or several recordings of it: by its exact peak with all its
 children, with the margin and why; which cell and line decides that; what to paste for Kubernetes, Slurm, Docker and
 systemd; and the lines that would bring it down, each alone and the best three together. Every reason for more is listed.`,

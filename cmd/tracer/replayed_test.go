@@ -30,9 +30,8 @@ func (s *script) Next(context.Context) (event.Event, error) {
 	return e, nil
 }
 
-// TestRecordingSaysTheSame: whatever happens in a session, whenever it has read everything there is, and whenever a
-// notebook asks it something: a report of it in any format, its audit and what --strict says of it are those of its
-// recording, byte for byte.
+// TestRecordingSaysTheSame: after any events, lulls and questions of a notebook, the report of a session in any format,
+// its audit and the verdict of --strict equal those of its recording, byte for byte.
 func TestRecordingSaysTheSame(t *testing.T) {
 	lulls, differ := 0, 0
 	for seed := range uint64(24) {

@@ -51,7 +51,7 @@ from its start, if it loads the notebook companion then. scripts/packaging/ipytr
 	f.IntVar(&o.InAll, "in-all", 32, "there may be `N` sessions at a time")
 	f.BoolVar(&o.Auto, "auto", false, "trace every kernel that loads the notebook companion, from then on, without being asked")
 	f.StringVar(&o.Reports, "reports", reportsFolder, "the `FOLDER` in which sessions leave reports to their users, made with the user's rights (%h: the home, %u: the name); or 'off'")
-	f.BoolVarP(&o.Verbose, "verbose", "v", false, "say on standard error what happens")
+	f.BoolVarP(&o.Verbose, "verbose", "v", false, "log to standard error")
 	return cmd
 }
 

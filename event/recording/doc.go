@@ -50,7 +50,7 @@ var (
 	errDamaged = errors.New("damaged")
 )
 
-// Limits. The writer stays far below what the reader accepts.
+// Limits. The writer stays far below the limits of the reader.
 const (
 	maxRows       = 4096 // rows the writer holds before it flushes by itself
 	maxEventRows  = 1 + event.MaxDevices

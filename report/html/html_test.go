@@ -125,8 +125,8 @@ func TestSlower(t *testing.T) {
 	}
 }
 
-// TestPolicy: a page may run what it has been given by this package and nothing else; it may ask for something only
-// where a server has made it.
+// TestPolicy: a page may run only the program that this package gives it; it may send requests only if a server has
+// made it.
 func TestPolicy(t *testing.T) {
 	page, _ := print(t, reporttest.Rich(), nil)
 	for _, part := range []string{`default-src 'none';`, `script-src 'sha256-`, `style-src 'sha256-`, `require-trusted-types-for 'script'`} {

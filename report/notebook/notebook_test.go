@@ -160,8 +160,8 @@ func cellOf(r *model.Report, execution int) *model.Window {
 	return nil
 }
 
-// TestLaidOutAsJupyterDoes: what is put in is what Jupyter would write, so that a notebook that is saved again differs
-// in the order of keys at most.
+// TestLaidOutAsJupyterDoes: inserted parts have Jupyter's layout, so that a notebook that is saved again differs in the
+// order of keys at most.
 func TestLaidOutAsJupyterDoes(t *testing.T) {
 	into := parse(t, page).Into(reporttest.Rich(), true).Text
 	var plain any

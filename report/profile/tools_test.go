@@ -81,8 +81,8 @@ func TestPprofAddsUp(t *testing.T) {
 	}
 }
 
-// TestMoreThanThePeak: a profile whose blocks are more than its meter's peak, as a recording could have it, is not
-// called one of the peak.
+// TestMoreThanThePeak: if a meter's blocks are more than its peak, which a recording may have, the profile is not named
+// after the peak.
 func TestMoreThanThePeak(t *testing.T) {
 	var b bytes.Buffer
 	if err := ours.Speedscope(&b, reporttest.OnGPUs(reporttest.Rich())); err != nil {

@@ -20,7 +20,7 @@ func auditText(t *testing.T, a *model.Audit) string {
 	return b.String()
 }
 
-// TestAuditOutputs: an audit as text and as JSON, one that found nothing, and without what the notebook typed.
+// TestAuditOutputs: an audit as text and as JSON, one that found nothing, and one without the notebook's source.
 func TestAuditOutputs(t *testing.T) {
 	reporttest.Golden(t, "audit.txt", []byte(auditText(t, reporttest.Audited())))
 	var whole strings.Builder

@@ -11,8 +11,8 @@ import (
 	"ipytracer/report/text"
 )
 
-// TestCheck: a row an entry says what was predicted, what came back and what was to be typed, whole; what is there
-// still is said to be.
+// TestCheck: each row has the predicted bytes, those that came back and the whole code; remaining objects are
+// mentioned.
 func TestCheck(t *testing.T) {
 	const mebi = 1 << 20
 	long := "del " + strings.Repeat("name, ", 60) + "last"

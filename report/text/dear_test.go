@@ -10,8 +10,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// What dear probes cost is on the first lines of the report, whole, and among what the page says first, and in JSON;
-// nothing of a target's gets to the terminal as it is.
+// The cost of expensive probes is on the first lines of the report, whole, at the beginning of the page, and in JSON;
+// no raw text of a target gets to the terminal.
 func TestDearProbes(t *testing.T) {
 	r := reporttest.Rich()
 	r.Certificate.Probes = append(r.Certificate.Probes, model.Probe{Name: "numpy", Site: "PyTraceMalloc_Track+7", Hits: 380_786, CostNS: 380_786_000,

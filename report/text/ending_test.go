@@ -9,8 +9,8 @@ import (
 	"ipytracer/report/text"
 )
 
-// dead returns a notebook whose kernel the OOM killer ended in the second cell, and one of whose workers somebody
-// killed.
+// dead returns a notebook with a kernel that the OOM killer ended in the second cell, and one with a worker that
+// somebody killed.
 func dead() *model.Report {
 	r := &model.Report{Schema: model.Schema, Between: []model.Between{}}
 	limit := model.Limit{Kind: "cgroup", Path: "/docker/x\x1b[31m", Bytes: 600 * reporttest.MiB, Used: 590 * reporttest.MiB, Highest: 600 * reporttest.MiB}

@@ -6,8 +6,7 @@ import (
 	"ipytracer/model"
 )
 
-// TestWhoFound: what is known of memory that a search has found stands in the place of its calls, and is no file of
-// the user's.
+// TestWhoFound: the text about memory from a search stands in the place of its calls, and is no file of the user's.
 func TestWhoFound(t *testing.T) {
 	const found = "(found later: made between In[3] and In[7], while cpu.numpy was stepped down)"
 	stack := []model.Frame{{Function: found}}

@@ -9,8 +9,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// What is to be known before the figures of GPUs is on the first lines of the report, whole, and among what the page
-// says first; an audit says it, too.
+// Facts to know before the figures of GPUs are on the first lines of the report, whole, and at the beginning of the
+// page; an audit has them, too.
 func TestGPUNotes(t *testing.T) {
 	r := reporttest.OnGPUs(reporttest.Rich())
 	preallocated := "60.00 GiB of 80.00 GiB in one block: JAX preallocates; XLA_PYTHON_CLIENT_PREALLOCATE=false shows what cells need"

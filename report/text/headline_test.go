@@ -47,8 +47,8 @@ func gap(r *model.Report, after int, startNS, start, peak int64) {
 		Meters: reporttest.All(reporttest.Fig(start, peak, peak), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))})
 }
 
-// TestSmallRiseIsTheCells: where memory rose by less than 1 % after a cell, the highest moment is the cell's, with its line and what it was made of; where it
-// rose by more, it is the time between cells.
+// TestSmallRiseIsTheCells: if memory rose by less than 1 % after a cell, the highest moment is the cell's, with its
+// line and parts. If it rose by more, it is the time between cells.
 func TestSmallRiseIsTheCells(t *testing.T) {
 	r := small(400 * mib)
 	allocated(&r.Windows[2], "cpu.numpy", 2, 2, 390*mib, 1)

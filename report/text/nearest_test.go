@@ -23,8 +23,7 @@ func lines(t *testing.T, r *model.Report, o text.Options) map[string]string {
 	return of
 }
 
-// TestLeadsWithTheNearest: the first lines are about what came nearest to its limit, and nothing of another memory is
-// in them.
+// TestLeadsWithTheNearest: the first lines are about the memory that came nearest to its limit, and about no other.
 func TestLeadsWithTheNearest(t *testing.T) {
 	r := reporttest.Training()
 	numpy := model.Allocation{Meter: "cpu.numpy", Stack: r.Windows[2].Allocations[1].Stack, Allocated: 70 * reporttest.GiB, AtPeak: 70 * reporttest.GiB, Count: 1}
@@ -59,8 +58,8 @@ func TestRanksByWhatWasAsked(t *testing.T) {
 	}
 }
 
-// TestCacheIsNoPartOfActive: what PyTorch's allocator keeps for tensors to come is in what is reserved and in what the
-// driver gave out; active memory has none of it, whether the user asked for that meter or the report chose it.
+// TestCacheIsNoPartOfActive: the cache of PyTorch's allocator is in reserved memory and in memory from the driver.
+// Active memory has none of it, whether the user or the report chose that meter.
 func TestCacheIsNoPartOfActive(t *testing.T) {
 	for meter, want := range map[string]string{
 		"gpu.0.active":   "30.00 GiB after the last cell, in it model 2.00 GiB",
@@ -78,7 +77,7 @@ func TestCacheIsNoPartOfActive(t *testing.T) {
 	}
 }
 
-// TestNamesOfSeveralGPUs: what a name holds has no GPU in it, so where the session used two, no name stands under one
+// TestNamesOfSeveralGPUs: the memory of a name has no GPU in it, so if the session used two, no name stands under one
 // of them.
 func TestNamesOfSeveralGPUs(t *testing.T) {
 	r := reporttest.Training()
@@ -109,8 +108,8 @@ func TestNamesOfSeveralGPUs(t *testing.T) {
 	}
 }
 
-// TestNearestThatDoesNotRank: a session that used a GPU ranks by it; what came nearer to its limit, but to no more than
-// half of it, is in front.
+// TestNearestThatDoesNotRank: a session that used a GPU ranks by it. Memory that came nearer to its limit, but to no
+// more than half of it, stands in front.
 func TestNearestThatDoesNotRank(t *testing.T) {
 	r := reporttest.Training()
 	r.Host.Memory = 6 * reporttest.GiB
@@ -143,8 +142,8 @@ func TestNoLimitKnown(t *testing.T) {
 	}
 }
 
-// TestNoBoundAboveItsFigure: what can be off by more than there is of it says so in words, and only the full report has
-// the number.
+// TestNoBoundAboveItsFigure: a figure with a bound above itself says so in words, and only the full report has the
+// number.
 func TestNoBoundAboveItsFigure(t *testing.T) {
 	r := reporttest.Training()
 	reporttest.EachFigure(r, "gpu.0.driver", reporttest.Off(91*reporttest.GiB))
@@ -218,8 +217,7 @@ func TestHostileDevices(t *testing.T) {
 	}
 }
 
-// TestKilledRanksByResident: where the OOM killer ended the kernel, resident memory is what ran out, whatever a GPU
-// had.
+// TestKilledRanksByResident: if the OOM killer ended the kernel, resident memory ran out, whatever a GPU had.
 func TestKilledRanksByResident(t *testing.T) {
 	r := reporttest.Training()
 	r.Processes[0].Ending = &model.Ending{Signal: "SIGKILL", OutOfMemory: true}

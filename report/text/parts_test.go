@@ -10,8 +10,8 @@ import (
 	"ipytracer/report/text"
 )
 
-// TestParts: both parts have each line of the whole report once, in its order but for what is left and what frees it;
-// and what was printed before stands only where it is still right.
+// TestParts: both parts have each line of the whole report once, in its order except for the remaining memory and the
+// code that frees it. Earlier output stands only if it is still right.
 func TestParts(t *testing.T) {
 	const corrected = "Figures above have changed since they were printed."
 	for name, make := range reporttest.Reports {

@@ -11,7 +11,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// sixty returns a notebook of sixty cells of several lines, some with workers, and what moved between them.
+// sixty returns a notebook of sixty cells of several lines, some with workers and with changes between them.
 func sixty() *model.Report {
 	r := reporttest.Rich()
 	r.Windows = r.Windows[:1]
@@ -169,8 +169,8 @@ func TestLeadNamesWhatToDelete(t *testing.T) {
 	}
 }
 
-// TestSharedNamesAreOneRow: what several names hold together is one row, and the names have none of their own, but with
-// --full.
+// TestSharedNamesAreOneRow: memory that several names hold together is one row, and the names have rows of their own
+// only with --full.
 func TestSharedNamesAreOneRow(t *testing.T) {
 	r := sixty()
 	r.Variables = []model.Variable{

@@ -10,8 +10,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// TestTableWrapsItsLastColumn: nothing of a text is cut, whatever there is room for; what has little room goes on from
-// the table's indentation.
+// TestTableWrapsItsLastColumn: no text is cut, at any width; text with little room goes on from the table's
+// indentation.
 func TestTableWrapsItsLastColumn(t *testing.T) {
 	text := "it reads orders, made in In[2], " + strings.Repeat("x", 90) + " edited in line 2 漢字かな漢字かな"
 	for width := 47; width < 200; width += 7 {
@@ -38,7 +38,7 @@ func TestTableWrapsItsLastColumn(t *testing.T) {
 	}
 }
 
-// TestNothingIsCutForWantOfRoom: what ends in an ellipsis on a narrow terminal does so in a file as well, which has no
+// TestNothingIsCutForWantOfRoom: a text with an ellipsis on a narrow terminal has one in a file as well, which has no
 // width.
 func TestNothingIsCutForWantOfRoom(t *testing.T) {
 	for name, r := range map[string]*model.Report{"rich": reporttest.Rich(), "many": reporttest.Many(), "script": reporttest.Script()} {

@@ -51,7 +51,7 @@ func (d *Diagnosis) gpus(f gpuFacts) {
 		d.add("nvml", "GPUs (NVML)", Reduced, "%v", none)
 		d.advise("", "%v%s", none, NVMLHint(none.Reason))
 	default:
-		d.add("nvml", "GPUs (NVML)", Reduced, "driver %s is loaded, but %v: no 'tracer gpu', nothing of what NVML knows of a process", f.driver, none)
+		d.add("nvml", "GPUs (NVML)", Reduced, "driver %s is loaded, but %v: 'tracer gpu' does not work, and NVML's figures of processes are missing", f.driver, none)
 		d.advise("", "%v%s", none, NVMLHint(none.Reason))
 	}
 	switch {

@@ -82,7 +82,7 @@ func (d *Diagnosis) features(f ledger.Features, err error) {
 	if f.Cast {
 		d.add("rdonly_cast", "bpf_rdonly_cast", OK, "there")
 	} else {
-		d.add("rdonly_cast", "bpf_rdonly_cast", Reduced, "not there: each page that comes or goes costs more")
+		d.add("rdonly_cast", "bpf_rdonly_cast", Reduced, "not there: each allocated or freed page costs more")
 	}
 	if f.ExactResident {
 		d.add("rss_counters", "RSS counters", OK, "per CPU")

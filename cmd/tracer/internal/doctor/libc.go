@@ -32,7 +32,7 @@ func (d *Diagnosis) cLibrary() {
 		d.add("c_library", "C library", OK, "%s", text)
 		return
 	}
-	d.add("c_library", "C library", Unknown, "not where it is looked for; processes bring their own")
+	d.add("c_library", "C library", Unknown, "not in the usual place; processes bring their own")
 }
 
 func siteNames(l tracer.Libc) string {

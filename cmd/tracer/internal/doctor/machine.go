@@ -89,7 +89,7 @@ func (d *Diagnosis) privileges(f process.Facts) {
 		for _, m := range missing {
 			caps += " --cap-add " + strings.TrimPrefix(m, "CAP_")
 		}
-		d.advise("docker run --pid host"+caps+" …", "root, but without %s: a container that was given too little (docs/confined.md)", strings.Join(missing, ", "))
+		d.advise("docker run --pid host"+caps+" …", "root, but without %s: a container with too few capabilities (docs/confined.md)", strings.Join(missing, ", "))
 	}
 }
 
@@ -141,7 +141,7 @@ func (d *Diagnosis) settings(f process.Facts) {
 	}
 	switch {
 	case f.BPFJIT.Known && f.BPFJIT.Value == 0:
-		d.add("bpf_jit", "net.core.bpf_jit_enable", Reduced, "0: programs are interpreted, every probe is dearer")
+		d.add("bpf_jit", "net.core.bpf_jit_enable", Reduced, "0: programs are interpreted, so every probe costs more")
 		d.advise("sudo sysctl net.core.bpf_jit_enable=1", "BPF programs are interpreted")
 	default:
 		d.add("bpf_jit", "net.core.bpf_jit_enable", OK, "%s", f.BPFJIT)

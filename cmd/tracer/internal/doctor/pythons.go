@@ -44,7 +44,7 @@ func findRunning(ctx context.Context, fs process.FS) (found runningList, err err
 		found.Unseen = append(found.Unseen, "some of the running processes: it took too long")
 	}
 	if listing.Hidden > 0 {
-		found.Unseen = append(found.Unseen, fmt.Sprintf("processes that may not be looked into: %d, of which %d are Pythons by name", listing.Hidden, listing.HiddenPythons))
+		found.Unseen = append(found.Unseen, fmt.Sprintf("processes that this user may not examine: %d, of which %d are Pythons by name", listing.Hidden, listing.HiddenPythons))
 	}
 	describer := tracer.NewDescriber(fs)
 	defer describer.Close()

@@ -16,8 +16,8 @@ type stage struct {
 	first, second reading
 	pages, pid    int
 	toUs, fromUs  [2]int // pipes between parent and forked child
-	// ballast, never touched, raises what is mapped above anything the start needed for a moment (thread stacks,
-	// arenas). It goes with the peak.
+	// ballast, never touched, raises mapped memory above the maximum during the start (thread stacks, arenas). It goes
+	// with the peak.
 	ballast []byte
 }
 
