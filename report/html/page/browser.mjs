@@ -13,7 +13,8 @@ export async function open(...more) {
     timeout: 120_000,
     protocolTimeout: 300_000,
     userDataDir: join(home, "profile"),
-    // The sandbox of the browser needs a user who is not root; the pages are ours and hostile texts must not get further than text anyway.
+    // The sandbox of the browser needs a user who is not root; the pages are ours and hostile texts must not get
+    // further than text anyway.
     args: [
       "--no-sandbox",
       "--disable-gpu",
@@ -45,11 +46,11 @@ export async function open(...more) {
 export const ready = (page) =>
   page.waitForFunction(() => document.documentElement.dataset.ready === "true", { timeout: 120_000 });
 
-/** Waits until a page has also read what is not drawn at once. */
+/** Waits until a page has also read the parts that are drawn later. */
 export const complete = (page) =>
   page.waitForFunction(() => document.documentElement.dataset.complete === "true", { timeout: 120_000 });
 
-/** Waits for what is drawn with the next frames. */
+/** Waits for the next frames. */
 export const drawn = (page) =>
   page.evaluate(
     () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))),

@@ -1,6 +1,7 @@
-// Says what pages take of a browser: the processor time of the page's own thread until all is drawn and every source is read, and the longest
-// task while it opens, while its list is scrolled from end to end, and while its timeline is zoomed and moved. Processor time is what the
-// kernel gave the thread: other work on the machine adds little to it. How long it took is said, too.
+// Says what pages take of a browser: the processor time of the page's own thread until all is drawn and every source is
+// read, and the longest task while it opens, while its list is scrolled from end to end, and while its timeline is
+// zoomed and moved. Processor time is what the kernel gave the thread: other work on the machine adds little to it. How
+// long it took is said, too.
 //
 //	node report/html/page/measure.mjs FILE.html...
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -12,7 +13,7 @@ const RUNS = 5,
   folder = mkdtempSync(join(tmpdir(), "ipytracer-measure-")),
   trace = join(folder, "trace.json");
 
-/** What the page's thread did while something was done: tasks in milliseconds of processor time. */
+/** Returns the tasks of the page's thread during an action, in milliseconds of processor time. */
 async function traced(page, does) {
   await page.tracing.start({ path: trace, categories: ["toplevel", "__metadata", "devtools.timeline"] });
   const began = performance.now();

@@ -1,5 +1,6 @@
-// Takes the pictures of docs/: node shots.mjs PAGE.html FOLDER. `make page-shots` makes the page, of docs/pictures/notebook.arrows.gz. Beside each
-// picture it writes what the page says there, by which `make check-shots` finds a picture that is stale.
+// Takes the pictures of docs/: node shots.mjs PAGE.html FOLDER. `make page-shots` makes the page, of
+// docs/pictures/notebook.arrows.gz. Beside each picture it writes what the page says there, by which `make check-shots`
+// finds a picture that is stale.
 import { statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { complete, drawn, open, ready } from "./browser.mjs";

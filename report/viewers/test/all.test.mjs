@@ -1,4 +1,5 @@
-// Opens what is exported in the programs that it is made for, one browser for all of them, and compares what they say with the report's JSON.
+// Opens exports in the programs that they are made for, one browser for all of them, and compares their figures with
+// the report's JSON.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

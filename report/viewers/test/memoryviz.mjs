@@ -1,4 +1,5 @@
-// PyTorch's own page for memory snapshots and its functions, of its source: the page draws as many blocks as were written, of the same sizes.
+// PyTorch's own page for memory snapshots and its functions, of its source: the page draws as many blocks as were
+// written, of the same sizes.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -26,7 +27,10 @@ ${code}`,
     { encoding: "utf8", maxBuffer: 1 << 28 },
   );
 
-/** The library that the page loads from elsewhere, in the version it names; as one, so that its parts know the same events. */
+/**
+ * The library that the page loads from elsewhere, in the version it names; as one, so that its parts know the same
+ * events.
+ */
 const d3 = buildSync({
   stdin: { contents: 'export * from "d3";', resolveDir: fileURLToPath(new URL("..", import.meta.url)) },
   bundle: true,

@@ -1,4 +1,5 @@
-// Perfetto's trace processor itself, which its page and its command have inside, as WebAssembly: it reads a trace and answers SQL.
+// Perfetto's trace processor itself, which its page and its command have inside, as WebAssembly: it reads a trace and
+// answers SQL.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +23,8 @@ const narrow = {
 
 /** A trace processor that has read a file. */
 async function read(file) {
-  // It is made for a worker of a browser. What it writes on consoles is how fast it was, and which of its own answers its page does not know.
+  // It is made for a worker of a browser. On consoles it writes its speed, and those of its answers that its page does
+  // not know.
   const worker = { location: { href: "file:///" } },
     quiet = { log() {}, warn() {}, error() {}, info() {}, debug() {} };
   const Request = class {
@@ -79,7 +81,10 @@ async function read(file) {
 
 const sorted = (all) => [...all].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
 
-/** All of a trace is what the JSON says: every slice with its figures, every value of every counter; and nothing in it was not understood. */
+/**
+ * Checks that all of a trace equals the JSON: every slice with its figures, every value of every counter; and that
+ * nothing in it was not understood.
+ */
 export async function trace(folder, name, ending) {
   const report = new Report(folder, name),
     query = await read(join(folder, name + ending));
@@ -133,7 +138,9 @@ async function slices(report, query, prefix) {
       );
 }
 
-/** What a slice is to have: the meters that a page begins with, and of a statement what moved. */
+/**
+ * Returns the expected figures of a slice: the meters that a page begins with, and for a statement those that moved.
+ */
 const shown = (id) => !/^cpu\.resident\../.test(id);
 
 function* of(figures, prefix, statement) {
@@ -179,7 +186,10 @@ async function counters(report, query) {
 
 const at = (points, ns) => points.findLast((p) => p.ns <= ns)?.bytes ?? 0;
 
-/** The counter of a tree: at every time its value is the tree's, or, while there are no descendants, the process's own; and its highest in a window is the window's peak. */
+/**
+ * The counter of a tree: at every time its value is the tree's, or, while there are no descendants, the process's own;
+ * and its highest in a window is the window's peak.
+ */
 function tree(key, got, points, own = [], report, end) {
   const [, pid, meter] = key.split(" ");
   const alone = report.json.timeline

@@ -1,4 +1,4 @@
-// What a report's JSON says, and how exports are to name it: the exporters' own code is not asked.
+// Reads a report's JSON, with the names for exports, without the exporters' own code.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -8,7 +8,7 @@ export class Report {
     this.windows = this.json.windows;
   }
 
-  /** What people call a window. */
+  /** Returns the name of a window for people. */
   static title(w) {
     if (w.kind === "session") return "session";
     const name =

@@ -1,5 +1,5 @@
-// The page of speedscope itself, as its package has it, without a network: files are given to it as a person does, the names of their profiles are
-// read off it, and what it has made of them is what its own export says.
+// The page of speedscope itself, as its package has it, without a network: files are given to it as a person does, the
+// names of their profiles are read off it, and its own export shows what it read.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -98,7 +98,10 @@ function stacks(of, profile) {
 
 const total = (map) => [...map.values()].reduce((a, b) => a + b, 0);
 
-/** What our file has is what the page has: every profile, its name, its unit and each stack, and all of it adds up to the JSON's peaks. */
+/**
+ * Checks that the page has our file: every profile, its name, its unit and each stack; and that all of it adds up to
+ * the JSON's peaks.
+ */
 export async function own(browser, folder, name) {
   const file = join(folder, name + ".speedscope.json"),
     written = JSON.parse(readFileSync(file, "utf8")),
@@ -112,7 +115,7 @@ export async function own(browser, folder, name) {
   }
   await opened(browser, file, async (page, has, exported) => {
     for (const profile of written.profiles.slice(0, 3)) {
-      // the rest are in what it exports
+      // the rest are in its export
       await has(profile.name);
       await page.keyboard.press("n");
     }

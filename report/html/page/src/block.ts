@@ -15,7 +15,7 @@ interface Column {
   consumed: Numbers;
   off?: Numbers;
 }
-/** Sources that are not read yet: their places in the table, and what they are. */
+/** Unread sources: their places in the table, and their texts. */
 export interface Part {
   at: Numbers;
   data: string;

@@ -1,4 +1,5 @@
-// Canvases: as large as they are on the screen, sharp on every display, drawn once a frame; and the box that says what is under the pointer.
+// Canvases: as large as they are on the screen, sharp on every display, drawn once a frame; and the box about the place
+// under the pointer.
 import { fill, h } from "./dom";
 
 export class Sheet {

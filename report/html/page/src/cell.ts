@@ -1,4 +1,4 @@
-// One cell: its figures, its source, and what was there at its peak, as graphs.
+// One cell: its figures, its source, and the memory at its peak, as graphs.
 import { Detail } from "./block";
 import { CELL, Session, estimated, figuresIn } from "./data";
 import { button, figure, fill, h, size, table } from "./dom";
@@ -75,7 +75,7 @@ export function open(row: number, line = 0): void {
   set({ row, tab: "cell" });
 }
 
-/** What is told of first: the meter of the page if it has blocks, else the most that is no mapped memory. */
+/** Returns the first meter to show: that of the page if it has blocks, else the largest except mapped memory. */
 function best(s: Session, details: Detail[], meter: number): Detail | null {
   const own = details.find((d) => d.meter === meter);
   if (own) return own;

@@ -38,7 +38,7 @@ export function quantity(f: Figure, q: Quantity): number {
   }
 }
 
-/** One session, with what is looked up often. Made once, and again when a newer page of a running session has come. */
+/** One session, with indexes for frequent look-ups. Made once, and again for a newer page of a running session. */
 export class Session {
   readonly cells: number[] = []; // rows
   readonly between: number[] = [];
@@ -139,7 +139,7 @@ export class Session {
       : -1;
   }
 
-  /** What tells a row from the others. */
+  /** Returns a text that distinguishes a row from the others. */
   label(row: number): string {
     const label = this.page.texts[this.page.rows.label[row]];
     return this.kind(row) === CELL && (this.labels.get(label) ?? 0) > 1 ? `${label} #${this.execution(row)}` : label;
@@ -163,7 +163,7 @@ export class Session {
     return null;
   }
 
-  /** What ranks a row: what it needs itself or, where that is more, with its children. */
+  /** Returns the rank of a row: its own need or, if that is more, the need with its children. */
   weight(row: number, meter: number): number {
     return Math.max(this.own(row, meter)?.need ?? 0, this.tree(row, meter)?.need ?? 0);
   }

@@ -5,7 +5,7 @@ import { bytes, mark, shown, sureness } from "./format";
 type Content = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | ((e: any) => void)>;
 
-/** An element: attributes, functions for events (onclick), and what is in it. */
+/** Returns an element with attributes, functions for events (onclick), and content. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},

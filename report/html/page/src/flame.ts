@@ -1,4 +1,5 @@
-// A flame graph of one cell's peak, or an icicle: boxes as wide as their bytes. One canvas, as large as it is on the screen.
+// A flame graph of one cell's peak, or an icicle: boxes as wide as their bytes. One canvas, as large as it is on the
+// screen.
 import { Call, KINDS } from "./tree";
 import { Sheet, clipped, color, say } from "./canvas";
 import { fill, h, size } from "./dom";
@@ -20,7 +21,7 @@ export interface Flame {
   search(query: string): void;
 }
 
-/** The graph of a tree. upside: the root at the bottom. of names the sum of what a search matches. */
+/** The graph of a tree. upside: the root at the bottom. of names the sum of the boxes that a search matches. */
 export function flame(root: Call, upside: boolean, of: string, before: string): Flame {
   let top = root,
     boxes: Box[] = [],
@@ -177,7 +178,7 @@ export function flame(root: Call, upside: boolean, of: string, before: string): 
     sheet.draw();
   });
 
-  /** The bytes of the outermost boxes that match: what is in one is not counted again. */
+  /** Returns the bytes of the outermost boxes that match: boxes within one do not count again. */
   function sum(c: Call): number {
     return matches(c) ? c.value : c.children.reduce((n, k) => n + sum(k), 0);
   }

@@ -1,4 +1,5 @@
-// Sizes, times and counts as every other report of ipytracer writes them (package words), and the marks of what is not exact.
+// Sizes, times and counts as every other report of ipytracer writes them (package words), and the marks of inexact
+// figures.
 import { Figure, Quantity, quantity } from "./data";
 
 /** Bytes up to 1023 B, then KiB, MiB, GiB, TiB with two decimals, rounded half away from zero. */
@@ -47,7 +48,7 @@ export function mark(f: Figure, q: Quantity): string {
 /** A quantity of a figure, with its mark. */
 export const shown = (f: Figure, q: Quantity): string => mark(f, q) + bytes(quantity(f, q));
 
-/** What the mark of a figure means, in words. */
+/** Returns the meaning of a figure's mark, in words. */
 export function sureness(f: Figure, q: Quantity): string {
   if (f.off === 0) return "exact";
   if (f.off > Math.abs(quantity(f, q))) return "not known to within its own size";

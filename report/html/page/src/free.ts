@@ -21,7 +21,10 @@ export function code(text: string): HTMLElement {
   return h("span", { class: "typed" }, shows, " ", copy);
 }
 
-/** Puts code on the clipboard. Where a page may not, as one of a file in some browsers, the code is selected, and false comes back. */
+/**
+ * Puts code on the clipboard. Where a page may not, as one of a file in some browsers, the code is selected, and false
+ * comes back.
+ */
 async function copied(text: string, shows: HTMLElement): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

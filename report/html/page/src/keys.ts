@@ -26,7 +26,7 @@ const dialog = h(
   h("form", { method: "dialog" }, h("button", {}, "Close")),
 );
 
-/** What the page lets keys do. */
+/** The actions of keys. */
 export interface Actions {
   theme(): void;
   search: HTMLInputElement;

@@ -1,4 +1,4 @@
-// How the timeline is drawn: bands of cells, a lane for each meter, the highest of each, limits, and what is not known.
+// Draws the timeline: bands of cells, a lane for each meter, the highest of each, limits, and unknown times.
 import { Limit } from "./block";
 import { Session } from "./data";
 import { Sheet, clipped, color } from "./canvas";
@@ -43,7 +43,10 @@ export function paint(c: CanvasRenderingContext2D, sheet: Sheet, s: Session, v: 
   }
 }
 
-/** Cells as bands behind the lanes, with their names where there is room. Where they are too many to see, only the chosen one. */
+/**
+ * Cells as bands behind the lanes, with their names where there is room. Where they are too many to see, only the
+ * chosen one.
+ */
 function bands(c: CanvasRenderingContext2D, sheet: Sheet, s: Session, v: View, x: (ns: number) => number): void {
   const shade = color("shade"),
     chosen = color("chosen"),
@@ -174,7 +177,10 @@ function label(c: CanvasRenderingContext2D, text: string, x: number, y: number, 
   c.fillText(text, x, y);
 }
 
-/** A track as steps: it has the value of the last point. Of many points in one pixel the highest is drawn, so that no peak is lost. */
+/**
+ * A track as steps: it has the value of the last point. Of many points in one pixel the highest is drawn, so that no
+ * peak is lost.
+ */
 function curve(
   c: CanvasRenderingContext2D,
   sheet: Sheet,
@@ -228,7 +234,7 @@ function curve(
   }
 }
 
-/** What is not known is hatched. */
+/** Hatches unknown times. */
 function hatch(c: CanvasRenderingContext2D, left: number, top: number, right: number, bottom: number): void {
   c.save();
   c.beginPath();

@@ -34,7 +34,9 @@ function headline(s: Session): HTMLElement {
   );
 }
 
-/** A text in which the cells that it names open them, at the line that it names; whole says what the text as a whole is about. */
+/**
+ * A text in which the cells that it names open them, at the line that it names; whole is the subject of the whole text.
+ */
 function linked(s: Session, text: string, whole: number): (HTMLElement | string)[] {
   if (whole >= 0) {
     const line = Number(/ line (\d+)/.exec(text)?.[1] ?? 0);

@@ -1,5 +1,5 @@
-// What names hold, seen from one cell. Recordings say what names hold at the end of a session, and which line made the largest piece of each;
-// from these follows what was there at the peak of a cell, but not which name held it then.
+// What names hold, seen from one cell. Recordings say what names hold at the end of a session, and which line made the
+// largest piece of each; from these follows the memory at the peak of a cell, but not the name that held it then.
 import { Variable } from "./block";
 import { Session } from "./data";
 import { h, size } from "./dom";

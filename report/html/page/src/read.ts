@@ -1,8 +1,9 @@
-// Reads the block of data: what is drawn first at once, the sources of the cells after that, a part at a time, so that the page always answers.
+// Reads the block of data: at once the parts that are drawn first, then the sources of the cells, a part at a time, so
+// that the page always answers.
 import { Page, Part } from "./block";
 import { get, set } from "./state";
 
-/** The block as it is in the page: columns of numbers are texts, and what is large is deflated. */
+/** The block as it is in the page: columns of numbers are texts, and large parts are deflated. */
 interface Written extends Omit<Page, "texts" | "rows" | "details" | "nodes" | "frames" | "timeline" | "sources"> {
   body: string;
   sources: { at: string; data: string }[];
@@ -30,7 +31,10 @@ async function inflated<T>(text: string): Promise<T> {
   return JSON.parse(json);
 }
 
-/** A column: each number is what it is more than the one before, a varint whose lowest bit is the sign. Exact as far as numbers are. */
+/**
+ * Reads a column: each number is the difference from the one before, as a varint with the sign in its lowest bit. Exact
+ * as far as numbers are.
+ */
 export function column(text: string): Float64Array {
   const s = atob(text);
   let n = 0;
@@ -83,7 +87,7 @@ export async function more(page: Page): Promise<boolean> {
   return true;
 }
 
-/** Reads all sources; those who draw are told after each part. */
+/** Reads all sources, and notifies the drawing code after each part. */
 export async function sources(page: Page): Promise<void> {
   while (await more(page)) {
     set({ read: get().read + 1 });

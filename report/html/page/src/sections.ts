@@ -1,4 +1,4 @@
-// What the session left behind, by name, by line and by process; and how sure all of it is.
+// The memory that the session left behind, by name, by line and by process; and its certainty.
 import { Verdict } from "./block";
 import { Session, estimated, figuresIn } from "./data";
 import { opener } from "./cell";
@@ -7,7 +7,7 @@ import { code, freeing } from "./free";
 import { count, duration, plural } from "./format";
 import { frameName, frameWhere } from "./tree";
 
-/** A part of the page beside the cells: its name, what it is called, and how many things are in it. */
+/** A part of the page beside the cells: its id, its title, and the number of its items. */
 export interface Section {
   id: string;
   name: string;

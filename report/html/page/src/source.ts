@@ -1,4 +1,4 @@
-// The source of a cell, with what each of its lines needed and what was there at the peak of what it made.
+// The source of a cell, with the need of each line and the part of the cell's peak that the line made.
 import { Detail } from "./block";
 import { Figure, Session, estimated } from "./data";
 import { bar, button, figure, h, size } from "./dom";
@@ -111,7 +111,10 @@ export function source(s: Session, row: number, meter: number, detail: Detail | 
   );
 }
 
-/** The statement in which a cell rose to its highest, or -1: as the text report has it, the first that came within a tenth of the cell's need. */
+/**
+ * The statement in which a cell rose to its highest, or -1: as the text report has it, the first that came within a
+ * tenth of the cell's need.
+ */
 export function summitOf(s: Session, row: number, meter: number): number {
   const own = s.own(row, meter),
     tree = s.tree(row, meter),

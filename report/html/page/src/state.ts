@@ -1,4 +1,4 @@
-// What is chosen on the page: one place, and everybody who draws is told when it changes.
+// The user's choices on the page, in one place. The drawing code is notified when they change.
 import { Session } from "./data";
 
 export interface State {
@@ -24,7 +24,7 @@ export function listen(l: Listener): void {
   listeners.push(l);
 }
 
-/** Changes what is chosen. Those who draw are told once for all changes of a moment. */
+/** Changes choices. The drawing code is notified once for all changes of a moment. */
 export function set(change: Partial<State>): void {
   const changed = new Set<keyof State>();
   for (const key of Object.keys(change) as (keyof State)[]) if (state[key] !== change[key]) changed.add(key);
@@ -42,7 +42,7 @@ export function set(change: Partial<State>): void {
   });
 }
 
-/** What the browser keeps for the page; in a sandbox, such as a mail program's, it keeps nothing. */
+/** The browser's storage for the page; in a sandbox, such as a mail program's, it keeps nothing. */
 export function remembered(key: string): string | null {
   try {
     return window.localStorage.getItem("ipytracer." + key);

@@ -1,4 +1,5 @@
-// The timeline: a lane for each meter of a process, GPUs below the CPU, cells as bands behind. One canvas; zoom, move, and what is under the pointer.
+// The timeline: a lane for each meter of a process, GPUs below the CPU, cells as bands behind. One canvas; zoom, move,
+// and a box about the place under the pointer.
 import { Session } from "./data";
 import { Sheet, say } from "./canvas";
 import { button, fill, h, size } from "./dom";
@@ -244,7 +245,7 @@ export function timeline(): Timeline {
   return { element, zoom };
 }
 
-/** What a track has at a time, in words. */
+/** Returns the value of a track at a time, in words. */
 function valueAt(t: Track, ns: number): string {
   const gap = t.gaps.find((g) => g.start <= ns && ns < g.end && g.why !== "no descendants");
   const i = indexAt(t, ns);
@@ -256,7 +257,7 @@ function valueAt(t: Track, ns: number): string {
 
 function lanesOf(s: Session, tracks: Track[], pid: number): Lane[] {
   const own = s.page.processes.find((p) => p.pid === pid)?.limits ?? [];
-  const limits = own.length > 0 ? own : s.page.processes.filter((p) => p.parent === 0).flatMap((p) => p.limits); // what it was started in limits it, too
+  const limits = own.length > 0 ? own : s.page.processes.filter((p) => p.parent === 0).flatMap((p) => p.limits); // the limits of its parent hold for it, too
   const lanes: Lane[] = [];
   s.page.meters.forEach((m, meter) => {
     const own = tracks.filter((t) => t.meter === meter && t.ns.length > 0);

@@ -1,8 +1,11 @@
-// What meters did over time, as points: of the recording's own timeline or, without one, of what is known of each window.
+// The course of meters over time, as points: of the recording's own timeline or, without one, of each window's figures.
 import { Page } from "./block";
 import { CELL, Session, STATEMENT } from "./data";
 
-/** Kinds of point, as in the report's timeline: a value; one from which it fell; the most since the point before; nothing known from here on. */
+/**
+ * Kinds of point, as in the report's timeline: a value; one from which it fell; the most since the point before;
+ * nothing known from here on.
+ */
 export type Kind = "v" | "f" | "m" | "g";
 
 export interface Track {

@@ -1,4 +1,4 @@
-// Who allocated in a cell, as a tree of calls: what the graphs and the figures beside the source are made of.
+// The allocations of a cell as a tree of calls: the data of the graphs and of the figures beside the source.
 import { Detail } from "./block";
 import { Session } from "./data";
 
@@ -128,7 +128,7 @@ export interface Leaf {
   kind: number;
 }
 
-/** What was there at the peak by the innermost line that is the user's own: of a cell or a file. */
+/** Returns the memory at the peak by the innermost line of the user's own: of a cell or a file. */
 export function byOwnLine(s: Session, d: Detail): Leaf[] {
   const { parent, frame } = s.page.nodes,
     f = s.page.frames;

@@ -1,4 +1,4 @@
-// A treemap: areas as large as their bytes. By the lines that made what was there at a peak, or by names at the end.
+// A treemap: areas as large as their bytes. By the lines that made the memory at a peak, or by names at the end.
 import { hierarchy, treemap as squares } from "d3-hierarchy";
 import { Sheet, clipped, color, say } from "./canvas";
 import { h } from "./dom";

@@ -21,7 +21,7 @@ test("an outsider's tasks take a click each", limit, async () => {
         .filter(Boolean)
         .map((f) => f.peak - f.start),
     );
-    // The first statement that came within a tenth of what the cell needed.
+    // The first statement that came within a tenth of the cell's need.
     const line = truth.report.windows.find(
       (w) => w.kind === "statement" && w.parent === cell.id && top(w) >= top(cell) - need / 10,
     );

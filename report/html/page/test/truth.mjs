@@ -1,4 +1,4 @@
-// What the figures on a page must be, from the report's JSON alone: the page's own program is not asked.
+// Computes the figures of a page from the report's JSON alone, without the page's own program.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -50,7 +50,10 @@ export class Truth {
     return this.report.stacks[stack].frames.map((f) => this.report.frames[f]);
   }
 
-  /** The number, and its mark if it has one, that an element with this data-of must show; undefined if there is no such number. */
+  /**
+   * The number, and its mark if it has one, that an element with this data-of must show; undefined if there is no such
+   * number.
+   */
   of(key) {
     const [what, ...rest] = key.split(":");
     const quantity = rest.at(-1);
@@ -158,7 +161,7 @@ export class Truth {
     return (this.windows.get(id)?.allocations ?? []).filter((a) => a.meter === meter);
   }
 
-  /** What a line of a cell and what it called have at the cell's peak. */
+  /** Returns the memory of a line of a cell, with the calls below it, at the cell's peak. */
   line(id, meter, line) {
     const execution = this.windows.get(id).execution;
     const on = (a) => this.frames(a.stack).some((f) => f.execution === execution && !f.native && f.line === line);
@@ -167,7 +170,7 @@ export class Truth {
       .reduce((n, a) => n + a.at_peak, 0);
   }
 
-  /** What is at the peak with a call whose function's name has a text in it. */
+  /** Returns the memory at the peak with a call of a function that has a text in its name. */
   matched(id, meter, text) {
     return this.allocations(id, meter)
       .filter((a) => this.frames(a.stack).some((f) => f.function.toLowerCase().includes(text)))

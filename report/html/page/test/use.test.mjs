@@ -131,7 +131,7 @@ test("the highest of each meter leads to its cell", limit, async () => {
   });
 });
 
-/** What is there at a cell's peak, by the outermost call. */
+/** Returns the memory at a cell's peak, by the outermost call. */
 function outermost(truth, w, meter) {
   const sums = new Map();
   for (const a of truth.allocations(String(w.id), meter)) {

@@ -1,4 +1,4 @@
-// What the tests in a browser share: pages of the fixtures, and what a page must not do while something is done on it.
+// The common code of the tests in a browser: pages of the fixtures, and checks that a page does nothing forbidden.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
