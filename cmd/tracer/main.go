@@ -72,7 +72,7 @@ Exit status:
   2  wrong usage
   3  this machine or this user cannot trace; the message says why and what to type
   4  --strict: a figure, or data that it judges, is not exact or was lost; or a plan has doubts
-  5  --fail-over: the limit is exceeded; more memory stays behind (audit), or is needed than before (diff)
+  5  --fail-over: over the limit: more stays behind (audit), or is needed than before (diff)
   6  --fail-over: the limit could not be judged
   otherwise the status of the command that was traced`,
 		SilenceErrors: true,
