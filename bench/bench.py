@@ -39,31 +39,72 @@ from measures import (
 from settings import Settings
 from tracing import Failure
 
-MEASURES = {"cells": cells, "evals": evals, "sessions": sessions, "notebooks": notebooks, "networks": networks, "split": split, "ends": ends, "faults": faults, "arrays": arrays, "arrow": arrow, "native": native, "heap": heap, "bystanders": bystanders,
-            "gpu": gpu, "pytorch": pytorch, "attach": attach, "audit": audit, "budget": budget, "beside": beside}
+MEASURES = {
+    "cells": cells,
+    "evals": evals,
+    "sessions": sessions,
+    "notebooks": notebooks,
+    "networks": networks,
+    "split": split,
+    "ends": ends,
+    "faults": faults,
+    "arrays": arrays,
+    "arrow": arrow,
+    "native": native,
+    "heap": heap,
+    "bystanders": bystanders,
+    "gpu": gpu,
+    "pytorch": pytorch,
+    "attach": attach,
+    "audit": audit,
+    "budget": budget,
+    "beside": beside,
+}
 
 
 def arguments():
     here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tracer", metavar="FILE", default=os.path.join(here, "..", "bin", "tracer"), help="the binary (bin/tracer)")
+    parser.add_argument(
+        "--tracer", metavar="FILE", default=os.path.join(here, "..", "bin", "tracer"), help="the binary (bin/tracer)"
+    )
     parser.add_argument("--quick", action="store_true", help="few repetitions: does it work, not how much it costs")
-    parser.add_argument("--pairs", metavar="N", type=int, default=0, help="measure everything N times, not as often as is usual for each")
-    parser.add_argument("--only", metavar="NAME", action="append", choices=MEASURES, help="only this: " + ", ".join(MEASURES))
-    parser.add_argument("--notebooks", metavar="A,B", type=lambda names: tuple(names.split(",")), default=(),
-                        help="of the notebooks, only what these cost: names, or files of Jupyter's (all of testdata/notebooks, and the report of a long one)")
+    parser.add_argument(
+        "--pairs",
+        metavar="N",
+        type=int,
+        default=0,
+        help="measure everything N times, not as often as is usual for each",
+    )
+    parser.add_argument(
+        "--only", metavar="NAME", action="append", choices=MEASURES, help="only this: " + ", ".join(MEASURES)
+    )
+    parser.add_argument(
+        "--notebooks",
+        metavar="A,B",
+        type=lambda names: tuple(names.split(",")),
+        default=(),
+        help="of the notebooks, only what these cost: names, or files of Jupyter's (all of testdata/notebooks, and the report of a long one)",
+    )
     parser.add_argument("--path", metavar="DIR", type=lambda folder: (os.path.abspath(folder),), default=(),
                         help="where the kernels of notebooks import from first: another build of NumPy")
     parser.add_argument("--json", metavar="FILE", help="write the rows there as well")
-    parser.add_argument("--seeds", metavar="DIR", help="where CellLogger (ipyexperiments) and ipython_memory_usage can be imported from")
+    parser.add_argument(
+        "--seeds", metavar="DIR", help="where CellLogger (ipyexperiments) and ipython_memory_usage can be imported from"
+    )
     return parser.parse_args()
 
 
 def machine():
     with open("/proc/loadavg") as f:
         load = f.read().split()[0]
-    return {"kernel": platform.release(), "cpus": os.cpu_count(), "python": platform.python_version(), "load": float(load),
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    return {
+        "kernel": platform.release(),
+        "cpus": os.cpu_count(),
+        "python": platform.python_version(),
+        "load": float(load),
+        "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
 
 
 def run(settings, names):
@@ -80,8 +121,15 @@ def main():
     if os.geteuid():
         print("bench: tracing needs root", file=sys.stderr)
         return 3
-    settings = Settings(os.path.abspath(options.tracer), options.quick, options.seeds and os.path.abspath(options.seeds),
-                        os.environ.get("PYTHONS_DIR", Settings.pythons), options.notebooks, options.path, max(options.pairs, 0))
+    settings = Settings(
+        os.path.abspath(options.tracer),
+        options.quick,
+        options.seeds and os.path.abspath(options.seeds),
+        os.environ.get("PYTHONS_DIR", Settings.pythons),
+        options.notebooks,
+        options.path,
+        max(options.pairs, 0),
+    )
     if not os.access(settings.tracer, os.X_OK):
         print(f"bench: {settings.tracer} is not there: go build -o bin/tracer ./cmd/tracer", file=sys.stderr)
         return 2

@@ -7,7 +7,8 @@ import statistics
 
 @dataclasses.dataclass(frozen=True)
 class Estimate:
-    """A median. low and high bound it with 95 % confidence (bootstrap); the middle half of the values lies in q1 … q3."""
+    """A median. low and high bound it with 95 % confidence (bootstrap); the middle half of the values lies in q1 …
+    q3."""
 
     value: float
     low: float

@@ -15,7 +15,11 @@ _ENTER = 'for d in proc dev sys tmp; do mount --rbind /$d "$1/$d" || exit 1; don
 
 def inside(root, command):
     """The command as it runs in another root, or as it is where there is none."""
-    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", _ENTER, "sh", root] + command if root else command
+    return (
+        ["unshare", "--mount", "--propagation", "private", "sh", "-c", _ENTER, "sh", root] + command
+        if root
+        else command
+    )
 
 
 class Cell:

@@ -32,7 +32,10 @@ def undisturbed(series, name, base):
     Each value is a list of times, of a session's cells for instance. The lower quartile of each cell over the rounds is
     taken, because other work of the machine only ever adds time, and the quartiles are summed."""
     def percent(rounds):
-        took = {c: sum(quantile(sorted(times), 0.25) for times in zip(*(series.values[c][i] for i in rounds))) for c in (name, base)}
+        took = {
+            c: sum(quantile(sorted(times), 0.25) for times in zip(*(series.values[c][i] for i in rounds)))
+            for c in (name, base)
+        }
         return 100 * (took[name] / took[base] - 1)
     return percent
 
@@ -40,8 +43,8 @@ def undisturbed(series, name, base):
 def interleave(rounds, conditions, measure, warm_up=True, progress=None):
     """Measures every condition in every round, in turns: the order is reversed each time.
 
-    conditions maps a name to a function that gives a context manager; measure(entered) runs inside it and returns a dict of
-    figures. The result maps each figure to its Series. The first round, if it is a warm-up, is thrown away.
+    conditions maps a name to a function that gives a context manager; measure(entered) runs inside it and returns a
+    dict of figures. The result maps each figure to its Series. The first round, if it is a warm-up, is thrown away.
     """
     found = {}
     for i in range(-1 if warm_up else 0, rounds):

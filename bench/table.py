@@ -89,5 +89,7 @@ def text(rows):
 
 
 def _line(cells, widths):
-    padded = [c.ljust(w) if i == 0 or i == len(cells) - 1 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths))]
+    padded = [
+        c.ljust(w) if i == 0 or i == len(cells) - 1 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths))
+    ]
     return ("  " + "  ".join(padded)).rstrip()

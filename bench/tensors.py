@@ -33,8 +33,11 @@ def ask(process):
 
 
 def attached(tracer, process, ready, *flags):
-    trace = subprocess.Popen([tracer, "attach", str(process.pid), "--quiet", "--budget", "off", "--ready-file", ready, *flags],
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    trace = subprocess.Popen(
+        [tracer, "attach", str(process.pid), "--quiet", "--budget", "off", "--ready-file", ready, *flags],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     while not os.path.exists(ready):
         if trace.poll() is not None:
             sys.exit("the tracer ended with status %d" % trace.returncode)
@@ -48,7 +51,9 @@ def attached(tracer, process, ready, *flags):
 
 def main():
     tracer, rounds = sys.argv[1], int((sys.argv[2:] or [6])[0])
-    process = subprocess.Popen(["/usr/bin/python3", "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        ["/usr/bin/python3", "-c", LOOP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     ask(process)
     took = {"bare": [], "--no-stacks": [], "with lines": []}
     with tempfile.TemporaryDirectory() as folder:
@@ -59,7 +64,10 @@ def main():
             took["with lines"].append(attached(tracer, process, ready))
     process.stdin.close()
     for name, all_of in took.items():
-        print("%-12s %5.2f µs  (%.2f … %.2f)" % (name, statistics.median(all_of) / 1e3, min(all_of) / 1e3, max(all_of) / 1e3))
+        print(
+            "%-12s %5.2f µs  (%.2f … %.2f)"
+            % (name, statistics.median(all_of) / 1e3, min(all_of) / 1e3, max(all_of) / 1e3)
+        )
 
 
 if __name__ == "__main__":

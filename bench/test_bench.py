@@ -56,8 +56,14 @@ class EstimateTest(unittest.TestCase):
 
 class VerdictTest(unittest.TestCase):
     def test_by_the_whole_interval(self):
-        for low, high, limit, want in ((0, 1, 1, "within"), (1.1, 2, 1, "over"), (0, 2, 1, "not decided"), (1, 2, 1, "not decided"),
-                                       (-5, -1, 1, "within"), (0, 1, None, "")):
+        for low, high, limit, want in (
+            (0, 1, 1, "within"),
+            (1.1, 2, 1, "over"),
+            (0, 2, 1, "not decided"),
+            (1, 2, 1, "not decided"),
+            (-5, -1, 1, "within"),
+            (0, 1, None, ""),
+        ):
             self.assertEqual(estimate.verdict(found(low, high), limit), want, (low, high, limit))
 
     def test_few_values_decide_nothing(self):
@@ -111,7 +117,14 @@ class InterleaveTest(unittest.TestCase):
 
 class TableTest(unittest.TestCase):
     def test_numbers(self):
-        for value, want in ((0, "0"), (1234.5, "1234"), (12.34, "12.3"), (1.234, "1.23"), (0.0123, "0.012"), (-3.14159, "-3.14")):
+        for value, want in (
+            (0, "0"),
+            (1234.5, "1234"),
+            (12.34, "12.3"),
+            (1.234, "1.23"),
+            (0.0123, "0.012"),
+            (-3.14159, "-3.14"),
+        ):
             self.assertEqual(table.number(value), want)
 
     def test_text(self):

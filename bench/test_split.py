@@ -19,16 +19,40 @@ def counted(**programs_):
 
 
 # 10 ns of each run are the counting's own.
-WITH = counted(numpy_made=(1000, 1_510_000), numpy_freed=(1000, 510_000), statement_open=(10, 50_100), cell_compile=(2, 20_020), resident=(100, 9_000))
-WITHOUT = counted(numpy_made=(1000, 910_000), numpy_freed=(1000, 510_000), statement_open=(10, 50_100), cell_compile=(2, 20_020), resident=(100, 9_000))
+WITH = counted(
+    numpy_made=(1000, 1_510_000),
+    numpy_freed=(1000, 510_000),
+    statement_open=(10, 50_100),
+    cell_compile=(2, 20_020),
+    resident=(100, 9_000),
+)
+WITHOUT = counted(
+    numpy_made=(1000, 910_000),
+    numpy_freed=(1000, 510_000),
+    statement_open=(10, 50_100),
+    cell_compile=(2, 20_020),
+    resident=(100, 9_000),
+)
 EMPTY = counted(calibrate=(2010, 20_100), resident=(100, 9_000))
-CPU = {"off": 1.0, "attached": 1.01, "no stacks": 1.008, "traps": 1.004, "tracepoints": 1.001, "counted": 1.02, "counted, no stacks": 1.02, "counted traps": 1.02}
+CPU = {
+    "off": 1.0,
+    "attached": 1.01,
+    "no stacks": 1.008,
+    "traps": 1.004,
+    "tracepoints": 1.001,
+    "counted": 1.02,
+    "counted, no stacks": 1.02,
+    "counted traps": 1.02,
+}
 
 
 class SplitTest(unittest.TestCase):
     def split(self):
         nothing = collections.Counter()
-        ran = {name: [{"counted": WITH, "counted, no stacks": WITHOUT, "counted traps": EMPTY}.get(name, nothing)] * 3 for name in CPU}
+        ran = {
+            name: [{"counted": WITH, "counted, no stacks": WITHOUT, "counted traps": EMPTY}.get(name, nothing)] * 3
+            for name in CPU
+        }
         return split.split({name: [[value / 4, 3 * value / 4]] * 3 for name, value in CPU.items()}, ran)
 
     def test_parts(self):
@@ -44,8 +68,16 @@ class SplitTest(unittest.TestCase):
         self.assertAlmostEqual(split.undisturbed([[1, 9], [5, 2], [1, 2], [1, 2]]), 3)
 
     def test_kinds(self):
-        for name, want in (("statement_retur", "boundaries"), ("cell_signal", "boundaries"), ("resident", "tracepoints"), ("process_fork", "tracepoints"),
-                           ("calibrate", "empty"), ("calibrate_retur", "empty"), ("numpy_made", "uprobes"), ("code_freed", "uprobes")):
+        for name, want in (
+            ("statement_retur", "boundaries"),
+            ("cell_signal", "boundaries"),
+            ("resident", "tracepoints"),
+            ("process_fork", "tracepoints"),
+            ("calibrate", "empty"),
+            ("calibrate_retur", "empty"),
+            ("numpy_made", "uprobes"),
+            ("code_freed", "uprobes"),
+        ):
             self.assertEqual(split.kind_of(name), want)
 
     def test_without_an_empty_program_nothing_is_taken_off(self):
@@ -60,7 +92,12 @@ class SplitTest(unittest.TestCase):
         for _ in range(2):
             for name, value in CPU.items():
                 series["cells"].add(name, [value])
-                series["programs"].add(name, {"counted": WITH, "counted, no stacks": WITHOUT, "counted traps": EMPTY}.get(name, collections.Counter()))
+                series["programs"].add(
+                    name,
+                    {"counted": WITH, "counted, no stacks": WITHOUT, "counted traps": EMPTY}.get(
+                        name, collections.Counter()
+                    ),
+                )
         rows = list(split.rows("plots", series, 3.0))
         self.assertAlmostEqual(rows[0].found.value, 1.0)
         self.assertIn("2,010 hits", [r.note for r in rows[:-2]])

@@ -13,7 +13,8 @@ class Failure(Exception):
 
 
 class Tracer:
-    """`tracer attach` on one process. Use it with `with`: inside, every probe is in place and the tracer has come to rest."""
+    """`tracer attach` on one process. Use it with `with`: inside, every probe is in place and the tracer has come to
+    rest."""
 
     def __init__(self, binary, pid, *flags, env=None):
         self.command = [binary, "attach", "--quiet", "--format", "json", *flags]

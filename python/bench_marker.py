@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the line costs where no tracer is attached: one look before a cell, which offers the line by a marker and sees whether anybody has said hello.
+"""What the line costs where no tracer is attached: one look before a cell, which offers the line by a marker and sees
+whether anybody has said hello.
 
     /usr/bin/python3 python/bench_marker.py
 """

@@ -1,9 +1,11 @@
-"""Puts the companion where this interpreter finds it, or takes it away: `tracer notebook` runs it as the user who typed that.
+"""Puts the companion where this interpreter finds it, or takes it away: `tracer notebook` runs it as the user who typed
+that.
 
     python -c TEXT install|uninstall
 
-The package comes as a zip file on standard input: files below ipytracer/, and JupyterLab's extension below labextension/. What was done is one line
-of JSON: {"folder", "was", "lab"}, or {"error"}; lab is where the extension is, "" where it could not be put anywhere.
+The package comes as a zip file on standard input: files below ipytracer/, and JupyterLab's extension below
+labextension/. What was done is one line of JSON: {"folder", "was", "lab"}, or {"error"}; lab is where the extension is,
+"" where it could not be put anywhere.
 """
 
 import base64
@@ -106,11 +108,17 @@ def install(package):
     found = [(folder, *installed(folder)) for folder in folders()]
     for folder, _, by in found:
         if by not in (None, INSTALLER):
-            raise Refused("%s has an %s that was installed by %s: take it away first, with %s -m pip uninstall %s" % (folder, NAME, by, sys.executable, NAME))
+            raise Refused(
+                "%s has an %s that was installed by %s: take it away first, with %s -m pip uninstall %s"
+                % (folder, NAME, by, sys.executable, NAME)
+            )
     ours = [one for one in found if one[2] == INSTALLER]
     usable = [one for one in ours or found if may_make(one[0])]
     if not usable:
-        raise Refused("you may not make files in %s; make a virtual environment, and name its Python with --python" % " or ".join(f for f, _, _ in ours or found))
+        raise Refused(
+            "you may not make files in %s; make a virtual environment, and name its Python with --python"
+            % " or ".join(f for f, _, _ in ours or found)
+        )
     folder, info, _ = usable[0]
     prefix = "%s-%s.dist-info/" % (NAME, version)
     lab = lab_of(folder)

@@ -1,5 +1,6 @@
-"""Runs a few cells in a fresh Jupyter kernel: python3 demo.py DIR [CELLS], a file in which "# %%" begins each. Writes the kernel's pid to DIR/pid, waits for a
-line on standard input, runs the cells one after the other, creates DIR/ran, waits for another line, shuts the kernel down."""
+"""Runs a few cells in a fresh Jupyter kernel: python3 demo.py DIR [CELLS], a file in which "# %%" begins each. Writes
+the kernel's pid to DIR/pid, waits for a line on standard input, runs the cells one after the other, creates DIR/ran,
+waits for another line, shuts the kernel down."""
 
 import os
 import sys

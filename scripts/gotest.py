@@ -1,7 +1,8 @@
 """Runs `go test`, prints its output, and keeps the names of skipped tests.
 
     gotest.py ARGUMENTS OF go test ...     every test they name. SKIPPED=FILE: the file gets the tests that were skipped
-    gotest.py --skipped FILE ARGUMENTS     these tests alone. One that is skipped again fails, unless .ci/may-skip has it
+    gotest.py --skipped FILE ARGUMENTS     these tests alone. One that is skipped again fails, unless .ci/may-skip has
+    it
 
 RERUN=N: up to N tests that fail are run again, alone and twice, with -race if that is among the arguments. If they
 pass, so does this; their first output stands above, and their names go to the file AGAIN. COUNTS is a file for the
@@ -29,12 +30,19 @@ class Run:
     def __init__(self):
         self.status = 0
         self.passed, self.failed, self.skipped = set(), set(), set()  # (package, test), subtests and what contains them
-        self.unnamed = set()  # packages that failed without the name of a test, or died in one, so that those behind it never ran
+        # packages that failed without the name of a test, or died in one, so that those behind it never ran
+        self.unnamed = set()
         self._said, self._running, self._named, self._died = {}, {}, set(), set()
 
     def run(self, arguments):
         """Returns itself once `go test -json` with these arguments has ended."""
-        with subprocess.Popen([GO, "test", "-json", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as process:
+        with subprocess.Popen(
+            [GO, "test", "-json", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as process:
             for line in process.stdout:
                 try:
                     event = json.loads(line)
@@ -46,7 +54,11 @@ class Run:
         return self
 
     def _take(self, event):
-        package, test, action = event.get("Package", event.get("ImportPath", "")), event.get("Test", ""), event["Action"]
+        package, test, action = (
+            event.get("Package", event.get("ImportPath", "")),
+            event.get("Test", ""),
+            event["Action"],
+        )
         key = package, test
         if action == "build-output":
             print(event["Output"], end="", flush=True)
@@ -157,7 +169,9 @@ def again(run, most, arguments):
         second = Run().run([*kept, "-count=2", "-timeout", "20m", "-run", "^%s$" % test, package])
         wanted = {key for key in run.failed if key[0] == package and key[1].split("/", 1)[0] == test}
         if second.status or not wanted <= second.passed - second.failed - second.skipped:
-            print("gotest: run again, not each of these passed twice: %s" % ", ".join(sorted(name for _, name in wanted)))
+            print(
+                "gotest: run again, not each of these passed twice: %s" % ", ".join(sorted(name for _, name in wanted))
+            )
             return second.status or 1
         run.passed |= wanted
     print("gotest: FAILED ONCE, and passed twice alone. Each is a bug, of the product or of the test:")

@@ -81,11 +81,21 @@ def storms(name):
         wrong.append("%s: status %s" % (name, ", ".join(status for _, status in marks[name])))
     for o in runs:
         wrong.extend("%s: %s: %s" % (name, o["storm"], failure) for failure in o["failures"])
-    total = {key: sum(o[key] for o in runs) for key in ("processes", "ended_twice", "boundaries", "boundaries_missing", "figures", "equal", "wrong")}
+    total = {
+        key: sum(o[key] for o in runs)
+        for key in ("processes", "ended_twice", "boundaries", "boundaries_missing", "figures", "equal", "wrong")
+    }
     if not runs:
         return "-"
-    text = "%(processes)d processes, %(ended_twice)d ended twice, %(boundaries_missing)d of %(boundaries)d boundaries missing, " % total
-    return text + "%(equal)d of %(figures)d figures equal" % total + (", %(wrong)d WRONG" % total if total["wrong"] else "")
+    text = (
+        "%(processes)d processes, %(ended_twice)d ended twice, %(boundaries_missing)d of %(boundaries)d boundaries missing, "
+        % total
+    )
+    return (
+        text
+        + "%(equal)d of %(figures)d figures equal" % total
+        + (", %(wrong)d WRONG" % total if total["wrong"] else "")
+    )
 
 
 def said(name):
@@ -103,7 +113,11 @@ def memory():
 
 def confined():
     held = re.search(r'CapEff:([0-9a-f]+) NoNewPrivs:1 Seccomp:2 +"complete": *true "kind": *"cell"', said("confined"))
-    known = {"0000000000000000": "no capability", "000000c000000000": "BPF and PERFMON", "000000c000200000": "BPF, PERFMON and SYS_ADMIN"}
+    known = {
+        "0000000000000000": "no capability",
+        "000000c000000000": "BPF and PERFMON",
+        "000000c000200000": "BPF, PERFMON and SYS_ADMIN",
+    }
     if held and held[1] in known:
         return known[held[1]]
     wrong.append("confined: %s" % said("confined"))
@@ -114,7 +128,13 @@ def line():
     programs = cells = beside = alone = aligned = killed = kept = "-"
     if "doctor" in CHECKS and said("doctor") != ("3" if OLD else "0"):
         wrong.append("doctor: status %s" % said("doctor"))
-        wrong.extend("%s: %s" % (c["name"], c["detail"]) for text, _ in marks.get("doctor", []) for o in objects(text) for c in o.get("checks", []) if c["state"] == "missing")
+        wrong.extend(
+            "%s: %s" % (c["name"], c["detail"])
+            for text, _ in marks.get("doctor", [])
+            for o in objects(text)
+            for c in o.get("checks", [])
+            if c["state"] == "missing"
+        )
     for name in "selftest", "clock":  # the latter's figures are in the table, where both are wanted
         if name in CHECKS:
             programs, cells = selftests(name)

@@ -76,7 +76,10 @@ def occupied(pid):
 
 
 def main():
-    tracer, seconds = os.path.abspath(sys.argv[1]), int(sys.argv[2][:-1]) * {"s": 1, "m": 60, "h": 3600}[sys.argv[2][-1]]
+    tracer, seconds = (
+        os.path.abspath(sys.argv[1]),
+        int(sys.argv[2][:-1]) * {"s": 1, "m": 60, "h": 3600}[sys.argv[2][-1]],
+    )
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 30)
     print("seed %d" % seed, flush=True)
     with tempfile.TemporaryDirectory(prefix="ipytracer-soak-") as folder:
@@ -87,12 +90,32 @@ def soak(tracer, seconds, seed, folder):
     for name, text in ("shell.py", SHELL), ("herd.py", HERD):
         open(os.path.join(folder, name), "w").write(text)
     env = dict(os.environ, IPYTHONDIR=os.path.join(folder, "ipython"))
-    herd = subprocess.Popen([sys.executable, os.path.join(folder, "herd.py"), folder, str(SHELLS), str(seed)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env,
-                            start_new_session=True)
+    herd = subprocess.Popen(
+        [sys.executable, os.path.join(folder, "herd.py"), folder, str(SHELLS), str(seed)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=env,
+        start_new_session=True,
+    )
     herd.stdout.readline()
     ready, report = os.path.join(folder, "ready"), os.path.join(folder, "report.json")
-    tracing = subprocess.Popen([tracer, "attach", "--quiet", "--format", "json", "-o", report, "--record", os.path.join(folder, "soak.arrows"), "--ready-file", ready, str(herd.pid)],
-                               stderr=open(os.path.join(folder, "words"), "w"))
+    tracing = subprocess.Popen(
+        [
+            tracer,
+            "attach",
+            "--quiet",
+            "--format",
+            "json",
+            "-o",
+            report,
+            "--record",
+            os.path.join(folder, "soak.arrows"),
+            "--ready-file",
+            ready,
+            str(herd.pid),
+        ],
+        stderr=open(os.path.join(folder, "words"), "w"),
+    )
     try:
         while not os.path.exists(ready):
             if tracing.poll() is not None:
@@ -137,10 +160,15 @@ def judge(samples, status, report, folder):
     warm, last = samples[len(samples) // 4], samples[-1]
     most = max(s[0] for s in samples[len(samples) // 4:])
     bound = warm[0] + SLACK + PER_WINDOW * len(windows)
-    print("%d shells, %d cells ended, %d windows of cells, %d windows in all, %d cells without a window" % (shells, ran, sum(cells.values()), len(windows), missing))
+    print(
+        "%d shells, %d cells ended, %d windows of cells, %d windows in all, %d cells without a window"
+        % (shells, ran, sum(cells.values()), len(windows), missing)
+    )
     print("certificate: %s" % ("complete" if complete else "; ".join(reasons)))
-    print("tracer: %.1f MiB after a quarter of the time, %.1f MiB at most, %.1f MiB in the end (bound %.1f MiB); %d, then %d descriptors" % (
-        warm[0] / 2**20, most / 2**20, last[0] / 2**20, bound / 2**20, warm[1], last[1]))
+    print(
+        "tracer: %.1f MiB after a quarter of the time, %.1f MiB at most, %.1f MiB in the end (bound %.1f MiB); %d, then %d descriptors"
+        % (warm[0] / 2**20, most / 2**20, last[0] / 2**20, bound / 2**20, warm[1], last[1])
+    )
     failed = []
     if missing and not any("boundary" in reason or "cell" in reason for reason in reasons):
         failed.append("%d cells are lost, and the certificate has no reason for that" % missing)

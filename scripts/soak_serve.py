@@ -240,7 +240,10 @@ def descendants(pid):
 
 
 def main():
-    tracer, seconds = os.path.abspath(sys.argv[1]), int(sys.argv[2][:-1]) * {"s": 1, "m": 60, "h": 3600}[sys.argv[2][-1]]
+    tracer, seconds = (
+        os.path.abspath(sys.argv[1]),
+        int(sys.argv[2][:-1]) * {"s": 1, "m": 60, "h": 3600}[sys.argv[2][-1]],
+    )
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 30)
     print("seed %d" % seed, flush=True)
     with tempfile.TemporaryDirectory(prefix="ipytracer-soak-") as folder:
@@ -255,16 +258,29 @@ def soak(tracer, seconds, seed, folder):
     subprocess.run(["chmod", "-R", "go+rX", packages], check=True)
     os.mkdir(serving, 0o755)
     log = os.path.join(folder, "log")
-    server = subprocess.Popen([tracer, "serve", "--folder", serving, "--per-user", str(NOTEBOOKS + 2), "--in-all", str(2 * NOTEBOOKS)], stdout=open(log, "w"),
-                              stderr=subprocess.STDOUT, preexec_fn=die_too)
+    server = subprocess.Popen(
+        [tracer, "serve", "--folder", serving, "--per-user", str(NOTEBOOKS + 2), "--in-all", str(2 * NOTEBOOKS)],
+        stdout=open(log, "w"),
+        stderr=subprocess.STDOUT,
+        preexec_fn=die_too,
+    )
     while not os.path.exists(os.path.join(serving, "serve.sock")):
         if server.poll() is not None:
             sys.exit("the server has ended: " + open(log).read())
         time.sleep(.05)
     end = time.time() + seconds
     notebooks = [Notebook(folder, serving, n, seed, end) for n in range(NOTEBOOKS)]
-    hostile = subprocess.Popen([sys.executable, "-c", ATTACK, serving, str(seed), str(seconds)], stdout=subprocess.PIPE, text=True, cwd="/",
-                               env={"PATH": "/usr/bin:/bin"}, user=HOSTILE, group=HOSTILE, extra_groups=[], preexec_fn=die_too)
+    hostile = subprocess.Popen(
+        [sys.executable, "-c", ATTACK, serving, str(seed), str(seconds)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd="/",
+        env={"PATH": "/usr/bin:/bin"},
+        user=HOSTILE,
+        group=HOSTILE,
+        extra_groups=[],
+        preexec_fn=die_too,
+    )
     for n in notebooks:
         n.start()
     samples = []
@@ -272,7 +288,13 @@ def soak(tracer, seconds, seed, folder):
         time.sleep(min(5, max(.5, seconds / 40)))
         if server.poll() is not None:
             sys.exit("the server has ended with status %d: %s" % (server.returncode, open(log).read()[-2000:]))
-        samples.append((status(server.pid, "VmRSS") << 10, status(server.pid, "Threads"), len(os.listdir("/proc/%d/fd" % server.pid))))
+        samples.append(
+            (
+                status(server.pid, "VmRSS") << 10,
+                status(server.pid, "Threads"),
+                len(os.listdir("/proc/%d/fd" % server.pid)),
+            )
+        )
     attacks = hostile.communicate(timeout=300)[0]
     for n in notebooks:
         n.join(timeout=300)
@@ -293,14 +315,18 @@ def judge(server, notebooks, hostile, attacks, samples, log):
         took = ENDS
         failed.append("the server does not end within %d s of SIGTERM" % ENDS)
     time.sleep(1)
-    still = [pid for pid in left if os.path.exists("/proc/%d" % pid) and "attach" in open("/proc/%d/cmdline" % pid).read()]
+    still = [
+        pid for pid in left if os.path.exists("/proc/%d" % pid) and "attach" in open("/proc/%d/cmdline" % pid).read()
+    ]
     cells, figures = sum(n.cells for n in notebooks), sum(n.figures for n in notebooks)
     print("%d notebooks: %d cells, %d figures below them, %d restarts; the longest wait for a first figure %.1f s" % (
         len(notebooks), cells, figures, sum(n.restarts for n in notebooks), max(n.late for n in notebooks)))
     print("the hostile user: %s" % attacks.strip())
     first, most = samples[len(samples) // 4], [max(s[i] for s in samples) for i in range(3)]
-    print("the server: %.1f MiB after a quarter of the time, %.1f MiB at most; at most %d threads and %d descriptors; it ended %.1f s after SIGTERM" % (
-        first[0] / 2**20, most[0] / 2**20, most[1], most[2], took))
+    print(
+        "the server: %.1f MiB after a quarter of the time, %.1f MiB at most; at most %d threads and %d descriptors; it ended %.1f s after SIGTERM"
+        % (first[0] / 2**20, most[0] / 2**20, most[1], most[2], took)
+    )
     if still:
         failed.append("sessions are left: %s" % still)
     if most[0] > first[0] + GROWN:

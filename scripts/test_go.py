@@ -25,7 +25,10 @@ class Go(unittest.TestCase):
         held = tempfile.TemporaryDirectory()
         self.addCleanup(held.cleanup)
         self.home = held.name
-        for name, text in {**{"stubs/" + name: text for name, text in STUBS.items()}, "hers/bin/go": GO % "1.99"}.items():
+        for name, text in {
+            **{"stubs/" + name: text for name, text in STUBS.items()},
+            "hers/bin/go": GO % "1.99",
+        }.items():
             self.write(name, text, 0o755)
         self.profile("")
 
@@ -41,9 +44,18 @@ class Go(unittest.TestCase):
 
     def found(self, group="ada:x:%d:" % GID, others="root:x:0:0::/root:/bin/sh"):
         """Returns the folder that go.sh prints, or none. It fails here if something blocks go.sh."""
-        env = {"PATH": os.path.join(self.home, "stubs") + ":/usr/bin:/bin", "SUDO_USER": "ada", "PLAYED": self.home, "HOME": os.path.join(self.home, "none"),
-               "GO_DIR": os.path.join(self.home, "none"), "GROUP": group, "OTHERS": others}
-        done = subprocess.run([SCRIPT], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=60)
+        env = {
+            "PATH": os.path.join(self.home, "stubs") + ":/usr/bin:/bin",
+            "SUDO_USER": "ada",
+            "PLAYED": self.home,
+            "HOME": os.path.join(self.home, "none"),
+            "GO_DIR": os.path.join(self.home, "none"),
+            "GROUP": group,
+            "OTHERS": others,
+        }
+        done = subprocess.run(
+            [SCRIPT], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=60
+        )
         return done.stdout.strip() == os.path.join(self.home, "hers", "bin")
 
     def test_shell(self):

@@ -64,15 +64,28 @@ class GoTest(unittest.TestCase):
             return f.read()
 
     def gotest(self, *arguments, **env):
-        env = {**os.environ, "GOFLAGS": "", "RERUN": "", "SKIPPED": "", "AGAIN": "", "COUNTS": os.path.join(self.folder, "counts"), "FLAG": os.path.join(self.folder, "flag"), **env}
-        done = subprocess.run([sys.executable, SCRIPT, *arguments], cwd=self.folder, env=env, capture_output=True, text=True, check=False)
+        env = {
+            **os.environ,
+            "GOFLAGS": "",
+            "RERUN": "",
+            "SKIPPED": "",
+            "AGAIN": "",
+            "COUNTS": os.path.join(self.folder, "counts"),
+            "FLAG": os.path.join(self.folder, "flag"),
+            **env,
+        }
+        done = subprocess.run(
+            [sys.executable, SCRIPT, *arguments], cwd=self.folder, env=env, capture_output=True, text=True, check=False
+        )
         return done.returncode, done.stdout + done.stderr
 
     def test_skipped(self):
         """A skipped test runs alone later, and does not pass if it is skipped once more."""
         kept = os.path.join(self.folder, "kept")
         status, said = self.gotest("-count=1", "./fine", SKIPPED=kept)
-        self.assertEqual((status, self.read("kept"), self.read("counts")), (0, "small/fine TestTrees/a_tree\n", "2 0 1\n"), said)
+        self.assertEqual(
+            (status, self.read("kept"), self.read("counts")), (0, "small/fine TestTrees/a_tree\n", "2 0 1\n"), said
+        )
         status, said = self.gotest("--skipped", kept, "-count=1", TREES="only")
         self.assertEqual((status, self.read("counts")), (0, "1 0 0\n"), said)
         status, said = self.gotest("--skipped", kept, "-count=1")
@@ -84,8 +97,15 @@ class GoTest(unittest.TestCase):
         self.assertIn("TestGone was skipped before, and is not there now", said)
 
     def test_failures(self):
-        for name, shown, rerun in (("bad", "what is wrong", "3"), ("panics", "out of the blue", "3"), ("unbuilt", "undefined: nothing", "3"),
-                                    ("dies", "the end", "3"), ("shy", "the first time", "3"), ("shier", "the first time", "3"), ("flaky", "the first time", "0")):
+        for name, shown, rerun in (
+            ("bad", "what is wrong", "3"),
+            ("panics", "out of the blue", "3"),
+            ("unbuilt", "undefined: nothing", "3"),
+            ("dies", "the end", "3"),
+            ("shy", "the first time", "3"),
+            ("shier", "the first time", "3"),
+            ("flaky", "the first time", "0"),
+        ):
             status, said = self.gotest("-count=1", "./" + name, "./fine", RERUN=rerun)
             self.assertNotEqual(status, 0, said)
             self.assertIn(shown, said)

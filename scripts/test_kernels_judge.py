@@ -17,7 +17,9 @@ class Judge(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w") as f:
             f.write("== release 6.18.1\n" + log)
             f.flush()
-            done = subprocess.run([sys.executable, SCRIPT, "6.18", f.name, checks, *wanted], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [sys.executable, SCRIPT, "6.18", f.name, checks, *wanted], capture_output=True, text=True, check=False
+            )
         return done.returncode, done.stdout + done.stderr
 
     def test_selftests(self):
@@ -46,7 +48,11 @@ class Judge(unittest.TestCase):
 
     def test_storms(self):
         for log, status, shown in (
-            (STORM + "== storms 0\n" + END, 0, "3 processes, 0 ended twice, 0 of 5 boundaries missing, 8 of 8 figures equal"),
+            (
+                STORM + "== storms 0\n" + END,
+                0,
+                "3 processes, 0 ended twice, 0 of 5 boundaries missing, 8 of 8 figures equal",
+            ),
             (STORM + "== storms 1\n" + END, 1, "storms: status 1"),
             ("== storms 0\n" + END, 1, "no storm ran"),
             (END, 1, "they did not end"),

@@ -81,7 +81,9 @@ def plain(worker, count, elements):
 
 
 def beside(worker, tool, capture, count, elements):
-    return worker.run("beside", tool=tool, path=capture, what="arrays", arguments={"count": count, "elements": elements})
+    return worker.run(
+        "beside", tool=tool, path=capture, what="arrays", arguments={"count": count, "elements": elements}
+    )
 
 
 def sweep(sizes, run):
@@ -108,15 +110,32 @@ def compare(settings, worker, capture, versions):
                 without = 1e6 * statistics.median(series.differences("no stacks", "off")) / counts[elements]
                 note = f"{bare:.2f} µs an array bare; the tracer adds {added:.2f} µs, without stacks {without:.2f} µs, memray {beside:.2f} µs"
             shown = "attached with --no-stacks" if name == "no stacks" else name
-            yield Row(UNLIMITED, f"np.ones({elements}): {shown}", "%", estimate(series.percents(name, "off")), None, note)
-        yield Row(UNLIMITED, f"np.ones({elements}): attached / memray", "×", estimate(series.ratios("attached", "memray")), LIMITS.get(elements, 1))
-        yield Row(UNLIMITED, f"np.ones({elements}): attached with --no-stacks / memray", "×", estimate(series.ratios("no stacks", "memray")), LIMITS.get(elements, 1))
+            yield Row(
+                UNLIMITED, f"np.ones({elements}): {shown}", "%", estimate(series.percents(name, "off")), None, note
+            )
+        yield Row(
+            UNLIMITED,
+            f"np.ones({elements}): attached / memray",
+            "×",
+            estimate(series.ratios("attached", "memray")),
+            LIMITS.get(elements, 1),
+        )
+        yield Row(
+            UNLIMITED,
+            f"np.ones({elements}): attached with --no-stacks / memray",
+            "×",
+            estimate(series.ratios("no stacks", "memray")),
+            LIMITS.get(elements, 1),
+        )
     where = "at no size measured" if alike is None else f"from {alike:,} elements ({8 * alike / 1e6:g} MB) on"
     yield Remark(UNLIMITED, f"not to be told from memray, or better: {where} ({versions})")
 
 
 def at_depth(worker, depths, count, _):
-    return {depth: 1e6 * min(worker.run("arrays", count=count, elements=2000, depth=depth) for _ in range(3)) / count for depth in depths}
+    return {
+        depth: 1e6 * min(worker.run("arrays", count=count, elements=2000, depth=depth) for _ in range(3)) / count
+        for depth in depths
+    }
 
 
 def stacks(settings):
@@ -128,7 +147,9 @@ def stacks(settings):
         found = interleave(settings.rounds(12, 2), conditions, functools.partial(at_depth, worker, depths, 10_000),
                            warm_up=not settings.quick, progress=settings.progress("stacks"))
     for depth in depths:
-        yield Row(STACKS, f"np.ones(2000), {depth} calls deeper", "µs", estimate(found[depth].differences("attached", "off")))
+        yield Row(
+            STACKS, f"np.ones(2000), {depth} calls deeper", "µs", estimate(found[depth].differences("attached", "off"))
+        )
 
 
 def measure(settings):

@@ -64,9 +64,24 @@ def measure(settings):
         if name.startswith("buffers"):
             each = 1e6 / count
             for condition, flags in (("every", "--budget off"), ("no stacks", "--budget off --no-stacks")):
-                yield Row(SECTION, f"{name}, dropped at once: added to each, {flags}", "µs", estimate(series.differences(condition, "off", each)), None,
-                          f"{1000 * bare / count:.2f} µs without the tracer")
-            yield Row(SECTION, f"{name}, dropped at once, default budget", "%", estimate(series.percents("attached", "off")))
+                yield Row(
+                    SECTION,
+                    f"{name}, dropped at once: added to each, {flags}",
+                    "µs",
+                    estimate(series.differences(condition, "off", each)),
+                    None,
+                    f"{1000 * bare / count:.2f} µs without the tracer",
+                )
+            yield Row(
+                SECTION, f"{name}, dropped at once, default budget", "%", estimate(series.percents("attached", "off"))
+            )
             continue
         for condition, flags in (("attached", "default budget"), ("every", "--budget off")):
-            yield Row(SECTION, f"reading {name} {count} times, {flags}", "%", estimate(series.percents(condition, "off")), None, f"{bare / count:.1f} ms each without the tracer")
+            yield Row(
+                SECTION,
+                f"reading {name} {count} times, {flags}",
+                "%",
+                estimate(series.percents(condition, "off")),
+                None,
+                f"{bare / count:.1f} ms each without the tracer",
+            )

@@ -21,5 +21,7 @@ def measure(settings):
                     kernel.run("pass")
             progress(i + 1, count)
     yield Row("Attach", "from exec of `tracer attach` to every probe in place", "s", estimate(times), 0.5)
-    yield Row("Attach", "processor time of the tracer until it is at rest, nothing kept (--no-cache)", "s", estimate(first), 2)
+    yield Row(
+        "Attach", "processor time of the tracer until it is at rest, nothing kept (--no-cache)", "s", estimate(first), 2
+    )
     yield Row("Attach", "the same, with what an earlier attach has kept", "s", estimate(again[1:] or again), 0.7)

@@ -14,18 +14,29 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 
 
 def measure(settings):
-    events, count, progress = (1_000_000 if settings.quick else 10_000_000), settings.rounds(7, 1), settings.progress("audit")
+    events, count, progress = (
+        (1_000_000 if settings.quick else 10_000_000),
+        settings.rounds(7, 1),
+        settings.progress("audit"),
+    )
     if not shutil.which("go"):
         raise Failure("Go is needed to write the recording")
     with tempfile.TemporaryDirectory() as directory:
         recording = os.path.join(directory, "big.arrows")
-        made = subprocess.run(["go", "run", "./bench/recording", "-events", str(events), "-o", recording], cwd=_ROOT, capture_output=True, text=True)
+        made = subprocess.run(
+            ["go", "run", "./bench/recording", "-events", str(events), "-o", recording],
+            cwd=_ROOT,
+            capture_output=True,
+            text=True,
+        )
         if made.returncode:
             raise Failure("no recording: " + made.stderr.strip())
         seconds, memory = [], []
         for i in range(count):
             begin = time.monotonic()
-            audit = subprocess.Popen([settings.tracer, "audit", "--quiet", "-o", os.path.join(directory, "audit.txt"), recording])
+            audit = subprocess.Popen(
+                [settings.tracer, "audit", "--quiet", "-o", os.path.join(directory, "audit.txt"), recording]
+            )
             _, status, usage = os.wait4(audit.pid, 0)
             if status:
                 raise Failure("tracer audit failed")

@@ -32,7 +32,8 @@ def watching(kernel, start, stop):
 
 
 def cells(kernel, tracer):
-    """Returns the wait for an empty cell, and the CPU seconds, with the tracer's, of a cell that sleeps for a second."""
+    """Returns the wait for an empty cell, and the CPU seconds, with the tracer's, of a cell that sleeps for a
+    second."""
     waited = statistics.median(kernel.run("pass").waited for _ in range(8))
     own = tracer.cpu_seconds() if tracer else 0
     used = kernel.run("import time; time.sleep(1)").cpu + (tracer.cpu_seconds() - own if tracer else 0)

@@ -12,7 +12,9 @@ from kernel import Kernel
 from table import Row, Skipped
 from tracing import Failure, Tracer
 
-SECTION = "Budget: from the first np.ones(2000) of a storm, in a cell, with --budget 0.1% (17 ms of probe time saved up)"
+SECTION = (
+    "Budget: from the first np.ones(2000) of a storm, in a cell, with --budget 0.1% (17 ms of probe time saved up)"
+)
 
 STORM = """import time, numpy
 def _storm(seconds):
@@ -74,7 +76,20 @@ def arrow_reader(settings):
     if not os.path.exists(os.path.join(root, ".complete")):
         return None
     enter = 'mount --rbind /tmp "$1/tmp" && exec chroot "$@"'
-    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", enter, "sh", root, "/usr/bin/python3", "-c", SHED]
+    return [
+        "unshare",
+        "--mount",
+        "--propagation",
+        "private",
+        "sh",
+        "-c",
+        enter,
+        "sh",
+        root,
+        "/usr/bin/python3",
+        "-c",
+        SHED,
+    ]
 
 
 def measure(settings):
@@ -90,4 +105,6 @@ def measure(settings):
                   estimate([f.dropped for f in found]), 100)
     else:
         yield Skipped(SECTION, "when the kernel stepped down: no pyarrow to read the recording with")
-    yield Row(SECTION, "the probes are out of the process: no trap any more", "ms", estimate([f.out for f in found]), 100)
+    yield Row(
+        SECTION, "the probes are out of the process: no trap any more", "ms", estimate([f.out for f in found]), 100
+    )

@@ -27,7 +27,11 @@ def measure(settings):
         conditions = {"off": nothing, "attached": lambda: Tracer(settings.tracer, traced.pid)}
         found = interleave(settings.rounds(30, 2), conditions, functools.partial(storms, other),
                            warm_up=not settings.quick, progress=settings.progress("bystanders"))
-    for name, what in [(name, what) for name, _, what in STORMS] + [("arrays", "np.ones(2000), the same interpreter file")]:
+    for name, what in [(name, what) for name, _, what in STORMS] + [
+        ("arrays", "np.ones(2000), the same interpreter file")
+    ]:
         off = statistics.median(found[name].values["off"])
         added = statistics.median(found[name].differences("attached", "off"))
-        yield Row(SECTION, what, "×", estimate(found[name].ratios("attached", "off")), None, f"{off:.0f} ns, {added:+.0f} ns")
+        yield Row(
+            SECTION, what, "×", estimate(found[name].ratios("attached", "off")), None, f"{off:.0f} ns, {added:+.0f} ns"
+        )

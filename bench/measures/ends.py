@@ -22,11 +22,21 @@ IMPORTS = "import numpy, pandas, sklearn.ensemble, matplotlib.pyplot, torch"
 
 
 class Terminal:
-    """`tracer attach --record` on one process, on a terminal of its own. Use it with `with`: inside, every probe is in place."""
+    """`tracer attach --record` on one process, on a terminal of its own. Use it with `with`: inside, every probe is in
+    place."""
 
     def __init__(self, binary, pid, place):
         self.ready, self.out = os.path.join(place, "ready"), b""
-        self.command = [binary, "attach", "--record", os.path.join(place, "run.arrows"), "--force", "--ready-file", self.ready, str(pid)]
+        self.command = [
+            binary,
+            "attach",
+            "--record",
+            os.path.join(place, "run.arrows"),
+            "--force",
+            "--ready-file",
+            self.ready,
+            str(pid),
+        ]
 
     def __enter__(self):
         self.main, other = pty.openpty()
@@ -100,4 +110,10 @@ def ends(settings, what, prepare, cells, limit):
 def measure(settings):
     cells = [cell.source for name in LONG_ONE for cell in books.read(name)]
     yield from ends(settings, f"a notebook of {len(cells)} cells", [], cells, 1.2)
-    yield from ends(settings, "800,000 objects", [IMPORTS, f"import objects; objects.make({TRACKED})"], ["import numpy; x = numpy.ones(1 << 20)"], 2.5)
+    yield from ends(
+        settings,
+        "800,000 objects",
+        [IMPORTS, f"import objects; objects.make({TRACKED})"],
+        ["import numpy; x = numpy.ones(1 << 20)"],
+        2.5,
+    )

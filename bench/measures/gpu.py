@@ -46,7 +46,9 @@ class Bare:
     def __enter__(self):
         self.place = tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp")
         ready = os.path.join(self.place.name, "ready")
-        self.process = subprocess.Popen([*self.command, "--ready-file", ready], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [*self.command, "--ready-file", ready], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
         end = time.monotonic() + 30
         while not os.path.exists(ready):
             if self.process.poll() is not None or time.monotonic() > end:
@@ -65,8 +67,12 @@ def stand_ins(*command):
     script, *arguments = command or ["build.py"]
     with tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp") as place:
         try:
-            subprocess.run([sys.executable, os.path.join(GPU, script), place, *arguments], check=True, stdout=subprocess.DEVNULL)
-            subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", os.path.join(place, "allocations.so"), SUBJECT], check=True)
+            subprocess.run(
+                [sys.executable, os.path.join(GPU, script), place, *arguments], check=True, stdout=subprocess.DEVNULL
+            )
+            subprocess.run(
+                ["gcc", "-O2", "-shared", "-fPIC", "-o", os.path.join(place, "allocations.so"), SUBJECT], check=True
+            )
         except (OSError, subprocess.CalledProcessError) as e:
             raise Failure(f"no stand-ins: {e}") from None
         before = dict(os.environ)
@@ -88,9 +94,10 @@ CALL_NS = 3100
 def measure(settings):
     with stand_ins() as place:
         for what, source, library, call_ns in (
-                ("cuMemAlloc + cuMemFree that take no time", DRIVER, "libcuda.so.1", 0),
-                ("cuMemAlloc + cuMemFree of 3.1 µs each, as cuMemFreeAsync on an H200", DRIVER, "libcuda.so.1", CALL_NS),
-                ("a tensor of the caching allocator, made and freed", TENSOR, "libc10.so", 0)):
+            ("cuMemAlloc + cuMemFree that take no time", DRIVER, "libcuda.so.1", 0),
+            ("cuMemAlloc + cuMemFree of 3.1 µs each, as cuMemFreeAsync on an H200", DRIVER, "libcuda.so.1", CALL_NS),
+            ("a tensor of the caching allocator, made and freed", TENSOR, "libc10.so", 0),
+        ):
             os.environ["STANDIN_CALL_NS"] = str(call_ns)
             with Kernel(path=[GPU]) as kernel:
                 kernel.run(PREPARE)
@@ -103,5 +110,11 @@ def allocations(settings, kernel, what, source, library):
     found = interleave(settings.rounds(15, 2), conditions, functools.partial(pairs, kernel, source, 20_000, 5),
                        warm_up=not settings.quick, progress=settings.progress(what))["pair"]
     off, on, bare = (statistics.median(found.values[c]) for c in ("off", "attached", "bare"))
-    return Row(SECTION, what + ": attached / probes that do nothing", "×", estimate(found.ratios("attached", "bare")), 1.2,
-               f"{off:.0f} ns without probes, {bare:.0f} ns with probes that do nothing, {on:.0f} ns traced")
+    return Row(
+        SECTION,
+        what + ": attached / probes that do nothing",
+        "×",
+        estimate(found.ratios("attached", "bare")),
+        1.2,
+        f"{off:.0f} ns without probes, {bare:.0f} ns with probes that do nothing, {on:.0f} ns traced",
+    )

@@ -37,9 +37,24 @@ def memleak(worker):
         libc = next(line.split()[-1] for line in f if "/libc.so.6" in line)
     script = MEMLEAK.format(libc=libc, pid=worker.pid)
     # Its probes need tracefs, which is not mounted everywhere: a mount namespace of its own has it.
-    tool = subprocess.Popen(["unshare", "--mount", "sh", "-c", 'mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; exec bpftrace "$@"',
-                             "sh", "-B", "line", "-e", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                            env=dict(os.environ, BPFTRACE_MAP_KEYS_MAX="1000000"))
+    tool = subprocess.Popen(
+        [
+            "unshare",
+            "--mount",
+            "sh",
+            "-c",
+            'mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; exec bpftrace "$@"',
+            "sh",
+            "-B",
+            "line",
+            "-e",
+            script,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=dict(os.environ, BPFTRACE_MAP_KEYS_MAX="1000000"),
+    )
     try:
         if not any("Attaching" in line for line in tool.stdout):
             raise Failure("bpftrace does not attach")
@@ -62,11 +77,18 @@ def conditions(settings, worker, capture):
             yield functools.partial(plain, worker)
 
     def tool(name):
-        run = functools.partial(worker.run, "beside", tool=name, path=capture, what="objects", arguments={"count": COUNT, "size": SIZE})
+        run = functools.partial(
+            worker.run, "beside", tool=name, path=capture, what="objects", arguments={"count": COUNT, "size": SIZE}
+        )
         return lambda: contextlib.nullcontext(run)
 
-    known = {"off": lambda: contextlib.nullcontext(functools.partial(plain, worker)), "attached, without --heap": traced,
-             "--heap": lambda: traced("--heap"), "--heap --budget off": lambda: traced("--heap", "--budget", "off"), "tracemalloc": tool("tracemalloc")}
+    known = {
+        "off": lambda: contextlib.nullcontext(functools.partial(plain, worker)),
+        "attached, without --heap": traced,
+        "--heap": lambda: traced("--heap"),
+        "--heap --budget off": lambda: traced("--heap", "--budget", "off"),
+        "tracemalloc": tool("tracemalloc"),
+    }
     if "memray" in worker.about:
         known["memray"] = tool("memray")
     if shutil.which("bpftrace"):

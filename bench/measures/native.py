@@ -22,8 +22,23 @@ def measure(settings):
     with Worker(cpu=0) as worker:
         conditions = {"python": lambda: Tracer(settings.tracer, worker.pid, "--budget", "off"),
                       "native": lambda: Tracer(settings.tracer, worker.pid, "--budget", "off", "--native")}
-        found = interleave(settings.rounds(12, 2), conditions, functools.partial(at_depth, worker), warm_up=not settings.quick,
-                           progress=settings.progress("native"))
+        found = interleave(
+            settings.rounds(12, 2),
+            conditions,
+            functools.partial(at_depth, worker),
+            warm_up=not settings.quick,
+            progress=settings.progress("native"),
+        )
     for depth in DEPTHS:
-        yield Row(SECTION, f"a block, {depth} calls below ctypes' own", "ns", estimate(found[depth].differences("native", "python")))
-    yield Row(SECTION, "np.ones(2000): NumPy tells of three blocks", "ns", estimate(found["array"].differences("native", "python")))
+        yield Row(
+            SECTION,
+            f"a block, {depth} calls below ctypes' own",
+            "ns",
+            estimate(found[depth].differences("native", "python")),
+        )
+    yield Row(
+        SECTION,
+        "np.ones(2000): NumPy tells of three blocks",
+        "ns",
+        estimate(found["array"].differences("native", "python")),
+    )

@@ -32,10 +32,25 @@ def measure(settings):
         with tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp") as place:
             flags = ["--record", os.path.join(place, "run.arrows"), "--force"]
             made = {"off": None, "attached": flags, "budget off": [*flags, "--budget", "off"]}
-            conditions = {c: lambda f=f, cells=cells: contextlib.nullcontext(Reported(settings, cells, f, place)) for c, f in made.items()}
-            found = interleave(settings.rounds(9, 1), conditions, Reported.figures, warm_up=not settings.quick, progress=settings.progress(name))
+            conditions = {
+                c: lambda f=f, cells=cells: contextlib.nullcontext(Reported(settings, cells, f, place))
+                for c, f in made.items()
+            }
+            found = interleave(
+                settings.rounds(9, 1),
+                conditions,
+                Reported.figures,
+                warm_up=not settings.quick,
+                progress=settings.progress(name),
+            )
         seconds, rounds = statistics.median(found["cpu"].values["off"]), len(found["cpu"].values["off"])
         for condition in ("attached", "budget off"):
             sampled = statistics.median(found["sampled"].values[condition])
-            yield Row(SECTION, f"{name}, {condition}", "%", estimate_of(undisturbed(found["cells"], condition, "off"), rounds), 6 if condition == "attached" else None,
-                      f"{seconds:.2f} s without the tracer; {exactness(found, condition)}; {100 * sampled:.0f} % of what lines allocated is from samples")
+            yield Row(
+                SECTION,
+                f"{name}, {condition}",
+                "%",
+                estimate_of(undisturbed(found["cells"], condition, "off"), rounds),
+                6 if condition == "attached" else None,
+                f"{seconds:.2f} s without the tracer; {exactness(found, condition)}; {100 * sampled:.0f} % of what lines allocated is from samples",
+            )

@@ -45,7 +45,12 @@ class Run:
             # The cells' sum is of the kernel alone; its children's time is known once it has waited for them.
             alone = cpu_seconds(kernel.pid)
             children = max(kernel.end() - alone, 0)
-        return {"cells": times + [children], "cpu": sum(times) + children, "tracer": 100 * own / (sum(times) + children), "programs": programs}
+        return {
+            "cells": times + [children],
+            "cpu": sum(times) + children,
+            "tracer": 100 * own / (sum(times) + children),
+            "programs": programs,
+        }
 
     def ran(self, tracer):
         """Returns the runs and the time of the tracer's programs so far, if they are counted."""
@@ -57,7 +62,9 @@ class Run:
 
 def exact_windows(report):
     """Returns (windows with an exact figure, windows with a figure), of the meters together."""
-    figures = [w["meters"][meter] for w in report["windows"] if w["kind"] == "cell" for meter in METERS if meter in w["meters"]]
+    figures = [
+        w["meters"][meter] for w in report["windows"] if w["kind"] == "cell" for meter in METERS if meter in w["meters"]
+    ]
     return sum(f["exact"] for f in figures), len(figures)
 
 
@@ -95,7 +102,13 @@ def cost(settings, name, place):
     record = ["--record", os.path.join(place, "run.arrows"), "--force"]
     conditions = {"off": lambda: contextlib.nullcontext(Reported(settings, cells, None, place)),
                   "attached": lambda: contextlib.nullcontext(Reported(settings, cells, record, place))}
-    return interleave(settings.rounds(9, 1), conditions, Reported.figures, warm_up=not settings.quick, progress=settings.progress(name))
+    return interleave(
+        settings.rounds(9, 1),
+        conditions,
+        Reported.figures,
+        warm_up=not settings.quick,
+        progress=settings.progress(name),
+    )
 
 
 def costs(settings, names):
@@ -105,12 +118,26 @@ def costs(settings, names):
         found = {name: cost(settings, name, place) for name in names}
     for name, series in found.items():
         rounds = len(series["cpu"].values["off"])
-        own, seconds = (statistics.median(values) for values in (series["tracer"].values["attached"], series["cpu"].values["off"]))
+        own, seconds = (
+            statistics.median(values) for values in (series["tracer"].values["attached"], series["cpu"].values["off"])
+        )
         shares.append(undisturbed(series["cells"], "attached", "off"))
-        yield Row(COST, os.path.splitext(os.path.basename(name))[0], "%", estimate_of(shares[-1], rounds), 2,
-                  f"{seconds:.2f} s without the tracer, which itself takes {own:.1f} % of that; {exactness(series, 'attached')}")
+        yield Row(
+            COST,
+            os.path.splitext(os.path.basename(name))[0],
+            "%",
+            estimate_of(shares[-1], rounds),
+            2,
+            f"{seconds:.2f} s without the tracer, which itself takes {own:.1f} % of that; {exactness(series, 'attached')}",
+        )
     rounds = min(len(series["cpu"].values["off"]) for series in found.values())
-    yield Row(COST, "the notebook in the middle", "%", estimate_of(lambda drawn: statistics.median(share(drawn) for share in shares), rounds), 1)
+    yield Row(
+        COST,
+        "the notebook in the middle",
+        "%",
+        estimate_of(lambda drawn: statistics.median(share(drawn) for share in shares), rounds),
+        1,
+    )
     pairs = [ratio for series in found.values() for ratio in series["cpu"].percents("attached", "off")]
     yield Row(COST, "all pairs", "%", estimate(pairs))
 
@@ -123,7 +150,17 @@ def long_one(settings):
         for i in range(settings.rounds(6, 1)):
             for form in ("text", "json"):
                 output = os.path.join(place, "report")
-                tracer = Tracer(settings.tracer, None, "--record", os.path.join(place, "run.arrows"), "--force", "--format", form, "--output", output)
+                tracer = Tracer(
+                    settings.tracer,
+                    None,
+                    "--record",
+                    os.path.join(place, "run.arrows"),
+                    "--force",
+                    "--format",
+                    form,
+                    "--output",
+                    output,
+                )
                 with Kernel(env=STEADY) as kernel:
                     tracer.pid = kernel.pid
                     with tracer:

@@ -71,16 +71,42 @@ def measure(settings):
             kernel.run(TENSORS)
             idle = training(settings, kernel, "training loop, kernels that take no time", 20)
             conditions = {"off": nothing, "attached": lambda: Tracer(settings.tracer, kernel.pid, "--budget", "off")}
-            storm = interleave(settings.rounds(15, 2), conditions, functools.partial(cells, kernel, "tensors(20_000)", 3),
-                               warm_up=not settings.quick, progress=settings.progress("tensors"))
-    for found, what, limit in ((busy, "training loop, kernels as long as on an H200", 1),
-                               (lines, "the same with --budget 15%: who made every tensor is known", 3), (idle, "training loop, kernels that take no time", None)):
-        yield Row(SECTION, what, "%", estimate(found["wall"].percents("attached", "off")), limit,
-                  f"quickest of 4; {1000 * statistics.median(found['wall'].values['off']) / 40:.2f} ms a step without the tracer")
+            storm = interleave(
+                settings.rounds(15, 2),
+                conditions,
+                functools.partial(cells, kernel, "tensors(20_000)", 3),
+                warm_up=not settings.quick,
+                progress=settings.progress("tensors"),
+            )
+    for found, what, limit in (
+        (busy, "training loop, kernels as long as on an H200", 1),
+        (lines, "the same with --budget 15%: who made every tensor is known", 3),
+        (idle, "training loop, kernels that take no time", None),
+    ):
+        yield Row(
+            SECTION,
+            what,
+            "%",
+            estimate(found["wall"].percents("attached", "off")),
+            limit,
+            f"quickest of 4; {1000 * statistics.median(found['wall'].values['off']) / 40:.2f} ms a step without the tracer",
+        )
         yield Row(SECTION, what + ", undisturbed", "%",
                   estimate_of(undisturbed(found["all"], "attached", "off"), len(found["all"].values["off"])), limit)
     off, on = (statistics.median(storm["wall"].values[c]) / 20_000 * 1e6 for c in ("off", "attached"))
-    yield Row(SECTION, "torch.empty on the GPU, dropped at once, --budget off", "%", estimate(storm["wall"].percents("attached", "off")), None,
-              f"{off:.2f} µs → {on:.2f} µs")
-    yield Row(SECTION, "from exec of `tracer attach` to every probe in place", "s", estimate(busy["attach"].values["attached"]), 1)
+    yield Row(
+        SECTION,
+        "torch.empty on the GPU, dropped at once, --budget off",
+        "%",
+        estimate(storm["wall"].percents("attached", "off")),
+        None,
+        f"{off:.2f} µs → {on:.2f} µs",
+    )
+    yield Row(
+        SECTION,
+        "from exec of `tracer attach` to every probe in place",
+        "s",
+        estimate(busy["attach"].values["attached"]),
+        1,
+    )
     yield Row(SECTION, "the tracer's memory at its highest", "MiB", estimate(busy["high"].values["attached"]), 120)

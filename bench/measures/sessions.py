@@ -52,12 +52,18 @@ def notebook(settings):
     for name, what in (("attached", ""), ("recorded", ", with --record")):
         yield Row(SELF, "CPU during the notebook" + what, "% of a core", estimate(found["tracer"].values[name]), 1)
         yield Row(SELF, "resident after the notebook" + what, "MiB", estimate(found["resident"].values[name]), 60)
-        yield Row(SELF, "resident at its highest, attach included" + what, "MiB", estimate(found["high"].values[name]), 60)
+        yield Row(
+            SELF, "resident at its highest, attach included" + what, "MiB", estimate(found["high"].values[name]), 60
+        )
 
 
 def loop(kernel, iterations, repeat, _):
     cells = [kernel.run(LOOP % iterations) for _ in range(repeat)]
-    return {"wall": min(c.inside for c in cells), "cpu": min(c.cpu for c in cells), "all": [min(c.inside for c in cells)]}
+    return {
+        "wall": min(c.inside for c in cells),
+        "cpu": min(c.cpu for c in cells),
+        "all": [min(c.inside for c in cells)],
+    }
 
 
 class TraceMalloc:
@@ -87,7 +93,9 @@ def loops(settings):
     yield Row(LOOPS, "attached: time of the cell, undisturbed", "%",
               estimate_of(undisturbed(found["all"], "attached", "off"), len(found["all"].values["off"])), 1)
     yield Row(LOOPS, "attached: CPU time of the kernel", "%", estimate(found["cpu"].percents("attached", "off")), 1)
-    yield Row(LOOPS, "beside it, tracemalloc: time of the cell", "×", estimate(beside["wall"].ratios("tracemalloc", "off")))
+    yield Row(
+        LOOPS, "beside it, tracemalloc: time of the cell", "×", estimate(beside["wall"].ratios("tracemalloc", "off"))
+    )
 
 
 def idle(settings):

@@ -51,8 +51,16 @@ class Part(Run):
 def conditions(settings, cells, place):
     """Returns the compared conditions, by name."""
     record = ["--budget", "off", "--record", os.path.join(place, "run.arrows"), "--force"]
-    made = {"off": (None,), "attached": (record,), "no stacks": (record + ["--no-stacks"],), "traps": (record, "traps"), "tracepoints": (record, "tracepoints"),
-            "counted": (record, None, True), "counted, no stacks": (record + ["--no-stacks"], None, True), "counted traps": (record, "traps", True)}
+    made = {
+        "off": (None,),
+        "attached": (record,),
+        "no stacks": (record + ["--no-stacks"],),
+        "traps": (record, "traps"),
+        "tracepoints": (record, "tracepoints"),
+        "counted": (record, None, True),
+        "counted, no stacks": (record + ["--no-stacks"], None, True),
+        "counted traps": (record, "traps", True),
+    }
     return {name: lambda how=how: contextlib.nullcontext(Part(settings, cells, *how)) for name, how in made.items()}
 
 
@@ -101,11 +109,14 @@ def split(cells, ran):
 
     def took(condition, kind):
         return statistics.median(seconds_of(one, kind, floor) for one in ran[condition])
-    parts = {"the whole": middle["attached"] - middle["off"], "tracepoints of page faults, maps and processes": middle["tracepoints"] - middle["off"],
-             "traps: uprobes whose programs do nothing": middle["traps"] - middle["tracepoints"],
-             "programs behind uprobes, without stacks": took("counted, no stacks", "uprobes"),
-             "walks up stacks, and the places of mmap": took("counted", "uprobes") - took("counted, no stacks", "uprobes"),
-             "boundaries: the programs of cells and statements": took("counted", "boundaries")}
+    parts = {
+        "the whole": middle["attached"] - middle["off"],
+        "tracepoints of page faults, maps and processes": middle["tracepoints"] - middle["off"],
+        "traps: uprobes whose programs do nothing": middle["traps"] - middle["tracepoints"],
+        "programs behind uprobes, without stacks": took("counted, no stacks", "uprobes"),
+        "walks up stacks, and the places of mmap": took("counted", "uprobes") - took("counted, no stacks", "uprobes"),
+        "boundaries: the programs of cells and statements": took("counted", "boundaries"),
+    }
     parts["what is left: caches, records, the tracer's threads"] = parts["the whole"] - sum(list(parts.values())[1:])
     return parts
 
@@ -116,11 +127,14 @@ def about(ran, floor, name):
         runs, _ = by_kind(ran[condition])[kind]
         each = f", {1e9 * seconds_of(ran[condition], kind, floor) / runs:.0f} ns each" if runs else ""
         return f"{runs:,} runs{each}"
-    return {"tracepoints of page faults, maps and processes": said("counted", "tracepoints") + " (of all processes of the machine)",
-            "traps: uprobes whose programs do nothing": f"{by_kind(ran['counted traps'])['empty'][0]:,} hits",
-            "programs behind uprobes, without stacks": said("counted, no stacks", "uprobes"),
-            "walks up stacks, and the places of mmap": said("counted", "uprobes") + " with stacks",
-            "boundaries: the programs of cells and statements": said("counted", "boundaries")}.get(name, "")
+    return {
+        "tracepoints of page faults, maps and processes": said("counted", "tracepoints")
+        + " (of all processes of the machine)",
+        "traps: uprobes whose programs do nothing": f"{by_kind(ran['counted traps'])['empty'][0]:,} hits",
+        "programs behind uprobes, without stacks": said("counted, no stacks", "uprobes"),
+        "walks up stacks, and the places of mmap": said("counted", "uprobes") + " with stacks",
+        "boundaries: the programs of cells and statements": said("counted", "boundaries"),
+    }.get(name, "")
 
 
 def rows(name, series, tracer):
@@ -131,15 +145,37 @@ def rows(name, series, tracer):
     def part(wanted, drawn):
         drawn = list(drawn)
         some = {c: [values[i] for i in drawn] for c, values in cells.items()}
-        return 100 * split(some, {c: [values[i] for i in drawn] for c, values in ran.items()})[wanted] / undisturbed(some["off"])
+        return (
+            100
+            * split(some, {c: [values[i] for i in drawn] for c, values in ran.items()})[wanted]
+            / undisturbed(some["off"])
+        )
     last, floor = {c: values[-1] for c, values in ran.items()}, floor_of(ran["counted traps"])
     for wanted in split(cells, ran):
-        yield Row(SECTION % name, wanted, "%", estimate_of(lambda drawn, wanted=wanted: part(wanted, drawn), rounds), None, about(last, floor, wanted))
+        yield Row(
+            SECTION % name,
+            wanted,
+            "%",
+            estimate_of(lambda drawn, wanted=wanted: part(wanted, drawn), rounds),
+            None,
+            about(last, floor, wanted),
+        )
     walks = undisturbed(cells["attached"]) - undisturbed(cells["no stacks"])
-    yield Remark(SECTION % name, f"{bare:.2f} s without the tracer; with stacks and without them {walks:+.3f} s; the tracer itself takes {tracer:.1f} % of that, "
-                                 f"on whatever core; an empty program is counted with {floor:.0f} ns")
-    kinds = sorted(((n, what) for (n, what) in last["counted"] if what == "runs"), key=lambda key: -last["counted"][key[0], "ns"])
-    yield Remark(SECTION % name, "; ".join(f"{n} {last['counted'][n, 'runs']:,} × {last['counted'][n, 'ns'] / last['counted'][n, 'runs']:.0f} ns" for n, _ in kinds[:8]))
+    yield Remark(
+        SECTION % name,
+        f"{bare:.2f} s without the tracer; with stacks and without them {walks:+.3f} s; the tracer itself takes {tracer:.1f} % of that, "
+        f"on whatever core; an empty program is counted with {floor:.0f} ns",
+    )
+    kinds = sorted(
+        ((n, what) for (n, what) in last["counted"] if what == "runs"), key=lambda key: -last["counted"][key[0], "ns"]
+    )
+    yield Remark(
+        SECTION % name,
+        "; ".join(
+            f"{n} {last['counted'][n, 'runs']:,} × {last['counted'][n, 'ns'] / last['counted'][n, 'runs']:.0f} ns"
+            for n, _ in kinds[:8]
+        ),
+    )
 
 
 def measure(settings):
@@ -149,7 +185,13 @@ def measure(settings):
         cells = books.read(name)
         with tempfile.TemporaryDirectory(prefix="ipytracer-bench-", dir="/tmp") as place:
             try:
-                found = interleave(settings.rounds(9, 1), conditions(settings, cells, place), Run.figures, warm_up=not settings.quick, progress=settings.progress(name))
+                found = interleave(
+                    settings.rounds(9, 1),
+                    conditions(settings, cells, place),
+                    Run.figures,
+                    warm_up=not settings.quick,
+                    progress=settings.progress(name),
+                )
             except Failure as e:
                 yield Skipped(SECTION % name, str(e))
                 continue

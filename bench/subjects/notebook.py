@@ -1,4 +1,5 @@
-"""A working day in small: the cells of a NumPy and pandas notebook, and a loop of plain Python. Run All takes some seconds."""
+"""A working day in small: the cells of a NumPy and pandas notebook, and a loop of plain Python. Run All takes some
+seconds."""
 
 CELLS = [
     "import io, math\nimport numpy as np\nimport pandas as pd",

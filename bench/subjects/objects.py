@@ -1,4 +1,5 @@
-"""Makes objects as an import of large packages does: modules with classes, functions, their code, closures, dicts, tuples, strings, instances."""
+"""Makes objects as an import of large packages does: modules with classes, functions, their code, closures, dicts,
+tuples, strings, instances."""
 
 import gc
 import sys

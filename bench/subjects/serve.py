@@ -42,7 +42,8 @@ class Subject:
         return time.perf_counter() - start
 
     def beside(self, tool, path, what, arguments):
-        """The seconds of one of these with a tool that works in the process: its own start and stop are not part of the time."""
+        """The seconds of one of these with a tool that works in the process: its own start and stop are not part of the
+        time."""
         if tool == "tracemalloc":
             tracemalloc.start()
             try:

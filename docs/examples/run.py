@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the examples with the tracer attached, and compares their outputs with those that are committed; --update writes them instead.
+"""Runs the examples with the tracer attached, and compares their outputs with those that are committed; --update writes
+them instead.
 
     sudo python3 docs/examples/run.py [--tracer bin/tracer] [--update] [NAME …]
 
-Sizes agree if they differ by at most a fifth or 4 MiB, whichever is more. Times, percentages, pids, folders, versions, bars, and the order of lines in
-an output do not count. Everything else must be the same. Exit status: 0 they agree, 1 they do not or one could not run, 2 usage.
+Sizes agree if they differ by at most a fifth or 4 MiB, whichever is more. Times, percentages, pids, folders, versions,
+bars, and the order of lines in an output do not count. Everything else must be the same. Exit status: 0 they agree, 1
+they do not or one could not run, 2 usage.
 """
 
 import argparse
@@ -30,7 +32,8 @@ AUDIT_ENDS = "\nVariables at the end"   # what follows depends on the machine
 SHARE, LEAST = 0.2, 4 << 20     # by how much sizes may differ
 LIMIT = 900                     # seconds that one may take
 
-# So that no figure is missing or late on a busy machine: in a notebook of your own a line that is late stands below the next cell.
+# So that no figure is missing or late on a busy machine: in a notebook of your own a line that is late stands below the
+# next cell.
 PATIENT = "import ipytracer._line, ipytracer._shell\nipytracer._shell.AFTER_CELL = ipytracer._line.ASKED_FOR = 120.0\n"
 
 _UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
@@ -47,11 +50,22 @@ _IRRELEVANT = (
     (re.compile(r"[-─━=]{3,}"), "---"),
     (re.compile(r"\s+"), " "),
 )
-_MACHINES = ("plugins:", "rootdir:", "command ", "process ", "objects looked at", "- ", "nothing; try", "Python's other objects")    # lines about it
+# lines about it
+_MACHINES = (
+    "plugins:",
+    "rootdir:",
+    "command ",
+    "process ",
+    "objects looked at",
+    "- ",
+    "nothing; try",
+    "Python's other objects",
+)
 
 
 def normal(text):
-    """The lines of a text without what may differ, sorted, each with the sizes in it, of which each has become the word SIZE."""
+    """The lines of a text without what may differ, sorted, each with the sizes in it, of which each has become the word
+    SIZE."""
     def size(found):
         sizes.append(float(found.group(1)) * _UNITS[found.group(2)])
         return "SIZE"
@@ -72,7 +86,11 @@ def normal(text):
 def differences(committed, now):
     """What differs, in lines; nothing if they agree."""
     before, after = normal(committed), normal(now)
-    found = list(difflib.unified_diff([line for line, _ in before], [line for line, _ in after], "committed", "now", lineterm="", n=0))
+    found = list(
+        difflib.unified_diff(
+            [line for line, _ in before], [line for line, _ in after], "committed", "now", lineterm="", n=0
+        )
+    )
     if not found:
         for (line, sizes), (_, others) in zip(before, after):
             for a, b in zip(sizes, others):
@@ -108,16 +126,31 @@ class Run:
 
     def __init__(self, tracer, folder):
         self.tracer, self.folder = os.path.abspath(tracer), folder
-        self.environment = dict(os.environ, PYTHONPATH=os.pathsep.join([os.path.join(ROOT, "python", "src"), os.path.join(ROOT, "testdata", "gpu")]),
-                                IPYTHONDIR=os.path.join(folder, "ipython"), JUPYTER_RUNTIME_DIR=os.path.join(folder, "runtime"), PYTHONDONTWRITEBYTECODE="1",
-                                NO_COLOR="1", COLUMNS="120")
+        self.environment = dict(
+            os.environ,
+            PYTHONPATH=os.pathsep.join([os.path.join(ROOT, "python", "src"), os.path.join(ROOT, "testdata", "gpu")]),
+            IPYTHONDIR=os.path.join(folder, "ipython"),
+            JUPYTER_RUNTIME_DIR=os.path.join(folder, "runtime"),
+            PYTHONDONTWRITEBYTECODE="1",
+            NO_COLOR="1",
+            COLUMNS="120",
+        )
         startup = os.path.join(folder, "ipython", "profile_default", "startup")
         os.makedirs(startup)
         with open(os.path.join(startup, "patient.py"), "w") as f:
             f.write(PATIENT)
 
     def _do(self, command, statuses=(0,), **more):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT, cwd=self.folder, env=self.environment, **more)
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LIMIT,
+            cwd=self.folder,
+            env=self.environment,
+            **more,
+        )
         if done.returncode not in statuses:
             sys.exit("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stdout))
         return done.stdout
@@ -141,18 +174,48 @@ class Run:
         if name == AUDITED:
             self._attached(path, record)
             return cleaned(nbformat.read(path, 4)), self._do([self.tracer, "audit", record]).split(AUDIT_ENDS)[0]
-        self._traced([sys.executable, "-m", "nbconvert", "--to", "notebook", "--execute", "--ExecutePreprocessor.timeout=%d" % LIMIT, path, "--output", path])
+        self._traced(
+            [
+                sys.executable,
+                "-m",
+                "nbconvert",
+                "--to",
+                "notebook",
+                "--execute",
+                "--ExecutePreprocessor.timeout=%d" % LIMIT,
+                path,
+                "--output",
+                path,
+            ]
+        )
         return cleaned(nbformat.read(path, 4)), None
 
     def _attached(self, path, record):
-        """Run a notebook in a kernel that the tracer attaches to, and detach while it lives: who holds what is found out then."""
+        """Run a notebook in a kernel that the tracer attaches to, and detach while it lives: who holds what is found
+        out then."""
         from nbclient import NotebookClient
         nb, ready = nbformat.read(path, 4), os.path.join(self.folder, "ready")
-        os.environ.update({k: self.environment[k] for k in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR")})     # NotebookClient looks there
+        # NotebookClient looks there
+        os.environ.update({k: self.environment[k] for k in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR")})
         client = NotebookClient(nb, timeout=LIMIT, kernel_name="python3")
         with client.setup_kernel(env=self.environment):
-            tracer = subprocess.Popen([self.tracer, "attach", str(client.km.provisioner.pid), "-q", "--budget", "off", "--record", record, "--ready-file", ready,
-                                       "-o", os.devnull], env=self.environment)
+            tracer = subprocess.Popen(
+                [
+                    self.tracer,
+                    "attach",
+                    str(client.km.provisioner.pid),
+                    "-q",
+                    "--budget",
+                    "off",
+                    "--record",
+                    record,
+                    "--ready-file",
+                    ready,
+                    "-o",
+                    os.devnull,
+                ],
+                env=self.environment,
+            )
             end = time.monotonic() + LIMIT
             while not os.path.exists(ready):
                 if tracer.poll() is not None or time.monotonic() > end:
@@ -172,8 +235,24 @@ class Run:
     def pytest(self):
         """Run the suite; what it prints."""
         shutil.copy(os.path.join(HERE, "pytest", "test_example.py"), self.folder)
-        return self._traced([sys.executable, "-m", "pytest", "-p", "ipytracer.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:xdist", "--ipytracer",
-                             "--ipytracer-strict", "--ipytracer-wait=300", "test_example.py"], statuses=(1,))
+        return self._traced(
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-p",
+                "ipytracer.pytest_plugin",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "no:xdist",
+                "--ipytracer",
+                "--ipytracer-strict",
+                "--ipytracer-wait=300",
+                "test_example.py",
+            ],
+            statuses=(1,),
+        )
 
 
 def cleaned(nb):
@@ -216,7 +295,9 @@ def put(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--tracer", default=os.path.join(ROOT, "bin", "tracer"), metavar="PATH", help="the program (bin/tracer)")
+    parser.add_argument(
+        "--tracer", default=os.path.join(ROOT, "bin", "tracer"), metavar="PATH", help="the program (bin/tracer)"
+    )
     parser.add_argument("--update", action="store_true", help="write the outputs instead of comparing them")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these: " + ", ".join(NAMES))
     options = parser.parse_args()

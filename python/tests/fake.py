@@ -1,6 +1,7 @@
 """A tracer for tests: it plays the other end of the line by the protocol, in a thread of this very process.
 
-It sees what the real one sees, the names of what is compiled, and takes the end over as that does: with a descriptor of its own.
+It sees what the real one sees, the names of what is compiled, and takes the end over as that does: with a descriptor of
+its own.
 """
 
 import array
@@ -30,7 +31,15 @@ def _hook(event, arguments):
 
 
 def figure(start, peak, end, exact=True, bound=0):
-    return {"start": start, "peak": peak, "end": end, "consumed": end - start, "peaked": peak - max(start, end), "exact": exact, "bound": bound}
+    return {
+        "start": start,
+        "peak": peak,
+        "end": end,
+        "consumed": end - start,
+        "peaked": peak - max(start, end),
+        "exact": exact,
+        "bound": bound,
+    }
 
 
 def window(number, kind="cell", **more):
@@ -45,23 +54,75 @@ def window(number, kind="cell", **more):
 
 
 def variable(name, **more):
-    return dict({"pid": os.getpid(), "name": name, "kind": "variable", "type": "numpy.ndarray", "shape": [300, 400], "dtype": "float64", "length": 300,
-                 "bytes": 960128, "reaches": 960128, "exact": True, "shaped": "300 × 400 float64", "where": "In[3] line 1 › ones", "execution": 3,
-                 "execution_count": 3, "line": 1, "stack": [{"function": "ones", "file": "numeric.py", "line": 9}]}, **more)
+    return dict(
+        {
+            "pid": os.getpid(),
+            "name": name,
+            "kind": "variable",
+            "type": "numpy.ndarray",
+            "shape": [300, 400],
+            "dtype": "float64",
+            "length": 300,
+            "bytes": 960128,
+            "reaches": 960128,
+            "exact": True,
+            "shaped": "300 × 400 float64",
+            "where": "In[3] line 1 › ones",
+            "execution": 3,
+            "execution_count": 3,
+            "line": 1,
+            "stack": [{"function": "ones", "file": "numeric.py", "line": 9}],
+        },
+        **more,
+    )
 
 
 def verdict(**more):
-    return dict({"kind": "rerun-growth", "title": "grows with each run of the cell", "meter": "cpu.numpy", "pid": os.getpid(), "bytes": 8 * MIB, "count": 4,
-                 "executions": [3, 4, 5, 6], "execution_counts": [3, 4, 5, 6], "runs": "In[3], In[4], In[5], In[6]", "where": "In[6] line 1 › ones",
-                 "holder": "acc[0]", "evidence": "4 runs of this cell left 2.00 MiB each", "advice": "bound what it collects", "fix": "acc.clear()",
-                 "change": {"execution": 6, "execution_count": 6, "line": 1}, "growth": {"runs": 4, "slope": 2 * MIB, "low": 2 * MIB, "high": 2 * MIB},
-                 "age_ns": 4_210_000_000, "stack": [{"function": "ones", "file": "numeric.py", "line": 9}]}, **more)
+    return dict(
+        {
+            "kind": "rerun-growth",
+            "title": "grows with each run of the cell",
+            "meter": "cpu.numpy",
+            "pid": os.getpid(),
+            "bytes": 8 * MIB,
+            "count": 4,
+            "executions": [3, 4, 5, 6],
+            "execution_counts": [3, 4, 5, 6],
+            "runs": "In[3], In[4], In[5], In[6]",
+            "where": "In[6] line 1 › ones",
+            "holder": "acc[0]",
+            "evidence": "4 runs of this cell left 2.00 MiB each",
+            "advice": "bound what it collects",
+            "fix": "acc.clear()",
+            "change": {"execution": 6, "execution_count": 6, "line": 1},
+            "growth": {"runs": 4, "slope": 2 * MIB, "low": 2 * MIB, "high": 2 * MIB},
+            "age_ns": 4_210_000_000,
+            "stack": [{"function": "ones", "file": "numeric.py", "line": 9}],
+        },
+        **more,
+    )
 
 
 def audited(**more):
-    return dict({"least": MIB, "cells": 7, "duration_ns": 10**9, "complete": False, "unlisted": 0, "all_clear": "",
-                 "not_judged": [{"reason": "made-before", "meter": "cpu.resident", "bytes": 50 * MIB, "says": "50.00 MiB of resident: it was there before; try: attach earlier"}]},
-                **more)
+    return dict(
+        {
+            "least": MIB,
+            "cells": 7,
+            "duration_ns": 10**9,
+            "complete": False,
+            "unlisted": 0,
+            "all_clear": "",
+            "not_judged": [
+                {
+                    "reason": "made-before",
+                    "meter": "cpu.resident",
+                    "bytes": 50 * MIB,
+                    "says": "50.00 MiB of resident: it was there before; try: attach earlier",
+                }
+            ],
+        },
+        **more,
+    )
 
 
 def _packets(answer):
@@ -72,7 +133,8 @@ def _packets(answer):
 
 
 class Tracer:
-    """The tracer. greets: it takes part at all. answers: it answers requests. Set reply to answer a request your own way."""
+    """The tracer. greets: it takes part at all. answers: it answers requests. Set reply to answer a request your own
+    way."""
 
     def __init__(self, limit=1024 * MIB, greets=True, delay=0.0):
         self.limit, self.greets, self.answers, self.delay = limit, greets, True, delay
@@ -83,12 +145,22 @@ class Tracer:
         self.told, self.next = 0, 2
         self.memory = {"cpu.resident": 100 * MIB}    # now, in bytes
         self.coming = []        # members of the next cells' windows
-        self.looks, self.looked = 0, 2     # how many looks were asked for; how often a notebook is told that one is not over
-        self.variables, self.names = [variable("x")], {"pid": os.getpid(), "unlisted": 3, "bytes": 5000, "objects": 10**6, "complete": True}
+        # how many looks were asked for; how often a notebook is told that one is not over
+        self.looks, self.looked = 0, 2
+        self.variables, self.names = (
+            [variable("x")],
+            {"pid": os.getpid(), "unlisted": 3, "bytes": 5000, "objects": 10**6, "complete": True},
+        )
         self.verdicts, self.audited = [verdict()], audited()
         self.reply = None       # request -> list of packets, or None for the usual answer
         self.slower = ""        # what slows this process down
-        self.greeting = {"hello": "ipytracer/line/v2", "tracer": "0.1.0", "pid": os.getpid(), "limit": limit, "limit_of": "container"}
+        self.greeting = {
+            "hello": "ipytracer/line/v2",
+            "tracer": "0.1.0",
+            "pid": os.getpid(),
+            "limit": limit,
+            "limit_of": "container",
+        }
         self.offering = {"line": "ipytracer/line/v2"}     # what is said as the line's end is sent
         self.more, self.sends = [], 1      # sockets that are sent along; 0: nothing is sent
         self._work = queue.Queue()
@@ -155,7 +227,13 @@ class Tracer:
         """Make a line, and send its other end over the pair that is offered; ours."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, socket.socket(fileno=os.dup(number)) as offered:
-            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [theirs.fileno(), *(one.fileno() for one in self.more)]))]
+            rights = [
+                (
+                    socket.SOL_SOCKET,
+                    socket.SCM_RIGHTS,
+                    array.array("i", [theirs.fileno(), *(one.fileno() for one in self.more)]),
+                )
+            ]
             packet = self.offering if isinstance(self.offering, bytes) else json.dumps(self.offering).encode()
             offered.sendmsg([packet], rights[:self.sends], socket.MSG_NOSIGNAL)
         return ours
@@ -181,7 +259,17 @@ class Tracer:
     def _close_cell(self):
         number, count = self._number(), shells.running()
         more = dict({"execution_count": count, "execution": count}, **(self.coming.pop(0) if self.coming else {}))
-        more.setdefault("top", {"cpu.numpy": {"at_peak": 512 * MIB, "where": "In[%d] line 1 › ones" % count, "line": 1, "execution": count}})
+        more.setdefault(
+            "top",
+            {
+                "cpu.numpy": {
+                    "at_peak": 512 * MIB,
+                    "where": "In[%d] line 1 › ones" % count,
+                    "line": 1,
+                    "execution": count,
+                }
+            },
+        )
         self.windows.append(window(number, **more))
 
     def _close_experiment(self, name):
@@ -225,8 +313,21 @@ class Tracer:
             found = [w for w in self.windows if w["kind"] == "experiment" and w["name"] == request["name"]]
             return {"id": number, "windows": found[-1:]}
         if what == "lines":
-            return {"id": number, "lines": [{"meter": "cpu.numpy", "at_peak": 512 * MIB, "allocated": 512 * MIB, "freed": 0, "net": 512 * MIB, "count": 1,
-                                             "where": "In[2] line 1 › ones", "stack": [{"function": "ones", "file": "numeric.py", "line": 9, "execution": None}]}]}
+            return {
+                "id": number,
+                "lines": [
+                    {
+                        "meter": "cpu.numpy",
+                        "at_peak": 512 * MIB,
+                        "allocated": 512 * MIB,
+                        "freed": 0,
+                        "net": 512 * MIB,
+                        "count": 1,
+                        "where": "In[2] line 1 › ones",
+                        "stack": [{"function": "ones", "file": "numeric.py", "line": 9, "execution": None}],
+                    }
+                ],
+            }
         if what in ("vars", "audit"):
             return self._look(what, number, request.get("look"))
         return {"id": number, "error": "no such question"}

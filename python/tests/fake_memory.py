@@ -1,4 +1,5 @@
-"""A tracer for tests whose windows follow memory that the tests move: each window's start, peak and end are what that was."""
+"""A tracer for tests whose windows follow memory that the tests move: each window's start, peak and end are what that
+was."""
 
 import sys
 
@@ -68,16 +69,38 @@ class Tracer(fake.Tracer):
     def _cell(self, status):
         number, _, start = self.cell
         count = shells.running() if status == "ok" else 0
-        return fake.window(number, execution_count=count or None, execution=count, meters=self._meters(number, start), top={}, status=status,
-                           **self.counted)
+        return fake.window(
+            number,
+            execution_count=count or None,
+            execution=count,
+            meters=self._meters(number, start),
+            top={},
+            status=status,
+            **self.counted,
+        )
 
     def _meters(self, number, start):
         peaks = self.peaks.get(number, {})
-        return {m: fake.figure(start.get(m, 0), max(peaks.get(m, 0), start.get(m, 0), n), n, m not in self.inexact, self.inexact.get(m, 0))
-                for m, n in self.memory.items()}
+        return {
+            m: fake.figure(
+                start.get(m, 0),
+                max(peaks.get(m, 0), start.get(m, 0), n),
+                n,
+                m not in self.inexact,
+                self.inexact.get(m, 0),
+            )
+            for m, n in self.memory.items()
+        }
 
     def _experiment(self, one, status):
-        return fake.window(one["id"], "experiment", name=one["name"], meters=self._meters(one["id"], one["start"]), top={}, status=status)
+        return fake.window(
+            one["id"],
+            "experiment",
+            name=one["name"],
+            meters=self._meters(one["id"], one["start"]),
+            top={},
+            status=status,
+        )
 
     def _usual(self, request):
         if request["ask"] == "running" and self.cell is not None:
@@ -88,7 +111,8 @@ class Tracer(fake.Tracer):
 
 
 class CompatTest(ShellTest):
-    """A shell whose cells can take memory: Block(MiB, meter) has it as long as it lives. Without a tracer where greets is False."""
+    """A shell whose cells can take memory: Block(MiB, meter) has it as long as it lives. Without a tracer where greets
+    is False."""
 
     greets = True
 
@@ -111,7 +135,8 @@ class CompatTest(ShellTest):
         self.Block = self.shell.user_ns["Block"] = Block
 
     def unhook(self):
-        if self.tracer.has_result in self.shell.events.callbacks["post_run_cell"]:      # a test may have reset the shell's hooks
+        # a test may have reset the shell's hooks
+        if self.tracer.has_result in self.shell.events.callbacks["post_run_cell"]:
             self.shell.events.unregister("post_run_cell", self.tracer.has_result)
 
     def printed_by(self, source):

@@ -60,7 +60,9 @@ class ShellTest(unittest.TestCase):
             self.addCleanup(patch.stop)
 
     def restore(self):
-        self.shell.run_line_magic("unload_ext", "ipytracer") if "ipytracer" in self.shell.extension_manager.loaded else None
+        self.shell.run_line_magic(
+            "unload_ext", "ipytracer"
+        ) if "ipytracer" in self.shell.extension_manager.loaded else None
         self.shell.display_pub = self.plain
         _line.LINE.close()
 

@@ -23,7 +23,9 @@ class Api(ShellTest):
         self.assertIsNone(ipytracer.last())
         self.run_cell("x = 1")
         window = ipytracer.last()
-        self.assertEqual((window.execution, window.status, window.duration_ns, window.error), (2, "ok", 1_470_000_000, None))
+        self.assertEqual(
+            (window.execution, window.status, window.duration_ns, window.error), (2, "ok", 1_470_000_000, None)
+        )
         f = window.meters["cpu.resident"]
         self.assertEqual(f, (100 << 20, 612 << 20, 101 << 20, 1 << 20, 511 << 20, True, 0))
         self.assertEqual(f.need, 512 << 20)
@@ -37,7 +39,9 @@ class Api(ShellTest):
 
     def test_to_dict(self):
         """The very names and integers of the JSON."""
-        self.tracer.coming = [{"meters": {"cpu.resident": fake.figure(1, 2**62 + 1, 2, False, None)}, "note": "special"}]
+        self.tracer.coming = [
+            {"meters": {"cpu.resident": fake.figure(1, 2**62 + 1, 2, False, None)}, "note": "special"}
+        ]
         self.run_cell("x = 1")
         want = dict(self.tracer.windows[-1])
         del want["top"]
@@ -65,7 +69,10 @@ class Api(ShellTest):
             import pandas
         except ImportError:
             self.skipTest("there is no pandas here")
-        self.tracer.windows = [fake.window(2), fake.window(3, execution_count=None, meters={"cpu.resident": fake.figure(1, 2**62 + 1, 2)})]
+        self.tracer.windows = [
+            fake.window(2),
+            fake.window(3, execution_count=None, meters={"cpu.resident": fake.figure(1, 2**62 + 1, 2)}),
+        ]
         frame = ipytracer.cells().to_dataframe()
         self.assertIsInstance(frame, pandas.DataFrame)
         self.assertEqual(list(frame["id"]), [2, 3])
@@ -86,4 +93,7 @@ class Without(unittest.TestCase):
     def test_nothing(self):
         """Without a tracer, and without a shell that has the extension."""
         self.addCleanup(_line.LINE.close)
-        self.assertEqual((ipytracer.attached(), ipytracer.last(), ipytracer.cells(), ipytracer.lines(), ipytracer.lines(3)), (False, None, [], [], []))
+        self.assertEqual(
+            (ipytracer.attached(), ipytracer.last(), ipytracer.cells(), ipytracer.lines(), ipytracer.lines(3)),
+            (False, None, [], [], []),
+        )

@@ -14,18 +14,57 @@ MIB = 1 << 20
 
 class Only(unittest.TestCase):
     def test_cells_that_only_ask(self):
-        for text in ("%tracer", "%tracer last", "  %tracer table\n", "# how?\n%tracer lines\n\n%tracer table", "%tracer limit 5GiB", "%tracer off",
-                     "ipytracer.last()", "import ipytracer\nipytracer.cells()", "w = ipytracer.last()", "ipytracer.lines(w)", "ipytracer.audit(wait=5)[0].advice",
-                     "print('need', ipytracer.last().meters['cpu.resident'].need)", "ipytracer.cells().to_dataframe()",
-                     "print(ipytracer.last().meters['cpu.resident'].need / 2**20, 'MiB')", "f'{ipytracer.last().duration_ns / 1e9:.2f} s'",
-                     "ipytracer.last(), ipytracer.cells()[-3:]", "len(ipytracer.cells()) > 5", "%tracer last\nipytracer.vars()"):
+        for text in (
+            "%tracer",
+            "%tracer last",
+            "  %tracer table\n",
+            "# how?\n%tracer lines\n\n%tracer table",
+            "%tracer limit 5GiB",
+            "%tracer off",
+            "ipytracer.last()",
+            "import ipytracer\nipytracer.cells()",
+            "w = ipytracer.last()",
+            "ipytracer.lines(w)",
+            "ipytracer.audit(wait=5)[0].advice",
+            "print('need', ipytracer.last().meters['cpu.resident'].need)",
+            "ipytracer.cells().to_dataframe()",
+            "print(ipytracer.last().meters['cpu.resident'].need / 2**20, 'MiB')",
+            "f'{ipytracer.last().duration_ns / 1e9:.2f} s'",
+            "ipytracer.last(), ipytracer.cells()[-3:]",
+            "len(ipytracer.cells()) > 5",
+            "%tracer last\nipytracer.vars()",
+        ):
             self.assertTrue(_asking.only(text), text)
 
     def test_others(self):
-        for text in ("", "x = 1", "tracer = 1", "# %tracer", "%%tracer\nx = 1", "%tracer last\nx = 1", "ipytracer.last()\n1/0", "import ipytracer",
-                     "import numpy, ipytracer\nipytracer.last()", "ipytracer.lines(make())", "work(ipytracer.last())", "ipytracer.cells()[work()]",
-                     "w.x = ipytracer.last()", "ipytracer.experiment('x')", "%memit x", "if x:\n    %tracer last", "ipytracer.last() or work()", "big * ipytracer.last().duration_ns", "[x for x in ipytracer.cells()]", "1 + 1", "print('ipytracer')",
-                     "'%tracer' + ipytracer", "%tracer last\n" + "#" * 5000, "(" * 1000 + "ipytracer.last()", None, 5):
+        for text in (
+            "",
+            "x = 1",
+            "tracer = 1",
+            "# %tracer",
+            "%%tracer\nx = 1",
+            "%tracer last\nx = 1",
+            "ipytracer.last()\n1/0",
+            "import ipytracer",
+            "import numpy, ipytracer\nipytracer.last()",
+            "ipytracer.lines(make())",
+            "work(ipytracer.last())",
+            "ipytracer.cells()[work()]",
+            "w.x = ipytracer.last()",
+            "ipytracer.experiment('x')",
+            "%memit x",
+            "if x:\n    %tracer last",
+            "ipytracer.last() or work()",
+            "big * ipytracer.last().duration_ns",
+            "[x for x in ipytracer.cells()]",
+            "1 + 1",
+            "print('ipytracer')",
+            "'%tracer' + ipytracer",
+            "%tracer last\n" + "#" * 5000,
+            "(" * 1000 + "ipytracer.last()",
+            None,
+            5,
+        ):
             self.assertFalse(_asking.only(text), text)
 
 
@@ -80,8 +119,10 @@ class Asked(ShellTest):
         self.tracer.answers = False
         self.patience(0.05)
         for word in ("last", "lines", "table"):
-            self.assertEqual(self.run_cell("%tracer " + word)[-1],
-                             "ipytracer: the tracer did not answer within 0.05 s: it is stopped, or very busy; ask again, or see its report")
+            self.assertEqual(
+                self.run_cell("%tracer " + word)[-1],
+                "ipytracer: the tracer did not answer within 0.05 s: it is stopped, or very busy; ask again, or see its report",
+            )
         for ask in (ipytracer.last, ipytracer.cells, ipytracer.lines):
             with self.subTest(ask), warnings.catch_warnings(record=True) as seen:
                 warnings.simplefilter("always")

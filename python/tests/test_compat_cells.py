@@ -1,4 +1,5 @@
-"""ipython_memory_usage and ipython_memwatcher, whose originals have no tests: their lines and data, as their documentation has them."""
+"""ipython_memory_usage and ipython_memwatcher, whose originals have no tests: their lines and data, as their
+documentation has them."""
 
 import math
 import os
@@ -8,8 +9,10 @@ from ipytracer.compat import _processors, ipython_memory_usage, ipython_memory_u
 
 from .fake_memory import CompatTest
 
-USAGE = (r"^In \[(\d+)\] used (\S+) MiB RAM in ([\d.]+)s \(system mean cpu (\d+|nan)%, single max cpu (\d+|nan)%\), peaked (\S+) MiB above final usage, "
-         r"current RAM usage now (\S+) MiB( \(.*\))?$")
+USAGE = (
+    r"^In \[(\d+)\] used (\S+) MiB RAM in ([\d.]+)s \(system mean cpu (\d+|nan)%, single max cpu (\d+|nan)%\), peaked (\S+) MiB above final usage, "
+    r"current RAM usage now (\S+) MiB( \(.*\))?$"
+)
 WATCHER = r"^In \[(\d+)\] used (\S+) MiB RAM in ([\d.]+)s, peaked (\S+) MiB above current, total RAM usage (\S+) MiB( \(.*\))?$"
 
 
@@ -38,7 +41,9 @@ class Usage(CompatTest):
         """What somebody took between two cells is in "used", as it was, and is told apart."""
         self.printed_by("%imu_start")
         self.tracer.take(256 << 20)
-        self.assertEqual(self.line("b = Block(2)"), ("258.0", "0.0", "358.0", " (256.0 MiB of that before the cell began)"))
+        self.assertEqual(
+            self.line("b = Block(2)"), ("258.0", "0.0", "358.0", " (256.0 MiB of that before the cell began)")
+        )
 
     def test_started_twice(self):
         self.printed_by("%imu_start")
@@ -53,10 +58,17 @@ class Usage(CompatTest):
 
     def test_cache_misses(self):
         start = "import ipytracer.compat.ipython_memory_usage_perf as imu; imu.start_watching_memory()"
-        self.assertIn("\nperf value for cache-misses is not known: the tracer was not started with --counters\n", self.printed_by(start))
-        counters = dict.fromkeys(("minor_faults", "major_faults", "waits", "preemptions", "instructions", "cycles", "cache_references"), 0)
+        self.assertIn(
+            "\nperf value for cache-misses is not known: the tracer was not started with --counters\n",
+            self.printed_by(start),
+        )
+        counters = dict.fromkeys(
+            ("minor_faults", "major_faults", "waits", "preemptions", "instructions", "cycles", "cache_references"), 0
+        )
         self.tracer.counted = {"counters": dict(counters, cache_misses=-1)}
-        self.assertIn("\nperf value for cache-misses is not known: the tracer's report says why\n", self.printed_by("x = 1"))
+        self.assertIn(
+            "\nperf value for cache-misses is not known: the tracer's report says why\n", self.printed_by("x = 1")
+        )
         self.tracer.counted = {"counters": dict(counters, cache_misses=1_470_000_000)}          # of 1.47 s
         printed = self.printed_by("a = Block(1)")
         self.assertTrue(re.search(USAGE, printed, re.M), printed)
@@ -90,7 +102,9 @@ class Watcher(CompatTest):
         found = re.search(WATCHER, self.printed_by("a = Block(10); b = Block(5); del b"), re.M)
         self.assertEqual((found[2], found[4], found[5], found[6]), ("10.000", "5.000", "110.000", None))
         m = self.mw.measurements
-        self.assertEqual((m.memory_delta, m.memory_peak, m.memory_usage, self.mw.window.kind), (10.0, 5.0, 110.0, "cell"))
+        self.assertEqual(
+            (m.memory_delta, m.memory_peak, m.memory_usage, self.mw.window.kind), (10.0, 5.0, 110.0, "cell")
+        )
         self.assertLess(0, m.time_delta)
         self.printed_by("mw.start_watching_memory()")
         self.assertEqual(self.printed_by("pass").count("In ["), 1)
@@ -109,7 +123,11 @@ class WithoutTracer(CompatTest):
     greets = False
 
     def test_said_once(self):
-        out = self.printed_by("from ipytracer.compat.memwatcher import MemWatcher\nmw = MemWatcher()\nmw.start_watching_memory()")
+        out = self.printed_by(
+            "from ipytracer.compat.memwatcher import MemWatcher\nmw = MemWatcher()\nmw.start_watching_memory()"
+        )
         out += self.printed_by("x = 1")
-        self.assertEqual((out.count("sudo tracer attach"), out.count("used nan MiB RAM"), out.count("usage nan MiB")), (1, 2, 2))
+        self.assertEqual(
+            (out.count("sudo tracer attach"), out.count("used nan MiB RAM"), out.count("usage nan MiB")), (1, 2, 2)
+        )
         self.printed_by("mw.stop_watching_memory()")

@@ -1,4 +1,5 @@
-"""fastai 1's utils.mem, utils.ipython and callbacks of memory: what test_callbacks_mem asserts, what the documentation says, and what was wrong."""
+"""fastai 1's utils.mem, utils.ipython and callbacks of memory: what test_callbacks_mem asserts, what the documentation
+says, and what was wrong."""
 
 import os
 import types
@@ -17,8 +18,13 @@ def gpus(*free):
     last = len(memory) - 1
     torch = mock.Mock()
     torch.cuda.device_count.return_value, torch.cuda.current_device.return_value = len(memory), 0
-    return mock.patch.multiple(_gpu, memory=lambda i: memory[i] if 0 <= i <= last else None, count=lambda: last + 1, index_of=lambda n: last - n,
-                               torch=lambda: torch), torch
+    return mock.patch.multiple(
+        _gpu,
+        memory=lambda i: memory[i] if 0 <= i <= last else None,
+        count=lambda: last + 1,
+        index_of=lambda n: last - n,
+        torch=lambda: torch,
+    ), torch
 
 
 class Queries(unittest.TestCase):
@@ -29,26 +35,51 @@ class Queries(unittest.TestCase):
             self.assertEqual(fastai_mem.gpu_mem_get(1)._asdict(), {"total": 8192, "free": 8000, "used": 192})
             self.assertEqual(fastai_mem.gpu_mem_get(7), (0, 0, 0))
             self.assertEqual(fastai_mem.gpu_mem_get_all(), [(8192, 3000, 5192), (8192, 8000, 192)])
-            self.assertEqual((fastai_mem.gpu_mem_get_free(), fastai_mem.gpu_mem_get_used(), fastai_mem.gpu_mem_get_used_fast()), (3000, 5192, 5192))
+            self.assertEqual(
+                (fastai_mem.gpu_mem_get_free(), fastai_mem.gpu_mem_get_used(), fastai_mem.gpu_mem_get_used_fast()),
+                (3000, 5192, 5192),
+            )
             torch.cuda.empty_cache.assert_not_called()
-            self.assertEqual((fastai_mem.gpu_mem_get_free_no_cache(), fastai_mem.gpu_mem_get_used_no_cache()), (3000, 5192))
+            self.assertEqual(
+                (fastai_mem.gpu_mem_get_free_no_cache(), fastai_mem.gpu_mem_get_used_no_cache()), (3000, 5192)
+            )
             self.assertEqual(torch.cuda.empty_cache.call_count, 2)
             self.assertEqual(fastai_mem.gpu_with_max_free_mem(), (1, 8000))
 
     def test_without_a_gpu(self):
         with mock.patch.multiple(_gpu, count=lambda: 0, memory=lambda i: None, torch=lambda: None):
-            self.assertEqual((fastai_mem.gpu_mem_get(), fastai_mem.gpu_mem_get_all(), fastai_mem.gpu_with_max_free_mem()), ((0, 0, 0), [], (None, 0)))
+            self.assertEqual(
+                (fastai_mem.gpu_mem_get(), fastai_mem.gpu_mem_get_all(), fastai_mem.gpu_with_max_free_mem()),
+                ((0, 0, 0), [], (None, 0)),
+            )
             self.assertEqual(fastai_mem.gpu_mem_get_used_no_cache(), 0)
         self.assertEqual(fastai_mem.b2mb(3 * MIB - 1), 2)
 
     def test_visible_devices(self):
         """Where CUDA says nothing of the bus, its variable is followed; what is no number is not guessed at."""
-        for visible, ordinal, want in (("2,0", 0, 2), ("2,0", 1, 0), ("2", 1, None), ("GPU-8932f937", 0, None), ("", 0, None), ("-1", 0, None)):
-            with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=visible), mock.patch.object(_gpu, "_bus_of_ordinal", lambda n: None):
+        for visible, ordinal, want in (
+            ("2,0", 0, 2),
+            ("2,0", 1, 0),
+            ("2", 1, None),
+            ("GPU-8932f937", 0, None),
+            ("", 0, None),
+            ("-1", 0, None),
+        ):
+            with (
+                mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=visible),
+                mock.patch.object(_gpu, "_bus_of_ordinal", lambda n: None),
+            ):
                 self.assertEqual(_gpu.index_of(ordinal), want, visible)
         buses = {0: (0, 0xa0, 0), 1: (0, 0x0f, 0)}
-        with mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="1,0"), mock.patch.multiple(
-                _gpu, _bus_of_ordinal=buses.get, count=lambda: 2, _bus_of=lambda i: _gpu._bus([b"00000000:0F:00.0", b"0000:A0:00"][i])):
+        with (
+            mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES="1,0"),
+            mock.patch.multiple(
+                _gpu,
+                _bus_of_ordinal=buses.get,
+                count=lambda: 2,
+                _bus_of=lambda i: _gpu._bus([b"00000000:0F:00.0", b"0000:A0:00"][i]),
+            ),
+        ):
             self.assertEqual((_gpu.index_of(0), _gpu.index_of(1)), (1, 0))
 
 
@@ -67,7 +98,10 @@ class Trace(CompatTest):
         self.assertEqual(self.printed_by("t.report('step'); d = t.data()"), "△Used Peaked MB:  1,024    200 (step)\n")
         self.assertEqual(self.shell.user_ns["d"], (1024, 200))
         self.printed_by("del a")
-        self.assertEqual(self.printed_by("t.report_n_reset()"), "△Used Peaked MB: -1,024  2,248\n".replace("-1,024  2,248", "     0  1,224"))
+        self.assertEqual(
+            self.printed_by("t.report_n_reset()"),
+            "△Used Peaked MB: -1,024  2,248\n".replace("-1,024  2,248", "     0  1,224"),
+        )
         self.assertEqual(self.printed_by("t.report()"), "△Used Peaked MB:      0      0\n")
         self.printed_by("c = Block(3, 'gpu.0.driver'); t.stop(); x = Block(5, 'gpu.0.driver')")
         self.assertEqual(self.printed_by("t.report()"), "△Used Peaked MB:      3      0\n")
@@ -79,7 +113,10 @@ class Trace(CompatTest):
         self.assertEqual(self.printed_by("t.report('part')"), "△Used Peaked MB:   -100      0 (whole: part)\n")
 
     def test_context_manager_and_decorator(self):
-        self.assertEqual(self.printed_by("with GPUMemTrace(ctx='c') as t:\n    a = Block(5, 'gpu.0.driver')"), "△Used Peaked MB:      5      0 (c: exit)\n")
+        self.assertEqual(
+            self.printed_by("with GPUMemTrace(ctx='c') as t:\n    a = Block(5, 'gpu.0.driver')"),
+            "△Used Peaked MB:      5      0 (c: exit)\n",
+        )
         self.assertEqual(self.printed_by("with GPUMemTrace(on_exit_report=False): pass"), "")
         self.assertEqual(self.printed_by("with GPUMemTrace(silent=True): pass"), "")
         out = self.printed_by("@gpu_mem_trace\ndef f():\n    b = Block(30, 'gpu.0.driver')\n    return 3\nr = f()")
@@ -91,8 +128,14 @@ class Trace(CompatTest):
 
     def test_peak_mem_metric(self):
         learn = types.SimpleNamespace(recorder=mock.Mock())
-        for metric, columns, want in ((fastai_mem.PeakMemMetric(learn), ["cpu used", "peak", "gpu used", "peak"], [[20, 70, 64, 6], [0, 50, 0, 6]]),
-                                      (fastai_mem.CpuPeakMemMetric(learn), ["cpu used", "cpu_peak"], [[20.0, 70.0], [0.0, 50.0]])):
+        for metric, columns, want in (
+            (
+                fastai_mem.PeakMemMetric(learn),
+                ["cpu used", "peak", "gpu used", "peak"],
+                [[20, 70, 64, 6], [0, 50, 0, 6]],
+            ),
+            (fastai_mem.CpuPeakMemMetric(learn), ["cpu used", "cpu_peak"], [[20.0, 70.0], [0.0, 50.0]]),
+        ):
             metric.on_train_begin(epoch=0)
             learn.recorder.add_metric_names.assert_called_with(columns)
             kept = []
@@ -102,7 +145,9 @@ class Trace(CompatTest):
                 if epoch == 0:
                     kept += [self.Block(20), self.Block(64, "gpu.0.driver")]
                 self.Block(50), self.Block(6, "gpu.0.driver")
-                self.assertEqual(metric.on_epoch_end(last_metrics=[0.5], epoch=epoch), {"last_metrics": [0.5] + want[epoch]})
+                self.assertEqual(
+                    metric.on_epoch_end(last_metrics=[0.5], epoch=epoch), {"last_metrics": [0.5] + want[epoch]}
+                )
             metric.on_train_end()
         self.assertEqual(fastai_mem.PeakMemMetric._order, -20)
 
@@ -134,7 +179,12 @@ class Restore(unittest.TestCase):
         self.fail("nothing was raised")
 
     def test_decorator(self):
-        for asked, text, want in ((None, "CUDA out of memory. Tried …", True), (None, "other", False), ("1", "other", True), ("0", "CUDA out of memory", False)):
+        for asked, text, want in (
+            (None, "CUDA out of memory. Tried …", True),
+            (None, "other", False),
+            ("1", "other", True),
+            ("0", "CUDA out of memory", False),
+        ):
             with mock.patch.object(fastai_mem, "is_in_ipython", lambda: True), mock.patch.dict(os.environ):
                 os.environ.pop("FASTAI_TB_CLEAR_FRAMES", None)
                 if asked:
@@ -178,11 +228,25 @@ class Frames(unittest.TestCase):
             import pandas
         except ImportError:
             self.skipTest("there is no pandas here")
-        frame = pandas.DataFrame({"byte": [-128, 127], "short": [0, 300], "word": [0, 70000], "long": [0, 2**40], "half": [0.5, 1.0], "wide": [1e300, 1.0],
-                                  "text": ["a", "b"], "truth": [True, False], "unsigned": numpy.array([1, 2], "uint64")})
+        frame = pandas.DataFrame(
+            {
+                "byte": [-128, 127],
+                "short": [0, 300],
+                "word": [0, 70000],
+                "long": [0, 2**40],
+                "half": [0.5, 1.0],
+                "wide": [1e300, 1.0],
+                "text": ["a", "b"],
+                "truth": [True, False],
+                "unsigned": numpy.array([1, 2], "uint64"),
+            }
+        )
         want = {name: list(frame[name]) for name in frame}
         with mock.patch("builtins.print") as printed:
             self.assertIs(fastai_mem.reduce_mem_usage(frame), frame)
-        self.assertEqual([str(t) for t in frame.dtypes], ["int8", "int16", "int32", "int64", "float32", "float64", "category", "bool", "uint64"])
+        self.assertEqual(
+            [str(t) for t in frame.dtypes],
+            ["int8", "int16", "int32", "int64", "float32", "float64", "category", "bool", "uint64"],
+        )
         self.assertEqual({name: list(frame[name]) for name in frame}, want)
         self.assertEqual(printed.call_count, 3)

@@ -1,5 +1,5 @@
-"""ipyexperiments: what its own tests assert (test_basic, test_exp_cpu and the notebook test_cl_gpu), and what it gets wrong.
-test_compat_ipyexperiments_gpu has its GPU and its utils."""
+"""ipyexperiments: what its own tests assert (test_basic, test_exp_cpu and the notebook test_cl_gpu), and what it gets
+wrong. test_compat_ipyexperiments_gpu has its GPU and its utils."""
 
 import gc
 import random
@@ -34,7 +34,10 @@ class Cells(CompatTest):
         self.assertIn("Consumed", out)
         self.assertIn("Peaked", out)
         self.assertEqual(sizes(out), (128, 0, 228))
-        self.assertRegex(out, r"^･ RAM:  △Consumed    △Peaked    Used Total \| Exec time \d:\d\d:\d\d\.\d{3}\n･ CPU:        128          0        228 MB \|\n$")
+        self.assertRegex(
+            out,
+            r"^･ RAM:  △Consumed    △Peaked    Used Total \| Exec time \d:\d\d:\d\d\.\d{3}\n･ CPU:        128          0        228 MB \|\n$",
+        )
 
     def test_peak_memory_usage(self):
         self.logger()
@@ -59,7 +62,10 @@ class Cells(CompatTest):
 
     def test_first_cell(self):
         """The cell that it starts in counts from there on."""
-        self.assertEqual(sizes(self.printed_by("a = Block(64); exp = IPyExperimentsCPU(exp_enable=False); b = Block(3)")), (3, 0, 167))
+        self.assertEqual(
+            sizes(self.printed_by("a = Block(64); exp = IPyExperimentsCPU(exp_enable=False); b = Block(3)")),
+            (3, 0, 167),
+        )
 
     def test_compact(self):
         self.logger(", cl_compact=True")
@@ -123,7 +129,8 @@ class Cells(CompatTest):
         self.assertEqual(sizes(self.printed_by("a = Block(40)")), (70, 0, 170))
 
     def test_a_missed_end(self):
-        """A cell within another one that nobody says the end of is over with that one, and leaves no experiment open."""
+        """A cell within another one that nobody says the end of is over with that one, and leaves no experiment
+        open."""
         self.logger()
         out = self.printed_by("get_ipython().events.trigger('pre_run_cell', object())\na = Block(40)")
         self.assertEqual((sizes(out), self.tracer.open), ((40, 0, 140), []))
@@ -142,7 +149,9 @@ class Cells(CompatTest):
         for n, want in ((0, "0:00:00.000"), (0.1774, "0:00:00.177"), (3661.9996, "1:01:02.000")):
             self.assertEqual(cell_logger.secs2time(n), want)
         self.assertEqual([cell_logger.int2width(n) for n in (1, 999, 1000, 999999, 1000000)], [1, 3, 5, 7, 9])
-        self.assertEqual([cell_logger.b2mb(n) for n in (None, 0, MIB - 1, -MIB + 1, -(MIB >> 1) + 1)], [None, 0, 1, -1, 0])
+        self.assertEqual(
+            [cell_logger.b2mb(n) for n in (None, 0, MIB - 1, -MIB + 1, -(MIB >> 1) + 1)], [None, 0, 1, -1, 0]
+        )
 
 
 class Experiments(CompatTest):
@@ -174,7 +183,9 @@ class Experiments(CompatTest):
         out = self.printed_by("final = exp.finish()")
         self.check_reclaimed(out.replace("again, x1, x2", "x1, x2"), 192, 192)
         self.assertIn("Kept:    kept", out)
-        self.assertEqual((self.shell.user_ns["final"].cpu[:2], self.shell.user_ns["final"].gpu), ((192 * MIB, 192 * MIB), (0, 0, 0)))
+        self.assertEqual(
+            (self.shell.user_ns["final"].cpu[:2], self.shell.user_ns["final"].gpu), ((192 * MIB, 192 * MIB), (0, 0, 0))
+        )
         self.assertEqual(self.shell.user_ns["exp"].data, self.shell.user_ns["final"])
         self.assertIs(self.shell.user_ns["exp"].finish(), self.shell.user_ns["final"])
         self.assertEqual(self.shell.user_ns["exp"].window.meters["cpu.resident"].peak, 292 * MIB)
@@ -183,19 +194,25 @@ class Experiments(CompatTest):
             self.shell.user_ns["exp"].keep_var_names(5)
 
     def test_context_manager(self):
-        out = self.printed_by("with IPyExperimentsCPU(cl_enable=False) as exp:\n    x1 = Block(3); x2 = Block(4); z = 'data'; exp.keep_var_names('z')")
+        out = self.printed_by(
+            "with IPyExperimentsCPU(cl_enable=False) as exp:\n    x1 = Block(3); x2 = Block(4); z = 'data'; exp.keep_var_names('z')"
+        )
         self.check_reclaimed(out, 7, 7)
         self.assertEqual(self.shell.user_ns["z"], "data")
 
     def test_names_defined_before(self):
-        out = self.printed_by("x3, x4 = 10, Block(20)\nwith IPyExperimentsCPU(cl_enable=True):\n    x1 = Block(5); x2 = Block(3); x3 = 10; x4 = Block(30)")
+        out = self.printed_by(
+            "x3, x4 = 10, Block(20)\nwith IPyExperimentsCPU(cl_enable=True):\n    x1 = Block(5); x2 = Block(3); x3 = 10; x4 = Block(30)"
+        )
         self.check_reclaimed(out, 18, 8)
         self.assertEqual((self.shell.user_ns["x3"], self.shell.user_ns["x4"].mib), (10, 30))
         self.assertEqual(sizes(out), (18, 20, 138))
 
     def test_what_is_no_data_stays(self):
         """The original deletes imports, functions and classes, too."""
-        out = self.printed_by("with IPyExperimentsCPU(cl_enable=False):\n    import math\n    def f(): pass\n    class C: pass\n    c = C()\n    _hidden = 1")
+        out = self.printed_by(
+            "with IPyExperimentsCPU(cl_enable=False):\n    import math\n    def f(): pass\n    class C: pass\n    c = C()\n    _hidden = 1"
+        )
         self.assertIn("Deleted: c\n", out)
         self.assertIn("Kept:    C, f, math\n", out)
         self.assertEqual((self.shell.user_ns["math"].sqrt(4), self.shell.user_ns["_hidden"]), (2, 1))
@@ -214,7 +231,9 @@ class Experiments(CompatTest):
         self.check_reclaimed(self.printed_by("r = exp.finish()"), 9, 9)
 
     def test_garbage(self):
-        out = self.printed_by("with IPyExperimentsCPU(cl_enable=False):\n    x1 = Block(3); x2 = Block(4); x1.itself = x1")
+        out = self.printed_by(
+            "with IPyExperimentsCPU(cl_enable=False):\n    x1 = Block(3); x2 = Block(4); x1.itself = x1"
+        )
         self.assertRegex(out, r"cleared \d+ objects \(only temporary leakage\)")
         self.check_reclaimed(out, 7, 7)
 
@@ -230,22 +249,29 @@ class Experiments(CompatTest):
 
     def test_reset(self):
         """With the original, names that go under %reset's hands make it fail."""
-        self.printed_by("exp = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(3); zz = [Block(1) for _ in range(9)]; aa = 1")
+        self.printed_by(
+            "exp = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(3); zz = [Block(1) for _ in range(9)]; aa = 1"
+        )
         self.assertEqual(self.printed_by("%reset -f").count("Finishing"), 1)
         self.assertNotIn("x1", self.shell.user_ns)
 
     def test_forked_child(self):
         """It is its parent's experiment."""
-        out = self.printed_by("import os\nexp = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(3)\nread, write = os.pipe()\npid = os.fork()\n"
-                              "if not pid:\n    del exp\n    os.write(write, b'x1' if 'x1' in globals() else b'--')\n    os._exit(0)\n"
-                              "os.waitpid(pid, 0); told = os.read(read, 2); os.close(read); os.close(write)\nexp.keep_var_names('told')")
+        out = self.printed_by(
+            "import os\nexp = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(3)\nread, write = os.pipe()\npid = os.fork()\n"
+            "if not pid:\n    del exp\n    os.write(write, b'x1' if 'x1' in globals() else b'--')\n    os._exit(0)\n"
+            "os.waitpid(pid, 0); told = os.read(read, 2); os.close(read); os.close(write)\nexp.keep_var_names('told')"
+        )
         self.assertEqual((self.shell.user_ns["told"], out.count("Finishing")), (b"x1", 0))
         self.assertIn("x1", self.printed_by("del exp"))
 
     def test_in_a_terminal(self):
         """The original needs a kernel."""
         self.assertFalse(hasattr(self.shell, "kernel"))
-        self.assertIn("*** Current state:\nRAM:    Used    Free   Total       Util\nCPU:     100 ", self.printed_by("exp = IPyExperimentsCPU(cl_enable=False)"))
+        self.assertIn(
+            "*** Current state:\nRAM:    Used    Free   Total       Util\nCPU:     100 ",
+            self.printed_by("exp = IPyExperimentsCPU(cl_enable=False)"),
+        )
         self.printed_by("exp.finish()")
 
     def test_fails(self):
@@ -260,7 +286,9 @@ class WithoutTracer(CompatTest):
     def test_no_figures(self):
         self.printed_by("from ipytracer.compat.ipyexperiments import IPyExperimentsCPU")
         out = self.printed_by("exp = IPyExperimentsCPU()")
-        self.assertEqual(out.count("no tracer listens yet, so there are no figures; in a terminal, type: sudo tracer attach"), 1)
+        self.assertEqual(
+            out.count("no tracer listens yet, so there are no figures; in a terminal, type: sudo tracer attach"), 1
+        )
         self.assertIn("･ CPU:          –          –          – MB |", out)
         self.printed_by("a = 1; data = exp.cl.data, exp.data")
         cells, whole = self.shell.user_ns["data"]

@@ -1,5 +1,5 @@
-"""ipyexperiments with a GPU, which is a meter of the fake tracer's here (e2e/compat_gpu_test.go has a real one's stand-in), and its utils
-(test_utils_ipython, test_utils_mem)."""
+"""ipyexperiments with a GPU, which is a meter of the fake tracer's here (e2e/compat_gpu_test.go has a real one's
+stand-in), and its utils (test_utils_ipython, test_utils_mem)."""
 
 import unittest
 import weakref
@@ -28,7 +28,10 @@ class OfAGPU(CompatTest):
 
     def setUp(self):
         super().setUp()
-        for name, value in (("index_of", lambda n: n + 1), ("memory", lambda n: _gpu.GPUMemory(8192 * MIB, 8000 * MIB, 192 * MIB))):
+        for name, value in (
+            ("index_of", lambda n: n + 1),
+            ("memory", lambda n: _gpu.GPUMemory(8192 * MIB, 8000 * MIB, 192 * MIB)),
+        ):
             patch = mock.patch.object(_gpu, name, value)
             patch.start()
             self.addCleanup(patch.stop)
@@ -43,7 +46,8 @@ class OfAGPU(CompatTest):
         self.assertEqual(self.shell.user_ns["data"].gpu, (256 * MIB, 256 * MIB, 258 * MIB))
 
     def test_captured(self):
-        """What PyTorch keeps for later is given back before a cell within %%capture is measured, too; so is what gc.collect() finds."""
+        """What PyTorch keeps for later is given back before a cell within %%capture is measured, too; so is what
+        gc.collect() finds."""
         cached = []
 
         class Tensor(self.Block):
@@ -57,7 +61,9 @@ class OfAGPU(CompatTest):
         self.shell.user_ns["Loop"] = type("Loop", (), {})
         with mock.patch.object(_gpu, "clear_cache", empty_cache):
             self.printed_by("exp = Backend(exp_enable=False)")
-            out = self.printed_by("%%capture output\na = Block(64)\nloop = Loop(); loop.itself, loop.block = loop, Block(32); del loop\ng1 = tensor(); g2 = tensor(); del g1")
+            out = self.printed_by(
+                "%%capture output\na = Block(64)\nloop = Loop(); loop.itself, loop.block = loop, Block(32); del loop\ng1 = tensor(); g2 = tensor(); del g1"
+            )
             within = str(self.shell.user_ns["output"])
             self.assertEqual((sizes(within), sizes(within, "GPU")), ((64, 32, 164), (256, 256, 258)))
             self.assertEqual((sizes(out), sizes(out, "GPU")), ((64, 32, 164), (256, 256, 258)))
@@ -95,8 +101,11 @@ class Utils(unittest.TestCase):
             with ipython.ipython_tb_clear_frames_ctx():
                 raises()
         weak = []
-        for inside_ipython, function, gone in ((True, ipython.ipython_tb_clear_frames(raises), True), (True, inside, True),
-                                               (False, ipython.ipython_tb_clear_frames(raises), False)):
+        for inside_ipython, function, gone in (
+            (True, ipython.ipython_tb_clear_frames(raises), True),
+            (True, inside, True),
+            (False, ipython.ipython_tb_clear_frames(raises), False),
+        ):
             with mock.patch.object(ipython, "IS_IN_IPYTHON", inside_ipython):
                 try:
                     function()
@@ -108,7 +117,9 @@ class Utils(unittest.TestCase):
         """The original cannot even be imported."""
         if _gpu.count():
             self.skipTest("there is a GPU here")
-        self.assertEqual((mem.gpu_mem_get_mbs(), mem.gpu_mem_get_free_no_cache_mbs(), mem.b2mb(3 * MIB - 1)), ((0, 0, 0), 0, 2))
+        self.assertEqual(
+            (mem.gpu_mem_get_mbs(), mem.gpu_mem_get_free_no_cache_mbs(), mem.b2mb(3 * MIB - 1)), ((0, 0, 0), 0, 2)
+        )
         self.assertRaises(AssertionError, mem.gpu_mem_leave_free_mbs, 10)
 
     def test_leave_free_mbs(self):

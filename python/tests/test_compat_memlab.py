@@ -1,5 +1,5 @@
-"""pytorch_memlab, line by line: what test_line_profiler does, with what it does not assert, and what was wrong. Lines take memory of the fake
-tracer's."""
+"""pytorch_memlab, line by line: what test_line_profiler does, with what it does not assert, and what was wrong. Lines
+take memory of the fake tracer's."""
 
 import io
 import os
@@ -29,7 +29,9 @@ class LineTest(unittest.TestCase):
 
     def setUp(self):
         self.before = sys.gettrace()
-        self.addCleanup(lambda: self.assertEqual((sys.gettrace(), _events._hooks, _events._listeners), (self.before, [], [])))
+        self.addCleanup(
+            lambda: self.assertEqual((sys.gettrace(), _events._hooks, _events._listeners), (self.before, [], []))
+        )
         for module, name, value in ((_line, "ASKED_FOR", 20), (_figures, "_NEW", 20 if self.greets else 0.01)):
             patch = mock.patch.object(module, name, value)
             patch.start()
@@ -101,7 +103,12 @@ class Lines(LineTest):
             self.assertRaises(ValueError, profiler.display, None, columns)
         with self.assertRaisesRegex(ValueError, "Options are: active_bytes.all.current"):
             profiler.display(columns=["x.y.z"])
-        for column in ("active_bytes.small_pool.peak", "reserved_bytes.all.freed", "segment.all.current", "requested_bytes.all.peak"):
+        for column in (
+            "active_bytes.small_pool.peak",
+            "reserved_bytes.all.freed",
+            "segment.all.current",
+            "requested_bytes.all.peak",
+        ):
             with self.assertRaisesRegex(ValueError, "is not counted: of PyTorch's own statistics .* Options are: "):
                 profiler.display(columns=[column])
 
@@ -125,7 +132,11 @@ class Lines(LineTest):
             self.tracer.take(8 * MIB, "gpu.1.active")
         with mock.patch.object(_gpu, "index_of", lambda n: n):
             work()
-        self.assertEqual(self.peaks(_profile.global_line_profiler, work, "active_bytes.all.peak")[2:], ["0.00B", "8.00M", "0.00B", "0.00B"])      # as each line ends
+        # as each line ends
+        self.assertEqual(
+            self.peaks(_profile.global_line_profiler, work, "active_bytes.all.peak")[2:],
+            ["0.00B", "8.00M", "0.00B", "0.00B"],
+        )
         self.assertEqual([_line_profiler._ordinal(d) for d in (2, "cuda:3", mock.Mock(index=1))], [2, 3, 1])
 
     def test_decorators(self):
@@ -260,8 +271,10 @@ class Lines(LineTest):
         self.assertIn("no function written in Python", str(caught[0].message))
 
     def test_sizes(self):
-        self.assertEqual([_sizes.readable_size(n) for n in (0, 40 << 10, 2 << 20, 3 << 39, None, float("nan"), 1 << 60)],
-                         ["0.00B", "40.00K", "2.00M", "1.50T", "", "", "1048576.00T"])
+        self.assertEqual(
+            [_sizes.readable_size(n) for n in (0, 40 << 10, 2 << 20, 3 << 39, None, float("nan"), 1 << 60)],
+            ["0.00B", "40.00K", "2.00M", "1.50T", "", "", "1048576.00T"],
+        )
 
 
 class WithoutTracer(LineTest):

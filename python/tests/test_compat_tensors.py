@@ -1,4 +1,5 @@
-"""pytorch_memlab's tensors: what test_mem_reporter and test_courtesy do, with what they do not assert, and what was wrong."""
+"""pytorch_memlab's tensors: what test_mem_reporter and test_courtesy do, with what they do not assert, and what was
+wrong."""
 
 import gc
 import io
@@ -21,7 +22,11 @@ class Reporter(unittest.TestCase):
         out = io.StringIO()
         with redirect_stdout(out):
             reporter.report(**how)
-        return {row.split()[0]: (" ".join(row.split()[1:-1]), row.split()[-1]) for row in out.getvalue().splitlines() if row and row[0] != "-"}, out.getvalue()
+        return {
+            row.split()[0]: (" ".join(row.split()[1:-1]), row.split()[-1])
+            for row in out.getvalue().splitlines()
+            if row and row[0] != "-"
+        }, out.getvalue()
 
     def setUp(self):
         gc.collect()
@@ -31,7 +36,8 @@ class Reporter(unittest.TestCase):
         reporter = pytorch_memlab.MemReporter(linear)
         out = linear(inp * (inp + 3)).mean()
         rows, text = self.report(reporter)
-        self.assertEqual((rows["weight"], rows["bias"]), (("(1024, 1024)", "4.00M"), ("(1024,)", "4.00K")))      # HEAD of the original: 16.02M in all
+        # HEAD of the original: 16.02M in all
+        self.assertEqual((rows["weight"], rows["bias"]), (("(1024, 1024)", "4.00M"), ("(1024,)", "4.00K")))
         self.assertRegex(text, r"^Element type +Size +Used MEM\n-{79}\nStorage on cpu\n")
         out.backward()
         rows, _ = self.report(reporter)
@@ -52,7 +58,8 @@ class Reporter(unittest.TestCase):
         reporter = pytorch_memlab.MemReporter()
         _, text = self.report(reporter, verbose=True)
         stats = [s for s in reporter.device_tensor_stat[torch.device("cpu")] if s[3] == 4 << 20 or "->" in s[0]]
-        self.assertIn(sorted(s[3] for s in stats), ([0, 4 << 20], [0, 0, 4 << 20]))      # what part is a view of may be an object of Python's, too
+        # what part is a view of may be an object of Python's, too
+        self.assertIn(sorted(s[3] for s in stats), ([0, 4 << 20], [0, 0, 4 << 20]))
         self.assertEqual(len(re.findall(r"\(->Tensor\d+\)", text)), len(stats) - 1)
         self.assertEqual(again.numel(), 1)
 
@@ -81,7 +88,9 @@ class Reporter(unittest.TestCase):
         reporter = pytorch_memlab.MemReporter(linear)
         reporter.add_optimizer(optimizer)
         rows, _ = self.report(reporter)
-        self.assertEqual((rows["Adam.weight.exp_avg"], rows["Adam.bias.exp_avg_sq"]), (("(64, 64)", "16.00K"), ("(64,)", "256.00B")))
+        self.assertEqual(
+            (rows["Adam.weight.exp_avg"], rows["Adam.bias.exp_avg_sq"]), (("(64, 64)", "16.00K"), ("(64,)", "256.00B"))
+        )
 
     def test_device(self):
         _, text = self.report(pytorch_memlab.MemReporter(), device=torch.device("meta"))

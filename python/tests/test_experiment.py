@@ -39,19 +39,30 @@ class Experiments(ShellTest):
         self.run_cell("a, b = take(30), take(12)")
         self.run_cell("r = e.finish()")
         r = self.shell.user_ns["r"]
-        self.assertEqual((r.name, r.consumed, r.reclaimed, r.available), ("load", {"cpu.resident": 42 * MIB}, {"cpu.resident": 42 * MIB}, {"cpu.resident": 924 * MIB}))
+        self.assertEqual(
+            (r.name, r.consumed, r.reclaimed, r.available),
+            ("load", {"cpu.resident": 42 * MIB}, {"cpu.resident": 42 * MIB}, {"cpu.resident": 924 * MIB}),
+        )
         self.assertEqual((r.deleted, r.kept, r.reassigned), (("a", "b"), (), ()))
         self.assertEqual(r.window.kind, "experiment")
         self.assertIs(self.shell.user_ns["e"].finish(), r)
-        self.assertEqual(repr(r), "experiment load\n  resident consumed 42.00 MiB · reclaimed 42.00 MiB (100 %) · available 924.00 MiB\n  deleted: a, b")
+        self.assertEqual(
+            repr(r),
+            "experiment load\n  resident consumed 42.00 MiB · reclaimed 42.00 MiB (100 %) · available 924.00 MiB\n  deleted: a, b",
+        )
 
     def test_names(self):
-        """Kept: what is said to be, modules, functions, classes. Older names that have new values are told, and left alone."""
+        """Kept: what is said to be, modules, functions, classes. Older names that have new values are told, and left
+        alone."""
         self.run_cell("old = take(5); listed = [1]; same = take(1)")
-        shown = self.run_cell("with ipytracer.experiment('x', keep=['k']) as e:\n    k = take(2); gone = take(3); old = take(7); listed = [2]\n"
-                              "    import math\n    def f(): pass\n    class C: pass\n    _hidden = 1")
+        shown = self.run_cell(
+            "with ipytracer.experiment('x', keep=['k']) as e:\n    k = take(2); gone = take(3); old = take(7); listed = [2]\n"
+            "    import math\n    def f(): pass\n    class C: pass\n    _hidden = 1"
+        )
         r = self.shell.user_ns["e"].result
-        self.assertEqual((r.deleted, set(r.kept), set(r.reassigned)), (("gone",), {"k", "math", "f", "C"}, {"old", "listed"}))
+        self.assertEqual(
+            (r.deleted, set(r.kept), set(r.reassigned)), (("gone",), {"k", "math", "f", "C"}, {"old", "listed"})
+        )
         self.assertEqual((r.consumed, r.reclaimed), ({"cpu.resident": 7 * MIB}, {"cpu.resident": 3 * MIB}))
         self.assertEqual(shown[0], repr(r))
         self.assertNotIn("gone", self.shell.user_ns)
@@ -72,8 +83,12 @@ class Experiments(ShellTest):
         self.run_cell("rb = b.finish()")
         ra, rb = self.shell.user_ns["ra"], self.shell.user_ns["rb"]
         self.assertEqual((ra.consumed["cpu.resident"], ra.deleted), (3 * MIB, ("x", "y")))
-        self.assertEqual((rb.consumed["cpu.resident"], rb.reclaimed["cpu.resident"], rb.deleted), (3 * MIB, 4 * MIB, ("z",)))
-        self.run_cell("with ipytracer.experiment('n') as o:\n    p = take(1)\n    with ipytracer.experiment('n') as i:\n        q = take(2)")
+        self.assertEqual(
+            (rb.consumed["cpu.resident"], rb.reclaimed["cpu.resident"], rb.deleted), (3 * MIB, 4 * MIB, ("z",))
+        )
+        self.run_cell(
+            "with ipytracer.experiment('n') as o:\n    p = take(1)\n    with ipytracer.experiment('n') as i:\n        q = take(2)"
+        )
         inner, outer = self.shell.user_ns["i"].result, self.shell.user_ns["o"].result
         self.assertEqual((inner.consumed["cpu.resident"], inner.deleted), (2 * MIB, ("q",)))
         self.assertEqual((outer.consumed["cpu.resident"], outer.deleted), (1 * MIB, ("p",)))
@@ -84,7 +99,9 @@ class Experiments(ShellTest):
         self.assertEqual(self.shell.user_ns["e"].result.deleted, ("a",))
 
     def test_decorator(self):
-        self.run_cell("@ipytracer.experiment('call')\ndef f(n):\n    'doc'\n    block = take(n)\n    return n\ng = f(8), f(9)")
+        self.run_cell(
+            "@ipytracer.experiment('call')\ndef f(n):\n    'doc'\n    block = take(n)\n    return n\ng = f(8), f(9)"
+        )
         f = self.shell.user_ns["f"]
         self.assertEqual((self.shell.user_ns["g"], f.__name__, f.__doc__, f.result.name), ((8, 9), "f", "doc", "call"))
         self.assertEqual([m for m in self.tracer.markers if "call" in m], ["begin call", "end call"] * 2)
@@ -124,7 +141,15 @@ class Without(ShellTest):
 
 class Names(unittest.TestCase):
     def test_marker_names(self):
-        for name, want in {"a b": "a b", "x" * 300: "x" * 160, "é" * 300: "é" * 80, "日" * 100: "日" * 53, "\U0001f600" * 50: "\U0001f600" * 30,
-                           "a\x00b\nc\udc80": "a?b?c?", "": "experiment", 7: "7"}.items():
+        for name, want in {
+            "a b": "a b",
+            "x" * 300: "x" * 160,
+            "é" * 300: "é" * 80,
+            "日" * 100: "日" * 53,
+            "\U0001f600" * 50: "\U0001f600" * 30,
+            "a\x00b\nc\udc80": "a?b?c?",
+            "": "experiment",
+            7: "7",
+        }.items():
             self.assertEqual(_experiment._marker_name(name), want)
             _line.marker("begin " + want)

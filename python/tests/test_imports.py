@@ -26,7 +26,12 @@ def nodes(tree, types):
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        if not types and isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        if (
+            not types
+            and isinstance(node, ast.If)
+            and isinstance(node.test, ast.Name)
+            and node.test.id == "TYPE_CHECKING"
+        ):
             waiting += node.orelse
             continue
         yield node

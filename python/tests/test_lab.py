@@ -52,7 +52,9 @@ class LabTest(ShellTest):
     def setUp(self):
         super().setUp()
         self.manager = Manager()
-        kernel = types.SimpleNamespace(comm_manager=self.manager, get_parent=lambda: {"metadata": {"cellId": self.cell}})
+        kernel = types.SimpleNamespace(
+            comm_manager=self.manager, get_parent=lambda: {"metadata": {"cellId": self.cell}}
+        )
         self.cell = None
         patch = mock.patch.object(self.shell, "kernel", kernel, create=True)
         patch.start()
@@ -70,7 +72,9 @@ class LabTest(ShellTest):
 
     def open(self, data=None):
         comm = Comm()
-        self.manager.targets["ipytracer"](comm, {"content": {"data": {"protocol": _lab.PROTOCOL} if data is None else data}})
+        self.manager.targets["ipytracer"](
+            comm, {"content": {"data": {"protocol": _lab.PROTOCOL} if data is None else data}}
+        )
         return comm
 
     def load(self):
@@ -91,7 +95,10 @@ class Told(LabTest):
         self.run_cell("x = 1\ny = 2")
         told = comm.of("cell")[-1]
         self.assertEqual((told["cell"], told["crc"], told["length"]), ("a-cell_1", zlib.crc32(b"x = 1\ny = 2"), 11))
-        self.assertEqual((told["execution_count"], told["meters"]["cpu.resident"]["peak"], told["meters"]["cpu.resident"]["exact"]), (2, 612 << 20, True))
+        self.assertEqual(
+            (told["execution_count"], told["meters"]["cpu.resident"]["peak"], told["meters"]["cpu.resident"]["exact"]),
+            (2, 612 << 20, True),
+        )
         self.assertEqual(told["where"]["cpu.numpy"], "In[2] line 1 › ones")
         self.assertNotIn("cpu.resident", told["tree"])
 
@@ -111,7 +118,10 @@ class Told(LabTest):
 
     def test_history_before_the_companion(self):
         """Cells that ran before it was loaded are told with what their text sums up to."""
-        self.tracer.windows += [fake.window(900, execution_count=1, source="z = 1"), fake.window(901, execution_count=2, source="z", source_truncated=True)]
+        self.tracer.windows += [
+            fake.window(900, execution_count=1, source="z = 1"),
+            fake.window(901, execution_count=2, source="z", source_truncated=True),
+        ]
         self.load()
         told = [c for part in self.open().of("cells") for c in part]
         self.assertEqual([(c["cell"], c["crc"]) for c in told], [(None, zlib.crc32(b"z = 1")), (None, None)])
@@ -138,8 +148,15 @@ class Told(LabTest):
         """Text of the notebook's is escaped and bounded."""
         self.load()
         comm = self.open()
-        self.tracer.coming = [{"status": "error", "error": "\x1b[2J" * 99, "note": "n" * 9999, "source": "\n\n" + "\u202e" * 3000,
-                               "meters": {"gpu.%d.active" % i: fake.figure(0, 1, 0) for i in range(200)}}]
+        self.tracer.coming = [
+            {
+                "status": "error",
+                "error": "\x1b[2J" * 99,
+                "note": "n" * 9999,
+                "source": "\n\n" + "\u202e" * 3000,
+                "meters": {"gpu.%d.active" % i: fake.figure(0, 1, 0) for i in range(200)},
+            }
+        ]
         self.run_cell("x = 1")
         told = comm.of("cell")[-1]
         self.assertNotIn("\x1b", told["error"])
@@ -216,11 +233,16 @@ class Asked(LabTest):
         self.load()
         comm = self.open()
         self.tracer.looked = 1
-        self.tracer.variables = [fake.variable("x", made=""), fake.variable("<y>\x1b", bytes=0, execution=0, where="", device=5)]
+        self.tracer.variables = [
+            fake.variable("x", made=""),
+            fake.variable("<y>\x1b", bytes=0, execution=0, where="", device=5),
+        ]
         self.assertEqual(self.ask(comm, {"id": 3, "ask": "vars"}), {"looking": 1, "wait_ns": 0, "answer": 3})
         found = self.ask(comm, {"id": 4, "ask": "vars", "look": 1})["variables"]
-        self.assertEqual([(r["name"], r["bytes"], r["alone"], r["device"], r["execution"], r["made"]) for r in found["rows"]],
-                         [("x", 960128, "937.63 KiB", 0, 3, "In[3] line 1 › ones"), ("<y>\\x1b", 0, "0 B", 5, 0, "")])
+        self.assertEqual(
+            [(r["name"], r["bytes"], r["alone"], r["device"], r["execution"], r["made"]) for r in found["rows"]],
+            [("x", 960128, "937.63 KiB", 0, 3, "In[3] line 1 › ones"), ("<y>\\x1b", 0, "0 B", 5, 0, "")],
+        )
         self.assertEqual(found["notes"], ["… and 3 more names, with 4.88 KiB together"])
         self.tracer.looked = 0
         audit = self.ask(comm, {"id": 5, "ask": "audit"})["audit"]
@@ -235,7 +257,8 @@ class Asked(LabTest):
         self.assertIn(self.ask(comm, {"id": 7, "ask": "audit"})["error"], ("no tracer listens", "the tracer has ended"))
 
     def test_start(self):
-        """Without a tracer the extension is told whether a server can begin a session, has that done, and is told when the tracer listens."""
+        """Without a tracer the extension is told whether a server can begin a session, has that done, and is told when
+        the tracer listens."""
         self.tracer.greets = False
         self.load()
         with Server(ok()) as server:
@@ -255,7 +278,10 @@ class Asked(LabTest):
         with Server(dict(serve="ipytracer/serve/v1", ok=False, error="you have 4 sessions\x1b already")):
             self.tracer.greets = False
             self.tracer.kill()
-            self.assertEqual(self.ask(comm, {"id": 7, "ask": "start"}), {"begins": False, "said": "you have 4 sessions\\x1b already", "answer": 7})
+            self.assertEqual(
+                self.ask(comm, {"id": 7, "ask": "start"}),
+                {"begins": False, "said": "you have 4 sessions\\x1b already", "answer": 7},
+            )
 
     def test_silent(self):
         """While the tracer does not answer in time that is told, and behind it what the tracer has not told yet."""
@@ -263,7 +289,9 @@ class Asked(LabTest):
         comm = self.open()
         self.patience(0.05)
         self.tracer.answers = False
-        self.assertEqual(self.ask(comm, {"id": 3, "ask": "lines", "window": 2})["error"], "the tracer did not answer within 0.05 s")
+        self.assertEqual(
+            self.ask(comm, {"id": 3, "ask": "lines", "window": 2})["error"], "the tracer did not answer within 0.05 s"
+        )
         for i in range(30):
             self.cell = "cell-%d" % i
             self.run_cell("x = 1")
@@ -285,8 +313,18 @@ class Asked(LabTest):
     def test_nonsense(self):
         self.load()
         comm = self.open()
-        for data in ({}, {"id": 1}, {"id": "1", "ask": "lines"}, {"id": True, "ask": "lines"}, {"id": 1, "ask": "os.system"}, {"id": 1, "ask": ["lines"]},
-                     {"id": -1, "ask": "lines"}, [], None, "text"):
+        for data in (
+            {},
+            {"id": 1},
+            {"id": "1", "ask": "lines"},
+            {"id": True, "ask": "lines"},
+            {"id": 1, "ask": "os.system"},
+            {"id": 1, "ask": ["lines"]},
+            {"id": -1, "ask": "lines"},
+            [],
+            None,
+            "text",
+        ):
             self.assertEqual(self.ask(comm, data), {"error": "no such question"}, data)
         self.assertIn("error", self.ask(comm, {"id": 1, "ask": "lines", "window": "2"}))
         self.assertEqual(self.printed, "")

@@ -142,7 +142,9 @@ class Fork(LineTest):
     def test_child_that_runs_cells(self):
         with fake.Tracer() as tracer:
             self.attached(tracer)
-            self.assertEqual(self.in_child(lambda: (self.line.look(cell=True), self.line._ours is not None)), "(False, True)")
+            self.assertEqual(
+                self.in_child(lambda: (self.line.look(cell=True), self.line._ours is not None)), "(False, True)"
+            )
 
     def test_lock_of_another_thread(self):
         """A child that was forked while a thread waited for an answer does not wait for that thread."""
@@ -273,8 +275,15 @@ class Hostile(LineTest):
                 self.line.close()
 
     def test_greetings(self):
-        for packet in (b"{}", b"x", b'{"hello": "ipytracer/line/v9", "tracer": "1", "pid": 1, "limit": null, "limit_of": ""}', b'{"hello": {}}',
-                       b'{"hello": "ipytracer/line/v2", "tracer": 1, "pid": 1}', b'{"hello": "ipytracer/line/v2", "tracer": "1", "pid": 1, "limit": -5}', b'{"id": 1, "windows": []}'):
+        for packet in (
+            b"{}",
+            b"x",
+            b'{"hello": "ipytracer/line/v9", "tracer": "1", "pid": 1, "limit": null, "limit_of": ""}',
+            b'{"hello": {}}',
+            b'{"hello": "ipytracer/line/v2", "tracer": 1, "pid": 1}',
+            b'{"hello": "ipytracer/line/v2", "tracer": "1", "pid": 1, "limit": -5}',
+            b'{"id": 1, "windows": []}',
+        ):
             with self.subTest(packet), fake.Tracer() as tracer:
                 tracer.greeting = packet
                 self.line.look(cell=True)
@@ -283,14 +292,26 @@ class Hostile(LineTest):
                 self.line.close()
 
     def test_sent(self):
-        """What is sent in the line's place is refused, closed, and raises nothing; one of those is a tracer that knows only the line before this one."""
+        """What is sent in the line's place is refused, closed, and raises nothing; one of those is a tracer that knows
+        only the line before this one."""
         before = len(os.listdir("/proc/self/fd"))
         stream, file = socket.socketpair(), open(os.devnull)
         for name, packet, more, sends, older in (
-                ("an older tracer", b'{"hello": "ipytracer/line/v1", "tracer": "0.1.0", "pid": 1, "limit": null, "limit_of": ""}', [], 0, True),
-                ("another line", b'{"line": "ipytracer/line/v9"}', [], 1, False), ("no JSON", b"x", [], 1, False), ("no end", b'{"line": "ipytracer/line/v2"}', [], 0, False),
-                ("two ends", b'{"line": "ipytracer/line/v2"}', stream[:1], 1, False), ("many", b'{"line": "ipytracer/line/v2"}', stream * 9, 1, False),
-                ("a file beside it", b'{"line": "ipytracer/line/v2"}', [file], 1, False), ("nothing", b"", [], 0, False)):
+            (
+                "an older tracer",
+                b'{"hello": "ipytracer/line/v1", "tracer": "0.1.0", "pid": 1, "limit": null, "limit_of": ""}',
+                [],
+                0,
+                True,
+            ),
+            ("another line", b'{"line": "ipytracer/line/v9"}', [], 1, False),
+            ("no JSON", b"x", [], 1, False),
+            ("no end", b'{"line": "ipytracer/line/v2"}', [], 0, False),
+            ("two ends", b'{"line": "ipytracer/line/v2"}', stream[:1], 1, False),
+            ("many", b'{"line": "ipytracer/line/v2"}', stream * 9, 1, False),
+            ("a file beside it", b'{"line": "ipytracer/line/v2"}', [file], 1, False),
+            ("nothing", b"", [], 0, False),
+        ):
             with self.subTest(name), fake.Tracer() as tracer:
                 tracer.offering, tracer.more, tracer.sends = packet, more, sends
                 self.assertFalse(self.line.look(cell=True))

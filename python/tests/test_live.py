@@ -32,8 +32,12 @@ class Live(ShellTest):
 
     def long(self, ticks, ns=3_200_000_000):
         """Run a cell that is said to run so often."""
-        self.tracer.running = [fake.window(70, duration_ns=ns, status="incomplete", execution_count=self.shell.execution_count)]
-        return self.run_cell("for n in range(%d):\n    before = len(shown); tracer.tick(); until(lambda: len(shown) > before)" % ticks)
+        self.tracer.running = [
+            fake.window(70, duration_ns=ns, status="incomplete", execution_count=self.shell.execution_count)
+        ]
+        return self.run_cell(
+            "for n in range(%d):\n    before = len(shown); tracer.tick(); until(lambda: len(shown) > before)" % ticks
+        )
 
     def test_shown_and_replaced(self):
         before = len(self.published.outputs)
@@ -58,21 +62,28 @@ class Live(ShellTest):
     def test_too_early(self):
         """A tick that was for the cell before shows nothing of the next one."""
         self.tracer.running = [fake.window(70, duration_ns=5_000_000, status="incomplete")]
-        shown = self.run_cell("asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)")
+        shown = self.run_cell(
+            "asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)"
+        )
         self.assertEqual(len(shown), 1)
         self.assertIn("need", shown[0])
 
     def test_silent(self):
         """What a front end asks beside the cells shows nothing, however long it runs."""
         self.tracer.running = [fake.window(70, duration_ns=3_200_000_000, status="incomplete", silent=True)]
-        shown = self.run_cell("for n in range(2):\n    asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)")
+        shown = self.run_cell(
+            "for n in range(2):\n    asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)"
+        )
         self.assertEqual(len(shown), 1)
         self.assertIn("need", shown[0])
 
     def test_off(self):
         self.run_cell("%tracer off")
         self.tracer.running = [fake.window(70, duration_ns=3_200_000_000, status="incomplete")]
-        self.assertEqual(self.run_cell("asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)"), [])
+        self.assertEqual(
+            self.run_cell("asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)"),
+            [],
+        )
 
     def test_the_thread_goes_with_the_tracer(self):
         live = _shell.of(self.shell).live
@@ -81,7 +92,8 @@ class Live(ShellTest):
         until(lambda: not live._thread.is_alive())
 
     def test_a_forked_child_that_runs_cells(self):
-        """The thread that shows is not there, and held the lock as it was forked; the tracer that listened was the parent's."""
+        """The thread that shows is not there, and held the lock as it was forked; the tracer that listened was the
+        parent's."""
         live, before = _shell.of(self.shell).live, len(self.published.outputs)
         with live._lock:
             child = os.fork()
@@ -130,7 +142,8 @@ class Kernel:
 
 
 class InAConsole(ShellTest):
-    """A front end that asks whether code is complete cannot change what it has displayed, so it is shown a cell when that is over, and only then."""
+    """A front end that asks whether code is complete cannot change what it has displayed, so it is shown a cell when
+    that is over, and only then."""
 
     def setUp(self):
         super().setUp()
@@ -144,13 +157,17 @@ class InAConsole(ShellTest):
         until(lambda: self.tracer.live is not None)
         self.shell.user_ns.update(tracer=self.tracer, until=until)
         self.tracer.running = [fake.window(70, duration_ns=3_200_000_000, status="incomplete")]
-        self.kernel.shell_handlers["is_complete_request"]("stream", "ident", {"header": {"session": "console"}, "content": {"code": "x"}})
+        self.kernel.shell_handlers["is_complete_request"](
+            "stream", "ident", {"header": {"session": "console"}, "content": {"code": "x"}}
+        )
 
     def long(self):
         """Run a cell that is said to run long until that has been asked about; what is shown of it."""
         before = len(self.published.outputs)
-        shown = self.run_cell("asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)\n"
-                              "tracer.settle(); asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)")
+        shown = self.run_cell(
+            "asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)\n"
+            "tracer.settle(); asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)"
+        )
         return shown, [out["update"] for out in self.published.outputs[before:]]
 
     def test_shown_when_it_is_over(self):

@@ -24,27 +24,55 @@ class Looked(ShellTest):
 
     def test_vars(self):
         found = ipytracer.vars()
-        self.assertEqual([(v.name, v.bytes, v.reaches, v.device, v.shape, v.length, v.line, v.where, v.also) for v in found],
-                         [("x", 960128, 960128, 0, (300, 400), 300, 1, "In[3] line 1 › ones", ())])
-        self.assertEqual((found.unlisted, found.unlisted_bytes, found.complete, found.why, found.took_ns), (3, 5000, True, "", 10**8))
+        self.assertEqual(
+            [(v.name, v.bytes, v.reaches, v.device, v.shape, v.length, v.line, v.where, v.also) for v in found],
+            [("x", 960128, 960128, 0, (300, 400), 300, 1, "In[3] line 1 › ones", ())],
+        )
+        self.assertEqual(
+            (found.unlisted, found.unlisted_bytes, found.complete, found.why, found.took_ns), (3, 5000, True, "", 10**8)
+        )
         self.assertEqual(self.asked("vars"), [None, 1, 1])
         ipytracer.vars()
         self.assertEqual(self.asked("vars")[3:], [None, 2, 2])      # a new look, not what was found before
 
     def test_views(self):
-        """What a view uses of what it holds, and what to type; nothing is typed of what a copy might share, or of a name that is none."""
+        """What a view uses of what it holds, and what to type; nothing is typed of what a copy might share, or of a
+        name that is none."""
         def view(name, kind="numpy.ndarray", **more):
-            return dict({"name": name, "type": kind, "bytes": 480 << 20, "exact": True, "kind": "variable", "shaped": "", "where": "", "stack": [],
-                         "view_bytes": 80, "base_bytes": 480 << 20}, **more)
+            return dict(
+                {
+                    "name": name,
+                    "type": kind,
+                    "bytes": 480 << 20,
+                    "exact": True,
+                    "kind": "variable",
+                    "shaped": "",
+                    "where": "",
+                    "stack": [],
+                    "view_bytes": 80,
+                    "base_bytes": 480 << 20,
+                },
+                **more,
+            )
         def told(*all):
-            return _packets.variables({"variables": list(all), "names": {"unlisted": 0, "bytes": 0, "objects": 1, "complete": True}})
+            return _packets.variables(
+                {"variables": list(all), "names": {"unlisted": 0, "bytes": 0, "objects": 1, "complete": True}}
+            )
         found = told(view("small", also=["same"]), view("text", "memoryview"))
         self.assertEqual((found[0].view_bytes, found[0].base_bytes), (80, 480 << 20))
         table, note = _found.variables(found)
         self.assertEqual(table.rows[0][0], "small = same, a view: 80 B of 480.00 MiB")
         self.assertEqual(note, "to free what only views hold: small = same = small.copy() · text = bytes(text)")
-        for odd in (view("df", "DataFrame"), view("x\x1b[31m"), view("x; import os"), view("class"), dict(view("_3"), kind="output"), view("x", also=["Out[3]"]),
-                    view("x", also=list("abcdefgh")), view("x", dtype="object")):
+        for odd in (
+            view("df", "DataFrame"),
+            view("x\x1b[31m"),
+            view("x; import os"),
+            view("class"),
+            dict(view("_3"), kind="output"),
+            view("x", also=["Out[3]"]),
+            view("x", also=list("abcdefgh")),
+            view("x", dtype="object"),
+        ):
             table, note = _found.variables(told(odd))
             self.assertEqual(note, "%tracer audit says how to replace the views")
             self.assertNotIn("\x1b", table.rows[0][0])
@@ -52,8 +80,13 @@ class Looked(ShellTest):
     def test_audit(self):
         found = ipytracer.audit()
         v = found[0]
-        self.assertEqual((v.kind, v.bytes, v.count, v.holder, v.growth.slope, v.change, v.fix), ("rerun-growth", 8 << 20, 4, "acc[0]", 2 << 20, (6, 6, 1), "acc.clear()"))
-        self.assertEqual((found.complete, found.least, found.cells, found.not_judged[0].bytes), (False, 1 << 20, 7, 50 << 20))
+        self.assertEqual(
+            (v.kind, v.bytes, v.count, v.holder, v.growth.slope, v.change, v.fix),
+            ("rerun-growth", 8 << 20, 4, "acc[0]", 2 << 20, (6, 6, 1), "acc.clear()"),
+        )
+        self.assertEqual(
+            (found.complete, found.least, found.cells, found.not_judged[0].bytes), (False, 1 << 20, 7, 50 << 20)
+        )
 
     def test_dataframe(self):
         try:
@@ -78,7 +111,10 @@ class Looked(ShellTest):
         self.assertEqual(said[-1], "not judged: 50.00 MiB of resident: it was there before; try: attach earlier")
 
     def test_nothing_stays(self):
-        self.tracer.verdicts, self.tracer.audited = [], fake.audited(all_clear="Nothing stayed behind.", complete=True, not_judged=[])
+        self.tracer.verdicts, self.tracer.audited = (
+            [],
+            fake.audited(all_clear="Nothing stayed behind.", complete=True, not_judged=[]),
+        )
         self.assertEqual(self.run_cell("%tracer audit"), ["Nothing stayed behind."])
         self.assertEqual(ipytracer.audit().all_clear, "Nothing stayed behind.")
 
@@ -114,8 +150,13 @@ class Looked(ShellTest):
         """It is stopped, or killed, also while it is waited for."""
         self.patience(0.2)
         self.tracer.answers = False
-        self.assertEqual((list(ipytracer.vars()), ipytracer.vars().why), ([], "the tracer does not answer: it is stopped, or very busy"))
-        self.assertEqual(self.run_cell("%tracer audit"), ["ipytracer: the tracer does not answer: it is stopped, or very busy"])
+        self.assertEqual(
+            (list(ipytracer.vars()), ipytracer.vars().why),
+            ([], "the tracer does not answer: it is stopped, or very busy"),
+        )
+        self.assertEqual(
+            self.run_cell("%tracer audit"), ["ipytracer: the tracer does not answer: it is stopped, or very busy"]
+        )
         self.tracer.greets = False
         self.tracer.kill()
         self.assertIn(ipytracer.audit().why, ("the tracer has ended", "no tracer listens"))
@@ -133,8 +174,16 @@ class Looked(ShellTest):
 
     def test_hostile_answers(self):
         """Whatever is no such answer costs the line, and raises nothing."""
-        for wrong in ({"looking": True}, {"looking": True, "look": -1, "wait_ns": 0}, {"variables": 5}, {"variables": [{}]}, {"variables": [[]]},
-                      {"variables": [fake.variable("x", bytes="1")]}, {"variables": [fake.variable("x", shape={})]}, {"names": {"unlisted": -1}}):
+        for wrong in (
+            {"looking": True},
+            {"looking": True, "look": -1, "wait_ns": 0},
+            {"variables": 5},
+            {"variables": [{}]},
+            {"variables": [[]]},
+            {"variables": [fake.variable("x", bytes="1")]},
+            {"variables": [fake.variable("x", shape={})]},
+            {"names": {"unlisted": -1}},
+        ):
             self.tracer.reply = lambda r, wrong=wrong: [dict(wrong, id=r["id"])] if r["ask"] == "vars" else None
             self.assertEqual(list(ipytracer.vars()), [], wrong)
             self.tracer.kill()
@@ -144,8 +193,14 @@ class Looked(ShellTest):
 
     def test_without_a_line(self):
         _packets.variables({})
-        for wrong in ({"audited": 5}, {"verdicts": [5]}, {"verdicts": [fake.verdict(change=[])]}, {"verdicts": [fake.verdict(growth=5)]},
-                      {"verdicts": [fake.verdict(meter="../x")]}, {"audited": fake.audited(not_judged=[5])}):
+        for wrong in (
+            {"audited": 5},
+            {"verdicts": [5]},
+            {"verdicts": [fake.verdict(change=[])]},
+            {"verdicts": [fake.verdict(growth=5)]},
+            {"verdicts": [fake.verdict(meter="../x")]},
+            {"audited": fake.audited(not_judged=[5])},
+        ):
             self.assertRaises((ValueError, KeyError, TypeError), _packets.audit, wrong)
 
     def test_live(self):
@@ -171,7 +226,12 @@ class Words(unittest.TestCase):
         return _packets.variables(dict({"variables": [fake.variable("x", **more)]}))
 
     def test_marks(self):
-        for more, want in (({"bytes": 0}, "shared"), ({"bytes": 0, "reaches": 0}, "0 B"), ({"exact": False}, "≥ 937.63 KiB"), ({}, "937.63 KiB")):
+        for more, want in (
+            ({"bytes": 0}, "shared"),
+            ({"bytes": 0, "reaches": 0}, "0 B"),
+            ({"exact": False}, "≥ 937.63 KiB"),
+            ({}, "937.63 KiB"),
+        ):
             self.assertEqual(_found.alone(self.read(**more)[0]), want)
         self.assertEqual(_found.made(self.read(where="", before=True)[0]), "before the attach")
         self.assertEqual(_found.name(self.read(also=["y", "Out[3]", "z"])[0]), "x = y, Out[3], …")
@@ -184,8 +244,12 @@ class Words(unittest.TestCase):
         """What a program can name is seen, in text and in HTML."""
         bad = "<script>\x1b[31m\u202e&\n"
         found = _packets.variables({"variables": [fake.variable(bad, type=bad, where=bad, shaped=bad, also=[bad])]})
-        audit = _packets.audit({"verdicts": [fake.verdict(title=bad, where=bad, evidence=bad, advice=bad, fix=bad, runs=bad)],
-                                "audited": fake.audited(not_judged=[{"reason": "x", "meter": "", "bytes": None, "says": bad}])})
+        audit = _packets.audit(
+            {
+                "verdicts": [fake.verdict(title=bad, where=bad, evidence=bad, advice=bad, fix=bad, runs=bad)],
+                "audited": fake.audited(not_judged=[{"reason": "x", "meter": "", "bytes": None, "says": bad}]),
+            }
+        )
         for bundle in (_show.variables(found), _show.audit(audit)):
             self.assertNotIn("<script", bundle["text/html"])
             for said in bundle.values():
@@ -195,8 +259,14 @@ class Words(unittest.TestCase):
     def test_bounded(self):
         found = _packets.variables({"variables": [fake.variable("v%d" % i) for i in range(300)]})
         self.assertEqual(len(_found.variables(found)[0].rows), 21)
-        audit = _packets.audit({"verdicts": [fake.verdict(fix="x\n" * 1000, evidence="e" * 10**5) for _ in range(100)],
-                                "audited": fake.audited(not_judged=[{"reason": "x", "meter": "", "bytes": 1, "says": "s" * 10**5}] * 50)})
+        audit = _packets.audit(
+            {
+                "verdicts": [fake.verdict(fix="x\n" * 1000, evidence="e" * 10**5) for _ in range(100)],
+                "audited": fake.audited(
+                    not_judged=[{"reason": "x", "meter": "", "bytes": 1, "says": "s" * 10**5}] * 50
+                ),
+            }
+        )
         self.assertLess(len(_show.audit(audit)["text/plain"]), 60_000)
         self.assertIn("80 more verdicts", _show.audit(audit)["text/plain"])
 

@@ -33,7 +33,9 @@ class Magic(ShellTest):
         self.run_cell("%tracer off")
         self.assertEqual([s.count("\n") for s in self.run_cell("%%tracer\nx = 5\nx + 1")], [0])
         self.assertEqual(self.shell.user_ns["_"], 6)
-        self.assertEqual([s.count("\n") for s in self.run_cell("%%tracer full\nimport asyncio\nawait asyncio.sleep(0)")], [4])
+        self.assertEqual(
+            [s.count("\n") for s in self.run_cell("%%tracer full\nimport asyncio\nawait asyncio.sleep(0)")], [4]
+        )
         self.assertTrue(self.result.success)
         self.run_cell("%%tracer\n\n1/0")
         self.assertFalse(self.result.success)
@@ -47,19 +49,26 @@ class Magic(ShellTest):
         self.assertIn("Wall time", self.printed)
 
     def test_last_table_lines(self):
-        self.tracer.coming = [{"source": "a = 1\nb = 2", "meters": {"cpu.resident": fake.figure(0, 1 << 20, 0)}}, {"status": "error"}]
+        self.tracer.coming = [
+            {"source": "a = 1\nb = 2", "meters": {"cpu.resident": fake.figure(0, 1 << 20, 0)}},
+            {"status": "error"},
+        ]
         self.run_cell("x = 1")
         self.run_cell("x = 2")
         self.assertEqual(self.run_cell("%tracer last")[0].split("  ")[0], "In[3]")
         table = self.run_cell("%tracer table")[0].split("\n")
-        self.assertEqual([row.split()[0] for row in table], ["cell", "In[3]", "In[2]"])   # the fake tells of a cell when it is asked
+        # the fake tells of a cell when it is asked
+        self.assertEqual([row.split()[0] for row in table], ["cell", "In[3]", "In[2]"])
         self.assertTrue(table[1].endswith("error · x = 1") and table[2].endswith("a = 1 ⏎ b = 2"), table)
         self.assertIn("In[2] line 1 › ones", self.run_cell("%tracer lines")[0])
 
     def test_unknown_words(self):
         self.run_cell("%tracer sideways")
-        self.assertEqual(self.printed.strip(), "UsageError: 'sideways' is none of: start, stop, on, off, compact, full, last, table, lines, vars, audit, "
-                         "live on|off|SECONDS, limit SIZE, help")
+        self.assertEqual(
+            self.printed.strip(),
+            "UsageError: 'sideways' is none of: start, stop, on, off, compact, full, last, table, lines, vars, audit, "
+            "live on|off|SECONDS, limit SIZE, help",
+        )
         self.run_cell("%%tracer \x1b[2Jsideways\nx = 1")
         self.assertIn("is none of: compact, full", self.printed)
         self.assertNotIn("\x1b", self.printed.replace("\x1b[0m", ""))

@@ -1,4 +1,5 @@
-"""The pytest plugin: suites of planted needs and leaks, each run by a pytest in this process against a tracer that the tests play."""
+"""The pytest plugin: suites of planted needs and leaks, each run by a pytest in this process against a tracer that the
+tests play."""
 
 import contextlib
 import importlib.metadata
@@ -33,7 +34,8 @@ def take(mib, meter="cpu.resident"):
 
 
 def _plugin():
-    """How pytest is given the plugin: by itself where the package is installed, and as an argument where its sources are tried."""
+    """How pytest is given the plugin: by itself where the package is installed, and as an argument where its sources
+    are tried."""
     try:
         importlib.metadata.distribution("ipytracer")
     except importlib.metadata.PackageNotFoundError:
@@ -47,7 +49,8 @@ class Plugin(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        patch = mock.patch.object(sys, "dont_write_bytecode", True)   # two suites of one size within a second would be one
+        # two suites of one size within a second would be one
+        patch = mock.patch.object(sys, "dont_write_bytecode", True)
         patch.start()
         self.addCleanup(patch.stop)
         _line.LINE.close()
@@ -153,10 +156,23 @@ class Plugin(unittest.TestCase):
                 assert len(calls) < 3
         """)
         self.assertEqual(status, 1)
-        self.assertEqual({n: t["outcome"] for n, t in told.items()}, {
-            "test_clean": "passed", "test_leaks": "failed", "test_few": "passed", "test_many": "failed", "test_page": "passed", "test_array": "failed",
-            "test_wrong": "failed", "test_fails_later": "failed"}, out)
-        self.assertIn("no_leaks: each of 3 further runs leaves memory behind\n  resident 1.00 MiB, 1.00 MiB, 1.00 MiB\n", out)
+        self.assertEqual(
+            {n: t["outcome"] for n, t in told.items()},
+            {
+                "test_clean": "passed",
+                "test_leaks": "failed",
+                "test_few": "passed",
+                "test_many": "failed",
+                "test_page": "passed",
+                "test_array": "failed",
+                "test_wrong": "failed",
+                "test_fails_later": "failed",
+            },
+            out,
+        )
+        self.assertIn(
+            "no_leaks: each of 3 further runs leaves memory behind\n  resident 1.00 MiB, 1.00 MiB, 1.00 MiB\n", out
+        )
         self.assertIn("numpy 1.00 KiB, 1.00 KiB, 1.00 KiB", out)
         self.assertEqual(len(told["test_many"]["repeats"]), 5)
         self.assertIn("begin test_it.py::test_leaks, run 5", self.tracer.markers)
@@ -177,10 +193,16 @@ class Plugin(unittest.TestCase):
             def test_more(): take(29)
             def test_equal(): take(10)
         """
-        for options, ini in ((["--fail-over", "10MiB"], ""), ([], "fail_over = 10 MB\n"), (["--fail-over=10 mb"], "fail_over = 1 MB\n")):
+        for options, ini in (
+            (["--fail-over", "10MiB"], ""),
+            ([], "fail_over = 10 MB\n"),
+            (["--fail-over=10 mb"], "fail_over = 1 MB\n"),
+        ):
             with self.subTest(options=options, ini=ini):
                 status, out, told = self.traced(suite, *options, ini=ini)
-                self.assertEqual((status, [n for n, t in told.items() if t["outcome"] == "failed"]), (1, ["test_big"]), out)
+                self.assertEqual(
+                    (status, [n for n, t in told.items() if t["outcome"] == "failed"]), (1, ["test_big"]), out
+                )
                 self.assertIn("--fail-over: resident needs 20.00 MiB, more than 10.00 MiB", out)
 
     def test_increase(self):
@@ -198,7 +220,10 @@ class Plugin(unittest.TestCase):
         """
         status, out, told = self.run_suite(suite, ini="ipytracer_wait = 0\n")
         self.assertEqual(status, 0, out)
-        self.assertIn("2 tests without figures, and the limits of 2 of them were not judged: no tracer listens; type: sudo tracer run -- pytest", out)
+        self.assertIn(
+            "2 tests without figures, and the limits of 2 of them were not judged: no tracer listens; type: sudo tracer run -- pytest",
+            out,
+        )
         self.assertEqual(told["test_it"]["not_judged"], ["no_leaks: there are no figures"])
         status, out, _ = self.run_suite(suite, "--ipytracer-strict", "--ipytracer-wait=0")
         self.assertEqual(status, 1, out)
@@ -231,20 +256,37 @@ class Plugin(unittest.TestCase):
                 @limit
                 def test_at_least(): take(10)
             """, "--ipytracer-wait=60")
-        self.assertEqual([(n, t["outcome"], len(t["not_judged"])) for n, t in told.items()],
-                         [("test_known_below", "passed", 0), ("test_known_near", "passed", 1), ("test_known_over", "failed", 0),
-                          ("test_lower_bound", "passed", 1), ("test_at_least", "failed", 0)], out)
+        self.assertEqual(
+            [(n, t["outcome"], len(t["not_judged"])) for n, t in told.items()],
+            [
+                ("test_known_below", "passed", 0),
+                ("test_known_near", "passed", 1),
+                ("test_known_over", "failed", 0),
+                ("test_lower_bound", "passed", 1),
+                ("test_at_least", "failed", 0),
+            ],
+            out,
+        )
         self.assertIn("limit_memory: resident needs ≥10.00 MiB, not below 10.00 MiB", out)
         self.assertIn("test_it.py::test_known_near: limit_memory: resident needs ≈9.00 MiB", out)
 
     def test_shown(self):
         suite = "@pytest.mark.parametrize('i', range(8))\ndef test_it(i): take(i)\n"
-        for options, rows in ((["--ipytracer"], 5), (["--most-allocations=2"], 2), (["--most-allocations", "0"], 8), (["-vv"], 8), (["-q"], 0),
-                              (["--hide-memray-summary"], 0), (["--memray"], 5)):
+        for options, rows in (
+            (["--ipytracer"], 5),
+            (["--most-allocations=2"], 2),
+            (["--most-allocations", "0"], 8),
+            (["-vv"], 8),
+            (["-q"], 0),
+            (["--hide-memray-summary"], 0),
+            (["--memray"], 5),
+        ):
             with self.subTest(options):
                 status, out, _ = self.traced(suite, *options)
                 summary = out.split("memory, by ipytracer")[-1] if "memory, by ipytracer" in out else ""
-                self.assertEqual((status, len(re.findall(r"^test_it\.py::test_it\[\d\] ", summary, re.M))), (0, rows), out)
+                self.assertEqual(
+                    (status, len(re.findall(r"^test_it\.py::test_it\[\d\] ", summary, re.M))), (0, rows), out
+                )
         status, out, _ = self.traced(suite, ini="most_allocations = 3\n")
         self.assertIn("… and 5 more tests", out)
 
@@ -266,9 +308,38 @@ class Plugin(unittest.TestCase):
 
 class Sizes(unittest.TestCase):
     def test_parse(self):
-        for text, want in {"100 MiB": 100 * MIB, "24 MB": 24 * MIB, "24mb": 24 * MIB, "1B": 1, "0": 0, "7": 7, 4096: 4096, "1.5 KB": 1536, "1 PB": 1 << 50,
-                           " 2 g ": 2 << 30, ".5 KiB": 512, "3 kib": 3072, "5 TiB": 5 << 40}.items():
+        for text, want in {
+            "100 MiB": 100 * MIB,
+            "24 MB": 24 * MIB,
+            "24mb": 24 * MIB,
+            "1B": 1,
+            "0": 0,
+            "7": 7,
+            4096: 4096,
+            "1.5 KB": 1536,
+            "1 PB": 1 << 50,
+            " 2 g ": 2 << 30,
+            ".5 KiB": 512,
+            "3 kib": 3072,
+            "5 TiB": 5 << 40,
+        }.items():
             self.assertEqual(_sizes.parse(text), want, text)
-        for text in ("", "MB", "1 XB", "-1", "1 iB", "1 MiBB", "1e9", "1 M i B", None, 1.5, -1, True and "٣ MB", "9" * 61, "9999999 PB", ["1"]):
+        for text in (
+            "",
+            "MB",
+            "1 XB",
+            "-1",
+            "1 iB",
+            "1 MiBB",
+            "1e9",
+            "1 M i B",
+            None,
+            1.5,
+            -1,
+            True and "٣ MB",
+            "9" * 61,
+            "9999999 PB",
+            ["1"],
+        ):
             with self.assertRaises(ValueError, msg=repr(text)):
                 _sizes.parse(text)

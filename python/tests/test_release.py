@@ -42,8 +42,13 @@ class Traceback(ShellTest):
 
     def test_at_an_experiment(self):
         """release: only where memory was what it failed for."""
-        for error, release, gone in (("MemoryError()", True, True), ("RuntimeError('CUDA out of memory. Tried')", True, True), ("MemoryError()", False, False),
-                                     ("KeyError()", True, False), ("RuntimeError('other')", True, False)):
+        for error, release, gone in (
+            ("MemoryError()", True, True),
+            ("RuntimeError('CUDA out of memory. Tried')", True, True),
+            ("MemoryError()", False, False),
+            ("KeyError()", True, False),
+            ("RuntimeError('other')", True, False),
+        ):
             with self.subTest(error, release=release):
                 seen = []
 
@@ -90,10 +95,15 @@ class Left(ShellTest):
             tracer.settle()
             tracer.memory["cpu.numpy"] = 0
             self.shell.user_ns["memory"] = tracer.memory
-            self.run_cell("import ipytracer; old = 1\n"
-                          "with ipytracer.experiment('x', keep_var_names=['k']) as e:\n    memory['cpu.numpy'] += 512 << 20; k = 5; gone = 6; old = 2\n    import math")
+            self.run_cell(
+                "import ipytracer; old = 1\n"
+                "with ipytracer.experiment('x', keep_var_names=['k']) as e:\n    memory['cpu.numpy'] += 512 << 20; k = 5; gone = 6; old = 2\n    import math"
+            )
             r = self.shell.user_ns["e"].result
-            self.assertEqual(([(line.meter, line.net) for line in r.left], r.holding, r.deleted), ([("cpu.numpy", 512 * MIB)], ("k", "old"), ("gone",)))
+            self.assertEqual(
+                ([(line.meter, line.net) for line in r.left], r.holding, r.deleted),
+                ([("cpu.numpy", 512 * MIB)], ("k", "old"), ("gone",)),
+            )
             self.assertEqual(r.percent, {"cpu.numpy": 0.0})
             self.assertIn("left: numpy 512.00 MiB  In[2] line 1 › ones\n  may hold it: k, old", repr(r))
             self.run_cell("with ipytracer.experiment('y') as e:\n    memory['cpu.numpy'] += 4096")
@@ -121,11 +131,20 @@ class Seeds(unittest.TestCase):
         self.assertEqual(draw(), draw())
         with ipytracer.experiment("x", seed=7):
             self.assertEqual(random.random(), draw()[0])
-        for wrong, error in ((-1, ValueError), (2**32, ValueError), ("1", TypeError), (1.0, TypeError), (True, TypeError)):
+        for wrong, error in (
+            (-1, ValueError),
+            (2**32, ValueError),
+            ("1", TypeError),
+            (1.0, TypeError),
+            (True, TypeError),
+        ):
             self.assertRaises(error, ipytracer.experiment, "x", seed=wrong)
 
     def test_torch(self):
-        torch = types.SimpleNamespace(manual_seed=mock.Mock(), cuda=types.SimpleNamespace(is_initialized=mock.Mock(side_effect=[False, True]), empty_cache=mock.Mock()))
+        torch = types.SimpleNamespace(
+            manual_seed=mock.Mock(),
+            cuda=types.SimpleNamespace(is_initialized=mock.Mock(side_effect=[False, True]), empty_cache=mock.Mock()),
+        )
         with mock.patch.dict(sys.modules, torch=torch):
             ipytracer.experiment("x", empty_cache=True)._begin().finish()
             torch.cuda.empty_cache.assert_not_called()

@@ -28,7 +28,9 @@ class Traced(ShellTest):
         self.shell.user_ns["take"] = take
 
     def test_memit(self):
-        self.assertTrue(self.run_cell("%memit x = take(3)")[0].startswith("memit  need 3.00 MiB · consumed 3.00 MiB · "))
+        self.assertTrue(
+            self.run_cell("%memit x = take(3)")[0].startswith("memit  need 3.00 MiB · consumed 3.00 MiB · ")
+        )
         self.assertEqual(self.shell.user_ns["x"], 3)
         shown = self.run_cell("sizes = [1, 5, 2]\n%memit -r 3 take(sizes.pop())")
         self.assertTrue(shown[0].startswith("memit  need 5.00 MiB"), shown)
@@ -37,11 +39,28 @@ class Traced(ShellTest):
         self.run_cell("w = %memit -o take(2)")
         self.assertEqual(self.shell.user_ns["w"].meters["cpu.resident"].need, 2 * MIB)
         self.run_cell("%memit -r 2 take(1)")
-        self.assertEqual([m for m in self.tracer.markers if m.endswith(" memit")][-4:], ["begin memit", "end memit"] * 2)
+        self.assertEqual(
+            [m for m in self.tracer.markers if m.endswith(" memit")][-4:], ["begin memit", "end memit"] * 2
+        )
 
     def test_wrong(self):
-        for line in ("%memit", "%memit -r 0 1", "%memit -r x 1", "%memit -r 9999 1", "%memit -q 1", "%memit -r", "%mlrun 1", "%mlrun -f f", "%mlrun -f nobody 1",
-                     "%mlrun -f take.x 1", "%mlrun -f a()b 1", "%mlrun -f len 1", "%tracer limit 1 KB", "%tracer limit lots", "%tracer limit auto"):
+        for line in (
+            "%memit",
+            "%memit -r 0 1",
+            "%memit -r x 1",
+            "%memit -r 9999 1",
+            "%memit -q 1",
+            "%memit -r",
+            "%mlrun 1",
+            "%mlrun -f f",
+            "%mlrun -f nobody 1",
+            "%mlrun -f take.x 1",
+            "%mlrun -f a()b 1",
+            "%mlrun -f len 1",
+            "%tracer limit 1 KB",
+            "%tracer limit lots",
+            "%tracer limit auto",
+        ):
             self.run_cell(line)
             self.assertEqual(type(self.result.error_in_exec).__name__, "UsageError", line)
 
@@ -57,12 +76,33 @@ class Traced(ShellTest):
                 return None
 
             def line(meter, n, *calls):
-                return {"meter": meter, "at_peak": n, "allocated": 2 * n, "freed": n, "net": n, "count": 2, "where": "", "stack": [
-                    {"function": f, "file": file, "line": at, "execution": execution} for f, file, at, execution in calls]}
-            return [{"id": request["id"], "lines": [
-                line("cpu.numpy", MIB, ("ones", "numeric.py", 2, None), ("work", "In[2]", 2, 2)), line("cpu.numpy", MIB, ("work", "In[2]", 2, 2)),
-                line("cpu.torch", 3 * MIB, ("work.<locals>.<listcomp>", "In[2]", 3, 2), ("work", "In[2]", 3, 2)),
-                line("cpu.numpy", 7 * MIB, ("other", "In[2]", 2, 2)), line("cpu.numpy", 9 * MIB, ("work", "elsewhere.py", 2, None))]}]
+                return {
+                    "meter": meter,
+                    "at_peak": n,
+                    "allocated": 2 * n,
+                    "freed": n,
+                    "net": n,
+                    "count": 2,
+                    "where": "",
+                    "stack": [
+                        {"function": f, "file": file, "line": at, "execution": execution}
+                        for f, file, at, execution in calls
+                    ],
+                }
+            return [
+                {
+                    "id": request["id"],
+                    "lines": [
+                        line("cpu.numpy", MIB, ("ones", "numeric.py", 2, None), ("work", "In[2]", 2, 2)),
+                        line("cpu.numpy", MIB, ("work", "In[2]", 2, 2)),
+                        line(
+                            "cpu.torch", 3 * MIB, ("work.<locals>.<listcomp>", "In[2]", 3, 2), ("work", "In[2]", 3, 2)
+                        ),
+                        line("cpu.numpy", 7 * MIB, ("other", "In[2]", 2, 2)),
+                        line("cpu.numpy", 9 * MIB, ("work", "elsewhere.py", 2, None)),
+                    ],
+                }
+            ]
         self.tracer.reply = reply
         self.run_cell("def work(n):\n    a = take(n)\n    return [a for _ in range(2)]")
         shown = self.run_cell("%mlrun -f work x = work(5)")[0].split("\n")
@@ -115,8 +155,12 @@ class Without(ShellTest):
 
 class Options(unittest.TestCase):
     def test_options(self):
-        for line, want in {"-r 5 x": ([("-r", "5")], "x"), "-r5 -o x -y": ([("-r", "5"), ("-o", "")], "x -y"), "x = -r": ([], "x = -r"),
-                           "  f('-o')": ([], "f('-o')")}.items():
+        for line, want in {
+            "-r 5 x": ([("-r", "5")], "x"),
+            "-r5 -o x -y": ([("-r", "5"), ("-o", "")], "x -y"),
+            "x = -r": ([], "x = -r"),
+            "  f('-o')": ([], "f('-o')"),
+        }.items():
             self.assertEqual(_run._options(line, "r:o", ""), want, line)
 
     def test_top(self):

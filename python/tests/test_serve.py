@@ -94,21 +94,35 @@ class Ask(unittest.TestCase):
             listening.bind(path)
             listening.listen(1)
             credentials = struct.pack("3i", 1, 0, 1)
-            with mock.patch.dict(os.environ, IPYTRACER_SERVE=path), mock.patch.object(_serve.struct, "unpack", lambda *_: (1, 0, 1)):
+            with (
+                mock.patch.dict(os.environ, IPYTRACER_SERVE=path),
+                mock.patch.object(_serve.struct, "unpack", lambda *_: (1, 0, 1)),
+            ):
                 self.assertEqual(len(credentials), 12)
                 began = time.monotonic()
                 with self.assertRaises(_serve.Slow):
                     _serve.ask("start")
-                self.assertEqual(_serve.outcome("start", False, ""), (False, "'tracer serve' did not answer within 0.2 s; try again in a moment"))
+                self.assertEqual(
+                    _serve.outcome("start", False, ""),
+                    (False, "'tracer serve' did not answer within 0.2 s; try again in a moment"),
+                )
                 self.assertLess(time.monotonic() - began, 30)     # PATIENCE, on a busy machine
 
     def test_sentences(self):
         for answer, what, want in (
             (ok(), "start", "a session begins; figures come under the cells in a few seconds"),
             (ok(runs=True), "start", "a session was begun already; figures come under the cells in a few seconds"),
-            (ok(last="killed"), "start", "a session begins; figures come under the cells in a few seconds (the one before ended: killed)"),
+            (
+                ok(last="killed"),
+                "start",
+                "a session begins; figures come under the cells in a few seconds (the one before ended: killed)",
+            ),
             (ok(), "stop", "the session ends"),
-            (dict(serve="ipytracer/serve/v1", ok=False, error="you have 4 sessions already"), "start", "you have 4 sessions already"),
+            (
+                dict(serve="ipytracer/serve/v1", ok=False, error="you have 4 sessions already"),
+                "start",
+                "you have 4 sessions already",
+            ),
             (dict(serve="ipytracer/serve/v1", ok=False, error=7), "stop", "the server refuses"),
         ):
             with Server(answer):
@@ -137,7 +151,16 @@ class WhatToDo(ShellTest):
     def texts(self):
         """What all say that need a tracer."""
         found = {"load": self.load()[-1]}
-        for cell in ("%tracer", "%tracer last", "%tracer table", "%tracer lines", "%tracer vars", "%tracer audit", "%tracer live", "%memit pass"):
+        for cell in (
+            "%tracer",
+            "%tracer last",
+            "%tracer table",
+            "%tracer lines",
+            "%tracer vars",
+            "%tracer audit",
+            "%tracer live",
+            "%memit pass",
+        ):
             found[cell] = self.run_cell(cell)[-1]
         with ipytracer.experiment("x") as one:
             pass
@@ -166,7 +189,12 @@ class WhatToDo(ShellTest):
     def test_no_server(self):
         with mock.patch.dict(os.environ, IPYTRACER_SERVE="/nonexistent/serve.sock"):
             for what, text in self.texts().items():
-                self.assertRegex(text, r"in a terminal, type: sudo tracer attach( %d)? \(without root, ask the administrator to run: sudo tracer serve" % os.getpid(), what)
+                self.assertRegex(
+                    text,
+                    r"in a terminal, type: sudo tracer attach( %d)? \(without root, ask the administrator to run: sudo tracer serve"
+                    % os.getpid(),
+                    what,
+                )
             self.assertIn("sudo tracer serve", _pytest_words._hint())
 
     def test_a_server_of_somebody_elses(self):
@@ -181,10 +209,16 @@ class WhatToDo(ShellTest):
                 self.assertEqual(_serve.look(), _serve.NONE)
 
     def test_one_that_this_user_may_not_reach(self):
-        with mock.patch.object(socket.socket, "connect_ex", lambda *_: 13), mock.patch.object(_serve, "_is_roots", lambda folder: folder == "/run/ipytracer"):
+        with (
+            mock.patch.object(socket.socket, "connect_ex", lambda *_: 13),
+            mock.patch.object(_serve, "_is_roots", lambda folder: folder == "/run/ipytracer"),
+        ):
             self.assertEqual(_serve.look(), _serve.CLOSED)
             self.load()
-            self.assertIn("'tracer serve' runs here, but not for you: ask the administrator to let you into /run/ipytracer; or in a terminal, type: sudo tracer attach", _way.todo())
+            self.assertIn(
+                "'tracer serve' runs here, but not for you: ask the administrator to let you into /run/ipytracer; or in a terminal, type: sudo tracer attach",
+                _way.todo(),
+            )
 
     def test_one_that_is_busy(self):
         """As many connect as it has room for: it is there."""
@@ -213,7 +247,12 @@ class Auto(ShellTest):
         tracer.__enter__()
         with Server(ok(auto=True)) as server:
             shown = self.load()
-            self.assertEqual(shown, ["ipytracer: this machine's 'tracer serve' traces each kernel, and a session begins; the next cell waits for it"])
+            self.assertEqual(
+                shown,
+                [
+                    "ipytracer: this machine's 'tracer serve' traces each kernel, and a session begins; the next cell waits for it"
+                ],
+            )
             self.assertEqual(self.asked(server), ["auto"])
             tracer.greets = True
             _line.LINE._offered = 0.0
@@ -234,12 +273,21 @@ class Auto(ShellTest):
 
     def test_refused(self):
         with Server(dict(serve="ipytracer/serve/v1", ok=False, auto=True, error="you have 4 sessions\x1b already")):
-            self.assertEqual(self.load(), ["ipytracer: this machine's 'tracer serve' traces each kernel, but not this one: you have 4 sessions\\x1b already"])
+            self.assertEqual(
+                self.load(),
+                [
+                    "ipytracer: this machine's 'tracer serve' traces each kernel, but not this one: you have 4 sessions\\x1b already"
+                ],
+            )
             self.assertEqual(self.run_cell("x = 1"), [])
 
     def test_others(self):
         """One that traces who asks, an older one, none, and a process that wants none of it."""
-        for answer in (dict(serve="ipytracer/serve/v1", ok=False, error="this server traces only who says 'start'"), None, b"{"):
+        for answer in (
+            dict(serve="ipytracer/serve/v1", ok=False, error="this server traces only who says 'start'"),
+            None,
+            b"{",
+        ):
             _auto._asked.clear()
             with Server(answer), mock.patch.object(_serve, "PATIENCE", 0.2):
                 self.assertIn("%tracer start", self.load()[0])
@@ -268,6 +316,11 @@ class Report(ShellTest):
 
     def test_what_a_server_says(self):
         with Server(ok(report="/home/ada/x.txt")):
-            self.assertEqual(_serve.sentence("start", False, ""), "a session begins; figures come under the cells in a few seconds, and its report, when it ends, "
-                             "will be in /home/ada/x.txt")
-            self.assertEqual(_serve.sentence("stop", False, ""), "the session ends; its report will be in /home/ada/x.txt")
+            self.assertEqual(
+                _serve.sentence("start", False, ""),
+                "a session begins; figures come under the cells in a few seconds, and its report, when it ends, "
+                "will be in /home/ada/x.txt",
+            )
+            self.assertEqual(
+                _serve.sentence("stop", False, ""), "the session ends; its report will be in /home/ada/x.txt"
+            )

@@ -28,18 +28,27 @@ class WithTracer(ShellTest):
     def test_slower(self):
         """What slows the notebook down is said once, and %tracer says it again."""
         self.tracer.slower = "each array is traced\x1b[2J: 1,000 hits"
-        self.assertEqual(self.run_cell("x = 1"), ["ipytracer: slower: each array is traced\\x1b[2J: 1,000 hits", "In[2]  " + LINE])
+        self.assertEqual(
+            self.run_cell("x = 1"), ["ipytracer: slower: each array is traced\\x1b[2J: 1,000 hits", "In[2]  " + LINE]
+        )
         self.tracer.slower = "each array is traced: 2,000 hits"
         self.assertEqual(self.run_cell("x = 1"), ["In[3]  " + LINE])
-        self.assertEqual(self.run_cell("%tracer"), ["ipytracer: tracer 0.1.0 listens, figures under cells: compact; slower: each array is traced: 2,000 hits"])
+        self.assertEqual(
+            self.run_cell("%tracer"),
+            ["ipytracer: tracer 0.1.0 listens, figures under cells: compact; slower: each array is traced: 2,000 hits"],
+        )
 
     def test_the_cell_that_loads(self):
-        """Nor others whose figures nobody asked for: they are not below the next one, though the tracer tells of them."""
+        """Nor others whose figures nobody asked for: they are not below the next one, though the tracer tells of
+        them."""
         self.tracer.windows += [fake.window(n, execution_count=1) for n in (900, 901)]
         self.assertEqual([s[:5] for s in self.run_cell("x = 1")], ["In[2]"])
 
     def test_failed_cells(self):
-        self.tracer.coming = [{"status": "error", "error": "ZeroDivisionError"}, {"status": "error", "error": "SyntaxError"}]
+        self.tracer.coming = [
+            {"status": "error", "error": "ZeroDivisionError"},
+            {"status": "error", "error": "SyntaxError"},
+        ]
         self.assertEqual(self.run_cell("1/0"), ["In[2]  %s · error (ZeroDivisionError)" % LINE])
         self.assertEqual(self.run_cell("1 +"), ["In[3]  %s · error (SyntaxError)" % LINE])
 
@@ -65,7 +74,10 @@ class WithTracer(ShellTest):
         self.assertEqual(len(self.run_cell("x = 1")), 1)
 
     def test_loaded_twice(self):
-        self.assertEqual(self.run_cell("%load_ext ipytracer\nimport ipytracer; ipytracer.load_ipython_extension(get_ipython())"), ["In[2]  " + LINE])
+        self.assertEqual(
+            self.run_cell("%load_ext ipytracer\nimport ipytracer; ipytracer.load_ipython_extension(get_ipython())"),
+            ["In[2]  " + LINE],
+        )
         self.assertEqual(len(self.run_cell("x = 1")), 1)
 
     def test_reloaded(self):
@@ -142,7 +154,15 @@ class WithTracer(ShellTest):
             self.tracer.settle()
 
     def test_escapes(self):
-        self.tracer.coming = [{"status": "error", "error": "<script>\x1b[2J", "top": {"cpu.numpy": {"at_peak": 1 << 29, "where": "f\x1b]0;x\x07<img src=x>", "line": 1, "execution": 9}}}]
+        self.tracer.coming = [
+            {
+                "status": "error",
+                "error": "<script>\x1b[2J",
+                "top": {
+                    "cpu.numpy": {"at_peak": 1 << 29, "where": "f\x1b]0;x\x07<img src=x>", "line": 1, "execution": 9}
+                },
+            }
+        ]
         shown = self.run_cell("x = 1")[0]
         html = self.published.outputs[-1]["data"]["text/html"]
         self.assertNotIn("\x1b", shown + html)
@@ -154,7 +174,9 @@ class WithTracer(ShellTest):
         """Cells of two threads at once, as of ipykernel's subshells: two outer ones."""
         inside, go_on = threading.Event(), threading.Event()
         self.shell.user_ns.update(inside=inside, go_on=go_on)
-        other = threading.Thread(target=lambda: self.shell.run_cell("inside.set(); go_on.wait(10);", store_history=True))
+        other = threading.Thread(
+            target=lambda: self.shell.run_cell("inside.set(); go_on.wait(10);", store_history=True)
+        )
         other.start()
         inside.wait(10)
         self.assertEqual(len(self.run_cell("x = 1")), 1)
@@ -188,8 +210,11 @@ class WithoutTracer(ShellTest):
     def test_said_once(self):
         shown = self.load()
         self.assertEqual(len(shown), 1)
-        self.assertRegex(shown[0], r"^ipytracer: no tracer listens yet; in a terminal, type: sudo tracer attach( \d+)? \(without root, ask the administrator to run: sudo "
-                         r"tracer serve; then %tracer start works here\)$")
+        self.assertRegex(
+            shown[0],
+            r"^ipytracer: no tracer listens yet; in a terminal, type: sudo tracer attach( \d+)? \(without root, ask the administrator to run: sudo "
+            r"tracer serve; then %tracer start works here\)$",
+        )
         for source in ("x = 1", "%reload_ext ipytracer", "1/0", "x = 2"):
             self.assertEqual(self.run_cell(source), [])
 

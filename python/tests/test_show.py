@@ -9,9 +9,22 @@ from ipytracer import _html, _packets, _show, _text
 from .fake import MIB, figure, window
 
 HELLO = _packets.Hello("1", 1, 1024 * MIB, "container")
-# What JupyterLab's sanitiser keeps of notebooks that are not trusted, as far as it is used here (packages/apputils/src/sanitizer.ts).
-KEPT = {"div": {"style"}, "span": {"style"}, "b": set(), "meter": {"min", "max", "high", "value"}, "table": {"style"}, "thead": set(), "tbody": set(),
-        "tr": set(), "th": {"style"}, "td": {"style"}, "details": {"open"}, "summary": set()}
+# What JupyterLab's sanitiser keeps of notebooks that are not trusted, as far as it is used here
+# (packages/apputils/src/sanitizer.ts).
+KEPT = {
+    "div": {"style"},
+    "span": {"style"},
+    "b": set(),
+    "meter": {"min", "max", "high", "value"},
+    "table": {"style"},
+    "thead": set(),
+    "tbody": set(),
+    "tr": set(),
+    "th": {"style"},
+    "td": {"style"},
+    "details": {"open"},
+    "summary": set(),
+}
 
 
 def parsed(**more):
@@ -39,8 +52,11 @@ class _Reader(html.parser.HTMLParser):
 
 class Compact(unittest.TestCase):
     def test_exact(self):
-        self.assertEqual(_text.compact(parsed()), "In[3]  need 512.00 MiB · consumed 1.00 MiB · peaked 511.00 MiB · total 101.00 MiB · "
-                         "numpy 512.00 MiB (line 1 › ones) · 1.47 s")
+        self.assertEqual(
+            _text.compact(parsed()),
+            "In[3]  need 512.00 MiB · consumed 1.00 MiB · peaked 511.00 MiB · total 101.00 MiB · "
+            "numpy 512.00 MiB (line 1 › ones) · 1.47 s",
+        )
 
     def test_not_exact(self):
         about = parsed(meters={"cpu.resident": figure(0, 5, 3, False, 4096)})
@@ -49,18 +65,30 @@ class Compact(unittest.TestCase):
         self.assertIn("need ≥5 B · consumed ≈3 B · peaked ≥2 B · total ≈3 B", _text.compact(least))
 
     def test_gpus(self):
-        meters = {"cpu.resident": figure(0, 5, 3), "gpu.0.driver": figure(0, 2 << 30, 1 << 30), "gpu.0.reserved": figure(0, 2 << 30, 1 << 30),
-                  "gpu.1.active": figure(0, 0, 0)}
+        meters = {
+            "cpu.resident": figure(0, 5, 3),
+            "gpu.0.driver": figure(0, 2 << 30, 1 << 30),
+            "gpu.0.reserved": figure(0, 2 << 30, 1 << 30),
+            "gpu.1.active": figure(0, 0, 0),
+        }
         top = {"gpu.0.driver": {"at_peak": 2 << 30, "where": "In[1] line 2", "line": 2, "execution": 1}}
-        self.assertTrue(_text.compact(parsed(meters=meters, top=top)).startswith(
-            "In[3]  GPU 0 driver 2.00 GiB (total 1.00 GiB, In[1] line 2) · resident need 5 B · consumed 3 B · peaked 2 B · total 3 B · 1.47 s"))
+        self.assertTrue(
+            _text.compact(parsed(meters=meters, top=top)).startswith(
+                "In[3]  GPU 0 driver 2.00 GiB (total 1.00 GiB, In[1] line 2) · resident need 5 B · consumed 3 B · peaked 2 B · total 3 B · 1.47 s"
+            )
+        )
         meters["cpu.resident"] = figure(0, 3 << 30, 3)
         self.assertIn("In[3]  need 3.00 GiB · ", _text.compact(parsed(meters=meters, top=top)))
-        self.assertIn(" · GPU 0 driver 2.00 GiB (total 1.00 GiB, In[1] line 2) · 1.47 s", _text.compact(parsed(meters=meters, top=top)))
+        self.assertIn(
+            " · GPU 0 driver 2.00 GiB (total 1.00 GiB, In[1] line 2) · 1.47 s",
+            _text.compact(parsed(meters=meters, top=top)),
+        )
 
     def test_children(self):
         child = {"pid": 9, "command": "x", "meters": {}}
-        shown = _text.compact(parsed(children=[child, child], children_unlisted=3, tree={"cpu.resident": figure(0, 3 << 30, 0)}))
+        shown = _text.compact(
+            parsed(children=[child, child], children_unlisted=3, tree={"cpu.resident": figure(0, 3 << 30, 0)})
+        )
         self.assertIn(" · tree 3.00 GiB (5 children) · ", shown)
 
     def test_mapped_where_nothing_else_explains_it(self):
@@ -73,7 +101,13 @@ class Compact(unittest.TestCase):
         self.assertEqual(_text.meters(parsed(meters=meters, top=top)).rows[1][-1], "no Python code, or not known")
 
     def test_limit(self):
-        for peak, share, words in ((512, "█████░░░░░", "50 % of"), (8, "▏░░░░░░░░░", "<1 % of"), (1000, "█████████▊", "! 97 % of"), (4096, "██████████", "! 400 % of"), (0, "░░░░░░░░░░", "0 % of")):
+        for peak, share, words in (
+            (512, "█████░░░░░", "50 % of"),
+            (8, "▏░░░░░░░░░", "<1 % of"),
+            (1000, "█████████▊", "! 97 % of"),
+            (4096, "██████████", "! 400 % of"),
+            (0, "░░░░░░░░░░", "0 % of"),
+        ):
             shown = _text.compact(parsed(meters={"cpu.resident": figure(0, peak * MIB, 0)}), HELLO)
             self.assertTrue(shown.endswith(" · %s %s 1.00 GiB (container)" % (share, words)), shown)
         self.assertTrue(_text.compact(parsed(), HELLO._replace(limit_of="cgroup")).endswith(" (container)"))
@@ -108,7 +142,11 @@ class Html(unittest.TestCase):
         evil = "</b><script>alert(1)</script><a href='javascript:x' onclick=\"y\">\x1b[2J\u202e&amp;"
         w = parsed(name=evil, kind="experiment", status="error", error=evil, source=evil,
                    top={"cpu.numpy": {"at_peak": 1 << 30, "where": evil, "line": 1, "execution": 3}})
-        for bundle in (_show.compact(w, HELLO._replace(limit_of=evil)), _show.full(w, HELLO), _show.table(_text.cells([w]))):
+        for bundle in (
+            _show.compact(w, HELLO._replace(limit_of=evil)),
+            _show.full(w, HELLO),
+            _show.table(_text.cells([w])),
+        ):
             self.check(bundle["text/html"])
             for text in bundle.values():
                 self.assertNotRegex(text, "[\x1b\u202e]")

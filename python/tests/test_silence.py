@@ -35,18 +35,29 @@ class Silent(ShellTest):
         self.comes_back()
         shown = self.run_cell("x = 1")
         self.assertEqual([s[:5] for s in shown[:-1]], ["In[4]", "In[5]", "In[6]"])
-        self.assertEqual(shown[-1], "ipytracer: the tracer did not answer within 20 s; figures of In[3] are missing here, the report has them")
+        self.assertEqual(
+            shown[-1],
+            "ipytracer: the tracer did not answer within 20 s; figures of In[3] are missing here, the report has them",
+        )
         self.assertEqual(self.run_cell("x = 1")[0][:5], "In[7]")
 
     def test_many_cells_are_named_once(self):
         shown = self.silent(20)                                      # In[3] to In[22]
-        self.assertEqual(shown, ["ipytracer: the tracer did not answer within 0.05 s: cells from In[3] on have no figures here until it does, the report has them"])
+        self.assertEqual(
+            shown,
+            [
+                "ipytracer: the tracer did not answer within 0.05 s: cells from In[3] on have no figures here until it does, the report has them"
+            ],
+        )
         self.assertEqual(self.run_cell("%tracer")[-1].split("; ")[-1], "it has not answered in time since In[3]")
         self.assertEqual(len(_line.LINE._open), 1, "each cell has asked anew")
         self.comes_back()
         shown = self.run_cell("x = 1")                               # In[24]
         self.assertIn("In[24]", shown[-2][:6])
-        self.assertRegex(shown[-1], r"^ipytracer: the tracer did not answer within 20 s; figures of In\[3\] to In\[20\] are missing here, the report has them$")
+        self.assertRegex(
+            shown[-1],
+            r"^ipytracer: the tracer did not answer within 20 s; figures of In\[3\] to In\[20\] are missing here, the report has them$",
+        )
         self.assertEqual([s[:6] for s in self.run_cell("x = 1")], ["In[25]"])
         self.assertNotIn("has not answered", self.run_cell("%tracer")[-1])
 
@@ -66,7 +77,8 @@ class Silent(ShellTest):
         self.assertEqual(self.tracer.markers[-2:], ["cell", "ask"])
 
     def test_full(self):
-        """With as many questions open as there may be, one that is not answered is reminded of, and all are once it answers."""
+        """With as many questions open as there may be, one that is not answered is reminded of, and all are once it
+        answers."""
         self.patience(0.01)
         self.tracer.answers = False
         for _ in range(2 * _line._MOST_OPEN):

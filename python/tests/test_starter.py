@@ -80,7 +80,11 @@ class Starter(unittest.TestCase):
 
         def readable(_, seconds):
             now[0] += seconds
-        with mock.patch.object(_starter.time, "monotonic", lambda: now[0]), mock.patch.object(_line.Line, "_readable", readable), Late(offers=10**6):
+        with (
+            mock.patch.object(_starter.time, "monotonic", lambda: now[0]),
+            mock.patch.object(_line.Line, "_readable", readable),
+            Late(offers=10**6),
+        ):
             found, said = self.listens()
             self.assertEqual((found, "no tracer listens yet" in said), (False, True))
             took = now[0] - 1000
@@ -130,7 +134,10 @@ class Starter(unittest.TestCase):
         """A tracer that ends is not waited for any longer."""
         self.started_by(os.getppid())
         alive = [True, True, True]
-        runs, patience = mock.patch.object(_starter, "runs", lambda: bool(alive and alive.pop())), mock.patch.object(_starter, "PATIENCE", 120.0)
+        runs, patience = (
+            mock.patch.object(_starter, "runs", lambda: bool(alive and alive.pop())),
+            mock.patch.object(_starter, "PATIENCE", 120.0),
+        )
         with runs, patience, Late(offers=10**6) as tracer:
             start = time.monotonic()
             self.assertFalse(_starter.listens(cell=True))

@@ -1,4 +1,5 @@
-"""How long the notebook may wait, by a clock of the test's own: as long as the line says that it would, so a busy machine makes no difference."""
+"""How long the notebook may wait, by a clock of the test's own: as long as the line says that it would, so a busy
+machine makes no difference."""
 
 import json
 import time
@@ -19,10 +20,13 @@ class Waits(LineTest):
     def setUp(self):
         super().setUp()
         self.now, self.waits, self.arrives = 1000.0, [], lambda seconds: None
-        patches = (mock.patch.object(_line, "ASKED_FOR", CELL),  # as it is: by this clock no machine is busy
-                   mock.patch.object(_line, "time", types.SimpleNamespace(monotonic=lambda: self.now)), mock.patch.object(_api, "LINE", self.line),
-                   mock.patch.object(_line.Line, "_readable", lambda line, seconds: self.wait(seconds)),
-                   mock.patch("ipytracer._experiment.LINE", self.line))
+        patches = (
+            mock.patch.object(_line, "ASKED_FOR", CELL),  # as it is: by this clock no machine is busy
+            mock.patch.object(_line, "time", types.SimpleNamespace(monotonic=lambda: self.now)),
+            mock.patch.object(_api, "LINE", self.line),
+            mock.patch.object(_line.Line, "_readable", lambda line, seconds: self.wait(seconds)),
+            mock.patch("ipytracer._experiment.LINE", self.line),
+        )
         self.tracer = fake.Tracer().__enter__()
         self.addCleanup(self.tracer.__exit__)
         self.attached(self.tracer)
@@ -63,7 +67,13 @@ class Waits(LineTest):
             with experiment("e"):
                 pass
         self.line.newest = _packets.window(json.loads(json.dumps(fake.window(5))))
-        for asked in ((_api.last,), (_api.lines,), (_api.cells, _api.cells), (_api.last, _api.lines, _api.cells), (measured,)):
+        for asked in (
+            (_api.last,),
+            (_api.lines,),
+            (_api.cells, _api.cells),
+            (_api.last, _api.lines, _api.cells),
+            (measured,),
+        ):
             with self.subTest(asked):
                 self.line._missed = 0
                 del self.waits[:]

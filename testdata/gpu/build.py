@@ -10,29 +10,70 @@ import sys
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SOURCES = os.path.join(_HERE, "standin")
 
-# No inlining across the exported functions, no two of them at one address, a frame in each from its first instruction on.
-_SHAPE = ["-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-fno-ipa-icf", "-fno-shrink-wrap", "-fno-partial-inlining",
-          "-mno-omit-leaf-frame-pointer", "-fno-schedule-insns2"]
-_COMMON = ["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden", "-Wl,-z,defs", "-Wl,--as-needed",
-           "-Wl,-rpath,$ORIGIN"] + _SHAPE
+# No inlining across the exported functions, no two of them at one address, a frame in each from its first instruction
+# on.
+_SHAPE = [
+    "-fno-omit-frame-pointer",
+    "-fno-optimize-sibling-calls",
+    "-fno-ipa-icf",
+    "-fno-shrink-wrap",
+    "-fno-partial-inlining",
+    "-mno-omit-leaf-frame-pointer",
+    "-fno-schedule-insns2",
+]
+_COMMON = [
+    "-O2",
+    "-g",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-shared",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-Wl,-z,defs",
+    "-Wl,--as-needed",
+    "-Wl,-rpath,$ORIGIN",
+] + _SHAPE
 # Every function of the H200's libcuda begins with push rbp (55 48 89 e5), none with endbr64.
 _PUSH = ["-fcf-protection=none"]
 _ENDBR = ["-fcf-protection=full"]
 
-_DRIVER = ["contexts.c", "devices.c", "memory.c", "ranges.c", "vmm.c", "pools.c", "arrays.c", "ipc.c", "checkpoint.c", "streams.c", "symbols.c",
-           "truth.c", "machine.c"]
+_DRIVER = [
+    "contexts.c",
+    "devices.c",
+    "memory.c",
+    "ranges.c",
+    "vmm.c",
+    "pools.c",
+    "arrays.c",
+    "ipc.c",
+    "checkpoint.c",
+    "streams.c",
+    "symbols.c",
+    "truth.c",
+    "machine.c",
+]
 
 _RUNTIME = ["runtime.c", "runtime_arrays.c"]
 
 # file, its other names, sources, further arguments; in the order they depend on each other
 _LIBRARIES = [
     ("libcuda.so.580.0.0", ["libcuda.so.1", "libcuda.so"], _DRIVER, _PUSH + ["-Wl,-soname,libcuda.so.1", "-lpthread"]),
-    ("libcudart.so.12.4.0", ["libcudart.so.12"], _RUNTIME + ["work.c", "properties.c", "graphs.c"], _ENDBR + ["-Wl,-soname,libcudart.so.12", "-ldl", "-lpthread"]),
+    (
+        "libcudart.so.12.4.0",
+        ["libcudart.so.12"],
+        _RUNTIME + ["work.c", "properties.c", "graphs.c"],
+        _ENDBR + ["-Wl,-soname,libcudart.so.12", "-ldl", "-lpthread"],
+    ),
     ("libapp.so", [], ["app.c"], ["-L.", "-l:libcudart.so.12"]),
     ("libstatic_app.so", [], ["app.c"] + _RUNTIME, ["-DHIDDEN", "-ldl", "-lpthread"]),
     ("libc10.so", [], ["c10.cpp"], ["-Wl,-soname,libc10.so"]),
-    ("libc10_cuda.so", [], ["caching.cpp", "expandable.cpp", "torch.cpp", "truth.o", "machine.o"],
-     ["-Wl,-soname,libc10_cuda.so", "-L.", "-l:libcudart.so.12", "-l:libc10.so", "-ldl", "-lpthread"]),
+    (
+        "libc10_cuda.so",
+        [],
+        ["caching.cpp", "expandable.cpp", "torch.cpp", "truth.o", "machine.o"],
+        ["-Wl,-soname,libc10_cuda.so", "-L.", "-l:libcudart.so.12", "-l:libc10.so", "-ldl", "-lpthread"],
+    ),
     ("libtruth_reader.so", [], ["reader.c"], []),
     ("libvisits.so", [], ["visits.c"], []),
 ]
@@ -40,7 +81,9 @@ _LIBRARIES = [
 
 def _compile(directory, arguments, language):
     compiler = os.environ.get("CXX", "g++") if language == "c++" else os.environ.get("CC", "gcc")
-    subprocess.check_call([compiler, "-std=" + ("gnu++17" if language == "c++" else "gnu11")] + arguments, cwd=directory)
+    subprocess.check_call(
+        [compiler, "-std=" + ("gnu++17" if language == "c++" else "gnu11")] + arguments, cwd=directory
+    )
 
 
 def build(directory):

@@ -6,12 +6,14 @@ KiB, MiB, GiB = 1 << 10, 1 << 20, 1 << 30
 
 # What the cells are computed for: $STANDIN_DEVICES and $STANDIN_MEMORY of the session.
 DEVICES, MEMORY = 2, 8 * GiB
-METERS = ["cpu.pinned"] + ["gpu.%d.%s" % (device, name) for device in range(DEVICES) for name in ("driver", "active", "reserved")]
+METERS = ["cpu.pinned"] + [
+    "gpu.%d.%s" % (device, name) for device in range(DEVICES) for name in ("driver", "active", "reserved")
+]
 
 
 class Cell:
-    """name, source, status (ok, error)
-    rise, kept      {meter: bytes}: peak - start and end - start of the cell's segment; 0 where nothing is said. [least, most]
+    """name, source, status (ok, error) rise, kept      {meter: bytes}: peak - start and end - start of the cell's
+    segment; 0 where nothing is said. [least, most]
                     where threads that run free decide
     between         the same pair for what happens after the cell, before the next one, in `settle` seconds
     children        the same pair for each child process that loads a stand-in, in the order of their pids
@@ -19,8 +21,20 @@ class Cell:
     why             where the figures come from
     """
 
-    def __init__(self, name, source, rise=None, kept=None, status="ok", between=None, settle=0, children=(), requires=(), needs=(),
-                 why=""):
+    def __init__(
+        self,
+        name,
+        source,
+        rise=None,
+        kept=None,
+        status="ok",
+        between=None,
+        settle=0,
+        children=(),
+        requires=(),
+        needs=(),
+        why="",
+    ):
         self.name, self.status, self.settle, self.why = name, status, settle, why
         self.source = textwrap.dedent(source).strip("\n")
         self.rise, self.kept = dict(rise or {}), dict(kept or {})
@@ -28,8 +42,22 @@ class Cell:
         self.children, self.requires, self.needs = list(children), list(requires), list(needs)
 
     def as_json(self):
-        return {key: getattr(self, key) for key in ("name", "source", "status", "rise", "kept", "between", "settle", "children",
-                                                    "requires", "needs", "why")}
+        return {
+            key: getattr(self, key)
+            for key in (
+                "name",
+                "source",
+                "status",
+                "rise",
+                "kept",
+                "between",
+                "settle",
+                "children",
+                "requires",
+                "needs",
+                "why",
+            )
+        }
 
 
 def gpu(device=0, **meters):

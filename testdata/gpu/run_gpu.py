@@ -6,10 +6,10 @@
     stdout  {"done": true, "cells": N}    every result is in --out
     stdin   a line (or end of file)       the session is shut down
 
-Results are JSON lines. The first is {"session": {pid, devices, ...}}; then one a cell: {name, source, status, error, execution_count,
-requested_ns, idle_ns, truth, between, children} or {name, skipped: why}. Times are of CLOCK_MONOTONIC. `truth` is {meter: {start,
-peak, end}} from the request to idle; `between` the same from there to the next request; `children`: [{pid, truth}].
-Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says why), 2 usage.
+Results are JSON lines. The first is {"session": {pid, devices, ...}}; then one a cell: {name, source, status, error,
+execution_count, requested_ns, idle_ns, truth, between, children} or {name, skipped: why}. Times are of CLOCK_MONOTONIC.
+`truth` is {meter: {start, peak, end}} from the request to idle; `between` the same from there to the next request;
+`children`: [{pid, truth}]. Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says why), 2 usage.
 """
 
 import argparse
@@ -39,10 +39,16 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", required=True, metavar="FILE", help="results, JSON lines")
     parser.add_argument("--cells", metavar="A,B", help="only these, and those that all count on")
-    parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the interpreter (default: the one that runs this)")
+    parser.add_argument(
+        "--python", default=sys.executable, metavar="PATH", help="the interpreter (default: the one that runs this)"
+    )
     parser.add_argument("--timeout", type=float, default=60, metavar="S", help="for each cell (60)")
-    parser.add_argument("--begin", metavar="A", help="the cells before A run before the kernel is said to be ready, and have no results")
-    parser.add_argument("--hidden", action="store_true", help="the libraries lie where the dynamic linker does not look")
+    parser.add_argument(
+        "--begin", metavar="A", help="the cells before A run before the kernel is said to be ready, and have no results"
+    )
+    parser.add_argument(
+        "--hidden", action="store_true", help="the libraries lie where the dynamic linker does not look"
+    )
     parser.add_argument("--visible", metavar="1,0", help="CUDA_VISIBLE_DEVICES of the kernel (default: not set)")
     parser.add_argument("--libraries", metavar="DIR", help="where build.py has put the libraries; else they are built")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for lines on standard input")
@@ -88,9 +94,15 @@ class Kernel:
         connection = os.path.join(workspace.path, "connection.json")
         self.errors = open(os.path.join(workspace.path, "stderr"), "w+b")
         # Of its own session: a signal for the driver's terminal is not one for the kernel.
-        self.process = subprocess.Popen([opts.python, "-m", "ipykernel_launcher", "-f", connection], cwd=workspace.path,
-                                        env=dict(workspace.env, JPY_PARENT_PID=str(os.getpid())), start_new_session=True,
-                                        stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors)
+        self.process = subprocess.Popen(
+            [opts.python, "-m", "ipykernel_launcher", "-f", connection],
+            cwd=workspace.path,
+            env=dict(workspace.env, JPY_PARENT_PID=str(os.getpid())),
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=self.errors,
+            stderr=self.errors,
+        )
         self.pid = self.process.pid
         try:
             self._await_connection_file(connection)
@@ -237,7 +249,9 @@ def drive(opts):
 
 def run_cells(opts, wanted, session, results):
     for cell in wanted:
-        missing = [m for m in cell.requires if subprocess.call([opts.python, "-c", "import " + m], stderr=subprocess.DEVNULL)]
+        missing = [
+            m for m in cell.requires if subprocess.call([opts.python, "-c", "import " + m], stderr=subprocess.DEVNULL)
+        ]
         try:
             results.append({"name": cell.name, "skipped": "no " + ", ".join(missing)} if missing else session.run(cell))
         except Failure as e:

@@ -182,12 +182,26 @@ t = gpu.Tensor(21 * gpu.MiB); del t
 gpu.empty_cache()
 out = visits()
 """, "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemUnmap", "cuMemRelease", "cuMemAddressFree", REPORT)
-        self.assertEqual(["cuMemAddressReserve"] + ["cuMemCreate"] * 3 + ["cuMemMap"] * 2 + ["cuMemSetAccess"] + [REPORT] * 2
-                         + ["cuMemUnmap", "cuMemRelease"] * 2 + ["cuMemAddressFree"], out)
+        self.assertEqual(
+            ["cuMemAddressReserve"]
+            + ["cuMemCreate"] * 3
+            + ["cuMemMap"] * 2
+            + ["cuMemSetAccess"]
+            + [REPORT] * 2
+            + ["cuMemUnmap", "cuMemRelease"] * 2
+            + ["cuMemAddressFree"],
+            out,
+        )
 
     def test_async_mode_reports_nothing(self):
-        out = self.visits('gpu.mode("async"); t = gpu.Tensor(5); del t\nout = visits()', "cudaMallocAsync", "cuMemAllocAsync",
-                          "cudaFreeAsync", "cuMemFreeAsync", REPORT)
+        out = self.visits(
+            'gpu.mode("async"); t = gpu.Tensor(5); del t\nout = visits()',
+            "cudaMallocAsync",
+            "cuMemAllocAsync",
+            "cudaFreeAsync",
+            "cuMemFreeAsync",
+            REPORT,
+        )
         self.assertEqual(["cudaMallocAsync", "cuMemAllocAsync", "cudaFreeAsync", "cuMemFreeAsync"], out)
 
 
@@ -203,8 +217,17 @@ out = [pci(i) for i in range(ctypes.c_int(gpu.cu.give("cuDeviceGetCount")).value
 """
 
     def test_visible(self):
-        for visible, expected in [(None, ["11", "21", "31"]), ("1", ["21"]), ("2,0", ["31", "11"]), ("", 100), ("-1", 100),
-                                  ("1,9,0", ["21"]), ("0,0", 100), ("GPU-a2", ["31"]), ("GPU-a1b2c3d4-e5f6,0", ["21", "11"])]:
+        for visible, expected in [
+            (None, ["11", "21", "31"]),
+            ("1", ["21"]),
+            ("2,0", ["31", "11"]),
+            ("", 100),
+            ("-1", 100),
+            ("1,9,0", ["21"]),
+            ("0,0", 100),
+            ("GPU-a2", ["31"]),
+            ("GPU-a1b2c3d4-e5f6,0", ["21", "11"]),
+        ]:
             with self.subTest(visible=visible):
                 more = {} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}
                 self.assertEqual(expected, python(self.SCRIPT, STANDIN_DEVICES="3", **more))
@@ -220,7 +243,10 @@ t = gpu.Tensor(20 * gpu.MiB); p = gpu.rt.malloc(5)
 read = truth.Truth(os.environ["STANDIN_TRUTH"], gpu._directory + "/libtruth_reader.so")
 out = read.cut(os.getpid())
 """, STANDIN_DEVICES="3", CUDA_VISIBLE_DEVICES="2", STANDIN_TRUTH=os.path.join(rig.directory.name, "truth-visible"))
-        self.assertEqual({"gpu.2.driver", "gpu.2.active", "gpu.2.reserved"}, {meter for meter, (current, _) in out.items() if current})
+        self.assertEqual(
+            {"gpu.2.driver", "gpu.2.active", "gpu.2.reserved"},
+            {meter for meter, (current, _) in out.items() if current},
+        )
 
 
 class Errors(unittest.TestCase):
@@ -262,14 +288,37 @@ if not os.fork():
     os.write(w, bytes([code("cuMemAlloc_v2", ctypes.byref(p), 5)])); os._exit(0)
 out["forked"] = os.read(r, 1)[0]
 """)
-        self.assertEqual({"before cuInit": 3, "flags": 1, "no context": 201, "device": 101, "too much": 2, "far too much": 2,
-                          "nowhere": 1, "freed twice": 1, "inside": 1, "host as device": 1, "device as host": 1, "not registered": 713,
-                          "granularity": 1, "released twice": 1, "mapped nowhere": 1, "own ipc": 201, "destroyed": 709,
-                          "default pool": 1, "not locked": 401, "forked": 3}, out)
+        self.assertEqual(
+            {
+                "before cuInit": 3,
+                "flags": 1,
+                "no context": 201,
+                "device": 101,
+                "too much": 2,
+                "far too much": 2,
+                "nowhere": 1,
+                "freed twice": 1,
+                "inside": 1,
+                "host as device": 1,
+                "device as host": 1,
+                "not registered": 713,
+                "granularity": 1,
+                "released twice": 1,
+                "mapped nowhere": 1,
+                "own ipc": 201,
+                "destroyed": 709,
+                "default pool": 1,
+                "not locked": 401,
+                "forked": 3,
+            },
+            out,
+        )
 
     def test_runtime(self):
-        out = python("import gpu, ctypes\np = ctypes.c_uint64()\nout = [gpu.rt.code('cudaMalloc', ctypes.byref(p), n) for n in "
-                     "(9 << 30, 0, 5)] + [gpu.rt.code('cudaSetDevice', 5), gpu.rt.code('cudaFree', 5)]")
+        out = python(
+            "import gpu, ctypes\np = ctypes.c_uint64()\nout = [gpu.rt.code('cudaMalloc', ctypes.byref(p), n) for n in "
+            "(9 << 30, 0, 5)] + [gpu.rt.code('cudaSetDevice', 5), gpu.rt.code('cudaFree', 5)]"
+        )
         self.assertEqual([2, 0, 0, 101, 1], out)
 
     def test_no_device(self):

@@ -1,7 +1,7 @@
 """The stand-ins are what README.md says, without any tracer: python3 -m unittest (here), or python3 test_rig.py.
 
-$IPYTRACER_PYTHON chooses the interpreter of the kernel, which must have ipykernel and jupyter_client; the default is this one, or
-/usr/bin/python3.
+$IPYTRACER_PYTHON chooses the interpreter of the kernel, which must have ipykernel and jupyter_client; the default is
+this one, or /usr/bin/python3.
 """
 
 import json
@@ -34,7 +34,10 @@ def tearDownModule():
 
 def interpreter():
     for path in (os.environ.get("IPYTRACER_PYTHON"), sys.executable, "/usr/bin/python3"):
-        if path and subprocess.call([path, "-c", "import ipykernel, jupyter_client, numpy"], stderr=subprocess.DEVNULL) == 0:
+        if (
+            path
+            and subprocess.call([path, "-c", "import ipykernel, jupyter_client, numpy"], stderr=subprocess.DEVNULL) == 0
+        ):
             return path
     raise unittest.SkipTest("no interpreter with ipykernel, jupyter_client and numpy; set IPYTRACER_PYTHON")
 
@@ -45,8 +48,13 @@ def python(script, *arguments, **environment):
     for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "STANDIN_TRUTH", "STANDIN_DEVICES", "STANDIN_MEMORY"):
         env.pop(name, None)
     env.update(environment)
-    ran = subprocess.run([sys.executable, "-c", script + "\nimport json; print(json.dumps(out))"] + list(arguments), env=env,
-                         capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(
+        [sys.executable, "-c", script + "\nimport json; print(json.dumps(out))"] + list(arguments),
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     if ran.returncode:
         raise AssertionError("status %d: %s" % (ran.returncode, ran.stderr))
     return json.loads(ran.stdout)
@@ -59,8 +67,21 @@ class Session(unittest.TestCase):
     def setUpClass(cls):
         path = interpreter()
         with tempfile.NamedTemporaryFile(mode="r", suffix=".jsonl") as out:
-            ran = subprocess.run([path, os.path.join(HERE, "run_gpu.py"), "--no-wait", "--python", path, "--libraries", directory.name,
-                                  "--out", out.name], capture_output=True, text=True)
+            ran = subprocess.run(
+                [
+                    path,
+                    os.path.join(HERE, "run_gpu.py"),
+                    "--no-wait",
+                    "--python",
+                    path,
+                    "--libraries",
+                    directory.name,
+                    "--out",
+                    out.name,
+                ],
+                capture_output=True,
+                text=True,
+            )
             if ran.returncode:
                 raise AssertionError(ran.stderr)
             records = [json.loads(line) for line in out]
@@ -151,8 +172,11 @@ class Catalogue(unittest.TestCase):
 class Layout(unittest.TestCase):
     def test_truth_file(self):
         with tempfile.NamedTemporaryFile() as file:
-            pid = python("import gpu, os; t = gpu.Tensor(gpu.MiB, 1); p = gpu.Pinned(5); gpu.rt.set_device(1); q = gpu.rt.malloc(7)\n"
-                         "out = os.getpid()", STANDIN_TRUTH=file.name)
+            pid = python(
+                "import gpu, os; t = gpu.Tensor(gpu.MiB, 1); p = gpu.Pinned(5); gpu.rt.set_device(1); q = gpu.rt.malloc(7)\n"
+                "out = os.getpid()",
+                STANDIN_TRUTH=file.name,
+            )
             read = truth.Truth(file.name, os.path.join(directory.name, "libtruth_reader.so"))
             self.assertEqual([pid], read.pids())
             figures = read.cut(pid)
@@ -163,7 +187,9 @@ class Layout(unittest.TestCase):
             self.assertEqual((2 * MiB,) * 2, figures["gpu.1.reserved"])
             self.assertEqual((0, 0), read.cut(pid)["gpu.1.active"])
             self.assertEqual(truth.SIZE, os.path.getsize(file.name))
-            self.assertEqual(read.devices()[1], {"index": 1, "uuid": "a1b2c3d4e5f60718293a4b5c6d7e8fa0", "pci": "0000:21:00.0"})
+            self.assertEqual(
+                read.devices()[1], {"index": 1, "uuid": "a1b2c3d4e5f60718293a4b5c6d7e8fa0", "pci": "0000:21:00.0"}
+            )
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@
     …  # frees: BYTES
     …  # leaks KIND: BYTES    an audit must find it, made by this line: kinds are those of `tracer audit`, several by |
 
-`makes torch:` and `frees torch:` are about tensors. The markers are comments of the cells, so they are in their sources too.
-Files of Jupyter's own (.ipynb) are read as well; they say nothing of themselves."""
+`makes torch:` and `frees torch:` are about tensors. The markers are comments of the cells, so they are in their sources
+too. Files of Jupyter's own (.ipynb) are read as well; they say nothing of themselves."""
 
 import glob
 import json
@@ -40,7 +40,13 @@ def markers(source):
             function = "<module>"
         found = _MARKER.search(line)
         if found:
-            yield {"says": found[1], "of": found[2] or "", "bytes": int(found[3] or 0), "line": number, "function": function}
+            yield {
+                "says": found[1],
+                "of": found[2] or "",
+                "bytes": int(found[3] or 0),
+                "line": number,
+                "function": function,
+            }
 
 
 def names():
@@ -58,7 +64,11 @@ def read(name):
         sources = jupyter_sources(json.loads(text))
     else:
         sources = [part.strip("\n") for part in re.split(r"^# %%.*\n", text, flags=re.M)[1:]]
-    return [Cell("%s %d" % (base, i), source, known=path.endswith(".ipy")) for i, source in enumerate(sources, 1) if source.strip()]
+    return [
+        Cell("%s %d" % (base, i), source, known=path.endswith(".ipy"))
+        for i, source in enumerate(sources, 1)
+        if source.strip()
+    ]
 
 
 def jupyter_sources(book):

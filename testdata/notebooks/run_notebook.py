@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Runs notebooks cell by cell in one fresh ipykernel ("Run All"). See ../workloads/driver.py for the protocol with the caller.
+"""Runs notebooks cell by cell in one fresh ipykernel ("Run All"). See ../workloads/driver.py for the protocol with the
+caller.
 
 --cells NAME,NAME says which of the notebooks here, or files. Results are JSON lines: {"session": …} and one a cell:
-{name, source, requested_ns, idle_ns, execution_count, status, expected, error, markers, before, after}. before and after are of the kernel's
-process while it is idle, from /proc: resident, and after also high_water, its highest resident set since just before the cell (VmHWM, reset).
-High water is off by up to some hundred KiB on 2 CPUs: the kernel keeps a part of the counters on each CPU and does not add them up for it.
+{name, source, requested_ns, idle_ns, execution_count, status, expected, error, markers, before, after}. before and
+after are of the kernel's process while it is idle, from /proc: resident, and after also high_water, its highest
+resident set since just before the cell (VmHWM, reset). High water is off by up to some hundred KiB on 2 CPUs: the
+kernel keeps a part of the counters on each CPU and does not add them up for it.
 """
 
 import os

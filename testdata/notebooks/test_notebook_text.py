@@ -8,9 +8,19 @@ import notebook_text
 
 class Markers(unittest.TestCase):
     def test_kinds(self):
-        found = list(notebook_text.markers("a = make()  # makes: 12\ndef f():\n    b = g()  # leaks held-by-output|never-freed: 7\n\nf()  # raises"))
-        self.assertEqual([("makes", "", 12, 1, "<module>"), ("leaks", "held-by-output|never-freed", 7, 3, "f"), ("raises", "", 0, 5, "<module>")],
-                         [(m["says"], m["of"], m["bytes"], m["line"], m["function"]) for m in found])
+        found = list(
+            notebook_text.markers(
+                "a = make()  # makes: 12\ndef f():\n    b = g()  # leaks held-by-output|never-freed: 7\n\nf()  # raises"
+            )
+        )
+        self.assertEqual(
+            [
+                ("makes", "", 12, 1, "<module>"),
+                ("leaks", "held-by-output|never-freed", 7, 3, "f"),
+                ("raises", "", 0, 5, "<module>"),
+            ],
+            [(m["says"], m["of"], m["bytes"], m["line"], m["function"]) for m in found],
+        )
 
     def test_ordinary_comments_say_nothing(self):
         self.assertEqual([], list(notebook_text.markers("x = 1  # it makes sense\n# leaks a lot\ny = '# raises' + z")))
@@ -31,7 +41,9 @@ class Files(unittest.TestCase):
 
     def test_what_is_made_is_freed_with_the_same_size(self):
         for name in notebook_text.names():
-            said = [(m["of"], m["bytes"]) for cell in notebook_text.read(name) for m in cell.markers if m["says"] == "makes"]
+            said = [
+                (m["of"], m["bytes"]) for cell in notebook_text.read(name) for m in cell.markers if m["says"] == "makes"
+            ]
             for cell in notebook_text.read(name):
                 for m in cell.markers:
                     if m["says"] == "frees":
@@ -39,8 +51,18 @@ class Files(unittest.TestCase):
 
     def test_jupyter_files(self):
         with tempfile.TemporaryDirectory() as place:
-            for form, book in (("4", {"cells": [{"cell_type": "markdown", "source": ["# title"]}, {"cell_type": "code", "source": ["a = 1\n", "a"]}]}),
-                               ("3", {"worksheets": [{"cells": [{"cell_type": "code", "input": "a = 1\na"}]}]})):
+            for form, book in (
+                (
+                    "4",
+                    {
+                        "cells": [
+                            {"cell_type": "markdown", "source": ["# title"]},
+                            {"cell_type": "code", "source": ["a = 1\n", "a"]},
+                        ]
+                    },
+                ),
+                ("3", {"worksheets": [{"cells": [{"cell_type": "code", "input": "a = 1\na"}]}]}),
+            ):
                 path = os.path.join(place, form + ".ipynb")
                 with open(path, "w") as f:
                     json.dump(book, f)

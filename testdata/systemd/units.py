@@ -1,5 +1,5 @@
-"""What is to hold of scripts/packaging/*.service under a real systemd: run as a service of boot.sh's. Each line that it prints was seen to hold; the first
-that does not ends it, with what systemd and the units have said."""
+"""What is to hold of scripts/packaging/*.service under a real systemd: run as a service of boot.sh's. Each line that it
+prints was seen to hold; the first that does not ends it, with what systemd and the units have said."""
 
 import fcntl
 import glob
@@ -14,9 +14,10 @@ import time
 SERVE, SOCKET = "ipytracer-serve", "/run/ipytracer/serve.sock"
 PATIENCE = 180       # seconds that something may take; nothing is judged by it
 GROUP = "/sys/fs/cgroup/system.slice/%s.service/cgroup.procs" % SERVE
-ENDS = 20            # seconds that systemctl stop may take under attack; 62 is a session's time to be killed in, and 3 what it takes
-# What a third user does to the server: descriptors that take hours to close, with a request, behind one and alone; connections that say nothing, and that
-# never read. It says how many of each were made, and keeps them.
+# seconds that systemctl stop may take under attack; 62 is a session's time to be killed in, and 3 what it takes
+ENDS = 20
+# What a third user does to the server: descriptors that take hours to close, with a request, behind one and alone;
+# connections that say nothing, and that never read. It says how many of each were made, and keeps them.
 ATTACK = r"""
 import array, os, resource, socket, struct, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, [resource.getrlimit(resource.RLIMIT_NOFILE)[1]] * 2)
@@ -205,7 +206,8 @@ def figures(nobody, hub):
     """A plain user's notebook, and one that is a service itself."""
     for notebook, user, what in ((nobody, "nobody", "a plain user's notebook"), (hub, "daemon", "a notebook in a service with a /tmp and /dev of its own")):
         began = time.monotonic()
-        notebook.shows("%tracer start", "a session ")  # "begins", or "was begun already" where the first answer came too late on a busy machine
+        # "begins", or "was begun already" where the first answer came too late on a busy machine
+        notebook.shows("%tracer start", "a session ")
         holds("%s begins a session" % what)
         notebook.shows("x = bytearray(64 << 20); del x", "need 64.0")
         print("  its first figure came after %.1f s" % (time.monotonic() - began), flush=True)
@@ -257,7 +259,8 @@ def loopback():
 
 
 def attacked(nobody):
-    """A third user attacks the server, and the notebook's own user stops its session: others have their figures, and the server ends."""
+    """A third user attacks the server, and the notebook's own user stops its session: others have their figures, and
+    the server ends."""
     loopback()
     command("systemctl", "start", SERVE)
     nobody.shows("%tracer start", "a session begins")
@@ -296,7 +299,8 @@ def records(nobody):
         return glob.glob("/var/lib/ipytracer/%d-*.arrows" % nobody.pid)
 
     command("systemctl", "start", unit)
-    until("its recording, which has its name once the probes are in place", recorded)  # a cell that runs meanwhile is seen in part
+    # a cell that runs meanwhile is seen in part
+    until("its recording, which has its name once the probes are in place", recorded)
     nobody.shows("x = bytearray(48 << 20); del x", "need 48.0")
     command("systemctl", "stop", unit)
     how = shown(unit, "Result"), shown(unit, "ExecMainStatus")
@@ -304,14 +308,20 @@ def records(nobody):
     holds("ipytracer@PID ends well and leaves one recording", how == ("success", "0") and len(recordings) == 1, (how, recordings))
     report = json.loads(command("/usr/local/bin/tracer", "report", "--format", "json", recordings[0]))
     cells = [w for w in report["windows"] if w["kind"] == "cell" and w["source"].startswith("x = bytearray(48")]
-    holds("with the cell in it, exactly", cells and cells[-1]["meters"]["cpu.resident"]["exact"] and report["certificate"]["complete"],
-          report["certificate"])
+    holds(
+        "with the cell in it, exactly",
+        cells and cells[-1]["meters"]["cpu.resident"]["exact"] and report["certificate"]["complete"],
+        report["certificate"],
+    )
 
 
 def main():
     well_formed()
     command("systemctl", "enable", "--now", SERVE)
-    holds("systemctl enable --now enables and starts it", shown(SERVE, "UnitFileState") == "enabled" and shown(SERVE, "ActiveState") == "active")
+    holds(
+        "systemctl enable --now enables and starts it",
+        shown(SERVE, "UnitFileState") == "enabled" and shown(SERVE, "ActiveState") == "active",
+    )
     holds("it listens when it has started", os.path.exists(SOCKET))
     give_home("nobody")
     nobody, hub = Notebook("nobody"), Notebook("daemon", service=True)
@@ -328,5 +338,9 @@ try:
     main()
 except Exception as e:
     print("%s: %s" % (type(e).__name__, e), flush=True)
-    subprocess.run("systemctl status --no-pager ipytracer*; journalctl --no-pager --quiet --lines 60", shell=True, stderr=subprocess.STDOUT)
+    subprocess.run(
+        "systemctl status --no-pager ipytracer*; journalctl --no-pager --quiet --lines 60",
+        shell=True,
+        stderr=subprocess.STDOUT,
+    )
     sys.exit(1)

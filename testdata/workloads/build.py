@@ -1,4 +1,5 @@
-"""Compiles truth.c, dump.c, take.c and together.c into the library that truth.py loads, and ask.c into that of memory.py.
+"""Compiles truth.c, dump.c, take.c and together.c into the library that truth.py loads, and ask.c into that of
+memory.py.
 
     python3 build.py DIRECTORY      makes the first one there
 """
@@ -12,7 +13,8 @@ _FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-nostdlib",
 
 
 def build(directory):
-    """The path of the library, made in `directory`. Needs gcc (or $CC). Not called truth.so: Python would import that."""
+    """The path of the library, made in `directory`. Needs gcc (or $CC). Not called truth.so: Python would import
+    that."""
     library = os.path.join(directory, "libtruth.so")
     sources = [os.path.join(_HERE, name) for name in ("truth.c", "dump.c", "take.c", "together.c")]
     subprocess.check_call([os.environ.get("CC", "gcc")] + _FLAGS + ["-o", library] + sources)

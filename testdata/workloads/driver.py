@@ -1,14 +1,16 @@
-"""What both front ends share: the place a session runs in, the interpreter it runs, the protocol with the caller, the results.
+"""What both front ends share: the place a session runs in, the interpreter it runs, the protocol with the caller, the
+results.
 
     stdout  {"pid": N, "ready": true}     the process to trace is up and has run no cell yet
     stdin   a line (or end of file)       go
     stdout  {"done": true, "cells": N}    every result is in --out
     stdin   a line (or end of file)       the session is shut down
 
-Results are JSON lines. The first is {"session": {...}}: front end, pid, versions. Then one a cell:
-{name, source, requested_ns, idle_ns, execution_count, status, marks: [...]}: times of CLOCK_MONOTONIC, marks as read_log gives
-them; with --high-water also before and after: what /proc says from outside while no cell runs (mapped exact, resident by the page tables);
-or {name, skipped: why}. Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says which and why), 2 usage.
+Results are JSON lines. The first is {"session": {...}}: front end, pid, versions. Then one a cell: {name, source,
+requested_ns, idle_ns, execution_count, status, marks: [...]}: times of CLOCK_MONOTONIC, marks as read_log gives them;
+with --high-water also before and after: what /proc says from outside while no cell runs (mapped exact, resident by the
+page tables); or {name, skipped: why}. Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says which and
+why), 2 usage.
 """
 
 import argparse
@@ -53,13 +55,30 @@ def options(description):
     parser.add_argument("--cells", metavar="A,B", help="only these (and the prelude, always first)")
     parser.add_argument("--python", default=sys.executable, metavar="PATH",
                         help="the interpreter, as seen inside --chroot (default: the one that runs this)")
-    parser.add_argument("--chroot", metavar="DIR", help="run in there; /proc, /dev, /sys and /tmp must be bind-mounted into it")
-    parser.add_argument("--timeout", type=float, default=float(os.environ.get("CELL_TIMEOUT", 180)), metavar="S", help="for each cell ($CELL_TIMEOUT, or 180)")
+    parser.add_argument(
+        "--chroot", metavar="DIR", help="run in there; /proc, /dev, /sys and /tmp must be bind-mounted into it"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=float(os.environ.get("CELL_TIMEOUT", 180)),
+        metavar="S",
+        help="for each cell ($CELL_TIMEOUT, or 180)",
+    )
     parser.add_argument("--library", metavar="FILE", help="libtruth.so that was built before; else gcc builds it")
-    parser.add_argument("--high-water", action="store_true", help="also record what the process holds before and after "
-                        "each cell, which takes walks of its page tables, and VmHWM, reset before: a rough resident peak, hundreds of KiB off either way")
-    parser.add_argument("--without", default="", metavar="A,B", help="modules that this interpreter cannot load, whatever is installed beside "
-                        "it (numpy): cells that need them are left out, and nothing else")
+    parser.add_argument(
+        "--high-water",
+        action="store_true",
+        help="also record what the process holds before and after "
+        "each cell, which takes walks of its page tables, and VmHWM, reset before: a rough resident peak, hundreds of KiB off either way",
+    )
+    parser.add_argument(
+        "--without",
+        default="",
+        metavar="A,B",
+        help="modules that this interpreter cannot load, whatever is installed beside "
+        "it (numpy): cells that need them are left out, and nothing else",
+    )
     parser.add_argument("--no-wait", action="store_true", help="do not wait for lines on standard input")
     return parser
 
@@ -86,13 +105,22 @@ class Workspace:
         for name in ("truth.py", "still.py", "run_me.py"):
             shutil.copy(os.path.join(HERE, name), self.path)
         try:
-            library = shutil.copy(opts.library, os.path.join(self.path, "libtruth.so")) if opts.library else build(self.path)
+            library = (
+                shutil.copy(opts.library, os.path.join(self.path, "libtruth.so")) if opts.library else build(self.path)
+            )
         except (OSError, subprocess.CalledProcessError) as e:
             raise Failure("no truth library: %s" % e) from e
         libraries = [self.path] + ([os.environ["IPYTRACER_LIBRARIES"]] if os.environ.get("IPYTRACER_LIBRARIES") else [])
-        self.env = dict(os.environ, PYTHONPATH=os.pathsep.join(libraries), IPYTHONDIR=os.path.join(self.path, "ipython"),
-                        JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"), IPYTRACER_TRUTH_LIBRARY=library,
-                        IPYTRACER_TRUTH_LOG=self.log, IPYTRACER_PYTHON=opts.python, PYTHONDONTWRITEBYTECODE="1")
+        self.env = dict(
+            os.environ,
+            PYTHONPATH=os.pathsep.join(libraries),
+            IPYTHONDIR=os.path.join(self.path, "ipython"),
+            JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"),
+            IPYTRACER_TRUTH_LIBRARY=library,
+            IPYTRACER_TRUTH_LOG=self.log,
+            IPYTRACER_PYTHON=opts.python,
+            PYTHONDONTWRITEBYTECODE="1",
+        )
 
     def command(self, *arguments):
         inside = ["chroot", self.opts.chroot] if self.opts.chroot else []
@@ -105,7 +133,9 @@ class Workspace:
         except OSError as e:
             raise Failure("%s does not run: %s" % (self.opts.python, e.strerror)) from e
         if ran.returncode:
-            raise Failure("%s does not run: %s" % (self.opts.python, ran.stderr.decode("utf-8", "replace").strip()[-300:]))
+            raise Failure(
+                "%s does not run: %s" % (self.opts.python, ran.stderr.decode("utf-8", "replace").strip()[-300:])
+            )
         versions = json.loads(ran.stdout.decode().splitlines()[-1])
         absent = self.opts.without.split(",")
         versions.update((module, None) for module in absent)
@@ -135,8 +165,8 @@ class Workspace:
 
 
 def guarded(body):
-    """The exit status of a driver: body(held)'s, or 1 and a sentence on stderr for a Failure. What is pushed on held, an ExitStack,
-    is undone in the end, also when a signal stops the driver."""
+    """The exit status of a driver: body(held)'s, or 1 and a sentence on stderr for a Failure. What is pushed on held,
+    an ExitStack, is undone in the end, also when a signal stops the driver."""
     def stop(signum, frame):
         raise Failure("stopped by signal %d" % signum)
 
@@ -152,9 +182,17 @@ def guarded(body):
 
 
 def script(held, workspace, text):
-    """Starts a Python program that talks over its standard input and output, and waits until it says that it is ready."""
-    process = subprocess.Popen(workspace.command("-c", text), env=workspace.env, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True)
+    """Starts a Python program that talks over its standard input and output, and waits until it says that it is
+    ready."""
+    process = subprocess.Popen(
+        workspace.command("-c", text),
+        env=workspace.env,
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
     held.callback(end_process, process)
     held.callback(process.stdin.close)
     if process.stdout.readline() != "ready\n":
@@ -163,8 +201,8 @@ def script(held, workspace, text):
 
 
 def drive(opts, front_end, open_session):
-    """Runs the cells. open_session(opts, workspace, versions) gives an object with pid, run(cell, marks) -> fields of the result,
-    settle(seconds) and close()."""
+    """Runs the cells. open_session(opts, workspace, versions) gives an object with pid, run(cell, marks) -> fields of
+    the result, settle(seconds) and close()."""
     return guarded(lambda held: drive_in(held, opts, front_end, open_session))
 
 

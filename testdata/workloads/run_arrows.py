@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the cells of arrows.py in a fresh ipykernel. See driver.py for the protocol with the caller and the options; the results are as run_tensors.py has them,
-with what cpu.arrow must be."""
+"""Runs the cells of arrows.py in a fresh ipykernel. See driver.py for the protocol with the caller and the options; the
+results are as run_tensors.py has them, with what cpu.arrow must be."""
 
 import sys
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A script that runs cells itself, with InteractiveShell.run_cell: no front end. See driver.py for the protocol with the caller and the options.
+"""A script that runs cells itself, with InteractiveShell.run_cell: no front end. See driver.py for the protocol with
+the caller and the options.
 
 Results are JSON lines {name, source, status, execution_count}; the status is what run_cell returned.
 """

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Cells whose functions allocate after the attach: the cells have run before it. See driver.py for the protocol with the caller and the options.
+"""Cells whose functions allocate after the attach: the cells have run before it. See driver.py for the protocol with
+the caller and the options.
 
-Results are JSON lines {name, source, status, execution_count} of the cells after the attach. `use` calls a function of In[3], which In[4] has
-word for word, and that calls one of In[2]; `silent` calls one that a cell without a number has defined;
-`make`, word for word In[2], defines that anew, and `anew` calls it."""
+Results are JSON lines {name, source, status, execution_count} of the cells after the attach. `use` calls a function of
+In[3], which In[4] has word for word, and that calls one of In[2]; `silent` calls one that a cell without a number has
+defined; `make`, word for word In[2], defines that anew, and `anew` calls it."""
 
 import sys
 
@@ -27,10 +28,21 @@ def run(held, opts):
     make = MAKE if opts.terminal else "\n\n" + MAKE + "\n"
     with driver.create(opts.out) as out:
         driver.write(out, {"session": dict(versions, pid=session.pid)})
-        for name, source in (("imports", "import numpy as np"), ("make", make), ("again", AGAIN), ("again", AGAIN), ("silent", SILENT)):
+        for name, source in (
+            ("imports", "import numpy as np"),
+            ("make", make),
+            ("again", AGAIN),
+            ("again", AGAIN),
+            ("silent", SILENT),
+        ):
             check(session.run(Cell(name, source, exact=True), []))
         driver.say({"pid": session.pid, "ready": True}, opts)
-        for name, source in (("use", "a = again(10_000_001)"), ("silent", "b = quiet(20_000_001)"), ("make", make), ("anew", "c = again(40_000_001)")):
+        for name, source in (
+            ("use", "a = again(10_000_001)"),
+            ("silent", "b = quiet(20_000_001)"),
+            ("make", make),
+            ("anew", "c = again(40_000_001)"),
+        ):
             driver.write(out, dict({"name": name}, **check(session.run(Cell(name, source, exact=True), []))))
     driver.say({"done": True, "cells": 4}, opts)
     return 0

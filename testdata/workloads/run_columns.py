@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs cells that make data frames of every layout in a fresh ipykernel, and one that fails, before the tracer comes (FAILS_BEFORE=1) or while it is
-there. See driver.py for the protocol with the caller and the options.
+"""Runs cells that make data frames of every layout in a fresh ipykernel, and one that fails, before the tracer comes
+(FAILS_BEFORE=1) or while it is there. See driver.py for the protocol with the caller and the options.
 
-Results are JSON lines: {"session": …}, one for each cell, and at the end {"name": "columns", "columns": {frame: {column: [bytes, least]}}, "failed": In[N]}:
-bytes as allocators round them, each object once, and without rounding and the collector's heads.
+Results are JSON lines: {"session": …}, one for each cell, and at the end {"name": "columns", "columns": {frame:
+{column: [bytes, least]}}, "failed": In[N]}: bytes as allocators round them, each object once, and without rounding and
+the collector's heads.
 """
 
 import json

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""IPython.embed(), typed into a pseudo terminal: a script that opens two shells and takes 64 MiB between them; with --in-cell a
-terminal IPython whose cell opens one, is back from it, and opens another that is not left. See driver.py for the protocol with the caller and the options.
+"""IPython.embed(), typed into a pseudo terminal: a script that opens two shells and takes 64 MiB between them; with
+--in-cell a terminal IPython whose cell opens one, is back from it, and opens another that is not left. See driver.py
+for the protocol with the caller and the options.
 
-Results are JSON lines {name, source, status, execution_count, embedded}; the status is what was painted, the count that of the shell it was typed into.
+Results are JSON lines {name, source, status, execution_count, embedded}; the status is what was painted, the count that
+of the shell it was typed into.
 """
 
 import sys
@@ -24,8 +26,26 @@ work()
 """
 
 LEAVE = "exit"
-IN_SCRIPT = ["x = 1", "np.sum(block)\ny = np.ones(1 << 20)", "1 / 0", LEAVE, "z = np.ones(1 << 21)", "int('twelve')", "w = 2"]
-IN_CELL = ["import IPython, numpy as np", DEFINED, "kept = work()", "x = np.ones(1 << 20)", "1 / 0", LEAVE, "y = 3", "kept = work()", "z = 4"]
+IN_SCRIPT = [
+    "x = 1",
+    "np.sum(block)\ny = np.ones(1 << 20)",
+    "1 / 0",
+    LEAVE,
+    "z = np.ones(1 << 21)",
+    "int('twelve')",
+    "w = 2",
+]
+IN_CELL = [
+    "import IPython, numpy as np",
+    DEFINED,
+    "kept = work()",
+    "x = np.ones(1 << 20)",
+    "1 / 0",
+    LEAVE,
+    "y = 3",
+    "kept = work()",
+    "z = 4",
+]
 
 
 class Script(Terminal):
@@ -33,7 +53,8 @@ class Script(Terminal):
 
 
 def one(terminal, source):
-    """Types a cell. One that brings up the prompt of another shell has no status, and its count is what the first prompt said."""
+    """Types a cell. One that brings up the prompt of another shell has no status, and its count is what the first
+    prompt said."""
     count = terminal.count
     if source != LEAVE:
         result = dict(terminal.run(Cell("", source, statements=[]), []), execution_count=count)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""An IPython that a script starts, typed into a pseudo terminal: a cell, then exit(), and the script goes on and takes 64 MiB. See driver.py for the protocol."""
+"""An IPython that a script starts, typed into a pseudo terminal: a cell, then exit(), and the script goes on and takes
+64 MiB. See driver.py for the protocol."""
 
 import sys
 
@@ -28,7 +29,9 @@ def run(held, opts):
     with driver.create(opts.out) as out:
         driver.write(out, {"session": dict(versions, pid=terminal.pid)})
         driver.say({"pid": terminal.pid, "ready": True}, opts)
-        driver.write(out, dict({"name": "first"}, **terminal.run(Cell("first", "import numpy as np; x = np.ones(1 << 20)"), [])))
+        driver.write(
+            out, dict({"name": "first"}, **terminal.run(Cell("first", "import numpy as np; x = np.ones(1 << 20)"), []))
+        )
         terminal.seen = b""
         terminal._type(b"\x1b[200~exit()\x1b[201~")
         terminal.settle(0.1)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Cells that end in every way, right after one another, in an ipykernel. See driver.py for the protocol with the caller and the options.
+"""Cells that end in every way, right after one another, in an ipykernel. See driver.py for the protocol with the caller
+and the options.
 
 Results are JSON lines {name, source, status, execution_count, …}; the status is what the kernel replied.
 """
@@ -34,7 +35,10 @@ CELLS = [
     ("ok after it", "x = 5"),
     ("exits", "sys.exit(3)"),
     ("awaits", "await asyncio.sleep(0)\nx = 6"),
-    ("raises in an await", "async def fails():\n    await asyncio.sleep(0)\n    raise ValueError('awaited')\nawait fails()"),
+    (
+        "raises in an await",
+        "async def fails():\n    await asyncio.sleep(0)\n    raise ValueError('awaited')\nawait fails()",
+    ),
     ("raises behind an await", "await asyncio.sleep(0)\n1 / 0"),
     ("syntax with an await", "await x y"),
     ("awaits well", "await asyncio.sleep(0)"),

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Cells whose inline figures take far more than their code, in an ipykernel. See driver.py for the protocol with the caller and the options.
+"""Cells whose inline figures take far more than their code, in an ipykernel. See driver.py for the protocol with the
+caller and the options.
 
-A canvas of 5200 x 5000 pixels has 104 MB; it is drawn, and made a PNG of, when the code of the cell is over. Results are JSON lines
-{name, source, status, execution_count, draws, after}: draws is what drawing takes at least, after what /proc says.
+A canvas of 5200 x 5000 pixels has 104 MB; it is drawn, and made a PNG of, when the code of the cell is over. Results
+are JSON lines {name, source, status, execution_count, draws, after}: draws is what drawing takes at least, after what
+/proc says.
 """
 
 import sys

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs cells that keep memory in ways that take more than one name to let go of, in a fresh ipykernel. See driver.py for the protocol with the
-caller and the options; then the caller types what a report says frees it.
+"""Runs cells that keep memory in ways that take more than one name to let go of, in a fresh ipykernel. See driver.py
+for the protocol with the caller and the options; then the caller types what a report says frees it.
 
 --cells says which notebook of BOOKS. Results are as those of run_leaks.py.
 """

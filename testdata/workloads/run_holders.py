@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the cells of holders.py in a fresh ipykernel. See driver.py for the protocol with the caller and the options.
 
-Results are JSON lines: {"session": …}, one for each cell {name, source, status, expected, execution_count, …}, and at the end
-{"name": "holders", "holders": {size: [kind, path, function]}}: who holds the array of that many bytes.
+Results are JSON lines: {"session": …}, one for each cell {name, source, status, expected, execution_count, …}, and at
+the end {"name": "holders", "holders": {size: [kind, path, function]}}: who holds the array of that many bytes.
 """
 
 import sys

@@ -23,7 +23,8 @@ class Kernel:
         self.errors = open(os.path.join(workspace.path, "stderr"), "w+b")
         # Of its own session: a signal for the driver's terminal is not one for the kernel.
         self.process = subprocess.Popen(workspace.command("-m", "ipykernel_launcher", "-f", connection),
-                                        env=dict(workspace.env, JPY_PARENT_PID=str(os.getpid())),   # it ends when this does
+                                        # it ends when this does
+                                        env=dict(workspace.env, JPY_PARENT_PID=str(os.getpid())),
                                         cwd=workspace.path if not opts.chroot else "/", start_new_session=True,
                                         stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors)
         self.pid = self.process.pid
@@ -68,8 +69,10 @@ class Kernel:
     def _alive(self):
         if self.process.poll() is not None:
             self.errors.seek(0)
-            raise driver.Failure("the kernel ended with status %d: %s"
-                                 % (self.process.returncode, self.errors.read().decode("utf-8", "replace").strip()[-500:]))
+            raise driver.Failure(
+                "the kernel ended with status %d: %s"
+                % (self.process.returncode, self.errors.read().decode("utf-8", "replace").strip()[-500:])
+            )
 
     def run(self, cell, marks):
         request = cell.request
@@ -133,7 +136,8 @@ class Kernel:
 
 @contextlib.contextmanager
 def all_ran(held, opts, workspace, versions, cells):
-    """Runs cells in a kernel of their own, one after the other; all must be ok. Gives where results go, and the cells' results."""
+    """Runs cells in a kernel of their own, one after the other; all must be ok. Gives where results go, and the cells'
+    results."""
     kernel = Kernel(opts, workspace, versions)
     held.callback(kernel.close)
     with driver.create(opts.out) as out:
@@ -169,7 +173,8 @@ def started(held, opts):
 
 
 def run_cells(held, opts, cells, before=0):
-    """Runs cells, names with sources, one after the other and writes what the kernel replied to each; so many of them before it says that it is ready."""
+    """Runs cells, names with sources, one after the other and writes what the kernel replied to each; so many of them
+    before it says that it is ready."""
     kernel, versions = started(held, opts)
     with driver.create(opts.out) as out:
         driver.write(out, {"session": dict(versions, pid=kernel.pid)})

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Two kernels at once, each with a notebook, whose cells have the same numbers. See driver.py for the protocol with the caller and the options;
-what it says when it is ready has the second kernel's pid in "others".
+"""Two kernels at once, each with a notebook, whose cells have the same numbers. See driver.py for the protocol with the
+caller and the options; what it says when it is ready has the second kernel's pid in "others".
 
-The first kernel has its notebook's path in its environment, as a Jupyter server puts it there; the second in a variable, as VS Code does. Results
-are JSON lines {name, kernel, source, status, execution_count}."""
+The first kernel has its notebook's path in its environment, as a Jupyter server puts it there; the second in a
+variable, as VS Code does. Results are JSON lines {name, kernel, source, status, execution_count}."""
 
 import sys
 
@@ -15,7 +15,11 @@ CELLS = [
     (0, "first", "import numpy as np\na = np.ones(40_000_001, dtype=np.uint8)"),
     (1, "first", "import numpy as np\nb = np.ones(30_000_001, dtype=np.uint8)"),
     (1, "second", "def make(n):\n    return np.ones(n, dtype=np.uint8)\nc = make(20_000_001)\nlen(make(60_000_001))"),
-    (0, "second", "def make(n):\n    return np.ones(n, dtype=np.uint8)\nd = [make(10_000_001) for _ in range(2)]\nlen(make(70_000_001))"),
+    (
+        0,
+        "second",
+        "def make(n):\n    return np.ones(n, dtype=np.uint8)\nd = [make(10_000_001) for _ in range(2)]\nlen(make(70_000_001))",
+    ),
 ]
 
 
@@ -30,7 +34,14 @@ def run(held, opts):
             workspace.env["JPY_SESSION_NAME"] = path
         kernels.append(Kernel(opts, workspace, versions))
         held.callback(kernels[-1].close)
-    kernels[1].run(Cell("silent", "__vsc_ipynb_file__ = '/home/ada/work/eda.ipynb'", request={"silent": True, "store_history": False}), [])
+    kernels[1].run(
+        Cell(
+            "silent",
+            "__vsc_ipynb_file__ = '/home/ada/work/eda.ipynb'",
+            request={"silent": True, "store_history": False},
+        ),
+        [],
+    )
     with driver.create(opts.out) as out:
         driver.write(out, {"session": {"pid": kernels[0].pid}})
         driver.say({"pid": kernels[0].pid, "others": [kernels[1].pid], "ready": True}, opts)

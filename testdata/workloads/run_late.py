@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""A kernel that is in the middle of cells when it is attached to. See driver.py for the protocol with the caller and the options.
+"""A kernel that is in the middle of cells when it is attached to. See driver.py for the protocol with the caller and
+the options.
 
-The outer cell runs another one, which waits; then the process is said to be ready. Once the caller says go, the inner cell takes 64 MiB of
-NumPy's and gives them back, the outer one 32, and two more cells run. Results are JSON lines {name, source, status, execution_count}.
+The outer cell runs another one, which waits; then the process is said to be ready. Once the caller says go, the inner
+cell takes 64 MiB of NumPy's and gives them back, the outer one 32, and two more cells run. Results are JSON lines
+{name, source, status, execution_count}.
 """
 
 import os
@@ -38,7 +40,15 @@ def run(held, opts):
         driver.say({"pid": kernel.pid, "ready": True}, opts)
         open(go, "w").close()
         count = kernel._until_idle(waiting)
-        driver.write(out, {"name": "outer", "source": source, "execution_count": count, "status": kernel._reply(waiting)["content"]["status"]})
+        driver.write(
+            out,
+            {
+                "name": "outer",
+                "source": source,
+                "execution_count": count,
+                "status": kernel._reply(waiting)["content"]["status"],
+            },
+        )
         driver.write(out, {"name": "inner", "source": inner})
         for name, cell in (("after", "b = np.ones(2 << 20)"), ("last", "c = 1")):
             driver.write(out, dict({"name": name}, **kernel.run(Cell(name, cell), [])))

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the notebooks of leaks.py, healthy.py, followed.py or tensor_leaks.py in a fresh ipykernel. See driver.py for the protocol with the caller and the options.
+"""Runs the notebooks of leaks.py, healthy.py, followed.py or tensor_leaks.py in a fresh ipykernel. See driver.py for
+the protocol with the caller and the options.
 
---cells leaks, healthy, followed, crowd, joblib, tensors or healthy_tensors says which. Results are JSON lines: {"session": …}, one for each run of a cell {name, source, status,
-execution_count, …}, and at the end {"name": "expect", "expect": […]}: what an audit must find.
+--cells leaks, healthy, followed, crowd, joblib, tensors or healthy_tensors says which. Results are JSON lines:
+{"session": …}, one for each run of a cell {name, source, status, execution_count, …}, and at the end {"name": "expect",
+"expect": […]}: what an audit must find.
 """
 
 import sys
@@ -16,9 +18,13 @@ import tensor_leaks
 from run_kernel import started
 
 LISTS = {
-    "leaks": (leaks.IMPORTS, leaks.LEAKS), "healthy": (leaks.IMPORTS, healthy.HEALTHY), "followed": (leaks.IMPORTS, followed.FOLLOWED),
-    "crowd": (leaks.IMPORTS, leaks.CROWD), "joblib": (leaks.IMPORTS, leaks.JOBLIB),
-    "tensors": (tensor_leaks.IMPORTS, tensor_leaks.LEAKS), "healthy_tensors": (tensor_leaks.IMPORTS, tensor_leaks.HEALTHY),
+    "leaks": (leaks.IMPORTS, leaks.LEAKS),
+    "healthy": (leaks.IMPORTS, healthy.HEALTHY),
+    "followed": (leaks.IMPORTS, followed.FOLLOWED),
+    "crowd": (leaks.IMPORTS, leaks.CROWD),
+    "joblib": (leaks.IMPORTS, leaks.JOBLIB),
+    "tensors": (tensor_leaks.IMPORTS, tensor_leaks.LEAKS),
+    "healthy_tensors": (tensor_leaks.IMPORTS, tensor_leaks.HEALTHY),
 }
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the cells of memory.py in a fresh ipykernel. See driver.py for the protocol with the caller and the options.
 
-Results are JSON lines: {"session": …}, one for each cell {name, source, status, execution_count, noted, …}, where noted are the
-cell's [meter, [[function, line], …], allocated, freed], innermost call first."""
+Results are JSON lines: {"session": …}, one for each cell {name, source, status, execution_count, noted, …}, where noted
+are the cell's [meter, [[function, line], …], allocated, freed], innermost call first."""
 
 import os
 import sys

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Runs cells in a fresh ipykernel, as they are asked for on standard input: a line of JSON each. Says first {"pid": …}, then for each line
-{"outputs": [text/plain, …], "status": …, "seconds": …}. Needs jupyter_client.
+"""Runs cells in a fresh ipykernel, as they are asked for on standard input: a line of JSON each. Says first {"pid": …},
+then for each line {"outputs": [text/plain, …], "status": …, "seconds": …}. Needs jupyter_client.
 
     run_notebook.py [--chroot DIR --python PATH]
 
 A line is a cell's text, or what a front end may do besides:
 
     {"code": …, "silent": true, "store_history": false}    a request as of an extension, or of a variables' view
-    {"code": …, "subshell": true}                          beside the cells of the main shell (ipykernel 7)
-    {"code": …, "interrupt_at": "begun"}                   SIGINT as soon as the cell has printed that
-    {"code": …, "until": "runs "}                          a line UNTIL_SHOWN of it waits until that is shown below the cell
-    {"restart": true}                                      a new kernel; the answer has its "pid", too
+    {"code": …, "subshell": true}                          beside the cells of the main shell (ipykernel 7) {"code": …,
+    "interrupt_at": "begun"}                   SIGINT as soon as the cell has printed that {"code": …, "until": "runs "}
+    a line UNTIL_SHOWN of it waits until that is shown below the cell {"restart": true}
+    a new kernel; the answer has its "pid", too
 """
 
 import json
@@ -56,7 +56,11 @@ class Notebook:
 
     def _spec(self, command):
         from jupyter_client.kernelspec import KernelSpec
-        self.manager._kernel_spec = KernelSpec(argv=command + ["-m", "ipykernel_launcher", "-f", "{connection_file}"], display_name=CHROOTED, language="python")
+        self.manager._kernel_spec = KernelSpec(
+            argv=command + ["-m", "ipykernel_launcher", "-f", "{connection_file}"],
+            display_name=CHROOTED,
+            language="python",
+        )
 
     def _connect(self):
         self.client = self.manager.client()
@@ -71,9 +75,17 @@ class Notebook:
         until, flag = request.get("until"), os.path.join(self.folder.name, "shown")
         if until:
             request = dict(request, code=request["code"].replace("UNTIL_SHOWN", WAIT % (PATIENCE, flag)))
-        message = self.client.session.msg("execute_request", {
-            "code": request["code"], "silent": request.get("silent", False), "store_history": request.get("store_history", True),
-            "user_expressions": {}, "allow_stdin": False, "stop_on_error": False})
+        message = self.client.session.msg(
+            "execute_request",
+            {
+                "code": request["code"],
+                "silent": request.get("silent", False),
+                "store_history": request.get("store_history", True),
+                "user_expressions": {},
+                "allow_stdin": False,
+                "stop_on_error": False,
+            },
+        )
         if request.get("subshell"):
             message["header"]["subshell_id"] = self._subshell()
         self.client.shell_channel.send(message)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs cells in the kernels of a Jupyter server: one that it has, one that it starts, one that it starts again. The pid that is said
-is the server's; cells run in a kernel before. See driver.py for the protocol with the caller and the options.
+"""Runs cells in the kernels of a Jupyter server: one that it has, one that it starts, one that it starts again. The pid
+that is said is the server's; cells run in a kernel before. See driver.py for the protocol with the caller and the
+options.
 
-Results are JSON lines: {"session": …}, one for each cell {name, kernel, source, status, execution_count, …}, where kernel is the pid of the process
-that ran it."""
+Results are JSON lines: {"session": …}, one for each cell {name, kernel, source, status, execution_count, …}, where
+kernel is the pid of the process that ran it."""
 
 import json
 import os
@@ -43,9 +44,24 @@ class Server:
         self.errors = open(os.path.join(workspace.path, "server"), "w+b")
         env = dict(workspace.env, JPY_PARENT_PID=str(os.getpid()), HOME=workspace.path)
         self.process = subprocess.Popen(
-            workspace.command("-m", "jupyter_server", "--no-browser", "--allow-root", "--port=%d" % free_port(), "--ServerApp.token=", "--ServerApp.password=",
-                              "--ServerApp.disable_check_xsrf=True", "--ServerApp.root_dir=" + workspace.path),
-            env=env, cwd=workspace.path, stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors, start_new_session=True)
+            workspace.command(
+                "-m",
+                "jupyter_server",
+                "--no-browser",
+                "--allow-root",
+                "--port=%d" % free_port(),
+                "--ServerApp.token=",
+                "--ServerApp.password=",
+                "--ServerApp.disable_check_xsrf=True",
+                "--ServerApp.root_dir=" + workspace.path,
+            ),
+            env=env,
+            cwd=workspace.path,
+            stdin=subprocess.DEVNULL,
+            stdout=self.errors,
+            stderr=self.errors,
+            start_new_session=True,
+        )
         self.pid = self.process.pid
         self.runtime = workspace.env["JUPYTER_RUNTIME_DIR"]
         self.url = self._wait(self._running, "the server did not start")
@@ -72,7 +88,9 @@ class Server:
             return None
 
     def ask(self, path, **body):
-        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        request = urllib.request.Request(
+            self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
         try:
             with urllib.request.urlopen(request, timeout=self.opts.timeout) as answer:
                 return json.load(answer)
@@ -95,7 +113,13 @@ class ServersKernel(Kernel):
     """A kernel that the server has started."""
 
     def __init__(self, server, number):
-        self.opts, self.workspace, self.server, self.number, self.client = server.opts, server.workspace, server, number, None
+        self.opts, self.workspace, self.server, self.number, self.client = (
+            server.opts,
+            server.workspace,
+            server,
+            number,
+            None,
+        )
         self.process, self.errors = server.process, server.errors
         self.connection = os.path.join(server.runtime, "kernel-%s.json" % number)
         self.connect(None)

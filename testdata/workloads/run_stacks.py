@@ -2,8 +2,8 @@
 """Runs the cells of stacks.py in a fresh ipykernel. See driver.py for the protocol with the caller and the options.
 
 Results are JSON lines: {"session": …}, one for each cell {name, source, status, execution_count, …}, and at the end
-{"name": "stacks", "stacks": [[size, [[function, file, line], …]], …]}: who called, innermost first, when that many bytes of
-a NumPy array were allocated.
+{"name": "stacks", "stacks": [[size, [[function, file, line], …]], …]}: who called, innermost first, when that many
+bytes of a NumPy array were allocated.
 """
 
 import os

@@ -70,9 +70,17 @@ def cells(client):
 
 
 def send(client, code, subshell=None):
-    message = client.session.msg("execute_request", {
-        "code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False, "stop_on_error": False,
-    })
+    message = client.session.msg(
+        "execute_request",
+        {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": False,
+        },
+    )
     if subshell:
         message["header"]["subshell_id"] = subshell
     client.shell_channel.send(message)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs the cells of tensors.py in a fresh ipykernel. See driver.py for the protocol with the caller and the options.
 
-Results are JSON lines: {"session": …}, one for each cell {name, source, status, execution_count, noted, truth, …}, where noted are the
-cell's [meter, [[function, line], …], allocated, freed], innermost call first, and truth is what cpu.torch must be; a peak of -1
-stands for one that nobody knows. --stand-ins is for a PyTorch for CUDA without NVIDIA's libraries."""
+Results are JSON lines: {"session": …}, one for each cell {name, source, status, execution_count, noted, truth, …},
+where noted are the cell's [meter, [[function, line], …], allocated, freed], innermost call first, and truth is what
+cpu.torch must be; a peak of -1 stands for one that nobody knows. --stand-ins is for a PyTorch for CUDA without NVIDIA's
+libraries."""
 
 import os
 import shutil

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Runs the cells in a terminal IPython, typed into a pseudo terminal. See driver.py for the protocol with the caller.
 
-prompt_toolkit announces itself: it switches bracketed paste on when it starts to wait for a cell and off when it has one. A
-prompt is there when paste mode is on, "In [N]:" has been painted since, and nothing more comes. Cells are pasted (so lines are not
-indented and no completion starts) and sent with Enter; where IPython wants another line first, Enter is pressed again.
-With --simple-prompt, input() reads line by line: cells of several plain statements are joined by ";", those it cannot take as one
-cell are skipped.
+prompt_toolkit announces itself: it switches bracketed paste on when it starts to wait for a cell and off when it has
+one. A prompt is there when paste mode is on, "In [N]:" has been painted since, and nothing more comes. Cells are pasted
+(so lines are not indented and no completion starts) and sent with Enter; where IPython wants another line first, Enter
+is pressed again. With --simple-prompt, input() reads line by line: cells of several plain statements are joined by ";",
+those it cannot take as one cell are skipped.
 """
 
 import ast
@@ -58,9 +58,16 @@ class Terminal:
         with open(os.path.join(startup, "first.py"), "w") as f:
             f.write('__import__("still").register(get_ipython())\n')     # the threads of its prompts: still.py says why
         # A session of its own with the pty as its controlling terminal: Ctrl-C must reach it as a signal.
-        self.process = subprocess.Popen(workspace.command(*self.program, *settings), env=env,
-                                        cwd=workspace.path if not opts.chroot else "/", stdin=other, stdout=other, stderr=other,
-                                        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        self.process = subprocess.Popen(
+            workspace.command(*self.program, *settings),
+            env=env,
+            cwd=workspace.path if not opts.chroot else "/",
+            stdin=other,
+            stdout=other,
+            stderr=other,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
         os.close(other)
         self.main, self.pid = main, self.process.pid
         try:
@@ -146,7 +153,9 @@ class Terminal:
         result["idle_ns"] = driver.now()
         result["execution_count"] = number if self.count > number else None
         printed = plain(self._printed())
-        result["status"] = ("interrupted" if _INTERRUPTED.search(printed) else "error" if _FAILED.search(printed) else "ok")
+        result["status"] = (
+            "interrupted" if _INTERRUPTED.search(printed) else "error" if _FAILED.search(printed) else "ok"
+        )
         if result["status"] != "ok":
             result["error"] = printed.strip()[-200:]
         return result
@@ -202,7 +211,17 @@ class Terminal:
         os.close(self.main)
 
 
-_PLAIN = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.Delete, ast.Pass, ast.Assert)
+_PLAIN = (
+    ast.Expr,
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Import,
+    ast.ImportFrom,
+    ast.Delete,
+    ast.Pass,
+    ast.Assert,
+)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A script whose threads run cells at the same time, each with InteractiveShell.run_cell: truly so where there is no GIL. See driver.py for
-the protocol with the caller and the options.
+"""A script whose threads run cells at the same time, each with InteractiveShell.run_cell: truly so where there is no
+GIL. See driver.py for the protocol with the caller and the options.
 
-Each cell waits for the others before it takes anything, and gives its memory back when every other has its own: all of it is there at
-once, in every window. Results are JSON lines {name, source, status, size}: what the cell takes.
+Each cell waits for the others before it takes anything, and gives its memory back when every other has its own: all of
+it is there at once, in every window. Results are JSON lines {name, source, status, size}: what the cell takes.
 """
 
 import json

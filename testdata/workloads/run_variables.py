@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Runs the cells of variables.py in a fresh ipykernel, some of them before it says that it is ready. See driver.py for the
-protocol with the caller and the options.
+"""Runs the cells of variables.py in a fresh ipykernel, some of them before it says that it is ready. See driver.py for
+the protocol with the caller and the options.
 
-Results are JSON lines: {"session": …}, one for each cell, and at the end {"name": "variables", "wanted": {name: what has to be
-found}, "dropped": {name: bytes that the process gave back when one like it was deleted}}.
+Results are JSON lines: {"session": …}, one for each cell, and at the end {"name": "variables", "wanted": {name: what
+has to be found}, "dropped": {name: bytes that the process gave back when one like it was deleted}}.
 """
 
 import json

@@ -1,8 +1,9 @@
 """The workloads are true without any tracer: python3 -m unittest (here), or python3 test_workloads.py.
 
-Marks rise as `proof` says, to the byte; what the expectations promise about the windows holds for what can be seen from outside:
-the sizes before and after each cell, the marks, and (roughly) the kernel's high-water mark. $IPYTRACER_PYTHON chooses the
-interpreter, which must have IPython, numpy, ipykernel and jupyter_client; the default is this one, or /usr/bin/python3.
+Marks rise as `proof` says, to the byte; what the expectations promise about the windows holds for what can be seen from
+outside: the sizes before and after each cell, the marks, and (roughly) the kernel's high-water mark. $IPYTRACER_PYTHON
+chooses the interpreter, which must have IPython, numpy, ipykernel and jupyter_client; the default is this one, or
+/usr/bin/python3.
 """
 
 import json
@@ -25,7 +26,13 @@ METERS = {"cpu.mapped": "mapped", "cpu.resident": "resident"}
 
 def interpreter():
     for path in (os.environ.get("IPYTRACER_PYTHON"), sys.executable, "/usr/bin/python3"):
-        if path and subprocess.call([path, "-c", "import IPython, numpy, ipykernel, jupyter_client"], stderr=subprocess.DEVNULL) == 0:
+        if (
+            path
+            and subprocess.call(
+                [path, "-c", "import IPython, numpy, ipykernel, jupyter_client"], stderr=subprocess.DEVNULL
+            )
+            == 0
+        ):
             return path
     raise unittest.SkipTest("no interpreter with IPython, numpy, ipykernel and jupyter_client; set IPYTRACER_PYTHON")
 
@@ -48,8 +55,21 @@ class FrontEnd:
     def setUpClass(cls):
         cls.python = interpreter()
         with tempfile.NamedTemporaryFile(mode="r", suffix=".jsonl") as out:
-            ran = subprocess.run([cls.python, os.path.join(HERE, cls.script), "--no-wait", "--high-water", "--python", cls.python,
-                                  "--out", out.name, *cls.arguments], capture_output=True, text=True)
+            ran = subprocess.run(
+                [
+                    cls.python,
+                    os.path.join(HERE, cls.script),
+                    "--no-wait",
+                    "--high-water",
+                    "--python",
+                    cls.python,
+                    "--out",
+                    out.name,
+                    *cls.arguments,
+                ],
+                capture_output=True,
+                text=True,
+            )
             if ran.returncode:
                 raise AssertionError("%s: %s" % (cls.script, ran.stderr))
             records = [json.loads(line) for line in out]
@@ -57,7 +77,9 @@ class FrontEnd:
         cls.results = {r["name"]: r for r in records[1:] if "skipped" not in r}
         cls.skipped = {r["name"] for r in records[1:] if "skipped" in r}
         every = workload.expectations(cls.front_end)
-        cls.expected = workload.expectations(cls.front_end, [c["name"] for c in every["cells"] if c["name"] not in cls.skipped])
+        cls.expected = workload.expectations(
+            cls.front_end, [c["name"] for c in every["cells"] if c["name"] not in cls.skipped]
+        )
 
     def each(self, check):
         for cell in self.expected["cells"]:
@@ -191,7 +213,10 @@ class Expectations(unittest.TestCase):
                         least, most = expected[key]
                         self.assertLessEqual(least, most, (cell.name, meter, key))
                 if expected.get("above", 0) > MiB or expected.get("why") is None and "mark" not in expected:
-                    self.assertTrue(cell.why or expected.get("why") or cell.source == "pass" or self.tight(expected), (cell.name, meter))
+                    self.assertTrue(
+                        cell.why or expected.get("why") or cell.source == "pass" or self.tight(expected),
+                        (cell.name, meter),
+                    )
 
     @staticmethod
     def tight(expected):
@@ -214,7 +239,9 @@ class Expectations(unittest.TestCase):
 
     def test_execution_counts_follow_the_selection(self):
         chosen = workload.expectations("kernel", ["silent", "last"])["cells"]
-        self.assertEqual([("prelude", 1), ("silent", None), ("last", 2)], [(c["name"], c["execution_count"]) for c in chosen])
+        self.assertEqual(
+            [("prelude", 1), ("silent", None), ("last", 2)], [(c["name"], c["execution_count"]) for c in chosen]
+        )
 
     def test_a_selection_brings_along_what_it_needs(self):
         chosen = workload.expectations("kernel", ["leak_cleared"])["cells"]
@@ -224,7 +251,9 @@ class Expectations(unittest.TestCase):
         self.assertRaises(KeyError, workload.select, "kernel", ["nobody"])
 
     def test_json(self):
-        out = subprocess.check_output([sys.executable, os.path.join(HERE, "cells.py"), "--json", "--front-end", "terminal"])
+        out = subprocess.check_output(
+            [sys.executable, os.path.join(HERE, "cells.py"), "--json", "--front-end", "terminal"]
+        )
         self.assertEqual(json.loads(out.decode()), json.loads(json.dumps(workload.expectations("terminal"))))
 
 
@@ -249,7 +278,15 @@ print(json.dumps(measured))
     PYTHONS_OWN = 256 * 1024
 
     def test_against_tracemalloc(self):
-        names = ["np_ones_freed", "np_empty_untouched", "temporaries", "temporaries_named", "py_threads", "leak_1", "leak_2"]
+        names = [
+            "np_ones_freed",
+            "np_empty_untouched",
+            "temporaries",
+            "temporaries_named",
+            "py_threads",
+            "leak_1",
+            "leak_2",
+        ]
         out = subprocess.check_output([interpreter(), "-c", self.SCRIPT] + names, env=dict(os.environ, PYTHONPATH=HERE))
         measured = json.loads(out.decode().splitlines()[-1])
         for cell in workload.CELLS:
@@ -257,7 +294,9 @@ print(json.dumps(measured))
                 for key, value in zip(("rise", "kept"), measured[cell.name]):
                     least, most = cell.meters["cpu.numpy"][key]
                     with self.subTest(cell=cell.name, figure=key):
-                        self.assertTrue(least <= value <= most + self.PYTHONS_OWN, "%d, expected %s" % (value, [least, most]))
+                        self.assertTrue(
+                            least <= value <= most + self.PYTHONS_OWN, "%d, expected %s" % (value, [least, most])
+                        )
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@
     T.mark("here")                        # page exact, milliseconds
     T.mark_fast("here")                   # kernel counters, microseconds
 
-The library comes from $IPYTRACER_TRUTH_LIBRARY, else it is compiled. Marks go to the file
-$IPYTRACER_TRUTH_LOG when that is set (children and the driver see them at once), else to memory shared with forked children.
+The library comes from $IPYTRACER_TRUTH_LIBRARY, else it is compiled. Marks go to the file $IPYTRACER_TRUTH_LOG when
+that is set (children and the driver see them at once), else to memory shared with forked children.
 """
 
 import ctypes
@@ -21,8 +21,8 @@ PAGE = 4096
 
 
 def __getattr__(name):
-    """np: NumPy, None where the interpreter cannot load it (driver.py, --without). It has been used: it looks at its callers' unwind tables
-    once, and a library's file that the page cache has in one piece comes 2 MiB at a time."""
+    """np: NumPy, None where the interpreter cannot load it (driver.py, --without). It has been used: it looks at its
+    callers' unwind tables once, and a library's file that the page cache has in one piece comes 2 MiB at a time."""
     if name != "np":
         raise AttributeError(name)
     try:
@@ -39,13 +39,33 @@ class Library:
     def __init__(self, handle):
         c, i, n, s, p, q = ctypes.c_char_p, ctypes.c_int, ctypes.c_size_t, None, ctypes.c_void_p, ctypes.c_int64
         table = {
-            "truth_mark": (s, c), "truth_mark_fast": (s, c), "truth_data": (q,), "truth_resident": (q,),
-            "truth_rss": (i, p), "truth_counters": (i, p), "truth_dump": (i, c), "truth_open": (i, c),
-            "spike": (i, c, n), "spike_hold_ns": (i, c, n, q), "blip": (i, c, n, i), "keep": (p, c, n), "drop": (s, p, n),
-            "untouched": (i, c, n), "zero_page": (i, c, n), "populate": (i, c, n), "mremap_growth": (i, c, n, n, n),
-            "brk_churn": (i, c, i, i, n), "advise": (i, c, n, i, c, c), "map_file": (i, c, c, n, i), "map_shared": (i, c, n),
-            "prot_flip": (i, c, c, c, c, n), "replace_and_punch": (i, c, c, c, n), "refused": (i, c), "thp": (i, c, n),
-            "threads": (i, c, i, n), "fork_cow": (i, c, c, c, c, n),
+            "truth_mark": (s, c),
+            "truth_mark_fast": (s, c),
+            "truth_data": (q,),
+            "truth_resident": (q,),
+            "truth_rss": (i, p),
+            "truth_counters": (i, p),
+            "truth_dump": (i, c),
+            "truth_open": (i, c),
+            "spike": (i, c, n),
+            "spike_hold_ns": (i, c, n, q),
+            "blip": (i, c, n, i),
+            "keep": (p, c, n),
+            "drop": (s, p, n),
+            "untouched": (i, c, n),
+            "zero_page": (i, c, n),
+            "populate": (i, c, n),
+            "mremap_growth": (i, c, n, n, n),
+            "brk_churn": (i, c, i, i, n),
+            "advise": (i, c, n, i, c, c),
+            "map_file": (i, c, c, n, i),
+            "map_shared": (i, c, n),
+            "prot_flip": (i, c, c, c, c, n),
+            "replace_and_punch": (i, c, c, c, n),
+            "refused": (i, c),
+            "thp": (i, c, n),
+            "threads": (i, c, i, n),
+            "fork_cow": (i, c, c, c, c, n),
         }
         for name, (result, *arguments) in table.items():
             function = getattr(handle, name)

@@ -8,7 +8,12 @@ def truth(window):
     """What is shown of a cell, as the report has it."""
     own = window["meters"]["cpu.resident"]
     together = window.get("tree", {}).get("cpu.resident", own) if window["children"] else own
-    return {"need": own["peak"] - own["start"], "consumed": own["consumed"], "count": window["execution_count"], "total": together["end"]}
+    return {
+        "need": own["peak"] - own["start"],
+        "consumed": own["consumed"],
+        "count": window["execution_count"],
+        "total": together["end"],
+    }
 
 
 def main(seen, report):

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Runs cells in a fresh ipykernel with a real PyTorch for CUDA, on the stand-ins of driver, runtime and NVIDIA's libraries:
-PyTorch's own allocator does what it does on a GPU, and only what is computed is nonsense.
+"""Runs cells in a fresh ipykernel with a real PyTorch for CUDA, on the stand-ins of driver, runtime and NVIDIA's
+libraries: PyTorch's own allocator does what it does on a GPU, and only what is computed is nonsense.
 
     stdout  {"pid": N, "ready": true}     the kernel is up and has run no cell
     stdin   a line (or end of file)       go
     stdout  {"done": true, "cells": N}    every result is in --out
     stdin   a line (or end of file)       the session is shut down
 
-Results are JSON lines. The first is {"session": {pid, python, torch, devices}}; then one a cell: {name, source, status, expected,
-error?, execution_count, requested_ns, idle_ns, truth}. `truth` is {meter: {start, peak, end}}: driver and pinned from the stand-in,
-active and reserved from torch.cuda (not for cudaMallocAsync, whose totals are reported to nobody).
-Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says why), 2 usage.
+Results are JSON lines. The first is {"session": {pid, python, torch, devices}}; then one a cell: {name, source, status,
+expected, error?, execution_count, requested_ns, idle_ns, truth}. `truth` is {meter: {start, peak, end}}: driver and
+pinned from the stand-in, active and reserved from torch.cuda (not for cudaMallocAsync, whose totals are reported to
+nobody). Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says why), 2 usage.
 """
 
 import argparse
@@ -41,9 +41,18 @@ def parser():
     parser.add_argument("--out", required=True, metavar="FILE", help="results, JSON lines")
     parser.add_argument("--allocator", choices=sorted(_CONFIGURATIONS), default="default")
     parser.add_argument("--cells", metavar="A,B", help="only these, and the first two")
-    parser.add_argument("--begin", metavar="A", help="the cells before A run before the kernel is said to be ready, and have no results")
-    parser.add_argument("--chroot", metavar="DIR", default="/", help="where PyTorch is; /proc, /dev, /sys and /tmp must be bind-mounted into it")
-    parser.add_argument("--python", default="/usr/bin/python3", metavar="PATH", help="the interpreter in there (/usr/bin/python3)")
+    parser.add_argument(
+        "--begin", metavar="A", help="the cells before A run before the kernel is said to be ready, and have no results"
+    )
+    parser.add_argument(
+        "--chroot",
+        metavar="DIR",
+        default="/",
+        help="where PyTorch is; /proc, /dev, /sys and /tmp must be bind-mounted into it",
+    )
+    parser.add_argument(
+        "--python", default="/usr/bin/python3", metavar="PATH", help="the interpreter in there (/usr/bin/python3)"
+    )
     parser.add_argument("--libraries", metavar="DIR", help="where stubs.py has put the stand-ins; else they are built")
     parser.add_argument("--timeout", type=float, default=120, metavar="S", help="for each cell (120)")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for lines on standard input")
@@ -75,7 +84,10 @@ class Workspace:
             raise
 
     def _fill(self):
-        standins, profile = os.path.join(self.path, "lib"), os.path.join(self.path, "ipython", "profile_default", "startup")
+        standins, profile = (
+            os.path.join(self.path, "lib"),
+            os.path.join(self.path, "ipython", "profile_default", "startup"),
+        )
         if self.opts.libraries:
             shutil.copytree(self.opts.libraries, standins, symlinks=True)
         else:
@@ -85,10 +97,18 @@ class Workspace:
         shutil.copy(os.path.join(HERE, "watch.py"), profile)
         truth, self.notes_path = os.path.join(self.path, "truth"), os.path.join(self.path, "notes")
         self.truth = Truth(truth, os.path.join(standins, "libtruth_reader.so"))
-        self.env = dict(os.environ, IPYTHONDIR=os.path.join(self.path, "ipython"), JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"),
-                        PYTHONDONTWRITEBYTECODE="1", LD_LIBRARY_PATH=standins, STANDIN_TRUTH=truth, PYTORCH_TRUTH=self.notes_path,
-                        STANDIN_DEVICES=str(model.DEVICES), STANDIN_MEMORY=str(model.MEMORY),
-                        PYTORCH_CUDA_ALLOC_CONF=_CONFIGURATIONS[self.opts.allocator])
+        self.env = dict(
+            os.environ,
+            IPYTHONDIR=os.path.join(self.path, "ipython"),
+            JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"),
+            PYTHONDONTWRITEBYTECODE="1",
+            LD_LIBRARY_PATH=standins,
+            STANDIN_TRUTH=truth,
+            PYTORCH_TRUTH=self.notes_path,
+            STANDIN_DEVICES=str(model.DEVICES),
+            STANDIN_MEMORY=str(model.MEMORY),
+            PYTORCH_CUDA_ALLOC_CONF=_CONFIGURATIONS[self.opts.allocator],
+        )
         for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "STANDIN_FASTEST"):
             self.env.pop(name, None)
 
@@ -141,8 +161,13 @@ def start(held, opts):
     workspace = Workspace(opts)
     held.callback(workspace.remove)
     versions = versions_of(workspace)
-    kernel = Kernel(argparse.Namespace(chroot=opts.chroot if opts.chroot != "/" else None, python=opts.python, timeout=opts.timeout),
-                    workspace, versions)
+    kernel = Kernel(
+        argparse.Namespace(
+            chroot=opts.chroot if opts.chroot != "/" else None, python=opts.python, timeout=opts.timeout
+        ),
+        workspace,
+        versions,
+    )
     held.callback(kernel.close)
     return workspace, kernel, versions
 
@@ -155,7 +180,9 @@ def run(held, opts):
     for cell in cells[:first]:
         session.run(cell)
     with driver.create(opts.out) as out:
-        driver.write(out, {"session": dict(versions, pid=kernel.pid, python=opts.python, devices=workspace.truth.devices())})
+        driver.write(
+            out, {"session": dict(versions, pid=kernel.pid, python=opts.python, devices=workspace.truth.devices())}
+        )
         driver.say({"pid": kernel.pid, "ready": True}, opts)
         for cell in cells[first:]:
             driver.write(out, session.run(cell))
@@ -165,7 +192,9 @@ def run(held, opts):
 
 def versions_of(workspace):
     try:
-        ran = subprocess.run(workspace.command("-c", _PROBE), env=workspace.env, cwd="/", stdout=subprocess.PIPE, check=True)
+        ran = subprocess.run(
+            workspace.command("-c", _PROBE), env=workspace.env, cwd="/", stdout=subprocess.PIPE, check=True
+        )
     except (OSError, subprocess.CalledProcessError) as e:
         raise driver.Failure("%s has no ipykernel and torch: %s" % (workspace.opts.python, e)) from e
     return json.loads(ran.stdout.decode().splitlines()[-1])

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the recordings in data/ from the captures: python3 convert.py DIRECTORY. What is kept and dropped: README.md."""
+"""Makes the recordings in data/ from the captures: python3 convert.py DIRECTORY. What is kept and dropped:
+README.md."""
 
 import gzip
 import json
@@ -28,8 +29,8 @@ def read_capture(path):
 
 
 def cells_of(path):
-    """[{source, opened, ended, raised, thread}]: a cell opens at the first compile of its file (a traceback compiles it again)
-    and ends at the last return of PyEval_EvalCode of a code object with its file name."""
+    """[{source, opened, ended, raised, thread}]: a cell opens at the first compile of its file (a traceback compiles it
+    again) and ends at the last return of PyEval_EvalCode of a code object with its file name."""
     cells, stacks = {}, {}
     for row in read_capture(path):
         if row["function"] == "Py_CompileStringObject":
@@ -77,8 +78,14 @@ def convert(name, directory):
         else:
             event += [row["ret"], int(row["out0"], 16)]
         rows.append(event)
-    header = {"recording": name, "libraries": sorted(libraries), "functions": functions, "threads": len(threads), "truth_from": None,
-              "cells": [{"source": cell["source"], "raised": cell["raised"], "truth": None} for cell in cells]}
+    header = {
+        "recording": name,
+        "libraries": sorted(libraries),
+        "functions": functions,
+        "threads": len(threads),
+        "truth_from": None,
+        "cells": [{"source": cell["source"], "raised": cell["raised"], "truth": None} for cell in cells],
+    }
     add_truth(header, rows, os.path.join(directory, name + ".truth.json"))
     return recordings.text_of(header, rows)
 
@@ -97,11 +104,14 @@ def add_truth(header, rows, path):
             return
         header["truth_from"] = "PyTorch"
     else:
-        # active as reported; reserved as mapped: the two agree at every report, and mappings also show what empty_cache does.
+        # active as reported; reserved as mapped: the two agree at every report, and mappings also show what empty_cache
+        # does.
         recording = recordings.Recording(header, rows)
         active, (mapped, _) = oracle.report_windows(recording), oracle.driver_windows(recording)
-        figures = [[active[i]["active"].end, active[i]["active"].peak, mapped[i]["mapped"].end, mapped[i]["mapped"].peak]
-                   for i in range(1, len(header["cells"]) + 1)]
+        figures = [
+            [active[i]["active"].end, active[i]["active"].peak, mapped[i]["mapped"].end, mapped[i]["mapped"].peak]
+            for i in range(1, len(header["cells"]) + 1)
+        ]
         header["truth_from"] = "reports and mappings"
         for cell in header["cells"]:
             cell["source"] = cell["source"].rstrip("\n")

@@ -1,4 +1,5 @@
-"""Builds the stand-in libraries and the player, in the places where an installation has the real ones, and knows their functions.
+"""Builds the stand-in libraries and the player, in the places where an installation has the real ones, and knows their
+functions.
 
     DIRECTORY/driver/libcuda.so.1 -> libcuda.so.580.159.04     as a driver package installs it
     DIRECTORY/site/nvidia/cu13/lib/libcudart.so.13             as the wheels install it
@@ -25,9 +26,24 @@ LIBRARIES = {
 }
 PLAYER = "libplayer.so"
 
-# No endbr64 and no tail call: each function begins with push rbp and has its own frame, which unwinders and probes can rely on.
-_FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
-          "-fcf-protection=none", "-fno-stack-protector", "-fno-ipa-icf", "-fno-shrink-wrap", "-fno-schedule-insns2", "-Wl,-Bsymbolic"]
+# No endbr64 and no tail call: each function begins with push rbp and has its own frame, which unwinders and probes can
+# rely on.
+_FLAGS = [
+    "-O2",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-shared",
+    "-fPIC",
+    "-fno-omit-frame-pointer",
+    "-fno-optimize-sibling-calls",
+    "-fcf-protection=none",
+    "-fno-stack-protector",
+    "-fno-ipa-icf",
+    "-fno-shrink-wrap",
+    "-fno-schedule-insns2",
+    "-Wl,-Bsymbolic",
+]
 
 Function = namedtuple("Function", "id name library out")
 
@@ -49,7 +65,9 @@ def build(directory):
     def compile(source, path, *more):
         target = os.path.join(directory, path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        subprocess.check_call([os.environ.get("CC", "gcc")] + _FLAGS + list(more) + ["-o", target, os.path.join(HERE, source)])
+        subprocess.check_call(
+            [os.environ.get("CC", "gcc")] + _FLAGS + list(more) + ["-o", target, os.path.join(HERE, source)]
+        )
 
     for library, (path, file) in LIBRARIES.items():
         soname = os.path.basename(path)

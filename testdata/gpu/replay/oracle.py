@@ -1,7 +1,8 @@
 """What a recording says each cell took, from the calls alone. Nothing here knows the tracer, and nothing here is fast.
 
-Driver: bytes asked for by libcuda calls that returned 0, until the call that gives them back. The runtime's calls are not
-counted: each has a driver call inside it. Memory of cuMemCreate is there until it is released and no mapping is left.
+Driver: bytes asked for by libcuda calls that returned 0, until the call that gives them back. The runtime's calls are
+not counted: each has a driver call inside it. Memory of cuMemCreate is there until it is released and no mapping is
+left.
 """
 
 from recordings import NO_RETURN
@@ -26,7 +27,8 @@ class Driver:
 
     def __init__(self):
         self.blocks = {"device": {}, "pinned": {}}
-        self.totals = {"device": 0, "pinned": 0, "mapped": 0}     # mapped: address ranges backed by cuMemCreate's memory
+        # mapped: address ranges backed by cuMemCreate's memory
+        self.totals = {"device": 0, "pinned": 0, "mapped": 0}
         self.handles, self.ranges = {}, {}
         self.unmapped_at_once = []       # how many ranges each cuMemUnmap took away
         self.unknown = []                # events that free what is not there
@@ -128,7 +130,11 @@ def driver_windows(recording):
     def figures(event):
         if event.kind == "return":
             driver.returned(event)
-        return {"gpu.0.driver": driver.totals["device"], "cpu.pinned": driver.totals["pinned"], "mapped": driver.totals["mapped"]}
+        return {
+            "gpu.0.driver": driver.totals["device"],
+            "cpu.pinned": driver.totals["pinned"],
+            "mapped": driver.totals["mapped"],
+        }
 
     rows = windows(recording, figures)
     for step in rows:       # before the first call everything is 0
@@ -152,9 +158,9 @@ def report_windows(recording):
 
 
 def truth(recording):
-    """[{"gpu.0.driver": {start, peak, end}, "cpu.pinned", "gpu.0.active", "gpu.0.reserved"}], one a step. The last two are
-    PyTorch's own where the recording has them for the cell, null for the step after the last cell, and null where nothing is
-    reported: CuPy, and PyTorch's cudaMallocAsync backend."""
+    """[{"gpu.0.driver": {start, peak, end}, "cpu.pinned", "gpu.0.active", "gpu.0.reserved"}], one a step. The last two
+    are PyTorch's own where the recording has them for the cell, null for the step after the last cell, and null where
+    nothing is reported: CuPy, and PyTorch's cudaMallocAsync backend."""
     driver, _ = driver_windows(recording)
     reported = any(event.function == REPORT for event in recording.events)
     rows, active, reserved = [], 0, 0

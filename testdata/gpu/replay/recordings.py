@@ -5,8 +5,9 @@ The first line is an object: {"recording": name, "libraries": [file names], "fun
 "cells": [{"source": text, "raised": bool, "truth": [allocated, max allocated, reserved, max reserved] or null}]}.
 Then one array an event, in the order of the recording:
 
-    [step, thread, function, [six arguments], prop?]     a call; function is an index of "functions", prop 32 bytes in hex
-    [step, thread, result, out]                          the return of that thread's innermost call; out is what its first
+    [step, thread, function, [six arguments], prop?]     a call; function is an index of "functions", prop 32 bytes in
+    hex [step, thread, result, out]                          the return of that thread's innermost call; out is what its
+    first
                                                          argument pointed to
 
 Steps 1 to N are the cells, N + 1 is what came after the last cell: the interpreter's end. Thread 0 ran the cells.
@@ -31,7 +32,8 @@ class Event:
 
 
 class Recording:
-    """events: in order, calls and returns; a return's `call` is its call, a call's `inside` the call it is nested in."""
+    """events: in order, calls and returns; a return's `call` is its call, a call's `inside` the call it is nested
+    in."""
 
     def __init__(self, header, rows):
         self.header, self.rows, self.name, self.cells = header, rows, header["recording"], header["cells"]

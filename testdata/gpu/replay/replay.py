@@ -4,10 +4,10 @@
     REPLAY_LIBRARIES   the directory that libraries.build filled
     REPLAY_LOG         a file that gets one JSON line a step that was played: {step, played, of, threads}
 
-play(i) plays step i: everything recorded in cell i, and what was recorded between the cell before and this one (in these
-recordings: nothing). play(i, execs) runs compiled code so often behind each 100 events of it, and 1,000 times as often at its end.
-When the last cell has been played, what came after it is played as this interpreter ends.
-The libraries are loaded by the first play(), or before that by load().
+play(i) plays step i: everything recorded in cell i, and what was recorded between the cell before and this one (in
+these recordings: nothing). play(i, execs) runs compiled code so often behind each 100 events of it, and 1,000 times as
+often at its end. When the last cell has been played, what came after it is played as this interpreter ends. The
+libraries are loaded by the first play(), or before that by load().
 """
 
 import atexit
@@ -43,7 +43,9 @@ class Replay:
         self.table = libraries.table()
         packed = b"".join(self._pack(event) for event in recording.events)
         if self.player.replay_event_size() != _EVENT.size:
-            raise RuntimeError("an event is %d bytes here, %d in the player" % (_EVENT.size, self.player.replay_event_size()))
+            raise RuntimeError(
+                "an event is %d bytes here, %d in the player" % (_EVENT.size, self.player.replay_event_size())
+            )
         self.events = ctypes.create_string_buffer(packed, len(packed))      # the player reads from it
         if self.player.replay_load(self.events, len(recording.events)):
             raise RuntimeError("the player does not take %s" % recording.name)
@@ -90,8 +92,8 @@ class Replay:
             f.write(json.dumps({"step": self.step, "played": len(played), "of": of, "threads": threads}) + "\n")
 
     def log(self):
-        """[(event, result, out, function id, kernel's thread id, six arguments, prop)], one a call or return played, in the order it
-        happened; flat."""
+        """[(event, result, out, function id, kernel's thread id, six arguments, prop)], one a call or return played, in
+        the order it happened; flat."""
         count = ctypes.c_size_t()
         address = self.player.replay_log(ctypes.byref(count))
         return list(_PLAYED.iter_unpack(ctypes.string_at(address, count.value * _PLAYED.size)))

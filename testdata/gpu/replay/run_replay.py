@@ -6,10 +6,10 @@
     stdout  {"done": true, "cells": N}    every cell has run; their results are in --out
     stdin   a line (or end of file)       the session is shut down; the step after the last cell is played and written
 
-Results are JSON lines. The first is {"session": {...}}. Then one a cell: {name, source, requested_ns, idle_ns, execution_count,
-status, error?, expected: status that the cell had when it was recorded, recorded: its source then, truth, step, played, of,
-threads}; the last is named "exit" and has no source. truth is what oracle.truth says. Exit status: 0 all was played as
-recorded, 1 it was not, 2 usage.
+Results are JSON lines. The first is {"session": {...}}. Then one a cell: {name, source, requested_ns, idle_ns,
+execution_count, status, error?, expected: status that the cell had when it was recorded, recorded: its source then,
+truth, step, played, of, threads}; the last is named "exit" and has no source. truth is what oracle.truth says. Exit
+status: 0 all was played as recorded, 1 it was not, 2 usage.
 """
 
 import argparse
@@ -58,10 +58,17 @@ class Workspace:
         paths = [HERE, os.path.join(self.libraries, "site"), self.path]
         if os.environ.get("IPYTRACER_LIBRARIES"):
             paths.append(os.environ["IPYTRACER_LIBRARIES"])
-        self.env = dict(os.environ, PYTHONPATH=os.pathsep.join(paths), LD_LIBRARY_PATH=os.path.join(self.libraries, "driver"),
-                        IPYTHONDIR=os.path.join(self.path, "ipython"), JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"),
-                        REPLAY_RECORDING=opts.recording, REPLAY_LIBRARIES=self.libraries, REPLAY_LOG=self.log,
-                        PYTHONDONTWRITEBYTECODE="1")
+        self.env = dict(
+            os.environ,
+            PYTHONPATH=os.pathsep.join(paths),
+            LD_LIBRARY_PATH=os.path.join(self.libraries, "driver"),
+            IPYTHONDIR=os.path.join(self.path, "ipython"),
+            JUPYTER_RUNTIME_DIR=os.path.join(self.path, "jupyter"),
+            REPLAY_RECORDING=opts.recording,
+            REPLAY_LIBRARIES=self.libraries,
+            REPLAY_LOG=self.log,
+            PYTHONDONTWRITEBYTECODE="1",
+        )
 
     def command(self, *arguments):
         return [self.opts.python] + list(arguments)
@@ -81,11 +88,22 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("recording", choices=recordings.NAMES)
     parser.add_argument("--out", required=True, metavar="FILE", help="results, JSON lines")
-    parser.add_argument("--late", action="store_true", help="the first cell loads the libraries; else they are there before it")
-    parser.add_argument("--modules", type=int, default=0, metavar="N", help="the cell before the busiest one imports N modules first")
-    parser.add_argument("--execs", type=int, default=0, metavar="N", help="the busiest cell runs compiled code N times behind each "
-                                                                          "100 events, and 1000 N times at its end")
-    parser.add_argument("--python", default=sys.executable, metavar="PATH", help="the interpreter (default: the one that runs this)")
+    parser.add_argument(
+        "--late", action="store_true", help="the first cell loads the libraries; else they are there before it"
+    )
+    parser.add_argument(
+        "--modules", type=int, default=0, metavar="N", help="the cell before the busiest one imports N modules first"
+    )
+    parser.add_argument(
+        "--execs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="the busiest cell runs compiled code N times behind each 100 events, and 1000 N times at its end",
+    )
+    parser.add_argument(
+        "--python", default=sys.executable, metavar="PATH", help="the interpreter (default: the one that runs this)"
+    )
     parser.add_argument("--libraries", metavar="DIR", help="built before by libraries.build; else gcc builds them")
     parser.add_argument("--timeout", type=float, default=60, metavar="S", help="for each cell (60)")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for lines on standard input")
@@ -120,8 +138,13 @@ def run_cells(session, workspace, recording, opts, out):
         result = session.run(Cell(source_of(step, cell, opts)), [])
         note = workspace.notes().get(step, {})
         expected = "error" if cell["raised"] else "ok"
-        driver.write(out, dict({"name": "cell%d" % step, "recorded": cell["source"], "expected": expected, "truth": truth[step - 1]},
-                               **dict(note, **result)))
+        driver.write(
+            out,
+            dict(
+                {"name": "cell%d" % step, "recorded": cell["source"], "expected": expected, "truth": truth[step - 1]},
+                **dict(note, **result),
+            ),
+        )
         if not as_recorded(note) or result["status"] != expected:
             print("cell %d was not played as recorded: %s" % (step, result.get("error", note)), file=sys.stderr)
             ok = False
@@ -147,8 +170,19 @@ def run(held, opts):
                 got = session.run(Cell("import replay; replay.load()", silent=True, store_history=False), [])
                 if got["status"] != "ok":
                     raise driver.Failure("the libraries were not loaded: %s" % got.get("error"))
-            driver.write(out, {"session": dict(versions, recording=recording.name, pid=session.pid, late=opts.late,
-                                               libraries=workspace.libraries, truth_from=recording.header["truth_from"])})
+            driver.write(
+                out,
+                {
+                    "session": dict(
+                        versions,
+                        recording=recording.name,
+                        pid=session.pid,
+                        late=opts.late,
+                        libraries=workspace.libraries,
+                        truth_from=recording.header["truth_from"],
+                    )
+                },
+            )
             driver.say({"pid": session.pid, "ready": True}, opts)
             ok = run_cells(session, workspace, recording, opts, out)
             driver.say({"done": True, "cells": len(recording.cells)}, opts)

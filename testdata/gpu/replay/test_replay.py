@@ -1,7 +1,8 @@
 """Proves the recordings, the oracle and the player without any tracer: python3 -m unittest, in this directory.
 
-$IPYTRACER_PYTHON chooses the interpreter of the kernel, which must have ipykernel and jupyter_client; the default is this one, or
-/usr/bin/python3. $REPLAY_CAPTURES is the directory of the captures; without it the conversion is not repeated.
+$IPYTRACER_PYTHON chooses the interpreter of the kernel, which must have ipykernel and jupyter_client; the default is
+this one, or /usr/bin/python3. $REPLAY_CAPTURES is the directory of the captures; without it the conversion is not
+repeated.
 """
 
 import ctypes
@@ -106,10 +107,13 @@ class Oracle(unittest.TestCase):
         rows = runtime_windows(recording)
         for step, (_, _, reserved, reserved_peak) in self.truth(recording):
             if step > 1:
-                self.assertEqual((rows[step]["runtime"].end, rows[step]["runtime"].peak), (reserved, reserved_peak), step)
+                self.assertEqual(
+                    (rows[step]["runtime"].end, rows[step]["runtime"].peak), (reserved, reserved_peak), step
+                )
 
     def test_async_calls_are_pytorchs_active(self):
-        """Bytes of cudaMallocAsync, until a graph is captured: what is allocated in the capture is not in PyTorch's pool."""
+        """Bytes of cudaMallocAsync, until a graph is captured: what is allocated in the capture is not in PyTorch's
+        pool."""
         recording = recordings.read("torch-async")
         rows = runtime_windows(recording)
         for step, (active, active_peak, _, _) in self.truth(recording):
@@ -134,7 +138,8 @@ class Oracle(unittest.TestCase):
             self.assertEqual(row[:2], other.cells[step - 1]["truth"][:2], step)
 
     def test_driver_holds_what_pytorch_reserves(self):
-        """The driver's memory is PyTorch's and, from the first matrix product on, that of the mathematical libraries."""
+        """The driver's memory is PyTorch's and, from the first matrix product on, that of the mathematical
+        libraries."""
         for name in ("torch-default", "torch-expandable"):
             recording = recordings.read(name)
             for step, row in enumerate(oracle.truth(recording)[:-1], 1):
@@ -176,8 +181,12 @@ class Player(Built):
         table = libraries.table()
         for name in recordings.NAMES:
             with self.subTest(name):
-                ran = subprocess.run([sys.executable, "-c", _PLAY_ALL, HERE, name, self.directory.name], stdout=subprocess.PIPE,
-                                     timeout=120, check=True)
+                ran = subprocess.run(
+                    [sys.executable, "-c", _PLAY_ALL, HERE, name, self.directory.name],
+                    stdout=subprocess.PIPE,
+                    timeout=120,
+                    check=True,
+                )
                 played, recording = json.loads(ran.stdout), recordings.read(name)
                 self.assertEqual(len(played["log"]), len(recording.events))
                 threads = {0: played["main"]}
@@ -196,7 +205,8 @@ class Player(Built):
                 self.assertEqual(played["raised"], [i for i, cell in enumerate(recording.cells, 1) if cell["raised"]])
 
     def same_arguments(self, event, received, prop, table, pointers):
-        ours = ([0] if table[event.function].out else []) + ([2] if event.prop else [])     # point to the player's memory
+        # point to the player's memory
+        ours = ([0] if table[event.function].out else []) + ([2] if event.prop else [])
         for i in range(6):
             if i not in ours:
                 self.assertEqual(received[i], event.arguments[i])
@@ -218,17 +228,37 @@ class Player(Built):
 class Kernel(Built):
     def test_cells_end_as_recorded(self):
         python = interpreter()
-        for name, late in (("torch-default", False), ("torch-async", True), ("torch-expandable", True), ("cupy", False)):
+        for name, late in (
+            ("torch-default", False),
+            ("torch-async", True),
+            ("torch-expandable", True),
+            ("cupy", False),
+        ):
             with self.subTest(name):
                 out = os.path.join(self.directory.name, name)
-                command = [python, os.path.join(HERE, "run_replay.py"), name, "--out", out, "--libraries", self.directory.name]
-                ran = subprocess.run(command + (["--late"] if late else []), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=120)
+                command = [
+                    python,
+                    os.path.join(HERE, "run_replay.py"),
+                    name,
+                    "--out",
+                    out,
+                    "--libraries",
+                    self.directory.name,
+                ]
+                ran = subprocess.run(
+                    command + (["--late"] if late else []),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    timeout=120,
+                )
                 self.assertEqual(ran.returncode, 0)
                 with open(out) as f:
                     session, *rows = map(json.loads, f)
                 recording = recordings.read(name)
                 self.assertEqual(session["session"]["pid"], json.loads(ran.stdout.split(b"\n")[0])["pid"])
-                self.assertEqual([row["name"] for row in rows], ["cell%d" % i for i in range(1, recording.after)] + ["exit"])
+                self.assertEqual(
+                    [row["name"] for row in rows], ["cell%d" % i for i in range(1, recording.after)] + ["exit"]
+                )
                 self.assertEqual([row["status"] for row in rows[:-1]], [row["expected"] for row in rows[:-1]])
                 self.assertEqual([row["execution_count"] for row in rows[:-1]], list(range(1, recording.after)))
                 self.assertEqual(sum(row["played"] for row in rows), len(recording.events))
