@@ -5,7 +5,7 @@
  * The verifier walks a function once in each program that calls it. What is long and reached from many is a program of
  * its own, which is walked once, and they call that. It is a tail call, made by a function: this takes the place of the
  * function alone, and the program that is called returns to who called the function (emit_bpf_tail_call_indirect,
- * arch/x86/net/bpf_jit_comp.c, Linux 5.10). It gets the caller's context, and gives back nothing: the verifier takes
+ * arch/…/net/bpf_jit_comp.c, Linux 5.10). It gets the caller's context, and gives back nothing: the verifier takes
  * what the function below returns, which is 0, for the result. What is called begins with a stack of its own of 512
  * bytes, and whoever calls may have used less than 256 by then (check_max_stack_depth, kernel/bpf/verifier.c).
  */

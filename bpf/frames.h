@@ -171,7 +171,7 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 		lose(LOSS_STACK);
 		return 0;
 	}
-	__u64 self = FIELD(bpf_get_current_task(), task_struct, thread.fsbase), id = 0;
+	__u64 self = THREAD_POINTER(bpf_get_current_task()), id = 0;
 	if (w->slot != slot || !w->thread || READ(id, w->thread + py->thread_id) || id != self) {
 		/*
 		 * A thread without Python is not looked for each time. It has a state when one has come to the front of

@@ -28,6 +28,11 @@ struct pt_regs {
 #define SYSCALL_RESULT(regs) ((regs)->ax)
 #define FLAGS(regs)	     ((regs)->flags) /* of the processor, for ways out that are conditional jumps */
 
+/* The thread pointer of a task, which pthread_self() is. */
+#define THREAD_POINTER(task) FIELD(task, task_struct, thread.fsbase)
+
+#define PAGE 4096
+
 /* Bytes of the return address: a function's return takes it off the stack. */
 #define RETURN_ADDRESS 8
 

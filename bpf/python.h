@@ -116,13 +116,13 @@ static __always_inline long next_thread(__u32 i, struct thread_search *s)
 }
 REPEATED(next_thread, struct thread_search *)
 
-/* The PyThreadState of the thread that runs: its thread_id is pthread_self(), which x86-64 keeps in fsbase. */
+/* The PyThreadState of the thread that runs: its thread_id is pthread_self(). */
 static __always_inline __u64 thread_state(struct python *py)
 {
 	struct thread_search s = {
 		.py = py,
 		.state = py->main_thread,
-		.wanted = FIELD(bpf_get_current_task(), task_struct, thread.fsbase),
+		.wanted = THREAD_POINTER(bpf_get_current_task()),
 	};
 	__u64 id = 0;
 

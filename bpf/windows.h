@@ -20,7 +20,7 @@ static __always_inline struct window *innermost(struct thread *t)
 static __noinline int take_over(__u32 tid)
 {
 	struct thread_key key = {
-		.self = FIELD(bpf_get_current_task(), task_struct, thread.fsbase),
+		.self = THREAD_POINTER(bpf_get_current_task()),
 		.slot = current_slot(),
 	};
 	struct thread *t = bpf_map_lookup_elem(&found, &key);

@@ -34,7 +34,6 @@
 #define CODE_WORDS	 32   /* of a code object; a power of two */
 #define CODE_BYTES	 160  /* of a code object that are read: what every version has */
 #define NO_SLOT		 0xffffffffu
-#define PAGE		 4096
 
 /* Go has it as event.BoundaryKind. Records never leave the tracer's ring reader. */
 enum boundary_kind {

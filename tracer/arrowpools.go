@@ -181,11 +181,11 @@ func (i *arrowInstrument) expect(modules []string) {
 // module is the name of pyarrow's extension module for the target's Python, in a folder of its sys.path.
 func (i *arrowInstrument) module(folder string) string {
 	v := i.target.python.binary.Version()
-	return path.Join(folder, fmt.Sprintf("pyarrow/lib.cpython-%d%d-x86_64-linux-gnu.so", v.Major, v.Minor))
+	return path.Join(folder, fmt.Sprintf("pyarrow/lib.cpython-%d%d-%s.so", v.Major, v.Minor, triplet))
 }
 
 // Where distributions have libraries.
-var libraryDirectories = []string{"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64",
+var libraryDirectories = []string{"/usr/lib/" + triplet, "/lib/" + triplet, "/usr/lib64", "/lib64",
 	"/usr/lib", "/usr/local/lib"}
 
 // expected lists the absolute names under which the libraries may be found: pyarrow's own module says how Arrow's is

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/python/cpython"
 	"ipytracer/tracer/python/holders"
 )
 
@@ -267,7 +268,7 @@ func (h header) fits(size uint64) bool {
 func readHeaders(memory io.ReaderAt) func(address uint64) (header, bool) {
 	word := func(address uint64) (uint64, bool) {
 		var raw [8]byte
-		if address < pageBytes || address >= 1<<47 {
+		if address < pageBytes || address >= cpython.UserSpace {
 			return 0, false
 		}
 		_, err := memory.ReadAt(raw[:], int64(address))

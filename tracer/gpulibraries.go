@@ -218,7 +218,7 @@ func (i *libraryInstrument) expect(modules []string) {
 
 // Where the driver is installed: distributions, NVIDIA's own installer, its container runtime, WSL.
 var driverDirectories = []string{
-	"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/usr/lib/x86_64-linux-gnu/nvidia/current",
+	"/usr/lib/" + triplet, "/usr/lib64", "/lib64", "/usr/lib", "/usr/lib/" + triplet + "/nvidia/current",
 	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib",
 	"/run/opengl-driver/lib",
 }

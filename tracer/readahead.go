@@ -177,7 +177,7 @@ func (i *numpyInstrument) expectModule(file *process.MappedFile, look bool) {
 // moduleName is the name of NumPy's module for a Python.
 func moduleName(p *python) string {
 	v := p.binary.Version()
-	return fmt.Sprintf("_multiarray_umath.cpython-%d%d-x86_64-linux-gnu.so", v.Major, v.Minor)
+	return fmt.Sprintf("_multiarray_umath.cpython-%d%d-%s.so", v.Major, v.Minor, triplet)
 }
 
 // modulesOf lists the absolute names under which a Python would find NumPy's module, given its sys.path: before NumPy

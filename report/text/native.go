@@ -58,7 +58,7 @@ func nativeName(f model.Frame, known string) string {
 }
 
 // shortModule returns a library's name without its suffix: "_multiarray_umath" of
-// _multiarray_umath.cpython-311-x86_64-linux-gnu.so.
+// _multiarray_umath.cpython-311-….so.
 func shortModule(module string) string {
 	for _, end := range []string{".cpython-", ".abi3", ".so"} {
 		if i := strings.Index(module, end); i > 0 {

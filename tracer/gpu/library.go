@@ -18,11 +18,11 @@ const (
 
 // usualPlaces are directories that hold the driver's libraries on systems whose dynamic linker may not list them.
 var usualPlaces = []string{
-	"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib/x86_64-linux-gnu", "/lib64",
-	"/usr/lib/x86_64-linux-gnu/nvidia/current", // Debian
-	"/usr/lib/wsl/lib",                         // Windows Subsystem for Linux
-	"/run/opengl-driver/lib",                   // NixOS
-	"/usr/local/nvidia/lib64",                  // Kubernetes device plugins
+	"/usr/lib/" + triplet, "/usr/lib64", "/usr/lib", "/lib/" + triplet, "/lib64",
+	"/usr/lib/" + triplet + "/nvidia/current", // Debian
+	"/usr/lib/wsl/lib",                        // Windows Subsystem for Linux
+	"/run/opengl-driver/lib",                  // NixOS
+	"/usr/local/nvidia/lib64",                 // Kubernetes device plugins
 }
 
 // FindLibrary returns the path of a library of this machine: as the dynamic linker's cache has it, else in one of the
@@ -66,7 +66,7 @@ func LoadedDriver(proc string) string {
 	return "unknown"
 }
 
-// driverVersion is in "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build …".
+// driverVersion is in "NVRM version: NVIDIA UNIX Open Kernel Module for …  580.159.04  Release Build …".
 var driverVersion = regexp.MustCompile(`\b\d{3,}\.\d+(\.\d+)?\b`)
 
 // maxCache bounds the cache; usual ones have some hundred KiB.
@@ -94,10 +94,9 @@ func inCache(cache, name string) string {
 // The layout is struct cache_file_new and file_entry_new (sysdeps/generic/dl-cache.h in glibc). Older caches begin
 // with another table, and the new one follows.
 const (
-	cacheMagic   = "glibc-ld.so.cache1.1"
-	cacheHeader  = 48
-	cacheEntry   = 24
-	cacheX86Libs = 0x0303 // FLAG_X8664_LIB64 | FLAG_ELF_LIBC6
+	cacheMagic  = "glibc-ld.so.cache1.1"
+	cacheHeader = 48
+	cacheEntry  = 24
 )
 
 // lookup returns the paths that a cache has for a name, in its order.
@@ -110,7 +109,7 @@ func lookup(cache []byte, name string) (paths []string) {
 	count := int(binary.LittleEndian.Uint32(table[len(cacheMagic):]))
 	for i := range min(count, (len(table)-cacheHeader)/cacheEntry) {
 		entry := table[cacheHeader+i*cacheEntry:]
-		if binary.LittleEndian.Uint32(entry) != cacheX86Libs {
+		if binary.LittleEndian.Uint32(entry) != cacheFlags {
 			continue
 		}
 		if text(table, binary.LittleEndian.Uint32(entry[4:])) == name {

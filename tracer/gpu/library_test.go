@@ -21,7 +21,7 @@ func cache(pairs ...string) []byte {
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		entry := make([]byte, cacheEntry)
-		binary.LittleEndian.PutUint32(entry, cacheX86Libs)
+		binary.LittleEndian.PutUint32(entry, cacheFlags)
 		binary.LittleEndian.PutUint32(entry[4:], at(pairs[i]))
 		binary.LittleEndian.PutUint32(entry[8:], at(pairs[i+1]))
 		entries = append(entries, entry...)

@@ -98,9 +98,6 @@ func (a *Accounts) measure(fn func(), address uint64, hits int) (cost time.Durat
 	return (with - bare) / time.Duration(hits), noisy, err
 }
 
-// breakpoint is the instruction that the kernel puts where a probe is: int3.
-const breakpoint = 0xcc
-
 var errNotPlaced = errors.New("the kernel took a probe on this very program and did not put it in")
 
 // codeAt is where an instruction of this program is.

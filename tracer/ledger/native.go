@@ -44,7 +44,7 @@ type StackCopy struct {
 // Base says what a frame's address (CFA) is reckoned from.
 type Base uint32
 
-// The bases. BaseBPDeref: what lies in memory at rbp plus the offset.
+// The bases. BaseBPDeref: what lies in memory at the frame pointer plus the offset.
 const (
 	BaseUnknown   = Base(kernelRuleBaseRULE_UNKNOWN)   // no way to go on
 	BaseOutermost = Base(kernelRuleBaseRULE_OUTERMOST) // nobody called it
@@ -57,7 +57,7 @@ const (
 type Rule struct {
 	Base      Base
 	CFAOffset int32
-	BPOffset  int32 // from the frame's address to where the caller's rbp is kept; 0: still in rbp
+	BPOffset  int32 // from the frame's address to where the caller's frame pointer is kept; 0: still in its register
 	// Mapping numbers what is mapped there, over all that has been: stacks through another library at the same address
 	// have other numbers.
 	Mapping uint32

@@ -87,17 +87,17 @@ type Program uint8
 
 // The uprobe programs, and what their site must offer (see package cpython).
 const (
-	// Py_CompileStringObject: rdi, rsi, edx, rcx, or with [Audited] in the cookie the call PySys_Audit("compile", …):
-	// rdx, rcx
+	// Py_CompileStringObject: arguments 1 to 4, or with [Audited] in the cookie the call PySys_Audit("compile", …):
+	// arguments 3, 4
 	CellCompile Program = iota
-	// _PyGen_SetStopIterationValue: rdi, or with a cookie of 1 the calls in its place: rsi
+	// _PyGen_SetStopIterationValue: argument 1, or with a cookie of 1 the calls in its place: argument 2
 	CellResult
-	CellSignal       // PyOS_setsig: edi, rsi, or with [Prompt] in the cookie PyOS_Readline
-	CodeFreed        // where every code object ends: rdi
-	StatementOpen    // PyEval_EvalCode, or a call of it, with a StatementPlace cookie: rdi
+	CellSignal       // PyOS_setsig: arguments 1, 2, or with [Prompt] in the cookie PyOS_Readline
+	CodeFreed        // where every code object ends: argument 1
+	StatementOpen    // PyEval_EvalCode, or a call of it, with a StatementPlace cookie: argument 1
 	StatementReturn  // every way out of PyEval_EvalCode, or behind that call, with a WayOut cookie
-	NumPyTrack       // PyTraceMalloc_Track: edi, rsi, rdx
-	NumPyUntrack     // PyTraceMalloc_Untrack: edi, rsi
+	NumPyTrack       // PyTraceMalloc_Track: arguments 1, 2, 3
+	NumPyUntrack     // PyTraceMalloc_Untrack: arguments 1, 2
 	NumPyMade        // in NumPy, behind an allocation, with an ArrayPlace cookie
 	NumPyFreed       // the same, before a free
 	NumPyResizing    // the same, before a reallocation
@@ -107,20 +107,20 @@ const (
 	CUDALeave        // its return
 	CheckpointEnter  // cuCheckpointProcess…, with a cookie of package cuda
 	CheckpointLeave  // its return
-	TorchReport      // c10::reportMemoryUsageToProfiler: rdi, rsi, rdx, rcx, r8
-	TorchRefused     // c10::reportOutOfMemoryToProfiler: rdi, rsi, rdx, rcx
-	TensorMade       // c10::ProfiledCPUMemoryReporter::New: rsi, rdx
-	TensorFreed      // …::Delete: rsi
-	TensorRefused    // …::OutOfMemory: rsi
-	PoolAllocating   // a pool's Allocate, with a PoolCall cookie: rdi, rdx, r8
-	PoolReallocating // its Reallocate: rdi, rdx, rcx, r9
+	TorchReport      // c10::reportMemoryUsageToProfiler: arguments 1, 2, 3, 4, 5
+	TorchRefused     // c10::reportOutOfMemoryToProfiler: arguments 1, 2, 3, 4
+	TensorMade       // c10::ProfiledCPUMemoryReporter::New: arguments 2, 3
+	TensorFreed      // …::Delete: argument 2
+	TensorRefused    // …::OutOfMemory: argument 2
+	PoolAllocating   // a pool's Allocate, with a PoolCall cookie: arguments 1, 3, 5
+	PoolReallocating // its Reallocate: arguments 1, 3, 4, 6
 	PoolReturning    // every way out of these, with a WayOut cookie
-	PoolFreeing      // its Free: rsi, rdx
+	PoolFreeing      // its Free: arguments 2, 3
 	RuntimeEnter     // a function of the CUDA runtime, its event.Caller as cookie
 	LibraryChanged   // _dl_debug_state
-	MmapReturned     // behind the system call in mmap: rax, rsi, rdx, r10
-	MremapReturned   // behind that in mremap: rax, rdi, rdx
-	HeapEnter        // a function of the allocator, with a HeapCall cookie: rdi, rsi, rdx
+	MmapReturned     // behind the system call in mmap: the result, arguments 2, 3, 4
+	MremapReturned   // behind that in mremap: the result, arguments 1, 3
+	HeapEnter        // a function of the allocator, with a HeapCall cookie: arguments 1, 2, 3
 	HeapLeave        // every way out of it, with a WayOut cookie
 	HeapLeaveLate    // its return, where the ways out are not known
 	CalibrateEntry   // nothing: what a probe costs that only fires

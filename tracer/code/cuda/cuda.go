@@ -27,7 +27,7 @@ type Kind uint8
 const (
 	Driver  Kind = iota + 1 // libcuda.so.1
 	Torch                   // libc10.so
-	Loader                  // ld-linux-x86-64.so.2
+	Loader                  // the dynamic linker
 	Runtime                 // libcudart.so: it only gives names to what the driver sees
 )
 
@@ -42,7 +42,7 @@ func KindOf(file string) (kind Kind, ok bool) {
 		return Torch, true
 	case strings.HasPrefix(name, "libcudart.so"), strings.HasPrefix(name, "libcudart-"): // with a hash in older wheels
 		return Runtime, true
-	case strings.HasPrefix(name, "ld-linux-x86-64.so") || strings.HasPrefix(name, "ld-2."):
+	case strings.HasPrefix(name, loaderName) || strings.HasPrefix(name, "ld-2."):
 		return Loader, true
 	}
 	return 0, false
@@ -185,7 +185,7 @@ func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
 	if err != nil {
 		return s, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	if f.Machine != elf.EM_X86_64 || f.Class != elf.ELFCLASS64 {
+	if f.Machine != elffile.Native || f.Class != elf.ELFCLASS64 {
 		return s, fmt.Errorf("%w: made for %v", ErrUnknown, f.Machine)
 	}
 	symbols, err := f.DynamicSymbols()

@@ -1,9 +1,9 @@
-// Package elffile reads ELF files: headers, segments, symbols, relocations, notes, the load bias, call frame information and lines. What
-// the bytes of a function mean is none of its business (tracer/code/machine), nor whose file it is (tracer/python/cpython and others), nor what a
-// stack is made of (tracer/code/native).
+// Package elffile reads ELF files: headers, segments, symbols, relocations, notes, the load bias, call frame
+// information and lines. What the bytes of a function mean is none of its business (tracer/code/machine), nor whose
+// file it is (tracer/python/cpython and others), nor what a stack is made of (tracer/code/native).
 //
-// It reads through [io.ReaderAt] and does nothing else. A file may be anything: sizes and counts are bounded, and nothing panics.
-// Addresses are those of the file ("virtual"); add the load bias for a process.
+// It reads through [io.ReaderAt] and does nothing else. A file may be anything: sizes and counts are bounded, and
+// nothing panics. Addresses are those of the file ("virtual"); add the load bias for a process.
 package elffile
 
 import (
@@ -14,8 +14,8 @@ import (
 	"io"
 )
 
-// ErrNotELF says that a file is not an ELF file for x86-64.
-var ErrNotELF = errors.New("not an ELF file for x86-64")
+// ErrNotELF says that a file is not an ELF file for the machine that the tracer runs on.
+var ErrNotELF = errors.New("not an ELF file for " + NativeName)
 
 // ForeignError is an ELF file for another machine. It matches [ErrNotELF].
 type ForeignError struct{ Machine elf.Machine }
@@ -38,14 +38,15 @@ type Segments []Segment
 // maxSegments bounds how many segments of a file are looked at.
 const maxSegments = 256
 
-// File is an ELF file for x86-64 whose headers have been read. It keeps the reader it was opened with.
+// File is an ELF file for this machine whose headers have been read. It keeps the reader it was opened with.
 type File struct {
 	reader   io.ReaderAt
 	headers  *elf.File
 	segments Segments
 }
 
-// Open reads the headers of an ELF file. The error matches [ErrNotELF], and is a [ForeignError] where the machine is another one.
+// Open reads the headers of an ELF file. The error matches [ErrNotELF], and is a [ForeignError] where the machine is
+// another one.
 func Open(r io.ReaderAt) (*File, error) {
 	if machine, ok := foreign(r); ok {
 		return nil, &ForeignError{machine}
@@ -63,7 +64,8 @@ func Open(r io.ReaderAt) (*File, error) {
 	return f, nil
 }
 
-// foreign says whether a file is an ELF file for another machine, and which. Layout: Elf64_Ehdr, and as far as this Elf32_Ehdr.
+// foreign says whether a file is an ELF file for another machine, and which. Layout: Elf64_Ehdr, and as far as this
+// Elf32_Ehdr.
 func foreign(r io.ReaderAt) (machine elf.Machine, ok bool) {
 	var head [0x14]byte
 	if n, _ := r.ReadAt(head[:], 0); n != len(head) || string(head[:len(elf.ELFMAG)]) != elf.ELFMAG {
@@ -74,11 +76,12 @@ func foreign(r io.ReaderAt) (machine elf.Machine, ok bool) {
 	if !little {
 		machine = elf.Machine(binary.BigEndian.Uint16(head[0x12:]))
 	}
-	return machine, machine != elf.EM_X86_64 || !little || elf.Class(head[elf.EI_CLASS]) != elf.ELFCLASS64
+	return machine, machine != Native || !little || elf.Class(head[elf.EI_CLASS]) != elf.ELFCLASS64
 }
 
-// Headers reads the headers of an ELF file for any machine, if that takes no more than a program's do: the standard library reads as
-// many sections, and as long a table of their names, as a file claims to have. Layout: Elf64_Ehdr, Elf64_Shdr (System V ABI).
+// Headers reads the headers of an ELF file for any machine, if that takes no more than a program's do: the standard
+// library reads as many sections, and as long a table of their names, as a file claims to have. Layout: Elf64_Ehdr,
+// Elf64_Shdr (System V ABI).
 func Headers(r io.ReaderAt) (f *elf.File, err error) {
 	const headerSize, sectionSize, maxNames = 64, 64, 16 << 20
 	defer func() { // debug/elf promises nothing about files made to break it
@@ -178,10 +181,10 @@ func (f *File) Bias(start, offset uint64) (bias uint64, ok bool) {
 	return f.segments.Bias(start, offset)
 }
 
-// Bias returns the load bias of a process's mapping of the file: the difference between an address in the process and the virtual
-// address in the file, 0 for an executable linked at a fixed address. start and offset are those of an executable mapping of the
-// file (r-xp) in /proc/PID/maps, in bytes; others may share a page of the file with a neighbour and are ambiguous. ok is false where
-// no executable segment of the file is mapped that way.
+// Bias returns the load bias of a process's mapping of the file: the difference between an address in the process and
+// the virtual address in the file, 0 for an executable linked at a fixed address. start and offset are those of an
+// executable mapping of the file (r-xp) in /proc/PID/maps, in bytes; others may share a page of the file with a
+// neighbour and are ambiguous. ok is false where no executable segment of the file is mapped that way.
 func (all Segments) Bias(start, offset uint64) (bias uint64, ok bool) {
 	const page = 1<<12 - 1
 	for _, s := range all {

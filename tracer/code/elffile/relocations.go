@@ -10,7 +10,8 @@ import (
 	"slices"
 )
 
-// ChosenAtStart is the name of a function that the dynamic linker chooses for the processor (R_X86_64_IRELATIVE): in glibc's own
+// ChosenAtStart is the name of a function that the dynamic linker chooses for the processor (R_…_IRELATIVE):
+// in glibc's own
 // PLT these are the functions on strings and memory.
 const ChosenAtStart = "*"
 
@@ -32,7 +33,7 @@ type Import struct {
 // relocation is an Elf64_Rela.
 type relocation struct {
 	at, addend uint64
-	kind       elf.R_X86_64
+	kind       uint32
 	symbol     int
 }
 
@@ -40,7 +41,7 @@ func relocationOf(raw []byte) relocation {
 	info := binary.LittleEndian.Uint64(raw[8:])
 	return relocation{
 		at: binary.LittleEndian.Uint64(raw), addend: binary.LittleEndian.Uint64(raw[16:]),
-		kind: elf.R_X86_64(elf.R_TYPE64(info)), symbol: int(elf.R_SYM64(info)),
+		kind: elf.R_TYPE64(info), symbol: int(elf.R_SYM64(info)),
 	}
 }
 
@@ -59,7 +60,7 @@ func (img *Image) loadImports(s *elf.Section) {
 	img.Imports = make(map[uint64]Import)
 	for _, r := range img.relocations(s) {
 		switch n := r.symbol; {
-		case r.kind == elf.R_X86_64_IRELATIVE:
+		case r.kind == relocatesByFunction:
 			img.Imports[r.at] = Import{Name: ChosenAtStart}
 		case n > 0 && n <= len(symbols): // the list has no symbol 0
 			img.Imports[r.at] = Import{symbols[n-1].Name, symbols[n-1].Value}
@@ -67,8 +68,8 @@ func (img *Image) loadImports(s *elf.Section) {
 	}
 }
 
-// Relocate reads all other relocations: which functions the pointers of the global offset table are for, and what pointers in data
-// will be ([Image.Pointee]). The error matches [ErrNotELF].
+// Relocate reads all other relocations: which functions the pointers of the global offset table are for, and what
+// pointers in data will be ([Image.Pointee]). The error matches [ErrNotELF].
 func (img *Image) Relocate() (err error) {
 	defer func() { // debug/elf promises nothing about files made to break it
 		if recover() != nil {
@@ -89,12 +90,12 @@ func (img *Image) Relocate() (err error) {
 				return nil
 			}
 			switch n := r.symbol; {
-			case r.kind == elf.R_X86_64_RELATIVE:
+			case r.kind == relocatesRelative:
 				img.pointers[r.at] = r.addend
 			case n <= 0 || n > len(symbols): // the list has no symbol 0
-			case r.kind == elf.R_X86_64_GLOB_DAT:
+			case r.kind == relocatesOffset:
 				img.Imports[r.at] = Import{symbols[n-1].Name, symbols[n-1].Value}
-			case r.kind == elf.R_X86_64_64 && symbols[n-1].Section != elf.SHN_UNDEF:
+			case r.kind == relocatesAddress && symbols[n-1].Section != elf.SHN_UNDEF:
 				img.pointers[r.at] = symbols[n-1].Value + r.addend
 			}
 		}
@@ -102,8 +103,8 @@ func (img *Image) Relocate() (err error) {
 	return nil
 }
 
-// Pointee returns what a pointer in data is once the file is loaded, before the load bias, as far as [Image.Relocate] has read it;
-// packed relative relocations (SHT_RELR) leave it in the file.
+// Pointee returns what a pointer in data is once the file is loaded, before the load bias, as far as [Image.Relocate]
+// has read it; packed relative relocations (SHT_RELR) leave it in the file.
 func (img *Image) Pointee(at uint64) (uint64, bool) {
 	if to, ok := img.pointers[at]; ok {
 		return to, true
@@ -119,8 +120,8 @@ func (img *Image) word(at uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(word[:]), true
 }
 
-// RelativePointee is [Image.Pointee] for a single pointer of a file that has not been relocated: the relocations are read up to the one
-// that is for it. Where that needs a symbol it is not known.
+// RelativePointee is [Image.Pointee] for a single pointer of a file that has not been relocated: the relocations are
+// read up to the one that is for it. Where that needs a symbol it is not known.
 func (img *Image) RelativePointee(at uint64) (uint64, bool) {
 	for _, s := range img.relocated {
 		r := bufio.NewReaderSize(io.NewSectionReader(img.reader, int64(s.Offset), int64(s.Size)), 64<<10)
@@ -130,7 +131,7 @@ func (img *Image) RelativePointee(at uint64) (uint64, bool) {
 				break
 			}
 			if entry := relocationOf(raw[:]); entry.at == at {
-				return entry.addend, entry.kind == elf.R_X86_64_RELATIVE
+				return entry.addend, entry.kind == relocatesRelative
 			}
 		}
 	}
@@ -140,8 +141,9 @@ func (img *Image) RelativePointee(at uint64) (uint64, bool) {
 // maxPointers bounds how many pointers [Image.PointersTo] returns.
 const maxPointers = 1 << 12
 
-// PointersTo returns the pointers in data that will be one of some addresses once the file is loaded, before the load bias: by where they
-// are, what they point to. The file need not have been relocated. Words that only look like such a pointer are among them.
+// PointersTo returns the pointers in data that will be one of some addresses once the file is loaded, before the load
+// bias: by where they are, what they point to. The file need not have been relocated. Words that only look like such a
+// pointer are among them.
 func (img *Image) PointersTo(addrs map[uint64]bool) map[uint64]uint64 {
 	found := map[uint64]uint64{}
 	if len(addrs) == 0 {
@@ -169,7 +171,7 @@ func (img *Image) PointersTo(addrs map[uint64]bool) map[uint64]uint64 {
 	}
 	for _, s := range img.relocated {
 		for data := img.Contents(s); len(data) >= relocationSize; data = data[relocationSize:] {
-			if r := relocationOf(data); r.kind == elf.R_X86_64_RELATIVE {
+			if r := relocationOf(data); r.kind == relocatesRelative {
 				add(r.at, r.addend)
 			}
 		}
@@ -200,11 +202,11 @@ func (img *Image) OffsetTable(names []string) (slots map[uint64]string) {
 		}
 		for _, r := range img.relocations(s) {
 			switch n := r.symbol; {
-			case r.kind == elf.R_X86_64_RELATIVE:
+			case r.kind == relocatesRelative:
 				if name, ok := byValue[r.addend]; ok {
 					slots[r.at] = name
 				}
-			case (r.kind == elf.R_X86_64_GLOB_DAT || r.kind == elf.R_X86_64_JMP_SLOT) && n > 0 && n <= len(symbols):
+			case (r.kind == relocatesOffset || r.kind == relocatesPLT) && n > 0 && n <= len(symbols):
 				if slices.Contains(names, symbols[n-1].Name) {
 					slots[r.at] = symbols[n-1].Name
 				}

@@ -1,7 +1,7 @@
 // Package isa says what an analysis of machine code needs to know of a processor: an [Architecture] with its registers
 // and calling convention, and an [Instruction] as data. Analyses (tracer/code/machine) read these and know no
-// processor; tracer/code/machine/x86 fills them in for one. The toy architecture in isatest drives the analyses in
-// tests.
+// processor; a package below tracer/code/machine fills them in for each. The toy architecture in isatest drives the
+// analyses in tests.
 package isa
 
 import (

@@ -27,8 +27,8 @@ var ErrUnknown = errors.New("not a C library whose memory calls are known")
 
 // Calls are the places behind the system calls of a C library's functions.
 type Calls struct {
-	Mmap   []machine.Site // rax result, rsi size, edx protection, r10d flags
-	Mremap []machine.Site // rax result, rdi address, rdx new size
+	Mmap   []machine.Site // the result, and the arguments: size, protection, flags
+	Mremap []machine.Site // the result, and the arguments: address, new size
 }
 
 // Offsets are all places in the file.

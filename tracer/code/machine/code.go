@@ -36,7 +36,7 @@ func (c *Code) segment(s elffile.Segment) []byte {
 // take seconds.
 const maxWork = 1 << 18
 
-// OpenCode parses the headers and relocations of an ELF file for x86-64, and keeps the exported symbols of which wanted
+// OpenCode parses the headers and relocations of an ELF file, and keeps the exported symbols of which wanted
 // says so; nil: none. The error matches [elffile.ErrNotELF].
 func OpenCode(r io.ReaderAt, wanted func(name string) bool) (*Code, error) {
 	if wanted == nil {

@@ -19,7 +19,7 @@ type Library struct {
 
 func (l *Library) text() *Text { return textFor(l.image, l.arch) }
 
-// OpenLibrary parses the headers of an ELF file for x86-64 and keeps the exported symbols with the given names. The
+// OpenLibrary parses the headers of an ELF file and keeps the exported symbols with the given names. The
 // error matches [elffile.ErrNotELF].
 func OpenLibrary(r io.ReaderAt, names ...string) (*Library, error) {
 	img, err := elffile.OpenImage(r, func(name string) bool { return slices.Contains(names, name) })
@@ -35,9 +35,9 @@ func (l *Library) Has(name string) bool {
 	return ok
 }
 
-// SystemCalls returns, for each system call instruction of a function, the place behind it at which rax has its result
-// and rdi, rsi, rdx, r10, r8 and r9 still have its arguments: the conditional jump that looks for an error, if that
-// comes next, else the very next instruction.
+// SystemCalls returns, for each system call instruction of a function, the place behind it at which the registers still
+// have its result and its arguments: the conditional jump that looks for an error, if that comes next, else the very
+// next instruction.
 func (l *Library) SystemCalls(name string) (sites []Site) {
 	fn, ok := l.image.Function(name)
 	if !ok {

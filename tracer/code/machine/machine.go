@@ -4,7 +4,7 @@
 // (tracer/code/elffile) is others' business.
 //
 // Analyses know instructions as tracer/code/isa has them; which processor a file is for is in its header ([NewText]).
-// What an instruction of that is, a package of its own says: x86.
+// What an instruction of that is, a package of its own says.
 //
 // It reads through [io.ReaderAt] and does nothing else. Code may be anything: what is looked at is bounded, what is not
 // understood is not known, and nothing panics. Addresses are those of the file ("virtual").

@@ -2,7 +2,7 @@
 // to, and, where DWARF is there, which line. What files say of that is read by tracer/code/elffile; which frames of a stack are Python's is
 // tracer/python/cpython's business.
 //
-// It reads files only, and copies of stacks that somebody else has made; x86-64, little endian. A file may be anything: sizes,
+// It reads files only, and copies of stacks that somebody else has made; little endian. A file may be anything: sizes,
 // counts and depths are bounded, what does not fit or make sense is not known, and nothing panics. Addresses are those of the file
 // ("virtual"); add the load bias for a process.
 package native

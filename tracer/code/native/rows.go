@@ -2,7 +2,8 @@ package native
 
 import "ipytracer/tracer/code/elffile"
 
-// The call frame instructions of DWARF 5, section 6.4.2, as far as they concern the frame's address, rbp and the return address.
+// The call frame instructions of DWARF 5, section 6.4.2, as far as they concern the frame's address, the frame
+// pointer and the return address.
 
 // kept says where the caller's value of a register is.
 type kept struct {
@@ -16,7 +17,7 @@ const (
 	keptSame keptKind = iota // in the register
 	keptUndefined
 	keptAt
-	keptAtBP  // where rbp points
+	keptAtBP  // where the frame pointer points
 	keptOther // in another way
 )
 
@@ -24,7 +25,7 @@ const (
 type row struct {
 	cfaRegister uint64
 	cfaOffset   int64
-	cfaDeref    bool // the frame's address lies in memory, at rbp plus cfaOffset
+	cfaDeref    bool // the frame's address lies in memory, at the frame pointer plus cfaOffset
 	bp, ra      kept
 }
 
@@ -184,7 +185,7 @@ func (s *state) defineRegister(c *elffile.Common, r *elffile.Numbers, op byte) b
 	case cfaValExpression:
 		r.Block()
 		s.keep(c, register, kept{kind: keptOther})
-	default: // also DW_CFA_set_loc, which nobody writes for x86-64
+	default: // also DW_CFA_set_loc, which nobody writes
 		return false
 	}
 	return true
@@ -208,7 +209,8 @@ func (s *state) restore(c *elffile.Common, register uint64) {
 	}
 }
 
-// atBP reads an expression that is rbp plus an offset, and what lies there if deref (DW_OP_breg6, DW_OP_deref).
+// atBP reads an expression that is the frame pointer plus an offset, and what lies there if deref (DW_OP_breg of it,
+// DW_OP_deref).
 func atBP(expression []byte, deref bool) (offset int64, ok bool) {
 	const opBreg6, opDeref = 0x76, 0x06
 	r := elffile.Numbers{Data: expression}

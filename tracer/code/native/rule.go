@@ -10,9 +10,9 @@ const (
 	Unknown   Base = iota // no way to go on
 	Outermost             // nobody called it: a thread begins here
 	SP                    // the stack pointer plus CFAOffset
-	BP                    // rbp plus CFAOffset
-	// BPDeref is what lies in memory at rbp plus CFAOffset, where a function has realigned its stack; the caller's rbp lies
-	// where rbp points. GCC writes that as DW_OP_breg6 -8; DW_OP_deref.
+	BP                    // the frame pointer plus CFAOffset
+	// BPDeref is what lies in memory at the frame pointer plus CFAOffset, where a function has realigned its stack; the
+	// caller's lies where the frame pointer points. GCC writes that as DW_OP_breg6 -8; DW_OP_deref.
 	BPDeref
 )
 
@@ -20,7 +20,7 @@ const (
 type Rule struct {
 	Base      Base
 	CFAOffset int32
-	BPOffset  int32 // from the frame's address to where the caller's rbp is kept; 0: it is still in rbp
+	BPOffset  int32 // from the frame's address to where the caller's frame pointer is kept; 0: it is in its register
 }
 
 // Rule returns how to get to the caller from an instruction. For a return address ask for the byte before it: the call may be
@@ -46,19 +46,12 @@ func ruleAt(entry elffile.Entry, vaddr uint64) Rule {
 	return s.row.rule()
 }
 
-// Registers by their DWARF numbers (System V ABI, AMD64, figure 3.36).
-const (
-	regBP = 6
-	regSP = 7
-	regRA = 16
-)
-
 // rule is the row in the few terms that are enough for what compilers make.
 func (r row) rule() Rule {
 	if r.ra.kind == keptUndefined {
 		return Rule{Base: Outermost}
 	}
-	if r.ra.kind != keptAt || r.ra.offset != -8 {
+	if r.ra.kind != keptAt || r.ra.offset != returnAddress {
 		return Rule{}
 	}
 	if !small(r.cfaOffset) || !small(r.bp.offset) {

@@ -16,9 +16,6 @@ const (
 	EndUnknown              // no rule leads on
 )
 
-// userLimit is where the user's half of the address space ends.
-const userLimit = 1 << 47
-
 // Unwind returns the return addresses of a thread's calls, the innermost first, at most limit. stack is a copy of its memory from
 // the stack pointer upwards. rule says how to go on from the instruction at ip (leaf) or from a return address; stop says
 // of a return address that what called there is not to be followed. It does what next_native_frame in bpf/native.h does.
@@ -56,7 +53,7 @@ func Unwind(r Registers, stack []byte, limit int, rule func(pc uint64, leaf bool
 	}
 }
 
-// caller applies a rule: the frame's address and the caller's rbp. end is EndStopped if there is a caller.
+// caller applies a rule: the frame's address and the caller's frame pointer. end is EndStopped if there is a caller.
 func (r Registers) caller(how Rule, word func(uint64) (uint64, bool)) (frame, bp uint64, end End) {
 	bp = r.BP
 	ok := true

@@ -61,18 +61,18 @@ const (
 // mapped as code: from files only.
 func rules() []confine.Rule {
 	all := slices.Concat(confine.Program(), confine.Reading(), confine.Always(
-		unix.SYS_STAT, unix.SYS_LSTAT, unix.SYS_GETDENTS, unix.SYS_SCHED_GET_PRIORITY_MAX,
+		unix.SYS_SCHED_GET_PRIORITY_MAX,
 		unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_SCHED_GETPARAM,
-		unix.SYS_SCHED_GETSCHEDULER, unix.SYS_GET_MEMPOLICY, unix.SYS_GETCPU, unix.SYS_GETPPID, unix.SYS_SELECT,
-		unix.SYS_PSELECT6, unix.SYS_TIME,
-		unix.SYS_DUP, unix.SYS_PIPE, unix.SYS_EVENTFD, unix.SYS_SENDMSG, unix.SYS_RECVMSG,
-	), []confine.Rule{
+		unix.SYS_SCHED_GETSCHEDULER, unix.SYS_GET_MEMPOLICY, unix.SYS_GETCPU, unix.SYS_GETPPID,
+		unix.SYS_PSELECT6,
+		unix.SYS_DUP, unix.SYS_SENDMSG, unix.SYS_RECVMSG,
+	), confine.Always(older...), []confine.Rule{
 		{Call: unix.SYS_MMAP,
 			When: [][]confine.Test{{confine.Without(2, unix.PROT_WRITE), confine.Without(3, unix.MAP_ANONYMOUS)}}},
 		{Call: unix.SYS_IOCTL, When: [][]confine.Test{{{Argument: 1, Mask: 0xff00, Value: 'F' << 8}}}},
 		confine.OneOf(unix.SYS_IOCTL, 1, uvmInitialize, uvmDeinitialize, uvmMMInitialize),
 	})
-	for call, flags := range map[uintptr]int{unix.SYS_OPENAT: 2, unix.SYS_OPEN: 1} {
+	for call, flags := range opening {
 		all = append(all, confine.Rule{Call: call, When: [][]confine.Test{
 			{confine.Without(flags, confine.Writing)}, {{Argument: flags, Mask: confine.Writing, Value: unix.O_RDWR}},
 		}})
@@ -86,23 +86,22 @@ func rules() []confine.Rule {
 func refused() (all []confine.Rule) {
 	for errno, calls := range map[unix.Errno][]uintptr{
 		// any other error ends what it does with the folder's devices, which are there
-		unix.EEXIST: {unix.SYS_MKDIR, unix.SYS_MKDIRAT},
-		unix.EPERM: {unix.SYS_MKNOD, unix.SYS_MKNODAT, unix.SYS_CHMOD, unix.SYS_FCHMODAT, unix.SYS_CHOWN,
-			unix.SYS_LCHOWN, unix.SYS_FCHOWNAT},
-		unix.EACCES: {unix.SYS_UNLINK, unix.SYS_UNLINKAT, unix.SYS_SYMLINK, unix.SYS_SYMLINKAT, unix.SYS_SOCKET,
-			unix.SYS_CONNECT},
-		unix.EAGAIN: {unix.SYS_FORK, unix.SYS_VFORK},
+		unix.EEXIST: {unix.SYS_MKDIRAT},
+		unix.EPERM:  {unix.SYS_MKNODAT, unix.SYS_FCHMODAT, unix.SYS_FCHOWNAT},
+		unix.EACCES: {unix.SYS_UNLINKAT, unix.SYS_SYMLINKAT, unix.SYS_SOCKET, unix.SYS_CONNECT},
+		unix.EAGAIN: nil,
 	} {
-		for _, call := range calls {
+		for _, call := range slices.Concat(calls, olderRefused[errno]) {
 			all = append(all, confine.Rule{Call: call, Refuse: errno})
 		}
 	}
 	making := func(argument int) [][]confine.Test {
 		return [][]confine.Test{{{Argument: argument, Mask: unix.O_CREAT, Value: unix.O_CREAT}}}
 	}
-	return append(all,
-		confine.Rule{Call: unix.SYS_CLONE, When: [][]confine.Test{{confine.Without(0, unix.CLONE_THREAD)}},
-			Refuse: unix.EAGAIN},
-		confine.Rule{Call: unix.SYS_OPENAT, When: making(2), Refuse: unix.EACCES},
-		confine.Rule{Call: unix.SYS_OPEN, When: making(1), Refuse: unix.EACCES})
+	for call, flags := range opening {
+		all = append(all, confine.Rule{Call: call, When: making(flags), Refuse: unix.EACCES})
+	}
+	return append(all, confine.Rule{
+		Call: unix.SYS_CLONE, When: [][]confine.Test{{confine.Without(0, unix.CLONE_THREAD)}}, Refuse: unix.EAGAIN,
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"unsafe"
 
@@ -14,7 +13,7 @@ import (
 // ErrNoFilter says that the kernel has no seccomp filters (CONFIG_SECCOMP_FILTER), or forbids them.
 var ErrNoFilter = errors.New("the kernel takes no filter of system calls")
 
-// Rule says what is to become of a system call, by its number on x86-64.
+// Rule says what is to become of a system call, by its number on this machine.
 type Rule struct {
 	Call uintptr
 	// When are the cases in which it is allowed: in any of them all tests hold. Without a case it is allowed always.
@@ -49,9 +48,6 @@ var denied = ""
 // Allow takes from all threads, those to come as well, every system call but those that rules allow. It needs
 // CAP_SYS_ADMIN or [NoNewPrivileges], which is passed on to all threads. The error may be [ErrNoFilter].
 func Allow(rules []Rule) error {
-	if runtime.GOARCH != "amd64" {
-		return fmt.Errorf("%w: only x86-64 is known", ErrNoFilter)
-	}
 	// What is refused is no misdeed: a filter of its own, which is not logged, says so. Of two filters the stricter one
 	// counts, unless that ends the program: so the other one allows the same.
 	var refused, rest []Rule
@@ -109,8 +105,6 @@ const (
 	offsetArguments = 16
 )
 
-const x32 = 0x40000000 // __X32_SYSCALL_BIT (asm/unistd.h): the same calls by other numbers
-
 func verdict(action, data uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action | data}
 }
@@ -135,10 +129,7 @@ func unless(value uint32, skip int) unix.SockFilter {
 // Linux 5.11 the kernel works out once which calls are allowed whatever their arguments, and does not run the program
 // for them.
 func assemble(rules []Rule, otherwise unix.SockFilter) ([]unix.SockFilter, error) {
-	program := []unix.SockFilter{
-		load(offsetMachine), unless(unix.AUDIT_ARCH_X86_64, 2), load(offsetCall),
-		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: x32, Jf: 1}, deny(),
-	}
+	program := ownCalls()
 	for _, r := range rules {
 		block := r.block()
 		if len(block) > math.MaxUint8 {

@@ -33,8 +33,7 @@ func Program() []Rule {
 		unix.SYS_PWRITE64, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_LSEEK, unix.SYS_FSTAT, unix.SYS_FSYNC,
 		unix.SYS_FDATASYNC,
 		unix.SYS_MUNMAP, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_BRK, unix.SYS_MINCORE,
-		unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_WAIT, unix.SYS_EVENTFD2, unix.SYS_PIPE2,
-		unix.SYS_POLL, unix.SYS_PPOLL,
+		unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EVENTFD2, unix.SYS_PIPE2, unix.SYS_PPOLL,
 		unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETRES, unix.SYS_GETTIMEOFDAY,
 		unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY,
 		unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
@@ -43,7 +42,7 @@ func Program() []Rule {
 		unix.SYS_GETRANDOM, unix.SYS_UNAME,
 		unix.SYS_SYSINFO, unix.SYS_GETRUSAGE, unix.SYS_GETRLIMIT, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ,
 		unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
-	), []Rule{
+	), Always(olderWaiting...), []Rule{
 		{Call: unix.SYS_CLONE, When: [][]Test{{{0, unix.CLONE_THREAD, unix.CLONE_THREAD}}}},
 		{Call: unix.SYS_CLONE3, Refuse: unix.ENOSYS}, // what it is asked for lies in memory, and clone serves
 		{Call: unix.SYS_TGKILL, When: [][]Test{{Is(0, uint32(os.Getpid()))}}},
@@ -64,11 +63,10 @@ const Writing = unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | (
 
 // Reading are the calls that read files and folders by name.
 func Reading() []Rule {
-	return append(Always(
-		unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_FSTATFS, unix.SYS_STATFS, unix.SYS_READLINKAT, unix.SYS_READLINK,
-		unix.SYS_GETDENTS64,
-		unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2, unix.SYS_ACCESS, unix.SYS_GETCWD,
-	), Rule{Call: unix.SYS_OPENAT, When: [][]Test{{Without(2, Writing)}}})
+	return append(slices.Concat(Always(olderReading...), Always(
+		unix.SYS_NEWFSTATAT, unix.SYS_STATX, unix.SYS_FSTATFS, unix.SYS_STATFS, unix.SYS_READLINKAT,
+		unix.SYS_GETDENTS64, unix.SYS_FACCESSAT, unix.SYS_FACCESSAT2, unix.SYS_GETCWD,
+	)), Rule{Call: unix.SYS_OPENAT, When: [][]Test{{Without(2, Writing)}}})
 }
 
 // Making are the calls that make new files, and name, rename and remove files. Nothing that is there is opened to be

@@ -36,13 +36,14 @@ type Binary struct {
 
 // Open parses the headers of an ELF file. The error matches [ErrNotPython] where the file does not define
 // PyEval_EvalCode, and [ErrUnsupported] where it does but the version cannot be told, is older than 3.9 or
-// newer than 3.15, or the machine is not x86-64. A free-threaded build opens, so that it can be named;
+// newer than 3.15, or the machine is another one. A free-threaded build opens, so that it can be named;
 // [Binary.Offsets] and [Binary.Sites] refuse it where its layout is not known.
 func Open(r io.ReaderAt) (*Binary, error) {
 	img, err := elffile.OpenImage(r, isAPI)
 	var foreign *elffile.ForeignError
 	if errors.As(err, &foreign) && elffile.Defines(r, evalCodeSymbol) {
-		return nil, &UnsupportedError{Reason: fmt.Sprintf("built for %v, only x86-64 is supported", foreign.Machine)}
+		reason := fmt.Sprintf("built for %v, only %s is supported", foreign.Machine, elffile.NativeName)
+		return nil, &UnsupportedError{Reason: reason}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotPython, err)

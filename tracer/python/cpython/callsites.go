@@ -17,8 +17,8 @@ const maxEnds = 64
 
 // Arguments of an [EndSite], in which the value is that a coroutine has returned.
 const (
-	FirstArgument  = 0 // rdi
-	SecondArgument = 1 // rsi
+	FirstArgument  = 0
+	SecondArgument = 1
 )
 
 // EndSite is where a coroutine's value is seen as it ends.

@@ -1,4 +1,4 @@
-// Package cpython holds the facts about builds of CPython: 3.9 to 3.15, x86-64, and free-threaded ones of 3.13 and
+// Package cpython holds the facts about builds of CPython: 3.9 to 3.15, and free-threaded ones of 3.13 and
 // 3.14 without their objects. Which of their functions are probed is decided here; how a place in one is found is
 // tracer/code/machine's business, and what an object holds tracer/python/holders'.
 //

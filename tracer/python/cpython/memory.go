@@ -9,16 +9,12 @@ import (
 // memory reads a process's memory through a reader whose offsets are addresses, such as /proc/PID/mem.
 type memory struct{ r io.ReaderAt }
 
-// userSpace is the end of what a process can map with four-level page tables and what every build of
-// CPython gets unless it asks for more (Documentation/arch/x86/x86_64/mm.rst).
-const userSpace = 1 << 47
-
 // firstPage is where what can be mapped begins: nobody has the page at 0.
 const firstPage = 4096
 
 // read fills buf from an address and returns how much could be read; less than all of it is an error.
 func (m memory) read(addr uint64, buf []byte) (int, error) {
-	if addr < firstPage || addr >= userSpace {
+	if addr < firstPage || addr >= UserSpace {
 		return 0, fmt.Errorf("address %#x: %w", addr, ErrMalformed)
 	}
 	n, err := m.r.ReadAt(buf, int64(addr))

@@ -14,7 +14,7 @@ const (
 
 // knownType is a built-in type. Its address is learnt from the first object whose type has the name: the
 // address of the symbol may not be it, where a program that links to libpython has its own copy
-// (R_X86_64_COPY).
+// (R_…_COPY).
 type knownType struct {
 	name string
 	addr uint64

@@ -59,7 +59,7 @@ type Offsets struct {
 	// PyThreadState.
 	ThreadNext   uint32
 	ThreadInterp uint32
-	ThreadID     uint32 // pthread_self() of the thread, on x86-64 the thread's FS base
+	ThreadID     uint32 // pthread_self() of the thread, which the thread pointer points to
 	ThreadFrame  uint32 // see FrameKind
 
 	// Frames.

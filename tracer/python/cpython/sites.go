@@ -10,13 +10,13 @@ import (
 // Sites is where a build is probed. At an entry site the argument registers named here still hold the
 // arguments.
 type Sites struct {
-	// Compile is Py_CompileStringObject(rdi source, rsi filename, edx start, rcx flags).
+	// Compile is Py_CompileStringObject(source, filename, start, flags).
 	Compile machine.Site
 	// CompileInlined says that compile() does not go through Compile (libpython3.15): use Compiles.
 	CompileInlined bool
-	// Compiles are the calls PySys_Audit("compile", "yO", rdx source, rcx filename), which every compile of a source passes.
+	// Compiles are the calls PySys_Audit("compile", "yO", source, filename), which every compile of a source passes.
 	Compiles []machine.Site
-	// EvalCode is PyEval_EvalCode(rdi code).
+	// EvalCode is PyEval_EvalCode(code).
 	EvalCode machine.Site
 	// EvalReturns are where PyEval_EvalCode's result is seen. Each call that returns passes exactly one of them
 	// that counts (see [machine.ReturnSite]), exactly once.
@@ -31,14 +31,14 @@ type Sites struct {
 	// Doubted are the exported functions that stand for a site here but that hardly anybody calls in this build: the compiler may have
 	// put what they do elsewhere, where no probe sees it.
 	Doubted []string
-	// SetSignal is PyOS_setsig(edi signal, rsi handler).
+	// SetSignal is PyOS_setsig(signal, handler).
 	SetSignal machine.Site
 	// Prompt is PyOS_Readline.
 	Prompt machine.Site
-	// Track is PyTraceMalloc_Track(edi domain, rsi address, rdx bytes); Untrack is
-	// PyTraceMalloc_Untrack(edi domain, rsi address).
+	// Track is PyTraceMalloc_Track(domain, address, bytes); Untrack is
+	// PyTraceMalloc_Untrack(domain, address).
 	Track, Untrack machine.Site
-	// CodeFreed is in what frees a code object: rdi code.
+	// CodeFreed is in what frees a code object, its first argument.
 	CodeFreed machine.Site
 }
 

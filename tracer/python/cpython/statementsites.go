@@ -11,9 +11,10 @@ import (
 // exec() of a code object, or await eval() of one that is a coroutine's. Here a statement is told from other uses of the function: eval()
 // of other code passes one of these places, and what exec() and eval() make of a text passes none. All are emulated.
 type StatementSites struct {
-	// Exec is the call in exec(): rdi code. Behind it is passed by each return from it, with the same stack pointer and the result in rax.
+	// Exec is the call in exec(), with the code as first argument. Behind it is passed by each return from it, with the
+	// same stack pointer and the result.
 	Exec, Behind machine.Site
-	// Eval is the call in eval(): rdi code.
+	// Eval is the call in eval(), with the code as first argument.
 	Eval machine.Site
 }
 

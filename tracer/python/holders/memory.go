@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/python/cpython"
 )
 
 // Pages that were read are kept, in a table of sets: objects lie close together, and are looked at several times.
@@ -18,7 +20,7 @@ const (
 	pathBytes = 64 << 20 // read beyond the limit, to describe what was found
 
 	lowestAddress = 64 << 10 // vm.mmap_min_addr
-	userSpace     = 1 << 47
+	userSpace     = cpython.UserSpace
 )
 
 var errBytes = errors.New("the limit of bytes was reached")

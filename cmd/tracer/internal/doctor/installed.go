@@ -216,7 +216,7 @@ func sharedInterpreter(path string) string {
 			dirs = append(dirs, strings.Split(strings.ReplaceAll(strings.ReplaceAll(v, "${ORIGIN}", dir), "$ORIGIN", dir), ":")...)
 		}
 	}
-	dirs = append(dirs, filepath.Join(dir, "../lib"), "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
+	dirs = append(dirs, filepath.Join(dir, "../lib"), "/usr/local/lib", "/usr/lib/"+triplet, "/usr/lib64", "/usr/lib")
 	for _, d := range dirs {
 		if lib := filepath.Join(d, needed[at]); filepath.IsAbs(lib) {
 			if _, err := os.Stat(lib); err == nil {

@@ -8,10 +8,6 @@ import (
 	"ipytracer/tracer"
 )
 
-// cLibraries are the paths of the C library of x86-64 in distributions: Debian's, Fedora's and Arch's glibc, Alpine's
-// musl.
-var cLibraries = []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6", "/lib/ld-musl-x86_64.so.1"}
-
 // cLibrary describes the machine's own C library; a container's may be another.
 func (d *Diagnosis) cLibrary() {
 	for _, path := range cLibraries {

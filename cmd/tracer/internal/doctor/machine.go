@@ -44,9 +44,6 @@ func (d *Diagnosis) kernel(f process.Facts) {
 	} else {
 		d.add("kernel", "kernel", OK, "%s", f.Kernel)
 	}
-	if runtime.GOARCH != "amd64" {
-		d.add("machine", "machine", Missing, "%s; only x86-64 is known", runtime.GOARCH)
-	}
 }
 
 func (d *Diagnosis) btf(f process.Facts) {

@@ -52,7 +52,7 @@ func fork(s *stage) {
 	token := make([]byte, 1)
 	// A child with a request to yield pending would wait for threads that it does not have: yield now.
 	runtime.Gosched()
-	pid, _, errno := unix.RawSyscall(unix.SYS_FORK, 0, 0, 0)
+	pid, _, errno := unix.RawSyscall(forkCall, forkFlags, 0, 0)
 	if errno != 0 {
 		panic(errno)
 	}

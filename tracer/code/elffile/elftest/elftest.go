@@ -13,7 +13,7 @@ import (
 
 // File is a small ELF file: one executable segment whose file offset 0 is at [Base].
 type File struct {
-	Machine elf.Machine // 0 for x86-64
+	Machine elf.Machine // 0 for that of the tracer's machine
 	Symbols []Symbol
 	Frames  []elffile.Span // .eh_frame
 }
@@ -39,7 +39,7 @@ const (
 // Bytes returns the file.
 func (f File) Bytes() []byte {
 	if f.Machine == 0 {
-		f.Machine = elf.EM_X86_64
+		f.Machine = elffile.Native
 	}
 	file := make([]byte, size)
 	names := []byte("\x00.dynsym\x00.dynstr\x00.eh_frame\x00")
