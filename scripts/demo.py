@@ -12,7 +12,8 @@ CELLS = [
     "x = np.ones((64, 1024, 1024))          # 512 MiB that stay",
     "y = (x * 2 + 1).mean()                 # two temporaries that come and go",
     "%%time\nlen(b'x' * (1 << 29))                  # half a GiB for a moment, with the GIL held",
-    "def total(n):\n    a = np.zeros(n)\n    a += 1\n    raise ValueError(n)\ntotal(1 << 24)          # its locals live on in the traceback",
+    "def total(n):\n    a = np.zeros(n)\n    a += 1\n    raise ValueError(n)\n"
+    "total(1 << 24)          # its locals live on in the traceback",
     "compile('', '<ipytracer:begin features>', 'exec')\nf = [np.sqrt(x[i]) for i in range(8)]",
     "g = np.concatenate(f)\ndel f\ncompile('', '<ipytracer:end features>', 'exec')",
     "!/usr/bin/python3 -c \"b = bytes(200 << 20)\"",

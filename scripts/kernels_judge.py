@@ -88,7 +88,8 @@ def storms(name):
     if not runs:
         return "-"
     text = (
-        "%(processes)d processes, %(ended_twice)d ended twice, %(boundaries_missing)d of %(boundaries)d boundaries missing, "
+        "%(processes)d processes, %(ended_twice)d ended twice, %(boundaries_missing)d of %(boundaries)d boundaries "
+        "missing, "
         % total
     )
     return (

@@ -166,7 +166,8 @@ def judge(samples, status, report, folder):
     )
     print("certificate: %s" % ("complete" if complete else "; ".join(reasons)))
     print(
-        "tracer: %.1f MiB after a quarter of the time, %.1f MiB at most, %.1f MiB in the end (bound %.1f MiB); %d, then %d descriptors"
+        "tracer: %.1f MiB after a quarter of the time, %.1f MiB at most, %.1f MiB in the end (bound %.1f MiB); %d, "
+        "then %d descriptors"
         % (warm[0] / 2**20, most / 2**20, last[0] / 2**20, bound / 2**20, warm[1], last[1])
     )
     failed = []

@@ -324,7 +324,8 @@ def judge(server, notebooks, hostile, attacks, samples, log):
     print("the hostile user: %s" % attacks.strip())
     first, most = samples[len(samples) // 4], [max(s[i] for s in samples) for i in range(3)]
     print(
-        "the server: %.1f MiB after a quarter of the time, %.1f MiB at most; at most %d threads and %d descriptors; it ended %.1f s after SIGTERM"
+        "the server: %.1f MiB after a quarter of the time, %.1f MiB at most; at most %d threads and %d descriptors; it "
+        "ended %.1f s after SIGTERM"
         % (first[0] / 2**20, most[0] / 2**20, most[1], most[2], took)
     )
     if still:

@@ -27,11 +27,14 @@ joined["margin"] = joined.revenue - joined.units * joined.cost""",
     'labels = [f"{g}-{p % 17}" for g, p in zip(joined.group, joined["product"])]\nlen(set(labels))',
     'counts = pd.Series(labels).value_counts()\ncounts.head()',
     # arrays
-    "x = rng.standard_normal((1200, 600))\ncovariance = x.T @ x / len(x)\nvalues, vectors = np.linalg.eigh(covariance)\nvalues[-1]",
-    "signal = np.cumsum(rng.standard_normal(1 << 19))\nspectrum = np.abs(np.fft.rfft(signal)) ** 2\nint(spectrum[1:].argmax())",
+    "x = rng.standard_normal((1200, 600))\ncovariance = x.T @ x / len(x)\n"
+    "values, vectors = np.linalg.eigh(covariance)\nvalues[-1]",
+    "signal = np.cumsum(rng.standard_normal(1 << 19))\nspectrum = np.abs(np.fft.rfft(signal)) ** 2\n"
+    "int(spectrum[1:].argmax())",
     "ordered = np.sort(rng.random(3_000_000))\nordered[::600_000]",
     # what a plot is made of, without the display
-    "heights, edges = np.histogram(joined.margin, bins=200)\npicture = np.histogram2d(joined.price, joined.margin, bins=100)[0]\npicture.max()",
+    "heights, edges = np.histogram(joined.margin, bins=200)\n"
+    "picture = np.histogram2d(joined.price, joined.margin, bins=100)[0]\npicture.max()",
     """def step(w, x, y, rate=0.1):
     return w - rate * x.T @ (1 / (1 + np.exp(-(x @ w))) - y) / len(y)
 

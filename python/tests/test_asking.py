@@ -121,7 +121,8 @@ class Asked(ShellTest):
         for word in ("last", "lines", "table"):
             self.assertEqual(
                 self.run_cell("%tracer " + word)[-1],
-                "ipytracer: the tracer did not answer within 0.05 s: it is stopped, or very busy; ask again, or see its report",
+                "ipytracer: the tracer did not answer within 0.05 s: it is stopped, or very busy; ask again, or see "
+                "its report",
             )
         for ask in (ipytracer.last, ipytracer.cells, ipytracer.lines):
             with self.subTest(ask), warnings.catch_warnings(record=True) as seen:

@@ -10,7 +10,8 @@ from ipytracer.compat import _processors, ipython_memory_usage, ipython_memory_u
 from .fake_memory import CompatTest
 
 USAGE = (
-    r"^In \[(\d+)\] used (\S+) MiB RAM in ([\d.]+)s \(system mean cpu (\d+|nan)%, single max cpu (\d+|nan)%\), peaked (\S+) MiB above final usage, "
+    r"^In \[(\d+)\] used (\S+) MiB RAM in ([\d.]+)s \(system mean cpu (\d+|nan)%, single max cpu (\d+|nan)%\), peaked "
+    r"(\S+) MiB above final usage, "
     r"current RAM usage now (\S+) MiB( \(.*\))?$"
 )
 WATCHER = r"^In \[(\d+)\] used (\S+) MiB RAM in ([\d.]+)s, peaked (\S+) MiB above current, total RAM usage (\S+) MiB( \(.*\))?$"

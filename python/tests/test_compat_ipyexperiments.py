@@ -36,7 +36,8 @@ class Cells(CompatTest):
         self.assertEqual(sizes(out), (128, 0, 228))
         self.assertRegex(
             out,
-            r"^･ RAM:  △Consumed    △Peaked    Used Total \| Exec time \d:\d\d:\d\d\.\d{3}\n･ CPU:        128          0        228 MB \|\n$",
+            r"^･ RAM:  △Consumed    △Peaked    Used Total \| Exec time \d:\d\d:\d\d\.\d{3}\n･ CPU:        128          "
+            r"0        228 MB \|\n$",
         )
 
     def test_peak_memory_usage(self):
@@ -195,14 +196,16 @@ class Experiments(CompatTest):
 
     def test_context_manager(self):
         out = self.printed_by(
-            "with IPyExperimentsCPU(cl_enable=False) as exp:\n    x1 = Block(3); x2 = Block(4); z = 'data'; exp.keep_var_names('z')"
+            "with IPyExperimentsCPU(cl_enable=False) as exp:\n"
+            "    x1 = Block(3); x2 = Block(4); z = 'data'; exp.keep_var_names('z')"
         )
         self.check_reclaimed(out, 7, 7)
         self.assertEqual(self.shell.user_ns["z"], "data")
 
     def test_names_defined_before(self):
         out = self.printed_by(
-            "x3, x4 = 10, Block(20)\nwith IPyExperimentsCPU(cl_enable=True):\n    x1 = Block(5); x2 = Block(3); x3 = 10; x4 = Block(30)"
+            "x3, x4 = 10, Block(20)\nwith IPyExperimentsCPU(cl_enable=True):\n"
+            "    x1 = Block(5); x2 = Block(3); x3 = 10; x4 = Block(30)"
         )
         self.check_reclaimed(out, 18, 8)
         self.assertEqual((self.shell.user_ns["x3"], self.shell.user_ns["x4"].mib), (10, 30))
@@ -211,7 +214,8 @@ class Experiments(CompatTest):
     def test_what_is_no_data_stays(self):
         """The original deletes imports, functions and classes, too."""
         out = self.printed_by(
-            "with IPyExperimentsCPU(cl_enable=False):\n    import math\n    def f(): pass\n    class C: pass\n    c = C()\n    _hidden = 1"
+            "with IPyExperimentsCPU(cl_enable=False):\n    import math\n    def f(): pass\n    class C: pass\n"
+            "    c = C()\n    _hidden = 1"
         )
         self.assertIn("Deleted: c\n", out)
         self.assertIn("Kept:    C, f, math\n", out)
@@ -258,7 +262,8 @@ class Experiments(CompatTest):
     def test_forked_child(self):
         """It is its parent's experiment."""
         out = self.printed_by(
-            "import os\nexp = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(3)\nread, write = os.pipe()\npid = os.fork()\n"
+            "import os\nexp = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(3)\nread, write = os.pipe()\n"
+            "pid = os.fork()\n"
             "if not pid:\n    del exp\n    os.write(write, b'x1' if 'x1' in globals() else b'--')\n    os._exit(0)\n"
             "os.waitpid(pid, 0); told = os.read(read, 2); os.close(read); os.close(write)\nexp.keep_var_names('told')"
         )

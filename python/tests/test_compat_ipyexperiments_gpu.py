@@ -62,7 +62,8 @@ class OfAGPU(CompatTest):
         with mock.patch.object(_gpu, "clear_cache", empty_cache):
             self.printed_by("exp = Backend(exp_enable=False)")
             out = self.printed_by(
-                "%%capture output\na = Block(64)\nloop = Loop(); loop.itself, loop.block = loop, Block(32); del loop\ng1 = tensor(); g2 = tensor(); del g1"
+                "%%capture output\na = Block(64)\nloop = Loop(); loop.itself, loop.block = loop, Block(32); del loop\n"
+                "g1 = tensor(); g2 = tensor(); del g1"
             )
             within = str(self.shell.user_ns["output"])
             self.assertEqual((sizes(within), sizes(within, "GPU")), ((64, 32, 164), (256, 256, 258)))

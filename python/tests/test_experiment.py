@@ -48,7 +48,8 @@ class Experiments(ShellTest):
         self.assertIs(self.shell.user_ns["e"].finish(), r)
         self.assertEqual(
             repr(r),
-            "experiment load\n  resident consumed 42.00 MiB · reclaimed 42.00 MiB (100 %) · available 924.00 MiB\n  deleted: a, b",
+            "experiment load\n  resident consumed 42.00 MiB · reclaimed 42.00 MiB (100 %) · available 924.00 MiB\n"
+            "  deleted: a, b",
         )
 
     def test_names(self):
@@ -56,7 +57,8 @@ class Experiments(ShellTest):
         alone."""
         self.run_cell("old = take(5); listed = [1]; same = take(1)")
         shown = self.run_cell(
-            "with ipytracer.experiment('x', keep=['k']) as e:\n    k = take(2); gone = take(3); old = take(7); listed = [2]\n"
+            "with ipytracer.experiment('x', keep=['k']) as e:\n"
+            "    k = take(2); gone = take(3); old = take(7); listed = [2]\n"
             "    import math\n    def f(): pass\n    class C: pass\n    _hidden = 1"
         )
         r = self.shell.user_ns["e"].result
@@ -87,7 +89,8 @@ class Experiments(ShellTest):
             (rb.consumed["cpu.resident"], rb.reclaimed["cpu.resident"], rb.deleted), (3 * MIB, 4 * MIB, ("z",))
         )
         self.run_cell(
-            "with ipytracer.experiment('n') as o:\n    p = take(1)\n    with ipytracer.experiment('n') as i:\n        q = take(2)"
+            "with ipytracer.experiment('n') as o:\n    p = take(1)\n    with ipytracer.experiment('n') as i:\n"
+            "        q = take(2)"
         )
         inner, outer = self.shell.user_ns["i"].result, self.shell.user_ns["o"].result
         self.assertEqual((inner.consumed["cpu.resident"], inner.deleted), (2 * MIB, ("q",)))

@@ -221,7 +221,8 @@ class Plugin(unittest.TestCase):
         status, out, told = self.run_suite(suite, ini="ipytracer_wait = 0\n")
         self.assertEqual(status, 0, out)
         self.assertIn(
-            "2 tests without figures, and the limits of 2 of them were not judged: no tracer listens; type: sudo tracer run -- pytest",
+            "2 tests without figures, and the limits of 2 of them were not judged: no tracer listens; type: sudo "
+            "tracer run -- pytest",
             out,
         )
         self.assertEqual(told["test_it"]["not_judged"], ["no_leaks: there are no figures"])

@@ -97,7 +97,8 @@ class Left(ShellTest):
             self.shell.user_ns["memory"] = tracer.memory
             self.run_cell(
                 "import ipytracer; old = 1\n"
-                "with ipytracer.experiment('x', keep_var_names=['k']) as e:\n    memory['cpu.numpy'] += 512 << 20; k = 5; gone = 6; old = 2\n    import math"
+                "with ipytracer.experiment('x', keep_var_names=['k']) as e:\n"
+                "    memory['cpu.numpy'] += 512 << 20; k = 5; gone = 6; old = 2\n    import math"
             )
             r = self.shell.user_ns["e"].result
             self.assertEqual(

@@ -191,7 +191,8 @@ class WhatToDo(ShellTest):
             for what, text in self.texts().items():
                 self.assertRegex(
                     text,
-                    r"in a terminal, type: sudo tracer attach( %d)? \(without root, ask the administrator to run: sudo tracer serve"
+                    r"in a terminal, type: sudo tracer attach( %d)? \(without root, ask the administrator to run: sudo "
+                    r"tracer serve"
                     % os.getpid(),
                     what,
                 )
@@ -216,7 +217,8 @@ class WhatToDo(ShellTest):
             self.assertEqual(_serve.look(), _serve.CLOSED)
             self.load()
             self.assertIn(
-                "'tracer serve' runs here, but not for you: ask the administrator to let you into /run/ipytracer; or in a terminal, type: sudo tracer attach",
+                "'tracer serve' runs here, but not for you: ask the administrator to let you into /run/ipytracer; or "
+                "in a terminal, type: sudo tracer attach",
                 _way.todo(),
             )
 
@@ -250,7 +252,8 @@ class Auto(ShellTest):
             self.assertEqual(
                 shown,
                 [
-                    "ipytracer: this machine's 'tracer serve' traces each kernel, and a session begins; the next cell waits for it"
+                    "ipytracer: this machine's 'tracer serve' traces each kernel, and a session begins; the next cell "
+                    "waits for it"
                 ],
             )
             self.assertEqual(self.asked(server), ["auto"])
@@ -276,7 +279,8 @@ class Auto(ShellTest):
             self.assertEqual(
                 self.load(),
                 [
-                    "ipytracer: this machine's 'tracer serve' traces each kernel, but not this one: you have 4 sessions\\x1b already"
+                    "ipytracer: this machine's 'tracer serve' traces each kernel, but not this one: you have 4 "
+                    "sessions\\x1b already"
                 ],
             )
             self.assertEqual(self.run_cell("x = 1"), [])

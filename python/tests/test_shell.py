@@ -212,7 +212,8 @@ class WithoutTracer(ShellTest):
         self.assertEqual(len(shown), 1)
         self.assertRegex(
             shown[0],
-            r"^ipytracer: no tracer listens yet; in a terminal, type: sudo tracer attach( \d+)? \(without root, ask the administrator to run: sudo "
+            r"^ipytracer: no tracer listens yet; in a terminal, type: sudo tracer attach( \d+)? \(without root, ask "
+            r"the administrator to run: sudo "
             r"tracer serve; then %tracer start works here\)$",
         )
         for source in ("x = 1", "%reload_ext ipytracer", "1/0", "x = 2"):

@@ -74,7 +74,8 @@ class Compact(unittest.TestCase):
         top = {"gpu.0.driver": {"at_peak": 2 << 30, "where": "In[1] line 2", "line": 2, "execution": 1}}
         self.assertTrue(
             _text.compact(parsed(meters=meters, top=top)).startswith(
-                "In[3]  GPU 0 driver 2.00 GiB (total 1.00 GiB, In[1] line 2) · resident need 5 B · consumed 3 B · peaked 2 B · total 3 B · 1.47 s"
+                "In[3]  GPU 0 driver 2.00 GiB (total 1.00 GiB, In[1] line 2) · resident need 5 B · consumed 3 B · "
+                "peaked 2 B · total 3 B · 1.47 s"
             )
         )
         meters["cpu.resident"] = figure(0, 3 << 30, 3)

@@ -46,7 +46,8 @@ class Silent(ShellTest):
         self.assertEqual(
             shown,
             [
-                "ipytracer: the tracer did not answer within 0.05 s: cells from In[3] on have no figures here until it does, the report has them"
+                "ipytracer: the tracer did not answer within 0.05 s: cells from In[3] on have no figures here until it "
+                "does, the report has them"
             ],
         )
         self.assertEqual(self.run_cell("%tracer")[-1].split("; ")[-1], "it has not answered in time since In[3]")
@@ -56,7 +57,8 @@ class Silent(ShellTest):
         self.assertIn("In[24]", shown[-2][:6])
         self.assertRegex(
             shown[-1],
-            r"^ipytracer: the tracer did not answer within 20 s; figures of In\[3\] to In\[20\] are missing here, the report has them$",
+            r"^ipytracer: the tracer did not answer within 20 s; figures of In\[3\] to In\[20\] are missing here, the "
+            r"report has them$",
         )
         self.assertEqual([s[:6] for s in self.run_cell("x = 1")], ["In[25]"])
         self.assertNotIn("has not answered", self.run_cell("%tracer")[-1])

@@ -173,7 +173,8 @@ class Layout(unittest.TestCase):
     def test_truth_file(self):
         with tempfile.NamedTemporaryFile() as file:
             pid = python(
-                "import gpu, os; t = gpu.Tensor(gpu.MiB, 1); p = gpu.Pinned(5); gpu.rt.set_device(1); q = gpu.rt.malloc(7)\n"
+                "import gpu, os; t = gpu.Tensor(gpu.MiB, 1); p = gpu.Pinned(5); gpu.rt.set_device(1); q = "
+                "gpu.rt.malloc(7)\n"
                 "out = os.getpid()",
                 STANDIN_TRUTH=file.name,
             )

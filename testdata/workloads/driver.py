@@ -70,7 +70,8 @@ def options(description):
         "--high-water",
         action="store_true",
         help="also record what the process holds before and after "
-        "each cell, which takes walks of its page tables, and VmHWM, reset before: a rough resident peak, hundreds of KiB off either way",
+        "each cell, which takes walks of its page tables, and VmHWM, reset before: a rough resident peak, hundreds of "
+        "KiB off either way",
     )
     parser.add_argument(
         "--without",

@@ -12,7 +12,8 @@ CELLS = [
     ("fails", "lost = np.ones(8 << 20)\nlost.no_such_thing"),
     (
         "long",
-        "import os, time\nparts = [np.ones(1 << 20) for _ in range(24)]\nwhile not os.path.exists('GO'):\n    time.sleep(0.1)",
+        "import os, time\nparts = [np.ones(1 << 20) for _ in range(24)]\nwhile not os.path.exists('GO'):\n"
+        "    time.sleep(0.1)",
     ),
     ("again", "for i in range(3):\n    kept = np.ones((16 + i) << 20)"),
     ("small", "x = 1"),

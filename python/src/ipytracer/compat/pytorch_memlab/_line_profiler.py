@@ -47,8 +47,8 @@ _PYTORCHS = re.compile(
     r"\.(?:all|small_pool|large_pool)\.(?:current|peak|allocated|freed)"
 )
 NOT_COUNTED = (
-    "of PyTorch's own statistics the tracer counts bytes that are active, allocated and reserved, now and at their peak, "
-    "in all pools "
+    "of PyTorch's own statistics the tracer counts bytes that are active, allocated and reserved, now and at their "
+    "peak, in all pools "
     "together; neither blocks and segments, nor single pools, nor what was allocated and freed in sum"
 )
 CPU_COLUMNS = ("resident_bytes.all.peak", "torch_bytes.all.peak", "numpy_bytes.all.peak")
