@@ -61,8 +61,8 @@ func (a *audit) becameGap(w *window) {
 func (a *audit) ended(int32) {}
 
 // opened gives a window what its blocks will refer to.
-func (a *audit) opened(w *window, b *event.Boundary) {
-	w.line = int(b.Line)
+func (a *audit) opened(w *window, line int) {
+	w.line = line
 	switch w.kind {
 	case kindCell:
 		w.birth = &birth{cell: w}
@@ -256,4 +256,22 @@ func (a *audit) ask(found []*event.Holders) (restore func()) {
 		a.heldBy(e)
 	}
 	return func() { a.holders, a.pools = holdersBefore, poolsBefore }
+}
+
+// cache is PyTorch's caching allocator on one device.
+type cache struct {
+	active, reserved event.Bytes
+	before           event.Bytes // active, before the last report
+	// grown counts how often reserved grew by no more than what lay free in the cache already, and by how much in all.
+	grown  event.Bytes
+	times  int64
+	first  event.Nanoseconds
+	births []*birth // of the last of them
+}
+
+// pending are the driver's blocks that a thread has taken since PyTorch last reported on it.
+type pending struct {
+	blocks   []blockKey
+	sizes    []event.Bytes
+	reported bool
 }

@@ -2,24 +2,6 @@ package attribution
 
 import "ipytracer/event"
 
-// cache is PyTorch's caching allocator on one device.
-type cache struct {
-	active, reserved event.Bytes
-	before           event.Bytes // active, before the last report
-	// grown counts how often reserved grew by no more than what lay free in the cache already, and by how much in all.
-	grown  event.Bytes
-	times  int64
-	first  event.Nanoseconds
-	births []*birth // of the last of them
-}
-
-// pending are the driver's blocks that a thread has taken since PyTorch last reported on it.
-type pending struct {
-	blocks   []blockKey
-	sizes    []event.Bytes
-	reported bool
-}
-
 // largeSegment is the least that PyTorch takes from the driver for blocks above 1 MiB, in bytes. What it takes for
 // small blocks (2 MiB) cannot be served from free large ones (c10/cuda/CUDACachingAllocator.h, PyTorch 1.0 to 2.11).
 const largeSegment = 20 << 20

@@ -38,64 +38,41 @@ type closing struct {
 // the kernel lets the parent go when the child's old memory is released, and tells of the new program after that.
 const vforkLag = event.Nanoseconds(100e6)
 
-// innermost is the statement, cell or time between cells of the process in which a change fell.
-func (a *audit) innermost(r *root, c *event.Change) (found *window) {
-	if c.Segment <= r.ended {
-		return a.innermostBefore(c)
-	}
-	p := a.processes.byPID[c.PID]
-	if p == nil {
-		return nil
-	}
-	for _, w := range p.windows {
-		if w.birth != nil && w.root == c.Root && w.firstSegment <= c.Segment &&
-			(found == nil || w.firstSegment >= found.firstSegment) {
-			found = w
-		}
-	}
-	return found
-}
-
-// innermostBefore finds the innermost window for a change that comes late, among the last cells.
-func (a *audit) innermostBefore(c *event.Change) *window {
-	return a.table.latest(func(w *window) bool {
-		return w.birth != nil && w.process.info.PID == c.PID && w.holds(c.Root, c.Segment)
-	})
-}
-
 // latest is how many windows a change can be late.
 const latest = 64
-
-// start remembers which statement started a process, or the process that started it.
-func (a *audit) start(b *event.Boundary) {
-	from := a.started[b.Parent]
-	if p := a.processes.byPID[b.Parent]; p != nil {
-		for _, w := range p.windows {
-			if w.root == b.Root && w.birth != nil && w.kind != kindBetween {
-				from = w.birth
-			}
-		}
-	}
-	if from != nil {
-		a.started[b.PID] = from
-	} else {
-		delete(a.started, b.PID)
-	}
-}
 
 // failed says whether an exception ended the statement.
 func (b *birth) failed() bool { return b.status == model.Error || b.status == model.Interrupted }
 
-// blockAt returns the stack of a live block.
-func (a *audit) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
-	b, ok := a.live[pid][place{m, address}]
-	return b.stack, ok
+// left is a block that was freed when no cell ran.
+type left struct {
+	kept
+	freed     event.Nanoseconds
+	release   *window // the first failed cell since its own, nil if there is none
+	collected bool
 }
 
-// rangeAt returns the stack of mapped memory.
-func (a *audit) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
-	return a.ranges[pid].stackAt(address)
+type passed struct {
+	bytes event.Bytes
+	count int64
+	first event.Nanoseconds // when the first was made
+	last  event.Nanoseconds // when the last was freed
 }
 
-// isWhole reports whether everything that came has found room.
-func (a *audit) isWhole() bool { return a.stacks.dropped == 0 && a.dropped == 0 }
+// unmapping is what is added up of ranges that went.
+type unmapping struct {
+	pid   int32
+	stack uint64
+	birth *birth
+	in    *window // the cell in which they went, or the time between
+}
+
+// passing is what is added up of blocks that went, but too late.
+type passing struct {
+	pid     int32
+	meter   event.Meter
+	stack   uint64
+	birth   *birth
+	release *window // the failed cell that let go of them; nil: no cell ran when they went
+	in      *birth  // where in that cell they went, if that has to fail for it; nil: it has failed
+}

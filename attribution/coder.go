@@ -337,3 +337,14 @@ func (c *coder) done(y *doneTally) {
 	code(c, &y.allocated, &y.freed, &y.atPeak)
 	codeOne(c, &y.count)
 }
+
+// counters codes what was counted, where something was.
+func (c *coder) counters(d *detail) {
+	if c.reads {
+		d.openCounters, d.closeCounters = &event.Counters{}, &event.Counters{}
+	}
+	for i := range d.openCounters {
+		codeOne(c, &d.openCounters[i])
+		beside(c, &d.closeCounters[i], d.openCounters[i])
+	}
+}

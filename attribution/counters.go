@@ -27,14 +27,3 @@ func (d *detail) counters() *model.Counters {
 		CacheMisses: of(event.CacheMisses),
 	}
 }
-
-// counters codes what was counted, where something was.
-func (c *coder) counters(d *detail) {
-	if c.reads {
-		d.openCounters, d.closeCounters = &event.Counters{}, &event.Counters{}
-	}
-	for i := range d.openCounters {
-		codeOne(c, &d.openCounters[i])
-		beside(c, &d.closeCounters[i], d.openCounters[i])
-	}
-}

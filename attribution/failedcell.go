@@ -9,9 +9,6 @@ import (
 	"ipytracer/model/words"
 )
 
-// WithCells returns what there is by name with the traceback called by the cell that it came from, if that is known.
-func WithCells(t *Tracker, e *event.Variables) *event.Variables { return t.files.withCells(e) }
-
 func (cf *cellFiles) withCells(e *event.Variables) *event.Variables {
 	at := slices.IndexFunc(e.Variables, func(v event.Variable) bool {
 		return v.Kind == event.HeldByTraceback && len(v.Codes) > 0

@@ -46,33 +46,6 @@ func growthOf(runs []*window, leftBy map[*window]event.Bytes) *model.Growth {
 	return &model.Growth{Runs: n, Slope: round(mean), Low: round(mean - half), High: round(mean + half)}
 }
 
-// unmapping is what is added up of ranges that went.
-type unmapping struct {
-	pid   int32
-	stack uint64
-	birth *birth
-	in    *window // the cell in which they went, or the time between
-}
-
-// unmap remembers that a piece went in a later cell than the one that mapped it, or between cells.
-func (a *audit) unmap(in *window, p piece, pid int32) {
-	if in == nil || p.birth == nil || p.birth.cell == nil {
-		return
-	}
-	if in.birth.cell != nil {
-		in = in.birth.cell
-	}
-	if in == p.birth.cell {
-		return
-	}
-	key := unmapping{pid, p.stack, p.birth, in}
-	if _, known := a.unmapped[key]; !known && len(a.unmapped) >= maxTallies {
-		a.dropped++
-		return
-	}
-	a.unmapped[key] += p.size()
-}
-
 // went is what a run of a cell mapped and what was unmapped later.
 type went struct {
 	run   *window

@@ -54,3 +54,29 @@ func newJudge(a *Auditor, least int64) *judge {
 		views: newViews(),
 	}
 }
+
+// verdictKey is what one verdict is about: all that one holder has, or where none is known what one line of a cell led
+// to.
+type verdictKey struct {
+	kind   string
+	pid    int32
+	meter  event.Meter
+	text   string
+	line   string
+	holder string
+}
+
+// found is a verdict that is being put together.
+type found struct {
+	model.Verdict
+	portion         *portion
+	kind            event.HolderKind
+	release         *window // the failed cell in which it went
+	gap             event.Nanoseconds
+	command         string      // of a process that never ended
+	reserved, grown event.Bytes // of [model.Fragmentation]
+	unseen          bool        // some of it was made when nobody looked
+	pool            pool
+	// children are the processes of [model.ChildAlive] and [model.IdlePool].
+	children []int
+}

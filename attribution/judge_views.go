@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"slices"
-	"strings"
 
 	"ipytracer/event"
 	"ipytracer/model"
@@ -15,29 +14,6 @@ const (
 	// no object was found to have it, but one of C++ may, see [event.Facts.Inside]
 	heldInside = event.HolderKind("inside")
 )
-
-// viewAt is memory that only views hold.
-type viewAt struct {
-	pid     int32
-	address uint64
-}
-
-// views are groups of views, and which group has which memory.
-type views struct {
-	groups map[viewKey]*viewed
-	names  map[viewAt]string
-}
-
-func newViews() views { return views{map[viewKey]*viewed{}, map[viewAt]string{}} }
-
-// viewed is the memory that such a group holds.
-type viewed struct {
-	viewers      []event.Viewer
-	base         event.Bytes
-	used, copies event.Bytes
-	collect      bool
-	kind         string
-}
 
 // judged says what a block is filed under: who holds it, or that only views do, or that it waits for the collector.
 func (j *judge) judged(pid int32, at place, kind event.HolderKind, of event.Holder) event.HolderKind {
@@ -78,44 +54,6 @@ func accountedAs(kind event.HolderKind, p *portion) event.HolderKind {
 		return p.holder.Kind
 	}
 	return kind
-}
-
-// add files memory under the group of views that hold it.
-func (all views) add(pid int32, v event.View, meter event.Meter) {
-	var names []string
-	for _, one := range v.Viewers {
-		names = append(names, strings.Join(one.Paths, " = "))
-	}
-	slices.Sort(names)
-	name := strings.Join(names, ", ")
-	all.names[viewAt{pid, v.Address}] = name
-	g := all.groups[viewKey{pid, name}]
-	if g == nil {
-		g = &viewed{kind: v.Type}
-		all.groups[viewKey{pid, name}] = g
-	}
-	g.base, g.used, g.collect = g.base+v.Size, g.used+v.Used, g.collect || v.Collect
-	switch {
-	case meter == event.NumPy:
-		g.copies += v.Copies - v.Small // which are in no meter
-	case meter == event.Mapped && v.Copies < leastOfMapped:
-	default:
-		g.copies += v.Copies
-	}
-	for _, one := range v.Viewers {
-		i := slices.IndexFunc(g.viewers, func(x event.Viewer) bool { return slices.Equal(x.Paths, one.Paths) })
-		if i < 0 {
-			one.How = slices.Clone(one.How)
-			g.viewers = append(g.viewers, one)
-			continue
-		}
-		g.viewers[i].Used += one.Used
-		for _, how := range one.How {
-			if !slices.Contains(g.viewers[i].How, how) {
-				g.viewers[i].How = append(g.viewers[i].How, how)
-			}
-		}
-	}
 }
 
 // otherViews judges memory of which no meter has a block, such as a bytearray's: it is in what was mapped.
@@ -192,9 +130,3 @@ func viewOf(j *judge, key verdictKey, f *found) *model.View {
 
 // maxWorded is how many names a text has.
 const maxWorded = 8
-
-// viewKey is one group of views that must be replaced together.
-type viewKey struct {
-	pid   int32
-	names string
-}

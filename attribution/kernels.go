@@ -2,13 +2,6 @@ package attribution
 
 import "ipytracer/model/words"
 
-// kernels are the processes of a session that run cells, or could. Where there are several, each has a name: two of
-// them have an In[1].
-type kernels struct {
-	all   []*process
-	stale bool // names are to be found anew
-}
-
 // met notes that a process runs IPython, or a cell.
 func (k *kernels) met(p *process) {
 	if p.kernels == nil {

@@ -33,7 +33,7 @@ type ledger interface {
 
 // follower follows windows for what they make.
 type follower interface {
-	opened(w *window, b *event.Boundary)
+	opened(w *window, line int) // at a line of a cell
 	cellOver(pid int32, w *window)
 	becameGap(w *window) // what followed a cell's result was the time between cells
 }
@@ -41,9 +41,9 @@ type follower interface {
 // unfollowed is a follower that needs nothing.
 type unfollowed struct{}
 
-func (unfollowed) opened(*window, *event.Boundary) {}
-func (unfollowed) cellOver(int32, *window)         {}
-func (unfollowed) becameGap(*window)               {}
+func (unfollowed) opened(*window, int)     {}
+func (unfollowed) cellOver(int32, *window) {}
+func (unfollowed) becameGap(*window)       {}
 
 // tallier keeps what windows know of who allocated in them.
 type tallier interface {

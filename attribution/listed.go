@@ -101,15 +101,6 @@ func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
 // maxListed is how many groups of blocks that are left are listed, the most bytes first.
 const maxListed = 1000
 
-// doneTally is a tally without what counting needs.
-type doneTally struct {
-	stack            uint64
-	allocated, freed event.Bytes
-	count            int64
-	atPeak           event.Bytes
-	sampled          bool // some of it is estimated from samples
-}
-
 func heavier(x, y doneTally) int {
 	return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated), cmp.Compare(x.stack, y.stack))
 }

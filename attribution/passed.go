@@ -9,31 +9,6 @@ import (
 
 // What goes after the cell that made it: too late, or because an exception was not the last one any more.
 
-// left is a block that was freed when no cell ran.
-type left struct {
-	kept
-	freed     event.Nanoseconds
-	release   *window // the first failed cell since its own, nil if there is none
-	collected bool
-}
-
-// passing is what is added up of blocks that went, but too late.
-type passing struct {
-	pid     int32
-	meter   event.Meter
-	stack   uint64
-	birth   *birth
-	release *window // the failed cell that let go of them; nil: no cell ran when they went
-	in      *birth  // where in that cell they went, if that has to fail for it; nil: it has failed
-}
-
-type passed struct {
-	bytes event.Bytes
-	count int64
-	first event.Nanoseconds // when the first was made
-	last  event.Nanoseconds // when the last was freed
-}
-
 // lateBy is how long after its cell's end a block must go to have been freed late: what IPython does after a cell takes
 // less.
 const lateBy = event.Nanoseconds(1e9)
@@ -113,4 +88,23 @@ func (a *audit) settleLeaving(pid int32) {
 		a.pass(key, b.kept, b.freed)
 	}
 	delete(a.leaving, pid)
+}
+
+// unmap remembers that a piece went in a later cell than the one that mapped it, or between cells.
+func (a *audit) unmap(in *window, p piece, pid int32) {
+	if in == nil || p.birth == nil || p.birth.cell == nil {
+		return
+	}
+	if in.birth.cell != nil {
+		in = in.birth.cell
+	}
+	if in == p.birth.cell {
+		return
+	}
+	key := unmapping{pid, p.stack, p.birth, in}
+	if _, known := a.unmapped[key]; !known && len(a.unmapped) >= maxTallies {
+		a.dropped++
+		return
+	}
+	a.unmapped[key] += p.size()
 }

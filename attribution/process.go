@@ -155,3 +155,10 @@ func (p *process) figuresIn(w *window, atStart bool) figures {
 	}
 	return p.past.figures(w.since, atStart)
 }
+
+// kernels are the processes of a session that run cells, or could. Where there are several, each has a name: two of
+// them have an In[1].
+type kernels struct {
+	all   []*process
+	stale bool // names are to be found anew
+}

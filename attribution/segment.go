@@ -136,3 +136,30 @@ func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
 	}
 	r.stream.made = max(r.stream.made, b.Stream)
 }
+
+// doubtSegment notes what was lost or guessed by the end of a segment.
+func (in *intake) doubtSegment(r *root, d *event.Doubts) {
+	before := r.drawn
+	r.drawn = in.session.cut
+	if !hasDoubts(d) && !hasDoubts(&r.doubts) {
+		return
+	}
+	refused := r.refusedSince(d)
+	if d.UntracedNow > 0 || d.Untraced > r.doubts.Untraced {
+		r.partly = in.session.cut
+	}
+	r.doubts.Untraced, r.doubts.UntracedNow = max(r.doubts.Untraced, d.Untraced), d.UntracedNow
+	for kind, size := range d.Missing {
+		all := &r.missing[kind]
+		if all.push(in.session.cut, size); len(*all) > crowded+2*len(r.open) {
+			all.thin(r.cuts())
+		}
+	}
+	r.loosenOpen(in.session.cut, &refused)
+	// those were of the boundary before this one
+	if refused[event.RefusedReadings] > 0 && r.left == before && before > 0 {
+		if r.unread = append(r.unread, before); len(r.unread) > maxUnread {
+			r.unread = r.unread[:maxUnread]
+		}
+	}
+}

@@ -2,8 +2,6 @@ package attribution
 
 import (
 	"slices"
-
-	"ipytracer/event"
 )
 
 // A window that is open knows of every stack what it did; one that is over needs what a report can show of it. So a
@@ -15,19 +13,6 @@ const (
 	maxKeptOfCell      = 300
 	maxKeptOfStatement = 50
 )
-
-// settled is what is left of a window's tallies of one meter once nothing can change them any more.
-type settled struct {
-	tallies []doneTally // the most at the peak first
-	// rest is what is not in tallies: how many stacks, and what they add up to.
-	rest     doneTally
-	stacks   int
-	known    event.Bytes // at the peak, of all stacks
-	net      event.Bytes // of all stacks
-	heaviest event.Bytes // at the peak or allocated, of one stack
-	sampled  event.Bytes // of known, what samples stand for
-	isShort  bool        // tallies are what a report lists, and the rest of them is in rest
-}
 
 // settle sums up tallies, and keeps the heaviest.
 func (all *tallies) settle(h *holdings, key heldKey, limit int) *settled {

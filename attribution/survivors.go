@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"ipytracer/event"
 	"ipytracer/model"
@@ -226,4 +227,16 @@ func (s *survivors) name(key named, at *birth) siteName {
 	}
 	n.where = frameKey(keyed)
 	return n
+}
+
+// rootOf is the name at the beginning of the way to a block.
+func rootOf(h event.Holder) string {
+	end := strings.IndexAny(h.Path, "[(")
+	if h.Kind == event.HeldByVariable {
+		end = strings.IndexAny(h.Path, ".[(")
+	}
+	if end > 0 {
+		return h.Path[:end]
+	}
+	return h.Path
 }

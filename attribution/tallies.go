@@ -139,3 +139,25 @@ func (all *tallies) moves(y *tally, by event.Bytes, cells int32) {
 		all.moved = append(all.moved, y)
 	}
 }
+
+// settled is what is left of a window's tallies of one meter once nothing can change them any more.
+type settled struct {
+	tallies []doneTally // the most at the peak first
+	// rest is what is not in tallies: how many stacks, and what they add up to.
+	rest     doneTally
+	stacks   int
+	known    event.Bytes // at the peak, of all stacks
+	net      event.Bytes // of all stacks
+	heaviest event.Bytes // at the peak or allocated, of one stack
+	sampled  event.Bytes // of known, what samples stand for
+	isShort  bool        // tallies are what a report lists, and the rest of them is in rest
+}
+
+// doneTally is a tally without what counting needs.
+type doneTally struct {
+	stack            uint64
+	allocated, freed event.Bytes
+	count            int64
+	atPeak           event.Bytes
+	sampled          bool // some of it is estimated from samples
+}

@@ -68,3 +68,6 @@ func (t *Tracker) Glance() *model.Glance {
 func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) {
 	return t.namespaces.variablesOf(WithCells(t, e))
 }
+
+// WithCells returns what there is by name with the traceback called by the cell that it came from, if that is known.
+func WithCells(t *Tracker, e *event.Variables) *event.Variables { return t.files.withCells(e) }

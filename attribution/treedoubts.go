@@ -47,33 +47,6 @@ func (r *root) refusedSince(d *event.Doubts) (refused [event.RefusedKinds]uint64
 	return refused
 }
 
-// doubtSegment notes what was lost or guessed by the end of a segment.
-func (in *intake) doubtSegment(r *root, d *event.Doubts) {
-	before := r.drawn
-	r.drawn = in.session.cut
-	if !hasDoubts(d) && !hasDoubts(&r.doubts) {
-		return
-	}
-	refused := r.refusedSince(d)
-	if d.UntracedNow > 0 || d.Untraced > r.doubts.Untraced {
-		r.partly = in.session.cut
-	}
-	r.doubts.Untraced, r.doubts.UntracedNow = max(r.doubts.Untraced, d.Untraced), d.UntracedNow
-	for kind, size := range d.Missing {
-		all := &r.missing[kind]
-		if all.push(in.session.cut, size); len(*all) > crowded+2*len(r.open) {
-			all.thin(r.cuts())
-		}
-	}
-	r.loosenOpen(in.session.cut, &refused)
-	// those were of the boundary before this one
-	if refused[event.RefusedReadings] > 0 && r.left == before && before > 0 {
-		if r.unread = append(r.unread, before); len(r.unread) > maxUnread {
-			r.unread = r.unread[:maxUnread]
-		}
-	}
-}
-
 // doubtOpened begins a window with what was in doubt before it.
 func (w *window) doubtOpened(r *root, b *event.Boundary) {
 	w.openStatements, w.openMarkers = r.doubts.Refused[event.RefusedStatements], r.doubts.Refused[event.RefusedMarkers]
@@ -81,28 +54,6 @@ func (w *window) doubtOpened(r *root, b *event.Boundary) {
 		d := w.inDoubt()
 		d.missing, d.partly = b.Missing, b.UntracedNow > 0
 	}
-}
-
-// doubtsOf is what is in doubt of a window that is open, up to now; nil for nothing.
-func (wt *windowTable) doubtsOf(w *window) *doubts {
-	r := wt.processes.root(w.root)
-	var d doubts
-	if w.doubts != nil {
-		d = *w.doubts
-	}
-	d.partly = d.partly || r.partly > w.since
-	for kind := range d.missing {
-		most, _ := r.missing[kind].since(w.since)
-		d.missing[kind] = max(d.missing[kind], most)
-	}
-	d.statements += r.doubts.Refused[event.RefusedStatements] - w.openStatements
-	d.markers += r.doubts.Refused[event.RefusedMarkers] - w.openMarkers
-	if d == (doubts{}) {
-		return nil
-	}
-	out := new(doubts)
-	*out = d
-	return out
 }
 
 // lacks takes in what it says of a window's ends that something found no room while it was open.

@@ -29,7 +29,7 @@ func (ws *windows) open(p *process, b *event.Boundary, kind windowKind, parent *
 		opened: b.Time, status: model.OK,
 	}
 	ws.table.open(w)
-	ws.ledger.opened(w, b)
+	ws.ledger.opened(w, int(b.Line)) // not the boundary, which need not live on
 	if ws.ledger.keeps(kind) {
 		ws.table.keep(w)
 	}

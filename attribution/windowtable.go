@@ -313,3 +313,25 @@ func (wt *windowTable) read(at uint64) coder {
 func (wt *windowTable) coder(bytes []byte) coder {
 	return coder{others: wt.staying, processes: wt.processes.order, stacks: wt.stacks, bytes: bytes}
 }
+
+// doubtsOf is what is in doubt of a window that is open, up to now; nil for nothing.
+func (wt *windowTable) doubtsOf(w *window) *doubts {
+	r := wt.processes.root(w.root)
+	var d doubts
+	if w.doubts != nil {
+		d = *w.doubts
+	}
+	d.partly = d.partly || r.partly > w.since
+	for kind := range d.missing {
+		most, _ := r.missing[kind].since(w.since)
+		d.missing[kind] = max(d.missing[kind], most)
+	}
+	d.statements += r.doubts.Refused[event.RefusedStatements] - w.openStatements
+	d.markers += r.doubts.Refused[event.RefusedMarkers] - w.openMarkers
+	if d == (doubts{}) {
+		return nil
+	}
+	out := new(doubts)
+	*out = d
+	return out
+}

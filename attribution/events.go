@@ -1,0 +1,151 @@
+package attribution
+
+import "ipytracer/event"
+
+// maxBehind is how many changes may come between a boundary and its readings: more than a ring of 16 MiB holds, for the
+// changes are read before each record of the boundaries' ring.
+const maxBehind = 1 << 18
+
+// maxAbout is how many events that tell something may come between a boundary and its readings.
+const maxAbout = 64
+
+// add takes the next event in. A boundary or a change may be another one's memory when it returns.
+func (in *intake) add(e event.Event) {
+	switch e := e.(type) {
+	case *event.Reading:
+		// One of an earlier boundary, passed by another CPU's, counts with the later one, or with a later one still:
+		// see gather.
+		if in.pending == nil {
+			in.wait(in.processes.rootOf(e, nil), e)
+		} else if in.limits.room(&in.limits.Readings, len(in.readings) < maxReadings) {
+			in.readings = append(in.readings, e)
+		}
+		return
+	case *event.Change:
+		in.change(e)
+		// By now they would have come, or there is no room for more that waits for the boundary.
+		if in.behind++; in.behind > maxBehind || in.pending != nil && in.queue.waits >= maxWaits {
+			in.flush()
+		}
+		return
+	case *event.Refusal, *event.Foreign:
+		in.asked(e)
+		return
+	case *event.Lull:
+		in.flush()
+		return
+	case *event.Stack:
+		in.stacks.take(e)
+		return
+	case *event.Holders:
+		in.ledger.heldBy(e)
+		return
+	case *event.Variables:
+		in.namespaces.list(e)
+		return
+	case *event.Residence:
+		in.namespaces.resides(e)
+		return
+	}
+	if isAbout(e) && in.pending != nil && len(in.about) < maxAbout {
+		in.about = append(in.about, e)
+		return
+	}
+	in.flush()
+	in.take(e)
+}
+
+// isAbout says whether an event tells something of what is there: it may come between a boundary and its readings, and
+// waits for them. It opens and closes no window, so it does not matter when its time comes.
+func isAbout(e event.Event) bool {
+	switch e.(type) {
+	case *event.CellSource, *event.Limits, *event.Ending:
+		return true
+	}
+	return false
+}
+
+// take takes in an event when the boundary before it is settled.
+func (in *intake) take(e event.Event) {
+	switch e := e.(type) {
+	case *event.Start:
+		in.session.starts(e)
+		for _, info := range e.Processes {
+			in.introduce(info)
+		}
+	case *event.Process:
+		in.introduce(e.ProcessInfo)
+	case *event.CellSource:
+		in.activity.source(e)
+	case *event.Boundary:
+		in.closed.settle()
+		in.drawn = *e
+		in.pending = &in.drawn
+	case *event.Limits:
+		in.processes.limited(e)
+	case *event.Ending:
+		in.processes.ending(e)
+	case *event.Settled:
+		in.finish(&e.Finish)
+		in.queue.handOnAll()
+	case *event.Finish:
+		in.finish(e)
+	}
+}
+
+// finish takes in how the session has ended. Where that is said again it takes the first one's place: that had less.
+func (in *intake) finish(f *event.Finish) {
+	isFirst := in.session.ends(f)
+	in.table.inTheEnd.unsaid(f.Lost, in.table.closings)
+	in.processes.blindTo(f.Blind)
+	if isFirst {
+		in.endAll()
+		in.shellCheck.compare(f.Shells)
+	}
+}
+
+// flush settles the last boundary, see [Tracker.Flush].
+func (in *intake) flush() {
+	if in.pending == nil {
+		return
+	}
+	b, readings, about := in.pending, in.readings, in.about
+	in.pending, in.readings, in.about, in.behind = nil, nil, nil, 0
+	in.settle(b, readings)
+	for _, e := range about {
+		in.take(e)
+	}
+}
+
+// introduce learns about a process, or learns more.
+func (in *intake) introduce(info event.ProcessInfo) {
+	p := in.processes.process(info.PID, info.Root)
+	// it may run cells, which have room when nothing else has
+	if p == nil && info.Python != "" && len(in.processes.order) < maxProcesses+maxPythons {
+		p = in.processes.adopt(info.PID, info.Root)
+	}
+	if p == nil {
+		return
+	}
+	if p.info = in.limits.bounded(info); info.IPython != "" {
+		in.processes.kernels.met(p)
+	}
+	if p.inputs < 0 {
+		p.inputs = info.Inputs
+		// what has been stored by now was stored while its cells were watched: In begins with one empty entry
+		if !info.Late {
+			p.inputs = min(p.inputs, 1)
+		}
+	}
+	if info.Python != "" && p.alive && p.parent != 0 && p.session == nil && p.whole == nil && !p.adopted &&
+		in.ledger.keeps(kindLife) {
+		p.whole = in.windows.open(p, in.processes.now(p), kindLife, nil)
+	}
+}
+
+// endAll closes what a stream left open: a recording that was cut.
+func (in *intake) endAll() {
+	for _, p := range in.processes.order {
+		in.activity.closeProcess(p, in.processes.now(p), "the recording ends here")
+	}
+}
