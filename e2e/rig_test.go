@@ -9,17 +9,30 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"ipytracer/tracer"
+	"ipytracer/tracer/gpu"
 	"ipytracer/tracer/gpu/gputest"
+	"ipytracer/tracer/host/confine"
 )
 
 // binary is the tracer under test, workloads the folder of testdata/workloads, suite one that is gone when all tests have run.
 var binary, workloads, suite string
+
+// linkedIn returns what the linker sets in the tracer under test. A system call that the tracer has taken from itself
+// fails; here it ends the tracer, so that none is missed. Packages are named by a type of theirs: the linker says nothing
+// of a variable that is not there.
+func linkedIn() string {
+	set := "-X " + reflect.TypeFor[confine.Rule]().PkgPath() + ".denied=trap"
+	set += " -X " + reflect.TypeFor[tracer.Session]().PkgPath() + ".startPatience=1m"
+	return set + " -X " + reflect.TypeFor[gpu.CUDAState]().PkgPath() + ".Folder=$" + gputest.DevicesVariable
+}
 
 func TestMain(m *testing.M) {
 	if folder, mountpoint, ok := strings.Cut(os.Getenv(serveFiles), ":"); ok {
@@ -38,8 +51,7 @@ func TestMain(m *testing.M) {
 	}
 	binary = filepath.Join(suite, "tracer")
 	build := exec.Command("../scripts/build.sh", binary) // what `make build` gives users
-	// A system call that the tracer has taken from itself fails; here it ends the tracer, so that none is missed.
-	build.Env = append(os.Environ(), "LDFLAGS=-X ipytracer/tracer/confine.denied=trap -X ipytracer/tracer.startPatience=1m -X ipytracer/tracer/gpu.Folder=$"+gputest.DevicesVariable)
+	build.Env = append(os.Environ(), "LDFLAGS="+linkedIn())
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
 		panic(fmt.Sprintf("build the tracer: %v", err))

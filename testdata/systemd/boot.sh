@@ -64,7 +64,7 @@ inside() {
     mkdir -p "$root/etc/systemd/system" "$root/usr/local/bin" "$root/opt/check"
     echo 0123456789abcdef0123456789abcdef >"$root/etc/machine-id"
     install -m 755 "$tracer" "$root/usr/local/bin/tracer"
-    install -m 644 "$top"/packaging/*.service "$root/etc/systemd/system/"
+    install -m 644 "$top"/scripts/packaging/*.service "$root/etc/systemd/system/"
     cp -r "$top/python/src/ipytracer" "$top/testdata/workloads/run_notebook.py" "$root/opt/check/"
     install -m 644 "$check" "$root/opt/check/check.py"
     chmod -R go+rX "$root/opt/check"

@@ -2,7 +2,7 @@
 // and of which file it is true, its users say: a value of some bytes, under a key of others.
 //
 // A session parses what a traced process has mapped, and by then it has given up its rights
-// ([ipytracer/tracer/confine]). So a [Cache] is opened before, as root, and what is left of it afterwards is two
+// ([ipytracer/tracer/host/confine]). So a [Cache] is opened before, as root, and what is left of it afterwards is two
 // descriptors: of a file that is only read, and of one that is appended to. All else, the folder above all, can no
 // longer be reached.
 //

@@ -1,6 +1,6 @@
 // Package inventory lists the traceable processes of this machine: kernels and other Pythons, and the GPUs with the
 // processes that hold their memory. It looks into them from a process without rights if it can
-// ([ipytracer/tracer/look]). The command prints the list and chooses from it.
+// ([ipytracer/tracer/host/look]). The command prints the list and chooses from it.
 package inventory
 
 import (
