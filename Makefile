@@ -151,7 +151,7 @@ lint: ## go vet, staticcheck, mypy, who may import whom, the shape of types and 
 	$(GO) tool staticcheck ./...
 	scripts/check-imports.sh
 	$(GO) run ./scripts/shape
-	cd python && mypy
+	cd python && /usr/bin/python3 -m mypy
 	$(GO) mod tidy -diff
 
 PYTHON := python scripts testdata bench docs/examples
