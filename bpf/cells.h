@@ -2,23 +2,24 @@
 /*
  * Cells, statements and experiments, seen from outside.
  *
- * - A cell opens at Py_CompileStringObject(source, file, 257, flags with 0x600, …), file not "<unknown>": the one
- *   compile that only IPython's CachingCompiler.ast_parse makes. The coroutine run_cell_async that asked for it is
- * found by walking the Python frames. Where a build compiles otherwise it is the call PySys_Audit("compile", …), and in
- * the shell of IPython.embed() flags with 0x400: if run_cell_async itself has called ast_parse.
- * - It has its result at _PyGen_SetStopIterationValue(ExecutionResult), or a call that a build has in its place, once
- *   that coroutine is over. What follows is display and hooks: inline figures are drawn there. Of awaited cells some
- *   Pythons (3.10 to 3.12, 3.15) do not tell.
- * - It closes at the end of the front end's request: ipykernel ignores SIGINT again, a terminal's prompt takes
- * SIGWINCH, or is PyOS_Readline (--simple-prompt). Only where the request was seen to begin the same way, and on its
- * thread; cells of other threads, of programs that are no front end, and cells within cells close at their result, or
- * at the next PyOS_setsig that finds them over. A cell that is suspended when the request is over was abandoned.
- * - A statement is exec() of a code object with the cell's file name, from its call of PyEval_EvalCode up to a place
- * behind that is passed with the same stack pointer (package cpython finds both); or eval() of one that makes a
- * coroutine, up to the next statement or the cell's end. Where a build's calls are not found, it is PyEval_EvalCode
- * itself, up to a place on its way out.
- * - A marker is compile("", "<ipytracer:begin NAME>", "exec"), and end. Three more are the companion's: it has a line
- * to the tracer, it asks something there, its hooks' turn has come, the last of all.
+ * - A cell opens at Py_CompileStringObject(source, file, 257, flags with 0x600, …), file not "<unknown>". Only
+ *   CachingCompiler.ast_parse of IPython makes such a compile. The coroutine run_cell_async that asked for it is found
+ *   by a walk up the Python frames. Where a build compiles otherwise, the cell opens at PySys_Audit("compile", …). In
+ *   the shell of IPython.embed() the flags are with 0x400, and run_cell_async itself has called ast_parse.
+ * - It has its result at _PyGen_SetStopIterationValue(ExecutionResult), or at a call that a build has in its place,
+ *   once that coroutine is over. Display and hooks follow: inline figures are drawn there. Some Pythons (3.10 to 3.12,
+ *   3.15) do not say so of awaited cells.
+ * - It closes at the end of the front end's request: ipykernel ignores SIGINT again, or a terminal's prompt takes
+ *   SIGWINCH, or the prompt is PyOS_Readline (--simple-prompt). That holds only if the request was seen to begin the
+ *   same way, and on its thread. Cells of other threads, of programs that are no front end, and cells within cells
+ *   close at their result, or at the next PyOS_setsig that finds them over. A cell that is suspended at the end of the
+ *   request was abandoned.
+ * - A statement is exec() of a code object with the cell's file name. It goes from the call of PyEval_EvalCode up to a
+ *   place behind it that is passed with the same stack pointer (package cpython finds both). Or it is eval() of a code
+ *   object that makes a coroutine, up to the next statement or the cell's end. Where a build's calls are not found, a
+ *   statement is PyEval_EvalCode itself, up to a place on its way out.
+ * - A marker is compile("", "<ipytracer:begin NAME>", "exec"), or the same with end. The companion has three more: it
+ *   has a line to the tracer, it asks something there, or the turn of its hooks has come, the last of all.
  *
  * There are only plain probes here, no return probes: those break programs that switch stacks (greenlet).
  */

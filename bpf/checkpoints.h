@@ -52,8 +52,8 @@ static __always_inline long checkpointed(__u32 slot, struct checkpoint *c)
 REPEATED_SLOTS(checkpointed, struct checkpoint *)
 
 /*
- * cuCheckpointProcessCheckpoint(int pid, …) and cuCheckpointProcessRestore(int pid, …), in whatever process: usually
- * not in the one they are about (CUDA 12.8; the process itself calls nothing). The pid must be one that the tracer
+ * cuCheckpointProcessCheckpoint(int pid, …) and cuCheckpointProcessRestore(int pid, …) (CUDA 12.8). Any process may
+ * call them. It is usually not the one that is suspended: that one calls nothing. The pid must be one that the tracer
  * would use.
  */
 SEC("uprobe")

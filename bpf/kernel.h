@@ -132,10 +132,6 @@ struct files_struct {
 	struct fdtable *fdt;
 } KERNEL_TYPE;
 
-struct thread_struct {
-	unsigned long fsbase;
-} KERNEL_TYPE;
-
 /* What a CPU runs; kernel/sched/sched.h. */
 struct rq {
 	__u64 clock;	  /* ns, when it was last looked at */
@@ -170,7 +166,6 @@ struct task_struct {
 	unsigned long nvcsw, nivcsw, min_flt, maj_flt; /* switches that it asked for and others; page faults */
 	__u64 start_boottime; /* ns; of the process, with the same one for a thread that took it over (de_thread) */
 	char comm[16];
-	struct thread_struct thread;
 } KERNEL_TYPE;
 
 struct linux_binprm {

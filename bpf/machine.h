@@ -28,8 +28,20 @@ struct pt_regs {
 #define SYSCALL_RESULT(regs) ((regs)->ax)
 #define FLAGS(regs)	     ((regs)->flags) /* of the processor, for ways out that are conditional jumps */
 
-/* The thread pointer of a task, which pthread_self() is. */
-#define THREAD_POINTER(task) FIELD(task, task_struct, thread.fsbase)
+/*
+ * The thread pointer of a task: its pthread_self(). The structure is the kernel's task_struct with the part that this
+ * processor adds to it: relocation takes no notice of three underscores and what follows them.
+ */
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpadded"
+struct task_struct___machine {
+	struct {
+		unsigned long fsbase;
+	} thread;
+} KERNEL_TYPE;
+#pragma clang diagnostic pop
+
+#define THREAD_POINTER(task) FIELD(task, task_struct___machine, thread.fsbase)
 
 #define PAGE 4096
 

@@ -54,6 +54,8 @@
 
 #include "wire.h"
 #include "wire_process.h"
+#include "wire_blocks.h"
+#include "wire_python.h"
 #include "wire_cuda.h"
 #include "wire_control.h"
 #include "state.h"

@@ -124,7 +124,7 @@ const (
 	NativeAll     = 2
 )
 
-// Python is what the BPF programs must know about a process's CPython; see struct python in bpf/wire_process.h.
+// Python is what the BPF programs must know about a process's CPython; see struct python in bpf/wire_python.h.
 type Python = kernelPython
 
 // SetPython tells the ledger how to read the Python objects of the process in slot. Zero Inputs means that

@@ -23,7 +23,6 @@ var may = map[string]string{
 	"report/reporttest/fixtures.go":        "has the path of a library, which goldens show",
 	"e2e/storms/align.go":                  "has a BPF object compiled for the machine of the tests",
 	"bpf/machine.h":                        "is what depends on the processor",
-	"bpf/kernel.h":                         "has the field that the thread pointer is read from",
 }
 
 // TestSeam: no file knows a processor but those that are one's: the packages below tracer/code/machine, files whose
