@@ -9,10 +9,10 @@ type Caller uint8
 // callers are the runtime's functions that allocate or free memory: cuda_runtime_api.h of CUDA 11 to 13. Each
 // may also be exported with _ptsz or _ptds, for the per-thread default stream.
 var callers = [...]string{
-	"", "cudaMalloc", "cudaFree", "cudaMallocPitch", "cudaMalloc3D", "cudaMallocManaged", "cudaMallocAsync", "cudaMallocFromPoolAsync",
-	"cudaFreeAsync", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost", "cudaHostRegister", "cudaHostUnregister", "cudaMallocArray",
-	"cudaMalloc3DArray", "cudaMallocMipmappedArray", "cudaFreeArray", "cudaFreeMipmappedArray", "cuCheckpointProcessCheckpoint",
-	"cuCheckpointProcessRestore",
+	"", "cudaMalloc", "cudaFree", "cudaMallocPitch", "cudaMalloc3D", "cudaMallocManaged", "cudaMallocAsync",
+	"cudaMallocFromPoolAsync", "cudaFreeAsync", "cudaMallocHost", "cudaHostAlloc", "cudaFreeHost", "cudaHostRegister",
+	"cudaHostUnregister", "cudaMallocArray", "cudaMalloc3DArray", "cudaMallocMipmappedArray", "cudaFreeArray",
+	"cudaFreeMipmappedArray", "cuCheckpointProcessCheckpoint", "cuCheckpointProcessRestore",
 }
 
 // The functions by which one process suspends another.

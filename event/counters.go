@@ -22,7 +22,10 @@ const (
 	KernelCounters = Instructions
 )
 
-var counterNames = [CounterCount]string{"minor_faults", "major_faults", "waits", "preemptions", "instructions", "cycles", "cache_references", "cache_misses"}
+var counterNames = [CounterCount]string{
+	"minor_faults", "major_faults", "waits", "preemptions", "instructions", "cycles", "cache_references",
+	"cache_misses",
+}
 
 // String returns the counter's name, as reports and recordings have it.
 func (c Counter) String() string { return counterNames[c] }

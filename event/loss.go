@@ -49,7 +49,8 @@ const (
 	LostChanges    = "change ring full"
 	LostBoundaries = "boundary store full"
 	LostRecords    = "boundary records that a processor had begun and not written in time"
-	LostEvents     = "events, at most, that passed every copy of a program of the tracer's while the CPU was within it for another thread"
+	LostEvents     = "events, at most, that passed every copy of a program of the tracer's while the CPU was within " +
+		"it for another thread"
 	LostStatements = "beginnings and ends of statements refused: too many at a time"
 	LostMarkers    = "beginnings and ends of experiments refused: too many at a time"
 	LostReadings   = "readings of other processes and of GPUs refused: too many at a time"

@@ -71,8 +71,9 @@ const (
 )
 
 const (
-	cudaSource = "uprobes on the exported functions of libcuda.so.1, return codes checked; memory taken since the attach"
-	rssSource  = "tracepoint kmem:rss_stat, the kernel's per-CPU counters"
+	cudaSource = "uprobes on the exported functions of libcuda.so.1, return codes checked; " +
+		"memory taken since the attach"
+	rssSource = "tracepoint kmem:rss_stat, the kernel's per-CPU counters"
 )
 
 // The meters, in the order in which a session lists their sources.
@@ -82,17 +83,31 @@ var table = []Facts{
 		Source: "mm->data_vm, read under mmap_lock at tracepoint mmap_lock:mmap_lock_released",
 		Untold: []string{MappedStacks}, Unwalked: []string{MappedStacks, SmallStacks},
 	},
-	{Meter: Resident, ID: "cpu.resident", Kind: Pages, Format: 1, Doc: "cpu.resident", Source: rssSource, Always: true, Headline: 1},
-	{Meter: ResidentAnon, ID: "cpu.resident.anon", Kind: Part, Format: 1, Doc: "cpu.resident", Source: rssSource, Always: true},
-	{Meter: ResidentFile, ID: "cpu.resident.file", Kind: Part, Format: 1, Doc: "cpu.resident", Source: rssSource, Always: true},
-	{Meter: ResidentShmem, ID: "cpu.resident.shmem", Kind: Part, Format: 1, Doc: "cpu.resident", Source: rssSource, Always: true},
 	{
-		Meter: NumPy, ID: "cpu.numpy", Kind: Blocks, Format: 1, Doc: "cpu.numpy", Always: true, OfPythons: true, Headline: 5,
-		Source:  "uprobes in NumPy or on PyTraceMalloc_Track; arrays made since the attach, blocks of 1,024 bytes or more",
+		Meter: Resident, ID: "cpu.resident", Kind: Pages, Format: 1, Doc: "cpu.resident", Source: rssSource,
+		Always: true, Headline: 1,
+	},
+	{
+		Meter: ResidentAnon, ID: "cpu.resident.anon", Kind: Part, Format: 1, Doc: "cpu.resident", Source: rssSource,
+		Always: true,
+	},
+	{
+		Meter: ResidentFile, ID: "cpu.resident.file", Kind: Part, Format: 1, Doc: "cpu.resident", Source: rssSource,
+		Always: true,
+	},
+	{
+		Meter: ResidentShmem, ID: "cpu.resident.shmem", Kind: Part, Format: 1, Doc: "cpu.resident", Source: rssSource,
+		Always: true,
+	},
+	{
+		Meter: NumPy, ID: "cpu.numpy", Kind: Blocks, Format: 1, Doc: "cpu.numpy", Always: true, OfPythons: true,
+		Headline: 5,
+		Source: "uprobes in NumPy or on PyTraceMalloc_Track; arrays made since the attach, " +
+			"blocks of 1,024 bytes or more",
 		Through: ThroughNumPy, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true,
 		Unknown: []UnknownKind{UnknownNumPy}, Missing: []MissingKind{MissingNumPy},
-		Paused: []string{ArrayProbes, SmallBlocks, ForeignArrays}, Untold: []string{ArrayProbes, ForeignArrays}, Unwalked: []string{Stacks, SmallStacks},
-		Sampled: true,
+		Paused: []string{ArrayProbes, SmallBlocks, ForeignArrays}, Untold: []string{ArrayProbes, ForeignArrays},
+		Unwalked: []string{Stacks, SmallStacks}, Sampled: true,
 	},
 	{
 		Meter: Torch, ID: "cpu.torch", Kind: Blocks, Format: 5, Doc: "cpu.torch", OfPythons: true, Headline: 6,
@@ -103,39 +118,50 @@ var table = []Facts{
 	},
 	{
 		Meter: Arrow, ID: "cpu.arrow", Kind: Blocks, Format: 7, Doc: "cpu.arrow", OfPythons: true, Headline: 7,
-		Source:  "uprobes on the functions of Arrow's memory pools, their results checked; blocks made since the attach",
+		Source: "uprobes on the functions of Arrow's memory pools, their results checked; " +
+			"blocks made since the attach",
 		Through: ThroughArrow, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true, Inside: true,
 		Unknown: []UnknownKind{UnknownArrow}, Missing: []MissingKind{MissingArrow},
-		Paused: []string{ArrowPools}, Untold: []string{ArrowPools}, Unwalked: []string{Stacks, SmallStacks}, Sampled: true,
+		Paused: []string{ArrowPools}, Untold: []string{ArrowPools}, Unwalked: []string{Stacks, SmallStacks},
+		Sampled: true,
 	},
 	{
-		Meter: OfDevice(0, Driver), ID: "driver", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource, Through: ThroughCUDA, Headline: 2,
-		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingDevice, MissingCUDA}, Unwalked: []string{Stacks},
+		Meter: OfDevice(0, Driver), ID: "driver", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource,
+		Through: ThroughCUDA, Headline: 2,
+		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingDevice, MissingCUDA},
+		Unwalked: []string{Stacks},
 	},
 	{
-		Meter: OfDevice(0, Active), ID: "active", Kind: Total, Format: 2, Doc: "GPUs", Through: ThroughTorch, Headline: 3,
-		Source: "PyTorch's own total, handed to c10::reportMemoryUsageToProfiler at each allocation and free",
-		Within: []Meter{OfDevice(0, Driver)}, Asked: true, Owned: true,
-		Paused: []string{TorchTotals}, Untold: []string{TensorStacks}, Unwalked: []string{TensorStacks}, Forgotten: true,
+		Meter: OfDevice(0, Active), ID: "active", Kind: Total, Format: 2, Doc: "GPUs", Through: ThroughTorch,
+		Headline: 3,
+		Source:   "PyTorch's own total, handed to c10::reportMemoryUsageToProfiler at each allocation and free",
+		Within:   []Meter{OfDevice(0, Driver)}, Asked: true, Owned: true,
+		Paused: []string{TorchTotals}, Untold: []string{TensorStacks}, Unwalked: []string{TensorStacks},
+		Forgotten: true,
 	},
 	{
 		Meter: OfDevice(0, Reserved), ID: "reserved", Kind: Reserve, Format: 2, Doc: "GPUs", Through: ThroughTorch,
 		Source:  "PyTorch's own total at each allocation and free, less what it gives back to the driver in between",
-		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingDevice, MissingCUDA}, Paused: []string{TorchTotals},
+		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingDevice, MissingCUDA},
+		Paused: []string{TorchTotals},
 	},
 	{
-		Meter: OfDevice(0, Unattributed), ID: "unattributed", Kind: Sampled, Format: 2, Doc: "GPUs", Through: ThroughCUDA,
-		Source:  "NVML's figure for the process when a cell begins and ends, less the driver meter: sampled, not traced",
+		Meter: OfDevice(0, Unattributed), ID: "unattributed", Kind: Sampled, Format: 2, Doc: "GPUs",
+		Through: ThroughCUDA,
+		Source: "NVML's figure for the process when a cell begins and ends, " +
+			"less the driver meter: sampled, not traced",
 		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingDevice, MissingCUDA},
 	},
 	{ // PyTorch's allocator keeps it when no tensor has it any more
-		Meter: Pinned, ID: "cpu.pinned", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource, Through: ThroughCUDA, Asked: true,
+		Meter: Pinned, ID: "cpu.pinned", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource, Through: ThroughCUDA,
+		Asked:   true,
 		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingCUDA}, Unwalked: []string{Stacks},
 	},
 	{
-		Meter: Heap, ID: "cpu.heap", Kind: OfAllocator, Format: 4, Doc: "cpu.heap", OnRequest: "--heap", Through: ThroughAllocator,
-		Source: "uprobes on malloc, free and their relatives; blocks made since the attach, by the bytes asked for",
-		Within: []Meter{Mapped}, Unknown: []UnknownKind{UnknownHeap}, Missing: []MissingKind{MissingHeap},
+		Meter: Heap, ID: "cpu.heap", Kind: OfAllocator, Format: 4, Doc: "cpu.heap", OnRequest: "--heap",
+		Through: ThroughAllocator,
+		Source:  "uprobes on malloc, free and their relatives; blocks made since the attach, by the bytes asked for",
+		Within:  []Meter{Mapped}, Unknown: []UnknownKind{UnknownHeap}, Missing: []MissingKind{MissingHeap},
 		Untold: []string{HeapStacks}, Unwalked: []string{HeapStacks}, Forgotten: true,
 	},
 }
@@ -149,11 +175,15 @@ type UnknownFacts struct {
 }
 
 var unknownTable = [UnknownKinds]UnknownFacts{
-	UnknownNumPy:  {Name: "numpy", Title: "frees", Text: "of memory that was taken before tracing began"},
-	UnknownTorch:  {Name: "torch", Title: "tensor frees", Text: "on the CPU, of tensors that were made before tracing began"},
-	UnknownHeap:   {Name: "heap", Title: "heap frees", Text: "of blocks that were made before tracing began"},
-	UnknownDevice: {Name: "device", Title: "GPU frees", Text: "of memory that was taken before tracing began", Boundless: true},
-	UnknownArrow:  {Name: "arrow", Title: "Arrow frees", Text: "of blocks that were made before tracing began"},
+	UnknownNumPy: {Name: "numpy", Title: "frees", Text: "of memory that was taken before tracing began"},
+	UnknownTorch: {
+		Name: "torch", Title: "tensor frees", Text: "on the CPU, of tensors that were made before tracing began",
+	},
+	UnknownHeap: {Name: "heap", Title: "heap frees", Text: "of blocks that were made before tracing began"},
+	UnknownDevice: {
+		Name: "device", Title: "GPU frees", Text: "of memory that was taken before tracing began", Boundless: true,
+	},
+	UnknownArrow: {Name: "arrow", Title: "Arrow frees", Text: "of blocks that were made before tracing began"},
 }
 
 // missingTable has the names of the kinds for column names, and the Reason of the [Loss] for a full table of blocks.
@@ -268,7 +298,8 @@ func Paused(text string) (meters []Meter) {
 // IsOfStacks reports whether the Text of a [MeterShed] is about stacks, or about blocks that are reported for their
 // stacks.
 func IsOfStacks(text string) bool {
-	return text == NativeStacks || slices.ContainsFunc(table, func(f Facts) bool { return slices.Contains(f.Unwalked, text) })
+	return text == NativeStacks ||
+		slices.ContainsFunc(table, func(f Facts) bool { return slices.Contains(f.Unwalked, text) })
 }
 
 // Facts returns the properties of a kind.

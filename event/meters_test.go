@@ -27,7 +27,8 @@ func TestMetersAreWhole(t *testing.T) {
 		if f.Source == "" || f.Format < 1 {
 			t.Errorf("%v: served by %q since format %d", m, f.Source, f.Format)
 		}
-		if !strings.Contains(string(docs), "\n## "+f.Doc+"\n") || !strings.Contains(string(docs), "| `"+f.String()+"` |") {
+		if !strings.Contains(string(docs), "\n## "+f.Doc+"\n") ||
+			!strings.Contains(string(docs), "| `"+f.String()+"` |") {
 			t.Errorf("docs/meters.md has no section %q, or no row for %v", f.Doc, f)
 		}
 	}
@@ -77,7 +78,9 @@ func TestMetersAgree(t *testing.T) {
 			t.Errorf("%v: owned, and nobody asks by what; or forgotten, and always told", f.Meter)
 		}
 		for _, m := range f.Within {
-			if !slices.ContainsFunc(m.Facts().Within, func(outer Meter) bool { return !slices.Contains(f.Within, outer) }) {
+			if !slices.ContainsFunc(m.Facts().Within, func(outer Meter) bool {
+				return !slices.Contains(f.Within, outer)
+			}) {
 				continue
 			}
 			t.Errorf("%v lies in %v, and not in what that lies in", f.Meter, m)
@@ -88,7 +91,8 @@ func TestMetersAgree(t *testing.T) {
 			}
 		}
 	}
-	if of := Paused(TorchTotals); len(of) != 2*MaxDevices || len(Paused("anything")) != 0 || IsOfStacks("anything") || !IsOfStacks(NativeStacks) {
+	if of := Paused(TorchTotals); len(of) != 2*MaxDevices || len(Paused("anything")) != 0 || IsOfStacks("anything") ||
+		!IsOfStacks(NativeStacks) {
 		t.Errorf("PyTorch's totals are %d meters", len(of))
 	}
 	for kind := range UnknownKind(UnknownKinds) {

@@ -39,8 +39,9 @@ const (
 
 	// For objects of pyarrow, and of pandas that have them: a copy made with copy() shares the memory.
 
-	CopyTable    ViewCopy = "table"   // x = x.from_arrays([c.combine_chunks() for c in x.columns], schema=x.schema)
-	CopyBatch    ViewCopy = "batch"   // import pyarrow; x = x.from_arrays([pyarrow.concat_arrays([c]) for c in x.columns], schema=x.schema)
+	CopyTable ViewCopy = "table" // x = x.from_arrays([c.combine_chunks() for c in x.columns], schema=x.schema)
+	// import pyarrow; x = x.from_arrays([pyarrow.concat_arrays([c]) for c in x.columns], schema=x.schema)
+	CopyBatch    ViewCopy = "batch"
 	CopyChunked  ViewCopy = "chunked" // import pyarrow; x = pyarrow.chunked_array([x.combine_chunks()])
 	CopyArrow    ViewCopy = "concat"  // import pyarrow; x = pyarrow.concat_arrays([x])
 	CopyRepeated ViewCopy = "repeat"  // x = x.repeat(1)

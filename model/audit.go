@@ -134,9 +134,10 @@ type Growth struct {
 
 // Held is the memory that is still there, by its holder: an account, not a verdict.
 type Held struct {
-	PID    int    `json:"pid"`
-	Meter  string `json:"meter"`
-	By     string `json:"by"`     // "variable", "output", "traceback", "thread", "module", "cycle", "none", or "unknown"
+	PID   int    `json:"pid"`
+	Meter string `json:"meter"`
+	// "variable", "output", "traceback", "thread", "module", "cycle", "none", or "unknown"
+	By     string `json:"by"`
 	Holder string `json:"holder"` // the name at the beginning of the path
 	Bytes  int64  `json:"bytes"`
 	Count  int64  `json:"count"`

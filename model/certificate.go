@@ -40,7 +40,9 @@ type Attribution struct {
 // Unknown returns the counts of frees of memory that was allocated before the attach, in the order of
 // event.UnknownKind.
 func (c *Certificate) Unknown() []*uint64 {
-	return []*uint64{&c.UnknownFrees, &c.UnknownTorchFrees, &c.UnknownHeapFrees, &c.UnknownDeviceFrees, &c.UnknownArrowFrees}
+	return []*uint64{
+		&c.UnknownFrees, &c.UnknownTorchFrees, &c.UnknownHeapFrees, &c.UnknownDeviceFrees, &c.UnknownArrowFrees,
+	}
 }
 
 // Loss counts records that did not arrive.

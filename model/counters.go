@@ -24,8 +24,9 @@ type Counted struct {
 // All returns the counters in the order in which reports show them, with their names in JSON.
 func (c *Counters) All() []Counted {
 	return []Counted{
-		{"minor_faults", c.MinorFaults}, {"major_faults", c.MajorFaults}, {"waits", c.Waits}, {"preemptions", c.Preemptions},
-		{"instructions", c.Instructions}, {"cycles", c.Cycles}, {"cache_references", c.CacheReferences}, {"cache_misses", c.CacheMisses},
+		{"minor_faults", c.MinorFaults}, {"major_faults", c.MajorFaults}, {"waits", c.Waits},
+		{"preemptions", c.Preemptions}, {"instructions", c.Instructions}, {"cycles", c.Cycles},
+		{"cache_references", c.CacheReferences}, {"cache_misses", c.CacheMisses},
 	}
 }
 

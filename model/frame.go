@@ -8,7 +8,8 @@ func (f *Frame) IsNowhere() bool { return f.File == "" && f.Line == 0 && !f.Nati
 // IsLibrary reports whether a Python file is not the user's own: it belongs to the standard library, an installed
 // package, or the interpreter. It is true without a file.
 func IsLibrary(file string) bool {
-	return file == "" || strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "<__array_function__") || strings.Contains(file, "/site-packages/") ||
+	return file == "" || strings.HasPrefix(file, "<frozen ") || strings.HasPrefix(file, "<__array_function__") ||
+		strings.Contains(file, "/site-packages/") ||
 		strings.Contains(file, "/dist-packages/") || strings.Contains(file, "/lib/python3")
 }
 

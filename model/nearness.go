@@ -86,7 +86,9 @@ func (r *Report) Nearest() []Nearness {
 	}
 	byShare(all)
 	resident := s.most(mostSeen)
-	return slices.DeleteFunc(all, func(n Nearness) bool { return isDriver(n.Meter) && n.Share() < tight && n.Peak < resident/hardly })
+	return slices.DeleteFunc(all, func(n Nearness) bool {
+		return isDriver(n.Meter) && n.Share() < tight && n.Peak < resident/hardly
+	})
 }
 
 const (
@@ -141,7 +143,8 @@ func isDriver(meter string) bool {
 func (r *Report) limits() []Level {
 	all := LevelsOf(r.Processes, r.GPUs)
 	for _, p := range r.Processes {
-		if p.Parent == 0 && r.Host.Memory > 0 && !slices.ContainsFunc(all, func(l Level) bool { return l.PID == p.PID && l.Meter == mostSeen }) {
+		if p.Parent == 0 && r.Host.Memory > 0 &&
+			!slices.ContainsFunc(all, func(l Level) bool { return l.PID == p.PID && l.Meter == mostSeen }) {
 			all = append(all, Level{PID: p.PID, Meter: mostSeen, Kind: "machine", Bytes: r.Host.Memory})
 		}
 	}
@@ -215,7 +218,9 @@ func (k *Kernel) Nearest(gpus []GPU) []Nearness {
 	figures := k.Figures()
 	add := func(meter, kind, path string, bytes int64) {
 		if f, ok := figures[meter]; ok {
-			all = append(all, Nearness{Level{PID: k.PID, Meter: meter, Kind: kind, Path: path, Bytes: bytes}, f.Peak, f.Exact, f.Bound, 0})
+			all = append(all, Nearness{
+				Level{PID: k.PID, Meter: meter, Kind: kind, Path: path, Bytes: bytes}, f.Peak, f.Exact, f.Bound, 0,
+			})
 		}
 	}
 	if l := k.Limit; l != nil && l.Kind == "RLIMIT_DATA" {

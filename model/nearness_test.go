@@ -13,10 +13,18 @@ func limited() *Report {
 		Host: Host{Memory: 100}, GPUs: []GPU{{Index: 0, Memory: 80}},
 		Processes: []Process{
 			{PID: 1, Meters: map[string]Figure{"cpu.resident": sized(5), "cpu.mapped": sized(9)}},
-			{PID: 2, Parent: 1, Meters: map[string]Figure{"cpu.mapped": sized(40)}, SoftLimit: &SoftLimit{Bytes: 50, By: "session"}},
+			{
+				PID: 2, Parent: 1, Meters: map[string]Figure{"cpu.mapped": sized(40)},
+				SoftLimit: &SoftLimit{Bytes: 50, By: "session"},
+			},
 		},
-		Windows: []Window{{Kind: Session, PID: 1, Meters: map[string]Figure{"cpu.resident": sized(5), "cpu.mapped": sized(9), "gpu.0.driver": sized(30), "gpu.1.driver": sized(7)},
-			Tree: map[string]Figure{"cpu.resident": sized(20), "cpu.mapped": sized(60)}}},
+		Windows: []Window{{
+			Kind: Session, PID: 1,
+			Meters: map[string]Figure{
+				"cpu.resident": sized(5), "cpu.mapped": sized(9), "gpu.0.driver": sized(30), "gpu.1.driver": sized(7),
+			},
+			Tree: map[string]Figure{"cpu.resident": sized(20), "cpu.mapped": sized(60)},
+		}},
 	}
 }
 
@@ -46,7 +54,8 @@ func TestNearest(t *testing.T) {
 		t.Errorf("%s ranks where a GPU was used", meter)
 	}
 	r.Processes[0].Limits = []Limit{{Kind: "machine", Bytes: 100}, {Kind: "cgroup", Path: "/a", Bytes: 39}}
-	if near := r.Nearest(); near[0].Meter != "cpu.resident" || near[0].Kind != "cgroup" || r.Ranking(near) != "cpu.resident" {
+	if near := r.Nearest(); near[0].Meter != "cpu.resident" || near[0].Kind != "cgroup" ||
+		r.Ranking(near) != "cpu.resident" {
 		t.Errorf("the nearest of two limits: %+v", near[0])
 	}
 }
@@ -72,9 +81,13 @@ func TestHardlyUsed(t *testing.T) {
 func TestRefusedIsALimit(t *testing.T) {
 	r := limited()
 	w := &r.Windows[0]
-	w.Refused = []Refusal{{Meter: "gpu.1.driver", Held: 6, Asked: 1}, {Meter: "cpu.mapped", Held: 9, Asked: 1}, {Meter: "gpu.7.driver", Held: 9, Asked: 1}, {Meter: "gpu.0.driver", Held: 30, Asked: 500}}
+	w.Refused = []Refusal{
+		{Meter: "gpu.1.driver", Held: 6, Asked: 1}, {Meter: "cpu.mapped", Held: 9, Asked: 1},
+		{Meter: "gpu.7.driver", Held: 9, Asked: 1}, {Meter: "gpu.0.driver", Held: 30, Asked: 500},
+	}
 	near := r.Nearest()
-	if n := near[0]; n.Meter != "gpu.1.driver" || n.Peak != 6 || n.Refused != 1 || n.Bytes != 0 || math.Abs(n.Share()-6./7) > 1e-9 {
+	if n := near[0]; n.Meter != "gpu.1.driver" || n.Peak != 6 || n.Refused != 1 || n.Bytes != 0 ||
+		math.Abs(n.Share()-6./7) > 1e-9 {
 		t.Errorf("got %+v", n)
 	}
 	for _, n := range near[1:] {
@@ -82,7 +95,10 @@ func TestRefusedIsALimit(t *testing.T) {
 			t.Errorf("%+v: nobody was short of it", n)
 		}
 	}
-	w.Refused = []Refusal{{Meter: "gpu.0.driver", Held: math.MaxInt64, Asked: math.MaxInt64}, {Meter: "gpu.0.driver", Held: -5, Asked: 1}, {Meter: "gpu.0.driver", Held: 5, Asked: -1}, {}}
+	w.Refused = []Refusal{
+		{Meter: "gpu.0.driver", Held: math.MaxInt64, Asked: math.MaxInt64}, {Meter: "gpu.0.driver", Held: -5, Asked: 1},
+		{Meter: "gpu.0.driver", Held: 5, Asked: -1}, {},
+	}
 	for _, n := range r.Nearest() { // a recording can claim anything
 		if share := n.Share(); math.IsNaN(share) || share < 0 {
 			t.Errorf("%+v: a share of %v", n, share)
@@ -105,7 +121,8 @@ func TestNearestOfNothing(t *testing.T) {
 // TestVague: a figure can be off by more than its own size, whatever its sign.
 func TestVague(t *testing.T) {
 	bound := int64(5)
-	if Vague(5, &bound) || Vague(-5, &bound) || Vague(9, nil) || !Vague(4, &bound) || !Vague(-4, &bound) || !Vague(0, &bound) {
+	if Vague(5, &bound) || Vague(-5, &bound) || Vague(9, nil) || !Vague(4, &bound) || !Vague(-4, &bound) ||
+		!Vague(0, &bound) {
 		t.Error("vague is what can be off by more than there is")
 	}
 }

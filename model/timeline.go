@@ -93,7 +93,9 @@ func LevelsOf(processes []Process, gpus []GPU) (levels []Level) {
 		for _, l := range p.Limits {
 			switch {
 			case l.Kind == "cgroup" || l.Kind == "machine":
-				levels = append(levels, Level{PID: p.PID, Meter: "cpu.resident", Kind: l.Kind, Path: l.Path, Bytes: l.Bytes})
+				levels = append(levels, Level{
+					PID: p.PID, Meter: "cpu.resident", Kind: l.Kind, Path: l.Path, Bytes: l.Bytes,
+				})
 			case l.Kind == "RLIMIT_DATA" && (p.SoftLimit == nil || p.SoftLimit.Bytes != l.Bytes):
 				levels = append(levels, Level{PID: p.PID, Meter: "cpu.mapped", Kind: l.Kind, Bytes: l.Bytes})
 			}
@@ -103,7 +105,9 @@ func LevelsOf(processes []Process, gpus []GPU) (levels []Level) {
 		}
 		for _, g := range gpus {
 			if g.Memory > 0 {
-				levels = append(levels, Level{PID: p.PID, Meter: "gpu." + strconv.Itoa(g.Index) + ".driver", Kind: "gpu", Bytes: g.Memory})
+				levels = append(levels, Level{
+					PID: p.PID, Meter: "gpu." + strconv.Itoa(g.Index) + ".driver", Kind: "gpu", Bytes: g.Memory,
+				})
 			}
 		}
 	}
@@ -142,7 +146,8 @@ func (t *Track) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if len(in.Elapsed) != len(in.Change) || len(in.Elapsed) != len(in.Kinds) {
-		return fmt.Errorf("a track has %d times, %d values and %d kinds", len(in.Elapsed), len(in.Change), len(in.Kinds))
+		return fmt.Errorf("a track has %d times, %d values and %d kinds",
+			len(in.Elapsed), len(in.Change), len(in.Kinds))
 	}
 	*t = Track{PID: in.PID, Meter: in.Meter, Tree: in.Tree, Gaps: in.Gaps}
 	var p Point

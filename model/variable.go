@@ -3,8 +3,9 @@ package model
 // Variable is a name that a process has at the end of the session. It may also be a large object that only a module, a
 // traceback or a frame has.
 type Variable struct {
-	PID  int      `json:"pid"`
-	Name string   `json:"name"`           // x, Out[7], module.attribute, "locals of f()", "traceback of In[9]", "the last traceback"
+	PID int `json:"pid"`
+	// x, Out[7], module.attribute, "locals of f()", "traceback of In[9]", "the last traceback"
+	Name string   `json:"name"`
 	Also []string `json:"also,omitempty"` // other names of the same object, 8 at most
 	Kind string   `json:"kind"`           // "variable", "output", "traceback", "thread" or "module"
 	Type string   `json:"type,omitempty"`

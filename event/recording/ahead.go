@@ -78,7 +78,8 @@ func newRun() *run {
 func (n *run) fill(ctx context.Context, r *Reader) {
 	n.events, n.changes, n.boundaries = n.events[:0], n.changes[:0], n.boundaries[:0]
 	r.batch.room = n
-	for n.end == nil && len(n.events) < cap(n.events) && len(n.changes) < cap(n.changes) && len(n.boundaries) < cap(n.boundaries) {
+	for n.end == nil && len(n.events) < cap(n.events) && len(n.changes) < cap(n.changes) &&
+		len(n.boundaries) < cap(n.boundaries) {
 		var e event.Event
 		if e, n.end = r.Next(ctx); n.end == nil {
 			n.events = append(n.events, e)

@@ -133,7 +133,8 @@ func checkChange(t *testing.T, c arrowRow, e *event.Change) {
 	if rec.Column(colPassed).IsValid(row) {
 		got.Passed = uint8(rec.Column(colPassed).(*array.Uint32).Value(row))
 	}
-	if rec.Column(colSize).IsNull(row) != (e.Size == 0) || rec.Column(colNumber).IsValid(row) || rec.Column(colText).IsValid(row) {
+	if rec.Column(colSize).IsNull(row) != (e.Size == 0) || rec.Column(colNumber).IsValid(row) ||
+		rec.Column(colText).IsValid(row) {
 		t.Errorf("row %d: wrong nulls", row)
 	}
 	if e.Size != 0 {
@@ -165,7 +166,8 @@ func checkBoundary(t *testing.T, c arrowRow, devices []int, e *event.Boundary) {
 	var said []int
 	for n := range event.MaxDevices {
 		for m := range event.DeviceMeter(event.DeviceMeters) {
-			if at := event.OfDevice(n, m); e.Value[at] != 0 || e.High[at] != 0 || e.Tree[at] != 0 || e.TreeHigh[at] != 0 {
+			if at := event.OfDevice(n, m); e.Value[at] != 0 || e.High[at] != 0 || e.Tree[at] != 0 ||
+				e.TreeHigh[at] != 0 {
 				said = append(said, n)
 				break
 			}

@@ -212,10 +212,13 @@ func tableFields() [colCount]field {
 	}
 	for kind := firstLater; kind < event.UnknownKinds; kind++ {
 		c, name := unknownColumns[kind], kind.String()
-		all[c.unknown], all[c.slack] = field{name: "unknown_" + name + "_frees", typ: typeUint64}, field{name: name + "_slack", typ: typeInt64}
+		all[c.unknown] = field{name: "unknown_" + name + "_frees", typ: typeUint64}
+		all[c.slack] = field{name: name + "_slack", typ: typeInt64}
 		all[c.unsure] = field{name: "unsure_" + name, typ: typeInt64}
 	}
-	for group, name := range [...]string{groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high"} {
+	for group, name := range [...]string{
+		groupValue: "%s", groupHigh: "%s.high", groupTree: "tree.%s", groupTreeHigh: "tree.%s.high",
+	} {
 		for m := range event.Meter(event.CPUMeters) {
 			all[meterColumn(group, m)] = field{name: fmt.Sprintf(name, m), typ: typeInt64}
 		}

@@ -126,13 +126,16 @@ type viewDetail struct {
 }
 
 func viewToDetail(v event.View) viewDetail {
-	return viewDetail{v.Address, v.Size, v.Used, v.Copies, v.Small, v.Type, v.Collect, convert(v.Viewers, func(x event.Viewer) viewerDetail { return viewerDetail(x) })}
+	return viewDetail{
+		v.Address, v.Size, v.Used, v.Copies, v.Small, v.Type, v.Collect,
+		convert(v.Viewers, func(x event.Viewer) viewerDetail { return viewerDetail(x) }),
+	}
 }
 
 func viewFromDetail(v viewDetail) event.View {
 	return event.View{
-		Address: v.Address, Size: v.Size, Used: v.Used, Copies: v.Copies, Small: v.Small, Type: v.Type, Collect: v.Collect,
-		Viewers: convert(v.Viewers, func(x viewerDetail) event.Viewer { return event.Viewer(x) }),
+		Address: v.Address, Size: v.Size, Used: v.Used, Copies: v.Copies, Small: v.Small, Type: v.Type,
+		Collect: v.Collect, Viewers: convert(v.Viewers, func(x viewerDetail) event.Viewer { return event.Viewer(x) }),
 	}
 }
 
@@ -229,7 +232,9 @@ func startFromJSON(text []byte) (*event.Start, error) {
 		Host:      event.Host(d.Host),
 		Processes: convert(d.Processes, func(p processDetail) event.ProcessInfo { return event.ProcessInfo(p) }),
 		Meters: convert(d.Meters, func(m meterDetail) event.MeterSource {
-			return event.MeterSource{Meter: event.Meter(m.Meter), Source: m.Source, Exact: m.Exact, Bound: m.Bound, Absent: m.Absent}
+			return event.MeterSource{
+				Meter: event.Meter(m.Meter), Source: m.Source, Exact: m.Exact, Bound: m.Bound, Absent: m.Absent,
+			}
 		}),
 		Command: d.Command,
 	}, nil
@@ -267,7 +272,8 @@ func stackFromJSON(text []byte, number uint64, pid int32) (*event.Stack, error) 
 func holdersToJSON(h *event.Holders) ([]byte, error) {
 	return json.Marshal(holdersDetail{
 		Root: h.Root, Complete: h.Complete, Objects: h.Objects, Pool: h.Pool,
-		Holders: convert(h.Holders, func(x event.Holder) holderDetail { return holderDetail(x) }), Views: convert(h.Views, viewToDetail),
+		Holders: convert(h.Holders, func(x event.Holder) holderDetail { return holderDetail(x) }),
+		Views:   convert(h.Views, viewToDetail),
 	})
 }
 
@@ -278,7 +284,8 @@ func holdersFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Hol
 	}
 	return &event.Holders{
 		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Pool: d.Pool,
-		Holders: convert(d.Holders, func(x holderDetail) event.Holder { return event.Holder(x) }), Views: convert(d.Views, viewFromDetail),
+		Holders: convert(d.Holders, func(x holderDetail) event.Holder { return event.Holder(x) }),
+		Views:   convert(d.Views, viewFromDetail),
 	}, nil
 }
 
@@ -324,7 +331,9 @@ func (d *finishDetail) finish() *event.Finish {
 		Time: d.Time, Reason: d.Reason, Made: d.Made, Delivered: d.Delivered,
 		Lost: convert(d.Lost, func(l lossDetail) event.Loss { return event.Loss(l) }),
 		Blind: convert(d.Blind, func(b blindDetail) event.Blind {
-			return event.Blind{PID: b.PID, Meter: event.Meter(b.Meter), Since: b.Since, Until: b.Until, OfChild: b.OfChild}
+			return event.Blind{
+				PID: b.PID, Meter: event.Meter(b.Meter), Since: b.Since, Until: b.Until, OfChild: b.OfChild,
+			}
 		}),
 		Late:     d.Late,
 		Probes:   convert(d.Probes, func(p probeDetail) event.ProbeUse { return event.ProbeUse(p) }),

@@ -29,7 +29,9 @@ type endingDetail struct {
 }
 
 func limitsToJSON(l *event.Limits) ([]byte, error) {
-	return json.Marshal(limitsDetail{Root: l.Root, Limits: convert(l.Limits, func(x event.Limit) limitDetail { return limitDetail(x) })})
+	return json.Marshal(limitsDetail{
+		Root: l.Root, Limits: convert(l.Limits, func(x event.Limit) limitDetail { return limitDetail(x) }),
+	})
 }
 
 func limitsFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Limits, error) {
@@ -38,7 +40,8 @@ func limitsFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Limi
 		return nil, err
 	}
 	return &event.Limits{
-		Time: time, Root: d.Root, PID: pid, Limits: convert(d.Limits, func(x limitDetail) event.Limit { return event.Limit(x) }),
+		Time: time, Root: d.Root, PID: pid,
+		Limits: convert(d.Limits, func(x limitDetail) event.Limit { return event.Limit(x) }),
 	}, nil
 }
 
@@ -52,6 +55,7 @@ func endingFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Endi
 		return nil, err
 	}
 	return &event.Ending{
-		Time: time, Root: d.Root, PID: pid, Status: d.Status, OutOfMemory: d.OutOfMemory, Limit: event.Limit(d.Limit), Likely: d.Likely,
+		Time: time, Root: d.Root, PID: pid, Status: d.Status, OutOfMemory: d.OutOfMemory, Limit: event.Limit(d.Limit),
+		Likely: d.Likely,
 	}, nil
 }

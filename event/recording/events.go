@@ -248,7 +248,8 @@ func (b *batch) doubts(row int, d *event.Doubts) {
 
 func (b *batch) reading(row int) event.Event {
 	r := &event.Reading{
-		Number: b.u64(colNumber, row), Root: b.u32(colRoot, row), PID: int32(b.u32(colPID, row)), Since: b.u64(colSegment, row),
+		Number: b.u64(colNumber, row), Root: b.u32(colRoot, row), PID: int32(b.u32(colPID, row)),
+		Since: b.u64(colSegment, row),
 	}
 	b.readings(groupValue, row, &r.Value)
 	b.readings(groupHigh, row, &r.High)

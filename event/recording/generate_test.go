@@ -24,7 +24,9 @@ type filler struct {
 func distinct() *filler {
 	n := uint64(0)
 	next := func() uint64 { n++; return n }
-	return &filler{number: next, text: func() string { return fmt.Sprintf("text %d", next()) }, length: func() int { return 2 }}
+	return &filler{
+		number: next, text: func() string { return fmt.Sprintf("text %d", next()) }, length: func() int { return 2 },
+	}
 }
 
 // wild gives fields the values that break things.
@@ -119,7 +121,8 @@ func boundaryKinds() int {
 func blank() []event.Event {
 	return []event.Event{
 		&event.Start{}, &event.Process{}, &event.Boundary{}, &event.Reading{},
-		&event.Change{}, &event.Refusal{}, &event.Foreign{}, &event.CellSource{}, &event.Stack{}, &event.Holders{}, &event.Variables{}, &event.Residence{}, &event.Limits{}, &event.Ending{}, &event.Finish{},
+		&event.Change{}, &event.Refusal{}, &event.Foreign{}, &event.CellSource{}, &event.Stack{}, &event.Holders{},
+		&event.Variables{}, &event.Residence{}, &event.Limits{}, &event.Ending{}, &event.Finish{},
 	}
 }
 
@@ -139,7 +142,9 @@ func changes(n int) []event.Change {
 	at, mapped, numpy := event.Nanoseconds(8_123_456_789_000), event.Bytes(600<<20), event.Bytes(100<<20)
 	for i := range list {
 		at += event.Nanoseconds(500 + r.IntN(3000))
-		c := event.Change{Stream: uint64(i + 1), Segment: uint64(i / 5000), Time: at, PID: 4242, TID: 4242 + int32(r.IntN(3))}
+		c := event.Change{
+			Stream: uint64(i + 1), Segment: uint64(i / 5000), Time: at, PID: 4242, TID: 4242 + int32(r.IntN(3)),
+		}
 		if i%3 == 0 {
 			mapped += event.Bytes(r.IntN(64)-31) << 12
 			c.Meter, c.Value = event.Mapped, mapped

@@ -69,7 +69,8 @@ func TestPandasReadsIt(t *testing.T) {
 		events = append(events, &c)
 	}
 	ask := openPandas + `
-assert pyarrow.ipc.open_stream(path).schema.metadata == {b"ipytracer.format": b"` + strconv.Itoa(Format) + `", b"ipytracer.version": b"1.2.3"}
+assert pyarrow.ipc.open_stream(path).schema.metadata == {b"ipytracer.format": b"` + strconv.Itoa(Format) +
+		`", b"ipytracer.version": b"1.2.3"}
 for b in pyarrow.ipc.open_stream(path): b.validate(full=True)
 print(len(df), len(df.columns), str(df.time_ns.dtype), str(df.pid.dtype))
 print(df.kind.value_counts(sort=False).to_dict())
@@ -81,8 +82,9 @@ print(int(change["value"].sum()), int(change["size"].sum()), int(change.address.
 import json
 print(json.loads(df[df.kind == "start"].detail.iloc[0])["host"]["kernel"])
 `
-	want := fmt.Sprintf("10008 %d int64 int32", colCount) + `
-{'start': 1, 'process': 1, 'cell-open': 1, 'cell-source': 1, 'change': 10001, 'cell-close': 1, 'reading': 1, 'finish': 1}
+	want := fmt.Sprintf("10008 %d int64 int32\n", colCount) +
+		"{'start': 1, 'process': 1, 'cell-open': 1, 'cell-source': 1, 'change': 10001, 'cell-close': 1, " +
+		"'reading': 1, 'finish': 1}" + `
 8000 1073754112 ok 1
 x = np.zeros(1000)
 VALUES
@@ -98,7 +100,8 @@ VALUES
 	}
 	t.Run("cut", func(t *testing.T) {
 		file := record(t, events, 0)
-		if got := inSid(t, file[:len(file)*2/3], openWhatIsThere+"print(len(df))"); got != fmt.Sprintln(maxRows-maxEventRows+1) {
+		got := inSid(t, file[:len(file)*2/3], openWhatIsThere+"print(len(df))")
+		if got != fmt.Sprintln(maxRows-maxEventRows+1) {
 			t.Errorf("%s rows, want those of the one whole batch", got)
 		}
 	})

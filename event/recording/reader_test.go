@@ -50,7 +50,8 @@ func TestCutAtEveryByte(t *testing.T) {
 		}
 		if last.Reason == ReasonCut {
 			got = got[:len(got)-1]
-			if say := last.Problems; len(say) != 1 || (len(got) > 0 && !strings.Contains(say[0], fmt.Sprintf("%d events", len(got)))) {
+			if say := last.Problems; len(say) != 1 ||
+				(len(got) > 0 && !strings.Contains(say[0], fmt.Sprintf("%d events", len(got)))) {
 				t.Fatalf("%d bytes, %d events: problems %q", n, len(got), say)
 			}
 		}
@@ -128,10 +129,17 @@ func TestCutSaysHowFar(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"no end mark": {file[:len(file)-8], "the recording was cut off: it holds 3 events; the last is 2.5s after the first, at 7500000000 ns"},
-		"no finish":   {file, "the tracer closed the recording without finishing: it holds 3 events; the last is 2.5s after the first, at 7500000000 ns"},
+		"no end mark": {
+			file[:len(file)-8],
+			"the recording was cut off: it holds 3 events; the last is 2.5s after the first, at 7500000000 ns",
+		},
+		"no finish": {
+			file, "the tracer closed the recording without finishing: it holds 3 events; " +
+				"the last is 2.5s after the first, at 7500000000 ns",
+		},
 		"rubbish": {append(bytes.Clone(file[:len(file)-8]), "and so on and so on"...),
-			fmt.Sprintf("the recording is not readable behind byte %d (damaged: no message begins here): it holds 3 events; the last is 2.5s after the first, at 7500000000 ns", len(file)-8)},
+			fmt.Sprintf("the recording is not readable behind byte %d (damaged: no message begins here): "+
+				"it holds 3 events; the last is 2.5s after the first, at 7500000000 ns", len(file)-8)},
 		"nothing": {schemaOnly(t), "the recording was cut off: it holds no events"},
 	} {
 		all := readAll(t, mustOpen(t, c.file))
@@ -167,12 +175,14 @@ func TestNotARecording(t *testing.T) {
 func TestNewerFormat(t *testing.T) {
 	head := schemaOnly(t)
 	key := bytes.Index(head, []byte(keyFormat))
-	value := bytes.Index(head[key:], []byte("\x01\x00\x00\x00"+strconv.Itoa(Format)+"\x00")) // the string, with its length
+	// the string, with its length
+	value := bytes.Index(head[key:], []byte("\x01\x00\x00\x00"+strconv.Itoa(Format)+"\x00"))
 	if key < 0 || value < 0 {
 		t.Fatal("where is the format?")
 	}
 	head[key+value+4] = '9'
-	if _, err := open(bytes.NewReader(head), true); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), `format 9 by version "1.2.3"`) {
+	if _, err := open(bytes.NewReader(head), true); !errors.Is(err, ErrVersion) ||
+		!strings.Contains(err.Error(), `format 9 by version "1.2.3"`) {
 		t.Errorf("%v, want ErrVersion", err)
 	}
 }

@@ -78,7 +78,8 @@ func TestRefusedEventsLeaveNoTrace(t *testing.T) {
 	good := &event.Change{Stream: 1}
 	for _, e := range []event.Event{
 		&event.Change{Meter: event.MeterCount}, &event.Boundary{Kind: 200}, &event.Boundary{Outcome: 99},
-		&event.CellSource{Text: strings.Repeat("x", maxText+1)}, &event.Start{Meters: []event.MeterSource{{Meter: 99}}}, nil,
+		&event.CellSource{Text: strings.Repeat("x", maxText+1)}, &event.Start{Meters: []event.MeterSource{{Meter: 99}}},
+		nil,
 	} {
 		if err := w.Write(e); !errors.Is(err, ErrEvent) {
 			t.Errorf("%T: %v, want ErrEvent", e, err)
@@ -191,8 +192,10 @@ func TestLulls(t *testing.T) {
 	lull, gpu := &event.Lull{}, &event.Boundary{Number: 2, Kind: event.CellOpen, PID: 1}
 	gpu.Value[event.OfDevice(1, event.Driver)] = 4096 // has a row of the device's in front of it
 	events := []event.Event{
-		&event.Process{ProcessInfo: event.ProcessInfo{PID: 1}}, lull, gpu, lull, &event.Change{Stream: 1, PID: 1}, &event.Change{Stream: 2, PID: 1}, lull,
-		&event.Settled{Finish: event.Finish{Time: 7, Reason: "interrupted", Unnamed: []string{"x"}}, Holders: true}, lull, &event.Finish{Time: 8},
+		&event.Process{ProcessInfo: event.ProcessInfo{PID: 1}}, lull, gpu, lull, &event.Change{Stream: 1, PID: 1},
+		&event.Change{Stream: 2, PID: 1}, lull,
+		&event.Settled{Finish: event.Finish{Time: 7, Reason: "interrupted", Unnamed: []string{"x"}}, Holders: true},
+		lull, &event.Finish{Time: 8},
 	}
 	for flushEvery := range 4 {
 		file := record(t, append(slices.Clone(events), lull), flushEvery)
@@ -220,7 +223,8 @@ func TestLulls(t *testing.T) {
 
 // TestSettledAndCut: a recording that ends after its figures were known, and before its end, was cut.
 func TestSettledAndCut(t *testing.T) {
-	all := readAll(t, mustOpen(t, record(t, []event.Event{&event.Settled{Finish: event.Finish{Time: 7, Reason: "interrupted"}}}, 0)))
+	events := []event.Event{&event.Settled{Finish: event.Finish{Time: 7, Reason: "interrupted"}}}
+	all := readAll(t, mustOpen(t, record(t, events, 0)))
 	if f, is := all[len(all)-1].(*event.Finish); len(all) != 2 || !is || f.Reason != ReasonCut || f.Time != 7 {
 		t.Errorf("%d events, the last %+v", len(all), all[len(all)-1])
 	}

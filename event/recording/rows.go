@@ -177,7 +177,8 @@ func (w *Writer) addDevices(number uint64, time event.Nanoseconds, pid int32, gr
 	for n := range event.MaxDevices {
 		first := event.OfDevice(n, 0)
 		said := slices.ContainsFunc(groups, func(r *event.Readings) bool {
-			return [event.DeviceMeters]event.Bytes(r[first:first+event.DeviceMeters]) != [event.DeviceMeters]event.Bytes{}
+			of := [event.DeviceMeters]event.Bytes(r[first : first+event.DeviceMeters])
+			return of != [event.DeviceMeters]event.Bytes{}
 		})
 		if !said {
 			continue

@@ -25,7 +25,8 @@ func readSchema(msg message) (s schema, err error) {
 	}
 	s.version = string(meta[keyVersion])
 	if format > Format {
-		return s, fmt.Errorf("%w: format %d by version %q, this one reads up to format %d", ErrVersion, format, s.version, Format)
+		return s, fmt.Errorf("%w: format %d by version %q, this one reads up to format %d",
+			ErrVersion, format, s.version, Format)
 	}
 	if msg.header.byte(0) != 0 {
 		return s, fmt.Errorf("%w: it is big-endian", ErrNotRecording)

@@ -47,7 +47,8 @@ func (b *batch) stack(text []byte, number uint64, pid int32) *event.Stack {
 }
 
 func (t *stackText) frame(f *event.Frame) bool {
-	ok := t.skip(`{"function":`) && t.string(&f.Function) && t.skip(`,"file":`) && t.string(&f.File) && t.skip(`,"line":`) && t.number(&f.Line)
+	ok := t.skip(`{"function":`) && t.string(&f.Function) && t.skip(`,"file":`) && t.string(&f.File) &&
+		t.skip(`,"line":`) && t.number(&f.Line)
 	if !ok {
 		return false
 	}

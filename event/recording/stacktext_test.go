@@ -13,8 +13,19 @@ import (
 func stackTexts(t testing.TB) (written, other []string) {
 	for _, s := range []event.Stack{
 		{Frames: []event.Frame{{Function: "<module>", File: "/tmp/ipykernel_1/2.py", Line: 3}}},
-		{Frames: []event.Frame{{Function: "a && b <c>", File: "f", Line: math.MaxInt32}, {Native: true, Module: "libm.so.6", Line: math.MinInt32 + 1}}, More: true},
-		{Frames: []event.Frame{{Function: "f", File: "<ipython-input-7-0>", Line: 2, Input: 7}, {Function: "g", Input: math.MaxInt32, Native: true}}},
+		{
+			Frames: []event.Frame{
+				{Function: "a && b <c>", File: "f", Line: math.MaxInt32},
+				{Native: true, Module: "libm.so.6", Line: math.MinInt32 + 1},
+			},
+			More: true,
+		},
+		{
+			Frames: []event.Frame{
+				{Function: "f", File: "<ipython-input-7-0>", Line: 2, Input: 7},
+				{Function: "g", Input: math.MaxInt32, Native: true},
+			},
+		},
 		{Frames: []event.Frame{{Native: true}, {Module: "m"}, {Function: strings.Repeat("long", 200)}}},
 	} {
 		text, err := stackToJSON(&s)

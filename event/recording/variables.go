@@ -46,7 +46,8 @@ type codeDetail struct {
 
 func detailOf(v event.Variable) variableDetail {
 	return variableDetail{
-		v.Name, v.Also, v.Kind, v.Type, v.Shape, v.DType, v.Length, v.Bytes, v.Reaches, v.Device, v.Exact, v.Block, v.Size, v.Array, v.Viewed, v.Base,
+		v.Name, v.Also, v.Kind, v.Type, v.Shape, v.DType, v.Length, v.Bytes, v.Reaches, v.Device, v.Exact, v.Block,
+		v.Size, v.Array, v.Viewed, v.Base,
 		convert(v.Columns, func(x event.Column) columnDetail { return columnDetail(x) }), v.MoreColumns, v.RestColumns,
 		convert(v.Codes, func(x event.Code) codeDetail { return codeDetail(x) }),
 	}
@@ -54,10 +55,11 @@ func detailOf(v event.Variable) variableDetail {
 
 func variableOf(d variableDetail) event.Variable {
 	return event.Variable{
-		Name: d.Name, Also: d.Also, Kind: d.Kind, Type: d.Type, Shape: d.Shape, DType: d.DType, Length: d.Length, Bytes: d.Bytes, Reaches: d.Reaches,
+		Name: d.Name, Also: d.Also, Kind: d.Kind, Type: d.Type, Shape: d.Shape, DType: d.DType, Length: d.Length,
+		Bytes: d.Bytes, Reaches: d.Reaches,
 		Device: d.Device, Exact: d.Exact, Block: d.Block, Size: d.Size, Array: d.Array, Viewed: d.Viewed, Base: d.Base,
-		Columns: convert(d.Columns, func(x columnDetail) event.Column { return event.Column(x) }), MoreColumns: d.More, RestColumns: d.Rest,
-		Codes: convert(d.Codes, func(x codeDetail) event.Code { return event.Code(x) }),
+		Columns: convert(d.Columns, func(x columnDetail) event.Column { return event.Column(x) }), MoreColumns: d.More,
+		RestColumns: d.Rest, Codes: convert(d.Codes, func(x codeDetail) event.Code { return event.Code(x) }),
 	}
 }
 
@@ -100,7 +102,9 @@ type shareDetail struct {
 func shareToJSON(x event.Share) shareDetail {
 	return shareDetail{
 		Owners: x.Owners, Bytes: x.Bytes, Cyclic: x.Cyclic, Small: x.Small, Device: x.Device, Exact: x.Exact,
-		Pieces: convert(x.Pieces, func(p event.Piece) [4]uint64 { return [4]uint64{p.Address, p.Type, uint64(p.Own), uint64(p.Size)} }),
+		Pieces: convert(x.Pieces, func(p event.Piece) [4]uint64 {
+			return [4]uint64{p.Address, p.Type, uint64(p.Own), uint64(p.Size)}
+		}),
 	}
 }
 
@@ -115,10 +119,10 @@ func shareFromJSON(x shareDetail) event.Share {
 
 func variablesToJSON(v *event.Variables) ([]byte, error) {
 	return json.Marshal(variablesDetail{
-		Root: v.Root, Complete: v.Complete, Objects: v.Objects, Total: v.Total, Unlisted: v.Unlisted, Rest: v.Rest, Early: v.Early,
-		Variables: convert(v.Variables, detailOf),
-		Owners:    convert(v.Owners, func(x event.Owner) ownerDetail { return ownerDetail(x) }),
-		Shares:    convert(v.Shares, shareToJSON),
+		Root: v.Root, Complete: v.Complete, Objects: v.Objects, Total: v.Total, Unlisted: v.Unlisted, Rest: v.Rest,
+		Early: v.Early, Variables: convert(v.Variables, detailOf),
+		Owners: convert(v.Owners, func(x event.Owner) ownerDetail { return ownerDetail(x) }),
+		Shares: convert(v.Shares, shareToJSON),
 	})
 }
 
@@ -128,10 +132,10 @@ func variablesFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.V
 		return nil, err
 	}
 	return &event.Variables{
-		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Total: d.Total, Unlisted: d.Unlisted, Rest: d.Rest, Early: d.Early,
-		Variables: convert(d.Variables, variableOf),
-		Owners:    convert(d.Owners, func(x ownerDetail) event.Owner { return event.Owner(x) }),
-		Shares:    convert(d.Shares, shareFromJSON),
+		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Total: d.Total,
+		Unlisted: d.Unlisted, Rest: d.Rest, Early: d.Early, Variables: convert(d.Variables, variableOf),
+		Owners: convert(d.Owners, func(x ownerDetail) event.Owner { return event.Owner(x) }),
+		Shares: convert(d.Shares, shareFromJSON),
 	}, nil
 }
 

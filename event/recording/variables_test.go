@@ -11,10 +11,17 @@ import (
 func TestVariablesStay(t *testing.T) {
 	want := &event.Variables{Time: 102_500_000_000, Root: 1, PID: 4242, Complete: true, Variables: []event.Variable{
 		{
-			Name: "frame", Also: []string{"Out[7]"}, Kind: event.HeldByVariable, Type: "DataFrame", Shape: []int64{300, 12}, Length: 300, Bytes: 5 << 20, Exact: true, Viewed: 3, Base: 4,
-			Columns: []event.Column{{Name: "größe", DType: "object", Bytes: 4 << 20}, {Name: "b", Bytes: 7, Exact: true}}, MoreColumns: 10, RestColumns: 11,
+			Name: "frame", Also: []string{"Out[7]"}, Kind: event.HeldByVariable, Type: "DataFrame",
+			Shape: []int64{300, 12}, Length: 300, Bytes: 5 << 20, Exact: true, Viewed: 3, Base: 4,
+			Columns: []event.Column{
+				{Name: "größe", DType: "object", Bytes: 4 << 20}, {Name: "b", Bytes: 7, Exact: true},
+			},
+			MoreColumns: 10, RestColumns: 11,
 		},
-		{Name: "the last traceback", Kind: event.HeldByTraceback, Length: -1, Codes: []event.Code{{File: "shell.py"}, {File: "<ipython-input-3-0123456789ab>", Input: 3}}},
+		{
+			Name: "the last traceback", Kind: event.HeldByTraceback, Length: -1,
+			Codes: []event.Code{{File: "shell.py"}, {File: "<ipython-input-3-0123456789ab>", Input: 3}},
+		},
 	}}
 	all := session()
 	events := append(all[:len(all)-1:len(all)-1], want, all[len(all)-1])

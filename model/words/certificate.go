@@ -10,7 +10,8 @@ import (
 
 // ChangesMissing says that changes were lost, out of a total.
 func ChangesMissing(missing, all uint64) string {
-	return fmt.Sprintf("%s of %s changes did not reach this report: peaks stand, the kernel itself keeps them; part of their proof is missing, and of who allocated",
+	return fmt.Sprintf("%s of %s changes did not reach this report: peaks stand, the kernel itself keeps them; "+
+		"part of their proof is missing, and of who allocated",
 		Count(missing), Count(all))
 }
 
@@ -21,17 +22,20 @@ func BoundariesMissing(n uint64) string {
 
 // EndedAgain says that processes ended a second time.
 func EndedAgain(n uint64) string {
-	return Count(n) + " ends are of processes that had ended: what such a process had at its highest may be missing; this is a defect of ipytracer, please report it"
+	return Count(n) + " ends are of processes that had ended: what such a process had at its highest may be missing; " +
+		"this is a defect of ipytracer, please report it"
 }
 
 // TreesTooLow says that a process had higher maxima than the sum of its tree.
 func TreesTooLow(n uint64) string {
-	return Count(n) + " times a process had more than its tree all together: peaks of the tree are too low; this is a defect of ipytracer, please report it"
+	return Count(n) + " times a process had more than its tree all together: peaks of the tree are too low; " +
+		"this is a defect of ipytracer, please report it"
 }
 
 // WindowsTooLow says that windows are lower than the windows inside them.
 func WindowsTooLow(n uint64) string {
-	return Count(n) + " windows are lower than a window or process in them: their peaks are too low; this is a defect of ipytracer, please report it"
+	return Count(n) + " windows are lower than a window or process in them: their peaks are too low; " +
+		"this is a defect of ipytracer, please report it"
 }
 
 // WindowsMissing says that windows had no room.
@@ -92,11 +96,13 @@ func RefusalsMissing(n uint64) string {
 func Lost(reason string, n uint64) string { return reason + " (" + Count(n) + ")" }
 
 // StacksShed says that some stacks are not known.
-const StacksShed = "who allocated is not known at times, or only from samples: stacks were stepped down to keep the overhead budget"
+const StacksShed = "who allocated is not known at times, or only from samples: " +
+	"stacks were stepped down to keep the overhead budget"
 
 // Unseen says that a process's IPython has cells without a window, and names the probes that missed them.
 func Unseen(pid int, cells, probes string) string {
-	return fmt.Sprintf("pid %d: IPython has %s, which no window stands for: not compiled, or not seen to begin; the probes on %s are in doubt", pid, cells, probes)
+	return fmt.Sprintf("pid %d: IPython has %s, which no window stands for: not compiled, or not seen to begin; "+
+		"the probes on %s are in doubt", pid, cells, probes)
 }
 
 // RecordingCut says that a recording stops before its session did.
@@ -139,7 +145,11 @@ func (l *LeftOut) Reasons() (figures, attribution []string) {
 		text  string
 		to    *[]string
 	}{
-		{l.Processes, "%d events are of processes that are not in this report: there were more than " + fmt.Sprint(l.MaxProcesses), &figures},
+		{
+			l.Processes,
+			"%d events are of processes that are not in this report: there were more than " + fmt.Sprint(l.MaxProcesses),
+			&figures,
+		},
 		{l.Readings, "%d readings of processes were left out: a boundary had too many", &figures},
 		{l.Late, "%d changes came too late to be counted to their windows", &figures},
 		{l.Ahead, "%d changes are of segments that are too far ahead", &figures},

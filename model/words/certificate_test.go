@@ -9,7 +9,8 @@ import (
 func TestDearProbes(t *testing.T) {
 	const why = "its code is not one that is known for sure: the free at 0x175f93"
 	for want, p := range map[string]model.Probe{
-		"each array and each scalar is traced, which slows code down that makes many (" + why + "): 1,380,786 hits took about 1.38 s of CPU time": {Hits: 1_380_786, CostNS: 1_380_786_000, Dear: why},
+		"each array and each scalar is traced, which slows code down that makes many (" + why +
+			"): 1,380,786 hits took about 1.38 s of CPU time": {Hits: 1_380_786, CostNS: 1_380_786_000, Dear: why},
 		"": {Hits: 9_999, CostNS: 9_999_000, Dear: why}, // next to nothing
 	} {
 		if got := DearProbes(&p); got != want {
@@ -17,7 +18,9 @@ func TestDearProbes(t *testing.T) {
 		}
 	}
 	p := model.Probe{Hits: 1_380_786, CostNS: 1_380_786_000, Dear: why}
-	if got, want := DearProbesSoFar(&p), "each array and each scalar is traced, which slows code down that makes many: 1,380,786 hits took about 1.38 s of CPU time so far; the report says why"; got != want {
+	const want = "each array and each scalar is traced, which slows code down that makes many: " +
+		"1,380,786 hits took about 1.38 s of CPU time so far; the report says why"
+	if got := DearProbesSoFar(&p); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if p.CostNS = leastDear - 1; DearProbesSoFar(&p) != "" {

@@ -17,7 +17,8 @@ func Counters(c *model.Counters) string {
 		}
 	}
 	if minor, major := c.MinorFaults, c.MajorFaults; minor >= 0 && major >= 0 {
-		all = append(all, fmt.Sprintf("%s, %s of them from a disk", counted(minor+major, "page fault"), Count(uint64(major))))
+		all = append(all, fmt.Sprintf("%s, %s of them from a disk",
+			counted(minor+major, "page fault"), Count(uint64(major))))
 	}
 	say(c.Waits, "wait")
 	say(c.Preemptions, "preemption")
@@ -28,7 +29,8 @@ func Counters(c *model.Counters) string {
 		say(c.Cycles, "cycle")
 	}
 	if c.CacheMisses >= 0 && c.CacheReferences > 0 {
-		all = append(all, fmt.Sprintf("%s (%.1f %% of the references)", counted(c.CacheMisses, "cache miss"), 100*float64(c.CacheMisses)/float64(c.CacheReferences)))
+		all = append(all, fmt.Sprintf("%s (%.1f %% of the references)",
+			counted(c.CacheMisses, "cache miss"), 100*float64(c.CacheMisses)/float64(c.CacheReferences)))
 	} else {
 		say(c.CacheMisses, "cache miss")
 	}

@@ -79,17 +79,19 @@ func MoreOf(meter, first string, bytes int64, keeps, gives bool) string {
 
 // Reasons for a cell's change.
 const (
-	WhyEdited      = "its source was edited"
-	WhyNew         = "it is new"
-	WhyGone        = "it is gone"
-	WhyMoved       = "it runs elsewhere in the order"
-	WhySame        = "its source is the same: other data, other library versions, another machine, or what earlier cells defined"
+	WhyEdited = "its source was edited"
+	WhyNew    = "it is new"
+	WhyGone   = "it is gone"
+	WhyMoved  = "it runs elsewhere in the order"
+	WhySame   = "its source is the same: other data, other library versions, another machine, " +
+		"or what earlier cells defined"
 	WhyConsequence = "only because of what stood before it"
 )
 
 // WhyLineOf says that a line in another cell made the difference.
 func WhyLineOf(cell string, of *model.CellDiff) string {
-	return "its source is the same; the line that changed is of " + cell + ", which was " + of.Change + EditedIn(of.Edits)
+	return "its source is the same; the line that changed is of " + cell + ", which was " + of.Change +
+		EditedIn(of.Edits)
 }
 
 // maxEdited is the number of places of a cell that are named.

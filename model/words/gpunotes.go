@@ -17,11 +17,13 @@ func GPUNote(n *model.GPUNote) string {
 	meter := func(kind string) string { return fmt.Sprintf("GPU %d %s", n.GPU, kind) }
 	switch set := switches[n.Library]; {
 	case n.Kind == model.Unreported && n.Library == model.PyTorch:
-		return "PyTorch's backend cudaMallocAsync reports no tensors: they are in " + meter("driver") + ", not in active and reserved"
+		return "PyTorch's backend cudaMallocAsync reports no tensors: they are in " + meter("driver") +
+			", not in active and reserved"
 	case n.Kind != model.Preallocated || set == "":
 		return ""
 	case n.Total > 0:
-		return fmt.Sprintf("%s of %s in one block: %s preallocates; %s shows what cells need", Bytes(n.Bytes), Bytes(n.Total), n.Library, set)
+		return fmt.Sprintf("%s of %s in one block: %s preallocates; %s shows what cells need",
+			Bytes(n.Bytes), Bytes(n.Total), n.Library, set)
 	default:
 		return fmt.Sprintf("%s in one block: %s preallocates; %s shows what cells need", Bytes(n.Bytes), n.Library, set)
 	}

@@ -9,11 +9,15 @@ import (
 func TestGPUNote(t *testing.T) {
 	const gib = 1 << 30
 	for want, n := range map[string]model.GPUNote{
-		"60.00 GiB of 80.00 GiB in one block: JAX preallocates; XLA_PYTHON_CLIENT_PREALLOCATE=false shows what cells need": {Kind: model.Preallocated, Library: model.JAX, Bytes: 60 * gib, Total: 80 * gib},
-		"60.00 GiB in one block: JAX preallocates; XLA_PYTHON_CLIENT_PREALLOCATE=false shows what cells need":              {Kind: model.Preallocated, Library: model.JAX, Bytes: 60 * gib},
-		"20.00 GiB of 24.00 GiB in one block: TensorFlow preallocates; TF_FORCE_GPU_ALLOW_GROWTH=true shows what cells need": {
+		"60.00 GiB of 80.00 GiB in one block: JAX preallocates; XLA_PYTHON_CLIENT_PREALLOCATE=false " +
+			"shows what cells need": {Kind: model.Preallocated, Library: model.JAX, Bytes: 60 * gib, Total: 80 * gib},
+		"60.00 GiB in one block: JAX preallocates; XLA_PYTHON_CLIENT_PREALLOCATE=false " +
+			"shows what cells need": {Kind: model.Preallocated, Library: model.JAX, Bytes: 60 * gib},
+		"20.00 GiB of 24.00 GiB in one block: TensorFlow preallocates; TF_FORCE_GPU_ALLOW_GROWTH=true " +
+			"shows what cells need": {
 			Kind: model.Preallocated, Library: model.TensorFlow, GPU: 1, Bytes: 20 * gib, Total: 24 * gib},
-		"PyTorch's backend cudaMallocAsync reports no tensors: they are in GPU 1 driver, not in active and reserved": {Kind: model.Unreported, Library: model.PyTorch, GPU: 1},
+		"PyTorch's backend cudaMallocAsync reports no tensors: they are in GPU 1 driver, " +
+			"not in active and reserved": {Kind: model.Unreported, Library: model.PyTorch, GPU: 1},
 		"": {Kind: "newer", Library: model.PyTorch},
 	} {
 		if got := GPUNote(&n); got != want {

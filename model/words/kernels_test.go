@@ -23,8 +23,14 @@ func TestKernelNames(t *testing.T) {
 		{[]string{"", ""}, []string{"pid 1", "pid 2"}},
 		{[]string{"/..", "pid 1"}, []string{"pid 1", "_pid 1"}},
 		{[]string{"/a/\x1b[31m<b>|`*`=1.ipynb", "größer 1.ipynb"}, []string{"__31m_b______1.ipynb", "größer 1.ipynb"}},
-		{[]string{strings.Repeat("a", 40) + ".ipynb", strings.Repeat("b", 40) + "a.ipynb"}, []string{"…" + strings.Repeat("a", 25) + ".ipynb", "…" + strings.Repeat("b", 24) + "a.ipynb"}},
-		{[]string{"b" + strings.Repeat("a", 40), "c" + strings.Repeat("a", 40)}, []string{"…" + strings.Repeat("a", 31) + " pid 1", "…" + strings.Repeat("a", 31) + " pid 2"}},
+		{
+			[]string{strings.Repeat("a", 40) + ".ipynb", strings.Repeat("b", 40) + "a.ipynb"},
+			[]string{"…" + strings.Repeat("a", 25) + ".ipynb", "…" + strings.Repeat("b", 24) + "a.ipynb"},
+		},
+		{
+			[]string{"b" + strings.Repeat("a", 40), "c" + strings.Repeat("a", 40)},
+			[]string{"…" + strings.Repeat("a", 31) + " pid 1", "…" + strings.Repeat("a", 31) + " pid 2"},
+		},
 	} {
 		var kernels []words.Kernel
 		for i, n := range c.notebooks {
@@ -41,7 +47,8 @@ func TestKernelNamesDiffer(t *testing.T) {
 	var kernels []words.Kernel
 	for i := range 2000 {
 		kernels = append(kernels, words.Kernel{PID: i + 1, Notebook: []string{
-			"", "/", "x", "a/x", "/b/x", fmt.Sprintf("x pid %d", i-2), "x\x00", "x\x01", fmt.Sprintf("pid %d", i+2), strings.Repeat("/long", 40) + "/x",
+			"", "/", "x", "a/x", "/b/x", fmt.Sprintf("x pid %d", i-2), "x\x00", "x\x01", fmt.Sprintf("pid %d", i+2),
+			strings.Repeat("/long", 40) + "/x",
 		}[i%10]})
 	}
 	seen := map[string]int{}

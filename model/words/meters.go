@@ -31,7 +31,9 @@ func IsOutermost(id string) bool {
 	if !ok || LiesWithin(id) {
 		return false
 	}
-	return slices.ContainsFunc(event.Meters(), func(f event.Facts) bool { return slices.Contains(f.Within, m.Template()) })
+	return slices.ContainsFunc(event.Meters(), func(f event.Facts) bool {
+		return slices.Contains(f.Within, m.Template())
+	})
 }
 
 // HasBlocks reports whether a meter has single blocks or ranges, and so the stacks that allocate them.

@@ -12,7 +12,8 @@ import (
 func Near(n *model.Nearness) string {
 	text := markOf(n) + Bytes(n.Peak) + " " + Limited(n.Meter)
 	if n.Bytes > 0 {
-		text = markOf(n) + Of(n.Peak, n.Bytes) + " " + Limited(n.Meter) + " (" + Share(float64(n.Peak)/float64(n.Bytes)) + ")"
+		text = markOf(n) + Of(n.Peak, n.Bytes) + " " + Limited(n.Meter) + " (" +
+			Share(float64(n.Peak)/float64(n.Bytes)) + ")"
 	}
 	if n.Refused > 0 {
 		text += ", where " + Bytes(n.Refused) + " more were refused,"

@@ -33,7 +33,8 @@ func PartOf(id string) string {
 	case "anon":
 		return "anonymous memory: what programs allocate; it cannot be given back without swap"
 	case "file":
-		return "pages of files (libraries, mapped data), counted once for each process: the kernel can drop and read them again"
+		return "pages of files (libraries, mapped data), counted once for each process: " +
+			"the kernel can drop and read them again"
 	case "shmem":
 		return "shared memory (/dev/shm, what workers of torch and joblib share)"
 	case "driver":
@@ -55,7 +56,8 @@ func Settings(p *model.Plan) []model.Setting {
 	for i := range p.Demands {
 		d := &p.Demands[i]
 		if OfGPU(d.Meter) {
-			gpus = append(gpus, fmt.Sprintf("%s needs %s", strings.TrimSuffix(Meter(d.Meter), " driver"), Bytes(d.Limit)))
+			gpus = append(gpus, fmt.Sprintf("%s needs %s",
+				strings.TrimSuffix(Meter(d.Meter), " driver"), Bytes(d.Limit)))
 			continue
 		}
 		memory = d
@@ -69,7 +71,8 @@ func Settings(p *model.Plan) []model.Setting {
 		return []model.Setting{}
 	}
 	request, limit := mebibytes(memory.Need), mebibytes(memory.Limit)
-	kubernetes := fmt.Sprintf("resources:\n  requests:\n    memory: %dMi\n  limits:\n    memory: %dMi\n", request, limit)
+	kubernetes := fmt.Sprintf("resources:\n  requests:\n    memory: %dMi\n  limits:\n    memory: %dMi\n",
+		request, limit)
 	slurm := fmt.Sprintf("#SBATCH --mem=%dM\n", limit)
 	docker := fmt.Sprintf("docker run --memory=%dm --memory-swap=%dm", limit, limit)
 	if size := mebibytes(shared); size > 0 {
@@ -85,7 +88,11 @@ func Settings(p *model.Plan) []model.Setting {
 		{For: "Kubernetes", Text: kubernetes},
 		{For: "Slurm", Text: slurm},
 		{For: "Docker, with papermill", Text: docker + " IMAGE papermill in.ipynb out.ipynb\n"},
-		{For: "systemd", Text: fmt.Sprintf("systemd-run --user --scope -p MemoryMax=%dM -p MemorySwapMax=0 papermill in.ipynb out.ipynb\n", limit)},
+		{
+			For: "systemd",
+			Text: fmt.Sprintf("systemd-run --user --scope -p MemoryMax=%dM -p MemorySwapMax=0 papermill "+
+				"in.ipynb out.ipynb\n", limit),
+		},
 	}
 }
 

@@ -17,13 +17,15 @@ func Sampled(what string, is bool) string {
 
 // SampledLines describes how far lines are estimated, given the estimated bytes at the peak.
 func SampledLines(bytes int64) string {
-	return fmt.Sprintf("~ %s at the peak are estimated, ± %s: of blocks below 64 KiB only samples were told at times, to keep the overhead budget. The meter counted each.",
+	return fmt.Sprintf("~ %s at the peak are estimated, ± %s: of blocks below 64 KiB only samples were told "+
+		"at times, to keep the overhead budget. The meter counted each.",
 		Bytes(bytes), Bytes(SampledError(bytes)))
 }
 
 // SampledBlocks describes the knowledge of an audit about small blocks.
 func SampledBlocks() (why, advice string) {
-	return "blocks below 64 KiB were told as samples at times, to keep the overhead budget: a verdict about such blocks counts each that was told as 64 KiB, which is right in the mean",
+	return "blocks below 64 KiB were told as samples at times, to keep the overhead budget: " +
+			"a verdict about such blocks counts each that was told as 64 KiB, which is right in the mean",
 		"'--budget off' has all of them told"
 }
 

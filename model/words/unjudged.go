@@ -6,7 +6,8 @@ import "fmt"
 
 // SteppedDown says that a meter's probes were out, for how long and how often.
 func SteppedDown(times, ns int64) (why, advice string) {
-	return fmt.Sprintf("its probes were stepped down %s, for %s in all, to keep the overhead budget: what was made then is only known where an object was found that has it",
+	return fmt.Sprintf("its probes were stepped down %s, for %s in all, to keep the overhead budget: "+
+		"what was made then is only known where an object was found that has it",
 		Times(times), Duration(ns)), "--budget off looks all the time; a larger --budget, for longer"
 }
 
@@ -32,16 +33,19 @@ func TracingProblem(text string) (why, advice string) {
 
 // CellRuns says that the memory belongs to a cell, or to its calls, which still runs.
 func CellRuns() (why, advice string) {
-	return "the cell that runs has made it, or its calls hold it: what stays of that is not decided yet", "ask in a cell behind it"
+	return "the cell that runs has made it, or its calls hold it: what stays of that is not decided yet",
+		"ask in a cell behind it"
 }
 
 // ObjectsUnread says that the holders of blocks are not known: not all objects were looked at, the process had ended,
 // or neither.
 func ObjectsUnread(inPart, ended bool) (why, advice string) {
-	advice = "audit it while it runs: 'sudo tracer audit PID', or 'sudo tracer attach PID --record FILE' and end that first"
+	advice = "audit it while it runs: 'sudo tracer audit PID', " +
+		"or 'sudo tracer attach PID --record FILE' and end that first"
 	switch {
 	case inPart:
-		return "not every object was looked at: who holds a block is not always known", "audit again, when the machine has less to do"
+		return "not every object was looked at: who holds a block is not always known",
+			"audit again, when the machine has less to do"
 	case ended:
 		return "the process had ended: what held it could not be read", advice
 	}
@@ -52,7 +56,8 @@ func ObjectsUnread(inPart, ended bool) (why, advice string) {
 // them.
 func HeldInside() (why, advice string) {
 	return "no object of Python's was seen to lead to it: a reader, a stream or a writer may have it for itself",
-		"delete or close the readers and streams that are not needed any more; if this grows from run to run, there is a verdict"
+		"delete or close the readers and streams that are not needed any more; " +
+			"if this grows from run to run, there is a verdict"
 }
 
 // NoBlocks says that no probe reports a meter's blocks, with the text of its source.
@@ -68,6 +73,7 @@ func MadeBefore() (why, advice string) {
 
 // NotExplained says that no meter has this resident memory.
 func NotExplained() (why, advice string) {
-	return "resident memory grew by this more than the arrays and tensors that are left: libraries, Python's other objects, what malloc keeps",
+	return "resident memory grew by this more than the arrays and tensors that are left: " +
+			"libraries, Python's other objects, what malloc keeps",
 		"the list of live variables names the large ones; --heap tells who called malloc"
 }

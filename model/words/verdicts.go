@@ -36,7 +36,8 @@ func Verdict(v *model.Verdict, f Found) (evidence, advice string) {
 		evidence += "; made when nobody looked: before the audit began, or while its probes were out"
 	}
 	if v.Probable && v.Kind != model.Waits {
-		evidence += "; probably: an object on the way there is of a type whose layout is not known, and another may be what holds it"
+		evidence += "; probably: an object on the way there is of a type whose layout is not known, " +
+			"and another may be what holds it"
 	}
 	return evidence, advice
 }
@@ -52,18 +53,24 @@ func verdict(v *model.Verdict, f Found) (evidence, advice string) {
 	case model.HeldAfterWindow:
 		return held(v, f)
 	case model.FreedLate:
-		return fmt.Sprintf("it was still there when its cell ended, and went up to %s later, while no cell ran", Duration(f.GapNS)),
-			"free it within the cell: del the name, join the thread or await the task that has it, or call gc.collect() if it was in a reference cycle"
+		return fmt.Sprintf("it was still there when its cell ended, and went up to %s later, while no cell ran",
+				Duration(f.GapNS)),
+			"free it within the cell: del the name, join the thread or await the task that has it, " +
+				"or call gc.collect() if it was in a reference cycle"
 	case model.NeverFreed:
 		return "the interpreter cleared all modules away as it ended, and this was still there",
-			"look for a reference that C code took and never gave back (Py_INCREF without Py_DECREF), or a thread that was never joined"
+			"look for a reference that C code took and never gave back (Py_INCREF without Py_DECREF), " +
+				"or a thread that was never joined"
 	case model.Fragmentation:
-		return fmt.Sprintf("%s of %s reserved lie between blocks in use (PyTorch's inactive_split); %s PyTorch took more from the driver though at least as much was free in its cache, %s in all",
+		return fmt.Sprintf("%s of %s reserved lie between blocks in use (PyTorch's inactive_split); "+
+				"%s PyTorch took more from the driver though at least as much was free in its cache, %s in all",
 				Bytes(v.Bytes), Bytes(f.Reserved), Times(v.Count), Bytes(f.Grown)),
-			"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, make tensors of fewer different sizes, or call torch.cuda.empty_cache() between phases"
+			"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, make tensors of fewer different sizes, " +
+				"or call torch.cuda.empty_cache() between phases"
 	case model.ChildAlive:
 		return "still running since its cell ended: " + v.Command,
-			"end it where it was started: terminate() or close() and join() it, use a with block, or wait() for it; to end it now: " + killing(v.PIDs)
+			"end it where it was started: terminate() or close() and join() it, use a with block, " +
+				"or wait() for it; to end it now: " + killing(v.PIDs)
 	case model.IdlePool:
 		return pool(v, f)
 	case model.HeldByView:
@@ -93,46 +100,55 @@ func output(v *model.Verdict, f Found) (evidence, advice string) {
 	if f.Shown != "" && v.Change != nil && v.Change.Line > 0 {
 		shown = fmt.Sprintf("line %d of %s", v.Change.Line, shown)
 	}
-	evidence = fmt.Sprintf("%s showed it, so it is in IPython's output history (%s), and no variable has it", shown, cmp.Or(v.Holder, "Out"))
+	evidence = fmt.Sprintf("%s showed it, so it is in IPython's output history (%s), and no variable has it",
+		shown, cmp.Or(v.Holder, "Out"))
 	if f.Cyclic {
 		evidence += "; it is in a reference cycle: without the history it waits for the garbage collector"
 	}
-	return evidence, "end that line with a semicolon, or give the result a name; 'ipython --cache-size 0' keeps no history at all"
+	return evidence,
+		"end that line with a semicolon, or give the result a name; 'ipython --cache-size 0' keeps no history at all"
 }
 
 // growth describes the memory that each run of the cell leaves, and its holder.
 func growth(v *model.Verdict, f Found) (evidence, advice string) {
 	g := v.Growth
-	evidence = fmt.Sprintf("%d runs of this cell left %s each (95 %% confidence: %s to %s)", g.Runs, Bytes(g.Slope), Bytes(g.Low), Bytes(g.High))
+	evidence = fmt.Sprintf("%d runs of this cell left %s each (95 %% confidence: %s to %s)",
+		g.Runs, Bytes(g.Slope), Bytes(g.Low), Bytes(g.High))
 	switch f.By {
 	case "variable":
-		return evidence + "; held by the variable " + v.Holder, fmt.Sprintf("make %s anew at the top of the cell, or bound what it collects", f.Root)
+		return evidence + "; held by the variable " + v.Holder,
+			fmt.Sprintf("make %s anew at the top of the cell, or bound what it collects", f.Root)
 	case "module":
 		return evidence + "; held by " + v.Holder, "clear or bound that cache; what a module keeps outlives every cell"
 	case "thread":
-		return evidence + "; held by a thread, in " + v.Holder, "end the thread of the last run before the cell starts another"
+		return evidence + "; held by a thread, in " + v.Holder,
+			"end the thread of the last run before the cell starts another"
 	case "cycle":
 		return evidence + "; held by a reference cycle only", breakCycle
 	case "none":
 		if f.Asked {
-			return evidence + "; no Python object that can be reached has it", "look for C code that takes references or memory and does not give them back"
+			return evidence + "; no Python object that can be reached has it",
+				"look for C code that takes references or memory and does not give them back"
 		}
 	}
 	return evidence, "make what collects it anew at the top of the cell, or free it at its end"
 }
 
-const breakCycle = "break the cycle (weakref), or call gc.collect() in the next cell: what a cell shows is let go only after its last line"
+const breakCycle = "break the cycle (weakref), or call gc.collect() in the next cell: " +
+	"what a cell shows is let go only after its last line"
 
 func traceback(v *model.Verdict, f Found) (evidence, advice string) {
 	advice = "handle the exception in the cell; what it has now goes with the next exception, or with the code below"
 	switch {
 	case f.Until != "":
-		return fmt.Sprintf("the cell failed; its traceback had this until %s failed; it went %s after its cell had ended", f.Until, Duration(f.GapNS)), advice
+		return fmt.Sprintf("the cell failed; its traceback had this until %s failed; "+
+			"it went %s after its cell had ended", f.Until, Duration(f.GapNS)), advice
 	case f.By == "cycle":
 		return "the cell failed; its frames and its exception refer to each other and wait for the garbage collector",
 			"handle the exception where it is raised; what waits goes with gc.collect()"
 	case f.Function != "":
-		return failed(f) + fmt.Sprintf("; the traceback of its exception still has %s of %s", cmp.Or(v.Holder, "a local"), f.Function), advice
+		return failed(f) + fmt.Sprintf("; the traceback of its exception still has %s of %s",
+			cmp.Or(v.Holder, "a local"), f.Function), advice
 	case v.Holder != "":
 		return failed(f) + "; the traceback of its exception still has " + v.Holder, advice
 	}
@@ -152,24 +168,30 @@ func held(v *model.Verdict, f Found) (evidence, advice string) {
 	path := cmp.Or(v.Holder, "something")
 	switch f.By {
 	case "module":
-		return "no variable of the notebook has it; held by " + path, "clear or bound what it keeps there; a module outlives every cell"
+		return "no variable of the notebook has it; held by " + path,
+			"clear or bound what it keeps there; a module outlives every cell"
 	case "thread":
 		return "its cell is over; a frame that still runs has it: " + path, "end or join the thread, or await the task"
 	case "cycle":
 		const cycle = "a reference cycle: nothing refers to it but objects that refer to each other"
 		switch event.Garbage(f.Garbage) {
 		case event.GarbageOff:
-			return cycle + ", and the garbage collector is switched off (gc.disable())", "switch it on again (gc.enable()), break the cycle (weakref), or call gc.collect() in the next cell"
+			return cycle + ", and the garbage collector is switched off (gc.disable())",
+				"switch it on again (gc.enable()), break the cycle (weakref), or call gc.collect() in the next cell"
 		case event.GarbageFrozen:
-			return cycle + ", and the garbage collector leaves it alone (gc.freeze())", "let what is not needed go before gc.freeze(), or call gc.unfreeze() and gc.collect()"
+			return cycle + ", and the garbage collector leaves it alone (gc.freeze())",
+				"let what is not needed go before gc.freeze(), or call gc.unfreeze() and gc.collect()"
 		}
 		return cycle + ", it waits for the garbage collector", breakCycle
 	}
 	if event.Garbage(f.Garbage) == event.GarbageOld {
-		return "no Python object that can be reached refers to it; it was there when the garbage collector last looked at all objects",
-			"call gc.collect() first: if it was in use then, it goes; what stays is held by C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
+		return "no Python object that can be reached refers to it; it was there " +
+				"when the garbage collector last looked at all objects",
+			"call gc.collect() first: if it was in use then, it goes; what stays is held by C code " +
+				"that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
 	}
-	return "no Python object that can be reached refers to it", "look for C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
+	return "no Python object that can be reached refers to it",
+		"look for C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
 }
 
 // pool says that workers wait for the next task until their pool is shut down.
@@ -180,7 +202,8 @@ func pool(v *model.Verdict, f Found) (evidence, advice string) {
 	}
 	switch f.Pool {
 	case event.PoolLoky:
-		advice = "joblib keeps its workers for the next call and ends them after five minutes without one; the code below ends them now"
+		advice = "joblib keeps its workers for the next call and ends them after five minutes without one; " +
+			"the code below ends them now"
 	case event.PoolMultiprocessing:
 		advice = "call terminate() and join() on the pool, or use it in a with block"
 	case event.PoolExecutor:
