@@ -108,3 +108,14 @@ func (s *Session) settle() error {
 	}
 	return s.budget.prices.settle()
 }
+
+// meterSources says for each meter which probe serves it on this kernel.
+func (s *Session) meterSources() []event.MeterSource {
+	sources := MeterSources(s.ledger.Capabilities(), s.targets.threads())
+	for _, m := range RequestedSources() {
+		if m.Meter == event.Heap && s.options.Heap {
+			sources = append(sources, m)
+		}
+	}
+	return sources
+}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/event"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/arrow"
@@ -39,9 +38,6 @@ const (
 	maxPoolLibraries = 8 // of a target
 	maxExpectedPools = 6 // as long as there are so few, one that may be loaded is taken for one that is
 )
-
-// metersOfPools are the meters of what is taken through Arrow.
-var metersOfPools = event.MetersThrough(event.ThroughArrow)
 
 // close takes the probes out and closes the file.
 func (l *poolLibrary) close() {

@@ -170,13 +170,3 @@ func (b *budget) putBack(targets []*target, root uint32, r *steps, g ledger.Grou
 		b.searches.begin(targets, root, r, false)
 	}
 }
-
-// stepUp puts the probes of a group in.
-func (t *target) stepUp(g ledger.Group) error {
-	for _, i := range t.instruments {
-		if err := i.stepUp(g); err != nil {
-			return err
-		}
-	}
-	return nil
-}

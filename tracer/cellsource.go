@@ -45,18 +45,6 @@ func (all *cells) cell(number uint64, pid int32) *openCell {
 	return c
 }
 
-// Source collects the chunks of a cell's text, and queues that once it is there.
-func (i *intake) Source(chunk *ledger.SourceChunk) {
-	i.queueSource(i.cells.add(chunk))
-}
-
-// queueSource queues a cell's text, if there is one to tell.
-func (i *intake) queueSource(source *event.CellSource) {
-	if source != nil {
-		i.queue.add(source)
-	}
-}
-
 // add takes a chunk in: of what was typed, then of what is compiled. It returns the text once all of it has come.
 func (all *cells) add(chunk *ledger.SourceChunk) *event.CellSource {
 	c := all.cell(chunk.Cell, chunk.PID)

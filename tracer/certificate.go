@@ -108,20 +108,6 @@ func (c *certificate) used(hits [ledger.GroupCount]uint64,
 	return used
 }
 
-// DearProbes are the probes at dearer places than there might be, of a session that runs, with what they cost so far;
-// of none, and of one that is over, there are none. It is for the goroutine that calls [Session.Next].
-func DearProbes(s *Session) (dear []event.ProbeUse) {
-	if s == nil || s.ledger == nil || !s.certificate.isDear() {
-		return nil
-	}
-	for _, p := range s.used(s.ledger.Hits(), s.budget.prices.of) {
-		if p.Dear != "" {
-			dear = append(dear, p)
-		}
-	}
-	return dear
-}
-
 func (c *certificate) isDear() bool {
 	return slices.ContainsFunc(c.probes[:], func(p event.ProbeUse) bool { return p.Dear != "" })
 }
@@ -157,6 +143,3 @@ func (c *certificate) withRoom(who []process.Identity, tolerant bool) ([]process
 	c.leftOut = c.trouble[len(c.trouble)-1]
 	return who[:ledger.MaxRoots], nil
 }
-
-// LeftOut says that there were more kernels than the session traces; "" where there were not.
-func LeftOut(s *Session) string { return s.certificate.leftOut }

@@ -238,12 +238,6 @@ func (d *devices) unnamedDevice(t *target, environment gpu.Environment) (only in
 	return 0, doubt // whichever it is
 }
 
-// metersOfGPU are those that are told by device.
-var metersOfGPU = event.MetersOf(func(f *event.Facts) bool { return f.Meter >= event.CPUMeters })
-
-// metersOfNVML are those that only NVML tells.
-var metersOfNVML = event.MetersOf(func(f *event.Facts) bool { return f.Meter == event.OfDevice(0, event.Unattributed) })
-
 // onlyDevice is the one GPU that a target can use, or, where it uses CUDA already, does; -1 if there may be several.
 func (d *devices) onlyDevice(t *target, physical []int) int {
 	if len(physical) == 1 {
@@ -263,6 +257,3 @@ func (d *devices) onlyDevice(t *target, physical []int) int {
 	}
 	return only
 }
-
-// GPUs are the machine's, as far as they are known by now.
-func (s *Session) GPUs() []event.GPU { return s.devices.named() }

@@ -3,14 +3,10 @@ package tracer
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
 	"ipytracer/tracer/host/process"
@@ -24,15 +20,6 @@ const (
 	windGC    = 40
 	listingGC = 10
 )
-
-// windup is how far the end of a session has come.
-type windup struct {
-	drawn   bool          // the last boundaries are drawn, and what came up to them is in the queue
-	over    bool          // so is everything else
-	stopped string        // why the session ends, once it does
-	early   string        // why the session ended by itself, for want of memory; "": it did not
-	shells  []event.Shell // as they were at the last boundaries
-}
 
 // wind ends the session in two steps: the last boundaries, with which every figure is known; then who holds what is
 // left, last records, counters. Between them it hands out what it has, where somebody wants to know of that
@@ -200,21 +187,23 @@ func (s *Session) Close() error {
 	return errors.Join(errs...)
 }
 
-func now() event.Nanoseconds {
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
-	return event.Nanoseconds(ts.Nano())
-}
-
-// thisHost describes this machine.
-func thisHost(version string) event.Host {
-	name, _ := os.Hostname()
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	var info unix.Sysinfo_t
-	_ = unix.Sysinfo(&info)
-	return event.Host{
-		Name: name, Kernel: ledger.KernelRelease(), CPUs: cpus(), Tracer: version,
-		Memory: event.Bytes(info.Totalram) * event.Bytes(info.Unit), WallNow: event.Nanoseconds(time.Now().UnixNano()),
-		MonoNow: now(), BootID: strings.TrimSpace(string(boot)),
+// sayOverlooked takes in what is missing of Pythons that were not looked at, at the end of the session. Those that run
+// still have loaded nobody knows what.
+func (s *Session) sayOverlooked(at event.Nanoseconds) {
+	o := &s.overlooked
+	for pid := range o.running {
+		root := pid
+		if t := s.targets.find(int(pid)); t != nil {
+			root = s.targets.rootOf(t.root, pid)
+		}
+		o.end(pid, root, at, 0, ledger.ImportsNumPy|ledger.ImportsTorch|ledger.ImportsArrow)
 	}
+	if text := o.said(); text != "" {
+		s.unseen += o.ended
+		s.trouble = append(s.trouble, text) // beyond the hundred, too
+	}
+	for _, all := range o.times {
+		s.blind = append(s.blind, all...)
+	}
+	*o = overlooked{}
 }

@@ -10,15 +10,6 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-func (p *python) close() {
-	if p.file != nil {
-		p.file.File.Close()
-	}
-	if p.memory != nil {
-		p.memory.Close()
-	}
-}
-
 // examiner finds out what targets are, reads what their Pythons are, and gives them their instruments.
 type examiner struct {
 	*certificate

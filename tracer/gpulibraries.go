@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/event"
 	"ipytracer/tracer/code/cuda"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
@@ -108,17 +107,6 @@ func (i *libraryInstrument) missTotals() {
 				i.target.pid, clean(l.file.Mapping.Path))
 		}
 	}
-}
-
-// metersThrough are the meters of what is taken through a library.
-func metersThrough(kind cuda.Kind) []event.Meter {
-	switch kind {
-	case cuda.Driver:
-		return event.MetersThrough(event.ThroughCUDA)
-	case cuda.Torch:
-		return event.MetersThrough(event.ThroughTorch)
-	}
-	return nil
 }
 
 func (l *library) id() process.FileID { return l.file.Mapping.File }

@@ -248,12 +248,3 @@ func (i *heapInstrument) costOf(found []libc.Function) (cost time.Duration) {
 	}
 	return cost
 }
-
-// HeapCost is what each pair of malloc and free costs the targets, roughly, without lines; 0 with [Options.Heap] off.
-// Until their allocators are known it is what glibc's would: three hits on instructions that are emulated.
-func (s *Session) HeapCost() time.Duration {
-	if s.options.Heap && s.budget.prices.heap == 0 {
-		return 3 * (s.budget.prices.costs.Emulated + work[ledger.GroupHeap])
-	}
-	return s.budget.prices.heap
-}

@@ -1,7 +1,6 @@
 package tracer
 
 import (
-	"sync"
 	"time"
 
 	"ipytracer/event"
@@ -82,29 +81,4 @@ func (e *examiner) settleInstruments(t *target) {
 	for _, i := range t.instruments {
 		i.settle()
 	}
-}
-
-// due is when a target's instruments are to be settled next, the zero time if they wait for nothing.
-func (t *target) due() (at time.Time) {
-	for _, i := range t.instruments {
-		at = sooner(at, i.due())
-	}
-	return at
-}
-
-// sooner is the earlier one of two times, of which the zero one is never.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// closeInstruments takes what they have placed out, all at the same time: the kernel lets a while pass for each, but
-// not for one after the other. A process that executes another program is equipped anew.
-func (t *target) closeInstruments(closing *sync.WaitGroup) {
-	for _, i := range t.instruments {
-		closing.Go(i.close)
-	}
-	t.instruments, t.numpy = nil, nil
 }

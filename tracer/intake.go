@@ -166,15 +166,6 @@ func (i *intake) cellOpened(t *target, b *event.Boundary) {
 	t.python.stored = max(t.python.stored, b.Inputs)
 }
 
-// oneMore is what len(In) was when a cell began, from what it is by now: later cells may have begun. IPython stores at
-// most one for each.
-func (p *python) oneMore(now int64) int64 {
-	if p.stored <= 0 {
-		return now
-	}
-	return min(now, p.stored+1)
-}
-
 // cellClosed finds out how a cell ended. What its result decided stands; what hooks have shown since is not the next
 // cell's.
 func (i *intake) cellClosed(t *target, b *event.Boundary, told bool) {
@@ -240,4 +231,23 @@ func (i *intake) processChanged(t *target, b *event.Boundary, extra ledger.Bound
 		t.python = nil
 	}
 	t.slot, t.patience, t.looked = slot, pythonPatience, time.Time{}
+}
+
+// overlookedEnds notes the end of a program that may not have been looked at.
+func (i *intake) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
+	if _, known := i.overlooked.running[b.PID]; known {
+		i.overlooked.end(b.PID, i.targets.rootOf(b.Root, b.PID), b.Time, b.CPUTime, extra.Imports)
+	}
+}
+
+// Source collects the chunks of a cell's text, and queues that once it is there.
+func (i *intake) Source(chunk *ledger.SourceChunk) {
+	i.queueSource(i.cells.add(chunk))
+}
+
+// queueSource queues a cell's text, if there is one to tell.
+func (i *intake) queueSource(source *event.CellSource) {
+	if source != nil {
+		i.queue.add(source)
+	}
 }

@@ -1,8 +1,10 @@
 package tracer
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/python/cpython"
@@ -103,4 +105,17 @@ func (i *interpreters) lookThrough(pid int, file *process.MappedFile) (found int
 func (i *interpreters) close() {
 	i.analyses.close()
 	i.known = nil
+}
+
+func isPython(r io.ReaderAt) bool {
+	_, err := cpython.Open(r)
+	return err == nil
+}
+
+// memoryClosed says why a process's memory cannot be read.
+func memoryClosed(pid int, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return &process.Error{PID: pid, Kind: process.ErrNotPermitted, Cause: err}
+	}
+	return fmt.Errorf("pid %d: open its memory: %w", pid, err)
 }

@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"slices"
-	"strings"
 )
 
 // relist goes through a target's mappings and shows them to its instruments.
@@ -22,8 +21,6 @@ func (e *examiner) relist(t *target) {
 		i.listed(l)
 	}
 }
-
-func clean(name string) string { return strings.ToValidUTF8(name, "?") }
 
 // expectLibraries has the target's instruments expect the libraries that it may yet load. It does nothing while
 // sys.path is what it was: an interpreter that starts has none yet.

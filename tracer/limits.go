@@ -32,20 +32,6 @@ type Limited struct {
 // maxStarted bounds the children that are remembered; the ledger has room for fewer.
 const maxStarted = 4096
 
-// Limited lists the roots that the session has limited.
-func (s *Session) Limited() []Limited { return s.limits.chosen }
-
-// LeftLimits are the processes that came with a limit that a tracer has left, or one that runs has set, and how much it
-// allows.
-func (s *Session) LeftLimits() (left []Limited) {
-	for _, info := range s.starts {
-		if info.LimitBy == event.LimitLeft {
-			left = append(left, Limited{int(info.PID), limit.Choice{Bytes: int64(info.Limit)}})
-		}
-	}
-	return left
-}
-
 // start starts who limits processes, of each user whose they are, if that is asked for: later nothing can be started.
 func (l *limits) start(targets []*target) error {
 	if !l.size.Set() {
@@ -189,24 +175,4 @@ func (l *limits) close() (err error) {
 	}
 	l.guards = nil
 	return err
-}
-
-// limitOf is the soft limit on a target's mapped memory, and who has set it.
-func (t *target) limitOf() (event.Bytes, event.LimitBy) {
-	now, err := (process.FS{}).Proc(t.pid).Rlimits()
-	if err != nil {
-		return 0, event.LimitNone
-	}
-	switch owner, bytes := limit.OwnerOf(now.Data.Soft); owner {
-	case limit.Session:
-		if t.limited {
-			return event.Bytes(bytes), event.LimitSession
-		}
-		return event.Bytes(bytes), event.LimitLeft
-	case limit.Command:
-		return event.Bytes(bytes), event.LimitCommand
-	case limit.Other:
-		return event.Bytes(bytes), event.LimitOther
-	}
-	return 0, event.LimitNone
 }

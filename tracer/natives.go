@@ -3,7 +3,6 @@ package tracer
 import (
 	"io"
 	"log/slog"
-	"strings"
 	"sync"
 
 	"ipytracer/event"
@@ -116,42 +115,6 @@ func (all *natives) module(t *target, m process.Mapping) (found *native.Module, 
 	return module, false
 }
 
-// StackCopy unwinds what the kernel could not, hands in the rules it took, and queues the stack.
-func (i *intake) StackCopy(c *ledger.StackCopy) {
-	t := i.targets.find(int(c.PID))
-	if t == nil || t.python == nil || t.slot != c.Slot || i.allowance.given != "" {
-		return
-	}
-	i.natives.catchUp(t)
-	text := t.python.file.Mapping
-	inPython := func(pc uint64) bool { return pc >= text.Start && pc < text.End }
-	out := ledger.NativeStack{PID: c.PID, Number: c.Number, Python: c.Python}
-	if !inPython(c.IP) { // as in bpf/native.h
-		out.PCs, out.Leaf = append(out.PCs, c.IP), true
-	}
-	calls, end := native.Unwind(native.Registers{IP: c.IP, SP: c.SP, BP: c.BP}, c.Memory, ledger.MaxNative-len(out.PCs),
-		func(pc uint64, leaf bool) native.Rule { return i.natives.rule(t, pc, leaf) },
-		func(pc uint64) bool { return c.Python != 0 && inPython(pc) })
-	out.PCs, out.End = append(out.PCs, calls...), nativeEnds[end]
-	i.NativeStack(&out)
-}
-
-var nativeEnds = [...]ledger.NativeEnd{
-	native.EndFull: ledger.NativeFull, native.EndOutermost: ledger.NativeOutermost,
-	native.EndStopped: ledger.NativePython,
-	native.EndUnknown: ledger.NativeUnknown,
-}
-
-// NativeStack queues a native stack. Where its code is, is found out at once: the library may be unloaded soon.
-func (i *intake) NativeStack(from *ledger.NativeStack) {
-	if i.allowance.given != "" {
-		return
-	}
-	out := &event.Stack{Number: from.Number, PID: from.PID}
-	i.queue.add(out)
-	i.natives.queue(out, from)
-}
-
 // queue has a native stack's functions named, in front of the Python frames.
 func (all *natives) queue(out *event.Stack, from *ledger.NativeStack) {
 	t := all.target(int(from.PID))
@@ -175,9 +138,4 @@ func (all *natives) queue(out *event.Stack, from *ledger.NativeStack) {
 		u.places = append(u.places, unknownPlace)
 	}
 	all.naming.name(u)
-}
-
-// nativeText bounds a module's name and makes it valid.
-func nativeText(text string, limit int) string {
-	return strings.ToValidUTF8(text[:min(len(text), limit)], "?")
 }

@@ -1,10 +1,6 @@
 package tracer
 
 import (
-	"strings"
-
-	"ipytracer/event"
-	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/cpython"
 )
@@ -89,33 +85,4 @@ func frameSize(o cpython.Offsets) uint32 {
 		return 0
 	}
 	return size
-}
-
-// info describes the target for the record.
-func (t *target) info() event.ProcessInfo {
-	out := event.ProcessInfo{Root: t.root, PID: int32(t.pid), Late: t.late, Inputs: -1}
-	if t.handle != nil { // it is traced, and not only described
-		out.Started = t.handle.Identity().StartTicks
-	}
-	if c, err := (process.FS{}).Proc(t.pid).Cmdline(); err == nil {
-		out.Command = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
-	}
-	out.Limit, out.LimitBy = t.limitOf()
-	if p := t.python; p != nil {
-		out.Python, out.IPython, out.Frontend, out.Notebook = p.version(), p.ipython, p.front, p.notebook
-		if p.inputs != 0 {
-			out.Inputs = p.count
-		}
-	}
-	return out
-}
-
-func (p *python) version() string {
-	v := p.binary.Version()
-	if v.Micro < 0 {
-		if full, err := p.live.PythonVersion(); err == nil && strings.HasPrefix(full, v.String()) {
-			return strings.ToValidUTF8(full, "?")
-		}
-	}
-	return v.String()
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/cuda"
 	"ipytracer/tracer/ledger"
 )
 
@@ -98,59 +97,4 @@ func (o *overlooked) said() string {
 	return fmt.Sprintf("%d of the Pythons that traced processes started could not be looked at before they ended (the first: %s): if cells ran in them, these are not seen. "+
 		"%d of them had loaded NumPy, PyTorch, Arrow or the CUDA driver: what they allocated there is missing", o.ended,
 		o.first, o.loaded)
-}
-
-// metersOfPythons are those that only a Python's own probes see.
-var metersOfPythons = event.MetersOf(func(f *event.Facts) bool { return f.OfPythons })
-
-// metersOf are the meters of what libraries allocate.
-func metersOf(loaded ledger.Imports) (meters []event.Meter) {
-	if loaded&ledger.ImportsNumPy != 0 {
-		meters = append(meters, event.MetersThrough(event.ThroughNumPy)...)
-	}
-	if loaded&ledger.ImportsTorch != 0 {
-		meters = append(meters, metersThrough(cuda.Torch)...)
-	}
-	if loaded&ledger.ImportsArrow != 0 {
-		meters = append(meters, event.MetersThrough(event.ThroughArrow)...)
-	}
-	if loaded&ledger.ImportsCUDA != 0 {
-		meters = append(meters, metersThrough(cuda.Driver)...)
-	}
-	return meters
-}
-
-func shortened(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return clean(text[:most]) + "…"
-}
-
-// overlookedEnds notes the end of a program that may not have been looked at.
-func (i *intake) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
-	if _, known := i.overlooked.running[b.PID]; known {
-		i.overlooked.end(b.PID, i.targets.rootOf(b.Root, b.PID), b.Time, b.CPUTime, extra.Imports)
-	}
-}
-
-// sayOverlooked takes in what is missing of Pythons that were not looked at, at the end of the session. Those that run
-// still have loaded nobody knows what.
-func (s *Session) sayOverlooked(at event.Nanoseconds) {
-	o := &s.overlooked
-	for pid := range o.running {
-		root := pid
-		if t := s.targets.find(int(pid)); t != nil {
-			root = s.targets.rootOf(t.root, pid)
-		}
-		o.end(pid, root, at, 0, ledger.ImportsNumPy|ledger.ImportsTorch|ledger.ImportsArrow)
-	}
-	if text := o.said(); text != "" {
-		s.unseen += o.ended
-		s.trouble = append(s.trouble, text) // beyond the hundred, too
-	}
-	for _, all := range o.times {
-		s.blind = append(s.blind, all...)
-	}
-	*o = overlooked{}
 }

@@ -3,7 +3,6 @@ package tracer
 import (
 	"fmt"
 
-	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/cpython"
 )
@@ -41,15 +40,4 @@ func (e *examiner) probe(t *target) error {
 	running.check(t, found)
 	e.cells.past.read(t)
 	return nil
-}
-
-// meterSources says for each meter which probe serves it on this kernel.
-func (s *Session) meterSources() []event.MeterSource {
-	sources := MeterSources(s.ledger.Capabilities(), s.targets.threads())
-	for _, m := range RequestedSources() {
-		if m.Meter == event.Heap && s.options.Heap {
-			sources = append(sources, m)
-		}
-	}
-	return sources
 }

@@ -32,13 +32,6 @@ const (
 	maxTables = 32 << 20
 )
 
-// Code keeps a code object for the stacks that follow.
-func (i *intake) Code(c *ledger.Code) {
-	if t := i.targets.find(int(c.PID)); t != nil && t.python != nil && i.allowance.given == "" {
-		i.codes.add(t.python, c)
-	}
-}
-
 func (k *codes) add(p *python, c *ledger.Code) {
 	if k.all == nil {
 		k.all = map[uint64]*code{}
@@ -68,16 +61,6 @@ func (p *python) wholeTable(c *ledger.Code) []byte {
 		return c.Table
 	}
 	return whole
-}
-
-// Stack turns a stack's instructions into lines, and queues it.
-func (i *intake) Stack(from *ledger.Stack) {
-	if i.allowance.given != "" {
-		return
-	}
-	out := i.codes.stack(from, i.cells)
-	i.queue.add(out)
-	i.natives.keep(i.options.Native, out)
 }
 
 // stack is a stack with its lines as they were typed.

@@ -1,19 +1,13 @@
 package tracer
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"runtime"
-	"slices"
 	"sync"
 	"time"
 
 	"ipytracer/event"
 	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/tracer/ledger"
 )
 
 // target is an attached process, or a Python child of one.
@@ -54,91 +48,6 @@ const (
 
 func (t *target) isRoot() bool { return !t.child }
 
-// python is the interpreter of a target.
-type python struct {
-	file   *process.MappedFile
-	memory *process.Memory
-	binary *cpython.Binary
-	live   *cpython.Interpreter
-	sites  cpython.Sites
-	inputs uint64 // address of In, 0 until found
-	count  int64  // its length when last read
-	stored int64  // its length as of the newest cell that was heard of, 0 if not known
-	// unseen are the cells that In had by the time the probes were in, of which no window is known, until the next cell
-	// begins: that tells.
-	unseen int64
-	ready  bool // the main interpreter's address is known
-	// codeFrees: it is seen when a code object is freed.
-	codeFrees bool
-	// modules is its sys.path as of when libraries were expected there.
-	modules  []string
-	expected bool
-	learning learning
-	shown    cpython.Exception // the exception shown last
-	stale    bool              // a later cell had begun when that was read: it may be that one's
-	ipython  string
-	front    string
-	notebook string // that it says it runs
-	terminal bool   // its shell is a terminal's
-}
-
-// complete says whether everything that can be learned has been, or was tried long enough.
-func (p *python) complete() bool { return p.ready && p.inputs != 0 || p.learning.isOver() }
-
-// learning is how long one has tried to learn of an interpreter what is only there once it, or IPython in it, has
-// started.
-type learning struct{ first, last time.Time }
-
-// An interpreter that starts is looked into 200 times a second at most, however fast records come, and for 12 s: most
-// Pythons never become an IPython. A cell that begins later is looked at all the same.
-const (
-	betweenLessons = 5 * time.Millisecond
-	lessonsFor     = 12 * time.Second
-)
-
-// begin notes that a look is taken now.
-func (l *learning) begin() {
-	l.last = time.Now()
-	if l.first.IsZero() {
-		l.first = l.last
-	}
-}
-
-func (l *learning) isDue() bool { return time.Since(l.last) >= betweenLessons }
-
-func (l *learning) isOver() bool { return !l.first.IsZero() && time.Since(l.first) > lessonsFor }
-
-func isPython(r io.ReaderAt) bool {
-	_, err := cpython.Open(r)
-	return err == nil
-}
-
-// recognize opens the interpreters of the targets, each of which must be a Python.
-func (s *Session) recognize(ctx context.Context) error {
-	var gone error
-	for _, t := range slices.Clone(s.targets.all) {
-		var err error
-		if t.python, err = s.interpreters.open(t.pid); err == nil {
-			err = t.lives() // or it was another one that was looked at
-		}
-		switch {
-		case err != nil && ctx.Err() != nil: // what it did not find may be there
-			return context.Cause(ctx)
-		case s.targets.tolerates(err):
-			s.targets.drop(t)
-			gone = err
-		case err != nil:
-			return err
-		default:
-			s.examiner.readAhead(t)
-		}
-	}
-	if len(s.targets.all) == 0 {
-		return gone
-	}
-	return nil
-}
-
 // lives fails with [process.ErrNoProcess] once a target has ended: from then on its pid may be another process's.
 // Whatever was done by its pid before this was done to the target.
 func (t *target) lives() error {
@@ -167,8 +76,6 @@ func (t *target) close() error {
 	return errors.Join(errs...)
 }
 
-func cpus() int { return runtime.NumCPU() }
-
 // used is the CPU time of the target, 0 if it cannot be told.
 func (t *target) used() event.Nanoseconds {
 	if t.handle == nil {
@@ -181,10 +88,29 @@ func (t *target) used() event.Nanoseconds {
 	return event.Nanoseconds(d / time.Nanosecond)
 }
 
-// memoryClosed says why a process's memory cannot be read.
-func memoryClosed(pid int, err error) error {
-	if errors.Is(err, fs.ErrPermission) {
-		return &process.Error{PID: pid, Kind: process.ErrNotPermitted, Cause: err}
+// due is when a target's instruments are to be settled next, the zero time if they wait for nothing.
+func (t *target) due() (at time.Time) {
+	for _, i := range t.instruments {
+		at = sooner(at, i.due())
 	}
-	return fmt.Errorf("pid %d: open its memory: %w", pid, err)
+	return at
+}
+
+// closeInstruments takes what they have placed out, all at the same time: the kernel lets a while pass for each, but
+// not for one after the other. A process that executes another program is equipped anew.
+func (t *target) closeInstruments(closing *sync.WaitGroup) {
+	for _, i := range t.instruments {
+		closing.Go(i.close)
+	}
+	t.instruments, t.numpy = nil, nil
+}
+
+// stepUp puts the probes of a group in.
+func (t *target) stepUp(g ledger.Group) error {
+	for _, i := range t.instruments {
+		if err := i.stepUp(g); err != nil {
+			return err
+		}
+	}
+	return nil
 }

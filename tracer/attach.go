@@ -1,0 +1,225 @@
+package tracer
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/ledger"
+)
+
+// Attach starts a session on running processes, the very ones that are named: one whose pid is another's by now is
+// refused as one that has ended. A start time of 0 is whoever has the pid. Each must be a Python process; the error
+// matches process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on. When it returns without error
+// every probe is in place. Once ctx is done, files whose file system does not answer are not waited for, which makes it
+// fail with the cause, or leaves them out; the session does not depend on ctx later.
+func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session, err error) {
+	s, err := open(o)
+	if err != nil {
+		return nil, err
+	}
+	s.fs.Helper.Until(ctx)
+	defer func() {
+		if err != nil {
+			_ = s.Close()
+		}
+	}()
+	// A wrong pid is found out without loading anything into the kernel. What has it is not looked into before this
+	// program can do no harm.
+	who, err = s.targets.withoutDescendants(who)
+	if err != nil {
+		return nil, err
+	}
+	if who, err = s.certificate.withRoom(who, o.Tolerant); err != nil {
+		return nil, err
+	}
+	if err := s.targets.hold(who); err != nil {
+		return nil, err
+	}
+	if err := (ownership{s.fs, o.Owner}).check(s.targets.all); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	if err := s.recognize(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.limits.limitAll(s.targets.all); err != nil {
+		return nil, err
+	}
+	if err := s.attachAll(); err != nil {
+		return nil, err
+	}
+	s.begin()
+	s.fs.Helper.Until(context.Background()) // the end has files and memory to read
+	return s, nil
+}
+
+// AttachStopped starts a session on one process that is stopped at its exec, before its first instruction. It
+// need not be a Python: whatever it becomes, and whatever it starts, is looked at as it executes programs.
+func AttachStopped(pid int, o Options) (_ *Session, err error) {
+	s, err := open(o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = s.Close()
+		}
+	}()
+	handle, err := s.fs.Open(pid)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{pid: pid, handle: handle, patience: pythonPatience}
+	s.targets.all = append(s.targets.all, t)
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	if err := s.limits.limitAll(s.targets.all); err != nil {
+		return nil, err
+	}
+	if err := s.attach(0, t, false); err != nil {
+		return nil, err
+	}
+	s.begin()
+	return s, nil
+}
+
+func open(o Options) (*Session, error) {
+	if os.Geteuid() != 0 && !(process.FS{}).Facts().Capabilities.MayLoadBPF() {
+		return nil, fmt.Errorf("%w: tracing needs root", ledger.ErrNotPermitted)
+	}
+	if err := ledger.CheckFiles(); err != nil { // in front of all that opens some
+		return nil, err
+	}
+	return newSession(o), nil
+}
+
+// prepare does all that takes more than the session itself does, and gives up what it took.
+func (s *Session) prepare() error {
+	if err := s.load(); err != nil {
+		return err
+	}
+	if err := s.limits.start(s.targets.all); err != nil {
+		return err
+	}
+	if s.options.Counters {
+		s.counters.start(s.targets.all, &s.certificate)
+	}
+	s.analyses.open(s.options.Cache, s.targets.all, s.log)
+	return s.confine()
+}
+
+func (s *Session) load() error {
+	if err := s.allowance.begin(s.fs); err != nil {
+		return err
+	}
+	loaded, err := ledger.Load(ledger.Options{Small: s.allowance.small, ChangeRing: s.options.ChangeRing,
+		Heap: s.options.Heap, SmallArrays: s.options.SmallArrays, Counters: s.options.Counters,
+		BoundaryRing: s.options.boundaryRing()})
+	if err != nil {
+		return err
+	}
+	return s.use(kernelHalfOf(loaded))
+}
+
+// use takes a ledger over.
+func (s *Session) use(l *kernelHalf) error {
+	s.allowance.loaded(l)
+	s.ledger, s.natives.kernel, s.devices.kernel, s.searches.kernel = l, l.codeTable, l.processes, l
+	s.placer.ledger, s.examiner.ledger, s.intake.ledger, s.Looks.ledger = l, l, l, l
+	s.examiner.counter = &arrayCounting{l, &s.searches, &s.budget, &s.targets}
+	s.natives.naming.done = func() { _ = l.Wake() }
+	if err := s.budget.prepare(l.accounts, s.options.Budget, s.log); err != nil {
+		return err
+	}
+	if err := s.ledger.Capabilities().NoClock; err != nil {
+		s.certificate.problem("cpu_ns leaves out what each thread that runs has used since the scheduler's last tick: %s", clean(err.Error()))
+	}
+	if s.options.Heap { // what it costs is to be told
+		return s.budget.prices.demand()
+	}
+	return nil
+}
+
+// attachAll takes all targets in.
+func (s *Session) attachAll() error {
+	var gone error
+	for i, t := range slices.Clone(s.targets.all) { // their children are added
+		err := s.attach(uint32(i), t, true)
+		if s.targets.tolerates(err) {
+			s.targets.drop(t)
+			gone = err
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(s.targets.all) == 0 {
+		return gone
+	}
+	return nil
+}
+
+// attach takes one target in: its descendants, itself, its probes.
+func (s *Session) attach(root uint32, t *target, late bool) error {
+	t.root, t.late = root, late
+	s.devices.expect(t.pid)
+	below := adoption{
+		scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.pid) }, kernel: s.ledger.processes,
+		stat:    func(pid int) (process.Stat, error) { return s.fs.Proc(pid).Stat() },
+		refused: func(pid int, err error) { s.misses(t.pid, 0, nil, "child %d is not traced: %v", pid, err) },
+		take:    cmp.Or(s.options.scansTake, scansTake),
+	}
+	slot, unsettled, err := below.attach(root, t.handle.Identity())
+	if err != nil {
+		return err
+	}
+	t.slot = slot
+	if unsettled > 0 {
+		s.misses(t.pid, 0, nil,
+			"below pid %d, processes were still being started or executing programs at look %d of the attach: some of them may not be traced", t.pid, unsettled)
+	}
+	if t.python != nil {
+		if err := s.examiner.probe(t); err != nil {
+			return err
+		}
+	} else {
+		s.examiner.look(t)
+	}
+	t.announced = true
+	s.starts = append(s.starts, t.info())
+	s.queue.add(s.watches.begin(t))
+	s.examiner.adoptPythons(t, below.slots)
+	return nil
+}
+
+// recognize opens the interpreters of the targets, each of which must be a Python.
+func (s *Session) recognize(ctx context.Context) error {
+	var gone error
+	for _, t := range slices.Clone(s.targets.all) {
+		var err error
+		if t.python, err = s.interpreters.open(t.pid); err == nil {
+			err = t.lives() // or it was another one that was looked at
+		}
+		switch {
+		case err != nil && ctx.Err() != nil: // what it did not find may be there
+			return context.Cause(ctx)
+		case s.targets.tolerates(err):
+			s.targets.drop(t)
+			gone = err
+		case err != nil:
+			return err
+		default:
+			s.examiner.readAhead(t)
+		}
+	}
+	if len(s.targets.all) == 0 {
+		return gone
+	}
+	return nil
+}

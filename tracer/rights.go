@@ -1,0 +1,64 @@
+package tracer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/host/confine"
+	"ipytracer/tracer/host/process"
+)
+
+// confine takes from this program, in all its threads and for good, the capabilities, system calls and files that the
+// session does not need once the kernel half is loaded, in front of all that looks into a file or a process: what takes
+// a right from now on is asked of the helper. Nothing can be started afterwards. What the machine does not have for it
+// is said in the log, and the rest is done.
+func (s *Session) confine() error {
+	r := s.options.Confine
+	if r == nil {
+		return nil
+	}
+	scope := &process.Scope{Signals: r.Signals, Owner: s.options.Owner}
+	for _, t := range s.targets.all {
+		scope.Roots = append(scope.Roots, t.handle.Identity())
+	}
+	if err := s.fs.Helper.TakeOver(scope); err != nil {
+		return err
+	}
+	s.devices.start(r.User)
+	keep, err := s.kept()
+	if err != nil {
+		s.log.Info(fmt.Sprintf("this kernel takes %d capabilities to place a probe, which are kept", len(keep)),
+			"error", err)
+	}
+	return Withdraw(*r, keep, rules(*r), func(err error) {
+		level := slog.LevelInfo // the filter forbids nearly all that Landlock does
+		if errors.Is(err, confine.ErrNoFilter) {
+			level = slog.LevelWarn
+		}
+		s.log.Log(context.Background(), level, "the tracer can do more than it needs", "error", err)
+	})
+}
+
+// kept are the capabilities that the session cannot do without on this kernel, and why: before Linux 5.19 the maps,
+// where kernel.unprivileged_bpf_disabled is set; before 6.10 probes, which are perf events there.
+func (s *Session) kept() (keep []uint, why error) {
+	try := func() error { return errors.Join(s.ledger.TryProbe(), s.ledger.Wake()) }
+	for _, keep := range [][]uint{nil, {unix.CAP_BPF, unix.CAP_PERFMON},
+		{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}} {
+		err := confine.WithOnly(keep, try)
+		if err == nil {
+			return keep, why
+		}
+		why = err
+	}
+	return []uint{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}, why
+}
+
+// Signal sends SIGTERM, SIGHUP or SIGKILL to a target, if [Remains] says so.
+func (s *Session) Signal(pid int, signal unix.Signal) error {
+	return s.fs.Helper.Signal(pid, signal)
+}

@@ -1,0 +1,60 @@
+package tracer
+
+import (
+	"ipytracer/event"
+	"ipytracer/tracer/code/native"
+	"ipytracer/tracer/ledger"
+)
+
+// Code keeps a code object for the stacks that follow.
+func (i *intake) Code(c *ledger.Code) {
+	if t := i.targets.find(int(c.PID)); t != nil && t.python != nil && i.allowance.given == "" {
+		i.codes.add(t.python, c)
+	}
+}
+
+// Stack turns a stack's instructions into lines, and queues it.
+func (i *intake) Stack(from *ledger.Stack) {
+	if i.allowance.given != "" {
+		return
+	}
+	out := i.codes.stack(from, i.cells)
+	i.queue.add(out)
+	i.natives.keep(i.options.Native, out)
+}
+
+// StackCopy unwinds what the kernel could not, hands in the rules it took, and queues the stack.
+func (i *intake) StackCopy(c *ledger.StackCopy) {
+	t := i.targets.find(int(c.PID))
+	if t == nil || t.python == nil || t.slot != c.Slot || i.allowance.given != "" {
+		return
+	}
+	i.natives.catchUp(t)
+	text := t.python.file.Mapping
+	inPython := func(pc uint64) bool { return pc >= text.Start && pc < text.End }
+	out := ledger.NativeStack{PID: c.PID, Number: c.Number, Python: c.Python}
+	if !inPython(c.IP) { // as in bpf/native.h
+		out.PCs, out.Leaf = append(out.PCs, c.IP), true
+	}
+	calls, end := native.Unwind(native.Registers{IP: c.IP, SP: c.SP, BP: c.BP}, c.Memory, ledger.MaxNative-len(out.PCs),
+		func(pc uint64, leaf bool) native.Rule { return i.natives.rule(t, pc, leaf) },
+		func(pc uint64) bool { return c.Python != 0 && inPython(pc) })
+	out.PCs, out.End = append(out.PCs, calls...), nativeEnds[end]
+	i.NativeStack(&out)
+}
+
+var nativeEnds = [...]ledger.NativeEnd{
+	native.EndFull: ledger.NativeFull, native.EndOutermost: ledger.NativeOutermost,
+	native.EndStopped: ledger.NativePython,
+	native.EndUnknown: ledger.NativeUnknown,
+}
+
+// NativeStack queues a native stack. Where its code is, is found out at once: the library may be unloaded soon.
+func (i *intake) NativeStack(from *ledger.NativeStack) {
+	if i.allowance.given != "" {
+		return
+	}
+	out := &event.Stack{Number: from.Number, PID: from.PID}
+	i.queue.add(out)
+	i.natives.queue(out, from)
+}

@@ -1,0 +1,28 @@
+package tracer
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+// thisHost describes this machine.
+func thisHost(version string) event.Host {
+	name, _ := os.Hostname()
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	var info unix.Sysinfo_t
+	_ = unix.Sysinfo(&info)
+	return event.Host{
+		Name: name, Kernel: ledger.KernelRelease(), CPUs: cpus(), Tracer: version,
+		Memory: event.Bytes(info.Totalram) * event.Bytes(info.Unit), WallNow: event.Nanoseconds(time.Now().UnixNano()),
+		MonoNow: now(), BootID: strings.TrimSpace(string(boot)),
+	}
+}
+
+func cpus() int { return runtime.NumCPU() }
