@@ -101,7 +101,7 @@ func (s *Session) settle() error {
 	s.watches.look()
 	s.allowance.refresh()
 	s.budget.stepDown(s.targets.all)
-	s.searches.takeIn(s.targets.all, &s.budget)
+	s.searches.takeIn(s.targets.all, s.budget.roots)
 	s.budget.stepUp(s.targets.all)
 	if err := s.glances.draw(s.ledger, s.targets.all); err != nil {
 		return err

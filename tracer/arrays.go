@@ -1,93 +1,14 @@
 package tracer
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
-	"ipytracer/event"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/numpy"
 )
-
-// numpyInstrument is the instrument for NumPy's blocks. Where NumPy's code is found ahead of time and understood,
-// probes are in it before the target loads it, and see the first array. Else it begins with the probes on
-// PyTraceMalloc_Track in the interpreter, which serve any NumPy, whenever it is loaded, until probes in that take over:
-// see bpf/numpy.h, which loses nothing meanwhile and counts nothing twice.
-type numpyInstrument struct {
-	inert
-	*host
-	target  *target
-	counter arrayCounter
-	ahead   *modulesAhead
-	log     *slog.Logger
-	small   bool // blocks of all sizes count: the probes on the interpreter serve
-
-	tracked  io.Closer // the probes on PyTraceMalloc_Track, while they are in place
-	modules  []*arrayModule
-	expected []expectedModule
-	// foreseen: there is a NumPy on its sys.path. unsure: one of them has no probes.
-	foreseen, unsure bool
-	begun            bool // what other targets had on their sys.path is expected
-	state            ledger.Arrays
-	settled          time.Time // while settling: when the probes on the interpreter are not needed any more
-	// a module was not understood, or there is another memory handler: it stays as it began, or goes back
-	refused bool
-	// leaving says why it must go back, once those in NumPy have taken over; empty: it need not.
-	leaving string
-	passed  event.Nanoseconds // when it had to last; 0: never
-	untold  untoldArrays
-	// stranger: it must go back until the NumPy that it has loaded is understood.
-	stranger bool
-}
-
-// arrayCounter is how the instrument for NumPy has a target's blocks counted: by which probes.
-type arrayCounter interface {
-	// foresee says which modules have probes, countBy which probes count from now on.
-	foresee(t *target, files []ledger.File) error
-	countBy(t *target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error)
-	// lookAgain looks for the arrays that came and went while nobody saw them.
-	lookAgain(t *target)
-}
-
-// arrayCounting is the kernel's counting of arrays, and the searches for those that it could not count.
-type arrayCounting struct {
-	ledger   *kernelHalf
-	searches *searches
-	budget   *budget
-	targets  *targets
-}
-
-func (c *arrayCounting) foresee(t *target, files []ledger.File) error {
-	return c.ledger.ForeseeModules(t.slot, files)
-}
-
-func (c *arrayCounting) countBy(t *target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error) {
-	return c.ledger.CountArrays(t.pid, by)
-}
-
-func (c *arrayCounting) lookAgain(t *target) {
-	c.searches.begin(c.targets.all, t.root, c.budget.root(t.root), false)
-}
-
-// arrayModule is NumPy's extension module, with probes in it.
-type arrayModule struct {
-	file   *process.MappedFile
-	sites  numpy.Sites
-	probes io.Closer
-}
-
-func (m *arrayModule) close() {
-	if m.probes != nil {
-		_ = m.probes.Close()
-		m.probes = nil
-	}
-}
 
 // close takes the probes out, those on the interpreter at the same time as those in NumPy.
 func (i *numpyInstrument) close() {
@@ -103,40 +24,6 @@ func (i *numpyInstrument) close() {
 	closing.Wait()
 	i.modules, i.expected = nil, nil
 }
-
-// module is the one of a file, nil if there is none.
-func (i *numpyInstrument) module(id process.FileID) *arrayModule {
-	for _, m := range i.modules {
-		if m.file.Mapping.File == id {
-			return m
-		}
-	}
-	return nil
-}
-
-func (i *numpyInstrument) expects(id process.FileID) bool {
-	return slices.ContainsFunc(i.expected, func(e expectedModule) bool { return e.file.Mapping.File == id })
-}
-
-func (i *numpyInstrument) files() (files []ledger.File) {
-	for _, m := range i.modules {
-		files = append(files, m.file.File)
-	}
-	return files
-}
-
-// areMapped says whether the target has loaded a NumPy that has probes.
-func (i *numpyInstrument) areMapped() bool {
-	return slices.ContainsFunc(i.modules, (*arrayModule).isMapped)
-}
-
-// areSure says whether a target will load no NumPy but those that have probes: it has loaded one, or its sys.path has
-// no other.
-func (i *numpyInstrument) areSure() bool {
-	return i.areMapped() || i.foreseen && !i.unsure && len(i.expected) == 0
-}
-
-func (m *arrayModule) isMapped() bool { return m.file.Mapping.End != 0 }
 
 // place puts in the probes on the interpreter, unless those in NumPy serve alone. Who attaches waits for these.
 func (i *numpyInstrument) place() error {
@@ -154,21 +41,6 @@ func (i *numpyInstrument) place() error {
 		noteInPython(i.host, i.target, ledger.GroupNumPy)
 	}
 	return nil
-}
-
-// track puts the probes on PyTraceMalloc_Track in, while they are of use.
-func (i *numpyInstrument) track() (err error) {
-	if i.tracked == nil && i.state != ledger.ArraysInside {
-		i.tracked, err = placeInPython(i.host, i.target, ledger.GroupNumPy)
-	}
-	return err
-}
-
-func (i *numpyInstrument) untrack() {
-	if i.tracked != nil {
-		_ = i.tracked.Close()
-		i.tracked = nil
-	}
 }
 
 // meet puts probes in NumPy's extension module when it meets it first.
@@ -222,58 +94,6 @@ func (i *numpyInstrument) listed(listing) {
 	}
 }
 
-// giveUp goes back to the probes on PyTraceMalloc_Track, or stays with them, for good.
-func (i *numpyInstrument) giveUp(why string) {
-	if i.state == ledger.ArraysInside { // another NumPy, loaded later
-		i.leaving = why
-		return
-	}
-	i.refuse(why)
-}
-
-// meet notes where a module that was expected is mapped.
-func (m *arrayModule) meet(at process.Mapping) {
-	if !m.isMapped() {
-		m.file.Mapping = at
-	}
-}
-
-// reason is an error in the words of the certificate.
-func reason(err error) error {
-	if errors.Is(err, numpy.ErrNoHandler) {
-		return numpy.ErrNoHandler
-	}
-	return err
-}
-
-// refuse leaves the target's blocks, for good, to the probes on PyTraceMalloc_Track.
-func (i *numpyInstrument) refuse(why string) {
-	i.refused, i.state = true, ledger.ArraysTracked
-	// what the probes on the interpreter miss of the modules that are mapped is said as they are met again
-	i.target.unlisted = true
-	for _, m := range i.modules {
-		m.close()
-	}
-	i.noteUse(ledger.GroupNumPy, "of every array in pid "+fmt.Sprint(i.target.pid)+" ("+why+")")
-	i.noteDear(ledger.GroupNumPy, why)
-}
-
-func (i *numpyInstrument) placeModule(m *arrayModule) (err error) {
-	m.probes, err = i.probeFile(i.target, m.file, arrayPlacements(m.sites))
-	return err
-}
-
-// stepDown takes all probes out.
-func (i *numpyInstrument) stepDown(g ledger.Group) {
-	if g != ledger.GroupNumPy {
-		return
-	}
-	for _, m := range i.modules {
-		m.close()
-	}
-	i.untrack()
-}
-
 // stepUp puts them back.
 func (i *numpyInstrument) stepUp(g ledger.Group) error {
 	if g != ledger.GroupNumPy {
@@ -294,4 +114,24 @@ func (i *numpyInstrument) stepUp(g ledger.Group) error {
 		}
 	}
 	return nil
+}
+
+// settle goes on: back to the interpreter where blocks pass the probes in NumPy by, else forward as these are placed.
+func (i *numpyInstrument) settle() {
+	i.leave()
+	i.expectKnown()
+	i.placeAhead(false)
+	i.count()
+	i.leave()
+}
+
+// due is when files have been looked through, or the probes on the interpreter are of no use any more.
+func (i *numpyInstrument) due() (at time.Time) {
+	if i.isSettling() && i.settled.After(time.Now()) {
+		at = i.settled
+	}
+	if len(i.expected) > 0 {
+		at = sooner(at, time.Now().Add(betweenLooks))
+	}
+	return at
 }

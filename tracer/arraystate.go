@@ -19,26 +19,6 @@ import (
 // one.
 const settling = 300 * time.Millisecond
 
-// settle goes on: back to the interpreter where blocks pass the probes in NumPy by, else forward as these are placed.
-func (i *numpyInstrument) settle() {
-	i.leave()
-	i.expectKnown()
-	i.placeAhead(false)
-	i.count()
-	i.leave()
-}
-
-// due is when files have been looked through, or the probes on the interpreter are of no use any more.
-func (i *numpyInstrument) due() (at time.Time) {
-	if i.isSettling() && i.settled.After(time.Now()) {
-		at = i.settled
-	}
-	if len(i.expected) > 0 {
-		at = sooner(at, time.Now().Add(betweenLooks))
-	}
-	return at
-}
-
 // count lets the probes in NumPy take over once they are in all of the target's modules, and takes those on the
 // interpreter out when they are of no use any more.
 func (i *numpyInstrument) count() {

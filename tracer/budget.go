@@ -20,16 +20,6 @@ type budget struct {
 	roots    map[uint32]*steps
 }
 
-// steps are the groups of a root that are stepped down, in the order in which they were.
-type steps struct {
-	down    []ledger.Group
-	takeOut []ledger.Group // stepped down by the kernel, probes still in place
-	returns map[ledger.Group]*comeback
-	looks   *looks        // for arrays, while it is under way
-	since   time.Time     // when NumPy's meter was paused
-	rest    time.Duration // it stays so at least so long
-}
-
 // fullTime is how long an account takes to fill: with a share of 3 % it holds half a second of probe time.
 const fullTime = 50 * time.Second / 3
 
@@ -73,32 +63,6 @@ func (b *budget) shed(root uint32, g ledger.Group) {
 	}
 }
 
-func (r *steps) comeback(g ledger.Group) *comeback {
-	if r.returns == nil {
-		r.returns = map[ledger.Group]*comeback{}
-	}
-	if r.returns[g] == nil {
-		r.returns[g] = &comeback{}
-	}
-	return r.returns[g]
-}
-
-// next is the group of a root to step up first, of those whose account has filled far enough: what was stepped down
-// last by its nature. One that rests keeps no other back.
-func (r *steps) next(a ledger.Account, rests func(ledger.Group) bool) (first ledger.Group, ok bool) {
-	for _, g := range slices.Backward(r.down) {
-		r.comeback(g).sees(a)
-		if !r.comeback(g).may(g, a) || rests(g) {
-			continue
-		}
-		level, _ := g.Level()
-		if best, _ := first.Level(); !ok || level < best {
-			first, ok = g, true
-		}
-	}
-	return first, ok
-}
-
 // stepDown takes the probes of groups out that the kernel has stepped down.
 func (b *budget) stepDown(targets []*target) {
 	for root, r := range b.roots {
@@ -135,12 +99,6 @@ func (b *budget) stepUp(targets []*target) {
 			b.putBack(targets, root, r, g)
 		}
 	}
-}
-
-// rests says whether a group stays down whatever there is to spend: NumPy's while its arrays are searched, and for a
-// while after that.
-func (r *steps) rests(g ledger.Group) bool {
-	return g == ledger.GroupNumPy && (r.looks != nil || time.Since(r.since) < r.rest)
 }
 
 // putBack steps a group of a root up: its probes first, which do nothing yet, then the boundary from which on they

@@ -3,7 +3,6 @@ package tracer
 import (
 	"path"
 
-	"ipytracer/event"
 	"ipytracer/tracer/code/cuda"
 	"ipytracer/tracer/host/process"
 )
@@ -17,17 +16,6 @@ const (
 	maxLibcs           = 8    // C libraries of a target: it has one, or musl's and glibc's
 	maxArrayModules    = 16   // of NumPy
 )
-
-// hasRoom says whether a target may have one more library of a kind.
-func (i *libraryInstrument) hasRoom(kind cuda.Kind, most int) bool {
-	ofKind := 0
-	for _, l := range i.libraries {
-		if l.kind == kind {
-			ofKind++
-		}
-	}
-	return ofKind < most && i.allPlaces() < maxLibraries
-}
 
 // crowd is the files of each kind that had no room.
 type crowd map[cuda.Kind]crowdOfKind
@@ -47,18 +35,4 @@ func (c *crowd) add(kind cuda.Kind, m process.Mapping) {
 		(*c)[kind] = of
 	}
 	of.files[m.File] = true
-}
-
-// sayCrowd says, once of each kind, what is not seen for lack of room.
-func (i *libraryInstrument) sayCrowd(since event.Nanoseconds) {
-	for _, kind := range []cuda.Kind{cuda.Driver, cuda.Torch, cuda.Loader, cuda.Runtime} {
-		of, crowded := i.beyond[kind]
-		if !crowded || i.crowded[kind] {
-			continue
-		}
-		i.crowded[kind] = true
-		i.misses(i.target.pid, since, metersThrough(kind),
-			"pid %d: it maps more files that are named like %s than are looked at: %d of them are not, and what is taken through them is not seen",
-			i.target.pid, of.name, len(of.files))
-	}
 }

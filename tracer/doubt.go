@@ -31,25 +31,6 @@ const lookTime = 20 * time.Second
 // restAfterLook times what a look took is how long a pause lasts at least: looking costs the tracer a core.
 const restAfterLook = 5
 
-// look is a search for the arrays of one target.
-type look struct {
-	target *target
-	before bool // what was there before the session is looked for, as the first pause begins
-	found  holders.Owned
-	err    error
-	began  time.Time
-	took   time.Duration
-}
-
-// looks are the searches of a root that are under way.
-type looks struct {
-	left   int
-	done   chan look
-	stop   context.CancelFunc
-	unsure int64
-	spoilt bool // the probes were stepped down again meanwhile
-}
-
 // arrayWaker is what they have of the kernel half: the blocks that it knows, and who waits for records is woken.
 type arrayWaker interface {
 	arrayTable
@@ -92,8 +73,8 @@ func (all *searches) begin(targets []*target, root uint32, r *steps, before bool
 const leastArray = 1024
 
 // takeIn takes in what was found.
-func (all *searches) takeIn(targets []*target, b *budget) {
-	for root, r := range b.roots {
+func (all *searches) takeIn(targets []*target, roots map[uint32]*steps) {
+	for root, r := range roots {
 		for r.looks != nil {
 			if r.looks.left == 0 {
 				all.end(targets, root, r)
@@ -184,8 +165,8 @@ func (all *searches) end(targets []*target, root uint32, r *steps) {
 }
 
 // stop ends every search.
-func (all *searches) stop(b *budget) {
-	for _, r := range b.roots {
+func (all *searches) stop(roots map[uint32]*steps) {
+	for _, r := range roots {
 		if r.looks != nil {
 			r.looks.stop()
 		}

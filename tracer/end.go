@@ -161,7 +161,7 @@ func (s *Session) finish() *event.Finish {
 	return f
 }
 
-func (s *Session) stopSearches() { s.searches.stop(&s.budget) }
+func (s *Session) stopSearches() { s.searches.stop(s.budget.roots) }
 
 // Close removes every probe and frees everything. It may be called more than once.
 func (s *Session) Close() error {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/event"
 	"ipytracer/tracer/code/cuda"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
@@ -149,7 +150,7 @@ func (i *libraryInstrument) placeLibrary(l *library) error {
 			return err
 		}
 	}
-	return i.placeCheckpoints(l)
+	return i.placeCheckpoints(l.file, l.sites.Others)
 }
 
 // placeGroup puts a group's probes on a library, if it has any and they are not in place.
@@ -252,4 +253,29 @@ func (i *libraryInstrument) stepUp(g ledger.Group) error {
 		}
 	}
 	return nil
+}
+
+// hasRoom says whether a target may have one more library of a kind.
+func (i *libraryInstrument) hasRoom(kind cuda.Kind, most int) bool {
+	ofKind := 0
+	for _, l := range i.libraries {
+		if l.kind == kind {
+			ofKind++
+		}
+	}
+	return ofKind < most && i.allPlaces() < maxLibraries
+}
+
+// sayCrowd says, once of each kind, what is not seen for lack of room.
+func (i *libraryInstrument) sayCrowd(since event.Nanoseconds) {
+	for _, kind := range []cuda.Kind{cuda.Driver, cuda.Torch, cuda.Loader, cuda.Runtime} {
+		of, crowded := i.beyond[kind]
+		if !crowded || i.crowded[kind] {
+			continue
+		}
+		i.crowded[kind] = true
+		i.misses(i.target.pid, since, metersThrough(kind),
+			"pid %d: it maps more files that are named like %s than are looked at: %d of them are not, and what is taken through them is not seen",
+			i.target.pid, of.name, len(of.files))
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/code/cuda"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
 )
@@ -33,8 +34,8 @@ type fileOpener interface {
 type probePlacer interface {
 	probeFile(t *target, file *process.MappedFile, placements []ledger.Placement) (io.Closer, error)
 	hasEnded(t *target) bool
-	// placeCheckpoints puts probes for every process on a library.
-	placeCheckpoints(l *library) error
+	// placeCheckpoints puts probes for every process on a library, at these places.
+	placeCheckpoints(file *process.MappedFile, sites []cuda.Site) error
 	// joinedLate notes a library that was used before it had probes, and the groups of which something may have been
 	// missed meanwhile.
 	joinedLate(t *target, name string, missed ...ledger.Group)

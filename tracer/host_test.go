@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
+	"ipytracer/tracer/code/cuda"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
 )
@@ -135,7 +136,7 @@ func (h *fakeHost) countUnseen() { h.unseen++ }
 
 func (h *fakeHost) identify(*target, bool) { h.identified++ }
 
-func (h *fakeHost) placeCheckpoints(*library) error { return nil }
+func (h *fakeHost) placeCheckpoints(*process.MappedFile, []cuda.Site) error { return nil }
 
 func (h *fakeHost) isShed(_ uint32, g ledger.Group) bool { return slices.Contains(h.shed, g) }
 

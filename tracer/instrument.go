@@ -35,6 +35,13 @@ type instrument interface {
 	close()
 }
 
+// arrayInstrument is the instrument for NumPy's blocks.
+type arrayInstrument interface {
+	instrument
+	// pass notes that the target's blocks pass the probes in NumPy by, when these served.
+	pass(foreign ledger.Foreign)
+}
+
 // listing is one pass over a target's mappings.
 type listing struct {
 	first bool              // the target has just been met: what it maps is no news
@@ -53,32 +60,3 @@ func (inert) due() time.Time                { return time.Time{} }
 func (inert) stepDown(ledger.Group)         {}
 func (inert) stepUp(ledger.Group) error     { return nil }
 func (inert) places() int                   { return 0 }
-
-// equip gives a target its instruments, which it has until it is let go.
-func (e *examiner) equip(t *target) {
-	if t.instruments != nil {
-		return
-	}
-	h, found := &e.host, e.analyses
-	t.numpy = &numpyInstrument{
-		host: h, target: t, counter: e.counter, ahead: e.ahead, log: e.log, small: e.options.SmallArrays,
-	}
-	t.instruments = append(t.instruments, t.numpy, &windowInstrument{host: h, target: t})
-	if !e.options.NoStacks {
-		t.instruments = append(t.instruments,
-			&mappedInstrument{host: h, target: t, analyses: found}, &rulesInstrument{target: t, natives: e.natives})
-	}
-	t.instruments = append(t.instruments,
-		&libraryInstrument{host: h, target: t, analyses: found}, &arrowInstrument{host: h, target: t, analyses: found})
-	if e.options.Heap {
-		t.instruments = append(t.instruments, &heapInstrument{host: h, target: t, analyses: found})
-	}
-}
-
-// settleInstruments has a target's instruments do what they wait for.
-func (e *examiner) settleInstruments(t *target) {
-	e.equip(t)
-	for _, i := range t.instruments {
-		i.settle()
-	}
-}

@@ -109,7 +109,7 @@ func (i *intake) complete(t *target, b *event.Boundary, extra ledger.BoundaryExt
 	case event.CellResult:
 		c := i.cells.cell(b.Cell, b.PID)
 		if t != nil && t.python != nil {
-			b.Outcome = i.outcome(t, b, extra.Told, c.ran)
+			b.Outcome = i.cells.outcome(t, b, i.ledger.CellsOpened, extra.Told, c.ran)
 		}
 		c.decided = b.Outcome
 	case event.CellClose:
@@ -178,7 +178,7 @@ func (i *intake) cellClosed(t *target, b *event.Boundary, told bool) {
 		return
 	}
 	if t != nil && t.python != nil {
-		b.Outcome = i.outcome(t, b, told, c.ran)
+		b.Outcome = i.cells.outcome(t, b, i.ledger.CellsOpened, told, c.ran)
 	}
 	if c.decided != event.OutcomeUnknown {
 		b.Outcome = c.decided

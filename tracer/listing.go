@@ -8,18 +8,6 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
-// Bounds of listing what is there by name at the end of a session: less where nobody asked for more than a report,
-// which people wait for.
-const (
-	listingTime    = 5 * time.Second // of one process: processor time
-	listingInAll   = 2 * time.Minute
-	briefTime      = 3 * time.Second // PyTorch brings so many objects that a second was not always enough
-	briefInAll     = 16 * time.Second
-	briefObjects   = 1_000_000
-	briefBytes     = 2 << 30
-	listingObjects = 1_500_000
-)
-
 // listVariables says by name what every Python has that lives. Its objects are read from outside, after the last
 // boundary. It closes the surveys.
 func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
@@ -60,21 +48,6 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 		found = append(found, e)
 	}
 	return found
-}
-
-// mapped is what a process has mapped, what lies side by side as one.
-func (l *lastLook) mapped(pid int) (all []holders.Block) {
-	for m, err := range l.fs.Image(pid).Mappings() {
-		if err != nil {
-			break
-		}
-		if n := len(all); n > 0 && all[n-1].Address+all[n-1].Size == m.Start {
-			all[n-1].Size += m.End - m.Start
-		} else {
-			all = append(all, holders.Block{Address: m.Start, Size: m.End - m.Start})
-		}
-	}
-	return all
 }
 
 // cleanVariable is a variable whose texts are UTF-8.

@@ -9,7 +9,6 @@ import (
 	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/code/native"
 	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
 )
 
 // natives are the ELF files of all targets, and the Python stacks that native ones are put in front of.
@@ -50,15 +49,6 @@ func (n *natives) keep(wanted bool, s *event.Stack) {
 	}
 	n.stacks[s.Number] = s
 	n.frames += len(s.Frames)
-}
-
-// letGo forgets stacks and what is known of code. Nobody is to ask for more of it.
-func (n *natives) letGo(targets []*target) {
-	for _, t := range targets {
-		n.forget(t)
-	}
-	n.stacks, n.frames, n.modules = nil, 0, nil
-	n.naming.letGo()
 }
 
 func (n *natives) close() {
@@ -115,27 +105,15 @@ func (all *natives) module(t *target, m process.Mapping) (found *native.Module, 
 	return module, false
 }
 
-// queue has a native stack's functions named, in front of the Python frames.
-func (all *natives) queue(out *event.Stack, from *ledger.NativeStack) {
-	t := all.target(int(from.PID))
-	u := unnamedStack{event: out}
-	for i, pc := range from.PCs {
-		at := unknownPlace
-		if t != nil {
-			at = all.place(t, pc, from.Leaf && i == 0)
+// debugFiles finds files with debug information as a target sees them.
+func (all *natives) debugFiles(t *target) func(name string) (io.ReaderAt, error) {
+	pid := t.pid
+	return func(name string) (io.ReaderAt, error) {
+		debug, err := all.fs.Image(pid).OpenFile(name)
+		if err != nil {
+			return nil, err
 		}
-		u.places = append(u.places, at)
+		all.closeLater(debug.File)
+		return debug.File, nil
 	}
-	switch python := all.stacks[from.Python]; {
-	case from.Python == 0:
-		out.More = from.End != ledger.NativeOutermost
-	case python != nil:
-		u.rest, out.More = python.Frames, python.More
-	default:
-		out.More = true
-	}
-	if from.Python != 0 && from.End != ledger.NativePython { // something is between the last call and Python
-		u.places = append(u.places, unknownPlace)
-	}
-	all.naming.name(u)
 }

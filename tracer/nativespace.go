@@ -1,15 +1,11 @@
 package tracer
 
 import (
-	"fmt"
-	"path"
-	"slices"
 	"sort"
 	"time"
 
 	"ipytracer/tracer/code/native"
 	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
 )
 
 // nativeSpace is what is known of the machine code in a target's memory.
@@ -46,16 +42,6 @@ const maxPlaces = 1 << 17
 // remapPause is how often a target that maps code without its dynamic linker is looked at again.
 const remapPause = 100 * time.Millisecond
 
-// at finds the mapping of an address, and looks again for one that is not known.
-func (all *natives) at(t *target, pc uint64) codeMapping {
-	n := &t.natives
-	if m := n.find(pc); m.number != 0 || time.Since(n.read) < remapPause {
-		return m
-	}
-	all.remap(t)
-	return n.find(pc)
-}
-
 // find returns the mapping of an address, the zero one if there is none.
 func (n *nativeSpace) find(pc uint64) codeMapping {
 	i := sort.Search(len(n.code), func(i int) bool { return n.code[i].End > pc })
@@ -65,48 +51,6 @@ func (n *nativeSpace) find(pc uint64) codeMapping {
 	return codeMapping{}
 }
 
-// remap reads what is mapped, and takes back what is no longer true.
-func (all *natives) remap(t *target) {
-	n := &t.natives
-	n.read = time.Now()
-	changes, err := all.kernel.CodeChanges(t.slot) // first: what changes from here on counts as not seen
-	if err != nil {
-		all.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
-		return
-	}
-	before := map[process.Mapping]uint32{}
-	for _, m := range n.code {
-		before[m.Mapping] = m.number
-	}
-	var code []codeMapping
-	for m, err := range all.fs.Image(t.pid).Mappings() {
-		if err != nil {
-			return // it has ended
-		}
-		if m.Perm&process.Exec == 0 {
-			continue
-		}
-		number := before[m]
-		if number == 0 {
-			all.mapped++
-			number = all.mapped
-		}
-		code = append(code, codeMapping{m, number})
-	}
-	if !slices.Equal(code, n.code) {
-		n.code = code
-		for at, k := range n.places {
-			if n.find(at.address()).number != k.in {
-				all.dropPlace(t, at, k)
-			}
-		}
-	}
-	n.changes = changes
-	if err := all.kernel.CodeChecked(t.slot, changes); err != nil {
-		all.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
-	}
-}
-
 // address is what is looked up for a place: of a return address the call before it, which may be the last instruction
 // of its function.
 func (p place) address() uint64 {
@@ -114,118 +58,4 @@ func (p place) address() uint64 {
 		return p.pc
 	}
 	return p.pc - 1
-}
-
-// catchUp reads what is mapped if libraries have come or gone since, of which no record has come.
-func (all *natives) catchUp(t *target) {
-	if changes, err := all.kernel.CodeChanges(t.slot); err == nil &&
-		(changes != t.natives.changes || t.natives.code == nil) {
-		all.remap(t)
-	}
-}
-
-func (all *natives) dropPlace(t *target, at place, k *known) {
-	if k.ruled {
-		if err := all.kernel.DropRule(t.slot, at.pc, at.leaf); err != nil {
-			all.log.Warn("a rule could not be taken back", "pid", t.pid, "error", err)
-		}
-	}
-	delete(t.natives.places, at)
-	all.places--
-}
-
-// forget takes everything back that the kernel was told of a target: its slot may be another's soon.
-func (all *natives) forget(t *target) {
-	for at, k := range t.natives.places {
-		all.dropPlace(t, at, k)
-	}
-	if t.natives.places == nil {
-		return
-	}
-	t.natives = nativeSpace{}
-	if err := all.kernel.CodeForgotten(t.slot); err != nil {
-		all.log.Warn("rules could not be taken back", "pid", t.pid, "error", err)
-	}
-}
-
-// known returns what is kept of a place, and makes room for it; what is beyond the limit is kept for the moment only.
-func (all *natives) known(t *target, at place) (*known, codeMapping) {
-	m := all.at(t, at.address())
-	n := &t.natives
-	k := n.places[at]
-	if k == nil {
-		k = &known{in: m.number}
-		if n.places == nil {
-			n.places = map[place]*known{}
-		}
-		if all.places < maxPlaces {
-			all.places++
-			n.places[at] = k
-		}
-	}
-	return k, m
-}
-
-// rule finds how to go on from a place, and tells the kernel.
-func (all *natives) rule(t *target, pc uint64, leaf bool) native.Rule {
-	at := place{pc, leaf}
-	k, m := all.known(t, at)
-	if k.ruled {
-		return k.rule
-	}
-	module, pending := all.moduleOf(t, m.Mapping)
-	if pending { // the next copy may find it
-		return native.Rule{}
-	}
-	if module != nil {
-		if bias, ok := module.Bias(m.Start, m.Offset); ok {
-			k.rule = module.Rule(at.address() - bias)
-		}
-	}
-	if t.natives.places[at] == k {
-		rule := ledger.Rule{Base: ledgerBases[k.rule.Base], CFAOffset: k.rule.CFAOffset, BPOffset: k.rule.BPOffset,
-			Mapping: k.in}
-		k.ruled = all.kernel.SetRule(t.slot, pc, leaf, rule) == nil
-	}
-	return k.rule
-}
-
-var ledgerBases = [...]ledger.Base{
-	native.Unknown: ledger.BaseUnknown, native.Outermost: ledger.BaseOutermost, native.SP: ledger.BaseSP,
-	native.BP:      ledger.BaseBP,
-	native.BPDeref: ledger.BaseBPDeref,
-}
-
-// moduleOf is the ELF file of a mapping, nil if there is none, or, where pending is true, it is not known yet.
-func (all *natives) moduleOf(t *target, m process.Mapping) (found *native.Module, pending bool) {
-	if m.File.Inode == 0 {
-		return nil, false
-	}
-	return all.module(t, m)
-}
-
-const maxModuleName = 192
-
-// place is where a return address, or an instruction (leaf), is. It remains true when the library has gone.
-func (all *natives) place(t *target, pc uint64, leaf bool) codePlace {
-	at := place{pc, leaf}
-	m := all.at(t, at.address())
-	named := func(function, module string) codePlace {
-		return codePlace{function: function, name: module}
-	}
-	switch {
-	case m.End == 0:
-		return unknownPlace
-	case m.Path == "[vdso]":
-		return named(m.Path, m.Path)
-	case m.File.Inode == 0:
-		return named("[anon]", "[anon]")
-	}
-	name := nativeText(path.Base(m.Path), maxModuleName)
-	module, _ := all.moduleOf(t, m.Mapping)
-	if module == nil {
-		return named(fmt.Sprintf("%s+%#x", name, pc-m.Start+m.Offset), name)
-	}
-	bias, _ := module.Bias(m.Start, m.Offset)
-	return codePlace{module: module, name: name, vaddr: pc - bias, leaf: leaf}
 }

@@ -5,19 +5,6 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// tellPython tells the ledger how to read the target's Python.
-func (e *examiner) tellPython(t *target, interpreter uint64) error {
-	python := t.offsets(interpreter, !e.options.NoStacks)
-	switch {
-	case e.options.NoStacks:
-	case e.options.Native:
-		python.Native = ledger.NativeAll
-	default:
-		python.Native = ledger.NativeThreads
-	}
-	return e.ledger.SetPython(t.slot, python)
-}
-
 // offsets translates what package cpython knows into what the BPF programs read.
 func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	p := t.python

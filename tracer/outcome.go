@@ -10,8 +10,8 @@ import (
 // outcome finds out how a cell ended. Mostly IPython has told the kernel half at the very end of the cell. Where it has
 // not, sys.last_value is looked at, the exception that IPython showed last: a look that comes when the next cell has
 // begun proves nothing, and neither does the comparison with one.
-func (i *intake) outcome(t *target, b *event.Boundary, told, ran bool) event.Outcome {
-	before, stale, err := t.python.look(i.ledger.CellsOpened, i.cells)
+func (all *cells) outcome(t *target, b *event.Boundary, opened func() uint64, told, ran bool) event.Outcome {
+	before, stale, err := t.python.look(opened, all)
 	out := b.Outcome
 	if !told && err == nil {
 		out = judge(b.Outcome, ran, before, t.python.shown, stale || t.python.stale)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 
+	"ipytracer/tracer/code/cuda"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
 )
@@ -42,20 +43,20 @@ func (p *placer) hasEnded(t *target) bool { return t.lives() != nil }
 
 // placeCheckpoints probes, for every process, the functions by which one process suspends another's use of its GPUs.
 // Hardly anybody calls them, so they cost nobody anything. One of a session's targets is enough for each file.
-func (p *placer) placeCheckpoints(l *library) error {
-	id := l.file.Mapping.File
-	if len(l.sites.Others) == 0 || p.checkpoints[id] != nil {
+func (p *placer) placeCheckpoints(file *process.MappedFile, sites []cuda.Site) error {
+	id := file.Mapping.File
+	if len(sites) == 0 || p.checkpoints[id] != nil {
 		return nil
 	}
 	enter, leave := ledger.Placement{Program: ledger.CheckpointEnter}, ledger.Placement{Program: ledger.CheckpointLeave}
-	for _, site := range l.sites.Others {
+	for _, site := range sites {
 		enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
 		leave.Offsets = append(leave.Offsets, site.Offset)
 	}
-	if err := l.file.Prepare(enter.Offsets); err != nil {
+	if err := file.Prepare(enter.Offsets); err != nil {
 		return err
 	}
-	c, err := p.ledger.Probe(l.file.File, 0, []ledger.Placement{leave, enter})
+	c, err := p.ledger.Probe(file.File, 0, []ledger.Placement{leave, enter})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,10 @@ package tracer
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
+	"ipytracer/event"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/cpython"
 )
@@ -40,4 +43,42 @@ func (e *examiner) probe(t *target) error {
 	running.check(t, found)
 	e.cells.past.read(t)
 	return nil
+}
+
+// look finds out whether a process has become a Python, and if so probes it.
+func (e *examiner) look(t *target) {
+	t.patience--
+	t.looked = time.Now()
+	p, err := e.interpreters.open(t.pid)
+	if err != nil {
+		if t.patience == 0 && t.child && !e.placer.hasEnded(t) { // it is named like one
+			e.overlooked.found(t.pid)
+			e.missesPython(t.pid,
+				"pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
+		}
+		return
+	}
+	t.python = p
+	t.patience = 0
+	if err := e.probe(t); err != nil {
+		if e.placer.hasEnded(t) { // it was over before it could be looked at
+			p.close()
+			t.python = nil
+			return
+		}
+		e.overlooked.found(t.pid)
+		e.missesPython(t.pid, "pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
+		p.close()
+		t.python = nil
+		return
+	}
+	if p.unseen = p.ran(t.late); p.unseen > 0 {
+		e.cells.past.read(t)
+	}
+	if t.announced || t.child { // it ran, unprobed, until it was found out
+		e.late = append(e.late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.file.Mapping.Path, "?"), t.pid))
+	}
+	t.announced = true
+	e.overlooked.found(t.pid)
+	e.queue.add(&event.Process{ProcessInfo: t.info()})
 }

@@ -89,3 +89,15 @@ func (p *python) oneMore(now int64) int64 {
 	}
 	return min(now, p.stored+1)
 }
+
+// ran is how many cells IPython has stored of a process that began within the session.
+func (p *python) ran(late bool) int64 {
+	if late || p.inputs == 0 {
+		return 0
+	}
+	n, err := p.live.ListLen(p.inputs)
+	if err != nil {
+		return 0
+	}
+	return max(0, n-1)
+}

@@ -28,7 +28,7 @@ type target struct {
 	limited   bool // by this session
 	// instruments are nil until it is equipped; numpy is one of them.
 	instruments []instrument
-	numpy       *numpyInstrument
+	numpy       arrayInstrument
 	// identified: the ledger knows which GPUs it uses.
 	identified bool
 	natives    nativeSpace

@@ -1,8 +1,35 @@
 package tracer
 
-import (
-	"slices"
-)
+import "slices"
+
+// equip gives a target its instruments, which it has until it is let go.
+func (e *examiner) equip(t *target) {
+	if t.instruments != nil {
+		return
+	}
+	h, found := &e.host, e.analyses
+	t.numpy = &numpyInstrument{
+		host: h, target: t, counter: e.counter, ahead: e.ahead, log: e.log, small: e.options.SmallArrays,
+	}
+	t.instruments = append(t.instruments, t.numpy, &windowInstrument{host: h, target: t})
+	if !e.options.NoStacks {
+		t.instruments = append(t.instruments,
+			&mappedInstrument{host: h, target: t, analyses: found}, &rulesInstrument{target: t, natives: e.natives})
+	}
+	t.instruments = append(t.instruments,
+		&libraryInstrument{host: h, target: t, analyses: found}, &arrowInstrument{host: h, target: t, analyses: found})
+	if e.options.Heap {
+		t.instruments = append(t.instruments, &heapInstrument{host: h, target: t, analyses: found})
+	}
+}
+
+// settleInstruments has a target's instruments do what they wait for.
+func (e *examiner) settleInstruments(t *target) {
+	e.equip(t)
+	for _, i := range t.instruments {
+		i.settle()
+	}
+}
 
 // relist goes through a target's mappings and shows them to its instruments.
 func (e *examiner) relist(t *target) {

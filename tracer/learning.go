@@ -1,0 +1,63 @@
+package tracer
+
+import (
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/tracer/ledger"
+)
+
+// learn reads what is only there once the interpreter, or IPython in it, has started.
+func (e *examiner) learn(t *target) bool {
+	p := t.python
+	p.learning.begin()
+	interpreter, err := p.live.Address()
+	if err != nil {
+		return false
+	}
+	news := !p.ready
+	p.ready = true
+	e.expectLibraries(t)
+	if addr, n, err := p.live.InputList(); err == nil {
+		if p.live.IsEmbedded() {
+			addr, n = 0, 0
+		}
+		if news = news || p.inputs != addr; p.inputs == 0 && p.stored == 0 {
+			p.stored = n
+			if !t.late { // it began with one empty entry, and nothing that it has now had been there before
+				p.stored = 1
+			}
+		}
+		p.inputs, p.count = addr, n
+		p.shown, _ = p.live.LastException()
+		p.ipython, _ = p.live.IPythonVersion()
+		p.front = p.live.Frontend()
+		p.terminal = p.live.AtTerminal()
+		p.ipython = strings.ToValidUTF8(p.ipython, "?")
+		p.notebook = notebookOf(e.fs, t.pid, p.live)
+	}
+	if !news {
+		return false
+	}
+	if err := e.tellPython(t, interpreter); err != nil {
+		e.log.Warn("the Python offsets could not be written", "pid", t.pid, "error", err)
+		return false
+	}
+	if t.announced { // the Start event has an older picture of it
+		e.queue.add(&event.Process{ProcessInfo: t.info()})
+	}
+	return true
+}
+
+// tellPython tells the ledger how to read the target's Python.
+func (e *examiner) tellPython(t *target, interpreter uint64) error {
+	python := t.offsets(interpreter, !e.options.NoStacks)
+	switch {
+	case e.options.NoStacks:
+	case e.options.Native:
+		python.Native = ledger.NativeAll
+	default:
+		python.Native = ledger.NativeThreads
+	}
+	return e.ledger.SetPython(t.slot, python)
+}

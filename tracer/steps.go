@@ -1,0 +1,71 @@
+package tracer
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"ipytracer/tracer/ledger"
+	"ipytracer/tracer/python/holders"
+)
+
+// steps are the groups of a root that are stepped down, in the order in which they were.
+type steps struct {
+	down    []ledger.Group
+	takeOut []ledger.Group // stepped down by the kernel, probes still in place
+	returns map[ledger.Group]*comeback
+	looks   *looks        // for arrays, while it is under way
+	since   time.Time     // when NumPy's meter was paused
+	rest    time.Duration // it stays so at least so long
+}
+
+func (r *steps) comeback(g ledger.Group) *comeback {
+	if r.returns == nil {
+		r.returns = map[ledger.Group]*comeback{}
+	}
+	if r.returns[g] == nil {
+		r.returns[g] = &comeback{}
+	}
+	return r.returns[g]
+}
+
+// next is the group of a root to step up first, of those whose account has filled far enough: what was stepped down
+// last by its nature. One that rests keeps no other back.
+func (r *steps) next(a ledger.Account, rests func(ledger.Group) bool) (first ledger.Group, ok bool) {
+	for _, g := range slices.Backward(r.down) {
+		r.comeback(g).sees(a)
+		if !r.comeback(g).may(g, a) || rests(g) {
+			continue
+		}
+		level, _ := g.Level()
+		if best, _ := first.Level(); !ok || level < best {
+			first, ok = g, true
+		}
+	}
+	return first, ok
+}
+
+// rests says whether a group stays down whatever there is to spend: NumPy's while its arrays are searched, and for a
+// while after that.
+func (r *steps) rests(g ledger.Group) bool {
+	return g == ledger.GroupNumPy && (r.looks != nil || time.Since(r.since) < r.rest)
+}
+
+// look is a search for the arrays of one target.
+type look struct {
+	target *target
+	before bool // what was there before the session is looked for, as the first pause begins
+	found  holders.Owned
+	err    error
+	began  time.Time
+	took   time.Duration
+}
+
+// looks are the searches of a root that are under way.
+type looks struct {
+	left   int
+	done   chan look
+	stop   context.CancelFunc
+	unsure int64
+	spoilt bool // the probes were stepped down again meanwhile
+}
