@@ -12,8 +12,8 @@ import (
 	"ipytracer/model"
 )
 
-// arraySteps are statements and by how many bytes each changes what NumPy's blocks of at least 1,024 bytes have: arithmetic, from
-// what NumPy's documentation says of each.
+// arraySteps are statements and by how many bytes each changes what NumPy's blocks of at least 1,024 bytes have:
+// arithmetic, from what NumPy's documentation says of each.
 var arraySteps = []struct {
 	statement string
 	small     int64 // of the difference, what blocks of less than 1,024 bytes have
@@ -84,14 +84,15 @@ def work(make):
 time.sleep(%v)
 `
 
-// TestArrays: cpu.numpy of every way of making arrays that is, to the byte, while the probes in NumPy take over and once they have;
-// and of a NumPy without a memory handler, by the probes on PyTraceMalloc_Track.
+// TestArrays: cpu.numpy of every way of making arrays that is, to the byte, while the probes in NumPy take over and
+// once they have; and of a NumPy without a memory handler, by the probes on PyTraceMalloc_Track.
 func TestArrays(t *testing.T) {
 	together(t)
 	for _, c := range []struct {
 		tree, python string
 		inside       bool
-	}{{"", "", true}, {"bullseye", "/usr/bin/python3.9", false}, {"trixie", "/usr/bin/python3.13", true}, {"sid", "/usr/bin/python3.14", true}, {"sid", "/usr/bin/python3.15", true}} {
+	}{{"", "", true}, {"bullseye", "/usr/bin/python3.9", false}, {"trixie", "/usr/bin/python3.13", true},
+		{"sid", "/usr/bin/python3.14", true}, {"sid", "/usr/bin/python3.15", true}} {
 		t.Run(filepath.Base(c.python), func(t *testing.T) {
 			root := ""
 			if c.tree != "" {
@@ -106,7 +107,8 @@ func TestArrays(t *testing.T) {
 				if sites := probesOf(r, "numpy"); strings.Contains(sites, "PyTraceMalloc_Track") == c.inside {
 					t.Errorf("probes on %s: NumPy's file was there ahead of its import", sites)
 				}
-				if sites := probesOf(r, "numpy"); strings.Contains(sites, "places in _multiarray_umath") != c.inside || strings.Contains(sites, "no memory handler") == c.inside {
+				if sites := probesOf(r, "numpy"); strings.Contains(sites, "places in _multiarray_umath") != c.inside ||
+					strings.Contains(sites, "no memory handler") == c.inside {
 					t.Errorf("probes on %s", sites)
 				}
 			}
@@ -124,7 +126,8 @@ func probesOf(r *model.Report, group string) string {
 	return ""
 }
 
-// traceArrays runs the steps. inside: by probes in NumPy; otherwise it tells tracemalloc that a block is gone which it could not resize.
+// traceArrays runs the steps. inside: by probes in NumPy; otherwise it tells tracemalloc that a block is gone which it
+// could not resize.
 func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, flags ...string) *model.Report {
 	t.Helper()
 	var lines []string
@@ -142,7 +145,8 @@ func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, f
 func traceStatements(t *testing.T, root, interpreter, prelude string, lines []string, flags ...string) *model.Report {
 	t.Helper()
 	pid, run := startCellIn(t, root, interpreter, prelude+strings.Join(lines, "\n")+"\n")
-	// Room for all changes: on a busy machine the tracer comes late, and what a full ring loses is no longer exact, as it should be.
+	// Room for all changes: on a busy machine the tracer comes late, and what a full ring loses is no longer exact, as
+	// it should be.
 	tr := attach(t, pid, append(flags, "--ring", "32768")...)
 	if err := run(); err != nil {
 		t.Fatal(err)
@@ -217,8 +221,8 @@ func TestSmallArrays(t *testing.T) {
 	}
 }
 
-// handlerSource is a memory handler of a C extension (NEP 49): it takes every block with 64 bytes in front, so that a block that was
-// made by one handler and freed by the other would be noticed at once.
+// handlerSource is a memory handler of a C extension (NEP 49): it takes every block with 64 bytes in front, so that a
+// block that was made by one handler and freed by the other would be noticed at once.
 const handlerSource = `
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -227,8 +231,16 @@ const handlerSource = `
 #include <string.h>
 #define FRONT 64
 static void *own_malloc(void *context, size_t size) { char *p = malloc(size + FRONT); return p ? p + FRONT : NULL; }
-static void *own_calloc(void *context, size_t count, size_t size) { char *p = calloc(1, count * size + FRONT); return p ? p + FRONT : NULL; }
-static void *own_realloc(void *context, void *block, size_t size) { char *p = realloc((char *)block - FRONT, size + FRONT); return p ? p + FRONT : NULL; }
+static void *own_calloc(void *context, size_t count, size_t size)
+{
+	char *p = calloc(1, count * size + FRONT);
+	return p ? p + FRONT : NULL;
+}
+static void *own_realloc(void *context, void *block, size_t size)
+{
+	char *p = realloc((char *)block - FRONT, size + FRONT);
+	return p ? p + FRONT : NULL;
+}
 static void own_free(void *context, void *block, size_t size) { if (block) free((char *)block - FRONT); }
 static PyDataMem_Handler handler = { "own", 1, { NULL, own_malloc, own_calloc, own_realloc, own_free } };
 static PyObject *set(PyObject *self, PyObject *args)
@@ -243,8 +255,8 @@ static struct PyModuleDef module = { PyModuleDef_HEAD_INIT, "ownhandler", "", -1
 PyMODINIT_FUNC PyInit_ownhandler(void) { import_array(); return PyModule_Create(&module); }
 `
 
-// TestForeignHandler: blocks of a memory handler that is not NumPy's own are counted from a moment later on, and from then on no
-// figure is exact: what was made in that moment may live.
+// TestForeignHandler: blocks of a memory handler that is not NumPy's own are counted from a moment later on, and from
+// then on no figure is exact: what was made in that moment may live.
 func TestForeignHandler(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
@@ -252,7 +264,8 @@ func TestForeignHandler(t *testing.T) {
 	if err := os.WriteFile(source, []byte(handlerSource), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	build := `import subprocess, sysconfig, numpy; subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-w", "-I", sysconfig.get_paths()["include"], "-I", numpy.get_include(), "-o", "` +
+	build := `import subprocess, sysconfig, numpy; subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-w", ` +
+		`"-I", sysconfig.get_paths()["include"], "-I", numpy.get_include(), "-o", "` +
 		filepath.Join(dir, "ownhandler.so") + `", "` + source + `"], check=True)`
 	if out, err := exec.Command(python(), "-c", build).CombinedOutput(); err != nil {
 		t.Skipf("no extension can be built: %v: %s", err, out)
@@ -263,14 +276,15 @@ func TestForeignHandler(t *testing.T) {
 		r := traceArrays(t, "", "", fmt.Sprintf(prelude, wait), false, "--budget", "off")
 		checkArrays(t, r, false, false)
 		checkMarked(t, r)
-		if sites := probesOf(r, "numpy"); !strings.Contains(sites, "another memory handler") || !strings.Contains(sites, "PyTraceMalloc_Track") {
+		if sites := probesOf(r, "numpy"); !strings.Contains(sites, "another memory handler") ||
+			!strings.Contains(sites, "PyTraceMalloc_Track") {
 			t.Errorf("probes on %s", sites)
 		}
 	}
 }
 
-// TestAnotherNumPy: one that was not on sys.path at the attach is seen from a moment after its module is mapped, and then from the
-// inside, too.
+// TestAnotherNumPy: one that was not on sys.path at the attach is seen from a moment after its module is mapped, and
+// then from the inside, too.
 func TestAnotherNumPy(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
@@ -289,11 +303,13 @@ for module in glob.glob(os.path.join(there, core, "_multiarray_umath.*")):
 	if out, err := exec.Command(python(), "-c", copied, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	prelude := strings.Replace(arraysPrelude, "import sys, threading, time\n", "import sys, threading, time; sys.path.insert(0, '"+dir+"')\n", 1)
+	prelude := strings.Replace(arraysPrelude, "import sys, threading, time\n",
+		"import sys, threading, time; sys.path.insert(0, '"+dir+"')\n", 1)
 	r := traceArrays(t, "", "", fmt.Sprintf(prelude, 2.5), true, "--budget", "off")
 	checkArrays(t, r, false, false)
 	checkMarked(t, r)
-	if sites := probesOf(r, "numpy"); !strings.Contains(sites, "places in _multiarray_umath") || !strings.Contains(sites, "PyTraceMalloc_Track") {
+	if sites := probesOf(r, "numpy"); !strings.Contains(sites, "places in _multiarray_umath") ||
+		!strings.Contains(sites, "PyTraceMalloc_Track") {
 		t.Errorf("probes on %s", sites)
 	}
 }

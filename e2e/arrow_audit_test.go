@@ -12,24 +12,32 @@ import (
 // arrowCells leave memory of Arrow's pools behind; the last ones some of which nothing is said.
 var arrowCells = []string{
 	"acc = []",
-	"acc.append(pc.add(numbers, 1))", "acc.append(pc.add(numbers, 1))", "acc.append(pc.add(numbers, 1))", "acc.append(pc.add(numbers, 1))",
+	"acc.append(pc.add(numbers, 1))", "acc.append(pc.add(numbers, 1))", "acc.append(pc.add(numbers, 1))",
+	"acc.append(pc.add(numbers, 1))",
 	"pc.multiply(numbers, 2)",
-	"table = pa.table({'n': pc.add(numbers, 2), 's': texts, 'm': pc.divide(numbers, 3)}); head = table.slice(0, 10); del table",
+	"table = pa.table({'n': pc.add(numbers, 2), 's': texts, 'm': pc.divide(numbers, 3)}); head = table.slice(0, 10); " +
+		"del table",
 	"array = pc.add(numbers, 4); kept = {'part': [array[5:100]]}; del array",
 	"batch = pa.record_batch({'n': pc.add(numbers, 5)}); few = batch.slice(7, 3); del batch",
 	"many = pa.chunked_array([pc.add(numbers, 6), pc.add(numbers, 7)]); some = many.slice(3_000_000, 9); del many",
 	"s = pd.Series(['value %d' % i for i in range(900_000)], dtype='string[pyarrow]'); top = s.head(5); del s",
-	"df = pd.DataFrame({'a': pd.array(['text %d' % i for i in range(800_000)], dtype='string[pyarrow]')}); rows = df.head(3); del df",
+	"df = pd.DataFrame({'a': pd.array(['text %d' % i for i in range(800_000)], dtype='string[pyarrow]')}); " +
+		"rows = df.head(3); del df",
 	"node = types.SimpleNamespace(table=pa.table({'n': pc.add(numbers, 8)})); node.itself = node; del node",
 	"json.kept = pa.table({'n': pc.add(numbers, 9)})",
 	// No verdicts: what has a name, what is used, what is NumPy's view of it, what a stream has, what was read from
 	// that, what readers have for themselves.
 	"named = pc.add(numbers, 10); most = named.slice(0, 2_000_000); zero = pc.add(numbers, 11).to_numpy()",
-	"sink = pa.BufferOutputStream(); writer = pa.ipc.new_stream(sink, pa.schema({'n': pa.int64()})); writer.write_table(pa.table({'n': named})); writer.close()",
+	"sink = pa.BufferOutputStream(); writer = pa.ipc.new_stream(sink, pa.schema({'n': pa.int64()})); " +
+		"writer.write_table(pa.table({'n': named})); writer.close()",
 	"reader = pa.ipc.open_stream(sink.getvalue()); again = reader.read_next_batch()",
-	"stored = pa.BufferOutputStream(); pa.parquet.write_table(pa.table({'n': named}), stored); file = pa.parquet.ParquetFile(stored.getvalue()); rest = file.iter_batches(1000); got = next(rest)",
-	"text = '\\n'.join('%d,%d' % (i, i) for i in range(900_000)); lines = pa.csv.open_csv(pa.py_buffer(text.encode()), pa.csv.ReadOptions(column_names=['a', 'b'], block_size=1 << 22)); taken = lines.read_next_batch()",
-	"squeezed = pa.compress(text.encode(), 'zstd'); pipe = pa.input_stream(squeezed, compression='zstd'); pipe.read(100)",
+	"stored = pa.BufferOutputStream(); pa.parquet.write_table(pa.table({'n': named}), stored); " +
+		"file = pa.parquet.ParquetFile(stored.getvalue()); rest = file.iter_batches(1000); got = next(rest)",
+	"text = '\\n'.join('%d,%d' % (i, i) for i in range(900_000)); " +
+		"lines = pa.csv.open_csv(pa.py_buffer(text.encode()), pa.csv.ReadOptions(column_names=['a', 'b'], " +
+		"block_size=1 << 22)); taken = lines.read_next_batch()",
+	"squeezed = pa.compress(text.encode(), 'zstd'); pipe = pa.input_stream(squeezed, compression='zstd'); " +
+		"pipe.read(100)",
 	"scanner = pa.dataset.dataset(pa.table({'n': pc.add(numbers, 12)})).scanner(); part = scanner.head(7)",
 }
 
@@ -41,10 +49,14 @@ type arrowVerdict struct {
 
 // arrowWanted are the verdicts, by what they say holds the memory: the array of each cell has 20,000,000 bytes.
 var arrowWanted = map[string]arrowVerdict{
-	"acc[0]": {model.RerunGrowth, 80_000_000}, "json.kept": {model.HeldAfterWindow, 20_000_000}, "Out[9]": {model.HeldByOutput, 20_000_000},
-	"big": {model.HeldByTraceback, 20_000_000}, "head": {model.HeldByView, 40_000_000}, "kept['part'][0]": {model.HeldByView, 20_000_000},
-	"few": {model.HeldByView, 20_000_000}, "some": {model.HeldByView, 20_000_000}, "top": {model.HeldByView, 0}, "rows": {model.HeldByView, 0},
-	"": {model.Waits, 20_000_000},
+	"acc[0]": {model.RerunGrowth, 80_000_000}, "json.kept": {model.HeldAfterWindow, 20_000_000},
+	"Out[9]": {model.HeldByOutput, 20_000_000},
+	"big":    {model.HeldByTraceback, 20_000_000}, "head": {model.HeldByView, 40_000_000},
+	"kept['part'][0]": {model.HeldByView, 20_000_000},
+	"few":             {model.HeldByView, 20_000_000}, "some": {model.HeldByView, 20_000_000},
+	"top":  {model.HeldByView, 0},
+	"rows": {model.HeldByView, 0},
+	"":     {model.Waits, 20_000_000},
 }
 
 // TestAuditArrow: what stays behind of Arrow's pools has a verdict that names what holds it, and what is typed gives
@@ -55,13 +67,16 @@ func TestAuditArrow(t *testing.T) {
 	needTree(t, root)
 	enter(t, root)
 	n := &counted{startNotebook(t, nil, "--chroot", root, "--python", "/usr/bin/python3"), 1}
-	n.cell("import gc, json, types, numpy as np, pandas as pd, pyarrow as pa, pyarrow.compute as pc, pyarrow.csv, pyarrow.dataset, pyarrow.parquet; gc.set_threshold(1_000_000)")
-	n.cell("numbers = pa.array(np.arange(2_500_000)); texts = pa.array(['text %d' % (i % 9) for i in range(2_500_000)])")
+	n.cell("import gc, json, types, numpy as np, pandas as pd, pyarrow as pa, pyarrow.compute as pc, pyarrow.csv, " +
+		"pyarrow.dataset, pyarrow.parquet; gc.set_threshold(1_000_000)")
+	n.cell("numbers = pa.array(np.arange(2_500_000)); " +
+		"texts = pa.array(['text %d' % (i % 9) for i in range(2_500_000)])")
 	tr, second := traced(t, nil, n.pid, "audit", "--budget", "off"), attach(t, n.pid, "--budget", "off")
 	for _, cell := range arrowCells {
 		n.cell(cell)
 	}
-	if s := n.asks("def fails():\n    big = pc.add(numbers, 13)\n    raise ValueError(big.nbytes)\nfails()"); s.Status != "error" {
+	if s := n.asks("def fails():\n    big = pc.add(numbers, 13)\n    raise ValueError(big.nbytes)\n" +
+		"fails()"); s.Status != "error" {
 		t.Fatalf("%+v", s)
 	}
 	n.count++
@@ -72,14 +87,16 @@ func TestAuditArrow(t *testing.T) {
 		t.Errorf("not judged: %+v", a.NotJudged)
 	}
 	all := typeVerdicts(t, n, a)
-	i := slices.IndexFunc(a.ToFree, func(f model.Freeing) bool { return slices.Equal(f.Names, []string{"named", "most"}) })
+	i := slices.IndexFunc(a.ToFree,
+		func(f model.Freeing) bool { return slices.Equal(f.Names, []string{"named", "most"}) })
 	if i < 0 {
 		t.Fatalf("nothing frees named and most: %+v", a.ToFree)
 	}
 	all = append(all, typedFreeing{a.ToFree[i].Type, a.ToFree[i].Predicted, n.cell(a.ToFree[i].Type)})
 	r, _ := second.stop()
 	for _, one := range all {
-		if got := -consumed(t, r, one.at, "cpu.arrow"); got < one.predicted-one.predicted/20 || got > one.predicted+one.predicted/20 {
+		if got := -consumed(t, r, one.at, "cpu.arrow"); got < one.predicted-one.predicted/20 ||
+			got > one.predicted+one.predicted/20 {
 			t.Errorf("%q gave %d bytes of cpu.arrow back, want %d", one.code, got, one.predicted)
 		}
 	}
@@ -97,7 +114,8 @@ func typeVerdicts(t *testing.T, n *counted, a *model.Audit) (all []typedFreeing)
 	t.Helper()
 	seen := map[string]bool{}
 	verdicts := slices.Clone(a.Verdicts)
-	if i := slices.IndexFunc(verdicts, func(v model.Verdict) bool { return v.Kind == model.Waits }); i > 0 { // it goes with any code that collects
+	// What waits for the collector comes first: any later code that collects frees it.
+	if i := slices.IndexFunc(verdicts, func(v model.Verdict) bool { return v.Kind == model.Waits }); i > 0 {
 		verdicts[0], verdicts[i] = verdicts[i], verdicts[0]
 	}
 	for _, v := range verdicts {
@@ -108,8 +126,10 @@ func typeVerdicts(t *testing.T, n *counted, a *model.Audit) (all []typedFreeing)
 			name = ""
 		}
 		w, ok := arrowWanted[name]
-		if !ok || seen[name] || v.Kind != w.kind || w.bytes > 0 && v.Bytes != w.bytes || v.Meter != "cpu.arrow" || v.Fix == "" {
-			t.Errorf("%q: %s of %d bytes of %s: %s, to type %q, %+v", name, v.Kind, v.Bytes, v.Meter, v.Evidence, v.Fix, v.View)
+		if !ok || seen[name] || v.Kind != w.kind || w.bytes > 0 && v.Bytes != w.bytes || v.Meter != "cpu.arrow" ||
+			v.Fix == "" {
+			t.Errorf("%q: %s of %d bytes of %s: %s, to type %q, %+v", name, v.Kind, v.Bytes, v.Meter, v.Evidence, v.Fix,
+				v.View)
 			continue
 		}
 		seen[name] = true

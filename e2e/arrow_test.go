@@ -12,9 +12,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestArrow compares cpu.arrow with what Arrow's pools say of themselves, to the byte: tables that are made, joined, filtered and dropped, strings of pandas,
-// buffers that grow and shrink, threads, requests that are refused, every allocator that the build has, pools in front of others. pyarrow is imported by the
-// first cell, after the attach.
+// TestArrow compares cpu.arrow with what Arrow's pools say of themselves, to the byte: tables that are made, joined,
+// filtered and dropped, strings of pandas, buffers that grow and shrink, threads, requests that are refused, every
+// allocator that the build has, pools in front of others. pyarrow is imported by the first cell, after the attach.
 func TestArrow(t *testing.T) {
 	together(t)
 	root := filepath.Join(pythonsDir(), "sid")
@@ -23,11 +23,13 @@ func TestArrow(t *testing.T) {
 	for _, pool := range []string{"mimalloc", "system", "debug"} {
 		t.Run(pool, func(t *testing.T) {
 			t.Parallel()
-			p := place{driver: "run_arrows.py", python: "/usr/bin/python3", chroot: root, env: []string{"ARROW_DEFAULT_MEMORY_POOL=" + pool}}
+			p := place{driver: "run_arrows.py", python: "/usr/bin/python3", chroot: root,
+				env: []string{"ARROW_DEFAULT_MEMORY_POOL=" + pool}}
 			if pool == "debug" { // of the allocator by default; a pool of another class
 				p.env = []string{"ARROW_DEBUG_MEMORY_POOL=warn"}
 			}
-			results, r := checkTold(t, p, "cpu.arrow", least{peaks: 18, ends: 29, lines: 3}, func(run result, w model.Window) { checkRefusedByArrow(t, run.Name, w) })
+			results, r := checkTold(t, p, "cpu.arrow", least{peaks: 18, ends: 29, lines: 3},
+				func(run result, w model.Window) { checkRefusedByArrow(t, run.Name, w) })
 			site := ""
 			for _, probe := range r.Certificate.Probes {
 				if probe.Name == "Arrow" {
@@ -50,14 +52,16 @@ func TestSelftestArrow(t *testing.T) {
 	needTree(t, root)
 	enter(t, root)
 	entered := filepath.Join(t.TempDir(), "python")
-	if err := os.WriteFile(entered, []byte("#!/bin/sh\nexec chroot '"+root+"' /usr/bin/python3 \"$@\"\n"), 0o755); err != nil {
+	if err := os.WriteFile(entered, []byte("#!/bin/sh\nexec chroot '"+root+"' /usr/bin/python3 \"$@\"\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		python string
 		tests  int
 	}{{entered, 2}, {python(), 0}} {
-		out, err := exec.Command(binary, "selftest", "--format", "json", "--only", "arrow,arrow kept", "--python", c.python).Output()
+		out, err := exec.Command(binary, "selftest", "--format", "json", "--only", "arrow,arrow kept", "--python",
+			c.python).Output()
 		var r struct {
 			Passed bool              `json:"passed"`
 			Exact  int               `json:"exact"`
@@ -70,7 +74,8 @@ func TestSelftestArrow(t *testing.T) {
 		if !r.Passed || len(r.Cells) != c.tests || r.Exact != 2*c.tests {
 			t.Errorf("%+v", r)
 		}
-		if said := slices.ContainsFunc(r.Notes, func(n string) bool { return strings.HasSuffix(n, "no pyarrow") }); said == (c.tests > 0) {
+		if said := slices.ContainsFunc(r.Notes,
+			func(n string) bool { return strings.HasSuffix(n, "no pyarrow") }); said == (c.tests > 0) {
 			t.Errorf("notes %q", r.Notes)
 		}
 	}
@@ -79,8 +84,8 @@ func TestSelftestArrow(t *testing.T) {
 // least is how much must have been compared.
 type least struct{ peaks, ends, lines int }
 
-// checkNamedByArrow: a table, a Series of strings and a frame of them are variables, with what their pool got back when others of the same making were deleted,
-// and the line that made them; and to delete them is what the report says.
+// checkNamedByArrow: a table, a Series of strings and a frame of them are variables, with what their pool got back when
+// others of the same making were deleted, and the line that made them; and to delete them is what the report says.
 func checkNamedByArrow(t *testing.T, r *model.Report, dropped map[string]int64) {
 	t.Helper()
 	found := map[string]model.Variable{}
@@ -91,10 +96,12 @@ func checkNamedByArrow(t *testing.T, r *model.Report, dropped map[string]int64) 
 		kind  string
 		bytes int64
 		line  int
-	}{"big": {"pyarrow.lib.Table", 3 * 32_000_000, 7}, "texts": {"Series", 300_000 * 12, 8}, "frame": {"DataFrame", 200_000 * 16, 9}} {
+	}{"big": {"pyarrow.lib.Table", 3 * 32_000_000, 7}, "texts": {"Series", 300_000 * 12, 8},
+		"frame": {"DataFrame", 200_000 * 16, 9}} {
 		const slack = 64 << 10 // objects beside the buffers
 		v := found[name]
-		if v.Bytes < want.bytes || v.Type != want.kind || v.Kind != "variable" || v.Line != want.line || v.Execution == 0 || !v.Exact {
+		if v.Bytes < want.bytes || v.Type != want.kind || v.Kind != "variable" || v.Line != want.line ||
+			v.Execution == 0 || !v.Exact {
 			t.Errorf("%s: %+v, want %+v", name, v, want)
 		}
 		if given := dropped[name]; given < want.bytes || v.Bytes < given || v.Bytes > given+slack {
@@ -122,7 +129,8 @@ func checkRefusedByArrow(t *testing.T, name string, w model.Window) {
 }
 
 // checkTold runs cells that say what a meter must be, and compares it, to the byte; also looks at each of them.
-func checkTold(t *testing.T, p place, meter string, least least, also func(result, model.Window)) ([]result, *model.Report) {
+func checkTold(t *testing.T, p place, meter string, least least,
+	also func(result, model.Window)) ([]result, *model.Report) {
 	t.Helper()
 	w, results, r := tracedWorkload(t, p, "--budget", "off")
 	keepIfFailed(t, r, results)

@@ -8,12 +8,13 @@ import (
 	"ipytracer/model"
 )
 
-// trainCell is a training loop of PyTorch's, with as many ways through its C++ as fit into a few seconds: each operation, and each step
-// backwards, has stacks of its own, hundreds of them within milliseconds.
+// trainCell is a training loop of PyTorch's, with as many ways through its C++ as fit into a few seconds: each
+// operation, and each step backwards, has stacks of its own, hundreds of them within milliseconds.
 const trainCell = `
 import torch, torch.nn as nn
 torch.manual_seed(0)
-net = nn.Sequential(nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3), nn.GELU(), nn.Flatten(),
+net = nn.Sequential(nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2),
+                    nn.Conv2d(16, 32, 3), nn.GELU(), nn.Flatten(),
                     nn.Linear(32 * 13 * 13, 64), nn.LayerNorm(64), nn.Dropout(), nn.Linear(64, 10))
 optimizer = torch.optim.AdamW(net.parameters())
 x, y = torch.randn(32, 3, 32, 32), torch.randint(0, 10, (32,))
@@ -24,14 +25,15 @@ for step in range(3):
 layer = nn.TransformerEncoderLayer(64, 4, batch_first=True)
 layer(torch.randn(8, 16, 64, requires_grad=True)).sum().backward()
 nn.LSTM(32, 32, 2)(torch.randn(10, 4, 32))[0].sum().backward()
-for f in (torch.sin, torch.cos, torch.exp, torch.tanh, torch.sigmoid, torch.fft.fft, torch.linalg.svd, torch.matrix_exp, torch.inverse, torch.var):
+for f in (torch.sin, torch.cos, torch.exp, torch.tanh, torch.sigmoid,
+          torch.fft.fft, torch.linalg.svd, torch.matrix_exp, torch.inverse, torch.var):
     made = f(torch.randn(64, 64, requires_grad=True))
     made = made[0] if isinstance(made, tuple) else made
     (made.abs() if made.is_complex() else made).sum().backward()
 `
 
-// TestPyTorchIsComplete: of a training loop of PyTorch's every figure, every window and every frame is known. Its libraries are the largest
-// there are: while one's tables and symbols are read, hundreds of new stacks come.
+// TestPyTorchIsComplete: of a training loop of PyTorch's every figure, every window and every frame is known. Its
+// libraries are the largest there are: while one's tables and symbols are read, hundreds of new stacks come.
 func TestPyTorchIsComplete(t *testing.T) {
 	require(t)
 	needModules(t, "torch")
@@ -47,7 +49,8 @@ func TestPyTorchIsComplete(t *testing.T) {
 	checkComplete(t, r)
 	whole := 0
 	for _, a := range r.Windows[0].Allocations {
-		if native := nativeFrames(a.Stack); a.Meter == "cpu.torch" && len(native) > 5 && !unknownCalls(native) && strings.HasPrefix(native[0].Function, "c10::") {
+		if native := nativeFrames(a.Stack); a.Meter == "cpu.torch" && len(native) > 5 && !unknownCalls(native) &&
+			strings.HasPrefix(native[0].Function, "c10::") {
 			whole++
 		}
 	}
@@ -60,6 +63,7 @@ func TestPyTorchIsComplete(t *testing.T) {
 func checkComplete(t *testing.T, r *model.Report) {
 	t.Helper()
 	if c := &r.Certificate; !c.Complete || !c.Attribution.Complete {
-		t.Errorf("complete %v: %q; who allocated is complete %v: %q", c.Complete, c.Incomplete, c.Attribution.Complete, c.Attribution.Incomplete)
+		t.Errorf("complete %v: %q; who allocated is complete %v: %q", c.Complete, c.Incomplete, c.Attribution.Complete,
+			c.Attribution.Incomplete)
 	}
 }

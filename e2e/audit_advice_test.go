@@ -37,15 +37,18 @@ func (w *workload) again(cells ...string) (counts []int) {
 	return counts
 }
 
-// needsChange are verdicts that no code frees: what runs or was stolen must be written in another way. The list "followed" in
-// leaks.py has those cells, changed as the advice says.
+// needsChange are verdicts that no code frees: what runs or was stolen must be written in another way. The list
+// "followed" in leaks.py has those cells, changed as the advice says.
 func needsChange(v model.Verdict) bool {
-	return v.Kind == model.FreedLate || v.Kind == model.NeverFreed || strings.HasPrefix(v.Evidence, "no Python object") ||
-		strings.Contains(v.Evidence, "a frame that still runs") || strings.Contains(v.Evidence, "the cell failed; its traceback had this until") ||
+	return v.Kind == model.FreedLate || v.Kind == model.NeverFreed ||
+		strings.HasPrefix(v.Evidence, "no Python object") ||
+		strings.Contains(v.Evidence, "a frame that still runs") ||
+		strings.Contains(v.Evidence, "the cell failed; its traceback had this until") ||
 		v.Meter == "cpu.mapped"
 }
 
-// followAdvice types what each verdict says into the kernel and sees in the windows of a second tracer that the memory goes.
+// followAdvice types what each verdict says into the kernel and sees in the windows of a second tracer that the memory
+// goes.
 func followAdvice(t *testing.T, w *workload, verdicts []model.Verdict, second *trace) {
 	t.Helper()
 	type freed struct {
@@ -95,7 +98,8 @@ func followAdvice(t *testing.T, w *workload, verdicts []model.Verdict, second *t
 			continue
 		}
 		if got := -r.Windows[i].Meters[f.v.Meter].Consumed; got < f.least {
-			t.Errorf("%s of %d bytes (%s): %q freed %d, want %d", f.v.Kind, f.v.Bytes, f.v.Holder, f.v.Fix, got, f.least)
+			t.Errorf("%s of %d bytes (%s): %q freed %d, want %d", f.v.Kind, f.v.Bytes, f.v.Holder, f.v.Fix, got,
+				f.least)
 		}
 	}
 	if len(all) < 10 {

@@ -9,9 +9,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestAuditCrowd: what Out[], a module, the last exception and a reference cycle hold is found beside hundreds of thousands of small
-// arrays, with the default budget to the line. Where NumPy's probes had to be stepped down it is found by what has it, and the audit
-// is no all-clear.
+// TestAuditCrowd: what Out[], a module, the last exception and a reference cycle hold is found beside hundreds of
+// thousands of small arrays, with the default budget to the line. Where NumPy's probes had to be stepped down it is
+// found by what has it, and the audit is no all-clear.
 func TestAuditCrowd(t *testing.T) {
 	require(t)
 	for _, c := range []struct {
@@ -26,15 +26,18 @@ func TestAuditCrowd(t *testing.T) {
 			results := w.run()
 			a := tr.audit(0)
 			want := results[len(results)-1].Expect
-			stepped := slices.ContainsFunc(a.NotJudged, func(n model.NotJudged) bool { return n.Reason == model.SteppedDown && n.Meter == "cpu.numpy" })
+			stepped := slices.ContainsFunc(a.NotJudged,
+				func(n model.NotJudged) bool { return n.Reason == model.SteppedDown && n.Meter == "cpu.numpy" })
 			// So many small arrays are told as samples. What is looked for here are large ones, each of which is told.
-			a.NotJudged = slices.DeleteFunc(a.NotJudged, func(n model.NotJudged) bool { return n.Reason == model.SteppedDown && n.Meter == "" })
+			a.NotJudged = slices.DeleteFunc(a.NotJudged,
+				func(n model.NotJudged) bool { return n.Reason == model.SteppedDown && n.Meter == "" })
 			if !stepped { // on a busy machine the default may be too little as well
 				checkVerdicts(t, a, want)
 			}
 			for _, p := range want {
 				if !slices.ContainsFunc(a.Verdicts, func(v model.Verdict) bool {
-					return slices.Contains(p.Kinds, v.Kind) && v.Meter == p.Meter && v.Bytes == p.Bytes && v.Advice != ""
+					return slices.Contains(p.Kinds, v.Kind) && v.Meter == p.Meter && v.Bytes == p.Bytes &&
+						v.Advice != ""
 				}) {
 					t.Errorf("%s: no verdict of %d bytes among %+v", p.Notebook, p.Bytes, a.Verdicts)
 				}

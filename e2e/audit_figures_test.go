@@ -17,10 +17,12 @@ func TestAuditInline(t *testing.T) {
 	needModules(t, "matplotlib")
 	n := startCounted(t)
 	n.cell("%matplotlib inline\nimport gc, numpy as np\nimport matplotlib.pyplot as plt")
-	tr, second := traced(t, nil, n.pid, "audit", "--budget", "off", "--min", "64KiB"), attach(t, n.pid, "--budget", "off")
+	tr, second := traced(t, nil, n.pid, "audit", "--budget", "off", "--min", "64KiB"),
+		attach(t, n.pid, "--budget", "off")
 	n.cell("def draw(size):\n    fig, ax = plt.subplots()\n    ax.imshow(np.random.rand(size, size))")
 	n.cell("X, Y = np.meshgrid(np.linspace(0, 5, 500), np.linspace(0, 5, 500))")
-	n.cell("draw(1200)\nfig, ax = plt.subplots()\ncontours = ax.contourf(X, Y, np.sin(X) * Y, 20)\nfreed = gc.collect()")
+	n.cell("draw(1200)\nfig, ax = plt.subplots()\ncontours = ax.contourf(X, Y, np.sin(X) * Y, 20)\n" +
+		"freed = gc.collect()")
 	n.cell("del fig, ax, contours")
 	a := tr.audit(0)
 	if len(a.Verdicts) != 1 || a.Verdicts[0].Kind != model.Waits || a.Verdicts[0].Bytes < 1200*1200*8 {

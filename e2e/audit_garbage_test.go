@@ -8,8 +8,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestAuditGarbage: what waits for the garbage collector is no leak, and comes back as the audit says; what holds memory beside it is told apart from it.
-// A closed figure is garbage, not what C code has; an output in a cycle needs the collector, another does not; what the user calls _ is his.
+// TestAuditGarbage: what waits for the garbage collector is no leak, and comes back as the audit says; what holds
+// memory beside it is told apart from it. A closed figure is garbage, not what C code has; an output in a cycle needs
+// the collector, another does not; what the user calls _ is his.
 func TestAuditGarbage(t *testing.T) {
 	together(t)
 	needModules(t, "matplotlib")
@@ -17,7 +18,8 @@ func TestAuditGarbage(t *testing.T) {
 	n.cell("import ctypes, gc, numpy as np, matplotlib\nmatplotlib.use('Agg')\nimport matplotlib.pyplot as plt")
 	tr, second := traced(t, nil, n.pid, "audit", "--budget", "off"), attach(t, n.pid, "--budget", "off")
 	n.cell("class Box:\n    def __init__(self, n):\n        self.me, self.data = self, np.ones(n)")
-	n.cell("fig, ax = plt.subplots()\nim = ax.imshow(np.random.rand(2000, 2400))\nfig.canvas.draw()\nbox = Box(2 << 20)\nfreed = gc.collect()")
+	n.cell("fig, ax = plt.subplots()\nim = ax.imshow(np.random.rand(2000, 2400))\nfig.canvas.draw()\n" +
+		"box = Box(2 << 20)\nfreed = gc.collect()")
 	n.cell("plt.close(fig)\ndel fig, ax, im, box") // older than the last full collection
 	plain := n.cell("np.ones(3 << 20)")
 	cyclic := n.cell("Box(4 << 20)")
@@ -45,7 +47,8 @@ func TestAuditGarbage(t *testing.T) {
 		found[name] = v
 	}
 	typed := map[string]int{}
-	for _, name := range []string{waits, fmt.Sprintf("Out[%d]", plain), fmt.Sprintf("Out[%d].data", cyclic)} { // one after the other
+	// one after the other
+	for _, name := range []string{waits, fmt.Sprintf("Out[%d]", plain), fmt.Sprintf("Out[%d].data", cyclic)} {
 		if _, ok := found[name]; !ok {
 			t.Fatalf("no verdict on %s: %+v", name, a.Verdicts)
 		}

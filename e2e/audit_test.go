@@ -30,13 +30,14 @@ type planted struct {
 	Says     string   `json:"says"` // in its evidence or its holder
 }
 
-// TestAudit: every planted leak is found and named to its line and, of blocks, to the byte, and nothing else is; on healthy
-// notebooks there is no verdict, nor on the leaky ones once their cells are changed as advised. Live and on the recording of the same
-// session. What a verdict says to type is typed, and the memory goes.
+// TestAudit: every planted leak is found and named to its line and, of blocks, to the byte, and nothing else is; on
+// healthy notebooks there is no verdict, nor on the leaky ones once their cells are changed as advised. Live and on the
+// recording of the same session. What a verdict says to type is typed, and the memory goes.
 func TestAudit(t *testing.T) {
 	together(t)
 	for _, c := range []struct{ tree, python string }{
-		{"", "host"}, {"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
+		{"", "host"}, {"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"},
+		{"sid", "/usr/bin/python3.14"},
 	} {
 		t.Run(filepath.Base(c.python), func(t *testing.T) {
 			p := place{driver: "run_leaks.py"}
@@ -104,16 +105,19 @@ func checkVerdicts(t *testing.T, a *model.Audit, want []planted) (missing []plan
 	for _, p := range want {
 		i := slices.IndexFunc(left, func(v model.Verdict) bool { return isPlanted(v, p) })
 		if i < 0 {
-			t.Errorf("%s: no verdict %v of %d bytes of %s in %d blocks at %s line %v", p.Notebook, p.Kinds, p.Bytes, p.Meter, p.Count, p.Function, p.Lines)
+			t.Errorf("%s: no verdict %v of %d bytes of %s in %d blocks at %s line %v", p.Notebook, p.Kinds, p.Bytes,
+				p.Meter, p.Count, p.Function, p.Lines)
 			missing = append(missing, p)
 			continue
 		}
 		left = slices.Delete(left, i, i+1)
 	}
 	for _, v := range left {
-		t.Errorf("a verdict on nothing: %s of %d bytes of %s in %d blocks, cells %v, %s: %s %s", v.Kind, v.Bytes, v.Meter, v.Count, v.ExecutionCounts, describeStack(v.Stack), v.Evidence, v.Holder)
+		t.Errorf("a verdict on nothing: %s of %d bytes of %s in %d blocks, cells %v, %s: %s %s", v.Kind, v.Bytes,
+			v.Meter, v.Count, v.ExecutionCounts, describeStack(v.Stack), v.Evidence, v.Holder)
 	}
-	for _, n := range a.NotJudged { // resident memory is never all arrays, and a busy machine may be too slow for native frames
+	// Resident memory is never all arrays, and a busy machine may be too slow for native frames.
+	for _, n := range a.NotJudged {
 		slow := n.Reason == model.RecordsLost && strings.HasPrefix(n.Why, event.LostNative)
 		if n.Reason != model.MadeBefore && n.Reason != model.NotExplained && !slow {
 			t.Errorf("not judged: %+v", n)
@@ -123,7 +127,8 @@ func checkVerdicts(t *testing.T, a *model.Audit, want []planted) (missing []plan
 }
 
 func isPlanted(v model.Verdict, p planted) bool {
-	if !slices.Contains(p.Kinds, v.Kind) || v.Meter != p.Meter || p.Count > 0 && v.Count != p.Count || p.Exact && p.Bytes > 0 && v.Bytes != p.Bytes || !strings.Contains(v.Evidence+v.Holder, p.Says) {
+	if !slices.Contains(p.Kinds, v.Kind) || v.Meter != p.Meter || p.Count > 0 && v.Count != p.Count ||
+		p.Exact && p.Bytes > 0 && v.Bytes != p.Bytes || !strings.Contains(v.Evidence+v.Holder, p.Says) {
 		return false
 	}
 	return slices.ContainsFunc(v.Stack, func(f model.Frame) bool {

@@ -43,7 +43,8 @@ func consumed(t *testing.T, r *model.Report, count int, meter string) int64 {
 // viewCells make views of memory that nothing else has; the last two make some of which nothing is said.
 var viewCells = []string{
 	"base = np.ones(60 << 20); small = base[:10]; del base",
-	"base = np.ones(5 << 20); first = base[1:4]; other = again = base[::4000]; del base", // several views, one of them with two names
+	// This cell makes several views. One of them has two names.
+	"base = np.ones(5 << 20); first = base[1:4]; other = again = base[::4000]; del base",
 	"kept = {'head': [np.ones(6 << 20)[:7]]}",
 	"base = np.ones((3000, 1000)); corner = base[:20, :20].T; del base",
 	"df = pd.DataFrame({k: np.ones(4 << 20) for k in 'abcdef'}); top = df[['a', 'b']].head(10); del df",
@@ -54,7 +55,8 @@ var viewCells = []string{
 	"b = bytearray(100 << 20); window = memoryview(b)[:10]; del b",
 	"b = array.array('d', [1]) * (6 << 20); numbers = np.frombuffer(b)[:10]; del b",
 	// No verdicts: the memory has a name, most of it is used, a copy would be large, a library has it.
-	"named = np.ones(8 << 20); view = named[:5]; most = np.ones(9 << 20)[:6 << 20]; wide = np.broadcast_to(np.ones(3 << 20)[:1], (1 << 22,))",
+	"named = np.ones(8 << 20); view = named[:5]; most = np.ones(9 << 20)[:6 << 20]; " +
+		"wide = np.broadcast_to(np.ones(3 << 20)[:1], (1 << 22,))",
 	"json.view = np.ones(4 << 20)[:3]; total = np.ones(7 << 20)[:3].sum()",
 }
 
@@ -67,13 +69,16 @@ type wantedView struct {
 }
 
 var viewsWanted = map[string]wantedView{
-	"small": {80, 480 * mib, "cpu.numpy"}, "again, first, other": {24 + 8*1311, 40 * mib, "cpu.numpy"}, "kept['head'][0]": {56, 48 * mib, "cpu.numpy"},
-	"corner": {3200, 24_000_000, "cpu.numpy"}, "top": {160, 64 * mib, "cpu.numpy"}, "column": {24 * mib, 144 * mib, "cpu.numpy"}, "rows": {120, 3 * 8 * 599186, "cpu.numpy"},
-	"part": {40, 120 * mib, "cpu.torch"}, "loose": {40, 28 * mib, "cpu.torch"}, "window": {10, 100*mib + 1, "cpu.mapped"}, "numbers": {80, 48 * mib, "cpu.mapped"},
+	"small": {80, 480 * mib, "cpu.numpy"}, "again, first, other": {24 + 8*1311, 40 * mib, "cpu.numpy"},
+	"kept['head'][0]": {56, 48 * mib, "cpu.numpy"},
+	"corner":          {3200, 24_000_000, "cpu.numpy"}, "top": {160, 64 * mib, "cpu.numpy"},
+	"column": {24 * mib, 144 * mib, "cpu.numpy"}, "rows": {120, 3 * 8 * 599186, "cpu.numpy"},
+	"part": {40, 120 * mib, "cpu.torch"}, "loose": {40, 28 * mib, "cpu.torch"},
+	"window": {10, 100*mib + 1, "cpu.mapped"}, "numbers": {80, 48 * mib, "cpu.mapped"},
 }
 
-// TestAuditViews: memory that only views hold has a verdict which names the views, their bytes and those of the memory. What it says to type gives back
-// what it says, on the meter that the memory is of.
+// TestAuditViews: memory that only views hold has a verdict which names the views, their bytes and those of the memory.
+// What it says to type gives back what it says, on the meter that the memory is of.
 func TestAuditViews(t *testing.T) {
 	together(t)
 	needModules(t, "pandas", "torch")
@@ -100,7 +105,8 @@ func TestAuditViews(t *testing.T) {
 		name := strings.Join(slices.Sorted(slices.Values(v.View.Names)), ", ")
 		w, ok := want[name]
 		delete(want, name)
-		if !ok || v.Meter != w.meter || v.View.Bytes != w.used || v.View.Base != w.base || v.Fix == "" || !strings.Contains(v.Evidence, v.View.Names[0]) {
+		if !ok || v.Meter != w.meter || v.View.Bytes != w.used || v.View.Base != w.base || v.Fix == "" ||
+			!strings.Contains(v.Evidence, v.View.Names[0]) {
 			t.Errorf("%s: %+v %+v", name, v, v.View)
 			continue
 		}

@@ -7,8 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestBareShell: a script that calls run_cell itself has a window for every cell, also behind one that awaited, whose end Python may
-// not tell. Such a window says that its end was not seen, and the certificate is not complete.
+// TestBareShell: a script that calls run_cell itself has a window for every cell, also behind one that awaited, whose
+// end Python may not tell. Such a window says that its end was not seen, and the certificate is not complete.
 func TestBareShell(t *testing.T) {
 	require(t)
 	onPythons(t, "run_bare.py", oldestAndNewest, checkBare)
@@ -27,7 +27,8 @@ func checkBare(t *testing.T, p place) {
 		if c.Source != want.Source || c.ExecutionCount == nil || *c.ExecutionCount != *want.ExecutionCount {
 			t.Errorf("%s: %q In[%v], want %+v", want.Name, c.Source, show(c.ExecutionCount), want)
 		}
-		if strings.Contains(c.Source, "await ") && c.Status == model.Incomplete && strings.Contains(c.Note, "its end was not seen") {
+		if strings.Contains(c.Source, "await ") && c.Status == model.Incomplete &&
+			strings.Contains(c.Note, "its end was not seen") {
 			unseen++
 			continue
 		}

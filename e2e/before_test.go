@@ -12,9 +12,9 @@ import (
 	"ipytracer/model/words"
 )
 
-// TestCellsFromBeforeTheAttach: functions that cells have defined before the attach allocate afterwards. They have the name of their cell, In[N],
-// and the lines that were typed, and so has a recording. One that a cell without a number has defined
-// has none. From the moment on at which a cell with the same text runs, they are that cell's.
+// TestCellsFromBeforeTheAttach: functions that cells have defined before the attach allocate afterwards. They have the
+// name of their cell, In[N], and the lines that were typed, and so has a recording. One that a cell without a number
+// has defined has none. From the moment on at which a cell with the same text runs, they are that cell's.
 func TestCellsFromBeforeTheAttach(t *testing.T) {
 	together(t)
 	onPythons(t, "run_before.py", oldestAndNewest, func(t *testing.T, p place) {
@@ -46,7 +46,8 @@ func checkBefore(t *testing.T, p place) {
 	if got := made(10_000_001); got != use {
 		t.Errorf("use: %q, want %q", got, use)
 	}
-	if got := made(20_000_002); !strings.HasPrefix(got, fmt.Sprintf("In[%d] line 1 › ", count(1))) || strings.Count(got, "In[") != 1 {
+	if got := made(20_000_002); !strings.HasPrefix(got, fmt.Sprintf("In[%d] line 1 › ", count(1))) ||
+		strings.Count(got, "In[") != 1 {
 		t.Errorf("a cell without a number: %q", got)
 	}
 	anew := fmt.Sprintf("In[%d] line 1 › In[%d] line 2 again › In[%d] line %d make", count(3), again, count(2), line)
@@ -66,7 +67,8 @@ func checkBefore(t *testing.T, p place) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := fmt.Sprintf("In[%d] line 1 › In[%d] line 2 again › In[%d] line %d make", count(0), again, first, line); !strings.Contains(string(text), want) {
+	if want := fmt.Sprintf("In[%d] line 1 › In[%d] line 2 again › In[%d] line %d make", count(0), again, first,
+		line); !strings.Contains(string(text), want) {
 		t.Errorf("the recording does not say %q:\n%s", want, text)
 	}
 }

@@ -14,14 +14,15 @@ import (
 // brokenTracer returns a tracer that takes what tracer/broken.go says, built once for all tests.
 var brokenTracer = sync.OnceValues(func() (string, error) {
 	broken := filepath.Join(suite, "broken")
-	if out, err := exec.Command("go", "build", "-tags", "broken", "-o", broken, "../cmd/tracer").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-tags", "broken", "-o", broken,
+		"../cmd/tracer").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	return broken, nil
 })
 
-// TestBrokenProbes breaks each probe that windows hang on in turn, in a tracer built for that: where windows are not right the certificate
-// is not complete, and says which probe is in doubt.
+// TestBrokenProbes breaks each probe that windows hang on in turn, in a tracer built for that: where windows are not
+// right the certificate is not complete, and says which probe is in doubt.
 func TestBrokenProbes(t *testing.T) {
 	together(t)
 	broken, err := brokenTracer()
@@ -36,17 +37,20 @@ func TestBrokenProbes(t *testing.T) {
 	}
 }
 
-// checkBroken has a tracer for each way of breaking one, and one that is whole, on one process: no probe of one is another's.
+// checkBroken has a tracer for each way of breaking one, and one that is whole, on one process: no probe of one is
+// another's.
 func checkBroken(t *testing.T, broken, driver string) {
 	t.Helper()
 	ways := [][2]string{{"", "absent"}} // nothing is
 	for _, probe := range []string{"cell starts", "cell ends", "prompts", "statements"} {
 		ways = append(ways, [2]string{probe, "absent"}, [2]string{probe, "elsewhere"})
 	}
-	w := startWorkload(t, place{driver: driver}, []string{"pass_first", "comment_only", "multi_line", "await_last", "syntax_error", "interrupted", "last"})
+	w := startWorkload(t, place{driver: driver},
+		[]string{"pass_first", "comment_only", "multi_line", "await_last", "syntax_error", "interrupted", "last"})
 	var traces []*trace
 	for _, way := range ways {
-		traces = append(traces, tracedBy(t, broken, append(os.Environ(), "TRACER_BROKEN="+way[0]+"="+way[1]), w.pid, "attach"))
+		traces = append(traces, tracedBy(t, broken, append(os.Environ(), "TRACER_BROKEN="+way[0]+"="+way[1]), w.pid,
+			"attach"))
 	}
 	w.run()
 	for i, way := range ways {

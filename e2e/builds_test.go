@@ -12,8 +12,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestBuilds runs the catalogue on builds of CPython as people make them (scripts/pythons.sh has their flags), with the libraries of the
-// Debian that has the same version. Without TRACER_PYTHONS=all it is only the first: the others take long to make.
+// TestBuilds runs the catalogue on builds of CPython as people make them (scripts/pythons.sh has their flags), with the
+// libraries of the Debian that has the same version. Without TRACER_PYTHONS=all it is only the first: the others take
+// long to make.
 func TestBuilds(t *testing.T) {
 	together(t)
 	for _, c := range []struct{ tree, name, version, made string }{
@@ -21,7 +22,8 @@ func TestBuilds(t *testing.T) {
 		{"builds", "shared313", "3.13", "shared, -O3: pyenv with --enable-shared"},
 		{"builds", "o2313", "3.13", "static, -O2"},
 		{"builds", "lto313", "3.13", "shared, LTO, -O3"},
-		{"builds", "conda313", "3.13", "static, LTO in one partition, -O2, -fno-plt, gc-sections, stripped: conda-forge's flags but for PGO"},
+		{"builds", "conda313", "3.13",
+			"static, LTO in one partition, -O2, -fno-plt, gc-sections, stripped: conda-forge's flags but for PGO"},
 		{"builds", "clang313", "3.13", "clang, static, -O3"},
 		{"builds-sid", "plain314", "3.14", "static, -O3: pyenv's default"},
 		{"builds-bullseye", "plain39", "3.9", "static, -O3: pyenv's default"},
@@ -45,8 +47,8 @@ func built(t *testing.T, tree, name, version string) place {
 	return place{python: filepath.Join("/opt", name, "bin/python"+version), chroot: root}
 }
 
-// TestMusl: a build with another C library, which nothing that is made for Debian's can be loaded in: no NumPy, no ctypes, no SQLite. So the cells
-// are those of a script, and have no figures to compare.
+// TestMusl: a build with another C library, which nothing that is made for Debian's can be loaded in: no NumPy, no
+// ctypes, no SQLite. So the cells are those of a script, and have no figures to compare.
 func TestMusl(t *testing.T) {
 	together(t)
 	if os.Getenv("TRACER_PYTHONS") != "all" {
@@ -58,12 +60,13 @@ func TestMusl(t *testing.T) {
 	checkBare(t, p)
 }
 
-// TestSharedLibrary runs it on the libraries that Debian makes with LTO and PGO, as the official container images are: of the newest, and of
-// all versions with TRACER_PYTHONS=all. libpython3.15.so compiles cells without Py_CompileStringObject; they are seen at the
-// call of PySys_Audit.
+// TestSharedLibrary runs it on the libraries that Debian makes with LTO and PGO, as the official container images are:
+// of the newest, and of all versions with TRACER_PYTHONS=all. libpython3.15.so compiles cells without
+// Py_CompileStringObject; they are seen at the call of PySys_Audit.
 func TestSharedLibrary(t *testing.T) {
 	together(t)
-	for _, c := range []struct{ tree, version string }{{"bullseye", "3.9"}, {"trixie", "3.13"}, {"sid", "3.14"}, {"sid", "3.15"}} {
+	for _, c := range []struct{ tree, version string }{{"bullseye", "3.9"}, {"trixie", "3.13"}, {"sid", "3.14"},
+		{"sid", "3.15"}} {
 		if c.version != "3.15" && os.Getenv("TRACER_PYTHONS") != "all" {
 			continue
 		}
@@ -78,9 +81,11 @@ func TestSharedLibrary(t *testing.T) {
 				t.Skipf("%s is not there: Debian has moved on, or the tree is older than this test", library)
 			}
 			enter(t, root)
-			r := checkBuild(t, "shared, LTO, PGO: Debian's library", place{python: linked(t, library, c.version), chroot: root}, "run_kernel.py", "run_terminal.py")
+			r := checkBuild(t, "shared, LTO, PGO: Debian's library",
+				place{python: linked(t, library, c.version), chroot: root}, "run_kernel.py", "run_terminal.py")
 			for _, probe := range r.Certificate.Probes {
-				if c.version == "3.15" && probe.Name == "cell starts" && (!strings.HasPrefix(probe.Site, "PySys_Audit+") || strings.Contains(probe.Site, "stepped")) {
+				if c.version == "3.15" && probe.Name == "cell starts" &&
+					(!strings.HasPrefix(probe.Site, "PySys_Audit+") || strings.Contains(probe.Site, "stepped")) {
 					t.Errorf("cell starts: %s", probe.Site)
 				}
 			}
@@ -88,8 +93,8 @@ func TestSharedLibrary(t *testing.T) {
 	}
 }
 
-// program calls a library's main function. It begins by itself: this machine's C library may be newer than the chroot's, and what
-// gcc would have it begin with is of this machine's.
+// program calls a library's main function. It begins by itself: this machine's C library may be newer than the
+// chroot's, and what gcc would have it begin with is of this machine's.
 const program = `
 int Py_BytesMain(int, char **);
 void Py_Exit(int);
@@ -109,15 +114,17 @@ func linked(t *testing.T, library, version string) string {
 	if err := os.WriteFile(source, []byte(program), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("gcc", "-O1", "-nostdlib", source, "-o", python, "-Wl,--allow-shlib-undefined", library).CombinedOutput()
+	out, err := exec.Command("gcc", "-O1", "-nostdlib", source, "-o", python, "-Wl,--allow-shlib-undefined",
+		library).CombinedOutput()
 	if err != nil {
 		t.Fatalf("gcc: %v: %s", err, out)
 	}
 	return python
 }
 
-// checkBuild compares doctor's verdict on a build with what an attach does, and runs the catalogue in each front end. With
-// TRACER_PYTHONS=all also stacks and holders; then it logs a row of the table in docs/pythons.md. It returns the last report.
+// checkBuild compares doctor's verdict on a build with what an attach does, and runs the catalogue in each front end.
+// With TRACER_PYTHONS=all also stacks and holders; then it logs a row of the table in docs/pythons.md. It returns the
+// last report.
 func checkBuild(t *testing.T, made string, p place, drivers ...string) *model.Report {
 	t.Helper()
 	r := &model.Report{}

@@ -19,7 +19,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// checks runs `tracer audit --check` and gives what it printed on standard output, and its one sentence on the other with its status.
+// checks runs `tracer audit --check` and gives what it printed on standard output, and its one sentence on the other
+// with its status.
 func checks(t *testing.T, args ...string) (out, says string, status int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -30,7 +31,8 @@ func checks(t *testing.T, args ...string) (out, says string, status int) {
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// TestCheckRecording does what a recorded session advised, one entry after the other, and asks in a shell what came back.
+// TestCheckRecording does what a recorded session advised, one entry after the other, and asks in a shell what came
+// back.
 func TestCheckRecording(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_freed.py"}, []string{"outputs"})
@@ -65,7 +67,8 @@ func TestCheckRecording(t *testing.T) {
 		}
 	}
 	text, _, _ := checks(t, file)
-	if strings.Contains(text, "is there still") || !regexp.MustCompile(`(?m)^ +40\.00 MiB +40\.00 MiB  del plain$`).MatchString(text) {
+	if strings.Contains(text, "is there still") ||
+		!regexp.MustCompile(`(?m)^ +40\.00 MiB +40\.00 MiB  del plain$`).MatchString(text) {
 		t.Errorf("all was typed:\n%s", text)
 	}
 }
@@ -111,7 +114,8 @@ func (c *waiting) ends(t *testing.T) string {
 	return c.out.String()
 }
 
-// TestCheckProcess: without a recording the command says what to type, waits, and says what came back: after Enter, after Ctrl-C, after its time.
+// TestCheckProcess: without a recording the command says what to type, waits, and says what came back: after Enter,
+// after Ctrl-C, after its time.
 func TestCheckProcess(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_freed.py"}, []string{"outputs"})
@@ -128,17 +132,20 @@ func TestCheckProcess(t *testing.T) {
 			args = []string{"--duration", "15s"}
 		}
 		c := startCheck(t, append(args, pid)...)
-		found := regexp.MustCompile(`(?m)^ +([\d.]+ MiB)  (` + regexp.QuoteMeta(code) + `.*)$`).FindStringSubmatch(c.listed)
+		found := regexp.MustCompile(`(?m)^ +([\d.]+ MiB)  (` + regexp.QuoteMeta(code) +
+			`.*)$`).FindStringSubmatch(c.listed)
 		if found == nil {
 			t.Fatalf("no %q in\n%s", code, c.listed)
 		}
 		w.again(found[2])
 		typed[code](c)
 		out := c.ends(t)
-		if !regexp.MustCompile(`(?m)^ +` + found[1] + ` +` + found[1] + `  ` + regexp.QuoteMeta(found[2]) + `$`).MatchString(out) {
+		if !regexp.MustCompile(`(?m)^ +` + found[1] + ` +` + found[1] + `  ` + regexp.QuoteMeta(found[2]) +
+			`$`).MatchString(out) {
 			t.Errorf("%q was typed:\n%s", found[2], out)
 		}
-		if code == "del plain" && !regexp.MustCompile(`(?m)^ +96\.00 MiB +0 B  del top, arr.*is there still$`).MatchString(out) {
+		if code == "del plain" &&
+			!regexp.MustCompile(`(?m)^ +96\.00 MiB +0 B  del top, arr.*is there still$`).MatchString(out) {
 			t.Errorf("the rest is there still:\n%s", out)
 		}
 	}
@@ -187,7 +194,8 @@ func TestCheckRefuses(t *testing.T) {
 	if err := syscall.Kill(w.pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline) && !hasEnded(w.pid); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline) &&
+		!hasEnded(w.pid); time.Sleep(time.Millisecond) {
 	}
 	out, says, status := checks(t, file)
 	if status != 2 || out != "" || !strings.Contains(says, "has ended: its memory has come back") {

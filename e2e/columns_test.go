@@ -13,8 +13,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestColumns compares what a report says of the columns of data frames, of pandas 1 and 2, with what pandas' memory_usage(deep=True) says of them; and
-// wants the traceback that is left named by its cell, be it from before the attach.
+// TestColumns compares what a report says of the columns of data frames, of pandas 1 and 2, with what pandas'
+// memory_usage(deep=True) says of them; and wants the traceback that is left named by its cell, be it from before the
+// attach.
 func TestColumns(t *testing.T) {
 	together(t)
 	for name, env := range map[string][]string{"fails": nil, "failed before": {"FAILS_BEFORE=1"}} {
@@ -45,10 +46,12 @@ func checkColumns(t *testing.T, p place) {
 		t.Errorf("%d columns were compared", compared)
 	}
 	want := fmt.Sprintf("traceback of In[%d]", said.Failed)
-	if !slices.ContainsFunc(r.Variables, func(v model.Variable) bool { return v.Name == want && v.Kind == "traceback" }) {
+	if !slices.ContainsFunc(r.Variables,
+		func(v model.Variable) bool { return v.Name == want && v.Kind == "traceback" }) {
 		t.Errorf("no %s among the variables", want)
 	}
-	freed := slices.ContainsFunc(r.ToFree, func(f model.Freeing) bool { return slices.Contains(f.Names, want) && slices.Contains(f.Names, "held") })
+	freed := slices.ContainsFunc(r.ToFree,
+		func(f model.Freeing) bool { return slices.Contains(f.Names, want) && slices.Contains(f.Names, "held") })
 	if !freed {
 		t.Errorf("nothing frees %s and held together: %+v", want, r.ToFree)
 	}
@@ -61,9 +64,11 @@ func checkColumns(t *testing.T, p place) {
 			t.Errorf("no %q in\n%s", text, out)
 		}
 	}
-	if replayed := readReport(t, jsonOf(t, file)); !slices.EqualFunc(replayed.Variables, r.Variables, func(a, b model.Variable) bool {
-		return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) && a.MoreColumns == b.MoreColumns && a.RestColumns == b.RestColumns
-	}) {
+	if replayed := readReport(t, jsonOf(t, file)); !slices.EqualFunc(replayed.Variables, r.Variables,
+		func(a, b model.Variable) bool {
+			return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) && a.MoreColumns == b.MoreColumns &&
+				a.RestColumns == b.RestColumns
+		}) {
 		t.Error("the recording has other columns")
 	}
 }
@@ -94,7 +99,8 @@ func sameColumns(t *testing.T, v *model.Variable, want map[string][][2]int64) (c
 		compared += len(of)
 		for _, c := range of {
 			sum += c.Bytes
-			near := slices.ContainsFunc(same, func(w [2]int64) bool { return c.Bytes >= w[1]-w[1]/200-64 && c.Bytes <= w[0]+w[0]/200+64 })
+			near := slices.ContainsFunc(same,
+				func(w [2]int64) bool { return c.Bytes >= w[1]-w[1]/200-64 && c.Bytes <= w[0]+w[0]/200+64 })
 			if !near || !c.Exact || c.DType == "" {
 				t.Errorf("%s, %s: %+v, want %v", v.Name, name, c, same)
 			}
@@ -103,7 +109,8 @@ func sameColumns(t *testing.T, v *model.Variable, want map[string][][2]int64) (c
 	if sum < total-total/50 || sum > total+total/50 {
 		t.Errorf("%s: its columns take %d, want %d", v.Name, sum, total)
 	}
-	if !slices.IsSortedFunc(v.Columns, func(a, b model.Column) int { return int(b.Bytes - a.Bytes) }) || strings.Contains(v.Name, "…") {
+	if !slices.IsSortedFunc(v.Columns, func(a, b model.Column) int { return int(b.Bytes - a.Bytes) }) ||
+		strings.Contains(v.Name, "…") {
 		t.Errorf("%s: not the largest first: %+v", v.Name, v.Columns)
 	}
 	return compared

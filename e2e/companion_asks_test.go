@@ -19,18 +19,21 @@ func TestCompanionLastIsACell(t *testing.T) {
 			attach(t, n.pid, flags...)
 			n.loads()
 			n.showsAt("import ipytracer; big = b'x' * (48 << 20); del big", "need 48.")
-			for _, asks := range []string{"%tracer table", "%tracer last", "%tracer lines", "ipytracer.last()", "%tracer", "print(ipytracer.last().execution)"} {
+			for _, asks := range []string{"%tracer table", "%tracer last", "%tracer lines", "ipytracer.last()",
+				"%tracer", "print(ipytracer.last().execution)"} {
 				if got := n.run(asks); strings.Contains(got, "did not answer") {
 					t.Fatalf("%q shows %q", asks, got)
 				}
 				if got := n.run("%tracer last"); !strings.Contains(got, "need 48.") {
 					t.Errorf("behind %q the last cell is %q", asks, got)
 				}
-				if got := n.run("print(ipytracer.last().meters['cpu.resident'].need >> 20)"); !strings.Contains(got, "48") {
+				if got := n.run("print(ipytracer.last().meters['cpu.resident'].need >> 20)"); !strings.Contains(got,
+					"48") {
 					t.Errorf("behind %q it needed %q MiB", asks, got)
 				}
 			}
-			if got := n.run("%tracer table"); !regexp.MustCompile(`without \d+ cells that only ask`).MatchString(got) || strings.Contains(got, "%tracer last") {
+			if got := n.run("%tracer table"); !regexp.MustCompile(`without \d+ cells that only ask`).MatchString(got) ||
+				strings.Contains(got, "%tracer last") {
 				t.Errorf("the table: %q", got)
 			}
 			n.showsAt("small = b'x' * (24 << 20); del small", "need 24.")
@@ -41,22 +44,28 @@ func TestCompanionLastIsACell(t *testing.T) {
 	}
 }
 
-var missing = regexp.MustCompile(`the tracer did not answer within 0\.2 s; figures of (?:\d+ cells from )?In\[(\d+)\] to In\[(\d+)\] are missing here, the report has them`)
+var missing = regexp.MustCompile(`the tracer did not answer within 0\.2 s; ` +
+	`figures of (?:\d+ cells from )?In\[(\d+)\] to In\[(\d+)\] are missing here, the report has them`)
 
-// TestCompanionSilentTracer: a tracer that does not answer for 20 cells is told of as it begins, and once it answers again with the cells that have no figures, once;
-// the cells behind it have theirs, and the report has those of all.
+// waitsOfUsers sets the companion's waits to those of users.
+const waitsOfUsers = "import ipytracer._line, ipytracer._shell; " +
+	"ipytracer._line.ASKED_FOR, ipytracer._shell.AFTER_CELL = 0.2, 0.15"
+
+// TestCompanionSilentTracer: a tracer that does not answer for 20 cells is told of as it begins, and once it answers
+// again with the cells that have no figures, once; the cells behind it have theirs, and the report has those of all.
 func TestCompanionSilentTracer(t *testing.T) {
 	together(t)
 	n, tr, _ := tracedNotebook(t)
 	n.showsAt("x = bytearray(64 << 20); del x", "need 64.")
-	n.run("import ipytracer._line, ipytracer._shell; ipytracer._line.ASKED_FOR, ipytracer._shell.AFTER_CELL = 0.2, 0.15") // as it is for users
+	n.run(waitsOfUsers)
 	n.run("pass")
 	tr.pause()
 	var shown strings.Builder
 	for i := range 20 {
 		shown.WriteString(n.run(fmt.Sprintf("y = b'x' * (%d << 20); del y", 8+i)))
 	}
-	if strings.Count(shown.String(), "have no figures here until it does") != 1 || strings.Contains(shown.String(), "missing here") {
+	if strings.Count(shown.String(), "have no figures here until it does") != 1 ||
+		strings.Contains(shown.String(), "missing here") {
 		t.Errorf("meanwhile it says %q", shown.String())
 	}
 	if got := n.run("%tracer"); !strings.Contains(got, "it has not answered in time since In[") {
@@ -81,7 +90,8 @@ func TestCompanionSilentTracer(t *testing.T) {
 	if len(said) != 1 {
 		t.Fatalf("it says %q", shown.String())
 	}
-	if got := n.run("z = b'x' * (96 << 20); del z"); !strings.Contains(got, "need 96.") || strings.Contains(got, "answer") {
+	if got := n.run("z = b'x' * (96 << 20); del z"); !strings.Contains(got, "need 96.") ||
+		strings.Contains(got, "answer") {
 		t.Errorf("behind that a cell shows %q", got)
 	}
 	r, _ := tr.stop()

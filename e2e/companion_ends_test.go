@@ -29,7 +29,8 @@ func (n *notebook) showsAt(what any, want ...string) (got string) {
 	return got
 }
 
-// patiently has the companion wait for figures as long as they take: each is below its own cell then, on a busy machine too.
+// patiently has the companion wait for figures as long as they take: each is below its own cell then, on a busy machine
+// too.
 const patiently = "import ipytracer, ipytracer._line, ipytracer._shell; ipytracer._shell.AFTER_CELL = 60.0"
 
 // loads loads the extension, and goes on when a tracer listens.
@@ -39,7 +40,8 @@ func (n *notebook) loads() {
 	n.runsUntil("pass", "need ")
 }
 
-// tracedNotebook is a notebook that has loaded the extension, beside a tracer, and the file that it writes down in what it is told.
+// tracedNotebook is a notebook that has loaded the extension, beside a tracer, and the file that it writes down in what
+// it is told.
 func tracedNotebook(t *testing.T) (n *notebook, tr *trace, told string) {
 	t.Helper()
 	env, told := companionAt(t, "/")
@@ -69,7 +71,8 @@ func (n *notebook) isTold(r *model.Report, path string) {
 	sameFigures(n.t, path, r, cells)
 }
 
-const longCell = "import time\nx = bytearray(64 << 20)\nprint('begun', flush=True)\ntime.sleep(600)\ny = bytearray(512 << 20)"
+const longCell = "import time\nx = bytearray(64 << 20)\nprint('begun', flush=True)\ntime.sleep(600)\n" +
+	"y = bytearray(512 << 20)"
 
 // TestCompanionInterrupted: a cell that SIGINT ends has the figures up to there, and those behind it have theirs.
 func TestCompanionInterrupted(t *testing.T) {
@@ -78,17 +81,19 @@ func TestCompanionInterrupted(t *testing.T) {
 	n.showsAt(request{"code": longCell, "interrupt_at": "begun"}, "need ", "interrupted")
 	n.showsAt("z = bytearray(32 << 20); del z", "need 32.")
 	r := n.told(tr, told)
-	i := slices.IndexFunc(r.Windows, func(w model.Window) bool { return w.Kind == "cell" && strings.Contains(w.Source, "sleep(600)") })
+	i := slices.IndexFunc(r.Windows,
+		func(w model.Window) bool { return w.Kind == "cell" && strings.Contains(w.Source, "sleep(600)") })
 	if i < 0 || r.Windows[i].Status != model.Interrupted {
 		t.Fatalf("the interrupted cell, window %d of %d", i, len(r.Windows))
 	}
-	if f := r.Windows[i].Meters["cpu.resident"]; f.Need() < 64<<20 || f.Need() > 128<<20 || !f.Exact { // its traceback is its own
+	// The memory of its traceback counts as its own.
+	if f := r.Windows[i].Meters["cpu.resident"]; f.Need() < 64<<20 || f.Need() > 128<<20 || !f.Exact {
 		t.Errorf("the interrupted cell: %+v", f)
 	}
 }
 
-// TestCompanionRestarted: a kernel that is restarted has figures again as soon as the extension is loaded, where what started it is traced; else it says
-// what to type, with its own number.
+// TestCompanionRestarted: a kernel that is restarted has figures again as soon as the extension is loaded, where what
+// started it is traced; else it says what to type, with its own number.
 func TestCompanionRestarted(t *testing.T) {
 	together(t)
 	env, told := companionAt(t, "/")
@@ -113,8 +118,8 @@ func TestCompanionRestarted(t *testing.T) {
 	n.told(second, told)
 }
 
-// TestCompanionTwoKernels: two notebooks under one tracer are told of their own cells, and under two as well. A second tracer of one kernel takes over
-// when the first has ended.
+// TestCompanionTwoKernels: two notebooks under one tracer are told of their own cells, and under two as well. A second
+// tracer of one kernel takes over when the first has ended.
 func TestCompanionTwoKernels(t *testing.T) {
 	together(t)
 	envs, paths, notebooks := [2][]string{}, [2]string{}, [2]*notebook{}
@@ -127,7 +132,8 @@ func TestCompanionTwoKernels(t *testing.T) {
 		t.Helper()
 		for i, n := range notebooks {
 			n.runsUntil("pass", "need ")
-			if got := n.showsAt(fmt.Sprintf("x = bytearray(%d << 20); del x", 48+32*i), fmt.Sprintf("need %d.", 48+32*i)); strings.Contains(got, fmt.Sprintf("need %d.", 80-32*i)) {
+			if got := n.showsAt(fmt.Sprintf("x = bytearray(%d << 20); del x", 48+32*i),
+				fmt.Sprintf("need %d.", 48+32*i)); strings.Contains(got, fmt.Sprintf("need %d.", 80-32*i)) {
 				t.Errorf("%s: notebook %d is told of the other: %q", what, i, got)
 			}
 		}
@@ -171,8 +177,9 @@ def noted(self, seconds):
     return plain(self, seconds)
 line.Line._readable = noted`
 
-// TestCompanionStoppedTracer: while the tracer gets no CPU cells run, the companion waits for it twice, for less than 0.2 s a cell, and hardly after
-// that; what it asks itself does not add up either. When the tracer goes on the figures come.
+// TestCompanionStoppedTracer: while the tracer gets no CPU cells run, the companion waits for it twice, for less than
+// 0.2 s a cell, and hardly after that; what it asks itself does not add up either. When the tracer goes on the figures
+// come.
 func TestCompanionStoppedTracer(t *testing.T) {
 	together(t)
 	n, tr, told := tracedNotebook(t)
@@ -218,9 +225,10 @@ func TestCompanionStoppedTracer(t *testing.T) {
 	n.showsAt("pass", "the tracer has ended")
 }
 
-// forks are cells whose children have the line's socket: one leaves it alone, one is a pool's, one that Python has not heard of writes on it. Python would wait
-// for ever in such a child if another thread of the parent had asked for the GIL by then, or waited for it while the child gives it up. So the threads are given
-// it once and ask no more, and the child keeps it.
+// forks are cells whose children have the line's socket: one leaves it alone, one is a pool's, one that Python has not
+// heard of writes on it. Python would wait for ever in such a child if another thread of the parent had asked for the
+// GIL by then, or waited for it while the child gives it up. So the threads are given it once and ask no more, and the
+// child keeps it.
 var forks = []string{`
 import multiprocessing, os, ctypes
 def asks(n):
@@ -251,7 +259,8 @@ sys.setswitchinterval(interval)
 select.select([os.pidfd_open(child)], [], [], 60)[0] or os.kill(child, 9)
 print("its status:", os.waitpid(child, 0)[1])`}
 
-// TestCompanionForks: children that inherit the line do not ask on it; one that writes on it all the same costs the line at most, which is made anew.
+// TestCompanionForks: children that inherit the line do not ask on it; one that writes on it all the same costs the
+// line at most, which is made anew.
 func TestCompanionForks(t *testing.T) {
 	together(t)
 	n, tr, told := tracedNotebook(t)
@@ -267,10 +276,12 @@ func TestCompanionForks(t *testing.T) {
 	n.told(tr, told)
 }
 
-// TestCompanionInChroots: notebooks in chroots, whose Python, IPython and ipykernel are others: figures under cells, live ones too, and the magics.
+// TestCompanionInChroots: notebooks in chroots, whose Python, IPython and ipykernel are others: figures under cells,
+// live ones too, and the magics.
 func TestCompanionInChroots(t *testing.T) {
 	together(t)
-	for _, c := range [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"}} {
+	for _, c := range [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"},
+		{"sid", "/usr/bin/python3.14"}} {
 		t.Run(filepath.Base(c[1]), func(t *testing.T) {
 			t.Parallel()
 			root := filepath.Join(pythonsDir(), c[0])
@@ -281,7 +292,8 @@ func TestCompanionInChroots(t *testing.T) {
 			tr := attach(t, n.pid)
 			n.loads()
 			n.showsAt("x = bytearray(64 << 20)", "need 64.")
-			n.showsAt(request{"code": "x = None; x = bytearray(96 << 20)\nUNTIL_SHOWN", "until": "runs "}, "runs ", "need ")
+			n.showsAt(request{"code": "x = None; x = bytearray(96 << 20)\nUNTIL_SHOWN", "until": "runs "}, "runs ",
+				"need ")
 			n.showsAt(request{"code": longCell, "interrupt_at": "begun"}, "interrupted")
 			n.showsAt("%tracer table", "need")
 			n.told(tr, told)

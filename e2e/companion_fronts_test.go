@@ -19,7 +19,8 @@ func home(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	return []string{"HOME=" + folder, "IPYTHONDIR=" + folder + "/ipython", "JUPYTER_RUNTIME_DIR=" + folder + "/run", "JUPYTER_CONFIG_DIR=" + folder + "/config",
+	return []string{"HOME=" + folder, "IPYTHONDIR=" + folder + "/ipython", "JUPYTER_RUNTIME_DIR=" + folder + "/run",
+		"JUPYTER_CONFIG_DIR=" + folder + "/config",
 		"PYDEVD_DISABLE_FILE_VALIDATION=1"}
 }
 
@@ -40,11 +41,13 @@ func (s *screen) listens(n int) int {
 	return n + 1
 }
 
-// TestCompanionInATerminal: IPython on a terminal. Figures are text below the cell, in front of the next prompt; Ctrl-C ends a cell, and its figures are there.
+// TestCompanionInATerminal: IPython on a terminal. Figures are text below the cell, in front of the next prompt; Ctrl-C
+// ends a cell, and its figures are there.
 func TestCompanionInATerminal(t *testing.T) {
 	together(t)
 	env, _ := companionAt(t, "/")
-	s := startScreen(t, 240, 60, append(env, home(t)...), python(), "-m", "IPython", "--no-banner", "--no-confirm-exit", "--no-term-title")
+	s := startScreen(t, 240, 60, append(env, home(t)...), python(), "-m", "IPython", "--no-banner", "--no-confirm-exit",
+		"--no-term-title")
 	s.enter(1, "%load_ext ipytracer")
 	s.showsText(fmt.Sprintf("sudo tracer attach %d", s.cmd.Process.Pid))
 	tr := attach(t, s.cmd.Process.Pid)
@@ -72,7 +75,8 @@ func TestCompanionInATerminal(t *testing.T) {
 	}
 }
 
-// TestCompanionInAConsole: jupyter-console, which shows what is displayed as text and cannot change it: a cell that runs long is shown once, when it is over.
+// TestCompanionInAConsole: jupyter-console, which shows what is displayed as text and cannot change it: a cell that
+// runs long is shown once, when it is over.
 func TestCompanionInAConsole(t *testing.T) {
 	together(t)
 	needModules(t, "ipykernel", "jupyter_console")
@@ -96,17 +100,20 @@ func TestCompanionInAConsole(t *testing.T) {
 	}
 }
 
-// TestCompanionSilentRequests: what extensions of front ends ask a kernel beside its cells (variables' views: silent, not stored) shows nothing, and costs
-// the cells nothing.
+// TestCompanionSilentRequests: what extensions of front ends ask a kernel beside its cells (variables' views: silent,
+// not stored) shows nothing, and costs the cells nothing.
 func TestCompanionSilentRequests(t *testing.T) {
 	together(t)
 	n, tr, told := tracedNotebook(t)
-	for _, how := range []request{{"silent": true, "store_history": false}, {"store_history": false}, {"silent": true}} {
-		how["code"] = "import sys; seen = [type(v) for v in list(globals().values())]; block = bytearray(80 << 20); del block"
+	for _, how := range []request{{"silent": true, "store_history": false}, {"store_history": false},
+		{"silent": true}} {
+		how["code"] = "import sys; seen = [type(v) for v in list(globals().values())]; block = bytearray(80 << 20); " +
+			"del block"
 		if got := strings.Join(n.asks(how).Outputs, ""); got != "" {
 			t.Errorf("%v shows %q", how, got)
 		}
-		if got := linesOfEnded(n.shownBy("x = bytearray(64 << 20); del x")); len(got) != 1 || !strings.Contains(got[0], "need 64.") {
+		if got := linesOfEnded(n.shownBy("x = bytearray(64 << 20); del x")); len(got) != 1 ||
+			!strings.Contains(got[0], "need 64.") {
 			t.Errorf("the cell behind it shows %q", got)
 		}
 	}
@@ -145,25 +152,30 @@ func TestCompanionInASubshell(t *testing.T) {
 	n.told(tr, told)
 }
 
-// TestCompanionExecuted: a notebook that `jupyter execute` runs, traced from its first instruction, is told of its cells what the report has.
+// TestCompanionExecuted: a notebook that `jupyter execute` runs, traced from its first instruction, is told of its
+// cells what the report has.
 func TestCompanionExecuted(t *testing.T) {
 	together(t)
 	needModules(t, "nbclient")
 	env, told := companionAt(t, "/")
 	folder := t.TempDir()
 	script := filepath.Join(folder, "write.py")
-	const write = "import sys, nbformat.v4 as v, nbformat\nnb = v.new_notebook(cells=[v.new_code_cell(s) for s in sys.argv[2:]], metadata={'kernelspec': " +
+	const write = "import sys, nbformat.v4 as v, nbformat\n" +
+		"nb = v.new_notebook(cells=[v.new_code_cell(s) for s in sys.argv[2:]], metadata={'kernelspec': " +
 		"{'name': 'python3', 'display_name': 'Python 3', 'language': 'python'}})\nnbformat.write(nb, sys.argv[1])\n"
 	if err := os.WriteFile(script, []byte(write), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	notebook := filepath.Join(folder, "run.ipynb")
-	cells := []string{"%load_ext ipytracer\nimport ipytracer, os\n" + patiently, "x = bytearray(64 << 20)", "import time\ny = bytearray(32 << 20); time.sleep(1.5); del y", tell}
-	if out, err := exec.Command(python(), append([]string{script, notebook}, cells...)...).CombinedOutput(); err != nil {
+	cells := []string{"%load_ext ipytracer\nimport ipytracer, os\n" + patiently, "x = bytearray(64 << 20)",
+		"import time\ny = bytearray(32 << 20); time.sleep(1.5); del y", tell}
+	if out, err := exec.Command(python(), append([]string{script, notebook},
+		cells...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	reported := filepath.Join(folder, "out.json")
-	cmd := exec.Command(binary, "run", "--quiet", "--format", "json", "-o", reported, "--", python(), "-c", "import nbclient.cli; nbclient.cli.main()", notebook)
+	cmd := exec.Command(binary, "run", "--quiet", "--format", "json", "-o", reported, "--", python(), "-c",
+		"import nbclient.cli; nbclient.cli.main()", notebook)
 	cmd.Env = append(append(os.Environ(), env...), home(t)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -171,7 +183,8 @@ func TestCompanionExecuted(t *testing.T) {
 	sameFigures(t, told, readReport(t, reported), len(cells)-1)
 }
 
-// linesOfEnded returns the lines of cells that have ended. On a busy machine the line of a cell that runs may be shown before.
+// linesOfEnded returns the lines of cells that have ended. On a busy machine the line of a cell that runs may be shown
+// before.
 func linesOfEnded(outputs []string) (ended []string) {
 	for _, shown := range outputs {
 		if strings.Contains(shown, "In[") && !strings.Contains(shown, "runs ") {

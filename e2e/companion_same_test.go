@@ -15,7 +15,8 @@ import (
 	"ipytracer/report"
 )
 
-// tellAll is a cell that writes down all that the notebook has of its cells and experiments: windows, and who allocated in them.
+// tellAll is a cell that writes down all that the notebook has of its cells and experiments: windows, and who allocated
+// in them.
 const tellAll = `
 import json, os
 def told():
@@ -23,15 +24,18 @@ def told():
     windows = cells + [e.result.window for e in (fit, gpu_fit)]
     with open(os.environ["TOLD"], "w") as f:
         json.dump({"cells": len(cells), "windows": [w.to_dict() for w in windows],
-                   "lines": {w.id: [dict(l._asdict(), stack=[f._asdict() for f in l.stack]) for l in ipytracer.lines(w)] for w in windows}}, f)
+                   "lines": {w.id: [dict(l._asdict(), stack=[f._asdict() for f in l.stack])
+                                    for l in ipytracer.lines(w)] for w in windows}}, f)
 told()`
 
 var sameCells = []string{
 	"import numpy as np, gpu\ngpu.cu.use(0)",
-	"def fill(n):\n    a = np.ones(n)\n    b = a * 2\n    return b\nx = fill(1 << 20)\ny = [np.zeros(1 << 15) for _ in range(8)]\ndel y[::2]",
+	"def fill(n):\n    a = np.ones(n)\n    b = a * 2\n    return b\nx = fill(1 << 20)\n" +
+		"y = [np.zeros(1 << 15) for _ in range(8)]\ndel y[::2]",
 	"a = gpu.cu.alloc(256 << 20); b = gpu.cu.alloc(64 << 20)\ngpu.cu.free(a)",
 	"with ipytracer.experiment('fit') as fit:\n    z = fill(1 << 21)\n    w = fill(1 << 18)",
-	"gpu_fit = ipytracer.experiment('on the GPU', keep=('c',))\nwith gpu_fit:\n    c = gpu.cu.alloc(128 << 20); d = gpu.cu.alloc(32 << 20); gpu.cu.free(d)",
+	"gpu_fit = ipytracer.experiment('on the GPU', keep=('c',))\nwith gpu_fit:\n" +
+		"    c = gpu.cu.alloc(128 << 20); d = gpu.cu.alloc(32 << 20); gpu.cu.free(d)",
 	"1/0",
 	"for i in range(3):\n    x = fill(1 << (16 + i))\nimport os\nos.getpid()",
 }
@@ -50,8 +54,8 @@ type toldAll struct {
 	} `json:"lines"`
 }
 
-// TestSameFigures: what the notebook is told of cells and experiments, and of who allocated in them, arrays and GPUs, is what the report has, and what the
-// recording gives when it is read again: to the byte.
+// TestSameFigures: what the notebook is told of cells and experiments, and of who allocated in them, arrays and GPUs,
+// is what the report has, and what the recording gives when it is read again: to the byte.
 func TestSameFigures(t *testing.T) {
 	together(t)
 	env, path := companionAt(t, "/")
@@ -103,7 +107,8 @@ func TestSameFigures(t *testing.T) {
 func madeThat(t *testing.T, r *model.Report) {
 	t.Helper()
 	for source, want := range map[string]map[string]int64{
-		"a = gpu.cu.alloc": {"gpu.0.driver": 320 << 20}, "on the GPU": {"gpu.0.driver": 160 << 20}, "fit": {"cpu.numpy": 32 << 20},
+		"a = gpu.cu.alloc": {"gpu.0.driver": 320 << 20}, "on the GPU": {"gpu.0.driver": 160 << 20},
+		"fit": {"cpu.numpy": 32 << 20},
 	} {
 		i := slices.IndexFunc(r.Windows, func(w model.Window) bool {
 			return w.Name == source || w.Kind == "cell" && strings.HasPrefix(w.Source, source)
@@ -138,9 +143,11 @@ func sameLines(t *testing.T, told toldAll, w map[string]any, r *model.Report) in
 		want = append(want, a)
 	}
 	for _, l := range told.Lines[id] {
-		a := model.Allocation{Meter: l.Meter, Allocated: l.Allocated, Freed: l.Freed, Net: l.Net, AtPeak: l.At_peak, Count: l.Count}
+		a := model.Allocation{Meter: l.Meter, Allocated: l.Allocated, Freed: l.Freed, Net: l.Net, AtPeak: l.At_peak,
+			Count: l.Count}
 		for _, f := range l.Stack {
-			a.Stack = append(a.Stack, model.Frame{Function: f.Function, File: f.File, Line: f.Line, Execution: f.Execution})
+			a.Stack = append(a.Stack, model.Frame{Function: f.Function, File: f.File, Line: f.Line,
+				Execution: f.Execution})
 		}
 		got = append(got, a)
 	}

@@ -36,16 +36,18 @@ func companionAt(t *testing.T, root string) (env []string, told string) {
 	if err := os.CopyFS(filepath.Join(folder, "ipytracer"), os.DirFS("../python/src/ipytracer")); err != nil {
 		t.Fatal(err)
 	}
-	for file, patience := range map[string]string{"_line.py": "ASKED_FOR = 0.200", "_run.py": "_PATIENCE = 0.2", "_serve.py": "PATIENCE = 0.200"} {
+	for file, patience := range map[string]string{"_line.py": "ASKED_FOR = 0.200", "_run.py": "_PATIENCE = 0.2",
+		"_serve.py": "PATIENCE = 0.200"} {
 		waitsLonger(t, filepath.Join(folder, "ipytracer", file), patience, "3.0")
 	}
 	waitsLonger(t, filepath.Join(folder, "ipytracer", "_auto.py"), "PATIENCE = 5.0", "120.0")
 	inside := strings.TrimPrefix(folder, strings.TrimSuffix(root, "/"))
-	return []string{"PYTHONPATH=" + inside, "PYTHONDONTWRITEBYTECODE=1", "TOLD=" + inside + "/told.json"}, filepath.Join(folder, "told.json")
+	return []string{"PYTHONPATH=" + inside, "PYTHONDONTWRITEBYTECODE=1", "TOLD=" + inside + "/told.json"},
+		filepath.Join(folder, "told.json")
 }
 
-// waitsLonger makes the user's own questions wait for longer than a fifth of a second for their answers: the load of the machine must not decide
-// whether there is one.
+// waitsLonger makes the user's own questions wait for longer than a fifth of a second for their answers: the load of
+// the machine must not decide whether there is one.
 func waitsLonger(t *testing.T, file, patience, seconds string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -56,7 +58,8 @@ func waitsLonger(t *testing.T, file, patience, seconds string) {
 	if !strings.Contains(string(text), "\n"+patience+" ") {
 		t.Fatalf("%s has no %q", file, patience)
 	}
-	if err := os.WriteFile(file, []byte(strings.Replace(string(text), "\n"+patience+" ", "\n"+name+" = "+seconds+" ", 1)), 0o644); err != nil {
+	if err := os.WriteFile(file,
+		[]byte(strings.Replace(string(text), "\n"+patience+" ", "\n"+name+" = "+seconds+" ", 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -99,18 +102,21 @@ func sameWindow(t *testing.T, w map[string]any, r *model.Report) {
 	}
 }
 
-// TestCompanion: what the notebook is told of its cells is what the report says of them, in a bare shell of each Python, in chroots too.
+// TestCompanion: what the notebook is told of its cells is what the report says of them, in a bare shell of each
+// Python, in chroots too.
 func TestCompanion(t *testing.T) {
 	onPythons(t, "", [][2]string{
 		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
 	}, func(t *testing.T, p place) {
 		env, told := companionAt(t, "/"+strings.TrimPrefix(p.chroot, "/"))
 		s := startCellsOn(t, p, env, "import ipytracer; get_ipython().run_line_magic('load_ext', 'ipytracer')",
-			"x = bytearray(32 << 20)", "y = x * 3; del y", "1/0", "with ipytracer.experiment('fit', keep=('z',)):\n    z = b'x' * (5 << 20)",
+			"x = bytearray(32 << 20)", "y = x * 3; del y", "1/0",
+			"with ipytracer.experiment('fit', keep=('z',)):\n    z = b'x' * (5 << 20)",
 			"import os\nif not os.fork():\n    compile('', '<ipytracer:ask>', 'exec'); os._exit(0)\nos.wait()", tell)
 		r := s.run(4) // what a forked child shares with its parent is only bounded
 		sameFigures(t, told, r, 5)
-		fit := slices.IndexFunc(r.Windows, func(w model.Window) bool { return w.Kind == "experiment" && w.Name == "fit" })
+		fit := slices.IndexFunc(r.Windows,
+			func(w model.Window) bool { return w.Kind == "experiment" && w.Name == "fit" })
 		if fit < 0 {
 			t.Fatal("the experiment has no window")
 		}
@@ -201,8 +207,8 @@ func (n *notebook) asks(what any) shown {
 	return n.next()
 }
 
-// shows runs a cell below which there is to be something, or nothing where want is "". On a busy machine figures may come too late to be waited
-// for; they are below one of the next cells then.
+// shows runs a cell below which there is to be something, or nothing where want is "". On a busy machine figures may
+// come too late to be waited for; they are below one of the next cells then.
 func (n *notebook) shows(cell, want string) {
 	n.t.Helper()
 	got := n.run(cell)
@@ -238,15 +244,18 @@ func TestCompanionInAKernel(t *testing.T) {
 		t.Errorf("a long cell shows %q", long)
 	}
 	n.shows("pass", "need")
-	n.shows("for n in (0, 1, 2, 999, 10**9):\n    compile('', f'<ipytracer:line {n}>', 'exec')", "need") // what is no pair of sockets
-	n.shows("for _ in range(200): compile('', '<ipytracer:ask>', 'exec'), compile('', '<ipytracer:cell>', 'exec')", "need")
+	// These descriptors are not pairs of sockets.
+	n.shows("for n in (0, 1, 2, 999, 10**9):\n    compile('', f'<ipytracer:line {n}>', 'exec')", "need")
+	n.shows("for _ in range(200): compile('', '<ipytracer:ask>', 'exec'), compile('', '<ipytracer:cell>', 'exec')",
+		"need")
 	n.shows(`
 from IPython.display import display
 def hook(*_):
     global drawn
     drawn = bytearray(96 << 20); drawn = None
 get_ipython().events.register("post_run_cell", hook)`, "need")
-	if got := n.run("pass"); !strings.Contains(got, "need 96.0") && strings.Contains(got, "need") { // what other hooks take is the cell's
+	// Memory that other hooks take counts for the cell.
+	if got := n.run("pass"); !strings.Contains(got, "need 96.0") && strings.Contains(got, "need") {
 		t.Errorf("a cell with a hook shows %q", got)
 	}
 	n.run("get_ipython().events.unregister('post_run_cell', hook)")

@@ -13,12 +13,13 @@ import (
 	"ipytracer/model"
 )
 
-// TestDiffAndPlan records two versions of a notebook: the comparison names the cell that was edited as the cause, the plan the one that decides,
-// and the statuses are those of the contract.
+// TestDiffAndPlan records two versions of a notebook: the comparison names the cell that was edited as the cause, the
+// plan the one that decides, and the statuses are those of the contract.
 func TestDiffAndPlan(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient")
-	before := []string{"import numpy as np", "keep = np.ones(2_000_000)", "def total(x):\n    return (x * 2).sum()", "total(np.ones(8_000_000))"}
+	before := []string{"import numpy as np", "keep = np.ones(2_000_000)", "def total(x):\n    return (x * 2).sum()",
+		"total(np.ones(8_000_000))"}
 	after := slices.Clone(before)
 	after[1] = "keep = np.ones(22_000_000)  # ten times as much"
 	a, b := recordNotebook(t, before), recordNotebook(t, after)
@@ -63,7 +64,8 @@ func TestDiffAndPlan(t *testing.T) {
 		}
 	}
 	for _, format := range []string{"text", "markdown", "html"} {
-		if _, out := status(t, "diff", "-q", a, b, "--format", format); !strings.Contains(out, "its source was edited") {
+		if _, out := status(t, "diff", "-q", a, b, "--format", format); !strings.Contains(out,
+			"its source was edited") {
 			t.Errorf("%s:\n%.2000s", format, out)
 		}
 	}
@@ -79,10 +81,12 @@ func checkPlan(t *testing.T, a, b string, source []string) {
 		t.Fatalf("status %d, %v\n%.2000s", got, err, out)
 	}
 	need := p.Demands[0]
-	if need.Run != 1 || need.At == nil || !need.Exact || !strings.HasPrefix(need.At.Source, "total(") || need.Need-need.Low < 140<<20 {
+	if need.Run != 1 || need.At == nil || !need.Exact || !strings.HasPrefix(need.At.Source, "total(") ||
+		need.Need-need.Low < 140<<20 {
 		t.Errorf("%+v at %+v", need, need.At)
 	}
-	if len(need.Lines) == 0 || !slices.ContainsFunc(need.Lines, func(l model.PlanLine) bool { return l.Source == source[1] && l.Resident > 150<<20 }) {
+	if len(need.Lines) == 0 || !slices.ContainsFunc(need.Lines,
+		func(l model.PlanLine) bool { return l.Source == source[1] && l.Resident > 150<<20 }) {
 		t.Errorf("lines %+v", need.Lines)
 	}
 	if got, out := status(t, "plan", "-q", "--strict", cutShort(t, b)); got != 4 {
@@ -141,10 +145,12 @@ func converting(t *testing.T, cells []string) (dir string, args, env []string) {
 	dir = t.TempDir()
 	list := []map[string]any{}
 	for _, source := range cells {
-		list = append(list, map[string]any{"cell_type": "code", "execution_count": nil, "metadata": map[string]any{}, "outputs": []any{}, "source": source})
+		list = append(list, map[string]any{"cell_type": "code", "execution_count": nil, "metadata": map[string]any{},
+			"outputs": []any{}, "source": source})
 	}
 	data, err := json.Marshal(map[string]any{"nbformat": 4, "nbformat_minor": 4, "cells": list,
-		"metadata": map[string]any{"kernelspec": map[string]any{"name": "python3", "display_name": "Python 3", "language": "python"}}})
+		"metadata": map[string]any{"kernelspec": map[string]any{"name": "python3", "display_name": "Python 3",
+			"language": "python"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +158,8 @@ func converting(t *testing.T, cells []string) (dir string, args, env []string) {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return dir, []string{python(), "-m", "nbconvert", "--to", "notebook", "--execute", path, "--output", "out.ipynb"}, append(os.Environ(), "IPYTHONDIR="+dir, "JUPYTER_RUNTIME_DIR="+dir)
+	return dir, []string{python(), "-m", "nbconvert", "--to", "notebook", "--execute", path, "--output", "out.ipynb"},
+		append(os.Environ(), "IPYTHONDIR="+dir, "JUPYTER_RUNTIME_DIR="+dir)
 }
 
 // recordNotebook runs a notebook under the tracer, and returns the recording.
@@ -160,7 +167,9 @@ func recordNotebook(t *testing.T, cells []string) string {
 	t.Helper()
 	dir, args, env := converting(t, cells)
 	recorded := filepath.Join(dir, "run.arrows")
-	cmd := exec.Command(binary, append([]string{"run", "--quiet", "--budget", "off", "--record", recorded, "-o", filepath.Join(dir, "out.txt"), "--"}, args...)...)
+	cmd := exec.Command(binary,
+		append([]string{"run", "--quiet", "--budget", "off", "--record", recorded, "-o", filepath.Join(dir, "out.txt"),
+			"--"}, args...)...)
 	cmd.Env = env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -172,12 +181,16 @@ func recordNotebook(t *testing.T, cells []string) string {
 func runWithin(t *testing.T, limit int64, cells []string) ([]byte, error) {
 	t.Helper()
 	group := memoryCgroup(t, limit)
-	for file, text := range map[string]string{"memory.swap.max": "0", "memory.memsw.limit_in_bytes": fmt.Sprint(limit)} { // where there is swap
+	// One of these files exists where there is swap.
+	for file, text := range map[string]string{"memory.swap.max": "0",
+		"memory.memsw.limit_in_bytes": fmt.Sprint(limit)} {
 		_ = os.WriteFile(filepath.Join(group, file), []byte(text), 0)
 	}
 	for tries := 1; ; tries++ {
 		_, args, env := converting(t, cells)
-		cmd := exec.Command("sh", append([]string{"-c", fmt.Sprintf("echo $$ > %s && exec \"$@\"", filepath.Join(group, "cgroup.procs")), "sh"}, args...)...)
+		cmd := exec.Command("sh",
+			append([]string{"-c", fmt.Sprintf("echo $$ > %s && exec \"$@\"", filepath.Join(group, "cgroup.procs")),
+				"sh"}, args...)...)
 		cmd.Env = env
 		out, err := cmd.CombinedOutput()
 		// Another may have the port that jupyter_client found free, when the kernel has begun: memory is no reason.

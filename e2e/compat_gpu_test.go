@@ -44,7 +44,8 @@ gpu GPU-a 0:11:0 0 8589934592 0 8589934592 0 -1 Stand-in
 gpu GPU-b 0:21:0 1 8589934592 1073741824 7516192768 0 -1 Stand-in
 `
 
-// TestCompatGPU: CUDA's first device is the machine's second one, and a bus id says so. Deltas are the driver's bytes, totals are NVML's.
+// TestCompatGPU: CUDA's first device is the machine's second one, and a bus id says so. Deltas are the driver's bytes,
+// totals are NVML's.
 func TestCompatGPU(t *testing.T) {
 	env, _ := companionAt(t, "/")
 	nvml := gputest.Library(t)
@@ -53,23 +54,29 @@ func TestCompatGPU(t *testing.T) {
 	n := startNotebook(t, all)
 	tr := attachIn(t, gputest.Environ(t, nvml, compatMachine), n.pid)
 	n.run(compatBackend)
-	if got := n.run("print(gpu_mem_get(), gpu_with_max_free_mem())"); !strings.Contains(got, "GPUMemory(total=8192, free=7168, used=1024) (0, 8192)") {
+	if got := n.run("print(gpu_mem_get(), gpu_with_max_free_mem())"); !strings.Contains(got,
+		"GPUMemory(total=8192, free=7168, used=1024) (0, 8192)") {
 		t.Error("the device's memory: ", got)
 	}
 	n.run("exp = Backend(exp_enable=False)")
-	got := n.measured("a = b = c = None", "a = gpu.cu.alloc(256 << 20); b = gpu.cu.alloc(256 << 20); gpu.cu.free(a); gpu.cu.free(b); c = gpu.cu.alloc(64 << 20); gpu.cu.free(c)")
+	got := n.measured("a = b = c = None",
+		"a = gpu.cu.alloc(256 << 20); b = gpu.cu.alloc(256 << 20); gpu.cu.free(a); gpu.cu.free(b); "+
+			"c = gpu.cu.alloc(64 << 20); gpu.cu.free(c)")
 	has(t, got, `･ GPU: +(\d+) +(\d+) +(\d+) MB`, 0, 0, 512, 0)
 	n.run(compatCache)
 	got = n.captured("g2 = None; torch.cuda.empty_cache()", "g1 = Tensor(256); g2 = Tensor(256); del g1")
 	has(t, got, `･ GPU: +(\d+) +(\d+) +(\d+) MB`, 0, 256, 256, 256)
 	n.run("g2 = None; torch.cuda.empty_cache(); del sys.modules['torch']")
 	n.run("exp.cl.stop()")
-	got = n.measured("", "with GPUMemTrace(ctx='c') as t:\n    a = gpu.cu.alloc(100 << 20); b = gpu.cu.alloc(30 << 20); gpu.cu.free(b)\ngpu.cu.free(a)")
+	got = n.measured("",
+		"with GPUMemTrace(ctx='c') as t:\n    a = gpu.cu.alloc(100 << 20); b = gpu.cu.alloc(30 << 20); "+
+			"gpu.cu.free(b)\ngpu.cu.free(a)")
 	if !strings.Contains(got, "△Used Peaked MB:    100     30 (c: exit)") {
 		t.Error(got)
 	}
 	n.run("held = []")
-	got = n.measured("with Backend(cl_enable=False) as e:\n    held.append(gpu.cu.alloc(1 << 30))", "gpu.cu.free(held.pop())\nprint(e.data.gpu)")
+	got = n.measured("with Backend(cl_enable=False) as e:\n    held.append(gpu.cu.alloc(1 << 30))",
+		"gpu.cu.free(held.pop())\nprint(e.data.gpu)")
 	has(t, got, `consumed=(\d+), reclaimed=(\d+), available=(\d+)`, 0, 1<<30, 0, 7168<<20)
 	r, _ := tr.stop()
 	for _, w := range r.Windows {
@@ -130,9 +137,11 @@ reporter.report()
 stats = {s[0]: s[3] for s in reporter.device_tensor_stat[torch.device("cuda:0")]}
 found["reporter"] = [stats["weight"], stats["weight.grad"], sum(stats.values()) - torch.cuda.memory_allocated()]
 with Courtesy():
-    found["away"] = [torch.cuda.memory_allocated() - before + 12 * MIB + 4096, str(linear.weight.device), str(linear.weight.grad.device),
+    found["away"] = [torch.cuda.memory_allocated() - before + 12 * MIB + 4096,
+                     str(linear.weight.device), str(linear.weight.grad.device),
                      whole.data_ptr() == part.data_ptr()]
-found["back"] = [torch.cuda.memory_allocated() - before, str(linear.weight.device), str(linear.weight.grad.device), whole.data_ptr() == part.data_ptr(),
+found["back"] = [torch.cuda.memory_allocated() - before,
+                 str(linear.weight.device), str(linear.weight.grad.device), whole.data_ptr() == part.data_ptr(),
                  type(linear.weight).__name__]`,
 	"with open(os.environ['TOLD'], 'w') as f: json.dump(found, f)"}
 
@@ -146,7 +155,8 @@ func TestCompatPyTorch(t *testing.T) {
 		t.Fatal(err)
 	}
 	inside := strings.TrimPrefix(libraries, p.chroot)
-	env = append(env, "LD_LIBRARY_PATH="+inside, "STANDIN_TRUTH="+filepath.Join(filepath.Dir(inside), "truth"), "STANDIN_DEVICES=2", "STANDIN_MEMORY=8589934592")
+	env = append(env, "LD_LIBRARY_PATH="+inside, "STANDIN_TRUTH="+filepath.Join(filepath.Dir(inside), "truth"),
+		"STANDIN_DEVICES=2", "STANDIN_MEMORY=8589934592")
 	s := startCellsOn(t, p, env, "", compatTorchCells...)
 	tr := attach(t, s.cmd.Process.Pid, "--budget", "off")
 	if _, err := fmt.Fprintln(s.in, "go"); err != nil {

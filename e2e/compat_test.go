@@ -14,14 +14,15 @@ import (
 	"ipytracer/model"
 )
 
-// measured runs a cell whose figures are shown below it, or that shows them. On a busy machine they may come too late: then it runs again, behind what puts
-// everything back.
+// measured runs a cell whose figures are shown below it, or that shows them. On a busy machine they may come too late:
+// then it runs again, behind what puts everything back.
 func (n *notebook) measured(before, cell string) string {
 	n.t.Helper()
 	for range 40 {
 		n.run(before)
 		got := n.run(cell)
-		if !strings.Contains(got, "–") && !strings.Contains(got, "nan") && !strings.Contains(got, "≥") && !strings.Contains(got, "None") {
+		if !strings.Contains(got, "–") && !strings.Contains(got, "nan") && !strings.Contains(got, "≥") &&
+			!strings.Contains(got, "None") {
 			return got
 		}
 	}
@@ -35,7 +36,8 @@ func (n *notebook) captured(before, cell string) string {
 	for range 40 {
 		n.run(before)
 		n.run("%%capture output\n" + cell)
-		if got := n.run("print(output)"); strings.Contains(got, "･") && !strings.Contains(got[:strings.LastIndex(got, "･")], "–") {
+		if got := n.run("print(output)"); strings.Contains(got, "･") &&
+			!strings.Contains(got[:strings.LastIndex(got, "･")], "–") {
 			return got
 		}
 	}
@@ -78,7 +80,8 @@ def inner():
     return lines()
 `
 
-// TestCompat: the calls of older tools in a real kernel under a real tracer: what their own tests assert, and the same bytes as in the report.
+// TestCompat: the calls of older tools in a real kernel under a real tracer: what their own tests assert, and the same
+// bytes as in the report.
 func TestCompat(t *testing.T) {
 	needModules(t, "numpy")
 	env, told := companionAt(t, "/")
@@ -88,12 +91,18 @@ func TestCompat(t *testing.T) {
 	compatCells(t, n)
 	compatExperiments(t, n)
 	n.run("mw = MemWatcher(); mw.start_watching_memory()")
-	has(t, n.measured("a = None", "a = bytearray(64 << 20); b = bytearray(32 << 20); del b"), `used ([\d.]+) MiB RAM in .*, peaked ([\d.]+) MiB above`, 2.5, 64, 32)
-	has(t, n.measured("", "print('total', mw.measurements.memory_usage - mw.window.meters['cpu.resident'].end / 2**20)\n"), `total ([-\d.]+)`, 0, 0)
+	has(t, n.measured("a = None", "a = bytearray(64 << 20); b = bytearray(32 << 20); del b"),
+		`used ([\d.]+) MiB RAM in .*, peaked ([\d.]+) MiB above`, 2.5, 64, 32)
+	has(t, n.measured("",
+		"print('total', mw.measurements.memory_usage - mw.window.meters['cpu.resident'].end / 2**20)\n"),
+		`total ([-\d.]+)`, 0, 0)
 	n.run("mw.stop_watching_memory()\n%load_ext ipytracer.compat.ipython_memory_usage\n%imu_start")
-	has(t, n.measured("a = None", "a = bytearray(64 << 20); b = bytearray(32 << 20); del b"), `used ([\d.]+) MiB RAM in .*, peaked ([\d.]+) MiB above`, 2.5, 64, 32)
+	has(t, n.measured("a = None", "a = bytearray(64 << 20); b = bytearray(32 << 20); del b"),
+		`used ([\d.]+) MiB RAM in .*, peaked ([\d.]+) MiB above`, 2.5, 64, 32)
 	n.run("%imu_stop")
-	got := n.measured("", "with LineProfiler(lines, inner) as p: lines(); inner()\nprint(p.display(columns=['numpy_bytes.all.peak', 'numpy_bytes.all.current']))")
+	got := n.measured("",
+		"with LineProfiler(lines, inner) as p: lines(); inner()\n"+
+			"print(p.display(columns=['numpy_bytes.all.peak', 'numpy_bytes.all.current']))")
 	has(t, got, `([\d.]+)M +([\d.]+)M +\d+      a = np.ones`, 0, 8, 8)
 	has(t, got, `([\d.]+)M +([\d.]+)M +\d+      b = np.ones`, 0, 32, 8)
 	has(t, got, `([\d.]+)M +([\d.]+)M +\d+      return lines`, 0, 32, 8)
@@ -121,7 +130,8 @@ func compatCells(t *testing.T, n *notebook) {
 	n.run("note(exp.cl)")
 	has(t, n.captured("a = None", "a = bytearray(128 << 20)"), sizes, 2, 128, 0)
 	// What gc.collect() finds goes before it is measured.
-	has(t, n.captured("a = None", "a = bytearray(128 << 20); loop = [bytearray(64 << 20)]; loop.append(loop); del loop"), sizes, 2, 128, 64)
+	has(t, n.captured("a = None",
+		"a = bytearray(128 << 20); loop = [bytearray(64 << 20)]; loop.append(loop); del loop"), sizes, 2, 128, 64)
 	n.run("exp.cl.stop()")
 	if got = n.run("a = bytearray(128 << 20)"); got != "" {
 		t.Errorf("a logger that was stopped: %q", got)
@@ -132,15 +142,21 @@ func compatCells(t *testing.T, n *notebook) {
 func compatExperiments(t *testing.T, n *notebook) {
 	t.Helper()
 	const reclaimed = `Consumed +Reclaimed\nCPU: +([\d,]+) +([\d,]+) MB \(([\d. ]+)%\)`
-	got := n.measured("x1 = None; del x1", "exp = IPyExperimentsCPU(cl_enable=False)\nx1 = bytearray(128 << 20); x2 = bytearray(128 << 20)\nprint(exp.data.cpu)\ndel exp")
+	got := n.measured("x1 = None; del x1",
+		"exp = IPyExperimentsCPU(cl_enable=False)\nx1 = bytearray(128 << 20); x2 = bytearray(128 << 20)\n"+
+			"print(exp.data.cpu)\ndel exp")
 	has(t, got, reclaimed, 2, 256, 256, 100)
 	has(t, got, `consumed=(\d+), reclaimed=0`, 4<<20, 256<<20)
 	if !strings.Contains(got, "Deleted: x1, x2") {
 		t.Error(got)
 	}
-	got = n.measured("x4 = None", "with IPyExperimentsCPU(cl_enable=False) as exp:\n    x1 = bytearray(128 << 20); kept = 'data'; exp.keep_var_names('kept'); import math\n    x4 = bytearray(64 << 20)")
+	got = n.measured("x4 = None",
+		"with IPyExperimentsCPU(cl_enable=False) as exp:\n"+
+			"    x1 = bytearray(128 << 20); kept = 'data'; exp.keep_var_names('kept'); import math\n"+
+			"    x4 = bytearray(64 << 20)")
 	has(t, got, reclaimed[:len(reclaimed)-len(` \(([\d. ]+)%\)`)], 2, 192, 128)
-	if got = n.run("print(sorted(set(globals()) & {'x1', 'kept', 'math', 'x4'}), exp.data == exp.finish())"); !strings.Contains(got, "['kept', 'math', 'x4'] True") {
+	if got = n.run("print(sorted(set(globals()) & {'x1', 'kept', 'math', 'x4'}), " +
+		"exp.data == exp.finish())"); !strings.Contains(got, "['kept', 'math', 'x4'] True") {
 		t.Error("names that are left: ", got)
 	}
 }
@@ -192,7 +208,8 @@ func joined(lists ...[]string) (all []string) {
 	return all
 }
 
-// plainScript uses a profiler at once, while the tracer that started it is stopped: that goes on at the third offer of the line.
+// plainScript uses a profiler at once, while the tracer that started it is stopped: that goes on at the third offer of
+// the line.
 const plainScript = `
 import atexit, os, signal, sys
 tracer, offers = os.getppid(), []
@@ -216,7 +233,8 @@ for _ in range(50):
 print(text)
 `
 
-// TestCompatPlain: the first use of a plain Python's profiler waits for the tracer that has started it, and for no other.
+// TestCompatPlain: the first use of a plain Python's profiler waits for the tracer that has started it, and for no
+// other.
 func TestCompatPlain(t *testing.T) {
 	together(t)
 	env, _ := companionAt(t, "/")

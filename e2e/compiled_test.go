@@ -26,8 +26,8 @@ var (
 	torchLibraries  = &compiled{program: "gpu/pytorch/stubs.py", tree: "torch"}
 )
 
-// made is the folder. What is in there is for everybody: who runs it makes a copy, so that no two processes have the same file
-// mapped. A probe on a file can fire for each.
+// made is the folder. What is in there is for everybody: who runs it makes a copy, so that no two processes have the
+// same file mapped. A probe on a file can fire for each.
 func (c *compiled) made(t *testing.T) string {
 	t.Helper()
 	if c.tree != "" {

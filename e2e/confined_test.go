@@ -75,7 +75,8 @@ func started(t *testing.T, pid int, command string) process.Identity {
 	return process.Identity{}
 }
 
-// TestPrivilegesAreDropped: when it looks into the target the tracer is whoever typed sudo, and has nothing, in none of its threads; its helper can read.
+// TestPrivilegesAreDropped: when it looks into the target the tracer is whoever typed sudo, and has nothing, in none of
+// its threads; its helper can read.
 func TestPrivilegesAreDropped(t *testing.T) {
 	together(t)
 	dir := nobodysFolder(t)
@@ -85,9 +86,11 @@ func TestPrivilegesAreDropped(t *testing.T) {
 	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
 	stderr := startReady(t, cmd, ready)
 	ids := strings.Repeat(fmt.Sprintf("\t%d", nobody), 4)
-	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore), "Uid:"+ids, "Gid:"+ids, "Groups:\t ", "CapPrm:\t"+noCapability, "CapEff:\t"+noCapability)...)
+	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore), "Uid:"+ids, "Gid:"+ids, "Groups:\t ",
+		"CapPrm:\t"+noCapability, "CapEff:\t"+noCapability)...)
 	small := fmt.Sprintf("%016x", 1<<unix.CAP_DAC_READ_SEARCH|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_CHECKPOINT_RESTORE)
-	allThreads(t, started(t, cmd.Process.Pid, process.HelperCommand).PID, append(slices.Clip(nothingMore), "CapPrm:\t"+small)...)
+	allThreads(t, started(t, cmd.Process.Pid, process.HelperCommand).PID,
+		append(slices.Clip(nothingMore), "CapPrm:\t"+small)...)
 	if err := run(); err != nil {
 		t.Fatal(err)
 	}
@@ -166,8 +169,10 @@ func TestReportIsSecluded(t *testing.T) {
 		}
 		time.Sleep(2 * time.Millisecond) // look again
 	}
-	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore), strings.ReplaceAll("Uid: n n n n", " n", fmt.Sprintf("\t%d", nobody)),
-		strings.ReplaceAll("Gid: n n n n", " n", fmt.Sprintf("\t%d", nobody)), "CapPrm:\t"+noCapability, "CapEff:\t"+noCapability)...)
+	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore),
+		strings.ReplaceAll("Uid: n n n n", " n", fmt.Sprintf("\t%d", nobody)),
+		strings.ReplaceAll("Gid: n n n n", " n", fmt.Sprintf("\t%d", nobody)), "CapPrm:\t"+noCapability,
+		"CapEff:\t"+noCapability)...)
 	recording, err := os.ReadFile("../testdata/recording/format6.arrows")
 	if err != nil {
 		t.Fatal(err)
@@ -206,8 +211,8 @@ func unitsCapabilities(t *testing.T) []string {
 	return nil
 }
 
-// TestSmallestCapabilities: what the unit and docs/confined.md name is enough to trace another user's kernel, for a user who is not root,
-// and without any of the first four it is not.
+// TestSmallestCapabilities: what the unit and docs/confined.md name is enough to trace another user's kernel, for a
+// user who is not root, and without any of the first four it is not.
 func TestSmallestCapabilities(t *testing.T) {
 	together(t)
 	all := unitsCapabilities(t)
@@ -223,8 +228,10 @@ func TestSmallestCapabilities(t *testing.T) {
 			some = slices.Delete(slices.Clone(all), i, i+1)
 		}
 		set := "-all,+" + strings.Join(some, ",+")
-		cmd := exec.Command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs", "--bounding-set="+set, "--inh-caps="+set,
-			"--ambient-caps="+set, binary, "attach", "--format", "json", "--ready-file", ready, "-o", out, fmt.Sprint(pid))
+		cmd := exec.Command("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
+			"--bounding-set="+set, "--inh-caps="+set,
+			"--ambient-caps="+set, binary, "attach", "--format", "json", "--ready-file", ready, "-o", out,
+			fmt.Sprint(pid))
 		if i < 4 {
 			text, err := cmd.CombinedOutput()
 			if status := exitStatus(t, err); status != 3 {
@@ -243,13 +250,18 @@ func TestSmallestCapabilities(t *testing.T) {
 	}
 }
 
-// TestHiddenProcesses: where /proc shows a user no processes of others (hidepid), the tracer of that user sees all it traces, children of before included.
+// TestHiddenProcesses: where /proc shows a user no processes of others (hidepid), the tracer of that user sees all it
+// traces, children of before included.
 func TestHiddenProcesses(t *testing.T) {
 	together(t)
 	dir := nobodysFolder(t)
 	ready, out := filepath.Join(dir, "ready"), filepath.Join(dir, "report")
-	s := startCells(t, nil, "import os, time\nparent = os.getpid()\nif os.fork() == 0:\n    while os.getppid() == parent: time.sleep(0.01); x = bytearray(1 << 22)\n    os._exit(0)", "time.sleep(0.3); y = bytearray(1 << 22)")
-	cmd := exec.Command("unshare", "--mount", "sh", "-c", `mount -t proc -o hidepid=invisible proc /proc && exec "$0" "$@"`,
+	s := startCells(t, nil,
+		"import os, time\nparent = os.getpid()\nif os.fork() == 0:\n"+
+			"    while os.getppid() == parent: time.sleep(0.01); x = bytearray(1 << 22)\n"+
+			"    os._exit(0)", "time.sleep(0.3); y = bytearray(1 << 22)")
+	cmd := exec.Command("unshare", "--mount", "sh", "-c",
+		`mount -t proc -o hidepid=invisible proc /proc && exec "$0" "$@"`,
 		binary, "attach", "--format", "json", "--ready-file", ready, "-o", out, fmt.Sprint(s.cmd.Process.Pid))
 	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
 	stderr := startReady(t, cmd, ready)
@@ -267,10 +279,12 @@ func TestHiddenProcesses(t *testing.T) {
 	}
 }
 
-// TestHelperEnds: what the session cannot open any more, as its helper has been killed, is missing from the report, which says so; what it has open goes on.
+// TestHelperEnds: what the session cannot open any more, as its helper has been killed, is missing from the report,
+// which says so; what it has open goes on.
 func TestHelperEnds(t *testing.T) {
 	together(t)
-	s := startCells(t, nil, "import subprocess, sys", "x = bytearray(1 << 22)", "subprocess.run([sys.executable, '-c', 'import time; time.sleep(0.5)'])")
+	s := startCells(t, nil, "import subprocess, sys", "x = bytearray(1 << 22)",
+		"subprocess.run([sys.executable, '-c', 'import time; time.sleep(0.5)'])")
 	tr := attach(t, s.cmd.Process.Pid, "--strict")
 	if err := unix.Kill(started(t, tr.cmd.Process.Pid, process.HelperCommand).PID, unix.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -281,7 +295,8 @@ func TestHelperEnds(t *testing.T) {
 	s.says("done!\n")
 	_ = tr.cmd.Process.Signal(os.Interrupt)
 	r, _ := tr.wait(4)
-	if cells := topCells(r, s.cmd.Process.Pid); len(cells) != 2 || cells[0].Source == "" || cells[0].Meters["cpu.resident"].Need() < 1<<22 {
+	if cells := topCells(r, s.cmd.Process.Pid); len(cells) != 2 || cells[0].Source == "" ||
+		cells[0].Meters["cpu.resident"].Need() < 1<<22 {
 		t.Errorf("%+v", cells)
 	}
 	if r.Certificate.Complete || !strings.Contains(strings.Join(r.Certificate.Problems, "\n"), "has ended") {
@@ -289,18 +304,21 @@ func TestHelperEnds(t *testing.T) {
 	}
 }
 
-// TestSignalIsPassedOn: what the tracer is told to end by reaches a command that has become another user's, whom the tracer itself may not signal.
+// TestSignalIsPassedOn: what the tracer is told to end by reaches a command that has become another user's, whom the
+// tracer itself may not signal.
 func TestSignalIsPassedOn(t *testing.T) {
 	together(t)
 	ready := filepath.Join(t.TempDir(), "ready")
-	cmd := exec.Command(binary, "run", "-q", "--ready-file", ready, "--", "setpriv", "--reuid=12345", "--clear-groups", "sleep", "60")
+	cmd := exec.Command(binary, "run", "-q", "--ready-file", ready, "--", "setpriv", "--reuid=12345", "--clear-groups",
+		"sleep", "60")
 	cmd.Env = append(os.Environ(), "SUDO_UID=", "SUDO_GID=")
 	startReady(t, cmd, ready)
 	status := fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)
 	if data, err := os.ReadFile(status); err != nil || !strings.Contains(string(data), "CapEff:\t"+noCapability) {
 		t.Fatalf("%v: %s", err, data)
 	}
-	for deadline := time.Now().Add(patience); !runsAs(cmd.Process.Pid, 12345); time.Sleep(2 * time.Millisecond) { // look again
+	// Waits until the command runs as that user.
+	for deadline := time.Now().Add(patience); !runsAs(cmd.Process.Pid, 12345); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the command has not become another user's")
 		}
@@ -318,7 +336,8 @@ func runsAs(pid int, uid uint32) bool {
 	children, _ := filepath.Glob("/proc/[0-9]*/status")
 	for _, path := range children {
 		data, err := os.ReadFile(path)
-		if err == nil && strings.Contains(string(data), fmt.Sprintf("\nPPid:\t%d\n", pid)) && strings.Contains(string(data), fmt.Sprintf("\nUid:\t%d\t", uid)) {
+		if err == nil && strings.Contains(string(data), fmt.Sprintf("\nPPid:\t%d\n", pid)) &&
+			strings.Contains(string(data), fmt.Sprintf("\nUid:\t%d\t", uid)) {
 			return true
 		}
 	}

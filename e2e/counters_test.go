@@ -39,8 +39,8 @@ thread(touch, 3000)
 look()
 json.dump(seen, open("FILE", "w"))`
 
-// TestCounters: page faults and switches of a statement are those that its process saw around it, threads that have ended included; what the
-// processor does not count has a reason; and the recording says the same as the session did.
+// TestCounters: page faults and switches of a statement are those that its process saw around it, threads that have
+// ended included; what the processor does not count has a reason; and the recording says the same as the session did.
 func TestCounters(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
@@ -78,7 +78,8 @@ func TestCounters(t *testing.T) {
 	}
 	for i, total := range cells[0].Counters.All()[:4] {
 		if inside := seen[3][i] - seen[0][i]; sum[i] > total.Count || total.Count < inside {
-			t.Errorf("%s: the cell counted %d, its statements %d, and it saw %d within", total.Name, total.Count, sum[i], inside)
+			t.Errorf("%s: the cell counted %d, its statements %d, and it saw %d within", total.Name, total.Count,
+				sum[i], inside)
 		}
 	}
 	for i, least := range [][4]int64{{5000, 0, 0, 0}, {0, 0, 20, 0}, {3000, 0, 0, 0}} {
@@ -104,7 +105,8 @@ func checkProcessor(t *testing.T, r *model.Report, c *model.Counters) {
 	problems := strings.Join(r.Certificate.Problems, "\n")
 	for _, one := range c.All()[4:] {
 		name := strings.ReplaceAll(one.Name, "_", " ")
-		if explained := strings.Contains(problems, "not counted: ") && strings.Contains(problems, name); (one.Count < 0) != explained {
+		if explained := strings.Contains(problems, "not counted: ") &&
+			strings.Contains(problems, name); (one.Count < 0) != explained {
 			t.Errorf("%s: %d; problems:\n%s", name, one.Count, problems)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"ipytracer/model"
 )
 
-// busy is a cell that says in a file what its process had used of CPUs, all threads, whenever it looked: by the clock whose readings it compares.
+// busy is a cell that says in a file what its process had used of CPUs, all threads, whenever it looked: by the clock
+// whose readings it compares.
 const busy = `import json, subprocess, sys, threading, time
 seen = [time.process_time_ns()]
 def burn(seconds, clock=time.process_time):
@@ -35,11 +36,13 @@ subprocess.run([sys.executable, "-S", "-c", CHILD])
 seen.append(time.process_time_ns())
 json.dump(seen, open("FILE", "w"))`
 
-// tick is how often the kernel looks at its clocks where it does so least often (CONFIG_HZ=100), in ns: what a hypervisor takes of a CPU is known by then.
+// tick is how often the kernel looks at its clocks where it does so least often (CONFIG_HZ=100), in ns: what a
+// hypervisor takes of a CPU is known by then.
 const tick = 10e6
 
-// TestCPUTimeOfStatements: what a statement used of CPUs is its own, whoever reads its record when: not more than the process says it used
-// between the statements around it, nor less than between its first instruction and its last. Threads count, children do not.
+// TestCPUTimeOfStatements: what a statement used of CPUs is its own, whoever reads its record when: not more than the
+// process says it used between the statements around it, nor less than between its first instruction and its last.
+// Threads count, children do not.
 func TestCPUTimeOfStatements(t *testing.T) {
 	together(t)
 	file := filepath.Join(t.TempDir(), "seen")
@@ -67,7 +70,8 @@ func TestCPUTimeOfStatements(t *testing.T) {
 		t.Fatalf("%d statements", len(statements))
 	}
 	if cell, inside := cells[0].CPUNS, seen[5]-seen[0]; sum > cell || cell < inside {
-		t.Errorf("the cell used %d ns, its statements %d, and %d from the second to the last but one", cell, sum, inside)
+		t.Errorf("the cell used %d ns, its statements %d, and %d from the second to the last but one", cell, sum,
+			inside)
 	}
 	for i, least := range []int64{300e6, 0, 300e6, 0} {
 		w, around := statements[6+2*i], seen[i+2]-seen[i+1]

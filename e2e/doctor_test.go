@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestDoctorOfAProcess: what doctor says of a running Python is what an attach to it does. TestPythons and TestBuilds ask the same of others.
+// TestDoctorOfAProcess: what doctor says of a running Python is what an attach to it does. TestPythons and TestBuilds
+// ask the same of others.
 func TestDoctorOfAProcess(t *testing.T) {
 	require(t)
 	if !checkVerdict(t, place{driver: "run_kernel.py"}) {
@@ -36,14 +37,17 @@ func TestRefusedBuild(t *testing.T) {
 	if err := os.WriteFile(changed, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// What needs these symbols is not loaded, with all bound as it is: _asyncio, and asyncio does without. A kernel's ZeroMQ could not.
-	if checkVerdict(t, place{driver: "run_terminal.py", python: changed, env: []string{"LD_BIND_NOW=1", "PYTHONHOME=/usr"}}) {
+	// What needs these symbols is not loaded, with all bound as it is: _asyncio, and asyncio does without. A kernel's
+	// ZeroMQ could not.
+	if checkVerdict(t, place{driver: "run_terminal.py", python: changed,
+		env: []string{"LD_BIND_NOW=1", "PYTHONHOME=/usr"}}) {
 		t.Error("it is not refused")
 	}
 }
 
-// checkVerdict compares what doctor says of a front end with what an attach to it does: all of its cells are seen, with a certificate
-// that is complete, or it ends with status 3 and the reason that doctor has. It returns whether they are seen.
+// checkVerdict compares what doctor says of a front end with what an attach to it does: all of its cells are seen, with
+// a certificate that is complete, or it ends with status 3 and the reason that doctor has. It returns whether they are
+// seen.
 func checkVerdict(t *testing.T, p place) bool {
 	t.Helper()
 	w := startWorkload(t, p, []string{"pass_first", "last"})
@@ -78,7 +82,8 @@ func checkVerdict(t *testing.T, p place) bool {
 	tr := attach(t, w.pid)
 	results := w.run()
 	if r, _ := tr.stop(); len(topCells(r, w.pid)) != len(results) || !r.Certificate.Complete {
-		t.Errorf("doctor says that its cells can be seen: %d of %d, %+v", len(topCells(r, w.pid)), len(results), r.Certificate.Problems)
+		t.Errorf("doctor says that its cells can be seen: %d of %d, %+v", len(topCells(r, w.pid)), len(results),
+			r.Certificate.Problems)
 	}
 	return true
 }

@@ -11,8 +11,8 @@ import (
 // embedding are the Pythons whose frames, and whose way to see a cell begin, differ most.
 var embedding = [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"sid", "/usr/bin/python3.15"}}
 
-// TestEmbeddedShell: the cells of IPython.embed() are windows that end at their results, numbered as their own shell does. What the
-// program does behind the last one is not that one's.
+// TestEmbeddedShell: the cells of IPython.embed() are windows that end at their results, numbered as their own shell
+// does. What the program does behind the last one is not that one's.
 func TestEmbeddedShell(t *testing.T) {
 	together(t)
 	onPythons(t, "run_embed.py", embedding, func(t *testing.T, p place) {
@@ -27,8 +27,8 @@ func TestEmbeddedShell(t *testing.T) {
 	})
 }
 
-// TestShellWithinACell: IPython.embed() in a cell of a terminal. Its cells are that cell's children, and the prompt of the shell within
-// is no sign that the cell around it is over.
+// TestShellWithinACell: IPython.embed() in a cell of a terminal. Its cells are that cell's children, and the prompt of
+// the shell within is no sign that the cell around it is over.
 func TestShellWithinACell(t *testing.T) {
 	together(t)
 	onPythons(t, "run_embed.py", embedding, func(t *testing.T, p place) {
@@ -68,7 +68,8 @@ func embedded(t *testing.T, p place) ([]model.Window, *model.Report) {
 		want := results[i]
 		typed := strings.TrimSuffix(c.Source, "\n") // a prompt may want another line
 		if typed != want.Source || c.Silent || c.ExecutionCount == nil || *c.ExecutionCount != *want.ExecutionCount {
-			t.Errorf("%q: In[%v] silent %v, want %q In[%d]", c.Source, show(c.ExecutionCount), c.Silent, want.Source, *want.ExecutionCount)
+			t.Errorf("%q: In[%v] silent %v, want %q In[%d]", c.Source, show(c.ExecutionCount), c.Silent, want.Source,
+				*want.ExecutionCount)
 		}
 		parent := r.Windows[0].ID
 		if want.Embedded && around > 0 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEndings: the status of every cell is what the kernel replied, with a tracer that keeps up and, on the same process, with one that gets
-// no CPU while the cells run: then it looks when the last one is long over.
+// TestEndings: the status of every cell is what the kernel replied, with a tracer that keeps up and, on the same
+// process, with one that gets no CPU while the cells run: then it looks when the last one is long over.
 func TestEndings(t *testing.T) {
 	together(t)
 	onPythons(t, "run_endings.py", oldestAndNewest, func(t *testing.T, p place) {
@@ -35,7 +35,8 @@ func checkEndings(t *testing.T, which string, tr *trace, w *workload, results []
 			t.Fatalf("%s: %s: source %q, typed %q", which, results[i].Name, c.Source, results[i].Source)
 		}
 		if c.Status != results[i].Status || strings.Contains(c.Note, "not known") {
-			t.Errorf("%s: %s: status %s %q, the kernel said %s", which, results[i].Name, c.Status, c.Note, results[i].Status)
+			t.Errorf("%s: %s: status %s %q, the kernel said %s", which, results[i].Name, c.Status, c.Note,
+				results[i].Status)
 		}
 	}
 }

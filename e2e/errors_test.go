@@ -5,17 +5,19 @@ import (
 	"testing"
 )
 
-// TestErrorsOfCells: what exception ended each cell is known also where one cell follows the other and nobody has the time to look: IPython's own
-// result says it to the kernel half.
+// TestErrorsOfCells: what exception ended each cell is known also where one cell follows the other and nobody has the
+// time to look: IPython's own result says it to the kernel half.
 func TestErrorsOfCells(t *testing.T) {
 	onPythons(t, "", [][2]string{
 		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
 	}, func(t *testing.T, p place) {
 		cells := []string{
-			"1/0", "class Own(Exception): pass\nraise Own('x')", "x = 1", "bytearray(1 << 60)", "[][1]", "def (:", "y = 2",
+			"1/0", "class Own(Exception): pass\nraise Own('x')", "x = 1", "bytearray(1 << 60)", "[][1]", "def (:",
+			"y = 2",
 			"class " + strings.Repeat("L", 100) + "(Exception): pass\nraise " + strings.Repeat("L", 100),
 		}
-		want := []string{"ZeroDivisionError", "Own", "", "MemoryError", "IndexError", "SyntaxError", "", strings.Repeat("L", 63)}
+		want := []string{"ZeroDivisionError", "Own", "", "MemoryError", "IndexError", "SyntaxError", "",
+			strings.Repeat("L", 63)}
 		s := startCellsOn(t, p, nil, "", cells...)
 		r := s.unseen(0)
 		got := topCells(r, s.cmd.Process.Pid)

@@ -12,7 +12,8 @@ func TestExamples(t *testing.T) {
 	for _, name := range []string{"cpu", "experiments", "gpu", "leak-hunt", "pytest"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if out, err := exec.Command(python(), "../docs/examples/run.py", "--tracer", binary, name).CombinedOutput(); err != nil {
+			if out, err := exec.Command(python(), "../docs/examples/run.py", "--tracer", binary,
+				name).CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})

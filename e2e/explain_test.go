@@ -13,8 +13,9 @@ import (
 	"ipytracer/model"
 )
 
-// explain says who allocated most of a meter in a window, and whose is most of what the window keeps or lets go, three calls each: why a
-// figure is not what it may be, told by the output of a failing test alone. Resident memory has no lines: those of mapped are shown.
+// explain says who allocated most of a meter in a window, and whose is most of what the window keeps or lets go, three
+// calls each: why a figure is not what it may be, told by the output of a failing test alone. Resident memory has no
+// lines: those of mapped are shown.
 func explain(w model.Window, meter string) string {
 	if meter == "cpu.resident" {
 		meter = "cpu.mapped"
@@ -26,9 +27,11 @@ func explain(w model.Window, meter string) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n\twindow %d, %d ns from %d; %s of %d lines, coverage %+v", w.ID, w.DurationNS, w.StartNS, meter, len(lines), w.Coverage[meter])
+	fmt.Fprintf(&b, "\n\twindow %d, %d ns from %d; %s of %d lines, coverage %+v", w.ID, w.DurationNS, w.StartNS, meter,
+		len(lines), w.Coverage[meter])
 	show := func(what string, of func(model.Allocation) int64) {
-		slices.SortStableFunc(lines, func(a, b model.Allocation) int { return cmp.Compare(max(of(b), -of(b)), max(of(a), -of(a))) })
+		slices.SortStableFunc(lines,
+			func(a, b model.Allocation) int { return cmp.Compare(max(of(b), -of(b)), max(of(a), -of(a))) })
 		for _, a := range lines[:min(3, len(lines))] {
 			if of(a) == 0 {
 				break
@@ -45,7 +48,8 @@ func explain(w model.Window, meter string) string {
 	return b.String()
 }
 
-// keepIfFailed leaves the report and what the driver saw in a folder, and names it, if the test has failed when it ends.
+// keepIfFailed leaves the report and what the driver saw in a folder, and names it, if the test has failed when it
+// ends.
 func keepIfFailed(t *testing.T, r *model.Report, results []result) {
 	t.Helper()
 	t.Cleanup(func() {

@@ -6,8 +6,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestInlineFigure: the memory that an inline figure takes is its cell's, in the row of what follows the code, whichever statement asked
-// for it. The cell's need is compared with the kernel's own high-water mark, reset before the cell.
+// TestInlineFigure: the memory that an inline figure takes is its cell's, in the row of what follows the code,
+// whichever statement asked for it. The cell's need is compared with the kernel's own high-water mark, reset before the
+// cell.
 func TestInlineFigure(t *testing.T) {
 	together(t)
 	p := place{driver: "run_figures.py", extra: []string{"--high-water"}}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFirstScreen: on a terminal what needs no look at the kernel's objects is there first, then what they have shown, each once and whole; into a pipe the same
-// session has one report, in the order of a recording's.
+// TestFirstScreen: on a terminal what needs no look at the kernel's objects is there first, then what they have shown,
+// each once and whole; into a pipe the same session has one report, in the order of a recording's.
 func TestFirstScreen(t *testing.T) {
 	together(t)
 	g := startGrowing(t)
@@ -26,13 +26,16 @@ func TestFirstScreen(t *testing.T) {
 	if err := s.end(); err != nil {
 		t.Fatalf("%v: %s", err, s.text())
 	}
-	inOrder(t, strings.ReplaceAll(s.said(), "\r\n", "\n"), "highest ", "made by ", "how sure ", "\nkernel ", "ended: interrupted", "Cells, by what they need", "Who allocated in them",
-		"\nstill there ", "\nto free it   del kept (38.15 MiB)", "Variables at the end", "Resident memory at the end", "Certificate: ")
+	inOrder(t, strings.ReplaceAll(s.said(), "\r\n", "\n"), "highest ", "made by ", "how sure ", "\nkernel ",
+		"ended: interrupted", "Cells, by what they need", "Who allocated in them",
+		"\nstill there ", "\nto free it   del kept (38.15 MiB)", "Variables at the end", "Resident memory at the end",
+		"Certificate: ")
 	whole, err := exec.Command(binary, "report", recording).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := []string{"highest ", "made by ", "still there ", "to free it   del kept (38.15 MiB)", "how sure ", "\nkernel ", "ended: interrupted", "Cells, by what they need", "Who allocated in them",
+	order := []string{"highest ", "made by ", "still there ", "to free it   del kept (38.15 MiB)", "how sure ",
+		"\nkernel ", "ended: interrupted", "Cells, by what they need", "Who allocated in them",
 		"Variables at the end", "Resident memory at the end", "Certificate: "}
 	inOrder(t, string(whole), order...)
 	_ = piped.cmd.Process.Signal(os.Interrupt)
@@ -50,7 +53,8 @@ func inOrder(t *testing.T, text string, all ...string) {
 		}
 		last = at
 	}
-	if strings.Contains(text, "have changed since they were printed") || strings.Count(text, "Cells, by what they need") != 1 {
+	if strings.Contains(text, "have changed since they were printed") ||
+		strings.Count(text, "Cells, by what they need") != 1 {
 		t.Errorf("the first part was printed twice:\n%s", text)
 	}
 }

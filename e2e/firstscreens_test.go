@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// What differs between two runs of a notebook: sizes, shares, how many calls a library makes and in which packages, and what came a little later.
+// What differs between two runs of a notebook: sizes, shares, how many calls a library makes and in which packages, and
+// what came a little later.
 var varies = []struct {
 	found *regexp.Regexp
 	as    string
@@ -42,9 +43,10 @@ func firstLines(report string) map[string]string {
 // stored are the questions whose answers are compared; how sure all is depends on how busy the machine is.
 var stored = []string{"highest", "made by", "still there", "to free it"}
 
-// checkFirstScreen holds the first lines of a report to what a reader needs: a cell and a line, what was there, what is left and what to type, and how sure that
-// is; and compares them with those in testdata/firstscreens. "highest" and "to free it" may have an alternative there, behind " or ": where two cells, or an
-// entry and the least of one, come within noise.
+// checkFirstScreen holds the first lines of a report to what a reader needs: a cell and a line, what was there, what is
+// left and what to type, and how sure that is; and compares them with those in testdata/firstscreens. "highest" and "to
+// free it" may have an alternative there, behind " or ": where two cells, or an entry and the least of one, come within
+// noise.
 func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 	t.Helper()
 	out, err := exec.Command(binary, "report", s.recording).Output()
@@ -53,8 +55,9 @@ func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 	}
 	first := firstLines(string(out))
 	for question, want := range map[string]string{
-		"highest": `^N of N resident \(N %\) in In\[\d+\], (line \d+|display and hooks)`, "made by": `N .*In\[\d+\]`, "still there": `^N after the last cell`,
-		"to free it": `.`, "how sure": `.`,
+		"highest": `^N of N resident \(N %\) in In\[\d+\], (line \d+|display and hooks)`, "made by": `N .*In\[\d+\]`,
+		"still there": `^N after the last cell`,
+		"to free it":  `.`, "how sure": `.`,
 	} {
 		if !regexp.MustCompile(want).MatchString(first[question]) {
 			t.Errorf("%s: %q, want %q", question, first[question], want)
@@ -80,11 +83,13 @@ func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 	if !slices.Contains(strings.Split(want["highest"], " or "), first["highest"]) {
 		t.Errorf("highest: %q, want %q", first["highest"], want["highest"])
 	}
-	if !slices.ContainsFunc(strings.Split(want["to free it"], " or "), func(one string) bool { return letsGoOfTheSame(first["to free it"], one) }) {
+	if !slices.ContainsFunc(strings.Split(want["to free it"], " or "),
+		func(one string) bool { return letsGoOfTheSame(first["to free it"], one) }) {
 		t.Errorf("to free it: %q, want %q (UPDATE_GOLDEN=1 writes %s)", first["to free it"], want["to free it"], path)
 	}
 	for _, question := range stored[1:3] {
-		if got := parts(first[question]); alike(got, parts(want[question]))*2 < len(got) { // what is nearly as large may come in another order, or not at all
+		// Parts of nearly one size may come in another order, or be missing.
+		if got := parts(first[question]); alike(got, parts(want[question]))*2 < len(got) {
 			t.Errorf("%s: %q, want %q (UPDATE_GOLDEN=1 writes %s)", question, first[question], want[question], path)
 		}
 	}
@@ -93,8 +98,8 @@ func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 // deleted finds the names that code lets go of: those of a del, and those in quotes.
 var deleted = regexp.MustCompile(`\bdel ((?:\w+, )*\w+)|'(_\d+)'|%xdel (\w+)`)
 
-// letsGoOfTheSame reports whether two answers let go of the same names, mostly: what the collector has not come for yet, and what is hardly worth an entry,
-// differs from run to run. Where one has no names the other has none.
+// letsGoOfTheSame reports whether two answers let go of the same names, mostly: what the collector has not come for
+// yet, and what is hardly worth an entry, differs from run to run. Where one has no names the other has none.
 func letsGoOfTheSame(got, want string) bool {
 	names := func(answer string) (out []string) {
 		for _, m := range deleted.FindAllStringSubmatch(answer, -1) {

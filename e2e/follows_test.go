@@ -8,7 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestDiffByCause edits one line of a notebook: the cells that read what it makes are named with it, each with what it reads, and nothing else is.
+// TestDiffByCause edits one line of a notebook: the cells that read what it makes are named with it, each with what it
+// reads, and nothing else is.
 func TestDiffByCause(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient")
@@ -26,7 +27,8 @@ func TestDiffByCause(t *testing.T) {
 	a, b := recordNotebook(t, before), recordNotebook(t, after)
 	d := diffOf(t, a, b)
 	const less = 22_000_000 * 8
-	if len(d.Causes) != 1 || d.Causes[0].Cell != 1 || d.Causes[0].Bytes > -less*98/100 || d.Causes[0].Bytes < -less*102/100 {
+	if len(d.Causes) != 1 || d.Causes[0].Cell != 1 || d.Causes[0].Bytes > -less*98/100 ||
+		d.Causes[0].Bytes < -less*102/100 {
 		t.Fatalf("causes %+v", d.Causes)
 	}
 	if e := d.Cells[1].Edits; !slices.Equal(e, []model.Edit{{A: 2, LinesA: 1, B: 2, LinesB: 1}}) {
@@ -38,7 +40,8 @@ func TestDiffByCause(t *testing.T) {
 		5: "it reads scaled, made in In[4], which reads orders, made in In[2], edited in line 2",
 	}
 	for _, f := range d.Causes[0].Follows {
-		if why, ok := want[f.Cell]; ok && (f.Cell != 6 && (f.Bytes > -less*98/100 || f.Bytes < -less*102/100) || !strings.HasSuffix(f.Why, why)) {
+		if why, ok := want[f.Cell]; ok && (f.Cell != 6 && (f.Bytes > -less*98/100 || f.Bytes < -less*102/100) ||
+			!strings.HasSuffix(f.Why, why)) {
 			t.Errorf("%+v, want %q", f, why)
 		}
 		if f.Cell == 0 || f.Cell == 2 || f.Cell == 4 {
@@ -50,10 +53,12 @@ func TestDiffByCause(t *testing.T) {
 		t.Errorf("not named: %v of %+v", want, d.Causes[0].Follows)
 	}
 	for _, format := range []string{"text", "markdown", "html", "json"} {
-		if _, out := status(t, "diff", "-q", a, b, "--format", format); !strings.Contains(out, "it reads orders, made in In[2], edited in line 2") {
+		if _, out := status(t, "diff", "-q", a, b, "--format", format); !strings.Contains(out,
+			"it reads orders, made in In[2], edited in line 2") {
 			t.Errorf("%s:\n%.3000s", format, out)
 		}
-		if _, out := status(t, "diff", "-q", a, b, "--no-source", "--format", format); strings.Contains(out, "orders") || !strings.Contains(out, "edited in line 2") {
+		if _, out := status(t, "diff", "-q", a, b, "--no-source", "--format", format); strings.Contains(out,
+			"orders") || !strings.Contains(out, "edited in line 2") {
 			t.Errorf("%s without source:\n%.3000s", format, out)
 		}
 	}

@@ -16,22 +16,27 @@ type cameBack struct {
 	resident, mapped, blocks int64
 }
 
-// TestFreed does what is advised: it types what a report says frees memory, each in a cell of its own, and sees it come back.
+// TestFreed does what is advised: it types what a report says frees memory, each in a cell of its own, and sees it come
+// back.
 func TestFreed(t *testing.T) {
 	together(t)
 	for name, want := range map[string][]model.Freeing{
 		"outputs": {
-			{Type: "del top, arr; get_ipython().del_var('_3')", Names: []string{"arr", "top", "Out[3]"}, Predicted: 96 << 20},
+			{Type: "del top, arr; get_ipython().del_var('_3')", Names: []string{"arr", "top", "Out[3]"},
+				Predicted: 96 << 20},
 			{Type: "del plain", Names: []string{"plain"}, Predicted: 40 << 20},
 			{Type: "%xdel _5", Names: []string{"Out[5]"}, Predicted: 24 << 20},
 		},
-		"aliases":         {{Type: "%xdel one", Names: []string{"one"}, Predicted: 64 << 20}},
-		"traceback":       {{Type: "del view, base; import sys, gc; sys.last_value", Names: []string{"traceback of In[", "base", "view"}, Predicted: 128 << 20}},
-		"traceback_later": {{Type: "import sys, gc; sys.last_value", Names: []string{"traceback of In["}, Predicted: 80 << 20}},
-		"cycles":          {{Type: "del node; import gc; gc.collect();", Names: []string{"node"}, Predicted: 88 << 20}},
-		"elsewhere":       {{Type: "del free", Names: []string{"free"}, Predicted: 33 << 20}},
+		"aliases": {{Type: "%xdel one", Names: []string{"one"}, Predicted: 64 << 20}},
+		"traceback": {{Type: "del view, base; import sys, gc; sys.last_value",
+			Names: []string{"traceback of In[", "base", "view"}, Predicted: 128 << 20}},
+		"traceback_later": {{Type: "import sys, gc; sys.last_value", Names: []string{"traceback of In["},
+			Predicted: 80 << 20}},
+		"cycles":    {{Type: "del node; import gc; gc.collect();", Names: []string{"node"}, Predicted: 88 << 20}},
+		"elsewhere": {{Type: "del free", Names: []string{"free"}, Predicted: 33 << 20}},
 		"odd_names": {
-			{Type: "get_ipython().del_var('class')", Predicted: 38 << 20}, {Type: "del größe", Predicted: 36 << 20}, {Type: "get_ipython().del_var('my data')", Predicted: 34 << 20},
+			{Type: "get_ipython().del_var('class')", Predicted: 38 << 20}, {Type: "del größe", Predicted: 36 << 20},
+			{Type: "get_ipython().del_var('my data')", Predicted: 34 << 20},
 		},
 		"texts":      {{Type: "del index, names", Names: []string{"index", "names"}, Predicted: 80 << 20}},
 		"frames":     {{Names: []string{"df", "top"}}},
@@ -61,17 +66,21 @@ func TestFreed(t *testing.T) {
 
 func (f cameBack) log(t *testing.T) {
 	t.Helper()
-	t.Logf("predicted %8.2f MiB, %.2f small, exact %v; resident %8.2f, mapped %8.2f, blocks %8.2f MiB: %s", mebibytes(f.Predicted), mebibytes(f.Small), f.Exact,
+	t.Logf("predicted %8.2f MiB, %.2f small, exact %v; resident %8.2f, mapped %8.2f, blocks %8.2f MiB: %s",
+		mebibytes(f.Predicted), mebibytes(f.Small), f.Exact,
 		mebibytes(f.resident), mebibytes(f.mapped), mebibytes(f.blocks), f.Type)
 }
 
-// comesBack wants what was predicted to be seen to go, to 5 %: resident memory, or blocks of arrays and tensors where malloc keeps these for later. Of small
-// blocks any part may stay.
+// comesBack wants what was predicted to be seen to go, to 5 %: resident memory, or blocks of arrays and tensors where
+// malloc keeps these for later. Of small blocks any part may stay.
 func comesBack(t *testing.T, f cameBack) {
 	t.Helper()
 	large := f.Predicted - f.Small
-	if most := max(f.resident, f.blocks, f.mapped); most < large-large/20-slackOfFreed || f.Exact && min(max(f.resident, f.mapped), f.blocks) > f.Predicted+f.Predicted/20+slackOfFreed {
-		t.Errorf("%q: predicted %d bytes, %d of them in small blocks; resident memory fell by %d, mapped by %d, arrays and tensors by %d", f.Type, f.Predicted, f.Small, f.resident, f.mapped, f.blocks)
+	if most := max(f.resident, f.blocks, f.mapped); most < large-large/20-slackOfFreed ||
+		f.Exact && min(max(f.resident, f.mapped), f.blocks) > f.Predicted+f.Predicted/20+slackOfFreed {
+		t.Errorf("%q: predicted %d bytes, %d of them in small blocks; "+
+			"resident memory fell by %d, mapped by %d, arrays and tensors by "+
+			"%d", f.Type, f.Predicted, f.Small, f.resident, f.mapped, f.blocks)
 	}
 }
 
@@ -84,7 +93,8 @@ func sameEntries(t *testing.T, got, want []model.Freeing) {
 	for _, w := range want {
 		i := slices.IndexFunc(got, func(f model.Freeing) bool {
 			near := w.Predicted == 0 || f.Predicted >= w.Predicted && f.Predicted < w.Predicted+w.Predicted/20
-			return near && (w.Type == "" || strings.Contains(f.Type, w.Type)) && !slices.ContainsFunc(w.Names, func(n string) bool { return !isNamed(f.Names, n) })
+			return near && (w.Type == "" || strings.Contains(f.Type, w.Type)) &&
+				!slices.ContainsFunc(w.Names, func(n string) bool { return !isNamed(f.Names, n) })
 		})
 		if i < 0 {
 			t.Errorf("no entry like %+v in %+v", w, got)
@@ -94,14 +104,16 @@ func sameEntries(t *testing.T, got, want []model.Freeing) {
 
 // isNamed wants a name among some; of one that ends in a bracket its beginning.
 func isNamed(all []string, want string) bool {
-	return slices.ContainsFunc(all, func(n string) bool { return n == want || strings.HasSuffix(want, "[") && strings.HasPrefix(n, want) })
+	return slices.ContainsFunc(all,
+		func(n string) bool { return n == want || strings.HasSuffix(want, "[") && strings.HasPrefix(n, want) })
 }
 
 // typeAll types each entry into a cell and says what that gave back: a tracer of its own sees it.
 func typeAll(t *testing.T, w *workload, second *trace, entries []model.Freeing) (out []cameBack) {
 	t.Helper()
-	w.again("later = 2")                                            // somebody goes on working before typing it
-	const trim = "import ctypes; ctypes.CDLL(None).malloc_trim(0);" // so that what malloc keeps of blocks that went is seen
+	w.again("later = 2") // somebody goes on working before typing it
+	// malloc gives back the freed blocks that it keeps, so resident memory shows them.
+	const trim = "import ctypes; ctypes.CDLL(None).malloc_trim(0);"
 	var counts []int
 	w.again(trim)
 	for _, f := range entries {
@@ -126,7 +138,8 @@ func typeAll(t *testing.T, w *workload, second *trace, entries []model.Freeing) 
 	return out
 }
 
-// TestFreedNotebooks does what is advised at the end of ordinary notebooks: no line under "to free it" is off by more than 5 %.
+// TestFreedNotebooks does what is advised at the end of ordinary notebooks: no line under "to free it" is off by more
+// than 5 %.
 func TestFreedNotebooks(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
@@ -152,7 +165,9 @@ func TestFreedIsChecked(t *testing.T) {
 	env, _ := companionAt(t, "/")
 	n := startNotebook(t, env)
 	tr := attach(t, n.pid, "--budget", "off")
-	for _, cell := range []string{"%load_ext ipytracer\n%tracer off\nimport numpy as np", "arr = np.ones(60 << 20, dtype=np.uint8)\ntop = arr[:10]", "arr[:5]", "other = np.ones(20 << 20, dtype=np.uint8)"} {
+	for _, cell := range []string{"%load_ext ipytracer\n%tracer off\nimport numpy as np",
+		"arr = np.ones(60 << 20, dtype=np.uint8)\ntop = arr[:10]", "arr[:5]",
+		"other = np.ones(20 << 20, dtype=np.uint8)"} {
 		n.runs(cell)
 	}
 	shown := n.asksUntil("%tracer audit", "to free ")
@@ -160,16 +175,19 @@ func TestFreedIsChecked(t *testing.T) {
 	if found == nil || !strings.Contains(shown, "60.00 MiB") || !strings.Contains(shown, "del other") {
 		t.Fatalf("audit shows\n%s", shown)
 	}
-	if early := n.asksUntil("%tracer audit --check", "came back"); !strings.Contains(early, "0 B") || !strings.Contains(early, "is there still") {
+	if early := n.asksUntil("%tracer audit --check", "came back"); !strings.Contains(early, "0 B") ||
+		!strings.Contains(early, "is there still") {
 		t.Errorf("nothing was typed:\n%s", early)
 	}
 	n.runs(found[1])
 	after := n.asksUntil("%tracer audit --check", "came back")
-	if !regexp.MustCompile(`60\.00 MiB +60\.00 MiB +del `).MatchString(after) || !regexp.MustCompile(`20\.00 MiB +0 B +del other`).MatchString(after) {
+	if !regexp.MustCompile(`60\.00 MiB +60\.00 MiB +del `).MatchString(after) ||
+		!regexp.MustCompile(`20\.00 MiB +0 B +del other`).MatchString(after) {
 		t.Errorf("the check shows\n%s", after)
 	}
 	n.runs("base = np.ones(48 << 20, dtype=np.uint8)\nsmall = base[:10]\ndel base")
-	if views := n.asksUntil("%tracer vars", "made by"); !strings.Contains(views, "small, a view: 10 B of 48.00 MiB") || !strings.Contains(views, "small = small.copy()") {
+	if views := n.asksUntil("%tracer vars", "made by"); !strings.Contains(views, "small, a view: 10 B of 48.00 MiB") ||
+		!strings.Contains(views, "small = small.copy()") {
 		t.Errorf("%%tracer vars shows\n%s", views)
 	}
 	n.runs("small = small.copy()")

@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestCellsWithoutFrontEnd: a script that runs cells itself gets windows that end at their results, whatever it does with signals and
-// event loops: nothing of its own is a cell's.
+// TestCellsWithoutFrontEnd: a script that runs cells itself gets windows that end at their results, whatever it does
+// with signals and event loops: nothing of its own is a cell's.
 func TestCellsWithoutFrontEnd(t *testing.T) {
 	together(t)
 	const script = `

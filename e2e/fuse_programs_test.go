@@ -15,8 +15,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestSilentInterpreter attaches to a process of which the program itself is on a server that does not answer any more. The tracer says so and ends by itself;
-// and when it is told to, while it waits.
+// TestSilentInterpreter attaches to a process of which the program itself is on a server that does not answer any more.
+// The tracer says so and ends by itself; and when it is told to, while it waits.
 func TestSilentInterpreter(t *testing.T) {
 	together(t)
 	for _, sig := range []syscall.Signal{0, syscall.SIGINT, syscall.SIGTERM} {
@@ -68,9 +68,10 @@ shell.run_cell("x = bytearray(64 << 20); y = np.ones(1 << 20)", store_history=Tr
 print("ran", flush=True)
 sys.stdin.read()`
 
-// TestSilentLibraries: a process of which the C library and NumPy are on a server that does not answer any more is traced: resident and mapped are right, NumPy's
-// figure is what the interpreter says, and marked, because a NumPy that nobody can read may be one that does not tell it of all arrays. The certificate
-// names the files, and the tracer ends when it is told to.
+// TestSilentLibraries: a process of which the C library and NumPy are on a server that does not answer any more is
+// traced: resident and mapped are right, NumPy's figure is what the interpreter says, and marked, because a NumPy that
+// nobody can read may be one that does not tell it of all arrays. The certificate names the files, and the tracer ends
+// when it is told to.
 func TestSilentLibraries(t *testing.T) {
 	together(t)
 	needModules(t, "numpy")

@@ -20,8 +20,9 @@ import (
 	"ipytracer/model"
 )
 
-// serveFiles makes this program a FUSE server of a folder, for reading, until its standard input ends: FOLDER:MOUNTPOINT. It says "mounted"; and after
-// SIGUSR1 "silent", and "asked" when it is asked for something: from then on it never answers. passOn makes it pass reads on to the folder's file system.
+// serveFiles makes this program a FUSE server of a folder, for reading, until its standard input ends:
+// FOLDER:MOUNTPOINT. It says "mounted"; and after SIGUSR1 "silent", and "asked" when it is asked for something: from
+// then on it never answers. passOn makes it pass reads on to the folder's file system.
 const (
 	serveFiles = "IPYTRACER_TEST_FUSE"
 	passOn     = "IPYTRACER_TEST_FUSE_PASS"
@@ -88,7 +89,8 @@ func serveFUSE(folder, mountpoint string) error {
 	root := &fs.LoopbackRoot{Path: folder}
 	node := &silentNode{fs.LoopbackNode{RootData: root}}
 	root.RootNode = node
-	options := fuse.MountOptions{DirectMountStrict: true, DirectMountFlags: syscall.MS_RDONLY, FsName: "test", Name: "test"}
+	options := fuse.MountOptions{DirectMountStrict: true, DirectMountFlags: syscall.MS_RDONLY, FsName: "test",
+		Name: "test"}
 	if _, err := fs.Mount(mountpoint, node, &fs.Options{MountOptions: options}); err != nil {
 		return err
 	}
@@ -171,7 +173,8 @@ func (s *fuseServer) start(args ...string) (pid int, in io.Writer) {
 	return cmd.Process.Pid, to
 }
 
-// startMapping starts a Python that maps a library of a server that is silent from then on, and has looked at none of it.
+// startMapping starts a Python that maps a library of a server that is silent from then on, and has looked at none of
+// it.
 func startMapping(t *testing.T) (*fuseServer, int) {
 	t.Helper()
 	folder := t.TempDir()
@@ -188,7 +191,8 @@ sys.stdin.read()`, filepath.Join(server.mount, "libcuda.so.1"))
 	return server, pid
 }
 
-// TestSilentFile attaches to a process that has mapped a library from a server which does not answer any more. The tracer goes on without it, and says so.
+// TestSilentFile attaches to a process that has mapped a library from a server which does not answer any more. The
+// tracer goes on without it, and says so.
 func TestSilentFile(t *testing.T) {
 	together(t)
 	server, pid := startMapping(t)
@@ -196,7 +200,8 @@ func TestSilentFile(t *testing.T) {
 	server.says("asked")
 	r, _ := tr.stop()
 	said := strings.Join(r.Certificate.Problems, "\n")
-	if want := "libcuda.so.1 on fuse.test: the file system does not answer"; r.Certificate.Complete || strings.Count(said, want) != 1 {
+	if want := "libcuda.so.1 on fuse.test: the file system does not answer"; r.Certificate.Complete ||
+		strings.Count(said, want) != 1 {
 		t.Errorf("complete %v, problems %q, want one of %q", r.Certificate.Complete, said, want)
 	}
 }
@@ -233,7 +238,8 @@ IPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', 
 // startShell starts an IPython of which every file is the server's, and which runs a cell once it is told to.
 func (s *fuseServer) startShell(cell string) (pid int, in io.Writer) {
 	s.t.Helper()
-	return s.start("env", "IPYTHONDIR="+s.t.TempDir(), filepath.Join(s.mount, "usr/bin/python3"), "-c", servedShell, cell)
+	return s.start("env", "IPYTHONDIR="+s.t.TempDir(), filepath.Join(s.mount, "usr/bin/python3"), "-c", servedShell,
+		cell)
 }
 
 // TestServedPython traces a Python of which every file is a server's that answers.
@@ -258,13 +264,15 @@ func TestServedPython(t *testing.T) {
 	}
 }
 
-// TestPassedOnPython: where a FUSE server passes reads on, the kernel puts no probes in. The tracer does not say that nothing happens.
+// TestPassedOnPython: where a FUSE server passes reads on, the kernel puts no probes in. The tracer does not say that
+// nothing happens.
 func TestPassedOnPython(t *testing.T) {
 	together(t)
 	server := startFUSE(t, "/", passOn+"=1")
 	pid, _ := server.startShell("pass")
 	out, err := exec.Command(binary, "attach", "--quiet", "--duration", "1s", fmt.Sprint(pid)).CombinedOutput()
-	if want := "does not put the probes into this process's interpreter"; err == nil || !strings.Contains(string(out), want) {
+	if want := "does not put the probes into this process's interpreter"; err == nil ||
+		!strings.Contains(string(out), want) {
 		t.Errorf("%v: %s, want %q", err, out, want)
 	}
 }
@@ -284,12 +292,13 @@ shell.run_cell("x = bytearray(64 << 20)", store_history=True)
 print("ran", flush=True)
 sys.stdin.read()`
 
-// TestSilentSurroundings: a process whose working directory, a folder of whose sys.path and the file of a module of which are on a server that does not
-// answer is traced, its report is right, and the tracer ends when it is told to.
+// TestSilentSurroundings: a process whose working directory, a folder of whose sys.path and the file of a module of
+// which are on a server that does not answer is traced, its report is right, and the tracer ends when it is told to.
 func TestSilentSurroundings(t *testing.T) {
 	together(t)
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "served.py"), []byte("table = bytearray(8 << 20)\ndef f():\n    return table\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "served.py"),
+		[]byte("table = bytearray(8 << 20)\ndef f():\n    return table\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	_, cells := startFUSE(t, folder).tracesSilent(besideServed)
@@ -298,12 +307,13 @@ func TestSilentSurroundings(t *testing.T) {
 	}
 }
 
-// tracesSilent traces a Python while the server is silent: the program is told where its files are mounted, says something when it has what it needs of
-// them, and "ran" when it has run a cell after "go". The tracer ends by SIGTERM.
+// tracesSilent traces a Python while the server is silent: the program is told where its files are mounted, says
+// something when it has what it needs of them, and "ran" when it has run a cell after "go". The tracer ends by SIGTERM.
 func (s *fuseServer) tracesSilent(program string, env ...string) (*model.Report, []model.Window) {
 	t := s.t
 	t.Helper()
-	args := append([]string{"-t", fmt.Sprint(s.cmd.Process.Pid), "-m", "--", "env", "PYTHONDONTWRITEBYTECODE=1", "IPYTHONDIR=" + t.TempDir()}, env...)
+	args := append([]string{"-t", fmt.Sprint(s.cmd.Process.Pid), "-m", "--", "env", "PYTHONDONTWRITEBYTECODE=1",
+		"IPYTHONDIR=" + t.TempDir()}, env...)
 	cmd := exec.Command("nsenter", append(args, python(), "-c", program, s.mount)...)
 	cmd.Dir = "/"
 	in, out := startPiped(t, cmd)

@@ -20,7 +20,8 @@ type startPeakEnd struct {
 
 // runGPU runs a rig under trace and returns what it saw of its cells and the window of each. env is the tracer's, given
 // the process; nil for this one's own.
-func runGPU(t *testing.T, p place, cells []string, env func(pid int) []string, flags ...string) (*model.Report, []result, []model.Window) {
+func runGPU(t *testing.T, p place, cells []string,
+	env func(pid int) []string, flags ...string) (*model.Report, []result, []model.Window) {
 	t.Helper()
 	w := startWorkload(t, p, cells)
 	var own []string
@@ -31,7 +32,8 @@ func runGPU(t *testing.T, p place, cells []string, env func(pid int) []string, f
 }
 
 // traceGPU traces a rig that is up.
-func traceGPU(t *testing.T, w *workload, env []string, flags ...string) (r *model.Report, results []result, windows []model.Window) {
+func traceGPU(t *testing.T, w *workload, env []string, flags ...string) (r *model.Report, results []result,
+	windows []model.Window) {
 	t.Helper()
 	tr := attachIn(t, env, w.pid, flags...)
 	results = w.run()
@@ -91,10 +93,12 @@ func TestGPURig(t *testing.T) {
 			t.Errorf("%s: status %s, want %s", run.Name, windows[i].Status, run.Status)
 		}
 	}
-	checkNotes(t, r, model.GPUNote{Kind: model.Preallocated, Library: model.JAX, Bytes: 7 << 30}, model.GPUNote{Kind: model.Unreported, Library: model.PyTorch})
+	checkNotes(t, r, model.GPUNote{Kind: model.Preallocated, Library: model.JAX, Bytes: 7 << 30},
+		model.GPUNote{Kind: model.Unreported, Library: model.PyTorch})
 	checkSuspended(t, results, windows, map[string]model.Suspended{
-		"checkpoint_self": {Out: 1, Back: 1, Bytes: keptOnGPU}, "suspended": {Out: 1, Bytes: keptOnGPU}, "pass_while_suspended": {Away: true},
-		"resumed": {Back: 1, Bytes: keptOnGPU, Away: true},
+		"checkpoint_self": {Out: 1, Back: 1, Bytes: keptOnGPU}, "suspended": {Out: 1, Bytes: keptOnGPU},
+		"pass_while_suspended": {Away: true},
+		"resumed":              {Back: 1, Bytes: keptOnGPU, Away: true},
 	})
 	if compared < 5*len(results) {
 		t.Errorf("only %d figures were compared", compared)
@@ -126,7 +130,8 @@ func after(r *model.Report, w model.Window) map[string]model.Figure {
 }
 
 // checkDevices compares figures with what the rig knows; it returns how many there were.
-func checkDevices(t *testing.T, name string, truth map[string]*startPeakEnd, figures map[string]model.Figure) (compared int) {
+func checkDevices(t *testing.T, name string, truth map[string]*startPeakEnd,
+	figures map[string]model.Figure) (compared int) {
 	t.Helper()
 	if figures == nil {
 		return 0
@@ -155,9 +160,12 @@ func checkNothingMissed(t *testing.T, r *model.Report) {
 	t.Helper()
 	c := r.Certificate
 	problems := slices.DeleteFunc(slices.Clone(c.Problems), func(p string) bool {
-		return strings.Contains(p, "gpu.N.unattributed is not measured") || strings.Contains(p, "does not export") || strings.Contains(p, "before they ended")
+		return strings.Contains(p, "gpu.N.unattributed is not measured") || strings.Contains(p, "does not export") ||
+			strings.Contains(p, "before they ended")
 	})
-	late := slices.DeleteFunc(slices.Clone(c.LateLibraries), func(l string) bool { return strings.Contains(l, "bin/python") }) // children
+	// The libraries of children are not counted.
+	late := slices.DeleteFunc(slices.Clone(c.LateLibraries),
+		func(l string) bool { return strings.Contains(l, "bin/python") })
 	// Native frames: others of these tests keep the machine busy. Children on the stand-in of a driver live
 	// for tenths of a second, and may be over before they are looked at (TestPythonsThatEndFirst).
 	lost := slices.DeleteFunc(slices.Clone(c.Lost), func(l model.Loss) bool {
@@ -185,12 +193,13 @@ func checkRefusals(t *testing.T, w model.Window, want map[string]int) {
 	}
 }
 
-// TestGPULateAttach: the kernel has used its GPU for a while. PyTorch's totals are right from its first report on, and in
-// windows that were open then; of the driver's memory only what is taken since the attach is known.
+// TestGPULateAttach: the kernel has used its GPU for a while. PyTorch's totals are right from its first report on, and
+// in windows that were open then; of the driver's memory only what is taken since the attach is known.
 func TestGPULateAttach(t *testing.T) {
 	together(t)
 	cells := []string{"keep", "pinned_keep", "blip", "leak_1", "leak_2", "leak_3", "leak_cleared", "end"}
-	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--begin", "leak_1"}}, cells, nil, "--budget", "off")
+	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--begin", "leak_1"}}, cells,
+		nil, "--budget", "off")
 	for i, run := range results {
 		if !strings.HasPrefix(run.Name, "leak_") || run.Name == "leak_cleared" {
 			continue
@@ -210,10 +219,12 @@ func TestGPULateAttach(t *testing.T) {
 	checkCertificate(t, r)
 }
 
-// TestGPUSurprise: libraries that lie where nobody would look for them are probed once they are loaded, and the report says so.
+// TestGPUSurprise: libraries that lie where nobody would look for them are probed once they are loaded, and the report
+// says so.
 func TestGPUSurprise(t *testing.T) {
 	require(t)
-	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--hidden"}}, []string{"vmm_storm", "vmm_other_device", "oom_caught"}, nil, "--budget", "off")
+	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--hidden"}},
+		[]string{"vmm_storm", "vmm_other_device", "oom_caught"}, nil, "--budget", "off")
 	late := strings.Join(r.Certificate.LateLibraries, " ")
 	if !strings.Contains(late, "libcuda.so") || !strings.Contains(late, "libc10.so") {
 		t.Errorf("joined late: %q, want the driver and PyTorch", late)
@@ -228,13 +239,14 @@ func TestGPUSurprise(t *testing.T) {
 	}
 }
 
-// TestGPUReplacedDriver: the driver was updated under a running kernel. What it has mapped is what counts, not what lies
-// under the name by now.
+// TestGPUReplacedDriver: the driver was updated under a running kernel. What it has mapped is what counts, not what
+// lies under the name by now.
 func TestGPUReplacedDriver(t *testing.T) {
 	together(t)
 	dir := gpuLibraries.copied(t)
 	cells := []string{"keep", "leak_1", "blip_with_gil", "end"}
-	w := startWorkload(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--libraries", dir, "--begin", "leak_1"}}, cells)
+	w := startWorkload(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--libraries", dir, "--begin", "leak_1"}},
+		cells)
 	drivers, err := filepath.Glob(filepath.Join(dir, "libcuda.so.*.*"))
 	if err != nil || len(drivers) != 1 {
 		t.Fatalf("%v, %v", drivers, err)

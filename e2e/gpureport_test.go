@@ -19,17 +19,18 @@ import (
 )
 
 // formatsOfReports are all but text; the help of --format has them.
-var formatsOfReports = strings.Fields("json csv html pprof speedscope collapsed allocations-csv perfetto chrome parquet memory-viz markdown")
+var formatsOfReports = strings.Fields("json csv html pprof speedscope collapsed allocations-csv perfetto chrome " +
+	"parquet memory-viz markdown")
 
-// TestGPUReports: what was recorded on an H200, played back under a session, goes through every format, the comparison and the plan, and
-// all that have figures of the GPU have PyTorch's own.
+// TestGPUReports: what was recorded on an H200, played back under a session, goes through every format, the comparison
+// and the plan, and all that have figures of the GPU have PyTorch's own.
 func TestGPUReports(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "h200.arrows")
 	p := place{driver: "../gpu/replay/run_replay.py", extra: []string{"torch-default"}}
 	r, results, windows := runGPU(t, p, nil, withNVML(t, 612<<20), "--budget", "off", "--record", file)
-	highest := int64(0)
+	var highest int64
 	for i, run := range results {
 		checkDevices(t, run.Name, run.Truth, windows[i].Meters)
 		highest = max(highest, run.Truth["gpu.0.active"].Peak)
@@ -55,28 +56,31 @@ func TestGPUReports(t *testing.T) {
 		GPUs    []model.GPU
 		Windows []json.RawMessage
 	}
-	if err := json.Unmarshal(printed["json"], &again); err != nil || len(again.GPUs) == 0 || len(again.Windows) != len(r.Windows) {
+	if err := json.Unmarshal(printed["json"], &again); err != nil || len(again.GPUs) == 0 ||
+		len(again.Windows) != len(r.Windows) {
 		t.Errorf("%v: %d windows, want %d; %+v", err, len(again.Windows), len(r.Windows), again.GPUs)
 	}
 	checkGPUTable(t, printed["csv"], results)
 	checkSnapshot(t, dir, printed["memory-viz"], highest)
 	for format, want := range map[string]string{
-		"speedscope": "gpu.0.active at its peak", "collapsed": "gpu.0.active", "allocations-csv": "gpu.0.active", "chrome": "gpu.0.active",
-		"perfetto": "gpu.0.active", "markdown": "`gpu.0.active` 8.50 GiB", "html": "all of the GPU", "parquet": "gpu.0.reserved",
+		"speedscope": "gpu.0.active at its peak", "allocations-csv": "gpu.0.active", "html": "all of the GPU",
+		"collapsed": "gpu.0.active", "chrome": "gpu.0.active", "perfetto": "gpu.0.active",
+		"parquet": "gpu.0.reserved", "markdown": "`gpu.0.active` 8.50 GiB",
 	} {
 		if !bytes.Contains(printed[format], []byte(want)) {
 			t.Errorf("%s has no %q", format, want)
 		}
 	}
-	var plan model.Plan
-	if err := json.Unmarshal(print("plan", file, "--format", "json"), &plan); err != nil {
+	if err := json.Unmarshal(print("plan", file, "--format", "json"), new(model.Plan)); err != nil {
 		t.Error(err)
 	}
-	if text := string(print("plan", file)); !strings.Contains(text, "nvidia.com/gpu: 1") || !strings.Contains(text, "GPU 0\nneeds ") {
+	text := string(print("plan", file))
+	if !strings.Contains(text, "nvidia.com/gpu: 1") || !strings.Contains(text, "GPU 0\nneeds ") {
 		t.Errorf("the plan:\n%s", text)
 	}
 	checkView(t, file)
-	if text := string(print("diff", file, file)); !strings.Contains(text, "GPU 0") && !strings.Contains(text, "none: no cell needs") {
+	text = string(print("diff", file, file))
+	if !strings.Contains(text, "GPU 0") && !strings.Contains(text, "none: no cell needs") {
 		t.Errorf("the comparison with itself:\n%s", text)
 	}
 }
@@ -105,7 +109,8 @@ func checkView(t *testing.T, file string) {
 	}
 	defer answer.Body.Close()
 	page, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != http.StatusOK || !bytes.Contains(page, []byte("GPU 0 reserved")) || !bytes.Contains(page, []byte("all of the GPU")) {
+	if err != nil || answer.StatusCode != http.StatusOK || !bytes.Contains(page, []byte("GPU 0 reserved")) ||
+		!bytes.Contains(page, []byte("all of the GPU")) {
 		t.Errorf("status %d, %d bytes: %v", answer.StatusCode, len(page), err)
 	}
 }
@@ -138,7 +143,8 @@ func checkGPUTable(t *testing.T, table []byte, results []result) {
 	}
 }
 
-// checkSnapshot reads the snapshot as Python does, and wants its blocks one behind the other within their segment, and as much as there was.
+// checkSnapshot reads the snapshot as Python does, and wants its blocks one behind the other within their segment, and
+// as much as there was.
 func checkSnapshot(t *testing.T, dir string, snapshot []byte, want int64) {
 	t.Helper()
 	path := filepath.Join(dir, "snapshot.pickle")
@@ -157,25 +163,29 @@ for segment in s["segments"]:
 made = sum(e["size"] for e in s["device_traces"][0] if e["action"] == "alloc")
 print(sum(g["total_size"] for g in s["segments"] if g["device"] == 0), made)
 `, path).CombinedOutput()
-	if got := strings.TrimSpace(string(out)); err != nil || got != strconv.FormatInt(want, 10)+" "+strconv.FormatInt(want, 10) {
+	if got := strings.TrimSpace(string(out)); err != nil ||
+		got != strconv.FormatInt(want, 10)+" "+strconv.FormatInt(want, 10) {
 		t.Errorf("%v: %s, want %d", err, got, want)
 	}
 }
 
-// TestMemoryVizWithoutGPU: where there can be no GPU it is said before anything is traced; where there might have been one, the report is not lost.
+// TestMemoryVizWithoutGPU: where there can be no GPU it is said before anything is traced; where there might have been
+// one, the report is not lost.
 func TestMemoryVizWithoutGPU(t *testing.T) {
 	require(t)
 	dir := t.TempDir()
 	run := func(env ...string) (status int, errs string) {
 		t.Helper()
 		var stderr bytes.Buffer
-		cmd := exec.Command(binary, "run", "--format", "memory-viz", "-o", filepath.Join(dir, "snapshot.pickle"), "--", python(), "-c", "print('it ran')")
+		cmd := exec.Command(binary, "run", "--format", "memory-viz", "-o", filepath.Join(dir, "snapshot.pickle"), "--",
+			python(), "-c", "print('it ran')")
 		cmd.Env, cmd.Stderr = append(os.Environ(), env...), &stderr
 		out, _ := cmd.Output()
 		return cmd.ProcessState.ExitCode(), string(out) + stderr.String()
 	}
 	if gpu.FindLibrary(gpu.CUDALibrary) == "" && gpu.LoadedDriver("/proc") == "" && !gpu.Loadable() {
-		if status, said := run(); status != 3 || !strings.Contains(said, "this machine has no NVIDIA driver") || strings.Contains(said, "it ran") {
+		if status, said := run(); status != 3 || !strings.Contains(said, "this machine has no NVIDIA driver") ||
+			strings.Contains(said, "it ran") {
 			t.Errorf("status %d: %s", status, said)
 		}
 	}
@@ -183,7 +193,8 @@ func TestMemoryVizWithoutGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, said := run("LD_LIBRARY_PATH=" + dir)
-	for _, want := range []string{"it ran", "Certificate: complete", "this session has no memory on a GPU", "instead the output is above, as text on standard error"} {
+	for _, want := range []string{"it ran", "Certificate: complete", "this session has no memory on a GPU",
+		"instead the output is above, as text on standard error"} {
 		if status != 1 || !strings.Contains(said, want) {
 			t.Errorf("status %d, no %q: %s", status, want, said)
 		}

@@ -13,14 +13,16 @@ import (
 )
 
 // mallocKeeps is the first line of a report about memory that malloc keeps: how much, and what to type.
-var mallocKeeps = regexp.MustCompile(`(?m)^malloc keeps (\S+ \S+) of it free, for blocks to come; to give it back: (.+)$`)
+var mallocKeeps = regexp.MustCompile(
+	`(?m)^malloc keeps (\S+ \S+) of it free, for blocks to come; to give it back: (.+)$`)
 
 // TestMallocKeeps follows what a report says of memory that malloc keeps: what is typed brings back what it says.
 func TestMallocKeeps(t *testing.T) {
 	together(t)
 	n := startNotebook(t, nil)
 	tr := attach(t, n.pid, "--format", "text")
-	n.run("kept = [bytes(100_000) for _ in range(2500)]\nabove = bytes(100_000)") // below the size from which on malloc maps blocks one by one
+	// malloc maps blocks one by one from a certain size on. These are smaller.
+	n.run("kept = [bytes(100_000) for _ in range(2500)]\nabove = bytes(100_000)")
 	n.run("del kept")
 	_ = tr.cmd.Process.Signal(os.Interrupt)
 	report := string(tr.output(0))

@@ -8,9 +8,9 @@ import (
 	"ipytracer/event"
 )
 
-// TestHoldersPyTorch: tensors on a GPU, page-locked ones, parameters, what an optimizer keeps, gradients and what a graph
-// has saved are traced to the objects that hold them, through PyTorch's own C++ objects. What no object of Python's holds
-// is not: the workspace of cuBLAS.
+// TestHoldersPyTorch: tensors on a GPU, page-locked ones, parameters, what an optimizer keeps, gradients and what a
+// graph has saved are traced to the objects that hold them, through PyTorch's own C++ objects. What no object of
+// Python's holds is not: the workspace of cuBLAS.
 func TestHoldersPyTorch(t *testing.T) {
 	together(t)
 	file := filepath.Join(t.TempDir(), "run.arrows")
@@ -34,7 +34,8 @@ func TestHoldersPyTorch(t *testing.T) {
 	} {
 		found := false
 		for _, h := range held[want.size] {
-			found = found || h.Kind == want.kind && h.Path == want.path && h.Function == want.function && h.Asked == want.asked
+			found = found || h.Kind == want.kind && h.Path == want.path && h.Function == want.function &&
+				h.Asked == want.asked
 		}
 		if !found {
 			t.Errorf("%+v: %+v", want, held[want.size])

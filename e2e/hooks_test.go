@@ -7,24 +7,29 @@ import (
 	"ipytracer/model"
 )
 
-// shellCells are of the catalogue what goes by the front end more than by the interpreter: the report has what was typed, the lines of statements are those of it, and
-// what IPython's events take behind a cell's code is the cell's, however it ended. Where the whole catalogue runs, so do they.
+// shellCells are of the catalogue what goes by the front end more than by the interpreter: the report has what was
+// typed, the lines of statements are those of it, and what IPython's events take behind a cell's code is the cell's,
+// however it ended. Where the whole catalogue runs, so do they.
 var shellCells = []string{
 	"hooks_registered", "hooks_only", "hooks_below", "hooks_comment", "hooks_awaited", "hooks_nested", "hooks_failed",
-	"hooks_syntax", "hooks_interrupted", "hooks_silent", "hooks_that_fail", "hooks_mended", "hooks_gone", "pass_after_hooks",
-	"source_shifted", "source_whole", "source_latin", "source_wide", "source_astral", "source_long", "source_long_wide", "capture_magic",
+	"hooks_syntax", "hooks_interrupted", "hooks_silent", "hooks_that_fail", "hooks_mended", "hooks_gone",
+	"pass_after_hooks",
+	"source_shifted", "source_whole", "source_latin", "source_wide", "source_astral", "source_long", "source_long_wide",
+	"capture_magic",
 	"nested_run_cell", "bash_magic", "run_magic", "silent", "pass_after_sources",
 }
 
-var oldestAndNewest = [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"}, {"sid", "/usr/bin/python3.15"}}
+var oldestAndNewest = [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"},
+	{"sid", "/usr/bin/python3.14"}, {"sid", "/usr/bin/python3.15"}}
 
-// TestSimplePrompt: a terminal without prompt_toolkit has its prompt in PyOS_Readline. The first cell comes from a prompt that was there
-// before the tracer: it ends at its result, and says so.
+// TestSimplePrompt: a terminal without prompt_toolkit has its prompt in PyOS_Readline. The first cell comes from a
+// prompt that was there before the tracer: it ends at its result, and says so.
 func TestSimplePrompt(t *testing.T) {
 	together(t)
 	onPythons(t, "run_terminal.py", oldestAndNewest, func(t *testing.T, p place) {
 		p.extra = []string{"--simple-prompt"}
-		w := startWorkload(t, p, []string{"pass_first", "gil_spike", "await_last", "heavy_repr", "interrupted", "pass_after_interrupt"})
+		w := startWorkload(t, p, []string{"pass_first", "gil_spike", "await_last", "heavy_repr", "interrupted",
+			"pass_after_interrupt"})
 		tr := attach(t, w.pid, "--budget", "off")
 		results := w.run()
 		r, _ := tr.stop()

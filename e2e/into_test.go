@@ -11,12 +11,26 @@ import (
 	"ipytracer/model"
 )
 
-// TestIntoAnExecutedNotebook: the figures of a session that nbconvert ran go into the notebook that it wrote, are those of the JSON, and nbconvert keeps
-// them, also of cells that have the same source.
+// executed is a notebook with the figures of its cells.
+type executed struct {
+	Cells []struct {
+		Metadata struct {
+			Ipytracer struct {
+				Execution int
+				Meters    map[string]struct{ Peak, Need int64 }
+			}
+		}
+		Outputs []struct{ Metadata map[string]any }
+	}
+}
+
+// TestIntoAnExecutedNotebook: the figures of a session that nbconvert ran go into the notebook that it wrote, are those
+// of the JSON, and nbconvert keeps them, also of cells that have the same source.
 func TestIntoAnExecutedNotebook(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient")
-	recorded := recordNotebook(t, []string{"import numpy as np\nkept = np.ones(3_000_000)", "print('twice')", "print('twice')"})
+	cells := []string{"import numpy as np\nkept = np.ones(3_000_000)", "print('twice')", "print('twice')"}
+	recorded := recordNotebook(t, cells)
 	notebook := filepath.Join(t.TempDir(), "executed.ipynb")
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(recorded), "out.ipynb"))
 	if err != nil {
@@ -25,29 +39,22 @@ func TestIntoAnExecutedNotebook(t *testing.T) {
 	if err := os.WriteFile(notebook, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(binary, "report", recorded, "--into", notebook, "--into-output").CombinedOutput(); err != nil || !strings.Contains(string(out), "3 of 3 cells") {
+	into := exec.Command(binary, "report", recorded, "--into", notebook, "--into-output")
+	if out, err := into.CombinedOutput(); err != nil || !strings.Contains(string(out), "3 of 3 cells") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	converted := filepath.Join(filepath.Dir(notebook), "converted.ipynb")
-	if out, err := exec.Command(python(), "-m", "nbconvert", "--to", "notebook", notebook, "--output", converted).CombinedOutput(); err != nil {
+	convert := exec.Command(python(), "-m", "nbconvert", "--to", "notebook", notebook, "--output", converted)
+	if out, err := convert.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	figures := filepath.Join(filepath.Dir(notebook), "run.json")
-	if out, err := exec.Command(binary, "report", recorded, "--format", "json", "-o", figures).CombinedOutput(); err != nil {
+	print := exec.Command(binary, "report", recorded, "--format", "json", "-o", figures)
+	if out, err := print.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	r := readReport(t, figures)
-	var nb struct {
-		Cells []struct {
-			Metadata struct {
-				Ipytracer struct {
-					Execution int
-					Meters    map[string]struct{ Peak, Need int64 }
-				}
-			}
-			Outputs []struct{ Metadata map[string]any }
-		}
-	}
+	var nb executed
 	if data, err := os.ReadFile(converted); err != nil || json.Unmarshal(data, &nb) != nil || len(nb.Cells) != 3 {
 		t.Fatalf("%v: %s", err, data)
 	}

@@ -13,8 +13,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestServer attaches to a Jupyter server: the kernel that it has, one that it starts later and one that it restarts have their cells
-// and lines, and the report says which is which.
+// TestServer attaches to a Jupyter server: the kernel that it has, one that it starts later and one that it restarts
+// have their cells and lines, and the report says which is which.
 func TestServer(t *testing.T) {
 	together(t)
 	needModules(t, "jupyter_server")
@@ -40,7 +40,8 @@ func TestServer(t *testing.T) {
 			continue
 		}
 		p := r.Processes[i]
-		if p.Late != want.Late || p.RestartOf != want.RestartOf || p.Parent != w.pid || p.IPython == "" || p.Ended != (name == "had") {
+		if p.Late != want.Late || p.RestartOf != want.RestartOf || p.Parent != w.pid || p.IPython == "" ||
+			p.Ended != (name == "had") {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
@@ -62,7 +63,8 @@ func TestServerAndItsKernel(t *testing.T) {
 	results := w.run()
 	r, _ := tr.stop()
 	if countCells(r) != len(results) || r.Processes[0].PID != w.pid {
-		t.Errorf("%d windows of %d cells; complete %v %q, late %q; problems %q", countCells(r), len(results), r.Certificate.Complete, r.Certificate.Incomplete,
+		t.Errorf("%d windows of %d cells; complete %v %q, late %q; problems %q", countCells(r), len(results),
+			r.Certificate.Complete, r.Certificate.Incomplete,
 			r.Certificate.LateLibraries, r.Certificate.Problems)
 	}
 }
@@ -76,7 +78,8 @@ func countCells(r *model.Report) (n int) {
 	return n
 }
 
-// checkMade wants the cell of a process that made an array of so many bytes under a name in its last line, and its line.
+// checkMade wants the cell of a process that made an array of so many bytes under a name in its last line, and its
+// line.
 func checkMade(t *testing.T, r *model.Report, pid int, name string, size int64) {
 	t.Helper()
 	i := slices.IndexFunc(r.Windows, func(w model.Window) bool {
@@ -87,13 +90,16 @@ func checkMade(t *testing.T, r *model.Report, pid int, name string, size int64) 
 		return
 	}
 	cell := r.Windows[i]
-	line := slices.IndexFunc(r.Windows, func(w model.Window) bool { return w.Kind == model.Statement && w.Parent == cell.ID && w.Line == 4 })
-	if line < 0 || r.Windows[line].Meters["cpu.numpy"].Need() != size || !r.Windows[line].Meters["cpu.numpy"].Exact || !cell.Meters["cpu.numpy"].Exact {
+	line := slices.IndexFunc(r.Windows,
+		func(w model.Window) bool { return w.Kind == model.Statement && w.Parent == cell.ID && w.Line == 4 })
+	if line < 0 || r.Windows[line].Meters["cpu.numpy"].Need() != size || !r.Windows[line].Meters["cpu.numpy"].Exact ||
+		!cell.Meters["cpu.numpy"].Exact {
 		t.Errorf("%s: %+v", name, cell.Meters["cpu.numpy"])
 	}
 	made := slices.ContainsFunc(cell.Allocations, func(a model.Allocation) bool {
 		n := len(a.Stack)
-		return a.Meter == "cpu.numpy" && a.Allocated == size && n == 3 && a.Stack[1].Function == "make" && a.Stack[1].Line == 3 && a.Stack[2].Line == 4 &&
+		return a.Meter == "cpu.numpy" && a.Allocated == size && n == 3 && a.Stack[1].Function == "make" &&
+			a.Stack[1].Line == 3 && a.Stack[2].Line == 4 &&
 			a.Stack[2].Execution == cell.Execution
 	})
 	if !made {
@@ -101,7 +107,8 @@ func checkMade(t *testing.T, r *model.Report, pid int, name string, size int64) 
 	}
 }
 
-// TestRunners traces programs that run notebooks: every kernel's cells and lines are there, and the report begins with the kernels.
+// TestRunners traces programs that run notebooks: every kernel's cells and lines are there, and the report begins with
+// the kernels.
 func TestRunners(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient")
@@ -119,9 +126,12 @@ asyncio.run(both())
 		args []string
 		made map[string]int64
 	}{
-		"nbconvert": {[]string{"-m", "nbconvert", "--to", "notebook", "--execute", first, "--output", "out.ipynb"}, map[string]int64{"a0": 10_000_001, "a1": 20_000_001}},
-		"execute":   {[]string{"-c", "import nbclient.cli; nbclient.cli.main()", first}, map[string]int64{"a0": 10_000_001, "a1": 20_000_001}},
-		"two":       {[]string{"-c", two, first, second}, map[string]int64{"a0": 10_000_001, "a1": 20_000_001, "b0": 30_000_001}},
+		"nbconvert": {[]string{"-m", "nbconvert", "--to", "notebook", "--execute", first, "--output", "out.ipynb"},
+			map[string]int64{"a0": 10_000_001, "a1": 20_000_001}},
+		"execute": {[]string{"-c", "import nbclient.cli; nbclient.cli.main()", first},
+			map[string]int64{"a0": 10_000_001, "a1": 20_000_001}},
+		"two": {[]string{"-c", two, first, second},
+			map[string]int64{"a0": 10_000_001, "a1": 20_000_001, "b0": 30_000_001}},
 	} {
 		t.Run(name, func(t *testing.T) { checkRunner(t, c.args, c.made) })
 	}
@@ -131,7 +141,9 @@ func checkRunner(t *testing.T, args []string, made map[string]int64) {
 	t.Helper()
 	dir := t.TempDir()
 	recorded := filepath.Join(dir, "run.arrows")
-	cmd := exec.Command(binary, append([]string{"run", "--quiet", "--budget", "off", "--format", "json", "--record", recorded, "-o", filepath.Join(dir, "out.json"), "--", python()}, args...)...)
+	cmd := exec.Command(binary,
+		append([]string{"run", "--quiet", "--budget", "off", "--format", "json", "--record", recorded, "-o",
+			filepath.Join(dir, "out.json"), "--", python()}, args...)...)
 	cmd.Env = append(os.Environ(), "IPYTHONDIR="+dir, "JUPYTER_RUNTIME_DIR="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -178,12 +190,14 @@ func writeNotebook(t *testing.T, dir, name string, sizes ...int64) string {
 	for i, size := range sizes {
 		cells = append(cells, map[string]any{
 			"cell_type": "code", "execution_count": nil, "metadata": map[string]any{}, "outputs": []any{},
-			"source": fmt.Sprintf("import numpy as np\ndef make(n):\n    return np.ones(n, dtype=np.uint8)\n%s%d = make(%d)", name, i, size),
+			"source": fmt.Sprintf("import numpy as np\ndef make(n):\n    return np.ones(n, dtype=np.uint8)\n"+
+				"%s%d = make(%d)", name, i, size),
 		})
 	}
 	data, err := json.Marshal(map[string]any{
 		"nbformat": 4, "nbformat_minor": 4, "cells": cells,
-		"metadata": map[string]any{"kernelspec": map[string]any{"name": "python3", "display_name": "Python 3", "language": "python"}},
+		"metadata": map[string]any{"kernelspec": map[string]any{"name": "python3", "display_name": "Python 3",
+			"language": "python"}},
 	})
 	if err != nil {
 		t.Fatal(err)

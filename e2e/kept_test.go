@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestKeptBetweenAttaches: a session that has given up its rights keeps where probes go in the interpreter and in NumPy. A later one puts its probes there,
-// and sees what there is to be seen; one with --no-cache uses nothing of it.
+// TestKeptBetweenAttaches: a session that has given up its rights keeps where probes go in the interpreter and in
+// NumPy. A later one puts its probes there, and sees what there is to be seen; one with --no-cache uses nothing of it.
 func TestKeptBetweenAttaches(t *testing.T) {
 	together(t)
 	const known = "known from an earlier session"
@@ -20,7 +20,9 @@ func TestKeptBetweenAttaches(t *testing.T) {
 	pid := s.cmd.Process.Pid
 	attach := func(name string, flags ...string) (end func() string) {
 		ready := filepath.Join(dir, "ready "+name)
-		cmd := exec.Command(binary, append([]string{"attach", "-v", "--format", "json", "--ready-file", ready, "-o", filepath.Join(dir, name), fmt.Sprint(pid)}, flags...)...)
+		cmd := exec.Command(binary,
+			append([]string{"attach", "-v", "--format", "json", "--ready-file", ready, "-o", filepath.Join(dir, name),
+				fmt.Sprint(pid)}, flags...)...)
 		cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
 		said := startReady(t, cmd, ready)
 		return func() string {

@@ -14,8 +14,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestSeveralKernels traces two kernels in one session, one notebook each. In every format, live and of the recording, each In[N] says whose it is, and the
-// first screen has the highest moment of both.
+// TestSeveralKernels traces two kernels in one session, one notebook each. In every format, live and of the recording,
+// each In[N] says whose it is, and the first screen has the highest moment of both.
 func TestSeveralKernels(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_kernels.py"}, nil)
@@ -35,8 +35,11 @@ func TestSeveralKernels(t *testing.T) {
 			t.Errorf("no live line begins with %q:\n%s", want, lines)
 		}
 	}
-	for _, want := range []string{" in In[2] of train.ipynb, line 4: len(make(70_000_001))", " in In[2] of eda.ipynb, line 4: len(make(60_000_001))", "still there  in train.ipynb: ", "to free it   in train.ipynb: del ",
-		fmt.Sprintf("pid %d · train.ipynb", w.pid), fmt.Sprintf("pid %d · eda.ipynb", w.others[0]), fmt.Sprintf("In[1] of eda.ipynb    %d ", w.others[0])} {
+	for _, want := range []string{" in In[2] of train.ipynb, line 4: len(make(70_000_001))",
+		" in In[2] of eda.ipynb, line 4: len(make(60_000_001))", "still there  in train.ipynb: ",
+		"to free it   in train.ipynb: del ",
+		fmt.Sprintf("pid %d · train.ipynb", w.pid), fmt.Sprintf("pid %d · eda.ipynb", w.others[0]),
+		fmt.Sprintf("In[1] of eda.ipynb    %d ", w.others[0])} {
 		if !strings.Contains(report, want) {
 			t.Errorf("the report does not say %q:\n%s", want, report)
 		}
@@ -44,7 +47,8 @@ func TestSeveralKernels(t *testing.T) {
 	if again := output(t, "report", "--format", "json", recorded); !bytes.Equal(again, data) {
 		t.Error("the recording's report is another one")
 	}
-	texts := map[string]string{"live report": report, "audit": string(output(t, "audit", recorded)), "plan": string(output(t, "plan", recorded)), "diff": string(output(t, "diff", recorded, recorded))}
+	texts := map[string]string{"live report": report, "audit": string(output(t, "audit", recorded)),
+		"plan": string(output(t, "plan", recorded)), "diff": string(output(t, "diff", recorded, recorded))}
 	for _, format := range []string{"text", "markdown", "collapsed", "speedscope", "chrome", "allocations-csv"} {
 		texts[format] = string(output(t, "report", "--full", "--format", format, recorded))
 	}
@@ -52,11 +56,13 @@ func TestSeveralKernels(t *testing.T) {
 		checkWhose(t, name, text)
 	}
 	for pid, name := range names {
-		if row := regexp.MustCompile(fmt.Sprintf(`(?m)^ *%d .* %s$`, pid, regexp.QuoteMeta(name))); !row.Match(kernels) {
+		if row := regexp.MustCompile(fmt.Sprintf(`(?m)^ *%d .* %s$`, pid,
+			regexp.QuoteMeta(name))); !row.Match(kernels) {
 			t.Errorf("'tracer kernels' has no notebook %s of pid %d:\n%s", name, pid, kernels)
 		}
 	}
-	if csv := string(output(t, "report", "--format", "csv", recorded)); !strings.Contains(csv, fmt.Sprintf(",%d,eda.ipynb,", w.others[0])) {
+	if csv := string(output(t, "report", "--format", "csv", recorded)); !strings.Contains(csv,
+		fmt.Sprintf(",%d,eda.ipynb,", w.others[0])) {
 		t.Errorf("CSV: %.400s", csv)
 	}
 }
@@ -91,8 +97,11 @@ func checkKernels(t *testing.T, r *model.Report, names map[int]string, cells int
 
 var (
 	cellNamed = regexp.MustCompile(`In\[[0-9]+\]`)
-	// whose is what follows the name of a cell; so many characters as tables and pages cut off are allowed to be missing.
-	whose = regexp.MustCompile(`^(?:\s+of\s+(?:train|eda)\.ipynb|\s+(?:and|to|→)\s+In\[[0-9]+\]\s+of\s+(?:train|eda)\.ipynb| +[0-9]+ (?:train|eda)\.ipynb|[^\n]{0,24}…)`)
+	// whose is what follows the name of a cell; so many characters as tables and pages cut off are allowed to be
+	// missing.
+	whose = regexp.MustCompile(`^(?:\s+of\s+(?:train|eda)\.ipynb|` +
+		`\s+(?:and|to|→)\s+In\[[0-9]+\]\s+of\s+(?:train|eda)\.ipynb|` +
+		` +[0-9]+ (?:train|eda)\.ipynb|[^\n]{0,24}…)`)
 )
 
 // checkWhose wants each In[N] of a text to say whose it is.
@@ -109,7 +118,8 @@ func checkWhose(t *testing.T, name, text string) {
 	}
 }
 
-// liveReport starts a session of some processes that prints text, and returns what ends it: what it has said of cells meanwhile, and the report.
+// liveReport starts a session of some processes that prints text, and returns what ends it: what it has said of cells
+// meanwhile, and the report.
 func liveReport(t *testing.T, pids ...int) func() (lines, report string) {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")

@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestCellThatRunsAtTheAttach: a cell that is under way when the tracer comes has a window with its text and its number, and so has
-// the one that it has called. Both are seen to end.
+// TestCellThatRunsAtTheAttach: a cell that is under way when the tracer comes has a window with its text and its
+// number, and so has the one that it has called. Both are seen to end.
 func TestCellThatRunsAtTheAttach(t *testing.T) {
 	together(t)
 	onPythons(t, "run_late.py", oldestAndNewest, func(t *testing.T, p place) {
@@ -24,7 +24,8 @@ func TestCellThatRunsAtTheAttach(t *testing.T) {
 		}
 		for i, name := range []string{"outer", "after", "last"} {
 			want, got := byName[name], cells[i]
-			if got.Source != want.Source || got.Status != want.Status || got.ExecutionCount == nil || *got.ExecutionCount != *want.ExecutionCount {
+			if got.Source != want.Source || got.Status != want.Status || got.ExecutionCount == nil ||
+				*got.ExecutionCount != *want.ExecutionCount {
 				t.Errorf("%s: %q %s In[%v], want %+v", name, got.Source, got.Status, show(got.ExecutionCount), want)
 			}
 		}
@@ -50,7 +51,8 @@ func TestCellThatRunsAtTheAttach(t *testing.T) {
 				t.Errorf("%q: numpy %+v, want a need of %d", c.cell.Source, f, c.need)
 			}
 		}
-		if !strings.Contains(outer.Note, "already running") || !strings.Contains(inner.Note, "already running") || cells[1].Note != "" {
+		if !strings.Contains(outer.Note, "already running") || !strings.Contains(inner.Note, "already running") ||
+			cells[1].Note != "" {
 			t.Errorf("notes: %q, %q, %q", outer.Note, inner.Note, cells[1].Note)
 		}
 		if want := []int{4, 5, 6}; !slices.Equal(lines, want) {

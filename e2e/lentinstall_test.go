@@ -35,7 +35,8 @@ func contents(t *testing.T, folder string) string {
 	return all.String()
 }
 
-// lentInstaller is a user who is lent root by sudo: anns is the user's environment, roots is root's, others has a file of root's.
+// lentInstaller is a user who is lent root by sudo: anns is the user's environment, roots is root's, others has a file
+// of root's.
 type lentInstaller struct {
 	t                             *testing.T
 	uid                           int
@@ -50,7 +51,8 @@ func newLentInstaller(t *testing.T) *lentInstaller {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(folder) })
-	l := &lentInstaller{t: t, uid: 65533, anns: filepath.Join(folder, "anns"), roots: filepath.Join(folder, "roots"), others: filepath.Join(folder, "others")}
+	l := &lentInstaller{t: t, uid: 65533, anns: filepath.Join(folder, "anns"), roots: filepath.Join(folder, "roots"),
+		others: filepath.Join(folder, "others")}
 	for _, venv := range []string{l.roots, l.anns} {
 		if out, err := exec.Command(python(), "-m", "venv", "--without-pip", venv).CombinedOutput(); err != nil {
 			t.Fatalf("no environment is made: %v: %s", err, out)
@@ -61,7 +63,8 @@ func newLentInstaller(t *testing.T) *lentInstaller {
 		t.Fatalf("%q %v", all, err)
 	}
 	l.packages = all[0]
-	if err := errors.Join(os.Chmod(folder, 0o755), os.Mkdir(l.others, 0o755), os.WriteFile(filepath.Join(l.others, "__init__.py"), []byte("precious"), 0o644)); err != nil {
+	if err := errors.Join(os.Chmod(folder, 0o755), os.Mkdir(l.others, 0o755),
+		os.WriteFile(filepath.Join(l.others, "__init__.py"), []byte("precious"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("chown", "-R", fmt.Sprintf("%d:%[1]d", l.uid), l.anns).CombinedOutput(); err != nil {
@@ -74,7 +77,8 @@ func newLentInstaller(t *testing.T) *lentInstaller {
 // install is `sudo tracer notebook install` of the user.
 func (l *lentInstaller) install(venv string) (string, error) {
 	cmd := exec.Command(binary, "notebook", "install", "--python", filepath.Join(venv, "bin", "python"))
-	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", l.uid), fmt.Sprintf("SUDO_GID=%d", l.uid), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", l.uid), fmt.Sprintf("SUDO_GID=%d", l.uid),
+		"PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -98,8 +102,9 @@ func (l *lentInstaller) sweep() {
 	}
 }
 
-// TestLentRootInstalls: root that somebody is lent puts the notebook's companion where that user may write, and changes no other user's file: not by the
-// name of an environment of another's, nor by links that lead to another's folder or are another's file.
+// TestLentRootInstalls: root that somebody is lent puts the notebook's companion where that user may write, and changes
+// no other user's file: not by the name of an environment of another's, nor by links that lead to another's folder or
+// are another's file.
 func TestLentRootInstalls(t *testing.T) {
 	together(t)
 	l := newLentInstaller(t)
@@ -110,14 +115,20 @@ func TestLentRootInstalls(t *testing.T) {
 	trap, theirs := filepath.Join(l.packages, "ipytracer"), filepath.Join(l.others, "__init__.py")
 	own := func() error { return errors.Join(os.Mkdir(trap, 0o755), os.Chown(trap, l.uid, l.uid)) }
 	for how, lay := range map[string]func() error{
-		"a folder that is a link":   func() error { return os.Symlink(l.others, trap) },
-		"a file that is a link":     func() error { return errors.Join(own(), os.Symlink(theirs, filepath.Join(trap, "__init__.py"))) },
-		"a file with a second name": func() error { return errors.Join(own(), os.Link(theirs, filepath.Join(trap, "__init__.py"))) },
+		"a folder that is a link": func() error { return os.Symlink(l.others, trap) },
+		"a file that is a link": func() error {
+			return errors.Join(own(), os.Symlink(theirs, filepath.Join(trap, "__init__.py")))
+		},
+		"a file with a second name": func() error {
+			return errors.Join(own(), os.Link(theirs, filepath.Join(trap, "__init__.py")))
+		},
 	} {
 		l.sweep()
 		// It looks as if it had been installed by the tracer before.
 		mark := filepath.Join(l.packages, "ipytracer-0.dist-info")
-		if err := errors.Join(lay(), os.MkdirAll(mark, 0o755), os.WriteFile(filepath.Join(mark, "INSTALLER"), []byte("tracer\n"), 0o644), os.Chown(mark, l.uid, l.uid)); err != nil {
+		if err := errors.Join(lay(), os.MkdirAll(mark, 0o755),
+			os.WriteFile(filepath.Join(mark, "INSTALLER"), []byte("tracer\n"), 0o644),
+			os.Chown(mark, l.uid, l.uid)); err != nil {
 			t.Fatal(err)
 		}
 		out, err := l.install(l.anns)

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestLentRoot: root that somebody is lent limits and moves that user's processes and nobody else's; process 1 is nobody's.
+// TestLentRoot: root that somebody is lent limits and moves that user's processes and nobody else's; process 1 is
+// nobody's.
 func TestLentRoot(t *testing.T) {
 	together(t)
 	const ann, ben = 65533, 65534
@@ -49,7 +50,8 @@ func TestLentRoot(t *testing.T) {
 	says(lent, 0, "has no limit", "limit", strconv.Itoa(own), "off")
 	says(lent, 2, "does not use CUDA", "gpu", "yield", strconv.Itoa(own))
 	before := rlimits(t, 1)
-	for _, args := range [][]string{{"limit", "1", "64GiB"}, {"limit", "1", "off"}, {"gpu", "yield", "1"}, {"gpu", "restore", "1"}} {
+	for _, args := range [][]string{{"limit", "1", "64GiB"}, {"limit", "1", "off"}, {"gpu", "yield", "1"},
+		{"gpu", "restore", "1"}} {
 		says(nil, 3, "nobody changes that", args...)
 		says(lent, 3, "nobody changes that", args...)
 	}

@@ -14,8 +14,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestLimit: what goes beyond --limit fails with MemoryError, at its line, the kernel lives, and the report says who asked for how much.
-// Children have the limit, too, those from before as well.
+// TestLimit: what goes beyond --limit fails with MemoryError, at its line, the kernel lives, and the report says who
+// asked for how much. Children have the limit, too, those from before as well.
 func TestLimit(t *testing.T) {
 	together(t)
 	onPythons(t, "run_limit.py", oldestAndNewest, checkLimit)
@@ -35,8 +35,8 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// TestLimitOfScripts: the same of cells that a script runs, on builds that have no kernel: without the GIL, and with another C library, whose malloc
-// is not glibc's.
+// TestLimitOfScripts: the same of cells that a script runs, on builds that have no kernel: without the GIL, and with
+// another C library, whose malloc is not glibc's.
 func TestLimitOfScripts(t *testing.T) {
 	together(t)
 	for _, name := range []string{"plain313t", "musl313"} {
@@ -51,7 +51,8 @@ func TestLimitOfScripts(t *testing.T) {
 			w.run()
 			r, data := tr.stop()
 			cells := topCells(r, w.pid)
-			if len(cells) != 2 || cells[0].Status != model.Error || cells[1].Status != model.OK { // its Error may be missing: the next one begins at once
+			// The first cell's Error may be missing: the next cell begins at once.
+			if len(cells) != 2 || cells[0].Status != model.Error || cells[1].Status != model.OK {
 				t.Fatalf("%s", data)
 			}
 			if name == "plain313t" {
@@ -69,7 +70,8 @@ func checkLimit(t *testing.T, p place) {
 	tr := attach(t, w.pid, "--limit", "1GiB", "--budget", "off")
 	results := w.run()[1:] // the first ran before
 	r, data := tr.stop()
-	if len(r.Processes) == 0 || r.Processes[0].SoftLimit == nil || *r.Processes[0].SoftLimit != (model.SoftLimit{Bytes: 1 << 30, By: "session"}) {
+	if len(r.Processes) == 0 || r.Processes[0].SoftLimit == nil ||
+		*r.Processes[0].SoftLimit != (model.SoftLimit{Bytes: 1 << 30, By: "session"}) {
 		t.Errorf("the header does not have the limit: %+v", r.Processes)
 	}
 	cells := topCells(r, w.pid)
@@ -86,7 +88,8 @@ func checkLimit(t *testing.T, p place) {
 			}
 		}
 		if cell.Status != want || result.Status != want {
-			t.Errorf("%s: %s, and the kernel says %s; want %s: %+v", result.Name, cell.Status, result.Status, want, result)
+			t.Errorf("%s: %s, and the kernel says %s; want %s: %+v", result.Name, cell.Status, result.Status, want,
+				result)
 		}
 		if peak := cell.Meters["cpu.mapped"].Peak; peak > 1<<30 {
 			t.Errorf("%s: %d bytes mapped", result.Name, peak)
@@ -170,8 +173,8 @@ func tracerSays(t *testing.T, status int, args ...string) string {
 	return string(out)
 }
 
-// TestLimitIsPutBack: a limit ends with the session, however that ends, also of another user's process. What is left behind if nobody could
-// put it back is said, and cleared by `tracer limit PID off`.
+// TestLimitIsPutBack: a limit ends with the session, however that ends, also of another user's process. What is left
+// behind if nobody could put it back is said, and cleared by `tracer limit PID off`.
 func TestLimitIsPutBack(t *testing.T) {
 	together(t)
 	for name, user := range map[string]uint32{"root": 0, "another user": 65534} {
@@ -196,7 +199,8 @@ func TestLimitIsPutBack(t *testing.T) {
 			if got := softLimit(t, pid); got != 2<<30 {
 				t.Errorf("with the guard dead the limit is %d", got)
 			}
-			if got := tracerSays(t, 0, "limit", number); !strings.Contains(got, "was killed") || !strings.Contains(got, "2.00 GiB") {
+			if got := tracerSays(t, 0, "limit", number); !strings.Contains(got, "was killed") ||
+				!strings.Contains(got, "2.00 GiB") {
 				t.Errorf("what was left is not said: %s", got)
 			}
 			tr = attach(t, pid)

@@ -11,8 +11,8 @@ import (
 	"ipytracer/tracer/host/attacktest"
 )
 
-// locks is a cell that offers pairs one by one, keeps each locked, and its end of the line that comes over it, by receiving into memory that nobody
-// serves (userfaultfd), asks on it, and leaves the last ones so.
+// locks is a cell that offers pairs one by one, keeps each locked, and its end of the line that comes over it, by
+// receiving into memory that nobody serves (userfaultfd), asks on it, and leaves the last ones so.
 const locks = `
 import array, ctypes, fcntl, mmap, os, select, socket, struct, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -24,7 +24,8 @@ class Locked:
         at = ctypes.addressof(ctypes.c_char.from_buffer(self.page))
         fcntl.ioctl(self.uffd, 0xc018aa3f, bytearray(struct.pack("QQQ", 0xaa, 0, 0)))
         fcntl.ioctl(self.uffd, 0xc020aa00, bytearray(struct.pack("QQQQ", at, 4096, 1, 0)))
-        self.thread = threading.Thread(target=libc.recv, args=(end.fileno(), ctypes.c_void_p(at), ctypes.c_size_t(4096), 0), daemon=True)
+        self.thread = threading.Thread(target=libc.recv, daemon=True,
+                                       args=(end.fileno(), ctypes.c_void_p(at), ctypes.c_size_t(4096), 0))
         self.thread.start()
         waiting = select.poll()
         waiting.register(self.uffd, select.POLLIN)
@@ -59,8 +60,8 @@ for _ in range(%d):
     del locked[:-20]
 print("made", made)`
 
-// TestLockedLines: a kernel that keeps its lines locked for as long as it likes holds up neither the session that traces it, nor another kernel's
-// figures, nor the session's end.
+// TestLockedLines: a kernel that keeps its lines locked for as long as it likes holds up neither the session that
+// traces it, nor another kernel's figures, nor the session's end.
 func TestLockedLines(t *testing.T) {
 	together(t)
 	attempts := attacktest.Attempts(30)

@@ -19,7 +19,8 @@ import (
 var leaky = []string{
 	"import json, os, numpy as np, ipytracer",
 	"acc = []",
-	"acc.append(np.ones(1 << 18))", "acc.append(np.ones(1 << 18))", "acc.append(np.ones(1 << 18))", "acc.append(np.ones(1 << 18))",
+	"acc.append(np.ones(1 << 18))", "acc.append(np.ones(1 << 18))", "acc.append(np.ones(1 << 18))",
+	"acc.append(np.ones(1 << 18))",
 	"np.zeros(3 << 17)",
 	"import colorsys\ncolorsys.cache = np.ones(1 << 19)",
 	"def fail():\n    batch = np.ones(5 << 16)\n    raise ValueError('no')\nfail()",
@@ -31,7 +32,8 @@ const lookTold = `
 def told(call, name):
     found = call(wait=60)
     with open(os.environ["TOLD"] + name, "w") as f:
-        json.dump(dict(vars(found), rows=[dict(row._asdict(), change=row.change and row.change._asdict(), growth=row.growth and row.growth._asdict())
+        json.dump(dict(vars(found), rows=[dict(row._asdict(), change=row.change and row.change._asdict(),
+                                               growth=row.growth and row.growth._asdict())
                                           if hasattr(row, "growth") else row._asdict() for row in found]), f)
     print("told" if not found.why else "why: " + found.why)`
 
@@ -79,7 +81,8 @@ type toldLook struct {
 	NotJudged [][]any          `json:"not_judged"`
 }
 
-// TestLooks: what a notebook is told of its variables and of what stays behind is what the report and `tracer audit` say of the same session, to the byte.
+// TestLooks: what a notebook is told of its variables and of what stays behind is what the report and `tracer audit`
+// say of the same session, to the byte.
 func TestLooks(t *testing.T) {
 	needModules(t, "numpy")
 	env, told := companionAt(t, "/")
@@ -104,12 +107,14 @@ func TestLooks(t *testing.T) {
 	if got := verdictsOf(during.Rows); !reflect.DeepEqual(got, verdictsOf(readTold(t, told+".audit").Rows)) {
 		t.Errorf("with a call that holds an array while it asks: %v", got)
 	}
-	for name, one := range map[string]toldLook{"audit": readTold(t, told+".audit"), "vars": readTold(t, told+".vars"), "busy": during} {
+	for name, one := range map[string]toldLook{"audit": readTold(t, told+".audit"), "vars": readTold(t, told+".vars"),
+		"busy": during} {
 		if one.Why != "" {
 			t.Errorf("%s: %s", name, one.Why)
 		}
 	}
-	if i := slices.IndexFunc(during.NotJudged, func(one []any) bool { return one[0] == model.CellRuns }); i < 0 || during.NotJudged[i][2].(float64) < 7<<20 {
+	if i := slices.IndexFunc(during.NotJudged, func(one []any) bool { return one[0] == model.CellRuns }); i < 0 ||
+		during.NotJudged[i][2].(float64) < 7<<20 {
 		t.Errorf("not judged: %v", during.NotJudged)
 	}
 }
@@ -132,7 +137,8 @@ func verdictsOf(rows []map[string]any) (out []string) {
 	return out
 }
 
-// sameVerdicts compares what was told with an audit: every verdict of which something holds the memory. What is mapped goes on to change.
+// sameVerdicts compares what was told with an audit: every verdict of which something holds the memory. What is mapped
+// goes on to change.
 func sameVerdicts(t *testing.T, told toldLook, a *model.Audit, shown string) {
 	t.Helper()
 	kinds := map[string]bool{}
@@ -142,7 +148,8 @@ func sameVerdicts(t *testing.T, told toldLook, a *model.Audit, shown string) {
 			rows = append(rows, v)
 		}
 	}
-	verdicts := slices.DeleteFunc(slices.Clone(a.Verdicts), func(v model.Verdict) bool { return v.Meter == "cpu.mapped" })
+	verdicts := slices.DeleteFunc(slices.Clone(a.Verdicts),
+		func(v model.Verdict) bool { return v.Meter == "cpu.mapped" })
 	if len(rows) != len(verdicts) {
 		t.Fatalf("told of %v, the audit has %d verdicts: %+v", verdictsOf(rows), len(verdicts), verdicts)
 	}
@@ -151,12 +158,14 @@ func sameVerdicts(t *testing.T, told toldLook, a *model.Audit, shown string) {
 		text, _ := json.Marshal(v)
 		var want map[string]any
 		_ = json.Unmarshal(text, &want)
-		for _, key := range []string{"kind", "meter", "bytes", "count", "executions", "execution_counts", "evidence", "advice", "change"} {
+		for _, key := range []string{"kind", "meter", "bytes", "count", "executions", "execution_counts", "evidence",
+			"advice", "change"} {
 			if !reflect.DeepEqual(rows[i][key], want[key]) {
 				t.Errorf("%s: told %v, the audit has %v", key, rows[i][key], want[key])
 			}
 		}
-		if rows[i]["holder"] != v.Holder || rows[i]["fix"] != v.Fix || v.Growth != nil && rows[i]["growth"].(map[string]any)["slope"] != float64(v.Growth.Slope) {
+		if rows[i]["holder"] != v.Holder || rows[i]["fix"] != v.Fix ||
+			v.Growth != nil && rows[i]["growth"].(map[string]any)["slope"] != float64(v.Growth.Slope) {
 			t.Errorf("told %v, the audit has %+v", rows[i], v)
 		}
 		for _, said := range []string{v.Evidence, v.Advice} {
@@ -183,7 +192,8 @@ func sameVariables(t *testing.T, told toldLook, r *model.Report, shown string) {
 			continue
 		}
 		got, want := told.Rows[was], r.Variables[is]
-		if got["bytes"] != float64(want.Bytes) || got["reaches"] != float64(want.Reaches) || got["execution"] != float64(want.Execution) || got["line"] != float64(want.Line) ||
+		if got["bytes"] != float64(want.Bytes) || got["reaches"] != float64(want.Reaches) ||
+			got["execution"] != float64(want.Execution) || got["line"] != float64(want.Line) ||
 			got["type"] != want.Type || got["exact"] != want.Exact {
 			t.Errorf("told %v, the report has %+v", got, want)
 		}
@@ -200,7 +210,8 @@ func TestLooksEnd(t *testing.T) {
 	n := startNotebook(t, env)
 	tr := attach(t, n.pid)
 	n.runs("%load_ext ipytracer\n%tracer off\nimport ipytracer, time")
-	const ask = "began = time.monotonic(); found = ipytracer.%s(); print(round(time.monotonic() - began, 2), len(found), found.why)"
+	const ask = "began = time.monotonic(); found = ipytracer.%s(); " +
+		"print(round(time.monotonic() - began, 2), len(found), found.why)"
 	tr.pause()
 	for _, call := range []string{"vars", "audit"} {
 		if got := n.runs(fmt.Sprintf(ask, call)); !strings.Contains(got, "does not answer") {
@@ -212,7 +223,8 @@ func TestLooksEnd(t *testing.T) {
 	}
 	_ = tr.cmd.Process.Kill()
 	<-tr.ended
-	if got := n.runs(fmt.Sprintf(ask, "audit")); !strings.Contains(got, "no tracer listens") && !strings.Contains(got, "has ended") {
+	if got := n.runs(fmt.Sprintf(ask, "audit")); !strings.Contains(got, "no tracer listens") &&
+		!strings.Contains(got, "has ended") {
 		t.Errorf("of a tracer that was killed: %s", got)
 	}
 	if got := n.runs("%tracer vars"); !strings.Contains(got, "sudo tracer attach") {

@@ -81,7 +81,8 @@ func (s *cellRunner) run(status int, flags ...string) *model.Report {
 	return r
 }
 
-// unseen lets the cells run while the tracer is stopped, as on a machine that has no time for it, and returns its report.
+// unseen lets the cells run while the tracer is stopped, as on a machine that has no time for it, and returns its
+// report.
 func (s *cellRunner) unseen(status int, flags ...string) *model.Report {
 	s.t.Helper()
 	tr := attach(s.t, s.cmd.Process.Pid, flags...)
@@ -123,8 +124,9 @@ def flood():
 thread = threading.Thread(target=flood)
 `
 
-// TestMarkersLeaveCellsRoom: a thread begins experiments without end, as fast as it can, and nobody reads. Every cell has its window and its source; what was refused is
-// counted, in the cells too, and the experiments that were open then are not exact.
+// TestMarkersLeaveCellsRoom: a thread begins experiments without end, as fast as it can, and nobody reads. Every cell
+// has its window and its source; what was refused is counted, in the cells too, and the experiments that were open then
+// are not exact.
 func TestMarkersLeaveCellsRoom(t *testing.T) {
 	together(t)
 	var cells []string
@@ -164,11 +166,14 @@ func TestMarkersLeaveCellsRoom(t *testing.T) {
 	}
 }
 
-// TestMarkersInPairs: 50,000 experiments in one cell. Those that have a window have both their ends, all others are counted.
+// TestMarkersInPairs: 50,000 experiments in one cell. Those that have a window have both their ends, all others are
+// counted.
 func TestMarkersInPairs(t *testing.T) {
 	together(t)
 	const pairs = 50_000
-	s := startCells(t, nil, "", fmt.Sprintf("for i in range(%d):\n    compile('', '<ipytracer:begin p>', 'exec')\n    compile('', '<ipytracer:end p>', 'exec')", pairs))
+	s := startCells(t, nil, "",
+		fmt.Sprintf("for i in range(%d):\n    compile('', '<ipytracer:begin p>', 'exec')\n"+
+			"    compile('', '<ipytracer:end p>', 'exec')", pairs))
 	tr := attach(t, s.cmd.Process.Pid, "--strict")
 	if _, err := io.WriteString(s.in, "go\n"); err != nil {
 		t.Fatal(err)
@@ -190,7 +195,8 @@ func TestMarkersInPairs(t *testing.T) {
 	if missing := 2 * (pairs - whole); uint64(missing) < refused || refused == 0 && missing > 0 {
 		t.Errorf("%d of %d experiments have a window, and %d begins and ends were refused", whole, pairs, refused)
 	}
-	if cells := topCells(r, s.cmd.Process.Pid); len(cells) != 1 || !cells[0].Meters["cpu.resident"].Exact || cells[0].LostMarkers != int64(refused) {
+	if cells := topCells(r, s.cmd.Process.Pid); len(cells) != 1 || !cells[0].Meters["cpu.resident"].Exact ||
+		cells[0].LostMarkers != int64(refused) {
 		t.Errorf("the cell: %+v", cells)
 	}
 	if len(r.Certificate.Problems) > 0 {
@@ -242,19 +248,22 @@ func standIn(t *testing.T, devices int, more ...string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(more, "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1", "LD_LIBRARY_PATH="+libraries, "STANDIN_LIBRARIES="+libraries,
-		"STANDIN_TRUTH="+filepath.Join(t.TempDir(), "truth"), fmt.Sprintf("STANDIN_DEVICES=%d", devices), "STANDIN_MEMORY=8589934592")
+	return append(more, "PYTHONPATH="+modules, "PYTHONDONTWRITEBYTECODE=1", "LD_LIBRARY_PATH="+libraries,
+		"STANDIN_LIBRARIES="+libraries,
+		"STANDIN_TRUTH="+filepath.Join(t.TempDir(), "truth"), fmt.Sprintf("STANDIN_DEVICES=%d", devices),
+		"STANDIN_MEMORY=8589934592")
 }
 
 // unseenContext is a context that is there before the tracer is, on the last device.
 const unseenContext = "import gpu\ngpu.cu.call('cuInit', 0)\nother = gpu.cu.give('cuCtxCreate_v2', 0, %d)"
 
 var inUnseenContext = []string{
-	"gpu.cu.call('cuCtxSetCurrent', other)\nall = [gpu.cu.alloc(1 << 20) for _ in range(11)]", "one = gpu.cu.alloc(1 << 20); gpu.cu.free(one)", "pass",
+	"gpu.cu.call('cuCtxSetCurrent', other)\nall = [gpu.cu.alloc(1 << 20) for _ in range(11)]",
+	"one = gpu.cu.alloc(1 << 20); gpu.cu.free(one)", "pass",
 }
 
-// TestGuessedDevice: eleven allocations in a context that was never seen to be made, with two devices. Which device they are on is a guess, and every figure
-// that rests on it says so from then on.
+// TestGuessedDevice: eleven allocations in a context that was never seen to be made, with two devices. Which device
+// they are on is a guess, and every figure that rests on it says so from then on.
 func TestGuessedDevice(t *testing.T) {
 	together(t)
 	s := startCells(t, standIn(t, 2), fmt.Sprintf(unseenContext, 1), inUnseenContext...)
@@ -270,7 +279,8 @@ func TestGuessedDevice(t *testing.T) {
 				}
 				continue
 			}
-			if want := int64(11+min(i, 1)) << 20; strings.HasSuffix(meter, ".driver") && (f.Exact || f.Bound == nil || *f.Bound != want) {
+			if want := int64(11+min(i, 1)) << 20; strings.HasSuffix(meter, ".driver") &&
+				(f.Exact || f.Bound == nil || *f.Bound != want) {
 				t.Errorf("cell %d: %s rests on a guess of %d bytes: %+v", i+1, meter, want, f)
 			}
 		}

@@ -34,8 +34,8 @@ func (l *functionLine) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&l.Function, &l.Line})
 }
 
-// TestMemoryLines compares, to the byte, what the report says that lines mapped and had from malloc with what they know themselves:
-// random calls of every function of the allocator and of the kernel among them.
+// TestMemoryLines compares, to the byte, what the report says that lines mapped and had from malloc with what they know
+// themselves: random calls of every function of the allocator and of the kernel among them.
 func TestMemoryLines(t *testing.T) {
 	together(t)
 	onPythons(t, "run_memory.py", [][2]string{
@@ -52,7 +52,8 @@ func TestOtherAllocators(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			library = filepath.Join("/usr/lib/x86_64-linux-gnu", library)
 			if _, err := os.Stat(library); err != nil {
-				if os.Getenv("TRACER_REQUIRE_BPF") == "1" && name == "jemalloc" { // the others' packages have other names elsewhere
+				// Only jemalloc's package has this name on every system.
+				if os.Getenv("TRACER_REQUIRE_BPF") == "1" && name == "jemalloc" {
 					t.Fatal(err)
 				}
 				t.Skip(err)
@@ -114,7 +115,8 @@ func compareNoted(w model.Window, n noted) string {
 			continue
 		}
 		if a.Allocated != n.Allocated || a.Freed != n.Freed {
-			return fmt.Sprintf("%s %v: allocated %d, freed %d; the report says %d and %d", n.Meter, n.Lines, n.Allocated, n.Freed, a.Allocated, a.Freed)
+			return fmt.Sprintf("%s %v: allocated %d, freed %d; the report says %d and %d", n.Meter, n.Lines,
+				n.Allocated, n.Freed, a.Allocated, a.Freed)
 		}
 		return ""
 	}

@@ -14,8 +14,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestNamespaces attaches to an IPython in a mount and a pid namespace of its own, in a chroot: what a container is. A chroot of our own files
-// is one all the same.
+// TestNamespaces attaches to an IPython in a mount and a pid namespace of its own, in a chroot: what a container is. A
+// chroot of our own files is one all the same.
 func TestNamespaces(t *testing.T) {
 	together(t)
 	t.Run("here", func(t *testing.T) { checkNamespaces(t, "/") })
@@ -34,7 +34,8 @@ func checkNamespaces(t *testing.T, root string) {
 		t.Fatal(err)
 	}
 	cell := "import numpy as np, sys\na = np.empty(3 << 20, dtype='u1')\ndel a\nprint('cell has run', flush=True)"
-	script := fmt.Sprintf("import os, sys; print('pid', os.getpid(), flush=True); sys.stdin.readline(); import IPython; IPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', %q])", cell)
+	script := fmt.Sprintf("import os, sys; print('pid', os.getpid(), flush=True); sys.stdin.readline(); "+
+		"import IPython; IPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', %q])", cell)
 	inside := fmt.Sprintf("mount -t proc proc %[1]s/proc && exec chroot %[1]s %s -c \"$0\"", root, interpreter)
 	if root == "/" {
 		inside = fmt.Sprintf("mount -t proc proc /proc && exec chroot / %s -c \"$0\"", interpreter)

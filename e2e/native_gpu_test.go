@@ -8,11 +8,12 @@ import (
 	"ipytracer/model"
 )
 
-// TestNativePyTorch: in front of the Python frames of PyTorch's blocks are its C++ functions, up to the allocator, and up to the
-// driver of the driver's. The threads of its backward pass have no Python, and are named to their start.
+// TestNativePyTorch: in front of the Python frames of PyTorch's blocks are its C++ functions, up to the allocator, and
+// up to the driver of the driver's. The threads of its backward pass have no Python, and are named to their start.
 func TestNativePyTorch(t *testing.T) {
 	together(t)
-	r, _, windows := runGPU(t, pytorch(t), []string{"keep", "blip", "training_loop", "model"}, nil, "--budget", "off", "--native")
+	r, _, windows := runGPU(t, pytorch(t), []string{"keep", "blip", "training_loop", "model"}, nil, "--budget", "off",
+		"--native")
 	checkCertificate(t, r)
 	checkComplete(t, r)
 	checkSums(t, r)
@@ -33,7 +34,8 @@ func TestNativePyTorch(t *testing.T) {
 					t.Logf("%s: %v", want.meter, a.Stack)
 					continue
 				}
-				if slices.ContainsFunc(native, func(f model.Frame) bool { return strings.HasPrefix(f.Function, want.within) }) {
+				if slices.ContainsFunc(native,
+					func(f model.Frame) bool { return strings.HasPrefix(f.Function, want.within) }) {
 					whole++
 				}
 			}
@@ -54,8 +56,10 @@ func checkBackward(t *testing.T, windows []model.Window) {
 				continue
 			}
 			seen++
-			begins := strings.HasPrefix(native[len(native)-1].Module, "libc.so") && !a.StackTruncated && !unknownCalls(native)
-			if begins && slices.ContainsFunc(native, func(f model.Frame) bool { return f.Function == "torch::autograd::Engine::thread_main" }) {
+			begins := strings.HasPrefix(native[len(native)-1].Module, "libc.so") && !a.StackTruncated &&
+				!unknownCalls(native)
+			if begins && slices.ContainsFunc(native,
+				func(f model.Frame) bool { return f.Function == "torch::autograd::Engine::thread_main" }) {
 				whole++
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// hostileNative takes memory from code that no file has, from a library whose place another one takes, from one that is deleted,
-// and from more calls than are kept; each twice, so that the kernel has its rules the second time.
+// hostileNative takes memory from code that no file has, from a library whose place another one takes, from one that is
+// deleted, and from more calls than are kept; each twice, so that the kernel has its rules the second time.
 const hostileNative = `
 import _ctypes, ctypes, mmap, os, time
 directory = %q
@@ -27,9 +27,11 @@ def load(name):
 
 # push rbp (nothing says so); mov edi, 389047; mov rdx, size; mov rsi, address; mov rax, track; call rax; pop rbp; ret
 def code(size, address):
-    return (b"\x55\xbf" + (389047).to_bytes(4, "little") + b"\x48\xba" + size.to_bytes(8, "little") + b"\x48\xbe" + address.to_bytes(8, "little")
-            + b"\x48\xb8" + track.to_bytes(8, "little") + b"\xff\xd0\x5d\xc3")
-page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    return (b"\x55\xbf" + (389047).to_bytes(4, "little") + b"\x48\xba" + size.to_bytes(8, "little")
+            + b"\x48\xbe" + address.to_bytes(8, "little") + b"\x48\xb8" + track.to_bytes(8, "little")
+            + b"\xff\xd0\x5d\xc3")
+page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+                 prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 made = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
 def generated(size):
     page.seek(0)
@@ -55,18 +57,21 @@ take(function, 340_000, 2)
 take(function, 350_000, 5000)
 `
 
-// TestHostileNative: whatever a process has for code, native frames are right or said not to be known, and the figures are right.
+// TestHostileNative: whatever a process has for code, native frames are right or said not to be known, and the figures
+// are right.
 func TestHostileNative(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
 	for _, name := range []string{"alpha", "gamma"} {
-		build := exec.Command("gcc", "-O1", "-fno-optimize-sibling-calls", "-fomit-frame-pointer", "-shared", "-fPIC", "-DFUNCTION="+name, "-Wl,--build-id=none",
+		build := exec.Command("gcc", "-O1", "-fno-optimize-sibling-calls", "-fomit-frame-pointer", "-shared", "-fPIC",
+			"-DFUNCTION="+name, "-Wl,--build-id=none",
 			"-o", filepath.Join(dir, "lib"+name+".so"), filepath.Join(workloads, "swap.c"))
 		if text, err := build.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
 	}
-	r, cell := hostileCell(t, fmt.Sprintf(hostileNative, dir), "--budget", "off", "--native", "--small-arrays") // the cell calls PyTraceMalloc_Track itself
+	// --small-arrays, because the cell calls PyTraceMalloc_Track itself.
+	r, cell := hostileCell(t, fmt.Sprintf(hostileNative, dir), "--budget", "off", "--native", "--small-arrays")
 	checkSums(t, r)
 	got := map[string]int64{} // how often, by the bytes of one and the innermost calls
 	for _, a := range cell.Allocations {
@@ -79,7 +84,8 @@ func TestHostileNative(t *testing.T) {
 		}
 		size := a.Allocated / a.Count
 		got[fmt.Sprint(size, " ", strings.Join(names[:min(len(names), 2)], " "))] += a.Count
-		if n := len(names); n > 129 || len(a.Stack) == n || a.Stack[n].Function != "take" && a.Stack[n].Function != "generated" {
+		if n := len(names); n > 129 || len(a.Stack) == n ||
+			a.Stack[n].Function != "take" && a.Stack[n].Function != "generated" {
 			t.Errorf("%d bytes: %d native frames, then %v", size, n, a.Stack[n:])
 		}
 		if n := len(names); size == 350_000 && (n < 100 || names[n-1] != "?") {
@@ -87,7 +93,8 @@ func TestHostileNative(t *testing.T) {
 		}
 	}
 	// alpha's 310,000 and 330,000 bytes are of the same lines: twice each, 320,000 on average.
-	want := map[string]int64{"300000 [anon] ?": 2, "320000 alpha alpha": 4, "320000 gamma gamma": 2, "340000 alpha alpha": 2, "350000 alpha alpha": 2}
+	want := map[string]int64{"300000 [anon] ?": 2, "320000 alpha alpha": 4, "320000 gamma gamma": 2,
+		"340000 alpha alpha": 2, "350000 alpha alpha": 2}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -18,8 +18,8 @@ import (
 	"ipytracer/tracer/code/native"
 )
 
-// TestNative compares native stacks with what libgcc's backtrace() says at the same moment, frame by frame: of C++ functions that
-// Python calls, with --native, and of a thread that Python knows nothing of, with and without.
+// TestNative compares native stacks with what libgcc's backtrace() says at the same moment, frame by frame: of C++
+// functions that Python calls, with --native, and of a thread that Python knows nothing of, with and without.
 func TestNative(t *testing.T) {
 	together(t)
 	for _, c := range []struct{ tree, python string }{{"", ""}, {"trixie", "/usr/bin/python3.13"}} {
@@ -37,8 +37,8 @@ func TestNative(t *testing.T) {
 	}
 }
 
-// callsCell takes every size twice: the first time the tracer must unwind a copy of the stack, the second time the kernel can do it.
-// Then it takes many at once by a way that is new.
+// callsCell takes every size twice: the first time the tracer must unwind a copy of the stack, the second time the
+// kernel can do it. Then it takes many at once by a way that is new.
 const callsCell = `
 import ctypes, time
 calls = ctypes.CDLL(%q)
@@ -117,7 +117,8 @@ func checkNative(t *testing.T, root, interpreter string, all bool) {
 // buildCalls builds the library that calls through functions without frame pointers.
 func buildCalls(t *testing.T, library string) {
 	t.Helper()
-	build := exec.Command("g++", "-O2", "-fomit-frame-pointer", "-shared", "-fPIC", "-g1", "-o", library, filepath.Join(workloads, "calls.cpp"))
+	build := exec.Command("g++", "-O2", "-fomit-frame-pointer", "-shared", "-fPIC", "-g1", "-o", library,
+		filepath.Join(workloads, "calls.cpp"))
 	if text, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -187,7 +188,9 @@ func startCellIn(t *testing.T, root, interpreter, cell string) (pid int, run fun
 	if interpreter == "" {
 		interpreter = python()
 	}
-	cmd := exec.Command(interpreter, "-c", "import sys, IPython; sys.stdin.readline(); IPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', sys.argv[1]])", cell)
+	cmd := exec.Command(interpreter, "-c",
+		"import sys, IPython; sys.stdin.readline(); "+
+			"IPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', sys.argv[1]])", cell)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

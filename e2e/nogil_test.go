@@ -7,13 +7,14 @@ import (
 	"ipytracer/model"
 )
 
-// TestWithoutGIL: on a free-threaded build windows, statements, markers and what the kernel counts are as on any other. Debian has no NumPy
-// for one, and no ZeroMQ: cells that need an array are left out, and there is no kernel. Without TRACER_PYTHONS=all it is one build, and the
-// cells of scripts alone.
+// TestWithoutGIL: on a free-threaded build windows, statements, markers and what the kernel counts are as on any other.
+// Debian has no NumPy for one, and no ZeroMQ: cells that need an array are left out, and there is no kernel. Without
+// TRACER_PYTHONS=all it is one build, and the cells of scripts alone.
 func TestWithoutGIL(t *testing.T) {
 	together(t)
 	all := os.Getenv("TRACER_PYTHONS") == "all"
-	for _, c := range []struct{ tree, name, version string }{{"builds", "plain313t", "3.13"}, {"builds-sid", "plain314t", "3.14"}} {
+	for _, c := range []struct{ tree, name, version string }{{"builds", "plain313t", "3.13"},
+		{"builds-sid", "plain314t", "3.14"}} {
 		if c.version != "3.13" && !all {
 			continue
 		}
@@ -24,7 +25,10 @@ func TestWithoutGIL(t *testing.T) {
 			if all {
 				checkBuild(t, "static, -O3, free-threaded", p, "run_terminal.py")
 			}
-			for driver, check := range map[string]func(*testing.T, place){"run_bare.py": checkBare, "run_threads.py": checkThreads} {
+			for driver, check := range map[string]func(*testing.T, place){
+				"run_bare.py":    checkBare,
+				"run_threads.py": checkThreads,
+			} {
 				t.Run(driver, func(t *testing.T) {
 					q := p
 					q.driver = driver
@@ -35,7 +39,8 @@ func TestWithoutGIL(t *testing.T) {
 	}
 }
 
-// TestThreads: cells that threads run at the same time have each its own window, with its own text, and all see what is there at once.
+// TestThreads: cells that threads run at the same time have each its own window, with its own text, and all see what is
+// there at once.
 func TestThreads(t *testing.T) {
 	together(t)
 	onPythons(t, "run_threads.py", oldestAndNewest, checkThreads)

@@ -25,7 +25,8 @@ type marker struct {
 	Cell     string `json:"cell"`
 }
 
-// kernelMemory is the resident set of a kernel's process while it is idle, in bytes, and the highest since it was reset.
+// kernelMemory is the resident set of a kernel's process while it is idle, in bytes, and the highest since it was
+// reset.
 type kernelMemory struct {
 	Resident  int64 `json:"resident"`
 	HighWater int64 `json:"high_water"`
@@ -53,7 +54,8 @@ func TestNotebooks(t *testing.T) {
 			})
 		}
 	})
-	t.Logf("%d cells; cpu.numpy exact in %d of %d, cpu.torch in %d of %d; needs within 1 %% or 1 MiB of VmHWM: %d of %d",
+	t.Logf("%d cells; cpu.numpy exact in %d of %d, cpu.torch in %d of %d; "+
+		"needs within 1 %% or 1 MiB of VmHWM: %d of %d",
 		all.cells, all.exactly, all.windows, all.torchExactly, all.torchWindows, all.needsWithin, all.needs)
 	if all.cells == 0 || all.exactly*100 < all.windows*99 {
 		t.Errorf("cpu.numpy is exact in %d of %d cells, want 99 %%", all.exactly, all.windows)
@@ -75,7 +77,8 @@ func kernelName(names []string) string {
 	return strings.Join(bases, "+")
 }
 
-// notebooks are those of testdata/notebooks, or the ones $TRACER_NOTEBOOKS names, by the kernel they run in. A name with a slash is a file of Jupyter's.
+// notebooks are those of testdata/notebooks, or the ones $TRACER_NOTEBOOKS names, by the kernel they run in. A name
+// with a slash is a file of Jupyter's.
 func notebooks(t *testing.T) [][]string {
 	t.Helper()
 	var kernels [][]string
@@ -206,7 +209,8 @@ func checkNeeds(t *testing.T, cells []model.Window, results []result, all *tally
 		if off := rose - truth; max(off, -off) <= max(1<<20, truth/100) {
 			all.needsWithin++
 		} else {
-			t.Errorf("%s: needs %.2f MiB, %+.2f from VmHWM's %.2f", run.Name, mebibytes(rose), mebibytes(off), mebibytes(truth))
+			t.Errorf("%s: needs %.2f MiB, %+.2f from VmHWM's %.2f", run.Name, mebibytes(rose), mebibytes(off),
+				mebibytes(truth))
 		}
 	}
 }
@@ -231,7 +235,8 @@ func checkKept(t *testing.T, cells []model.Window, results []result) {
 			case "frees":
 				live[m.Of] -= m.Bytes
 				if off := f.Consumed + m.Bytes; !f.Exact || max(off, -off) > small {
-					t.Errorf("%s: %s moved by %d (exact: %t), but %d were freed", m.Cell, meters[m.Of], f.Consumed, f.Exact, m.Bytes)
+					t.Errorf("%s: %s moved by %d (exact: %t), but %d were freed", m.Cell, meters[m.Of], f.Consumed,
+						f.Exact, m.Bytes)
 				}
 				if !freed(w, meters[m.Of], m.Bytes) {
 					t.Errorf("%s: no line is said to have had its %d bytes of %s freed", m.Cell, m.Bytes, meters[m.Of])
@@ -240,13 +245,15 @@ func checkKept(t *testing.T, cells []model.Window, results []result) {
 		}
 		for of, bytes := range live {
 			if f := w.Meters[meters[of]]; bytes > 0 && !isLeast(f) && f.End < bytes {
-				t.Errorf("%s: %s ends at %d, but %d of before are still held", results[i].Name, meters[of], f.End, bytes)
+				t.Errorf("%s: %s ends at %d, but %d of before are still held", results[i].Name, meters[of], f.End,
+					bytes)
 			}
 		}
 	}
 }
 
-// isLeast says whether a figure is a lower bound and nothing else: then nothing of before a pause is taken to be there still.
+// isLeast says whether a figure is a lower bound and nothing else: then nothing of before a pause is taken to be there
+// still.
 func isLeast(f model.Figure) bool { return !f.Exact && f.Bound == nil }
 
 func freed(w model.Window, meter string, bytes int64) bool {
@@ -258,9 +265,9 @@ func freed(w model.Window, meter string, bytes int64) bool {
 	return false
 }
 
-// What a session of 60 cells may take: bytes of JSON, bytes of the tracer at its highest, lines of text. Of memory it is 100 MiB that it
-// should take at most, and 106 to 114 that it takes, since what waits for the garbage collector is looked at, too; when Go's collector runs depends on the
-// machine.
+// What a session of 60 cells may take: bytes of JSON, bytes of the tracer at its highest, lines of text. Of memory it
+// is 100 MiB that it should take at most, and 106 to 114 that it takes, since what waits for the garbage collector is
+// looked at, too; when Go's collector runs depends on the machine.
 const jsonLimit, memoryLimit, textLimit = 5_000_000, 120 << 20, 80
 
 func checkSize(t *testing.T, s notebookSession) {
@@ -306,10 +313,12 @@ func checkPlanted(t *testing.T, s notebookSession) {
 			if m.Says != "leaks" {
 				continue
 			}
-			want := planted{Notebook: m.Cell, Kinds: strings.Split(m.Of, "|"), Meter: "cpu.numpy", Bytes: m.Bytes, Count: 1, Function: m.Function, Lines: []int{m.Line}, Exact: true}
+			want := planted{Notebook: m.Cell, Kinds: strings.Split(m.Of, "|"), Meter: "cpu.numpy", Bytes: m.Bytes,
+				Count: 1, Function: m.Function, Lines: []int{m.Line}, Exact: true}
 			if !found(a, want) {
 				verdicts, _ := json.Marshal(a.Verdicts)
-				t.Errorf("%s: no verdict %v of %d bytes at line %d: %.2000s", m.Cell, want.Kinds, m.Bytes, m.Line, verdicts)
+				t.Errorf("%s: no verdict %v of %d bytes at line %d: %.2000s", m.Cell, want.Kinds, m.Bytes, m.Line,
+					verdicts)
 			}
 		}
 	}

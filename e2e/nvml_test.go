@@ -39,11 +39,12 @@ func TestUnattributed(t *testing.T) {
 	var r *model.Report
 	var windows []model.Window
 	var at int
-	// NVML is asked again after 20 times what its last answer took, which on a busy machine may be longer than the notebook runs: what was beyond the driver's
-	// is then still that of the time when the process had used no driver.
+	// NVML is asked again after 20 times what its last answer took, which on a busy machine may be longer than the
+	// notebook runs: what was beyond the driver's is then still that of the time when the process had used no driver.
 	for attempt := 0; attempt == 0 || attempt < 5 && windows[at].Meters["gpu.0.unattributed"].Start == used; attempt++ {
 		var results []result
-		r, results, windows = runGPU(t, place{driver: "../gpu/run_gpu.py"}, []string{"between_cells", "pass_after_between"}, withNVML(t, used))
+		r, results, windows = runGPU(t, place{driver: "../gpu/run_gpu.py"},
+			[]string{"between_cells", "pass_after_between"}, withNVML(t, used))
 		at = slices.IndexFunc(results, func(r result) bool { return r.Name == "pass_after_between" })
 	}
 	f := windows[at].Meters["gpu.0.unattributed"]
@@ -109,22 +110,27 @@ func mapsNVML(t *testing.T, pid int) bool {
 }
 
 // useGPU makes a notebook take a MiB of its first device.
-const useGPU = "import gpu; gpu.cu.call('cuInit', 0); gpu.cu.call('cuCtxSetCurrent', gpu.cu.give('cuCtxCreate_v2', 0, 0)); a = gpu.cu.alloc(1 << 20)"
+const useGPU = "import gpu; gpu.cu.call('cuInit', 0); " +
+	"gpu.cu.call('cuCtxSetCurrent', gpu.cu.give('cuCtxCreate_v2', 0, 0)); a = gpu.cu.alloc(1 << 20)"
 
-// TestNVMLHelper: NVML is loaded when the target uses its GPU, and the driver has its devices, by a process that has no right; the session itself has nothing
-// of it. When that process is killed the report says so, and what it said before stands.
+// TestNVMLHelper: NVML is loaded when the target uses its GPU, and the driver has its devices, by a process that has no
+// right; the session itself has nothing of it. When that process is killed the report says so, and what it said before
+// stands.
 func TestNVMLHelper(t *testing.T) {
 	together(t)
 	const used = 700 << 20
 	n := startNotebook(t, standIn(t, 1))
-	env := gputest.Environ(t, gputest.Library(t), fmt.Sprintf("driver 580.159.04\ncuda 13000\ngpu GPU-a 0:0f:0 0 8589934592 0 8589934592 0 -1 Stand-in\nprocess %d %d C\n", n.pid, used))
+	env := gputest.Environ(t, gputest.Library(t),
+		fmt.Sprintf("driver 580.159.04\ncuda 13000\ngpu GPU-a 0:0f:0 0 8589934592 0 8589934592 0 -1 Stand-in\n"+
+			"process %d %d C\n", n.pid, used))
 	devices := strings.TrimPrefix(env[len(env)-1], gputest.DevicesVariable+"=")
 	if err := os.RemoveAll(devices); err != nil { // a machine that has not used its driver yet
 		t.Fatal(err)
 	}
 	tr := attachIn(t, env, n.pid, "--native")
 	helper := started(t, tr.cmd.Process.Pid, nvmlhelper.Command).PID
-	none := []string{"CapInh:\t" + noCapability, "CapPrm:\t" + noCapability, "CapEff:\t" + noCapability, "NoNewPrivs:\t1"}
+	none := []string{"CapInh:\t" + noCapability, "CapPrm:\t" + noCapability, "CapEff:\t" + noCapability,
+		"NoNewPrivs:\t1"}
 	allThreads(t, helper, none...)
 	if n.run("pass"); mapsNVML(t, helper) {
 		t.Error("the library is loaded, and nobody uses a GPU")
@@ -145,17 +151,20 @@ func TestNVMLHelper(t *testing.T) {
 	n.run("'ended'")
 	r, _ := tr.stop()
 	for _, w := range topCells(r, n.pid) {
-		if f := w.Meters["gpu.0.unattributed"]; (w.Source == "'asked'" || w.Source == "'ended'") && f.End != used-1<<20 {
+		if f := w.Meters["gpu.0.unattributed"]; (w.Source == "'asked'" || w.Source == "'ended'") &&
+			f.End != used-1<<20 {
 			t.Errorf("%s: unattributed %+v, want %d", w.Source, f, used-1<<20)
 		}
 	}
 	problems := strings.Join(r.Certificate.Problems, "\n")
-	if len(r.GPUs) != 1 || r.GPUs[0].UUID != "GPU-a" || !strings.Contains(problems, "gpu.N.unattributed is what it was before: the process that asks NVML has ended") {
+	if len(r.GPUs) != 1 || r.GPUs[0].UUID != "GPU-a" ||
+		!strings.Contains(problems, "gpu.N.unattributed is what it was before: the process that asks NVML has ended") {
 		t.Errorf("%+v: %s", r.GPUs, problems)
 	}
 }
 
-// TestOneGPUWithoutNVML: after a late attach, without NVML, to a process that has no word about its devices, the one GPU of the machine is no guess.
+// TestOneGPUWithoutNVML: after a late attach, without NVML, to a process that has no word about its devices, the one
+// GPU of the machine is no guess.
 func TestOneGPUWithoutNVML(t *testing.T) {
 	together(t)
 	for devices, guesses := range map[string]bool{"0": false, "0 1": true} {
@@ -169,7 +178,8 @@ func TestOneGPUWithoutNVML(t *testing.T) {
 			}
 			s.says("done!\n")
 			r, _ := tr.stop()
-			guessed := slices.ContainsFunc(r.Certificate.Lost, func(l model.Loss) bool { return strings.Contains(l.Reason, "whose device is a guess") && l.Count > 0 })
+			guessed := slices.ContainsFunc(r.Certificate.Lost,
+				func(l model.Loss) bool { return strings.Contains(l.Reason, "whose device is a guess") && l.Count > 0 })
 			if guessed != guesses {
 				t.Errorf("%+v", r.Certificate)
 			}

@@ -17,7 +17,8 @@ func memoryCgroup(t *testing.T, limit int64) string {
 	t.Helper()
 	name := fmt.Sprintf("ipytracer-%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid())
 	for _, way := range []struct{ top, limit string }{
-		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"}, {"/sys/fs/cgroup", "memory.max"}, {"/sys/fs/cgroup/unified", "memory.max"},
+		{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"}, {"/sys/fs/cgroup", "memory.max"},
+		{"/sys/fs/cgroup/unified", "memory.max"},
 	} {
 		dir := filepath.Join(way.top, name)
 		_ = os.WriteFile(filepath.Join(way.top, "cgroup.subtree_control"), []byte("+memory"), 0)
@@ -33,7 +34,8 @@ func memoryCgroup(t *testing.T, limit int64) string {
 	return ""
 }
 
-// TestOutOfMemory: a kernel that the OOM killer ends is named as such, with the limit that was used up, the cell and the line.
+// TestOutOfMemory: a kernel that the OOM killer ends is named as such, with the limit that was used up, the cell and
+// the line.
 func TestOutOfMemory(t *testing.T) {
 	together(t)
 	const limit = 600 << 20
@@ -49,10 +51,12 @@ func TestOutOfMemory(t *testing.T) {
 	}
 	r, _ := tr.wait(0)
 	p := r.Processes[0]
-	if e := p.Ending; e == nil || !e.OutOfMemory || e.Signal != "SIGKILL" || e.ExitStatus != nil || e.Limit == nil || e.At == nil {
+	if e := p.Ending; e == nil || !e.OutOfMemory || e.Signal != "SIGKILL" || e.ExitStatus != nil || e.Limit == nil ||
+		e.At == nil {
 		t.Fatalf("ending: %+v", e)
 	}
-	if l := p.Ending.Limit; l.Kind != "cgroup" || l.Bytes != limit || !strings.HasSuffix(l.Path, filepath.Base(dir)) || p.Ending.Likely {
+	if l := p.Ending.Limit; l.Kind != "cgroup" || l.Bytes != limit || !strings.HasSuffix(l.Path, filepath.Base(dir)) ||
+		p.Ending.Likely {
 		t.Errorf("the limit: %+v, likely: %v", l, p.Ending.Likely)
 	}
 	if at := p.Ending.At; at.Execution != 1 || at.Line != 2 || p.Ending.Resident < limit/2 {
@@ -61,7 +65,8 @@ func TestOutOfMemory(t *testing.T) {
 	if len(p.Limits) < 2 || p.Limits[0].Kind != "cgroup" || p.Limits[0].Highest < limit*99/100 {
 		t.Errorf("limits: %+v", p.Limits)
 	}
-	if c := topCells(r, pid); len(c) != 1 || c[0].Status != model.Incomplete || !strings.Contains(c[0].Note, "out of memory") {
+	if c := topCells(r, pid); len(c) != 1 || c[0].Status != model.Incomplete ||
+		!strings.Contains(c[0].Note, "out of memory") {
 		t.Errorf("cells: %+v", c)
 	}
 	for _, command := range []string{"report", "audit"} {
@@ -69,7 +74,8 @@ func TestOutOfMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at := bytes.Index(out, []byte("why it ended out of memory")); at < 0 || at > 200 || !bytes.Contains(out, []byte("600.00 MiB of cgroup")) {
+		if at := bytes.Index(out, []byte("why it ended out of memory")); at < 0 || at > 200 ||
+			!bytes.Contains(out, []byte("600.00 MiB of cgroup")) {
 			t.Errorf("tracer %s:\n%s", command, out)
 		}
 	}
@@ -79,7 +85,8 @@ func TestOutOfMemory(t *testing.T) {
 func TestOutOfMemoryOfAChild(t *testing.T) {
 	together(t)
 	dir := memoryCgroup(t, 400<<20)
-	cell := fmt.Sprintf("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import os; open(%q, \"w\").write(str(os.getpid())); x = b\"x\" * (1 << 30)'])",
+	cell := fmt.Sprintf("import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import os; "+
+		"open(%q, \"w\").write(str(os.getpid())); x = b\"x\" * (1 << 30)'])",
 		filepath.Join(dir, "cgroup.procs"))
 	pid, run := startCell(t, cell)
 	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), fmt.Append(nil, pid), 0); err != nil {
@@ -107,7 +114,9 @@ func TestOutOfMemoryOfAChild(t *testing.T) {
 // TestEndingsOfProcesses: how a process ended that did not run out of memory.
 func TestEndingsOfProcesses(t *testing.T) {
 	together(t)
-	_, r := tracedCell(t, "import os, subprocess, sys\nsubprocess.run(['sh', '-c', 'exit 3'])\nsubprocess.run(['sh', '-c', 'kill -SEGV $$'])\nos.kill(os.getpid(), 9)")
+	_, r := tracedCell(t,
+		"import os, subprocess, sys\nsubprocess.run(['sh', '-c', 'exit 3'])\n"+
+			"subprocess.run(['sh', '-c', 'kill -SEGV $$'])\nos.kill(os.getpid(), 9)")
 	status, signals := 0, map[string]int{}
 	for _, p := range r.Processes {
 		switch e := p.Ending; {

@@ -13,8 +13,9 @@ import (
 // machine a Python that does nothing may take more, and then nobody can know.
 const tellsEnough = 100 * time.Millisecond
 
-// TestPythonsThatEndFirst: Pythons that a cell starts are over before anybody looks at them. The report has their commands, and says in the cell and in
-// the certificate that the arrays of the one that loaded NumPy are missing; a Python that did nothing leaves nothing out.
+// TestPythonsThatEndFirst: Pythons that a cell starts are over before anybody looks at them. The report has their
+// commands, and says in the cell and in the certificate that the arrays of the one that loaded NumPy are missing; a
+// Python that did nothing leaves nothing out.
 func TestPythonsThatEndFirst(t *testing.T) {
 	together(t)
 	usedBy := filepath.Join(t.TempDir(), "used")
@@ -55,7 +56,8 @@ func TestPythonsThatEndFirst(t *testing.T) {
 	}
 	commands := 0
 	for _, p := range r.Processes {
-		if strings.HasSuffix(p.Command, "-c pass") || strings.HasSuffix(p.Command, "-c import numpy; a = numpy.ones(30 << 17)") {
+		if strings.HasSuffix(p.Command, "-c pass") ||
+			strings.HasSuffix(p.Command, "-c import numpy; a = numpy.ones(30 << 17)") {
 			commands++
 		}
 	}

@@ -42,13 +42,15 @@ func killedIn(t *testing.T, group string) string {
 	return ""
 }
 
-// manyLines is a cell that makes 120,000 arrays of 1,024 to 1,151 bytes at 4,000 lines, and 400,000 other objects, and what the arrays take.
+// manyLines is a cell that makes 120,000 arrays of 1,024 to 1,151 bytes at 4,000 lines, and 400,000 other objects, and
+// what the arrays take.
 func manyLines() (cell string, bytes int64) {
 	const functions, lines, rounds = 200, 20, 30
 	cell = fmt.Sprintf(`import numpy as np
 kept, text = [], []
 for i in range(%d):
-    text.append("def f%%d():\n" %% i + "".join("    kept.append(np.ones(%%d, 'u1'))\n" %% (1024 + (i + j) %% 128) for j in range(%d)))
+    text.append("def f%%d():\n" %% i + "".join(
+        "    kept.append(np.ones(%%d, 'u1'))\n" %% (1024 + (i + j) %% 128) for j in range(%d)))
 exec("\n".join(text))
 for r in range(%d):
     for i in range(%d):
@@ -62,7 +64,8 @@ objects = [[i] for i in range(400_000)]`, functions, lines, rounds, functions)
 	return cell, bytes
 }
 
-// TestSmallControlGroup: a tracer in a control group of 70 MB ends with a report whatever is allocated: it gives up who allocated, and the figures are right. Nobody is killed.
+// TestSmallControlGroup: a tracer in a control group of 70 MB ends with a report whatever is allocated: it gives up who
+// allocated, and the figures are right. Nobody is killed.
 func TestSmallControlGroup(t *testing.T) {
 	together(t)
 	const limit = 70 << 20
@@ -89,7 +92,8 @@ func TestSmallControlGroup(t *testing.T) {
 	}
 	c := &r.Certificate
 	said := strings.Join(c.Attribution.Incomplete, "\n")
-	if c.Attribution.Complete || !strings.Contains(said, "limit on its own memory") || !strings.Contains(said, "70.00 MiB") {
+	if c.Attribution.Complete || !strings.Contains(said, "limit on its own memory") ||
+		!strings.Contains(said, "70.00 MiB") {
 		t.Errorf("of who allocated the certificate says %q", said)
 	}
 	if strings.Contains(strings.Join(c.Incomplete, "\n"), "memory (") || len(cells[0].Allocations) > 0 {
@@ -97,7 +101,8 @@ func TestSmallControlGroup(t *testing.T) {
 	}
 }
 
-// TestTooSmallControlGroup: where not even figures fit, the attach is refused in a sentence that says which limit it is, and the kernel goes on.
+// TestTooSmallControlGroup: where not even figures fit, the attach is refused in a sentence that says which limit it
+// is, and the kernel goes on.
 func TestTooSmallControlGroup(t *testing.T) {
 	together(t)
 	group := memoryCgroup(t, 48<<20)
@@ -106,7 +111,8 @@ func TestTooSmallControlGroup(t *testing.T) {
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	status := exitStatus(t, cmd.Run())
-	if status != 3 || out.Len() > 0 || strings.Count(said.String(), "\n") != 1 || !strings.Contains(said.String(), filepath.Base(group)) || !strings.Contains(said.String(), "is 48.00 MiB") {
+	if status != 3 || out.Len() > 0 || strings.Count(said.String(), "\n") != 1 ||
+		!strings.Contains(said.String(), filepath.Base(group)) || !strings.Contains(said.String(), "is 48.00 MiB") {
 		t.Errorf("status %d: %q %q", status, said.String(), out.String())
 	}
 	if n := killedIn(t, group); n != "0" {
@@ -132,7 +138,8 @@ func TestTopShowsItself(t *testing.T) {
 	if err := json.Unmarshal(out, &g); err != nil {
 		t.Fatal(err)
 	}
-	if o := g.Own; o == nil || o.Resident < 8<<20 || o.Kernel < 8<<20 || o.Limit != limit || o.Left <= 0 || o.Left >= limit || !strings.Contains(o.LimitBy, filepath.Base(group)) {
+	if o := g.Own; o == nil || o.Resident < 8<<20 || o.Kernel < 8<<20 || o.Limit != limit || o.Left <= 0 ||
+		o.Left >= limit || !strings.Contains(o.LimitBy, filepath.Base(group)) {
 		t.Errorf("its own memory: %+v", g.Own)
 	}
 	out, err = exec.Command(tracer, "top", "--once", fmt.Sprint(pid)).Output()

@@ -64,29 +64,31 @@ func (s *shell) run(cell ...string) {
 // saysTimes waits until the tracer has said something so often.
 func (tr *trace) saysTimes(words string, times int) {
 	tr.t.Helper()
-	for end := time.Now().Add(patience); strings.Count(tr.stderr.String(), words) < times; time.Sleep(20 * time.Millisecond) {
+	end := time.Now().Add(patience)
+	for ; strings.Count(tr.stderr.String(), words) < times; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			tr.t.Fatalf("it never said %q %d times: %s", words, times, tr.stderr.String())
 		}
 	}
 }
 
-// TestPause: a storm uses up a small budget, and NumPy's meter is paused. What it knew before it knows afterwards; arrays that were freed
-// meanwhile are found to have gone, arrays that were made meanwhile are found. No window says exact that is not. An audit of the
-// recording finds what is held, and the recording gives the same report.
+// TestPause: a storm uses up a small budget, and NumPy's meter is paused. What it knew before it knows afterwards;
+// arrays that were freed meanwhile are found to have gone, arrays that were made meanwhile are found. No window says
+// exact that is not. An audit of the recording finds what is held, and the recording gives the same report.
 func TestPause(t *testing.T) {
 	require(t)
 	s := startShell(t)
 	s.run("import numpy as np", "old = np.ones(3 << 20)")
 	file := filepath.Join(t.TempDir(), "run.arrows")
 	tr := attach(t, s.pid, "--budget", "2%", "--verbose", "--record", file)
-	s.run("keep = np.ones(1 << 20)", "goes = [np.ones(1 << 17) for i in range(10)]")                // 8 MiB, 10 MiB
-	s.run("for i in range(700_000): np.ones(2000)")                                                 // the storm
-	tr.saysTimes("looked for arrays", 1)                                                            // what was there before the session
-	s.run("del goes[:4]", "made = np.ones(1 << 21)", "both = [np.ones(1 << 16) for i in range(8)]") // -4, +16, +4 MiB, unseen
-	tr.saysTimes("the account of arrays is settled", 1)                                             // by what is there after the pause
-	s.run("after = 1")                                                                              // 8 + 6 + 16 + 4 MiB
-	s.run("del goes, made, both")                                                                   // 8 MiB
+	s.run("keep = np.ones(1 << 20)", "goes = [np.ones(1 << 17) for i in range(10)]") // 8 MiB, 10 MiB
+	s.run("for i in range(700_000): np.ones(2000)")                                  // the storm
+	tr.saysTimes("looked for arrays", 1)                                             // those from before the session
+	// Unseen: -4, +16, +4 MiB.
+	s.run("del goes[:4]", "made = np.ones(1 << 21)", "both = [np.ones(1 << 16) for i in range(8)]")
+	tr.saysTimes("the account of arrays is settled", 1) // by the arrays that are there after the pause
+	s.run("after = 1")                                  // 8 + 6 + 16 + 4 MiB
+	s.run("del goes, made, both")                       // 8 MiB
 	s.run("again = np.ones(1 << 20)")
 	r, live := tr.stop()
 	cells := topCells(r, s.pid)
@@ -101,11 +103,10 @@ func TestPause(t *testing.T) {
 		{0, 18, "exact"}, {18, 18, "least"}, {0, 0, "least"}, {34, 34, "bound"}, {34, 8, "bound"}, {8, 16, "bound"},
 	} {
 		f := cells[i].Meters["cpu.numpy"]
-		near := func(got int64, mebibytes float64) bool {
+		mark, near := markOf(f), func(got int64, mebibytes float64) bool {
 			d := float64(got) - mebibytes*mib
 			return d > -64<<10 && d < 64<<10
 		}
-		mark := markOf(f)
 		if !near(f.Start, want.start) || !near(f.End, want.end) || mark != want.mark {
 			t.Errorf("cell %d: %s, want %s, from %v to %v MiB", i+1, figureOf(f), want.mark, want.start, want.end)
 		}
@@ -116,7 +117,8 @@ func TestPause(t *testing.T) {
 	if made := checkFound(t, r); made < 20*mib || made > 20*mib+1<<16 {
 		t.Errorf("the session lists %d bytes as found later, of 20 MiB", made)
 	}
-	if text, err := exec.Command(binary, "report", "--format", "collapsed", file).Output(); err != nil || !bytes.Contains(text, []byte("(found later: made between")) {
+	if text, err := exec.Command(binary, "report", "--format", "collapsed", file).Output(); err != nil ||
+		!bytes.Contains(text, []byte("(found later: made between")) {
 		t.Errorf("the stacks do not say what was found later (%v):\n%s", err, text)
 	}
 	for _, p := range r.Certificate.Meters {
@@ -157,7 +159,8 @@ func checkFound(t *testing.T, r *model.Report) (made int64) {
 			}
 			if w.Kind == model.Session {
 				made += a.Allocated
-			} else if a.Allocated != 0 && strings.Contains(a.Stack[0].Function, " between ") && w.Kind != model.Experiment {
+			} else if a.Allocated != 0 && strings.Contains(a.Stack[0].Function, " between ") &&
+				w.Kind != model.Experiment {
 				t.Errorf("%s %d allocated %d bytes: %s", w.Kind, w.ID, a.Allocated, a.Stack[0].Function)
 			}
 		}

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// loadUp keeps processors busy with so many loops until the returned function is called or the test is over, and for a minute at most.
+// loadUp keeps processors busy with so many loops until the returned function is called or the test is over, and for a
+// minute at most.
 func loadUp(t *testing.T, loops int) (end func()) {
 	t.Helper()
 	var started []*exec.Cmd
@@ -31,16 +32,18 @@ func loadUp(t *testing.T, loops int) (end func()) {
 	return end
 }
 
-// TestPricesTooHigh: where a hit is taken to cost twelve times what it does, on a busy machine, importing 3,000 modules and running code without pause
-// spends all that the probes may cost. PyTorch's totals, which an H100 made meanwhile, stay right in every cell: they are a tenth of what is spent, and
-// all of them are less than what they may spend whatever others do.
+// TestPricesTooHigh: where a hit is taken to cost twelve times what it does, on a busy machine, importing 3,000 modules
+// and running code without pause spends all that the probes may cost. PyTorch's totals, which an H100 made meanwhile,
+// stay right in every cell: they are a tenth of what is spent, and all of them are less than what they may spend
+// whatever others do.
 func TestPricesTooHigh(t *testing.T) {
 	require(t)
 	broken, err := brokenTracer()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := startWorkload(t, place{driver: "../gpu/replay/run_replay.py", extra: []string{"h100-reports", "--modules", "3000", "--execs", "125"}}, nil)
+	w := startWorkload(t, place{driver: "../gpu/replay/run_replay.py",
+		extra: []string{"h100-reports", "--modules", "3000", "--execs", "125"}}, nil)
 	tr := tracedBy(t, broken, append(os.Environ(), "TRACER_PRICES=12"), w.pid, "attach")
 	end := loadUp(t, 8)
 	results := w.run()

@@ -32,7 +32,8 @@ type screen struct {
 func startScreen(t *testing.T, width, height int, env []string, name string, args ...string) *screen {
 	t.Helper()
 	main, other := newTerminal(t)
-	s := &screen{t: t, main: main, term: vt.NewMockTerm(vt.MockOptSize{X: vt.Col(width), Y: vt.Row(height)}), ended: make(chan struct{})}
+	s := &screen{t: t, main: main, term: vt.NewMockTerm(vt.MockOptSize{X: vt.Col(width), Y: vt.Row(height)}),
+		ended: make(chan struct{})}
 	if err := s.term.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,8 @@ func newTerminal(t *testing.T) (main, other *os.File) {
 func (s *screen) setSize(width, height int) {
 	s.t.Helper()
 	s.term.SetSize(vt.Coord{X: vt.Col(width), Y: vt.Row(height)})
-	if err := unix.IoctlSetWinsize(int(s.main.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(height), Col: uint16(width)}); err != nil {
+	if err := unix.IoctlSetWinsize(int(s.main.Fd()), unix.TIOCSWINSZ,
+		&unix.Winsize{Row: uint16(height), Col: uint16(width)}); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -39,8 +39,11 @@ func runSuite(t *testing.T, options ...string) (told suiteFigures, out string, r
 	}
 	libraries := gpuLibraries.copied(t)
 	figures, report := filepath.Join(dir, "figures.json"), filepath.Join(dir, "report.json")
-	cmd := exec.Command(binary, append([]string{"run", "--quiet", "--budget", "off", "--format", "json", "-o", report, "--", python(), "-m", "pytest",
-		"-p", "ipytracer.pytest_plugin", "-p", "no:cacheprovider", "--ipytracer", "--ipytracer-json", figures, "--ipytracer-wait", "300"}, options...)...)
+	cmd := exec.Command(binary,
+		append([]string{"run", "--quiet", "--budget", "off", "--format", "json", "-o", report, "--", python(), "-m",
+			"pytest",
+			"-p", "ipytracer.pytest_plugin", "-p", "no:cacheprovider", "--ipytracer", "--ipytracer-json", figures,
+			"--ipytracer-wait", "300"}, options...)...)
 	cmd.Dir = dir
 	cmd.Env = append(append(os.Environ(), env...), "STANDIN_LIBRARIES="+libraries, "LD_LIBRARY_PATH="+libraries)
 	for i, e := range cmd.Env {
@@ -90,8 +93,10 @@ func checkSuite(t *testing.T, told suiteFigures, out string, r *model.Report) {
 				continue
 			}
 			of := r.Windows[i]
-			if of.Kind != model.Experiment || of.Status != "ok" || !strings.HasSuffix(of.Name, ", "+phase) || !sameMeters(w.Meters, of.Meters) || !sameMeters(w.Tree, of.Tree) {
-				t.Errorf("%s, %s, %s: told\n%+v\n%+v\nreport, %s\n%+v\n%+v", name, phase, w.Name, w.Meters, w.Tree, of.Name, of.Meters, of.Tree)
+			if of.Kind != model.Experiment || of.Status != "ok" || !strings.HasSuffix(of.Name, ", "+phase) ||
+				!sameMeters(w.Meters, of.Meters) || !sameMeters(w.Tree, of.Tree) {
+				t.Errorf("%s, %s, %s: told\n%+v\n%+v\nreport, %s\n%+v\n%+v", name, phase, w.Name, w.Meters, w.Tree,
+					of.Name, of.Meters, of.Tree)
 			}
 		}
 	}
@@ -100,7 +105,8 @@ func checkSuite(t *testing.T, told suiteFigures, out string, r *model.Report) {
 	}
 }
 
-// sameMeters compares what was told with what is in the report, which has the meters of GPUs in every window once the session has used one.
+// sameMeters compares what was told with what is in the report, which has the meters of GPUs in every window once the
+// session has used one.
 func sameMeters(told, report map[string]model.Figure) bool {
 	for m, f := range report {
 		if o, ok := told[m]; !(ok && o.Equal(f)) && (ok || f.Peak != 0 || !strings.HasPrefix(m, "gpu.")) {
@@ -119,7 +125,8 @@ func sameMeters(told, report map[string]model.Figure) bool {
 func TestPytest(t *testing.T) {
 	together(t)
 	needModules(t, "pytest")
-	told, out, _ := runSuite(t, "-p", "no:xdist", "--ipytracer-strict", "--deselect", "test_needs.py::test_unjudged_objects")
+	told, out, _ := runSuite(t, "-p", "no:xdist", "--ipytracer-strict", "--deselect",
+		"test_needs.py::test_unjudged_objects")
 	if strings.Contains(out, "not judged") {
 		t.Errorf("all that is left can be judged:\n%s", out)
 	}
@@ -139,7 +146,8 @@ func TestPytest(t *testing.T) {
 	if told.Session == nil || told.Session.Meters["cpu.resident"].Peak < 64<<20 {
 		t.Errorf("the whole run: %+v", told.Session)
 	}
-	for _, say := range []string{"limit_memory: resident needs 64.0", "no_leaks: each of 3 further runs leaves memory behind", "numpy 1.00 MiB, 1.00 MiB, 1.00 MiB",
+	for _, say := range []string{"limit_memory: resident needs 64.0",
+		"no_leaks: each of 3 further runs leaves memory behind", "numpy 1.00 MiB, 1.00 MiB, 1.00 MiB",
 		"limit_memory: GPU 0 driver needs 32.00 MiB, not below 32.00 MiB", "not judged: 1 test"} {
 		if !strings.Contains(out, say) {
 			t.Errorf("nothing says %q:\n%s", say, out)
@@ -147,7 +155,8 @@ func TestPytest(t *testing.T) {
 	}
 }
 
-// TestPytestWorkers: with xdist each worker has its own line, and the figures of its tests are its own and its children's, not another worker's.
+// TestPytestWorkers: with xdist each worker has its own line, and the figures of its tests are its own and its
+// children's, not another worker's.
 func TestPytestWorkers(t *testing.T) {
 	together(t)
 	needModules(t, "pytest", "xdist")

@@ -12,9 +12,10 @@ import (
 // pythonsDir is where scripts/pythons.sh builds the other Pythons.
 func pythonsDir() string { return builds.Folder() }
 
-// TestPythons runs the catalogue on the other Pythons (make test-pythons builds them): Debian's 3.9, 3.13, 3.14
-// and 3.15 in chroots with their own IPython and NumPy, and builds that are not Debian's. Terminals of the oldest and the newest run all of it, and
-// with TRACER_PYTHONS=all those between do; else those have the cells that go by the front end.
+// TestPythons runs the catalogue on the other Pythons (make test-pythons builds them): Debian's 3.9, 3.13, 3.14 and
+// 3.15 in chroots with their own IPython and NumPy, and builds that are not Debian's. Terminals of the oldest and the
+// newest run all of it, and with TRACER_PYTHONS=all those between do; else those have the cells that go by the front
+// end.
 func TestPythons(t *testing.T) {
 	together(t)
 	for _, c := range []struct {
@@ -34,7 +35,8 @@ func TestPythons(t *testing.T) {
 			}
 			enter(t, root)
 			drivers := []string{"run_kernel.py", "run_terminal.py"}
-			if between := c.python != "/usr/bin/python3.9" && c.python != "/usr/bin/python3.15"; between && os.Getenv("TRACER_PYTHONS") != "all" {
+			if between := c.python != "/usr/bin/python3.9" && c.python != "/usr/bin/python3.15"; between &&
+				os.Getenv("TRACER_PYTHONS") != "all" {
 				drivers = drivers[:1]
 				t.Run("shell cells in a terminal", func(t *testing.T) {
 					checkTruth(t, place{driver: "run_terminal.py", python: c.python, chroot: root}, shellCells)
@@ -54,7 +56,8 @@ func TestOtherBuilds(t *testing.T) {
 		t.Parallel()
 		root := filepath.Join(pythonsDir(), "pbs311")
 		needTree(t, root)
-		checkBuild(t, "clang, shared, LTO: python-build-standalone", place{python: filepath.Join(root, "bin/python3.11"), env: libraries}, "run_kernel.py")
+		checkBuild(t, "clang, shared, LTO: python-build-standalone",
+			place{python: filepath.Join(root, "bin/python3.11"), env: libraries}, "run_kernel.py")
 	})
 	t.Run("pbs314", func(t *testing.T) { // static, clang, BOLT, tail-call interpreter
 		t.Parallel()
@@ -94,7 +97,8 @@ func bind(t *testing.T, from, to string) {
 	t.Cleanup(func() { _ = syscall.Unmount(to, syscall.MNT_DETACH) })
 }
 
-// onPythons runs a check on this machine's Python and on others, by the tree each is in, some at a time: no check is about time.
+// onPythons runs a check on this machine's Python and on others, by the tree each is in, some at a time: no check is
+// about time.
 func onPythons(t *testing.T, driver string, others [][2]string, check func(*testing.T, place)) {
 	t.Helper()
 	t.Run("host", func(t *testing.T) {

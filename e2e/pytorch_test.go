@@ -16,9 +16,9 @@ func pytorch(t *testing.T, extra ...string) place {
 	return place{driver: "../gpu/pytorch/run_pytorch.py", python: "/usr/bin/python3", chroot: root, extra: extra}
 }
 
-// TestPyTorch runs PyTorch's own caching allocator in its three modes: every driver figure is the sum of the calls that the
-// stand-in served, every active and reserved what torch.cuda says itself, cell by cell, to the byte. PyTorch is imported
-// by the second cell.
+// TestPyTorch runs PyTorch's own caching allocator in its three modes: every driver figure is the sum of the calls that
+// the stand-in served, every active and reserved what torch.cuda says itself, cell by cell, to the byte. PyTorch is
+// imported by the second cell.
 func TestPyTorch(t *testing.T) {
 	together(t)
 	for _, allocator := range []string{"default", "expandable", "async"} {
@@ -31,12 +31,14 @@ func TestPyTorch(t *testing.T) {
 					active++
 				}
 				if run.Status != run.Expected || windows[i].Status != run.Status {
-					t.Errorf("%s: status %s, want %s: %s; the window says %s", run.Name, run.Status, run.Expected, run.Error, windows[i].Status)
+					t.Errorf("%s: status %s, want %s: %s; the window says %s", run.Name, run.Status, run.Expected,
+						run.Error, windows[i].Status)
 				}
 				if run.Name == "out_of_memory" && allocator == "default" {
 					checkRefusals(t, windows[i], map[string]int{"gpu.0.driver": 2, "gpu.0.active": 1})
 					for _, refusal := range windows[i].Refused {
-						if n := len(refusal.Stack); n == 0 || refusal.Stack[0].Function != "take" || refusal.Stack[n-1].ExecutionCount == nil {
+						if n := len(refusal.Stack); n == 0 || refusal.Stack[0].Function != "take" ||
+							refusal.Stack[n-1].ExecutionCount == nil {
 							t.Errorf("%s: who asked for %s: %+v", run.Name, refusal.Meter, refusal.Stack)
 						}
 					}
@@ -57,7 +59,8 @@ func TestPyTorch(t *testing.T) {
 			checkCertificate(t, r)
 			checkNothingMissed(t, r)
 			if a := r.Certificate.Attribution; !a.Complete { // its backward pass is a thread without Python
-				t.Logf("who allocated: %q", a.Incomplete) // others of these tests keep the machine busy; TestPyTorchIsComplete runs alone
+				// Other tests keep the machine busy meanwhile; TestPyTorchIsComplete runs alone.
+				t.Logf("who allocated: %q", a.Incomplete)
 			}
 			checkSums(t, r)
 		})
@@ -67,7 +70,8 @@ func TestPyTorch(t *testing.T) {
 // TestPyTorchLateAttach: PyTorch has been used for a while. Its totals are right from its first report on.
 func TestPyTorchLateAttach(t *testing.T) {
 	together(t)
-	_, results, windows := runGPU(t, pytorch(t, "--begin", "leak_1"), []string{"keep", "blip", "leak_1", "leak_2", "training_loop", "model"}, nil, "--budget", "off")
+	_, results, windows := runGPU(t, pytorch(t, "--begin", "leak_1"),
+		[]string{"keep", "blip", "leak_1", "leak_2", "training_loop", "model"}, nil, "--budget", "off")
 	if len(results) < 4 {
 		t.Fatalf("%d cells", len(results))
 	}

@@ -14,7 +14,8 @@ import (
 	"ipytracer/model"
 )
 
-// someNotebooks are those that $TRACER_NOTEBOOKS names ("all" for all of them), else a few that have worker processes, storms or tensors.
+// someNotebooks are those that $TRACER_NOTEBOOKS names ("all" for all of them), else a few that have worker processes,
+// storms or tensors.
 func someNotebooks(t *testing.T, few ...string) [][]string {
 	t.Helper()
 	if os.Getenv("TRACER_NOTEBOOKS") != "" {
@@ -27,8 +28,8 @@ func someNotebooks(t *testing.T, few ...string) [][]string {
 	return kernels
 }
 
-// TestRecordings: the page of a session, which has its report and its audit, and what --strict says of it are those of its recording, byte for byte.
-// `make test-recordings` does so with every notebook.
+// TestRecordings: the page of a session, which has its report and its audit, and what --strict says of it are those of
+// its recording, byte for byte. `make test-recordings` does so with every notebook.
 func TestRecordings(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
@@ -118,8 +119,10 @@ func TestLeastOfStorms(t *testing.T) {
 	s.run("import numpy as np, torch, time")
 	all := attach(t, s.pid, "--budget", "off", "--ring", "65536")
 	some := attach(t, s.pid, "--budget", "0.5%", "--verbose")
-	s.run("keep = np.ones(1 << 20)", "goes = [np.ones(1 << 17) for i in range(10)]", "tensors = [torch.ones(1 << 18) for i in range(10)]")
-	s.run("for i in range(150_000): np.ones(2000)", "late = [np.ones(1 << 18) for i in range(8)]", "late += [torch.ones(1 << 18)]")
+	s.run("keep = np.ones(1 << 20)", "goes = [np.ones(1 << 17) for i in range(10)]",
+		"tensors = [torch.ones(1 << 18) for i in range(10)]")
+	s.run("for i in range(150_000): np.ones(2000)", "late = [np.ones(1 << 18) for i in range(8)]",
+		"late += [torch.ones(1 << 18)]")
 	s.run("for i in range(100_000): torch.ones(300)", "more = torch.ones(1 << 20)", "del goes[:5], tensors[:5]")
 	some.saysTimes("stepped up again", 1)
 	s.run("x = np.ones(1 << 19)", "time.sleep(1)", "del x", "y = np.ones(1 << 16)")
@@ -137,7 +140,8 @@ func TestLeastOfStorms(t *testing.T) {
 	}
 }
 
-// compareLeast compares the windows that two reports of one session have in common. It returns how many lower bounds the first one has.
+// compareLeast compares the windows that two reports of one session have in common. It returns how many lower bounds
+// the first one has.
 func compareLeast(t *testing.T, least, truth *model.Report) (bounds int) {
 	t.Helper()
 	checkFound(t, least)
@@ -156,7 +160,8 @@ func compareLeast(t *testing.T, least, truth *model.Report) (bounds int) {
 			if !is.Exact && is.Bound == nil {
 				continue
 			}
-			if slack := boundOf(is); f.Need() > is.Need()+slack || f.Peaked > is.Peaked+slack || f.Peak > is.Peak+slack {
+			if slack := boundOf(is); f.Need() > is.Need()+slack || f.Peaked > is.Peaked+slack ||
+				f.Peak > is.Peak+slack {
 				t.Errorf("%s: %s is said to be at least %s, and is %s", name, id, figureOf(f), figureOf(is))
 			}
 		}
@@ -171,7 +176,8 @@ func boundOf(f model.Figure) int64 {
 	return *f.Bound
 }
 
-// windowsByName are those of a report whose names are in it once: statements that are stepped down are in one report and not in the other.
+// windowsByName are those of a report whose names are in it once: statements that are stepped down are in one report
+// and not in the other.
 func windowsByName(r *model.Report) map[string]*model.Window {
 	cells, all, often := map[int]string{}, map[string]*model.Window{}, map[string]int{}
 	for i := range r.Windows {

@@ -20,8 +20,8 @@ func descriptors(t *testing.T, pid int) int {
 	return len(files)
 }
 
-// TestKernelRestartedUnderAServer: each kernel has a session of its own with the right figures, which is over when the kernel is, and with it its probes,
-// maps and helpers; the server has no more open in the end than after the first.
+// TestKernelRestartedUnderAServer: each kernel has a session of its own with the right figures, which is over when the
+// kernel is, and with it its probes, maps and helpers; the server has no more open in the end than after the first.
 func TestKernelRestartedUnderAServer(t *testing.T) {
 	together(t)
 	restarts := attacktest.Attempts(3)
@@ -53,8 +53,10 @@ func TestKernelRestartedUnderAServer(t *testing.T) {
 			t.Errorf("kernel %d: the server has %d threads", i+1, status.Threads)
 		}
 	}
-	until(t, "the server has no more open than after the first kernel", func() bool { return descriptors(t, server) <= open })
-	t.Logf("%d kernels: %d descriptors, %d KiB resident after the first, at most %d KiB", restarts, open, first>>10, most>>10)
+	until(t, "the server has no more open than after the first kernel",
+		func() bool { return descriptors(t, server) <= open })
+	t.Logf("%d kernels: %d descriptors, %d KiB resident after the first, at most %d KiB", restarts, open, first>>10,
+		most>>10)
 	if most > first+64<<20 {
 		t.Error("the server's memory grows")
 	}

@@ -49,14 +49,16 @@ type result struct {
 	// Wanted is what has to be found of variables.py, and Dropped how many bytes went with one like it.
 	Wanted  map[string]wantedVariable `json:"wanted"`
 	Dropped map[string]int64          `json:"dropped"`
-	// Columns is what each column of each frame takes, as allocators round it and as pandas says, and Failed the In[N] of the cell that has failed.
+	// Columns is what each column of each frame takes, as allocators round it and as pandas says, and Failed the In[N]
+	// of the cell that has failed.
 	Columns map[string]map[string][][2]int64 `json:"columns"`
 	Failed  int                              `json:"failed"`
 	// Noted is what lines of memory.py took.
 	Noted []noted `json:"noted"`
 	// Embedded says of a cell of run_embed.py that IPython.embed() has opened its shell.
 	Embedded bool `json:"embedded"`
-	// Markers are what the lines of a notebook say of themselves; Before and After what /proc says while the kernel is idle.
+	// Markers are what the lines of a notebook say of themselves; Before and After what /proc says while the kernel is
+	// idle.
 	Markers       []marker `json:"markers"`
 	Before, After kernelMemory
 	// Kernel is the process that ran a cell of run_server.py, Size what it made.

@@ -22,12 +22,13 @@ import (
 	"ipytracer/tracer/host/confine"
 )
 
-// binary is the tracer under test, workloads the folder of testdata/workloads, suite one that is gone when all tests have run.
+// binary is the tracer under test, workloads the folder of testdata/workloads, suite one that is gone when all tests
+// have run.
 var binary, workloads, suite string
 
 // linkedIn returns what the linker sets in the tracer under test. A system call that the tracer has taken from itself
-// fails; here it ends the tracer, so that none is missed. Packages are named by a type of theirs: the linker says nothing
-// of a variable that is not there.
+// fails; here it ends the tracer, so that none is missed. Packages are named by a type of theirs: the linker says
+// nothing of a variable that is not there.
 func linkedIn() string {
 	set := "-X " + reflect.TypeFor[confine.Rule]().PkgPath() + ".denied=trap"
 	set += " -X " + reflect.TypeFor[tracer.Session]().PkgPath() + ".startPatience=1m"
@@ -88,8 +89,9 @@ func require(t *testing.T) {
 	t.Skip(lack)
 }
 
-// together says, first of all, that a test may run beside others, as most may: it waits more than it computes. Those that are about time,
-// what a budget buys or what else there is on the machine have [require] instead, and run before, one after another.
+// together says, first of all, that a test may run beside others, as most may: it waits more than it computes. Those
+// that are about time, what a budget buys or what else there is on the machine have [require] instead, and run before,
+// one after another.
 func together(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -116,8 +118,8 @@ type place struct {
 	env    []string // of the driver, beside the test's own
 	// otherAllocator: malloc is not the C library's.
 	otherAllocator bool
-	// mimalloc: Python's own memory is mimalloc's, which maps much at first and gives pages back when it likes, as that of a build
-	// without the GIL is.
+	// mimalloc: Python's own memory is mimalloc's, which maps much at first and gives pages back when it likes, as that
+	// of a build without the GIL is.
 	mimalloc bool
 }
 

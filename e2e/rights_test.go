@@ -38,13 +38,16 @@ func setuidPython(t *testing.T) (interpreter, program string) {
 	return interpreter, program
 }
 
-// TestSetuidChild: of a Python that a kernel starts and that runs as root nothing is told but what it occupies; of one of the user's own the cells are.
+// TestSetuidChild: of a Python that a kernel starts and that runs as root nothing is told but what it occupies; of one
+// of the user's own the cells are.
 func TestSetuidChild(t *testing.T) {
 	together(t)
 	interpreter, program := setuidPython(t)
 	n := notebookOf(t, startServer(t))
 	own := filepath.Join(t.TempDir(), "own.py")
-	for _, err := range []error{os.WriteFile(own, []byte(strings.ReplaceAll(secretCell, "hidden_by_root", "shown_by_nobody")), 0o644), os.Chmod(filepath.Dir(own), 0o755)} {
+	for _, err := range []error{os.WriteFile(own,
+		[]byte(strings.ReplaceAll(secretCell, "hidden_by_root", "shown_by_nobody")), 0o644),
+		os.Chmod(filepath.Dir(own), 0o755)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +86,8 @@ func TestServedKernelGainsRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(fmt.Sprintf("import os; os.execv(%q, [%q, '-S', '-c', 'import time; time.sleep(600)'])", interpreter, interpreter))
+	text, err := json.Marshal(fmt.Sprintf("import os; os.execv(%q, [%q, '-S', '-c', 'import time; time.sleep(600)'])",
+		interpreter, interpreter))
 	if err != nil {
 		t.Fatal(err)
 	}

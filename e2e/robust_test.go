@@ -90,7 +90,8 @@ func TestReplay(t *testing.T) {
 			t.Errorf("cut at %d, and not said:\n%s", at, out)
 		}
 	}
-	if whole := beginning(len(data)); !bytes.Equal(beginning(len(data)-mark), whole) || bytes.Contains(whole, []byte("the recording was cut off")) {
+	if whole := beginning(len(data)); !bytes.Equal(beginning(len(data)-mark), whole) ||
+		bytes.Contains(whole, []byte("the recording was cut off")) {
 		t.Errorf("what is only not marked as ended is another report")
 	}
 }
@@ -171,7 +172,8 @@ func until(t *testing.T, what string, true_ func() bool) {
 func TestTargetKilledInACell(t *testing.T) {
 	together(t)
 	flag := filepath.Join(t.TempDir(), "flag")
-	pid, run := startCell(t, fmt.Sprintf("x = b'x' * (64 << 20)\nopen(%q, 'w').close()\nimport time\ntime.sleep(100)", flag))
+	pid, run := startCell(t, fmt.Sprintf("x = b'x' * (64 << 20)\nopen(%q, 'w').close()\nimport time\ntime.sleep(100)",
+		flag))
 	tr := attach(t, pid)
 	if err := run(); err != nil {
 		t.Fatal(err)
@@ -195,7 +197,8 @@ func TestTracerKilledInACell(t *testing.T) {
 	require(t)
 	dir := t.TempDir()
 	begun, done := filepath.Join(dir, "begun"), filepath.Join(dir, "done")
-	pid, run := startCell(t, fmt.Sprintf("open(%q, 'w').close()\nimport time, os\nwhile not os.path.exists(%q): exec('1')", begun, done))
+	pid, run := startCell(t,
+		fmt.Sprintf("open(%q, 'w').close()\nimport time, os\nwhile not os.path.exists(%q): exec('1')", begun, done))
 	site := compileSite(t, pid)
 	before, others := site(), programs(t)
 	tr := attach(t, pid)
@@ -262,8 +265,8 @@ func compileSite(t *testing.T, pid int) func() byte {
 	}
 }
 
-// TestAttachTwice: two tracers at once see the same. Their boundaries come one after the other: what other threads of the
-// process touch in between is on different sides of them.
+// TestAttachTwice: two tracers at once see the same. Their boundaries come one after the other: what other threads of
+// the process touch in between is on different sides of them.
 func TestAttachTwice(t *testing.T) {
 	require(t)
 	w := startWorkload(t, place{driver: "run_kernel.py"}, []string{"gil_spike", "np_ones_freed"})
@@ -289,7 +292,8 @@ func TestAttachTwice(t *testing.T) {
 func TestHugeSource(t *testing.T) {
 	together(t)
 	const code = "import ast, sys\nsys.stdin.readline()\nsource = '#' * (1 << 30) + '\\nx = 1'\n" +
-		"compile(source, '/tmp/ipykernel_1/1.py', 'exec', ast.PyCF_ONLY_AST | 0x200)\nprint('done', flush=True)\nsys.stdin.readline()"
+		"compile(source, '/tmp/ipykernel_1/1.py', 'exec', ast.PyCF_ONLY_AST | 0x200)\nprint('done', flush=True)\n" +
+		"sys.stdin.readline()"
 	cmd := exec.Command(python(), "-c", code)
 	in, out := startPiped(t, cmd)
 	tr := attach(t, cmd.Process.Pid)
@@ -311,7 +315,8 @@ func TestHugeSource(t *testing.T) {
 	r, _ := tr.stop()
 	cells := topCells(r, cmd.Process.Pid)
 	if len(cells) != 1 || !cells[0].SourceTruncated || len(cells[0].Source) == 0 || len(cells[0].Source) > 1<<20 {
-		t.Fatalf("%d cells; the first has %d bytes of source, cut: %v", len(cells), len(cells[0].Source), cells[0].SourceTruncated)
+		t.Fatalf("%d cells; the first has %d bytes of source, cut: %v", len(cells), len(cells[0].Source),
+			cells[0].SourceTruncated)
 	}
 	if kib > 200<<10 {
 		t.Errorf("the tracer took %d KiB", kib)

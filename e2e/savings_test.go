@@ -9,8 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestPlanFollowed does what a plan says: a notebook without the lines that it names is as much lower as it says. The array that counts stands at both
-// of the two highest moments; the cell of the second moves nothing that NumPy has.
+// TestPlanFollowed does what a plan says: a notebook without the lines that it names is as much lower as it says. The
+// array that counts stands at both of the two highest moments; the cell of the second moves nothing that NumPy has.
 func TestPlanFollowed(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient")

@@ -44,7 +44,9 @@ func startIPython(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: ipython NAME CODE")
 	}
 	ready := ts.MkAbs(args[0] + ".ready")
-	cmd := exec.Command(python(), "-c", "import sys, IPython\nIPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', sys.argv[1]])",
+	cmd := exec.Command(python(), "-c",
+		"import sys, IPython\nIPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', "+
+			"sys.argv[1]])",
 		fmt.Sprintf("open(%q, 'w').close()\n%s", ready, strings.ReplaceAll(args[1], `\n`, "\n")))
 	cmd.Dir, cmd.SysProcAttr = ts.MkAbs("."), &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	ts.Check(cmd.Start())

@@ -21,7 +21,8 @@ func startsWithCompanion(t *testing.T, home string) {
 	if err := os.MkdirAll(profile, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(profile, "ipython_config.py"), []byte("c.InteractiveShellApp.extensions = ['ipytracer']\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(profile, "ipython_config.py"),
+		[]byte("c.InteractiveShellApp.extensions = ['ipytracer']\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{filepath.Join(home, ".ipython"), profile} {
@@ -31,8 +32,8 @@ func startsWithCompanion(t *testing.T, home string) {
 	}
 }
 
-// TestServeAuto: under a server that traces every kernel the first cell of a new kernel has its figures, and so has that of the kernel behind it, whose user
-// has typed nothing; each leaves a report. A kernel that wants none has none.
+// TestServeAuto: under a server that traces every kernel the first cell of a new kernel has its figures, and so has
+// that of the kernel behind it, whose user has typed nothing; each leaves a report. A kernel that wants none has none.
 func TestServeAuto(t *testing.T) {
 	together(t)
 	s := startServer(t, "--auto")
@@ -43,11 +44,13 @@ func TestServeAuto(t *testing.T) {
 		n.showsAt("x = b'x' * (64 << 20); del x", "In[2]  need 64.0") // In[1] has asked the kernel for its pid
 		report := s.reportOf(n)
 		n.pid = n.asks(request{"restart": true}).PID
-		if text := s.isLeft(report); !strings.Contains(text, "In[1]") || !strings.Contains(text, "x = b'x' * (64 << 20); del x") {
+		if text := s.isLeft(report); !strings.Contains(text, "In[1]") ||
+			!strings.Contains(text, "x = b'x' * (64 << 20); del x") {
 			t.Errorf("kernel %d leaves %q", i+1, text)
 		}
 	}
-	n.run("import os; os.environ['IPYTRACER_AUTO'] = 'off'") // which its next kernel does not inherit; this one was asked for as it started
+	// The next kernel does not inherit this setting. This kernel's session began when the kernel started.
+	n.run("import os; os.environ['IPYTRACER_AUTO'] = 'off'")
 	n.showsAt("x = b'x' * (48 << 20); del x", "need 48.0")
 	session := func() bool { _, ok := s.session(n.pid); return ok }
 	until(t, "its session ends", func() bool { n.run("%tracer stop"); return !session() })
@@ -80,8 +83,8 @@ if does == "lies":      # it says that it has IPython's cells, and a line that i
 time.sleep(0.5)
 `
 
-// TestServeAutoCrowd: processes of many users that are no kernels, or are gone within a moment, cost the server nothing that stays: sessions, processes,
-// descriptors; and a notebook beside them has its figures.
+// TestServeAutoCrowd: processes of many users that are no kernels, or are gone within a moment, cost the server nothing
+// that stays: sessions, processes, descriptors; and a notebook beside them has its figures.
 func TestServeAutoCrowd(t *testing.T) {
 	together(t)
 	s := startServer(t, "--auto", "--per-user", "3", "--in-all", "12")
@@ -95,7 +98,8 @@ func TestServeAutoCrowd(t *testing.T) {
 	slots := make(chan struct{}, 4)
 	for i := range attacktest.Attempts(24) {
 		slots <- struct{}{}
-		cmd := exec.Command("/usr/bin/python3", "-c", pretends, s.socket(), []string{"ends", "executes", "forks", "lies"}[i%4])
+		cmd := exec.Command("/usr/bin/python3", "-c", pretends, s.socket(),
+			[]string{"ends", "executes", "forks", "lies"}[i%4])
 		uid := uint32(61000 + i%5)
 		cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin"}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}

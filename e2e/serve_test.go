@@ -34,7 +34,8 @@ func startServer(t *testing.T, flags ...string) *serving {
 	}
 	reports := nobodysFolder(t)
 	args := append([]string{"serve", "--folder", folder, "--reports", filepath.Join(reports, "%u")}, flags...)
-	s := &serving{t: t, folder: folder, reports: filepath.Join(reports, "nobody"), cmd: exec.Command(binary, args...), ended: make(chan error, 1)}
+	s := &serving{t: t, folder: folder, reports: filepath.Join(reports, "nobody"), cmd: exec.Command(binary, args...),
+		ended: make(chan error, 1)}
 	s.cmd.Stderr, s.cmd.SysProcAttr = os.Stderr, &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -120,8 +121,8 @@ func notebookIn(t *testing.T, s *serving, home string) *notebook {
 	return newNotebook(t, cmd)
 }
 
-// starts has the server begin a session. It is asked again where it does not answer within a fifth of a second, which a busy machine may exceed, and
-// while it ends the session before.
+// starts has the server begin a session. It is asked again where it does not answer within a fifth of a second, which a
+// busy machine may exceed, and while it ends the session before.
 func (n *notebook) starts() {
 	n.t.Helper()
 	until(n.t, "the server begins a session", func() bool {
@@ -142,14 +143,15 @@ func (n *notebook) runsUntil(cell, want string) {
 	until(n.t, fmt.Sprintf("%q shows %q", cell, want), func() bool { return strings.Contains(n.run(cell), want) })
 }
 
-// TestServe: a notebook of an ordinary user asks for a session, has its figures, and ends it; the session has that user's rights. It
-// begins another, which ends with the server; then there is none, and the notebook says what to type.
+// TestServe: a notebook of an ordinary user asks for a session, has its figures, and ends it; the session has that
+// user's rights. It begins another, which ends with the server; then there is none, and the notebook says what to type.
 func TestServe(t *testing.T) {
 	together(t)
 	s := startServer(t)
 	n := notebookOf(t, s)
 	said := n.run("%load_ext ipytracer")
-	if !strings.Contains(said, "no tracer listens yet; type in a cell: %tracer start") || strings.Contains(said, "sudo") {
+	if !strings.Contains(said, "no tracer listens yet; type in a cell: %tracer start") ||
+		strings.Contains(said, "sudo") {
 		t.Errorf("beside a server it says %q", said)
 	}
 	n.starts() // as it says
@@ -162,15 +164,18 @@ func TestServe(t *testing.T) {
 	if !ok {
 		t.Fatal("no process traces")
 	}
-	allThreads(t, session.PID, fmt.Sprintf("Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d", nobody), "CapEff:\t"+noCapability, "CapPrm:\t"+noCapability, "NoNewPrivs:\t1")
+	allThreads(t, session.PID, fmt.Sprintf("Uid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d", nobody), "CapEff:\t"+noCapability,
+		"CapPrm:\t"+noCapability, "NoNewPrivs:\t1")
 	until(t, "the session is over", func() bool {
-		if got := n.run("%tracer stop"); !strings.Contains(got, "the session ends") && !strings.Contains(got, "no 'tracer serve' runs here") {
+		if got := n.run("%tracer stop"); !strings.Contains(got, "the session ends") &&
+			!strings.Contains(got, "no 'tracer serve' runs here") {
 			_, ok := s.session(n.pid)
 			return !ok
 		}
 		return false
 	})
-	if text := s.isLeft(report); !strings.Contains(text, "x = bytearray(64 << 20); del x") || !strings.Contains(text, "highest ") {
+	if text := s.isLeft(report); !strings.Contains(text, "x = bytearray(64 << 20); del x") ||
+		!strings.Contains(text, "highest ") {
 		t.Errorf("the report that is left: %q", text)
 	}
 	n.starts()
@@ -188,7 +193,8 @@ func TestServe(t *testing.T) {
 		t.Errorf("the report of a session that the server has ended: %q", text)
 	}
 	n.runsUntil("pass", "the tracer has ended; its report: "+report)
-	if got := n.run("%tracer start"); !strings.Contains(got, "no 'tracer serve' runs here; in a terminal, type: sudo tracer attach") {
+	if got := n.run("%tracer start"); !strings.Contains(got,
+		"no 'tracer serve' runs here; in a terminal, type: sudo tracer attach") {
 		t.Errorf("without a server: %q", got)
 	}
 }
@@ -212,7 +218,8 @@ func TestServeEndsWithTheKernel(t *testing.T) {
 	if text := s.isLeft(report); !strings.Contains(text, "x = bytearray(64 << 20); del x") {
 		t.Errorf("the report of a kernel that was killed: %q", text)
 	}
-	if out, err := exec.Command(binary, "serve", "--folder", s.folder).CombinedOutput(); exitStatus(t, err) != 3 || !strings.Contains(string(out), "a server runs already") {
+	if out, err := exec.Command(binary, "serve", "--folder", s.folder).CombinedOutput(); exitStatus(t, err) != 3 ||
+		!strings.Contains(string(out), "a server runs already") {
 		t.Errorf("a second one: %v: %s", err, out)
 	}
 	link := filepath.Join(t.TempDir(), "link")
@@ -234,12 +241,15 @@ func TestServePytest(t *testing.T) {
 		t.Fatal(err)
 	}
 	home := nobodysFolder(t)
-	if err := os.WriteFile(filepath.Join(home, "test_it.py"), []byte("def test_big():\n    x = b'x' * (64 << 20)\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(home, "test_it.py"), []byte("def test_big():\n    x = b'x' * (64 << 20)\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	run := func(flags ...string) string {
-		cmd := exec.Command(python(), append([]string{"-m", "pytest", "-p", "ipytracer.pytest_plugin", "-p", "no:cacheprovider"}, flags...)...)
-		cmd.Dir, cmd.Env = home, append(env, "PATH=/usr/bin:/bin", "HOME="+home, "TMPDIR="+home, "IPYTRACER_SERVE="+s.socket())
+		cmd := exec.Command(python(),
+			append([]string{"-m", "pytest", "-p", "ipytracer.pytest_plugin", "-p", "no:cacheprovider"}, flags...)...)
+		cmd.Dir, cmd.Env = home, append(env, "PATH=/usr/bin:/bin", "HOME="+home, "TMPDIR="+home,
+			"IPYTRACER_SERVE="+s.socket())
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -248,10 +258,12 @@ func TestServePytest(t *testing.T) {
 		return string(out)
 	}
 	const typed = "--ipytracer --ipytracer-start"
-	if out := run("--ipytracer", "--ipytracer-wait=0"); !strings.Contains(out, "no tracer listens; type: pytest "+typed) {
+	if out := run("--ipytracer", "--ipytracer-wait=0"); !strings.Contains(out,
+		"no tracer listens; type: pytest "+typed) {
 		t.Errorf("it says %s", out)
 	}
-	if out := run(append(strings.Fields(typed), "--ipytracer-wait=120")...); !strings.Contains(out, "test_it.py::test_big  64.") {
+	if out := run(append(strings.Fields(typed), "--ipytracer-wait=120")...); !strings.Contains(out,
+		"test_it.py::test_big  64.") {
 		t.Errorf("as it says: %s", out)
 	}
 }

@@ -10,17 +10,19 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestStacks compares, for every allocation of cells that allocate from everywhere, the frames of the report with those that
-// sys._getframe() showed at that moment.
+// TestStacks compares, for every allocation of cells that allocate from everywhere, the frames of the report with those
+// that sys._getframe() showed at that moment.
 func TestStacks(t *testing.T) {
 	together(t)
 	onPythons(t, "run_stacks.py", [][2]string{
-		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"}, {"sid", "/usr/bin/python3.15"},
+		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
+		{"sid", "/usr/bin/python3.15"},
 	}, checkStacks)
 	t.Run("pbs311", func(t *testing.T) {
 		root := filepath.Join(pythonsDir(), "pbs311")
 		needTree(t, root)
-		checkStacks(t, place{driver: "run_stacks.py", python: filepath.Join(root, "bin/python3.11"), env: []string{"IPYTRACER_LIBRARIES=/usr/lib/python3/dist-packages"}})
+		checkStacks(t, place{driver: "run_stacks.py", python: filepath.Join(root, "bin/python3.11"),
+			env: []string{"IPYTRACER_LIBRARIES=/usr/lib/python3/dist-packages"}})
 	})
 }
 
@@ -54,7 +56,8 @@ func checkStacks(t *testing.T, p place) {
 			}
 		}
 		if size != a.Allocated || count != a.Count {
-			t.Errorf("%d bytes in %d allocations at %v: the process saw %d in %d there: %s", a.Allocated, a.Count, a.Stack, size, count, nearest)
+			t.Errorf("%d bytes in %d allocations at %v: the process saw %d in %d there: %s", a.Allocated, a.Count,
+				a.Stack, size, count, nearest)
 		}
 		matched += int(count)
 	}
@@ -64,8 +67,8 @@ func checkStacks(t *testing.T, p place) {
 	checkSums(t, r)
 }
 
-// manyFunctions is a cell that allocates in so many functions, each made, called once and kept, before it ends: their code objects and stacks are
-// megabytes, and no boundary comes meanwhile.
+// manyFunctions is a cell that allocates in so many functions, each made, called once and kept, before it ends: their
+// code objects and stacks are megabytes, and no boundary comes meanwhile.
 const manyFunctions = `
 import numpy as np
 kept = []
@@ -73,7 +76,8 @@ for i in range(%[1]d):
     exec(f"def many_{i}():\n    return np.empty({4096 + 8 * i})\nkept.append(many_{i}); many_{i}()")
 `
 
-// TestManyFunctions: what allocated in a long cell is known of every function, though nothing else wakes up the tracer while it runs.
+// TestManyFunctions: what allocated in a long cell is known of every function, though nothing else wakes up the tracer
+// while it runs.
 func TestManyFunctions(t *testing.T) {
 	together(t)
 	const functions = 3000
@@ -121,7 +125,8 @@ func checkSums(t *testing.T, r *model.Report) {
 			}
 			f := w.Meters[meter]
 			if c.Exact && (net != f.Consumed || peak+c.Rest != f.Peak) {
-				t.Errorf("%s %q: %s: lines make %+d and %d at the peak, the window %+v, rest %d", w.Kind, w.Source, meter, net, peak, f, c.Rest)
+				t.Errorf("%s %q: %s: lines make %+d and %d at the peak, the window %+v, rest %d", w.Kind, w.Source,
+					meter, net, peak, f, c.Rest)
 			}
 			if !c.Exact && meter != "cpu.mapped" { // of which memory from before the attach may go
 				t.Errorf("%s %q: %s: coverage is not exact: %+v", w.Kind, w.Source, meter, c)
@@ -130,8 +135,8 @@ func checkSums(t *testing.T, r *model.Report) {
 	}
 }
 
-// hostileStacks makes frames that go round in circles or point nowhere, and code objects that are absurd, and allocates in
-// them. Offsets are those of CPython 3.11: PyFrameObject.f_frame, _PyInterpreterFrame.previous.
+// hostileStacks makes frames that go round in circles or point nowhere, and code objects that are absurd, and allocates
+// in them. Offsets are those of CPython 3.11: PyFrameObject.f_frame, _PyInterpreterFrame.previous.
 const hostileStacks = `
 import ctypes, sys
 import numpy as np
@@ -157,7 +162,8 @@ import types
 code = normal.__code__
 table = "co_linetable" if sys.version_info >= (3, 10) else "co_lnotab"
 for i, change in enumerate([
-    {table: b"\x80" * 3_000_000}, {table: b""}, {table: b"\xff" * 100_000}, {table: bytes(range(256)) * 40}, {"co_firstlineno": 2**31 - 1},
+    {table: b"\x80" * 3_000_000}, {table: b""}, {table: b"\xff" * 100_000},
+    {table: bytes(range(256)) * 40}, {"co_firstlineno": 2**31 - 1},
     {"co_filename": "日" * 1_000_000}, {"co_filename": "\x1b[31m\n\0"}, {"co_name": "\ud800" * 1000}, {"co_name": ""},
 ]):
     types.FunctionType(code.replace(**change), globals())(600_000 + i)
@@ -168,7 +174,8 @@ sys.setrecursionlimit(20_000)
 deep(9_000)
 `
 
-// TestHostileStacks: whatever a process makes of its frames, the tracer ends, says what it can, and the figures are right.
+// TestHostileStacks: whatever a process makes of its frames, the tracer ends, says what it can, and the figures are
+// right.
 func TestHostileStacks(t *testing.T) {
 	together(t)
 	r, cell := hostileCell(t, hostileStacks, "--budget", "off")

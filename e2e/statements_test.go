@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlainEvalIsNoStatement: eval() of code that is no coroutine costs one hit, and eval() of a text none; statements of a cell are seen
-// all the same.
+// TestPlainEvalIsNoStatement: eval() of code that is no coroutine costs one hit, and eval() of a text none; statements
+// of a cell are seen all the same.
 func TestPlainEvalIsNoStatement(t *testing.T) {
 	require(t)
 	const rounds = 5000

@@ -29,19 +29,23 @@ time.sleep(float(sys.argv[1]))
 `
 )
 
-// TestStandsStill: while the tracer gets no CPU a Python is started and runs a cell. That there are cells without windows is said, whether it still runs
-// when it is looked at, or has ended. It runs for longer than a busy machine takes to look at it.
+// TestStandsStill: while the tracer gets no CPU a Python is started and runs a cell. That there are cells without
+// windows is said, whether it still runs when it is looked at, or has ended. It runs for longer than a busy machine
+// takes to look at it.
 func TestStandsStill(t *testing.T) {
 	together(t)
 	for name, c := range map[string]struct{ until, rests, says string }{
-		"it runs still": {"ran", "15", "its cells up to In[1] ran before its probes were in place, and none since: they are not seen"},
-		"it has ended":  {"over", "0", "1 of the Pythons that traced processes started could not be looked at before they ended"},
+		"it runs still": {"ran", "15",
+			"its cells up to In[1] ran before its probes were in place, and none since: they are not seen"},
+		"it has ended": {"over", "0",
+			"1 of the Pythons that traced processes started could not be looked at before they ended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			out := filepath.Join(dir, "out.json")
-			cmd := exec.Command(binary, "run", "--quiet", "--format", "json", "-o", out, "--", python(), "-c", stoppedParent, dir, stoppedChild, c.rests)
+			cmd := exec.Command(binary, "run", "--quiet", "--format", "json", "-o", out, "--", python(), "-c",
+				stoppedParent, dir, stoppedChild, c.rests)
 			cmd.Env = append(os.Environ(), "IPYTHONDIR="+dir)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -64,7 +68,8 @@ func TestStandsStill(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := readReport(t, out)
-			if said := strings.Join(r.Certificate.Problems, "\n"); r.Certificate.Complete || !strings.Contains(said, c.says) {
+			if said := strings.Join(r.Certificate.Problems, "\n"); r.Certificate.Complete ||
+				!strings.Contains(said, c.says) {
 				t.Errorf("complete %v: %q, problems: %s", r.Certificate.Complete, r.Certificate.Incomplete, said)
 			}
 		})

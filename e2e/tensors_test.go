@@ -6,8 +6,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestTensors compares cpu.torch with what cells know of their tensors, to the byte: training loops, views, resizing, memory
-// shared with NumPy, graphs, threads, workers. PyTorch is imported by the first cell, after the attach.
+// TestTensors compares cpu.torch with what cells know of their tensors, to the byte: training loops, views, resizing,
+// memory shared with NumPy, graphs, threads, workers. PyTorch is imported by the first cell, after the attach.
 func TestTensors(t *testing.T) {
 	together(t)
 	needModules(t, "torch")
@@ -36,7 +36,8 @@ func TestAuditTensors(t *testing.T) {
 
 func checkTensors(t *testing.T, p place) {
 	t.Helper()
-	checkTold(t, p, "cpu.torch", least{peaks: 10, ends: 20, lines: 10}, func(run result, w model.Window) { checkRefused(t, run.Name, w) })
+	checkTold(t, p, "cpu.torch", least{peaks: 10, ends: 20, lines: 10},
+		func(run result, w model.Window) { checkRefused(t, run.Name, w) })
 }
 
 // checkRefused wants the one request that malloc refused, and no other.
@@ -54,7 +55,8 @@ func checkRefused(t *testing.T, name string, w model.Window) {
 	}
 	torch := asked["cpu.torch"]
 	kernel, there := asked["cpu.mapped"] // which malloc may have asked, more than once
-	if len(w.Refused) != len(asked) || torch.Asked != 1<<50 || torch.Count != 1 || there && kernel.Asked < 1<<50 || len(asked) > 2 || len(asked) == 2 && !there {
+	if len(w.Refused) != len(asked) || torch.Asked != 1<<50 || torch.Count != 1 || there && kernel.Asked < 1<<50 ||
+		len(asked) > 2 || len(asked) == 2 && !there {
 		t.Errorf("%s: %+v", name, w.Refused)
 	}
 }

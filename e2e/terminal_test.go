@@ -27,7 +27,8 @@ print("done", flush=True)
 sys.stdin.readline()
 `
 
-// TestNobodyReadsStandardError: live lines that nobody reads, more than a pipe holds, stop nothing: every cell is there, and nothing was lost.
+// TestNobodyReadsStandardError: live lines that nobody reads, more than a pipe holds, stop nothing: every cell is
+// there, and nothing was lost.
 func TestNobodyReadsStandardError(t *testing.T) {
 	together(t)
 	const cells = 1200
@@ -76,11 +77,11 @@ func TestNobodyReadsStandardError(t *testing.T) {
 		t.Fatal("the tracer does not end")
 	}
 	r := readReport(t, result)
-	if n := len(topCells(r, pid)); n != cells || !r.Certificate.Complete {
-		t.Errorf("%d of %d cells, lost %+v, complete %v: %v", n, cells, r.Certificate.Lost, r.Certificate.Complete, r.Certificate.Problems)
+	if n, c := len(topCells(r, pid)), r.Certificate; n != cells || !c.Complete {
+		t.Errorf("%d of %d cells, lost %+v, complete %v: %v", n, cells, c.Lost, c.Complete, c.Problems)
 	}
 	said, err := io.ReadAll(unread)
-	// Linux puts the last piece of a write into a page of the pipe only if the whole piece fits: of 64 KiB at least half is full (fs/pipe.c).
+	// Linux puts the end of a write into a page of the pipe only if all of it fits (fs/pipe.c): half of 64 KiB is full.
 	if err != nil || len(said) < 32<<10 || !bytes.Contains(said, []byte("attached to")) {
 		t.Errorf("%d bytes were said: %v", len(said), err)
 	}

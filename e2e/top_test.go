@@ -72,7 +72,8 @@ func (g *grower) goOn() {
 	}
 }
 
-// TestTop watches a kernel on a terminal: the cell that runs, who allocates, its child, its variables; keys; and the report at the end.
+// TestTop watches a kernel on a terminal: the cell that runs, who allocates, its child, its variables; keys; and the
+// report at the end.
 func TestTop(t *testing.T) {
 	together(t)
 	g := startGrowing(t)
@@ -81,13 +82,15 @@ func TestTop(t *testing.T) {
 	g.goOn()
 	g.says("taken")
 	s.shows("the line", func(text string) bool {
-		return strings.Contains(text, "running") && strings.Contains(text, "In[2] line 5") && strings.Contains(text, "38.15 MiB") && strings.Contains(text, "1 child ")
+		return strings.Contains(text, "running") && strings.Contains(text, "In[2] line 5") &&
+			strings.Contains(text, "38.15 MiB") && strings.Contains(text, "1 child ")
 	})
 	checkScreen(t, s)
 	s.press("c")
 	s.showsText("sleep 1000")
 	s.press("u")
-	s.shows("variables", func(text string) bool { return strings.Contains(text, "kept") && strings.Contains(text, "numpy.ndarr") })
+	s.shows("variables",
+		func(text string) bool { return strings.Contains(text, "kept") && strings.Contains(text, "numpy.ndarr") })
 	s.press("?")
 	s.showsText("freeze the screen")
 	s.press("x \x1a")
@@ -100,7 +103,8 @@ func TestTop(t *testing.T) {
 	s.showsText("in the cell that ran last")
 	s.press("4")
 	s.shows("the cells so far", func(text string) bool {
-		return strings.Contains(text, "so far, the newest first") && regexp.MustCompile(`(?m)^In\[2\] +\d+\.\d\d MiB .*def load\(n\)`).MatchString(text)
+		return strings.Contains(text, "so far, the newest first") &&
+			regexp.MustCompile(`(?m)^In\[2\] +\d+\.\d\d MiB .*def load\(n\)`).MatchString(text)
 	})
 	checkScreen(t, s)
 	s.press("l")
@@ -183,7 +187,8 @@ func TestTopOnceWithCells(t *testing.T) {
 	g := startGrowing(t)
 	ready := filepath.Join(t.TempDir(), "ready")
 	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(binary, "top", "--once", "--cells", "3", "--duration", "6s", "--format", "json", "--ready-file", ready, fmt.Sprint(g.pid))
+	cmd := exec.Command(binary, "top", "--once", "--cells", "3", "--duration", "6s", "--format", "json", "--ready-file",
+		ready, fmt.Sprint(g.pid))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -202,7 +207,8 @@ func TestTopOnceWithCells(t *testing.T) {
 	var glance model.Glance
 	_ = json.Unmarshal(stdout.Bytes(), &glance) // but for its stacks, which are numbers
 	k := glance.Kernels[0]
-	if len(k.Cells) != 1 || k.Cells[0].ExecutionCount == nil || *k.Cells[0].ExecutionCount != 2 || k.Cells[0].Meters["cpu.resident"].Need() < 40_000_000 || !strings.Contains(k.Cells[0].Source, "def load") {
+	if len(k.Cells) != 1 || k.Cells[0].ExecutionCount == nil || *k.Cells[0].ExecutionCount != 2 ||
+		k.Cells[0].Meters["cpu.resident"].Need() < 40_000_000 || !strings.Contains(k.Cells[0].Source, "def load") {
 		t.Errorf("%s", &stdout)
 	}
 }
@@ -219,8 +225,10 @@ func TestTopWithoutATerminal(t *testing.T) {
 			t.Errorf("%s: %v: %s", env, err, out)
 		}
 	}
-	for _, args := range [][]string{{"--once", "--record", filepath.Join(t.TempDir(), "x")}, {"--once", "--format", "csv"}, {"--once", "--strict"}} {
-		if out, err := exec.Command(binary, append([]string{"top", "1"}, args...)...).CombinedOutput(); exitStatus(t, err) != 2 {
+	for _, args := range [][]string{{"--once", "--record", filepath.Join(t.TempDir(), "x")},
+		{"--once", "--format", "csv"}, {"--once", "--strict"}} {
+		if out, err := exec.Command(binary, append([]string{"top", "1"}, args...)...).CombinedOutput(); exitStatus(t,
+			err) != 2 {
 			t.Errorf("%v: %v: %s", args, err, out)
 		}
 	}

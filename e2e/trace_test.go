@@ -143,7 +143,8 @@ func eachEvent(t *testing.T, source event.Source, do func(event.Event)) {
 	}
 }
 
-// pause stops the tracer, and returns when each of its threads has come to rest: the one that is just answering may go on for a moment.
+// pause stops the tracer, and returns when each of its threads has come to rest: the one that is just answering may go
+// on for a moment.
 func (tr *trace) pause() {
 	tr.t.Helper()
 	if err := tr.cmd.Process.Signal(syscall.SIGSTOP); err != nil {

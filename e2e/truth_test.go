@@ -95,7 +95,8 @@ func checkCell(t *testing.T, r *model.Report, w model.Window, e expected, run re
 		t.Errorf("%s: the cell itself ended with %s, not %s: %s", e.Name, run.Status, e.Status, run.Error)
 		return quiet
 	}
-	if strings.TrimRight(w.Source, "\n") != strings.TrimRight(run.Source, "\n") || w.SourceTruncated { // a terminal wants Enter, sometimes twice
+	// A terminal wants Enter, sometimes twice, so line ends may differ.
+	if strings.TrimRight(w.Source, "\n") != strings.TrimRight(run.Source, "\n") || w.SourceTruncated {
 		t.Errorf("%s: source %.200q, want %.200q", e.Name, w.Source, run.Source)
 	}
 	if w.Status != e.Status {
@@ -115,8 +116,8 @@ func checkCell(t *testing.T, r *model.Report, w model.Window, e expected, run re
 	return checkChildren(t, r, e, run, patient) && quiet
 }
 
-// checkHooks compares the row of what follows a cell's result. Every cell has one, but awaited ones where Python does not say when
-// they have their result.
+// checkHooks compares the row of what follows a cell's result. Every cell has one, but awaited ones where Python does
+// not say when they have their result.
 func checkHooks(t *testing.T, r *model.Report, cell model.Window, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
 	quiet = true
@@ -134,11 +135,13 @@ func checkHooks(t *testing.T, r *model.Report, cell model.Window, e expected, ru
 		return quiet
 	}
 	row := rows[0]
-	if end := row.StartNS + row.DurationNS; row.Line != 0 || row.Status != model.OK || end != cell.StartNS+cell.DurationNS {
+	if end := row.StartNS + row.DurationNS; row.Line != 0 || row.Status != model.OK ||
+		end != cell.StartNS+cell.DurationNS {
 		t.Errorf("%s: the row of hooks: %+v in %+v", e.Name, row, cell)
 	}
 	for meter, a := range e.Hooks {
-		quiet = checkMeter(t, expected{Name: e.Name + ", hooks", Yields: e.Yields}, meter, row, a, run, patient) && quiet
+		quiet = checkMeter(t, expected{Name: e.Name + ", hooks", Yields: e.Yields}, meter, row, a, run, patient) &&
+			quiet
 	}
 	return quiet
 }
@@ -189,7 +192,8 @@ const arena = 1 << 20
 // disturbance is how far above its truth a resident set may be that somebody else has moved.
 const disturbance = 1 << 20
 
-func checkMeter(t *testing.T, e expected, meter string, w model.Window, a allowances, run result, patient bool) (quiet bool) {
+func checkMeter(t *testing.T, e expected, meter string, w model.Window, a allowances, run result,
+	patient bool) (quiet bool) {
 	t.Helper()
 	name, f := e.Name, w.Meters[meter]
 	patient = patient && meter == "cpu.resident"
@@ -210,7 +214,8 @@ func checkMeter(t *testing.T, e expected, meter string, w model.Window, a allowa
 		} else if e.Yields && meter == "cpu.mapped" && off == arena {
 			t.Logf("%s: another thread mapped an arena after the mark", name)
 		} else if off < 0 || off > a.Above {
-			t.Errorf("%s: %s peaks at %d, %+d from what the process saw (allowed 0 to %d)%s", name, meter, f.Peak, off, a.Above, explain(w, meter))
+			t.Errorf("%s: %s peaks at %d, %+d from what the process saw (allowed 0 to %d)%s", name, meter, f.Peak, off,
+				a.Above, explain(w, meter))
 		} else if off != 0 && a.Above <= 65536 {
 			t.Logf("%s: %s %+d above its mark", name, meter, off)
 		}
@@ -220,7 +225,8 @@ func checkMeter(t *testing.T, e expected, meter string, w model.Window, a allowa
 			t.Logf("%s: %s %s %d, allowed %d to %d", name, meter, what, got, allowed[0], allowed[1])
 			quiet = false
 		} else if len(allowed) == 2 && (got < allowed[0] || got > allowed[1]) {
-			t.Errorf("%s: %s %s %d, allowed %d to %d%s", name, meter, what, got, allowed[0], allowed[1], explain(w, meter))
+			t.Errorf("%s: %s %s %d, allowed %d to %d%s", name, meter, what, got, allowed[0], allowed[1],
+				explain(w, meter))
 		}
 	}
 	within("rises by", f.Peak-f.Start, a.Rise)
@@ -258,7 +264,8 @@ func checkStatements(t *testing.T, r *model.Report, cell model.Window, e expecte
 }
 
 // checkExperiments returns the cells that experiments peak in where somebody else may have moved the resident set.
-func checkExperiments(t *testing.T, r *model.Report, e expectations, results []result, patient bool) (disturbed []string) {
+func checkExperiments(t *testing.T, r *model.Report, e expectations, results []result,
+	patient bool) (disturbed []string) {
 	t.Helper()
 	seen := map[string]model.Window{}
 	for _, w := range r.Windows {

@@ -25,7 +25,8 @@ func readTutorial(t *testing.T) tutorial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := regexp.MustCompile(`(\bIn\[|\bOut\[| _)(\d+)`).ReplaceAllStringFunc(string(text), func(cell string) string { // the driver has run a cell
+	// The numbers are one higher, because the driver has run a cell before.
+	one := regexp.MustCompile(`(\bIn\[|\bOut\[| _)(\d+)`).ReplaceAllStringFunc(string(text), func(cell string) string {
 		at := strings.IndexAny(cell, "0123456789")
 		number, _ := strconv.Atoi(cell[at:])
 		return cell[:at] + strconv.Itoa(number+1)
@@ -39,7 +40,8 @@ func readTutorial(t *testing.T) tutorial {
 		}
 	}
 	if len(page.cells) != 5 || len(page.consoles) != 4 {
-		t.Fatalf("docs/tutorial.md has %d cells and %d consoles: its test knows another one", len(page.cells), len(page.consoles))
+		t.Fatalf("docs/tutorial.md has %d cells and %d consoles: its test knows another one", len(page.cells),
+			len(page.consoles))
 	}
 	return page
 }
@@ -47,7 +49,8 @@ func readTutorial(t *testing.T) tutorial {
 // shape is a text without what differs between two runs: sizes, times, pids, and where it is wrapped.
 func shape(text string) string {
 	for _, v := range []struct{ found, as string }{
-		{`-?\b[\d.]+ [KMG]?i?B\b`, "SIZE"}, {`\b[\d.]+ (ns|µs|ms|s)\b`, "TIME"}, {`(process|audit) \d+`, "$1 PID"}, {`\s+`, " "},
+		{`-?\b[\d.]+ [KMG]?i?B\b`, "SIZE"}, {`\b[\d.]+ (ns|µs|ms|s)\b`, "TIME"}, {`(process|audit) \d+`, "$1 PID"},
+		{`\s+`, " "},
 	} {
 		text = regexp.MustCompile(v.found).ReplaceAllString(text, v.as)
 	}
@@ -69,8 +72,8 @@ func (p tutorial) shows(t *testing.T, console int, came string) {
 	}
 }
 
-// TestTutorial types what docs/tutorial.md says, into a real kernel and a terminal of 120 columns, and compares what comes out with what the page shows; what
-// it says frees memory does, and its repair leaves nothing to say.
+// TestTutorial types what docs/tutorial.md says, into a real kernel and a terminal of 120 columns, and compares what
+// comes out with what the page shows; what it says frees memory does, and its repair leaves nothing to say.
 func TestTutorial(t *testing.T) {
 	together(t)
 	page := readTutorial(t)
@@ -105,7 +108,8 @@ func TestTutorial(t *testing.T) {
 	for _, cell := range page.cells[2:4] {
 		n.run(cell)
 	}
-	if fell := before - residentNow(t, n.pid); fell < 32<<20 || fell > 64<<20 { // 48 MiB; malloc may keep two arrays, or give up what it kept of two more
+	// 48 MiB; malloc may keep two arrays, or give up what it kept of two more
+	if fell := before - residentNow(t, n.pid); fell < 32<<20 || fell > 64<<20 {
 		t.Errorf("%q gave %d bytes back", page.cells[2:4], fell)
 	}
 

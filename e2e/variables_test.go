@@ -18,8 +18,8 @@ type wantedVariable struct {
 	Also        []string
 }
 
-// TestVariables compares what a report says is there by name with what the cells have made, and how much of it a deletion
-// gives back with what one gave back.
+// TestVariables compares what a report says is there by name with what the cells have made, and how much of it a
+// deletion gives back with what one gave back.
 func TestVariables(t *testing.T) {
 	together(t)
 	onPythons(t, "run_variables.py", [][2]string{
@@ -44,8 +44,7 @@ func checkVariables(t *testing.T, p place) {
 	}
 	for name, dropped := range said.Dropped {
 		const slack = 3 << 20 // pages that something else lies on as well, arenas that are not empty
-		v := found[name]
-		if v.Bytes < dropped-slack || v.Bytes > dropped+slack || !v.Exact {
+		if v := found[name]; v.Bytes < dropped-slack || v.Bytes > dropped+slack || !v.Exact {
 			t.Errorf("%s: %+v; one like it gave %d bytes back", name, v, dropped)
 		}
 	}
@@ -61,8 +60,8 @@ func checkVariables(t *testing.T, p place) {
 	made("fresh_array", "array", 1)
 	made("second_line", "lines", 2)
 	made("both", "kept", 1)
-	for name, before := range map[string]bool{"early": true, "grid": true, "text": true, "fresh_array": false, "long_ago": false, "second_line": false} {
-		if found[name].Before != before {
+	for _, name := range []string{"early", "grid", "text", "fresh_array", "long_ago", "second_line"} {
+		if before := name == "early" || name == "grid" || name == "text"; found[name].Before != before {
 			t.Errorf("%s: made before the attach is %v", name, found[name].Before)
 		}
 	}
@@ -77,7 +76,8 @@ func checkVariables(t *testing.T, p place) {
 	if v := found["both"]; v.Bytes < 10_000_000 || len(v.Also) != 1 || v.Also[0][:4] != "Out[" {
 		t.Errorf("both: %+v", v)
 	}
-	outputs := slices.DeleteFunc(slices.Clone(r.Variables), func(v model.Variable) bool { return v.Kind != "output" || v.Bytes < 1<<20 })
+	other := func(v model.Variable) bool { return v.Kind != "output" || v.Bytes < 1<<20 }
+	outputs := slices.DeleteFunc(slices.Clone(r.Variables), other)
 	if len(outputs) != 1 || outputs[0].Bytes < 12_000_000 || outputs[0].Execution != byCell["shown"] {
 		t.Errorf("outputs: %+v", outputs)
 	}
@@ -87,7 +87,8 @@ func checkVariables(t *testing.T, p place) {
 	}
 }
 
-// checkResident: the parts add up, to what the kernel's counters say, and what the cells have made is in the right ones.
+// checkResident: the parts add up, to what the kernel's counters say, and what the cells have made is in the right
+// ones.
 func checkResident(t *testing.T, r *model.Report) {
 	t.Helper()
 	if len(r.Resident) != 1 || !r.Resident[0].Complete {
@@ -104,7 +105,8 @@ func checkResident(t *testing.T, r *model.Report) {
 		t.Errorf("%d bytes in parts of %d, the counters say %d: %+v", sum, total, counted, r.Resident[0])
 	}
 	// Arrays, texts and tables of 200 MB, which malloc maps or has in its heap; objects of 120 MB and more.
-	if parts["malloc"]+parts["malloc-big"] < 200_000_000 || parts["objects"] < 120_000_000 || parts["files"] < 8<<20 || parts["other"] > sum/20 {
+	if parts["malloc"]+parts["malloc-big"] < 200_000_000 || parts["objects"] < 120_000_000 || parts["files"] < 8<<20 ||
+		parts["other"] > sum/20 {
 		t.Errorf("%+v", r.Resident[0])
 	}
 }
@@ -114,10 +116,12 @@ func sameVariable(t *testing.T, name string, got model.Variable, want wantedVari
 	if got.Bytes < want.Bytes-want.Near || got.Bytes > want.Bytes+want.Near || got.Kind != "variable" || !got.Exact {
 		t.Errorf("%s: %+v, want %d bytes", name, got, want.Bytes)
 	}
-	if want.Type != "" && got.Type != want.Type || want.DType != "" && got.DType != want.DType || want.Shape != nil && !slices.Equal(got.Shape, want.Shape) {
+	if want.Type != "" && got.Type != want.Type || want.DType != "" && got.DType != want.DType ||
+		want.Shape != nil && !slices.Equal(got.Shape, want.Shape) {
 		t.Errorf("%s: %+v, want %+v", name, got, want)
 	}
-	if want.Length != nil && (got.Length == nil || *got.Length != *want.Length) || want.Also != nil && !slices.Equal(got.Also, want.Also) {
+	if want.Length != nil && (got.Length == nil || *got.Length != *want.Length) ||
+		want.Also != nil && !slices.Equal(got.Also, want.Also) {
 		t.Errorf("%s: %+v, want %+v", name, got, want)
 	}
 }

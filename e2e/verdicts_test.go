@@ -145,7 +145,8 @@ func (f *followed) goneWithCollection(r *model.Report) map[string]int64 {
 // waiting is what the audit says of memory that only the collector is missing to, by its place.
 func (f *followed) waiting() map[string]int64 {
 	waiting := map[string]int64{}
-	perhaps := slices.ContainsFunc(f.a.Verdicts, func(v model.Verdict) bool { return v.Kind == model.Waits && v.Probable })
+	perhaps := slices.ContainsFunc(f.a.Verdicts,
+		func(v model.Verdict) bool { return v.Kind == model.Waits && v.Probable })
 	for _, l := range f.a.Live {
 		if l.By == "cycle" || l.By == "none" && perhaps {
 			waiting[placeOf(l.Meter, l.Stack)] += l.Bytes

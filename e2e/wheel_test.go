@@ -17,8 +17,8 @@ import (
 	"ipytracer/model"
 )
 
-// wheelPrelude loads the machine code of NumPy's own wheel, which is cut out of it, and calls its functions by their addresses in the file.
-// Without NumPy's own import nothing else takes blocks.
+// wheelPrelude loads the machine code of NumPy's own wheel, which is cut out of it, and calls its functions by their
+// addresses in the file. Without NumPy's own import nothing else takes blocks.
 const wheelPrelude = `import ctypes, sys
 path, at = %q, %s
 libc, api = ctypes.CDLL(None), ctypes.pythonapi
@@ -33,10 +33,15 @@ handler = api.PyCapsule_New(base + at["default_handler"], ctypes.addressof(name)
 def variable(name): return ctypes.c_void_p.from_address(base + at[name])
 api.PyContextVar_New.argtypes, api.PyContextVar_New.restype = [ctypes.c_char_p, object], block
 variable("current_handler").value = api.PyContextVar_New(b'current_handler', handler)
-new, zeros, renew, free = function("PyDataMem_UserNEW", size, object), function("PyDataMem_UserNEW_ZEROED", size, size, object), function("PyDataMem_UserRENEW", block, size, object), function("PyDataMem_UserFREE", block, size, object, result=None)
+new = function("PyDataMem_UserNEW", size, object)
+zeros = function("PyDataMem_UserNEW_ZEROED", size, size, object)
+renew = function("PyDataMem_UserRENEW", block, size, object)
+free = function("PyDataMem_UserFREE", block, size, object, result=None)
 set_handler = function("PyDataMem_SetHandler", object, result=object)
-take, take_zeros, again, give = function("PyDataMem_NEW", size), function("PyDataMem_NEW_ZEROED", size, size), function("PyDataMem_RENEW", block, size), function("PyDataMem_FREE", block, result=None)
-cached, cached_zeros, give_back = function("npy_alloc_cache", size), function("npy_alloc_cache_zero", size, size), function("npy_free_cache", block, size, result=None)
+take, take_zeros = function("PyDataMem_NEW", size), function("PyDataMem_NEW_ZEROED", size, size)
+again, give = function("PyDataMem_RENEW", block, size), function("PyDataMem_FREE", block, result=None)
+cached, cached_zeros = function("npy_alloc_cache", size), function("npy_alloc_cache_zero", size, size)
+give_back = function("npy_free_cache", block, size, result=None)
 def threads(f):
     import threading
     all = [threading.Thread(target=f) for _ in range(4)]
@@ -60,37 +65,45 @@ var wheelSteps = []struct {
 	{"a = renew(a, 100_000, handler)", 95_000},
 	{"a = renew(a, 1 << 30, handler)", 1<<30 - 100_000},
 	{"assert not renew(a, 1 << 60, handler) and not new(1 << 60, handler) and not zeros(1 << 30, 1 << 33, handler)", 0},
-	{"assert not zeros((1 << 40) + 1, (1 << 40) + 1, handler) and not take_zeros((1 << 40) + 1, (1 << 40) + 1) and not take(1 << 60)", 0},
+	{"assert not zeros((1 << 40) + 1, (1 << 40) + 1, handler) and not take_zeros((1 << 40) + 1, " +
+		"(1 << 40) + 1) and not take(1 << 60)", 0},
 	{"a = renew(a, 500, handler)", -(1 << 30)},
 	{"a = renew(a, 5 << 20, handler)", 5 << 20},
-	{"free(a, 5 << 20, handler); free(b, 8000, handler); free(c, 1023, handler); free(d, 1024, handler); free(e, 1023, handler); free(f, 1024, handler)", -(5<<20 + 8000 + 1024 + 1024)},
+	{"free(a, 5 << 20, handler); free(b, 8000, handler); free(c, 1023, handler); free(d, 1024, handler); " +
+		"free(e, 1023, handler); free(f, 1024, handler)", -(5<<20 + 8000 + 1024 + 1024)},
 	{"g = take(70_000); h = take_zeros(333, 1000); i = take(100)", 403_000},
 	{"h = again(h, 444_000); g = again(g, 2000)", 111_000 - 68_000},
 	{"assert not again(h, 1 << 60)", 0},
 	{"give(g); give(h); give(i)", -446_000},
 	{"j = cached(5 << 20); k = cached(2000); l = cached(1000)", 5<<20 + 2000},
 	{"m = cached_zeros(3, 1000); n = cached_zeros(10, 10); o = cached_zeros(5000, 1000)", 5_003_000},
-	{"give_back(j, 5 << 20); give_back(k, 2000); give_back(l, 1000); give_back(m, 3000); give_back(n, 100); give_back(o, 5_000_000)", -(5<<20 + 2000 + 5_003_000)},
+	{"give_back(j, 5 << 20); give_back(k, 2000); give_back(l, 1000); give_back(m, 3000); give_back(n, 100); " +
+		"give_back(o, 5_000_000)", -(5<<20 + 2000 + 5_003_000)},
 	{"set_handler(handler)", 0},
 	{"import tracemalloc; tracemalloc.start()", 0},
-	{"a, b = new(5000, handler), zeros(1000, 8, handler); c, d, e, f = take(6000), take_zeros(7, 1000), cached(9000), cached_zeros(2, 5000)", 45_000},
+	{"a, b = new(5000, handler), zeros(1000, 8, handler); " +
+		"c, d, e, f = take(6000), take_zeros(7, 1000), cached(9000), cached_zeros(2, 5000)", 45_000},
 	{"a = renew(a, 20_000, handler); c = again(c, 30_000)", 39_000},
-	{"free(a, 20_000, handler); free(b, 8000, handler); give(c); give(d); give_back(e, 9000); give_back(f, 10_000)", -84_000},
+	{"free(a, 20_000, handler); free(b, 8000, handler); give(c); give(d); give_back(e, 9000); give_back(f, 10_000)",
+		-84_000},
 	{"tracemalloc.stop()", 0},
 	{"threads(churn)", 0},
 	{"p = new(1 << 20, handler)", 1 << 20},
 }
 
-// wheelSymbols are where the functions and variables are in NumPy 2.5.2's wheel for CPython 3.12, as its symbol table says, which testdata has not.
+// wheelSymbols are where the functions and variables are in NumPy 2.5.2's wheel for CPython 3.12, as its symbol table
+// says, which testdata has not.
 var wheelSymbols = map[string]uint64{
 	"default_handler": 0x97f940, "current_handler": 0x996a88, "PyDataMem_SetHandler": 0x1766d0,
-	"PyDataMem_UserNEW": 0x176440, "PyDataMem_UserNEW_ZEROED": 0x1764c0, "PyDataMem_UserRENEW": 0x176620, "PyDataMem_UserFREE": 0x176560,
-	"PyDataMem_NEW": 0x1762e0, "PyDataMem_NEW_ZEROED": 0x176340, "PyDataMem_RENEW": 0x1763d0, "PyDataMem_FREE": 0x1763b0,
+	"PyDataMem_UserNEW": 0x176440, "PyDataMem_UserNEW_ZEROED": 0x1764c0, "PyDataMem_UserRENEW": 0x176620,
+	"PyDataMem_UserFREE": 0x176560,
+	"PyDataMem_NEW":      0x1762e0, "PyDataMem_NEW_ZEROED": 0x176340, "PyDataMem_RENEW": 0x1763d0,
+	"PyDataMem_FREE":  0x1763b0,
 	"npy_alloc_cache": 0x175f30, "npy_alloc_cache_zero": 0x176040, "npy_free_cache": 0x176180,
 }
 
-// TestWheelsNumPy: cpu.numpy of the code that pip gives people, to the byte, on every way through it, with tracemalloc and without. With
-// NUMPY_BUILDS it also looks at what scripts/numpy-builds.sh made, as far as it has symbols.
+// TestWheelsNumPy: cpu.numpy of the code that pip gives people, to the byte, on every way through it, with tracemalloc
+// and without. With NUMPY_BUILDS it also looks at what scripts/numpy-builds.sh made, as far as it has symbols.
 func TestWheelsNumPy(t *testing.T) {
 	together(t)
 	wheel := unpacked(t, "../tracer/python/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
@@ -106,7 +119,9 @@ func TestWheelsNumPy(t *testing.T) {
 		copy(other[0x1762f3:], "\x29\xff") // sub edi, edi for xor edi, edi, which is the same to all but the analysis
 		r := traceWheel(t, other, wheelSymbols)
 		for _, p := range r.Certificate.Probes {
-			if p.Name == "numpy" && (!strings.Contains(p.Dear, "which block the call of tracemalloc at 0x1762fb is about") || p.CostNS < int64(p.Hits)*100 || p.Hits < 100) {
+			if p.Name == "numpy" &&
+				(!strings.Contains(p.Dear, "which block the call of tracemalloc at 0x1762fb is about") ||
+					p.CostNS < int64(p.Hits)*100 || p.Hits < 100) {
 				t.Errorf("the certificate has %+v", p)
 			}
 		}
@@ -151,15 +166,18 @@ func symbolsOf(t *testing.T, file string) (code []byte, symbols map[string]uint6
 func traceWheel(t *testing.T, code []byte, symbols map[string]uint64, flags ...string) *model.Report {
 	t.Helper()
 	dir := t.TempDir()
-	suffix, err := exec.Command(python(), "-c", "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))").Output()
+	suffix, err := exec.Command(python(), "-c",
+		"import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	module, wrapper := filepath.Join(dir, "numpy/_core/_multiarray_umath"+strings.TrimSpace(string(suffix))), filepath.Join(dir, "python")
+	module, wrapper := filepath.Join(dir, "numpy/_core/_multiarray_umath"+strings.TrimSpace(string(suffix))),
+		filepath.Join(dir, "python")
 	if err := os.MkdirAll(filepath.Dir(module), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{module: code, wrapper: fmt.Appendf(nil, "#!/bin/sh\nPYTHONPATH='%s' exec %s \"$@\"\n", dir, python())} {
+	for name, data := range map[string][]byte{module: code,
+		wrapper: fmt.Appendf(nil, "#!/bin/sh\nPYTHONPATH='%s' exec %s \"$@\"\n", dir, python())} {
 		if err := os.WriteFile(name, data, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +190,8 @@ func traceWheel(t *testing.T, code []byte, symbols map[string]uint64, flags ...s
 	for i, s := range wheelSteps {
 		lines[i] = s.statement
 	}
-	return traceStatements(t, "", wrapper, fmt.Sprintf(wheelPrelude, module, at), lines, append(flags, "--budget", "off")...)
+	return traceStatements(t, "", wrapper, fmt.Sprintf(wheelPrelude, module, at), lines,
+		append(flags, "--budget", "off")...)
 }
 
 // checkWheel compares every step's difference.
@@ -191,8 +210,8 @@ func checkWheel(t *testing.T, r *model.Report) {
 	}
 }
 
-// checkUntold: with the probes on PyTraceMalloc_Track no figure is exact, since this NumPy does not tell tracemalloc of all its blocks; the
-// certificate says so.
+// checkUntold: with the probes on PyTraceMalloc_Track no figure is exact, since this NumPy does not tell tracemalloc of
+// all its blocks; the certificate says so.
 func checkUntold(t *testing.T, r *model.Report) {
 	t.Helper()
 	_, exact := arrayLines(r)

@@ -34,8 +34,8 @@ func checkSuspended(t *testing.T, results []result, windows []model.Window, want
 
 const keptOnGPU = 256 << 20 // by the cell `keep`
 
-// TestGPUYield: a kernel is made to yield its GPU, and gets it back, while a session traces it. The session sees that, marks the windows, and
-// its figures are exact; who made what is alive is still known.
+// TestGPUYield: a kernel is made to yield its GPU, and gets it back, while a session traces it. The session sees that,
+// marks the windows, and its figures are exact; who made what is alive is still known.
 func TestGPUYield(t *testing.T) {
 	together(t)
 	file := filepath.Join(t.TempDir(), "run.arrows")
@@ -49,7 +49,8 @@ func TestGPUYield(t *testing.T) {
 		}
 	}
 	checkSuspended(t, results, windows, map[string]model.Suspended{
-		"yielded": {Out: 1, Bytes: keptOnGPU}, "pass_while_yielded": {Away: true}, "given_back": {Back: 1, Bytes: keptOnGPU, Away: true},
+		"yielded": {Out: 1, Bytes: keptOnGPU}, "pass_while_yielded": {Away: true},
+		"given_back": {Back: 1, Bytes: keptOnGPU, Away: true},
 	})
 	checkNothingMissed(t, r)
 	for _, w := range windows {
@@ -59,7 +60,8 @@ func TestGPUYield(t *testing.T) {
 		}
 	}
 	out, err := exec.Command(binary, "report", file, "--full").CombinedOutput()
-	for _, want := range []string{"256.00 MiB of a GPU's memory went to the host", "GPU memory was on the host", "came back from the host"} {
+	for _, want := range []string{"256.00 MiB of a GPU's memory went to the host", "GPU memory was on the host",
+		"came back from the host"} {
 		if err != nil || !strings.Contains(string(out), want) {
 			t.Errorf("%v: no %q in\n%s", err, want, out)
 		}
@@ -89,7 +91,9 @@ func TestYieldOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds := func(bytes int) {
-		gputest.Write(t, machine+".new", fmt.Sprintf("driver 580\ngpu GPU-a 0:0f:0 0 8589934592 0 8589934592 0 -1 Stand-in\nprocess %d %d C\n", holder.Process.Pid, bytes))
+		gputest.Write(t, machine+".new",
+			fmt.Sprintf("driver 580\ngpu GPU-a 0:0f:0 0 8589934592 0 8589934592 0 -1 Stand-in\nprocess %d %d C\n",
+				holder.Process.Pid, bytes))
 		if err := os.Rename(machine+".new", machine); err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +101,8 @@ func TestYieldOnATerminal(t *testing.T) {
 	holds(1 << 30)
 	devices := t.TempDir()
 	gputest.Devices(t, devices, "0")
-	env := append(gputest.CUDAEnviron(t, cuda, truth, "wait Checkpoint "+goOn+"\n"), "LD_LIBRARY_PATH="+nvml+":"+cuda, "NVML_STANDIN="+machine, gputest.DevicesVariable+"="+devices)
+	env := append(gputest.CUDAEnviron(t, cuda, truth, "wait Checkpoint "+goOn+"\n"), "LD_LIBRARY_PATH="+nvml+":"+cuda,
+		"NVML_STANDIN="+machine, gputest.DevicesVariable+"="+devices)
 	s := startScreen(t, 100, 24, env, binary, "gpu", "yield", fmt.Sprint(holder.Process.Pid))
 	shows := func(want ...string) {
 		t.Helper()

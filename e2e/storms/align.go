@@ -11,14 +11,16 @@ import (
 
 //go:generate go tool bpf2go -go-package main -target amd64 -cc clang -strip llvm-strip align c/align.bpf.c -- -O2 -mcpu=v3 -Wall -Werror -I/usr/include/x86_64-linux-gnu
 
-// aligned has threads meet that end, fork or execute a program at the same time, until it is closed. It only delays (c/align.bpf.c).
+// aligned has threads meet that end, fork or execute a program at the same time, until it is closed. It only delays
+// (c/align.bpf.c).
 type aligned struct {
 	objects alignObjects
 	links   []link.Link
 }
 
-// align attaches the delays for threads whose names begin with one of these, at most 4 with at most 8 bytes. The tracer attaches behind it: programs at
-// a tracepoint run in the order in which they were attached. meeting is how far the instants at which threads meet are apart.
+// align attaches the delays for threads whose names begin with one of these, at most 4 with at most 8 bytes. The tracer
+// attaches behind it: programs at a tracepoint run in the order in which they were attached. meeting is how far the
+// instants at which threads meet are apart.
 func align(meeting time.Duration, names []string) (_ *aligned, err error) {
 	spec, err := loadAlign()
 	if err != nil {

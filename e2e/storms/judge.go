@@ -8,11 +8,13 @@ import (
 
 // Result is what was seen of one storm.
 type Result struct {
-	Storm             string              `json:"storm"`
-	Aligned           bool                `json:"aligned"`
-	Processes         int                 `json:"processes"`
-	Waits             uint64              `json:"waits"`  // of threads that ended, forked or executed, in the program that delays
-	Passed            map[string][]uint64 `json:"passed"` // events that each copy of a program did not run for, by program
+	Storm     string `json:"storm"`
+	Aligned   bool   `json:"aligned"`
+	Processes int    `json:"processes"`
+	// Waits is the number of waits of threads that ended, forked or executed, in the program that delays.
+	Waits uint64 `json:"waits"`
+	// Passed has the number of events that each copy of a program did not run for, by program.
+	Passed            map[string][]uint64 `json:"passed"`
 	Boundaries        int                 `json:"boundaries"`
 	BoundariesMissing int                 `json:"boundaries_missing"`
 	EndedTwice        int                 `json:"ended_twice"`
@@ -41,7 +43,8 @@ func (r *Result) fail(format string, args ...any) {
 func judge(s *session) Result {
 	l := &s.lives
 	r := Result{
-		Processes: s.processes, Passed: s.passed, Boundaries: len(l.numbers), BoundariesMissing: l.missing(), EndedTwice: l.endedTwice, NeverEnded: l.neverEnded(),
+		Processes: s.processes, Passed: s.passed, Boundaries: len(l.numbers), BoundariesMissing: l.missing(),
+		EndedTwice: l.endedTwice, NeverEnded: l.neverEnded(),
 		Right: true, Complete: s.report.Certificate.Complete, Failures: []string{},
 	}
 	for _, c := range []struct {
@@ -67,7 +70,8 @@ func judge(s *session) Result {
 	return r
 }
 
-// certified checks the certificate: nothing is missing, and every peak of the kernel is the one recomputed from the stream.
+// certified checks the certificate: nothing is missing, and every peak of the kernel is the one recomputed from the
+// stream.
 func (r *Result) certified(c *model.Certificate) {
 	for _, reason := range c.Incomplete {
 		r.fail("the certificate is incomplete: %s", reason)
@@ -80,7 +84,8 @@ func (r *Result) certified(c *model.Certificate) {
 	}
 	for _, p := range c.Meters {
 		if p.Agreed != p.Compared || p.Skipped > 0 {
-			r.fail("%s: the peaks of %d of %d windows differ from the recomputed ones, by up to %d bytes; %d were not compared",
+			r.fail("%s: the peaks of %d of %d windows differ from the recomputed ones, by up to %d bytes; "+
+				"%d were not compared",
 				p.ID, p.Compared-p.Agreed, p.Compared, p.Difference, p.Skipped)
 		}
 	}

@@ -1,9 +1,10 @@
-// Storms runs programs whose processes and threads begin, fork, execute programs and end at the same time (c/storm.c) under the tracer, and compares
-// what it says with what they know: every process ends once, no boundary is missing, and every process's, the session's and the tree's peak is the known
-// one. With -aligned a program that only delays has them meet at the tracer's tracepoints (c/align.bpf.c), which two CPUs otherwise seldom do.
+// Storms runs programs whose processes and threads begin, fork, execute programs and end at the same time (c/storm.c)
+// under the tracer, and compares what it says with what they know: every process ends once, no boundary is missing, and
+// every process's, the session's and the tree's peak is the known one. With -aligned a program that only delays has
+// them meet at the tracer's tracepoints (c/align.bpf.c), which two CPUs otherwise seldom do.
 //
 //	storms -program storm [-aligned] [-percent N] [-only exits,execs]   prints a JSON object a storm
-//	storms -beside tracer,python3 -- tracer selftest                    runs a command while threads of these names meet
+//	storms -beside tracer,python3 -- tracer selftest                    runs a command while such threads meet
 //
 // It is no part of the product: scripts/kernels.sh runs it on other kernels, and its test runs it on this one.
 package main
@@ -44,7 +45,8 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "run only these storms, by name")
 	flag.BoolVar(&o.together, "together", false, "one after the other in one session")
 	flag.BoolVar(&o.aligned, "aligned", false, "have threads meet")
-	flag.DurationVar(&o.meeting, "meeting", 200*time.Microsecond, "how far the instants are apart at which threads meet")
+	flag.DurationVar(&o.meeting, "meeting", 200*time.Microsecond,
+		"how far the instants are apart at which threads meet")
 	beside := flag.String("beside", "", "run a command while threads of these `names` meet")
 	flag.Parse()
 	var err error

@@ -12,7 +12,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestStorms runs every storm under the tracer, alone and with its threads meeting at the tracer's tracepoints: every figure in its report is right.
+// TestStorms runs every storm under the tracer, alone and with its threads meeting at the tracer's tracepoints: every
+// figure in its report is right.
 func TestStorms(t *testing.T) {
 	program := compiled(t)
 	for _, s := range storms {
@@ -21,12 +22,14 @@ func TestStorms(t *testing.T) {
 				o := options{program: program, aligned: aligned, meeting: 200 * time.Microsecond}
 				r, err := o.one(t.Context(), []storm{s})
 				if err != nil {
-					if os.Getenv("TRACER_REQUIRE_BPF") != "1" && (errors.Is(err, ledger.ErrNotPermitted) || errors.Is(err, ledger.ErrNotSupported)) {
+					if os.Getenv("TRACER_REQUIRE_BPF") != "1" &&
+						(errors.Is(err, ledger.ErrNotPermitted) || errors.Is(err, ledger.ErrNotSupported)) {
 						t.Skip(err)
 					}
 					t.Fatal(err)
 				}
-				t.Logf("%d processes, %d boundaries, %d of %d figures equal, %d waits, passed %v", r.Processes, r.Boundaries, r.Equal, r.Figures, r.Waits, r.Passed)
+				t.Logf("%d processes, %d boundaries, %d of %d figures equal, %d waits, passed %v", r.Processes,
+					r.Boundaries, r.Equal, r.Figures, r.Waits, r.Passed)
 				if !r.Right {
 					t.Errorf("%+v", r)
 				}
@@ -39,7 +42,8 @@ func TestStorms(t *testing.T) {
 func compiled(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "storm")
-	if out, err := exec.Command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o", program, "c/storm.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-static", "-pthread", "-o", program,
+		"c/storm.c").CombinedOutput(); err != nil {
 		t.Fatalf("compile c/storm.c: %v: %s", err, out)
 	}
 	return program
@@ -50,7 +54,8 @@ func TestLives(t *testing.T) {
 	var l lives
 	l.init()
 	for i, b := range []event.Boundary{
-		{Kind: event.Attached, PID: 1}, {Kind: event.ProcessStart, PID: 2}, {Kind: event.ProcessExec, PID: 3}, {Kind: event.ProcessExit, PID: 2},
+		{Kind: event.Attached, PID: 1}, {Kind: event.ProcessStart, PID: 2}, {Kind: event.ProcessExec, PID: 3},
+		{Kind: event.ProcessExit, PID: 2},
 		{Kind: event.ProcessExit, PID: 2}, {Kind: event.ProcessStart, PID: 2}, {Kind: event.ProcessExit, PID: 3},
 	} {
 		b.Number = uint64(i + 1)
@@ -60,7 +65,8 @@ func TestLives(t *testing.T) {
 		l.see(&b)
 	}
 	if l.began != 4 || l.endedTwice != 1 || l.neverEnded() != 2 || l.missing() != 1 || l.twice != 0 {
-		t.Errorf("%d began, %d ended twice, %d never, %d numbers missing, %d twice", l.began, l.endedTwice, l.neverEnded(), l.missing(), l.twice)
+		t.Errorf("%d began, %d ended twice, %d never, %d numbers missing, %d twice", l.began, l.endedTwice,
+			l.neverEnded(), l.missing(), l.twice)
 	}
 }
 

@@ -49,14 +49,15 @@ func (s *session) highest() []peak {
 	return slices.SortedFunc(maps.Values(most), func(a, b peak) int { return cmp.Compare(a.pid, b.pid) })
 }
 
-// tree returns what the processes of a round had together when all were at their highest, in the round that had most. What a forked process
-// had from its parent counts once, with the parent.
+// tree returns what the processes of a round had together when all were at their highest, in the round that had most.
+// What a forked process had from its parent counts once, with the parent.
 func (s *session) tree() map[string]int64 {
 	type sum struct{ resident, mapped int64 }
 	rounds := map[int]sum{}
 	for _, p := range s.peaks {
 		r, born := rounds[p.round], s.lives.born[int32(p.pid)]
-		rounds[p.round] = sum{r.resident + p.resident - int64(born[event.Resident]), r.mapped + p.mapped - int64(born[event.Mapped])}
+		rounds[p.round] = sum{r.resident + p.resident - int64(born[event.Resident]),
+			r.mapped + p.mapped - int64(born[event.Mapped])}
 	}
 	most := map[string]int64{}
 	for _, r := range rounds {

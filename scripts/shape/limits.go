@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// widest is the limit of a line, in columns. Each folder has a number of lines over it.
+// widest is the limit of a line, in columns. A folder, or a file with an exception, has a number of lines over it.
 const widest = 120
 
 // limits are the content of limits.txt.
@@ -76,15 +76,19 @@ func (l *limits) add(words []string) error {
 
 // judge returns the figures over their limits, and the exceptions that are larger than necessary.
 func (l *limits) judge(m *measures) (complaints []string) {
+	m = m.byFolder(l.exceptions[columns])
 	for _, k := range slices.Sorted(maps.Keys(m.figures)) {
 		for _, where := range slices.Sorted(maps.Keys(m.figures[k])) {
 			figure, e := m.figures[k][where], l.exceptions[k][where]
 			most := max(l.most[k], e.figure)
 			switch {
 			case figure > most:
-				complaints = append(complaints, fmt.Sprintf("%s: %s is %d, and may be %d%s", where, k, figure, most, m.hint(k, where)))
+				complaints = append(complaints,
+					fmt.Sprintf("%s: %s is %d, and may be %d%s", where, k, figure, most, m.hint(k, where)))
 			case e.figure > figure:
-				complaints = append(complaints, fmt.Sprintf("%s: %s is %d now: lower its exception of %d, or take it out", where, k, figure, e.figure))
+				complaints = append(complaints,
+					fmt.Sprintf("%s: %s is %d now: lower its exception of %d, or take it out", where, k, figure,
+						e.figure))
 			case e.figure > 0 && e.figure <= l.most[k]:
 				complaints = append(complaints, fmt.Sprintf("%s: %s is %d, and needs no exception", where, k, figure))
 			}

@@ -5,7 +5,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -23,11 +25,11 @@ const (
 // tabWidth is in columns, as gofmt's authors have it.
 const tabWidth = 4
 
-// measures are figures by kind and by owner: a type PACKAGE.NAME, a file, a function FILE:NAME, a folder's lines that
-// are too long.
+// measures are figures by kind and by owner: a type PACKAGE.NAME, a file, a function FILE:NAME. Of columns, the figure
+// is the number of a file's lines that are too long.
 type measures struct {
 	figures map[kind]map[string]int
-	last    map[string]string // for columns: the place of a folder's last such line
+	last    map[string]string // for columns: the place of a file's last such line
 }
 
 func newMeasures() *measures {
@@ -42,10 +44,9 @@ func (m *measures) add(name string, text []byte) error {
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	m.figures[fileLines][name] = len(lines)
 	for i, line := range lines {
-		if width(line) > widest {
-			folder := topFolder(name)
-			m.figures[columns][folder]++
-			m.last[folder] = fmt.Sprintf("%s:%d", name, i+1)
+		if width(line) > widest && !strings.HasPrefix(line, "//go:generate ") { // which cannot be divided
+			m.figures[columns][name]++
+			m.last[name] = fmt.Sprintf("%s:%d", name, i+1)
 		}
 	}
 	if path.Ext(name) == ".go" {
@@ -57,6 +58,22 @@ func (m *measures) add(name string, text []byte) error {
 // width returns the width of a line in columns.
 func width(line string) int {
 	return utf8.RuneCountInString(line) + (tabWidth-1)*strings.Count(line, "\t")
+}
+
+// byFolder returns m with the columns of each folder instead of each file. A file with an exception of its own keeps
+// its figure, and its folder does not count it.
+func (m *measures) byFolder(exceptions map[string]exception) *measures {
+	folders := &measures{maps.Clone(m.figures), map[string]string{}}
+	folders.figures[columns] = map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(m.figures[columns])) {
+		owner := topFolder(name)
+		if _, excepted := exceptions[name]; excepted {
+			owner = name
+		}
+		folders.figures[columns][owner] += m.figures[columns][name]
+		folders.last[owner] = m.last[name]
+	}
+	return folders
 }
 
 // topFolder returns a file's first folder, or "." for a file without one.
