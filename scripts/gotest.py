@@ -8,11 +8,14 @@ RERUN=N: up to N tests that fail are run again, alone and twice, with -race if t
 pass, so does this; their first output stands above, and their names go to the file AGAIN. COUNTS is a file for the
 numbers of passed, failed and skipped tests. A failure without the name of a test (a build, a time-out) fails. So does a
 panic, behind which no test of its package ran. GO is the go command.
+
+The last lines name the slowest tests. Their seconds leave out what a test waits for its turn beside others.
 """
 
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import threading
@@ -22,6 +25,8 @@ GO = os.environ.get("GO") or "go"
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DEATH = ("panic: ", "fatal error: ")  # the beginnings of the Go runtime's last words
 NARRATION = ("=== RUN", "=== PAUSE", "=== CONT", "=== NAME")
+SLOWEST = 12  # as many tests are named at the end
+SLOW = 5  # seconds that each of them takes at least
 
 
 class Run:
@@ -32,6 +37,7 @@ class Run:
         self.passed, self.failed, self.skipped = set(), set(), set()  # (package, test), subtests and what contains them
         # packages that failed without the name of a test, or died in one, so that those behind it never ran
         self.unnamed = set()
+        self.seconds = {}  # of each test
         self._said, self._running, self._named, self._died = {}, {}, set(), set()
 
     def run(self, arguments):
@@ -71,6 +77,7 @@ class Run:
             self._running[key] = True
         elif action in ("pass", "fail", "skip") and test:
             self._running.pop(key, None)
+            self.seconds[key] = event.get("Elapsed", 0)
             {"pass": self.passed, "fail": self.failed, "skip": self.skipped}[action].add(key)
             said = self._said.pop(key, [])
             if action == "fail":
@@ -143,6 +150,8 @@ def only(path, arguments):
     for name in ("passed", "failed", "skipped", "unnamed"):
         for r in runs:
             getattr(whole, name).update(getattr(r, name))
+    for r in runs:
+        whole.seconds.update(r.seconds)
     rows = may_skip(os.path.join(ROOT, ".ci", "may-skip"))
     for package, test in asked:
         if not any((package, test) in had for had in (whole.passed, whole.failed, whole.skipped)):
@@ -182,6 +191,15 @@ def again(run, most, arguments):
     return 0
 
 
+def slowest(seconds):
+    """Returns lines about the slowest tests, and about all processors' time: without much of it, tests have waited."""
+    slow = [key for key in leaves(seconds) if seconds[key] >= SLOW]
+    for key in sorted(slow, key=seconds.get, reverse=True)[:SLOWEST]:
+        yield "slow: %6.1f s  %s %s" % (seconds[key], *key)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    yield "processors: %.0f s in programs, %.0f s in the kernel" % (used.ru_utime, used.ru_stime)
+
+
 def note(line):
     """Keeps the names of tests that ran a second time, for the last lines of CI."""
     if os.environ.get("AGAIN"):
@@ -200,6 +218,8 @@ def main(arguments):
                 f.writelines("%s %s\n" % key for key in leaves(run.skipped))
     status = run.status and again(run, int(os.environ.get("RERUN") or 0), arguments)
     sys.stdout.flush()
+    for line in slowest(run.seconds):
+        print(line)
     # A passed test with tests in it, even skipped ones, has shown nothing itself.
     counts = [len(leaves(run.passed, run.failed | run.skipped)), len(leaves(run.failed)), len(leaves(run.skipped))]
     print("%d passed, %d failed, %d skipped in %.2fs" % (*counts, time.monotonic() - began), flush=True)

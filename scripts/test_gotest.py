@@ -7,6 +7,8 @@ import sys
 import tempfile
 import unittest
 
+import gotest
+
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gotest.py")
 HEAD = 'package %s\nimport ("os"; "testing")\nvar _ = os.Getenv\n'
 TESTS = {
@@ -117,6 +119,16 @@ class GoTest(unittest.TestCase):
         """A test that passed because all tests in it were skipped does not count as passed."""
         status, said = self.gotest("-count=1", "./empty")
         self.assertEqual((status, self.read("counts")), (0, "0 0 1\n"), said)
+
+    def test_slowest(self):
+        """A test that contains others is not named, nor is one that takes little time; the slowest comes first."""
+        seconds = {("p", "TestA"): 30, ("p", "TestA/one"): 8, ("p", "TestA/two"): 22, ("q", "TestB"): 12}
+        seconds["q", "TestC"] = 1
+        said = list(gotest.slowest(seconds))
+        self.assertEqual([line.split()[-1] for line in said[:-1]], ["TestA/two", "TestB", "TestA/one"])
+        self.assertIn("slow:   22.0 s  p TestA/two", said)
+        self.assertIn("processors: ", said[-1])
+        self.assertEqual(len(list(gotest.slowest({("p", "Test%d" % i): 9 for i in range(40)}))), gotest.SLOWEST + 1)
 
     def test_again(self):
         again = os.path.join(self.folder, "again")
