@@ -16,7 +16,7 @@ import (
 )
 
 // meterGroups are the groups of probes that can be stepped down and stop a meter on the CPU.
-func meterGroups() (groups []string) {
+func meterGroups() (groups []event.Group) {
 	for m := range event.Meter(event.CPUMeters) {
 		for _, group := range m.Facts().Paused {
 			if !slices.Contains(groups, group) {
@@ -28,17 +28,17 @@ func meterGroups() (groups []string) {
 }
 
 // noGroup is stepped down.
-const noGroup = "nothing"
+const noGroup = event.OtherProbes
 
 // TestFormatsAgreeOnWhatIsComplete: whatever is stepped down, the certificate, the windows, the report as text, in
 // Markdown and as a page say of the same meters that they are not complete; and none of them does without a step-down.
 func TestFormatsAgreeOnWhatIsComplete(t *testing.T) {
 	groups := meterGroups()
 	if len(groups) < 4 {
-		t.Fatalf("%d groups: %q", len(groups), groups)
+		t.Fatalf("%d groups: %v", len(groups), groups)
 	}
 	for _, group := range append(groups, noGroup) {
-		paused := event.Paused(group)
+		paused := group.Paused()
 		s := newScript()
 		start := s.events[0].(*event.Start)
 		for _, m := range paused {
@@ -54,7 +54,7 @@ func TestFormatsAgreeOnWhatIsComplete(t *testing.T) {
 		})
 		s.boundary(event.ExperimentEnd, main)
 		if group != noGroup {
-			s.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Text = group })
+			s.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Group = group })
 		}
 		s.closeCell(1, event.OutcomeOK)
 		r := s.run(t)
@@ -62,10 +62,10 @@ func TestFormatsAgreeOnWhatIsComplete(t *testing.T) {
 		for _, m := range paused {
 			reasons = append(reasons, words.MeterPaused(m.String()))
 			if isExact(nth(t, r, model.Cell, 0), m.String()) {
-				t.Errorf("%q: %s of the cell is exact", group, m)
+				t.Errorf("%q: %s of the cell is exact", words.Group(group), m)
 			}
 		}
-		checkFormats(t, group, r, reasons)
+		checkFormats(t, words.Group(group), r, reasons)
 	}
 }
 

@@ -53,7 +53,7 @@ func newAllocations(c *core, d *divided) *allocations {
 
 // missesStacks says whether stacks of a meter were not walked at some time in the window.
 func (w *window) missesStacks(m event.Meter) bool {
-	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks string) bool {
+	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks event.Group) bool {
 		return slices.Contains(w.unwalked, stacks)
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/model/words"
 )
 
 // A process that a cell started and that still runs is named with its line; one that ended, one that a running cell
@@ -82,19 +83,19 @@ func TestAuditKnowsThroughAPause(t *testing.T) {
 // behind.
 func TestAuditKnowsOfPauses(t *testing.T) {
 	for _, f := range event.Meters() {
-		for _, text := range f.Paused {
-			if f.Kind != event.Blocks || text == event.SmallBlocks {
+		for _, group := range f.Paused {
+			if f.Kind != event.Blocks || group == event.SmallBlocks {
 				continue
 			}
 			n := newNotebook()
 			n.run("x = torch.ones(n)", func() {})
-			n.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Text = text })
+			n.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Group = group })
 			n.run("y = torch.ones(n)", func() {})
-			n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = text })
+			n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Group = group })
 			a := n.audit(t)
 			if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != model.SteppedDown ||
 				a.NotJudged[0].Meter != f.String() || !a.CanExceed(1<<40) {
-				t.Errorf("%v, %q: complete %v, not judged %+v", f.Meter, text, a.Complete, a.NotJudged)
+				t.Errorf("%v, %q: complete %v, not judged %+v", f.Meter, words.Group(group), a.Complete, a.NotJudged)
 			}
 		}
 	}
@@ -106,7 +107,7 @@ func TestAuditForgets(t *testing.T) {
 	for range 4 {
 		n.run("leaky", func() { n.take("leaky", 1, 3*mib) })
 	}
-	n.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Text = event.HeapStacks })
+	n.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Group = event.HeapStacks })
 	a := n.audit(t)
 	if a.Complete || len(a.NotJudged) != 1 || a.NotJudged[0].Reason != model.SteppedDown ||
 		a.NotJudged[0].Meter != "cpu.heap" || !a.CanExceed(1<<40) {

@@ -96,7 +96,7 @@ func TestFreedLate(t *testing.T) {
 	n.give(soon)
 	n.wait(5)
 	// any boundary: time goes on
-	n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = event.TorchTotals })
+	n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Group = event.TorchTotals })
 	n.give(late)
 	n.run("next", func() {})
 	v := only(t, n.audit(t), model.FreedLate, 9*mib, 1)
@@ -107,7 +107,7 @@ func TestFreedLate(t *testing.T) {
 	n = newNotebook()
 	n.run("cell", func() { late = n.take("cell", 2, 9*mib) })
 	n.wait(5)
-	n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = event.TorchTotals })
+	n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Group = event.TorchTotals })
 	n.give(late)
 	n.boundary(event.ProcessExit, main)
 	none(t, n.finish(t))

@@ -44,7 +44,7 @@ func (r *root) blanksAt(b *event.Boundary) {
 			r.blanks[last].settled = true
 		}
 		return
-	case isOn || !slices.Contains(event.Paused(b.Text), event.NumPy):
+	case isOn || !slices.Contains(b.Group.Paused(), event.NumPy):
 		return
 	}
 	one := blank{after: map[int32]*window{}}

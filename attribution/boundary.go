@@ -108,20 +108,20 @@ func (in *intake) exec(p *process, b *event.Boundary) {
 // shedding notes that a root's probe group was stepped down or up. The windows that are open are marked.
 func (in *intake) shedding(r *root, b *event.Boundary) {
 	down := b.Kind == event.MeterShed
-	paused := event.Paused(b.Text)
+	paused := b.Group.Paused()
 	switch {
 	case len(paused) > 0:
-		r.sheds(in.session.cut, b.Text, down, paused...)
-	case event.IsOfStacks(b.Text):
-		if forgotten := forgottenBy(b.Text); down && len(forgotten) > 0 {
+		r.sheds(in.session.cut, b.Group, down, paused...)
+	case b.Group.IsOfStacks():
+		if forgotten := b.Group.Forgotten(); down && len(forgotten) > 0 {
 			in.ledger.forget(b.Root, func(m event.Meter) bool { return slices.Contains(forgotten, m.Template()) })
 		}
 		in.stacksAreShed(r, b)
-	default: // the name of a probe group that serves no meter
+	default: // it serves no meter
 		if down {
-			in.stepDowns.add(b.Text)
+			in.stepDowns.add(probes{b.Group, b.Probes})
 		}
-		if down && b.Text == event.Statements {
+		if down && b.Group == event.Statements {
 			in.activity.cutShort(r, b)
 		}
 	}
@@ -130,13 +130,8 @@ func (in *intake) shedding(r *root, b *event.Boundary) {
 // stacksAreShed notes that stacks are not walked, or are again.
 func (in *intake) stacksAreShed(r *root, b *event.Boundary) {
 	if r.unwalked == nil {
-		r.unwalked = map[string]shedding{}
+		r.unwalked = map[event.Group]shedding{}
 	}
-	r.unwalked[b.Text] = shedding{b.Kind == event.MeterShed, in.session.cut}
+	r.unwalked[b.Group] = shedding{b.Kind == event.MeterShed, in.session.cut}
 	in.stepDowns.addStacks()
-}
-
-// forgottenBy are the meters whose blocks are not known any more once what a text is about is stepped down.
-func forgottenBy(text string) []event.Meter {
-	return event.MetersOf(func(f *event.Facts) bool { return f.Forgotten && slices.Contains(f.Untold, text) })
 }

@@ -151,7 +151,7 @@ func (r *root) breaks(b *event.Boundary, cut uint64) {
 	switch b.Kind {
 	case event.MeterShed, event.MeterBack:
 		r.blanksAt(b)
-		for _, m := range event.Paused(b.Text) {
+		for _, m := range b.Group.Paused() {
 			r.pause(m, cut)
 			if m != event.NumPy && !r.shed[m].now {
 				r.resume(m, cut, slackOf(m, &r.freed))

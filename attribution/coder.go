@@ -250,7 +250,7 @@ func (c *coder) marks(d *detail) {
 	}
 	length(c, &d.unwalked)
 	for i := range d.unwalked {
-		c.text(&d.unwalked[i])
+		codeOne(c, &d.unwalked[i])
 	}
 }
 

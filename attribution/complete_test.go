@@ -69,13 +69,13 @@ func TestCutRecordingIsIncomplete(t *testing.T) {
 // without windows are missing: the certificate is not complete, and says which.
 func TestMetersSteppedDownAreOfFigures(t *testing.T) {
 	const statements = "the probes on statements were stepped down to keep the overhead budget"
-	for text, why := range map[string]string{event.ArrayProbes: words.MeterPaused("cpu.numpy"),
-		statements: statements} {
+	for group, why := range map[event.Group]string{event.ArrayProbes: words.MeterPaused("cpu.numpy"),
+		event.Statements: statements} {
 		s := newScript()
 		s.openCell(1, true)
 		for range 2 {
-			s.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Text = text })
-			s.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = text })
+			s.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Group = group })
+			s.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Group = group })
 		}
 		s.closeCell(1, event.OutcomeOK)
 		c := s.run(t).Certificate
@@ -102,7 +102,7 @@ func TestLinesOfCells(t *testing.T) {
 func TestStacksSteppedDownAreOfAttribution(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
-	s.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Text = event.SmallStacks })
+	s.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Group = event.SmallStacks })
 	s.to(main, 80)
 	s.closeCell(1, event.OutcomeOK)
 	r := s.run(t)

@@ -27,7 +27,7 @@ func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 			add(words.MeterPaused(p.ID))
 		}
 	}
-	m.figures = append(m.figures, ce.stepDowns.groups...)
+	m.figures = append(m.figures, ce.stepDowns.names()...)
 	if c.BoundariesLost > 0 {
 		add(words.BoundariesMissing(c.BoundariesLost))
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/model"
 )
 
 // draw takes in what a boundary says that has been applied.
@@ -67,7 +66,7 @@ func (tl *timeline) drawLine(r *root, l *line, s *seen, value, high *event.Readi
 		}
 		k.see(&tl.folds, s)
 		if !k.isGap && tl.isShed(r, m) {
-			k.pause(&tl.folds, s.at, tl.gapFor(r.whyShed(m)))
+			k.pause(&tl.folds, s.at, gapOfGroup(r.whyShed(m)))
 		}
 		if n := len(k.points); n >= maxStretch || turns && n > 0 {
 			tl.store(k)
@@ -96,7 +95,7 @@ func (tl *timeline) drawTree(r *root, b *event.Boundary, s *seen, turns bool) {
 	tl.drawLine(r, l, s, &b.Tree, &b.TreeHigh, turns)
 	if isAlone {
 		for _, k := range l.tracks {
-			k.pause(&tl.folds, b.Time, tl.gapFor(model.GapAlone))
+			k.pause(&tl.folds, b.Time, gapAlone)
 		}
 	}
 }
@@ -106,7 +105,7 @@ func (tl *timeline) isShed(r *root, m event.Meter) bool { return len(r.shed) > 0
 
 // drawShed begins and ends the gaps of meters that are stepped down.
 func (tl *timeline) drawShed(r *root, b *event.Boundary) {
-	for _, m := range event.Paused(b.Text) {
+	for _, m := range b.Group.Paused() {
 		for _, p := range r.living {
 			tl.drawShedOf(r, &p.line, b, m, p.past.value(m))
 		}
@@ -128,7 +127,7 @@ func (tl *timeline) drawShedOf(r *root, l *line, b *event.Boundary, m event.Mete
 		k.begin(l.began, value)
 	}
 	if tl.isShed(r, m) {
-		k.pause(&tl.folds, b.Time, tl.gapFor(r.whyShed(m)))
+		k.pause(&tl.folds, b.Time, gapOfGroup(r.whyShed(m)))
 	} else {
 		k.resume(b.Time, value)
 	}
@@ -159,7 +158,7 @@ func (tl *timeline) close(l *line) {
 func isEdge(b *event.Boundary, p *process) bool {
 	switch b.Kind {
 	case event.MeterShed:
-		return b.Text == event.Statements
+		return b.Group == event.Statements
 	case event.ProcessStart, event.MeterBack, event.MeterSettled, event.Line, event.Asked:
 		return false
 	case event.ProcessExec, event.ProcessExit:

@@ -51,7 +51,7 @@ func TestHeapLinesSteppedDown(t *testing.T) {
 	s.change(0x1000, 1, 100, true)
 	s.cut(event.CellOpen, 1)
 	s.change(0x2000, 1, 50, true)
-	shed := func(b *event.Boundary) { b.Text = event.HeapStacks }
+	shed := func(b *event.Boundary) { b.Group = event.HeapStacks }
 	s.cut(event.MeterShed, 0, shed)
 	s.change(0x3000, 2, 1000, false)
 	s.change(0x1000, 0, -100, false)

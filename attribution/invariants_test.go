@@ -98,7 +98,7 @@ func TestTreeBelowItsProcess(t *testing.T) {
 				if at == 0 {
 					of = c.of
 				}
-				s.boundary(event.MeterBack, of, func(b *event.Boundary) { b.Text = "x" })
+				s.boundary(event.MeterBack, of, func(b *event.Boundary) { b.Group, b.Probes = event.OtherProbes, "x" })
 			}
 			s.closeCell(1, event.OutcomeOK)
 			s.boundary(event.Detached, main)
@@ -122,7 +122,9 @@ func TestForkedChildAboveItsTree(t *testing.T) {
 	for range 2 * skew {
 		s.value[main], s.high[main] = 10, 10
 		s.value[200], s.high[200] = 1005, 1005
-		s.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = "x" }, func(b *event.Boundary) {
+		s.boundary(event.MeterBack, main, func(b *event.Boundary) {
+			b.Group, b.Probes = event.OtherProbes, "x"
+		}, func(b *event.Boundary) {
 			b.Tree[event.Resident], b.TreeHigh[event.Resident] = 15, 15
 		})
 	}
@@ -182,7 +184,7 @@ func TestSessionBelowItsProcess(t *testing.T) {
 	tracker := New()
 	s := newScript()
 	s.to(main, 900)
-	s.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = "x" })
+	s.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Group, b.Probes = event.OtherProbes, "x" })
 	for _, e := range s.events {
 		tracker.Add(e)
 	}

@@ -16,7 +16,7 @@ import (
 // it.
 type watched struct {
 	meter        event.Meter
-	text         string
+	group        event.Group // that stops the meter
 	random       *rand.Rand
 	has, known   map[int]event.Bytes
 	truth, value event.Bytes
@@ -37,20 +37,20 @@ type watched struct {
 func (w *watched) raise() { w.most, w.high = max(w.most, w.truth), max(w.high, w.value) }
 
 // boundary ends a segment, for both.
-func (w *watched) boundary(kind event.BoundaryKind, text string) { w.cut(kind, kind, text) }
+func (w *watched) boundary(kind event.BoundaryKind, text string) { w.cut(kind, kind, text, 0) }
 
 // cut does so where the one that knows part of it and the one that knows all see other things happen.
-func (w *watched) cut(kind, really event.BoundaryKind, text string) {
+func (w *watched) cut(kind, really event.BoundaryKind, text string, group event.Group) {
 	w.segment++
 	b := event.Boundary{Number: w.segment, Time: event.Nanoseconds(w.segment * 1000), Kind: kind, PID: 7, TID: 7,
-		Segment: w.segment - 1, Inputs: -1, Text: text, Frees: w.frees}
+		Segment: w.segment - 1, Inputs: -1, Text: text, Group: group, Frees: w.frees}
 	b.Cell, b.Line, b.Outcome = 1, w.line, event.OutcomeOK
 	b.Value[w.meter], b.High[w.meter], b.Tree[w.meter], b.TreeHigh[w.meter] = w.value, w.high, w.value, w.high
 	t := b
 	t.Kind, t.Frees = really, event.Frees{}
 	t.Value[w.meter], t.High[w.meter], t.Tree[w.meter], t.TreeHigh[w.meter] = w.truth, w.most, w.truth, w.most
 	if kind == event.MeterShed || kind == event.MeterBack || kind == event.MeterSettled {
-		t.Kind, t.Text = event.Asked, ""
+		t.Kind, t.Group = event.Asked, 0
 	}
 	w.told.Add(&b)
 	w.all.Add(&t)
@@ -127,13 +127,13 @@ func (w *watched) statement() {
 	if w.running = !w.running; w.running {
 		if w.stale && !w.blind {
 			w.stale = false
-			w.cut(event.StatementClose, event.Asked, "")
+			w.cut(event.StatementClose, event.Asked, "", 0)
 		}
 		kind = event.StatementOpen
 		w.line++
 	}
 	if w.blind {
-		w.cut(event.Asked, kind, "")
+		w.cut(event.Asked, kind, "", 0)
 	} else {
 		w.boundary(kind, "")
 	}
@@ -143,10 +143,10 @@ func (w *watched) statement() {
 func (w *watched) lookAway() {
 	if w.blind = !w.blind; w.blind {
 		w.stale = w.running
-		w.cut(event.MeterShed, event.Asked, event.Statements)
+		w.cut(event.MeterShed, event.Asked, "", event.Statements)
 		return
 	}
-	w.cut(event.MeterBack, event.Asked, event.Statements)
+	w.cut(event.MeterBack, event.Asked, "", event.Statements)
 }
 
 func (w *watched) step() {
@@ -177,11 +177,11 @@ func (w *watched) step() {
 		}
 		if w.down = !w.down; w.down {
 			w.finding = false
-			w.boundary(event.MeterShed, w.text)
+			w.cut(event.MeterShed, event.MeterShed, "", w.group)
 			return
 		}
 		w.finding = w.meter == event.NumPy
-		w.boundary(event.MeterBack, w.text)
+		w.cut(event.MeterBack, event.MeterBack, "", w.group)
 	default:
 		for range w.random.IntN(4) {
 			if w.finding && !w.find() {
@@ -197,7 +197,7 @@ func (w *watched) step() {
 func TestLeastIsLeast(t *testing.T) {
 	for _, of := range []struct {
 		meter event.Meter
-		text  string
+		group event.Group
 	}{
 		{event.NumPy, event.ArrayProbes}, {event.Torch, event.TorchCPU},
 		{event.OfDevice(0, event.Active), event.TorchTotals},
@@ -206,7 +206,7 @@ func TestLeastIsLeast(t *testing.T) {
 			var bounds leastBounds
 			for seed := range uint64(300) {
 				w := &watched{
-					meter: of.meter, text: of.text, random: rand.New(rand.NewPCG(seed, 3)),
+					meter: of.meter, group: of.group, random: rand.New(rand.NewPCG(seed, 3)),
 					has: map[int]event.Bytes{}, known: map[int]event.Bytes{},
 					told: attribution.New(), all: attribution.New(),
 				}

@@ -31,7 +31,7 @@ func TestShedMeterIsNotExact(t *testing.T) {
 
 // TestShedForTwoReasons: what is put back for one reason may still be out for another.
 func TestShedForTwoReasons(t *testing.T) {
-	foreign := func(b *event.Boundary) { b.Text = event.ForeignArrays }
+	foreign := func(b *event.Boundary) { b.Group = event.ForeignArrays }
 	s := newScript()
 	s.boundary(event.MeterShed, main)
 	s.boundary(event.MeterShed, main, foreign)
@@ -94,7 +94,7 @@ func TestPauseOfNumPy(t *testing.T) {
 // TestShedInOneTree: what is stepped down in one tree is none of another's business.
 func TestShedInOneTree(t *testing.T) {
 	tr := New()
-	tr.processes.root(0).sheds(0, "", true, event.NumPy)
+	tr.processes.root(0).sheds(0, event.ArrayProbes, true, event.NumPy)
 	a := tr.windows.open(tr.processes.process(1, 0), &event.Boundary{Root: 0, PID: 1}, kindCell, nil)
 	b := tr.windows.open(tr.processes.process(2, 1), &event.Boundary{Root: 1, PID: 2}, kindCell, nil)
 	if shed, other := tr.table.whole(a).shed, tr.table.whole(b).shed; len(shed) != 1 || len(other) != 0 {

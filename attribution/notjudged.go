@@ -12,7 +12,7 @@ import (
 // blindTo follows which meters' blocks are not told. That there are two reasons at a time is not told apart.
 func (a *audit) blindTo(b *event.Boundary) {
 	for _, f := range event.Meters() {
-		if slices.Contains(f.Untold, b.Text) {
+		if slices.Contains(f.Untold, b.Group) {
 			a.blindOf(f.Meter).turn(b)
 		}
 	}

@@ -1,13 +1,11 @@
 package attribution
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"sort"
 
 	"ipytracer/event"
-	"ipytracer/model"
 	"ipytracer/model/words"
 )
 
@@ -44,7 +42,7 @@ type root struct {
 	sides    sides
 	shed     map[event.Meter]shedding // the meters that were ever stepped down
 	reasons  map[shedReason]bool      // why they are now; see sheds
-	unwalked map[string]shedding      // stacks that were ever not walked
+	unwalked map[event.Group]shedding // stacks that were ever not walked
 	blanks   []blank                  // when NumPy's arrays came and went unseen, the last ones
 	freed    event.Frees              // of what was not seen to be made, so far
 	doubtful
@@ -56,14 +54,14 @@ type shedding struct {
 	cut uint64
 }
 
-// shedReason is why a meter is stepped down: the Text of the boundary that says so.
+// shedReason is why a meter is stepped down: the group of the boundary that says so.
 type shedReason struct {
 	meter event.Meter
-	why   string
+	why   event.Group
 }
 
 // sheds notes that the probes of some meters are out, for one reason or several, or back.
-func (r *root) sheds(cut uint64, why string, down bool, meters ...event.Meter) {
+func (r *root) sheds(cut uint64, why event.Group, down bool, meters ...event.Meter) {
 	if r.reasons == nil {
 		r.reasons, r.shed = map[shedReason]bool{}, map[event.Meter]shedding{}
 	}
@@ -94,10 +92,10 @@ func (r *root) shedIn(w *window) (meters []event.Meter) {
 }
 
 // unwalkedIn are the stacks that were not walked at some time in a window that is open.
-func (r *root) unwalkedIn(w *window) (stacks []string) {
-	for text, s := range r.unwalked {
+func (r *root) unwalkedIn(w *window) (stacks []event.Group) {
+	for group, s := range r.unwalked {
 		if s.in(w.since) {
-			stacks = append(stacks, text)
+			stacks = append(stacks, group)
 		}
 	}
 	slices.Sort(stacks)
@@ -125,9 +123,9 @@ func (r *root) isDown(down map[string]bool) {
 			down[m.String()] = true
 		}
 	}
-	for text, s := range r.unwalked {
+	for group, s := range r.unwalked {
 		if s.now {
-			down[text] = true
+			down[words.Group(group)] = true
 		}
 	}
 }
@@ -150,12 +148,11 @@ func (r *root) refusals() (reasons []string) {
 	return reasons
 }
 
-// whyShed is a text by which a meter is stepped down, the same every time.
-func (r *root) whyShed(m event.Meter) (why string) {
+// whyShed returns the group that is shown as the reason why a meter is stepped down.
+func (r *root) whyShed(m event.Meter) (why event.Group) {
 	for reason := range r.reasons {
-		one := cmp.Or(reason.why, model.GapStepped)
-		if reason.meter == m && (why == "" || one < why) {
-			why = one
+		if reason.meter == m {
+			why = max(why, reason.why)
 		}
 	}
 	return why

@@ -76,12 +76,17 @@ func (s *sampler) give(i int) {
 	}
 }
 
-func (s *sampler) cut(kind event.BoundaryKind, cell uint64, text string) {
-	s.boundary(kind, main, func(b *event.Boundary) {
+// shed steps the stacks of small blocks down, or puts them back.
+func (s *sampler) shed(kind event.BoundaryKind) {
+	s.cut(kind, 0, "", func(b *event.Boundary) { b.Group = event.SmallStacks })
+}
+
+func (s *sampler) cut(kind event.BoundaryKind, cell uint64, text string, more ...func(*event.Boundary)) {
+	s.boundary(kind, main, append(more, func(b *event.Boundary) {
 		b.Value[event.NumPy], b.High[event.NumPy] = s.value, s.high
 		b.Tree[event.NumPy], b.TreeHigh[event.NumPy] = s.value, s.high
 		b.Cell, b.Inputs, b.Outcome, b.Text = cell, -1, event.OutcomeOK, text
-	})
+	})...)
 	s.high, s.sent = s.value, 0
 }
 
@@ -121,12 +126,12 @@ func proofOf(t *testing.T, r *model.Report, meter string) model.Proof {
 func TestSamples(t *testing.T) {
 	for seed := range uint64(20) {
 		s := newSampler(seed)
-		s.cut(event.MeterShed, 0, event.SmallStacks)
+		s.shed(event.MeterShed)
 		s.cell(1, 6000, 30<<10)
 		small := s.byLine()
 		s.cell(2, 2000, 300<<10)
 		s.live = nil // from here on large blocks alone move
-		s.cut(event.MeterBack, 0, event.SmallStacks)
+		s.shed(event.MeterBack)
 		s.cut(event.CellOpen, 3, "cell-3.py")
 		s.take(6, 1<<20)
 		s.take(5, 1<<21)
@@ -172,7 +177,7 @@ func TestSamplesHaveNoBias(t *testing.T) {
 	var told, made, variance, times, blocks float64
 	for seed := range uint64(60) {
 		s := newSampler(1000 + seed)
-		s.cut(event.MeterShed, 0, event.SmallStacks)
+		s.shed(event.MeterShed)
 		s.cut(event.CellOpen, 1, "cell-1.py")
 		for range 1500 {
 			size := event.Bytes(1024 << s.random.IntN(5))
@@ -200,7 +205,7 @@ func TestSamplesHaveNoBias(t *testing.T) {
 func TestSamplesAreProven(t *testing.T) {
 	s := newSampler(7)
 	s.forgets = func() bool { return true }
-	s.cut(event.MeterShed, 0, event.SmallStacks)
+	s.shed(event.MeterShed)
 	s.cut(event.CellOpen, 1, "cell-1.py")
 	s.untold = true
 	s.live = append(s.live, sampled{address: 0x10, size: 5000})
@@ -217,7 +222,7 @@ func TestSamplesAreProven(t *testing.T) {
 // told may have made.
 func TestSampledPeak(t *testing.T) {
 	s := newSampler(7)
-	s.cut(event.MeterShed, 0, event.SmallStacks)
+	s.shed(event.MeterShed)
 	s.cut(event.CellOpen, 1, "cell-1.py")
 	s.take(1, 100<<10)
 	s.untold = true

@@ -111,7 +111,7 @@ func (sc *shellCheck) doubt(probes, one, several string, amiss func(*window) boo
 // probes were stepped down that is said already.
 func (sc *shellCheck) lacksStatements(w *window) bool {
 	if w.lastLine > 0 || w.late || w.isOpen || w.status != model.OK || w.truncated ||
-		sc.stepDowns.were(statementProbe) {
+		sc.stepDowns.were(event.Statements) {
 		return false
 	}
 	return hasCode(sc.texts.sourceOf(w))
@@ -120,7 +120,8 @@ func (sc *shellCheck) lacksStatements(w *window) bool {
 // lacksResult says whether a front end's cell must have had its result seen, and had not. Of awaited cells not every
 // Python tells.
 func (sc *shellCheck) lacksResult(w *window) bool {
-	if !w.resultless || !w.isOwn() || w.process.info.Frontend == "" || w.source == 0 || sc.stepDowns.were(resultProbe) {
+	if !w.resultless || !w.isOwn() || w.process.info.Frontend == "" || w.source == 0 ||
+		sc.stepDowns.were(event.CellEnds) {
 		return false
 	}
 	source := sc.texts.sourceOf(w)

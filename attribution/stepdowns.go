@@ -1,8 +1,11 @@
 package attribution
 
 import (
+	"cmp"
 	"slices"
-	"strings"
+
+	"ipytracer/event"
+	"ipytracer/model/words"
 )
 
 // problems are the problems of a session, in words.
@@ -15,28 +18,40 @@ func (pb *problems) add(text string) {
 	}
 }
 
-// stepDowns are the probes and stacks that were ever stepped down and serve no meter.
-type stepDowns struct {
-	stacks bool     // they were not walked, at some time
-	groups []string // probes that serve no meter, but windows
+// probes are a group of probes that serve no meter, but windows. The text names those of another tracer.
+type probes struct {
+	group event.Group
+	text  string
 }
 
-// were reports whether probes were stepped down at some time.
-func (sd *stepDowns) were(probes string) bool {
-	return slices.ContainsFunc(sd.groups, func(p string) bool {
-		return strings.HasPrefix(p, "the probes on "+probes+" were stepped down")
-	})
+// stepDowns are the probes and stacks that were ever stepped down and serve no meter.
+type stepDowns struct {
+	stacks bool // they were not walked, at some time
+	groups []probes
+}
+
+// were reports whether a group was stepped down at some time.
+func (sd *stepDowns) were(group event.Group) bool {
+	return slices.ContainsFunc(sd.groups, func(p probes) bool { return p.group == group })
 }
 
 // add notes a group of probes that is stepped down.
-func (sd *stepDowns) add(group string) {
-	if len(sd.groups) < maxGroupsShed && !slices.Contains(sd.groups, group) {
-		sd.groups = append(sd.groups, group)
+func (sd *stepDowns) add(p probes) {
+	if len(sd.groups) < maxGroupsShed && !slices.Contains(sd.groups, p) {
+		sd.groups = append(sd.groups, p)
 	}
 }
 
 // addStacks notes that stacks are not walked.
 func (sd *stepDowns) addStacks() { sd.stacks = true }
+
+// names returns the names of the groups for a report.
+func (sd *stepDowns) names() (names []string) {
+	for _, p := range sd.groups {
+		names = append(names, cmp.Or(words.Group(p.group), p.text))
+	}
+	return names
+}
 
 // maxGroupsShed is how many there are, and more.
 const maxGroupsShed = 32

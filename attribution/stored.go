@@ -26,7 +26,7 @@ func (tl *timeline) store(k *track) {
 	}
 	if tl.full {
 		if !k.isGap {
-			k.pause(&tl.folds, k.end, tl.gapFor(model.GapNoRoom))
+			k.pause(&tl.folds, k.end, gapNoRoom)
 			k.stored.add(&k.points[len(k.points)-1])
 		}
 		tl.limits.Timeline++
@@ -64,7 +64,7 @@ func decode(coded []byte, yield func(point) bool) bool {
 		p.at += event.Nanoseconds(at)
 		p.bytes += event.Bytes(bytes)
 		if p.gap = 0; p.kind == model.PointGap {
-			p.gap, coded = coded[0], coded[1:]
+			p.gap, coded = gap(coded[0]), coded[1:]
 		}
 		if !yield(p) {
 			return false
@@ -99,7 +99,7 @@ func (s *stored) add(p *point) {
 	s.coded = binary.AppendVarint(s.coded, int64(p.at-s.last.at))
 	s.coded = binary.AppendVarint(s.coded, int64(p.bytes-s.last.bytes))
 	if p.kind == model.PointGap {
-		s.coded = append(s.coded, p.gap)
+		s.coded = append(s.coded, byte(p.gap))
 	}
 	s.last = *p
 }

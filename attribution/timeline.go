@@ -22,7 +22,6 @@ type timeline struct {
 	tracks  int
 	folds   foldMemory
 	full    bool
-	reasons []string // of gaps, by their numbers
 	pids    []int32
 	waiting map[heldKey]*track
 	coded   []byte // memory for what is to be put into the archive
@@ -32,7 +31,6 @@ type timeline struct {
 const (
 	maxTracks   = 1 << 17
 	maxTimeline = 192 << 20 // bytes, before they are packed
-	maxReasons  = 200
 )
 
 // track is a meter's, made where it is not there yet; nil where there is no room.
@@ -72,20 +70,6 @@ func (tl *timeline) tell(r *root, c *event.Change, pending *event.Boundary) {
 	kind := c.Meter.Facts().Kind
 	k.tell(&tl.folds, over, c.Segment, moment{c.Time, c.Value, kind == event.Pages || kind == event.Part ||
 		kind == event.Ranges && !c.Block || c.IsTurn()})
-}
-
-// gapFor is the number of a reason.
-func (tl *timeline) gapFor(reason string) uint8 {
-	i := slices.Index(tl.reasons, reason)
-	switch {
-	case i >= 0:
-		return uint8(i)
-	case len(tl.reasons) == maxReasons:
-		return 0
-	}
-	reason, _ = tl.limits.keep(reason, maxName)
-	tl.reasons = append(tl.reasons, reason)
-	return uint8(len(tl.reasons) - 1)
 }
 
 // running is the track of a process that has begun, nil otherwise.

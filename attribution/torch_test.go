@@ -28,11 +28,11 @@ func TestTorchIsItsOwn(t *testing.T) {
 	freed := func(b *event.Boundary) { b.Unknown[event.UnknownTorch], b.Slack[event.UnknownTorch] = 2, 4096 }
 	s.cell(event.CellClose, 2, freed, gpu(event.Torch, 50, 50))
 	s.cell(event.CellOpen, 3, freed, gpu(event.Torch, 50, 50))
-	s.boundary(event.MeterShed, main, freed, func(b *event.Boundary) { b.Text = event.TorchCPU },
+	s.boundary(event.MeterShed, main, freed, func(b *event.Boundary) { b.Group = event.TorchCPU },
 		gpu(event.Torch, 50, 50))
 	s.cell(event.CellClose, 3, freed, gpu(event.Torch, 50, 50))
 	unsure := func(b *event.Boundary) { b.Unsure[event.UnknownTorch] = 777 }
-	s.boundary(event.MeterBack, main, freed, unsure, func(b *event.Boundary) { b.Text = event.TorchCPU },
+	s.boundary(event.MeterBack, main, freed, unsure, func(b *event.Boundary) { b.Group = event.TorchCPU },
 		gpu(event.Torch, 50, 50))
 	s.cell(event.CellOpen, 4, freed, unsure, gpu(event.Torch, 50, 50))
 	s.cell(event.CellClose, 4, freed, unsure, gpu(event.Torch, 50, 50))

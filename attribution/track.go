@@ -13,7 +13,7 @@ type point struct {
 	bytes event.Bytes
 	kind  model.PointKind
 	kept  bool
-	gap   uint8 // of a gap: the number of its reason
+	gap   gap // of a gap: its reason
 }
 
 // How many points a stretch of a track has, beside those that windows need: a stretch is a cell, or what lies between
@@ -272,7 +272,7 @@ func (k *track) resume(at event.Nanoseconds, value event.Bytes) {
 }
 
 // pause begins a gap.
-func (k *track) pause(f *foldMemory, at event.Nanoseconds, reason uint8) {
+func (k *track) pause(f *foldMemory, at event.Nanoseconds, reason gap) {
 	if k.isGap {
 		return
 	}

@@ -92,7 +92,7 @@ type drawing struct {
 func (d *drawing) all(k *track) bool {
 	for p := range k.all(d.t.archive) {
 		if d.alone && d.points == 0 && p.at > d.began &&
-			!d.add(point{at: d.began, kind: model.PointGap, gap: d.t.gapFor(model.GapAlone)}) {
+			!d.add(point{at: d.began, kind: model.PointGap, gap: gapAlone}) {
 			return false
 		}
 		if !d.add(p) {
@@ -124,7 +124,7 @@ func (d *drawing) add(p point) bool {
 	}
 	if p.kind == model.PointGap {
 		d.inGap = true
-		d.track.Gaps = append(d.track.Gaps, model.Gap{StartNS: d.since(p.at), Reason: d.t.reasons[p.gap]})
+		d.track.Gaps = append(d.track.Gaps, model.Gap{StartNS: d.since(p.at), Reason: p.gap.reason()})
 	}
 	d.track.Points = append(d.track.Points, model.Point{NS: d.since(p.at), Bytes: int64(p.bytes), Kind: p.kind})
 	d.last = p

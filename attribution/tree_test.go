@@ -44,7 +44,7 @@ func TestLinesOfAKernelThatWasStarted(t *testing.T) {
 	s.numpy(200, 0x2000, 7, 12288, 8192)
 	s.numpy(200, 0x1000, 7, 8192, -4096)
 	cell(event.CellClose)
-	s.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Text = "x" })
+	s.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Group, b.Probes = event.OtherProbes, "x" })
 	s.numpy(200, 0x2000, 7, 0, -8192) // as the interpreter ends
 	s.boundary(event.ProcessExit, 200)
 	s.order = []int32{main}

@@ -82,8 +82,12 @@ func (w wild) event() {
 			PID: w.pid(), Parent: []int32{0, main, 1}[w.IntN(3)], Cell: w.Uint64N(4), Outer: w.Uint64N(4),
 			Segment: w.Uint64N(50), Stream: w.Uint64N(500),
 			Inputs: int64(w.IntN(5)) - 1, Line: int32(w.IntN(4)), Outcome: event.Outcome(w.IntN(5)),
-			Text: []string{"", "c.py", event.Stacks, event.TensorStacks, event.HeapStacks, event.MappedStacks,
-				event.TorchTotals, event.TorchCPU}[w.IntN(8)],
+		}
+		i := w.IntN(8)
+		b.Group = []event.Group{event.ArrayProbes, event.OtherProbes, event.Stacks, event.TensorStacks,
+			event.HeapStacks, event.MappedStacks, event.TorchTotals, event.TorchCPU}[i]
+		if i > 0 {
+			b.Text, b.Probes = "c.py", "c.py"
 		}
 		b.Value[wildMeters[w.IntN(len(wildMeters))]] = w.size()
 		w.add(b)

@@ -84,7 +84,7 @@ type detail struct {
 	shed []event.Meter // meters that were stepped down at some time in the window
 	// unlisted are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and its
 	// like.
-	unwalked []string
+	unwalked []event.Group
 	tallies  map[event.Meter]*tallies
 	// talliesAt is where they are in the archive, 0 for nowhere.
 	talliesAt uint64

@@ -82,6 +82,7 @@ type Boundary struct {
 	// or -1.
 	Inputs   int64
 	Late     bool  // CellOpen: the cell ran already when the tracer attached
+	Group    Group // MeterShed, MeterBack: the probes that were stepped down, or put back
 	Line     int32 // StatementOpen: line in the cell, from 1; 0 if not known
 	Outcome  Outcome
 	CPUTime  Nanoseconds         // of all threads of the process until then; 0 if not known
@@ -97,6 +98,8 @@ type Boundary struct {
 	// of the exception, "" if it is not known. Markers: the experiment's name. ProcessExec: the command. Line: the
 	// number of the companion's descriptor.
 	Text string
+	// Probes names the [Group] of a recording that this tracer does not know: [OtherProbes].
+	Probes string
 }
 
 // Reading has the meters of another process of the same tree, at a boundary, where they moved in the segment.

@@ -15,49 +15,8 @@ const (
 	MeterCount   = CPUMeters + MaxDevices*DeviceMeters
 )
 
-// ArrayProbes is the Text of a [MeterShed] or [MeterBack] boundary that is about [NumPy].
-const ArrayProbes = ""
-
-// TorchTotals is the Text of a [MeterShed] or [MeterBack] boundary that is about PyTorch's meters of every GPU.
-const TorchTotals = "gpu.*.active, gpu.*.reserved"
-
-// Stacks is the Text of a boundary that is about the stacks of allocations.
-const Stacks = "stacks"
-
-// TorchCPU is the Text of a boundary that is about [Torch].
-const TorchCPU = "cpu.torch"
-
-// ArrowPools is the Text of a boundary that is about [Arrow].
-const ArrowPools = "cpu.arrow"
-
-// TensorStacks is the Text of a boundary that is about PyTorch's blocks on GPUs and their stacks.
-const TensorStacks = "stacks of PyTorch's blocks"
-
-// MappedStacks is the Text of a boundary that is about the stacks of mapped memory.
-const MappedStacks = "stacks of mapped memory"
-
-// HeapStacks is the Text of a boundary that is about malloc's blocks and their stacks.
-const HeapStacks = "stacks of malloc's blocks"
-
-// SmallStacks is the Text of a boundary that is about the stacks of all blocks and ranges below 64 KiB.
-const SmallStacks = "stacks of blocks below 64 KiB"
-
 // SampleOf is the size in bytes below which blocks may be reported as samples. A sample stands for this many bytes.
 const SampleOf = 64 << 10
-
-// NativeStacks is the Text of a boundary that is about the native frames of all stacks.
-const NativeStacks = "native frames"
-
-// SmallBlocks is the Text of a boundary that is about NumPy's blocks below 1,024 bytes, where those are counted.
-const SmallBlocks = "NumPy's small blocks"
-
-// ForeignArrays is the Text of a boundary that is about blocks that the probes in NumPy do not see: blocks of a foreign
-// memory handler (NEP 49), or of another NumPy than expected. It lasts until other probes see them. Known blocks stay
-// known.
-const ForeignArrays = "blocks of another NumPy, or of another memory handler"
-
-// Statements is the Text of a boundary that is about the probes on statements. No meter stands still meanwhile.
-const Statements = "the probes on statements were stepped down to keep the overhead budget"
 
 // DeviceMeter names one meter of a GPU.
 type DeviceMeter uint8

@@ -1,7 +1,5 @@
 package event
 
-import "slices"
-
 // Facts are the constant properties of a meter. Only this table has them: attribution, recordings and printers ask
 // here. CONTRIBUTING.md says how to add a meter.
 type Facts struct {
@@ -31,9 +29,9 @@ type Facts struct {
 	Unknown []UnknownKind // frees of these kinds make it uncertain
 	Missing []MissingKind // losses and guesses of these kinds make it uncertain
 
-	Paused   []string // the Text of each [MeterShed] that stops it
-	Untold   []string // the Text of each that stops reports of its blocks
-	Unwalked []string // the Text of each that stops the stacks of its blocks
+	Paused   []Group // the groups that stop it
+	Untold   []Group // those that stop reports of its blocks
+	Unwalked []Group // those that stop the stacks of its blocks
 	// Sampled: blocks below [SampleOf] bytes may be reported as samples. The others show in the values from which the
 	// meter fell.
 	Sampled bool
@@ -81,7 +79,7 @@ var table = []Facts{
 	{
 		Meter: Mapped, ID: "cpu.mapped", Kind: Ranges, Format: 1, Doc: "cpu.mapped", Always: true, Headline: 4,
 		Source: "mm->data_vm, read under mmap_lock at tracepoint mmap_lock:mmap_lock_released",
-		Untold: []string{MappedStacks}, Unwalked: []string{MappedStacks, SmallStacks},
+		Untold: []Group{MappedStacks}, Unwalked: []Group{MappedStacks, SmallStacks},
 	},
 	{
 		Meter: Resident, ID: "cpu.resident", Kind: Pages, Format: 1, Doc: "cpu.resident", Source: rssSource,
@@ -106,15 +104,15 @@ var table = []Facts{
 			"blocks of 1,024 bytes or more",
 		Through: ThroughNumPy, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true,
 		Unknown: []UnknownKind{UnknownNumPy}, Missing: []MissingKind{MissingNumPy},
-		Paused: []string{ArrayProbes, SmallBlocks, ForeignArrays}, Untold: []string{ArrayProbes, ForeignArrays},
-		Unwalked: []string{Stacks, SmallStacks}, Sampled: true,
+		Paused: []Group{ArrayProbes, SmallBlocks, ForeignArrays}, Untold: []Group{ArrayProbes, ForeignArrays},
+		Unwalked: []Group{Stacks, SmallStacks}, Sampled: true,
 	},
 	{
 		Meter: Torch, ID: "cpu.torch", Kind: Blocks, Format: 5, Doc: "cpu.torch", OfPythons: true, Headline: 6,
 		Source:  "uprobes on c10::ProfiledCPUMemoryReporter::New and Delete; tensors made since the attach",
 		Through: ThroughTorch, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true,
 		Unknown: []UnknownKind{UnknownTorch}, Missing: []MissingKind{MissingTorch},
-		Paused: []string{TorchCPU}, Untold: []string{TorchCPU}, Unwalked: []string{Stacks, SmallStacks}, Sampled: true,
+		Paused: []Group{TorchCPU}, Untold: []Group{TorchCPU}, Unwalked: []Group{Stacks, SmallStacks}, Sampled: true,
 	},
 	{
 		Meter: Arrow, ID: "cpu.arrow", Kind: Blocks, Format: 7, Doc: "cpu.arrow", OfPythons: true, Headline: 7,
@@ -122,28 +120,28 @@ var table = []Facts{
 			"blocks made since the attach",
 		Through: ThroughArrow, Within: []Meter{Mapped, Heap}, Asked: true, Owned: true, Inside: true,
 		Unknown: []UnknownKind{UnknownArrow}, Missing: []MissingKind{MissingArrow},
-		Paused: []string{ArrowPools}, Untold: []string{ArrowPools}, Unwalked: []string{Stacks, SmallStacks},
+		Paused: []Group{ArrowPools}, Untold: []Group{ArrowPools}, Unwalked: []Group{Stacks, SmallStacks},
 		Sampled: true,
 	},
 	{
 		Meter: OfDevice(0, Driver), ID: "driver", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource,
 		Through: ThroughCUDA, Headline: 2,
 		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingDevice, MissingCUDA},
-		Unwalked: []string{Stacks},
+		Unwalked: []Group{Stacks},
 	},
 	{
 		Meter: OfDevice(0, Active), ID: "active", Kind: Total, Format: 2, Doc: "GPUs", Through: ThroughTorch,
 		Headline: 3,
 		Source:   "PyTorch's own total, handed to c10::reportMemoryUsageToProfiler at each allocation and free",
 		Within:   []Meter{OfDevice(0, Driver)}, Asked: true, Owned: true,
-		Paused: []string{TorchTotals}, Untold: []string{TensorStacks}, Unwalked: []string{TensorStacks},
+		Paused: []Group{TorchTotals}, Untold: []Group{TensorStacks}, Unwalked: []Group{TensorStacks},
 		Forgotten: true,
 	},
 	{
 		Meter: OfDevice(0, Reserved), ID: "reserved", Kind: Reserve, Format: 2, Doc: "GPUs", Through: ThroughTorch,
 		Source:  "PyTorch's own total at each allocation and free, less what it gives back to the driver in between",
 		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingDevice, MissingCUDA},
-		Paused: []string{TorchTotals},
+		Paused: []Group{TorchTotals},
 	},
 	{
 		Meter: OfDevice(0, Unattributed), ID: "unattributed", Kind: Sampled, Format: 2, Doc: "GPUs",
@@ -155,14 +153,14 @@ var table = []Facts{
 	{ // PyTorch's allocator keeps it when no tensor has it any more
 		Meter: Pinned, ID: "cpu.pinned", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource, Through: ThroughCUDA,
 		Asked:   true,
-		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingCUDA}, Unwalked: []string{Stacks},
+		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingCUDA}, Unwalked: []Group{Stacks},
 	},
 	{
 		Meter: Heap, ID: "cpu.heap", Kind: OfAllocator, Format: 4, Doc: "cpu.heap", OnRequest: "--heap",
 		Through: ThroughAllocator,
 		Source:  "uprobes on malloc, free and their relatives; blocks made since the attach, by the bytes asked for",
 		Within:  []Meter{Mapped}, Unknown: []UnknownKind{UnknownHeap}, Missing: []MissingKind{MissingHeap},
-		Untold: []string{HeapStacks}, Unwalked: []string{HeapStacks}, Forgotten: true,
+		Untold: []Group{HeapStacks}, Unwalked: []Group{HeapStacks}, Forgotten: true,
 	},
 }
 
@@ -283,23 +281,6 @@ func MetersOf(which func(*Facts) bool) (meters []Meter) {
 // MetersThrough returns the meters of memory that is allocated through a library.
 func MetersThrough(l Library) []Meter {
 	return MetersOf(func(f *Facts) bool { return f.Through == l })
-}
-
-// Paused returns the meters that a [MeterShed] with this Text stops, of every GPU.
-func Paused(text string) (meters []Meter) {
-	for m := range Meter(MeterCount) {
-		if slices.Contains(m.Facts().Paused, text) {
-			meters = append(meters, m)
-		}
-	}
-	return meters
-}
-
-// IsOfStacks reports whether the Text of a [MeterShed] is about stacks, or about blocks that are reported for their
-// stacks.
-func IsOfStacks(text string) bool {
-	return text == NativeStacks ||
-		slices.ContainsFunc(table, func(f Facts) bool { return slices.Contains(f.Unwalked, text) })
 }
 
 // Facts returns the properties of a kind.

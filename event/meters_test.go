@@ -85,14 +85,14 @@ func TestMetersAgree(t *testing.T) {
 			}
 			t.Errorf("%v lies in %v, and not in what that lies in", f.Meter, m)
 		}
-		for _, text := range f.Paused {
-			if !slices.Contains(Paused(text), f.Meter) || IsOfStacks(text) {
-				t.Errorf("%v is not paused by %q", f.Meter, text)
+		for _, g := range f.Paused {
+			if !slices.Contains(g.Paused(), f.Meter) || g.IsOfStacks() {
+				t.Errorf("%v is not paused by group %d", f.Meter, g)
 			}
 		}
 	}
-	if of := Paused(TorchTotals); len(of) != 2*MaxDevices || len(Paused("anything")) != 0 || IsOfStacks("anything") ||
-		!IsOfStacks(NativeStacks) {
+	if of := TorchTotals.Paused(); len(of) != 2*MaxDevices || len(OtherProbes.Paused()) != 0 ||
+		OtherProbes.IsOfStacks() || !NativeStacks.IsOfStacks() {
 		t.Errorf("PyTorch's totals are %d meters", len(of))
 	}
 	for kind := range UnknownKind(UnknownKinds) {

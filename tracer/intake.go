@@ -125,16 +125,16 @@ func (i *intake) complete(t *target, b *event.Boundary, extra ledger.BoundaryExt
 		}
 	case event.MeterShed:
 		if extra.Foreign != 0 {
-			if b.Text = event.ForeignArrays; t != nil && t.numpy != nil {
+			if b.Group = event.ForeignArrays; t != nil && t.numpy != nil {
 				t.numpy.pass(extra.Foreign)
 			}
 			break
 		}
 		i.budget.shed(b.Root, extra.Group)
-		b.Text = extra.Group.Text()
+		b.Group, b.Probes = extra.Group.About()
 	case event.MeterBack:
-		if b.Text = extra.Group.Text(); extra.Foreign != 0 {
-			b.Text = event.ForeignArrays
+		if b.Group, b.Probes = extra.Group.About(); extra.Foreign != 0 {
+			b.Group, b.Probes = event.ForeignArrays, ""
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/model/words"
 	"ipytracer/tracer/ledger"
 )
 
@@ -257,7 +258,11 @@ func inWords(e event.Event) string {
 	case *event.Change:
 		return fmt.Sprintf("change %d", e.Stream)
 	case *event.Boundary:
-		return strings.TrimRight(fmt.Sprintf("boundary %d %s", e.Number, e.Text), " ")
+		text := e.Text
+		if e.Kind == event.MeterShed || e.Kind == event.MeterBack {
+			text = words.Group(e.Group)
+		}
+		return strings.TrimRight(fmt.Sprintf("boundary %d %s", e.Number, text), " ")
 	case *event.Reading:
 		return fmt.Sprintf("reading %d", e.Number)
 	case *event.CellSource:

@@ -77,7 +77,8 @@ func (l *live) boundary(b *event.Boundary) {
 	case b.Kind == event.ProcessExec || b.Kind == event.ProcessExit:
 		l.forget(func(k liveKey) bool { return k.pid == b.PID })
 	case b.Kind == event.MeterShed:
-		l.forget(func(k liveKey) bool { f := k.meter.Facts(); return f.Forgotten && slices.Contains(f.Untold, b.Text) })
+		forgotten := b.Group.Forgotten()
+		l.forget(func(k liveKey) bool { return slices.Contains(forgotten, k.meter.Template()) })
 	}
 }
 

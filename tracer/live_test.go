@@ -40,7 +40,7 @@ func TestLive(t *testing.T) {
 	l.boundary(&event.Boundary{Kind: event.CellClose, PID: 1})
 	l.boundary(&event.Boundary{Kind: event.MeterShed, PID: 1})
 	check("after a cell and NumPy shed", numpy, pinned, torch, tensor)
-	l.boundary(&event.Boundary{Kind: event.MeterShed, PID: 1, Text: event.TensorStacks})
+	l.boundary(&event.Boundary{Kind: event.MeterShed, PID: 1, Group: event.TensorStacks})
 	check("PyTorch's blocks shed", numpy, pinned, torch)
 	l.boundary(&event.Boundary{Kind: event.ProcessExec, PID: 1})
 	check("another program")

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
+	"ipytracer/model/words"
 	"ipytracer/tracer/code/elffile/elftest"
 	"ipytracer/tracer/ledger"
 )
@@ -201,9 +202,9 @@ func TestShedding(t *testing.T) {
 	only.instruments = []instrument{i}
 	k.calls = nil
 	told, _ := following(t, t.Context(), s, atOnce)
-	wantTold(t, told, "start", "limits", "change 1", "boundary 70 "+event.TorchTotals, "boundary 70 "+event.TorchTotals,
-		"change 2", "change 3",
-		"boundary 80 "+event.TorchTotals, "change 4", "boundary 2", "ending", "limits", "finish")
+	totals := words.Group(event.TorchTotals)
+	wantTold(t, told, "start", "limits", "change 1", "boundary 70 "+totals, "boundary 70 "+totals, "change 2",
+		"change 3", "boundary 80 "+totals, "change 4", "boundary 2", "ending", "limits", "finish")
 	name := g.String()
 	if want := []string{"down " + name, "up " + name, "up " + name, "back " + name, "rest"}; !slices.Equal(k.calls,
 		want) {

@@ -33,12 +33,12 @@ type wanderer struct {
 	names    []string
 	result   bool // of the innermost cell
 	stated   bool
-	shed     map[string]bool
+	shed     map[event.Group]bool
 	kept     []uint64
 }
 
-var sheds = []string{"", event.SmallBlocks, event.TorchCPU, event.TorchTotals, event.Stacks, event.SmallStacks,
-	event.MappedStacks, event.TensorStacks, event.HeapStacks, "the probes on x were stepped down"}
+var sheds = []event.Group{event.ArrayProbes, event.SmallBlocks, event.TorchCPU, event.TorchTotals, event.Stacks,
+	event.SmallStacks, event.MappedStacks, event.TensorStacks, event.HeapStacks, event.OtherProbes}
 
 func (w *wanderer) step() {
 	switch w.Random.IntN(34) {
@@ -75,16 +75,16 @@ func (w *wanderer) step() {
 			}
 		})
 	case 15:
-		text := sheds[w.Random.IntN(len(sheds))]
+		group := sheds[w.Random.IntN(len(sheds))]
 		kind := event.MeterShed
 		if w.shed == nil {
-			w.shed = map[string]bool{}
+			w.shed = map[event.Group]bool{}
 		}
-		if w.shed[text] {
+		if w.shed[group] {
 			kind = event.MeterBack
 		}
-		w.shed[text] = !w.shed[text]
-		w.Mark(kind, text)
+		w.shed[group] = !w.shed[group]
+		w.Shed(kind, group)
 	case 16:
 		stream, segment := w.Streamed()
 		w.Emit(&event.Refusal{Stream: stream, Segment: segment, Time: w.Now, PID: Kernel, TID: Kernel,

@@ -243,6 +243,15 @@ func (s *Session) Mark(kind event.BoundaryKind, name string) {
 	s.Boundary(event.Boundary{Kind: kind, PID: Kernel, Text: name, Inputs: -1})
 }
 
+// Shed steps a group of probes down, or puts it back.
+func (s *Session) Shed(kind event.BoundaryKind, group event.Group) {
+	b := event.Boundary{Kind: kind, PID: Kernel, Group: group, Inputs: -1}
+	if group == event.OtherProbes {
+		b.Probes = "the probes on x were stepped down"
+	}
+	s.Boundary(b)
+}
+
 // End detaches, and finishes the stream.
 func (s *Session) End() {
 	s.Boundary(event.Boundary{Kind: event.Detached, PID: Kernel, Inputs: -1})

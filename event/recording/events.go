@@ -219,7 +219,11 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 	b.readings(groupHigh, row, &e.High)
 	b.readings(groupTree, row, &e.Tree)
 	b.readings(groupTreeHigh, row, &e.TreeHigh)
-	e.Text = b.hostile(row)
+	if text := b.hostile(row); isOfGroup(kind) {
+		setGroup(e, text)
+	} else {
+		e.Text = text
+	}
 	b.doubts(row, &e.Doubts)
 	return e, nil
 }

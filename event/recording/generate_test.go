@@ -62,6 +62,9 @@ func (f *filler) fill(v reflect.Value) {
 	case event.BoundaryKind:
 		v.SetUint(1 + f.number()%uint64(boundaryKinds()-1))
 		return
+	case event.Group:
+		v.SetUint(f.number() % uint64(event.Groups))
+		return
 	}
 	switch v.Kind() {
 	case reflect.Struct:
@@ -96,7 +99,7 @@ func (f *filler) fill(v reflect.Value) {
 	}
 }
 
-// unsaid removes fields that no tracer sets for some kinds of frees.
+// unsaid removes fields that no tracer sets for some kinds of frees and of boundaries.
 func unsaid(b *event.Boundary) {
 	for kind, c := range unknownColumns {
 		if c.slack == none {
@@ -105,6 +108,14 @@ func unsaid(b *event.Boundary) {
 		if c.unsure == none {
 			b.Unsure[kind] = 0
 		}
+	}
+	switch {
+	case !isOfGroup(b.Kind):
+		b.Group, b.Probes = 0, ""
+	case b.Group == event.OtherProbes && b.Probes != "":
+		b.Text = ""
+	default:
+		b.Group, b.Probes, b.Text = b.Group%event.OtherProbes, "", ""
 	}
 }
 

@@ -33,6 +33,14 @@ func TestEveryKindAndOutcome(t *testing.T) {
 			events = append(events, &event.Boundary{Kind: k, Outcome: event.Outcome(o)})
 		}
 	}
+	for g := range event.Groups {
+		probes := ""
+		if g == event.OtherProbes {
+			probes = "the probes on x were stepped down"
+		}
+		events = append(events, &event.Boundary{Kind: event.MeterShed, Group: g, Probes: probes},
+			&event.Boundary{Kind: event.MeterBack, Group: g, Probes: probes})
+	}
 	for m := range event.Meter(event.MeterCount) {
 		events = append(events, &event.Change{Meter: m})
 	}

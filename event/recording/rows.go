@@ -202,7 +202,11 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 	if int(b.Outcome) >= len(outcomeNames) {
 		return fmt.Errorf("%w: outcome %d", ErrEvent, b.Outcome)
 	}
-	if err := checkText(b.Text); err != nil {
+	text := b.Text
+	if isOfGroup(b.Kind) {
+		text = groupText(b)
+	}
+	if err := checkText(text); err != nil {
 		return err
 	}
 	w.addDevices(b.Number, b.Time, b.PID, &b.Value, &b.High, &b.Tree, &b.TreeHigh)
@@ -235,7 +239,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 	t.setReadings(groupHigh, &b.High)
 	t.setReadings(groupTree, &b.Tree)
 	t.setReadings(groupTreeHigh, &b.TreeHigh)
-	t.setHostile(b.Text)
+	t.setHostile(text)
 	return nil
 }
 

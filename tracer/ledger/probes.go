@@ -31,29 +31,29 @@ const (
 
 // groups are what is known of each.
 var groups = [GroupCount]struct {
-	name string // for people
-	step step
-	text string // of the boundaries that say that it was stepped down, or up
+	name  string // for people
+	step  step
+	about event.Group // of the boundaries that say that it was stepped down, or up
 }{
-	GroupNumPy:       {name: "numpy", step: stepMeter, text: event.ArrayProbes},
-	GroupStatement:   {name: "statements", step: stepCells, text: event.Statements},
-	GroupResult:      {name: "cell ends", step: stepCells},
+	GroupNumPy:       {name: "numpy", step: stepMeter, about: event.ArrayProbes},
+	GroupStatement:   {name: "statements", step: stepCells, about: event.Statements},
+	GroupResult:      {name: "cell ends", step: stepCells, about: event.CellEnds},
 	GroupCell:        {name: "cell starts"},
 	GroupSignal:      {name: "prompts"},
 	GroupCode:        {name: "code objects"},
 	GroupDriver:      {name: "CUDA driver"},
-	GroupTorch:       {name: "PyTorch totals", step: stepGPU, text: event.TorchTotals},
+	GroupTorch:       {name: "PyTorch totals", step: stepGPU, about: event.TorchTotals},
 	GroupLoader:      {name: "libraries"},
-	GroupFrames:      {name: "Python stacks", step: stepLines, text: event.Stacks},
-	GroupTensors:     {name: "PyTorch blocks", step: stepLines, text: event.TensorStacks},
-	GroupMapping:     {name: "mapped memory", step: stepLines, text: event.MappedStacks},
+	GroupFrames:      {name: "Python stacks", step: stepLines, about: event.Stacks},
+	GroupTensors:     {name: "PyTorch blocks", step: stepLines, about: event.TensorStacks},
+	GroupMapping:     {name: "mapped memory", step: stepLines, about: event.MappedStacks},
 	GroupHeap:        {name: "allocator"},
-	GroupBlocks:      {name: "heap blocks", step: stepLines, text: event.HeapStacks},
-	GroupNative:      {name: "native frames", step: stepNative, text: event.NativeStacks},
-	GroupSmallStacks: {name: "stacks of small blocks", step: stepNative, text: event.SmallStacks},
-	GroupSmall:       {name: "small blocks", step: stepSmall, text: event.SmallBlocks},
-	GroupTorchCPU:    {name: "PyTorch on the CPU", step: stepMeter, text: event.TorchCPU},
-	GroupArrow:       {name: "Arrow", step: stepMeter, text: event.ArrowPools},
+	GroupBlocks:      {name: "heap blocks", step: stepLines, about: event.HeapStacks},
+	GroupNative:      {name: "native frames", step: stepNative, about: event.NativeStacks},
+	GroupSmallStacks: {name: "stacks of small blocks", step: stepNative, about: event.SmallStacks},
+	GroupSmall:       {name: "small blocks", step: stepSmall, about: event.SmallBlocks},
+	GroupTorchCPU:    {name: "PyTorch on the CPU", step: stepMeter, about: event.TorchCPU},
+	GroupArrow:       {name: "Arrow", step: stepMeter, about: event.ArrowPools},
 }
 
 // String returns the group's name for people.
@@ -73,13 +73,13 @@ func (g Group) Level() (part float64, ok bool) {
 	return 1 - float64(groups[g].step)/4, true
 }
 
-// Text is what a MeterShed or MeterBack boundary that is about the group has as its Text: one of package event's where
-// it serves a meter or stacks.
-func (g Group) Text() string {
-	if _, ok := g.Level(); ok && g != GroupResult {
-		return groups[g].text
+// About returns the group that a MeterShed or MeterBack boundary names, with the text of a recording for one that is
+// never stepped down.
+func (g Group) About() (about event.Group, probes string) {
+	if _, ok := g.Level(); ok {
+		return groups[g].about, ""
 	}
-	return fmt.Sprintf("the probes on %v were stepped down to keep the overhead budget", g)
+	return event.OtherProbes, fmt.Sprintf("the probes on %v were stepped down to keep the overhead budget", g)
 }
 
 // Program names a uprobe program of the object.

@@ -1,10 +1,11 @@
 package ledger
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
-	"ipytracer/event"
+	"ipytracer/model/words"
 )
 
 // TestGroups: what a boundary says of a group that was stepped down is understood behind it.
@@ -14,10 +15,12 @@ func TestGroups(t *testing.T) {
 			t.Errorf("group %d has no name", g)
 		}
 		part, ok := g.Level()
-		known := len(event.Paused(g.Text())) > 0 || event.IsOfStacks(g.Text())
-		if told := strings.HasPrefix(g.Text(), "the probes on "+g.String()); known != (ok &&
+		about, probes := g.About()
+		known := len(about.Paused()) > 0 || about.IsOfStacks()
+		text := cmp.Or(probes, words.Group(about))
+		if told := strings.HasPrefix(text, "the probes on "+g.String()); known != (ok &&
 			groups[g].step != stepCells) || told == known {
-			t.Errorf("%v is stepped down at %v, %v, and told as %q", g, part, ok, g.Text())
+			t.Errorf("%v is stepped down at %v, %v, and told as %q", g, part, ok, text)
 		}
 	}
 	if _, ok := Group(GroupCount).Level(); ok || Group(GroupCount).String() != "unknown" {

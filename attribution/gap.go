@@ -1,0 +1,30 @@
+package attribution
+
+import (
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/model/words"
+)
+
+// gap is the reason why a track is not known for a time. Behind those that have a name here come the groups of probes.
+type gap uint8
+
+const (
+	gapAlone  gap = iota // the process has no descendants
+	gapNoRoom            // the session had more points than are kept
+	gapGroups            // the first group
+)
+
+// gapOfGroup returns the reason of a gap that a group of probes makes.
+func gapOfGroup(g event.Group) gap { return gapGroups + gap(g) }
+
+// reason returns the reason as a report has it.
+func (g gap) reason() string {
+	switch g {
+	case gapAlone:
+		return model.GapAlone
+	case gapNoRoom:
+		return model.GapNoRoom
+	}
+	return words.GapOf(event.Group(g - gapGroups))
+}

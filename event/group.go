@@ -1,0 +1,51 @@
+package event
+
+import "slices"
+
+// Group names probes, or reports of theirs, that are stepped down and put back together. A [MeterShed] or [MeterBack]
+// boundary is about one of them. model/words describes it to people.
+type Group uint8
+
+// The groups. Where several of them stop a meter, the last one is the reason that is shown.
+const (
+	ArrayProbes Group = iota // the probes of [NumPy]
+	// ForeignArrays are blocks that the probes in NumPy do not see: blocks of a foreign memory handler (NEP 49), or of
+	// another NumPy than expected. They stay out until other probes see them. Known blocks stay known.
+	ForeignArrays
+	SmallBlocks  // NumPy's blocks below 1,024 bytes, where those are counted
+	TorchCPU     // the probes of [Torch]
+	ArrowPools   // the probes of [Arrow]
+	TorchTotals  // PyTorch's meters of every GPU
+	Stacks       // the stacks of allocations
+	SmallStacks  // the stacks of all blocks and ranges below 64 KiB
+	NativeStacks // the native frames of all stacks
+	TensorStacks // PyTorch's blocks on GPUs and their stacks
+	MappedStacks // the stacks of mapped memory
+	HeapStacks   // malloc's blocks and their stacks
+	Statements   // the probes on statements; no meter stands still meanwhile
+	CellEnds     // the probes on the ends of cells
+	// OtherProbes are probes that only the tracer of the recording knows. [Boundary.Probes] names them.
+	OtherProbes
+
+	Groups = OtherProbes + 1 // the number of groups
+)
+
+// Paused returns the meters that a group stops, of every GPU.
+func (g Group) Paused() (meters []Meter) {
+	for m := range Meter(MeterCount) {
+		if slices.Contains(m.Facts().Paused, g) {
+			meters = append(meters, m)
+		}
+	}
+	return meters
+}
+
+// IsOfStacks reports whether a group is about stacks, or about blocks that are reported for their stacks.
+func (g Group) IsOfStacks() bool {
+	return g == NativeStacks || slices.ContainsFunc(table, func(f Facts) bool { return slices.Contains(f.Unwalked, g) })
+}
+
+// Forgotten returns the meters whose known blocks have an unknown fate once a group is stepped down.
+func (g Group) Forgotten() []Meter {
+	return MetersOf(func(f *Facts) bool { return f.Forgotten && slices.Contains(f.Untold, g) })
+}

@@ -1,0 +1,46 @@
+package recording
+
+import (
+	"slices"
+
+	"ipytracer/event"
+)
+
+// groups are the texts of groups of probes in recordings. They are part of the format, so they stay as they are; the
+// words of reports are in model/words.
+var groups = [event.Groups]string{
+	event.ArrayProbes:   "",
+	event.ForeignArrays: "blocks of another NumPy, or of another memory handler",
+	event.SmallBlocks:   "NumPy's small blocks",
+	event.TorchCPU:      "cpu.torch",
+	event.ArrowPools:    "cpu.arrow",
+	event.TorchTotals:   "gpu.*.active, gpu.*.reserved",
+	event.Stacks:        "stacks",
+	event.SmallStacks:   "stacks of blocks below 64 KiB",
+	event.NativeStacks:  "native frames",
+	event.TensorStacks:  "stacks of PyTorch's blocks",
+	event.MappedStacks:  "stacks of mapped memory",
+	event.HeapStacks:    "stacks of malloc's blocks",
+	event.Statements:    "the probes on statements were stepped down to keep the overhead budget",
+	event.CellEnds:      "the probes on cell ends were stepped down to keep the overhead budget",
+}
+
+// isOfGroup reports whether the text of a kind of boundary names a group of probes.
+func isOfGroup(k event.BoundaryKind) bool { return k == event.MeterShed || k == event.MeterBack }
+
+// groupText returns the text of a boundary's group.
+func groupText(b *event.Boundary) string {
+	if b.Group >= event.OtherProbes {
+		return b.Probes
+	}
+	return groups[b.Group]
+}
+
+// setGroup finds the group of a text. A text of another tracer stays as it is.
+func setGroup(b *event.Boundary, text string) {
+	if i := slices.Index(groups[:event.OtherProbes], text); i >= 0 {
+		b.Group = event.Group(i)
+		return
+	}
+	b.Group, b.Probes = event.OtherProbes, text
+}
