@@ -10,14 +10,6 @@ import (
 // experiment and the time between cells all of it; of a cell, to which others refer, its detail. A session has hundreds
 // of thousands of them.
 
-// slot is where a window is: itself, or in the archive.
-type slot struct {
-	w    *window
-	at   uint64
-	id   int32
-	kind windowKind
-}
-
 // archive is what windows were turned into, one after another, packed chunk by chunk. A place in it is the number of
 // its chunk, from 1, and its offset there.
 type archive struct {

@@ -46,7 +46,7 @@ func (a *Auditor) Finished() []model.Window { return a.finished() }
 func (a *Auditor) Audit(least int64) *model.Audit {
 	a.intake.flush()
 	a.queue.handOnAll()
-	return newJudge(a, least).judgeAll()
+	return newJudge(a.core, a.audit, least).judgeAll()
 }
 
 // leastAsked is how many bytes a block has at least of which it is asked who holds it.
@@ -76,7 +76,7 @@ func (a *Auditor) Blocks(pid int) (all []event.Block) {
 func (a *Auditor) AuditOne(pid int, found []*event.Holders, least int64) *model.Audit {
 	a.intake.flush()
 	defer a.audit.ask(found)()
-	j := newJudge(a, least)
+	j := newJudge(a.core, a.audit, least)
 	j.only, j.asking = int32(pid), true
 	out := j.judgeAll()
 	out.Variables, out.Names, out.ToFree, out.Resident, out.GPUNotes = nil, nil, nil, nil, nil // they are of the end

@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"ipytracer/event"
-	"ipytracer/model"
 )
 
 // place is where a block lies in its process.
@@ -21,13 +20,6 @@ type kept struct {
 	sample bool
 }
 
-// birth is where in the notebook a block was made.
-type birth struct {
-	cell   *window // nil if no cell ran
-	line   int     // of the statement; 0 if none ran
-	status string  // of the statement, or else the cell; "" while it runs
-}
-
 // closing is a statement that ended.
 type closing struct {
 	birth  *birth
@@ -40,9 +32,6 @@ const vforkLag = event.Nanoseconds(100e6)
 
 // latest is how many windows a change can be late.
 const latest = 64
-
-// failed says whether an exception ended the statement.
-func (b *birth) failed() bool { return b.status == model.Error || b.status == model.Interrupted }
 
 // left is a block that was freed when no cell ran.
 type left struct {

@@ -4,35 +4,13 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/model/words"
 )
 
 // While NumPy's meter is stepped down arrays come and go unseen; when its probes are back, a search finds out which.
 // They were made, or went, at some time since then: for certain in the windows that have been open all that time, and
 // of no other it can be said. These have them from their beginning, under a name of their own.
 
-const (
-	maxBlanks = 64
-	// maxFound is how many such stacks a tracker has. What is beyond them has no name.
-	maxFound = 1 << 12
-	// foundMark is the first number of theirs.
-	foundMark = 0xf0d1_a7e4_0000_0000
-)
-
-// blank is a stretch of time in which a meter's blocks came and went unseen, up to the end of the search for them.
-type blank struct {
-	segment uint64 // the last one before it
-	// by process: the cell that ran as it began, or else the last one before; not there for none
-	after   map[int32]*window
-	settled bool // the search is over
-	stacks  map[foundStack]uint64
-}
-
-// foundStack stands for the stack of what was found in a process.
-type foundStack struct {
-	pid  int32
-	text string
-}
+const maxBlanks = 64
 
 // blanksAt follows where they begin and end.
 func (r *root) blanksAt(b *event.Boundary) {
@@ -70,36 +48,4 @@ func (r *root) blankOf(c *event.Change) *blank {
 		}
 	}
 	return nil
-}
-
-// finds names the stacks of blocks that searches have found.
-type finds struct {
-	processes *processes
-	stacks    *stackTable
-	count     int // so far
-}
-
-// stackOf returns the number of the stack of a block that a search has found: nobody knows who made it, but when.
-func (f *finds) stackOf(r *root, c *event.Change) uint64 {
-	b, p := r.blankOf(c), f.processes.byPID[c.PID]
-	if b == nil || p == nil {
-		return 0
-	}
-	key := foundStack{c.PID, words.FoundLater(c.Meter.String(), cellName(b.after[c.PID]), cellName(p.cellNow()))}
-	if number, known := b.stacks[key]; known {
-		return number
-	}
-	if f.count == maxFound {
-		return 0
-	}
-	f.count++
-	number := foundMark + uint64(f.count)
-	if !f.stacks.add(&event.Stack{Number: number, PID: c.PID, Frames: []event.Frame{{Function: key.text}}}) {
-		number = 0
-	}
-	if b.stacks == nil {
-		b.stacks = map[foundStack]uint64{}
-	}
-	b.stacks[key] = number
-	return number
 }

@@ -101,14 +101,6 @@ func slackOf(m event.Meter, freed *event.Frees) (sum event.Bytes) {
 	return sum
 }
 
-// since is the window that is asked about: since when it is open, whether the process was there then, and what had been
-// freed by then.
-type since struct {
-	cut   uint64
-	there bool
-	slack event.Bytes
-}
-
 // pausable are the gauges of a meter in a tree: its own, and those of its processes.
 func (r *root) pausable(m event.Meter, do func(g *gauge, life event.Bytes)) {
 	do(r.past.need(m), 0)
@@ -225,4 +217,16 @@ func (r *root) bornBlind(p *process) {
 			p.past.need(m).least = &least{}
 		}
 	}
+}
+
+// shedIn are the meters that were stepped down at some time in a window that is open. Where it begins or ends is not
+// certain, they are all that ever were: what a meter says after that may be too much.
+func (r *root) shedIn(w *window) (meters []event.Meter) {
+	for m, s := range r.shed {
+		if s.in(w.since) || w.doubts != nil && w.doubts.loose || isUnsaid(r, w, m) {
+			meters = append(meters, m)
+		}
+	}
+	slices.Sort(meters)
+	return meters
 }

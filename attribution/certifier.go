@@ -23,9 +23,9 @@ type certifier struct {
 	allocations *allocations
 }
 
-// certificate gathers the evidence, and compares for every window that is closed the kernel's peak with the
+// evidence gathers what there is, and compares for every window that is closed the kernel's peak with the
 // peak recomputed from the change stream, where that is complete.
-func (ce *certifier) certificate() model.Certificate {
+func (ce *certifier) evidence() model.Certificate {
 	c := model.Certificate{
 		Lost: []model.Loss{}, LateLibraries: []string{}, Probes: []model.Probe{}, Meters: []model.Proof{},
 		Problems: append([]string{}, ce.problems.texts...), BoundariesLost: ce.session.lost(),
@@ -57,7 +57,6 @@ func (ce *certifier) certificate() model.Certificate {
 		c.Problems = append(c.Problems, f.Problems...)
 	}
 	ce.limits.MaxProcesses = maxProcesses
-	ce.complete(&c)
 	return c
 }
 

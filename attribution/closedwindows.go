@@ -4,10 +4,7 @@ import (
 	"slices"
 )
 
-// lingering is how many windows stay open to late changes after they closed: another CPU's may come behind the
-// boundary.
 const (
-	lingering = 16
 	// maxPatient is how many wait for changes that may be lost.
 	maxPatient = 1 << 12
 	// maxUnsettled is how many may close at one boundary before they are settled.
@@ -109,6 +106,3 @@ func (cw *closedWindows) archiveOld() {
 	}
 	cw.settled = slices.Delete(cw.settled, 0, n)
 }
-
-// horizon is how many windows must have closed after one before it is archived. What comes later than that is lost.
-const horizon = 128

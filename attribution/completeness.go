@@ -13,6 +13,13 @@ func (m *missing) figure(text string) { m.figures = append(m.figures, text) }
 
 func (m *missing) name(text string) { m.attribution = append(m.attribution, text) }
 
+// certificate returns the evidence, and whether it is complete.
+func (ce *certifier) certificate() model.Certificate {
+	c := ce.evidence()
+	ce.complete(&c)
+	return c
+}
+
 // incomplete adds what is missing of figures and windows.
 func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	add := m.figure

@@ -122,3 +122,61 @@ func timesOf(c *event.Change) int64 {
 	}
 	return int64((event.SampleOf + c.Size/2) / c.Size)
 }
+
+// replace puts one block in the place of another, in the totals of a process and in windows. Either may be none.
+func (a *allocations) replace(windows concerned, key heldKey, before, after block) {
+	for _, w := range windows.in {
+		w.beforeMove(a.holdings, key)
+	}
+	if before.size > 0 {
+		a.hold(windows, key, before.stack, -before.size)
+	}
+	if after.size > 0 {
+		a.hold(windows, key, after.stack, after.size)
+	}
+	for _, w := range windows.in {
+		w.move(a.holdings, key, before, after, windows.times)
+	}
+}
+
+// hold changes what a process has of a stack. The windows that saw it so far and are not to see this get a tally of
+// what it had.
+func (a *allocations) hold(windows concerned, key heldKey, stack uint64, by event.Bytes) {
+	for _, w := range windows.later {
+		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
+			all.shift(a.holdings, key, stack, by)
+		}
+	}
+	for _, w := range a.lately(key.pid) {
+		if all := w.tallies[key.meter]; all != nil && all.byStack != nil && !slices.Contains(windows.later, w) {
+			all.of(a.holdings, key, stack)
+		}
+	}
+	for _, w := range windows.in {
+		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
+			all.of(a.holdings, key, stack)
+		}
+	}
+	a.holdings.of(key).add(stack, by)
+}
+
+// copyAll gives all windows of a process that know of a meter's blocks tallies of all that it has: that is to be
+// forgotten.
+func (a *allocations) copyAll(key heldKey) {
+	p := a.processes.byPID[key.pid]
+	if p == nil {
+		return
+	}
+	for _, w := range slices.Concat(p.windows, a.lately(key.pid)) {
+		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
+			a.copyInto(all, key)
+		}
+	}
+}
+
+// copyInto gives tallies all that a process has.
+func (a *allocations) copyInto(all *tallies, key heldKey) {
+	for stack := range a.holdings.of(key).byStack {
+		all.of(a.holdings, key, stack)
+	}
+}

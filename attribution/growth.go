@@ -46,13 +46,6 @@ func growthOf(runs []*window, leftBy map[*window]event.Bytes) *model.Growth {
 	return &model.Growth{Runs: n, Slope: round(mean), Low: round(mean - half), High: round(mean + half)}
 }
 
-// went is what a run of a cell mapped and what was unmapped later.
-type went struct {
-	run   *window
-	at    event.Nanoseconds // not before
-	bytes event.Bytes
-}
-
 // mappedAfter is what a site has of what all runs of its cell mapped, after each of them. An allocator gives memory
 // back when the last object in it goes, and makes new objects where old ones were: so at the end each run's memory can
 // be there, all of it in use by what the last run made, and no run have added to what there is.

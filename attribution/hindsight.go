@@ -16,20 +16,6 @@ type inTheEnd struct {
 	refused  [event.RefusedKinds]uint64 // what no boundary has told
 }
 
-// isBlind notes what is missing in a window that closed at a time.
-func (w *window) isBlind(r *root, closed event.Nanoseconds) {
-	tree, own := r.blind.of(w.opened, closed), meterSet{}
-	if w.process.root == w.root {
-		own = w.process.blind.of(w.opened, closed)
-	}
-	if tree == (meterSet{}) {
-		return
-	}
-	d := w.inDoubt()
-	d.blindTree.with(tree)
-	d.blind.with(own)
-}
-
 // unsaid takes in, at the end, what the kernel counts as refused and no boundary has told: nothing was drawn after it.
 func (e *inTheEnd) unsaid(lost []event.Loss, closings uint64) {
 	e.closings = closings

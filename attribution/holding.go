@@ -23,9 +23,6 @@ type holds struct {
 	stack uint64
 }
 
-// few is how many stacks are looked through one after another.
-const few = 64
-
 func newHolding() *holding { return &holding{byStack: map[uint64]event.Bytes{}} }
 
 func (h *holding) add(stack uint64, size event.Bytes) {

@@ -7,7 +7,7 @@ import (
 
 // judge turns what is left at the end into verdicts.
 type judge struct {
-	t        *Auditor
+	t        *core
 	audit    *audit
 	least    event.Bytes
 	verdicts map[verdictKey]*found
@@ -45,9 +45,9 @@ type heldBy struct {
 	name  string
 }
 
-func newJudge(a *Auditor, least int64) *judge {
+func newJudge(c *core, a *audit, least int64) *judge {
 	return &judge{
-		t: a, audit: a.audit, least: event.Bytes(least), verdicts: map[verdictKey]*found{},
+		t: c, audit: a, least: event.Bytes(least), verdicts: map[verdictKey]*found{},
 		held: map[heldBy]*model.Held{},
 		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{},
 		seen:  map[int32]event.Bytes{},
@@ -79,4 +79,11 @@ type found struct {
 	pool            pool
 	// children are the processes of [model.ChildAlive] and [model.IdlePool].
 	children []int
+}
+
+// went is what a run of a cell mapped and what was unmapped later.
+type went struct {
+	run   *window
+	at    event.Nanoseconds // not before
+	bytes event.Bytes
 }

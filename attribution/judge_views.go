@@ -7,14 +7,6 @@ import (
 	"ipytracer/model"
 )
 
-// Kinds of holder that only a judge knows: what it files blocks under that verdicts of their own are about.
-const (
-	heldByView  = event.HolderKind("view")  // only views have it
-	heldWaiting = event.HolderKind("waits") // garbage, which the collector frees when it comes
-	// no object was found to have it, but one of C++ may, see [event.Facts.Inside]
-	heldInside = event.HolderKind("inside")
-)
-
 // judged says what a block is filed under: who holds it, or that only views do, or that it waits for the collector.
 func (j *judge) judged(pid int32, at place, kind event.HolderKind, of event.Holder) event.HolderKind {
 	switch {

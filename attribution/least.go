@@ -86,3 +86,11 @@ func (l *least) drop(end event.Bytes, w since) event.Bytes {
 	}
 	return max(0, high+slack-end)
 }
+
+// since is the window that is asked about: since when it is open, whether the process was there then, and what had been
+// freed by then.
+type since struct {
+	cut   uint64
+	there bool
+	slack event.Bytes
+}

@@ -81,3 +81,13 @@ func (l *limits) bounded(info event.ProcessInfo) event.ProcessInfo {
 
 // maxBrief is how long a text is that is kept once memory is scarce, in bytes.
 const maxBrief = 1 << 10
+
+// few is how many stacks are looked through one after another.
+const few = 64
+
+// horizon is how many windows must have closed after one before it is archived. What comes later than that is lost.
+const horizon = 128
+
+// lingering is how many windows stay open to late changes after they closed: another CPU's may come behind the
+// boundary.
+const lingering = 16

@@ -67,14 +67,6 @@ func (dv *divided) divide(w *window, s *settled) (listed, rest []doneTally) {
 	return listed, rest
 }
 
-func (y *doneTally) add(of *doneTally) {
-	y.allocated += of.allocated
-	y.freed += of.freed
-	y.atPeak += of.atPeak
-	y.count += of.count
-	y.sampled = y.sampled || of.sampled
-}
-
 func compareAllocations(x, y model.Allocation) int {
 	if c := cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated),
 		cmp.Compare(x.Meter, y.Meter)); c != 0 {
@@ -100,10 +92,6 @@ func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
 
 // maxListed is how many groups of blocks that are left are listed, the most bytes first.
 const maxListed = 1000
-
-func heavier(x, y doneTally) int {
-	return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated), cmp.Compare(x.stack, y.stack))
-}
 
 var (
 	listingOfSession   = listing{few: 1000, most: 1000, share: 1} // and of experiments

@@ -98,29 +98,6 @@ func (p *past) clear(cut, latest uint64) {
 	}
 }
 
-// crowded is from how many marks on it is worth looking which of them anybody needs, beside two for each window.
-const crowded = 8
-
-// thin forgets what nobody asks for any more, where that is worth the while.
-func (p *past) thin(r *root) {
-	most := crowded + 2*len(r.open)
-	for i := range p.gauges {
-		g := &p.gauges[i]
-		if len(g.value) <= most && len(g.high) <= most && len(g.seen) <= most {
-			continue
-		}
-		open := r.cuts()
-		g.value.thin(open)
-		g.high.thin(open)
-		g.seen.thin(open)
-		if g.least != nil {
-			for i := range g.least.observations {
-				g.least.observations[i].highs.thin(open)
-			}
-		}
-	}
-}
-
 // figures are what is known of the meters in a window that began at a cut and ends now. Without a start they had
 // nothing then.
 func (p *past) figures(since uint64, start bool) figures {

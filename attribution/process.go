@@ -5,56 +5,7 @@ import (
 	"strconv"
 
 	"ipytracer/event"
-	"ipytracer/model"
 )
-
-// process is one traced process over its traced life.
-type process struct {
-	info        event.ProcessInfo
-	index       int // in the order they came
-	root        uint32
-	parent      int32
-	began, gone event.Nanoseconds
-	ended       bool
-	alive       bool
-	past        past
-	line        line
-	life        figures
-	inputs      int64
-	open        []*window // cells that run, innermost last
-	windows     []*window // all that are open and in which it is counted who allocates
-	experiments experiments
-	between     *window
-	lastGap     *window // the last stretch of time in which it ran no cell
-	lastCell    *window
-	hasWindows  bool
-	tops        levels // the highest of any cell so far
-	ranCells    int32  // cells that are over
-	last        last   // what it was doing when it ended
-	limits      []model.Limit
-	blind       blindness
-	session     *window // of a root
-	whole       *window // of a Python that another process of the tree started
-	adopted     bool    // it had begun before there was room for it
-	learnedAt   []learning
-	kernels     *kernels // nil unless it is one
-	name        string   // among them: see process.kernel
-
-	counted      uint64 // the last cut behind which a block moved, or memory was refused
-	lives        steps  // 1 from where it began, 0 from where it ended
-	moved        uint64 // the last cut at which it did
-	left         uint64 // the cut at which it ended
-	copied       levels // what it was born with by a fork, until it executes a program
-	isForked     bool   // it has that still, and lives
-	replaced     uint64 // the cut at which it executed a program after a fork
-	older, newer *process
-}
-
-// learning is that a meter became known when so many windows had closed.
-type learning struct {
-	meter  event.Meter
-	closed uint64
-}
 
 // countOf is In[N]: IPython appends a cell to In before it compiles it, unless the cell is silent.
 func (p *process) countOf(b *event.Boundary) int {
@@ -115,26 +66,6 @@ func lateCount(p *process, b *event.Boundary) int {
 
 var terminalCell = regexp.MustCompile(`^<ipython-input-(\d{1,9})-`)
 
-// last is what a process was doing when it ended, and how it ended.
-type last struct {
-	cell             *window // the innermost that was open, nil for none
-	id, line         int     // of its statement that was, or of the cell
-	inStatement      bool
-	resident, mapped event.Bytes // the most in its last segment
-	ending           *event.Ending
-}
-
-// experiments are those of a process that are open.
-type experiments struct {
-	byName map[string][]*window // innermost last
-	open   int
-	// refused are the names of those that were not opened, innermost of their name, with how many; crowded: some of
-	// these are not known.
-	refused map[string]int
-	crowded bool
-	closed  int // the id of the one that closed last, 0 for none
-}
-
 // shares is how much of a meter a forked child still has from its parent, at most.
 func (p *process) shares(m event.Meter) event.Bytes {
 	if !p.isForked {
@@ -154,11 +85,4 @@ func (p *process) figuresIn(w *window, atStart bool) figures {
 		return p.past.figures(since-1, false)
 	}
 	return p.past.figures(w.since, atStart)
-}
-
-// kernels are the processes of a session that run cells, or could. Where there are several, each has a name: two of
-// them have an In[1].
-type kernels struct {
-	all   []*process
-	stale bool // names are to be found anew
 }

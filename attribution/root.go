@@ -79,18 +79,6 @@ func (r *root) sheds(cut uint64, why event.Group, down bool, meters ...event.Met
 	}
 }
 
-// shedIn are the meters that were stepped down at some time in a window that is open. Where it begins or ends is not
-// certain, they are all that ever were: what a meter says after that may be too much.
-func (r *root) shedIn(w *window) (meters []event.Meter) {
-	for m, s := range r.shed {
-		if s.in(w.since) || w.doubts != nil && w.doubts.loose || isUnsaid(r, w, m) {
-			meters = append(meters, m)
-		}
-	}
-	slices.Sort(meters)
-	return meters
-}
-
 // unwalkedIn are the stacks that were not walked at some time in a window that is open.
 func (r *root) unwalkedIn(w *window) (stacks []event.Group) {
 	for group, s := range r.unwalked {
@@ -193,4 +181,19 @@ func (r *root) isOne(b *event.Boundary, own *movement) {
 	if isKnown && len(r.living) == 1 && r.living[0].parent == 0 && r.living[0].info.PID == b.PID {
 		b.Tree, b.TreeHigh = *own.value, *own.high
 	}
+}
+
+// blank is a stretch of time in which a meter's blocks came and went unseen, up to the end of the search for them.
+type blank struct {
+	segment uint64 // the last one before it
+	// by process: the cell that ran as it began, or else the last one before; not there for none
+	after   map[int32]*window
+	settled bool // the search is over
+	stacks  map[foundStack]uint64
+}
+
+// foundStack stands for the stack of what was found in a process.
+type foundStack struct {
+	pid  int32
+	text string
 }

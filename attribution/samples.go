@@ -22,25 +22,6 @@ func sampleSize(size event.Bytes) event.Bytes {
 	return event.SampleOf
 }
 
-// sampled is what samples stand for of what all stacks had at the peak.
-func (all *tallies) sampled(h *holdings, key heldKey) (sum event.Bytes) {
-	if len(h.stacks.sampled) == 0 {
-		return 0
-	}
-	held := h.of(key).byStack
-	for stack, size := range held {
-		if h.stacks.isSampled(stack) {
-			sum += size
-		}
-	}
-	all.each(h, key, func(y *tally) {
-		if h.stacks.isSampled(y.stack) {
-			sum += y.atPeak - held[y.stack]
-		}
-	})
-	return sum
-}
-
 // turn takes in a value that a meter fell from as a block went that was not told: what lived then lived at that value.
 func (a *allocations) turn(r *root, c *event.Change) {
 	key := heldKey{c.PID, c.Meter}

@@ -103,7 +103,7 @@ func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
 	r.frees(&b.Frees)
 	r.past.see(in.session.cut, latest, &b.Tree, &b.TreeHigh, in.gpus.meters)
 	r.past.certain(in.session.cut, &b.Tree, &b.TreeHigh, &r.freed)
-	r.past.thin(r)
+	r.thin(&r.past)
 	for pid, m := range moved {
 		p := in.processes.process(pid, b.Root)
 		if p == nil {
@@ -120,7 +120,7 @@ func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
 		p.past.see(in.session.cut, latest, m.value, m.high, in.gpus.meters)
 		p.past.certain(in.session.cut, m.value, m.high, &r.freed)
 		p.past.reach(in.session.cut, m.looked)
-		p.past.thin(r)
+		r.thin(&p.past)
 		if p.adopted && p.life == nil {
 			p.life = startFigures(m.value, in.gpus.meters)
 		}

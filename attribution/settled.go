@@ -1,11 +1,47 @@
 package attribution
 
 import (
-	"slices"
+	"cmp"
+
+	"ipytracer/event"
 )
 
 // A window that is open knows of every stack what it did; one that is over needs what a report can show of it. So a
 // session's memory goes by what is open, not by how many windows there were.
+
+// settled is what is left of a window's tallies of one meter once nothing can change them any more.
+type settled struct {
+	tallies []doneTally // the most at the peak first
+	// rest is what is not in tallies: how many stacks, and what they add up to.
+	rest     doneTally
+	stacks   int
+	known    event.Bytes // at the peak, of all stacks
+	net      event.Bytes // of all stacks
+	heaviest event.Bytes // at the peak or allocated, of one stack
+	sampled  event.Bytes // of known, what samples stand for
+	isShort  bool        // tallies are what a report lists, and the rest of them is in rest
+}
+
+// doneTally is a tally without what counting needs.
+type doneTally struct {
+	stack            uint64
+	allocated, freed event.Bytes
+	count            int64
+	atPeak           event.Bytes
+	sampled          bool // some of it is estimated from samples
+}
+
+func (y *doneTally) add(of *doneTally) {
+	y.allocated += of.allocated
+	y.freed += of.freed
+	y.atPeak += of.atPeak
+	y.count += of.count
+	y.sampled = y.sampled || of.sampled
+}
+
+func heavier(x, y doneTally) int {
+	return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated), cmp.Compare(x.stack, y.stack))
+}
 
 // How many stacks a window keeps of each meter, the most at the peak first.
 const (
@@ -14,78 +50,6 @@ const (
 	maxKeptOfStatement = 50
 )
 
-// settle sums up tallies, and keeps the heaviest.
-func (all *tallies) settle(h *holdings, key heldKey, limit int) *settled {
-	if all.done != nil {
-		return all.done
-	}
-	if all.stood && len(all.byStack) == 0 {
-		limit = min(limit, maxStanding)
-	}
-	held := h.of(key)
-	s := &settled{known: held.total, sampled: all.sampled(h, key)}
-	count := len(held.byStack)
-	own := slices.Grow(h.spare.own[:0], min(2*limit, all.len()))
-	defer func(memory []doneTally) { h.spare.own = memory }(own[:0])
-	all.each(h, key, func(y *tally) {
-		size, has := held.byStack[y.stack]
-		if has {
-			count--
-		}
-		s.known += y.atPeak - size
-		if y.isNothing() {
-			return
-		}
-		count++
-		s.net += y.allocated - y.freed
-		s.heaviest = max(s.heaviest, y.atPeak, y.allocated)
-		s.rest.allocated += y.allocated
-		s.rest.freed += y.freed
-		s.rest.count += y.count
-		if len(own) == 2*limit { // of more than the heaviest none is kept
-			slices.SortFunc(own, heavier)
-			own = own[:limit]
-		}
-		own = append(own, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak, h.stacks.isSampled(y.stack)})
-	})
-	slices.SortFunc(own, heavier)
-	s.tallies = h.spare.list(min(limit, len(own)+len(held.byStack)))
-	held.most(func(one holds) bool { // both are in order
-		if all.has(h, one.stack) {
-			return true
-		}
-		s.heaviest = max(s.heaviest, one.size)
-		y := doneTally{stack: one.stack, atPeak: one.size, sampled: h.stacks.isSampled(one.stack)}
-		for len(own) > 0 && len(s.tallies) < limit && heavier(own[0], y) < 0 {
-			s.tallies, own = append(s.tallies, own[0]), own[1:]
-		}
-		if len(s.tallies) < limit {
-			s.tallies = append(s.tallies, y)
-		}
-		return len(s.tallies) < limit
-	})
-	s.tallies = append(s.tallies, own[:min(len(own), limit-len(s.tallies))]...)
-	s.rest.atPeak = s.known
-	for _, y := range s.tallies {
-		s.rest.allocated -= y.allocated
-		s.rest.freed -= y.freed
-		s.rest.count -= y.count
-		s.rest.atPeak -= y.atPeak
-	}
-	s.stacks = count - len(s.tallies)
-	return s
-}
-
-// isNothing says whether a stack had nothing in a window, and did nothing: it came later.
-func (y *tally) isNothing() bool { return y.allocated == 0 && y.freed == 0 && y.atPeak == 0 }
-
-// keeps is how many stacks of each meter a window keeps.
-func (w *window) keeps() int {
-	switch w.kind {
-	case kindStatement:
-		return maxKeptOfStatement
-	case kindCell:
-		return maxKeptOfCell
-	}
-	return maxKept
-}
+// maxStanding is how many stacks of a meter are kept of what stood: as many as a cell lists in any case, and some more
+// of the same lines.
+const maxStanding = 64

@@ -11,14 +11,6 @@ import (
 // The windows are held against what IPython says of itself: it stores each cell in In before it compiles it, and its
 // front end shows whether it waits for the next one. Where the two do not fit, a probe has been passed by.
 
-// The probes that windows hang on, as the certificate names them.
-const (
-	startProbe     = "cell starts"
-	endProbes      = "cell ends and prompts"
-	resultProbe    = "cell ends"
-	statementProbe = "statements"
-)
-
 // shellCheck compares the windows with the numbers that IPython has in the end.
 type shellCheck struct {
 	processes *processes

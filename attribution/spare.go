@@ -37,15 +37,12 @@ func sizeOf(n int) int {
 	return 1
 }
 
-// from takes the lists of a window that has been turned into bytes.
-func (s *spareLists) from(d *detail) {
-	for _, all := range d.tallies {
-		n := cap(all.done.tallies)
-		if lists := &s.lists[sizeOf(n)]; n > 0 && n <= maxSpareList && len(*lists) < maxSpare {
-			*lists = append(*lists, all.done.tallies[:0])
-		}
+// from takes a list of a window that has been turned into bytes.
+func (s *spareLists) from(list []doneTally) {
+	n := cap(list)
+	if lists := &s.lists[sizeOf(n)]; n > 0 && n <= maxSpareList && len(*lists) < maxSpare {
+		*lists = append(*lists, list[:0])
 	}
-	d.tallies = nil
 }
 
 // waiting is an empty list of changes.

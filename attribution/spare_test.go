@@ -12,7 +12,7 @@ func TestSpareLists(t *testing.T) {
 	var s spareLists
 	back := func(lists ...[]doneTally) {
 		for _, one := range lists {
-			s.from(&detail{tallies: map[event.Meter]*tallies{event.NumPy: {done: &settled{tallies: one}}}})
+			s.from(one)
 		}
 	}
 	small, large := s.list(3), s.list(maxKeptOfStatement+1)

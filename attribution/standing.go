@@ -42,7 +42,3 @@ func (p *process) risesTo(w *window) (highest bool) {
 	}
 	return highest
 }
-
-// maxStanding is how many stacks of a meter are kept of what stood: as many as a cell lists in any case, and some more
-// of the same lines.
-const maxStanding = 64

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"ipytracer/event"
 	"ipytracer/model"
@@ -124,7 +123,7 @@ func join(parts ...*portion) *portion {
 
 // survivors groups what is left by where it was made.
 type survivors struct {
-	t     *Auditor
+	t     *core
 	sites map[siteKey]*site
 	named map[named]siteName
 	// groups are the names of the views that hold memory, by where it is.
@@ -143,7 +142,7 @@ type siteName struct {
 	text, where string
 }
 
-func newSurvivors(t *Auditor) *survivors {
+func newSurvivors(t *core) *survivors {
 	return &survivors{t: t, sites: map[siteKey]*site{}, named: map[named]siteName{}}
 }
 
@@ -229,14 +228,10 @@ func (s *survivors) name(key named, at *birth) siteName {
 	return n
 }
 
-// rootOf is the name at the beginning of the way to a block.
-func rootOf(h event.Holder) string {
-	end := strings.IndexAny(h.Path, "[(")
-	if h.Kind == event.HeldByVariable {
-		end = strings.IndexAny(h.Path, ".[(")
-	}
-	if end > 0 {
-		return h.Path[:end]
-	}
-	return h.Path
-}
+// Kinds of holder that only a judge knows: what it files blocks under that verdicts of their own are about.
+const (
+	heldByView  = event.HolderKind("view")  // only views have it
+	heldWaiting = event.HolderKind("waits") // garbage, which the collector frees when it comes
+	// no object was found to have it, but one of C++ may, see [event.Facts.Inside]
+	heldInside = event.HolderKind("inside")
+)

@@ -1,6 +1,10 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"slices"
+
+	"ipytracer/event"
+)
 
 // copied gives a window that is a copy of another tallies of its own.
 func (h *holdings) copied(w *window) {
@@ -49,17 +53,131 @@ func (a *allocations) shorten(w *window) {
 }
 
 // archived takes the memory of a window's tallies back.
-func (h *holdings) archived(d *detail) { h.spare.from(d) }
+func (h *holdings) archived(d *detail) {
+	for _, all := range d.tallies {
+		h.spare.from(all.done.tallies)
+	}
+	d.tallies = nil
+}
 
-func (all *tallies) clone() *tallies {
-	out := &tallies{byStack: make(map[uint64]*tally, len(all.byStack)), cold: all.cold.clone(), coolAt: all.coolAt,
-		highest: all.highest, first: all.first, byValue: all.byValue, value: all.value}
-	for stack, y := range all.byStack {
-		y := *y
-		out.byStack[stack] = &y
+// settle sums up tallies, and keeps the heaviest.
+func (all *tallies) settle(h *holdings, key heldKey, limit int) *settled {
+	if all.done != nil {
+		return all.done
 	}
-	for _, y := range all.moved {
-		out.moved = append(out.moved, out.byStack[y.stack])
+	if all.stood && len(all.byStack) == 0 {
+		limit = min(limit, maxStanding)
 	}
-	return out
+	held := h.of(key)
+	s := &settled{known: held.total, sampled: all.sampled(h, key)}
+	count := len(held.byStack)
+	own := slices.Grow(h.spare.own[:0], min(2*limit, all.len()))
+	defer func(memory []doneTally) { h.spare.own = memory }(own[:0])
+	all.each(h, key, func(y *tally) {
+		size, has := held.byStack[y.stack]
+		if has {
+			count--
+		}
+		s.known += y.atPeak - size
+		if y.isNothing() {
+			return
+		}
+		count++
+		s.net += y.allocated - y.freed
+		s.heaviest = max(s.heaviest, y.atPeak, y.allocated)
+		s.rest.allocated += y.allocated
+		s.rest.freed += y.freed
+		s.rest.count += y.count
+		if len(own) == 2*limit { // of more than the heaviest none is kept
+			slices.SortFunc(own, heavier)
+			own = own[:limit]
+		}
+		own = append(own, doneTally{y.stack, y.allocated, y.freed, y.count, y.atPeak, h.stacks.isSampled(y.stack)})
+	})
+	slices.SortFunc(own, heavier)
+	s.tallies = h.spare.list(min(limit, len(own)+len(held.byStack)))
+	held.most(func(one holds) bool { // both are in order
+		if all.has(h, one.stack) {
+			return true
+		}
+		s.heaviest = max(s.heaviest, one.size)
+		y := doneTally{stack: one.stack, atPeak: one.size, sampled: h.stacks.isSampled(one.stack)}
+		for len(own) > 0 && len(s.tallies) < limit && heavier(own[0], y) < 0 {
+			s.tallies, own = append(s.tallies, own[0]), own[1:]
+		}
+		if len(s.tallies) < limit {
+			s.tallies = append(s.tallies, y)
+		}
+		return len(s.tallies) < limit
+	})
+	s.tallies = append(s.tallies, own[:min(len(own), limit-len(s.tallies))]...)
+	s.rest.atPeak = s.known
+	for _, y := range s.tallies {
+		s.rest.allocated -= y.allocated
+		s.rest.freed -= y.freed
+		s.rest.count -= y.count
+		s.rest.atPeak -= y.atPeak
+	}
+	s.stacks = count - len(s.tallies)
+	return s
+}
+
+// keeps is how many stacks of each meter a window keeps.
+func (w *window) keeps() int {
+	switch w.kind {
+	case kindStatement:
+		return maxKeptOfStatement
+	case kindCell:
+		return maxKeptOfCell
+	}
+	return maxKept
+}
+
+// beforeMove remembers how much was there when the first block of a meter moves in a window.
+func (w *window) beforeMove(h *holdings, key heldKey) {
+	if w.kind == kindBetween || w.tallies[key.meter] != nil {
+		return
+	}
+	if w.tallies == nil {
+		w.tallies = map[event.Meter]*tallies{}
+	}
+	if w.isSettled {
+		w.tallies[key.meter] = &tallies{done: &settled{}}
+		return
+	}
+	total := h.of(key).total
+	w.tallies[key.meter] = &tallies{byStack: map[uint64]*tally{}, highest: total, first: total}
+}
+
+func (w *window) move(h *holdings, key heldKey, before, after block, times int64) {
+	all := w.tallies[key.meter]
+	if w.isSettled && all != nil {
+		all.wrong = true
+		return
+	}
+	if all == nil { // the time between cells is not listed
+		return
+	}
+	if all.isWarm() {
+		all.cool(h, key, w.process.ranCells)
+	}
+	if before.size > 0 {
+		if y := all.of(h, key, before.stack); y != nil {
+			y.freed += before.size
+			all.moves(y, -before.size, w.process.ranCells)
+		}
+	}
+	if after.size > 0 {
+		if y := all.of(h, key, after.stack); y != nil {
+			y.allocated += after.size
+			y.count += times
+			all.moves(y, after.size, w.process.ranCells)
+		}
+	}
+	if total := h.of(key).total; total > all.highest {
+		all.highest = total
+		if !all.byValue {
+			all.isAtPeak()
+		}
+	}
 }

@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"iter"
+
 	"ipytracer/event"
 )
 
@@ -33,22 +35,6 @@ type tally struct {
 	isMoved, isCold  bool
 }
 
-// beforeMove remembers how much was there when the first block of a meter moves in a window.
-func (w *window) beforeMove(h *holdings, key heldKey) {
-	if w.kind == kindBetween || w.tallies[key.meter] != nil {
-		return
-	}
-	if w.tallies == nil {
-		w.tallies = map[event.Meter]*tallies{}
-	}
-	if w.isSettled {
-		w.tallies[key.meter] = &tallies{done: &settled{}}
-		return
-	}
-	total := h.of(key).total
-	w.tallies[key.meter] = &tallies{byStack: map[uint64]*tally{}, highest: total, first: total}
-}
-
 // of is a stack's tally, nil if there is no room for one more. It has what the process has of the stack.
 func (all *tallies) of(h *holdings, key heldKey, stack uint64) *tally {
 	y := all.byStack[stack]
@@ -63,39 +49,6 @@ func (all *tallies) of(h *holdings, key heldKey, stack uint64) *tally {
 		all.byStack[stack] = y
 	}
 	return y
-}
-
-func (w *window) move(h *holdings, key heldKey, before, after block, times int64) {
-	all := w.tallies[key.meter]
-	if w.isSettled && all != nil {
-		all.wrong = true
-		return
-	}
-	if all == nil { // the time between cells is not listed
-		return
-	}
-	if all.isWarm() {
-		all.cool(h, key, w.process.ranCells)
-	}
-	if before.size > 0 {
-		if y := all.of(h, key, before.stack); y != nil {
-			y.freed += before.size
-			all.moves(y, -before.size, w.process.ranCells)
-		}
-	}
-	if after.size > 0 {
-		if y := all.of(h, key, after.stack); y != nil {
-			y.allocated += after.size
-			y.count += times
-			all.moves(y, after.size, w.process.ranCells)
-		}
-	}
-	if total := h.of(key).total; total > all.highest {
-		all.highest = total
-		if !all.byValue {
-			all.isAtPeak()
-		}
-	}
 }
 
 // isAtPeak notes what all stacks have: the meter is at its peak.
@@ -140,24 +93,143 @@ func (all *tallies) moves(y *tally, by event.Bytes, cells int32) {
 	}
 }
 
-// settled is what is left of a window's tallies of one meter once nothing can change them any more.
-type settled struct {
-	tallies []doneTally // the most at the peak first
-	// rest is what is not in tallies: how many stacks, and what they add up to.
-	rest     doneTally
-	stacks   int
-	known    event.Bytes // at the peak, of all stacks
-	net      event.Bytes // of all stacks
-	heaviest event.Bytes // at the peak or allocated, of one stack
-	sampled  event.Bytes // of known, what samples stand for
-	isShort  bool        // tallies are what a report lists, and the rest of them is in rest
+// isNothing says whether a stack had nothing in a window, and did nothing: it came later.
+func (y *tally) isNothing() bool { return y.allocated == 0 && y.freed == 0 && y.atPeak == 0 }
+
+func (all *tallies) clone() *tallies {
+	out := &tallies{byStack: make(map[uint64]*tally, len(all.byStack)), cold: all.cold.clone(), coolAt: all.coolAt,
+		highest: all.highest, first: all.first, byValue: all.byValue, value: all.value}
+	for stack, y := range all.byStack {
+		y := *y
+		out.byStack[stack] = &y
+	}
+	for _, y := range all.moved {
+		out.moved = append(out.moved, out.byStack[y.stack])
+	}
+	return out
 }
 
-// doneTally is a tally without what counting needs.
-type doneTally struct {
-	stack            uint64
-	allocated, freed event.Bytes
-	count            int64
-	atPeak           event.Bytes
-	sampled          bool // some of it is estimated from samples
+// sampled is what samples stand for of what all stacks had at the peak.
+func (all *tallies) sampled(h *holdings, key heldKey) (sum event.Bytes) {
+	if len(h.stacks.sampled) == 0 {
+		return 0
+	}
+	held := h.of(key).byStack
+	for stack, size := range held {
+		if h.stacks.isSampled(stack) {
+			sum += size
+		}
+	}
+	all.each(h, key, func(y *tally) {
+		if h.stacks.isSampled(y.stack) {
+			sum += y.atPeak - held[y.stack]
+		}
+	})
+	return sum
 }
+
+// cool puts tallies that are cold to the others. Those of stacks that may yet be told stay, and those that moved since
+// the last cell of the process ended: what is left of them is not known yet.
+func (all *tallies) cool(h *holdings, key heldKey, cells int32) {
+	before, held := all.len(), h.of(key).byStack
+	for stack, y := range all.byStack {
+		if y.held != 0 || y.atPeak != 0 || y.cells == cells || held[stack] != 0 {
+			continue
+		}
+		place, known := h.stacks.firstOf(stack)
+		if !known {
+			continue
+		}
+		if !y.isNothing() {
+			all.cold.add(place, coldTally{y.allocated, y.freed, y.count})
+		}
+		y.isCold = true
+		delete(all.byStack, stack)
+	}
+	moved := all.moved[:0]
+	for _, y := range all.moved {
+		if !y.isCold {
+			moved = append(moved, y)
+		}
+	}
+	clear(all.moved[len(moved):])
+	all.moved = moved
+	all.coolAt = 2 * len(all.byStack)
+	h.entries -= before - all.len()
+}
+
+// isWarm says whether it is time to look which of them are cold.
+func (all *tallies) isWarm() bool { return len(all.byStack) >= max(minHot, all.coolAt) }
+
+// each goes through all that stacks did.
+func (all *tallies) each(h *holdings, key heldKey, do func(*tally)) {
+	if all.cold.count == 0 {
+		for _, y := range all.byStack {
+			do(y)
+		}
+		return
+	}
+	for stack := range all.stacks(h) {
+		y := all.tally(h, key, stack)
+		do(&y)
+	}
+}
+
+// has says whether a stack has a tally.
+func (all *tallies) has(h *holdings, stack uint64) bool {
+	if all.byStack[stack] != nil {
+		return true
+	}
+	if all.cold.count == 0 {
+		return false
+	}
+	place, known := h.stacks.firstOf(stack)
+	return known && all.cold.of(place) != (coldTally{})
+}
+
+// stacks are all that tallies are of, in no order.
+func (all *tallies) stacks(h *holdings) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for stack := range all.byStack {
+			if !yield(stack) {
+				return
+			}
+		}
+		for at, page := range all.cold.pages {
+			for i := range page {
+				if page[i] == (coldTally{}) {
+					continue
+				}
+				if stack := h.stacks.stacks[at*coldPage+uint32(i)].number; all.byStack[stack] == nil && !yield(stack) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// tally is all that a stack did; one that is cold has what the process has of it.
+func (all *tallies) tally(h *holdings, key heldKey, stack uint64) tally {
+	y := tally{stack: stack}
+	if hot := all.byStack[stack]; hot != nil {
+		y = *hot
+	} else {
+		y.held = h.of(key).byStack[stack]
+		y.atPeak = y.held
+	}
+	if all.cold.count > 0 {
+		if place, known := h.stacks.firstOf(stack); known {
+			c := all.cold.of(place)
+			y.allocated += c.allocated
+			y.freed += c.freed
+			y.count += c.count
+		}
+	}
+	return y
+}
+
+// len is how many there are.
+func (all *tallies) len() int { return len(all.byStack) + all.cold.count }
+
+// minHot is how many tallies a window has before it is looked which of them are cold.
+const minHot = 1 << 10

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"ipytracer/event"
@@ -23,7 +24,7 @@ type timeline struct {
 	folds   foldMemory
 	full    bool
 	pids    []int32
-	waiting map[heldKey]*track
+	waiting earlyChanges
 	coded   []byte // memory for what is to be put into the archive
 }
 
@@ -60,7 +61,7 @@ func (tl *timeline) tell(r *root, c *event.Change, pending *event.Boundary) {
 	}
 	var k *track
 	if tl.waitsFor(c, pending) {
-		k = tl.early(heldKey{c.PID, c.Meter})
+		k = tl.waiting.track(heldKey{c.PID, c.Meter})
 	} else {
 		k = tl.running(c.PID, c.Meter)
 	}
@@ -80,3 +81,63 @@ func (tl *timeline) running(pid int32, m event.Meter) *track {
 	}
 	return tl.track(&p.line, m)
 }
+
+// store turns points into bytes, but for those behind the last window's beginning or end.
+func (tl *timeline) store(k *track) {
+	if k.free > maxFree {
+		k.thin()
+	}
+	if tl.full {
+		if !k.isGap {
+			k.pause(&tl.folds, k.end, gapNoRoom)
+			k.stored.add(&k.points[len(k.points)-1])
+		}
+		tl.limits.Timeline++
+		k.points, k.edge, k.free = k.points[:0], 0, 0
+		return
+	}
+	for i := range k.points[:k.edge] {
+		k.stored.add(&k.points[i])
+		if !k.points[i].kept {
+			k.free--
+		}
+	}
+	k.points = k.points[:copy(k.points, k.points[k.edge:])]
+	k.edge = 0
+	if len(k.stored.coded) < pieceSize {
+		return
+	}
+	tl.coded = append(binary.AppendUvarint(tl.coded[:0], uint64(len(k.stored.coded))), k.stored.coded...)
+	k.stored.places = append(k.stored.places, tl.archive.add(tl.coded))
+	tl.bytes += len(tl.coded)
+	k.stored.coded, k.stored.last = k.stored.coded[:0], point{}
+	tl.full = tl.bytes > maxTimeline
+}
+
+// waitsFor says whether a change is to be told once the boundary that waits has been taken in: there is no track yet to
+// tell it to.
+func (tl *timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
+	if b == nil || b.Root != c.Root {
+		return false
+	}
+	p := tl.processes.byPID[c.PID]
+	if p == nil || p.began == 0 || b.Kind == event.ProcessStart && b.PID == c.PID {
+		return true
+	}
+	i, found := p.line.find(c.Meter)
+	return !found || p.line.tracks[i].isGap
+}
+
+// tellEarly hands on what waited, once the boundary has been taken in.
+func (tl *timeline) tellEarly() {
+	for key, waited := range tl.waiting {
+		if k := tl.running(key.pid, key.meter); k != nil && !k.isGap && len(k.folds) == 0 {
+			k.folds, waited.folds = waited.folds, nil
+		}
+		waited.drop(&tl.folds, ^uint64(0))
+	}
+	clear(tl.waiting)
+}
+
+// pieceSize is how many bytes go into the archive at once.
+const pieceSize = 2 << 10

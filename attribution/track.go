@@ -1,20 +1,13 @@
 package attribution
 
 import (
+	"encoding/binary"
+	"iter"
 	"slices"
 
 	"ipytracer/event"
 	"ipytracer/model"
 )
-
-// point is a value of a meter. kept: a window needs it, so it is never thinned.
-type point struct {
-	at    event.Nanoseconds
-	bytes event.Bytes
-	kind  model.PointKind
-	kept  bool
-	gap   gap // of a gap: its reason
-}
 
 // How many points a stretch of a track has, beside those that windows need: a stretch is a cell, or what lies between
 // two, or what has so many that windows need.
@@ -281,4 +274,25 @@ func (k *track) pause(f *foldMemory, at event.Nanoseconds, reason gap) {
 	k.isGap = true
 	k.add(point{at: max(at, k.end), bytes: k.value, kind: model.PointGap, kept: true, gap: reason})
 	k.edge, k.atEdge = len(k.points), k.value
+}
+
+// all goes through the points of a track that a boundary has told.
+func (k *track) all(a *archive) iter.Seq[point] {
+	return func(yield func(point) bool) {
+		for _, at := range k.stored.places {
+			record := a.of(at)
+			size, n := binary.Uvarint(record)
+			if !decode(record[n:n+int(size)], yield) {
+				return
+			}
+		}
+		if !decode(k.stored.coded, yield) {
+			return
+		}
+		for _, p := range k.points {
+			if !yield(p) {
+				return
+			}
+		}
+	}
 }

@@ -92,3 +92,26 @@ func (r *root) cuts() []uint64 {
 	slices.Sort(out)
 	return out
 }
+
+// thin forgets what no open window asks a past for any more, where that is worth the while.
+func (r *root) thin(p *past) {
+	most := crowded + 2*len(r.open)
+	for i := range p.gauges {
+		g := &p.gauges[i]
+		if len(g.value) <= most && len(g.high) <= most && len(g.seen) <= most {
+			continue
+		}
+		open := r.cuts()
+		g.value.thin(open)
+		g.high.thin(open)
+		g.seen.thin(open)
+		if g.least != nil {
+			for i := range g.least.observations {
+				g.least.observations[i].highs.thin(open)
+			}
+		}
+	}
+}
+
+// crowded is from how many marks on it is worth looking which of them anybody needs, beside two for each window.
+const crowded = 8

@@ -96,3 +96,17 @@ func (w *window) inDoubt() *doubts {
 	}
 	return w.doubts
 }
+
+// isBlind notes what is missing in a window that closed at a time.
+func (w *window) isBlind(r *root, closed event.Nanoseconds) {
+	tree, own := r.blind.of(w.opened, closed), meterSet{}
+	if w.process.root == w.root {
+		own = w.process.blind.of(w.opened, closed)
+	}
+	if tree == (meterSet{}) {
+		return
+	}
+	d := w.inDoubt()
+	d.blindTree.with(tree)
+	d.blind.with(own)
+}

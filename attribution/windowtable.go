@@ -335,3 +335,11 @@ func (wt *windowTable) doubtsOf(w *window) *doubts {
 	*out = d
 	return out
 }
+
+// slot is where a window is: itself, or in the archive.
+type slot struct {
+	w    *window
+	at   uint64
+	id   int32
+	kind windowKind
+}

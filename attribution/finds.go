@@ -1,0 +1,45 @@
+package attribution
+
+import (
+	"ipytracer/event"
+	"ipytracer/model/words"
+)
+
+// finds names the stacks of blocks that searches have found.
+type finds struct {
+	processes *processes
+	stacks    *stackTable
+	count     int // so far
+}
+
+// stackOf returns the number of the stack of a block that a search has found: nobody knows who made it, but when.
+func (f *finds) stackOf(r *root, c *event.Change) uint64 {
+	b, p := r.blankOf(c), f.processes.byPID[c.PID]
+	if b == nil || p == nil {
+		return 0
+	}
+	key := foundStack{c.PID, words.FoundLater(c.Meter.String(), cellName(b.after[c.PID]), cellName(p.cellNow()))}
+	if number, known := b.stacks[key]; known {
+		return number
+	}
+	if f.count == maxFound {
+		return 0
+	}
+	f.count++
+	number := foundMark + uint64(f.count)
+	if !f.stacks.add(&event.Stack{Number: number, PID: c.PID, Frames: []event.Frame{{Function: key.text}}}) {
+		number = 0
+	}
+	if b.stacks == nil {
+		b.stacks = map[foundStack]uint64{}
+	}
+	b.stacks[key] = number
+	return number
+}
+
+const (
+	// maxFound is how many such stacks a tracker has. What is beyond them has no name.
+	maxFound = 1 << 12
+	// foundMark is the first number of theirs.
+	foundMark = 0xf0d1_a7e4_0000_0000
+)

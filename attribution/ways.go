@@ -1,0 +1,139 @@
+package attribution
+
+import (
+	"fmt"
+	"strings"
+
+	"ipytracer/event"
+)
+
+// way is how blocks of one root are reached: the steps that their paths share.
+type way struct {
+	holder  event.Holder // of the largest block
+	bytes   event.Bytes
+	largest event.Bytes
+	steps   []string // shared, the root left out
+	next    string   // the first step behind them, of one of the paths; "" if all paths are the same
+	cyclic  bool     // what the root has is in a reference cycle
+}
+
+// ways are by root.
+type ways map[string]*way
+
+func (all ways) add(size event.Bytes, h event.Holder) {
+	root := rootName(h)
+	if root == "" || h.Path == "" {
+		return
+	}
+	steps := stepsOf(h, root)
+	w := all[root]
+	if w == nil {
+		if len(all) < maxWays {
+			all[root] = &way{holder: h, bytes: size, largest: size, steps: steps, cyclic: h.Cyclic}
+		}
+		return
+	}
+	w.join(&way{holder: h, bytes: size, largest: size, steps: steps, cyclic: h.Cyclic})
+}
+
+func (all ways) join(others ways) {
+	for root, w := range others {
+		if mine := all[root]; mine != nil {
+			mine.join(w)
+		} else if len(all) < maxWays {
+			one := *w
+			all[root] = &one
+		}
+	}
+}
+
+func (w *way) join(x *way) {
+	w.bytes += x.bytes
+	w.cyclic = w.cyclic || x.cyclic
+	if x.largest > w.largest {
+		w.largest, w.holder = x.largest, x.holder
+	}
+	n := 0
+	for n < len(w.steps) && n < len(x.steps) && w.steps[n] == x.steps[n] {
+		n++
+	}
+	switch {
+	case n < len(w.steps):
+		w.next = w.steps[n]
+	case n < len(x.steps):
+		w.next = x.steps[n]
+	case w.next == "":
+		w.next = x.next
+	}
+	w.steps = w.steps[:n]
+}
+
+// rootName is the name at which the way to a block begins. Out[7] and _7 are the same.
+func rootName(h event.Holder) string {
+	if h.Kind == event.HeldByOutput && h.Output > 0 {
+		return fmt.Sprintf("Out[%d]", h.Output)
+	}
+	if h.Root != "" {
+		return h.Root
+	}
+	return rootOf(h)
+}
+
+// stepsOf splits the way to a block: .name, [index], and what is no Python, such as .<dict>.
+func stepsOf(h event.Holder, root string) (steps []string) {
+	rest, found := strings.CutPrefix(h.Path, root)
+	if !found {
+		return nil
+	}
+	for rest != "" {
+		n := stepLength(rest)
+		steps = append(steps, rest[:n])
+		rest = rest[n:]
+	}
+	return steps
+}
+
+// stepLength is how long the first step of a way is.
+func stepLength(way string) int {
+	quote, depth := byte(0), 0
+	for i := 0; i < len(way); i++ {
+		c := way[i]
+		switch {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case strings.IndexByte("[(<{", c) >= 0:
+			if c == '[' && i > 0 && depth == 0 {
+				return i
+			}
+			depth++
+		case strings.IndexByte("])>}", c) >= 0:
+			if depth--; depth <= 0 && way[0] != '.' {
+				return i + 1
+			}
+		case c == '.' && i > 0 && depth == 0:
+			return i
+		}
+	}
+	return len(way)
+}
+
+// rootOf is the name at the beginning of the way to a block.
+func rootOf(h event.Holder) string {
+	end := strings.IndexAny(h.Path, "[(")
+	if h.Kind == event.HeldByVariable {
+		end = strings.IndexAny(h.Path, ".[(")
+	}
+	if end > 0 {
+		return h.Path[:end]
+	}
+	return h.Path
+}
+
+// maxWays is how many roots are kept of a portion.
+const maxWays = 64
