@@ -1,8 +1,6 @@
 package attribution
 
 import (
-	"maps"
-
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -16,28 +14,20 @@ type audit struct {
 	finds     *finds
 	openCell  func(id uint64) *window // nil for a cell that does not run
 
-	live   map[int32]map[place]kept // by process
-	ranges map[int32]*ranges        // of cpu.mapped
-	// leaving are blocks that were freed after the process's last cell. Should another cell follow, they were freed
-	// late; should the process end, it was the interpreter that cleared everything away.
-	leaving map[int32]map[place]left
-	gone    map[passing]*passed
-	// unmapped is what went of ranges after the run of the cell that mapped them.
-	unmapped map[unmapping]event.Bytes
-	holders  map[int32]*holders
-	count    int                    // of live blocks
-	dropped  int                    // blocks and tallies that found no room
-	blind    map[event.Meter]*blind // of whose blocks it was not told for a while
-	sampled  bool                   // small blocks were told as samples
+	births     *births
+	departures *departures
+	torch      *torchCaches
 
-	devices   map[heldKey]*cache  // PyTorch's allocator, by process and its meter of handed out memory
-	pending   map[int32]*pending  // by thread
-	torch     map[blockKey]bool   // the driver's blocks that PyTorch's allocator has
-	failures  map[int32][]*window // cells that ended with an exception, by process, in order
-	exited    map[int32]bool      // processes that did; true: the interpreter freed what it could
-	statement map[int32]closing   // the last that ended, by process
-	pools     map[int32]string    // which processes wait in a pool for the next task, and in which
-	started   map[int32]*birth    // processes, by where their first ancestor was started
+	live    map[int32]map[place]kept // by process
+	ranges  map[int32]*ranges        // of cpu.mapped
+	holders map[int32]*holders
+	count   int // of live blocks
+	dropped int // blocks and tallies that found no room
+	blind   blinds
+	sampled bool // small blocks were told as samples
+
+	exited map[int32]bool   // processes that did; true: the interpreter freed what it could
+	pools  map[int32]string // which processes wait in a pool for the next task, and in which
 }
 
 // holders is what a process said, in the end, of who holds its blocks.
@@ -78,7 +68,7 @@ func (a *audit) takes(c *event.Change) bool { return c.IsBlock() || c.Meter >= e
 
 // move takes in what moved: a block, or PyTorch's totals.
 func (a *audit) move(r *root, c *event.Change) {
-	a.totals(r, c)
+	a.torch.totals(r, c)
 	switch {
 	case !c.IsBlock():
 	case c.Meter == event.Mapped:
@@ -90,7 +80,7 @@ func (a *audit) move(r *root, c *event.Change) {
 
 // moveBlock makes, resizes or frees a block.
 func (a *audit) moveBlock(r *root, c *event.Change) {
-	a.claim(c)
+	a.torch.claim(c)
 	blocks := a.live[c.PID]
 	if blocks == nil {
 		blocks = map[place]kept{}
@@ -110,7 +100,7 @@ func (a *audit) moveBlock(r *root, c *event.Change) {
 		a.count--
 		b.size -= size
 		if !c.Found { // it went at some time while nobody looked
-			a.free(a.innermost(r, c), at, b, c)
+			a.departures.free(a.births.innermost(r, c), at, b, c)
 		}
 	case known:
 		blocks[at] = b
@@ -121,7 +111,7 @@ func (a *audit) moveBlock(r *root, c *event.Change) {
 		b.stack, b.at, b.sample = c.Stack, c.Time, c.Sample
 		if c.Found {
 			b.stack = a.finds.stackOf(r, c)
-		} else if w := a.innermost(r, c); w != nil {
+		} else if w := a.births.innermost(r, c); w != nil {
 			b.birth = w.birth
 		}
 		blocks[at] = b
@@ -130,15 +120,16 @@ func (a *audit) moveBlock(r *root, c *event.Change) {
 
 // moveRange takes in that a range was mapped or unmapped.
 func (a *audit) moveRange(r *root, c *event.Change) {
-	w := a.innermost(r, c)
+	w := a.births.innermost(r, c)
 	by := maker{stack: c.Stack, at: c.Time}
 	if w != nil { // not the very time: a heap would be a piece for each page it grew by
 		by.birth, by.at = w.birth, w.opened
 	}
 	gone, _ := rangesOf(a.ranges, c.PID).move(c, by, &a.count, &a.dropped)
 	for _, p := range gone {
-		a.free(w, place{event.Mapped, p.start}, kept{size: p.size(), stack: p.stack, birth: p.birth, at: p.at}, c)
-		a.unmap(w, p, c.PID)
+		one := kept{size: p.size(), stack: p.stack, birth: p.birth, at: p.at}
+		a.departures.free(w, place{event.Mapped, p.start}, one, c)
+		a.departures.unmap(w, p, c.PID)
 	}
 }
 
@@ -160,25 +151,21 @@ func (a *audit) boundary(p *process, b *event.Boundary) {
 	switch b.Kind {
 	case event.CellOpen:
 		if len(p.open) == 0 {
-			a.settleLeaving(b.PID)
+			a.departures.settle(b.PID)
 		}
 	case event.Detached:
-		a.settleLeaving(b.PID)
+		a.departures.settle(b.PID)
 	case event.MeterShed, event.MeterBack:
-		a.blindTo(b)
+		a.blind.turn(b)
 	case event.StatementClose:
 		if cell := a.openCell(b.Cell); cell != nil && cell.statement != nil {
-			a.statement[b.PID] = closing{cell.statement.birth, b.Time}
+			a.births.close(b.PID, closing{cell.statement.birth, b.Time})
 		}
 	case event.ProcessStart:
-		a.start(b)
+		a.births.start(b)
 	case event.ProcessExec:
 		if !p.alive { // a vfork: it begins with its program
-			a.start(b)
-			now, last := a.started[b.PID], a.statement[b.Parent]
-			if (now == nil || now.line == 0) && last.birth != nil && b.Time-last.closed <= vforkLag {
-				a.started[b.PID] = last.birth
-			}
+			a.births.execute(b)
 		}
 		a.drop(b.PID)
 	case event.ProcessExit:
@@ -186,14 +173,14 @@ func (a *audit) boundary(p *process, b *event.Boundary) {
 			a.drop(b.PID)
 			return
 		}
-		a.exited[b.PID] = len(a.leaving[b.PID]) > 0
+		a.exited[b.PID] = len(a.departures.leaving[b.PID]) > 0
 	}
 }
 
 // cellOver remembers a cell that ended with an exception.
 func (a *audit) cellOver(pid int32, w *window) {
 	if w.status == model.Error || w.status == model.Interrupted {
-		a.failures[pid] = append(a.failures[pid], w)
+		a.departures.fail(pid, w)
 	}
 }
 
@@ -204,7 +191,7 @@ func (a *audit) drop(pid int32) {
 	}
 	delete(a.ranges, pid)
 	delete(a.live, pid)
-	delete(a.leaving, pid)
+	delete(a.departures.leaving, pid)
 }
 
 // forget drops the blocks of some meters of a root.
@@ -218,9 +205,7 @@ func (a *audit) forget(root uint32, which func(event.Meter) bool) {
 			}
 		}
 	}
-	for pid, blocks := range a.leaving {
-		maps.DeleteFunc(blocks, func(at place, _ left) bool { return which(at.meter) && of(pid) })
-	}
+	a.departures.forget(func(pid int32, m event.Meter) bool { return which(m) && of(pid) })
 }
 
 // heldBy takes in what the target's objects said.
@@ -258,20 +243,19 @@ func (a *audit) ask(found []*event.Holders) (restore func()) {
 	return func() { a.holders, a.pools = holdersBefore, poolsBefore }
 }
 
-// cache is PyTorch's caching allocator on one device.
-type cache struct {
-	active, reserved event.Bytes
-	before           event.Bytes // active, before the last report
-	// grown counts how often reserved grew by no more than what lay free in the cache already, and by how much in all.
-	grown  event.Bytes
-	times  int64
-	first  event.Nanoseconds
-	births []*birth // of the last of them
+// blockAt returns the stack of a live block.
+func (a *audit) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
+	b, ok := a.live[pid][place{m, address}]
+	return b.stack, ok
 }
 
-// pending are the driver's blocks that a thread has taken since PyTorch last reported on it.
-type pending struct {
-	blocks   []blockKey
-	sizes    []event.Bytes
-	reported bool
+// rangeAt returns the stack of mapped memory.
+func (a *audit) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
+	return a.ranges[pid].stackAt(address)
 }
+
+// isWhole reports whether everything that came has found room.
+func (a *audit) isWhole() bool { return a.stacks.dropped == 0 && a.leftOut() == 0 }
+
+// leftOut returns how many blocks and tallies found no room.
+func (a *audit) leftOut() int { return a.dropped + a.departures.dropped }

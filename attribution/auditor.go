@@ -18,16 +18,14 @@ type Auditor struct {
 // NewAuditor returns an Auditor that has seen nothing.
 func NewAuditor() *Auditor {
 	c := newCore()
+	born := newBirths(c.processes, c.table)
 	a := &audit{
 		processes: c.processes, table: c.table, stacks: c.stacks,
 		finds:    &finds{processes: c.processes, stacks: c.stacks},
 		openCell: c.activity.cell,
-		live:     map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, leaving: map[int32]map[place]left{},
-		gone: map[passing]*passed{}, holders: map[int32]*holders{}, devices: map[heldKey]*cache{},
-		pending: map[int32]*pending{}, torch: map[blockKey]bool{},
-		exited: map[int32]bool{}, failures: map[int32][]*window{}, unmapped: map[unmapping]event.Bytes{},
-		started: map[int32]*birth{}, statement: map[int32]closing{}, blind: map[event.Meter]*blind{},
-		pools: map[int32]string{},
+		births:   born, departures: newDepartures(), torch: newTorchCaches(born),
+		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, holders: map[int32]*holders{},
+		exited: map[int32]bool{}, blind: blinds{}, pools: map[int32]string{},
 	}
 	c.follow(a, noChart{})
 	return &Auditor{c, a}

@@ -4,22 +4,6 @@ import (
 	"ipytracer/event"
 )
 
-// place is where a block lies in its process.
-type place struct {
-	meter   event.Meter
-	address uint64
-}
-
-// kept is a block that lives.
-type kept struct {
-	size  event.Bytes
-	stack uint64
-	birth *birth
-	at    event.Nanoseconds
-	// sample: it stands for other blocks that are as large as it is.
-	sample bool
-}
-
 // closing is a statement that ended.
 type closing struct {
 	birth  *birth
@@ -30,38 +14,68 @@ type closing struct {
 // the kernel lets the parent go when the child's old memory is released, and tells of the new program after that.
 const vforkLag = event.Nanoseconds(100e6)
 
-// latest is how many windows a change can be late.
-const latest = 64
-
-// left is a block that was freed when no cell ran.
-type left struct {
-	kept
-	freed     event.Nanoseconds
-	release   *window // the first failed cell since its own, nil if there is none
-	collected bool
+// births knows in which statement, cell or time between cells blocks are made, and processes started.
+type births struct {
+	processes *processes
+	table     *windowTable
+	started   map[int32]*birth  // processes, by where their first ancestor was started
+	statement map[int32]closing // the last that ended, by process
 }
 
-type passed struct {
-	bytes event.Bytes
-	count int64
-	first event.Nanoseconds // when the first was made
-	last  event.Nanoseconds // when the last was freed
+func newBirths(p *processes, t *windowTable) *births {
+	return &births{processes: p, table: t, started: map[int32]*birth{}, statement: map[int32]closing{}}
 }
 
-// unmapping is what is added up of ranges that went.
-type unmapping struct {
-	pid   int32
-	stack uint64
-	birth *birth
-	in    *window // the cell in which they went, or the time between
+// innermost is the statement, cell or time between cells of the process in which a change fell.
+func (bs *births) innermost(r *root, c *event.Change) (found *window) {
+	if c.Segment <= r.ended {
+		return bs.innermostBefore(c)
+	}
+	p := bs.processes.byPID[c.PID]
+	if p == nil {
+		return nil
+	}
+	for _, w := range p.windows {
+		if w.birth != nil && w.root == c.Root && w.firstSegment <= c.Segment &&
+			(found == nil || w.firstSegment >= found.firstSegment) {
+			found = w
+		}
+	}
+	return found
 }
 
-// passing is what is added up of blocks that went, but too late.
-type passing struct {
-	pid     int32
-	meter   event.Meter
-	stack   uint64
-	birth   *birth
-	release *window // the failed cell that let go of them; nil: no cell ran when they went
-	in      *birth  // where in that cell they went, if that has to fail for it; nil: it has failed
+// innermostBefore finds the innermost window for a change that comes late, among the last cells.
+func (bs *births) innermostBefore(c *event.Change) *window {
+	return bs.table.latest(func(w *window) bool {
+		return w.birth != nil && w.process.info.PID == c.PID && w.holds(c.Root, c.Segment)
+	})
+}
+
+// start remembers which statement started a process, or the process that started it.
+func (bs *births) start(b *event.Boundary) {
+	from := bs.started[b.Parent]
+	if p := bs.processes.byPID[b.Parent]; p != nil {
+		for _, w := range p.windows {
+			if w.root == b.Root && w.birth != nil && w.kind != kindBetween {
+				from = w.birth
+			}
+		}
+	}
+	if from != nil {
+		bs.started[b.PID] = from
+	} else {
+		delete(bs.started, b.PID)
+	}
+}
+
+// close remembers the statement of a process that ended last.
+func (bs *births) close(pid int32, one closing) { bs.statement[pid] = one }
+
+// execute remembers where a child was started by vfork: it begins with its program.
+func (bs *births) execute(b *event.Boundary) {
+	bs.start(b)
+	now, last := bs.started[b.PID], bs.statement[b.Parent]
+	if (now == nil || now.line == 0) && last.birth != nil && b.Time-last.closed <= vforkLag {
+		bs.started[b.PID] = last.birth
+	}
 }

@@ -70,7 +70,7 @@ func (j *judge) unmapped() map[siteKey][]went {
 	if j.went == nil {
 		j.went = map[siteKey][]went{}
 		names := newSurvivors(j.t)
-		for key, bytes := range j.audit.unmapped {
+		for key, bytes := range j.audit.departures.unmapped {
 			of := names.site(key.pid, event.Mapped, key.stack, key.birth).siteKey
 			j.went[of] = append(j.went[of], went{key.birth.cell, key.in.opened, bytes})
 		}

@@ -42,7 +42,7 @@ func (j *judge) inner(pid int32, ended bool) *inner {
 	}
 	j.audit.each(pid, add)
 	if ended {
-		for at, b := range j.audit.leaving[pid] {
+		for at, b := range j.audit.departures.leaving[pid] {
 			add(at, b.kept)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 // fragmented judges PyTorch's caches: memory that lies between blocks that are in use, so that it cannot be given back,
 // if PyTorch took more from the driver though as much was free in its cache.
 func (j *judge) fragmented() {
-	for _, key := range slices.SortedFunc(maps.Keys(j.audit.devices),
+	for _, key := range slices.SortedFunc(maps.Keys(j.audit.torch.devices),
 		func(a, b heldKey) int { return int(a.pid-b.pid) + 1000*int(a.meter) - 1000*int(b.meter) }) {
 		if !j.about(key.pid) {
 			continue
 		}
-		d := j.audit.devices[key]
+		d := j.audit.torch.devices[key]
 		lost := j.inPieces(key)
 		if d.times == 0 || lost < d.reserved/8 || lost < max(j.least, largeSegment) {
 			continue // what a cache is for
@@ -46,7 +46,7 @@ func (j *judge) inPieces(key heldKey) (free event.Bytes) {
 	for at, b := range j.audit.live[key.pid] {
 		switch at.meter {
 		case event.OfDevice(number, event.Driver):
-			if j.audit.torch[blockKey{heldKey{key.pid, at.meter}, at.address}] {
+			if j.audit.torch.blocks[blockKey{heldKey{key.pid, at.meter}, at.address}] {
 				segments = append(segments, extent{at.address, b.size})
 			}
 		case key.meter:
@@ -65,7 +65,7 @@ func (j *judge) inPieces(key heldKey) (free event.Bytes) {
 // children judges processes that a cell started and that still run, long after it.
 func (j *judge) children() {
 	for _, p := range j.t.processes.order {
-		b := j.audit.started[p.info.PID]
+		b := j.audit.births.started[p.info.PID]
 		if p.parent == 0 || !p.alive || p.ended || b == nil || b.cell == nil || b.cell.isOpen ||
 			isHelper(p.info.Command) {
 			continue

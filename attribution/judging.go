@@ -31,7 +31,7 @@ func (j *judge) survivors() {
 			}
 		})
 		if ended {
-			for at, b := range j.audit.leaving[pid] {
+			for at, b := range j.audit.departures.leaving[pid] {
 				take(at, b.kept)
 			}
 		}
@@ -70,7 +70,7 @@ func (j *judge) account(s *site) {
 }
 
 func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
-	if j.audit.torch[blockKey{heldKey{pid, at.meter}, at.address}] {
+	if j.audit.torch.blocks[blockKey{heldKey{pid, at.meter}, at.address}] {
 		return // PyTorch's allocator has it: what it hands out is counted as active
 	}
 	kind, holder := j.holder(pid, at)

@@ -9,34 +9,6 @@ import (
 	"ipytracer/model/words"
 )
 
-// blindTo follows which meters' blocks are not told. That there are two reasons at a time is not told apart.
-func (a *audit) blindTo(b *event.Boundary) {
-	for _, f := range event.Meters() {
-		if slices.Contains(f.Untold, b.Group) {
-			a.blindOf(f.Meter).turn(b)
-		}
-	}
-}
-
-// blindOf is how long a meter's blocks were not told of.
-func (a *audit) blindOf(m event.Meter) *blind {
-	if a.blind[m] == nil {
-		a.blind[m] = &blind{}
-	}
-	return a.blind[m]
-}
-
-func (one *blind) turn(b *event.Boundary) {
-	switch {
-	case b.Kind == event.MeterShed && one.since == 0:
-		one.times++
-		one.since = b.Time
-	case b.Kind == event.MeterBack && one.since != 0:
-		one.sum += max(b.Time-one.since, 0)
-		one.since = 0
-	}
-}
-
 // unjudged says what this audit did not see, so that nobody takes its silence for an all-clear.
 func (j *judge) unjudged() {
 	if j.running > 0 {
@@ -118,9 +90,9 @@ func (j *judge) lost() {
 			}
 		}
 	}
-	if j.audit.dropped > 0 {
+	if j.audit.leftOut() > 0 {
 		n := model.NotJudged{Reason: model.TooMany}
-		n.Why, n.Advice = words.BlocksLeftOut(j.audit.dropped)
+		n.Why, n.Advice = words.BlocksLeftOut(j.audit.leftOut())
 		j.cannot(n)
 	}
 }
@@ -227,11 +199,4 @@ func (j *judge) notExplained(p *process) {
 		n.Why, n.Advice = words.NotExplained()
 		j.cannot(n)
 	}
-}
-
-// blind is how long a meter's blocks were not told of, and how often that began.
-type blind struct {
-	times int
-	since event.Nanoseconds // 0: they are told of
-	sum   event.Nanoseconds
 }

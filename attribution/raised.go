@@ -11,7 +11,7 @@ import (
 // traceback has and other cells made some of it; else nil. What a call was given, or what pandas copies of the
 // notebook's names for eval and query, was made in cells that did not fail.
 func raisedBy(j *judge, key verdictKey, f *found) *window {
-	all := j.audit.failures[key.pid]
+	all := j.audit.departures.failures[key.pid]
 	if key.kind != model.HeldByTraceback || f.kind != event.HeldByTraceback || f.release != nil || len(all) == 0 {
 		return nil
 	}

@@ -75,8 +75,8 @@ func (j *judge) shownBy(pid int32, n int) *window { return j.shown[pid][n] }
 // passed judges what is gone, but went too late.
 func (j *judge) passed() {
 	names := newSurvivors(j.t)
-	for _, key := range slices.SortedFunc(maps.Keys(j.audit.gone), comparePassing) {
-		p := j.audit.gone[key]
+	for _, key := range slices.SortedFunc(maps.Keys(j.audit.departures.gone), comparePassing) {
+		p := j.audit.departures.gone[key]
 		if !key.meter.Facts().Owned || !j.about(key.pid) || key.in != nil && !key.in.failed() {
 			continue
 		}

@@ -343,3 +343,6 @@ type slot struct {
 	id   int32
 	kind windowKind
 }
+
+// latest is how many windows a change can be late.
+const latest = 64
