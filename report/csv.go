@@ -10,8 +10,10 @@ import (
 )
 
 // csvColumns come before the columns of the meters.
-var csvColumns = []string{"kind", "id", "parent", "pid", "kernel", "execution", "execution_count", "silent", "name", "line", "status",
-	"note", "start_ns", "duration_ns", "cpu_ns", "after", "before", "source", "source_truncated"}
+var csvColumns = []string{
+	"kind", "id", "parent", "pid", "kernel", "execution", "execution_count", "silent", "name", "line", "status",
+	"note", "start_ns", "duration_ns", "cpu_ns", "after", "before", "source", "source_truncated",
+}
 
 // csvCounters stand between them and the meters' columns, in a session that counts.
 func csvCounters() (names []string) {

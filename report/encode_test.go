@@ -62,7 +62,8 @@ func TestEncoderIsEncodingJSON(t *testing.T) {
 			for at < min(len(e.b), len(plain.b)) && e.b[at] == plain.b[at] {
 				at++
 			}
-			t.Fatalf("%v %v:\n%s\nis not\n%s", e.err, plain.err, e.b[max(0, at-40):min(len(e.b), at+80)], plain.b[max(0, at-40):min(len(plain.b), at+80)])
+			t.Fatalf("%v %v:\n%s\nis not\n%s", e.err, plain.err, e.b[max(0, at-40):min(len(e.b), at+80)],
+				plain.b[max(0, at-40):min(len(plain.b), at+80)])
 		}
 	}
 }
@@ -85,7 +86,10 @@ func asTabled(t *tables, x model.Window) tabledWindow {
 	return w
 }
 
-var texts = []string{"", "x", "cpu.resident", "<&>", "a\"b\\c\n\td\re", "\b\f\x00\x1b\x7f", "ünïcode 🙂 \u2028\u200b", "\xff\xfe", strings.Repeat("é\x01", 9)}
+var texts = []string{
+	"", "x", "cpu.resident", "<&>", "a\"b\\c\n\td\re", "\b\f\x00\x1b\x7f", "ünïcode 🙂 \u2028\u200b", "\xff\xfe",
+	strings.Repeat("é\x01", 9),
+}
 
 // fill puts anything into a value: often nothing.
 func fill(random *rand.Rand, v reflect.Value) {
@@ -139,7 +143,8 @@ func TestRecentStacks(t *testing.T) {
 				if again := tables.stack(slices.Clone(stack), truncated); again != at {
 					t.Errorf("%v is %d, and %d in other memory", stack, at, again)
 				}
-				if got := &tables.stacks[at]; int(got.count) != len(stack) || got.truncated != truncated || tables.frameAs(&tables.frames[tables.callsOf(got)[0]]) != stack[0] {
+				if got := &tables.stacks[at]; int(got.count) != len(stack) || got.truncated != truncated ||
+					tables.frameAs(&tables.frames[tables.callsOf(got)[0]]) != stack[0] {
 					t.Errorf("%v is %v", stack, got)
 				}
 				known[at] = true

@@ -47,21 +47,23 @@ func TestCSVHasEveryFigureExactly(t *testing.T) {
 		at[name] = i
 	}
 	for column, want := range map[string]string{
-		"kind": "cell", "execution_count": "2", "cpu.resident.peak": "3221225472", "cpu.resident.bound": "0", "cpu.mapped.exact": "false",
-		"cpu.mapped.bound": "65536", "cpu.numpy.bound": "", "cpu.numpy.peak": "3126853632",
+		"kind": "cell", "execution_count": "2", "cpu.resident.peak": "3221225472", "cpu.resident.bound": "0",
+		"cpu.mapped.exact": "false", "cpu.mapped.bound": "65536", "cpu.numpy.bound": "", "cpu.numpy.peak": "3126853632",
 	} {
 		if got := rows[6][at[column]]; got != want {
 			t.Errorf("%s = %q, want %q", column, got, want)
 		}
 	}
-	if last := rows[len(rows)-1]; last[at["kind"]] != "between" || last[at["name"]] != "between a silent cell (run 5) and a silent cell (run 6)" {
+	if last := rows[len(rows)-1]; last[at["kind"]] != "between" ||
+		last[at["name"]] != "between a silent cell (run 5) and a silent cell (run 6)" {
 		t.Errorf("last row %v", last)
 	}
 }
 
 func TestCSVFormulasAreDefused(t *testing.T) {
 	for in, want := range map[string]string{
-		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\t=1": "'\t=1", "\n=1": "'\n=1", "\r=1": `'\r=1`, "＝1": "'＝1", "x=1": "x=1", "": "", "\x1b": `\x1b`,
+		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\t=1": "'\t=1", "\n=1": "'\n=1", "\r=1": `'\r=1`,
+		"＝1": "'＝1", "x=1": "x=1", "": "", "\x1b": `\x1b`,
 	} {
 		if got := escape.Formula(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
@@ -132,10 +134,15 @@ func TestSchemaKnowsTheModel(t *testing.T) {
 	}
 	compare("report", schema.Properties, model.Report{}, "frames", "stacks")
 	compare("line", schema.Defs["line"].Properties, model.Line{}, "frame")
-	for name, model := range map[string]any{"host": model.Host{}, "process": model.Process{}, "meter": model.Meter{}, "window": model.Window{},
-		"child": model.Child{}, "figure": model.Figure{}, "between": model.Between{}, "certificate": model.Certificate{}, "loss": model.Loss{},
-		"probe": model.Probe{}, "proof": model.Proof{}, "allocation": model.Allocation{}, "frame": model.Frame{},
-		"tensors": model.Tensors{}, "variable": model.Variable{}, "names": model.Names{}, "resident": model.Resident{}, "residentPart": model.ResidentPart{}, "refusal": model.Refusal{}, "softLimit": model.SoftLimit{}, "coverage": model.Coverage{}} {
+	for name, model := range map[string]any{
+		"host": model.Host{}, "process": model.Process{}, "meter": model.Meter{}, "window": model.Window{},
+		"child": model.Child{}, "figure": model.Figure{}, "between": model.Between{},
+		"certificate": model.Certificate{}, "loss": model.Loss{}, "probe": model.Probe{}, "proof": model.Proof{},
+		"allocation": model.Allocation{}, "frame": model.Frame{}, "tensors": model.Tensors{},
+		"variable": model.Variable{}, "names": model.Names{}, "resident": model.Resident{},
+		"residentPart": model.ResidentPart{}, "refusal": model.Refusal{}, "softLimit": model.SoftLimit{},
+		"coverage": model.Coverage{},
+	} {
 		compare(name, schema.Defs[name].Properties, model)
 	}
 }

@@ -79,7 +79,9 @@ type tabledKernel struct {
 }
 
 func (t *tables) kernel(k model.Kernel) tabledKernel {
-	out := tabledKernel{Kernel: k, Cell: t.windowAt(k.Cell), Statement: t.windowAt(k.Statement), Allocations: []tabledAllocation{}}
+	out := tabledKernel{
+		Kernel: k, Cell: t.windowAt(k.Cell), Statement: t.windowAt(k.Statement), Allocations: []tabledAllocation{},
+	}
 	for i := range k.Cells {
 		out.Cells = append(out.Cells, *t.windowAt(&k.Cells[i]))
 	}

@@ -13,7 +13,10 @@ import (
 
 // glanceOf returns a glance at the first cell of a report, with the additional parts of a glance.
 func glanceOf(r *model.Report) *model.Glance {
-	g := &model.Glance{Host: r.Host, GPUs: r.GPUs, ElapsedNS: 5, Cells: 1, Lacks: model.Lacks{Made: 3, Delivered: 2}, Slower: []string{"each array is traced\x1b[2J"}}
+	g := &model.Glance{
+		Host: r.Host, GPUs: r.GPUs, ElapsedNS: 5, Cells: 1, Lacks: model.Lacks{Made: 3, Delivered: 2},
+		Slower: []string{"each array is traced\x1b[2J"},
+	}
 	k := model.Kernel{PID: 1, Command: "python", Growth: "cell", Running: true, Meters: map[string]model.Figure{}}
 	for i := range r.Windows {
 		if w := &r.Windows[i]; w.Kind == model.Cell && k.Cell == nil {
@@ -31,7 +34,9 @@ func glanceOf(r *model.Report) *model.Glance {
 	if len(r.Names) > 0 {
 		k.Names = &r.Names[0]
 	}
-	g.Kernels = append(g.Kernels, k, model.Kernel{PID: 2, Command: "python", Growth: "none", Ended: true, Meters: map[string]model.Figure{}})
+	g.Kernels = append(g.Kernels, k, model.Kernel{
+		PID: 2, Command: "python", Growth: "none", Ended: true, Meters: map[string]model.Figure{},
+	})
 	return g
 }
 
@@ -72,7 +77,11 @@ func TestGlanceSchemaKnowsTheModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		properties map[string]any
 		model      any
-	}{"top": {schema.Properties, model.Glance{}}, "kernel": {schema.Defs["kernel"].Properties, model.Kernel{}}, "lacks": {schema.Defs["lacks"].Properties, model.Lacks{}}} {
+	}{
+		"top":    {schema.Properties, model.Glance{}},
+		"kernel": {schema.Defs["kernel"].Properties, model.Kernel{}},
+		"lacks":  {schema.Defs["lacks"].Properties, model.Lacks{}},
+	} {
 		fields := map[string]bool{}
 		for field := range reflect.TypeOf(c.model).Fields() {
 			tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")

@@ -12,7 +12,8 @@ import (
 
 // some returns a report with some of its windows, times between cells and points of its timeline; the rest of it is the
 // same. The kept items do not change.
-func some(r *model.Report, window func(*model.Window) bool, between func(*model.Between) bool, track func(*model.Track) *model.Track) *model.Report {
+func some(r *model.Report, window func(*model.Window) bool, between func(*model.Between) bool,
+	track func(*model.Track) *model.Track) *model.Report {
 	c := *r
 	c.Windows, c.Between, c.Timeline = nil, nil, nil
 	c.Stream, c.Passing = keep(r.All, window), keep(r.AllPassing, window)

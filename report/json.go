@@ -51,7 +51,8 @@ func JSON(w io.Writer, r *model.Report) error {
 func AuditJSON(w io.Writer, a *model.Audit) error {
 	c := *a
 	c.Schema = model.AuditSchema
-	c.Processes, c.Held, c.NotJudged, c.Verdicts, c.Live = list(a.Processes), list(a.Held), list(a.NotJudged), list(a.Verdicts), list(a.Live)
+	c.Processes, c.Held, c.NotJudged = list(a.Processes), list(a.Held), list(a.NotJudged)
+	c.Verdicts, c.Live = list(a.Verdicts), list(a.Live)
 	return newDocument(w).write(reflect.ValueOf(c), nil, "audit")
 }
 

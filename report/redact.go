@@ -25,7 +25,9 @@ func AuditWithoutSource(a *model.Audit) *model.Audit {
 		v := &c.Verdicts[i]
 		if v.Holder != "" {
 			bare := WithoutKeys(v.Holder)
-			v.Evidence, v.Advice, v.Holder = strings.ReplaceAll(v.Evidence, v.Holder, bare), strings.ReplaceAll(v.Advice, v.Holder, bare), bare
+			v.Evidence = strings.ReplaceAll(v.Evidence, v.Holder, bare)
+			v.Advice = strings.ReplaceAll(v.Advice, v.Holder, bare)
+			v.Holder = bare
 		}
 		if WithoutKeys(v.Fix) != v.Fix { // a key is a part of the path
 			v.Fix = ""

@@ -40,14 +40,15 @@ func sizeOf(r *model.Report, print func(io.Writer, *model.Report) error, step ui
 	if step != 1 {
 		var windows, between picked
 		var part model.Track
-		r = some(r, func(*model.Window) bool { return windows.is(step) }, func(*model.Between) bool { return between.is(step) }, func(t *model.Track) *model.Track {
-			if step == 0 {
-				return nil
-			}
-			part = *t
-			part.Points, part.Gaps = t.Points[:uint64(len(t.Points))/step], t.Gaps[:uint64(len(t.Gaps))/step]
-			return &part
-		})
+		r = some(r, func(*model.Window) bool { return windows.is(step) },
+			func(*model.Between) bool { return between.is(step) }, func(t *model.Track) *model.Track {
+				if step == 0 {
+					return nil
+				}
+				part = *t
+				part.Points, part.Gaps = t.Points[:uint64(len(t.Points))/step], t.Gaps[:uint64(len(t.Gaps))/step]
+				return &part
+			})
 	}
 	err := print(&size, r)
 	return int64(size), err

@@ -17,7 +17,8 @@ import (
 
 // growing are printers with output that grows with the session.
 var growing = map[string]func(io.Writer, *model.Report) error{
-	"json": report.JSON, "csv": report.CSV, "allocations-csv": profile.Allocations, "perfetto": trace.Perfetto, "chrome": trace.Chrome,
+	"json": report.JSON, "csv": report.CSV, "allocations-csv": profile.Allocations, "perfetto": trace.Perfetto,
+	"chrome": trace.Chrome,
 }
 
 // TestSize: the announced size is exact to the byte for a short session, and right within a third for a long one.
@@ -25,7 +26,9 @@ func TestSize(t *testing.T) {
 	long := attribution.New()
 	attributiontest.Notebook(long.Add, 300, 12)
 	for name, print := range growing {
-		for what, r := range map[string]*model.Report{"rich": reporttest.Rich(), "hostile": reporttest.Hostile(), "nothing": {}, "long": long.Stream()} {
+		for what, r := range map[string]*model.Report{
+			"rich": reporttest.Rich(), "hostile": reporttest.Hostile(), "nothing": {}, "long": long.Stream(),
+		} {
 			var b bytes.Buffer
 			if err := print(&b, r); err != nil {
 				t.Fatal(err)
@@ -59,7 +62,9 @@ func TestHeaviestTimeline(t *testing.T) {
 		}
 	}
 	in := func(ns int64) bool {
-		return slices.ContainsFunc(kept, func(w model.Window) bool { return w.StartNS <= ns && ns <= w.StartNS+w.DurationNS })
+		return slices.ContainsFunc(kept, func(w model.Window) bool {
+			return w.StartNS <= ns && ns <= w.StartNS+w.DurationNS
+		})
 	}
 	var tracks []model.Track
 	points := 0
@@ -85,7 +90,8 @@ func TestHeaviestTimeline(t *testing.T) {
 		for _, p := range tracks[i].Points {
 			got = max(got, p.Bytes)
 		}
-		if n := len(one.Points); got != highest || n > 0 && tracks[i].Points[len(tracks[i].Points)-1] != one.Points[n-1] {
+		if n := len(one.Points); got != highest ||
+			n > 0 && tracks[i].Points[len(tracks[i].Points)-1] != one.Points[n-1] {
 			t.Errorf("%s has %d at most, not %d", one.Meter, got, highest)
 		}
 	}
@@ -118,7 +124,8 @@ func TestHeaviest(t *testing.T) {
 	for range r.AllBetween() {
 		between++
 	}
-	if between != 2 || len(whole.Windows) == 0 || report.Heaviest(whole, 1000, "x").Certificate.Finished != "interrupted" {
+	if between != 2 || len(whole.Windows) == 0 ||
+		report.Heaviest(whole, 1000, "x").Certificate.Finished != "interrupted" {
 		t.Errorf("%d times between cells", between)
 	}
 }

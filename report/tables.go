@@ -59,7 +59,10 @@ type extent struct {
 }
 
 func newTables() *tables {
-	t := &tables{nameAt: map[string]uint32{}, frameAt: map[uint64]uint32{}, stackAt: map[uint64]uint32{}, seed: maphash.MakeSeed()}
+	t := &tables{
+		nameAt: map[string]uint32{}, frameAt: map[uint64]uint32{}, stackAt: map[uint64]uint32{},
+		seed: maphash.MakeSeed(),
+	}
 	t.stack(nil, false)
 	return t
 }
@@ -75,7 +78,9 @@ func (t *tables) name(text string) uint32 {
 }
 
 func (t *tables) frame(f *model.Frame) int {
-	one := tabledFrame{t.name(f.Function), t.name(f.File), t.name(f.Module), t.name(f.Kernel), f.Native, f.Line, f.Execution, -1}
+	one := tabledFrame{
+		t.name(f.Function), t.name(f.File), t.name(f.Module), t.name(f.Kernel), f.Native, f.Line, f.Execution, -1,
+	}
 	if f.ExecutionCount != nil {
 		one.count = *f.ExecutionCount
 	}
@@ -94,7 +99,10 @@ func (t *tables) frame(f *model.Frame) int {
 
 // frameAs returns an item of frames[].
 func (t *tables) frameAs(one *tabledFrame) model.Frame {
-	f := model.Frame{Function: t.names[one.function], File: t.names[one.file], Module: t.names[one.module], Kernel: t.names[one.kernel], Native: one.native, Line: one.line, Execution: one.execution}
+	f := model.Frame{
+		Function: t.names[one.function], File: t.names[one.file], Module: t.names[one.module],
+		Kernel: t.names[one.kernel], Native: one.native, Line: one.line, Execution: one.execution,
+	}
 	if one.count >= 0 {
 		f.ExecutionCount = &one.count
 	}

@@ -17,7 +17,8 @@ import (
 func TestStacksComeBack(t *testing.T) {
 	r := reporttest.WithLines()
 	r.Windows[5].Refused = []model.Refusal{
-		{Meter: "gpu.0.active", Asked: 9, Count: 1, Stack: r.Tensors[0].Stack}, {Meter: "gpu.0.active", Asked: 8, Count: 1},
+		{Meter: "gpu.0.active", Asked: 9, Count: 1, Stack: r.Tensors[0].Stack},
+		{Meter: "gpu.0.active", Asked: 8, Count: 1},
 	}
 	data := reporttest.Report(t, r)
 	if n := strings.Count(string(data), `"Net.forward"`); n != 1 {
@@ -30,22 +31,27 @@ func TestStacksComeBack(t *testing.T) {
 	if !reflect.DeepEqual(back.Windows[6].Allocations, r.Windows[6].Allocations) || len(r.Windows[6].Allocations) == 0 {
 		t.Errorf("allocations: %+v", back.Windows[6].Allocations)
 	}
-	if !reflect.DeepEqual(back.Windows[5].Refused, r.Windows[5].Refused) || !reflect.DeepEqual(back.Lines, r.Lines) || !reflect.DeepEqual(back.Tensors, r.Tensors) ||
-		!reflect.DeepEqual(back.Variables, r.Variables) || !reflect.DeepEqual(back.Names, r.Names) || !reflect.DeepEqual(back.Resident, r.Resident) {
+	if !reflect.DeepEqual(back.Windows[5].Refused, r.Windows[5].Refused) || !reflect.DeepEqual(back.Lines, r.Lines) ||
+		!reflect.DeepEqual(back.Tensors, r.Tensors) ||
+		!reflect.DeepEqual(back.Variables, r.Variables) || !reflect.DeepEqual(back.Names, r.Names) ||
+		!reflect.DeepEqual(back.Resident, r.Resident) {
 		t.Errorf("refused %+v, lines %+v, tensors %+v", back.Windows[5].Refused, back.Lines, back.Tensors)
 	}
 	audit, err := report.ReadAuditJSON(reporttest.Audit(t, reporttest.Audited()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(audit.Verdicts, reporttest.Audited().Verdicts) || !reflect.DeepEqual(audit.Live[0], reporttest.Audited().Live[0]) {
+	if !reflect.DeepEqual(audit.Verdicts, reporttest.Audited().Verdicts) ||
+		!reflect.DeepEqual(audit.Live[0], reporttest.Audited().Live[0]) {
 		t.Errorf("audit: %+v", audit)
 	}
 }
 
 // TestStacksOutOfRange: a document with an index out of range is refused.
 func TestStacksOutOfRange(t *testing.T) {
-	for _, change := range [][2]string{{`"stack":1`, `"stack":77777`}, {`"stack":1`, `"stack":-1`}, {`{"frames":[1`, `{"frames":[99999`}} {
+	for _, change := range [][2]string{
+		{`"stack":1`, `"stack":77777`}, {`"stack":1`, `"stack":-1`}, {`{"frames":[1`, `{"frames":[99999`},
+	} {
 		data := string(reporttest.Report(t, reporttest.WithLines()))
 		bad := strings.Replace(data, change[0], change[1], 1)
 		if _, err := report.ReadJSON([]byte(bad)); bad == data || err == nil {
@@ -85,7 +91,8 @@ func TestWindowsAreStreamed(t *testing.T) {
 func outputs(t *testing.T, r *model.Report) string {
 	t.Helper()
 	var b strings.Builder
-	err := errors.Join(report.CSV(&b, r), text.Report(&b, r, text.Options{Width: -1}), text.Report(&b, r, text.Options{Width: -1, Full: true}))
+	err := errors.Join(report.CSV(&b, r), text.Report(&b, r, text.Options{Width: -1}),
+		text.Report(&b, r, text.Options{Width: -1, Full: true}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,8 @@ func (l *LeftOut) Reasons() (figures, attribution []string) {
 	}{
 		{
 			l.Processes,
-			"%d events are of processes that are not in this report: there were more than " + fmt.Sprint(l.MaxProcesses),
+			"%d events are of processes that are not in this report: " +
+				"there were more than " + fmt.Sprint(l.MaxProcesses),
 			&figures,
 		},
 		{l.Readings, "%d readings of processes were left out: a boundary had too many", &figures},

@@ -38,7 +38,8 @@ func TestCutAndCells(t *testing.T) {
 		want  string
 	}{
 		{"short", 5, "short"}, {"longer", 5, "long…"}, {"日本語", 5, "日本…"}, {"日本語", 6, "日本語"}, {"日本語", 4, "日…"},
-		{"ab cd", 4, "ab…"}, {"anything", 0, "anything"}, {"ab", 1, "…"}, {strings.Repeat("e\u0301", 3), 3, strings.Repeat("e\u0301", 3)},
+		{"ab cd", 4, "ab…"}, {"anything", 0, "anything"}, {"ab", 1, "…"},
+		{strings.Repeat("e\u0301", 3), 3, strings.Repeat("e\u0301", 3)},
 	} {
 		got := escape.Cut(test.in, test.limit)
 		if got != test.want || test.limit > 0 && escape.Cells(got) > test.limit {
@@ -51,11 +52,16 @@ func TestCutAndCells(t *testing.T) {
 }
 
 func FuzzEscape(f *testing.F) {
-	for _, seed := range []string{"", "plain", "\x1b[31m\x00\x7f\u009b", "\u202e\u2066\u200b\ufeff", "\xff\xc2", "日本語 e\u0301\u0301\u0301\u0301\u0301\u0301", "⏎…≥"} {
+	for _, seed := range []string{
+		"", "plain", "\x1b[31m\x00\x7f\u009b", "\u202e\u2066\u200b\ufeff", "\xff\xc2",
+		"日本語 e\u0301\u0301\u0301\u0301\u0301\u0301", "⏎…≥",
+	} {
 		f.Add(seed, 10)
 	}
 	f.Fuzz(func(t *testing.T, s string, limit int) {
-		for _, got := range []string{escape.Text(s), escape.OneLine(s, true, limit), escape.Bounded(s, limit), escape.OneLine(s, false, 0)} {
+		for _, got := range []string{
+			escape.Text(s), escape.OneLine(s, true, limit), escape.Bounded(s, limit), escape.OneLine(s, false, 0),
+		} {
 			reporttest.CheckSafe(t, got, "")
 			if again := escape.Text(got); again != got {
 				t.Errorf("Text is not stable: %q, then %q", got, again)

@@ -40,7 +40,10 @@ func TestLines(t *testing.T) {
 		{"a = 1\n" + long + "\nb = 2", false, "a = 1 ⏎ … 2 more lines"},
 		{long + "\nb = 2", false, long + " ⏎ … 1 more line"},
 		{"a\x1b[31m\nb", false, `a\x1b[31m ⏎ b`},
-		{"a = 1\n" + strings.Repeat("b = 2\n", 10000), false, "a = 1" + strings.Repeat(" ⏎ b = 2", 4) + " ⏎ … more lines"},
+		{
+			"a = 1\n" + strings.Repeat("b = 2\n", 10000), false,
+			"a = 1" + strings.Repeat(" ⏎ b = 2", 4) + " ⏎ … more lines",
+		},
 	} {
 		if got := Lines(test.text, test.truncated, 40); got != test.want {
 			t.Errorf("%.40q: %q, want %q", test.text, got, test.want)

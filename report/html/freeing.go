@@ -28,7 +28,9 @@ func freeings(all []model.Freeing) []freeing {
 		if len(f.Names) > mostFreed {
 			names += ", …"
 		}
-		out = append(out, freeing{At: i, PID: f.PID, Type: code, Bytes: f.Predicted, Device: f.Device, Exact: f.Exact, Names: shown(names)})
+		out = append(out, freeing{
+			At: i, PID: f.PID, Type: code, Bytes: f.Predicted, Device: f.Device, Exact: f.Exact, Names: shown(names),
+		})
 	}
 	return out
 }

@@ -12,15 +12,20 @@ import (
 // name is text.
 func TestFreeings(t *testing.T) {
 	all := []model.Freeing{
-		{PID: 7, Type: "del x", Predicted: 9, Device: 3, Exact: true, Names: []string{"x", "<script>alert(1)</script>\x1b[2J"}},
-		{PID: 7, Type: "del y\x1b[2J", Names: []string{"y"}}, {PID: 7, Type: strings.Repeat("n", longestCode+1)}, {PID: 8, Type: "import gc; gc.collect();"},
+		{
+			PID: 7, Type: "del x", Predicted: 9, Device: 3, Exact: true,
+			Names: []string{"x", "<script>alert(1)</script>\x1b[2J"},
+		},
+		{PID: 7, Type: "del y\x1b[2J", Names: []string{"y"}}, {PID: 7, Type: strings.Repeat("n", longestCode+1)},
+		{PID: 8, Type: "import gc; gc.collect();"},
 	}
 	many := slices.Repeat([]string{"n"}, mostFreed+1)
 	for range 2 * mostFreeings {
 		all = append(all, model.Freeing{PID: 9, Type: "del n", Names: many})
 	}
 	got := freeings(all)
-	if len(got) != mostFreeings || got[0].Type != "del x" || got[0].Bytes != 9 || got[0].Device != 3 || !got[0].Exact || strings.Contains(got[0].Names, "\x1b") {
+	if len(got) != mostFreeings || got[0].Type != "del x" || got[0].Bytes != 9 || got[0].Device != 3 || !got[0].Exact ||
+		strings.Contains(got[0].Names, "\x1b") {
 		t.Fatalf("%d entries, the first %+v", len(got), got[0])
 	}
 	if got[1].PID != 8 || got[1].At != 3 || got[1].Names != "" {

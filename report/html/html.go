@@ -47,7 +47,9 @@ func Write(w io.Writer, r *model.Report, o Options) error {
 func Assemble(w io.Writer, data []byte, o Options) error {
 	// The data goes last, and the inserted parts are not searched: no text of the target's can stand for a part of the
 	// page.
-	for _, part := range [][]byte{[]byte(head(o)), looks, []byte(middle), data, []byte("</script>\n<script>"), program, []byte(tail)} {
+	for _, part := range [][]byte{
+		[]byte(head(o)), looks, []byte(middle), data, []byte("</script>\n<script>"), program, []byte(tail),
+	} {
 		if _, err := w.Write(part); err != nil {
 			return err
 		}
@@ -104,7 +106,8 @@ const (
 	middle = `</style>
 </head>
 <body>
-<noscript>This page draws itself with a program that it contains, and scripts are off here. <code>tracer report FILE</code> prints the same figures as text.</noscript>
+<noscript>This page draws itself with a program that it contains, and scripts are off here. ` +
+		`<code>tracer report FILE</code> prints the same figures as text.</noscript>
 <main id="page"></main>
 <script type="application/json" id="data">`
 	tail = `</script>

@@ -56,7 +56,8 @@ func TestFigures(t *testing.T) {
 						continue
 					}
 					seen++
-					if got := data.sources[data.Rows.Source[row]]; w.Kind == model.Cell && (got == "" || !strings.HasPrefix(escape.But(w.Source, "\n\t"), got)) {
+					if got := data.sources[data.Rows.Source[row]]; w.Kind == model.Cell &&
+						(got == "" || !strings.HasPrefix(escape.But(w.Source, "\n\t"), got)) {
 						t.Errorf("window %d: source %.100q, want %.100q", id, got, w.Source)
 					}
 					for m, meter := range data.Meters {
@@ -66,13 +67,18 @@ func TestFigures(t *testing.T) {
 						if c.Off != nil {
 							off = c.Off[row]
 						}
-						if ok != (off != -2) || c.Start[row] != f.Start || c.Need[row] != f.Need() || c.Consumed[row] != f.Consumed || ok && f.Exact != (off == 0) {
-							t.Errorf("window %d, %s: %d, %d, %d, %d for %+v", id, meter.ID, c.Start[row], c.Need[row], c.Consumed[row], off, f)
+						if ok != (off != -2) || c.Start[row] != f.Start || c.Need[row] != f.Need() ||
+							c.Consumed[row] != f.Consumed || ok && f.Exact != (off == 0) {
+							t.Errorf("window %d, %s: %d, %d, %d, %d for %+v",
+								id, meter.ID, c.Start[row], c.Need[row], c.Consumed[row], off, f)
 						}
 						with, ok := w.Tree[meter.ID]
 						all := data.Rows.Trees
 						there := trees < len(all.Row) && all.Row[trees] == int64(row) && all.Meter[trees] == int64(m)
-						if ok != there || ok && (all.Start[trees] != with.Start || all.Need[trees] != with.Need() || all.Consumed[trees] != with.Consumed || with.Exact != (all.Off[trees] == 0)) {
+						if ok != there ||
+							ok &&
+								(all.Start[trees] != with.Start || all.Need[trees] != with.Need() ||
+									all.Consumed[trees] != with.Consumed || with.Exact != (all.Off[trees] == 0)) {
 							t.Errorf("window %d, %s with children: it is %+v", id, meter.ID, with)
 						}
 						if there {
@@ -118,9 +124,12 @@ func TestNothingButText(t *testing.T) {
 // TestSlower: the cost of expensive probes is among the answers at the page's beginning.
 func TestSlower(t *testing.T) {
 	r := reporttest.Rich()
-	r.Certificate.Probes = append(r.Certificate.Probes, model.Probe{Name: "numpy", Hits: 380_786, CostNS: 380_786_000, Dear: "its code is not known"})
+	r.Certificate.Probes = append(r.Certificate.Probes, model.Probe{
+		Name: "numpy", Hits: 380_786, CostNS: 380_786_000, Dear: "its code is not known",
+	})
 	_, data := print(t, r, nil)
-	if want := [2]string{"slower", words.DearProbes(&r.Certificate.Probes[len(r.Certificate.Probes)-1])}; !slices.Contains(data.Answers, want) {
+	want := [2]string{"slower", words.DearProbes(&r.Certificate.Probes[len(r.Certificate.Probes)-1])}
+	if !slices.Contains(data.Answers, want) {
 		t.Errorf("%q is not among %q", want, data.Answers)
 	}
 }
@@ -129,7 +138,9 @@ func TestSlower(t *testing.T) {
 // made it.
 func TestPolicy(t *testing.T) {
 	page, _ := print(t, reporttest.Rich(), nil)
-	for _, part := range []string{`default-src 'none';`, `script-src 'sha256-`, `style-src 'sha256-`, `require-trusted-types-for 'script'`} {
+	for _, part := range []string{
+		`default-src 'none';`, `script-src 'sha256-`, `style-src 'sha256-`, `require-trusted-types-for 'script'`,
+	} {
 		if !strings.Contains(page[:2000], part) {
 			t.Errorf("no %s in the policy", part)
 		}
@@ -149,12 +160,21 @@ func long(cells int) *model.Report {
 	r := reporttest.Rich()
 	r.Windows = r.Windows[:0]
 	for i := range cells {
-		w := reporttest.CellWindow(10*i+10, i+1, fmt.Sprintf("step(%d)\nx = %d\ny = load('a file name of some length', x)", i, i))
+		w := reporttest.CellWindow(10*i+10, i+1,
+			fmt.Sprintf("step(%d)\nx = %d\ny = load('a file name of some length', x)", i, i))
 		at := int64(i%977) << 20
-		w.Meters = reporttest.All(reporttest.Fig(at, at+int64(i)<<12, at), reporttest.Fig(at, at, at), reporttest.Fig(0, 0, 0))
+		w.Meters = reporttest.All(reporttest.Fig(at, at+int64(i)<<12, at), reporttest.Fig(at, at, at),
+			reporttest.Fig(0, 0, 0))
 		for j := range 60 {
-			w.Allocations = append(w.Allocations, model.Allocation{Meter: "cpu.numpy", AtPeak: int64(j+1) << 10, Allocated: 1 << 20, Count: 1, Stack: []model.Frame{
-				{Function: fmt.Sprintf("inner%d", j), File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: j}, {Function: "<module>", File: "/tmp/ipykernel_1/1.py", Line: 1, Execution: i + 1}}})
+			w.Allocations = append(w.Allocations,
+				model.Allocation{
+					Meter: "cpu.numpy", AtPeak: int64(j+1) << 10, Allocated: 1 << 20, Count: 1, Stack: []model.Frame{
+						{
+							Function: fmt.Sprintf("inner%d", j),
+							File:     "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: j,
+						},
+						{Function: "<module>", File: "/tmp/ipykernel_1/1.py", Line: 1, Execution: i + 1}},
+				})
 		}
 		w.Coverage = map[string]model.Coverage{"cpu.numpy": {AtPeak: 60 * 61 / 2 << 10, Exact: true}}
 		r.Windows = append(r.Windows, w)
@@ -196,7 +216,8 @@ func TestSize(t *testing.T) {
 		t.Errorf("%d cells, %d statements, %d stacks in %d cells", cells, statements, stacks, len(data.Details))
 	}
 	said := strings.Join(data.Left, "\n")
-	if want := fmt.Sprintf("%s statements of lighter cells", thousands(60_000-statements)); !strings.Contains(said, want) {
+	want := fmt.Sprintf("%s statements of lighter cells", thousands(60_000-statements))
+	if !strings.Contains(said, want) {
 		t.Errorf("left out: %q, want %q", data.Left, want)
 	}
 	if want := fmt.Sprintf("%s lighter cells", thousands(20_000-len(data.Details))); !strings.Contains(said, want) {

@@ -29,13 +29,20 @@ func newPage(r *model.Report, o Options) (*page, error) {
 		return nil, err
 	}
 	b := &builder{r: r, choice: choose(r), texts: newTexts(), sources: newSources(), meters: map[string]int{},
-		page: &page{Schema: Schema, Version: o.Version, Summit: summary.SummitID, Answers: [][2]string{}, Doubts: shownAll(summary.Doubts), Unnamed: shownAll(summary.Unattributed), Left: []string{}, body: body{Details: []detail{}, Rows: emptyRows()}}}
+		page: &page{
+			Schema: Schema, Version: o.Version, Summit: summary.SummitID, Answers: [][2]string{},
+			Doubts: shownAll(summary.Doubts), Unnamed: shownAll(summary.Unattributed), Left: []string{},
+			body: body{Details: []detail{}, Rows: emptyRows()},
+		}}
 	b.calls = newCalls(b)
 	for _, a := range summary.Answers {
 		b.page.Answers = append(b.page.Answers, [2]string{shown(a.Question), shown(a.Text)})
 	}
 	h := r.Host
-	b.page.Host = model.Host{Name: shown(h.Name), Kernel: shown(h.Kernel), CPUs: h.CPUs, Memory: h.Memory, Tracer: shown(h.Tracer), Started: shown(h.Started)}
+	b.page.Host = model.Host{
+		Name: shown(h.Name), Kernel: shown(h.Kernel), CPUs: h.CPUs, Memory: h.Memory, Tracer: shown(h.Tracer),
+		Started: shown(h.Started),
+	}
 	for _, device := range text.Devices(r) {
 		b.page.GPUs = append(b.page.GPUs, shown(device))
 	}
@@ -83,7 +90,10 @@ func (b *builder) declare() {
 	b.page.Meters = []meter{}
 	for _, id := range ids {
 		b.meters[id] = len(b.page.Meters)
-		b.page.Meters = append(b.page.Meters, meter{ID: shown(id), Name: shown(text.MeterName(id)), Source: shown(sources[id]), Part: words.IsPart(id), GPU: strings.HasPrefix(id, "gpu.")})
+		b.page.Meters = append(b.page.Meters, meter{
+			ID: shown(id), Name: shown(text.MeterName(id)), Source: shown(sources[id]), Part: words.IsPart(id),
+			GPU: strings.HasPrefix(id, "gpu."),
+		})
 	}
 	for range ids {
 		b.page.Rows.Figures = append(b.page.Rows.Figures, figure{Start: longs{}, Need: longs{}, Consumed: longs{}})
@@ -114,7 +124,10 @@ func (b *builder) lines() {
 		if !known || len(b.page.Lines) == mostLines {
 			continue
 		}
-		b.page.Lines = append(b.page.Lines, line{At: i, PID: l.PID, Meter: meter, Frame: b.calls.frame(l.Frame), AtPeak: l.AtPeak, Allocated: l.Allocated, Freed: l.Freed, Left: l.Left, Count: l.Count, Sampled: l.Sampled})
+		b.page.Lines = append(b.page.Lines, line{
+			At: i, PID: l.PID, Meter: meter, Frame: b.calls.frame(l.Frame), AtPeak: l.AtPeak, Allocated: l.Allocated,
+			Freed: l.Freed, Left: l.Left, Count: l.Count, Sampled: l.Sampled,
+		})
 	}
 }
 
@@ -130,8 +143,13 @@ func (b *builder) variables() {
 		if len(x.Stack) > 0 {
 			maker = shown(text.Who(x.Stack))
 		}
-		b.page.Variables = append(b.page.Variables, variable{At: i, PID: x.PID, Name: shown(x.Name), Also: shown(strings.Join(x.Also, ", ")), Kind: shown(x.Kind), Type: shown(x.Type),
-			Shape: text.Shape(x), Bytes: x.Bytes, Reaches: x.Reaches, Device: x.Device, Exact: x.Exact, Maker: maker, Before: x.Before, Execution: x.Execution, Line: x.Line})
+		b.page.Variables = append(b.page.Variables,
+			variable{
+				At: i, PID: x.PID, Name: shown(x.Name), Also: shown(strings.Join(x.Also, ", ")), Kind: shown(x.Kind),
+				Type:  shown(x.Type),
+				Shape: text.Shape(x), Bytes: x.Bytes, Reaches: x.Reaches, Device: x.Device, Exact: x.Exact,
+				Maker: maker, Before: x.Before, Execution: x.Execution, Line: x.Line,
+			})
 	}
 	for _, n := range b.r.Names {
 		b.page.Names.Unlisted += n.Unlisted
@@ -152,7 +170,9 @@ func (b *builder) tensors() {
 	b.page.Tensors = []tensors{}
 	for i, x := range b.r.Tensors[:min(len(b.r.Tensors), mostTensors)] {
 		if meter, known := b.meters[x.Meter]; known {
-			b.page.Tensors = append(b.page.Tensors, tensors{i, meter, x.Size, x.Count, x.Bytes, shown(text.Who(x.Stack))})
+			b.page.Tensors = append(b.page.Tensors, tensors{
+				i, meter, x.Size, x.Count, x.Bytes, shown(text.Who(x.Stack)),
+			})
 		}
 	}
 }
@@ -165,13 +185,19 @@ func (b *builder) processes() {
 	}
 	resident := func(i int) int64 { return b.r.Processes[i].Meters["cpu.resident"].Peak }
 	slices.SortStableFunc(order, func(i, j int) int {
-		return cmp.Or(cmp.Compare(min(b.r.Processes[i].Parent, 1), min(b.r.Processes[j].Parent, 1)), cmp.Compare(resident(j), resident(i)))
+		return cmp.Or(cmp.Compare(min(b.r.Processes[i].Parent, 1), min(b.r.Processes[j].Parent, 1)),
+			cmp.Compare(resident(j), resident(i)))
 	})
 	for _, i := range order[:min(len(order), mostProcesses)] {
 		p := &b.r.Processes[i]
 		b.page.Length = max(b.page.Length, p.EndNS)
-		b.page.Processes = append(b.page.Processes, process{At: i, PID: p.PID, Parent: p.Parent, Command: shown(p.Command), Python: shown(p.Python), IPython: shown(p.IPython),
-			Start: p.StartNS, End: p.EndNS, Ended: shown(text.Ended(p)), Late: p.Late, Limits: b.limits(p), Figures: b.allPacked(p.Meters)})
+		b.page.Processes = append(b.page.Processes,
+			process{
+				At: i, PID: p.PID, Parent: p.Parent, Command: shown(p.Command), Python: shown(p.Python),
+				IPython: shown(p.IPython),
+				Start:   p.StartNS, End: p.EndNS, Ended: shown(text.Ended(p)), Late: p.Late, Limits: b.limits(p),
+				Figures: b.allPacked(p.Meters),
+			})
 	}
 }
 

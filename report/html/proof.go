@@ -12,8 +12,11 @@ import (
 // proof adds the certificate.
 func (b *builder) proof() {
 	c := &b.r.Certificate
-	p := proof{Complete: c.Complete, Finished: shown(c.Finished), Made: c.Made, Delivered: c.Delivered, Losses: shown(text.Losses(c)), Defects: c.BoundariesLost,
-		Frees: [][2]string{}, Meters: [][4]string{}, Probes: []probe{}}
+	p := proof{
+		Complete: c.Complete, Finished: shown(c.Finished), Made: c.Made, Delivered: c.Delivered,
+		Losses: shown(text.Losses(c)), Defects: c.BoundariesLost,
+		Frees: [][2]string{}, Meters: [][4]string{}, Probes: []probe{},
+	}
 	for title, text := range words.UnknownFrees(c) {
 		p.Frees = append(p.Frees, [2]string{title, text})
 	}
@@ -67,7 +70,8 @@ func (b *builder) left() {
 		more += d.More
 	}
 	say(more, "stack", "without a box of their own: their sum is in the graph")
-	say(b.thinned, "point", "of the timeline: of each stretch of time it has the first, the lowest, the highest and the last")
+	say(b.thinned, "point",
+		"of the timeline: of each stretch of time it has the first, the lowest, the highest and the last")
 	say(b.untold, "lighter track", "of the timeline")
 	say(len(b.r.Lines)-len(b.page.Lines), "lighter line", "of the session")
 	say(len(b.r.Processes)-len(b.page.Processes), "lighter process", "")
@@ -86,8 +90,12 @@ func auditOf(a *model.Audit) *audit {
 	}
 	for i := range a.Verdicts[:min(len(a.Verdicts), mostVerdicts)] {
 		v := &a.Verdicts[i]
-		one := verdict{Title: text.VerdictTitle(v.Kind), Meter: shown(text.MeterName(v.Meter)), Bytes: v.Bytes, Count: v.Count, Cells: shown(text.VerdictRuns(v)), Age: v.AgeNS,
-			Holder: shown(v.Holder), Probable: v.Probable, Evidence: shown(v.Evidence), Advice: shown(v.Advice), Fix: typed(v.Fix), PID: v.PID}
+		one := verdict{
+			Title: text.VerdictTitle(v.Kind), Meter: shown(text.MeterName(v.Meter)), Bytes: v.Bytes, Count: v.Count,
+			Cells: shown(text.VerdictRuns(v)), Age: v.AgeNS,
+			Holder: shown(v.Holder), Probable: v.Probable, Evidence: shown(v.Evidence), Advice: shown(v.Advice),
+			Fix: typed(v.Fix), PID: v.PID,
+		}
 		if len(v.Stack) > 0 {
 			one.Line = shown(text.Who(v.Stack))
 		}
@@ -101,7 +109,9 @@ func auditOf(a *model.Audit) *audit {
 	}
 	out.More = len(a.Verdicts) - len(out.Verdicts)
 	for _, h := range a.Held[:min(len(a.Held), mostHeld)] {
-		out.Held = append(out.Held, held{shown(text.MeterName(h.Meter)), shown(h.By), shown(h.Holder), h.Bytes, h.Count})
+		out.Held = append(out.Held, held{
+			shown(text.MeterName(h.Meter)), shown(h.By), shown(h.Holder), h.Bytes, h.Count,
+		})
 	}
 	out.MoreHeld = len(a.Held) - len(out.Held)
 	for i := range a.NotJudged[:min(len(a.NotJudged), mostReasons)] {

@@ -17,7 +17,9 @@ const (
 	kindBetween
 )
 
-var kinds = map[string]int{model.Session: kindSession, model.Experiment: kindExperiment, model.Cell: kindCell, model.Statement: kindStatement}
+var kinds = map[string]int{
+	model.Session: kindSession, model.Experiment: kindExperiment, model.Cell: kindCell, model.Statement: kindStatement,
+}
 
 // builder makes the data of a page.
 type builder struct {
@@ -37,8 +39,12 @@ type builder struct {
 // emptyRows returns rows in which no list is nil, which would be null in JSON.
 func emptyRows() rows {
 	none, long := ints{}, longs{}
-	return rows{Kind: none, ID: none, Parent: none, PID: none, Execution: none, Label: none, Line: none, Source: none, Cut: none, Status: none, Start: long, Duration: long, CPU: long,
-		Remarks: none, Figures: []figure{}, Trees: trees{none, none, long, long, long, long}, Children: []child{}, Unlisted: unlisted{none, none}}
+	return rows{
+		Kind: none, ID: none, Parent: none, PID: none, Execution: none, Label: none, Line: none, Source: none,
+		Cut: none, Status: none, Start: long, Duration: long, CPU: long,
+		Remarks: none, Figures: []figure{}, Trees: trees{none, none, long, long, long, long}, Children: []child{},
+		Unlisted: unlisted{none, none},
+	}
 }
 
 // window adds the row of a window, if it has one.
@@ -110,14 +116,17 @@ func (b *builder) between(one *model.Between) {
 
 func (b *builder) row(kind, id, parent, pid, execution, label, line, source, status int) {
 	rows := &b.page.Rows
-	rows.Kind, rows.ID, rows.Parent, rows.PID = append(rows.Kind, kind), append(rows.ID, id), append(rows.Parent, parent), append(rows.PID, pid)
-	rows.Execution, rows.Label, rows.Line = append(rows.Execution, execution), append(rows.Label, label), append(rows.Line, line)
+	rows.Kind, rows.ID = append(rows.Kind, kind), append(rows.ID, id)
+	rows.Parent, rows.PID = append(rows.Parent, parent), append(rows.PID, pid)
+	rows.Execution, rows.Label = append(rows.Execution, execution), append(rows.Label, label)
+	rows.Line = append(rows.Line, line)
 	rows.Source, rows.Status = append(rows.Source, source), append(rows.Status, status)
 }
 
 func (b *builder) times(start, duration, cpu int64) {
 	rows := &b.page.Rows
-	rows.Start, rows.Duration, rows.CPU = append(rows.Start, start), append(rows.Duration, duration), append(rows.CPU, cpu)
+	rows.Start, rows.Duration = append(rows.Start, start), append(rows.Duration, duration)
+	rows.CPU = append(rows.CPU, cpu)
 	b.page.Length = max(b.page.Length, start+duration)
 }
 
@@ -126,7 +135,8 @@ func (b *builder) figures(of map[string]model.Figure) {
 	for i, m := range b.page.Meters {
 		f, ok := of[m.ID]
 		column := &b.page.Rows.Figures[i]
-		column.Start, column.Need, column.Consumed = append(column.Start, f.Start), append(column.Need, f.Need()), append(column.Consumed, f.Consumed)
+		column.Start, column.Need = append(column.Start, f.Start), append(column.Need, f.Need())
+		column.Consumed = append(column.Consumed, f.Consumed)
 		off := offOf(f)
 		if !ok {
 			off = absent
@@ -171,12 +181,15 @@ func (b *builder) allPacked(of map[string]model.Figure) []int64 {
 func (b *builder) childrenOf(row int, w *model.Window) {
 	all := slices.Clone(w.Children)
 	slices.SortStableFunc(all, func(x, y model.Child) int {
-		return cmp.Or(cmp.Compare(y.Meters["cpu.resident"].Peak, x.Meters["cpu.resident"].Peak), cmp.Compare(x.PID, y.PID))
+		return cmp.Or(cmp.Compare(y.Meters["cpu.resident"].Peak, x.Meters["cpu.resident"].Peak),
+			cmp.Compare(x.PID, y.PID))
 	})
 	room := min(len(all), mostEach, max(0, mostChildren-b.children))
 	b.children += room
 	for _, c := range all[:room] {
-		b.page.Rows.Children = append(b.page.Rows.Children, child{row, c.PID, b.texts.name(c.Command), b.allPacked(c.Meters)})
+		b.page.Rows.Children = append(b.page.Rows.Children, child{
+			row, c.PID, b.texts.name(c.Command), b.allPacked(c.Meters),
+		})
 	}
 	if more := len(all) - room + w.ChildrenUnlisted; more > 0 {
 		to := &b.page.Rows.Unlisted

@@ -118,7 +118,10 @@ func (b *builder) detail(row int, w *model.Window) {
 			continue
 		}
 		cover := w.Coverage[id]
-		d := detail{Row: row, Meter: meter, Stacks: longs{}, AtPeak: cover.AtPeak, Rest: cover.Rest, Unlisted: cover.Unlisted, UnlistedAtPeak: cover.UnlistedAtPeak, Exact: cover.Exact}
+		d := detail{
+			Row: row, Meter: meter, Stacks: longs{}, AtPeak: cover.AtPeak, Rest: cover.Rest, Unlisted: cover.Unlisted,
+			UnlistedAtPeak: cover.UnlistedAtPeak, Exact: cover.Exact,
+		}
 		if cover.Sampled > 0 {
 			d.Sampled = words.SampledLines(cover.Sampled)
 		}

@@ -66,7 +66,9 @@ func (b *builder) timeline() {
 				b.untold++
 				continue
 			}
-			b.page.Timeline = append(b.page.Timeline, track{PID: k.pid, Meter: k.meter, Tree: k.tree, NS: longs{}, Bytes: longs{}, Gaps: longs{}})
+			b.page.Timeline = append(b.page.Timeline, track{
+				PID: k.pid, Meter: k.meter, Tree: k.tree, NS: longs{}, Bytes: longs{}, Gaps: longs{},
+			})
 			one = newThinner(len(b.page.Timeline)-1, points[k], all, b.page.Length)
 			thin[k] = one
 		}

@@ -105,8 +105,8 @@ func gauge(f model.Figure, limit int64, cells int) []Span {
 		style = Warn
 	}
 	return []Span{
-		{"[", Plain}, {strings.Repeat("█", now), style}, {strings.Repeat("▒", max(0, peak-now)), Dim}, {strings.Repeat("░", cells-max(now, peak)), Dim},
-		{"] ", Plain},
+		{"[", Plain}, {strings.Repeat("█", now), style}, {strings.Repeat("▒", max(0, peak-now)), Dim},
+		{strings.Repeat("░", cells-max(now, peak)), Dim}, {"] ", Plain},
 	}
 }
 
@@ -116,7 +116,8 @@ func (p *page) others(k *model.Kernel, all map[string]model.Figure, barred strin
 	r := model.Report{Windows: []model.Window{{Meters: all}}}
 	for _, id := range r.AllMeters() {
 		f := all[id]
-		if id == resident || id == barred || strings.HasSuffix(id, ".driver") || words.IsPart(id) || f.Exact && f.Peak == 0 {
+		if id == resident || id == barred || strings.HasSuffix(id, ".driver") || words.IsPart(id) ||
+			f.Exact && f.Peak == 0 {
 			continue
 		}
 		parts = append(parts, text.MeterName(id)+" "+text.Total(all, id))
@@ -148,7 +149,8 @@ func (p *page) lacks(g *model.Glance, k *model.Kernel) {
 		if p.low && len(l.SteppedDown) > 0 {
 			break
 		}
-		p.add(Span{"nothing is known to be lost", Dim}, Span{fmt.Sprintf(" · %s changes", words.Count(l.Made)), Dim}, Span{explained(k), Dim})
+		p.add(Span{"nothing is known to be lost", Dim}, Span{fmt.Sprintf(" · %s changes", words.Count(l.Made)), Dim},
+			Span{explained(k), Dim})
 	case n == 1 || p.width > 0:
 		more := ""
 		if n > 1 {
@@ -180,9 +182,12 @@ func (p *page) own(g *model.Glance) {
 	if o == nil {
 		return
 	}
-	style, line := Dim, escape.Pad("tracer", nameCells, false)+words.Bytes(o.Resident)+" itself, "+words.Bytes(o.Kernel)+" in Linux"
+	style := Dim
+	line := escape.Pad("tracer", nameCells, false) + words.Bytes(o.Resident) + " itself, " +
+		words.Bytes(o.Kernel) + " in Linux"
 	if o.Limit > 0 {
-		line += " · " + words.Bytes(o.Left) + " left of " + words.Bytes(o.Limit) + ": " + escape.OneLine(o.LimitBy, false, maxLimitText)
+		line += " · " + words.Bytes(o.Left) + " left of " + words.Bytes(o.Limit) + ": " +
+			escape.OneLine(o.LimitBy, false, maxLimitText)
 		if o.Left < o.Limit/8 {
 			style = Warn
 		}

@@ -7,8 +7,9 @@ func (p *page) footer() {
 		return
 	}
 	p.add(
-		Span{"q", Bold}, Span{" quit, report  ", Plain}, Span{"?", Bold}, Span{" help  ", Plain}, Span{"tab", Bold}, Span{" table  ", Plain},
-		Span{"s", Bold}, Span{" sort  ", Plain}, Span{"space", Bold}, Span{" freeze  ", Plain}, Span{"0", Bold}, Span{" mark", Plain},
+		Span{"q", Bold}, Span{" quit, report  ", Plain}, Span{"?", Bold}, Span{" help  ", Plain}, Span{"tab", Bold},
+		Span{" table  ", Plain}, Span{"s", Bold}, Span{" sort  ", Plain}, Span{"space", Bold}, Span{" freeze  ", Plain},
+		Span{"0", Bold}, Span{" mark", Plain},
 	)
 }
 

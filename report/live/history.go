@@ -65,7 +65,9 @@ func (p *past) add(w model.Window) {
 		p.newest = append(p.newest[:0], p.newest[newestKept:]...)
 	}
 	p.newest = append(p.newest, w)
-	at, _ := slices.BinarySearchFunc(p.heaviest, weight(&w), func(x model.Window, to int64) int { return cmp.Or(cmp.Compare(to, weight(&x)), -1) })
+	at, _ := slices.BinarySearchFunc(p.heaviest, weight(&w), func(x model.Window, to int64) int {
+		return cmp.Or(cmp.Compare(to, weight(&x)), -1)
+	})
 	if at < heaviestTop {
 		p.heaviest = slices.Insert(p.heaviest, at, w)
 		p.heaviest = p.heaviest[:min(len(p.heaviest), heaviestTop)]

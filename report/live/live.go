@@ -182,8 +182,8 @@ func (p *page) spread(right string, spans ...Span) {
 }
 
 // asciiFor maps our own characters to others for a terminal without UTF-8.
-var asciiFor = strings.NewReplacer("›", ">", "…", ".", "≥", ">=", "≈", "~", "·", "-", "–", "-", "µ", "u", "⏎", "|", "×", "x", "▼", "v", "▲", "^",
-	"█", "#", "▒", "=", "░", ".", "→", "->", "—", "-")
+var asciiFor = strings.NewReplacer("›", ">", "…", ".", "≥", ">=", "≈", "~", "·", "-", "–", "-", "µ", "u", "⏎", "|",
+	"×", "x", "▼", "v", "▲", "^", "█", "#", "▒", "=", "░", ".", "→", "->", "—", "-")
 
 // ascii returns a text for a terminal without UTF-8.
 func ascii(s string) string {

@@ -13,7 +13,10 @@ import (
 
 func figure(start, peak, end int64) model.Figure {
 	var zero int64
-	return model.Figure{Start: start, Peak: peak, End: end, Consumed: end - start, Peaked: peak - max(start, end), Exact: true, Bound: &zero}
+	return model.Figure{
+		Start: start, Peak: peak, End: end, Consumed: end - start, Peaked: peak - max(start, end), Exact: true,
+		Bound: &zero,
+	}
 }
 
 const mib = 1 << 20
@@ -21,52 +24,94 @@ const mib = 1 << 20
 // glance returns a glance of a kernel in the middle of a cell with hostile text, names and commands.
 func glance() *model.Glance {
 	count := 7
-	zero := int64(0)
 	hostile := "\x1b[2J\u202egnp\u2066 日本語\n"
-	cell := &model.Window{ID: 9, Kind: model.Cell, PID: 4242, ExecutionCount: &count, Execution: 5, Status: model.Incomplete, DurationNS: 12_400_000_000,
-		Source: "df = load('big')\n" + hostile, Meters: map[string]model.Figure{"cpu.resident": figure(100*mib, 900*mib, 800*mib)}, Children: []model.Child{}}
+	cell := &model.Window{
+		ID: 9, Kind: model.Cell, PID: 4242, ExecutionCount: &count, Execution: 5, Status: model.Incomplete,
+		DurationNS: 12_400_000_000,
+		Source:     "df = load('big')\n" + hostile,
+		Meters:     map[string]model.Figure{"cpu.resident": figure(100*mib, 900*mib, 800*mib)},
+		Children:   []model.Child{},
+	}
 	stack := func(line int) []model.Frame {
-		return []model.Frame{{Function: "ones" + hostile, File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 204},
-			{Function: "<module>", File: "<ipython-input-7>", Line: line, Execution: 5, ExecutionCount: &count}}
+		return []model.Frame{
+			{Function: "ones" + hostile, File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 204},
+			{Function: "<module>", File: "<ipython-input-7>", Line: line, Execution: 5, ExecutionCount: &count},
+		}
 	}
 	g := &model.Glance{
 		Schema: model.GlanceSchema, ElapsedNS: 192_000_000_000, Cells: 7,
-		Own:  &model.OwnMemory{Resident: 64 * mib, Kernel: 70 * mib, Limit: 1 << 30, Left: 800 * mib, LimitBy: "memory.max of control group /a" + hostile},
+		Own: &model.OwnMemory{
+			Resident: 64 * mib, Kernel: 70 * mib, Limit: 1 << 30, Left: 800 * mib,
+			LimitBy: "memory.max of control group /a" + hostile,
+		},
 		GPUs: []model.GPU{{Index: 1, Memory: 16 << 30, Name: "NVIDIA T4" + hostile}},
 		Lacks: model.Lacks{
-			Reasons: []string{"12 of 4,000 changes did not reach the tracer"}, SteppedDown: []string{"cpu.numpy", "stacks"}, Made: 4000, Delivered: 3988,
+			Reasons:     []string{"12 of 4,000 changes did not reach the tracer"},
+			SteppedDown: []string{"cpu.numpy", "stacks"}, Made: 4000, Delivered: 3988,
 		},
-		Kernels: []model.Kernel{{
-			PID: 4242, Command: "python -m ipykernel" + hostile, Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel", Running: true, Cell: cell, Growth: "cell",
-			Statement: &model.Window{Kind: model.Statement, Line: 3},
-			Limit:     &model.Limit{Kind: "cgroup", Path: "/user.slice/" + hostile, Bytes: 1 << 30, Used: 850 * mib},
-			Meters: map[string]model.Figure{"cpu.resident": figure(100*mib, 900*mib, 800*mib), "cpu.mapped": figure(1, 2<<30, 2<<30),
-				"cpu.numpy": {End: 700 * mib, Peak: 800 * mib, Bound: &zero}, "gpu.1.driver": figure(0, 12<<30, 10<<30), "gpu.1.active": figure(0, 9<<30, 8<<30)},
-			Coverage: map[string]model.Coverage{"cpu.numpy": {AtPeak: 700 * mib, Rest: 9 * mib}},
-			Unlisted: 4, UnlistedNet: 3 * mib,
-			Children:  []model.Child{{PID: 4300, Command: "worker" + hostile, Meters: map[string]model.Figure{"cpu.resident": figure(0, 80*mib, 60*mib)}}},
-			Variables: []model.Variable{{PID: 4242, Name: "df" + hostile, Kind: "variable", Type: "DataFrame", Shape: []int64{1000, 40}, Bytes: 300 * mib, Exact: true}}, VariablesNS: 170_000_000_000,
-			Names: &model.Names{PID: 4242, Unlisted: 90, Bytes: 5 * mib},
-		}},
+		Kernels: []model.Kernel{busyKernel(cell, hostile)},
 	}
+	g.Kernels[0].Cells, g.Kernels[0].CellsUnlisted = manyCells(hostile).Of(4242, 0)
+	for i := range 30 {
+		g.Kernels[0].Allocations = append(g.Kernels[0].Allocations, model.Allocation{
+			Meter: []string{"cpu.numpy", "cpu.mapped", "gpu.1.active"}[i%3], Stack: stack(i + 1),
+			Allocated: int64(90-i) * mib, Freed: int64(i) * mib, Net: int64(90-2*i) * mib,
+			AtPeak: int64(i) * mib, Count: int64(100 * i),
+		})
+	}
+	return g
+}
+
+// busyKernel returns a kernel in a cell, which has a child and large variables.
+func busyKernel(cell *model.Window, hostile string) model.Kernel {
+	zero := int64(0)
+	return model.Kernel{
+		PID: 4242, Command: "python -m ipykernel" + hostile, Python: "3.11.2", IPython: "8.5.0",
+		Frontend: "ipykernel", Running: true, Cell: cell, Growth: "cell",
+		Statement: &model.Window{Kind: model.Statement, Line: 3},
+		Limit:     &model.Limit{Kind: "cgroup", Path: "/user.slice/" + hostile, Bytes: 1 << 30, Used: 850 * mib},
+		Meters: map[string]model.Figure{
+			"cpu.resident": figure(100*mib, 900*mib, 800*mib), "cpu.mapped": figure(1, 2<<30, 2<<30),
+			"cpu.numpy": {End: 700 * mib, Peak: 800 * mib, Bound: &zero}, "gpu.1.driver": figure(0, 12<<30, 10<<30),
+			"gpu.1.active": figure(0, 9<<30, 8<<30),
+		},
+		Coverage: map[string]model.Coverage{"cpu.numpy": {AtPeak: 700 * mib, Rest: 9 * mib}},
+		Unlisted: 4, UnlistedNet: 3 * mib,
+		Children: []model.Child{
+			{
+				PID: 4300, Command: "worker" + hostile,
+				Meters: map[string]model.Figure{"cpu.resident": figure(0, 80*mib, 60*mib)},
+			},
+		},
+		Variables: []model.Variable{
+			{
+				PID: 4242, Name: "df" + hostile, Kind: "variable", Type: "DataFrame", Shape: []int64{1000, 40},
+				Bytes: 300 * mib, Exact: true,
+			},
+		},
+		VariablesNS: 170_000_000_000,
+		Names:       &model.Names{PID: 4242, Unlisted: 90, Bytes: 5 * mib},
+	}
+}
+
+// manyCells returns the history of a kernel that has run thirty cells.
+func manyCells(hostile string) *live.History {
 	var past live.History
 	for i := range 30 {
 		n, need := i+1, int64(i*7%31)*10*mib
-		w := model.Window{ID: 100 + i, Kind: model.Cell, PID: 4242, Execution: n, ExecutionCount: &n, Status: model.OK, DurationNS: int64(i) * 50_000_000, Source: fmt.Sprintf("step(%d)%s", i, hostile),
-			Meters: map[string]model.Figure{"cpu.resident": figure(100*mib, 100*mib+need, 100*mib+need/2), "gpu.1.driver": figure(0, need*2, need)}}
+		w := model.Window{
+			ID: 100 + i, Kind: model.Cell, PID: 4242, Execution: n, ExecutionCount: &n, Status: model.OK,
+			DurationNS: int64(i) * 50_000_000, Source: fmt.Sprintf("step(%d)%s", i, hostile),
+			Meters: map[string]model.Figure{
+				"cpu.resident": figure(100*mib, 100*mib+need, 100*mib+need/2), "gpu.1.driver": figure(0, need*2, need),
+			},
+		}
 		if i%9 == 8 {
 			w.Status = model.Error
 		}
 		past.Add([]model.Window{w})
 	}
-	g.Kernels[0].Cells, g.Kernels[0].CellsUnlisted = past.Of(4242, 0)
-	for i := range 30 {
-		g.Kernels[0].Allocations = append(g.Kernels[0].Allocations, model.Allocation{
-			Meter: []string{"cpu.numpy", "cpu.mapped", "gpu.1.active"}[i%3], Stack: stack(i + 1), Allocated: int64(90-i) * mib, Freed: int64(i) * mib, Net: int64(90-2*i) * mib,
-			AtPeak: int64(i) * mib, Count: int64(100 * i),
-		})
-	}
-	return g
+	return &past
 }
 
 // check wants a screen that fits: as many rows as there are, none wider, nothing in it that a terminal acts on.
@@ -132,7 +177,9 @@ func TestEverySize(t *testing.T) {
 	for width := 1; width <= 130; width += 3 {
 		for height := 1; height < 40; height += 2 {
 			for tab := range live.Tab(4) {
-				check(t, live.Screen(glance(), &live.State{Tab: tab, ASCII: width%2 == 0, Offset: height}, width, height), width, height, width%2 == 0)
+				check(t,
+					live.Screen(glance(), &live.State{Tab: tab, ASCII: width%2 == 0, Offset: height}, width, height),
+					width, height, width%2 == 0)
 			}
 		}
 	}
@@ -167,7 +214,8 @@ func TestKeys(t *testing.T) {
 	if press(" "); !s.Frozen {
 		t.Error("not frozen")
 	}
-	if press("0") != live.Mark || press("0") != live.Unmark || press("u") != live.FindVariables || s.Tab != live.Variables {
+	if press("0") != live.Mark || press("0") != live.Unmark || press("u") != live.FindVariables ||
+		s.Tab != live.Variables {
 		t.Error("marks and variables")
 	}
 	row := func() string { return live.Screen(g, s, 120, 40)[11].String() }
@@ -203,10 +251,13 @@ func TestText(t *testing.T) {
 	if strings.Contains(text, "step(3)") {
 		t.Errorf("cells that nobody asked for in\n%s", text)
 	}
-	if text := live.Text(g, &live.State{ListCells: true}, 0); !strings.Contains(text, "step(3)") || !strings.Contains(text, "4 cells") {
+	if text := live.Text(g, &live.State{ListCells: true}, 0); !strings.Contains(text, "step(3)") ||
+		!strings.Contains(text, "4 cells") {
 		t.Errorf("no cells in\n%s", text)
 	}
-	for _, want := range []string{"pid 4242", "pid 77", "In[7]", "In[7] line 30", "df", "worker", "stepped down", "300.00 MiB"} {
+	for _, want := range []string{
+		"pid 4242", "pid 77", "In[7]", "In[7] line 30", "df", "worker", "stepped down", "300.00 MiB",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -252,7 +303,12 @@ func TestHistory(t *testing.T) {
 		if i == 5 || i == 1500 {
 			need = 1000
 		}
-		h.Add([]model.Window{{ID: i + 1, PID: 7, Source: strings.Repeat("x", 1000), Meters: map[string]model.Figure{"cpu.resident": figure(0, need, 0)}}})
+		h.Add([]model.Window{
+			{
+				ID: i + 1, PID: 7, Source: strings.Repeat("x", 1000),
+				Meters: map[string]model.Figure{"cpu.resident": figure(0, need, 0)},
+			},
+		})
 	}
 	all, more := h.Of(7, 0)
 	if all[0].ID != 3000 || all[399].ID != 2601 || len(all)+more != 3000 || len(all) < 402 || len(all) > 500 {
@@ -286,7 +342,8 @@ func TestKernelsByName(t *testing.T) {
 	g := glance()
 	g.Kernels[0].Cell.Kernel = "train.ipynb"
 	for _, tab := range []live.Tab{live.Lines, live.Cells} {
-		if got := check(t, live.Screen(g, &live.State{Tab: tab}, 120, 40), 120, 40, false); !strings.Contains(got, "In[7] of train.ipynb ") {
+		got := check(t, live.Screen(g, &live.State{Tab: tab}, 120, 40), 120, 40, false)
+		if !strings.Contains(got, "In[7] of train.ipynb ") {
 			t.Errorf("tab %d: whose is the cell?\n%s", tab, got)
 		}
 	}

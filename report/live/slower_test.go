@@ -16,7 +16,8 @@ func TestSlower(t *testing.T) {
 		width, height int
 		shown         bool
 	}{{100, 24, true}, {40, 10, false}} {
-		if got := check(t, live.Screen(g, &live.State{}, c.width, c.height), c.width, c.height, false); strings.Contains(got, "! slower: ") != c.shown || c.shown && !strings.Contains(got, want) {
+		got := check(t, live.Screen(g, &live.State{}, c.width, c.height), c.width, c.height, false)
+		if strings.Contains(got, "! slower: ") != c.shown || c.shown && !strings.Contains(got, want) {
 			t.Errorf("%d × %d:\n%s", c.width, c.height, got)
 		}
 	}

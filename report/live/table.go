@@ -23,19 +23,24 @@ type column struct {
 
 var columns = [tabs][]column{
 	Lines: {
-		{title: "grew", cells: 11, right: true}, {title: "at peak", cells: 11, right: true, drop: 1}, {title: "allocated", cells: 11, right: true, drop: 2},
+		{title: "grew", cells: 11, right: true}, {title: "at peak", cells: 11, right: true, drop: 1},
+		{title: "allocated", cells: 11, right: true, drop: 2},
 		{title: "times", cells: 7, right: true, drop: 3}, {title: "meter", cells: 12, drop: 0}, {title: "who"},
 	},
 	Variables: {
-		{title: "alone", cells: 11, right: true}, {title: "reaches", cells: 11, right: true, drop: 2}, {title: "name", cells: 18}, {title: "type", cells: 12, drop: 1},
+		{title: "alone", cells: 11, right: true}, {title: "reaches", cells: 11, right: true, drop: 2},
+		{title: "name", cells: 18}, {title: "type", cells: 12, drop: 1},
 		{title: "shape", cells: 16, drop: 3}, {title: "made by"},
 	},
 	Children: {
-		{title: "resident", cells: 11, right: true}, {title: "highest", cells: 11, right: true, drop: 1}, {title: "pid", cells: 8, right: true}, {title: "command"},
+		{title: "resident", cells: 11, right: true}, {title: "highest", cells: 11, right: true, drop: 1},
+		{title: "pid", cells: 8, right: true}, {title: "command"},
 	},
 	Cells: {
-		{title: "cell", cells: 8}, {title: "need", cells: 11, right: true}, {title: "gpu need", cells: 11, right: true, ofGPU: true}, {title: "kept", cells: 11, right: true, drop: 1},
-		{title: "highest", cells: 11, right: true, drop: 3}, {title: "time", cells: 10, right: true, drop: 2}, {title: "source"},
+		{title: "cell", cells: 8}, {title: "need", cells: 11, right: true},
+		{title: "gpu need", cells: 11, right: true, ofGPU: true}, {title: "kept", cells: 11, right: true, drop: 1},
+		{title: "highest", cells: 11, right: true, drop: 3}, {title: "time", cells: 10, right: true, drop: 2},
+		{title: "source"},
 	},
 }
 
@@ -208,9 +213,11 @@ func (p *page) empty(k *model.Kernel) string {
 func (p *page) after(k *model.Kernel) string {
 	switch {
 	case p.state.Tab == Lines && k.Unlisted > 0:
-		return fmt.Sprintf("… and %s, which grew by %s together", words.Plural(k.Unlisted, "more stack"), words.Bytes(k.UnlistedNet))
+		return fmt.Sprintf("… and %s, which grew by %s together",
+			words.Plural(k.Unlisted, "more stack"), words.Bytes(k.UnlistedNet))
 	case p.state.Tab == Variables && k.Names != nil && k.Names.Unlisted > 0:
-		return fmt.Sprintf("… and %s, with %s together", words.Plural(int(k.Names.Unlisted), "more name"), words.Bytes(k.Names.Bytes))
+		return fmt.Sprintf("… and %s, with %s together",
+			words.Plural(int(k.Names.Unlisted), "more name"), words.Bytes(k.Names.Bytes))
 	case p.state.Tab == Children && k.ChildrenUnlisted > 0:
 		return "… and " + words.Plural(k.ChildrenUnlisted, "more process")
 	case p.state.Tab == Cells && k.CellsUnlisted > 0:
@@ -232,7 +239,8 @@ func (p *page) rowsOf(k *model.Kernel) (lines []line) {
 		for _, v := range k.Variables {
 			c := text.VariableCells(v)
 			lines = append(lines, line{c[:], []sortKey{
-				{number: v.Bytes + v.Device}, {number: max(v.Reaches, v.Bytes)}, {text: c[2]}, {text: c[3]}, {text: c[4]}, {text: c[5]},
+				{number: v.Bytes + v.Device}, {number: max(v.Reaches, v.Bytes)}, {text: c[2]}, {text: c[3]},
+				{text: c[4]}, {text: c[5]},
 			}})
 		}
 	case Children:
@@ -240,7 +248,10 @@ func (p *page) rowsOf(k *model.Kernel) (lines []line) {
 			command := escape.OneLine(c.Command, false, 400)
 			lines = append(lines, line{
 				[]string{text.Total(c.Meters, resident), text.Highest(c.Meters, resident), fmt.Sprint(c.PID), command},
-				[]sortKey{{number: c.Meters[resident].End}, {number: c.Meters[resident].Peak}, {number: -int64(c.PID)}, {text: command}},
+				[]sortKey{
+					{number: c.Meters[resident].End}, {number: c.Meters[resident].Peak}, {number: -int64(c.PID)},
+					{text: command},
+				},
 			})
 		}
 	case Cells:
@@ -287,8 +298,14 @@ func ran(w *model.Window, runs bool) line {
 		need = text.Need(w.Meters, gpu)
 	}
 	return line{
-		[]string{escape.Bounded(text.Label(*w), 40), text.Need(w.Meters, resident), need, text.Kept(w.Meters, resident), text.Highest(w.Meters, resident), words.Duration(w.DurationNS), source},
-		[]sortKey{{number: int64(w.ID)}, {number: f.Need()}, {number: onGPU}, {number: f.Consumed}, {number: f.Peak}, {number: w.DurationNS}, {text: source}},
+		[]string{
+			escape.Bounded(text.Label(*w), 40), text.Need(w.Meters, resident), need, text.Kept(w.Meters, resident),
+			text.Highest(w.Meters, resident), words.Duration(w.DurationNS), source,
+		},
+		[]sortKey{
+			{number: int64(w.ID)}, {number: f.Need()}, {number: onGPU}, {number: f.Consumed}, {number: f.Peak},
+			{number: w.DurationNS}, {text: source},
+		},
 	}
 }
 
@@ -304,12 +321,15 @@ func allocated(a model.Allocation, k *model.Kernel) line {
 		grew = "≈" + grew
 	}
 	atPeak := words.Sampled(words.Bytes(a.AtPeak), a.Sampled)
-	taken, times := words.Sampled(words.Bytes(a.Allocated), a.Sampled), words.Sampled(words.Count(uint64(max(0, a.Count))), a.Sampled)
+	taken := words.Sampled(words.Bytes(a.Allocated), a.Sampled)
+	times := words.Sampled(words.Count(uint64(max(0, a.Count))), a.Sampled)
 	if k.Growth == "mark" { // only its growth is known
 		taken, times = "–", "–"
 	}
 	return line{
 		[]string{grew, atPeak, taken, times, meter, who},
-		[]sortKey{{number: a.Net}, {number: a.AtPeak}, {number: a.Allocated}, {number: a.Count}, {text: meter}, {text: who}},
+		[]sortKey{
+			{number: a.Net}, {number: a.AtPeak}, {number: a.Allocated}, {number: a.Count}, {text: meter}, {text: who},
+		},
 	}
 }

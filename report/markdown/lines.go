@@ -40,7 +40,8 @@ func typedLines(all []model.Line) (rows []line) {
 	}
 	for i := range all {
 		l := &all[i]
-		if l.Native || l.AtPeak <= 0 || l.Execution == 0 && model.IsLibrary(l.File) || words.IsOutermost(l.Meter) && 2*inner[of(l)] >= l.AtPeak {
+		if l.Native || l.AtPeak <= 0 || l.Execution == 0 && model.IsLibrary(l.File) ||
+			words.IsOutermost(l.Meter) && 2*inner[of(l)] >= l.AtPeak {
 			continue
 		}
 		rows = append(rows, line{l, l.AtPeak, l.Allocated})
@@ -54,8 +55,10 @@ func (p *page) lines(rows []line) {
 	}
 	p.WriteString("| line | meter | at the session's peak | allocated | times |\n|---|---|--:|--:|--:|\n")
 	for _, l := range rows[:min(len(rows), maxLines)] {
-		fmt.Fprintf(p, "| %s | %s | %s | %s | %s |\n", Code(place(l.Frame)), meter(l.Meter), words.Sampled(words.Bytes(l.atPeak), l.Sampled),
-			words.Sampled(words.Bytes(l.allocated), l.Sampled), words.Sampled(strconv.FormatInt(l.Count, 10), l.Sampled))
+		fmt.Fprintf(p, "| %s | %s | %s | %s | %s |\n", Code(place(l.Frame)), meter(l.Meter),
+			words.Sampled(words.Bytes(l.atPeak), l.Sampled),
+			words.Sampled(words.Bytes(l.allocated), l.Sampled),
+			words.Sampled(strconv.FormatInt(l.Count, 10), l.Sampled))
 	}
 	if more := len(rows) - maxLines; more > 0 {
 		fmt.Fprintf(p, "\n… and %d more lines that held less.\n", more)

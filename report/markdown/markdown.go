@@ -80,7 +80,9 @@ func columns(r *model.Report, ranks string) []string {
 		all = known
 	}
 	if slices.Contains(known, ranks) {
-		all = append([]string{ranks}, slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == ranks })...)
+		all = append([]string{ranks}, slices.DeleteFunc(slices.Clone(all), func(id string) bool {
+			return id == ranks
+		})...)
 	}
 	return all[:min(len(all), maxMeters)]
 }
@@ -128,7 +130,9 @@ func (p *page) take(w *model.Window) {
 	}
 	one.name = words.CellOf(w)
 	p.cells = append(p.cells, one)
-	slices.SortStableFunc(p.cells, func(a, b row) int { return cmp.Or(cmp.Compare(p.need(&b), p.need(&a)), cmp.Compare(a.order, b.order)) })
+	slices.SortStableFunc(p.cells, func(a, b row) int {
+		return cmp.Or(cmp.Compare(p.need(&b), p.need(&a)), cmp.Compare(a.order, b.order))
+	})
 	if len(p.cells) > maxCells {
 		p.cells = p.cells[:maxCells]
 		p.more++

@@ -37,7 +37,8 @@ func parsed(t *testing.T, page []byte) (rows [][]string) {
 				row = append(row, textOf(cell, page))
 			}
 			rows = append(rows, row)
-		case *ast.Heading, *ast.Paragraph, *ast.Text, *ast.CodeSpan, *tables.Table, *tables.TableCell, *ast.Document, *ast.List, *ast.ListItem, *ast.TextBlock:
+		case *ast.Heading, *ast.Paragraph, *ast.Text, *ast.CodeSpan, *tables.Table, *tables.TableCell, *ast.Document,
+			*ast.List, *ast.ListItem, *ast.TextBlock:
 		case *ast.Emphasis:
 			if textOf(n, page) != "Not complete." {
 				t.Errorf("emphasis %q", textOf(n, page))
@@ -88,7 +89,10 @@ func TestPages(t *testing.T) {
 				}
 				want, found := words.Bytes(f.Need()), false
 				for _, row := range rows {
-					found = found || len(row) > 3 && strings.HasPrefix(row[0], cellName(w)) && strings.TrimLeft(row[1], "≈≥") == want && strings.TrimLeft(row[3], "≈≥") == words.Bytes(f.Peak)
+					found = found ||
+						len(row) > 3 && strings.HasPrefix(row[0], cellName(w)) &&
+							strings.TrimLeft(row[1], "≈≥") == want &&
+							strings.TrimLeft(row[3], "≈≥") == words.Bytes(f.Peak)
 				}
 				if !found && name != "many" {
 					t.Errorf("%s needs %s: %v", cellName(w), want, rows)
@@ -108,15 +112,18 @@ func cellName(w *model.Window) string {
 // TestNothingBecomesMarkdown: text from a notebook stays text.
 func TestNothingBecomesMarkdown(t *testing.T) {
 	for _, source := range []string{
-		"`", "``", "a`b``c", "`x", "x`", "|", `\|`, `\\|`, `a | b`, "<script>alert(1)</script>", "![x](http://example.com/x.png)", "[a](javascript:x)", "@octocat #1 https://example.com",
-		"*x* _y_ ~z~", "# x", "- x", "`` ` ``|` `", "<!--", "&lt;", "$x$", "\\", "`\\`|`", "```\nx\n```", "a\\`b|c",
+		"`", "``", "a`b``c", "`x", "x`", "|", `\|`, `\\|`, `a | b`, "<script>alert(1)</script>",
+		"![x](http://example.com/x.png)", "[a](javascript:x)", "@octocat #1 https://example.com", "*x* _y_ ~z~", "# x",
+		"- x", "`` ` ``|` `", "<!--", "&lt;", "$x$", "\\", "`\\`|`", "```\nx\n```", "a\\`b|c",
 	} {
 		r := reporttest.Rich()
 		for i := range r.Windows {
 			r.Windows[i].Source, r.Windows[i].Name = source, source
 		}
 		r.Host.Name, r.Certificate.Incomplete, r.Certificate.Complete = source, []string{source}, false
-		r.Lines = []model.Line{{Meter: "cpu.numpy", Frame: model.Frame{Function: source, File: source, Line: 3}, AtPeak: 1 << 20}}
+		r.Lines = []model.Line{
+			{Meter: "cpu.numpy", Frame: model.Frame{Function: source, File: source, Line: 3}, AtPeak: 1 << 20},
+		}
 		var b bytes.Buffer
 		if err := markdown.Print(&b, r); err != nil {
 			t.Fatal(err)
@@ -127,7 +134,8 @@ func TestNothingBecomesMarkdown(t *testing.T) {
 		}
 		// goldmark fills short rows and cuts long ones: the bars are counted in the text
 		for line := range strings.Lines(b.String()) {
-			if strings.HasPrefix(line, "| In[") || strings.HasPrefix(line, "| a cell") || strings.HasPrefix(line, "| a silent") {
+			if strings.HasPrefix(line, "| In[") || strings.HasPrefix(line, "| a cell") ||
+				strings.HasPrefix(line, "| a silent") {
 				if n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|"); n != 8 {
 					t.Errorf("%q: a row of %d bars: %s", source, n, line)
 				}
@@ -149,11 +157,13 @@ func TestAttribution(t *testing.T) {
 			}
 			return b.String()
 		}
-		if whole := !strings.Contains(text(), "Who allocated is not known in full"); whole != r.Certificate.Attribution.Complete {
+		whole := !strings.Contains(text(), "Who allocated is not known in full")
+		if whole != r.Certificate.Attribution.Complete {
 			t.Errorf("who allocated is known in full: %v", whole)
 		}
 		r.Certificate.Attribution = model.Attribution{Incomplete: []string{"native frames not known in time (44)"}}
-		if text := text(); !strings.Contains(text, "`native frames not known in time (44)`") || strings.Contains(text, "**Not complete.**") == r.Certificate.Complete {
+		if text := text(); !strings.Contains(text, "`native frames not known in time (44)`") ||
+			strings.Contains(text, "**Not complete.**") == r.Certificate.Complete {
 			t.Errorf("%s", text)
 		}
 	}
@@ -162,12 +172,15 @@ func TestAttribution(t *testing.T) {
 // TestSlower: the cost of expensive probes stands in front of the tables, as text.
 func TestSlower(t *testing.T) {
 	r := reporttest.Rich()
-	r.Certificate.Probes = append(r.Certificate.Probes, model.Probe{Name: "numpy", Hits: 380_786, CostNS: 380_786_000, Dear: "[a](javascript:x) its code is not known"})
+	r.Certificate.Probes = append(r.Certificate.Probes, model.Probe{
+		Name: "numpy", Hits: 380_786, CostNS: 380_786_000, Dear: "[a](javascript:x) its code is not known",
+	})
 	var b bytes.Buffer
 	if err := markdown.Print(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	const want = "\n\nSlower: `each array and each scalar is traced, which slows code down that makes many ([a](javascript:x) its code is not known): 380,786 hits took about 381 ms of CPU time`\n\n"
+	const want = "\n\nSlower: `each array and each scalar is traced, which slows code down that makes many " +
+		"([a](javascript:x) its code is not known): 380,786 hits took about 381 ms of CPU time`\n\n"
 	if at, table := strings.Index(b.String(), want), strings.Index(b.String(), "\n|"); at < 0 || at > table {
 		t.Errorf("%s", b.String())
 	}
@@ -182,8 +195,14 @@ func TestLimitsAndGPUs(t *testing.T) {
 		gpus         int
 		first, found string
 	}{
-		{"both", 125 * reporttest.GiB, 80 * reporttest.GiB, 1, "Nearest to a limit: 78.55 of 80.00 GiB of GPU 0", ". GPU 0: `NVIDIA H100 80GB HBM3, 80.00 GiB`.\n\n| cell |"},
-		{"no GPU's name", 125 * reporttest.GiB, 0, 0, "Nearest to a limit: 2.57 of 125.00 GiB resident (2 %)", ".\n\n| cell |"},
+		{
+			"both", 125 * reporttest.GiB, 80 * reporttest.GiB, 1, "Nearest to a limit: 78.55 of 80.00 GiB of GPU 0",
+			". GPU 0: `NVIDIA H100 80GB HBM3, 80.00 GiB`.\n\n| cell |",
+		},
+		{
+			"no GPU's name", 125 * reporttest.GiB, 0, 0, "Nearest to a limit: 2.57 of 125.00 GiB resident (2 %)",
+			".\n\n| cell |",
+		},
 		{"no limit", 0, 0, 1, "GPU 0: `NVIDIA H100 80GB HBM3`.\n\n| cell |", ""},
 		{"neither", 0, 0, 0, "| cell |", ""},
 	} {
@@ -214,13 +233,24 @@ func TestLimitsAndGPUs(t *testing.T) {
 // TestLines: a page has the lines of the notebook with all calls below them, and with Full those of libraries.
 func TestLines(t *testing.T) {
 	one := 1
-	cell := model.Frame{Function: "<module>", File: "/tmp/ipykernel_1/1.py", Line: 7, Execution: 1, ExecutionCount: &one}
+	cell := model.Frame{
+		Function: "<module>", File: "/tmp/ipykernel_1/1.py", Line: 7, Execution: 1, ExecutionCount: &one,
+	}
 	r := reporttest.Rich()
 	r.Lines = []model.Line{
 		{Meter: "cpu.numpy", Frame: cell, AtPeak: 512 << 20, Allocated: 600 << 20, Count: 3},
 		{Meter: "cpu.mapped", Frame: cell, AtPeak: 520 << 20, Allocated: 610 << 20, Count: 9},
-		{Meter: "cpu.numpy", Frame: model.Frame{Function: "ones", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 205}, AtPeak: 512 << 20, OwnAtPeak: 512 << 20, OwnAllocated: 600 << 20, Count: 3},
-		{Meter: "cpu.numpy", Frame: model.Frame{Function: "PyDataMem_UserNEW", Module: "_umath.so", Native: true}, AtPeak: 512 << 20, OwnAtPeak: 512 << 20, Count: 3},
+		{
+			Meter: "cpu.numpy",
+			Frame: model.Frame{
+				Function: "ones", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 205,
+			},
+			AtPeak: 512 << 20, OwnAtPeak: 512 << 20, OwnAllocated: 600 << 20, Count: 3,
+		},
+		{
+			Meter: "cpu.numpy", Frame: model.Frame{Function: "PyDataMem_UserNEW", Module: "_umath.so", Native: true},
+			AtPeak: 512 << 20, OwnAtPeak: 512 << 20, Count: 3,
+		},
 	}
 	page := func(print func(io.Writer, *model.Report) error) (lines []string) {
 		var b bytes.Buffer
@@ -237,7 +267,10 @@ func TestLines(t *testing.T) {
 	if got, want := page(markdown.Print), []string{"In[1]:7 numpy 512.00 MiB 600.00 MiB 3"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := page(markdown.Full), []string{"/usr/lib/python3/dist-packages/numpy/core/numeric.py ones:205 numpy 512.00 MiB 600.00 MiB 3"}; !slices.Equal(got, want) {
+	got, want := page(markdown.Full), []string{
+		"/usr/lib/python3/dist-packages/numpy/core/numeric.py ones:205 numpy 512.00 MiB 600.00 MiB 3",
+	}
+	if !slices.Equal(got, want) {
 		t.Errorf("with --full: got %q, want %q", got, want)
 	}
 }

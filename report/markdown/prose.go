@@ -51,7 +51,8 @@ const maxSlower = 600
 
 func (p *page) exactness(r *model.Report) {
 	if r.Certificate.Complete {
-		p.WriteString("Nothing was lost, refused or guessed; sizes are measured by the kernel, not sampled. `≈` is off by a known bound, `≥` is at least that much.\n")
+		p.WriteString("Nothing was lost, refused or guessed; sizes are measured by the kernel, not sampled. " +
+			"`≈` is off by a known bound, `≥` is at least that much.\n")
 		p.attribution(&r.Certificate.Attribution)
 		return
 	}

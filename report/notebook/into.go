@@ -138,7 +138,8 @@ func (n *Notebook) clear(c *cell, metadata, outputs bool) (edits []edit) {
 			if at+1 < len(c.entries) {
 				next = c.entries[at+1].name.from
 			}
-			edits = append(edits, n.out(c.metadata, span{c.entries[at].name.from, c.entries[at].value.to}, previous, next))
+			edits = append(edits, n.out(c.metadata, span{c.entries[at].name.from, c.entries[at].value.to}, previous,
+				next))
 		}
 	}
 	if !outputs {
@@ -165,15 +166,19 @@ func lines(of *run) (plain, page string) {
 		s := of.Meters[id]
 		f := model.Figure{Exact: s.Exact, Bound: s.Bound}
 		name := strings.TrimPrefix(id, "cpu.")
-		need, consumed, peak, total := mark(f, s.Need, true), mark(f, s.Consumed, false), mark(f, s.Peak, true), mark(f, s.Total, false)
-		text = append(text, fmt.Sprintf("%s: need %s, consumed %s, peak %s, total %s", name, need, consumed, peak, total))
-		fmt.Fprintf(&rows, "<tr><th>%s</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>", html.EscapeString(name), need, consumed, peak, total)
+		need, consumed := mark(f, s.Need, true), mark(f, s.Consumed, false)
+		peak, total := mark(f, s.Peak, true), mark(f, s.Total, false)
+		text = append(text, fmt.Sprintf("%s: need %s, consumed %s, peak %s, total %s",
+			name, need, consumed, peak, total))
+		fmt.Fprintf(&rows, "<tr><th>%s</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>",
+			html.EscapeString(name), need, consumed, peak, total)
 	}
 	if len(text) == 0 {
 		return "ipytracer: no memory moved", "<p>ipytracer: no memory moved</p>"
 	}
 	return "ipytracer: " + strings.Join(text, "; "),
-		"<table><thead><tr><th>ipytracer</th><th>need</th><th>consumed</th><th>peak</th><th>total</th></tr></thead><tbody>" + rows.String() + "</tbody></table>"
+		"<table><thead><tr><th>ipytracer</th><th>need</th><th>consumed</th><th>peak</th><th>total</th></tr></thead>" +
+			"<tbody>" + rows.String() + "</tbody></table>"
 }
 
 // mark returns a size with a mark if it is not exact.

@@ -55,7 +55,8 @@ func Parse(text []byte) (*Notebook, error) {
 		return nil, errNotNotebook
 	}
 	if version := string(text[format.value.from:format.value.to]); version != "4" {
-		return nil, fmt.Errorf("it is a notebook of format %.20s; save it in format 4, as Jupyter does since 2015", version)
+		return nil, fmt.Errorf("it is a notebook of format %.20s; save it in format 4, as Jupyter does since 2015",
+			version)
 	}
 	cells, ok := find(top, "cells")
 	if !ok {
@@ -88,7 +89,8 @@ func (n *Notebook) cell(number int, at span) error {
 	n.read(all, "id", &c.id)
 	n.read(all, "execution_count", &c.count)
 	var lines []string
-	if source, ok := find(all, "source"); ok && json.Unmarshal(n.text[source.value.from:source.value.to], &lines) == nil {
+	if source, ok := find(all, "source"); ok &&
+		json.Unmarshal(n.text[source.value.from:source.value.to], &lines) == nil {
 		c.source = strings.Join(lines, "")
 	} else {
 		n.read(all, "source", &c.source)

@@ -106,7 +106,10 @@ func layouts(t *testing.T) map[string]string {
 	if err := json.Indent(&wide, []byte(page), "", "    "); err != nil {
 		t.Fatal(err)
 	}
-	return map[string]string{"jupyter": page, "compact": compact.String(), "wide": wide.String(), "crlf": strings.ReplaceAll(page, "\n", "\r\n"), "tabs": strings.ReplaceAll(wide.String(), "    ", "\t")}
+	return map[string]string{
+		"jupyter": page, "compact": compact.String(), "wide": wide.String(),
+		"crlf": strings.ReplaceAll(page, "\n", "\r\n"), "tabs": strings.ReplaceAll(wide.String(), "    ", "\t"),
+	}
 }
 
 func TestIntoAndOut(t *testing.T) {
@@ -128,7 +131,8 @@ func TestIntoAndOut(t *testing.T) {
 					t.Fatalf("%s: %v\n%s", name, err, into.Text)
 				}
 				f, g := w.Meters["cpu.resident"], got.Meters["cpu.resident"]
-				if got.Execution != execution || g.Need != f.Need() || g.Consumed != f.Consumed || g.Peak != f.Peak || g.Total != f.End {
+				if got.Execution != execution || g.Need != f.Need() || g.Consumed != f.Consumed || g.Peak != f.Peak ||
+					g.Total != f.End {
 					t.Errorf("%s: %+v", name, got)
 				}
 				if n := len(all.Cells[i].Outputs); n != i-1+map[bool]int{true: 1}[outputs] {
@@ -168,7 +172,8 @@ func TestLaidOutAsJupyterDoes(t *testing.T) {
 	if err := json.Unmarshal(into, &plain); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(into), "\n   \"metadata\": {\n    \"ipytracer\": {\n     \"schema\": \"ipytracer/cell/v1\",\n") {
+	const metadata = "\n   \"metadata\": {\n    \"ipytracer\": {\n     \"schema\": \"ipytracer/cell/v1\",\n"
+	if !strings.Contains(string(into), metadata) {
 		t.Errorf("%s", into)
 	}
 	if !strings.Contains(string(into), "\n   \"outputs\": [\n    {\n     \"data\": {\n") {
@@ -179,12 +184,14 @@ func TestLaidOutAsJupyterDoes(t *testing.T) {
 // TestWhichRun: cells with one source are distinguished by their In[N], or by their order, or not at all.
 func TestWhichRun(t *testing.T) {
 	cellText := func(count string) string {
-		return `{"cell_type":"code","execution_count":` + count + `,"id":"x","metadata":{},"outputs":[],"source":"step()"}`
+		return `{"cell_type":"code","execution_count":` + count +
+			`,"id":"x","metadata":{},"outputs":[],"source":"step()"}`
 	}
 	r := reporttest.Empty()
 	for i := range 3 {
 		w := reporttest.CellWindow(10+i, 5+i, "step()\n")
-		w.Meters = reporttest.All(reporttest.Fig(0, int64(i+1)<<20, 0), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))
+		w.Meters = reporttest.All(reporttest.Fig(0, int64(i+1)<<20, 0), reporttest.Fig(0, 0, 0),
+			reporttest.Fig(0, 0, 0))
 		r.Windows = append(r.Windows, w)
 	}
 	for _, c := range []struct {
@@ -202,7 +209,8 @@ func TestWhichRun(t *testing.T) {
 		for _, count := range c.counts {
 			texts = append(texts, cellText(count))
 		}
-		into := parse(t, `{"cells":[`+strings.Join(texts, ",")+`],"metadata":{},"nbformat":4,"nbformat_minor":5}`).Into(r, false)
+		into := parse(t,
+			`{"cells":[`+strings.Join(texts, ",")+`],"metadata":{},"nbformat":4,"nbformat_minor":5}`).Into(r, false)
 		var got []float64
 		for _, one := range read(t, into.Text).Cells {
 			var of map[string]any
@@ -223,16 +231,24 @@ func TestWhichRun(t *testing.T) {
 // TestRefused: a file that is no notebook of format 4 stays untouched.
 func TestRefused(t *testing.T) {
 	for _, text := range []string{
-		"", "x", "[]", "1", "{}", `"cells"`, `{"cells":[]}`, `{"cells":{},"nbformat":4}`, `{"cells":[1],"nbformat":4}`, `{"nbformat":4}`, `{"cells":[],"nbformat":3}`, `{"worksheets":[],"nbformat":3}`,
-		`{"cells":[{"cell_type":"code"}],"nbformat":4}`, `{"cells":[{"cell_type":"code","metadata":[],"outputs":[]}],"nbformat":4}`, `{"cells":[{"cell_type":"code","metadata":{},"outputs":{}}],"nbformat":4}`,
-		page[:len(page)-5], page + "x", strings.Repeat("[", 600) + strings.Repeat("]", 600), "{\"cells\":[],\"nbformat\":4,\"x\":\"\xff\"}",
+		"", "x", "[]", "1", "{}", `"cells"`, `{"cells":[]}`, `{"cells":{},"nbformat":4}`, `{"cells":[1],"nbformat":4}`,
+		`{"nbformat":4}`, `{"cells":[],"nbformat":3}`, `{"worksheets":[],"nbformat":3}`,
+		`{"cells":[{"cell_type":"code"}],"nbformat":4}`,
+		`{"cells":[{"cell_type":"code","metadata":[],"outputs":[]}],"nbformat":4}`,
+		`{"cells":[{"cell_type":"code","metadata":{},"outputs":{}}],"nbformat":4}`,
+		page[:len(page)-5], page + "x", strings.Repeat("[", 600) + strings.Repeat("]", 600),
+		"{\"cells\":[],\"nbformat\":4,\"x\":\"\xff\"}",
 	} {
 		if _, err := notebook.Parse([]byte(text)); err == nil {
 			t.Errorf("%.60q is taken for a notebook", text)
 		}
 	}
-	for _, text := range []string{`{"cells":[],"nbformat":4}`, `{"cells":[{}],"nbformat":4}`, `{"nbformat":4,"cells":[{"cell_type":"code","metadata":{},"outputs":[],"source":5}]}`} {
-		if n, err := notebook.Parse([]byte(text)); err != nil || string(n.Into(reporttest.Hostile(), true).Text) != text {
+	for _, text := range []string{
+		`{"cells":[],"nbformat":4}`, `{"cells":[{}],"nbformat":4}`,
+		`{"nbformat":4,"cells":[{"cell_type":"code","metadata":{},"outputs":[],"source":5}]}`,
+	} {
+		if n, err := notebook.Parse([]byte(text)); err != nil ||
+			string(n.Into(reporttest.Hostile(), true).Text) != text {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -241,7 +257,8 @@ func TestRefused(t *testing.T) {
 // FuzzNotebook: for any file, the figures go in and out without a trace, or it is refused.
 func FuzzNotebook(f *testing.F) {
 	f.Add(page)
-	f.Add(`{"cells":[{"cell_type":"code","metadata":{"ipytracer":1,"ipytracer":2},"outputs":[{"metadata":{"ipytracer":{}}}],"source":"raise MemoryError('no room')"}],"nbformat":4}`)
+	f.Add(`{"cells":[{"cell_type":"code","metadata":{"ipytracer":1,"ipytracer":2},` +
+		`"outputs":[{"metadata":{"ipytracer":{}}}],"source":"raise MemoryError('no room')"}],"nbformat":4}`)
 	r := reporttest.Rich()
 	f.Fuzz(func(t *testing.T, text string) {
 		n, err := notebook.Parse([]byte(text))

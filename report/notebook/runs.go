@@ -74,7 +74,8 @@ func (n *Notebook) collect(r *model.Report) *runs {
 
 func runOf(w *model.Window, of string, r *model.Report, headlines []string) run {
 	one := run{
-		Schema: Schema, Session: escape.Bounded(r.Host.Started, 40), Execution: w.Execution, Status: escape.Bounded(w.Status, 40), DurationNS: w.DurationNS, SourceSHA256: of,
+		Schema: Schema, Session: escape.Bounded(r.Host.Started, 40), Execution: w.Execution,
+		Status: escape.Bounded(w.Status, 40), DurationNS: w.DurationNS, SourceSHA256: of,
 		Complete: r.Certificate.Complete, Meters: map[string]size{},
 	}
 	if w.ExecutionCount != nil {
@@ -122,7 +123,8 @@ func (n *Notebook) choose(all *runs) (chosen []*run, why []string) {
 				chosen[i] = &list[at]
 			}
 			if chosen[i] == nil {
-				why[i] = fmt.Sprintf("%d cells have its source, which ran %s: which run is whose is not known", len(cells), words.Times(int64(all.count[of])))
+				why[i] = fmt.Sprintf("%d cells have its source, which ran %s: which run is whose is not known",
+					len(cells), words.Times(int64(all.count[of])))
 				continue
 			}
 			chosen[i].Runs = all.count[of]

@@ -21,14 +21,14 @@ const rowsOfGroup = 16 << 10
 // UTF-8. The file's metadata has the certificate, the host, the meters and the processes, as JSON.
 func Print(w io.Writer, r *model.Report) error {
 	t := newTable(r.AllMeters(), r.Counts())
-	out := parquet.NewGenericWriter[any](w, parquet.NewSchema("windows", t), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowsOfGroup),
-		parquet.CreatedBy("ipytracer", r.Host.Tracer, ""))
+	out := parquet.NewGenericWriter[any](w, parquet.NewSchema("windows", t), parquet.Compression(&parquet.Zstd),
+		parquet.MaxRowsPerRowGroup(rowsOfGroup), parquet.CreatedBy("ipytracer", r.Host.Tracer, ""))
 	for _, about := range []struct {
 		key   string
 		value any
 	}{
-		{"ipytracer.schema", model.Schema}, {"ipytracer.certificate", r.Certificate}, {"ipytracer.host", r.Host}, {"ipytracer.meters", r.Meters},
-		{"ipytracer.processes", r.Processes},
+		{"ipytracer.schema", model.Schema}, {"ipytracer.certificate", r.Certificate}, {"ipytracer.host", r.Host},
+		{"ipytracer.meters", r.Meters}, {"ipytracer.processes", r.Processes},
 	} {
 		text, err := json.Marshal(about.value)
 		if err != nil {
@@ -79,13 +79,16 @@ func counterNames(counts bool) (names string) {
 
 func newTable(meters []string, counts bool) *table {
 	t := &table{Group: parquet.Group{}, at: map[string]int{}, meters: meters, counts: counts}
-	number, truth, text := parquet.Int(64), parquet.Leaf(parquet.BooleanType), parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
+	number, truth, text := parquet.Int(64), parquet.Leaf(parquet.BooleanType),
+		parquet.Encoded(parquet.String(), &parquet.RLEDictionary)
 	for _, c := range []struct {
 		names string
 		of    parquet.Node
 	}{
-		{"kind", text}, {"id parent pid execution execution_count", number}, {"silent", truth}, {"name", text}, {"line", number},
-		{"status error note", text}, {"start_ns duration_ns cpu_ns after before", number}, {counterNames(counts), number}, {"source", text}, {"source_truncated", truth},
+		{"kind", text}, {"id parent pid execution execution_count", number}, {"silent", truth}, {"name", text},
+		{"line", number},
+		{"status error note", text}, {"start_ns duration_ns cpu_ns after before", number},
+		{counterNames(counts), number}, {"source", text}, {"source_truncated", truth},
 	} {
 		for name := range strings.FieldsSeq(c.names) {
 			t.add(name, c.of)

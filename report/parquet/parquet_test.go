@@ -41,7 +41,8 @@ func TestEveryFigure(t *testing.T) {
 			}
 			text, _ := file.Lookup("ipytracer.certificate")
 			var c model.Certificate
-			if err := json.Unmarshal([]byte(text), &c); err != nil || c.Complete != r.Certificate.Complete || c.Made != r.Certificate.Made {
+			if err := json.Unmarshal([]byte(text), &c); err != nil || c.Complete != r.Certificate.Complete ||
+				c.Made != r.Certificate.Made {
 				t.Errorf("certificate %q: %v", text, err)
 			}
 			at := map[string]int{}
@@ -59,19 +60,24 @@ func TestEveryFigure(t *testing.T) {
 				if got := value("source").String(); w.Source != "" && got != strings.ToValidUTF8(w.Source, "\ufffd") {
 					t.Errorf("source %q", got)
 				}
-				if value("execution_count").IsNull() != (w.ExecutionCount == nil) || value("line").IsNull() != (w.Line == 0) || value("cpu_ns").IsNull() != (w.CPUNS < 0) {
+				if value("execution_count").IsNull() != (w.ExecutionCount == nil) ||
+					value("line").IsNull() != (w.Line == 0) || value("cpu_ns").IsNull() != (w.CPUNS < 0) {
 					t.Errorf("window %d: %v", w.ID, one[0])
 				}
 				for _, id := range r.AllMeters() {
 					f, ok := w.Meters[id]
 					tree, hasTree := w.Tree[id]
-					if value(id+".peak").IsNull() == ok || ok && (value(id+".peak").Int64() != f.Peak || value(id+".consumed").Int64() != f.Consumed || value(id+".exact").Boolean() != f.Exact) {
+					if value(id+".peak").IsNull() == ok ||
+						ok &&
+							(value(id+".peak").Int64() != f.Peak || value(id+".consumed").Int64() != f.Consumed ||
+								value(id+".exact").Boolean() != f.Exact) {
 						t.Errorf("%s of window %d: %v", id, w.ID, value(id+".peak"))
 					}
 					if ok && value(id+".bound").IsNull() != (f.Bound == nil) {
 						t.Errorf("bound of %s of window %d: %v", id, w.ID, value(id+".bound"))
 					}
-					if value("tree."+id+".peak").IsNull() == hasTree || hasTree && value("tree."+id+".peak").Int64() != tree.Peak {
+					if value("tree."+id+".peak").IsNull() == hasTree ||
+						hasTree && value("tree."+id+".peak").Int64() != tree.Peak {
 						t.Errorf("tree of %s of window %d", id, w.ID)
 					}
 				}
@@ -87,8 +93,10 @@ import pyarrow.parquet as parquet
 f = parquet.ParquetFile(sys.argv[1])
 t = f.read()
 m = {k.decode(): v.decode() for k, v in (f.metadata.metadata or {}).items() if k.startswith(b"ipytracer")}
-print(json.dumps({"columns": t.column_names, "peaks": t["cpu.resident.peak"].to_pylist() if "cpu.resident.peak" in t.column_names else [],
-                  "source": t["source"].to_pylist(), "bounds": sum(x is None for x in t["cpu.numpy.bound"].to_pylist()) if "cpu.numpy.bound" in t.column_names else 0,
+peaks = t["cpu.resident.peak"].to_pylist() if "cpu.resident.peak" in t.column_names else []
+bounds = t["cpu.numpy.bound"].to_pylist() if "cpu.numpy.bound" in t.column_names else []
+print(json.dumps({"columns": t.column_names, "peaks": peaks,
+                  "source": t["source"].to_pylist(), "bounds": sum(x is None for x in bounds),
                   "complete": json.loads(m["ipytracer.certificate"])["complete"], "meta": sorted(m)}))
 `
 
@@ -115,7 +123,8 @@ func TestPyArrowReadsIt(t *testing.T) {
 		if err := json.Unmarshal(out, &got); err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, out)
 		}
-		if got.Columns[0] != "kind" || len(got.Source) != len(r.Windows)+len(r.Between) || got.Complete != r.Certificate.Complete || len(got.Meta) != 5 {
+		if got.Columns[0] != "kind" || len(got.Source) != len(r.Windows)+len(r.Between) ||
+			got.Complete != r.Certificate.Complete || len(got.Meta) != 5 {
 			t.Errorf("%s: %v", name, got.Columns)
 		}
 		for i := range r.Windows {
@@ -146,7 +155,8 @@ func arrowPython(t *testing.T) func(file string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		inside, err := os.CreateTemp(filepath.Join(root, "var", "tmp"), "tracer-*.parquet") // others mount a file system on its /tmp
+		// others mount a file system on its /tmp
+		inside, err := os.CreateTemp(filepath.Join(root, "var", "tmp"), "tracer-*.parquet")
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,10 @@ import (
 )
 
 // allocationsHead are the columns of memray's table of allocations, and behind them additional ones.
-var allocationsHead = []string{"allocator", "num_allocations", "size", "tid", "thread_name", "stack_trace", "window", "kind", "pid", "allocated", "window_size", "inexact"}
+var allocationsHead = []string{
+	"allocator", "num_allocations", "size", "tid", "thread_name", "stack_trace", "window", "kind", "pid", "allocated",
+	"window_size", "inexact",
+}
 
 // Allocations writes a row for each stack and meter: its memory at the session's peak in size, and its calls as
 // function;file;line, innermost first, with bars between. Rows of cells and experiments have the memory at their own
@@ -36,8 +39,9 @@ func Allocations(w io.Writer, r *model.Report) error {
 				size, count = 0, 0
 			}
 			failed = out.Write([]string{
-				escape.Formula(clean(p.meter)), strconv.FormatInt(count, 10), strconv.FormatInt(size, 10), pid, "", escape.Formula(trace(p.calls())), name, w.Kind, pid,
-				strconv.FormatInt(p.allocated, 10), strconv.FormatInt(p.atPeak, 10), doubt(w.Meters[p.meter]),
+				escape.Formula(clean(p.meter)), strconv.FormatInt(count, 10), strconv.FormatInt(size, 10), pid, "",
+				escape.Formula(trace(p.calls())), name, w.Kind, pid, strconv.FormatInt(p.allocated, 10),
+				strconv.FormatInt(p.atPeak, 10), doubt(w.Meters[p.meter]),
 			})
 		})
 	})
@@ -56,7 +60,8 @@ func trace(calls []call) string {
 		if i > 0 {
 			b.WriteByte('|')
 		}
-		b.WriteString(traceable.Replace(c.function) + ";" + traceable.Replace(c.file) + ";" + strconv.FormatInt(c.line, 10))
+		b.WriteString(traceable.Replace(c.function) + ";" + traceable.Replace(c.file) + ";" +
+			strconv.FormatInt(c.line, 10))
 	}
 	return b.String()
 }

@@ -74,7 +74,10 @@ func (k *kernel) take(w *model.Window) {
 // session returns the process's whole life with its own peaks. If a peak was in no cell, memory beyond the highest
 // cell's is not known.
 func (k *kernel) session(p *model.Process) *model.Window {
-	w := &model.Window{Kind: model.Session, PID: p.PID, Status: model.OK, StartNS: p.StartNS, DurationNS: p.EndNS - p.StartNS, Meters: p.Meters, Coverage: map[string]model.Coverage{}}
+	w := &model.Window{
+		Kind: model.Session, PID: p.PID, Status: model.OK, StartNS: p.StartNS, DurationNS: p.EndNS - p.StartNS,
+		Meters: p.Meters, Coverage: map[string]model.Coverage{},
+	}
 	for id, h := range k.highest {
 		w.Allocations = append(w.Allocations, h.allocations...)
 		if h.covered {

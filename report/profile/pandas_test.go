@@ -21,7 +21,8 @@ import pandas
 t = pandas.read_csv(sys.stdin)
 t["call"] = t["stack_trace"].fillna("").str.split("|").str[0].str.split(";").str[0]
 print(json.dumps({"session": t.groupby("allocator")["size"].sum().to_dict(),
-    "calls": {" ".join(key): int(v) for key, v in t.groupby(["window", "allocator", "call"])["window_size"].sum().items()}}))
+    "calls": {" ".join(key): int(v)
+              for key, v in t.groupby(["window", "allocator", "call"])["window_size"].sum().items()}}))
 `
 
 // TestPandasReadsAllocations: pandas reads allocations-csv: the sizes of a meter add up to the session's peak, and a

@@ -46,7 +46,10 @@ func eachPart(w *model.Window, meters []string, visit func(part)) (off []string)
 			}
 			seen = true
 			rest -= a.AtPeak
-			p := part{meter: id, stack: a.Stack, cut: a.StackTruncated, atPeak: a.AtPeak, allocated: a.Allocated, count: a.Count}
+			p := part{
+				meter: id, stack: a.Stack, cut: a.StackTruncated, atPeak: a.AtPeak, allocated: a.Allocated,
+				count: a.Count,
+			}
 			if len(a.Stack) == 0 {
 				p.why, p.cut = unknown, false
 			}

@@ -88,8 +88,9 @@ type enclosing struct {
 func Pprof(w io.Writer, r *model.Report) error {
 	packed := gzip.NewWriter(w)
 	p := &pprof{
-		to: packed, meters: r.AllMeters(), first: map[string]int{}, strings: map[string]int64{}, locations: map[call]int64{},
-		modules: map[string]int64{}, commands: commands(r), explained: map[string]int64{}, peaks: map[string]int64{},
+		to: packed, meters: r.AllMeters(), first: map[string]int{}, strings: map[string]int64{},
+		locations: map[call]int64{},
+		modules:   map[string]int64{}, commands: commands(r), explained: map[string]int64{}, peaks: map[string]int64{},
 	}
 	if len(p.meters) == 0 { // pprof opens no profile without a type of sample
 		p.meters = []string{"cpu.resident"}
@@ -169,7 +170,8 @@ func (p *pprof) window(w *model.Window) {
 	}
 	labels := p.labels(w, end)
 	for _, id := range eachPart(w, p.meters, func(one part) { p.sample(w, one, labels) }) {
-		p.tell.say("the blocks of %s that are known in %s are more than its peak: its samples do not add up to it", clean(id), title(w))
+		p.tell.say("the blocks of %s that are known in %s are more than its peak: its samples do not add up to it",
+			clean(id), title(w))
 	}
 	for _, id := range p.meters {
 		if why := doubt(w.Meters[id]); why != "" && w.Meters[id].Peak > 0 {

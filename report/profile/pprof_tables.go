@@ -58,7 +58,8 @@ func (p *pprof) tables() {
 		location.Embed(locationLine, line)
 		p.put(profileLocation, location)
 		function.Int(functionID, id)
-		function.Int(functionName, p.text(c.function)) // no system name: pprof would take <lambda> for a template's arguments, and it away
+		// no system name: pprof would take <lambda> for a template's arguments, and it away
+		function.Int(functionName, p.text(c.function))
 		function.Int(functionFile, p.text(c.file))
 		p.put(profileFunction, function)
 	}
@@ -92,20 +93,25 @@ func (p *pprof) about(r *model.Report) {
 
 func (p *pprof) comments(r *model.Report) []string {
 	all := []string{
-		"ipytracer " + clean(r.Host.Tracer) + ": exact memory, not sampled. METER.inuse_space is what was there at the session's peak of the meter, and adds up to it.",
-		"METER.window_… is of cells and experiments, each at its own peak: look at one of them, with -tagfocus=cell=In.3. or -tagroot=cell.",
+		"ipytracer " + clean(r.Host.Tracer) + ": exact memory, not sampled. METER.inuse_space is what was there at " +
+			"the session's peak of the meter, and adds up to it.",
+		"METER.window_… is of cells and experiments, each at its own peak: look at one of them, " +
+			"with -tagfocus=cell=In.3. or -tagroot=cell.",
 	}
 	if !r.Certificate.Complete {
 		for _, why := range r.Certificate.Incomplete[:min(len(r.Certificate.Incomplete), maxComments)] {
 			all = append(all, "not complete: "+clean(why))
 		}
 	}
-	for _, why := range r.Certificate.Attribution.Incomplete[:min(len(r.Certificate.Attribution.Incomplete), maxComments)] {
+	unknown := r.Certificate.Attribution.Incomplete
+	for _, why := range unknown[:min(len(unknown), maxComments)] {
 		all = append(all, "who allocated is not known in full: "+clean(why))
 	}
 	all = append(all, p.tell.all...)
 	if p.tell.more > 0 {
-		all = append(all, fmt.Sprintf("and %d more figures that are not exact; their samples have the label \"inexact\"", p.tell.more))
+		all = append(all,
+			fmt.Sprintf("and %d more figures that are not exact; their samples have the label \"inexact\"",
+				p.tell.more))
 	}
 	return all
 }

@@ -22,7 +22,8 @@ import (
 )
 
 // printed is every fixture in a format.
-func printed(t *testing.T, print func(io.Writer, *model.Report) error, check func(t *testing.T, r *model.Report, data []byte)) {
+func printed(t *testing.T, print func(io.Writer, *model.Report) error,
+	check func(t *testing.T, r *model.Report, data []byte)) {
 	t.Helper()
 	for name, make := range reporttest.Reports {
 		t.Run(name, func(t *testing.T) {
@@ -132,21 +133,27 @@ func TestPprofOpens(t *testing.T) {
 		if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, flags := range [][]string{{"-raw"}, {"-comments"}, {"-top", "-sample_index=cpu.numpy.window_inuse_space", "-tagfocus=cell=In.3."}} {
+		for _, flags := range [][]string{
+			{"-raw"}, {"-comments"}, {"-top", "-sample_index=cpu.numpy.window_inuse_space", "-tagfocus=cell=In.3."},
+		} {
 			if name == "nothing" && len(flags) > 1 {
 				continue // it has no such meter
 			}
-			out, err := exec.Command("go", append(append([]string{"tool", "pprof"}, flags...), file)...).CombinedOutput()
+			out, err := exec.Command("go", append(append([]string{"tool", "pprof"}, flags...),
+				file)...).CombinedOutput()
 			if err != nil {
 				t.Errorf("%s %v: %v\n%s", name, flags, err, out)
 			}
-			if name == "rich" && len(flags) > 1 && (!strings.Contains(string(out), "nodes accounting for 1.06GB") || !strings.Contains(string(out), "<listcomp>")) {
+			if name == "rich" && len(flags) > 1 &&
+				(!strings.Contains(string(out), "nodes accounting for 1.06GB") ||
+					!strings.Contains(string(out), "<listcomp>")) {
 				t.Errorf("%v: %s", flags, out)
 			}
 			if name == "rich" && len(flags) > 1 && !strings.Contains(string(out), "In[3]") {
 				t.Errorf("%v: %s", flags, out)
 			}
-			if name == "inexact" && flags[0] == "-comments" && !strings.Contains(string(out), "cpu.numpy in In[2]: at least") {
+			if name == "inexact" && flags[0] == "-comments" &&
+				!strings.Contains(string(out), "cpu.numpy in In[2]: at least") {
 				t.Errorf("%v: %s", flags, out)
 			}
 		}

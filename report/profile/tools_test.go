@@ -40,7 +40,9 @@ func TestPprofAddsUp(t *testing.T) {
 	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	body := r.Windows[slices.IndexFunc(r.Windows, func(w model.Window) bool { return w.Kind == model.Cell && w.Execution == 3 })]
+	body := r.Windows[slices.IndexFunc(r.Windows, func(w model.Window) bool {
+		return w.Kind == model.Cell && w.Execution == 3
+	})]
 	allocated, count := int64(0), int64(0)
 	for _, a := range body.Allocations {
 		allocated, count = allocated+a.Allocated, count+a.Count
@@ -52,13 +54,15 @@ func TestPprofAddsUp(t *testing.T) {
 		}
 	}
 	for kind, want := range map[string]int64{
-		"inuse_space": sessions, "window_inuse_space": body.Meters["cpu.numpy"].Peak, "window_alloc_space": allocated, "window_alloc_objects": count,
+		"inuse_space": sessions, "window_inuse_space": body.Meters["cpu.numpy"].Peak, "window_alloc_space": allocated,
+		"window_alloc_objects": count,
 	} {
 		flags := []string{"-top", "-nodecount=1000", "-nodefraction=0", "-unit=B", "-sample_index=cpu.numpy." + kind}
 		if kind != "inuse_space" {
 			flags = append(flags, "-tagfocus=cell=In.3.")
 		}
-		total := regexp.MustCompile(`(?m)^Showing nodes accounting for (\d+)B?,`).FindStringSubmatch(pprofed(t, file, flags...))
+		total := regexp.MustCompile(`(?m)^Showing nodes accounting for (\d+)B?,`).FindStringSubmatch(pprofed(t, file,
+			flags...))
 		if total == nil || total[1] != strconv.FormatInt(want, 10) {
 			t.Errorf("%s: %v, not %d", kind, total, want)
 		}
@@ -68,15 +72,21 @@ func TestPprofAddsUp(t *testing.T) {
 			continue
 		}
 		for id, f := range w.Meters {
-			if out := pprofed(t, file, "-top", "-unit=B", "-sample_index="+id+".inuse_space"); f.Peak > 0 && !strings.Contains(out, fmt.Sprintf(" of %dB total", f.Peak)) {
+			if out := pprofed(t, file, "-top", "-unit=B", "-sample_index="+id+".inuse_space"); f.Peak > 0 &&
+				!strings.Contains(out, fmt.Sprintf(" of %dB total", f.Peak)) {
 				t.Errorf("%s: the tool has no total of %d: %s", id, f.Peak, out)
 			}
 		}
 	}
-	if tags := pprofed(t, file, "-tags", "-unit=B", "-sample_index=cpu.numpy.window_inuse_space"); !regexp.MustCompile(fmt.Sprintf(`(?m)^ *%dB? \(.*\): In\[3\]$`, body.Meters["cpu.numpy"].Peak)).MatchString(tags) {
+	tags := pprofed(t, file, "-tags", "-unit=B", "-sample_index=cpu.numpy.window_inuse_space")
+	tag := regexp.MustCompile(fmt.Sprintf(`(?m)^ *%dB? \(.*\): In\[3\]$`, body.Meters["cpu.numpy"].Peak))
+	if !tag.MatchString(tags) {
 		t.Errorf("-tags: %s", tags)
 	}
-	if peek := pprofed(t, file, "-peek=concatenate", "-unit=B", "-sample_index=cpu.numpy.window_inuse_space", "-tagfocus=cell=In.3."); !strings.Contains(peek, "| In[3]\n") && !strings.Contains(peek, "|   In[3]") || !strings.Contains(peek, fmt.Sprintf("%dB", 512*reporttest.MiB)) {
+	peek := pprofed(t, file, "-peek=concatenate", "-unit=B", "-sample_index=cpu.numpy.window_inuse_space",
+		"-tagfocus=cell=In.3.")
+	if !strings.Contains(peek, "| In[3]\n") && !strings.Contains(peek, "|   In[3]") ||
+		!strings.Contains(peek, fmt.Sprintf("%dB", 512*reporttest.MiB)) {
 		t.Errorf("-peek: %s", peek)
 	}
 }
@@ -88,7 +98,10 @@ func TestMoreThanThePeak(t *testing.T) {
 	if err := ours.Speedscope(&b, reporttest.OnGPUs(reporttest.Rich())); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]bool{"gpu.0.driver at its peak, process 4242 (more blocks are known than it had)": true, "gpu.1.active at its peak, process 4242 (": false} {
+	for name, want := range map[string]bool{
+		"gpu.0.driver at its peak, process 4242 (more blocks are known than it had)": true,
+		"gpu.1.active at its peak, process 4242 (":                                   false,
+	} {
 		if strings.Contains(b.String(), name) != want {
 			t.Errorf("%q is there: %v", name, !want)
 		}
@@ -102,7 +115,8 @@ from memray import AllocatorType
 from memray.reporters.transform import TransformReporter
 class Record:
     allocator, n_allocations, size, tid, thread_name = AllocatorType.MALLOC.value, 1, 536870912, 4242, ""
-    def stack_trace(self, *_): return [("concatenate", "/usr/lib/python3/dist-packages/numpy/core/numeric.py", 180), ("In[3]", "In[3]", 3)]
+    def stack_trace(self, *_):
+        return [("concatenate", "/usr/lib/python3/dist-packages/numpy/core/numeric.py", 180), ("In[3]", "In[3]", 3)]
 TransformReporter([Record()], format="csv", native_traces=False, memory_records=[]).render_as_csv(sys.stdout)
 `
 

@@ -6,8 +6,14 @@ import "ipytracer/model"
 func Counted() *model.Report {
 	r := Empty()
 	for i, c := range []*model.Counters{
-		{MinorFaults: 65_540, MajorFaults: 3, Waits: 12, Preemptions: 1, Instructions: 3_000_000_000, Cycles: 2_000_000_000, CacheReferences: 1_000_000, CacheMisses: 25_000},
-		{MinorFaults: 0, MajorFaults: 0, Waits: 1, Preemptions: 0, Instructions: -1, Cycles: -1, CacheReferences: -1, CacheMisses: -1},
+		{
+			MinorFaults: 65_540, MajorFaults: 3, Waits: 12, Preemptions: 1, Instructions: 3_000_000_000,
+			Cycles: 2_000_000_000, CacheReferences: 1_000_000, CacheMisses: 25_000,
+		},
+		{
+			MinorFaults: 0, MajorFaults: 0, Waits: 1, Preemptions: 0, Instructions: -1, Cycles: -1, CacheReferences: -1,
+			CacheMisses: -1,
+		},
 		nil,
 	} {
 		w := CellWindow(2+i, 1+i, "work()")

@@ -20,10 +20,14 @@ func nameKernels(r *model.Report) {
 		w := &r.Windows[i]
 		w.Kernel = names[w.PID]
 		if w.Kind == model.Cell && len(w.Allocations) > 0 {
-			w.Allocations = append(w.Allocations, model.Allocation{Meter: "cpu.numpy", Allocated: 3 * MiB, Freed: 3 * MiB, Count: 1, Stack: []model.Frame{
-				{Function: "make", File: "/tmp/ipykernel_4242/2398848727.py", Line: 4, ExecutionCount: Number(2)},
-				{Function: "<module>", File: "/tmp/ipykernel_4242/77.py", Line: 1, Execution: w.Execution, ExecutionCount: w.ExecutionCount},
-			}})
+			w.Allocations = append(w.Allocations,
+				model.Allocation{Meter: "cpu.numpy", Allocated: 3 * MiB, Freed: 3 * MiB, Count: 1, Stack: []model.Frame{
+					{Function: "make", File: "/tmp/ipykernel_4242/2398848727.py", Line: 4, ExecutionCount: Number(2)},
+					{
+						Function: "<module>", File: "/tmp/ipykernel_4242/77.py", Line: 1, Execution: w.Execution,
+						ExecutionCount: w.ExecutionCount,
+					},
+				}})
 		}
 		for _, a := range w.Allocations {
 			frames(w.PID, a.Stack)

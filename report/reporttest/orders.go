@@ -19,7 +19,10 @@ func Orders(millions int64) *model.Report {
 		needs, keeps int64
 	}{
 		{"import numpy as np", 30 * MiB, 30 * MiB},
-		{fmt.Sprintf("import pandas as pd\norders = load(%d_000_000)\nrates = load_rates()", millions), 10 * each, 8 * each},
+		{
+			fmt.Sprintf("import pandas as pd\norders = load(%d_000_000)\nrates = load_rates()", millions), 10 * each,
+			8 * each,
+		},
 		{"print('orders')", 0, 0},
 		{"top = orders.groupby('customer').sum().nlargest(100)", 14 * each, each},
 		{"top.plot()", 2 * each, 0},
@@ -32,9 +35,15 @@ func Orders(millions int64) *model.Report {
 		f := Fig(at, at+c.needs, at+c.keeps)
 		w.Meters = All(f, f, Fig(0, 0, 0))
 		if c.needs > 0 {
-			w.Allocations = []model.Allocation{{Meter: "cpu.mapped", Allocated: c.needs, Freed: c.needs - c.keeps, Net: c.keeps, AtPeak: c.needs, Count: 1, Stack: []model.Frame{
-				{Function: "take", File: "/usr/lib/python3/dist-packages/pandas/core/frame.py", Line: 4},
-				{Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: min(i+1, 2) - min(i/2, 1), Execution: i + 1, ExecutionCount: Number(i + 1)}}}}
+			w.Allocations = []model.Allocation{{
+				Meter: "cpu.mapped", Allocated: c.needs, Freed: c.needs - c.keeps, Net: c.keeps, AtPeak: c.needs,
+				Count: 1, Stack: []model.Frame{
+					{Function: "take", File: "/usr/lib/python3/dist-packages/pandas/core/frame.py", Line: 4},
+					{
+						Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: min(i+1, 2) - min(i/2, 1),
+						Execution: i + 1, ExecutionCount: Number(i + 1),
+					}},
+			}}
 		}
 		top, at = max(top, f.Peak), f.End
 		r.Windows = append(r.Windows, w)

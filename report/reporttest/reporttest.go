@@ -85,7 +85,11 @@ func CheckGlance(data []byte) error { return check("urn:ipytracer:top:v1", data)
 func check(id string, data []byte) error {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	for name, text := range map[string][]byte{"urn:ipytracer:top:v1": report.GlanceSchemaJSON(), "urn:ipytracer:report:v1": report.SchemaJSON(), "urn:ipytracer:audit:v1": report.AuditSchemaJSON(), "urn:ipytracer:diff:v1": report.DiffSchemaJSON(), "urn:ipytracer:plan:v1": report.PlanSchemaJSON(), "urn:ipytracer:check:v1": report.CheckSchemaJSON()} {
+	for name, text := range map[string][]byte{
+		"urn:ipytracer:top:v1": report.GlanceSchemaJSON(), "urn:ipytracer:report:v1": report.SchemaJSON(),
+		"urn:ipytracer:audit:v1": report.AuditSchemaJSON(), "urn:ipytracer:diff:v1": report.DiffSchemaJSON(),
+		"urn:ipytracer:plan:v1": report.PlanSchemaJSON(), "urn:ipytracer:check:v1": report.CheckSchemaJSON(),
+	} {
 		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
 			return err

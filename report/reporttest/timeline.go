@@ -36,7 +36,8 @@ func TimelineErrors(r *model.Report) (wrong []string) {
 		key := trackKey{k.PID, k.Meter, k.Tree}
 		before := tracks[key]
 		for i, p := range k.Points {
-			if n := len(before) + i; i == 0 && n > 0 && !reused[k.PID] && p.NS < before[n-1].NS || i > 0 && p.NS < k.Points[i-1].NS {
+			if n := len(before) + i; i == 0 && n > 0 && !reused[k.PID] && p.NS < before[n-1].NS ||
+				i > 0 && p.NS < k.Points[i-1].NS {
 				wrong = append(wrong, fmt.Sprintf("%v goes back in time at %d ns", key, p.NS))
 			}
 		}
@@ -62,7 +63,8 @@ func TimelineErrors(r *model.Report) (wrong []string) {
 		got := [3]int64{valueAt(points, from), mostIn(points, from, to), valueAt(points, to)}
 		isLeast := !f.Exact && f.Bound == nil && f.Peak <= got[1]
 		if want := [3]int64{f.Start, f.Peak, f.End}; got != want && !isLeast {
-			wrong = append(wrong, fmt.Sprintf("%s, %v: %d from %d to %d ns, its figure %d", what, key, got, from, to, want))
+			wrong = append(wrong, fmt.Sprintf("%s, %v: %d from %d to %d ns, its figure %d",
+				what, key, got, from, to, want))
 		}
 	}
 	for w := range r.AllPassing() {

@@ -4,7 +4,10 @@ import "ipytracer/model"
 
 // H100 returns a GPU as NVML names it.
 func H100(index int) model.GPU {
-	return model.GPU{Index: index, UUID: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", PCIBusID: "00000000:0F:00.0", Name: "NVIDIA H100 80GB HBM3", Memory: 81559 * MiB}
+	return model.GPU{
+		Index: index, UUID: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", PCIBusID: "00000000:0F:00.0",
+		Name: "NVIDIA H100 80GB HBM3", Memory: 81559 * MiB,
+	}
 }
 
 // trained returns the figures of a cell that trains: resident memory, and on GPU 0 the driver's memory, tensors and
@@ -26,30 +29,33 @@ func Training() *model.Report {
 	}
 	full := 80435 * MiB // 78.55 GiB
 	load := CellWindow(10, 1, "import torch\nmodel = Net().cuda()\n")
-	load.Meters = trained(Fig(68*MiB, 2632*MiB, 1200*MiB), Fig(0, 3*GiB, 3*GiB), Fig(0, 2*GiB, 2*GiB), Fig(0, 3*GiB, 3*GiB))
-	fit := CellWindow(11, 2, "opt = torch.optim.Adam(model.parameters())\nfor x, y in batches:\n    step(x, y)\n")
-	fit.Status, fit.Error = model.Error, "torch.OutOfMemoryError"
-	fit.Meters = trained(Fig(1200*MiB, 1300*MiB, 1300*MiB), Fig(3*GiB, full, 40*GiB), Fig(2*GiB, 60*GiB, 30*GiB), Fig(3*GiB, full, 40*GiB))
-	stack := []model.Frame{{Function: "step", File: "/home/ada/net.py", Line: 9}, {Function: "<module>", File: "/tmp/ipykernel_4242/2.py", Line: 3, Execution: 2, ExecutionCount: Number(2)}}
-	fit.Refused = []model.Refusal{{Meter: "gpu.0.driver", Asked: 20 * MiB, Held: full, Count: 1, Caller: "cudaMalloc", Stack: stack}}
-	fit.Allocations = []model.Allocation{
-		{Meter: "gpu.0.active", Stack: stack, Allocated: 90 * GiB, Freed: 60 * GiB, Net: 30 * GiB, AtPeak: 58 * GiB, Count: 4000},
-		{Meter: "gpu.0.active", Stack: []model.Frame{{Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: 2, Execution: 1, ExecutionCount: Number(1)}}, AtPeak: 2 * GiB},
-		{Meter: "cpu.mapped", Stack: stack, Allocated: GiB, Net: GiB, AtPeak: GiB, Count: 1},
-	}
-	fit.Coverage = map[string]model.Coverage{"gpu.0.active": {AtPeak: 60 * GiB, Exact: true}, "cpu.mapped": {AtPeak: GiB, Rest: 276 * MiB, Exact: true}}
+	load.Meters = trained(Fig(68*MiB, 2632*MiB, 1200*MiB), Fig(0, 3*GiB, 3*GiB), Fig(0, 2*GiB, 2*GiB),
+		Fig(0, 3*GiB, 3*GiB))
+	fit := fitting(full)
 	look := CellWindow(12, 3, "df = table()")
-	look.Meters = trained(Fig(1300*MiB, 2*GiB, 1400*MiB), Fig(40*GiB, 40*GiB, 40*GiB), Fig(30*GiB, 30*GiB, 30*GiB), Fig(40*GiB, 40*GiB, 40*GiB))
-	session := model.Window{ID: 1, Kind: model.Session, PID: 4242, Status: model.OK, DurationNS: 12_000 * MS, CPUNS: -1, Refused: fit.Refused,
-		Meters: trained(Fig(68*MiB, 2632*MiB, 1400*MiB), Fig(0, full, 40*GiB), Fig(0, 60*GiB, 30*GiB), Fig(0, full, 40*GiB))}
+	look.Meters = trained(Fig(1300*MiB, 2*GiB, 1400*MiB), Fig(40*GiB, 40*GiB, 40*GiB), Fig(30*GiB, 30*GiB, 30*GiB),
+		Fig(40*GiB, 40*GiB, 40*GiB))
+	session := model.Window{
+		ID: 1, Kind: model.Session, PID: 4242, Status: model.OK, DurationNS: 12_000 * MS, CPUNS: -1,
+		Refused: fit.Refused,
+		Meters: trained(Fig(68*MiB, 2632*MiB, 1400*MiB), Fig(0, full, 40*GiB), Fig(0, 60*GiB, 30*GiB),
+			Fig(0, full, 40*GiB)),
+	}
 	r.Windows = []model.Window{session, load, fit, look,
-		StatementWindow(20, 11, 1, trained(Fig(1200*MiB, 1200*MiB, 1200*MiB), Fig(3*GiB, 3*GiB, 3*GiB), Fig(2*GiB, 2*GiB, 2*GiB), Fig(3*GiB, 3*GiB, 3*GiB))),
+		StatementWindow(20, 11, 1, trained(Fig(1200*MiB, 1200*MiB, 1200*MiB), Fig(3*GiB, 3*GiB, 3*GiB),
+			Fig(2*GiB, 2*GiB, 2*GiB), Fig(3*GiB, 3*GiB, 3*GiB))),
 		StatementWindow(21, 11, 2, fit.Meters)}
 	r.Processes[0].Meters = session.Meters
 	r.Levels = model.LevelsOf(r.Processes, r.GPUs)
 	r.Variables = []model.Variable{
-		{PID: 4242, Name: "model", Kind: "variable", Type: "Net", Bytes: MiB, Device: 2 * GiB, Exact: true, Stack: []model.Frame{}},
-		{PID: 4242, Name: "df", Kind: "variable", Type: "DataFrame", Bytes: 100 * MiB, Exact: true, Stack: []model.Frame{}},
+		{
+			PID: 4242, Name: "model", Kind: "variable", Type: "Net", Bytes: MiB, Device: 2 * GiB, Exact: true,
+			Stack: []model.Frame{},
+		},
+		{
+			PID: 4242, Name: "df", Kind: "variable", Type: "DataFrame", Bytes: 100 * MiB, Exact: true,
+			Stack: []model.Frame{},
+		},
 	}
 	r.Names = []model.Names{{PID: 4242, Complete: true}}
 	r.ToFree = []model.Freeing{
@@ -57,6 +63,42 @@ func Training() *model.Report {
 		{PID: 4242, Type: "del df", Predicted: 100 * MiB, Exact: true, Names: []string{"df"}},
 	}
 	return r
+}
+
+// fitting returns the cell that trains until its GPU, of which at most full bytes are taken, refuses memory.
+func fitting(full int64) model.Window {
+	fit := CellWindow(11, 2, "opt = torch.optim.Adam(model.parameters())\nfor x, y in batches:\n    step(x, y)\n")
+	fit.Status, fit.Error = model.Error, "torch.OutOfMemoryError"
+	fit.Meters = trained(Fig(1200*MiB, 1300*MiB, 1300*MiB), Fig(3*GiB, full, 40*GiB), Fig(2*GiB, 60*GiB, 30*GiB),
+		Fig(3*GiB, full, 40*GiB))
+	stack := []model.Frame{
+		{Function: "step", File: "/home/ada/net.py", Line: 9},
+		{Function: "<module>", File: "/tmp/ipykernel_4242/2.py", Line: 3, Execution: 2, ExecutionCount: Number(2)},
+	}
+	fit.Refused = []model.Refusal{
+		{Meter: "gpu.0.driver", Asked: 20 * MiB, Held: full, Count: 1, Caller: "cudaMalloc", Stack: stack},
+	}
+	fit.Allocations = []model.Allocation{
+		{
+			Meter: "gpu.0.active", Stack: stack, Allocated: 90 * GiB, Freed: 60 * GiB, Net: 30 * GiB, AtPeak: 58 * GiB,
+			Count: 4000,
+		},
+		{
+			Meter: "gpu.0.active",
+			Stack: []model.Frame{
+				{
+					Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: 2, Execution: 1,
+					ExecutionCount: Number(1),
+				},
+			},
+			AtPeak: 2 * GiB,
+		},
+		{Meter: "cpu.mapped", Stack: stack, Allocated: GiB, Net: GiB, AtPeak: GiB, Count: 1},
+	}
+	fit.Coverage = map[string]model.Coverage{
+		"gpu.0.active": {AtPeak: 60 * GiB, Exact: true}, "cpu.mapped": {AtPeak: GiB, Rest: 276 * MiB, Exact: true},
+	}
+	return fit
 }
 
 // EachFigure changes the figures of a meter in all windows and processes of a report.

@@ -38,7 +38,9 @@ func auditPage(a *model.Audit, o AuditOptions, rows int) *page {
 		}
 		p.Facts = append(p.Facts, fact{Name: "process", Text: text + " · " + clip(one.Command)})
 	}
-	p.Facts = append(p.Facts, fact{Name: "session", Text: words.Plural(a.Cells, "cell") + " in " + words.Duration(a.DurationNS)})
+	p.Facts = append(p.Facts, fact{
+		Name: "session", Text: words.Plural(a.Cells, "cell") + " in " + words.Duration(a.DurationNS),
+	})
 	verdicts := fact{"verdicts", words.Plural(len(a.Verdicts), "verdict"), more}
 	if len(a.Verdicts) == 0 {
 		verdicts.Tone = less
@@ -53,14 +55,20 @@ func auditPage(a *model.Audit, o AuditOptions, rows int) *page {
 		p.held(a, rows)
 	}
 	if len(a.NotJudged) > 0 {
-		s := section{Title: "Not judged", Columns: columns("meter", ">bytes at most", "why", "what to do"), More: rest(len(a.NotJudged), rows, "reason")}
+		s := section{
+			Title: "Not judged", Columns: columns("meter", ">bytes at most", "why", "what to do"),
+			More: rest(len(a.NotJudged), rows, "reason"),
+		}
 		for i := range a.NotJudged[:min(len(a.NotJudged), rows)] {
 			n := &a.NotJudged[i]
 			bytes := "not known"
 			if n.Bytes != nil {
 				bytes = words.Bytes(*n.Bytes)
 			}
-			s.Rows = append(s.Rows, []cell{plain(cmp.Or(words.Meter(n.Meter), "all")), plain(bytes), {Text: clip(n.Why), Tone: doubt}, plain(clip(n.Advice))})
+			s.Rows = append(s.Rows, []cell{
+				plain(cmp.Or(words.Meter(n.Meter), "all")), plain(bytes), {Text: clip(n.Why), Tone: doubt},
+				plain(clip(n.Advice)),
+			})
 		}
 		p.Sections = append(p.Sections, s)
 	}
@@ -71,19 +79,27 @@ func (p *page) verdicts(a *model.Audit, o AuditOptions, rows int) {
 	if len(a.Verdicts) == 0 {
 		return
 	}
-	s := section{Title: "Verdicts", Columns: columns(">bytes", "meter", "what", "line", "why", "what to do"), More: rest(len(a.Verdicts), rows, "verdict")}
+	s := section{
+		Title: "Verdicts", Columns: columns(">bytes", "meter", "what", "line", "why", "what to do"),
+		More: rest(len(a.Verdicts), rows, "verdict"),
+	}
 	for i := range a.Verdicts[:min(len(a.Verdicts), rows)] {
 		v := &a.Verdicts[i]
 		where := ""
 		if len(v.Stack) > 0 {
 			where = o.Who(v.Stack)
 		}
-		s.Rows = append(s.Rows, []cell{{Text: words.Bytes(v.Bytes), Tone: more}, plain(words.Meter(v.Meter)), plain(o.Title(v.Kind)), code(where), plain(clip(v.Evidence)), plain(clip(v.Advice))})
+		s.Rows = append(s.Rows, []cell{
+			{Text: words.Bytes(v.Bytes), Tone: more}, plain(words.Meter(v.Meter)), plain(o.Title(v.Kind)), code(where),
+			plain(clip(v.Evidence)), plain(clip(v.Advice)),
+		})
 	}
 	p.Sections = append(p.Sections, s)
 	for i := range a.Verdicts[:min(len(a.Verdicts), rows)] { // code is whole, to be pasted
 		if v := &a.Verdicts[i]; v.Fix != "" {
-			p.Sections = append(p.Sections, section{Title: fmt.Sprintf("To type for verdict %d: %s", i+1, words.Bytes(v.Bytes)), Pre: v.Fix})
+			p.Sections = append(p.Sections, section{
+				Title: fmt.Sprintf("To type for verdict %d: %s", i+1, words.Bytes(v.Bytes)), Pre: v.Fix,
+			})
 		}
 	}
 }
@@ -106,10 +122,16 @@ func (p *page) held(a *model.Audit, rows int) {
 	if len(a.Held) == 0 {
 		return
 	}
-	s := section{Title: "Still there at the end, by what holds it", Note: "An account, no verdict.", Columns: columns(">bytes", "meter", ">blocks", "by", "name"), More: rest(len(a.Held), rows, "name")}
+	s := section{
+		Title: "Still there at the end, by what holds it", Note: "An account, no verdict.",
+		Columns: columns(">bytes", "meter", ">blocks", "by", "name"), More: rest(len(a.Held), rows, "name"),
+	}
 	for i := range a.Held[:min(len(a.Held), rows)] {
 		h := &a.Held[i]
-		s.Rows = append(s.Rows, []cell{plain(words.Bytes(h.Bytes)), plain(words.Meter(h.Meter)), plain(fmt.Sprint(h.Count)), plain(h.By), code(h.Holder)})
+		s.Rows = append(s.Rows, []cell{
+			plain(words.Bytes(h.Bytes)), plain(words.Meter(h.Meter)), plain(fmt.Sprint(h.Count)), plain(h.By),
+			code(h.Holder),
+		})
 	}
 	p.Sections = append(p.Sections, s)
 }

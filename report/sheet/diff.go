@@ -22,7 +22,8 @@ func diffPage(d *model.Diff, rows int) *page {
 		name string
 		run  *model.DiffRun
 	}{{"A", &d.A}, {"B", &d.B}} {
-		text := path.Base(one.run.File) + " · " + words.Plural(one.run.Cells, "cell") + " in " + words.Duration(one.run.DurationNS)
+		text := path.Base(one.run.File) + " · " + words.Plural(one.run.Cells, "cell") + " in " +
+			words.Duration(one.run.DurationNS)
 		if one.run.Python != "" {
 			text += " · Python " + one.run.Python
 		}
@@ -31,17 +32,24 @@ func diffPage(d *model.Diff, rows int) *page {
 	for i := range d.Whole {
 		for k := range d.Whole[i].Meters {
 			if m := &d.Whole[i].Meters[k]; k == 0 || !words.IsPart(m.Meter) && abs(m.Peak) >= d.Least {
-				p.Facts = append(p.Facts, fact{words.Meter(m.Meter), "peak " + sides(m.A, m.B, peak, true) + ", " + words.Change(m.Peak) + share(m), toneOf(m.Peak)})
+				p.Facts = append(p.Facts, fact{
+					words.Meter(m.Meter),
+					"peak " + sides(m.A, m.B, peak, true) + ", " + words.Change(m.Peak) + share(m), toneOf(m.Peak),
+				})
 			}
 		}
 	}
 	for i := range d.Causes[:min(len(d.Causes), 3)] {
 		c := &d.Causes[i]
-		p.Facts = append(p.Facts, fact{"cause", words.Row(&d.Cells[c.Cell]) + " " + d.Cells[c.Cell].Change + ": " + c.Why, toneOf(c.Bytes)})
+		p.Facts = append(p.Facts, fact{
+			"cause", words.Row(&d.Cells[c.Cell]) + " " + d.Cells[c.Cell].Change + ": " + c.Why, toneOf(c.Bytes),
+		})
 		p.follows(d, c)
 	}
 	if len(d.Causes) == 0 {
-		p.Facts = append(p.Facts, fact{"cause", "none: no cell needs or keeps " + words.Bytes(d.Least) + " more or less than it did", ""})
+		p.Facts = append(p.Facts, fact{
+			"cause", "none: no cell needs or keeps " + words.Bytes(d.Least) + " more or less than it did", "",
+		})
 	}
 	if j := d.Judged; j != nil {
 		p.judged(j)
@@ -68,7 +76,10 @@ func (p *page) follows(d *model.Diff, c *model.Cause) {
 
 // dependent lists the cells that need or keep another amount because of a name that they read.
 func (p *page) dependent(d *model.Diff, rows int) {
-	s := section{Title: "Cells that follow from them", Columns: columns("cell", "", "from", "meter", ">need", ">keeps", "why", "source")}
+	s := section{
+		Title:   "Cells that follow from them",
+		Columns: columns("cell", "", "from", "meter", ">need", ">keeps", "why", "source"),
+	}
 	n := 0
 	for i := range d.Causes {
 		c := &d.Causes[i]
@@ -78,7 +89,10 @@ func (p *page) dependent(d *model.Diff, rows int) {
 			}
 			f := &c.Follows[k]
 			row := &d.Cells[f.Cell]
-			line := []cell{plain(words.Row(row)), plain(row.Change), plain(words.Row(&d.Cells[c.Cell])), plain(words.Meter(f.Meter)), plain("–"), plain("–"), plain(row.Why), code(source(row))}
+			line := []cell{
+				plain(words.Row(row)), plain(row.Change), plain(words.Row(&d.Cells[c.Cell])),
+				plain(words.Meter(f.Meter)), plain("–"), plain("–"), plain(row.Why), code(source(row)),
+			}
 			for m := range row.Meters {
 				if one := &row.Meters[m]; one.Meter == f.Meter {
 					line[4], line[5] = change(one.Need), change(one.Consumed)
@@ -124,8 +138,12 @@ func (p *page) judged(j *model.Judgement) {
 
 // causes has a row for each meter of the cells that made the difference.
 func causes(d *model.Diff, rows int) section {
-	s := section{Title: "Cells that made the difference", Columns: columns("cell", "", "meter", ">need A", ">B", ">change", ">keeps A", ">B", ">change", ">time A → B", "source"),
-		Note: "need = highest − start, keeps = end − start, of the process and its children together"}
+	s := section{
+		Title: "Cells that made the difference",
+		Columns: columns("cell", "", "meter", ">need A", ">B", ">change", ">keeps A", ">B", ">change", ">time A → B",
+			"source"),
+		Note: "need = highest − start, keeps = end − start, of the process and its children together",
+	}
 	for i := range d.Causes[:min(len(d.Causes), rows)] {
 		row := &d.Cells[d.Causes[i].Cell]
 		first := true
@@ -134,10 +152,14 @@ func causes(d *model.Diff, rows int) section {
 			if k > 0 && (words.IsPart(m.Meter) || max(abs(m.Need), abs(m.Consumed)) < d.Least) {
 				continue
 			}
-			line := []cell{plain(""), plain(""), plain(words.Meter(m.Meter)), figure(m.A, need, true), figure(m.B, need, true), change(m.Need),
-				figure(m.A, consumed, false), figure(m.B, consumed, false), change(m.Consumed), plain(""), plain("")}
+			line := []cell{
+				plain(""), plain(""), plain(words.Meter(m.Meter)), figure(m.A, need, true), figure(m.B, need, true),
+				change(m.Need), figure(m.A, consumed, false), figure(m.B, consumed, false), change(m.Consumed),
+				plain(""), plain(""),
+			}
 			if first {
-				line[0], line[1], line[9], line[10] = plain(words.Row(row)), plain(row.Change), plain(times(row)), code(source(row))
+				line[0], line[1] = plain(words.Row(row)), plain(row.Change)
+				line[9], line[10] = plain(times(row)), code(source(row))
 				first = false
 			}
 			s.Rows = append(s.Rows, line)
@@ -166,7 +188,10 @@ func times(row *model.CellDiff) string {
 
 // following lists the other changed cells.
 func (p *page) following(d *model.Diff, rows int) {
-	s := section{Title: "Other cells that changed", Columns: columns("cell", "", ">"+words.Meter(d.Meters[0])+" peak A", ">B", ">change", ">need", "why", "source")}
+	s := section{
+		Title:   "Other cells that changed",
+		Columns: columns("cell", "", ">"+words.Meter(d.Meters[0])+" peak A", ">B", ">change", ">need", "why", "source"),
+	}
 	n := 0
 	for i := range d.Cells {
 		row := &d.Cells[i]
@@ -176,10 +201,14 @@ func (p *page) following(d *model.Diff, rows int) {
 		if n++; n > rows {
 			continue
 		}
-		line := []cell{plain(words.Row(row)), plain(row.Change), plain("–"), plain("–"), plain("–"), plain("–"), plain(row.Why), code(source(row))}
+		line := []cell{
+			plain(words.Row(row)), plain(row.Change), plain("–"), plain("–"), plain("–"), plain("–"), plain(row.Why),
+			code(source(row)),
+		}
 		for k := range row.Meters {
 			if m := &row.Meters[k]; m.Meter == d.Meters[0] {
-				line[2], line[3], line[4], line[5] = figure(m.A, peak, true), figure(m.B, peak, true), change(m.Peak), change(m.Need)
+				line[2], line[3] = figure(m.A, peak, true), figure(m.B, peak, true)
+				line[4], line[5] = change(m.Peak), change(m.Need)
 			}
 		}
 		s.Rows = append(s.Rows, line)
@@ -202,12 +231,16 @@ func (p *page) lines(d *model.Diff, rows int) {
 				break
 			}
 			if n++; n <= rows {
-				s.Rows = append(s.Rows, []cell{plain(words.Row(row)), plain(words.Meter(l.Meter)), plain(words.Bytes(l.A)), plain(words.Bytes(l.B)), change(l.Change), code(words.LineOf(d, l))})
+				s.Rows = append(s.Rows, []cell{
+					plain(words.Row(row)), plain(words.Meter(l.Meter)), plain(words.Bytes(l.A)),
+					plain(words.Bytes(l.B)), change(l.Change), code(words.LineOf(d, l)),
+				})
 			}
 		}
 	}
 	s.More = rest(n, rows, "line")
-	s.Note = fmt.Sprintf("What was allocated in the cell and was there at its peak, by the innermost line of the user's own; %s counts what is mapped, touched or not", words.Meter("cpu.mapped"))
+	s.Note = fmt.Sprintf("What was allocated in the cell and was there at its peak, "+
+		"by the innermost line of the user's own; %s counts what is mapped, touched or not", words.Meter("cpu.mapped"))
 	if n > 0 {
 		p.Sections = append(p.Sections, s)
 	}

@@ -33,7 +33,10 @@ type sheetData struct {
 func html(w io.Writer, p *page) error {
 	sum := sha256.Sum256([]byte(style))
 	out := bufio.NewWriter(w)
-	err := pages.Execute(out, sheetData{p, template.CSS(style), "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"})
+	err := pages.Execute(out, sheetData{
+		p, template.CSS(style), "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+			"'; base-uri 'none'; form-action 'none'",
+	})
 	if err != nil {
 		return err
 	}

@@ -21,13 +21,22 @@ func planPage(plan *model.Plan, rows int) *page {
 		d := &plan.Demands[i]
 		f := model.Figure{Peak: d.Need, Exact: d.Exact, Bound: d.Bound}
 		name := words.Meter(d.Meter)
-		p.Facts = append(p.Facts, fact{Name: name, Text: words.Bytes(d.Limit) + ": " + figure(&f, peak, true).Text + " at its highest, margin " + words.Bytes(d.Limit-d.Need)})
+		p.Facts = append(p.Facts, fact{
+			Name: name,
+			Text: words.Bytes(d.Limit) + ": " + figure(&f, peak, true).Text + " at its highest, margin " +
+				words.Bytes(d.Limit-d.Need),
+		})
 		if d.At != nil {
-			p.Facts = append(p.Facts, fact{Name: "decided by", Text: words.PlaceName(d.At) + ", " + words.Bytes(d.At.Peak)})
+			p.Facts = append(p.Facts, fact{
+				Name: "decided by", Text: words.PlaceName(d.At) + ", " + words.Bytes(d.At.Peak),
+			})
 			p.Facts = append(p.Facts, together(d)...)
 		}
 		if len(plan.Runs) > 1 {
-			p.Facts = append(p.Facts, fact{Name: "spread", Text: fmt.Sprintf("%s to %s; recording %d decides", words.Bytes(d.Low), words.Bytes(d.Need), d.Run+1)})
+			p.Facts = append(p.Facts, fact{
+				Name: "spread",
+				Text: fmt.Sprintf("%s to %s; recording %d decides", words.Bytes(d.Low), words.Bytes(d.Need), d.Run+1),
+			})
 		}
 		p.Sections = append(p.Sections, linesThatMatter(name, d), parts(name, d))
 	}
@@ -40,9 +49,15 @@ func planPage(plan *model.Plan, rows int) *page {
 }
 
 func linesThatMatter(name string, d *model.Demand) section {
-	s := section{Title: name + ": the lines that matter", Columns: columns("line", ">there at most", ">allocated", ">lower without it", "then", "source")}
+	s := section{
+		Title:   name + ": the lines that matter",
+		Columns: columns("line", ">there at most", ">allocated", ">lower without it", "then", "source"),
+	}
 	row := func(l *model.PlanLine, fall, then string) {
-		s.Rows = append(s.Rows, []cell{plain(words.PlaceName(&l.PlanPlace)), plain(words.Bytes(l.Resident)), plain(words.Bytes(l.AtPeak)), plain(fall), plain(then), code(l.Source)})
+		s.Rows = append(s.Rows, []cell{
+			plain(words.PlaceName(&l.PlanPlace)), plain(words.Bytes(l.Resident)), plain(words.Bytes(l.AtPeak)),
+			plain(fall), plain(then), code(l.Source),
+		})
 	}
 	for i := range d.Lines {
 		row(&d.Lines[i], words.Bytes(d.Lines[i].Fall), words.Decides(d.Lines[i].Then))
@@ -62,7 +77,13 @@ func together(d *model.Demand) []fact {
 	case t == nil:
 		return []fact{{Name: "smaller", Text: "no line brings it down by much"}}
 	}
-	return []fact{{"smaller", fmt.Sprintf("without %s %s lower: %s at its highest; %s", words.PlaceNames(t.Lines), words.Bytes(t.Fall), words.Bytes(t.Peak), words.ThenDecides(t.Then)), less}}
+	return []fact{
+		{
+			"smaller",
+			fmt.Sprintf("without %s %s lower: %s at its highest; %s",
+				words.PlaceNames(t.Lines), words.Bytes(t.Fall), words.Bytes(t.Peak), words.ThenDecides(t.Then)), less,
+		},
+	}
 }
 
 func parts(name string, d *model.Demand) section {
@@ -79,13 +100,19 @@ func parts(name string, d *model.Demand) section {
 }
 
 func (p *page) runs(plan *model.Plan, rows int) {
-	s := section{Title: "Recordings", Columns: columns(">", "recording", ">cells", ">time"), More: rest(len(plan.Runs), rows, "recording")}
+	s := section{
+		Title: "Recordings", Columns: columns(">", "recording", ">cells", ">time"),
+		More: rest(len(plan.Runs), rows, "recording"),
+	}
 	for _, d := range plan.Demands {
 		s.Columns = append(s.Columns, column{words.Meter(d.Meter), true})
 	}
 	for i := range plan.Runs[:min(len(plan.Runs), rows)] {
 		r := &plan.Runs[i]
-		line := []cell{plain(fmt.Sprint(i + 1)), code(path.Base(r.File)), plain(fmt.Sprint(r.Cells)), plain(words.Duration(r.DurationNS))}
+		line := []cell{
+			plain(fmt.Sprint(i + 1)), code(path.Base(r.File)), plain(fmt.Sprint(r.Cells)),
+			plain(words.Duration(r.DurationNS)),
+		}
 		for _, peak := range r.Peaks {
 			text := "–"
 			if peak != nil {

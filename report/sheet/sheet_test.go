@@ -24,7 +24,8 @@ import (
 )
 
 // attack is a text with which a notebook may try to leave its place.
-const attack = "</code></td><script>alert(1)</script><img src=x onerror=alert(2)> ``` | [x](javascript:alert(3)) @everyone https://evil.example &lt; {{.}} \"'> <!-- ]]> \n# heading\n"
+const attack = "</code></td><script>alert(1)</script><img src=x onerror=alert(2)> ``` | [x](javascript:alert(3)) " +
+	"@everyone https://evil.example &lt; {{.}} \"'> <!-- ]]> \n# heading\n"
 
 // hostile returns a session in which every text is an attack.
 func hostile() *model.Report {
@@ -52,7 +53,8 @@ func compared(t *testing.T, a, b *model.Report) *model.Diff {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := compare.Runs(compare.Read(attack+"/a", a), compare.Read("b"+attack, b), compare.Options{Least: 1 << 20, Limits: limits})
+	d, err := compare.Runs(compare.Read(attack+"/a", a), compare.Read("b"+attack, b),
+		compare.Options{Least: 1 << 20, Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,10 +78,14 @@ func pages(t *testing.T) map[string][2][]byte {
 	}
 	for name, r := range reports {
 		for _, d := range []*model.Diff{compared(t, r(), reporttest.Rich()), compared(t, reporttest.Rich(), r())} {
-			render("diff "+name, func(w io.Writer) error { return sheet.DiffHTML(w, d) }, func(w io.Writer) error { return sheet.DiffMarkdown(w, d) })
+			render("diff "+name, func(w io.Writer) error { return sheet.DiffHTML(w, d) }, func(w io.Writer) error {
+				return sheet.DiffMarkdown(w, d)
+			})
 		}
 		p := plan.Make([]*plan.Run{plan.Read(attack, r()), plan.Read("b", reporttest.Rich())})
-		render("plan "+name, func(w io.Writer) error { return sheet.PlanHTML(w, p) }, func(w io.Writer) error { return sheet.PlanMarkdown(w, p) })
+		render("plan "+name, func(w io.Writer) error { return sheet.PlanHTML(w, p) }, func(w io.Writer) error {
+			return sheet.PlanMarkdown(w, p)
+		})
 	}
 	bad := reporttest.Audited()
 	bad.Processes[0].Command, bad.Held[0].Holder, bad.NotJudged[0].Why = attack, attack, attack
@@ -91,16 +97,21 @@ func pages(t *testing.T) map[string][2][]byte {
 		}
 	}
 	o := sheet.AuditOptions{Who: reporttext.Who, Title: reporttext.VerdictTitle}
-	for name, a := range map[string]*model.Audit{"audit": reporttest.Audited(), "audit attack": bad, "audit clean": {}} {
-		render(name, func(w io.Writer) error { return sheet.AuditHTML(w, a, o) }, func(w io.Writer) error { return sheet.AuditMarkdown(w, a, o) })
+	for name, a := range map[string]*model.Audit{
+		"audit": reporttest.Audited(), "audit attack": bad, "audit clean": {},
+	} {
+		render(name, func(w io.Writer) error { return sheet.AuditHTML(w, a, o) }, func(w io.Writer) error {
+			return sheet.AuditMarkdown(w, a, o)
+		})
 	}
 	return out
 }
 
-// TestPagesRunNothing: whatever a notebook writes, a page has only the elements that it has anyway, nothing in them that runs or loads, and a policy
-// that would let nothing run.
+// TestPagesRunNothing: whatever a notebook writes, a page has only the elements that it has anyway, nothing in them
+// that runs or loads, and a policy that would let nothing run.
 func TestPagesRunNothing(t *testing.T) {
-	elements := strings.Fields("html head meta title style body main h1 h2 dl dt dd section p pre div table thead tbody tr th td code")
+	elements := strings.Fields("html head meta title style body main h1 h2 dl dt dd section p pre div table " +
+		"thead tbody tr th td code")
 	attributes := strings.Fields("lang charset http-equiv content name scope class")
 	for name, page := range pages(t) {
 		reporttest.CheckSafe(t, string(page[0]), "\n")
@@ -142,7 +153,8 @@ func TestMarkdownStaysText(t *testing.T) {
 		document := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(page[1]))
 		err := ast.Walk(document, func(n ast.Node, in bool) (ast.WalkStatus, error) {
 			switch n.Kind() {
-			case ast.KindLink, ast.KindImage, ast.KindAutoLink, ast.KindRawHTML, ast.KindHTMLBlock, ast.KindFencedCodeBlock, ast.KindBlockquote, ast.KindEmphasis:
+			case ast.KindLink, ast.KindImage, ast.KindAutoLink, ast.KindRawHTML, ast.KindHTMLBlock,
+				ast.KindFencedCodeBlock, ast.KindBlockquote, ast.KindEmphasis:
 				t.Errorf("%s: a %s", name, n.Kind())
 			case ast.KindHeading:
 				if level := n.(*ast.Heading).Level; level != 3 && level != 4 {
@@ -168,10 +180,12 @@ func TestPagesSayWhatTheDiffSays(t *testing.T) {
 	for i := range b.Windows {
 		if w := &b.Windows[i]; w.Kind == model.Cell && w.Execution == 3 {
 			w.Source = strings.Replace(w.Source, "range(64)", "range(128)", 1)
-			w.Meters = reporttest.All(reporttest.Fig(200<<20, 2<<30, 800<<20), reporttest.Fig(200<<20, 2<<30, 800<<20), reporttest.Fig(0, 1<<30, 1<<30))
+			w.Meters = reporttest.All(reporttest.Fig(200<<20, 2<<30, 800<<20), reporttest.Fig(200<<20, 2<<30, 800<<20),
+				reporttest.Fig(0, 1<<30, 1<<30))
 		}
 	}
-	d, err := compare.Runs(compare.Read("/tmp/a.arrows", reporttest.Rich()), compare.Read("/tmp/b.arrows", b), compare.Options{Least: 1 << 20})
+	d, err := compare.Runs(compare.Read("/tmp/a.arrows", reporttest.Rich()), compare.Read("/tmp/b.arrows", b),
+		compare.Options{Least: 1 << 20})
 	if err != nil || len(d.Causes) == 0 {
 		t.Fatal("no cause", err)
 	}
@@ -181,7 +195,9 @@ func TestPagesSayWhatTheDiffSays(t *testing.T) {
 	}
 	m := d.Cells[d.Causes[0].Cell].Meters[0]
 	for _, page := range []string{strings.ReplaceAll(html.String(), "&#43;", "+"), markdown.String()} {
-		for _, want := range []string{words.Change(m.Need), words.Bytes(m.A.Need()), words.Bytes(m.B.Need()), "range(128)", words.WhyEdited} {
+		for _, want := range []string{
+			words.Change(m.Need), words.Bytes(m.A.Need()), words.Bytes(m.B.Need()), "range(128)", words.WhyEdited,
+		} {
 			if !strings.Contains(page, want) {
 				t.Errorf("%q is not in\n%s", want, page)
 			}
@@ -189,7 +205,9 @@ func TestPagesSayWhatTheDiffSays(t *testing.T) {
 	}
 	reporttest.Golden(t, "diff.html", html.Bytes())
 	reporttest.Golden(t, "diff.md", markdown.Bytes())
-	if d, err = compare.Runs(compare.Read("/tmp/a.arrows", reporttest.Orders(12)), compare.Read("/tmp/b.arrows", reporttest.Orders(4)), compare.Options{Least: 1 << 20}); err != nil {
+	d, err = compare.Runs(compare.Read("/tmp/a.arrows", reporttest.Orders(12)),
+		compare.Read("/tmp/b.arrows", reporttest.Orders(4)), compare.Options{Least: 1 << 20})
+	if err != nil {
 		t.Fatal(err)
 	}
 	html.Reset()
@@ -199,13 +217,16 @@ func TestPagesSayWhatTheDiffSays(t *testing.T) {
 	}
 	follows := d.Causes[0].Follows
 	for _, page := range []string{html.String(), markdown.String()} {
-		if len(follows) != 5 || !strings.Contains(page, follows[0].Why) || strings.Count(page, d.Cells[follows[4].Cell].Why) != 2 { // In[8] says the same
+		// In[8] says the same
+		if len(follows) != 5 || !strings.Contains(page, follows[0].Why) ||
+			strings.Count(page, d.Cells[follows[4].Cell].Why) != 2 {
 			t.Errorf("%+v are not in\n%s", follows, page)
 		}
 	}
 	reporttest.Golden(t, "diff.follows.md", markdown.Bytes())
 	var planned bytes.Buffer
-	if err := sheet.PlanMarkdown(&planned, plan.Make([]*plan.Run{plan.Read("run.arrows", reporttest.Savings())})); err != nil {
+	err = sheet.PlanMarkdown(&planned, plan.Make([]*plan.Run{plan.Read("run.arrows", reporttest.Savings())}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	reporttest.Golden(t, "plan.md", planned.Bytes())
@@ -215,10 +236,17 @@ func TestPagesSayWhatTheDiffSays(t *testing.T) {
 func TestCodeIsWhole(t *testing.T) {
 	long := "del " + strings.Repeat("a_name_of_some_length, ", 20) + "the_last"
 	a := &model.Audit{
-		Verdicts: []model.Verdict{{Kind: model.HeldByOutput, Meter: "cpu.numpy", Bytes: 5 << 20, Fix: "import gc\ngc.collect()", Stack: []model.Frame{}}},
-		ToFree:   []model.Freeing{{PID: 7, Type: long, Predicted: 96 << 20, Exact: true, Names: []string{}}},
+		Verdicts: []model.Verdict{
+			{
+				Kind: model.HeldByOutput, Meter: "cpu.numpy", Bytes: 5 << 20, Fix: "import gc\ngc.collect()",
+				Stack: []model.Frame{},
+			},
+		},
+		ToFree: []model.Freeing{{PID: 7, Type: long, Predicted: 96 << 20, Exact: true, Names: []string{}}},
 	}
-	o := sheet.AuditOptions{Who: func([]model.Frame) string { return "" }, Title: func(kind string) string { return kind }}
+	o := sheet.AuditOptions{
+		Who: func([]model.Frame) string { return "" }, Title: func(kind string) string { return kind },
+	}
 	var markdown, page strings.Builder
 	if err := sheet.AuditMarkdown(&markdown, a, o); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,8 @@ func (a accuracy) inexact(figures map[string]model.Figure) {
 			a.unknown[id] = true
 		default:
 			a.off[id] = max(a.off[id], *f.Bound)
-			a.vague[id] = a.vague[id] || model.Vague(f.Peak, f.Bound) || *f.Bound >= worthAGap && f.Need() != 0 && model.Vague(f.Need(), f.Bound)
+			a.vague[id] = a.vague[id] || model.Vague(f.Peak, f.Bound) ||
+				*f.Bound >= worthAGap && f.Need() != 0 && model.Vague(f.Need(), f.Bound)
 		}
 	}
 }

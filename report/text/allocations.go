@@ -63,7 +63,12 @@ func callersOf(c *model.Window) []*caller {
 		key := a.Meter + "\x00" + by.place()
 		one := known[key]
 		if one == nil {
-			one = &caller{Allocation: model.Allocation{Meter: a.Meter}, way: by, of: cellCall(a.Stack), users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool { return f.InCell() || !f.Native && !isLibrary(f.File) })}
+			one = &caller{
+				Allocation: model.Allocation{Meter: a.Meter}, way: by, of: cellCall(a.Stack),
+				users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool {
+					return f.InCell() || !f.Native && !isLibrary(f.File)
+				}),
+			}
 			known[key] = one
 			callers = append(callers, one)
 		}
@@ -129,13 +134,16 @@ func (v heapView) whoAllocated(c model.Window) {
 	v.prose("", span{"at peak = there at each meter's highest moment in the cell, whenever it was allocated", dim})
 	v.blank()
 	t := table{columns: []column{
-		{title: "meter"}, {title: "at peak", right: true, size: usualSize}, {title: "allocated", right: true, size: usualSize},
-		{title: "freed", right: true, size: usualSize, drop: 2}, {title: "times", right: true, drop: 1}, {title: "who", flex: true},
+		{title: "meter"}, {title: "at peak", right: true, size: usualSize},
+		{title: "allocated", right: true, size: usualSize},
+		{title: "freed", right: true, size: usualSize, drop: 2}, {title: "times", right: true, drop: 1},
+		{title: "who", flex: true},
 	}, indent: rowIndent}
 	shown, rest := heaviest(callers)
 	for _, a := range shown {
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(a.Meter), plain}, {a.about(words.Bytes(a.AtPeak)), plain}, {a.about(words.Bytes(a.Allocated)), plain}, {a.about(words.Bytes(a.Freed)), dim},
+			{meterName(a.Meter), plain}, {a.about(words.Bytes(a.AtPeak)), plain},
+			{a.about(words.Bytes(a.Allocated)), plain}, {a.about(words.Bytes(a.Freed)), dim},
 			{a.about(fmt.Sprint(a.Count)), dim}, {a.who, plain},
 		}})
 	}
@@ -167,7 +175,11 @@ func heaviest(callers []*caller) (shown, rest []*caller) {
 // notListed counts the memory without a row, and without a stack.
 func (v heapView) notListed(c model.Window, rest []*caller) {
 	if len(rest) > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of which had more than %s at the peak.", words.Plural(len(rest), "more line"), words.Bytes(rest[0].AtPeak)), dim})
+		v.prose("", span{
+			fmt.Sprintf("… and %s, none of which had more than %s at the peak.",
+				words.Plural(len(rest), "more line"), words.Bytes(rest[0].AtPeak)),
+			dim,
+		})
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Coverage)) {
 		cover := c.Coverage[id]
@@ -178,7 +190,8 @@ func (v heapView) notListed(c model.Window, rest []*caller) {
 		if cover.Sampled > 0 {
 			v.prose("", span{meterName(id) + ": " + words.SampledLines(cover.Sampled), dim})
 		} else if !cover.Exact {
-			v.prose("", span{meterName(id) + ": the lines do not add up to the byte: stacks or changes were missed.", yellow})
+			v.prose("",
+				span{meterName(id) + ": the lines do not add up to the byte: stacks or changes were missed.", yellow})
 		}
 	}
 }

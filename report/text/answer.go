@@ -42,7 +42,8 @@ func wordsAround(text string, code []string) [][]span {
 func withUnits(all [][]span) (out [][]span) {
 	for _, word := range all {
 		last := len(out) - 1
-		if last > 0 && len(word) == 1 && len(out[last]) == 1 && isUnit(word[0].text) && strings.ContainsAny(out[last][0].text, "0123456789") {
+		if last > 0 && len(word) == 1 && len(out[last]) == 1 && isUnit(word[0].text) &&
+			strings.ContainsAny(out[last][0].text, "0123456789") {
 			out[last] = []span{{out[last][0].text + " " + word[0].text, word[0].style}}
 			continue
 		}

@@ -15,7 +15,8 @@ func TestReservedForArrow(t *testing.T) {
 	allocated(cell, "cpu.mapped", 2, 2, 1024*mib+4096, 2)
 	allocated(cell, "cpu.arrow", 2, 2, 390*mib, 6)
 	got := lines(t, r, text.Options{})
-	if !strings.HasPrefix(got["made by"], "390.00 MiB arrow In[2] line 2 · ") || strings.Contains(got["made by"], "mapped") {
+	if !strings.HasPrefix(got["made by"], "390.00 MiB arrow In[2] line 2 · ") ||
+		strings.Contains(got["made by"], "mapped") {
 		t.Errorf("made by: %q", got["made by"])
 	}
 	const said = "reserved ahead for Arrow's pool"

@@ -45,9 +45,11 @@ func runName(executions, counts []int, i int) string {
 
 // titles are the kinds of verdict in words.
 var titles = map[string]string{
-	model.RerunGrowth: "grows with each run of the cell", model.HeldAfterWindow: "held after its cell", model.HeldByTraceback: "held by a traceback",
-	model.HeldByOutput: "held by the output history", model.Fragmentation: "reserved, but in pieces", model.ChildAlive: "a process that never ended",
-	model.FreedLate: "freed late", model.NeverFreed: "never freed", model.IdlePool: "an idle pool of processes",
+	model.RerunGrowth: "grows with each run of the cell", model.HeldAfterWindow: "held after its cell",
+	model.HeldByTraceback: "held by a traceback",
+	model.HeldByOutput:    "held by the output history", model.Fragmentation: "reserved, but in pieces",
+	model.ChildAlive: "a process that never ended",
+	model.FreedLate:  "freed late", model.NeverFreed: "never freed", model.IdlePool: "an idle pool of processes",
 	model.HeldByView: "held by a view", model.Waits: "waits for the garbage collector, no leak",
 }
 
@@ -124,7 +126,8 @@ func (v auditView) verdict(number int, one *model.Verdict) {
 	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
 		size.text += " of " + meterName(one.Meter)
 	}
-	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{VerdictTitle(one.Kind), yellow}, span{"   ", plain}, size)
+	v.prose("    ", span{fmt.Sprintf("%2d  ", number), dim}, span{VerdictTitle(one.Kind), yellow}, span{"   ", plain},
+		size)
 	row := func(name string, parts ...span) {
 		spans := []span{{"    " + escape.Pad(name, 8, false), dim}}
 		v.prose("            ", append(spans, parts...)...)
@@ -166,23 +169,30 @@ func (v auditView) stillHeld(a *model.Audit) {
 	v.title("Still there at the end, by what holds it")
 	v.blank()
 	t := table{columns: []column{
-		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true, drop: 1}, {title: "held by"}, {title: "name", flex: true},
+		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true, drop: 1},
+		{title: "held by"}, {title: "name", flex: true},
 	}, indent: rowIndent}
 	for _, h := range a.Held[:min(len(a.Held), maxHeld)] {
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(h.Meter), plain}, {words.Bytes(h.Bytes), plain}, {fmt.Sprint(h.Count), dim}, {h.By, plain}, {escape.OneLine(h.Holder, false, maxProse), plain},
+			{meterName(h.Meter), plain}, {words.Bytes(h.Bytes), plain}, {fmt.Sprint(h.Count), dim}, {h.By, plain},
+			{escape.OneLine(h.Holder, false, maxProse), plain},
 		}})
 	}
 	t.print(v.printer)
 	if rest := a.Held[min(len(a.Held), maxHeld):]; len(rest) > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", words.Plural(len(rest), "more holder"), words.Bytes(rest[0].Bytes)), dim})
+		v.prose("", span{
+			fmt.Sprintf("… and %s, none of more than %s.",
+				words.Plural(len(rest), "more holder"), words.Bytes(rest[0].Bytes)),
+			dim,
+		})
 	}
 }
 
 // stillLive lists it by the stack that allocated it.
 func (v auditView) stillLive(a *model.Audit) {
 	t := table{columns: []column{
-		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true, drop: 1}, {title: "since"}, {title: "held by", drop: 2}, {title: "line", flex: true},
+		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true, drop: 1},
+		{title: "since"}, {title: "held by", drop: 2}, {title: "line", flex: true},
 	}, indent: rowIndent}
 	for _, l := range a.Live {
 		if len(t.rows) == maxHeld || l.Bytes < worthShowing {
@@ -193,7 +203,8 @@ func (v auditView) stillLive(a *model.Audit) {
 			since = runName(l.Executions, l.ExecutionCounts, 0) + words.OfKernel(l.Kernel)
 		}
 		t.rows = append(t.rows, row{cells: []span{
-			{meterName(l.Meter), plain}, {words.Bytes(l.Bytes), plain}, {fmt.Sprint(l.Count), dim}, {since, plain}, {l.By, plain}, {who(l.Stack), plain},
+			{meterName(l.Meter), plain}, {words.Bytes(l.Bytes), plain}, {fmt.Sprint(l.Count), dim}, {since, plain},
+			{l.By, plain}, {who(l.Stack), plain},
 		}})
 	}
 	if len(t.rows) == 0 {
@@ -203,6 +214,10 @@ func (v auditView) stillLive(a *model.Audit) {
 	v.blank()
 	t.print(v.printer)
 	if rest := len(a.Live) - len(t.rows); rest > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of more than %s.", words.Plural(rest, "more line"), words.Bytes(a.Live[len(t.rows)].Bytes)), dim})
+		v.prose("", span{
+			fmt.Sprintf("… and %s, none of more than %s.",
+				words.Plural(rest, "more line"), words.Bytes(a.Live[len(t.rows)].Bytes)),
+			dim,
+		})
 	}
 }

@@ -53,7 +53,8 @@ func TestAuditAccount(t *testing.T) {
 		if err := text.Audit(&b, reporttest.Audited(), text.Options{Full: full}); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(b.String(), "Still there at the end, by what holds it") != full || strings.Contains(b.String(), "by who made it") != full {
+		if strings.Contains(b.String(), "Still there at the end, by what holds it") != full ||
+			strings.Contains(b.String(), "by who made it") != full {
 			t.Errorf("full: %v:\n%s", full, b.String())
 		}
 	}

@@ -35,7 +35,8 @@ func allClear(a *model.Audit) string {
 	if rest := len(a.NotJudged) - few; rest > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", rest))
 	}
-	return "Nothing of " + words.Bytes(a.Least) + " or more was seen to stay behind; not judged: " + strings.Join(parts, ", ") + "."
+	return "Nothing of " + words.Bytes(a.Least) + " or more was seen to stay behind; not judged: " +
+		strings.Join(parts, ", ") + "."
 }
 
 // notJudged lists the memory that the audit could not judge, and the code to type so that the next one can.
@@ -50,6 +51,7 @@ func (v auditView) notJudged(a *model.Audit) {
 		if n.PID != 0 && len(a.Processes) > 1 {
 			of = fmt.Sprintf(" of pid %d", n.PID)
 		}
-		v.prose("  ", span{"- " + whatIs(n) + of + ": ", yellow}, span{escape.Bounded(n.Why, maxProse), plain}, span{"; try: " + escape.Bounded(n.Advice, maxProse), dim})
+		v.prose("  ", span{"- " + whatIs(n) + of + ": ", yellow}, span{escape.Bounded(n.Why, maxProse), plain},
+			span{"; try: " + escape.Bounded(n.Advice, maxProse), dim})
 	}
 }

@@ -48,11 +48,17 @@ func (v cellView) cellTable() {
 
 // legend explains the titles of columns.
 func (v *view) legend() {
-	v.prose("", span{"need = highest − start · consumed = end − start · peaked = needed on top of what is left · total = at the end", dim})
+	v.prose("", span{
+		"need = highest − start · consumed = end − start · peaked = needed on top of what is left · total = at the end",
+		dim,
+	})
 }
 
 func (v cellView) cellRow(w model.Window) figureRow {
-	r := figureRow{lead: []span{{label(w) + words.OfKernel(w.Kernel), bold}}, figures: w.Meters, trail: []span{{words.Duration(w.DurationNS), plain}}}
+	r := figureRow{
+		lead: []span{{label(w) + words.OfKernel(w.Kernel), bold}}, figures: w.Meters,
+		trail: []span{{words.Duration(w.DurationNS), plain}},
+	}
 	if v.several {
 		r.lead = append(r.lead, span{fmt.Sprint(w.PID), plain})
 	}
@@ -85,7 +91,8 @@ func remarks(w model.Window) []span {
 		spans = append(spans, span{refusal(r), yellow}, span{" · ", dim})
 	}
 	if f := w.Foreign; f != nil {
-		text := fmt.Sprintf("opened %s of other processes' GPU memory, closed %d", words.Plural(f.Opened, "block"), f.Closed)
+		text := fmt.Sprintf("opened %s of other processes' GPU memory, closed %d",
+			words.Plural(f.Opened, "block"), f.Closed)
 		spans = append(spans, span{text, yellow}, span{" · ", dim})
 	}
 	return spans
@@ -104,7 +111,8 @@ func countersOf(w *model.Window) []span {
 
 // refusal describes a refused request: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
 func refusal(r model.Refusal) string {
-	text := fmt.Sprintf("refused %s of %s, %s held", words.Bytes(r.Asked), escape.Bounded(meterName(r.Meter), maxName), words.Bytes(r.Held))
+	text := fmt.Sprintf("refused %s of %s, %s held",
+		words.Bytes(r.Asked), escape.Bounded(meterName(r.Meter), maxName), words.Bytes(r.Held))
 	if r.Limit > 0 {
 		text += fmt.Sprintf(" of the %s allowed", words.Bytes(r.Limit))
 	}

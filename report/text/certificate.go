@@ -53,14 +53,21 @@ func (v proofView) footnotes() {
 		v.blank()
 	}
 	if len(off) > 0 {
-		v.prose("  ", span{about + " ", yellow}, span{"not exact; it can be off: " + strings.Join(off, ", ") + ".", plain})
+		v.prose("  ", span{about + " ", yellow},
+			span{"not exact; it can be off: " + strings.Join(off, ", ") + ".", plain})
 	}
 	if len(vague) > 0 {
-		v.prose("  ", span{about + " ", yellow}, span{"not exact, and some of it " + words.Vague + " (" + strings.Join(vague, ", ") + "); --full says by how much it can be off.", plain})
+		v.prose("  ", span{about + " ", yellow}, span{
+			"not exact, and some of it " + words.Vague + " (" + strings.Join(vague, ", ") +
+				"); --full says by how much it can be off.",
+			plain,
+		})
 	}
 	if len(least) > 0 {
-		v.prose("  ", span{atLeast + " ", yellow}, span{"at least this much (" + strings.Join(least, ", ") + "): the meter missed part of " +
-			"the time or part of the memory, and nobody can say how much. " + about + " in its other columns is an estimate.", plain})
+		v.prose("  ", span{atLeast + " ", yellow},
+			span{"at least this much (" + strings.Join(least, ", ") + "): the meter missed part of " +
+				"the time or part of the memory, and nobody can say how much. " + about +
+				" in its other columns is an estimate.", plain})
 	}
 }
 
@@ -69,7 +76,8 @@ func (v proofView) certificate() {
 	c := v.r.Certificate
 	v.title("Certificate")
 	if c.Complete {
-		v.prose("  ", span{"✓ complete: ", green}, span{"every change made in the kernel reached this report, and no window is missing.", plain})
+		v.prose("  ", span{"✓ complete: ", green},
+			span{"every change made in the kernel reached this report, and no window is missing.", plain})
 	}
 	for _, why := range lacks(&c) {
 		v.prose("  ", span{"✗ not complete: ", yellow}, span{escape.Bounded(why, maxProse) + ".", plain})
@@ -86,9 +94,11 @@ func (v proofView) certificate() {
 	}
 	v.proofs()
 	v.blank()
-	v.field("changes", span{words.Count(c.Made) + " made", plain}, span{words.Count(c.Delivered) + " delivered", plain}, losses(&c))
+	v.field("changes", span{words.Count(c.Made) + " made", plain}, span{words.Count(c.Delivered) + " delivered", plain},
+		losses(&c))
 	if c.BoundariesLost > 0 {
-		v.field("boundaries", span{words.Count(c.BoundariesLost) + " lost: this is a defect of ipytracer, please report it", red})
+		v.field("boundaries",
+			span{words.Count(c.BoundariesLost) + " lost: this is a defect of ipytracer, please report it", red})
 	}
 	for title, text := range words.UnknownFrees(&c) {
 		v.field(title, span{text, plain})
@@ -134,7 +144,12 @@ func (v proofView) proofs() {
 	for _, m := range v.r.Meters {
 		meters[m.ID] = m
 	}
-	t := table{columns: []column{{title: "meter"}, {title: "figures are"}, {title: "windows proven"}, {title: "served by", flex: true, drop: 1}}}
+	t := table{
+		columns: []column{
+			{title: "meter"}, {title: "figures are"}, {title: "windows proven"},
+			{title: "served by", flex: true, drop: 1},
+		},
+	}
 	evidence := func(id string) []span {
 		p, compared := proofs[id]
 		m, served := meters[id]
@@ -144,13 +159,16 @@ func (v proofView) proofs() {
 		if words.IsPart(id) && slices.Equal(evidence(id), evidence("cpu.resident")) {
 			continue // it would repeat the row of the whole
 		}
-		t.rows = append(t.rows, row{cells: append([]span{{escape.Bounded(meterName(id), maxName), plain}}, evidence(id)...)})
+		t.rows = append(t.rows, row{
+			cells: append([]span{{escape.Bounded(meterName(id), maxName), plain}}, evidence(id)...),
+		})
 	}
 	if len(t.rows) == 0 {
 		return
 	}
-	v.prose("", span{"Peaks are kept by the kernel and computed again here from the stream of changes; a window is proven where both " +
-		"agree to the byte.", dim})
+	v.prose("",
+		span{"Peaks are kept by the kernel and computed again here from the stream of changes; " +
+			"a window is proven where both agree to the byte.", dim})
 	v.blank()
 	t.print(v.printer)
 }
@@ -192,7 +210,12 @@ func (v proofView) probes() {
 	v.blank()
 	t := table{columns: []column{{title: "probe"}, {title: "fired", right: true}, {title: "where", flex: true}}}
 	for _, p := range v.r.Certificate.Probes {
-		t.rows = append(t.rows, row{cells: []span{{escape.Bounded(p.Name, maxName), plain}, {words.Count(p.Hits), plain}, {escape.Bounded(p.Site, maxProse), plain}}})
+		t.rows = append(t.rows, row{
+			cells: []span{
+				{escape.Bounded(p.Name, maxName), plain}, {words.Count(p.Hits), plain},
+				{escape.Bounded(p.Site, maxProse), plain},
+			},
+		})
 	}
 	t.print(v.printer)
 }

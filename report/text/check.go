@@ -26,7 +26,11 @@ func Check(w io.Writer, k *model.Check, o Options) error {
 				continue
 			}
 			if rows++; rows == 1 {
-				v.prose("", span{escape.Pad("predicted", sizeColumn, true) + "  " + escape.Pad("came back", sizeColumn, true) + "  typed", dim})
+				v.prose("", span{
+					escape.Pad("predicted", sizeColumn, true) + "  " + escape.Pad("came back", sizeColumn, true) +
+						"  typed",
+					dim,
+				})
 			}
 			still = checkedRow(v, &c) || still
 		}
@@ -36,7 +40,10 @@ func Check(w io.Writer, k *model.Check, o Options) error {
 	}
 	if still {
 		v.blank()
-		v.prose("", span{"What did not come back is there still: nobody typed its code, or something else holds it since.", dim})
+		v.prose("", span{
+			"What did not come back is there still: nobody typed its code, or something else holds it since.",
+			dim,
+		})
 	}
 	_, err := io.WriteString(w, v.b.String())
 	return err
@@ -66,7 +73,8 @@ func checkedRow(v *printer, c *model.Checked) bool {
 		state = span{"   is there still in part", yellow}
 	}
 	v.prose("", span{escape.Pad(bothSizes(c.Predicted, c.Device, c.Exact), sizeColumn, true), plain}, span{"  ", plain},
-		span{escape.Pad(bothSizes(c.CameBack, c.Back, true), sizeColumn, true), bold}, span{"  " + escape.OneLine(c.Type, false, maxCode), plain}, state)
+		span{escape.Pad(bothSizes(c.CameBack, c.Back, true), sizeColumn, true), bold},
+		span{"  " + escape.OneLine(c.Type, false, maxCode), plain}, state)
 	return !all
 }
 

@@ -31,8 +31,9 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"  480.00 MiB    480.00 MiB  del x\n", " ≥ 90.00 MiB     45.00 MiB  %xdel _2   is there still in part\n", "60.00 MiB GPU           0 B  del t   is there still\n",
-		"pid 8 has ended: its memory has come back\n", "pid 9 could not be looked at: it is no Python", "What did not come back is there still",
+		"  480.00 MiB    480.00 MiB  del x\n", " ≥ 90.00 MiB     45.00 MiB  %xdel _2   is there still in part\n",
+		"60.00 MiB GPU           0 B  del t   is there still\n", "pid 8 has ended: its memory has come back\n",
+		"pid 9 could not be looked at: it is no Python", "What did not come back is there still",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
@@ -49,7 +50,8 @@ func TestCheck(t *testing.T) {
 		t.Error(err)
 	}
 	out.Reset()
-	if err := text.Check(&out, &model.Check{Processes: k.Processes[:1]}, text.Options{}); err != nil || !strings.Contains(out.String(), "No name of the notebook's") {
+	if err := text.Check(&out, &model.Check{Processes: k.Processes[:1]}, text.Options{}); err != nil ||
+		!strings.Contains(out.String(), "No name of the notebook's") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

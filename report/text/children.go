@@ -27,9 +27,13 @@ type processView struct{ *view }
 // children shows them.
 func (v processView) children() {
 	seen := map[int]bool{}
-	t := childTable{v: v, t: table{columns: []column{{title: "cell"}, {title: "pid", right: true}, {title: "process", flex: true}}}}
+	t := childTable{
+		v: v, t: table{columns: []column{{title: "cell"}, {title: "pid", right: true}, {title: "process", flex: true}}},
+	}
 	for i, id := range v.meters {
-		t.t.columns = append(t.t.columns, column{title: meterName(id), right: true, drop: i, group: "highest", size: usualSize})
+		t.t.columns = append(t.t.columns, column{
+			title: meterName(id), right: true, drop: i, group: "highest", size: usualSize,
+		})
 	}
 	for w := range v.r.AllPassing() {
 		if w.Kind == model.Cell {
@@ -73,14 +77,19 @@ func (t *childTable) print() {
 	}
 	t.v.title("Child processes")
 	if len(t.t.rows) > 0 {
-		t.v.prose("", span{"Highest point of each within the cell. The row of all together adds them up with the kernel's own " +
-			"memory, instant by instant: what a forked child shares with its parent counts once, any other page that " +
-			"several processes map once for each of them.", dim})
+		t.v.prose("",
+			span{"Highest point of each within the cell. The row of all together adds them up with the kernel's own " +
+				"memory, instant by instant: what a forked child shares with its parent counts once, " +
+				"any other page that several processes map once for each of them.", dim})
 		t.v.blank()
 		t.t.print(t.v.printer)
 	}
 	if t.still > 0 {
-		t.v.prose("", span{fmt.Sprintf("In %s the processes that lived took less than %s each.", words.Plural(t.still, "other cell"), words.Bytes(worthShowing)), dim})
+		t.v.prose("", span{
+			fmt.Sprintf("In %s the processes that lived took less than %s each.",
+				words.Plural(t.still, "other cell"), words.Bytes(worthShowing)),
+			dim,
+		})
 	}
 }
 

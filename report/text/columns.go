@@ -28,7 +28,8 @@ func columnRows(x model.Variable, full bool) (rows []row) {
 			rest, bytes, exact = rest+1, bytes+c.Bytes, exact && c.Exact
 			continue
 		}
-		line(escape.Bounded(escape.OneLine(c.Name, false, maxProse), maxName) + ": " + dtypeOf(c) + columnSize(c.Bytes, c.Exact))
+		line(escape.Bounded(escape.OneLine(c.Name, false, maxProse), maxName) + ": " + dtypeOf(c) +
+			columnSize(c.Bytes, c.Exact))
 	}
 	if len(rows) > 0 && rest > 0 {
 		line("… " + words.Plural(int(rest), "more column") + ": " + columnSize(bytes, exact))

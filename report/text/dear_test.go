@@ -14,10 +14,12 @@ import (
 // no raw text of a target gets to the terminal.
 func TestDearProbes(t *testing.T) {
 	r := reporttest.Rich()
-	r.Certificate.Probes = append(r.Certificate.Probes, model.Probe{Name: "numpy", Site: "PyTraceMalloc_Track+7", Hits: 380_786, CostNS: 380_786_000,
-		Dear: "_multiarray_umath\x1b[2J.so: its code is not one that is known for sure"})
-	const want = "each array and each scalar is traced, which slows code down that makes many (_multiarray_umath\\x1b[2J.so: its code is not one " +
-		"that is known for sure): 380,786 hits took about 381 ms of CPU time"
+	r.Certificate.Probes = append(r.Certificate.Probes,
+		model.Probe{Name: "numpy", Site: "PyTraceMalloc_Track+7", Hits: 380_786, CostNS: 380_786_000,
+			Dear: "_multiarray_umath\x1b[2J.so: its code is not one that is known for sure"})
+	const want = "each array and each scalar is traced, which slows code down that makes many " +
+		"(_multiarray_umath\\x1b[2J.so: its code is not one that is known for sure): " +
+		"380,786 hits took about 381 ms of CPU time"
 	said, err := Summarize(r, "")
 	if err != nil {
 		t.Fatal(err)

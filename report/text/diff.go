@@ -45,7 +45,10 @@ func Diff(w io.Writer, d *model.Diff, o Options) error {
 }
 
 func (v diffView) diffRun(name string, r *model.DiffRun) {
-	spans := []span{{name + "  ", bold}, {escape.Bounded(path.Base(r.File), maxName*2), plain}, {" · " + words.Plural(r.Cells, "cell") + " in " + words.Duration(r.DurationNS), dim}}
+	spans := []span{
+		{name + "  ", bold}, {escape.Bounded(path.Base(r.File), maxName*2), plain},
+		{" · " + words.Plural(r.Cells, "cell") + " in " + words.Duration(r.DurationNS), dim},
+	}
 	for _, one := range [][2]string{{"Python ", r.Python}, {"IPython ", r.IPython}} {
 		if one[1] != "" {
 			spans = append(spans, span{" · " + one[0] + escape.Bounded(one[1], maxName), dim})
@@ -126,14 +129,16 @@ func (v diffView) diffCauses(d *model.Diff) {
 			name = "and"
 		}
 		row := &d.Cells[c.Cell]
-		v.field(name, span{words.Row(row) + " " + row.Change, bold}, span{c.Why, plain}, span{escape.OneLine(editedLine(row), false, 60), dim})
+		v.field(name, span{words.Row(row) + " " + row.Change, bold}, span{c.Why, plain},
+			span{escape.OneLine(editedLine(row), false, 60), dim})
 		v.diffFollows(d, c, maxDiffCauses)
 	}
 	if n := len(d.Causes) - maxDiffCauses; n > 0 {
 		v.field("and", span{words.Plural(n, "more cell"), plain})
 	}
 	if len(d.Causes) == 0 {
-		v.field("cause", span{"none: no cell needs or keeps " + words.Bytes(d.Least) + " more or less than it did", plain})
+		v.field("cause",
+			span{"none: no cell needs or keeps " + words.Bytes(d.Least) + " more or less than it did", plain})
 	}
 }
 
@@ -218,14 +223,21 @@ func (v diffView) diffOthers(d *model.Diff, most int) {
 
 // diffList prints a line for each of some cells.
 func (v diffView) diffList(d *model.Diff, rows []int, most int) {
-	t := table{columns: []column{{title: "cell"}, {title: ""}, {title: meterName(d.Meters[0]) + " peak", right: true}, {title: "need", right: true}, {title: "source", flex: true}}, indent: rowIndent}
+	t := table{
+		columns: []column{
+			{title: "cell"}, {title: ""}, {title: meterName(d.Meters[0]) + " peak", right: true},
+			{title: "need", right: true}, {title: "source", flex: true},
+		},
+		indent: rowIndent,
+	}
 	for _, i := range rows[:min(len(rows), most)] {
 		row := &d.Cells[i]
 		peak, needs := "–", "–"
 		if m := of(row, d.Meters[0]); m != nil {
 			peak, needs = words.Change(m.Peak), words.Change(m.Need)
 		}
-		t.rows = append(t.rows, tableRow(words.Row(row), row.Change, peak, needs, escape.Lines(sourceOfRow(row), false, maxLead)))
+		t.rows = append(t.rows, tableRow(words.Row(row), row.Change, peak, needs,
+			escape.Lines(sourceOfRow(row), false, maxLead)))
 	}
 	t.print(v.printer)
 	if n := len(rows) - most; n > 0 {

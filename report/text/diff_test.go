@@ -36,10 +36,12 @@ func changed() *model.Report {
 		w := &r.Windows[i]
 		switch {
 		case w.Kind == model.Session:
-			w.Meters = reporttest.All(reporttest.Fig(68<<20, 4<<30, 2<<30), reporttest.Fig(90<<20, 5<<30, 2<<30), reporttest.Fig(0, 4<<30, 2<<30))
+			w.Meters = reporttest.All(reporttest.Fig(68<<20, 4<<30, 2<<30), reporttest.Fig(90<<20, 5<<30, 2<<30),
+				reporttest.Fig(0, 4<<30, 2<<30))
 		case w.Kind == model.Cell && w.Execution == 2:
 			w.Source = strings.Replace(w.Source, "x * 2 + 1", "x * 2 + x ** 2", 1)
-			w.Meters = reporttest.All(reporttest.Fig(150<<20, 4<<30, 2<<30), reporttest.Fig(180<<20, 5<<30, 2<<30), reporttest.Fig(64<<20, 4<<30, 2<<30))
+			w.Meters = reporttest.All(reporttest.Fig(150<<20, 4<<30, 2<<30), reporttest.Fig(180<<20, 5<<30, 2<<30),
+				reporttest.Fig(64<<20, 4<<30, 2<<30))
 			w.DurationNS *= 2
 		case w.Kind == model.Cell && w.Execution == 4:
 			w.Source = "plot(entirely, different)"

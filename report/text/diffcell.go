@@ -14,19 +14,30 @@ import (
 // diffCell shows a cell that made a difference: its meters and times side by side, the line, and the reason.
 func (v diffView) diffCell(d *model.Diff, row *model.CellDiff) {
 	v.blank()
-	v.prose("    ", span{words.Row(row), bold}, span{"  " + row.Change + "  ", yellow}, span{escape.Lines(sourceOfRow(row), false, maxLead), dim})
-	t := table{columns: []column{{title: "    meter"}, {title: "need A", right: true}, {title: "B", right: true}, {title: "change", right: true},
-		{title: "keeps A", right: true, drop: 2}, {title: "B", right: true, drop: 2}, {title: "change", right: true, drop: 1}, {title: "peak A", right: true, drop: 4}, {title: "B", right: true, drop: 3}}, indent: rowIndent}
+	v.prose("    ", span{words.Row(row), bold}, span{"  " + row.Change + "  ", yellow},
+		span{escape.Lines(sourceOfRow(row), false, maxLead), dim})
+	t := table{columns: []column{
+		{title: "    meter"}, {title: "need A", right: true}, {title: "B", right: true}, {title: "change", right: true},
+		{title: "keeps A", right: true, drop: 2}, {title: "B", right: true, drop: 2},
+		{title: "change", right: true, drop: 1}, {title: "peak A", right: true, drop: 4},
+		{title: "B", right: true, drop: 3},
+	}, indent: rowIndent}
 	for i := range row.Meters {
 		m := &row.Meters[i]
 		if i > 0 && (words.IsPart(m.Meter) || max(abs64(m.Need), abs64(m.Consumed), abs64(m.Peak)) < d.Least) {
 			continue
 		}
-		t.rows = append(t.rows, tableRow("    "+meterName(m.Meter), side(m.A, need), side(m.B, need), words.Change(m.Need),
-			side(m.A, consumed), side(m.B, consumed), words.Change(m.Consumed), side(m.A, highest), side(m.B, highest)))
+		t.rows = append(t.rows,
+			tableRow("    "+meterName(m.Meter), side(m.A, need), side(m.B, need), words.Change(m.Need),
+				side(m.A, consumed), side(m.B, consumed), words.Change(m.Consumed), side(m.A, highest),
+				side(m.B, highest)))
 	}
 	t.print(v.printer)
-	v.prose("            ", span{"    time    ", dim}, span{"wall " + times(row, func(x *model.DiffCell) int64 { return x.DurationNS }) + " · cpu " + times(row, func(x *model.DiffCell) int64 { return x.CPUNS }), plain})
+	v.prose("            ", span{"    time    ", dim}, span{
+		"wall " + times(row, func(x *model.DiffCell) int64 { return x.DurationNS }) + " · cpu " +
+			times(row, func(x *model.DiffCell) int64 { return x.CPUNS }),
+		plain,
+	})
 	shown := 0
 	for i := range row.Lines {
 		l := &row.Lines[i]
@@ -37,8 +48,13 @@ func (v diffView) diffCell(d *model.Diff, row *model.CellDiff) {
 			continue
 		}
 		shown++
-		v.prose("            ", span{"    by      ", dim}, span{words.Change(l.Change) + " " + meterName(l.Meter), plain}, span{" " + escape.OneLine(words.LineOf(d, l), false, maxProse), plain},
-			span{" (" + words.Bytes(l.A) + " → " + words.Bytes(l.B) + " at the peak" + hardlyResident(row, l) + ")", dim})
+		v.prose("            ", span{"    by      ", dim},
+			span{words.Change(l.Change) + " " + meterName(l.Meter), plain},
+			span{" " + escape.OneLine(words.LineOf(d, l), false, maxProse), plain},
+			span{
+				" (" + words.Bytes(l.A) + " → " + words.Bytes(l.B) + " at the peak" + hardlyResident(row, l) + ")",
+				dim,
+			})
 	}
 	v.prose("            ", span{"    why     ", dim}, span{escape.OneLine(row.Why, false, maxProse), plain})
 }
@@ -55,7 +71,13 @@ func (v diffView) diffFollowing(d *model.Diff, c *model.Cause, most int) {
 		return
 	}
 	v.blank()
-	t := table{columns: []column{{title: "    so"}, {title: ""}, {title: "need", right: true}, {title: "keeps", right: true, drop: 2}, {title: "why", flex: true}}, indent: rowIndent}
+	t := table{
+		columns: []column{
+			{title: "    so"}, {title: ""}, {title: "need", right: true}, {title: "keeps", right: true, drop: 2},
+			{title: "why", flex: true},
+		},
+		indent: rowIndent,
+	}
 	for i := range c.Follows[:min(len(c.Follows), most)] {
 		f := &c.Follows[i]
 		row := &d.Cells[f.Cell]
@@ -63,7 +85,8 @@ func (v diffView) diffFollowing(d *model.Diff, c *model.Cause, most int) {
 		if m := of(row, f.Meter); m != nil {
 			needs, keeps = words.Change(m.Need), words.Change(m.Consumed)
 		}
-		t.rows = append(t.rows, tableRow("    "+words.Row(row), row.Change, needs, keeps, escape.OneLine(row.Why, false, maxProse)))
+		t.rows = append(t.rows, tableRow("    "+words.Row(row), row.Change, needs, keeps,
+			escape.OneLine(row.Why, false, maxProse)))
 	}
 	t.print(v.printer)
 	if n := len(c.Follows) - most; n > 0 {
@@ -74,7 +97,8 @@ func (v diffView) diffFollowing(d *model.Diff, c *model.Cause, most int) {
 // hides reports whether a line's mapped memory is that of its arrays, which have a line of their own.
 func hides(row *model.CellDiff, l *model.LineDiff) bool {
 	return words.IsOutermost(l.Meter) && slices.ContainsFunc(row.Lines, func(x model.LineDiff) bool {
-		return words.LiesWithin(x.Meter) && x.Cell == l.Cell && x.Line == l.Line && x.File == l.File && x.Function == l.Function && 2*abs64(x.Change) >= abs64(l.Change)
+		return words.LiesWithin(x.Meter) && x.Cell == l.Cell && x.Line == l.Line && x.File == l.File &&
+			x.Function == l.Function && 2*abs64(x.Change) >= abs64(l.Change)
 	})
 }
 
@@ -115,13 +139,20 @@ func (v diffView) diffTimes(d *model.Diff) {
 			rows = append(rows, r)
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b *model.CellDiff) int { return cmp.Compare(abs64(change(b)), abs64(change(a))) })
+	slices.SortStableFunc(rows, func(a, b *model.CellDiff) int {
+		return cmp.Compare(abs64(change(b)), abs64(change(a)))
+	})
 	if len(rows) == 0 {
 		return
 	}
 	v.title("Slower or faster by a second and a fifth")
 	for _, r := range rows[:min(len(rows), slowest)] {
-		v.prose("    ", span{words.Row(r) + "  wall " + times(r, func(x *model.DiffCell) int64 { return x.DurationNS }) + " · cpu " + times(r, func(x *model.DiffCell) int64 { return x.CPUNS }), plain},
+		v.prose("    ",
+			span{
+				words.Row(r) + "  wall " + times(r, func(x *model.DiffCell) int64 { return x.DurationNS }) + " · cpu " +
+					times(r, func(x *model.DiffCell) int64 { return x.CPUNS }),
+				plain,
+			},
 			span{"  " + escape.Lines(sourceOfRow(r), false, maxLead), dim})
 	}
 	if n := len(rows) - slowest; n > 0 {

@@ -122,11 +122,13 @@ func (v endingView) ending(p model.Process) {
 func ended(to *printer, pid int, who string, e *model.Ending, where string) {
 	had := words.Bytes(e.Resident) + " resident"
 	if e.OutOfMemory {
-		to.answer("why it ended", fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s", pid, who, had, where))
+		to.answer("why it ended", fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s",
+			pid, who, had, where))
 		to.answer("the limit", exhausted(e))
 		return
 	}
-	to.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s", escape.Bounded(e.Signal, maxName), pid, who, had, where))
+	to.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s",
+		escape.Bounded(e.Signal, maxName), pid, who, had, where))
 }
 
 // during returns ", in In[7] line 3: x = np.ones(n)".

@@ -13,21 +13,43 @@ import (
 // somebody killed.
 func dead() *model.Report {
 	r := &model.Report{Schema: model.Schema, Between: []model.Between{}}
-	limit := model.Limit{Kind: "cgroup", Path: "/docker/x\x1b[31m", Bytes: 600 * reporttest.MiB, Used: 590 * reporttest.MiB, Highest: 600 * reporttest.MiB}
+	limit := model.Limit{
+		Kind: "cgroup", Path: "/docker/x\x1b[31m", Bytes: 600 * reporttest.MiB, Used: 590 * reporttest.MiB,
+		Highest: 600 * reporttest.MiB,
+	}
 	r.Processes = []model.Process{{
-		PID: 7, Command: "python3 -m ipykernel", IPython: "8.5", Python: "3.11.2", Ended: true, Meters: reporttest.All(reporttest.Fig(0, 500*reporttest.MiB, 0), reporttest.Fig(0, 600*reporttest.MiB, 0), reporttest.Fig(0, 0, 0)),
+		PID: 7, Command: "python3 -m ipykernel", IPython: "8.5", Python: "3.11.2", Ended: true,
+		Meters: reporttest.All(reporttest.Fig(0, 500*reporttest.MiB, 0), reporttest.Fig(0, 600*reporttest.MiB, 0),
+			reporttest.Fig(0, 0, 0)),
 		Ending: &model.Ending{
-			Signal: "SIGKILL", OutOfMemory: true, Limit: &limit, Window: 4, At: &model.Place{Execution: 2, ExecutionCount: 2, Line: 2}, Resident: 500 * reporttest.MiB, Mapped: 600 * reporttest.MiB,
+			Signal: "SIGKILL", OutOfMemory: true, Limit: &limit, Window: 4,
+			At: &model.Place{Execution: 2, ExecutionCount: 2, Line: 2}, Resident: 500 * reporttest.MiB,
+			Mapped: 600 * reporttest.MiB,
 		},
 		Limits: []model.Limit{limit, {Kind: "machine", Bytes: 24 * reporttest.GiB, Used: 2 * reporttest.GiB}},
-	}, {PID: 9, Parent: 7, Command: "python3 worker.py", Ended: true, Ending: &model.Ending{Signal: "SIGSEGV"}, Meters: map[string]model.Figure{}}}
+	},
+		{
+			PID: 9, Parent: 7, Command: "python3 worker.py", Ended: true, Ending: &model.Ending{Signal: "SIGSEGV"},
+			Meters: map[string]model.Figure{},
+		}}
 	r.Meters = []model.Meter{{ID: "cpu.resident", Unit: "bytes", Exact: true}}
-	figures := reporttest.All(reporttest.Fig(0, 500*reporttest.MiB, 500*reporttest.MiB), reporttest.Fig(0, 600*reporttest.MiB, 600*reporttest.MiB), reporttest.Fig(0, 0, 0))
+	figures := reporttest.All(reporttest.Fig(0, 500*reporttest.MiB, 500*reporttest.MiB),
+		reporttest.Fig(0, 600*reporttest.MiB, 600*reporttest.MiB), reporttest.Fig(0, 0, 0))
 	r.Windows = []model.Window{
 		{ID: 1, Kind: model.Session, PID: 7, Status: model.OK, Meters: figures, Children: []model.Child{}},
-		{ID: 2, Parent: 1, Kind: model.Cell, PID: 7, Execution: 1, ExecutionCount: reporttest.Number(1), Status: model.Error, Error: "numpy.core._exceptions._ArrayMemoryError", Source: "np.ones(1 << 40)", Meters: figures, Children: []model.Child{}},
-		{ID: 3, Parent: 1, Kind: model.Cell, PID: 7, Execution: 2, ExecutionCount: reporttest.Number(2), Status: model.Incomplete, Source: "x = 1\ny = load()", Meters: figures, Children: []model.Child{}},
-		{ID: 4, Parent: 3, Kind: model.Statement, PID: 7, Line: 2, Status: model.Incomplete, Meters: figures, Children: []model.Child{}},
+		{
+			ID: 2, Parent: 1, Kind: model.Cell, PID: 7, Execution: 1, ExecutionCount: reporttest.Number(1),
+			Status: model.Error, Error: "numpy.core._exceptions._ArrayMemoryError", Source: "np.ones(1 << 40)",
+			Meters: figures, Children: []model.Child{},
+		},
+		{
+			ID: 3, Parent: 1, Kind: model.Cell, PID: 7, Execution: 2, ExecutionCount: reporttest.Number(2),
+			Status: model.Incomplete, Source: "x = 1\ny = load()", Meters: figures, Children: []model.Child{},
+		},
+		{
+			ID: 4, Parent: 3, Kind: model.Statement, PID: 7, Line: 2, Status: model.Incomplete, Meters: figures,
+			Children: []model.Child{},
+		},
 	}
 	return r
 }
@@ -39,16 +61,19 @@ func TestWhyItEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"why it ended out of memory: the kernel's OOM killer ended pid 7 at 500.00 MiB resident, in In[2] line 2: y = load()\n",
+		"why it ended out of memory: the kernel's OOM killer ended pid 7 at 500.00 MiB resident, " +
+			"in In[2] line 2: y = load()\n",
 		"the limit    600.00 MiB of cgroup /docker/x", "of which 600.00 MiB were used\n",
 		"no memory    _ArrayMemoryError in In[1]\n",
-		"limits      600.00 MiB of cgroup /docker/x", "600.00 MiB at its highest · 24.00 GiB of the machine, 2.00 GiB used",
+		"limits      600.00 MiB of cgroup /docker/x",
+		"600.00 MiB at its highest · 24.00 GiB of the machine, 2.00 GiB used",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("not there: %q\n%s", want, b.String())
 		}
 	}
-	if !strings.HasPrefix(b.String(), "why it ended out of memory") || strings.Contains(b.String(), "\x1b[31m") || strings.Contains(b.String(), "SIGSEGV") {
+	if !strings.HasPrefix(b.String(), "why it ended out of memory") || strings.Contains(b.String(), "\x1b[31m") ||
+		strings.Contains(b.String(), "SIGSEGV") {
 		t.Errorf("\n%s", b.String())
 	}
 }
@@ -62,7 +87,8 @@ func TestShutDown(t *testing.T) {
 		want            bool
 	}{
 		{"SIGTERM", "8.5", 0, true}, {"SIGHUP", "8.5", 0, true}, {"SIGINT", "8.5", 0, true},
-		{"SIGTERM", "8.5", 4, false}, {"SIGKILL", "8.5", 0, false}, {"SIGSEGV", "8.5", 0, false}, {"SIGTERM", "", 0, false},
+		{"SIGTERM", "8.5", 4, false}, {"SIGKILL", "8.5", 0, false}, {"SIGSEGV", "8.5", 0, false},
+		{"SIGTERM", "", 0, false},
 	} {
 		r := dead()
 		e := &model.Ending{Signal: c.signal, Window: c.window, Resident: 500 * reporttest.MiB}
@@ -75,7 +101,8 @@ func TestShutDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		quiet := !strings.Contains(b.String(), "why it ended")
-		if said := strings.Contains(b.String(), "shut down by "+c.signal+" when no cell ran"); quiet != c.want || said != c.want {
+		if said := strings.Contains(b.String(), "shut down by "+c.signal+" when no cell ran"); quiet != c.want ||
+			said != c.want {
 			t.Errorf("%+v:\n%s", c, b.String())
 		}
 	}
@@ -90,7 +117,8 @@ func TestLikelyLimit(t *testing.T) {
 	if err := text.Report(&b, r, text.Options{Width: 200}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "the limit    most likely 600.00 MiB") || !strings.Contains(b.String(), "SIGSEGV ended pid 9") {
+	if !strings.Contains(b.String(), "the limit    most likely 600.00 MiB") ||
+		!strings.Contains(b.String(), "SIGSEGV ended pid 9") {
 		t.Errorf("\n%s", b.String())
 	}
 	r.Processes[0].Ending.Limit = nil

@@ -75,7 +75,10 @@ func (o *leftover) named() (out []together) {
 		one := together{names: f.Names, bytes: o.predicted(&f), exact: f.Exact}
 		for _, name := range f.Names {
 			shared[name] = true
-			if i := slices.IndexFunc(o.r.Variables, func(x model.Variable) bool { return x.PID == o.pid && x.Name == name }); i >= 0 {
+			i := slices.IndexFunc(o.r.Variables, func(x model.Variable) bool {
+				return x.PID == o.pid && x.Name == name
+			})
+			if i >= 0 {
 				one.all = append(one.all, &o.r.Variables[i])
 			}
 		}
@@ -83,7 +86,9 @@ func (o *leftover) named() (out []together) {
 	}
 	for i := range o.r.Variables {
 		if x := &o.r.Variables[i]; x.PID == o.pid && !shared[x.Name] && o.held(x) >= worthAGap && !isInterpreters(x) {
-			out = append(out, together{names: []string{x.Name}, bytes: o.held(x), exact: x.Exact, all: []*model.Variable{x}})
+			out = append(out, together{
+				names: []string{x.Name}, bytes: o.held(x), exact: x.Exact, all: []*model.Variable{x},
+			})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b together) int { return cmp.Compare(b.bytes, a.bytes) })
@@ -94,7 +99,9 @@ func (o *leftover) named() (out []together) {
 func (o *leftover) unnamedLines(named []together) []model.Line {
 	return slices.DeleteFunc(o.left(), func(l model.Line) bool {
 		return l.Left < worthAGap || slices.ContainsFunc(named, func(t together) bool {
-			return slices.ContainsFunc(t.all, func(x *model.Variable) bool { return x.Execution == l.Execution && x.Line == l.Line })
+			return slices.ContainsFunc(t.all, func(x *model.Variable) bool {
+				return x.Execution == l.Execution && x.Line == l.Line
+			})
 		})
 	})
 }
@@ -119,7 +126,8 @@ func (o *leftover) freeing() string {
 		if len(parts) == few || o.predicted(&f) < o.predicted(&all[0])/100 {
 			break
 		}
-		parts = append(parts, escape.OneLine(f.Type, false, maxCode)+" ("+sizeOf(o.predicted(&f), f.Exact)+smallOf(&f)+")")
+		parts = append(parts,
+			escape.OneLine(f.Type, false, maxCode)+" ("+sizeOf(o.predicted(&f), f.Exact)+smallOf(&f)+")")
 	}
 	return strings.Join(parts, " · ")
 }
@@ -153,6 +161,7 @@ func (v remainsView) toFree(all []model.Freeing) {
 				size = sizeOf(f.Predicted, f.Exact) + " + " + size
 			}
 		}
-		v.prose("            ", span{escape.Pad(size, 12, true) + "  ", bold}, span{escape.OneLine(f.Type, false, maxCode), plain}, span{smallOf(&f), dim})
+		v.prose("            ", span{escape.Pad(size, 12, true) + "  ", bold},
+			span{escape.OneLine(f.Type, false, maxCode), plain}, span{smallOf(&f), dim})
 	}
 }

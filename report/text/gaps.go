@@ -42,7 +42,9 @@ func (v gapView) between() {
 		if v.several {
 			label = append(label, span{fmt.Sprint(b.PID), plain})
 		}
-		rows = append(rows, figureRow{lead: label, figures: b.Meters, trail: []span{{words.Duration(b.DurationNS), plain}}})
+		rows = append(rows, figureRow{
+			lead: label, figures: b.Meters, trail: []span{{words.Duration(b.DurationNS), plain}},
+		})
 	}
 	if len(rows) > 0 {
 		lead := []column{{title: "when", flex: true}}
@@ -52,7 +54,11 @@ func (v gapView) between() {
 		v.figureTable(lead, []column{{title: "time", right: true}}, slices.Values(rows), need, consumed, total)
 	}
 	if folded > 0 {
-		v.prose("", span{"… and " + words.Plural(folded, "more gap") + ", in none of which more than " + words.Bytes(most) + " moved.", dim})
+		v.prose("", span{
+			"… and " + words.Plural(folded, "more gap") + ", in none of which more than " + words.Bytes(most) +
+				" moved.",
+			dim,
+		})
 	}
 	if still := gaps - len(sizes); still > 0 {
 		v.prose("", span{"Nothing moved in " + words.Plural(still, "other gap") + ".", dim})
@@ -99,6 +105,6 @@ func (v processView) processes() {
 		rows = append(rows, figureRow{figures: p.Meters, lead: []span{{command, plain}, {fmt.Sprint(p.PID), plain}},
 			trail: []span{{words.Duration(p.EndNS - p.StartNS), plain}}})
 	}
-	v.figureTable([]column{{title: "process", flex: true}, {title: "pid", right: true}}, []column{{title: "time", right: true}},
-		slices.Values(rows), need, consumed, peaked, total)
+	v.figureTable([]column{{title: "process", flex: true}, {title: "pid", right: true}},
+		[]column{{title: "time", right: true}}, slices.Values(rows), need, consumed, peaked, total)
 }

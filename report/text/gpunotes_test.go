@@ -13,8 +13,10 @@ import (
 // page; an audit has them, too.
 func TestGPUNotes(t *testing.T) {
 	r := reporttest.OnGPUs(reporttest.Rich())
-	preallocated := "60.00 GiB of 80.00 GiB in one block: JAX preallocates; XLA_PYTHON_CLIENT_PREALLOCATE=false shows what cells need"
-	unreported := "PyTorch's backend cudaMallocAsync reports no tensors: they are in GPU 0 driver, not in active and reserved"
+	preallocated := "60.00 GiB of 80.00 GiB in one block: JAX preallocates; XLA_PYTHON_CLIENT_PREALLOCATE=false " +
+		"shows what cells need"
+	unreported := "PyTorch's backend cudaMallocAsync reports no tensors: they are in GPU 0 driver, " +
+		"not in active and reserved"
 	said, err := Summarize(r, "")
 	if err != nil {
 		t.Fatal(err)
@@ -28,11 +30,14 @@ func TestGPUNotes(t *testing.T) {
 	if err := Report(&b, r, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if whole := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(whole, "GPU 1 "+preallocated) || !strings.Contains(whole, unreported) {
+	if whole := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(whole, "GPU 1 "+preallocated) ||
+		!strings.Contains(whole, unreported) {
 		t.Errorf("the report:\n%s", b.String())
 	}
 	b.Reset()
-	if err := Audit(&b, &model.Audit{GPUNotes: append(r.GPUNotes, model.GPUNote{Kind: "newer", PID: 4242})}, Options{Width: -1}); err != nil {
+	err = Audit(&b, &model.Audit{GPUNotes: append(r.GPUNotes, model.GPUNote{Kind: "newer", PID: 4242})},
+		Options{Width: -1})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), preallocated) || strings.Contains(b.String(), "pid") {
@@ -44,13 +49,16 @@ func TestGPUNotes(t *testing.T) {
 func TestManyGPUNotes(t *testing.T) {
 	a := &model.Audit{}
 	for pid := range 100 {
-		a.GPUNotes = append(a.GPUNotes, model.GPUNote{Kind: model.Preallocated, Library: model.JAX, PID: pid + 1, Bytes: 1 << 34})
+		a.GPUNotes = append(a.GPUNotes, model.GPUNote{
+			Kind: model.Preallocated, Library: model.JAX, PID: pid + 1, Bytes: 1 << 34,
+		})
 	}
 	var b strings.Builder
 	if err := Audit(&b, a, Options{Width: -1}); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(b.String(), "JAX preallocates"); n != maxGPUNotes || !strings.Contains(b.String(), "and 96 more notes on GPUs") || !strings.Contains(b.String(), "(pid 4)") {
+	if n := strings.Count(b.String(), "JAX preallocates"); n != maxGPUNotes ||
+		!strings.Contains(b.String(), "and 96 more notes on GPUs") || !strings.Contains(b.String(), "(pid 4)") {
 		t.Errorf("%d notes:\n%s", n, b.String())
 	}
 }

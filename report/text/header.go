@@ -54,7 +54,8 @@ func origin(p model.Process) (parts []span) {
 		parts = append(parts, span{fmt.Sprintf("restart of pid %d", p.RestartOf), plain})
 	}
 	if p.Ending != nil && shutDown(p.Ending, p.IPython) {
-		parts = append(parts, span{"shut down by " + escape.Bounded(p.Ending.Signal, maxName) + " when no cell ran", plain})
+		parts = append(parts,
+			span{"shut down by " + escape.Bounded(p.Ending.Signal, maxName) + " when no cell ran", plain})
 	}
 	return parts
 }
@@ -70,7 +71,8 @@ func (v headerView) root(p model.Process) {
 	v.field(name, append(parts, span{escape.Bounded(p.Frontend, maxName), plain}, span{late, plain})...)
 	v.field("command", span{escape.Bounded(p.Command, maxProse), plain})
 	if p.SoftLimit != nil {
-		v.field("limit", span{words.Bytes(p.SoftLimit.Bytes) + " of mapped", plain}, span{limitedBy(*p.SoftLimit, p.PID), plain})
+		v.field("limit", span{words.Bytes(p.SoftLimit.Bytes) + " of mapped", plain},
+			span{limitedBy(*p.SoftLimit, p.PID), plain})
 	}
 	memoryLimits(v.printer, p)
 	life := v.life(p)
@@ -113,7 +115,8 @@ func gpuNames(r *model.Report, number int, all bool) []span {
 		g.Name = escape.Bounded(g.Name, maxDevice)
 		spans := []span{{words.Device(&g), plain}}
 		if all {
-			spans = append(spans, span{escape.Bounded(g.UUID, 2*maxName), plain}, span{escape.Bounded(g.PCIBusID, maxName), plain})
+			spans = append(spans, span{escape.Bounded(g.UUID, 2*maxName), plain},
+				span{escape.Bounded(g.PCIBusID, maxName), plain})
 		}
 		return spans
 	}
@@ -156,7 +159,8 @@ func (v headerView) session() {
 	if v.bad > 0 {
 		failed = fmt.Sprintf("%d did not end ok", v.bad)
 	}
-	v.field("session", span{words.Plural(len(v.cells), "cell") + " in " + words.Duration(length), plain}, span{failed, red}, span{ended, plain})
+	v.field("session", span{words.Plural(len(v.cells), "cell") + " in " + words.Duration(length), plain},
+		span{failed, red}, span{ended, plain})
 }
 
 func (v headerView) host() {
@@ -171,8 +175,8 @@ func (v headerView) host() {
 	if h.Memory > 0 {
 		memory = words.Bytes(h.Memory) + " of memory"
 	}
-	v.field("host", span{escape.Bounded(h.Name, maxName), plain}, span{kernel, plain}, span{cpus, plain}, span{memory, plain},
-		span{wallClock(h.Started), plain})
+	v.field("host", span{escape.Bounded(h.Name, maxName), plain}, span{kernel, plain}, span{cpus, plain},
+		span{memory, plain}, span{wallClock(h.Started), plain})
 }
 
 // wallClock shortens an RFC 3339 time in UTC to the second.
@@ -192,12 +196,15 @@ func (v headerView) noCells() {
 	}
 	v.title("No cell ran while the tracer was attached")
 	if notebook || len(v.r.Processes) == 0 {
-		v.prose("", span{"Leave `tracer attach` running, run a cell in the notebook (Shift-Enter) or at the IPython prompt, " +
-			"then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it can be attached to.", plain})
+		v.prose("",
+			span{"Leave `tracer attach` running, run a cell in the notebook (Shift-Enter) or at the IPython prompt, " +
+				"then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it can be attached to.", plain})
 		return
 	}
-	v.prose("", span{"The traced program is not an IPython kernel, so it has no cells: the figures above cover its whole run. " +
-		"To see cells, attach to a kernel (`tracer kernels` lists them) or start one with `tracer run -- jupyter lab`.", plain})
+	v.prose("",
+		span{"The traced program is not an IPython kernel, so it has no cells: " +
+			"the figures above cover its whole run. To see cells, attach to a kernel (`tracer kernels` lists them) " +
+			"or start one with `tracer run -- jupyter lab`.", plain})
 }
 
 // limitedBy names the origin of a limit, and how to remove one that nobody wants.
@@ -208,7 +215,8 @@ func limitedBy(l model.SoftLimit, pid int) string {
 	case "command":
 		return "set by `tracer limit`"
 	case "left":
-		return fmt.Sprintf("left by a tracer that was killed, or set by another that runs; `tracer limit %d off` takes it away", pid)
+		return fmt.Sprintf("left by a tracer that was killed, or set by another that runs; "+
+			"`tracer limit %d off` takes it away", pid)
 	}
 	return "the process's own (`ulimit -d`)"
 }

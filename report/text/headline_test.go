@@ -2,7 +2,6 @@ package text_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,15 +17,22 @@ const mib = reporttest.MiB
 func small(needed int64) *model.Report {
 	r := reporttest.Empty()
 	figures := func(start, peak, end int64) map[string]model.Figure {
-		return reporttest.All(reporttest.Fig(start, peak, end), reporttest.Fig(start+40*mib, peak+40*mib, end+40*mib), reporttest.Fig(0, 0, 0))
+		return reporttest.All(reporttest.Fig(start, peak, end), reporttest.Fig(start+40*mib, peak+40*mib, end+40*mib),
+			reporttest.Fig(0, 0, 0))
 	}
-	imports, work := reporttest.CellWindow(10, 1, "import numpy as np\nimport pandas as pd"), reporttest.CellWindow(11, 2, "data = load()\nresult = work(data)")
+	imports, work := reporttest.CellWindow(10, 1, "import numpy as np\nimport pandas as pd"),
+		reporttest.CellWindow(11, 2, "data = load()\nresult = work(data)")
 	imports.Meters = figures(68*mib, 128*mib, 128*mib)
 	work.Meters = figures(128*mib, 128*mib+needed, 128*mib+needed)
-	session := model.Window{ID: 1, Kind: model.Session, PID: 4242, Status: model.OK, DurationNS: 5000 * reporttest.MS, CPUNS: -1, Meters: figures(68*mib, 128*mib+needed, 128*mib+needed)}
+	session := model.Window{
+		ID: 1, Kind: model.Session, PID: 4242, Status: model.OK, DurationNS: 5000 * reporttest.MS, CPUNS: -1,
+		Meters: figures(68*mib, 128*mib+needed, 128*mib+needed),
+	}
 	r.Windows = []model.Window{session, imports, work,
-		reporttest.StatementWindow(20, 10, 1, figures(68*mib, 80*mib, 80*mib)), reporttest.StatementWindow(21, 10, 2, figures(80*mib, 128*mib, 128*mib)),
-		reporttest.StatementWindow(22, 11, 1, figures(128*mib, 128*mib, 128*mib)), reporttest.StatementWindow(23, 11, 2, figures(128*mib, 128*mib+needed, 128*mib+needed)),
+		reporttest.StatementWindow(20, 10, 1, figures(68*mib, 80*mib, 80*mib)),
+		reporttest.StatementWindow(21, 10, 2, figures(80*mib, 128*mib, 128*mib)),
+		reporttest.StatementWindow(22, 11, 1, figures(128*mib, 128*mib, 128*mib)),
+		reporttest.StatementWindow(23, 11, 2, figures(128*mib, 128*mib+needed, 128*mib+needed)),
 	}
 	for i := range r.Windows[3:] {
 		of := r.Windows[1+i/2]
@@ -37,14 +43,18 @@ func small(needed int64) *model.Report {
 
 // allocated adds to a cell the memory of a line of a run of a cell at its peak.
 func allocated(c *model.Window, meter string, execution, line int, bytes, count int64) {
-	c.Allocations = append(c.Allocations, model.Allocation{Meter: meter, Allocated: bytes, AtPeak: bytes, Count: count, Stack: []model.Frame{{
-		Function: "<module>", File: fmt.Sprintf("/tmp/ipykernel_4242/%d.py", execution), Line: line, Execution: execution, ExecutionCount: reporttest.Number(execution)}}})
+	c.Allocations = append(c.Allocations,
+		model.Allocation{Meter: meter, Allocated: bytes, AtPeak: bytes, Count: count, Stack: []model.Frame{{
+			Function: "<module>", File: fmt.Sprintf("/tmp/ipykernel_4242/%d.py", execution), Line: line,
+			Execution: execution, ExecutionCount: reporttest.Number(execution)}}})
 }
 
 // gap adds the time after a cell, in which resident memory goes from a start to a peak and stays there.
 func gap(r *model.Report, after int, startNS, start, peak int64) {
-	r.Between = append(r.Between, model.Between{PID: 4242, After: after, Label: "after a cell", StartNS: startNS, DurationNS: reporttest.MS,
-		Meters: reporttest.All(reporttest.Fig(start, peak, peak), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))})
+	r.Between = append(r.Between,
+		model.Between{PID: 4242, After: after, Label: "after a cell", StartNS: startNS, DurationNS: reporttest.MS,
+			Meters: reporttest.All(reporttest.Fig(start, peak, peak), reporttest.Fig(0, 0, 0),
+				reporttest.Fig(0, 0, 0))})
 }
 
 // TestSmallRiseIsTheCells: if memory rose by less than 1 % after a cell, the highest moment is the cell's, with its
@@ -54,25 +64,32 @@ func TestSmallRiseIsTheCells(t *testing.T) {
 	allocated(&r.Windows[2], "cpu.numpy", 2, 2, 390*mib, 1)
 	gap(r, 11, 2_500*reporttest.MS, 528*mib, 528*mib+8*reporttest.KiB)
 	got := lines(t, r, text.Options{})
-	if want := "528.01 MiB of 23.00 GiB resident (2 %) in In[2], line 2 (8.00 KiB of it came later): result = work(data)"; got["highest"] != want {
+	want := "528.01 MiB of 23.00 GiB resident (2 %) in In[2], line 2 (8.00 KiB of it came later): result = work(data)"
+	if got["highest"] != want {
 		t.Errorf("highest: %q, want %q", got["highest"], want)
 	}
 	if !strings.HasPrefix(got["made by"], "390.00 MiB numpy In[2] line 2 · ") {
 		t.Errorf("made by: %q", got["made by"])
 	}
 	r.Between[0].Meters["cpu.resident"] = reporttest.Fig(528*mib, 540*mib, 540*mib)
-	if got := lines(t, r, text.Options{}); !strings.HasSuffix(got["highest"], " after a cell") || !strings.HasPrefix(got["made by"], "no cell: it rose by 12.00 MiB while none ran; before it the most was kept by In[2] 400.00 MiB, In[1] 60.00 MiB") {
+	const none = "no cell: it rose by 12.00 MiB while none ran; " +
+		"before it the most was kept by In[2] 400.00 MiB, In[1] 60.00 MiB"
+	if got := lines(t, r, text.Options{}); !strings.HasSuffix(got["highest"], " after a cell") ||
+		!strings.HasPrefix(got["made by"], none) {
 		t.Errorf("highest %q, made by %q", got["highest"], got["made by"])
 	}
 }
 
-// TestLastCellThatHardlyRose: a cell that happens to be the highest because everything before it is there still has no headline of its own.
+// TestLastCellThatHardlyRose: a cell that happens to be the highest because everything before it is there still has no
+// headline of its own.
 func TestLastCellThatHardlyRose(t *testing.T) {
 	r := small(400 * mib)
 	last := reporttest.CellWindow(12, 3, "pass")
-	last.Meters = reporttest.All(reporttest.Fig(528*mib, 528*mib+64*reporttest.KiB, 528*mib), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))
+	last.Meters = reporttest.All(reporttest.Fig(528*mib, 528*mib+64*reporttest.KiB, 528*mib), reporttest.Fig(0, 0, 0),
+		reporttest.Fig(0, 0, 0))
 	r.Windows = append(r.Windows, last)
-	if got := lines(t, r, text.Options{})["highest"]; !strings.HasPrefix(got, "528.06 MiB of 23.00 GiB resident (2 %) in In[2], line 2 (64.00 KiB of it came later)") {
+	got := lines(t, r, text.Options{})["highest"]
+	if !strings.HasPrefix(got, "528.06 MiB of 23.00 GiB resident (2 %) in In[2], line 2 (64.00 KiB of it came later)") {
 		t.Errorf("highest: %q", got)
 	}
 }
@@ -87,18 +104,24 @@ func TestReservationsDoNotLead(t *testing.T) {
 	}
 	allocated(cell, "cpu.mapped", 2, 2, 128*mib, 1) // a buffer of a library's
 	allocated(cell, "cpu.mapped", 2, 2, 8*mib, 8)
-	cell.Allocations[1].Stack = append([]model.Frame{{Function: "objects", File: "/home/ada/objects.py", Line: 3}}, cell.Allocations[1].Stack...)
+	cell.Allocations[1].Stack = append([]model.Frame{{Function: "objects", File: "/home/ada/objects.py", Line: 3}},
+		cell.Allocations[1].Stack...)
 	got := lines(t, r, text.Options{})
-	if want := "68.00 MiB from before the attach · 60.00 MiB resident In[1] line 2 · up to 12.00 MiB mapped In[2] line 2 · 8.00 MiB mapped In[2] line 2 › objects.py line 3 objects"; got["made by"] != want {
+	want := "68.00 MiB from before the attach · 60.00 MiB resident In[1] line 2 · " +
+		"up to 12.00 MiB mapped In[2] line 2 · 8.00 MiB mapped In[2] line 2 › objects.py line 3 objects"
+	if got["made by"] != want {
 		t.Errorf("made by: %q, want %q", got["made by"], want)
 	}
 	touched := small(400 * mib)
 	allocated(&touched.Windows[2], "cpu.mapped", 2, 2, 399*mib, 1)
-	if got := lines(t, touched, text.Options{}); !strings.HasPrefix(got["made by"], "399.00 MiB mapped In[2] line 2 · ") {
+	got = lines(t, touched, text.Options{})
+	if !strings.HasPrefix(got["made by"], "399.00 MiB mapped In[2] line 2 · ") {
 		t.Errorf("made by: %q", got["made by"])
 	}
-	again := small(400 * mib) // the line frees what its last run had made, and makes it again: resident memory does not rise
-	figures := reporttest.All(reporttest.Fig(528*mib, 528*mib, 528*mib), reporttest.Fig(568*mib, 568*mib, 568*mib), reporttest.Fig(0, 0, 0))
+	// the line frees what its last run had made, and makes it again: resident memory does not rise
+	again := small(400 * mib)
+	figures := reporttest.All(reporttest.Fig(528*mib, 528*mib, 528*mib), reporttest.Fig(568*mib, 568*mib, 568*mib),
+		reporttest.Fig(0, 0, 0))
 	again.Windows[2].Meters, again.Windows[6].Meters = figures, figures
 	allocated(&again.Windows[2], "cpu.mapped", 2, 2, 399*mib, 1)
 	again.Windows[2].Meters["cpu.resident"] = reporttest.Fig(528*mib, 534*mib, 528*mib)
@@ -114,7 +137,8 @@ func TestArraysNobodyTouched(t *testing.T) {
 		r.Windows[i].Meters["cpu.mapped"] = reporttest.Fig(168*mib, 168*mib+4*reporttest.GiB, 168*mib+4*reporttest.GiB)
 	}
 	allocated(&r.Windows[2], "cpu.numpy", 2, 2, 4*reporttest.GiB, 1)
-	if got := lines(t, r, text.Options{})["made by"]; strings.Contains(got, "GiB") || !strings.Contains(got, "up to 10.00 MiB numpy In[2] line 2") {
+	if got := lines(t, r, text.Options{})["made by"]; strings.Contains(got, "GiB") ||
+		!strings.Contains(got, "up to 10.00 MiB numpy In[2] line 2") {
 		t.Errorf("made by: %q", got)
 	}
 }
@@ -123,10 +147,13 @@ func TestArraysNobodyTouched(t *testing.T) {
 func TestRoomBesideWhatIsUsed(t *testing.T) {
 	r := small(200 * mib)
 	r.Windows[1].Meters["cpu.mapped"] = reporttest.Fig(108*mib, 168*mib+3*reporttest.GiB, 168*mib+3*reporttest.GiB)
-	r.Windows[2].Meters["cpu.mapped"] = reporttest.Fig(168*mib+3*reporttest.GiB, 368*mib+3*reporttest.GiB, 368*mib+3*reporttest.GiB)
+	r.Windows[2].Meters["cpu.mapped"] = reporttest.Fig(168*mib+3*reporttest.GiB, 368*mib+3*reporttest.GiB,
+		368*mib+3*reporttest.GiB)
 	allocated(&r.Windows[2], "cpu.numpy", 1, 2, 3*reporttest.GiB, 1)
 	allocated(&r.Windows[2], "cpu.numpy", 2, 2, 196*mib, 1)
-	if got, want := lines(t, r, text.Options{})["made by"], "196.00 MiB numpy In[2] line 2 · 68.00 MiB from before the attach · up to 64.00 MiB numpy In[1] line 2"; got != want {
+	got, want := lines(t, r, text.Options{})["made by"],
+		"196.00 MiB numpy In[2] line 2 · 68.00 MiB from before the attach · up to 64.00 MiB numpy In[1] line 2"
+	if got != want {
 		t.Errorf("made by: %q, want %q", got, want)
 	}
 }
@@ -146,12 +173,17 @@ func TestWorkersArePartOfTheSentence(t *testing.T) {
 		allocated(cell, "cpu.numpy", 2, 2, 9*mib, 1)
 		sum := int64(0)
 		for i, peak := range test.peaks {
-			cell.Children = append(cell.Children, model.Child{PID: 5000 + i, Command: "python3 -m joblib.externals.loky.backend.popen_loky_posix", Meters: reporttest.All(reporttest.Fig(0, peak, peak), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))})
+			cell.Children = append(cell.Children, model.Child{
+				PID: 5000 + i, Command: "python3 -m joblib.externals.loky.backend.popen_loky_posix",
+				Meters: reporttest.All(reporttest.Fig(0, peak, peak), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0)),
+			})
 			sum += peak
 		}
-		cell.Tree = reporttest.All(reporttest.Fig(128*mib, 138*mib+sum, 138*mib+sum), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))
+		cell.Tree = reporttest.All(reporttest.Fig(128*mib, 138*mib+sum, 138*mib+sum), reporttest.Fig(0, 0, 0),
+			reporttest.Fig(0, 0, 0))
 		got := lines(t, r, text.Options{})
-		if !strings.HasPrefix(got["made by"], test.want) || !strings.Contains(got["highest"], "with its children (138.00 MiB without)") {
+		if !strings.HasPrefix(got["made by"], test.want) ||
+			!strings.Contains(got["highest"], "with its children (138.00 MiB without)") {
 			t.Errorf("highest %q, made by %q, want %q", got["highest"], got["made by"], test.want)
 		}
 	}
@@ -161,79 +193,17 @@ func TestWorkersArePartOfTheSentence(t *testing.T) {
 func TestFreedIsNoPart(t *testing.T) {
 	r := small(400 * mib)
 	freed := reporttest.CellWindow(12, 3, "del data")
-	freed.Meters = reporttest.All(reporttest.Fig(528*mib, 528*mib, 128*mib), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))
+	freed.Meters = reporttest.All(reporttest.Fig(528*mib, 528*mib, 128*mib), reporttest.Fig(0, 0, 0),
+		reporttest.Fig(0, 0, 0))
 	big := reporttest.CellWindow(13, 4, "big = work()")
-	big.Meters = reporttest.All(reporttest.Fig(128*mib, 900*mib, 900*mib), reporttest.Fig(168*mib, 940*mib, 940*mib), reporttest.Fig(0, 0, 0))
+	big.Meters = reporttest.All(reporttest.Fig(128*mib, 900*mib, 900*mib), reporttest.Fig(168*mib, 940*mib, 940*mib),
+		reporttest.Fig(0, 0, 0))
 	allocated(&big, "cpu.numpy", 4, 1, 770*mib, 1)
 	r.Windows = append(r.Windows, freed, big)
-	if got, want := lines(t, r, text.Options{})["made by"], "770.00 MiB numpy In[4] line 1 · 68.00 MiB from before the attach · 60.00 MiB resident In[1] line 2"; got != want {
+	got, want := lines(t, r, text.Options{})["made by"],
+		"770.00 MiB numpy In[4] line 1 · 68.00 MiB from before the attach · 60.00 MiB resident In[1] line 2"
+	if got != want {
 		t.Errorf("made by: %q, want %q", got, want)
-	}
-}
-
-// left adds the findings of a look at the process.
-func left(r *model.Report, trim int64, all ...model.Variable) *model.Report {
-	for i := range all {
-		all[i].PID, all[i].Exact = 4242, true
-	}
-	r.Variables, r.Names = all, []model.Names{{PID: 4242, Complete: true}}
-	r.Resident = []model.Resident{{PID: 4242, Total: 528 * mib, Trim: trim, Complete: true, Parts: []model.ResidentPart{
-		{Kind: "malloc-free", Bytes: trim + mib}, {Kind: "objects", Bytes: 90 * mib}, {Kind: "files", Bytes: 60 * mib}, {Kind: "stack", Bytes: mib}, {Kind: "libraries", Bytes: 2 * mib},
-	}}}
-	return r
-}
-
-// TestStillThere: memory from before the attach has its own mention, and nobody is asked to free it.
-func TestStillThere(t *testing.T) {
-	got := lines(t, left(small(400*mib), 0, model.Variable{Name: "x", Kind: "variable", Bytes: 390 * mib}), text.Options{})
-	if want := "528.00 MiB after the last cell, 460.00 MiB more than at the attach, in it x 390.00 MiB"; got["still there"] != want {
-		t.Errorf("still there: %q, want %q", got["still there"], want)
-	}
-	r := small(10 * mib)
-	for i := range r.Windows {
-		r.Windows[i].Meters["cpu.resident"] = reporttest.Fig(68*mib, 100*mib, 68*mib+8*reporttest.KiB)
-	}
-	got = lines(t, r, text.Options{})
-	if want := "68.01 MiB after the last cell, no more than at the attach"; got["still there"] != want || got["to free it"] != "" {
-		t.Errorf("still there %q, to free it %q", got["still there"], got["to free it"])
-	}
-	r.Processes[0].Late = false
-	if got := lines(t, r, text.Options{}); got["still there"] != "68.01 MiB after the last cell" || got["to free it"] == "" {
-		t.Errorf("of a process that the tracer started: %q", got)
-	}
-}
-
-// TestCachesAreNoAdvice: a cache of the interpreter or of IPython is not named for deletion. Without large names and
-// lines, the advice names the kind of memory, and no audit that does not know either.
-func TestCachesAreNoAdvice(t *testing.T) {
-	r := left(small(400*mib), 0, model.Variable{Name: "linecache.cache", Kind: "module", Bytes: 20 * mib}, model.Variable{Name: "IPython.core.oinspect._cache", Kind: "module", Bytes: 9 * mib})
-	got := lines(t, r, text.Options{})
-	if all := got["still there"] + got["to free it"]; strings.Contains(all, "cache") || strings.Contains(all, "audit") {
-		t.Errorf("%q", got)
-	}
-	if want := "90.00 MiB are Python's small objects"; !strings.Contains(got["to free it"], want) {
-		t.Errorf("to free it: %q, want %q in it", got["to free it"], want)
-	}
-	r = left(small(400*mib), 0, model.Variable{Name: "mine.cache", Kind: "module", Bytes: 20 * mib}, model.Variable{Name: "re", Kind: "variable", Bytes: 9 * mib})
-	if got := lines(t, r, text.Options{})["still there"]; !strings.Contains(got, "in it mine.cache 20.00 MiB, re 9.00 MiB") {
-		t.Errorf("still there: %q", got)
-	}
-}
-
-// TestMallocKeeps: malloc's free memory has its sentence, with code in one piece at any width.
-func TestMallocKeeps(t *testing.T) {
-	const code = "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
-	if got, want := lines(t, left(small(400*mib), 239*mib), text.Options{})["malloc keeps"], "239.00 MiB of it free, for blocks to come; to give it back: "+code; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	for _, width := range []int{60, 80, 100, 120, 200} {
-		out := printed(t, left(small(400*mib), 239*mib), text.Options{Width: width})
-		if !slices.ContainsFunc(strings.Split(out, "\n"), func(line string) bool { return strings.HasSuffix(line, " "+code) }) {
-			t.Errorf("the code is in pieces at %d:\n%s", width, out)
-		}
-	}
-	if got := lines(t, left(small(400*mib), 20*mib), text.Options{}); got["malloc keeps"] != "" {
-		t.Errorf("of 528 MiB are 20 not worth a line: %q", got["malloc keeps"])
 	}
 }
 
@@ -242,7 +212,12 @@ func TestFirstLinesAreWhole(t *testing.T) {
 	r := left(small(400*mib), 0, model.Variable{Name: "a_name_that_is_quite_long", Kind: "variable", Bytes: 390 * mib})
 	for i := range 6 {
 		allocated(&r.Windows[2], "cpu.numpy", 2, 2, int64(60-i)*mib, 1)
-		r.Windows[2].Allocations[i].Stack = append([]model.Frame{{Function: fmt.Sprintf("function_number_%d_with_a_name", i), File: fmt.Sprintf("/home/ada/work/module_%d.py", i), Line: 3}}, r.Windows[2].Allocations[i].Stack...)
+		r.Windows[2].Allocations[i].Stack = append([]model.Frame{
+			{
+				Function: fmt.Sprintf("function_number_%d_with_a_name", i),
+				File:     fmt.Sprintf("/home/ada/work/module_%d.py", i), Line: 3,
+			},
+		}, r.Windows[2].Allocations[i].Stack...)
 	}
 	whole := lines(t, r, text.Options{})
 	for _, width := range []int{60, 80, 120, 220} {
@@ -268,27 +243,36 @@ func TestFirstLinesAreWhole(t *testing.T) {
 	}
 }
 
-// TestChildrenOnce: two workers that took memory in three cells have two rows; with --full, cells in which they were idle have none.
+// TestChildrenOnce: two workers that took memory in three cells have two rows; with --full, cells in which they were
+// idle have none.
 func TestChildrenOnce(t *testing.T) {
 	r := small(10 * mib)
 	worker := func(pid int, need int64) model.Child {
-		return model.Child{PID: pid, Command: "python3 -m joblib.externals.loky.backend.popen_loky_posix", Meters: reporttest.All(reporttest.Fig(100*mib, 100*mib+need, 100*mib), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))}
+		return model.Child{
+			PID: pid, Command: "python3 -m joblib.externals.loky.backend.popen_loky_posix",
+			Meters: reporttest.All(reporttest.Fig(100*mib, 100*mib+need, 100*mib), reporttest.Fig(0, 0, 0),
+				reporttest.Fig(0, 0, 0)),
+		}
 	}
 	for i, need := range []int64{20 * mib, 60 * mib, 40 * mib, 0, 4 * reporttest.KiB, 0, 0} {
 		c := reporttest.CellWindow(100+i, 10+i, "fit()")
-		c.Meters = reporttest.All(reporttest.Fig(138*mib, 139*mib, 138*mib), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))
+		c.Meters = reporttest.All(reporttest.Fig(138*mib, 139*mib, 138*mib), reporttest.Fig(0, 0, 0),
+			reporttest.Fig(0, 0, 0))
 		c.Children = []model.Child{worker(7001, need), worker(7002, need)}
-		c.Tree = reporttest.All(reporttest.Fig(338*mib, 338*mib+2*need, 338*mib), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))
+		c.Tree = reporttest.All(reporttest.Fig(338*mib, 338*mib+2*need, 338*mib), reporttest.Fig(0, 0, 0),
+			reporttest.Fig(0, 0, 0))
 		r.Windows = append(r.Windows, c)
 	}
 	_, short, _ := strings.Cut(printed(t, r, text.Options{}), "Child processes")
 	short, _, _ = strings.Cut(short, "\n\n")
-	if strings.Count(short, "7001") != 1 || strings.Count(short, "7002") != 1 || !strings.Contains(short, "In[11]  7001") || strings.Contains(short, "… and") {
+	if strings.Count(short, "7001") != 1 || strings.Count(short, "7002") != 1 ||
+		!strings.Contains(short, "In[11]  7001") || strings.Contains(short, "… and") {
 		t.Errorf("children:\n%s", short)
 	}
 	_, full, _ := strings.Cut(printed(t, r, text.Options{Full: true}), "Child processes")
 	full, _, _ = strings.Cut(full, "\n\nCertificate")
-	if strings.Count(full, "7001") != 3 || !strings.Contains(full, "In 4 other cells the processes that lived took less than 64.00 KiB each.") {
+	if strings.Count(full, "7001") != 3 ||
+		!strings.Contains(full, "In 4 other cells the processes that lived took less than 64.00 KiB each.") {
 		t.Errorf("children with --full:\n%s", full)
 	}
 }
@@ -306,43 +290,29 @@ func TestSilentCells(t *testing.T) {
 	r := small(10 * mib)
 	silent := reporttest.CellWindow(12, 3, "_check()")
 	silent.ExecutionCount, silent.Silent = nil, true
-	silent.Meters = reporttest.All(reporttest.Fig(138*mib, 138*mib+900*reporttest.KiB, 138*mib), reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))
+	silent.Meters = reporttest.All(reporttest.Fig(138*mib, 138*mib+900*reporttest.KiB, 138*mib),
+		reporttest.Fig(0, 0, 0), reporttest.Fig(0, 0, 0))
 	r.Windows = append(r.Windows, silent)
 	if out := printed(t, r, text.Options{}); strings.Contains(out, "_check()") {
 		t.Errorf("a silent cell that needed 900 KiB has a row:\n%s", out)
 	}
 	r.Windows[len(r.Windows)-1].Meters["cpu.resident"] = reporttest.Fig(138*mib, 190*mib, 138*mib)
-	if out := printed(t, r, text.Options{}); !strings.Contains(out, "“_check()”   52.00 MiB") || strings.Contains(out, "#") {
+	if out := printed(t, r, text.Options{}); !strings.Contains(out, "“_check()”   52.00 MiB") ||
+		strings.Contains(out, "#") {
 		t.Errorf("a silent cell that needed 52 MiB has none, or a number:\n%s", out)
 	}
 	again := r.Windows[len(r.Windows)-1]
 	again.ID, again.Execution = 13, 4
 	r.Windows = append(r.Windows, again)
-	if out := printed(t, r, text.Options{}); !strings.Contains(out, "“_check()” (run 3)   52.00 MiB") || !strings.Contains(out, "“_check()” (run 4)   52.00 MiB") {
+	if out := printed(t, r, text.Options{}); !strings.Contains(out, "“_check()” (run 3)   52.00 MiB") ||
+		!strings.Contains(out, "“_check()” (run 4)   52.00 MiB") {
 		t.Errorf("two silent cells of one text are not told apart:\n%s", out)
 	}
 	for i := range r.Windows {
 		r.Windows[i].Source = ""
 	}
-	if out := printed(t, r, text.Options{}); !strings.Contains(out, "a silent cell (run 4)   52.00 MiB") || strings.Contains(out, "#") {
+	if out := printed(t, r, text.Options{}); !strings.Contains(out, "a silent cell (run 4)   52.00 MiB") ||
+		strings.Contains(out, "#") {
 		t.Errorf("silent cells without a text:\n%s", out)
-	}
-}
-
-// TestTypedCodeIsWhole: code to type is in one piece at any width, and replaces the advice to run an audit.
-func TestTypedCodeIsWhole(t *testing.T) {
-	const names, traceback = "del x; Out.pop(2, None)", "import sys; sys.last_traceback = None; import gc; gc.collect();"
-	r := left(small(400*mib), 0, model.Variable{Name: "x", Kind: "variable", Bytes: 200 * mib})
-	r.Lines = []model.Line{{PID: 4242, Meter: "cpu.numpy", Left: 128 * mib, Frame: model.Frame{Function: "<module>", File: "2.py", Line: 2, Execution: 2, ExecutionCount: reporttest.Number(2)}}}
-	r.ToFree = []model.Freeing{{PID: 4242, Names: []string{"x", "Out[2]"}, Type: names, Predicted: 200 * mib, Exact: true}, {PID: 4242, Names: []string{"the last traceback"}, Type: traceback, Predicted: 128*mib + 70*reporttest.KiB, Exact: true}}
-	for _, width := range []int{60, 80, 120} {
-		out := printed(t, r, text.Options{Width: width})
-		if !strings.Contains(out, names+" (200.00 MiB)") || !strings.Contains(out, " "+traceback) || strings.Contains(out, "tracer audit") {
-			t.Errorf("at %d:\n%s", width, out)
-		}
-	}
-	r.ToFree = r.ToFree[:1]
-	if got := lines(t, r, text.Options{})["to free it"]; !strings.HasSuffix(got, " · tracer audit --full says what holds 128.00 MiB of In[2] line 2") {
-		t.Errorf("to free it: %q", got)
 	}
 }

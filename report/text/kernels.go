@@ -36,7 +36,8 @@ func (o *order) otherSummits() (at []int) {
 		at = append(at, i)
 	}
 	slices.SortFunc(at, func(a, b int) int {
-		return cmp.Or(cmp.Compare(o.ranked[b].peak, o.ranked[a].peak), cmp.Compare(o.ranked[a].start, o.ranked[b].start), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(o.ranked[b].peak, o.ranked[a].peak),
+			cmp.Compare(o.ranked[a].start, o.ranked[b].start), cmp.Compare(a, b))
 	})
 	return at
 }
@@ -48,7 +49,8 @@ func (v headlineView) otherHighest() {
 		v.answer("highest", moment{v.view, &v.ranked[i], &v.ranked[risenIn(v.ranked, i)]}.where())
 	}
 	if rest := others[min(len(others), mostSummits):]; len(rest) > 0 {
-		v.answer("", fmt.Sprintf("%s, none of which had more than %s", words.Plural(len(rest), "more kernel"), words.Bytes(v.ranked[rest[0]].peak)))
+		v.answer("", fmt.Sprintf("%s, none of which had more than %s",
+			words.Plural(len(rest), "more kernel"), words.Bytes(v.ranked[rest[0]].peak)))
 	}
 }
 

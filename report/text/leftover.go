@@ -26,7 +26,9 @@ type leftover struct {
 
 // leftoverOf returns the remaining memory of a process.
 func leftoverOf(v *view, pid int) *leftover {
-	o := &leftover{memory: memory(v.first()), r: v.r, pid: pid, end: v.ends[pid].end, cached: v.ends[pid].cached, textOf: v.textOf}
+	o := &leftover{
+		memory: memory(v.first()), r: v.r, pid: pid, end: v.ends[pid].end, cached: v.ends[pid].cached, textOf: v.textOf,
+	}
 	if slices.ContainsFunc(v.r.Processes, func(p model.Process) bool { return p.PID == pid && p.Late }) {
 		o.start = v.sessions[pid][v.first()].Start
 	}
@@ -53,7 +55,8 @@ func usedGPUs(used map[string]bool, figures map[string]model.Figure) {
 // left returns the lines of cells with memory that is still there, the most first.
 func (o *leftover) left() (all []model.Line) {
 	for _, l := range o.r.Lines {
-		if l.PID == o.pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && o.has(l.Meter) && !words.IsOutermost(l.Meter) {
+		if l.PID == o.pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && o.has(l.Meter) &&
+			!words.IsOutermost(l.Meter) {
 			all = append(all, l)
 		}
 	}
@@ -77,7 +80,8 @@ func (o *leftover) stillThere() string {
 	if named := o.named(); len(named) > 0 {
 		parts, rest := nameAll(named, 3), o.worthALine(o.unnamedLines(named))
 		for _, l := range rest[:min(len(rest), 3)] {
-			parts = append(parts, words.Sampled(words.Bytes(l.Left), l.Sampled)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+			parts = append(parts,
+				words.Sampled(words.Bytes(l.Left), l.Sampled)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 		}
 		if more := len(rest) - 3; more > 0 {
 			parts = append(parts, words.Plural(more, "more line"))
@@ -87,7 +91,8 @@ func (o *leftover) stillThere() string {
 	all := o.worthALine(o.left())
 	var parts []string
 	for _, l := range all[:min(len(all), 3)] {
-		parts = append(parts, words.Sampled(words.Bytes(l.Left), l.Sampled)+" "+meterName(l.Meter)+" of "+place(l.Frame))
+		parts = append(parts,
+			words.Sampled(words.Bytes(l.Left), l.Sampled)+" "+meterName(l.Meter)+" of "+place(l.Frame))
 	}
 	if len(parts) > 0 {
 		text += ", in it " + strings.Join(parts, ", ")
@@ -107,11 +112,13 @@ func (o *leftover) toFree() string {
 		text, rest := o.freeing(), o.beyondEntries(o.unnamedLines(named), named)
 		switch {
 		case text == "" && len(rest) > 0:
-			return "no name of the notebook's holds much; tracer audit --full says what holds " + words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
+			return "no name of the notebook's holds much; tracer audit --full says what holds " +
+				words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
 		case text == "":
 			return "no name of the notebook's holds much" + o.elsewhere()
 		case len(rest) > 0:
-			text += " · tracer audit --full says what holds " + words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
+			text += " · tracer audit --full says what holds " +
+				words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
 		}
 		return text
 	}
@@ -132,7 +139,8 @@ func (o *leftover) toFree() string {
 		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Sampled(words.Bytes(l.Left), l.Sampled)))
 	}
 	if all := o.left(); len(parts) == 0 && len(all) > 0 && all[0].Left >= worthAGap {
-		return "no name is known to hold it; tracer audit --full says what holds " + words.Sampled(words.Bytes(all[0].Left), all[0].Sampled) + " of " + place(all[0].Frame)
+		return "no name is known to hold it; tracer audit --full says what holds " +
+			words.Sampled(words.Bytes(all[0].Left), all[0].Sampled) + " of " + place(all[0].Frame)
 	}
 	if len(parts) == 0 {
 		return "no line of a cell keeps much under a name" + o.elsewhere()

@@ -50,11 +50,15 @@ func callsIn(calls []model.Frame) (n int, where string) {
 
 // wrappers are the names of functions that decorators put around another one, where Python (before 3.11) does not say
 // in which function it was made.
-var wrappers = []string{"wrapper", "wrapped", "inner", "inner_f", "_inner", "new_func", "_wrapper", "new_method", "_decorate_function", "decorate_context"}
+var wrappers = []string{
+	"wrapper", "wrapped", "inner", "inner_f", "_inner", "new_func", "_wrapper", "new_method", "_decorate_function",
+	"decorate_context",
+}
 
 // isWrapper reports whether a call is one that a decorator made of another's.
 func isWrapper(f model.Frame) bool {
-	if strings.HasPrefix(f.File, "<__array_function__") || strings.HasSuffix(f.File, "/functools.py") || strings.HasSuffix(f.File, "/contextlib.py") {
+	if strings.HasPrefix(f.File, "<__array_function__") || strings.HasSuffix(f.File, "/functools.py") ||
+		strings.HasSuffix(f.File, "/contextlib.py") {
 		return true
 	}
 	return strings.Contains(f.Function, ".<locals>.") || slices.Contains(wrappers, f.Function)

@@ -87,7 +87,8 @@ func liveLine(p *printer, window model.Window, segments []segment) {
 	for _, part := range append(line, time) {
 		p.paint(escape.Text(part.text), part.style)
 	}
-	said, source := remarks(window), span{escape.OneLine(window.Source, window.SourceTruncated, cmp.Or(p.width, maxProse)), plain}
+	said := remarks(window)
+	source := span{escape.OneLine(window.Source, window.SourceTruncated, cmp.Or(p.width, maxProse)), plain}
 	if p.width == 0 || used+spanCells(trimmed(said)) <= p.width {
 		p.clipped(trimmed(append(said, source)), p.width-used)
 		p.blank()

@@ -47,7 +47,8 @@ func risenIn(ranked []stretch, at int) (in int) {
 	in = at
 	for i := range ranked { // the first cell that rose, and to nearly as much
 		s := &ranked[i]
-		if s.id > 0 && s.pid == top.pid && s.start < top.start && !isNextToNothing(s.need, top.peak) && isNextToNothing(top.peak-s.peak, top.peak) &&
+		if s.id > 0 && s.pid == top.pid && s.start < top.start && !isNextToNothing(s.need, top.peak) &&
+			isNextToNothing(top.peak-s.peak, top.peak) &&
 			(in == at || s.start < ranked[in].start) {
 			in = i
 		}

@@ -41,7 +41,8 @@ func cutNative(stack []model.Frame) (native string, python []model.Frame) {
 // isNameless reports whether a frame tells a reader little: a place without a symbol, or the function by which
 // PyTorch's allocator reports.
 func isNameless(f model.Frame) bool {
-	return f.Function == "?" || strings.HasPrefix(f.Function, f.Module+"+0x") || strings.HasPrefix(f.Function, "c10::reportMemoryUsage") ||
+	return f.Function == "?" || strings.HasPrefix(f.Function, f.Module+"+0x") ||
+		strings.HasPrefix(f.Function, "c10::reportMemoryUsage") ||
 		strings.HasPrefix(f.Function, "c10::reportOutOfMemory")
 }
 
@@ -70,5 +71,6 @@ func shortModule(module string) string {
 
 // startsThreads reports whether every thread begins in a module: the C library, and C++'s.
 func startsThreads(module string) bool {
-	return strings.HasPrefix(module, "libc.so") || strings.HasPrefix(module, "libpthread") || strings.HasPrefix(module, "libstdc++.so")
+	return strings.HasPrefix(module, "libc.so") || strings.HasPrefix(module, "libpthread") ||
+		strings.HasPrefix(module, "libstdc++.so")
 }

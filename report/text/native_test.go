@@ -16,15 +16,45 @@ func TestNativeFramesInText(t *testing.T) {
 		want  string
 		stack []model.Frame
 	}{
-		{"In[3] line 2 › _umath: array_empty … PyDataMem_UserNEW", []model.Frame{native("_umath.so", "PyDataMem_UserNEW"), native("_umath.cpython-311-x86_64-linux-gnu.so", "x"), native("_umath.so", "array_empty"), python}},
-		{"In[3] line 2 › libtorch: at::empty … libcuda: cuMemAlloc_v2", []model.Frame{native("libcuda.so.1", "cuMemAlloc_v2"), native("libtorch.so", "at::empty"), python}},
+		{
+			"In[3] line 2 › _umath: array_empty … PyDataMem_UserNEW",
+			[]model.Frame{
+				native("_umath.so", "PyDataMem_UserNEW"), native("_umath.cpython-311-x86_64-linux-gnu.so", "x"),
+				native("_umath.so", "array_empty"), python,
+			},
+		},
+		{
+			"In[3] line 2 › libtorch: at::empty … libcuda: cuMemAlloc_v2",
+			[]model.Frame{native("libcuda.so.1", "cuMemAlloc_v2"), native("libtorch.so", "at::empty"), python},
+		},
 		{"In[3] line 2 › libx+0x12", []model.Frame{native("libx.so", "libx.so+0x12"), python}},
-		{"In[3] line 2 › libx+0x12 … +0x13", []model.Frame{native("libx.so", "libx.so+0x13"), native("libx.so", "libx.so+0x12"), python}},
-		{"In[3] line 2 › libx: f", []model.Frame{native("libx.so", "libx.so+0x13"), native("libx.so", "f"), native("libx.so", "libx.so+0x12"), python}},
-		{"In[3] line 2 › libtorch_cpu: at::_ops::empty … at::empty", []model.Frame{native("libc10.so.2.6.0", "c10::reportMemoryUsageToProfiler"), native("libc10_cuda.so", "libc10_cuda.so+0x1"),
-			native("libtorch_cpu.so.2", "at::empty"), native("libtorch_cpu.so.2", "at::_ops::empty"), native("libtorch_python.so", "libtorch_python.so+0x2"), python}},
+		{
+			"In[3] line 2 › libx+0x12 … +0x13",
+			[]model.Frame{native("libx.so", "libx.so+0x13"), native("libx.so", "libx.so+0x12"), python},
+		},
+		{
+			"In[3] line 2 › libx: f",
+			[]model.Frame{
+				native("libx.so", "libx.so+0x13"), native("libx.so", "f"), native("libx.so", "libx.so+0x12"), python,
+			},
+		},
+		{
+			"In[3] line 2 › libtorch_cpu: at::_ops::empty … at::empty",
+			[]model.Frame{
+				native("libc10.so.2.6.0", "c10::reportMemoryUsageToProfiler"),
+				native("libc10_cuda.so", "libc10_cuda.so+0x1"),
+				native("libtorch_cpu.so.2", "at::empty"), native("libtorch_cpu.so.2", "at::_ops::empty"),
+				native("libtorch_python.so", "libtorch_python.so+0x2"), python,
+			},
+		},
 		{"In[3] line 2 › ? … libx: f", []model.Frame{native("libx.so", "f"), {Function: "?", Native: true}, python}},
-		{"(native) liby: run … libx: take", []model.Frame{native("libx.so", "take"), native("liby.so", "run"), native("libstdc++.so.6", "execute"), native("libc.so.6", "start_thread"), native("libc.so.6", "clone3")}},
+		{
+			"(native) liby: run … libx: take",
+			[]model.Frame{
+				native("libx.so", "take"), native("liby.so", "run"), native("libstdc++.so.6", "execute"),
+				native("libc.so.6", "start_thread"), native("libc.so.6", "clone3"),
+			},
+		},
 		{"(native) libc: clone3", []model.Frame{native("libc.so.6", "clone3")}},
 		{"(no Python code, or not known)", nil},
 	} {

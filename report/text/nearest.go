@@ -47,7 +47,8 @@ func (l *limits) rose(figures func(meter string) (model.Figure, bool), cell *bri
 
 // isLikeThatOf reports whether a time after the cell rose by almost nothing, and to almost nothing more than the cell.
 func (s summit) isLikeThatOf(gap *model.Between, f model.Figure) bool {
-	return s.cell != nil && s.cell.id <= gap.After && isNextToNothing(f.Need(), f.Peak) && isNextToNothing(f.Peak-s.inCell, f.Peak)
+	return s.cell != nil && s.cell.id <= gap.After && isNextToNothing(f.Need(), f.Peak) &&
+		isNextToNothing(f.Peak-s.inCell, f.Peak)
 }
 
 // of returns how near a meter came to its limit; nil without a limit, or if that is not known.

@@ -26,11 +26,15 @@ func lines(t *testing.T, r *model.Report, o text.Options) map[string]string {
 // TestLeadsWithTheNearest: the first lines are about the memory that came nearest to its limit, and about no other.
 func TestLeadsWithTheNearest(t *testing.T) {
 	r := reporttest.Training()
-	numpy := model.Allocation{Meter: "cpu.numpy", Stack: r.Windows[2].Allocations[1].Stack, Allocated: 70 * reporttest.GiB, AtPeak: 70 * reporttest.GiB, Count: 1}
+	numpy := model.Allocation{
+		Meter: "cpu.numpy", Stack: r.Windows[2].Allocations[1].Stack, Allocated: 70 * reporttest.GiB,
+		AtPeak: 70 * reporttest.GiB, Count: 1,
+	}
 	r.Windows[2].Allocations = append([]model.Allocation{numpy}, r.Windows[2].Allocations...)
 	got := lines(t, r, text.Options{})
 	for name, want := range map[string]string{
-		"highest":     "78.55 of 79.65 GiB of GPU 0 (98 %), where 20.00 MiB more were refused, in In[2], line 2: for x, y in batches:",
+		"highest": "78.55 of 79.65 GiB of GPU 0 (98 %), where 20.00 MiB more were refused, in In[2], line 2: " +
+			"for x, y in batches:",
 		"also":        "2.57 of 125.88 GiB resident (2 %) in In[1]",
 		"nearest":     "",
 		"made by":     "58.00 GiB GPU 0 active In[2] line 3 › net.py line 9 step · 2.00 GiB GPU 0 active In[1] line 2",
@@ -42,10 +46,12 @@ func TestLeadsWithTheNearest(t *testing.T) {
 		}
 	}
 	out := printed(t, reporttest.Training(), text.Options{})
-	if !strings.Contains(out, "GPU 0       NVIDIA H100 80GB HBM3, 79.65 GiB · 78.55 GiB at its highest\n") || strings.Contains(out, "GPU 1") {
+	if !strings.Contains(out, "GPU 0       NVIDIA H100 80GB HBM3, 79.65 GiB · 78.55 GiB at its highest\n") ||
+		strings.Contains(out, "GPU 1") {
 		t.Errorf("the header has not the GPU that was used, or another:\n%s", out)
 	}
-	if strings.Index(out, "\nIn[2] ") > strings.Index(out, "\nIn[1] ") || !strings.Contains(out, "GPU 0 driver memory, need") {
+	if strings.Index(out, "\nIn[2] ") > strings.Index(out, "\nIn[1] ") ||
+		!strings.Contains(out, "GPU 0 driver memory, need") {
 		t.Errorf("not ranked by what the GPU gave out:\n%s", out)
 	}
 }
@@ -53,7 +59,8 @@ func TestLeadsWithTheNearest(t *testing.T) {
 // TestRanksByWhatWasAsked: --by overrides the default, and the report still names the meters near their limit.
 func TestRanksByWhatWasAsked(t *testing.T) {
 	got := lines(t, reporttest.Training(), text.Options{By: "cpu.resident"})
-	if !strings.HasPrefix(got["highest"], "2.57 of 125.88 GiB resident (2 %) in In[1]") || !strings.HasPrefix(got["also"], "78.55 of 79.65 GiB of GPU 0 (98 %)") || got["nearest"] != "" {
+	if !strings.HasPrefix(got["highest"], "2.57 of 125.88 GiB resident (2 %) in In[1]") ||
+		!strings.HasPrefix(got["also"], "78.55 of 79.65 GiB of GPU 0 (98 %)") || got["nearest"] != "" {
 		t.Errorf("highest %q, also %q, nearest %q", got["highest"], got["also"], got["nearest"])
 	}
 }
@@ -72,7 +79,8 @@ func TestCacheIsNoPartOfActive(t *testing.T) {
 	}
 	r := reporttest.Training()
 	reporttest.EachFigure(r, "gpu.0.driver", reporttest.Off(91*reporttest.GiB))
-	if got := lines(t, r, text.Options{}); !strings.Contains(got["highest"], "GPU 0 active") || strings.Contains(got["still there"], "cache") {
+	if got := lines(t, r, text.Options{}); !strings.Contains(got["highest"], "GPU 0 active") ||
+		strings.Contains(got["still there"], "cache") {
 		t.Errorf("chosen by the report: %q", got)
 	}
 }
@@ -82,7 +90,10 @@ func TestCacheIsNoPartOfActive(t *testing.T) {
 func TestNamesOfSeveralGPUs(t *testing.T) {
 	r := reporttest.Training()
 	r.Lines = []model.Line{{PID: 4242, Meter: "gpu.0.active", Left: 3 * reporttest.GiB,
-		Frame: model.Frame{Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: 2, Execution: 1, ExecutionCount: reporttest.Number(1)}}}
+		Frame: model.Frame{
+			Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: 2, Execution: 1,
+			ExecutionCount: reporttest.Number(1),
+		}}}
 	one := lines(t, r, text.Options{})
 	if one["to free it"] != "del model (2.00 GiB) · tracer audit --full says what holds 3.00 GiB of In[1] line 2" {
 		t.Errorf("of one GPU: %q", one)
@@ -95,15 +106,24 @@ func TestNamesOfSeveralGPUs(t *testing.T) {
 	if got := lines(t, r, text.Options{}); got["to free it"] != one["to free it"] {
 		t.Errorf("of a second GPU that nobody used: %q", got)
 	}
-	reporttest.EachFigure(r, "gpu.1.active", func(model.Figure) model.Figure { return reporttest.Fig(0, 20*reporttest.GiB, 20*reporttest.GiB) })
+	reporttest.EachFigure(r, "gpu.1.active", func(model.Figure) model.Figure {
+		return reporttest.Fig(0, 20*reporttest.GiB, 20*reporttest.GiB)
+	})
 	got := lines(t, r, text.Options{})
-	if want := "40.00 GiB after the last cell (10.00 GiB of it PyTorch's cache), in it 3.00 GiB GPU 0 active of In[1] line 2"; got["still there"] != want {
+	want := "40.00 GiB after the last cell (10.00 GiB of it PyTorch's cache), " +
+		"in it 3.00 GiB GPU 0 active of In[1] line 2"
+	if got["still there"] != want {
 		t.Errorf("still there: %q, want %q", got["still there"], want)
 	}
-	if want := "which GPU a name's memory is on is not known; tracer audit --full says what holds it: the lines that made it assign model (3.00 GiB)"; got["to free it"] != want {
+	want = "which GPU a name's memory is on is not known; tracer audit --full says what holds it: " +
+		"the lines that made it assign model (3.00 GiB)"
+	if got["to free it"] != want {
 		t.Errorf("to free it: %q, want %q", got["to free it"], want)
 	}
-	if got := lines(t, r, text.Options{By: "cpu.resident"}); got["to free it"] != "del df (100.00 MiB) · del model (1.00 MiB) · tracer audit --full says what holds 3.00 GiB of In[1] line 2" && got["to free it"] != "del df (100.00 MiB) · del model (1.00 MiB)" {
+	got = lines(t, r, text.Options{By: "cpu.resident"})
+	const names = "del df (100.00 MiB) · del model (1.00 MiB)"
+	if got["to free it"] != names &&
+		got["to free it"] != names+" · tracer audit --full says what holds 3.00 GiB of In[1] line 2" {
 		t.Errorf("memory of the CPU has names still: %q", got)
 	}
 }
@@ -116,11 +136,16 @@ func TestNearestThatDoesNotRank(t *testing.T) {
 	r.GPUs[0].Memory = 800 * reporttest.GiB
 	r.Windows[0].Refused = nil
 	out := printed(t, r, text.Options{})
-	if !strings.HasPrefix(out[strings.Index(out, "nearest"):], "nearest      2.57 of 6.00 GiB resident (42 %) in In[1]\nhighest      78.55 of 800.00 GiB of GPU 0 (9 %) in In[2]") {
+	const want = "nearest      2.57 of 6.00 GiB resident (42 %) in In[1]\n" +
+		"highest      78.55 of 800.00 GiB of GPU 0 (9 %) in In[2]"
+	if !strings.HasPrefix(out[strings.Index(out, "nearest"):], want) {
 		t.Errorf("got\n%s", out[:500])
 	}
 	r.Host.Memory = 5 * reporttest.GiB
-	if got := lines(t, r, text.Options{}); !strings.HasPrefix(got["highest"], "2.57 of 5.00 GiB resident (51 %) in In[1]") || got["also"] != "78.55 of 800.00 GiB of GPU 0 (9 %) in In[2]" || !strings.HasSuffix(got["to free it"], "del df (100.00 MiB) · del model (1.00 MiB)") {
+	got := lines(t, r, text.Options{})
+	if !strings.HasPrefix(got["highest"], "2.57 of 5.00 GiB resident (51 %) in In[1]") ||
+		got["also"] != "78.55 of 800.00 GiB of GPU 0 (9 %) in In[2]" ||
+		!strings.HasSuffix(got["to free it"], "del df (100.00 MiB) · del model (1.00 MiB)") {
 		t.Errorf("more than half of the memory was used: %q", got)
 	}
 }
@@ -130,14 +155,16 @@ func TestNoLimitKnown(t *testing.T) {
 	r := reporttest.Training()
 	r.GPUs, r.Windows[0].Refused = nil, nil
 	got := lines(t, r, text.Options{})
-	if !strings.HasPrefix(got["highest"], "78.55 GiB of GPU 0 in In[2]") || got["nearest"] != "" || got["also"] != "2.57 of 125.88 GiB resident (2 %) in In[1]" {
+	if !strings.HasPrefix(got["highest"], "78.55 GiB of GPU 0 in In[2]") || got["nearest"] != "" ||
+		got["also"] != "2.57 of 125.88 GiB resident (2 %) in In[1]" {
 		t.Errorf("highest %q, also %q", got["highest"], got["also"])
 	}
 	if out := printed(t, r, text.Options{}); !strings.Contains(out, "GPU 0       78.55 GiB at its highest\n") {
 		t.Errorf("the header of a GPU without a name:\n%s", out)
 	}
 	r.Host.Memory = 0
-	if got := lines(t, r, text.Options{By: "cpu.resident"}); !strings.HasPrefix(got["highest"], "2.57 GiB resident in In[1]") {
+	got = lines(t, r, text.Options{By: "cpu.resident"})
+	if !strings.HasPrefix(got["highest"], "2.57 GiB resident in In[1]") {
 		t.Errorf("of a machine whose memory is not known: %q", got["highest"])
 	}
 }
@@ -155,13 +182,16 @@ func TestNoBoundAboveItsFigure(t *testing.T) {
 		}
 	}
 	out := printed(t, r, text.Options{Width: -1})
-	if strings.Contains(out, "91.00 GiB") || !strings.Contains(out, "how sure     the highest moment is not known to within its own size") || !strings.Contains(out, "not known to within its own size (GPU 0 driver)") {
+	if strings.Contains(out, "91.00 GiB") ||
+		!strings.Contains(out, "how sure     the highest moment is not known to within its own size") ||
+		!strings.Contains(out, "not known to within its own size (GPU 0 driver)") {
 		t.Errorf("a bound that is larger than its figure:\n%s", out)
 	}
 	if !strings.Contains(out, "GPU 0 active by at most 3.00 KiB") {
 		t.Errorf("a bound that is not:\n%s", out)
 	}
-	if out := printed(t, r, text.Options{Width: -1, Full: true}); !strings.Contains(out, "GPU 0 driver by at most 91.00 GiB") {
+	out = printed(t, r, text.Options{Width: -1, Full: true})
+	if !strings.Contains(out, "GPU 0 driver by at most 91.00 GiB") {
 		t.Errorf("the full report leaves the bound out:\n%s", out)
 	}
 	reporttest.EachFigure(r, "gpu.0.active", reporttest.Off(0))
@@ -183,14 +213,17 @@ func TestSeveralGPUs(t *testing.T) {
 	for _, want := range []string{
 		"\nhighest      78.55 of 79.65 GiB of GPU 0 (98 %), where 20.00 MiB more were refused, in In[2]",
 		"\nalso         79.00 of 79.65 GiB of GPU 1 (99 %) in In[3] · 2.57 of 125.88 GiB resident (2 %) in In[1]\n",
-		"\nGPU 0       NVIDIA H100 80GB HBM3, 79.65 GiB · 78.55 GiB at its highest\n", "\nGPU 1       NVIDIA H100 80GB HBM3, 79.65 GiB · 79.00 GiB at its highest\n",
+		"\nGPU 0       NVIDIA H100 80GB HBM3, 79.65 GiB · 78.55 GiB at its highest\n",
+		"\nGPU 1       NVIDIA H100 80GB HBM3, 79.65 GiB · 79.00 GiB at its highest\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}
 	}
 	r.Windows[0].Refused = nil
-	if got := lines(t, r, text.Options{}); !strings.HasPrefix(got["highest"], "79.00 of 79.65 GiB of GPU 1 (99 %) in In[3]") || !strings.HasPrefix(got["also"], "78.55 of 79.65 GiB of GPU 0 (98 %) in In[2]") {
+	got := lines(t, r, text.Options{})
+	if !strings.HasPrefix(got["highest"], "79.00 of 79.65 GiB of GPU 1 (99 %) in In[3]") ||
+		!strings.HasPrefix(got["also"], "78.55 of 79.65 GiB of GPU 0 (98 %) in In[2]") {
 		t.Errorf("highest %q, also %q", got["highest"], got["also"])
 	}
 }

@@ -26,14 +26,17 @@ func TestParts(t *testing.T) {
 			}
 			got, whole := notBlank(first+rest.String()), notBlank(printed(t, make(), o))
 			if strings.Contains(rest.String(), corrected) || !strings.HasSuffix(first, "\n") {
-				t.Errorf("%s: the first part ends with %.20q, the second says %q", name, first[max(0, len(first)-20):], rest.String())
+				t.Errorf("%s: the first part ends with %.20q, the second says %q",
+					name, first[max(0, len(first)-20):], rest.String())
 			}
 			slices.Sort(got)
 			slices.Sort(whole)
 			if !slices.Equal(got, whole) {
 				t.Errorf("%s in parts:\n%s%s", name, first, rest.String())
 			}
-			for _, of := range []string{"still there", "to free it", "Variables at the end", "Resident memory at the end", "Certificate:"} {
+			for _, of := range []string{
+				"still there", "to free it", "Variables at the end", "Resident memory at the end", "Certificate:",
+			} {
 				if strings.Contains(first, of) {
 					t.Errorf("%s: %q is in the first part:\n%s", name, of, first)
 				}
@@ -50,7 +53,8 @@ func TestParts(t *testing.T) {
 	if err := text.Rest(&again, r, text.Options{}, first); err != nil {
 		t.Fatal(err)
 	}
-	if said, whole, _ := strings.Cut(again.String(), "as it is now:\n\n"); !strings.Contains(said, corrected) || whole != printed(t, r, text.Options{}) {
+	if said, whole, _ := strings.Cut(again.String(), "as it is now:\n\n"); !strings.Contains(said, corrected) ||
+		whole != printed(t, r, text.Options{}) {
 		t.Errorf("what the first part says does not hold any more:\n%s", again.String())
 	}
 }
@@ -69,8 +73,16 @@ func notBlank(text string) (all []string) {
 func TestNotLookedAt(t *testing.T) {
 	r := reporttest.Rich()
 	r.Variables, r.Names = nil, nil
-	r.Lines = []model.Line{{PID: 4242, Meter: "cpu.numpy", Left: 512 << 20, Frame: model.Frame{Execution: 3, Function: "<module>", Line: 3}}}
-	for ended, want := range map[bool]string{true: "nobody looked at what holds it, as the kernel had ended", false: "what holds it was not looked at to the end"} {
+	r.Lines = []model.Line{
+		{
+			PID: 4242, Meter: "cpu.numpy", Left: 512 << 20,
+			Frame: model.Frame{Execution: 3, Function: "<module>", Line: 3},
+		},
+	}
+	for ended, want := range map[bool]string{
+		true:  "nobody looked at what holds it, as the kernel had ended",
+		false: "what holds it was not looked at to the end",
+	} {
 		for i := range r.Processes {
 			r.Processes[i].Ended = ended
 		}

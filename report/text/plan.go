@@ -45,10 +45,14 @@ func (v planView) planRuns(p *model.Plan) {
 	for i := range p.Runs {
 		r := &p.Runs[i]
 		if i == maxPlanRuns && !v.o.Full {
-			v.prose("", span{fmt.Sprintf("… and %s; --full prints all.", words.Plural(len(p.Runs)-i, "more recording")), dim})
+			v.prose("",
+				span{fmt.Sprintf("… and %s; --full prints all.", words.Plural(len(p.Runs)-i, "more recording")), dim})
 			break
 		}
-		spans := []span{{fmt.Sprintf("%d  ", i+1), dim}, {escape.Bounded(path.Base(r.File), 2*maxName), plain}, {" · " + words.Plural(r.Cells, "cell") + " in " + words.Duration(r.DurationNS), dim}}
+		spans := []span{
+			{fmt.Sprintf("%d  ", i+1), dim}, {escape.Bounded(path.Base(r.File), 2*maxName), plain},
+			{" · " + words.Plural(r.Cells, "cell") + " in " + words.Duration(r.DurationNS), dim},
+		}
 		for k, peak := range r.Peaks {
 			if peak != nil && (len(p.Runs) > 1 || k == 0) {
 				spans = append(spans, span{" · " + meterName(p.Demands[k].Meter) + " " + words.Bytes(*peak), plain})
@@ -71,9 +75,15 @@ func (v planView) demand(p *model.Plan, d *model.Demand) {
 		name = meterName(strings.TrimSuffix(d.Meter, ".driver"))
 	}
 	v.title(name)
-	v.field("needs", span{words.Bytes(d.Limit), bold}, span{marked(d) + " at its highest", plain}, span{"margin " + words.Bytes(d.Limit-d.Need), plain})
+	v.field("needs", span{words.Bytes(d.Limit), bold}, span{marked(d) + " at its highest", plain},
+		span{"margin " + words.Bytes(d.Limit-d.Need), plain})
 	if len(p.Runs) > 1 {
-		v.field("spread", span{fmt.Sprintf("%s to %s, %s", words.Bytes(d.Low), words.Bytes(d.Need), words.Percent(d.Need-d.Low, d.Low)), plain}, span{fmt.Sprintf("recording %d decides", d.Run+1), dim})
+		v.field("spread",
+			span{
+				fmt.Sprintf("%s to %s, %s",
+					words.Bytes(d.Low), words.Bytes(d.Need), words.Percent(d.Need-d.Low, d.Low)),
+				plain,
+			}, span{fmt.Sprintf("recording %d decides", d.Run+1), dim})
 	}
 	for _, m := range d.Margin {
 		v.field("margin", span{words.Bytes(m.Bytes) + " " + m.Of, dim})
@@ -84,7 +94,8 @@ func (v planView) demand(p *model.Plan, d *model.Demand) {
 		}
 	}
 	if d.Base > 0 && !words.OfGPU(d.Meter) {
-		v.field("in it", span{words.Bytes(d.Base) + " when the first cell began: Python, the kernel, what started it", dim})
+		v.field("in it",
+			span{words.Bytes(d.Base) + " when the first cell began: Python, the kernel, what started it", dim})
 	}
 	v.decided(d)
 	v.mattering(d)
@@ -118,17 +129,23 @@ func (v planView) mattering(d *model.Demand) {
 	for _, l := range d.Lines {
 		size := words.Bytes(l.Resident) + " there"
 		if l.Resident < l.AtPeak {
-			size = fmt.Sprintf("%s there at most (of %s that it mapped)", words.Bytes(l.Resident), words.Bytes(l.AtPeak))
+			size = fmt.Sprintf("%s there at most (of %s that it mapped)",
+				words.Bytes(l.Resident), words.Bytes(l.AtPeak))
 		}
 		within := ""
 		if l.Within != "" {
 			within = "in " + escape.Bounded(l.Within, maxName*2)
 		}
-		v.field("line", span{placeText(&l.PlanPlace), plain}, span{within, dim}, span{size, plain}, span{escape.OneLine(words.Fall(&l), false, maxProse/2), plain})
+		v.field("line", span{placeText(&l.PlanPlace), plain}, span{within, dim}, span{size, plain},
+			span{escape.OneLine(words.Fall(&l), false, maxProse/2), plain})
 	}
 	v.planTogether(d)
 	for _, l := range d.Untouched {
-		v.field("mapped", span{placeText(&l.PlanPlace), plain}, span{fmt.Sprintf("%s, of which at most %s came into memory there: it does not count, unless it is filled elsewhere", words.Bytes(l.AtPeak), words.Bytes(l.Resident)), dim})
+		v.field("mapped", span{placeText(&l.PlanPlace), plain}, span{
+			fmt.Sprintf("%s, of which at most %s came into memory there: it does not count, "+
+				"unless it is filled elsewhere", words.Bytes(l.AtPeak), words.Bytes(l.Resident)),
+			dim,
+		})
 	}
 	v.planSmaller(d)
 }
@@ -139,7 +156,10 @@ func (v planView) planTogether(d *model.Demand) {
 	if t == nil || len(t.Lines) < 2 {
 		return
 	}
-	parts := []span{{escape.OneLine("without "+words.PlaceNames(t.Lines), false, maxProse), plain}, {words.Bytes(t.Fall) + " lower", bold}}
+	parts := []span{
+		{escape.OneLine("without "+words.PlaceNames(t.Lines), false, maxProse), plain},
+		{words.Bytes(t.Fall) + " lower", bold},
+	}
 	v.field("together", append(parts, span{escape.OneLine(words.ThenDecides(t.Then), false, maxProse/2), dim})...)
 }
 
@@ -154,7 +174,8 @@ func (v planView) planSmaller(d *model.Demand) {
 		text = fmt.Sprintf("without %s %s at its highest", these(len(t.Lines)), words.Bytes(peak))
 	}
 	if d.Size > 0 && d.Smaller > 0 {
-		text += fmt.Sprintf("; this fits %s, for %s it must come down to %s", words.Bytes(d.Size), words.Bytes(d.Smaller), words.Bytes(atMost(d)))
+		text += fmt.Sprintf("; this fits %s, for %s it must come down to %s",
+			words.Bytes(d.Size), words.Bytes(d.Smaller), words.Bytes(atMost(d)))
 		switch {
 		case d.Together == nil:
 		case peak <= atMost(d):

@@ -55,11 +55,14 @@ func TestPlanOfAnything(t *testing.T) {
 }
 
 func TestPlanWithoutSource(t *testing.T) {
-	p, saving := report.PlanWithoutSource(planned(reporttest.WithLines())), report.PlanWithoutSource(planned(reporttest.Savings()))
+	p, saving := report.PlanWithoutSource(planned(reporttest.WithLines())),
+		report.PlanWithoutSource(planned(reporttest.Savings()))
 	if saving.Demands[0].Together == nil {
 		t.Error("nothing is saved")
 	}
-	shown := planText(t, p, text.Options{Full: true}) + string(reporttest.Plan(t, p)) + planText(t, saving, text.Options{Full: true}) + string(reporttest.Plan(t, saving))
+	full := text.Options{Full: true}
+	shown := planText(t, p, full) + string(reporttest.Plan(t, p)) +
+		planText(t, saving, full) + string(reporttest.Plan(t, saving))
 	for _, secret := range []string{"np.ones", "timeit", "%%time", "orders.csv", "group(", "big"} {
 		if strings.Contains(shown, secret) {
 			t.Errorf("%q is there", secret)

@@ -9,7 +9,8 @@ import (
 
 func TestProseWrapsBetweenWords(t *testing.T) {
 	p := &printer{width: 20}
-	p.prose("  ", span{"one two three four", plain}, span{" five", bold}, span{" sixsixsixsixsixsixsixsix seven", plain})
+	p.prose("  ", span{"one two three four", plain}, span{" five", bold},
+		span{" sixsixsixsixsixsixsixsix seven", plain})
 	want := "one two three four\n  five\n  sixsixsixsixsixsixsixsix\n  seven\n"
 	if got := p.b.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -17,7 +18,10 @@ func TestProseWrapsBetweenWords(t *testing.T) {
 }
 
 func TestTableDropsColumnsByPriority(t *testing.T) {
-	columns := []column{{title: "cell"}, {group: "a", title: "need", right: true}, {group: "b", title: "need", right: true, drop: 1}, {title: "source", flex: true}}
+	columns := []column{
+		{title: "cell"}, {group: "a", title: "need", right: true}, {group: "b", title: "need", right: true, drop: 1},
+		{title: "source", flex: true},
+	}
 	rows := []row{{cells: []span{{"In[1]", plain}, {"1", plain}, {"2", plain}, {strings.Repeat("x", 60), plain}}}}
 	for _, test := range []struct {
 		width   int
@@ -31,7 +35,8 @@ func TestTableDropsColumnsByPriority(t *testing.T) {
 			longest = max(longest, escape.Cells(line))
 		}
 		if dropped != test.dropped || longest > test.longest {
-			t.Errorf("width %d: dropped %q, longest line %d; want %q, at most %d\n%s", test.width, dropped, longest, test.dropped, test.longest, p.b.String())
+			t.Errorf("width %d: dropped %q, longest line %d; want %q, at most %d\n%s",
+				test.width, dropped, longest, test.dropped, test.longest, p.b.String())
 		}
 	}
 }

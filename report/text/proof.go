@@ -19,10 +19,12 @@ func (v *view) doubts() (reasons []string) {
 			continue
 		}
 		if p.Agreed < p.Compared {
-			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s", meterName(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
+			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s",
+				meterName(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
 		}
 		if p.Skipped > 0 && !p.Shed {
-			reasons = append(reasons, fmt.Sprintf("%s: %s could not be proven", meterName(p.ID), words.Plural(p.Skipped, "window")))
+			reasons = append(reasons, fmt.Sprintf("%s: %s could not be proven",
+				meterName(p.ID), words.Plural(p.Skipped, "window")))
 		}
 	}
 	for _, m := range v.r.Meters {
@@ -51,7 +53,11 @@ func (v proofView) shortCertificate() {
 	v.blank()
 	changes := words.Count(v.r.Certificate.Made) + " changes"
 	if len(reasons) == 0 {
-		v.prose("  ", span{"✓ ", green}, span{fmt.Sprintf("Certificate: complete. %s made, all delivered; %s proven of each meter, to the byte (--full prints it).", changes, words.Plural(windows, "window")), plain})
+		v.prose("  ", span{"✓ ", green}, span{
+			fmt.Sprintf("Certificate: complete. %s made, all delivered; %s proven of each meter, "+
+				"to the byte (--full prints it).", changes, words.Plural(windows, "window")),
+			plain,
+		})
 		v.shortAttribution()
 		return
 	}
@@ -59,7 +65,11 @@ func (v proofView) shortCertificate() {
 	if v.r.Certificate.Complete {
 		state = span{"Certificate: complete. ", bold}
 	}
-	v.prose("  ", state, span{fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes, words.Count(v.r.Certificate.Delivered)), plain})
+	v.prose("  ", state, span{
+		fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):",
+			changes, words.Count(v.r.Certificate.Delivered)),
+		plain,
+	})
 	const few = 8
 	for _, r := range reasons[:min(len(reasons), few)] {
 		v.prose("    ", span{"  - " + r, yellow})

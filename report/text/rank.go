@@ -58,7 +58,8 @@ func (o *order) add(w *model.Window, b *brief) {
 	o.near.rose(w.Together, b, nil)
 	own := w.Meters[o.first()]
 	s := stretch{
-		id: w.ID, pid: w.PID, need: b.weight, start: w.StartNS, peak: o.highestOf(w), from: own.Start, kept: own.Consumed,
+		id: w.ID, pid: w.PID, need: b.weight, start: w.StartNS, peak: o.highestOf(w), from: own.Start,
+		kept: own.Consumed,
 	}
 	for _, c := range w.Children {
 		if o.needOf(c.Meters) >= worthAGap {
@@ -85,7 +86,10 @@ func (o *order) rank() {
 		}
 		o.moves(b.Meters)
 		o.near.rose(func(id string) (model.Figure, bool) { f, ok := b.Meters[id]; return f, ok }, nil, b)
-		o.ranked = append(o.ranked, stretch{at: at, pid: b.PID, label: o.shortGap(*b), start: b.StartNS, need: o.needOf(b.Meters), peak: b.Meters[o.first()].Peak, from: b.Meters[o.first()].Start, kept: b.Meters[o.first()].Consumed})
+		o.ranked = append(o.ranked, stretch{
+			at: at, pid: b.PID, label: o.shortGap(*b), start: b.StartNS, need: o.needOf(b.Meters),
+			peak: b.Meters[o.first()].Peak, from: b.Meters[o.first()].Start, kept: b.Meters[o.first()].Consumed,
+		})
 	}
 	slices.SortStableFunc(o.ranked, func(a, b stretch) int {
 		return cmp.Or(cmp.Compare(b.need, a.need), cmp.Compare(a.start, b.start))
@@ -204,11 +208,13 @@ func (v rankView) ranking() {
 	if trees {
 		t.columns = append(t.columns, column{title: "with children", right: true, size: usualSize, drop: 1})
 	}
-	t.columns = append(t.columns, column{title: "consumed", right: true, size: usualSize, drop: 2}, column{title: "total", right: true, size: usualSize, drop: 100})
+	t.columns = append(t.columns, column{title: "consumed", right: true, size: usualSize, drop: 2},
+		column{title: "total", right: true, size: usualSize, drop: 100})
 	for i, id := range others {
 		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 5 + i})
 	}
-	t.columns = append(t.columns, column{title: "time", right: true, drop: 4}, column{title: "where it was highest", flex: true})
+	t.columns = append(t.columns, column{title: "time", right: true, drop: 4},
+		column{title: "where it was highest", flex: true})
 	statements := v.statementsOf(idsOf(shown))
 	for _, s := range shown {
 		t.rows = append(t.rows, v.rankedRow(s, trees, others, statements))

@@ -111,11 +111,13 @@ func (o *leftover) elsewhere() string {
 // interpreters are modules of the interpreter and of notebook software: the memory of their names is a cache, and goes
 // with no name of the notebook's.
 var interpreters = []string{
-	"IPython", "_frozen_importlib", "_sre", "_strptime", "abc", "asyncio", "builtins", "codecs", "comm", "copyreg", "ctypes", "debugpy", "dis", "encodings", "fnmatch",
-	"functools", "gc", "importlib", "inspect", "ipykernel", "ipython_genutils", "ipywidgets", "jedi", "jupyter_client", "jupyter_core", "keyword", "linecache", "locale",
-	"logging", "matplotlib_inline", "mimetypes", "opcode", "parso", "pkg_resources", "pkgutil", "prompt_toolkit", "pydevd", "pydoc_data", "pygments", "re", "site", "sre_compile",
-	"sre_constants", "sre_parse", "stack_data", "sys", "sysconfig", "token", "tokenize", "tornado", "traceback", "traitlets", "types", "typing", "unicodedata",
-	"warnings", "wcwidth", "zipimport", "zmq",
+	"IPython", "_frozen_importlib", "_sre", "_strptime", "abc", "asyncio", "builtins", "codecs", "comm", "copyreg",
+	"ctypes", "debugpy", "dis", "encodings", "fnmatch", "functools", "gc", "importlib", "inspect", "ipykernel",
+	"ipython_genutils", "ipywidgets", "jedi", "jupyter_client", "jupyter_core", "keyword", "linecache", "locale",
+	"logging", "matplotlib_inline", "mimetypes", "opcode", "parso", "pkg_resources", "pkgutil", "prompt_toolkit",
+	"pydevd", "pydoc_data", "pygments", "re", "site", "sre_compile", "sre_constants", "sre_parse", "stack_data", "sys",
+	"sysconfig", "token", "tokenize", "tornado", "traceback", "traitlets", "types", "typing", "unicodedata", "warnings",
+	"wcwidth", "zipimport", "zmq",
 }
 
 // isInterpreters reports whether a variable is a cache of the interpreter's or of IPython's.

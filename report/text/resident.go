@@ -61,10 +61,12 @@ func (v remainsView) resident(all []model.Resident) {
 			if p.Kind == "malloc-free" && r.Trim >= leastResident {
 				text += "; " + words.Bytes(r.Trim) + " of it can be given back: " + trimming
 			}
-			v.prose("            ", span{escape.Pad(words.Bytes(p.Bytes), usualSize, true) + "  ", plain}, span{text, plain})
+			v.prose("            ", span{escape.Pad(words.Bytes(p.Bytes), usualSize, true) + "  ", plain},
+				span{text, plain})
 		}
 		if small > 0 {
-			v.prose("            ", span{escape.Pad(words.Bytes(small), usualSize, true) + "  ", plain}, span{"other, " + words.Plural(kinds, "kind") + "; --full lists them", dim})
+			v.prose("            ", span{escape.Pad(words.Bytes(small), usualSize, true) + "  ", plain},
+				span{"other, " + words.Plural(kinds, "kind") + "; --full lists them", dim})
 		}
 		if !r.Complete {
 			v.prose("", span{"There was more than could be looked at in time: it is in what is not explained.", yellow})
@@ -75,6 +77,10 @@ func (v remainsView) resident(all []model.Resident) {
 		for _, r := range rest {
 			sum += r.Total
 		}
-		v.prose("", span{fmt.Sprintf("… and %s with %s together; --full has each.", words.Plural(len(rest), "more process"), words.Bytes(sum)), dim})
+		v.prose("", span{
+			fmt.Sprintf("… and %s with %s together; --full has each.",
+				words.Plural(len(rest), "more process"), words.Bytes(sum)),
+			dim,
+		})
 	}
 }

@@ -70,7 +70,13 @@ func (v lineView) heaviestLines() {
 	left := v.detailed()
 	meter := v.first()
 	others := v.otherMeters()
-	t := table{columns: []column{{title: "cell"}, {}, {title: "line", right: true}, {title: "need", right: true, size: usualSize}, {title: "consumed", right: true, size: usualSize}}, indent: rowIndent}
+	t := table{
+		columns: []column{
+			{title: "cell"}, {}, {title: "line", right: true}, {title: "need", right: true, size: usualSize},
+			{title: "consumed", right: true, size: usualSize},
+		},
+		indent: rowIndent,
+	}
 	for i, id := range others {
 		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 1 + i})
 	}
@@ -106,13 +112,19 @@ func (v lineView) heaviestLines() {
 	v.title("Line by line (▲ where the cell rose to its highest)")
 	t.print(v.printer)
 	if hidden > 0 && most > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.", words.Plural(hidden, "more line"), words.Bytes(most)), dim})
+		v.prose("", span{
+			fmt.Sprintf("… and %s, none of which needed more than %s.",
+				words.Plural(hidden, "more line"), words.Bytes(most)),
+			dim,
+		})
 	}
 }
 
 // heaviestOf picks the statements of a cell with a row, in the order they ran.
 func (v lineView) heaviestOf(all []model.Window) (shown, rest []model.Window) {
-	ranked := slices.DeleteFunc(slices.Clone(all), func(w model.Window) bool { return !v.moved(w.Meters) && v.weight(w) <= 0 })
+	ranked := slices.DeleteFunc(slices.Clone(all), func(w model.Window) bool {
+		return !v.moved(w.Meters) && v.weight(w) <= 0
+	})
 	slices.SortStableFunc(ranked, func(a, b model.Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
 	for i, w := range ranked {
 		if i < fewStatements && (i == 0 || v.weight(w) >= v.weight(ranked[0])/100) {
@@ -128,7 +140,8 @@ func (v lineView) heaviestOf(all []model.Window) (shown, rest []model.Window) {
 // whoAllocatedShort shows, for the heaviest cells, the allocations that lived at their highest moments, in one table.
 func (v heapView) whoAllocatedShort() {
 	t := table{columns: []column{
-		{title: "cell"}, {title: "meter"}, {title: "at peak", right: true, size: usualSize}, {title: "allocated", right: true, size: usualSize, drop: 2},
+		{title: "cell"}, {title: "meter"}, {title: "at peak", right: true, size: usualSize},
+		{title: "allocated", right: true, size: usualSize, drop: 2},
 		{title: "times", right: true, drop: 1}, {title: "who", flex: true},
 	}, indent: rowIndent}
 	left := v.detailed()
@@ -140,7 +153,9 @@ func (v heapView) whoAllocatedShort() {
 		cell := v.fetch(s.id)
 		v.detail(cell)
 		callers := callersOf(cell)
-		callers = slices.DeleteFunc(callers, func(a *caller) bool { return a.Allocated < worthShowing || words.IsOutermost(a.Meter) && !a.users })
+		callers = slices.DeleteFunc(callers, func(a *caller) bool {
+			return a.Allocated < worthShowing || words.IsOutermost(a.Meter) && !a.users
+		})
 		if len(callers) == 0 {
 			continue
 		}
@@ -154,7 +169,8 @@ func (v heapView) whoAllocatedShort() {
 				break
 			}
 			t.rows = append(t.rows, row{cells: []span{
-				label, {meterName(a.Meter), plain}, {a.about(words.Bytes(a.AtPeak)), plain}, {a.about(words.Bytes(a.Allocated)), plain},
+				label, {meterName(a.Meter), plain}, {a.about(words.Bytes(a.AtPeak)), plain},
+				{a.about(words.Bytes(a.Allocated)), plain},
 				{a.about(words.Count(uint64(max(0, a.Count)))), dim}, {a.who, plain},
 			}})
 			label = span{}

@@ -18,7 +18,8 @@ const mostChildRows = 4
 // heaviest cells first. It folds idle ones.
 func (v processView) childrenShort() {
 	t := table{columns: []column{
-		{title: "cell"}, {title: "pid", right: true}, {title: "highest", right: true, size: usualSize}, {title: "need", right: true, size: usualSize}, {title: "process", flex: true},
+		{title: "cell"}, {title: "pid", right: true}, {title: "highest", right: true, size: usualSize},
+		{title: "need", right: true, size: usualSize}, {title: "process", flex: true},
 	}, indent: rowIndent}
 	listed, folded, most := map[int]bool{}, map[int]int64{}, mostOfTakers(v.ranked)
 	for _, s := range v.ranked {
@@ -46,7 +47,8 @@ func (v processView) childrenShort() {
 			}
 			listed[c.PID] = true
 			t.rows = append(t.rows, row{cells: []span{
-				label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()), {v.childName(c, cell.PID), plain},
+				label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()),
+				{v.childName(c, cell.PID), plain},
 			}})
 			label = span{}
 		}
@@ -54,7 +56,8 @@ func (v processView) childrenShort() {
 	if len(t.rows) == 0 {
 		return
 	}
-	v.title("Child processes, each where it needed most (“with children” counts once what a child shares with its parent)")
+	v.title("Child processes, each where it needed most " +
+		"(“with children” counts once what a child shares with its parent)")
 	t.print(v.printer)
 	foldChildren(v.printer, folded, listed, "%s that took memory, too")
 	for pid := range most {
@@ -84,15 +87,20 @@ func foldChildren(to *printer, all map[int]int64, listed map[int]bool, what stri
 		}
 	}
 	if count > 0 {
-		to.prose("", span{"… and " + fmt.Sprintf(what, words.Plural(count, "process")) + ", at most " + words.Bytes(most) + " each.", dim})
+		to.prose("", span{
+			"… and " + fmt.Sprintf(what, words.Plural(count, "process")) + ", at most " + words.Bytes(most) + " each.",
+			dim,
+		})
 	}
 }
 
 // processName returns a name for a child process with a long and uninformative command line.
 func processName(command string) string {
 	for _, known := range [][2]string{
-		{"popen_loky_posix", "joblib worker (loky)"}, {"LokyProcess-", "joblib worker (loky)"}, {"multiprocessing.spawn import spawn_main", "multiprocessing worker"},
-		{"multiprocessing.forkserver", "multiprocessing fork server"}, {"resource_tracker", "resource tracker of multiprocessing"},
+		{"popen_loky_posix", "joblib worker (loky)"}, {"LokyProcess-", "joblib worker (loky)"},
+		{"multiprocessing.spawn import spawn_main", "multiprocessing worker"},
+		{"multiprocessing.forkserver", "multiprocessing fork server"},
+		{"resource_tracker", "resource tracker of multiprocessing"},
 	} {
 		if strings.Contains(command, known[0]) {
 			return known[1]

@@ -71,7 +71,8 @@ func (v lineView) drill(c model.Window, statements []model.Window) {
 	for i, w := range heavy {
 		rows = append(rows, statementRow(w, lines, i == summit))
 	}
-	v.figureTable([]column{{}, {title: "line", right: true}}, []column{{title: "source", flex: true}}, slices.Values(rows), need, consumed, peaked)
+	v.figureTable([]column{{}, {title: "line", right: true}}, []column{{title: "source", flex: true}},
+		slices.Values(rows), need, consumed, peaked)
 	v.unlisted(ranked[len(heavy):], idle)
 	if summit >= 0 {
 		v.prose("", span{"▲ the cell was at its highest here", dim})

@@ -52,7 +52,8 @@ func newSurvey(r *model.Report, by scale) *survey {
 		},
 		accuracy: accuracy{map[string]int64{}, map[string]bool{}, map[string]bool{}},
 		byRun:    map[run][]int{}, labels: map[string]int{}, pids: map[int]bool{},
-		sessions: map[int]map[string]model.Figure{}, ends: map[int]ending{}, moving: map[string]bool{}, idle: map[int]int64{},
+		sessions: map[int]map[string]model.Figure{}, ends: map[int]ending{}, moving: map[string]bool{},
+		idle: map[int]int64{},
 	}
 }
 
@@ -103,7 +104,8 @@ func (s *survey) lookThrough(cell func(*model.Window, *brief)) {
 // brief returns the needed parts of a window.
 func (s *survey) brief(w *model.Window, waiting map[int]int) *brief {
 	b := &brief{
-		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: label(*w), failure: w.Error, kernel: strings.Clone(w.Kernel), silent: w.Silent,
+		id: w.ID, parent: w.Parent, pid: w.PID, execution: w.Execution, kind: w.Kind, label: label(*w),
+		failure: w.Error, kernel: strings.Clone(w.Kernel), silent: w.Silent,
 		counted: w.ExecutionCount != nil, statements: waiting[w.ID],
 	}
 	s.byID[w.ID] = b

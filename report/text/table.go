@@ -48,7 +48,8 @@ func (t *table) print(p *printer) (dropped []string) {
 	}
 	columns, sizes := t.fit(p.width)
 	for i, c := range t.columns {
-		if !slices.Contains(columns, i) && c.group != "" && !slices.Contains(dropped, c.group) && !t.holds(columns, c.group) {
+		if !slices.Contains(columns, i) && c.group != "" && !slices.Contains(dropped, c.group) &&
+			!t.holds(columns, c.group) {
 			dropped = append(dropped, c.group)
 		}
 	}

@@ -130,7 +130,8 @@ func (v *view) figureTable(lead, trail []column, rows iter.Seq[figureRow], first
 		t.rows = append(t.rows, row{cells: append(line, r.trail...), below: r.below})
 	}
 	if dropped := t.print(v.printer); len(dropped) > 0 {
-		v.prose("", span{"No room here for " + strings.Join(dropped, ", ") + ": use a wider terminal, or --format csv.", dim})
+		v.prose("",
+			span{"No room here for " + strings.Join(dropped, ", ") + ": use a wider terminal, or --format csv.", dim})
 	}
 }
 

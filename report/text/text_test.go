@@ -29,8 +29,10 @@ func TestTextGolden(t *testing.T) {
 	}
 	reporttest.Golden(t, "rich.color.txt", []byte(printed(t, reporttest.Rich(), text.Options{Color: true})))
 	reporttest.Golden(t, "rich.80.txt", []byte(printed(t, reporttest.Rich(), text.Options{Width: 80})))
-	reporttest.Golden(t, "rich.by-numpy.txt", []byte(printed(t, reporttest.Rich(), text.Options{By: "cpu.numpy", Cells: 3, Statements: -1})))
-	reporttest.Golden(t, "rich.no-source.txt", []byte(printed(t, report.WithoutSource(reporttest.Rich()), text.Options{})))
+	reporttest.Golden(t, "rich.by-numpy.txt",
+		[]byte(printed(t, reporttest.Rich(), text.Options{By: "cpu.numpy", Cells: 3, Statements: -1})))
+	reporttest.Golden(t, "rich.no-source.txt",
+		[]byte(printed(t, report.WithoutSource(reporttest.Rich()), text.Options{})))
 }
 
 // TestLineWidths holds every line to the width, but for a word that is longer than that by itself.
@@ -38,7 +40,8 @@ func TestLineWidths(t *testing.T) {
 	for name, make := range reporttest.Reports {
 		for _, width := range []int{80, 100, 120, 160} {
 			o := text.Options{Width: width}
-			out := printed(t, make(), o) + printed(t, make(), text.Options{Width: width, Full: true}) + live(t, make(), o)
+			full := text.Options{Width: width, Full: true}
+			out := printed(t, make(), o) + printed(t, make(), full) + live(t, make(), o)
 			for line := range strings.SplitSeq(out, "\n") {
 				longest := 0
 				for _, word := range strings.Fields(line) {
@@ -118,13 +121,27 @@ func TestTextSays(t *testing.T) {
 		{reporttest.Empty(), text.Options{}, []string{"No cell ran", "Shift-Enter", "tracer kernels"}},
 		{reporttest.Script(), text.Options{}, []string{"not an IPython kernel", "nvidia-smi"}},
 		{reporttest.Rich(), text.Options{}, []string{
-			"highest      3.00 of 23.00 GiB resident (13 %) in In[2]", "1018.00 MiB", "%%time", "error · raise", "shares with its parent", "joblib worker", "Certificate: complete",
+			"highest      3.00 of 23.00 GiB resident (13 %) in In[2]", "1018.00 MiB", "%%time", "error · raise",
+			"shares with its parent", "joblib worker", "Certificate: complete",
 		}},
-		{reporttest.Rich(), text.Options{Full: true}, []string{"%%time", "(silent)", "error · raise", "all together", "shares with its parent", "In[3], line by line", "28 of 28"}},
+		{
+			reporttest.Rich(), text.Options{Full: true},
+			[]string{
+				"%%time", "(silent)", "error · raise", "all together", "shares with its parent", "In[3], line by line",
+				"28 of 28",
+			},
+		},
 		{reporttest.Rich(), text.Options{Cells: 2}, []string{"… and 5 more cells, 1 stretch between cells"}},
-		{reporttest.Inexact(), text.Options{Full: true}, []string{"≈2.84 GiB", "≥2.85 GiB", "by at most 64.00 KiB", "shed at times", "26 of 28, off by up to 12.00 KiB", "8 not comparable"}},
+		{
+			reporttest.Inexact(), text.Options{Full: true},
+			[]string{
+				"≈2.84 GiB", "≥2.85 GiB", "by at most 64.00 KiB", "shed at times", "26 of 28, off by up to 12.00 KiB",
+				"8 not comparable",
+			},
+		},
 		{reporttest.Inexact(), text.Options{}, []string{
-			"how sure     48 of 1,234,567 changes", "experiments refused", "≥2.85 GiB", "numpy was not counted at times", "mapped: 2 of 28 windows do not agree", "33 experiments",
+			"how sure     48 of 1,234,567 changes", "experiments refused", "≥2.85 GiB",
+			"numpy was not counted at times", "mapped: 2 of 28 windows do not agree", "33 experiments",
 		}},
 		{reporttest.Many(), text.Options{Full: true}, []string{"5555", "20 more lines", "more gaps"}},
 		{reporttest.Many(), text.Options{}, []string{"5555", "more cells", "--full prints all"}},
@@ -165,7 +182,8 @@ func FuzzText(f *testing.F) {
 				w.Children[j].Command = source
 			}
 		}
-		r.Processes[0].Command, r.Host.Name, r.Host.Kernel, r.Host.Started, r.Certificate.Finished = source, name, name, name, name
+		r.Processes[0].Command, r.Certificate.Finished = source, name
+		r.Host.Name, r.Host.Kernel, r.Host.Started = name, name, name
 		r.Meters[0].Source, r.Meters[1].ID = source, name
 		o := text.Options{Width: width, Cells: parent, Statements: parent}
 		reporttest.CheckSafe(t, printed(t, r, o)+live(t, r, o), "\n")
@@ -184,5 +202,7 @@ func outputs(t *testing.T, r *model.Report) string {
 	if err := report.CSV(&b, r); err != nil {
 		t.Fatal(err)
 	}
-	return b.String() + string(reporttest.Report(t, r)) + printed(t, r, text.Options{Color: true, Width: -1}) + printed(t, r, text.Options{Color: true, Width: -1, Full: true}) + live(t, r, text.Options{})
+	return b.String() + string(reporttest.Report(t, r)) +
+		printed(t, r, text.Options{Color: true, Width: -1}) +
+		printed(t, r, text.Options{Color: true, Width: -1, Full: true}) + live(t, r, text.Options{})
 }

@@ -19,7 +19,9 @@ func TestTorchColumns(t *testing.T) {
 	}
 	r := reporttest.Rich()
 	zero := int64(0)
-	r.Meters = append(r.Meters, model.Meter{ID: "cpu.torch", Unit: "bytes", Source: "uprobes", Exact: true, Bound: &zero})
+	r.Meters = append(r.Meters, model.Meter{
+		ID: "cpu.torch", Unit: "bytes", Source: "uprobes", Exact: true, Bound: &zero,
+	})
 	for i := range r.Windows {
 		r.Windows[i].Meters["cpu.torch"] = reporttest.Fig(1*reporttest.MiB, 7*reporttest.MiB, 3*reporttest.MiB)
 	}
@@ -32,11 +34,13 @@ func TestTorchColumns(t *testing.T) {
 	if err := report.CSV(&csv, r); err != nil {
 		t.Fatal(err)
 	}
-	if head, _, _ := strings.Cut(csv.String(), "\n"); !strings.Contains(head, "cpu.torch.peak") || !strings.Contains(csv.String(), "7340032") {
+	if head, _, _ := strings.Cut(csv.String(), "\n"); !strings.Contains(head, "cpu.torch.peak") ||
+		!strings.Contains(csv.String(), "7340032") {
 		t.Errorf("CSV: %s", head)
 	}
 	var line bytes.Buffer
-	if err := text.Live(&line, r.Windows[4], text.Options{Width: 250}); err != nil || !strings.Contains(line.String(), "torch") {
+	if err := text.Live(&line, r.Windows[4], text.Options{Width: 250}); err != nil ||
+		!strings.Contains(line.String(), "torch") {
 		t.Errorf("the live line: %q, %v", line.String(), err)
 	}
 }

@@ -50,8 +50,8 @@ func (v remainsView) variables(all []model.Variable, names []model.Names, free [
 	several := slices.ContainsFunc(rows, func(x named) bool { return x.PID != rows[0].PID })
 	v.title("Variables at the end (alone: freed with the name; reaches: shared ones, too)")
 	t := table{columns: []column{
-		{title: "alone", right: true, size: usualSize}, {title: "reaches", right: true, size: usualSize, drop: 3}, {title: "name"}, {title: "type", drop: 1},
-		{title: "shape", drop: 2}, {title: "made by", flex: true},
+		{title: "alone", right: true, size: usualSize}, {title: "reaches", right: true, size: usualSize, drop: 3},
+		{title: "name"}, {title: "type", drop: 1}, {title: "shape", drop: 2}, {title: "made by", flex: true},
 	}, indent: rowIndent}
 	for _, x := range rows {
 		name := x.name
@@ -62,7 +62,8 @@ func (v remainsView) variables(all []model.Variable, names []model.Names, free [
 			name = "  " + name
 		}
 		t.rows = append(t.rows, row{cells: []span{
-			{x.alone, plain}, {reachesOf(x.Variable), dim}, {name, plain}, {escape.Bounded(x.Type, maxName), plain}, {shapeOf(x.Variable), plain}, {maker(x.Variable), plain},
+			{x.alone, plain}, {reachesOf(x.Variable), dim}, {name, plain}, {escape.Bounded(x.Type, maxName), plain},
+			{shapeOf(x.Variable), plain}, {maker(x.Variable), plain},
 		}})
 		t.rows = append(t.rows, columnRows(x.Variable, v.full)...)
 	}
@@ -171,7 +172,10 @@ func (v remainsView) unnamed(rest []model.Variable, names []model.Names) {
 		complete = complete && n.Complete
 	}
 	if count > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, with %s together.", words.Plural(int(count), "more name"), words.Bytes(bytes)), dim})
+		v.prose("", span{
+			fmt.Sprintf("… and %s, with %s together.", words.Plural(int(count), "more name"), words.Bytes(bytes)),
+			dim,
+		})
 	}
 	if !complete {
 		v.prose("", span{"≥: there were more objects than could be looked at in time.", yellow})

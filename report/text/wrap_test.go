@@ -23,7 +23,10 @@ func TestTableWrapsItsLastColumn(t *testing.T) {
 				slices.Reverse(cells)
 			}
 			p := &printer{width: width}
-			(&table{columns: columns, rows: []row{{cells: cells}, {cells: cells, below: []span{{text, red}}}}, indent: rowIndent}).print(p)
+			(&table{
+				columns: columns, rows: []row{{cells: cells}, {cells: cells, below: []span{{text, red}}}},
+				indent: rowIndent,
+			}).print(p)
 			for line := range strings.Lines(p.b.String()) {
 				if n := escape.Cells(strings.TrimSuffix(line, "\n")); n > width || strings.HasSuffix(line, " \n") {
 					t.Errorf("width %d: a line of %d cells: %q", width, n, line)
@@ -41,7 +44,9 @@ func TestTableWrapsItsLastColumn(t *testing.T) {
 // TestNothingIsCutForWantOfRoom: a text with an ellipsis on a narrow terminal has one in a file as well, which has no
 // width.
 func TestNothingIsCutForWantOfRoom(t *testing.T) {
-	for name, r := range map[string]*model.Report{"rich": reporttest.Rich(), "many": reporttest.Many(), "script": reporttest.Script()} {
+	for name, r := range map[string]*model.Report{
+		"rich": reporttest.Rich(), "many": reporttest.Many(), "script": reporttest.Script(),
+	} {
 		for _, full := range []bool{false, true} {
 			cut := func(width int) int {
 				var b strings.Builder

@@ -16,7 +16,8 @@ import (
 )
 
 // ErrNoGPU says that a session has no memory on a GPU.
-var ErrNoGPU = errors.New("this session has no memory on a GPU: attach to a process that uses CUDA, or print another format")
+var ErrNoGPU = errors.New("this session has no memory on a GPU: attach to a process that uses CUDA, " +
+	"or print another format")
 
 // segment is the memory of a process on a GPU at the session's peak of a meter: a stretch of made-up addresses that its
 // blocks fill.

@@ -87,17 +87,20 @@ func printed(t *testing.T, r *model.Report) (s snapshot) {
 func TestSnapshot(t *testing.T) {
 	for _, name := range []string{"rich", "hostile"} {
 		s := printed(t, reporttest.OnGPUs(reporttest.Reports[name]()))
-		if len(s.Segments) != 2 || s.Segments[0].Size != 3*reporttest.GiB || s.Segments[1].Size != 80*reporttest.GiB+512 || s.Segments[1].Device != 1 {
+		if len(s.Segments) != 2 || s.Segments[0].Size != 3*reporttest.GiB ||
+			s.Segments[1].Size != 80*reporttest.GiB+512 || s.Segments[1].Device != 1 {
 			t.Fatalf("%s: %+v", name, s)
 		}
 		if len(s.Traced) != 2 || s.Traced[0] != s.Segments[0].Size || s.Traced[1] != s.Segments[1].Size {
 			t.Errorf("%s: traces have %v", name, s.Traced)
 		}
 		blocks := s.Segments[1].Blocks
-		if len(blocks) != 4 || blocks[0].Size != 70*reporttest.GiB || blocks[0].About != "In[7], process 4242" || blocks[0].Frames[0].Name != "at::empty" || blocks[0].Frames[2].Filename != "In[7]" {
+		if len(blocks) != 4 || blocks[0].Size != 70*reporttest.GiB || blocks[0].About != "In[7], process 4242" ||
+			blocks[0].Frames[0].Name != "at::empty" || blocks[0].Frames[2].Filename != "In[7]" {
 			t.Errorf("%s: %+v", name, blocks)
 		}
-		if name == "rich" && (blocks[3].Size != 9*reporttest.GiB || blocks[3].Frames[0].Name != "[made before, or not known]") {
+		if name == "rich" &&
+			(blocks[3].Size != 9*reporttest.GiB || blocks[3].Frames[0].Name != "[made before, or not known]") {
 			t.Errorf("%+v", blocks[3])
 		}
 		for _, one := range s.Segments {
@@ -123,7 +126,8 @@ func TestNoGPU(t *testing.T) {
 	}
 	r := reporttest.Empty()
 	r.Windows = []model.Window{{Kind: model.Session, Meters: map[string]model.Figure{
-		"gpu.-1.active": reporttest.Fig(0, 1, 0), "gpu.99999999.active": reporttest.Fig(0, 1, 0), "gpu.x.driver": reporttest.Fig(0, 1, 0), "gpu.0": reporttest.Fig(0, 1, 0),
+		"gpu.-1.active": reporttest.Fig(0, 1, 0), "gpu.99999999.active": reporttest.Fig(0, 1, 0),
+		"gpu.x.driver": reporttest.Fig(0, 1, 0), "gpu.0": reporttest.Fig(0, 1, 0),
 	}}}
 	if err := torchviz.Print(&bytes.Buffer{}, r); !errors.Is(err, torchviz.ErrNoGPU) {
 		t.Errorf("%v", err)

@@ -24,7 +24,10 @@ func Chrome(w io.Writer, r *model.Report) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	c := &chrome{checked: checked{to: out}}
 	c.write([]byte(`{"displayTimeUnit":"ms","otherData":`))
-	c.value(map[string]any{"exporter": "ipytracer " + escape.Text(r.Host.Tracer), "started": escape.Text(r.Host.Started), "complete": r.Certificate.Complete})
+	c.value(map[string]any{
+		"exporter": "ipytracer " + escape.Text(r.Host.Tracer), "started": escape.Text(r.Host.Started),
+		"complete": r.Certificate.Complete,
+	})
 	c.write([]byte(`,"traceEvents":[`))
 	print(c, r)
 	c.write([]byte("\n]}\n"))
@@ -96,13 +99,21 @@ func (c *chrome) slice(s *slice) {
 		return
 	}
 	thread := s.lane + 1
-	c.event(&event{Phase: "X", PID: s.pid, Thread: &thread, Category: s.category, Name: s.name, At: micro(s.from), Length: micro(s.to - s.from), Args: args})
+	c.event(&event{
+		Phase: "X", PID: s.pid, Thread: &thread, Category: s.category, Name: s.name, At: micro(s.from),
+		Length: micro(s.to - s.from), Args: args,
+	})
 }
 
 func (c *chrome) async(pid int, category, name, id string, from, to int64, args map[string]any) {
 	thread := 0
-	c.event(&event{Phase: "b", PID: pid, Thread: &thread, Category: category, ID: &localID{id}, Name: name, At: micro(from), Args: args})
-	c.event(&event{Phase: "e", PID: pid, Thread: &thread, Category: category, ID: &localID{id}, Name: name, At: micro(to)})
+	c.event(&event{
+		Phase: "b", PID: pid, Thread: &thread, Category: category, ID: &localID{id}, Name: name, At: micro(from),
+		Args: args,
+	})
+	c.event(&event{
+		Phase: "e", PID: pid, Thread: &thread, Category: category, ID: &localID{id}, Name: name, At: micro(to),
+	})
 }
 
 func (c *chrome) counter(pid int, meter string, at, bytes int64) {

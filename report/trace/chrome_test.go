@@ -43,7 +43,8 @@ func TestChrome(t *testing.T) {
 				if e.PID == nil || e.Name == "" {
 					t.Fatalf("%+v", e)
 				}
-				whole := strings.Count(e.At.String(), ".") == 1 && len(e.At.String())-strings.Index(e.At.String(), ".") == 4
+				whole := strings.Count(e.At.String(), ".") == 1 &&
+					len(e.At.String())-strings.Index(e.At.String(), ".") == 4
 				switch e.Phase {
 				case "M":
 				case "X":

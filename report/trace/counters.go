@@ -60,11 +60,14 @@ func (c *counters) print(r *model.Report) {
 			c.own(track)
 		}
 	}
-	for _, of := range slices.SortedFunc(maps.Keys(c.last), func(a, b counted) int { return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter)) }) {
+	for _, of := range slices.SortedFunc(maps.Keys(c.last), func(a, b counted) int {
+		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter))
+	}) {
 		if end, ended := c.ends[of.pid]; ended { // nothing follows its last point
 			end = max(c.last[of], end)
 			c.to.counter(of.pid, of.meter, end, 0)
-			if a := c.alone[of]; a != nil && slices.ContainsFunc(a.times, func(g model.Gap) bool { return g.StartNS <= end && end <= g.EndNS }) {
+			if a := c.alone[of]; a != nil &&
+				slices.ContainsFunc(a.times, func(g model.Gap) bool { return g.StartNS <= end && end <= g.EndNS }) {
 				c.to.counter(of.pid, ofTree+of.meter, end, 0)
 			}
 		}

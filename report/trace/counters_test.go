@@ -42,7 +42,8 @@ func TestCounters(t *testing.T) {
 		r.Timeline = append(r.Timeline, model.Track{PID: pid, Meter: meter, Tree: tree, Points: points})
 	}
 	v, f, m := model.PointValue, model.PointFell, model.PointMost
-	of(4242, "cpu.resident", false, model.Point{NS: 5, Bytes: 4096, Kind: v}, model.Point{NS: 9, Bytes: 1 << 62, Kind: f})
+	of(4242, "cpu.resident", false, model.Point{NS: 5, Bytes: 4096, Kind: v},
+		model.Point{NS: 9, Bytes: 1 << 62, Kind: f})
 	of(4242, "cpu.resident", false, model.Point{NS: 9, Bytes: 0, Kind: m}, model.Point{NS: 1e12, Bytes: 1, Kind: v})
 	of(4242, "cpu.resident", true, model.Point{NS: 5, Bytes: 12345, Kind: v})
 	of(4300, "cpu.resident", false, model.Point{NS: 7, Bytes: 8192, Kind: v})
@@ -70,15 +71,33 @@ func TestTreesOfProcesses(t *testing.T) {
 	v, g := model.PointValue, model.PointGap
 	alone := func(from, to int64) model.Gap { return model.Gap{StartNS: from, EndNS: to, Reason: model.GapAlone} }
 	r.Timeline = []model.Track{
-		{PID: 4242, Meter: "cpu.numpy", Points: []model.Point{{NS: 0, Bytes: 1, Kind: v}, {NS: 10, Bytes: 2, Kind: v}, {NS: 20, Bytes: 3, Kind: v}}},
-		{PID: 4242, Meter: "cpu.numpy", Points: []model.Point{{NS: 30, Bytes: 4, Kind: v}, {NS: 45, Bytes: 5, Kind: v}, {NS: 60, Bytes: 6, Kind: v}}},
-		{PID: 4242, Meter: "cpu.numpy", Tree: true, Points: []model.Point{{NS: 0, Kind: g}, {NS: 20, Bytes: 103, Kind: v}}, Gaps: []model.Gap{alone(0, 20)}},
-		{PID: 4242, Meter: "cpu.numpy", Tree: true, Points: []model.Point{{NS: 30, Bytes: 104, Kind: v}, {NS: 40, Bytes: 104, Kind: g}}, Gaps: []model.Gap{alone(40, 60), {StartNS: 25, EndNS: 30, Reason: "no room"}}},
+		{
+			PID: 4242, Meter: "cpu.numpy",
+			Points: []model.Point{{NS: 0, Bytes: 1, Kind: v}, {NS: 10, Bytes: 2, Kind: v}, {NS: 20, Bytes: 3, Kind: v}},
+		},
+		{
+			PID: 4242, Meter: "cpu.numpy",
+			Points: []model.Point{
+				{NS: 30, Bytes: 4, Kind: v}, {NS: 45, Bytes: 5, Kind: v}, {NS: 60, Bytes: 6, Kind: v},
+			},
+		},
+		{
+			PID: 4242, Meter: "cpu.numpy", Tree: true,
+			Points: []model.Point{{NS: 0, Kind: g}, {NS: 20, Bytes: 103, Kind: v}}, Gaps: []model.Gap{alone(0, 20)},
+		},
+		{
+			PID: 4242, Meter: "cpu.numpy", Tree: true,
+			Points: []model.Point{{NS: 30, Bytes: 104, Kind: v}, {NS: 40, Bytes: 104, Kind: g}},
+			Gaps:   []model.Gap{alone(40, 60), {StartNS: 25, EndNS: 30, Reason: "no room"}},
+		},
 	}
 	all := counters(t, r)
 	got := all["tree.cpu.numpy"]
 	slices.SortStableFunc(got, func(a, b model.Point) int { return cmp.Compare(a.NS, b.NS) })
-	want := []model.Point{{NS: 0, Bytes: 1}, {NS: 10, Bytes: 2}, {NS: 20, Bytes: 3}, {NS: 20, Bytes: 103}, {NS: 30, Bytes: 104}, {NS: 40, Bytes: 4}, {NS: 45, Bytes: 5}, {NS: 60, Bytes: 6}}
+	want := []model.Point{
+		{NS: 0, Bytes: 1}, {NS: 10, Bytes: 2}, {NS: 20, Bytes: 3}, {NS: 20, Bytes: 103}, {NS: 30, Bytes: 104},
+		{NS: 40, Bytes: 4}, {NS: 45, Bytes: 5}, {NS: 60, Bytes: 6},
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}

@@ -98,7 +98,8 @@ func (p *perfetto) process(pid int, name string) {
 }
 
 func (p *perfetto) lane(pid int, kind string, number int) {
-	p.track(track{pid, kind, number}, func(d *wire.Message) { d.Text(trackName, kind) }) // of the same name: the viewer shows them as one
+	// of the same name: the viewer shows them as one
+	p.track(track{pid, kind, number}, func(d *wire.Message) { d.Text(trackName, kind) })
 }
 
 func (p *perfetto) event(at int64, e wire.Message) {
@@ -153,7 +154,9 @@ func (p *perfetto) counter(pid int, meter string, at, bytes int64) {
 }
 
 func (p *perfetto) gap(pid int, counter string, from, to int64, why string) {
-	on := p.track(track{pid: pid, kind: ofGaps + counter}, func(d *wire.Message) { d.Text(trackName, counter+" not known") })
+	on := p.track(track{pid: pid, kind: ofGaps + counter}, func(d *wire.Message) {
+		d.Text(trackName, counter+" not known")
+	})
 	var e wire.Message
 	e.Int(eventType, sliceBegin)
 	e.Int(eventTrack, on)

@@ -181,7 +181,8 @@ func (p *printer) numbers(w *model.Window, s *slice, prefix string, figures map[
 			continue
 		}
 		id = prefix + escape.Text(id)
-		s.numbers = append(s.numbers, number{id + ".start", f.Start}, number{id + ".peak", f.Peak}, number{id + ".end", f.End})
+		s.numbers = append(s.numbers, number{id + ".start", f.Start}, number{id + ".peak", f.Peak},
+			number{id + ".end", f.End})
 		if !f.Exact {
 			why := "at least"
 			if f.Bound != nil {

@@ -25,19 +25,25 @@ import (
 // A field that is not in it makes a message of which not all is known, which the test refuses.
 const schema = `
 name: "trace.proto" package: "perfetto.protos" syntax: "proto2"
-message_type { name: "Trace" field { name: "packet" number: 1 label: LABEL_REPEATED type: TYPE_MESSAGE type_name: ".perfetto.protos.TracePacket" } }
+message_type { name: "Trace"
+  field { name: "packet" number: 1 label: LABEL_REPEATED type: TYPE_MESSAGE
+          type_name: ".perfetto.protos.TracePacket" } }
 message_type { name: "TracePacket"
   field { name: "timestamp" number: 8 label: LABEL_OPTIONAL type: TYPE_UINT64 }
   field { name: "trusted_packet_sequence_id" number: 10 label: LABEL_OPTIONAL type: TYPE_UINT32 }
-  field { name: "track_event" number: 11 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".perfetto.protos.TrackEvent" }
+  field { name: "track_event" number: 11 label: LABEL_OPTIONAL type: TYPE_MESSAGE
+          type_name: ".perfetto.protos.TrackEvent" }
   field { name: "sequence_flags" number: 13 label: LABEL_OPTIONAL type: TYPE_UINT32 }
-  field { name: "track_descriptor" number: 60 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".perfetto.protos.TrackDescriptor" } }
+  field { name: "track_descriptor" number: 60 label: LABEL_OPTIONAL type: TYPE_MESSAGE
+          type_name: ".perfetto.protos.TrackDescriptor" } }
 message_type { name: "TrackDescriptor"
   field { name: "uuid" number: 1 label: LABEL_OPTIONAL type: TYPE_UINT64 }
   field { name: "name" number: 2 label: LABEL_OPTIONAL type: TYPE_STRING }
-  field { name: "process" number: 3 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".perfetto.protos.ProcessDescriptor" }
+  field { name: "process" number: 3 label: LABEL_OPTIONAL type: TYPE_MESSAGE
+          type_name: ".perfetto.protos.ProcessDescriptor" }
   field { name: "parent_uuid" number: 5 label: LABEL_OPTIONAL type: TYPE_UINT64 }
-  field { name: "counter" number: 8 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".perfetto.protos.CounterDescriptor" } }
+  field { name: "counter" number: 8 label: LABEL_OPTIONAL type: TYPE_MESSAGE
+          type_name: ".perfetto.protos.CounterDescriptor" } }
 message_type { name: "ProcessDescriptor"
   field { name: "pid" number: 1 label: LABEL_OPTIONAL type: TYPE_INT32 }
   field { name: "process_name" number: 6 label: LABEL_OPTIONAL type: TYPE_STRING } }
@@ -47,7 +53,8 @@ message_type { name: "DebugAnnotation"
   field { name: "string_value" number: 6 label: LABEL_OPTIONAL type: TYPE_STRING }
   field { name: "name" number: 10 label: LABEL_OPTIONAL type: TYPE_STRING } }
 message_type { name: "TrackEvent"
-  field { name: "debug_annotations" number: 4 label: LABEL_REPEATED type: TYPE_MESSAGE type_name: ".perfetto.protos.DebugAnnotation" }
+  field { name: "debug_annotations" number: 4 label: LABEL_REPEATED type: TYPE_MESSAGE
+          type_name: ".perfetto.protos.DebugAnnotation" }
   field { name: "type" number: 9 label: LABEL_OPTIONAL type: TYPE_INT32 }
   field { name: "track_uuid" number: 11 label: LABEL_OPTIONAL type: TYPE_UINT64 }
   field { name: "categories" number: 22 label: LABEL_REPEATED type: TYPE_STRING }
@@ -119,8 +126,12 @@ func decoded(t *testing.T, data []byte) (tracks map[uint64]track, events []happe
 			continue
 		}
 		e := p.Get(field(p, "track_event")).Message()
-		one := happening{at: int64(p.Get(field(p, "timestamp")).Uint()), kind: int(e.Get(field(e, "type")).Int()), track: e.Get(field(e, "track_uuid")).Uint(),
-			name: e.Get(field(e, "name")).String(), bytes: e.Get(field(e, "counter_value")).Int(), numbers: map[string]int64{}, texts: map[string]string{}}
+		one := happening{
+			at: int64(p.Get(field(p, "timestamp")).Uint()), kind: int(e.Get(field(e, "type")).Int()),
+			track: e.Get(field(e, "track_uuid")).Uint(),
+			name:  e.Get(field(e, "name")).String(), bytes: e.Get(field(e, "counter_value")).Int(),
+			numbers: map[string]int64{}, texts: map[string]string{},
+		}
 		if _, known := tracks[one.track]; !known {
 			t.Fatalf("packet %d is on a track that is not described before it", i)
 		}
@@ -227,7 +238,9 @@ func figuresOf(events []happening, w *model.Window) bool {
 		}
 		for _, id := range []string{"cpu.resident", "cpu.numpy"} {
 			f, ok := w.Meters[id]
-			if ok && (e.numbers[id+".peak"] != f.Peak || e.numbers[id+".start"] != f.Start || e.numbers[id+".end"] != f.End || (e.texts[id+".inexact"] == "") != f.Exact) {
+			if ok &&
+				(e.numbers[id+".peak"] != f.Peak || e.numbers[id+".start"] != f.Start ||
+					e.numbers[id+".end"] != f.End || (e.texts[id+".inexact"] == "") != f.Exact) {
 				return false
 			}
 		}
@@ -266,7 +279,10 @@ func nested(t *testing.T, tracks map[uint64]track, events []happening) {
 func TestOverlaps(t *testing.T) {
 	r := reporttest.Empty()
 	add := func(kind string, from, length int64) {
-		r.Windows = append(r.Windows, model.Window{ID: len(r.Windows) + 1, Kind: kind, PID: 4242, StartNS: from, DurationNS: length, Name: kind, Status: model.OK})
+		r.Windows = append(r.Windows, model.Window{
+			ID: len(r.Windows) + 1, Kind: kind, PID: 4242, StartNS: from, DurationNS: length, Name: kind,
+			Status: model.OK,
+		})
 	}
 	for _, kind := range []string{model.Cell, model.Experiment} {
 		add(kind, 0, 100)

@@ -26,8 +26,8 @@ import (
 
 // formats are those for tools beside Go's and Python's libraries; the packages' own tests have the others.
 var formats = map[string]func(io.Writer, *model.Report) error{
-	".json": report.JSON, ".speedscope.json": profile.Speedscope, ".collapsed": profile.Collapsed, ".pb.gz": profile.Pprof,
-	".pftrace": trace.Perfetto, ".trace.json": trace.Chrome, ".pickle": torchviz.Print,
+	".json": report.JSON, ".speedscope.json": profile.Speedscope, ".collapsed": profile.Collapsed,
+	".pb.gz": profile.Pprof, ".pftrace": trace.Perfetto, ".trace.json": trace.Chrome, ".pickle": torchviz.Print,
 }
 
 func main() {
@@ -75,15 +75,23 @@ func notebooks(folder string) {
 	r := reporttest.Empty()
 	for i, source := range ran {
 		w := reporttest.CellWindow(10+i, i+1, source)
-		w.Meters = map[string]model.Figure{"cpu.resident": reporttest.Fig(1<<20, int64(i+3)<<20, 2<<20), "cpu.numpy": reporttest.Fig(0, int64(i+1)<<10, 0)}
+		w.Meters = map[string]model.Figure{
+			"cpu.resident": reporttest.Fig(1<<20, int64(i+3)<<20, 2<<20),
+			"cpu.numpy":    reporttest.Fig(0, int64(i+1)<<10, 0),
+		}
 		r.Windows = append(r.Windows, w)
 	}
 	r.Windows[3].Status, r.Windows[3].Note = model.Interrupted, "the session ended here"
 	write(folder, "cells", r)
 	for name, minor := range map[string]int{"ids": 5, "plain": 4} {
-		cells := []map[string]any{{"cell_type": "markdown", "metadata": map[string]any{}, "source": []string{"# a title"}, "id": "title"}}
+		cells := []map[string]any{
+			{"cell_type": "markdown", "metadata": map[string]any{}, "source": []string{"# a title"}, "id": "title"},
+		}
 		for i, source := range append(ran, "never = 'run'") {
-			cell := map[string]any{"cell_type": "code", "metadata": map[string]any{"tags": []string{"kept"}}, "source": source, "outputs": []any{}, "execution_count": nil, "id": string(rune('a' + i))}
+			cell := map[string]any{
+				"cell_type": "code", "metadata": map[string]any{"tags": []string{"kept"}}, "source": source,
+				"outputs": []any{}, "execution_count": nil, "id": string(rune('a' + i)),
+			}
 			if i < len(ran) {
 				cell["execution_count"] = i + 1
 			}
@@ -94,8 +102,10 @@ func notebooks(folder string) {
 				delete(cell, "id")
 			}
 		}
-		text, err := json.MarshalIndent(map[string]any{"cells": cells, "nbformat": 4, "nbformat_minor": minor, "metadata": map[string]any{
-			"kernelspec": map[string]any{"name": "python3", "display_name": "Python 3", "language": "python"}}}, "", " ")
+		text, err := json.MarshalIndent(map[string]any{
+			"cells": cells, "nbformat": 4, "nbformat_minor": minor, "metadata": map[string]any{
+				"kernelspec": map[string]any{"name": "python3", "display_name": "Python 3", "language": "python"}},
+		}, "", " ")
 		check(err)
 		n, err := notebook.Parse(text)
 		check(err)
