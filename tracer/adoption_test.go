@@ -208,7 +208,8 @@ func TestForksWithoutEnd(t *testing.T) {
 	k := &fakeKernel{adopt: func(int) (uint32, error) { startCat(t); return 1, nil }}
 	startCat(t)
 	s := attached(t, k, Options{scansTake: time.Hour})
-	want := fmt.Sprintf("below pid %d, processes were still being started or executing programs at look %d of the attach: some of them may not be traced", os.Getpid(), maxScans)
+	want := fmt.Sprintf("below pid %d, processes were still being started or executing programs at look %d of the "+
+		"attach: some of them may not be traced", os.Getpid(), maxScans)
 	if !slices.Contains(s.trouble, want) || s.missing == 0 {
 		t.Errorf("the certificate says %q", s.trouble)
 	}

@@ -6,18 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/code/libc"
 	"ipytracer/tracer/host/filecache"
 	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/cpython"
-	"ipytracer/tracer/python/cpython/builds"
-	"ipytracer/tracer/python/numpy"
 )
 
 // cacheRig is a file that is analysed, and a folder in which that is kept.
@@ -32,7 +27,8 @@ type cacheRig struct {
 
 func newCacheRig(t *testing.T) *cacheRig {
 	dir := t.TempDir()
-	r := &cacheRig{t: t, folder: filepath.Join(dir, "cache"), name: filepath.Join(dir, "library.so"), analysing: func() error { return nil }}
+	r := &cacheRig{t: t, folder: filepath.Join(dir, "cache"), name: filepath.Join(dir, "library.so"),
+		analysing: func() error { return nil }}
 	r.write("the code of a library")
 	return r
 }
@@ -234,85 +230,6 @@ func TestChangedMeanwhileIsNotKept(t *testing.T) {
 	r.analysing = func() error { return nil }
 	_ = r.find(r.byUs(), true)
 	_ = r.find(r.byUs(), false)
-}
-
-// throughJSON is what is left of a value that was kept.
-func throughJSON[T any](t *testing.T, value T) (out T) {
-	t.Helper()
-	data, err := json.Marshal(kept[T]{Found: value})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var back kept[T]
-	if err := json.Unmarshal(data, &back); err != nil {
-		t.Fatal(err)
-	}
-	if len(data) > 32<<10 {
-		t.Errorf("it takes %d bytes", len(data))
-	}
-	return back.Found
-}
-
-// TestFactsSurvive: what is found out about interpreters and NumPys is the same after it was kept, and so is what
-// follows from it.
-func TestFactsSurvive(t *testing.T) {
-	builds.Each(t, "here", func(t *testing.T, _, root string) {
-		pythons, _ := filepath.Glob(filepath.Join(root, "usr/bin/python3.*"))
-		modules, _ := filepath.Glob(filepath.Join(root, "usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so"))
-		for _, name := range pythons {
-			f, err := os.Open(name)
-			if err != nil {
-				continue
-			}
-			defer f.Close()
-			facts, err := interpreterFacts(f)
-			if err != nil {
-				continue // python3.11-config and the like
-			}
-			binary, err := cpython.Recall(throughJSON(t, facts))
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			fresh, err := cpython.Open(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, _ := fresh.Offsets()
-			got, err := binary.Offsets()
-			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(binary.Heap(), fresh.Heap()) || binary.Version() != fresh.Version() ||
-				binary.FreeThreaded() != fresh.FreeThreaded() || binary.RuntimeAddress() != fresh.RuntimeAddress() {
-				t.Errorf("%s: %v, or something differs", name, err)
-			}
-			if kept := throughJSON(t, facts); !reflect.DeepEqual(kept, facts) || len(facts.Sites.Offsets()) == 0 {
-				t.Errorf("%s:\n%+v\n%+v", name, kept, facts)
-			}
-		}
-		if library, err := os.Open(filepath.Join(root, "usr/lib/x86_64-linux-gnu/libc.so.6")); err == nil {
-			defer library.Close()
-			k := allocatorAnalysis(libc.Names())
-			found, err := k.find(library)
-			if kept := throughJSON(t, found); err != nil || len(k.places(found)) == 0 || !reflect.DeepEqual(kept, found) {
-				t.Errorf("%s: %v\n%+v\n%+v", library.Name(), err, kept, found)
-			}
-		}
-		for _, name := range modules {
-			f, err := os.Open(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			sites, err := numpy.Find(f)
-			if err != nil {
-				if again := numpy.Refusal(err.Error()); again.Error() != err.Error() || errors.Is(again, numpy.ErrNoHandler) != errors.Is(err, numpy.ErrNoHandler) ||
-					errors.Is(again, numpy.ErrUnknown) != errors.Is(err, numpy.ErrUnknown) {
-					t.Errorf("%s: %v is not %v", name, again, err)
-				}
-			} else if kept := throughJSON(t, sites); !reflect.DeepEqual(kept, sites) || len(sites.Offsets()) == 0 {
-				t.Errorf("%s:\n%+v\n%+v", name, kept, sites)
-			}
-		}
-		builds.Found(t, root, len(pythons), "Python")
-	})
 }
 
 // BenchmarkAnalysis takes what this machine has of Pythons and NumPys: to analyse, and to find in the cache.

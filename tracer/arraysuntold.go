@@ -38,7 +38,9 @@ func (u *untoldArrays) meet(h *host, t *target, since event.Nanoseconds, m proce
 }
 
 // unreadNumPy is what may be missing of a module that nobody can read.
-const unreadNumPy = "pid %d: %s could not be opened: %v: if it is a NumPy of 2.5 or newer, arrays that were resized, and blocks of C extensions (PyDataMem_NEW), are not seen"
+const unreadNumPy = "pid %d: %s could not be opened: %v: if it is a NumPy of 2.5 or newer, arrays that were resized, " +
+	"and blocks of C extensions (PyDataMem_NEW), are not seen"
 
 // untoldBlocks is what is missing then.
-const untoldBlocks = "pid %d: %s is a NumPy of 2.5 or newer, and the probes on PyTraceMalloc_Track serve: arrays that were resized, and blocks of C extensions (PyDataMem_NEW), are not seen unless tracemalloc runs"
+const untoldBlocks = "pid %d: %s is a NumPy of 2.5 or newer, and the probes on PyTraceMalloc_Track serve: arrays " +
+	"that were resized, and blocks of C extensions (PyDataMem_NEW), are not seen unless tracemalloc runs"

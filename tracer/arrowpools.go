@@ -71,7 +71,8 @@ func (i *arrowInstrument) meet(l listing, m process.Mapping) {
 		if !i.crowded {
 			i.crowded = true
 			i.misses(pid, l.since, metersOfPools,
-				"pid %d: it maps more files that are named like %s than are looked at: what is taken through them is not seen", pid, path.Base(name))
+				"pid %d: it maps more files that are named like %s than are looked at: what is taken through them is "+
+					"not seen", pid, path.Base(name))
 		}
 		return
 	}

@@ -139,7 +139,8 @@ func (s *Session) use(l *kernelHalf) error {
 		return err
 	}
 	if err := s.ledger.Capabilities().NoClock; err != nil {
-		s.certificate.problem("cpu_ns leaves out what each thread that runs has used since the scheduler's last tick: %s", clean(err.Error()))
+		s.certificate.problem("cpu_ns leaves out what each thread that runs has used since the scheduler's last "+
+			"tick: %s", clean(err.Error()))
 	}
 	if s.options.Heap { // what it costs is to be told
 		return s.budget.prices.demand()
@@ -182,7 +183,8 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	t.slot = slot
 	if unsettled > 0 {
 		s.misses(t.pid, 0, nil,
-			"below pid %d, processes were still being started or executing programs at look %d of the attach: some of them may not be traced", t.pid, unsettled)
+			"below pid %d, processes were still being started or executing programs at look %d of the attach: some "+
+				"of them may not be traced", t.pid, unsettled)
 	}
 	if t.python != nil {
 		if err := s.examiner.probe(t); err != nil {

@@ -139,7 +139,8 @@ func (c *certificate) withRoom(who []process.Identity, tolerant bool) ([]process
 		return nil, fmt.Errorf("%w: %d, and a session traces %d at most", ErrTooMany, len(who), ledger.MaxRoots)
 	}
 	c.misses(0, 0, nil,
-		"%d kernels ran, and a session traces %d at most: the others, from pid %d on, are not traced; start another session for them", len(who), ledger.MaxRoots, who[ledger.MaxRoots].PID)
+		"%d kernels ran, and a session traces %d at most: the others, from pid %d on, are not traced; start another "+
+			"session for them", len(who), ledger.MaxRoots, who[ledger.MaxRoots].PID)
 	c.leftOut = c.trouble[len(c.trouble)-1]
 	return who[:ledger.MaxRoots], nil
 }

@@ -33,7 +33,8 @@ func (c *counters) sample(b *event.Boundary) {
 	}
 	p, known := c.processes[b.PID]
 	if !known && b.Kind == event.CellOpen {
-		c.report.problem("pid %d: not counted: instructions, cycles, cache references, cache misses: it was started after the attach", b.PID)
+		c.report.problem("pid %d: not counted: instructions, cycles, cache references, cache misses: it was started "+
+			"after the attach", b.PID)
 		c.processes[b.PID] = nil
 	}
 	if p != nil {

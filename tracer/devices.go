@@ -231,7 +231,8 @@ func (d *devices) unnamedDevice(t *target, environment gpu.Environment) (only in
 	if !environment.VisibleSet || environment.VisibleDevices == "" {
 		return -1, ""
 	}
-	doubt = fmt.Sprintf("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: gpu.0 is its CUDA device 0", t.pid, clean(environment.VisibleDevices))
+	doubt = fmt.Sprintf("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: "+
+		"gpu.0 is its CUDA device 0", t.pid, clean(environment.VisibleDevices))
 	if strings.Contains(environment.VisibleDevices, ",") {
 		return -1, doubt
 	}

@@ -18,7 +18,8 @@ import (
 // arrays that objects of Python's have, and says of each block that the ledger knows whether it is still there:
 //
 //   - an array has it: it lives, and its size is known. So are arrays that were made meanwhile.
-//   - malloc's header in front of it is not that of a block of its size, or the memory is not mapped any more: it has gone.
+//   - malloc's header in front of it is not that of a block of its size, or the memory is not mapped any more: it has
+//     gone.
 //   - else nobody can say. It goes on being counted, and the meter is off by at most its bytes.
 //
 // Arrays that only code in C has are not found; of those made meanwhile nobody can say how many bytes they are, but not

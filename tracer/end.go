@@ -145,7 +145,8 @@ func (s *Session) finish() *event.Finish {
 	unnamed := slices.Clip(s.unnamed)
 	if n := s.natives.naming.passed(); n > 0 {
 		unnamed = append(unnamed,
-			fmt.Sprintf("%d native stacks have no symbols: more came than can wait for them, or a file took too long to read", n))
+			fmt.Sprintf("%d native stacks have no symbols: more came than can wait for them, or a file took too long "+
+				"to read", n))
 	}
 	f := &event.Finish{
 		Time: end, Reason: s.end.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),

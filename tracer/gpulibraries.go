@@ -104,7 +104,8 @@ func (i *libraryInstrument) missTotals() {
 	for _, l := range i.libraries {
 		if l.sites.Tensors.Present() && l.sites.Report.Symbol == "" && !l.told {
 			l.told = true
-			i.problem("pid %d: %s does not export c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12): gpu.N.active and gpu.N.reserved are not seen",
+			i.problem("pid %d: %s does not export c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12): "+
+				"gpu.N.active and gpu.N.reserved are not seen",
 				i.target.pid, clean(l.file.Mapping.Path))
 		}
 	}
@@ -275,7 +276,8 @@ func (i *libraryInstrument) sayCrowd(since event.Nanoseconds) {
 		}
 		i.crowded[kind] = true
 		i.misses(i.target.pid, since, metersThrough(kind),
-			"pid %d: it maps more files that are named like %s than are looked at: %d of them are not, and what is taken through them is not seen",
+			"pid %d: it maps more files that are named like %s than are looked at: %d of them are not, and what is "+
+				"taken through them is not seen",
 			i.target.pid, of.name, len(of.files))
 	}
 }

@@ -119,11 +119,13 @@ func (all *gpuUsers) compare(devices []gpu.Device, used *shares) error {
 func compare(devices []gpu.Device, pid int32, environment gpu.Environment, used *shares) error {
 	found := gpu.MapOrdinals(devices, environment)
 	if found.Doubt != "" {
-		return fmt.Errorf("NVML answered after pid %d had loaded the CUDA driver, and it is not certain that GPUs have the same numbers there: %s", pid, found.Doubt)
+		return fmt.Errorf("NVML answered after pid %d had loaded the CUDA driver, and it is not certain that GPUs "+
+			"have the same numbers there: %s", pid, found.Doubt)
 	}
 	for ordinal, place := range found.Places {
 		if devices[place.Device].Index != ordinal {
-			return fmt.Errorf("NVML answered after pid %d had loaded the CUDA driver, and GPUs have other numbers there", pid)
+			return fmt.Errorf("NVML answered after pid %d had loaded the CUDA driver, and GPUs have other numbers "+
+				"there", pid)
 		}
 	}
 	used.note(devices, found)

@@ -92,7 +92,8 @@ func (l *lastLook) cutShort() bool {
 func (l *lastLook) sayEnded() {
 	for _, t := range l.targets {
 		if l.cut.Load() && !t.gone && t.python != nil {
-			l.report.leavesUnnamed("pid %d: the look at its objects was ended by Ctrl-C: who holds what, and what there is by name, is not known in full", t.pid)
+			l.report.leavesUnnamed("pid %d: the look at its objects was ended by Ctrl-C: who holds what, and what "+
+				"there is by name, is not known in full", t.pid)
 		}
 	}
 }
@@ -120,7 +121,8 @@ func (l *lastLook) surveys() []*survey {
 			continue
 		}
 		if l.barred != "" {
-			l.report.leavesUnnamed("pid %d: its objects were not looked at (%s): who holds what, and what there is by name, is not told", t.pid, l.barred)
+			l.report.leavesUnnamed("pid %d: its objects were not looked at (%s): who holds what, and what there is "+
+				"by name, is not told", t.pid, l.barred)
 			continue
 		}
 		began := now()
@@ -136,7 +138,8 @@ func (l *lastLook) surveys() []*survey {
 			continue
 		}
 		if why := one.Stopped(); why != nil && !l.cutShort() {
-			l.report.leavesUnnamed("pid %d: not all of its objects were looked at (%v): who holds what, and what there is by name, is not told", t.pid, why)
+			l.report.leavesUnnamed("pid %d: not all of its objects were looked at (%v): who holds what, and what "+
+				"there is by name, is not told", t.pid, why)
 		}
 		l.log.Debug("looked at all objects", "pid", t.pid, "took", time.Duration(now()-began))
 		for _, other := range all {

@@ -52,7 +52,8 @@ func (i *mappedInstrument) meet(_ listing, m process.Mapping) {
 	if len(i.libraries) >= maxLibcs {
 		if !i.crowded {
 			i.crowded = true
-			i.leavesUnnamed("pid %d: it maps more than %d files that are named like a C library: what is mapped through the others has no lines", pid, maxLibcs)
+			i.leavesUnnamed("pid %d: it maps more than %d files that are named like a C library: what is mapped "+
+				"through the others has no lines", pid, maxLibcs)
 		}
 		return
 	}

@@ -94,7 +94,8 @@ func (o *overlooked) said() string {
 	if o.ended == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of the Pythons that traced processes started could not be looked at before they ended (the first: %s): if cells ran in them, these are not seen. "+
+	return fmt.Sprintf("%d of the Pythons that traced processes started could not be looked at before they ended "+
+		"(the first: %s): if cells ran in them, these are not seen. "+
 		"%d of them had loaded NumPy, PyTorch, Arrow or the CUDA driver: what they allocated there is missing", o.ended,
 		o.first, o.loaded)
 }

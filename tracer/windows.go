@@ -45,7 +45,8 @@ func (i *windowInstrument) noteBlind() {
 		i.countUnseen()
 	}
 	if inlined {
-		i.problem("pid %d: this Python (%s) compiles without calling Py_CompileStringObject: its cells and experiments cannot be seen", i.target.pid, i.target.python.version())
+		i.problem("pid %d: this Python (%s) compiles without calling Py_CompileStringObject: its cells and "+
+			"experiments cannot be seen", i.target.pid, i.target.python.version())
 	}
 }
 
@@ -100,7 +101,8 @@ func placeInPython(h *host, t *target, g ledger.Group) (io.Closer, error) {
 
 // errNoEffect says that the kernel takes probes on a file and does not put them in. It is so where a FUSE server passes
 // its files on to another file system (FUSE_PASSTHROUGH, Linux 6.9): then what is mapped is the other file.
-var errNoEffect = fmt.Errorf("%w: it does not put the probes into this process's interpreter, as on a FUSE file system that passes reads on", ledger.ErrNotSupported)
+var errNoEffect = fmt.Errorf("%w: it does not put the probes into this process's interpreter, as on a FUSE file "+
+	"system that passes reads on", ledger.ErrNotSupported)
 
 // tookEffect compares the first instruction that has a probe, as it is in memory, with that in the file.
 func (p *python) tookEffect(placements []ledger.Placement) error {
