@@ -104,7 +104,11 @@ func (l *limits) judge(m *measures) (complaints []string) {
 
 // hint names the place to look at.
 func (m *measures) hint(k kind, where string) string {
-	if k != columns {
+	switch k {
+	case columns:
+	case arrows:
+		return " that lead up in the best order of its files that was found:\n\t" + strings.Join(m.up[where], "\n\t")
+	default:
 		return ""
 	}
 	return fmt.Sprintf(" lines of over %d columns; the last one is %s", widest, m.last[where])

@@ -20,21 +20,23 @@ const (
 	fileLines     kind = "file-lines"     // of a file
 	functionLines kind = "function-lines" // of a function with its braces
 	columns       kind = "columns"        // of a line: a tab is as wide as tabWidth
+	arrows        kind = "arrows"         // of a package, that lead up: see [uses.up]
 )
 
 // tabWidth is in columns, as gofmt's authors have it.
 const tabWidth = 4
 
-// measures are figures by kind and by owner: a type PACKAGE.NAME, a file, a function FILE:NAME. Of columns, the figure
-// is the number of a file's lines that are too long.
+// measures are figures by kind and by owner: a type PACKAGE.NAME, a file, a function FILE:NAME, a package. Of columns,
+// the figure is the number of a file's lines that are too long.
 type measures struct {
 	figures map[kind]map[string]int
-	last    map[string]string // for columns: the place of a file's last such line
+	last    map[string]string   // for columns: the place of a file's last such line
+	up      map[string][]string // for arrows: those of a package that lead up
 }
 
 func newMeasures() *measures {
-	m := &measures{map[kind]map[string]int{}, map[string]string{}}
-	for _, k := range []kind{methods, fileLines, functionLines, columns} {
+	m := &measures{map[kind]map[string]int{}, map[string]string{}, map[string][]string{}}
+	for _, k := range []kind{methods, fileLines, functionLines, columns, arrows} {
 		m.figures[k] = map[string]int{}
 	}
 	return m
@@ -63,7 +65,7 @@ func width(line string) int {
 // byFolder returns m with the columns of each folder instead of each file. A file with an exception of its own keeps
 // its figure, and its folder does not count it.
 func (m *measures) byFolder(exceptions map[string]exception) *measures {
-	folders := &measures{maps.Clone(m.figures), map[string]string{}}
+	folders := &measures{maps.Clone(m.figures), map[string]string{}, m.up}
 	folders.figures[columns] = map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(m.figures[columns])) {
 		owner := topFolder(name)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const onlyLimits = "methods * 2\nfile-lines * 6\nfunction-lines * 3\ncolumns * 0\n"
+const onlyLimits = "methods * 2\nfile-lines * 6\nfunction-lines * 3\ncolumns * 0\narrows * 1\n"
 
 func TestJudge(t *testing.T) {
 	threeMethods := "package a\n\ntype T struct{}\n\nfunc (t *T) a() {}\nfunc (T) b()    {}\n"

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
+
+// rounds is how many orders of files are tried.
+const rounds = 100
+
+// up returns the arrows that lead up in the best order found, in which files stand above those that they use. The same
+// files have the same order each time.
+func (all uses) up() (best []string) {
+	files := all.inCircles()
+	random := rand.New(rand.NewPCG(1, 1))
+	for round := range rounds {
+		order := slices.Clone(files)
+		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for all.improve(order) {
+		}
+		if up := all.upIn(order); round == 0 || len(up) < len(best) {
+			best = up
+		}
+	}
+	return best
+}
+
+// inCircles returns the files that are left when those are taken away, one after another, that use no other or that no
+// other uses: these stand at the bottom and at the top of an order.
+func (all uses) inCircles() []string {
+	left := map[string]bool{}
+	for from, used := range all {
+		left[from] = true
+		for to := range used {
+			left[to] = true
+		}
+	}
+	for taken := true; taken; {
+		taken = false
+		for file := range left {
+			isUser, isUsed := false, false
+			for other := range left {
+				isUser = isUser || all[file][other] != ""
+				isUsed = isUsed || all[other][file] != ""
+			}
+			if !isUser || !isUsed {
+				delete(left, file)
+				taken = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(left))
+}
+
+// improve moves each file to where the fewest of its arrows lead up, and reports whether they have become fewer.
+func (all uses) improve(order []string) (better bool) {
+	for _, file := range slices.Clone(order) {
+		at := slices.Index(order, file)
+		others := slices.Delete(slices.Clone(order), at, at+1)
+		up := 0
+		for _, other := range others { // at the top, all that use it stand below it
+			if all[other][file] != "" {
+				up++
+			}
+		}
+		now, least, place := up, up, 0
+		for i, other := range others { // one further down
+			if all[other][file] != "" {
+				up--
+			}
+			if all[file][other] != "" {
+				up++
+			}
+			if i+1 == at {
+				now = up
+			}
+			if up < least {
+				least, place = up, i+1
+			}
+		}
+		if least < now {
+			copy(order, slices.Insert(others, place, file))
+			better = true
+		}
+	}
+	return better
+}
+
+// upIn returns the arrows that lead up in an order.
+func (all uses) upIn(order []string) (up []string) {
+	for i, from := range order {
+		for _, to := range order[:i] {
+			if name := all[from][to]; name != "" {
+				up = append(up, fmt.Sprintf("%s uses %s of %s", from, name, to))
+			}
+		}
+	}
+	return up
+}
