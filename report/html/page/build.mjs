@@ -27,12 +27,14 @@ for (const [name, folder] of [...libraries].sort()) {
   const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   if (!allowed.has(license))
     throw new Error(`${name} ${version}: its licence is ${license}, which nobody has looked at`);
-  text += `\n${"=".repeat(80)}\n${name} ${version} (${license})\n\n${readFileSync(join(folder, "LICENSE"), "utf8").trim()}\n`;
+  const terms = readFileSync(join(folder, "LICENSE"), "utf8").trim();
+  text += `\n${"=".repeat(80)}\n${name} ${version} (${license})\n\n${terms}\n`;
 }
 if (libraries.size === 0) throw new Error("no library was found: is node_modules a link?");
 if (text.includes("*/")) throw new Error("a licence contains what ends a comment");
 writeFileSync(join(to, "LICENSES.txt"), text);
-await build({ ...program, banner: { js: `/* ipytracer, Apache-2.0.\n${text}*/` } }); // the licences go where the libraries go: into every page
+// the licences go where the libraries go: into every page
+await build({ ...program, banner: { js: `/* ipytracer, Apache-2.0.\n${text}*/` } });
 await build({ ...options, entryPoints: ["src/style.css"], outfile: join(to, "page.css") });
 if (/<\/script|<!--/i.test(readFileSync(join(to, "page.js"), "utf8")))
   throw new Error("the program contains what ends a script element");

@@ -67,8 +67,10 @@ const frames = (page, act, steps) =>
   );
 
 const middle = (all) => all.sort((a, b) => a - b)[all.length >> 1];
-const said = (all, what) =>
-  `${Math.round(middle(all.map((x) => x[what])))} ms (${Math.round(Math.min(...all.map((x) => x[what])))} to ${Math.round(Math.max(...all.map((x) => x[what])))})`;
+const said = (all, what) => {
+  const times = all.map((x) => Math.round(x[what]));
+  return `${middle(times)} ms (${Math.min(...times)} to ${Math.max(...times)})`;
+};
 const { browser, close } = await open();
 try {
   for (const file of process.argv.slice(2)) {
@@ -95,10 +97,12 @@ try {
       await page.close();
     }
     console.log(
-      `${basename(file)}, ${(statSync(file).size / 1e6).toFixed(2)} MB, ${RUNS} times: drawn after ${said(opened, "wall")}; processor time to open ${said(opened, "cpu")}`,
+      `${basename(file)}, ${(statSync(file).size / 1e6).toFixed(2)} MB, ${RUNS} times: ` +
+        `drawn after ${said(opened, "wall")}; processor time to open ${said(opened, "cpu")}`,
     );
     console.log(
-      `  longest task, processor time: opening ${said(opened, "longest")}, scrolling ${said(scrolled, "longest")}, zooming ${said(zoomed, "longest")}`,
+      `  longest task, processor time: opening ${said(opened, "longest")}, ` +
+        `scrolling ${said(scrolled, "longest")}, zooming ${said(zoomed, "longest")}`,
     );
   }
 } finally {

@@ -163,7 +163,8 @@ export async function snapshot(browser, folder, name) {
     );
   }
   assert.match(python(file, "print(viz.trace(s))"), /alloc/);
-  const stats = python(file, "viz.PAGE_SIZE = 1 << 30\nprint(viz.segsum(s))"); // a letter for 20 MiB of 80 GiB would be a long line
+  // a letter for 20 MiB of 80 GiB would be a long line
+  const stats = python(file, "viz.PAGE_SIZE = 1 << 30\nprint(viz.segsum(s))");
   assert.match(stats, new RegExp(`segments: ${all.length}\n`));
   return pathToFileURL(file).href;
 }

@@ -1,4 +1,6 @@
-"""Notebooks with figures in their cells go through the programs that people run notebooks with: the figures are still there, and those of the JSON.
+"""Notebooks with figures in their cells go through the programs that people run notebooks with.
+
+The figures are still there, and those of the JSON.
 
 python3 notebook.py FOLDER VIEWERS: FOLDER has what report/viewers/files writes, VIEWERS what scripts/viewers.sh gets.
 """
@@ -14,13 +16,15 @@ import nbformat
 folder, viewers = map(pathlib.Path, sys.argv[1:])
 windows = [w for w in json.loads((folder / "cells.json").read_text())["windows"] if w["kind"] == "cell"]
 environment = {
-    **os.environ, "HOME": str(folder), "IPYTHONDIR": str(folder / "ipython"), "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
+    **os.environ, "HOME": str(folder),
+    "IPYTHONDIR": str(folder / "ipython"), "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
     "PYTHONPATH": str(viewers / "papermill-2.6.0"), "PYTHONWARNINGS": "ignore",
 }
 
 
 def run(*arguments):
-    done = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=500)
+    command = [sys.executable, "-m", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -29,7 +33,10 @@ def figures(cell):
 
 
 def check(path, before, outputs):
-    """Every cell's figures are those of the session, and the notebook is one; outputs says whether the tables under the cells are kept."""
+    """Every cell's figures are those of the session, and the notebook is one.
+
+    outputs says whether the tables under the cells are kept.
+    """
     after = nbformat.read(path, 4)
     nbformat.validate(after)
     code = [c for c in after.cells if c.cell_type == "code" and "injected-parameters" not in c.metadata.get("tags", [])]
@@ -41,10 +48,12 @@ def check(path, before, outputs):
             assert figures(cell) is None, (path, i)
             continue
         has = figures(cell)
-        assert has["schema"] == "ipytracer/cell/v1" and has["execution"] == windows[i]["execution"] and has["status"] == windows[i]["status"], (path, i, has)
+        assert has["schema"] == "ipytracer/cell/v1", (path, i, has)
+        assert all(has[key] == windows[i][key] for key in ("execution", "status")), (path, i, has)
         for meter, figure in windows[i]["meters"].items():
             got = has["meters"][meter] if "meters" in has else has[meter]
-            assert got["peak"] == figure["peak"] and got["need"] == figure["peak"] - figure["start"] and got["consumed"] == figure["consumed"], (path, i, meter, got)
+            want = figure["peak"], figure["peak"] - figure["start"], figure["consumed"]
+            assert (got["peak"], got["need"], got["consumed"]) == want, (path, i, meter, got)
         tables = [o for o in cell.outputs if "ipytracer" in o.get("metadata", {})]
         assert len(tables) == (1 if outputs else 0), (path, i, len(tables))
 
@@ -66,7 +75,8 @@ for name in ("ids", "plain"):
         assert "4.00 MiB" in page and "5.00 MiB" in page, "the figures are not on nbconvert's page"
 
     # What runs a notebook again takes its outputs away, and leaves what is in the cells' metadata.
-    status, said = run("nbconvert", "--to", "notebook", "--execute", "--allow-errors", str(original), "--output", "executed.ipynb")
+    status, said = run("nbconvert", "--to", "notebook", "--execute", "--allow-errors", str(original),
+                       "--output", "executed.ipynb")
     assert status == 0, said
     check(folder / "executed.ipynb", before, False)
 
@@ -74,6 +84,7 @@ for name in ("ids", "plain"):
     assert status != 0 and "ZeroDivisionError" in said, said  # as the cell does
     ran = nbformat.read(folder / "papermill.ipynb", 4)
     nbformat.validate(ran)
-    kept = [c for c in ran.cells if c.cell_type == "code" and "papermill-error-cell-tag" not in c.metadata.get("tags", [])]
+    kept = [c for c in ran.cells
+            if c.cell_type == "code" and "papermill-error-cell-tag" not in c.metadata.get("tags", [])]
     assert [figures(c) for c in kept] == [figures(c) for c in before], "papermill has changed the figures"
     print(f"{name}: nbconvert and papermill keep the figures of {len(windows)} cells")

@@ -102,14 +102,16 @@ export async function trace(folder, name, ending) {
 async function slices(report, query, prefix) {
   const figures = new Map();
   for (const row of await query(
-    `select s.id, a.key, a.int_value as bytes from slice s join args a using (arg_set_id) where a.int_value is not null`,
+    `select s.id, a.key, a.int_value as bytes from slice s join args a using (arg_set_id)
+    where a.int_value is not null`,
   )) {
     if (!figures.has(row.id)) figures.set(row.id, new Map());
     figures.get(row.id).set(row.key, row.bytes);
   }
-  const got =
-    await query(`select s.id, s.ts, s.dur, s.name, s.category, coalesce(p.pid, tp.pid) as pid from slice s left join process_track t on s.track_id = t.id
-    left join process p on t.upid = p.upid left join thread_track tt on s.track_id = tt.id left join thread th on tt.utid = th.utid left join process tp on th.upid = tp.upid
+  const got = await query(`select s.id, s.ts, s.dur, s.name, s.category, coalesce(p.pid, tp.pid) as pid from slice s
+    left join process_track t on s.track_id = t.id left join process p on t.upid = p.upid
+    left join thread_track tt on s.track_id = tt.id left join thread th on tt.utid = th.utid
+    left join process tp on th.upid = tp.upid
     where s.category in ('cell', 'statement', 'experiment')`);
   const plain = (key) => key.slice(prefix.length).replace(/\./g, "_"); // it writes names so
   const line = (kind, pid, from, length, numbers) => `${kind} of ${pid} at ${from} for ${length}: ${sorted(numbers)}`;
@@ -157,7 +159,8 @@ function numbers(w) {
 async function counters(report, query) {
   const got = new Map();
   for (const row of await query(
-    "select c.ts, c.value, t.name, p.pid from counter c join process_counter_track t on c.track_id = t.id join process p using (upid) order by c.ts, c.id",
+    `select c.ts, c.value, t.name, p.pid from counter c join process_counter_track t on c.track_id = t.id
+    join process p using (upid) order by c.ts, c.id`,
   )) {
     const key = `${row.pid} ${row.name.replace(/ bytes$/, "")}`;
     got.set(key, [...(got.get(key) ?? []), { ns: row.ts, bytes: row.value }]);

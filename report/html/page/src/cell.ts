@@ -165,7 +165,8 @@ function atPeak(
         "p",
         { class: "quiet" },
         s.cells.length > 300
-          ? "Who allocated in this cell is not in this page: it is one of the lighter cells of a long session, or no block was made in it."
+          ? "Who allocated in this cell is not in this page: it is one of the lighter cells of a long session, " +
+              "or no block was made in it."
           : "No block was made or freed in this cell: what was there is what earlier cells had left.",
       ),
     );

@@ -39,7 +39,8 @@ export function flame(root: Call, upside: boolean, of: string, before: string): 
   const deep = (c: Call): number => 1 + c.children.reduce((d, k) => Math.max(d, deep(k)), 0);
   const sheet = new Sheet(
     "flame",
-    `${upside ? "flame graph" : "icicle"} of ${root.name}, ${bytes(root.value)}; the lines beside the source have the same figures`,
+    `${upside ? "flame graph" : "icicle"} of ${root.name}, ${bytes(root.value)}; ` +
+      "the lines beside the source have the same figures",
     paint,
   );
 

@@ -85,7 +85,8 @@ function bands(c: CanvasRenderingContext2D, sheet: Sheet, s: Session, v: View, x
     c.fillStyle = chosen;
     c.fillRect(left, TOP - 18, Math.max(2, right - left), sheet.height - TOP + 18);
     const text = s.label(v.row);
-    label(c, text, Math.min(left + 3, sheet.width - c.measureText(text).width - 4), TOP - 9, ink); // over its neighbours' names
+    // over its neighbours' names
+    label(c, text, Math.min(left + 3, sheet.width - c.measureText(text).width - 4), TOP - 9, ink);
   }
 }
 
@@ -136,7 +137,9 @@ function lane(
     c.setLineDash([]);
   }
   const limit = [...l.limits].sort((a, b) => a.bytes - b.bytes)[0];
-  const text = `${l.name}${limit ? ` · limit ${bytes(limit.bytes)} (${limit.text})${near.length > 0 ? " - - -" : ""}` : ""}${l.tracks.some((t) => t.tree) ? " · with children behind" : ""}`;
+  const text =
+    `${l.name}${limit ? ` · limit ${bytes(limit.bytes)} (${limit.text})${near.length > 0 ? " - - -" : ""}` : ""}` +
+    `${l.tracks.some((t) => t.tree) ? " · with children behind" : ""}`;
   label(c, text, 4, top + 7, of.ink);
   for (const t of l.tracks) {
     const i = highest(t);

@@ -28,7 +28,8 @@ export function byName(s: Session, row: number, open: (row: number, line?: numbe
     return h(
       "p",
       { class: "quiet" },
-      "Nobody has looked at what names hold: the process had ended before the tracer did, or the session was not recorded. By line says what made it.",
+      "Nobody has looked at what names hold: the process had ended before the tracer did, " +
+        "or the session was not recorded. By line says what made it.",
     );
   const sums: Record<When, number> = { before: 0, in: 0, unknown: 0, later: 0 };
   for (const v of all) sums[whenMade(s, row, v)] += v.bytes + (v.device ?? 0);
@@ -47,7 +48,8 @@ export function byName(s: Session, row: number, open: (row: number, line?: numbe
     h(
       "p",
       { class: "quiet" },
-      "Names as of the session's end, with what goes with each, by when its largest piece was made. Which names held it at this cell's highest moment is not recorded; what was freed since has none.",
+      "Names as of the session's end, with what goes with each, by when its largest piece was made. " +
+        "Which names held it at this cell's highest moment is not recorded; what was freed since has none.",
     ),
     h(
       "p",

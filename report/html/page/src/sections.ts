@@ -171,7 +171,8 @@ function lines(s: Session): HTMLElement {
     h(
       "p",
       { class: "quiet" },
-      "Each with all that it called. At peak: there at the session's highest moment of the meter. Your own lines; the graphs of the cells have the libraries'.",
+      "Each with all that it called. At peak: there at the session's highest moment of the meter. " +
+        "Your own lines; the graphs of the cells have the libraries'.",
     ),
     table(
       ["meter", ">at peak", ">allocated", ">freed", ">left", ">times", "line", "file"],
@@ -268,7 +269,8 @@ function certificate(s: Session): HTMLElement {
     h(
       "p",
       { class: "quiet" },
-      "Peaks are kept by the kernel and computed again from the stream of changes; a window is proven where both agree to the byte.",
+      "Peaks are kept by the kernel and computed again from the stream of changes; " +
+        "a window is proven where both agree to the byte.",
     ),
     table(["meter", "figures are", "windows proven", "served by"], p.meters),
     p.problems.length > 0 && h("h3", {}, "What else to know"),

@@ -257,7 +257,8 @@ function valueAt(t: Track, ns: number): string {
 
 function lanesOf(s: Session, tracks: Track[], pid: number): Lane[] {
   const own = s.page.processes.find((p) => p.pid === pid)?.limits ?? [];
-  const limits = own.length > 0 ? own : s.page.processes.filter((p) => p.parent === 0).flatMap((p) => p.limits); // the limits of its parent hold for it, too
+  // the limits of its parent hold for it, too
+  const limits = own.length > 0 ? own : s.page.processes.filter((p) => p.parent === 0).flatMap((p) => p.limits);
   const lanes: Lane[] = [];
   s.page.meters.forEach((m, meter) => {
     const own = tracks.filter((t) => t.meter === meter && t.ns.length > 0);

@@ -36,7 +36,10 @@ export function frameName(s: Session, frame: number): string {
   if (f.kind[frame] === 0) {
     const cell = f.count[frame] >= 0 ? `In[${f.count[frame]}]` : `a cell (run ${f.execution[frame]})`;
     const kernel = texts[f.kernel?.[frame] ?? 0];
-    return `${cell}${kernel ? " of " + kernel : ""}${line}${function_ === "<module>" || function_ === "" ? "" : " " + function_}`;
+    return (
+      `${cell}${kernel ? " of " + kernel : ""}${line}` +
+      `${function_ === "<module>" || function_ === "" ? "" : " " + function_}`
+    );
   }
   return SIGNS[f.kind[frame]] + (function_ || "?");
 }
