@@ -84,7 +84,10 @@ def arguments():
         metavar="A,B",
         type=lambda names: tuple(names.split(",")),
         default=(),
-        help="of the notebooks, only what these cost: names, or files of Jupyter's (all of testdata/notebooks, and the report of a long one)",
+        help=(
+            "of the notebooks, only what these cost: names, or files of Jupyter's (all of testdata/notebooks, "
+            "and the report of a long one)"
+        ),
     )
     parser.add_argument("--path", metavar="DIR", type=lambda folder: (os.path.abspath(folder),), default=(),
                         help="where the kernels of notebooks import from first: another build of NumPy")

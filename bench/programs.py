@@ -11,7 +11,8 @@ from tracing import Failure
 
 SYSCALL, GET_FD_BY_ID, GET_INFO_BY_FD, ENABLE_STATS = 321, 13, 15, 32    # x86-64; enum bpf_cmd
 RUN_TIME = 0                                                             # enum bpf_stats_type
-INFO_BYTES, NAME_AT, TIME_AT = 216, 64, 192                              # struct bpf_prog_info, up to run_time_ns and run_cnt
+# struct bpf_prog_info, up to run_time_ns and run_cnt
+INFO_BYTES, NAME_AT, TIME_AT = 216, 64, 192
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -64,7 +65,8 @@ def ran(pid):
             continue
         try:
             info = ctypes.create_string_buffer(INFO_BYTES)
-            _bpf(GET_INFO_BY_FD, ctypes.create_string_buffer(struct.pack("IIQ", fd, INFO_BYTES, ctypes.addressof(info)), 16))
+            asked = struct.pack("IIQ", fd, INFO_BYTES, ctypes.addressof(info))
+            _bpf(GET_INFO_BY_FD, ctypes.create_string_buffer(asked, 16))
         finally:
             os.close(fd)
         name, runs, nanoseconds = decoded(info.raw)

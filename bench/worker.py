@@ -23,8 +23,9 @@ class Worker:
             if name.endswith((".py", ".c")):
                 shutil.copy(os.path.join(HERE, "subjects", name), self._place.name)
         library = os.path.join(self._place.name, "storms.so")
-        built = subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", library,
-                                os.path.join(self._place.name, "storms.c")], capture_output=True, text=True)
+        built = subprocess.run([os.environ.get("CC", "gcc"), "-O2", "-Wall", "-Wextra", "-shared", "-fPIC",
+                                "-o", library, os.path.join(self._place.name, "storms.c")],
+                               capture_output=True, text=True)
         if built.returncode:
             raise Failure("the C storms do not compile: " + built.stderr.strip()[-300:])
         self._errors = open(os.path.join(self._place.name, "stderr"), "w+")
@@ -54,5 +55,6 @@ class Worker:
         line = self.process.stdout.readline()
         if not line:
             self._errors.seek(0)
-            raise Failure(f"the process that was measured ended with status {self.process.wait()}: {self._errors.read()[-300:]}")
+            raise Failure(
+                f"the process that was measured ended with status {self.process.wait()}: {self._errors.read()[-300:]}")
         return json.loads(line)

@@ -1,6 +1,7 @@
-// Package python has the notebook's companion as it is embedded in the tracer, so that a binary can put it where an interpreter finds it.
+// Package python has the notebook's companion as it is embedded in the tracer, so that a binary can put it where an
+// interpreter finds it.
 //
-// What belongs here is the package's files and how to pack them; who runs an interpreter, and as whom, does not.
+// It has the package's files and packs them. It runs no interpreter, and knows nothing of users.
 package python
 
 import (
@@ -15,13 +16,14 @@ import (
 //go:embed src/ipytracer/compat/*.py src/ipytracer/compat/*/*.py src/ipytracer/compat/*/*/*.py labextension/built
 var files embed.FS
 
-// Install is the text of a program for the interpreter: its argument says install or uninstall, the package comes on standard input.
+// Install is the text of a program for the interpreter. Its argument is install or uninstall. It reads the package from
+// standard input.
 //
 //go:embed install.py
 var Install string
 
-// Package returns the package's files as a zip file, names beginning with "ipytracer/", and JupyterLab's extension, names beginning with
-// "labextension/". Equal files give equal bytes.
+// Package returns a zip file: the package's files, with names that begin with "ipytracer/", and JupyterLab's extension,
+// with names that begin with "labextension/". Equal files give equal bytes.
 func Package() ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
@@ -35,7 +37,8 @@ func Package() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// pack writes the embedded files below a folder, whose name ends in a slash, that belong there; another name takes the folder's place.
+// pack writes the embedded files below a folder that belong to the package. The folder's name ends in a slash, and
+// instead replaces it.
 func pack(w *zip.Writer, folder, instead string, belongs func(path string) bool) error {
 	return fs.WalkDir(files, strings.TrimSuffix(folder, "/"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !belongs(path) {
@@ -54,7 +57,7 @@ func pack(w *zip.Writer, folder, instead string, belongs func(path string) bool)
 	})
 }
 
-// isOfPackage leaves out what an interpreter leaves behind beside the sources.
+// isOfPackage reports whether a file is a source of the package. An interpreter leaves others beside them.
 func isOfPackage(path string) bool {
 	return strings.HasSuffix(path, ".py") || strings.HasSuffix(path, "/py.typed")
 }

@@ -4,7 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-generated=(event/wire.go event/wiremeters.go tracer/code/cuda/wire.go tracer/code/libc/wire.go tracer/ledger/wire.go tracer/ledger/wiremeters.go tracer/ledger/kernel_x86_bpfel.go tracer/ledger/kernel_x86_bpfel.o e2e/storms/align_x86_bpfel.go e2e/storms/align_x86_bpfel.o)
+generated=(event/wire.go event/wiremeters.go tracer/code/cuda/wire.go tracer/code/libc/wire.go
+    tracer/ledger/wire.go tracer/ledger/wiremeters.go tracer/ledger/kernel_x86_bpfel.go tracer/ledger/kernel_x86_bpfel.o
+    e2e/storms/align_x86_bpfel.go e2e/storms/align_x86_bpfel.o)
 keep=$(mktemp -d)
 trap 'for f in "${generated[@]}"; do cp "$keep/$f" "$f"; done; rm -rf "$keep"' EXIT
 for f in "${generated[@]}"; do

@@ -11,13 +11,25 @@ table=$(sed -nE 's/^\| `([^`]+)` \|.*\| ([^|]*) \|$/\1: \2/p' docs/packages.md |
 
 go list -f '{{.ImportPath}}{{range .Imports}} {{.}}{{end}}' ./... | awk -v table="$table" '
 BEGIN {
-    library["klauspost/compress"] = "github.com/klauspost/compress/"; library["flatbuffers"] = "github.com/google/flatbuffers/"
-    library["btree"] = "github.com/google/btree"; library["unix"] = "golang.org/x/sys/unix"; library["x/text"] = "golang.org/x/text/"
-    library["jsonschema"] = "github.com/santhosh-tekuri/jsonschema/"; library["go-landlock"] = "github.com/landlock-lsm/go-landlock/"
-    library["psx"] = "kernel.org/pub/linux/libs/security/libcap/psx"; library["x86asm"] = "golang.org/x/arch/x86/x86asm"
-    library["demangle"] = "github.com/ianlancetaylor/demangle"; library["go-nvml"] = "github.com/NVIDIA/go-nvml/"; library["ebpf"] = "github.com/cilium/ebpf"
+    library["btree"] = "github.com/google/btree"
+    library["cobra"] = "github.com/spf13/cobra"
+    library["demangle"] = "github.com/ianlancetaylor/demangle"
+    library["ebpf"] = "github.com/cilium/ebpf"
+    library["flatbuffers"] = "github.com/google/flatbuffers/"
+    library["go-landlock"] = "github.com/landlock-lsm/go-landlock/"
+    library["go-nvml"] = "github.com/NVIDIA/go-nvml/"
+    library["go-systemd"] = "github.com/coreos/go-systemd/v22/daemon"
+    library["jsonschema"] = "github.com/santhosh-tekuri/jsonschema/"
+    library["klauspost/compress"] = "github.com/klauspost/compress/"
     library["parquet-go"] = "github.com/parquet-go/parquet-go"
-    library["go-systemd"] = "github.com/coreos/go-systemd/v22/daemon"; library["cobra"] = "github.com/spf13/cobra"; library["pflag"] = "github.com/spf13/pflag"; library["x/term"] = "golang.org/x/term"; library["tcell"] = "github.com/gdamore/tcell/"; library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
+    library["pflag"] = "github.com/spf13/pflag"
+    library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
+    library["psx"] = "kernel.org/pub/linux/libs/security/libcap/psx"
+    library["tcell"] = "github.com/gdamore/tcell/"
+    library["unix"] = "golang.org/x/sys/unix"
+    library["x/term"] = "golang.org/x/term"
+    library["x/text"] = "golang.org/x/text/"
+    library["x86asm"] = "golang.org/x/arch/x86/x86asm"
 
     n = split(table, rows, "\n")
     for (i = 1; i <= n; i++) {
@@ -37,7 +49,9 @@ function fail(text) { print "check-imports: " text > "/dev/stderr"; status = 1 }
         if ($i !~ /^ipytracer\// && $i !~ /^[^\/]*\./) continue # the standard library
         ok = 0
         for (j = 1; j <= m; j++) {
-            if (may[j] in library ? index($i, library[may[j]]) == 1 : $i == "ipytracer/" may[j]) { ok = 1; used[package, may[j]] = 1 }
+            if (may[j] in library ? index($i, library[may[j]]) != 1 : $i != "ipytracer/" may[j]) continue
+            ok = 1
+            used[package, may[j]] = 1
         }
         if (!ok) fail(package " must not import " $i)
     }
@@ -46,7 +60,10 @@ END {
     for (package in allowed) {
         if (!(package in seen)) fail("there is no package " package)
         m = split(allowed[package], may, " ")
-        for (j = 1; j <= m; j++) if (package in seen && !((package, may[j]) in used)) fail(package " does not import " may[j] ": take it out of docs/packages.md")
+        for (j = 1; j <= m; j++) {
+            if (!(package in seen) || (package, may[j]) in used) continue
+            fail(package " does not import " may[j] ": take it out of docs/packages.md")
+        }
     }
     exit status
 }'

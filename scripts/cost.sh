@@ -3,7 +3,8 @@
 # that grows with their number. QEMU counts instructions (-icount: each takes one nanosecond of the guest's clock), so
 # the figures are the same on a busy machine. No KVM and no root is needed.
 #
-#   scripts/cost.sh [CPUS ...]      possible CPUs, of which one runs; default: 1 2 8 64 255, QEMU's most without an interrupt remapper
+#   scripts/cost.sh [CPUS ...]      numbers of possible CPUs, of which one runs; default: 1 2 8 64 255. QEMU has at most
+#                                   255 without an interrupt remapper
 #
 # KERNEL        the version that is booted (6.18)
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
@@ -22,20 +23,24 @@ poweroff -f
 INIT
 
 for cpus in "${machines[@]}"; do
-    timeout 900 nice -n 10 qemu-system-x86_64 -accel tcg,thread=single -icount shift=0,sleep=off -cpu max,la57=off,cx16=off -smp "1,sockets=$cpus,cores=1,threads=1,maxcpus=$cpus" -m 2048 \
+    timeout 900 nice -n 10 qemu-system-x86_64 -accel tcg,thread=single -icount shift=0,sleep=off \
+        -cpu max,la57=off,cx16=off -smp "1,sockets=$cpus,cores=1,threads=1,maxcpus=$cpus" -m 2048 \
         -kernel "$image" -initrd "$work/initrd" \
         -append "console=ttyS0 rootfstype=ramfs mitigations=off loglevel=1 panic=-1" \
-        -display none -serial stdio -monitor none -no-reboot -nodefaults </dev/null 2>&1 | sed -u 's/\r//g' >"$dir/cost-$cpus.log" || true
+        -display none -serial stdio -monitor none -no-reboot -nodefaults </dev/null 2>&1 |
+        sed -u 's/\r//g' >"$dir/cost-$cpus.log" || true
 done
 python3 - "$dir" "${machines[@]}" <<'PY'
 import json, re, sys
 folder, machines = sys.argv[1], [int(n) for n in sys.argv[2:]]
 added = {}
-print("| CPUs | page fault: all of it, the program of a traced process, of any other | page given back | mmap and munmap |")
+print("| CPUs | page fault: all of it, the program of a traced process, of any other "
+      "| page given back | mmap and munmap |")
 print("|---|---|---|---|")
 for cpus in machines:
     log = open("%s/cost-%d.log" % (folder, cpus), errors="replace").read()
-    costs = {name: [int(n) for n in rest.split()] for name, rest in re.findall(r"^cost loop-(\w+) ([\d ]+)$", log, re.M)}
+    costs = {name: [int(n) for n in rest.split()]
+             for name, rest in re.findall(r"^cost loop-(\w+) ([\d ]+)$", log, re.M)}
     possible = re.search(r"^possible (0-)?(\d+)$", log, re.M)
     if not possible or int(possible[2]) + 1 != cpus:
         sys.exit("cost.sh: %d CPUs were to be possible, not %s" % (cpus, possible and possible[0]))
@@ -44,6 +49,8 @@ for cpus in machines:
     print("| %d | %s |" % (cpus, " | ".join("%d, %d, %d" % tuple(costs[name]) for name in ("faults", "falls", "maps"))))
     added[cpus] = costs["faults"][1]
 most, few = max(added), min(added)
-if added[most] > 1.25 * added[few]: # a loop gives its pages back at the end, which is a look at every CPU for each 512
-    sys.exit("cost.sh: the program of a page fault takes %.2f times as many instructions with %d CPUs as with %d" % (added[most] / added[few], most, few))
+# A loop gives its pages back at the end, and for each 512 of them every CPU is looked at.
+if added[most] > 1.25 * added[few]:
+    sys.exit("cost.sh: the program of a page fault takes %.2f times as many instructions with %d CPUs as with %d"
+             % (added[most] / added[few], most, few))
 PY

@@ -3,7 +3,8 @@
 # ca-certificates, a user who may use sudo clones HEAD and types `sudo make demo`. Then once more as somebody who has a
 # Go of his own, which sudo hides.
 #
-#   scripts/fresh.sh [SUITE ...]      bookworm and trixie, if none is named. FRESH_TEST=1: `sudo make test` as well, a quarter of an hour and 2 GB each
+#   scripts/fresh.sh [SUITE ...]      bookworm and trixie, if none is named. FRESH_TEST=1 runs `sudo make test` as well,
+#                                     which takes a quarter of an hour and 2 GB each
 #
 # Needs root, debootstrap and git; the trees are made anew below $FRESH_DIR (/var/tmp/ipytracer-fresh). They have the
 # machine's kernel and network, its proxies for apt, its settings of Go (go env -w) and its certificates, and
@@ -30,7 +31,8 @@ made() {
     local suite=$1 root=$dir/$1
     if [ -z "${FRESH_KEEP:-}" ] || [ ! -e "$root/etc/sudoers.d/ada" ]; then
         rm -rf --one-file-system "$root"
-        debootstrap --variant=minbase --include=sudo,make,git,ca-certificates "$suite" "$root" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$dir/$suite.log" 2>&1 || {
+        debootstrap --variant=minbase --include=sudo,make,git,ca-certificates "$suite" "$root" \
+            ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$dir/$suite.log" 2>&1 || {
             tail -n 20 "$dir/$suite.log" >&2
             fails "$suite could not be made"
         }
@@ -69,10 +71,12 @@ demo() {
         tail -n 40 "$log" >&2
         fails "$1, $2: sudo make demo failed"
     }
-    for line in '^In\[1\] .* import numpy as np' '^In\[9\] ' '^highest .* resident .*in In\[' '^made by ' '^how sure '; do
+    for line in '^In\[1\] .* import numpy as np' '^In\[9\] ' '^highest .* resident .*in In\[' \
+        '^made by ' '^how sure '; do
         grep -qE "$line" "$log" || { tail -n 60 "$log" >&2; fails "$1, $2: it prints no line like $line"; }
     done
-    types "$1" "sudo make install && tracer version && sudo tracer kernels" >"$log.next" 2>&1 || { # the README's next commands
+    # The README's next commands.
+    types "$1" "sudo make install && tracer version && sudo tracer kernels" >"$log.next" 2>&1 || {
         tail -n 40 "$log.next" >&2
         fails "$1, $2: sudo make install, or tracer after it, failed"
     }
@@ -92,7 +96,10 @@ for suite; do
     demo "$suite" "with Go at home"
     [ ! -e "$cached" ] || fails "$suite: it got another Go beside hers"
     if [ -n "${FRESH_TEST:-}" ]; then
-        types "$suite" "sudo make test" >"$dir/$suite-test.log" 2>&1 || { tail -n 60 "$dir/$suite-test.log" >&2; fails "$suite: sudo make test failed"; }
+        types "$suite" "sudo make test" >"$dir/$suite-test.log" 2>&1 || {
+            tail -n 60 "$dir/$suite-test.log" >&2
+            fails "$suite: sudo make test failed"
+        }
         echo "fresh: $suite: $(grep -E '^[0-9]+ passed' "$dir/$suite-test.log")"
     fi
 done

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # Finds a Go that builds this, which sudo may have hidden, or gets one.
 #
-#   scripts/go.sh             prints the folder to put in front of PATH; nothing where PATH has a Go that serves. Fails where there is none
-#   scripts/go.sh run CMD ... runs a command with that in front of PATH, and gets a Go where there is none
-#   scripts/go.sh env         prints the file of `go env -w` that is the caller's, where root has none: it says where modules come from
-#   scripts/go.sh install     gets one into $GO_DIR (/var/cache/ipytracer/go) where there is none, on Debian: the newest compiler that Debian has, in
-#                             whatever suite, is unpacked for as long as it takes to fetch, by the module proxy, the one that go.mod asks for.
-#                             Nothing is installed, and apt's sources stay as they are. Needs root
+#   scripts/go.sh             prints the folder to put in front of PATH, or nothing where PATH has a Go that serves.
+#                             Fails where there is no Go
+#   scripts/go.sh run CMD ... runs a command with that folder in front of PATH, and gets a Go where there is none
+#   scripts/go.sh env         prints the caller's file of `go env -w`, where root has none: it says where modules come
+#                             from
+#   scripts/go.sh install     gets a Go into $GO_DIR (/var/cache/ipytracer/go) where there is none, on Debian. It
+#                             unpacks the newest compiler that any suite of Debian has. That one fetches the Go that
+#                             go.mod asks for from the module proxy, and is removed. Nothing is installed, and apt's
+#                             sources stay as they are. Needs root
 #
-# Under sudo the caller's PATH is gone; his Go is looked for with a shell of his, and in the usual places of his home. What is found there runs as
-# root then, as this file does, which is his as well. It must be root's or his: nobody else may have written it, and
-# no group but root's and his own.
+# Under sudo the caller's PATH is gone. A shell of the caller's is asked for Go, and the usual places of the caller's
+# home are searched. A Go that is found there runs as root then, as this file does, which is the caller's as well. It
+# must be root's or the caller's: nobody else may have written it, and no group but root's and the caller's own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,13 +25,17 @@ user=${SUDO_USER:-${DOAS_USER:-}}
 home=
 [ -z "$user" ] || home=$(getent passwd "$user" | cut -d: -f6)
 settings=
-if [ -z "${GOENV:-}" ] && [ -n "$home" ] && [ -f "$home/.config/go/env" ] && [ ! -e "${HOME:-/root}/.config/go/env" ]; then
+if [ -z "${GOENV:-}" ] && [ -n "$home" ] && [ -f "$home/.config/go/env" ] &&
+    [ ! -e "${HOME:-/root}/.config/go/env" ]; then
     settings=$home/.config/go/env
     export GOENV=$settings
 fi
 
 # version GO: its own version, such as 1.26.1; nothing if it is none.
-version() { (cd / && GOTOOLCHAIN=local GOENV=off timeout 20 "$1" version 2>/dev/null) | sed -n 's/^go version go\([0-9.]*\).*/\1/p'; }
+version() {
+    (cd / && GOTOOLCHAIN=local GOENV=off timeout 20 "$1" version 2>/dev/null) |
+        sed -n 's/^go version go\([0-9.]*\).*/\1/p'
+}
 
 # newer A B: whether A is at least B.
 newer() { [ -n "$1" ] && [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
@@ -40,11 +47,14 @@ serves() {
     newer "$is" "$wanted" || { newer "$is" 1.21 && [ "$(cd / && "$1" env GOTOOLCHAIN)" != local ]; }
 }
 
-# private GID: whether a group is the caller's own, as useradd makes one for each user: with his name, and with nobody else in it.
+# private GID: whether a group is the caller's own. useradd makes one for each user: it has the user's name and no other
+# member.
 private() {
     local caller=${user:-$(id -un)}
     [ "$1" = "$(id -g "$caller")" ] || return 1
-    getent group "$1" | awk -F: -v caller="$caller" '$1 == caller && ($4 == "" || $4 == caller) { own = 1 } END { exit !own }' || return 1
+    getent group "$1" |
+        awk -F: -v caller="$caller" '$1 == caller && ($4 == "" || $4 == caller) { own = 1 } END { exit !own }' ||
+        return 1
     getent passwd | awk -F: -v caller="$caller" -v gid="$1" '$4 == gid && $1 != caller { more = 1 } END { exit more }'
 }
 
@@ -64,15 +74,17 @@ ours() {
     done
 }
 
-# of_user: where a shell of the caller's has Go. It runs as he, without the terminal. What he starts there may keep the shell's output open for ever,
-# so this reads up to a line of its own, for 20 seconds at most. A shell that takes longer is killed: an interactive one ignores SIGTERM.
+# of_user: where a shell of the caller's has Go. It runs as the caller, without the terminal. A program that the shell
+# starts may keep its output open for ever, so this reads up to a line of its own, for 20 seconds at most. A shell that
+# takes longer is killed: an interactive one ignores SIGTERM.
 of_user() {
     local shell line found='' end=go.sh-end until=$((SECONDS + 20))
     shell=$(getent passwd "$user" | cut -d: -f7)
     while [ "$SECONDS" -lt "$until" ] && IFS= read -r -n 4096 -t $((until - SECONDS)) line && [ "$line" != "$end" ]; do
         [[ $line != /* ]] || found=$line
     done < <(exec 2>/dev/null && exec timeout -s KILL 20 setsid -w runuser -u "$user" -- \
-        env -i HOME="$home" USER="$user" LOGNAME="$user" PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb "$shell" -lic "command -v go; echo $end" </dev/null)
+        env -i HOME="$home" USER="$user" LOGNAME="$user" PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb \
+        "$shell" -lic "command -v go; echo $end" </dev/null)
     [ -z "$found" ] || printf '%s\n' "$found"
 }
 
@@ -81,7 +93,8 @@ places() {
     echo "$dir/bin/go"
     if [ -n "$home" ]; then
         of_user
-        printf '%s\n' "$home"/go/bin/go "$home"/.local/go/bin/go "$home"/.go/bin/go "$home"/sdk/go*/bin/go "$home"/go/pkg/mod/golang.org/toolchain@*/bin/go
+        printf '%s\n' "$home"/go/bin/go "$home"/.local/go/bin/go "$home"/.go/bin/go "$home"/sdk/go*/bin/go \
+            "$home"/go/pkg/mod/golang.org/toolchain@*/bin/go
     fi
     [ -z "${HOME:-}" ] || printf '%s\n' "$HOME"/go/bin/go "$HOME"/.local/go/bin/go "$HOME"/sdk/go*/bin/go
     printf '%s\n' /usr/local/go/bin/go /usr/lib/go-*/bin/go /usr/lib/golang/bin/go /snap/bin/go
@@ -99,9 +112,11 @@ find_go() {
     return 1
 }
 
-# compiler FOLDER SOURCES: unpacks Debian's newest Go from these lines of sources.list, or from the machine's own sources if there are none. Prints where.
+# compiler FOLDER SOURCES: unpacks Debian's newest Go from these lines of sources.list, or from the machine's own
+# sources if there are none. Prints its folder.
 compiler() {
-    local package apt=(-o Dir::State::Lists="$1/lists" -o Dir::Cache="$1/cache" -o APT::Sandbox::User=root -o Acquire::Languages=none)
+    local package apt=(-o Dir::State::Lists="$1/lists" -o Dir::Cache="$1/cache" -o APT::Sandbox::User=root
+        -o Acquire::Languages=none)
     mkdir -p "$1/lists/partial" "$1/cache/archives/partial" "$1/root"
     if [ -n "$2" ]; then
         printf '%s\n' "$2" >"$1/sources.list"
@@ -111,7 +126,8 @@ compiler() {
     package=$(apt-cache "${apt[@]}" --names-only search '^golang-1\.[0-9]+-go$' | cut -d' ' -f1 | sort -V | tail -n 1)
     newer "$(echo "$package" | cut -d- -f2)" 1.21 || return 1
     # Its settings are in the package of its source.
-    (cd "$1/root" && apt-get "${apt[@]}" -q download "$package" "${package%-go}-src" >&2 && for deb in *.deb; do dpkg-deb -x "$deb" .; done)
+    (cd "$1/root" && apt-get "${apt[@]}" -q download "$package" "${package%-go}-src" >&2 &&
+        for deb in *.deb; do dpkg-deb -x "$deb" .; done)
     printf '%s\n' "$1"/root/usr/lib/go-*
 }
 
@@ -119,7 +135,8 @@ compiler() {
 mirrors() {
     local keys=/usr/share/keyrings/debian-archive-keyring.gpg
     [ -e "$keys" ] && keys="[signed-by=$keys] " || keys=
-    apt-get indextargets --format '$(REPO_URI)|$(ORIGIN)|$(LABEL)' 'Created-By: Packages' | sort -u | sed -n "s#^\(.*\)|Debian|Debian\$#deb $keys\1 $1 main#p"
+    apt-get indextargets --format '$(REPO_URI)|$(ORIGIN)|$(LABEL)' 'Created-By: Packages' | sort -u |
+        sed -n "s#^\(.*\)|Debian|Debian\$#deb $keys\1 $1 main#p"
 }
 
 get() {
@@ -136,14 +153,16 @@ get() {
     trap 'rm -rf "$work"' EXIT # of the shell
     {
         apt-get -q update >&2 || true
-        root=$(compiler "$work/own" "") || root=$(compiler "$work/stable" "$(mirrors stable)") || root=$(compiler "$work/sid" "$(mirrors sid)")
+        root=$(compiler "$work/own" "") || root=$(compiler "$work/stable" "$(mirrors stable)") ||
+            root=$(compiler "$work/sid" "$(mirrors sid)")
     } 2>"$work/log" || {
         tail -n 20 "$work/log" >&2
         echo "go.sh: Debian's Go could not be fetched; https://go.dev/dl/ has one" >&2
         return 1
     }
     # It fetches the one that go.mod asks for, and checks it against Go's checksum database.
-    GOROOT=$root GOPATH=$work/path GOTOOLCHAIN="go$wanted" GOFLAGS=-modcacherw "$root/bin/go" version >"$work/log" 2>&1 || {
+    GOROOT=$root GOPATH=$work/path GOTOOLCHAIN="go$wanted" GOFLAGS=-modcacherw \
+        "$root/bin/go" version >"$work/log" 2>&1 || {
         cat "$work/log" >&2
         echo "go.sh: Go $wanted could not be fetched from the module proxy (go env GOPROXY)" >&2
         return 1

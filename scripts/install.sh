@@ -5,8 +5,11 @@
 set -euo pipefail
 
 case ${1:-} in
-demo) packages=(python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy gcc libc6-dev make git ca-certificates) ;;
-test) packages=(python3 python3-dev python3-pytest python3-pytest-xdist ipython3 python3-ipykernel python3-jupyter-client python3-numpy python3-pandas python3-greenlet gcc g++ libc6-dev make git
+demo) packages=(python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy
+    gcc libc6-dev make git ca-certificates) ;;
+test) packages=(python3 python3-dev python3-pytest python3-pytest-xdist
+    ipython3 python3-ipykernel python3-jupyter-client python3-numpy python3-pandas python3-greenlet
+    gcc g++ libc6-dev make git
     ca-certificates clang llvm clang-format libbpf-dev linux-libc-dev procps util-linux sudo libjemalloc2
     python3-sklearn python3-matplotlib python3-seaborn python3-joblib python3-numexpr python3-pil python3-torch
     python3-jupyter-server python3-nbconvert python3-nbclient jupyter-console # the notebooks: 1.2 GB
@@ -22,12 +25,14 @@ lab)
     ;;
 viewers)
     packages=(chromium curl fonts-dejavu-core python3 xz-utils ca-certificates
-        python3-nbconvert python3-nbclient python3-ipykernel python3-click python3-colors python3-requests python3-tenacity python3-tqdm python3-yaml) # and for papermill
+        python3-nbconvert python3-nbclient python3-ipykernel
+        python3-click python3-colors python3-requests python3-tenacity python3-tqdm python3-yaml) # for papermill
     command -v npm >/dev/null || packages+=(nodejs npm)
     ;;
 release) packages=(debootstrap dpkg-dev gcc libc6-dev git gzip xz-utils ca-certificates
     python3 python3-setuptools python3-wheel) ;;
-kernels) packages=(python3 ipython3 python3-numpy gcc libc6-dev qemu-system-x86 busybox-static cpio curl xz-utils ca-certificates) ;;
+kernels) packages=(python3 ipython3 python3-numpy gcc libc6-dev
+    qemu-system-x86 busybox-static cpio curl xz-utils ca-certificates) ;;
 *)
     echo "usage: scripts/install.sh demo|test|pythons|lab|viewers|release|kernels" >&2
     exit 2
@@ -53,5 +58,5 @@ if [ ${#missing[@]} -gt 0 ]; then
     rm -f "$log"
 fi
 
-# One that the caller has, or one from Debian's newest: see there.
+# Finds the caller's Go, or gets one.
 "$(dirname "$0")/go.sh" install

@@ -13,8 +13,8 @@
 #               selftest   programs and cells of known truth; ONLY=spike,exec: these; SELFTESTS=20: as often
 #               clock      the same while the machine's clock jumps by a century, back and forth, twice a second
 #               beside     the same beside align, a program that only delays, so that threads meet (e2e/storms/)
-#               storms     processes and threads that begin and end at the same time (e2e/storms/); STORMS=100: the usual
-#                          number of rounds, in percent
+#               storms     processes and threads that begin and end at the same time (e2e/storms/); STORMS=100: the
+#                          usual number of rounds, in percent
 #               aligned    the same beside align
 #               memory     the OOM killer in a cgroup of version 2, and --limit
 #               confined   the rights of the tracer's threads once its probes are in, and a Python probed after that
@@ -42,7 +42,8 @@ try:
 except ImportError:
     pass
 
-files, skip = set(), {"test", "tests", "idlelib", "tkinter", "ensurepip", "lib2to3", "third_party", "site-packages", "dist-packages"}
+files = set()
+skip = {"test", "tests", "idlelib", "tkinter", "ensurepip", "lib2to3", "third_party", "site-packages", "dist-packages"}
 
 def add(path):
     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
@@ -120,7 +121,10 @@ INIT
 run_beside() { selftests beside "/storms -meeting $meeting -beside exe,python3,ipython3 --"; }
 
 # storms NAME FLAGS
-storms() { echo "/storms -program /storm -together -percent ${STORMS:-30} $2 2>/tmp/err; status=\$?; cat /tmp/err; echo \"== $1 \$status\""; }
+storms() {
+    echo "/storms -program /storm -together -percent ${STORMS:-30} $2 2>/tmp/err; status=\$?; cat /tmp/err"
+    echo "echo \"== $1 \$status\""
+}
 
 run_storms() { storms storms ""; }
 
@@ -148,7 +152,9 @@ ipython="$python -m IPython --simple-prompt --no-banner --no-confirm-exit"
 /tracer report /tmp/killed.arrows | sed -n '/why it ended/,+1p' | tr '\n' ' ' | sed 's/^/== killed /'
 echo
 /tracer run --quiet --limit 600MiB --record /tmp/limited.arrows -- \$ipython </tmp/take >/tmp/out 2>/tmp/err
-echo "== limited \$(grep -o MemoryError /tmp/out | tail -n 1) \$(/tracer report --format json /tmp/limited.arrows | grep -c '"kind":"cell".*"status":"error"') \$(grep -o 'Out\[[0-9]*\]: [0-9]*' /tmp/out | tail -n 1)"
+errors=\$(/tracer report --format json /tmp/limited.arrows | grep -c '"kind":"cell".*"status":"error"')
+output=\$(grep -o 'Out\[[0-9]*\]: [0-9]*' /tmp/out | tail -n 1)
+echo "== limited \$(grep -o MemoryError /tmp/out | tail -n 1) \$errors \$output"
 INIT
 }
 
@@ -156,7 +162,8 @@ INIT
 run_confined() {
     cat <<INIT
 mkfifo /tmp/in
-/tracer run --quiet --format json -o /tmp/confined.json --ready-file /tmp/ready -- $python -m IPython --simple-prompt --no-banner --no-confirm-exit </tmp/in >/tmp/out 2>/tmp/err &
+/tracer run --quiet --format json -o /tmp/confined.json --ready-file /tmp/ready -- \
+    $python -m IPython --simple-prompt --no-banner --no-confirm-exit </tmp/in >/tmp/out 2>/tmp/err &
 tracer=\$!
 exec 3>/tmp/in
 while ! [ -e /tmp/ready ]; do sleep 1; done
@@ -164,7 +171,8 @@ echo 'x = bytearray(20 << 20)' >&3
 exec 3>&-
 status=\$(grep -h "^CapEff\|^NoNewPrivs\|^Seccomp:" /proc/\$tracer/task/*/status | sort -u | tr -d '\t' | tr '\n' ' ')
 wait \$tracer
-echo "== confined \$status \$(echo \$(grep -o '"complete": *[a-z]*' /tmp/confined.json | sort -u)) \$(grep -o '"kind": *"cell"' /tmp/confined.json | head -n 1)"
+complete=\$(echo \$(grep -o '"complete": *[a-z]*' /tmp/confined.json | sort -u))
+echo "== confined \$status \$complete \$(grep -o '"kind": *"cell"' /tmp/confined.json | head -n 1)"
 INIT
 }
 
@@ -191,14 +199,17 @@ initrd() {
 # and tsc=reliable leaves one reason to patch out. rootfstype=ramfs: files on it count as files, those of tmpfs would
 # count as shared memory.
 boot() {
-    timeout "${PATIENCE:-1800}" nice -n 10 qemu-system-x86_64 -accel tcg,thread=multi -cpu max,la57=off,cx16=off -smp "${CPUS:-8}" -m 2048 \
-        -kernel "$1" -initrd "$work/initrd" -append 'console=ttyS0 rootfstype=ramfs mitigations=off tsc=reliable loglevel=1 panic=-1' \
-        -display none -serial stdio -monitor none -no-reboot -nodefaults </dev/null 2>&1 | sed -u 's/\r//g' >"$2" || true
+    timeout "${PATIENCE:-1800}" nice -n 10 qemu-system-x86_64 -accel tcg,thread=multi \
+        -cpu max,la57=off,cx16=off -smp "${CPUS:-8}" -m 2048 -kernel "$1" -initrd "$work/initrd" \
+        -append 'console=ttyS0 rootfstype=ramfs mitigations=off tsc=reliable loglevel=1 panic=-1' \
+        -display none -serial stdio -monitor none -no-reboot -nodefaults </dev/null 2>&1 |
+        sed -u 's/\r//g' >"$2" || true
 }
 
 initrd
 failed=0
-echo '| kernel | result | programs of known truth | cells | beside align | storms | storms beside align | out of memory | once attached | seconds |'
+echo '| kernel | result | programs of known truth | cells | beside align | storms | storms beside align' \
+    '| out of memory | once attached | seconds |'
 echo '|---|---|---|---|---|---|---|---|---|---|'
 for version in "${versions[@]}"; do
     image=$(kernel "$version") || { failed=1; continue; }

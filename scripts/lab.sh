@@ -3,11 +3,13 @@
 # figures at the cells must be those of the tracer's report, to the byte. Needs root, chromium, node, and the tree of
 # scripts/pythons.sh lab.
 #
-#   scripts/lab.sh [PICTURES]     PICTURES: a folder for screenshots. LAB_FAILED: a file for that of a page where something was not seen
+#   scripts/lab.sh [PICTURES]     PICTURES: a folder for screenshots. LAB_FAILED: a file for the screenshot of a page
+#                                 where something was not seen
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# Whoever has only cloned it has the browser's driver from the lock file.
-[ -e python/labextension/node_modules/puppeteer-core ] || (cd python/labextension && npm ci --ignore-scripts --no-audit --loglevel=error >/dev/null)
+# A fresh clone gets the browser's driver from the lock file.
+[ -e python/labextension/node_modules/puppeteer-core ] ||
+    (cd python/labextension && npm ci --ignore-scripts --no-audit --loglevel=error >/dev/null)
 
 unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND # all of this is root's, also by sudo
 root=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}/lab
@@ -53,10 +55,12 @@ python3 -m venv --without-pip --system-site-packages /mnt/venv
 /mnt/tracer notebook install --python /mnt/venv/bin/python
 mkdir -p /mnt/run /mnt/venv/share/jupyter/kernels/python3
 cat >/mnt/venv/share/jupyter/kernels/python3/kernel.json <<'JSON'
-{"argv": ["/mnt/venv/bin/python", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "display_name": "Python 3", "language": "python"}
+{"argv": ["/mnt/venv/bin/python", "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+ "display_name": "Python 3", "language": "python"}
 JSON
-exec /mnt/venv/bin/python -m jupyterlab --allow-root --no-browser --app-dir=/usr/share/jupyter/lab --ip=127.0.0.1 --port=0 \
-    --IdentityProvider.token=figures --LabApp.expose_app_in_browser=True --ServerApp.root_dir=/mnt/notebooks --LabApp.news_url=None \
+exec /mnt/venv/bin/python -m jupyterlab --allow-root --no-browser --app-dir=/usr/share/jupyter/lab \
+    --ip=127.0.0.1 --port=0 --IdentityProvider.token=figures --LabApp.expose_app_in_browser=True \
+    --ServerApp.root_dir=/mnt/notebooks --LabApp.news_url=None \
     --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 SH
 # shellcheck disable=SC2016
@@ -71,7 +75,8 @@ running+=("$server")
 mkdir -p "$work/run"
 until_there "$work/run/jpserver-$server.json" "$server" "the server"
 
-bin/tracer attach --ready-file "$work/ready" --format json -o "$work/report.json" --record "$work/lab.arrows" --quiet "$server" >"$work/tracer.log" 2>&1 &
+bin/tracer attach --ready-file "$work/ready" --format json -o "$work/report.json" --record "$work/lab.arrows" \
+    --quiet "$server" >"$work/tracer.log" 2>&1 &
 tracer=$!
 running+=("$tracer")
 until_there "$work/ready" "$tracer" "the tracer"

@@ -30,7 +30,8 @@ debian() {
         printf '%s %s %s main\n' deb "$mirror" "$suite" deb-src "$mirror" "$suite" >"$d/list"
         debian "$suite" apt-get -qq update
     fi
-    "$@" -o Dir::Etc::sourcelist="$d/list" -o Dir::Etc::sourceparts=/dev/null -o Dir::State::lists="$d/lists" -o Dir::Cache="$d/cache" \
+    "$@" -o Dir::Etc::sourcelist="$d/list" -o Dir::Etc::sourceparts=/dev/null \
+        -o Dir::State::lists="$d/lists" -o Dir::Cache="$d/cache" \
         -o Dir::State::status=/dev/null -o APT::Sandbox::User=root
 }
 
@@ -48,7 +49,10 @@ unpacked() {
 }
 
 # A compiler, by name: the release that has it.
-declare -A release=([gcc-10]=bullseye [gcc-11]=bookworm [gcc-12]=bookworm [gcc-13]=trixie [gcc-14]=trixie [gcc-15]=sid [gcc-16]=sid [clang-14]=bookworm [clang-19]=trixie [clang-22]=sid)
+declare -A release=(
+    [gcc-10]=bullseye [gcc-11]=bookworm [gcc-12]=bookworm [gcc-13]=trixie [gcc-14]=trixie [gcc-15]=sid [gcc-16]=sid
+    [clang-14]=bookworm [clang-19]=trixie [clang-22]=sid
+)
 
 declare -A more=([clang-14]="libxml2 libicu72" [clang-19]=libxml2 [clang-22]=libxml2-16) # other names in each release
 
@@ -67,7 +71,8 @@ compile() {
         chroot "$root" "${cc1[0]#"$root"}" -fpreprocessed -quiet -std=c11 "$@" /source.i -o /out.s
         ;;
     clang-*)
-        unpacked "${release[$name]}" "$root" "clang-$n" "libclang-cpp$n" "libllvm$n" "${libraries[@]}" libedit2 libtinfo6 libbsd0 libmd0 liblzma5 libffi8 libz3-4 ${more[$name]}
+        unpacked "${release[$name]}" "$root" "clang-$n" "libclang-cpp$n" "libllvm$n" "${libraries[@]}" \
+            libedit2 libtinfo6 libbsd0 libmd0 liblzma5 libffi8 libz3-4 ${more[$name]}
         cp "$source" "$root/source.i"
         chroot "$root" "/usr/bin/clang-$n" -std=c11 -w -fno-addrsig -S "$@" /source.i -o /out.s
         ;;
@@ -99,7 +104,8 @@ sources() {
     if [ ${#source[@]} = 0 ] && [ "$near" = "$1" ]; then
         known=("$d"/usr/lib/python3/dist-packages/numpy-[0-9]*)
         known=${known[0]##*/numpy-}
-        (cd "$d" && debian "$1" apt-get -qq source --download-only numpy && tar -xf numpy_*.orig.tar.xz) 2>/dev/null || from_git "v${known%.*-info}" "$d" || return
+        (cd "$d" && debian "$1" apt-get -qq source --download-only numpy && tar -xf numpy_*.orig.tar.xz) 2>/dev/null ||
+            from_git "v${known%.*-info}" "$d" || return
     elif [ ${#source[@]} = 0 ]; then
         from_git "$1" "$d" || return
     fi
@@ -111,14 +117,15 @@ sources() {
     mkdir -p "$d/include/numpy"
     source=("$d"/numpy-*/numpy/*core/code_generators)
     local core=${source[0]%/code_generators}
-    # The one that this NumPy would have: the sizes of types are the same, the number of its interface is its own.
-    known=$(grep -hoE "^C_API_VERSION = '?0x[0-9a-fA-F]+" "$core/meson.build" "$core/setup_common.py" 2>/dev/null | grep -oE '0x.*' | head -n 1)
+    # This NumPy's own header would have the same sizes of types, and its own number of the interface.
+    known=$(grep -hoE "^C_API_VERSION = '?0x[0-9a-fA-F]+" "$core/meson.build" "$core/setup_common.py" 2>/dev/null |
+        grep -oE '0x.*' | head -n 1)
     sed -E "s/(NPY_API_VERSION) .*/\\1 $known/" "${headers[0]}/numpy/_numpyconfig.h" >"$d/include/numpy/_numpyconfig.h"
     cp -r "$core/include/numpy/." "$d/include/numpy/"
     touch "$core/code_generators/__init__.py"
     python3 - "$core" "$d/include/numpy" <<'EOT'
 import importlib.util, os, sys, types
-sys.path[:0] = [sys.argv[1], sys.argv[1] + "/code_generators"]    # some versions import it as part of a package, some do not
+sys.path[:0] = [sys.argv[1], sys.argv[1] + "/code_generators"]    # only some versions import it as part of a package
 template = os.path.join(sys.argv[1], "..", "distutils", "conv_template.py")
 if os.path.exists(template):    # 1.22 takes it from a NumPy that is there
     sys.modules.update((name, types.ModuleType(name)) for name in ("numpy", "numpy.distutils"))
@@ -152,8 +159,10 @@ preprocess() {
     # As for the oldest of the compilers, which reads no newer attributes; clang says that it is GCC 4.2.
     local old=10
     [ "$2" = gcc ] || old=4
-    gcc -E -P -std=c11 -U__GNUC__ -D__GNUC__=$old -U__GNUC_MINOR__ -D__GNUC_MINOR__=2 -DNDEBUG -DHAVE_NPY_CONFIG_H -D_GNU_SOURCE -DNPY_INTERNAL_BUILD=1 -I"$d/generated" -I"${include[0]}/numpy" -I"${include[0]}" \
-        -I"$core/include" -I"$core/src/multiarray" -I"$core/src/common" -I"$core/src/npymath" -I"$core/src/umath" -I"$core/src" \
+    gcc -E -P -std=c11 -U__GNUC__ -D__GNUC__=$old -U__GNUC_MINOR__ -D__GNUC_MINOR__=2 \
+        -DNDEBUG -DHAVE_NPY_CONFIG_H -D_GNU_SOURCE -DNPY_INTERNAL_BUILD=1 \
+        -I"$d/generated" -I"${include[0]}/numpy" -I"${include[0]}" -I"$core/include" -I"$core/src/multiarray" \
+        -I"$core/src/common" -I"$core/src/npymath" -I"$core/src/umath" -I"$core/src" \
         $(python3-config --includes) "$core/src/multiarray/alloc.c" -o "$d/$2.i.new" &&
         mv "$d/$2.i.new" "$d/$2.i"
 }
@@ -184,7 +193,9 @@ build() {
         compile "$compiler" "$folder/numpy-$suite/${compiler%-*}.i" "$name.s" ${compiling[$case]}
         as "$name.s" -o "$name.o"
         # The definitions of NumPy's other files.
-        nm -u "$name.o" | awk '$2 ~ /^(npy_|PyArray_|PyDataMem_|evil_)/ { print ".hidden " $2 "\n.comm " $2 ",4096,32" } END { print ".section .note.GNU-stack,\"\",@progbits" }' >"$name.rest.s"
+        nm -u "$name.o" | awk '
+            $2 ~ /^(npy_|PyArray_|PyDataMem_|evil_)/ { print ".hidden " $2 "\n.comm " $2 ",4096,32" }
+            END { print ".section .note.GNU-stack,\"\",@progbits" }' >"$name.rest.s"
         as "$name.rest.s" -o "$name.rest.o"
         ld -shared ${linking[$case]} "$name.o" "$name.rest.o" -o "$name.so"
         rm "$name.s" "$name.o" "$name.rest.s" "$name.rest.o"
@@ -194,7 +205,10 @@ build() {
 
 files=()
 for suite in ${SUITES-bookworm trixie sid} ${TAGS:-}; do
-    preprocess "$suite" gcc && preprocess "$suite" clang || { echo "$suite: its sources are not to be had (NUMPY_GIT)" >&2; continue; }
+    preprocess "$suite" gcc && preprocess "$suite" clang || {
+        echo "$suite: its sources are not to be had (NUMPY_GIT)" >&2
+        continue
+    }
     for compiler in ${COMPILERS:-gcc-10 gcc-11 gcc-12 gcc-13 gcc-14 gcc-15 gcc-16 clang-14 clang-19 clang-22}; do
         for case in ${CASES:-wheel wheel-O2 debian no-plt small}; do
             file=$(build "$suite" "$compiler" "$case")

@@ -15,13 +15,15 @@ here=$(dirname "$(realpath "$0")")
 root="$folder/root"
 mkdir -p "$folder"
 if [ ! -e "$folder/.complete" ]; then
-    debootstrap --variant=minbase --include=gcc,g++,python3-dev,cython3,ninja-build,pkgconf trixie "$root" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$folder/debootstrap.log"
+    debootstrap --variant=minbase --include=gcc,g++,python3-dev,cython3,ninja-build,pkgconf trixie "$root" \
+        ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$folder/debootstrap.log"
     touch "$folder/.complete"
 fi
 
 # inside COMMAND...: in that root.
 inside() {
-    unshare --mount --propagation private sh -c 'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && exec chroot "$@"' sh "$root" "$@"
+    unshare --mount --propagation private \
+        sh -c 'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && exec chroot "$@"' sh "$root" "$@"
 }
 
 rm -rf "$root/numpy"
@@ -33,10 +35,13 @@ files=()
 for lto in ${LTO:-false true}; do
     name="$folder/$version gcc-14 whole$([ "$lto" = false ] || echo -lto).so"
     rm -rf "$root/build"
-    inside env LDFLAGS="-Wl,--strip-debug -Wl,--as-needed" python3 /numpy/vendored-meson/meson/meson.py setup /build /numpy --buildtype=release -Db_lto="$lto" \
-        -Ddisable-svml=true -Ddisable-intel-sort=true -Dcpu-dispatch=none -Dblas=none -Dlapack=none >"$folder/configure.log" ||
+    inside env LDFLAGS="-Wl,--strip-debug -Wl,--as-needed" \
+        python3 /numpy/vendored-meson/meson/meson.py setup /build /numpy --buildtype=release -Db_lto="$lto" \
+        -Ddisable-svml=true -Ddisable-intel-sort=true -Dcpu-dispatch=none -Dblas=none -Dlapack=none \
+        >"$folder/configure.log" ||
         { tail -n 20 "$folder/configure.log" >&2; exit 1; }
-    module=$(inside ninja -C /build -t targets all | sed -n 's/^\(numpy\/_core\/_multiarray_umath\.[^:]*\.so\): .*/\1/p')
+    module=$(inside ninja -C /build -t targets all |
+        sed -n 's/^\(numpy\/_core\/_multiarray_umath\.[^:]*\.so\): .*/\1/p')
     inside ninja -C /build "$module" >"$folder/build.log" || { tail -n 20 "$folder/build.log" >&2; exit 1; }
     cp "$root/build/$module" "$name"
     files+=("$name")

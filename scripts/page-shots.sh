@@ -15,4 +15,7 @@ stale=0
 for text in "$work"/*.txt; do
     diff -u "docs/pictures/${text##*/}" "$text" >&2 || stale=1
 done
-[ "$stale" = 0 ] || { echo "page-shots: pictures are stale: run make page-shots, look at them and commit them" >&2; exit 1; }
+[ "$stale" = 0 ] || {
+    echo "page-shots: pictures are stale: run make page-shots, look at them and commit them" >&2
+    exit 1
+}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the other Pythons the tests run on: Debian chroots (3.9, 3.13, 3.14), one with PyTorch for CUDA, one with JupyterLab, builds that
-# are not Debian's (python-build-standalone, taken from the Go module that embeds it), and builds as people make them, of
-# Debian's source packages. Idempotent: a finished tree is left alone. Needs root, debootstrap and Go.
+# Builds the other Pythons that the tests run on: Debian chroots (3.9, 3.13, 3.14), one with PyTorch for CUDA, one with
+# JupyterLab, builds that are not Debian's (python-build-standalone, taken from the Go module that embeds it), and
+# builds as people make them, of Debian's source packages. Idempotent: a finished tree is left alone. Needs root,
+# debootstrap and Go.
 #
 #   scripts/pythons.sh [NAME ...]      default: those of CI; all: every one
 set -euo pipefail
@@ -68,7 +69,8 @@ chroot_with() {
     {
         # debootstrap does not resolve virtual packages (python3-zmq needs some), apt does.
         debootstrap "${keyring[@]}" --variant=minbase "$suite" "$dir/$suite" "${mirror[@]}" &&
-            DEBIAN_FRONTEND=noninteractive chroot "$dir/$suite" apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
+            DEBIAN_FRONTEND=noninteractive chroot "$dir/$suite" \
+                apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
                 python3 ipython3 python3-ipykernel python3-jupyter-client python3-numpy $(extra "$suite")
     } >"$dir/$suite.log" 2>&1 </dev/null || {
         unfinished "$suite"
@@ -77,8 +79,9 @@ chroot_with() {
     finished "$suite"
 }
 
-# PyTorch for CUDA, of Debian's contrib section, on trixie's Python. NVIDIA's libraries, which it is linked against, are not
-# installed: the tests bring stand-ins (testdata/gpu/pytorch). So its packages are unpacked, what else they need is installed.
+# PyTorch for CUDA, of Debian's contrib section, on trixie's Python. NVIDIA's libraries, which it is linked against, are
+# not installed: the tests bring stand-ins (testdata/gpu/pytorch). So its packages are unpacked, and their other
+# dependencies are installed.
 torch() {
     local done="$dir/torch/.complete" root="$dir/torch"
     [ -e "$done" ] && return
@@ -88,10 +91,12 @@ torch() {
     # In the left side of || the shell goes on after errors, hence the &&.
     {
         chroot "$root" apt-get -o APT::Sandbox::User=root update &&
-            DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
-                libblas3 libcpp-httplib0.18 libcpuinfo0 libdnnl3.6 libfmt10 libgomp1 libhiredis1.1.0 libibverbs1 liblapack3 libnuma1 \
-                libonnx1t64 libopenmpi40 libprotobuf32t64 libpthreadpool0 libsleef3 libuv1t64 libvulkan1 libxnnpack0.20241108 libz3-4 \
-                libzstd1 python3-filelock python3-fsspec python3-jinja2 python3-networkx python3-packaging python3-psutil \
+            DEBIAN_FRONTEND=noninteractive chroot "$root" \
+                apt-get -o APT::Sandbox::User=root install -y --no-install-recommends \
+                libblas3 libcpp-httplib0.18 libcpuinfo0 libdnnl3.6 libfmt10 libgomp1 libhiredis1.1.0 libibverbs1 \
+                liblapack3 libnuma1 libonnx1t64 libopenmpi40 libprotobuf32t64 libpthreadpool0 libsleef3 libuv1t64 \
+                libvulkan1 libxnnpack0.20241108 libz3-4 libzstd1 \
+                python3-filelock python3-fsspec python3-jinja2 python3-networkx python3-packaging python3-psutil \
                 python3-requests python3-sympy python3-typing-extensions python3-yaml &&
             chroot "$root" sh -c 'cd /opt && apt-get -o APT::Sandbox::User=root download \
                 libtorch-cuda-2.6 python3-torch-cuda libgloo-cuda-0 libtensorpipe-cuda-0' &&
@@ -113,7 +118,8 @@ lab() {
     copied sid lab
     {
         chroot "$root" apt-get "${apt[@]}" update &&
-            DEBIAN_FRONTEND=noninteractive chroot "$root" apt-get "${apt[@]}" install -y --no-install-recommends jupyterlab &&
+            DEBIAN_FRONTEND=noninteractive chroot "$root" \
+                apt-get "${apt[@]}" install -y --no-install-recommends jupyterlab &&
             chroot "$root" jupyter-lab --version
     } >"$dir/lab.log" 2>&1 </dev/null || {
         unfinished lab
@@ -150,9 +156,9 @@ PY
     touch "$done"
 }
 
-# compilers SUITE TREE VERSION: a chroot TREE like the suite's, with what it takes to compile CPython, and the source of that version as
-# Debian has it from upstream. The builds are in it, each below /opt, and use the chroot's libraries: IPython, ipykernel, NumPy are for the
-# same version.
+# compilers SUITE TREE VERSION: makes a chroot TREE like the suite's, with the packages that compile CPython, and the
+# source of that version as Debian has it from upstream. The builds are in it, each below /opt, and use the chroot's
+# libraries: IPython, ipykernel and NumPy are for the same version.
 compilers() {
     local suite=$1 tree=$2 version=$3 root="$dir/$2" done="$dir/$2/.complete"
     [ -e "$done" ] && return
@@ -181,8 +187,8 @@ installed() {
     rm -rf "$root/var/cache/apt/archives" "$root/var/lib/apt/lists"
 }
 
-# compiled NAME TREE VERSION MODULES [ARGUMENT ...]: CPython, made with the arguments of configure, in /opt/NAME of the tree, where it can
-# import the modules. It has no pip: Debian's libraries are on its path.
+# compiled NAME TREE VERSION MODULES [ARGUMENT ...]: makes CPython with these arguments of configure, in /opt/NAME of
+# the tree, where it can import the modules. It has no pip: Debian's libraries are on its path.
 compiled() {
     local name=$1 root="$dir/$2"
     rm -rf "${root:?}/opt/$name" "$root/usr/src/$name"
@@ -201,10 +207,13 @@ compiled() {
         echo /usr/lib/python3/dist-packages >"$site/debian.pth"
         # IPython imports sqlite3, and needs nothing of it where its history is off.
         "/opt/$name/bin/python$version" -c "import _sqlite3" || printf "%s\n" \
-            "class Error(Exception): pass" "DatabaseError = OperationalError = IntegrityError = Error" "class Connection: pass" \
-            "def register_converter(*_): pass" "register_adapter = register_converter" >"${site%/site-packages}/sqlite3/__init__.py"
-        # Only Debian'"'"'s interpreter knows the name that Debian gives to what is for all versions.
-        find /usr/lib/python3/dist-packages -name "*.abi3-*-linux-gnu.so" | while read -r file; do ln -sf "${file##*/}" "${file%.abi3-*}.abi3.so"; done
+            "class Error(Exception): pass" "DatabaseError = OperationalError = IntegrityError = Error" \
+            "class Connection: pass" "def register_converter(*_): pass" "register_adapter = register_converter" \
+            >"${site%/site-packages}/sqlite3/__init__.py"
+        # Only Debian'"'"'s interpreter knows the name that Debian gives to modules for all versions.
+        find /usr/lib/python3/dist-packages -name "*.abi3-*-linux-gnu.so" | while read -r file; do
+            ln -sf "${file##*/}" "${file%.abi3-*}.abi3.so"
+        done
         cd / && "/opt/$name/bin/python$version" -c "import $modules"
     ' bash "$@"
     rm -rf "${root:?}/usr/src/$name"
@@ -212,24 +221,32 @@ compiled() {
 
 # built NAME: a build as people make them, from the table.
 built() {
-    local name=$1 suite=trixie tree=builds version=3.13 packages=() modules='ctypes, _sqlite3, ssl, zlib, numpy, ipykernel.kernelbase' arguments=()
+    local name=$1 suite=trixie tree=builds version=3.13 packages=() arguments=()
+    local modules='ctypes, _sqlite3, ssl, zlib, numpy, ipykernel.kernelbase'
     local shared=(--enable-shared "LDFLAGS=-Wl,-rpath,/opt/$name/lib")
     case $name in
     *314 | *314t) suite=sid tree=builds-sid version=3.14 ;;
     *39) suite=bullseye tree=builds-bullseye version=3.9 ;;
     esac
     case $name in
-    plain3*t) modules='ctypes, sqlite3, ssl, zlib, IPython' arguments=(--disable-gil) ;; # free-threaded: Debian has no libraries for it
+    plain3*t)                                                    # free-threaded: Debian has no libraries for it
+        modules='ctypes, sqlite3, ssl, zlib, IPython' arguments=(--disable-gil)
+        ;;
     plain3*) ;;                                                  # what pyenv makes: static, -O3, no LTO, no PGO
     shared3*) arguments=("${shared[@]}") ;;                      # the same, as a library
     o23*) arguments=(OPT='-DNDEBUG -g -fwrapv -O2 -Wall') ;;
-    lto3*) arguments=("${shared[@]}" --with-lto OPT='-DNDEBUG -fwrapv -O3 -Wall') ;; # as official container images, but for PGO: Debian's libraries have both
+    lto3*)                                # as official container images, but for PGO: Debian's libraries have both
+        arguments=("${shared[@]}" --with-lto OPT='-DNDEBUG -fwrapv -O3 -Wall')
+        ;;
     clang3*) packages=(clang) arguments=(CC=clang OPT='-DNDEBUG -fwrapv -O3 -Wall') ;;
     conda3*)                                                     # conda-forge's flags, but for PGO
         arguments=(--with-lto OPT='-DNDEBUG -fwrapv -O2 -Wall' LDFLAGS='-s -Wl,-O2 -Wl,--sort-common -Wl,--gc-sections'
-            CFLAGS='-fno-plt -fno-semantic-interposition -ffunction-sections -ftree-vectorize -fPIC -fstack-protector-strong')
+            CFLAGS="-fno-plt -fno-semantic-interposition -ffunction-sections -ftree-vectorize -fPIC \
+-fstack-protector-strong")
         ;;
-    musl3*) packages=(musl-tools) modules=IPython arguments=(CC=/opt/musl-cc) ;; # what is made for glibc cannot be loaded in it
+    musl3*)                                                      # modules that are made for glibc cannot be loaded
+        packages=(musl-tools) modules=IPython arguments=(CC=/opt/musl-cc)
+        ;;
     esac
     [ -e "$dir/$tree/opt/$name/.complete" ] && return
     compilers "$suite" "$tree" "$version"

@@ -5,7 +5,10 @@
 
 dir=${KERNELS_DIR:-/var/tmp/ipytracer-kernels}
 # Debian's mirrors are those apt uses here; Ubuntu's kernels are only taken where UBUNTU_MIRROR is set.
-apt_mirror() { apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed 's,/*$,,' | grep -E "$1\$" | sort -u | head -n 1 || true; }
+apt_mirror() {
+    apt-get indextargets --format '$(REPO_URI)' 2>/dev/null |
+        sed 's,/*$,,' | grep -E "$1\$" | sort -u | head -n 1 || true
+}
 debian=${DEBIAN_MIRROR:-$(apt_mirror '/debian')}
 security=${DEBIAN_SECURITY_MIRROR:-$(apt_mirror '/debian-security')}
 ubuntu=${UBUNTU_MIRROR:-}
@@ -13,7 +16,10 @@ mkdir -p "$dir"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for tool in qemu-system-x86_64 busybox cpio curl xz dpkg-deb python3; do
-    command -v "$tool" >/dev/null || { echo "$(basename "$0"): $tool is missing; scripts/install.sh kernels installs it" >&2; exit 3; }
+    command -v "$tool" >/dev/null || {
+        echo "$(basename "$0"): $tool is missing; scripts/install.sh kernels installs it" >&2
+        exit 3
+    }
 done
 
 # index: one line for each package with a kernel: name, URL, SHA-256.

@@ -31,10 +31,13 @@ shell, note, seed = InteractiveShell(history_length=0), open(sys.argv[1], "a"), 
 shell.history_manager.enabled = False
 choose = random.Random(seed)
 CELLS = {
-    "ordinary": "import numpy as np\na = np.ones(choose.randrange(1, 1 << 20))\nb = [bytes(9000) for _ in range(50)]\ndel a",
+    "ordinary": "import numpy as np\na = np.ones(choose.randrange(1, 1 << 20))\n"
+                "b = [bytes(9000) for _ in range(50)]\ndel a",
     "fails": "c = bytearray(1 << 20)\n1 / 0",
-    "flood": "for i in range(3000):\n    compile('', '<ipytracer:begin flood>', 'exec'); compile('', '<ipytracer:end flood>', 'exec')",
-    "forks": "pids = []\nfor i in range(20):\n    pid = os.fork()\n    if pid == 0:\n        bytearray(1 << 20); os._exit(0)\n    pids.append(pid)\nfor pid in pids: os.waitpid(pid, 0)",
+    "flood": "for i in range(3000):\n    compile('', '<ipytracer:begin flood>', 'exec'); "
+             "compile('', '<ipytracer:end flood>', 'exec')",
+    "forks": "pids = []\nfor i in range(20):\n    pid = os.fork()\n    if pid == 0:\n        bytearray(1 << 20); "
+             "os._exit(0)\n    pids.append(pid)\nfor pid in pids: os.waitpid(pid, 0)",
     "executes": "import subprocess\nsubprocess.run(['true'])",
     "idles": "import time\ntime.sleep(0.2)",
 }
@@ -60,7 +63,8 @@ while True:
     running = [p for p in running if p.poll() is None]
     while len(running) < shells:
         last += 1
-        running.append(subprocess.Popen([sys.executable, os.path.join(folder, "shell.py"), os.path.join(folder, "%d.cells" % last), str(seed + last)],
+        running.append(subprocess.Popen([sys.executable, os.path.join(folder, "shell.py"),
+                                         os.path.join(folder, "%d.cells" % last), str(seed + last)],
                                         stdin=subprocess.DEVNULL, preexec_fn=die_too))
         with open(os.path.join(folder, "%d.pid" % last), "w") as f:
             f.write(str(running[-1].pid))

@@ -13,9 +13,13 @@ GO = "#!/bin/sh\necho go version go%s linux/amd64\n"
 STUBS = {
     "go": GO % "1.2",  # one that does not serve is on root's PATH
     "runuser": '#!/bin/sh\nshift 3\nexec "$@"\n',
-    "id": '#!/bin/sh\ncase $* in "-u") echo 0 ;; "-u ada") echo %d ;; "-g ada") echo %d ;; *) echo ada ;; esac\n' % (os.getuid(), GID),
+    "id": '#!/bin/sh\ncase $* in "-u") echo 0 ;; "-u ada") echo %d ;; "-g ada") echo %d ;; *) echo ada ;; esac\n'
+          % (os.getuid(), GID),
     "getent": """#!/bin/sh
-case $* in "passwd ada") echo "ada:x:1:%d::$PLAYED:/bin/bash" ;; "group %d") echo "$GROUP" ;; passwd) echo "$OTHERS" ;; *) exit 2 ;; esac
+case $* in
+"passwd ada") echo "ada:x:1:%d::$PLAYED:/bin/bash" ;; "group %d") echo "$GROUP" ;; passwd) echo "$OTHERS" ;;
+*) exit 2 ;;
+esac
 """ % (GID, GID),
 }
 

@@ -10,7 +10,16 @@ import unittest
 import gotest
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gotest.py")
-HEAD = 'package %s\nimport ("os"; "testing")\nvar _ = os.Getenv\n'
+# first reports whether a test runs for the first time, which it notes in a file.
+HEAD = """package %s
+import ("os"; "testing")
+func first() bool {
+	_, err := os.Stat(os.Getenv("FLAG"))
+	if err != nil { os.WriteFile(os.Getenv("FLAG"), nil, 0o600) }
+	return err != nil
+}
+var _ = first
+"""
 TESTS = {
     "fine": """
 func TestTrees(t *testing.T) {
@@ -21,23 +30,23 @@ func TestOther(t *testing.T) { if os.Getenv("TREES") == "only" { t.Fatal("it was
 """,
     "flaky": """
 func TestFlaky(t *testing.T) {
-	if _, err := os.Stat(os.Getenv("FLAG")); err != nil { os.WriteFile(os.Getenv("FLAG"), nil, 0o600); t.Fatal("the first time") }
+	if first() { t.Fatal("the first time") }
 }
 """,
     "bad": 'func TestBad(t *testing.T) { t.Run("inner", func(t *testing.T) { t.Error("what is wrong") }) }\n',
     "panics": 'func TestPanics(t *testing.T) { go func() { panic("out of the blue") }(); select {} }\n',
-    "dies": 'func TestDies(t *testing.T) { if _, err := os.Stat(os.Getenv("FLAG")); err != nil { os.WriteFile(os.Getenv("FLAG"), nil, 0o600); panic("the end") } }\n'
+    "dies": 'func TestDies(t *testing.T) { if first() { panic("the end") } }\n'
     'func TestBehind(t *testing.T) {}\n',
     "shy": """
 func TestShy(t *testing.T) {
-	if _, err := os.Stat(os.Getenv("FLAG")); err != nil { os.WriteFile(os.Getenv("FLAG"), nil, 0o600); t.Fatal("the first time") }
+	if first() { t.Fatal("the first time") }
 	t.Skip("not again")
 }
 """,
     "shier": """
 func TestShier(t *testing.T) {
 	t.Run("inner", func(t *testing.T) {
-		if _, err := os.Stat(os.Getenv("FLAG")); err != nil { os.WriteFile(os.Getenv("FLAG"), nil, 0o600); t.Fatal("the first time") }
+		if first() { t.Fatal("the first time") }
 		t.Skip("not again")
 	})
 }

@@ -7,8 +7,14 @@ import tempfile
 import unittest
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels_judge.py")
-RUN = '{"schema": "ipytracer/selftest/v1", "workloads": [{"figures": [{"difference": 0, "bound": 0}]}], "cells": []}\n== selftest 0\n'
-STORM = '{"storm": "exits", "failures": [], "processes": 3, "ended_twice": 0, "boundaries": 5, "boundaries_missing": 0, "figures": 8, "equal": 8, "wrong": 0}\n'
+RUN = (
+    '{"schema": "ipytracer/selftest/v1", "workloads": [{"figures": [{"difference": 0, "bound": 0}]}], "cells": []}\n'
+    '== selftest 0\n'
+)
+STORM = (
+    '{"storm": "exits", "failures": [], "processes": 3, "ended_twice": 0, "boundaries": 5, "boundaries_missing": 0, '
+    '"figures": 8, "equal": 8, "wrong": 0}\n'
+)
 END = "== seconds 99\n"
 
 

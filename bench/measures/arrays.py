@@ -108,7 +108,10 @@ def compare(settings, worker, capture, versions):
                 added = 1e6 * statistics.median(series.differences("attached", "off")) / counts[elements]
                 beside = 1e6 * statistics.median(series.differences("memray", "off")) / counts[elements]
                 without = 1e6 * statistics.median(series.differences("no stacks", "off")) / counts[elements]
-                note = f"{bare:.2f} µs an array bare; the tracer adds {added:.2f} µs, without stacks {without:.2f} µs, memray {beside:.2f} µs"
+                note = (
+                    f"{bare:.2f} µs an array bare; the tracer adds {added:.2f} µs, without stacks {without:.2f} µs, "
+                    f"memray {beside:.2f} µs"
+                )
             shown = "attached with --no-stacks" if name == "no stacks" else name
             yield Row(
                 UNLIMITED, f"np.ones({elements}): {shown}", "%", estimate(series.percents(name, "off")), None, note

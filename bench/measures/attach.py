@@ -5,7 +5,10 @@ from kernel import Kernel
 from table import Row
 from tracing import Tracer
 
-LIBRARIES = "import numpy, pandas\nfor name in 'sklearn.linear_model', 'torch':\n    try: __import__(name)\n    except ImportError: pass"
+LIBRARIES = (
+    "import numpy, pandas\nfor name in 'sklearn.linear_model', 'torch':\n    try: __import__(name)\n"
+    "    except ImportError: pass"
+)
 
 
 def measure(settings):

@@ -13,7 +13,10 @@ from measures.notebooks import Reported, books, exactness
 from pairing import interleave, undisturbed
 from table import Row
 
-SECTION = "Storms of small blocks: CPU time of the kernel and its children, attached with --record, against a fresh kernel without"
+SECTION = (
+    "Storms of small blocks: CPU time of the kernel and its children, attached with --record, "
+    "against a fresh kernel without"
+)
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "notebooks")
 
 
@@ -52,5 +55,8 @@ def measure(settings):
                 "%",
                 estimate_of(undisturbed(found["cells"], condition, "off"), rounds),
                 6 if condition == "attached" else None,
-                f"{seconds:.2f} s without the tracer; {exactness(found, condition)}; {100 * sampled:.0f} % of what lines allocated is from samples",
+                (
+                    f"{seconds:.2f} s without the tracer; {exactness(found, condition)}; "
+                    f"{100 * sampled:.0f} % of what lines allocated is from samples"
+                ),
             )

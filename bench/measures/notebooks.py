@@ -19,7 +19,10 @@ from tracing import Failure, Tracer, cpu_seconds
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "testdata", "notebooks"))
 import notebook_text as books  # noqa: E402
 
-COST = "Ordinary notebooks: CPU time of the kernel and its children, attached with --record, against a fresh kernel without"
+COST = (
+    "Ordinary notebooks: CPU time of the kernel and its children, attached with --record, "
+    "against a fresh kernel without"
+)
 LONG = "A notebook of %d cells"
 LONG_ONE = ("plots", "groupby", "seaborn", "images")
 
@@ -128,7 +131,10 @@ def costs(settings, names):
             "%",
             estimate_of(shares[-1], rounds),
             2,
-            f"{seconds:.2f} s without the tracer, which itself takes {own:.1f} % of that; {exactness(series, 'attached')}",
+            (
+                f"{seconds:.2f} s without the tracer, which itself takes {own:.1f} % of that; "
+                f"{exactness(series, 'attached')}"
+            ),
         )
     rounds = min(len(series["cpu"].values["off"]) for series in found.values())
     yield Row(

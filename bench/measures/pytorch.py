@@ -89,7 +89,10 @@ def measure(settings):
             "%",
             estimate(found["wall"].percents("attached", "off")),
             limit,
-            f"quickest of 4; {1000 * statistics.median(found['wall'].values['off']) / 40:.2f} ms a step without the tracer",
+            (
+                f"quickest of 4; {1000 * statistics.median(found['wall'].values['off']) / 40:.2f} ms a step without "
+                f"the tracer"
+            ),
         )
         yield Row(SECTION, what + ", undisturbed", "%",
                   estimate_of(undisturbed(found["all"], "attached", "off"), len(found["all"].values["off"])), limit)

@@ -163,7 +163,8 @@ def rows(name, series, tracer):
     walks = undisturbed(cells["attached"]) - undisturbed(cells["no stacks"])
     yield Remark(
         SECTION % name,
-        f"{bare:.2f} s without the tracer; with stacks and without them {walks:+.3f} s; the tracer itself takes {tracer:.1f} % of that, "
+        f"{bare:.2f} s without the tracer; with stacks and without them {walks:+.3f} s; "
+        f"the tracer itself takes {tracer:.1f} % of that, "
         f"on whatever core; an empty program is counted with {floor:.0f} ns",
     )
     kinds = sorted(

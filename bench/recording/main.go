@@ -32,9 +32,14 @@ func main() {
 		n.emit = emit
 		n.Ledger = attributiontest.Ledger{Emit: n.write, PID: pid, Boundaries: 50_000, Changes: 1_000}
 		n.write(&event.Start{
-			Host:      event.Host{Name: "bench", CPUs: 2, Memory: 16 << 30},
-			Processes: []event.ProcessInfo{{PID: pid, Command: "ipykernel", Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel"}},
-			Meters:    []event.MeterSource{{Meter: event.NumPy, Source: "made up", Exact: true}, {Meter: event.Mapped, Source: "made up", Exact: true}},
+			Host: event.Host{Name: "bench", CPUs: 2, Memory: 16 << 30},
+			Processes: []event.ProcessInfo{
+				{PID: pid, Command: "ipykernel", Python: "3.11.2", IPython: "8.5.0", Frontend: "ipykernel"},
+			},
+			Meters: []event.MeterSource{
+				{Meter: event.NumPy, Source: "made up", Exact: true},
+				{Meter: event.Mapped, Source: "made up", Exact: true},
+			},
 		})
 		n.Boundary(event.Boundary{Kind: event.Attached})
 		n.stacks()
@@ -71,9 +76,12 @@ func file(text int) string { return fmt.Sprintf("/tmp/ipykernel_%d/%d.py", pid, 
 func (n *notebook) stacks() {
 	for text := range texts {
 		for line := range lines {
-			frames := []event.Frame{{Function: "zeros", File: "/usr/lib/python3/dist-packages/numpy/core/numeric.py", Line: 100}}
+			zeros := "/usr/lib/python3/dist-packages/numpy/core/numeric.py"
+			frames := []event.Frame{{Function: "zeros", File: zeros, Line: 100}}
 			for depth := range 1 + line%9 {
-				frames = append(frames, event.Frame{Function: fmt.Sprintf("step%d", depth), File: "/home/me/project/train.py", Line: int32(10 * depth)})
+				step := fmt.Sprintf("step%d", depth)
+				frames = append(frames,
+					event.Frame{Function: step, File: "/home/me/project/train.py", Line: int32(10 * depth)})
 			}
 			frames = append(frames, event.Frame{Function: "<module>", File: file(text), Line: int32(line + 1)})
 			n.write(&event.Stack{Number: uint64(text*lines + line + 1), PID: pid, Frames: frames})
@@ -104,7 +112,8 @@ func (n *notebook) statement(stack uint64) {
 			m = n.torch
 		}
 		n.address += 1 << 22
-		c := event.Change{Meter: m, Size: 512 << n.random.IntN(12), Address: n.address, Stack: stack, Block: m == n.torch}
+		size := event.Bytes(512 << n.random.IntN(12))
+		c := event.Change{Meter: m, Size: size, Address: n.address, Stack: stack, Block: m == n.torch}
 		n.Change(c)
 		n.held = append(n.held, c)
 	}

@@ -16,8 +16,10 @@ sales = pd.DataFrame({"day": pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.in
     'sales["revenue"] = sales.units * sales.price\nsales = sales[sales.units > 0].reset_index(drop=True)\nsales.head()',
     'sales["month"] = sales.day.dt.to_period("M").astype(str)\nsales.memory_usage(deep=True).sum()',
     # group, join, order
-    'by_shop = sales.groupby("shop").agg(revenue=("revenue", "sum"), units=("units", "sum"), days=("day", "nunique"))\nby_shop.tail()',
-    'monthly = sales.pivot_table(index="month", columns="shop", values="revenue", aggfunc="sum", fill_value=0)\nmonthly.shape',
+    'by_shop = sales.groupby("shop").agg(revenue=("revenue", "sum"), units=("units", "sum"), days=("day", "nunique"))\n'
+    "by_shop.tail()",
+    'monthly = sales.pivot_table(index="month", columns="shop", values="revenue", aggfunc="sum", fill_value=0)\n'
+    "monthly.shape",
     """products = pd.DataFrame({"product": np.arange(3000), "cost": rng.gamma(2, 8, 3000),
                          "group": rng.choice(list("abcdefgh"), 3000)})
 joined = sales.merge(products, on="product", how="left")

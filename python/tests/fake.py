@@ -44,11 +44,15 @@ def figure(start, peak, end, exact=True, bound=0):
 
 def window(number, kind="cell", **more):
     whole = {"id": number, "parent": 1, "kind": kind, "pid": os.getpid(), "execution": number if kind == "cell" else 0,
-             "execution_count": number if kind == "cell" else None, "silent": False, "name": "", "line": 0, "source": "x = 1" if kind == "cell" else "",
-             "source_truncated": False, "status": "ok", "start_ns": 10**9 * number, "duration_ns": 1_470_000_000, "cpu_ns": -1,
-             "meters": {"cpu.resident": figure(100 * MIB, 612 * MIB, 101 * MIB), "cpu.mapped": figure(200 * MIB, 712 * MIB, 200 * MIB),
+             "execution_count": number if kind == "cell" else None, "silent": False, "name": "", "line": 0,
+             "source": "x = 1" if kind == "cell" else "",
+             "source_truncated": False, "status": "ok", "start_ns": 10**9 * number, "duration_ns": 1_470_000_000,
+             "cpu_ns": -1,
+             "meters": {"cpu.resident": figure(100 * MIB, 612 * MIB, 101 * MIB),
+                        "cpu.mapped": figure(200 * MIB, 712 * MIB, 200 * MIB),
                         "cpu.numpy": figure(0, 512 * MIB, 0)}, "children": [],
-             "top": {"cpu.numpy": {"at_peak": 512 * MIB, "where": "In[%d] line 1 › ones" % number, "line": 1, "execution": number}}}
+             "top": {"cpu.numpy": {"at_peak": 512 * MIB, "where": "In[%d] line 1 › ones" % number, "line": 1,
+                                   "execution": number}}}
     whole.update(more)
     return whole
 

@@ -14,7 +14,10 @@ USAGE = (
     r"(\S+) MiB above final usage, "
     r"current RAM usage now (\S+) MiB( \(.*\))?$"
 )
-WATCHER = r"^In \[(\d+)\] used (\S+) MiB RAM in ([\d.]+)s, peaked (\S+) MiB above current, total RAM usage (\S+) MiB( \(.*\))?$"
+WATCHER = (
+    r"^In \[(\d+)\] used (\S+) MiB RAM in ([\d.]+)s, peaked (\S+) MiB above current, total RAM usage "
+    r"(\S+) MiB( \(.*\))?$"
+)
 
 
 class Usage(CompatTest):

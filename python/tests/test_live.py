@@ -72,7 +72,8 @@ class Live(ShellTest):
         """What a front end asks beside the cells shows nothing, however long it runs."""
         self.tracer.running = [fake.window(70, duration_ns=3_200_000_000, status="incomplete", silent=True)]
         shown = self.run_cell(
-            "for n in range(2):\n    asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)"
+            "for n in range(2):\n    asked = len(tracer.requests); tracer.tick(); "
+            "until(lambda: len(tracer.requests) > asked)"
         )
         self.assertEqual(len(shown), 1)
         self.assertIn("need", shown[0])

@@ -65,7 +65,8 @@ class Plugin(unittest.TestCase):
         figures = os.path.join(self.folder, "figures.json")
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            status = pytest.main([*_plugin(), "-p", "no:xdist", "--import-mode=importlib", "--assert=plain", "--rootdir", self.folder, "-c", os.path.join(self.folder, "pytest.ini"),
+            status = pytest.main([*_plugin(), "-p", "no:xdist", "--import-mode=importlib", "--assert=plain",
+                                  "--rootdir", self.folder, "-c", os.path.join(self.folder, "pytest.ini"),
                                   "--ipytracer-json", figures, *options, os.path.join(self.folder, name + ".py")])
         with open(figures) as f:
             told = {t["nodeid"].split("::")[-1]: t for t in json.load(f)["tests"]}
@@ -90,7 +91,8 @@ class Plugin(unittest.TestCase):
         self.assertEqual({p: w["meters"]["cpu.resident"]["consumed"] for p, w in told["test_a"]["windows"].items()},
                          {"setup": 5 * MIB, "call": 100 * MIB, "teardown": -5 * MIB})
         rows = [line.split() for line in out.split("\n") if line.startswith("test_it.py::")]
-        self.assertEqual([r[:5] for r in rows], [["test_it.py::test_a", "100.00", "MiB", "100.00", "MiB"], ["test_it.py::test_b", "7.00", "MiB", "7.00", "MiB"]], out)
+        self.assertEqual([r[:5] for r in rows], [["test_it.py::test_a", "100.00", "MiB", "100.00", "MiB"],
+                                                 ["test_it.py::test_b", "7.00", "MiB", "7.00", "MiB"]], out)
         self.assertIn("begin test_it.py::test_a, call", self.tracer.markers)
 
     def test_limit_memory(self):
@@ -122,9 +124,9 @@ class Plugin(unittest.TestCase):
         """, "--strict-markers")
         self.assertEqual(status, 1)
         self.assertEqual({n: t["outcome"] for n, t in told.items()}, {
-            "test_below": "passed", "test_equal": "failed", "test_over": "failed", "test_expected": "skipped", "test_numpy": "failed",
-            "test_thread": "passed", "test_gpu": "failed", "test_no_size": "failed", "test_no_argument": "failed", "test_unit": "failed",
-            "test_unit_fails": "failed"}, out)
+            "test_below": "passed", "test_equal": "failed", "test_over": "failed", "test_expected": "skipped",
+            "test_numpy": "failed", "test_thread": "passed", "test_gpu": "failed", "test_no_size": "failed",
+            "test_no_argument": "failed", "test_unit": "failed", "test_unit_fails": "failed"}, out)
         self.assertIn("limit_memory: resident needs 24.00 MiB, not below 24.00 MiB", out)
         self.assertIn("limit_memory: numpy needs 2.00 MiB, not below 1.00 MiB", out)
         self.assertIn("limit_memory: GPU 0 driver needs 3.00 MiB, not below 1.00 MiB", out)
@@ -181,7 +183,8 @@ class Plugin(unittest.TestCase):
         for function, status in (("ones", 1), ("other", 0)):
             with self.subTest(function):
                 got, out, _ = self.traced("""
-                    @pytest.mark.limit_leaks("1 MB", filter_fn=lambda stack: any(f.function == "%s" for f in stack.frames))
+                    def wanted(stack): return any(f.function == "%s" for f in stack.frames)
+                    @pytest.mark.limit_leaks("1 MB", filter_fn=wanted)
                     def test_it(): take(1, "cpu.numpy")
                 """ % function)
                 self.assertEqual(got, status, out)

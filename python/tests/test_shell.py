@@ -8,7 +8,10 @@ from ipytracer import _line, _shell
 from . import fake
 from .shells import ShellTest
 
-LINE = "need 512.00 MiB · consumed 1.00 MiB · peaked 511.00 MiB · total 101.00 MiB · numpy 512.00 MiB (line 1 › ones) · 1.47 s"
+LINE = (
+    "need 512.00 MiB · consumed 1.00 MiB · peaked 511.00 MiB · total 101.00 MiB · numpy 512.00 MiB "
+    "(line 1 › ones) · 1.47 s"
+)
 
 
 class WithTracer(ShellTest):

@@ -130,7 +130,8 @@ export class Badges implements IDisposable {
   private _show(cell: CodeCell, shown: IShown): void {
     if (!cell.inViewport || cell.isPlaceholder()) {
       this._waiting.add(cell);
-      // Once for each cell, and only of one that is not drawn yet: ready stays true when a cell leaves the view, and what enters it is told by the notebook.
+      // Waits once for each cell, and only while the cell is not drawn: ready stays true when a cell leaves the view,
+      // and the notebook reports each cell that enters it.
       if (cell.isPlaceholder() && !this._awaited.has(cell)) {
         this._awaited.add(cell);
         void cell.ready.then(() => this._seen());

@@ -20,7 +20,9 @@ const SWITCH = "ipytracer:badges";
 const icon = new LabIcon({
   name: "ipytracer:icon",
   svgstr:
-    '<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24"><path class="jp-icon3" fill="#616161" d="M3 20h18v2H3zM4 18V9h3v9zm5 0V3h3v15zm5 0v-6h3v6zm5 0v-9h2v9z"/></svg>',
+    '<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">' +
+    '<path class="jp-icon3" fill="#616161" ' +
+    'd="M3 20h18v2H3zM4 18V9h3v9zm5 0V3h3v15zm5 0v-6h3v6zm5 0v-9h2v9z"/></svg>',
 });
 
 function linkOf(links: Links, panel: NotebookPanel | null): Link | null {

@@ -1,5 +1,6 @@
-// The panel's sections that look at the kernel's objects: its variables, and what stays behind. Whoever opens one has the
-// tracer look; as long as it is open and can be seen, variables are brought up to date behind each cell. Closed they cost nothing.
+// The panel's sections that look at the kernel's objects: its variables, and the memory that stays behind. The tracer
+// looks when a section is opened. While it is open and can be seen, variables are brought up to date behind each cell.
+// Closed sections cost nothing.
 
 import { IRun } from "./figures";
 import { Link } from "./link";

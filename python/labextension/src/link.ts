@@ -129,7 +129,10 @@ export class Link implements IDisposable {
     return table((await this.asks(what, more)).table);
   }
 
-  /** Have the companion answer a question of people's; rejects with its sentence, or after a minute. What it says is not checked. */
+  /**
+   * Have the companion answer a question that a user asked. It rejects with the companion's sentence, or after a
+   * minute. The answer is not checked.
+   */
   asks(what: string, more: JSONObject = {}): Promise<{ [key: string]: unknown }> {
     const comm = this._comm;
     if (!comm || this._questions.size >= MOST_QUESTIONS) {
@@ -293,7 +296,10 @@ export class Link implements IDisposable {
   private _questions = new Map<number, IQuestion>();
 }
 
-/** Make a comm without a subshell of its own, which JupyterLab 4.4 starts for each target: it is a thread in the very process that is measured. */
+/**
+ * Make a comm without a subshell of its own. JupyterLab 4.4 starts one for each target, as a thread in the very process
+ * that is measured.
+ */
 function withoutSubshell<T>(kernel: Kernel.IKernelConnection, make: () => T): T {
   const connection = kernel as unknown as { _commsOverSubshells?: string };
   if (connection._commsOverSubshells === undefined) {

@@ -1,6 +1,6 @@
-// What a look at a kernel's objects has found: its variables, and what stays behind. As everything that the kernel sends
-// it is checked before anything is made of it. A look takes a while: the kernel is asked again and again, and waits for
-// nothing itself.
+// Results of a look at a kernel's objects: its variables, and the memory that stays behind. They are checked before
+// anything is made of them, as everything that the kernel sends. A look takes a while: the kernel is asked again and
+// again, and waits for nothing itself.
 
 import { JSONObject } from "@lumino/coreutils";
 
@@ -14,7 +14,10 @@ const MOST_SAID = 1000; // characters
 const FIRST_PAUSE = 200; // ms between two questions whether it is over
 const LONGEST_PAUSE = 1000;
 
-/** A name: alone is what would be freed with it, in words; sizes are bytes; execution: the run of a cell that made it, 0: none. */
+/**
+ * A name. alone says in words how much would be freed with it. Sizes are in bytes. execution is the run of the cell
+ * that made it, or 0.
+ */
 export interface IVariable {
   name: string;
   alone: string;

@@ -1,5 +1,5 @@
-// The side panel: how much there is of what there may be, the session over time, the cells by what they need, what a look at
-// the kernel's objects finds (inspector.ts), and who allocated in the cell that was chosen.
+// The side panel: memory in use beside its limit, the session over time, cells by their need, results of a look at the
+// kernel's objects (inspector.ts), and who allocated in the chosen cell.
 
 import { JSONObject } from "@lumino/coreutils";
 import { Widget } from "@lumino/widgets";
@@ -165,7 +165,8 @@ export class Panel extends Widget {
         make(
           "p",
           "",
-          `The tracer listens, but ${hello.silent}: it is stopped, or very busy. What it has not told comes when it answers.`,
+          `The tracer listens, but ${hello.silent}: it is stopped, or very busy. ` +
+            "What it has not told comes when it answers.",
         ),
       ];
     }
@@ -194,7 +195,8 @@ export class Panel extends Widget {
         make(
           "p",
           "",
-          `${share >= 0.9 ? "! " : ""}highest peak ${mark(most, true)}${size(most.peak)}, ${mark(most, true)}${percent(share)} of ${limitName(hello)}`,
+          `${share >= 0.9 ? "! " : ""}highest peak ${mark(most, true)}${size(most.peak)}, ` +
+            `${mark(most, true)}${percent(share)} of ${limitName(hello)}`,
         ),
       );
     }
@@ -281,7 +283,8 @@ export class Panel extends Widget {
   private _table(link: Link, t: ITable): Child[] {
     const texts = t.head.map((h, i) => (h.endsWith("…") ? i : -1)).filter((i) => i >= 0);
     const wide = t.head.length > MOST_COLUMNS;
-    const under = t.head.map((_, i) => i).filter((i) => wide && i > 0 && (texts.includes(i) || i >= MOST_COLUMNS)); // on a line of their own, so that no column is out of sight
+    // These are on a line of their own, so that no column is out of sight.
+    const under = t.head.map((_, i) => i).filter((i) => wide && i > 0 && (texts.includes(i) || i >= MOST_COLUMNS));
     const bodies = t.rows.map((cells, n) => {
       const r = link.current.find((one) => one.execution === t.executions[n]);
       const row = make("tr", "");
@@ -337,7 +340,7 @@ export class Panel extends Widget {
   private _session: string | undefined;
   private _stale = true;
   private _timer = 0;
-  private _start: { of: string; said: string; goes: boolean } | null = null; // what came of starting, and for which session
+  private _start: { of: string; said: string; goes: boolean } | null = null; // the start of a session, and its result
   private _wanted = 0; // the number of what was asked last
   private _top: HTMLElement;
   private _cells: HTMLElement;

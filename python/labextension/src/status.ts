@@ -56,7 +56,8 @@ export class Status extends Widget {
       said = `${runs ? "▶ " : ""}${full ? "! " : ""}${mark(f)}${size(f.end)}`;
       said += hello.limit ? ` of ${limitName(hello)} · ${mark(counted)}${percent(share)}` : "";
       const peak = `peak ${mark(f, true)}${size(f.peak)}`;
-      title = `ipytracer: resident memory ${runs ? "while a cell runs" : "after " + label(r)}${r.children ? ", with its children" : ""}; ${peak}`;
+      const when = runs ? "while a cell runs" : "after " + label(r);
+      title = `ipytracer: resident memory ${when}${r.children ? ", with its children" : ""}; ${peak}`;
     }
     this.node.textContent = said;
     this.node.title = title;

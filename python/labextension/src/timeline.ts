@@ -33,7 +33,8 @@ function bar(r: IRun, x: (ns: number) => number, y: (bytes: number) => number, g
     element("rect", { class: "jp-ipytracer-end", x: left, y: y(f.end), width, height: Math.max(0, HEIGHT - y(f.end)) }),
   );
   const title = element("title", {});
-  title.textContent = `${label(r)} · need ${mark(f, true)}${size(needed(f))} · peak ${mark(f, true)}${size(f.peak)} · ${duration(r.duration)}`;
+  const [need, peak] = [needed(f), f.peak].map((bytes) => mark(f, true) + size(bytes));
+  title.textContent = `${label(r)} · need ${need} · peak ${peak} · ${duration(r.duration)}`;
   group.append(title);
   group.addEventListener("click", () => go(r));
   return group;
@@ -56,7 +57,9 @@ export function timeline(runs: IRun[], limit: number | null, go: (r: IRun) => vo
     viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
     preserveAspectRatio: "none",
     role: "img",
-    "aria-label": `memory over time: ${shown.length} cells in ${duration(last - first)}, at most ${size(most)}; the same is in the table below`,
+    "aria-label":
+      `memory over time: ${shown.length} cells in ${duration(last - first)}, at most ${size(most)}; ` +
+      "the same is in the table below",
   });
   picture.append(...shown.map((r) => bar(r, x, y, go)));
   if (limit !== null && limit <= top) {

@@ -68,7 +68,7 @@ export function duration(ns: number): string {
   return hours < 24 ? `${hours} h ${two(minutes % 60)} min` : `${(hours - (hours % 24)) / 24} d ${two(hours % 24)} h`;
 }
 
-/** What stands before a figure: "" if it is exact, "≈" if it may be off, "≥" if it is at least that (of what rests on a peak). */
+/** The mark of a figure: "" if it is exact, "≈" if it may be off, "≥" if it rests on a peak and is at least that. */
 export function mark(f: IFigure, high = false): string {
   return f.exact ? "" : high && f.bound === null ? "≥" : "≈";
 }

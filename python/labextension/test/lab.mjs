@@ -1,5 +1,5 @@
-// Drives JupyterLab in a browser: node lab.mjs WORK SERVER_PID figures|start [PICTURES]. figures: says what was at the cells, beside a tracer; start: begins
-// without one, beside a server.
+// Drives JupyterLab in a browser: node lab.mjs WORK SERVER_PID figures|start [PICTURES]. figures prints the figures at
+// the cells, beside a tracer. start begins without a tracer, beside a server.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -68,8 +68,8 @@ async function changed(page, mode) {
   const after = remember(
     `${mode} again`,
     await page.until("another run", async () => {
-      const badge = await page.badge("again");
-      return badge?.window > before.window && !badge.text.includes("▶") && badge; // on a busy machine it runs for more than a second
+      const badge = await page.badge("again"); // on a busy machine the cell runs for more than a second
+      return badge?.window > before.window && !badge.text.includes("▶") && badge;
     }),
   );
   assert.match(after.text, /Δ /);
@@ -110,7 +110,8 @@ async function panel(page, mode) {
   );
   rows.forEach((r) => seen.push({ where: `${mode} ranking`, window: r.window, need: r.need }));
   await page.show("more39");
-  const quiet = await page.until("that nothing changes", async () => (await page.refreshes()) < 5 && "quiet"); // cells out of sight are not looked at again and again
+  // Cells out of sight are not looked at again and again.
+  const quiet = await page.until("that nothing changes", async () => (await page.refreshes()) < 5 && "quiet");
   assert.equal(quiet, "quiet");
   await page.press(".jp-ipytracer-ranking tbody tr:first-child button");
   const worst = await page.until("the worst cell", () => page.activeInSight());
@@ -120,7 +121,7 @@ async function panel(page, mode) {
   assert.deepEqual(await page.outOfSight(), [], "columns that are out of sight");
 }
 
-/** The panel's variables and verdicts: on demand, sorted, up to date, and each leads to its cell. Closed they ask nothing. */
+/** The panel's variables and verdicts: on demand, sorted, up to date. Each leads to its cell. None asks when closed. */
 async function objects(page, mode) {
   await page.countQuestions();
   await page.source("small", "newest = np.ones(3 << 20)\nnewest * 2");
@@ -195,7 +196,7 @@ async function again(page, mode) {
   assert.match(after.text, /Δ /);
 }
 
-/** Without a tracer the panel has a button, which has a server begin a session; the cells behind that have their figures. */
+/** Without a tracer the panel has a button that has a server begin a session. The cells behind that have figures. */
 async function starts(browser) {
   execFileSync("/usr/bin/python3", [`${here}/notebook.py`, `${work}/notebooks/start.ipynb`, "1"]);
   const page = await Page.open(browser, info, "start.ipynb");

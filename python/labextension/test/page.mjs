@@ -24,7 +24,7 @@ export class Page extends Tab {
     return page;
   }
 
-  /** Until the notebook with all its cells is the one that commands are for, its session is there, and its kernel idle. */
+  /** Wait until commands go to the notebook and it has all its cells, its session is there, and its kernel is idle. */
   async ready() {
     await this.until("the notebook with its kernel", () =>
       this.tab.evaluate((path) => {
@@ -72,8 +72,9 @@ export class Page extends Tab {
   }
 
   /**
-   * Run one cell, to its end. Where JupyterLab says that it has not run it (its connection was made anew meanwhile), again. Where it
-   * lost the answer, so that a cell of an idle kernel runs for ever, again in a page that was loaded anew.
+   * Run one cell, to its end. It is run again where JupyterLab says that it has not run it (its connection was made
+   * anew meanwhile). Where JupyterLab lost the answer, a cell of an idle kernel runs for ever: it is run again in a
+   * page that was loaded anew.
    */
   async run(id) {
     for (let tries = 0; tries < 4; tries++) {
@@ -152,7 +153,7 @@ export class Page extends Tab {
     });
   }
 
-  /** The badge of a cell that has run, once its final figures are there: they come after the kernel has said that it is idle. */
+  /** The badge of a cell that has run, with its final figures. They come after the kernel has said that it is idle. */
   async final(id) {
     return this.until(`the final badge at ${id}`, async () => {
       const badge = await this.shown(id);
@@ -214,7 +215,10 @@ export class Page extends Tab {
     await this.until("an answer of the kernel", () => this.answers());
   }
 
-  /** Restart the kernel. Where a request comes before ipykernel 7.2 has its locks, it never answers (TraitError: _control_lock): again, then. */
+  /**
+   * Restart the kernel. It is restarted again where a request came before ipykernel 7.2 had its locks: such a kernel
+   * never answers (TraitError: _control_lock).
+   */
   async restart() {
     for (let tries = 0; tries < 4; tries++) {
       const began = await this.at((panel, patience) => {

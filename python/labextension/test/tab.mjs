@@ -56,11 +56,15 @@ export class Tab {
 
   /** Something of the notebook: look is called in the page with the notebook's widget and the argument. */
   at(look, argument) {
-    const body = `(async () => (${look})(window.jupyterapp.shell.currentWidget, ${JSON.stringify(argument ?? null)}))()`;
+    const given = JSON.stringify(argument ?? null);
+    const body = `(async () => (${look})(window.jupyterapp.shell.currentWidget, ${given}))()`;
     return this.tab.evaluate(body);
   }
 
-  /** How often badges are brought up to date while nothing happens, in two seconds: by the pause before it, which nothing else in the page has. */
+  /**
+   * The number of times that badges are brought up to date in two seconds while nothing happens. It counts the pause
+   * before an update, which nothing else in the page has.
+   */
   refreshes() {
     return this.tab.evaluate(
       () =>
