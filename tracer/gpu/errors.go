@@ -59,7 +59,8 @@ func (e *NoNVMLError) Error() string {
 	case NoPermission:
 		return "this user may not use NVIDIA's devices (/dev/nvidiactl, /dev/nvidia*)"
 	case VersionMismatch:
-		return "NVML and NVIDIA's kernel driver are of different versions: the driver was updated and is not reloaded yet"
+		return "NVML and NVIDIA's kernel driver are of different versions: the driver was updated " +
+			"and is not reloaded yet"
 	default:
 		text = "NVML does not start"
 	}

@@ -72,8 +72,10 @@ func TestLoadedDriver(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.82.01  Wed Oct 27 21:21:55 UTC 2021\nGCC version:  gcc version 12.2.0\n":  "470.82.01",
-		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (dvs-builder@U22)\nGCC version: 12.2.0\n": "580.159.04",
+		"NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.82.01  Wed Oct 27 21:21:55 UTC 2021\n" +
+			"GCC version:  gcc version 12.2.0\n": "470.82.01",
+		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build  (dvs-builder@U22)\n" +
+			"GCC version: 12.2.0\n": "580.159.04",
 		"\n": "unknown",
 	} {
 		if err := os.WriteFile(filepath.Join(proc, "driver/nvidia/version"), []byte(text), 0o644); err != nil {

@@ -80,7 +80,8 @@ func look(t *testing.T, env []string) result {
 }
 
 const (
-	first  = "gpu GPU-8932f937-d72c-4106-c12f-20bd9faed9f6 0:0f:0 0 150754820096 6000000000 144000000000 754820096 0 NVIDIA H200\n"
+	first = "gpu GPU-8932f937-d72c-4106-c12f-20bd9faed9f6 0:0f:0 0 150754820096 6000000000 144000000000 754820096 0 " +
+		"NVIDIA H200\n"
 	second = "gpu GPU-11111111-d72c-4106-c12f-20bd9faed9f6 1:a0:0 5 24152899584 1000 24152898584 0 -1 NVIDIA L4\n"
 	header = "driver 580.159.04\nnvml 13.580.159.04\ncuda 13000\n"
 )
@@ -114,7 +115,8 @@ process 8 2000000000 C
 	}
 }
 
-const sliceable = "gpu GPU-8932f937-d72c-4106-c12f-20bd9faed9f6 0:0f:0 0 150754820096 100 150754819996 0 1 NVIDIA H200\n" +
+const sliceable = "gpu GPU-8932f937-d72c-4106-c12f-20bd9faed9f6 0:0f:0 0 150754820096 100 150754819996 0 1 " +
+	"NVIDIA H200\n" +
 	"instance 0 MIG-aaaa 3 0 18000000000 60 17999999940 0 NVIDIA H200 MIG 1g.18gb\n" +
 	"instance 4 MIG-bbbb 5 1 36000000000 40 35999999960 0 NVIDIA H200\n" +
 	"process 10 60 C 3 0\nprocess 11 40 C 5 1\nprocess 11 40 G 5 1\nprocess 12 - C\n"
@@ -142,7 +144,8 @@ func TestMIG(t *testing.T) {
 	// Without rights the whole device tells nothing; its instances still do.
 	r = look(t, gputest.Environ(t, dir, strings.Replace(sliceable, "instance",
 		"fail nvmlDeviceGetComputeRunningProcesses 4\n"+
-			"fail nvmlDeviceGetGraphicsRunningProcesses 4\nfail nvmlDeviceGetMPSComputeRunningProcesses 4\nfail nvmlDeviceGetMemoryInfo 4\ninstance", 1)))
+			"fail nvmlDeviceGetGraphicsRunningProcesses 4\nfail nvmlDeviceGetMPSComputeRunningProcesses 4\n"+
+			"fail nvmlDeviceGetMemoryInfo 4\ninstance", 1)))
 	d = r.Snapshot.Devices[0]
 	if !reflect.DeepEqual(d.Instances, instances) || len(d.Processes) > 0 || d.Memory.Known ||
 		!reflect.DeepEqual(d.Unread, []string{"memory: no permission"}) {

@@ -30,7 +30,8 @@ type Ordinals struct {
 
 // The reasons for doubt.
 const (
-	doubtFastest   = "the GPUs are of different models, and CUDA puts the fastest first; only it knows which that is (CUDA_DEVICE_ORDER=PCI_BUS_ID orders them by place)"
+	doubtFastest = "the GPUs are of different models, and CUDA puts the fastest first; only it knows which that is " +
+		"(CUDA_DEVICE_ORDER=PCI_BUS_ID orders them by place)"
 	doubtBusID     = "the PCI bus id of a GPU is unknown"
 	doubtMIG       = "some GPUs are in MIG mode; CUDA shows one MIG device, the first that the process may use"
 	doubtRepeated  = "CUDA_VISIBLE_DEVICES names a device twice, which NVIDIA does not define"

@@ -27,8 +27,8 @@ func viewPrefix[T any](raw []byte) (*T, bool) {
 
 // flags of a change, which ride on its meter.
 const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_FOREIGN | kernelChangeFlagCHANGE_LEARNED |
-	kernelChangeFlagCHANGE_BLOCK | kernelChangeFlagCHANGE_COLLECTED | kernelChangeFlagCHANGE_SAMPLE | kernelChangeFlagCHANGE_UNCHAINED |
-	kernelChangeFlagCHANGE_FOUND
+	kernelChangeFlagCHANGE_BLOCK | kernelChangeFlagCHANGE_COLLECTED | kernelChangeFlagCHANGE_SAMPLE |
+	kernelChangeFlagCHANGE_UNCHAINED | kernelChangeFlagCHANGE_FOUND
 
 // deviceMeters is how many meters of a GPU the kernel keeps; they are the first of event's.
 const deviceMeters = uint32(kernelDeviceMeterDEVICE_METERS)

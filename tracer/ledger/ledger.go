@@ -139,7 +139,8 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	spec.Maps["boundaries"].MaxEntries = uint32(o.BoundaryRing)
 	if !o.Heap {
 		spec.Maps["heap_blocks"].MaxEntries = 1
-		for _, name := range []string{"heap_enter", "heap_leave", "heap_leave_late"} { // nobody hits them: nothing to verify
+		// nobody hits them: nothing to verify
+		for _, name := range []string{"heap_enter", "heap_leave", "heap_leave_late"} {
 			spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 0).WithSymbol(name), asm.Return()}
 		}
 	}
@@ -171,8 +172,9 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 		spec.Maps["ticks"].MaxEntries = 1
 	}
 	for name, value := range map[string]uint32{
-		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing), "boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
-		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset, "held_offset": f.heldOffset,
+		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing), "boundary_ring_size": uint32(o.BoundaryRing),
+		"small_arrays": flag(o.SmallArrays), "have_loop": flag(loop), "have_cast": flag(f.Cast),
+		"percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset, "held_offset": f.heldOffset,
 		"lingering": o.lingering, "counting": flag(o.Counters), "program_copies": l.Tracepoints.wanted,
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {

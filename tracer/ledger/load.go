@@ -153,7 +153,8 @@ func (l *loader) load(p *loading) (*ebpf.Program, error) {
 		}
 	}
 	// As a collection, since only that takes a cache of the kernel's types.
-	one, err := ebpf.NewCollectionWithOptions(&ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{spec.Name: spec}}, l.options)
+	alone := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{spec.Name: spec}}
+	one, err := ebpf.NewCollectionWithOptions(alone, l.options)
 	if err != nil {
 		return nil, err
 	}

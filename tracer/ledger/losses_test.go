@@ -20,7 +20,8 @@ func TestLossNames(t *testing.T) {
 		}
 		names = append(names, name)
 	}
-	if name := lossName(kernelLossLOSS_FULL + kernelLoss(event.MissingTorch)); name != "table of live tensors on the CPU full" {
+	if name := lossName(kernelLossLOSS_FULL +
+		kernelLoss(event.MissingTorch)); name != "table of live tensors on the CPU full" {
 		t.Errorf("tensors that find no room are %q", name)
 	}
 	for _, last := range []string{event.LostStatements, event.LostMarkers, event.LostReadings} {

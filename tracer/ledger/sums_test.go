@@ -52,7 +52,8 @@ func treeIsItsSum(t *testing.T, l *Ledger, round int) {
 			continue
 		}
 		alive++
-		p.Value[event.Resident] = p.Value[event.ResidentAnon] + p.Value[event.ResidentFile] + p.Value[event.ResidentShmem]
+		p.Value[event.Resident] = p.Value[event.ResidentAnon] + p.Value[event.ResidentFile] +
+			p.Value[event.ResidentShmem]
 		for m, value := range p.Value {
 			sum[m] += max(value-p.Inherited[m], 0)
 		}

@@ -39,8 +39,8 @@ var (
 )
 
 // ErrOld is [Supported]'s: Linux before 6.5.
-var ErrOld = errors.New("this Linux does not say for certain which process connects to a socket (SO_PEERPIDFD, Linux 6.5), so a session could be " +
-	"another process's; 'sudo tracer attach PID' works here")
+var ErrOld = errors.New("this Linux does not say for certain which process connects to a socket " +
+	"(SO_PEERPIDFD, Linux 6.5), so a session could be another process's; 'sudo tracer attach PID' works here")
 
 // Supported says whether this machine's Linux can say who connects: nil, or [ErrOld].
 func Supported() error {

@@ -58,7 +58,8 @@ func (s *Server) refuses(uid uint32) string {
 	}
 	switch {
 	case n >= s.options.PerUser:
-		return fmt.Sprintf("you have %d sessions already, as many as this server allows; %%tracer stop in another notebook ends one", n)
+		return fmt.Sprintf("you have %d sessions already, as many as this server allows; "+
+			"%%tracer stop in another notebook ends one", n)
 	case len(s.sessions) >= s.options.InAll:
 		return "the server has as many sessions as it may have"
 	case len(recent) >= 2*s.options.PerUser:

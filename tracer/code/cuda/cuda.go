@@ -1,7 +1,7 @@
 // Package cuda finds the places in shared libraries at which GPU memory is asked for and given back: the exported
-// functions of the CUDA driver (libcuda.so.1), and those of PyTorch (libc10.so) and of the dynamic linker that tell about it;
-// and in libc10.so those that tell of tensors on the CPU. Functions are known by name and probed where they begin: nothing of their code is
-// analysed. What GPUs there are is tracer/gpu's.
+// functions of the CUDA driver (libcuda.so.1), and those of PyTorch (libc10.so) and of the dynamic linker that tell
+// about it; and in libc10.so those that tell of tensors on the CPU. Functions are known by name and probed where they
+// begin: nothing of their code is analysed. What GPUs there are is tracer/gpu's.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 package cuda
@@ -79,21 +79,28 @@ var functions = map[string]Function{
 	"cuMemAllocAsync": {Operation: AllocAsync}, "cuMemAllocAsync_ptsz": {Operation: AllocAsync},
 	"cuMemAllocFromPoolAsync": {Operation: AllocPool}, "cuMemAllocFromPoolAsync_ptsz": {Operation: AllocPool},
 	"cuMemFree_v2": {Operation: Free}, "cuMemFreeAsync": {Operation: Free}, "cuMemFreeAsync_ptsz": {Operation: Free},
-	"cuMemHostAlloc": {Operation: HostAlloc}, "cuMemAllocHost": {Operation: HostAlloc}, "cuMemAllocHost_v2": {Operation: HostAlloc},
-	"cuMemFreeHost": {Operation: HostFree}, "cuMemHostRegister": {Operation: HostRegister},
+	"cuMemHostAlloc": {Operation: HostAlloc}, "cuMemAllocHost": {Operation: HostAlloc},
+	"cuMemAllocHost_v2": {Operation: HostAlloc},
+	"cuMemFreeHost":     {Operation: HostFree}, "cuMemHostRegister": {Operation: HostRegister},
 	"cuMemHostRegister_v2": {Operation: HostRegister}, "cuMemHostUnregister": {Operation: HostFree},
-	"cuMemCreate": {Operation: Create}, "cuMemRelease": {Operation: Release}, "cuMemMap": {Operation: Map}, "cuMemUnmap": {Operation: Unmap},
+	"cuMemCreate": {Operation: Create}, "cuMemRelease": {Operation: Release}, "cuMemMap": {Operation: Map},
+	"cuMemUnmap":                  {Operation: Unmap},
 	"cuMemRetainAllocationHandle": {Operation: RetainHandle}, "cuMemImportFromShareableHandle": {Operation: Import},
-	"cuIpcOpenMemHandle": {Operation: IPCOpen}, "cuIpcOpenMemHandle_v2": {Operation: IPCOpen}, "cuIpcCloseMemHandle": {Operation: IPCClose},
-	"cuArrayCreate_v2": {Operation: Array}, "cuArray3DCreate_v2": {Operation: Array3D}, "cuArrayDestroy": {Operation: ArrayDestroy},
+	"cuIpcOpenMemHandle": {Operation: IPCOpen}, "cuIpcOpenMemHandle_v2": {Operation: IPCOpen},
+	"cuIpcCloseMemHandle": {Operation: IPCClose},
+	"cuArrayCreate_v2":    {Operation: Array}, "cuArray3DCreate_v2": {Operation: Array3D},
+	"cuArrayDestroy":         {Operation: ArrayDestroy},
 	"cuMipmappedArrayCreate": {Operation: Mipmap}, "cuMipmappedArrayDestroy": {Operation: ArrayDestroy},
 	"cuMemPoolCreate": {Operation: PoolCreate}, "cuDeviceGetDefaultMemPool": {Operation: PoolDefault},
 	"cuDeviceGetMemPool": {Operation: PoolDefault},
-	"cuCtxCreate":        {Operation: ContextCreate, Argument: 2}, "cuCtxCreate_v2": {Operation: ContextCreate, Argument: 2},
-	"cuCtxCreate_v3": {Operation: ContextCreate, Argument: 4}, "cuCtxCreate_v4": {Operation: ContextCreate, Argument: 3},
-	"cuCtxDestroy": {Operation: ContextDestroy}, "cuCtxDestroy_v2": {Operation: ContextDestroy},
+	"cuCtxCreate":        {Operation: ContextCreate, Argument: 2},
+	"cuCtxCreate_v2":     {Operation: ContextCreate, Argument: 2},
+	"cuCtxCreate_v3":     {Operation: ContextCreate, Argument: 4},
+	"cuCtxCreate_v4":     {Operation: ContextCreate, Argument: 3},
+	"cuCtxDestroy":       {Operation: ContextDestroy}, "cuCtxDestroy_v2": {Operation: ContextDestroy},
 	"cuCtxSetCurrent": {Operation: ContextSet}, "cuCtxPushCurrent": {Operation: ContextPush},
-	"cuCtxPushCurrent_v2": {Operation: ContextPush}, "cuCtxPopCurrent": {Operation: ContextPop}, "cuCtxPopCurrent_v2": {Operation: ContextPop},
+	"cuCtxPushCurrent_v2": {Operation: ContextPush}, "cuCtxPopCurrent": {Operation: ContextPop},
+	"cuCtxPopCurrent_v2":       {Operation: ContextPop},
 	"cuDevicePrimaryCtxRetain": {Operation: PrimaryRetain}, "cuDevicePrimaryCtxRelease": {Operation: PrimaryRelease},
 	"cuDevicePrimaryCtxRelease_v2": {Operation: PrimaryRelease}, "cuDevicePrimaryCtxReset": {Operation: PrimaryReset},
 	"cuDevicePrimaryCtxReset_v2": {Operation: PrimaryReset},
@@ -114,8 +121,8 @@ var (
 	torchRefused = regexp.MustCompile(`^_ZN3c1027reportOutOfMemoryToProfilerE[lmxy]{3}NS_6DeviceE$`)
 )
 
-// The methods of c10::ProfiledCPUMemoryReporter (c10/core/CPUAllocator.h, since 1.6): New(void*, size_t), Delete(void*),
-// OutOfMemory(size_t).
+// The methods of c10::ProfiledCPUMemoryReporter (c10/core/CPUAllocator.h, since 1.6): New(void*, size_t),
+// Delete(void*), OutOfMemory(size_t).
 const (
 	torchMade   = "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
 	torchFreed  = "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv"
@@ -257,7 +264,8 @@ func (s *Sites) complete(found map[string]bool) error {
 			}
 		}
 		for name := range functions {
-			if _, replaced := functions[name+"_v2"]; !found[name] && !replaced && !strings.HasSuffix(name, "_v3") && !strings.HasSuffix(name, "_v4") {
+			if _, replaced := functions[name+"_v2"]; !found[name] && !replaced && !strings.HasSuffix(name, "_v3") &&
+				!strings.HasSuffix(name, "_v4") {
 				s.Missing = append(s.Missing, name)
 			}
 		}
@@ -271,7 +279,8 @@ func (s *Sites) complete(found map[string]bool) error {
 			s.Missing = append(s.Missing, "c10::ProfiledCPUMemoryReporter (PyTorch 1.6)")
 		}
 		if s.Report.Symbol == "" && !s.Tensors.Present() {
-			return fmt.Errorf("%w: it exports neither c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12) nor c10::ProfiledCPUMemoryReporter", ErrUnknown)
+			return fmt.Errorf("%w: it exports neither c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12) "+
+				"nor c10::ProfiledCPUMemoryReporter", ErrUnknown)
 		}
 	case Loader:
 		if s.Loader.Symbol == "" {

@@ -20,14 +20,16 @@ func library(t testing.TB, file string, functions ...string) *os.File {
 	var source strings.Builder
 	source.WriteString("char *getenv(const char *);\n")
 	for _, f := range functions {
-		source.WriteString("int " + f + "(void *a, long b) { static volatile long kept; kept = b; return a != 0 && getenv((char *)a) == 0; }\n")
+		source.WriteString("int " + f +
+			"(void *a, long b) { static volatile long kept; kept = b; return a != 0 && getenv((char *)a) == 0; }\n")
 	}
 	dir := t.TempDir()
 	c, out := filepath.Join(dir, "library.c"), filepath.Join(dir, file)
 	if err := os.WriteFile(c, []byte(source.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := exec.Command("gcc", "-shared", "-fPIC", "-O1", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-fno-shrink-wrap", "-o", out, c).CombinedOutput(); err != nil {
+	if text, err := exec.Command("gcc", "-shared", "-fPIC", "-O1", "-fno-omit-frame-pointer",
+		"-mno-omit-leaf-frame-pointer", "-fno-shrink-wrap", "-o", out, c).CombinedOutput(); err != nil {
 		t.Fatalf("gcc (install it, or run make test): %v\n%s", err, text)
 	}
 	f, err := os.Open(out)
@@ -39,7 +41,8 @@ func library(t testing.TB, file string, functions ...string) *os.File {
 }
 
 func TestDriver(t *testing.T) {
-	f := library(t, "libcuda.so.1", "cuMemAlloc_v2", "cuMemFree_v2", "cuCtxCreate_v3", "cuCheckpointProcessRestore", "cuLaunchKernel")
+	f := library(t, "libcuda.so.1", "cuMemAlloc_v2", "cuMemFree_v2", "cuCtxCreate_v3", "cuCheckpointProcessRestore",
+		"cuLaunchKernel")
 	s, err := Find(f, Driver)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +95,8 @@ func TestTorch(t *testing.T) {
 
 // TestTensors: what tells of tensors on the CPU does without what tells of GPUs, and the other way round.
 func TestTensors(t *testing.T) {
-	const report, made, freed, noRoom = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", torchMade, torchFreed, torchNoRoom
+	const report, made, freed, noRoom = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", torchMade, torchFreed,
+		torchNoRoom
 	for _, c := range []struct {
 		functions               []string
 		known, tensors, missing bool
@@ -108,14 +112,16 @@ func TestTensors(t *testing.T) {
 		if (err == nil) != c.known || s.Tensors.Present() != c.tensors || (len(s.Missing) > 0) != c.missing {
 			t.Errorf("%v: %+v, %v", c.functions, s, err)
 		}
-		if tensors := s.Tensors; c.tensors && (tensors.Made.Symbol != made || tensors.Freed.Symbol != freed || !tensors.Made.Emulated ||
-			!tensors.Freed.Emulated || (tensors.NoRoom.Symbol == noRoom) != slices.Contains(c.functions, noRoom)) {
+		if tensors := s.Tensors; c.tensors &&
+			(tensors.Made.Symbol != made || tensors.Freed.Symbol != freed || !tensors.Made.Emulated ||
+				!tensors.Freed.Emulated || (tensors.NoRoom.Symbol == noRoom) != slices.Contains(c.functions, noRoom)) {
 			t.Errorf("%v: %+v", c.functions, tensors)
 		}
 	}
 }
 
-// TestInstalledTorch: in the builds that are installed here and in the tree for CUDA the probes lie on instructions that the kernel emulates.
+// TestInstalledTorch: in the builds that are installed here and in the tree for CUDA the probes lie on instructions
+// that the kernel emulates.
 func TestInstalledTorch(t *testing.T) {
 	t.Run("here", func(t *testing.T) { checkTorch(t, "/") })
 	t.Run("torch", func(t *testing.T) {
@@ -135,7 +141,8 @@ func checkTorch(t *testing.T, root string) {
 		defer f.Close()
 		found++
 		s, err := Find(f, Torch)
-		if err != nil || len(s.Missing) > 0 || !s.Report.Emulated || !s.Tensors.Made.Emulated || !s.Tensors.Freed.Emulated || s.Tensors.NoRoom.Symbol == "" {
+		if err != nil || len(s.Missing) > 0 || !s.Report.Emulated || !s.Tensors.Made.Emulated ||
+			!s.Tensors.Freed.Emulated || s.Tensors.NoRoom.Symbol == "" {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}
@@ -155,8 +162,10 @@ func TestLoader(t *testing.T) {
 
 func TestKindOf(t *testing.T) {
 	for name, want := range map[string]Kind{
-		"/usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04": Driver, "/x/libcuda.so.1": Driver, "/x/torch/lib/libc10.so": Torch,
-		"/lib64/ld-linux-x86-64.so.2": Loader, "/x/libc10_cuda.so": 0, "/x/libcudart.so.12": Runtime, "/x/libcudadebugger.so.1": 0, "": 0,
+		"/usr/lib/x86_64-linux-gnu/libcuda.so.580.159.04": Driver, "/x/libcuda.so.1": Driver,
+		"/x/torch/lib/libc10.so":      Torch,
+		"/lib64/ld-linux-x86-64.so.2": Loader, "/x/libc10_cuda.so": 0, "/x/libcudart.so.12": Runtime,
+		"/x/libcudadebugger.so.1": 0, "": 0,
 	} {
 		if kind, ok := KindOf(name); kind != want || ok != (want != 0) {
 			t.Errorf("%s: %d, %v, want %d", name, kind, ok, want)

@@ -15,7 +15,8 @@ import (
 // TestPinnedSites: in builds that have been looked at before, probes go where they went.
 func TestPinnedSites(t *testing.T) {
 	pinned.Each(t, func(t *testing.T, tree pinned.Tree) {
-		for _, pattern := range []string{"usr/lib/x86_64-linux-gnu/libc10.so.*", "usr/lib/x86_64-linux-gnu/libcudart.so.*", "lib/x86_64-linux-gnu/ld-*.so*"} {
+		for _, pattern := range []string{"usr/lib/x86_64-linux-gnu/libc10.so.*",
+			"usr/lib/x86_64-linux-gnu/libcudart.so.*", "lib/x86_64-linux-gnu/ld-*.so*"} {
 			for _, file := range tree.Files(pattern) {
 				base, _, _ := strings.Cut(filepath.Base(file), ".so")
 				t.Run(base, func(t *testing.T) { pinFile(t, tree.Name+"-"+base, file) })
@@ -24,8 +25,8 @@ func TestPinnedSites(t *testing.T) {
 	})
 }
 
-// TestPinnedStandIns: the same for the stand-ins of GPUs' libraries. Another compiler makes another build; where it is made plays no part
-// once debug information, which the build id is made from as well, is gone.
+// TestPinnedStandIns: the same for the stand-ins of GPUs' libraries. Another compiler makes another build; where it is
+// made plays no part once debug information, which the build id is made from as well, is gone.
 func TestPinnedStandIns(t *testing.T) {
 	dir := t.TempDir()
 	if text, err := exec.Command("python3", "../../../testdata/gpu/build.py", dir).CombinedOutput(); err != nil {
@@ -62,13 +63,16 @@ func pinFile(t *testing.T, name, file string) {
 		what  string
 		sites []Site
 	}{
-		{"driver", s.Driver}, {"others", s.Others}, {"runtime", s.Runtime}, {"report", []Site{s.Report}}, {"refused", []Site{s.Refused}},
-		{"made", []Site{s.Tensors.Made}}, {"freed", []Site{s.Tensors.Freed}}, {"no room", []Site{s.Tensors.NoRoom}}, {"loader", []Site{s.Loader}},
+		{"driver", s.Driver}, {"others", s.Others}, {"runtime", s.Runtime}, {"report", []Site{s.Report}},
+		{"refused", []Site{s.Refused}},
+		{"made", []Site{s.Tensors.Made}}, {"freed", []Site{s.Tensors.Freed}}, {"no room", []Site{s.Tensors.NoRoom}},
+		{"loader", []Site{s.Loader}},
 	} {
 		for _, site := range list.sites {
 			if site.Symbol != "" {
 				what := fmt.Sprintf("%s, cookie %#x", list.what, site.Cookie)
-				lines = append(lines, pinned.Site{Symbol: site.Symbol, Offset: site.Offset, Emulated: site.Emulated}.Line(what))
+				lines = append(lines, pinned.Site{Symbol: site.Symbol, Offset: site.Offset,
+					Emulated: site.Emulated}.Line(what))
 			}
 		}
 	}

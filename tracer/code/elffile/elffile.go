@@ -57,7 +57,8 @@ func Open(r io.ReaderAt) (*File, error) {
 	}
 	f := &File{reader: r, headers: headers}
 	for _, p := range headers.Progs {
-		if p.Type == elf.PT_LOAD && p.Vaddr+p.Filesz >= p.Vaddr && p.Off+p.Filesz >= p.Off && len(f.segments) < maxSegments {
+		if p.Type == elf.PT_LOAD && p.Vaddr+p.Filesz >= p.Vaddr && p.Off+p.Filesz >= p.Off &&
+			len(f.segments) < maxSegments {
 			f.segments = append(f.segments, Segment{p.Vaddr, p.Off, p.Filesz, p.Flags&elf.PF_X != 0})
 		}
 	}
@@ -97,7 +98,8 @@ func Headers(r io.ReaderAt) (f *elf.File, err error) {
 	count, names := binary.LittleEndian.Uint16(head[0x3c:]), binary.LittleEndian.Uint16(head[0x3e:])
 	if table != 0 && elf.Class(head[elf.EI_CLASS]) == elf.ELFCLASS64 && elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2LSB {
 		var s [sectionSize]byte
-		if n, _ := r.ReadAt(s[:], int64(table+uint64(names)*sectionSize)); n != len(s) || count == 0 || size != sectionSize || names >= count {
+		if n, _ := r.ReadAt(s[:], int64(table+uint64(names)*sectionSize)); n != len(s) || count == 0 ||
+			size != sectionSize || names >= count {
 			return nil, fmt.Errorf("%w: too many sections", ErrNotELF)
 		}
 		flags, length := binary.LittleEndian.Uint64(s[0x08:]), binary.LittleEndian.Uint64(s[0x20:])

@@ -33,8 +33,9 @@ func TestBias(t *testing.T) {
 func TestContents(t *testing.T) {
 	f := &File{reader: strings.NewReader("0123456789")}
 	for want, s := range map[string]Segment{
-		"345": {Offset: 3, Size: 3}, "3456789": {Offset: 3, Size: 7}, "89": {Offset: 8, Size: 3}, "789": {Offset: 7, Size: 1 << 40},
-		"": {Offset: 10, Size: 1}, "9": {Offset: 9, Size: maxAtOnce},
+		"345": {Offset: 3, Size: 3}, "3456789": {Offset: 3, Size: 7}, "89": {Offset: 8, Size: 3},
+		"789": {Offset: 7, Size: 1 << 40},
+		"":    {Offset: 10, Size: 1}, "9": {Offset: 9, Size: maxAtOnce},
 	} {
 		if got := string(f.Contents(s)); got != want {
 			t.Errorf("%+v: %q, not %q", s, got, want)

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// parseCommon reads what follows the identifier of a common information entry: of .eh_frame version 1, of .debug_frame 1, 3 and 4.
+// parseCommon reads what follows the identifier of a common information entry: of .eh_frame version 1, of .debug_frame
+// 1, 3 and 4.
 func parseCommon(raw []byte, debug bool) (*Common, bool) {
 	r := Numbers{Data: raw}
 	version := r.U8()
@@ -53,7 +54,8 @@ func (c *Common) augment(letters string, data []byte) bool {
 	return !r.Failed
 }
 
-// Encodings of addresses (DW_EH_PE_…; LSB 5.0, section 10.5). The low four bits say how large, the next three what is added.
+// Encodings of addresses (DW_EH_PE_…; LSB 5.0, section 10.5). The low four bits say how large, the next three what is
+// added.
 const (
 	encFormat = 0x0f
 	encPCRel  = 0x10
@@ -194,8 +196,8 @@ func (t *Frames) indexSection(name string, debug bool, room *Room) {
 	})
 }
 
-// ranges returns the sorted code ranges of an .eh_frame section loaded at an address: one for each function and one for each cold
-// fragment that the compiler or BOLT split off.
+// ranges returns the sorted code ranges of an .eh_frame section loaded at an address: one for each function and one for
+// each cold fragment that the compiler or BOLT split off.
 func ranges(data []byte, address uint64) (out []Span) {
 	(&entrySource{data: data, address: address}).each(func(e Entry, _ uint64) bool {
 		out = append(out, e.Span)

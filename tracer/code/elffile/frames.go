@@ -14,12 +14,12 @@ const (
 	maxFDEs   = 1 << 20   // of a section without a sorted table
 )
 
-// Frames finds call frame information: how to get from an instruction to its caller (.eh_frame or .debug_frame; DWARF 5, section 6.4, and
-// LSB 5.0, section 10.6).
+// Frames finds call frame information: how to get from an instruction to its caller (.eh_frame or .debug_frame; DWARF
+// 5, section 6.4, and LSB 5.0, section 10.6).
 //
-// It is read here and not by a library: what there is (delve's pkg/dwarf/frame) takes whole sections apart, some hundred MiB in
-// PyTorch's, and panics where one is damaged. Here an entry is looked up in the file, by way of the sorted table that linkers put in
-// front of it (.eh_frame_hdr).
+// It is read here and not by a library: what there is (delve's pkg/dwarf/frame) takes whole sections apart, some
+// hundred MiB in PyTorch's, and panics where one is damaged. Here an entry is looked up in the file, by way of the
+// sorted table that linkers put in front of it (.eh_frame_hdr).
 //
 // Safe for concurrent use, once [Frames.Prepare] has returned where that is called.
 type Frames struct {
@@ -77,7 +77,8 @@ func ReadFrames(f *File, room *Room) *Frames {
 			continue
 		}
 		var head [12]byte
-		if t.file.readSome(p.Vaddr, head[:]) == len(head) && head[0] == headerVersion && head[2] == encUData4 && head[3] == encDataRelSData {
+		if t.file.readSome(p.Vaddr, head[:]) == len(head) && head[0] == headerVersion && head[2] == encUData4 &&
+			head[3] == encDataRelSData {
 			count := uint64(binary.LittleEndian.Uint32(head[8:]))
 			if size := (p.Filesz - 12) / 8; p.Filesz >= 12 {
 				t.header, t.count = p.Vaddr, min(count, size)
@@ -224,9 +225,10 @@ func (t *Frames) common(at uint64) (*Common, bool) {
 	return c, true
 }
 
-// Prepare makes lookups fast that have not been made yet: it has the kernel read what they will read, up to limit bytes, and notes where in
-// the sorted table which addresses are, 16 bytes for each 1,000 functions. It keeps nothing else. Of a gigabyte library with 300,000 functions
-// that is 5 KiB. What the file says of its sizes is bounded. It asks isOver before each read, and returns early where that is true.
+// Prepare makes lookups fast that have not been made yet: it has the kernel read what they will read, up to limit
+// bytes, and notes where in the sorted table which addresses are, 16 bytes for each 1,000 functions. It keeps nothing
+// else. Of a gigabyte library with 300,000 functions that is 5 KiB. What the file says of its sizes is bounded. It asks
+// isOver before each read, and returns early where that is true.
 func (t *Frames) Prepare(limit int64, room *Room, isOver func() bool) {
 	chunk := make([]byte, prepareChunk)
 	limit = t.mark(chunk, limit, room, isOver)
@@ -249,7 +251,8 @@ func (t *Frames) mark(chunk []byte, limit int64, room *Room, isOver func() bool)
 	if t.header != 0 && t.count > 0 && room.take((t.count/step+1)*8) {
 		marks := make([]uint64, 0, t.count/step+1)
 		for i := uint64(0); i < t.count && limit > 0 && !isOver(); i += step {
-			n := t.file.readSome(t.header+tableHeader+pairSize*i, chunk[:min(uint64(len(chunk)), pairSize*min(step, t.count-i))])
+			n := t.file.readSome(t.header+tableHeader+pairSize*i,
+				chunk[:min(uint64(len(chunk)), pairSize*min(step, t.count-i))])
 			if n < pairSize {
 				break
 			}

@@ -57,7 +57,8 @@ func TestIndexedFrames(t *testing.T) {
 		t.Fatalf("%d marks, want %d", len(prepared.marks), want)
 	}
 	first, last := without.indexed[0], without.indexed[len(without.indexed)-1]
-	for _, at := range append([]indexedEntry{{start: 0}, {start: first.start - 1}, {start: last.end}, {start: 1 << 60}}, without.indexed...) {
+	for _, at := range append([]indexedEntry{{start: 0}, {start: first.start - 1}, {start: last.end}, {start: 1 << 60}},
+		without.indexed...) {
 		for _, vaddr := range []uint64{at.start, at.start + 1, at.end - 1} {
 			a, okA := prepared.At(vaddr)
 			b, okB := with.At(vaddr)
@@ -68,7 +69,8 @@ func TestIndexedFrames(t *testing.T) {
 	}
 }
 
-// lyingFile is a file whose table of call frame information claims to have entries without end, all of which are the same.
+// lyingFile is a file whose table of call frame information claims to have entries without end, all of which are the
+// same.
 type lyingFile struct{ reads, bytes int }
 
 func (l *lyingFile) ReadAt(p []byte, _ int64) (int, error) {
@@ -77,22 +79,28 @@ func (l *lyingFile) ReadAt(p []byte, _ int64) (int, error) {
 	return len(p), nil
 }
 
-// TestPrepareIsBounded: what a file says of its sizes decides neither how much is read nor how much is kept; a lookup in it ends.
+// TestPrepareIsBounded: what a file says of its sizes decides neither how much is read nor how much is kept; a lookup
+// in it ends.
 func TestPrepareIsBounded(t *testing.T) {
 	const limit = 64 << 20
 	for _, room := range []int64{1 << 30, 1000, 0} {
 		lies := &lyingFile{}
-		f := &File{reader: lies, segments: []Segment{{Vaddr: 0, Size: 1 << 62}}, headers: &elf.File{Sections: []*elf.Section{
-			{SectionHeader: elf.SectionHeader{Name: ".eh_frame", Type: elf.SHT_PROGBITS, Addr: 1 << 40, Size: 1 << 61}}}}}
+		f := &File{reader: lies, segments: []Segment{{Vaddr: 0, Size: 1 << 62}},
+			headers: &elf.File{Sections: []*elf.Section{
+				{SectionHeader: elf.SectionHeader{Name: ".eh_frame", Type: elf.SHT_PROGBITS, Addr: 1 << 40,
+					Size: 1 << 61}}}}}
 		frames := &Frames{file: f, header: 1 << 20, count: 1<<32 - 1}
 		left := &Room{Bytes: room}
 		frames.Prepare(limit, left, func() bool { return false })
-		if lies.bytes > limit+prepareChunk || lies.reads > 2*maxMarks || len(frames.marks) > maxMarks+1 || room-left.Bytes > 8*(maxMarks+1) {
-			t.Errorf("%d reads of %d bytes, %d marks, %d bytes of room", lies.reads, lies.bytes, len(frames.marks), room-left.Bytes)
+		if lies.bytes > limit+prepareChunk || lies.reads > 2*maxMarks || len(frames.marks) > maxMarks+1 ||
+			room-left.Bytes > 8*(maxMarks+1) {
+			t.Errorf("%d reads of %d bytes, %d marks, %d bytes of room", lies.reads, lies.bytes, len(frames.marks),
+				room-left.Bytes)
 		}
 		asked := 0
 		lies.reads = 0
-		(&Frames{file: f, header: 1 << 20, count: 1<<32 - 1}).Prepare(limit, &Room{Bytes: room}, func() bool { asked++; return asked > 3 })
+		(&Frames{file: f, header: 1 << 20, count: 1<<32 - 1}).Prepare(limit, &Room{Bytes: room},
+			func() bool { asked++; return asked > 3 })
 		if lies.reads > 3 {
 			t.Errorf("%d reads, and it was over behind 3", lies.reads)
 		}
@@ -131,7 +139,8 @@ func TestEntries(t *testing.T) {
 		found := false
 		(&entrySource{data: section([]byte(test.common), entry), address: at}).each(func(e Entry, _ uint64) bool {
 			start := at + uint64(4+4+len(test.common)+8) + 0x1000 // relative to where the entry says so
-			found = e.Start == start && e.End == start+0x40 && e.Common.Signal == test.signal && e.Common.DataAlign == -8
+			found = e.Start == start && e.End == start+0x40 && e.Common.Signal == test.signal &&
+				e.Common.DataAlign == -8
 			return true
 		})
 		if found != test.want {

@@ -32,7 +32,8 @@ const symbolSize = 24
 // maxName is how many bytes of a symbol's name are looked at. The longest seen, of a template of PyTorch's, has 3,000.
 const maxName = 8 << 10
 
-// At returns the symbol that covers an address. One without a size (of assembler code) covers what its frame entry does.
+// At returns the symbol that covers an address. One without a size (of assembler code) covers what its frame entry
+// does.
 func (t *Functions) At(vaddr uint64) (name string, ok bool) {
 	all := t.all
 	i, _ := slices.BinarySearchFunc(all, vaddr, func(f function, at uint64) int {
@@ -57,7 +58,8 @@ func (t *Functions) At(vaddr uint64) (name string, ok bool) {
 	return best.text(), true
 }
 
-// maxAliases is how many symbols before an address are looked at: names of the same function, or ones that end before it.
+// maxAliases is how many symbols before an address are looked at: names of the same function, or ones that end before
+// it.
 const maxAliases = 64
 
 // better says whether a name is to be preferred to another of the same address.
@@ -100,7 +102,8 @@ func ReadFunctions(f *File, frames *Frames, debug Finder, room *Room) *Functions
 			t.add(d, ".symtab", room)
 		}
 	}
-	slices.SortFunc(t.all, func(a, b function) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(t.all,
+		func(a, b function) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.name, b.name)) })
 	return t
 }
 

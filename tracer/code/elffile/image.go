@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Bounds on what an [Image] reads of a file. The largest build of CPython seen (python-build-standalone 3.14) has 1,912 dynamic symbols
-// in 140 KiB.
+// Bounds on what an [Image] reads of a file. The largest build of CPython seen (python-build-standalone 3.14) has 1,912
+// dynamic symbols in 140 KiB.
 const (
 	MaxTable         = 16 << 20 // bytes of a table of symbols, strings or relocations
 	maxImageSegments = 128
@@ -28,13 +28,13 @@ type Span struct{ Start, End uint64 }
 // Contains says whether an address is in it.
 func (s Span) Contains(a uint64) bool { return a >= s.Start && a < s.End }
 
-// Image is a file with what tells one function's code from the next one's, and which functions of other files it calls. Not to be
-// changed while others use it.
+// Image is a file with what tells one function's code from the next one's, and which functions of other files it calls.
+// Not to be changed while others use it.
 type Image struct {
 	*File
 	Symbols map[string]Symbol // those that were wanted
-	// Imports are the functions that pointers are for, by the address of the pointer: those through which the PLT jumps, and, after
-	// [Image.Relocate], those of the global offset table.
+	// Imports are the functions that pointers are for, by the address of the pointer: those through which the PLT
+	// jumps, and, after [Image.Relocate], those of the global offset table.
 	Imports map[uint64]Import
 
 	functions []uint64 // sorted starts of the exported functions
@@ -44,8 +44,8 @@ type Image struct {
 	pointers  map[uint64]uint64 // by the address of a pointer in data: what the dynamic linker puts there
 }
 
-// OpenImage reads headers, dynamic symbols, the PLT and the ranges of functions; only symbols with a wanted name are kept. The error
-// matches [ErrNotELF].
+// OpenImage reads headers, dynamic symbols, the PLT and the ranges of functions; only symbols with a wanted name are
+// kept. The error matches [ErrNotELF].
 func OpenImage(r io.ReaderAt, wanted func(string) bool) (img *Image, err error) {
 	defer func() { // debug/elf promises nothing about files made to break it
 		if recover() != nil {
@@ -144,7 +144,8 @@ func (img *Image) loadRanges() {
 				img.relocated = append(img.relocated, Segment{Offset: s.Offset, Size: s.FileSize})
 			}
 		}
-		if s.Name == ".eh_frame" && s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_COMPRESSED == 0 && s.FileSize <= maxEHFrame {
+		if s.Name == ".eh_frame" && s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_COMPRESSED == 0 &&
+			s.FileSize <= maxEHFrame {
 			// A header may claim more than there is: take what there is.
 			data := img.Contents(Segment{Offset: s.Offset, Size: s.FileSize})
 			img.frames = ranges(data, s.Addr)

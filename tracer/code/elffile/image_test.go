@@ -23,7 +23,8 @@ func small() elftest.File {
 }
 
 func TestImage(t *testing.T) {
-	img, err := elffile.OpenImage(bytes.NewReader(small().Bytes()), func(name string) bool { return name != "PySecond" })
+	img, err := elffile.OpenImage(bytes.NewReader(small().Bytes()),
+		func(name string) bool { return name != "PySecond" })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,8 @@ const (
 	formLineStrp = 0x1f
 )
 
-// list reads a list whose entries say themselves what they are made of. It ends early where something is not understood.
+// list reads a list whose entries say themselves what they are made of. It ends early where something is not
+// understood.
 func (p *lineProgram) list(r *Numbers) (all []lineFile) {
 	type part struct{ what, form uint64 }
 	parts := make([]part, r.U8())

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// Lines come from .debug_line alone (DWARF 2 to 5, section 6.2): the programs that say which line each instruction is of. The
-// standard library's reader is made for files that can be trusted; it makes room for as many names as a file claims to have.
+// Lines come from .debug_line alone (DWARF 2 to 5, section 6.2): the programs that say which line each instruction is
+// of. The standard library's reader is made for files that can be trusted; it makes room for as many names as a file
+// claims to have.
 
 // Limits: of one file's line programs in bytes, of their sequences, and of the names of one program.
 const (
@@ -42,7 +43,8 @@ func ReadLines(f *File, debug Finder, room *Room) *Lines {
 }
 
 func readLines(f *File, room *Room) *Lines {
-	t := &Lines{sections: lineSections{f.Section(".debug_line", room), f.Section(".debug_line_str", room), f.Section(".debug_str", room)}}
+	t := &Lines{sections: lineSections{f.Section(".debug_line", room), f.Section(".debug_line_str", room),
+		f.Section(".debug_str", room)}}
 	if len(t.sections.line) > maxLines {
 		t.sections.line = nil
 	}
@@ -61,7 +63,8 @@ func (t *Lines) readAll() {
 		}
 		at = next
 	}
-	slices.SortFunc(t.sequences, func(a, b sequence) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.unit, b.unit)) })
+	slices.SortFunc(t.sequences,
+		func(a, b sequence) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.unit, b.unit)) })
 }
 
 // index adds the sequences of a program. One that begins at 0 is of a function that the linker has left out.

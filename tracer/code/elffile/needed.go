@@ -8,7 +8,8 @@ import (
 // maxNeeded bounds how many names [Needed] returns.
 const maxNeeded = 1024
 
-// Needed returns the names of the libraries that the dynamic linker loads with a file; none where its headers or its names are not like any build's.
+// Needed returns the names of the libraries that the dynamic linker loads with a file; none where its headers or its
+// names are not like any build's.
 func Needed(r io.ReaderAt) (names []string) {
 	defer func() { // debug/elf promises nothing about files made to break it
 		if recover() != nil {

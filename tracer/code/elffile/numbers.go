@@ -2,8 +2,8 @@ package elffile
 
 import "encoding/binary"
 
-// Numbers takes numbers off the front of a slice, as DWARF and notes have them; Failed turns true for ever at the first that is not
-// there.
+// Numbers takes numbers off the front of a slice, as DWARF and notes have them; Failed turns true for ever at the first
+// that is not there.
 type Numbers struct {
 	Data   []byte
 	Failed bool

@@ -82,7 +82,8 @@ func (img *Image) Relocate() (err error) {
 	}
 	symbols, _ := img.headers.DynamicSymbols()
 	for _, s := range img.headers.Sections {
-		if s.Type != elf.SHT_RELA || s.Name == pltRelocations || s.FileSize > MaxTable || s.Flags&elf.SHF_COMPRESSED != 0 {
+		if s.Type != elf.SHT_RELA || s.Name == pltRelocations || s.FileSize > MaxTable ||
+			s.Flags&elf.SHF_COMPRESSED != 0 {
 			continue
 		}
 		for _, r := range img.relocations(s) {

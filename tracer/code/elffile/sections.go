@@ -9,11 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// maxSection bounds the sections that are read as a whole. The largest seen: 1.3 GiB of libtorch_cuda.so have 30 MiB of .eh_frame.
+// maxSection bounds the sections that are read as a whole. The largest seen: 1.3 GiB of libtorch_cuda.so have 30 MiB of
+// .eh_frame.
 const maxSection = 128 << 20
 
-// Room is how many bytes of files may be kept in memory, over all files that are read with it, by any goroutine. What finds no room is not
-// known: names and lines. Nil is as much as is needed.
+// Room is how many bytes of files may be kept in memory, over all files that are read with it, by any goroutine. What
+// finds no room is not known: names and lines. Nil is as much as is needed.
 type Room struct{ Bytes int64 }
 
 // take takes some; false if there is not enough.
@@ -63,8 +64,8 @@ func (f *File) BuildID(room *Room) []byte {
 	return r.Take(uint64(size))
 }
 
-// Finder opens a file with debug information by its absolute name, as the process would see it; nil, error where there is none.
-// The reader is kept.
+// Finder opens a file with debug information by its absolute name, as the process would see it; nil, error where there
+// is none. The reader is kept.
 type Finder func(name string) (io.ReaderAt, error)
 
 // DebugFile opens the file that has what was stripped off, by build id (.note.gnu.build-id, as GDB finds it) or by name
@@ -76,7 +77,8 @@ func (f *File) DebugFile(open Finder, room *Room) *File {
 	id := f.BuildID(room)
 	var names []string
 	if len(id) > 1 {
-		names = append(names, "/usr/lib/debug/.build-id/"+hex.EncodeToString(id[:1])+"/"+hex.EncodeToString(id[1:])+".debug")
+		names = append(names,
+			"/usr/lib/debug/.build-id/"+hex.EncodeToString(id[:1])+"/"+hex.EncodeToString(id[1:])+".debug")
 	}
 	link := f.Section(".gnu_debuglink", room)
 	if end := bytes.IndexByte(link, 0); end > 0 && len(id) > 0 {

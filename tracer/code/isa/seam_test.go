@@ -38,7 +38,8 @@ func TestSeam(t *testing.T) {
 		name, _ := filepath.Rel(root, path)
 		if d.IsDir() {
 			switch {
-			case d.Name() == ".git", d.Name() == "node_modules", d.Name() == "testdata", name == "tracer/code/machine/x86":
+			case d.Name() == ".git", d.Name() == "node_modules", d.Name() == "testdata",
+				name == "tracer/code/machine/x86":
 				return filepath.SkipDir
 			}
 			return nil

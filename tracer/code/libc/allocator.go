@@ -16,7 +16,8 @@ type Operation uint8
 // functions are an allocator's by exported name: ISO C, POSIX, glibc (malloc/malloc.h).
 var functions = map[string]Operation{
 	"malloc": Alloc, "calloc": AllocArray, "realloc": Resize, "reallocarray": ResizeArray, "free": Free, "cfree": Free,
-	"memalign": AllocAligned, "aligned_alloc": AllocAligned, "posix_memalign": AllocInto, "valloc": Alloc, "pvalloc": Alloc,
+	"memalign": AllocAligned, "aligned_alloc": AllocAligned, "posix_memalign": AllocInto, "valloc": Alloc,
+	"pvalloc":    Alloc,
 	"free_sized": Free, "free_aligned_sized": Free,
 }
 
@@ -57,10 +58,11 @@ type Function struct {
 	Name      string
 	Operation Operation
 	Entry     machine.Site
-	// Leaves are the ways out, each of which gives the result; none for Free, which has none, and where Complete is false.
+	// Leaves are the ways out, each of which gives the result; none for Free, which has none, and where Complete is
+	// false.
 	Leaves []machine.ReturnSite
-	// Complete is false where not all ways out are known. Then a return probe does at Start, unless it is one of C++'s operators,
-	// which may throw.
+	// Complete is false where not all ways out are known. Then a return probe does at Start, unless it is one of C++'s
+	// operators, which may throw.
 	Complete bool
 	Start    machine.Site
 }
@@ -74,8 +76,8 @@ func Defines(r io.ReaderAt) ([]string, error) {
 	return slices.DeleteFunc(Names(), func(name string) bool { return !l.Has(name) }), nil
 }
 
-// Owned returns which of the functions that libraries define, in link order, are the ones that calls reach: the first of each name.
-// C++'s operators are those of the library that has malloc, or nobody's: others end in its malloc.
+// Owned returns which of the functions that libraries define, in link order, are the ones that calls reach: the first
+// of each name. C++'s operators are those of the library that has malloc, or nobody's: others end in its malloc.
 func Owned(defines [][]string) [][]string {
 	owned := make([][]string, len(defines))
 	taken := map[string]bool{}

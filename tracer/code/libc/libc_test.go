@@ -14,8 +14,9 @@ import (
 
 func TestIsLibc(t *testing.T) {
 	for name, want := range map[string]bool{
-		"/lib/x86_64-linux-gnu/libc.so.6": true, "/lib/x86_64-linux-gnu/libc-2.31.so": true, "/lib/ld-musl-x86_64.so.1": true,
-		"/usr/lib/libc10.so": false, "/usr/lib/libcap.so.2": false, "": false,
+		"/lib/x86_64-linux-gnu/libc.so.6": true, "/lib/x86_64-linux-gnu/libc-2.31.so": true,
+		"/lib/ld-musl-x86_64.so.1": true,
+		"/usr/lib/libc10.so":       false, "/usr/lib/libcap.so.2": false, "": false,
 	} {
 		if IsLibc(name) != want {
 			t.Errorf("%q: %v", name, !want)
@@ -32,9 +33,11 @@ func TestOwned(t *testing.T) {
 		defines, want [][]string
 	}{
 		{"C library", [][]string{nil, {new, delete}, libc}, [][]string{nil, nil, libc}},
-		{"an allocator in front", [][]string{nil, {"free", "malloc", "calloc", "realloc", new, delete}, {new, delete}, libc},
+		{"an allocator in front", [][]string{nil, {"free", "malloc", "calloc", "realloc", new, delete}, {new, delete},
+			libc},
 			[][]string{nil, {"free", "malloc", "calloc", "realloc", new, delete}, nil, {"pvalloc"}}},
-		{"two allocators", [][]string{{"malloc", "free"}, {"malloc", "free", "calloc", new}}, [][]string{{"malloc", "free"}, {"calloc"}}},
+		{"two allocators", [][]string{{"malloc", "free"}, {"malloc", "free", "calloc", new}},
+			[][]string{{"malloc", "free"}, {"calloc"}}},
 		{"nothing", nil, [][]string{}},
 	} {
 		got := Owned(test.defines)
@@ -44,7 +47,8 @@ func TestOwned(t *testing.T) {
 	}
 }
 
-// TestLibcs: of every C library that is here, and in the other Pythons' systems, the ways out of what is asked for most are known, and cheap.
+// TestLibcs: of every C library that is here, and in the other Pythons' systems, the ways out of what is asked for most
+// are known, and cheap.
 func TestLibcs(t *testing.T) {
 	builds.Each(t, "here", func(t *testing.T, _, root string) {
 		found := 0
@@ -77,7 +81,8 @@ func functionsOf(t *testing.T, f *os.File) []Function {
 
 func checkLibc(t *testing.T, name string, f *os.File) {
 	calls, err := FindCalls(f)
-	if err != nil || len(calls.Mmap) == 0 || len(calls.Mremap) != 1 || !calls.Mmap[0].Emulated || !calls.Mremap[0].Emulated {
+	if err != nil || len(calls.Mmap) == 0 || len(calls.Mremap) != 1 || !calls.Mmap[0].Emulated ||
+		!calls.Mremap[0].Emulated {
 		t.Errorf("%s: %+v %v", name, calls, err)
 	}
 	known := map[string]Function{}
@@ -86,7 +91,8 @@ func checkLibc(t *testing.T, name string, f *os.File) {
 	}
 	for _, want := range []string{"malloc", "calloc", "realloc", "posix_memalign"} {
 		fn := known[want]
-		hooks := bytes.Contains([]byte(name), []byte("bullseye")) && want != "posix_memalign" // glibc 2.31 jumps through __malloc_hook
+		// glibc 2.31 jumps through __malloc_hook
+		hooks := bytes.Contains([]byte(name), []byte("bullseye")) && want != "posix_memalign"
 		if !fn.Start.Present() || !fn.Complete && !hooks {
 			t.Errorf("%s: %s: %+v", name, want, fn)
 		}

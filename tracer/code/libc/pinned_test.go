@@ -15,7 +15,8 @@ import (
 // libraries are patterns of C libraries, C++'s and allocators in a system.
 var libraries = []string{
 	"lib/x86_64-linux-gnu/libc.so.6", "lib/x86_64-linux-gnu/libc-2.*.so", "usr/lib/x86_64-linux-musl/libc.so",
-	"usr/lib/x86_64-linux-gnu/libstdc++.so.6.*", "usr/lib/x86_64-linux-gnu/libjemalloc.so.2", "usr/lib/x86_64-linux-gnu/libmimalloc.so.3.*",
+	"usr/lib/x86_64-linux-gnu/libstdc++.so.6.*", "usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
+	"usr/lib/x86_64-linux-gnu/libmimalloc.so.3.*",
 	"usr/lib/x86_64-linux-gnu/libtcmalloc.so.4.*", "usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4.*",
 }
 
@@ -57,12 +58,14 @@ func pinLibrary(t *testing.T, name, file string) {
 			pin("  entry", fn.Entry), pin("  start", fn.Start))
 		for _, r := range fn.Leaves {
 			where, c := x86.Architecture.ResultName(r.Result), r.Condition
-			lines = append(lines, pin(fmt.Sprintf("  leaves with %s, flags %#x of %#x", where, c.Value, c.Mask), r.Site))
+			lines = append(lines, pin(fmt.Sprintf("  leaves with %s, flags %#x of %#x", where, c.Value, c.Mask),
+				r.Site))
 		}
 	}
 	pinned.Check(t, "libc/"+name, file, lines)
 }
 
 func pin(what string, s machine.Site) string {
-	return pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed, Emulated: s.Emulated}.Line(what)
+	return pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
+		Emulated: s.Emulated}.Line(what)
 }

@@ -51,12 +51,17 @@ func TestTailCalls(t *testing.T) {
 		want          []site
 		complete      bool
 	}{
-		{"to hidden code, which is followed: jmp; there nop; ret", slices.Concat([]byte{0xe9}, rel32(unnamedAt, 5)), nopRet, []site{{unnamedAt, RAX}}, true},
-		{"to a function that is seen itself: je; nop; ret", slices.Concat([]byte{0x0f, 0x84}, rel32(secondAt, 6), nopRet), nil, []site{{firstAt + 6, RAX}}, true},
-		{"to who knows where: jmp rax", []byte{0x74, 2, 0x90, 0xc3, 0xff, 0xe0}, nil, []site{{firstAt + 3, RAX}}, false},
-		{"with something on the stack: push; jmp", slices.Concat([]byte{0x53, 0xe9}, rel32(secondAt, 6)), nil, nil, false},
+		{"to hidden code, which is followed: jmp; there nop; ret", slices.Concat([]byte{0xe9}, rel32(unnamedAt, 5)),
+			nopRet, []site{{unnamedAt, RAX}}, true},
+		{"to a function that is seen itself: je; nop; ret",
+			slices.Concat([]byte{0x0f, 0x84}, rel32(secondAt, 6), nopRet), nil, []site{{firstAt + 6, RAX}}, true},
+		{"to who knows where: jmp rax", []byte{0x74, 2, 0x90, 0xc3, 0xff, 0xe0}, nil, []site{{firstAt + 3, RAX}},
+			false},
+		{"with something on the stack: push; jmp", slices.Concat([]byte{0x53, 0xe9}, rel32(secondAt, 6)), nil, nil,
+			false},
 		{"behind a call that never returns the stack is another: je; call abort; push; nop; pop; ret",
-			slices.Concat([]byte{0x74, 6, 0x53, 0xe8}, rel32(abortAt, 8), []byte{0x53, 0x90, 0x5b, 0xc3}), nil, []site{{firstAt + 9, RAX}}, true},
+			slices.Concat([]byte{0x74, 6, 0x53, 0xe8}, rel32(abortAt, 8), []byte{0x53, 0x90, 0x5b, 0xc3}), nil,
+			[]site{{firstAt + 9, RAX}}, true},
 	} {
 		l := fakeLibrary(t, test.first, test.hidden)
 		sites, complete := l.Returns("PyFirst")
@@ -73,7 +78,8 @@ func TestTailCalls(t *testing.T) {
 func TestEnds(t *testing.T) {
 	l := fakeLibrary(t, []byte{0x90, 0x74, 1, 0xc3, 0x31, 0xc0, 0xc3}, nil)
 	sites, complete := l.Ends("PyFirst")
-	if len(sites) != 2 || !complete || sites[0].Address != fakeBase+firstAt+3 || sites[1].Address != fakeBase+firstAt+6 || sites[0].Result != RAX {
+	if len(sites) != 2 || !complete || sites[0].Address != fakeBase+firstAt+3 ||
+		sites[1].Address != fakeBase+firstAt+6 || sites[0].Result != RAX {
 		t.Errorf("%+v, complete %v", sites, complete)
 	}
 	if sites, complete := l.Ends("PyNone"); sites != nil || complete {
@@ -90,7 +96,8 @@ func TestSystemCalls(t *testing.T) {
 		emulated bool
 	}{
 		{"cmp; ja", slices.Concat(call, compare, []byte{0x77, 1, 0xc3, 0xc3}), 13, true},
-		{"the result is moved first", slices.Concat(call, []byte{0x48, 0x89, 0xc7}, compare, []byte{0x77, 1, 0xc3, 0xc3}), 7, false},
+		{"the result is moved first", slices.Concat(call, []byte{0x48, 0x89, 0xc7}, compare,
+			[]byte{0x77, 1, 0xc3, 0xc3}), 7, false},
 		{"a loop comes back between: jmp to the ja", slices.Concat(call, compare, []byte{0x77, 0xfe, 0xc3}), 7, false},
 		{"ret at once", slices.Concat(call, []byte{0xc3}), 7, false},
 	} {

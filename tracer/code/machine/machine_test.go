@@ -80,7 +80,8 @@ func TestEntrySite(t *testing.T) {
 	} {
 		text := fakeFunction(t, test.code, nil)
 		got := text.Entry("PyOS_setsig", 2)
-		want := Site{"PyOS_setsig", test.delta, uint64(fakeBase + codeAt + test.delta), uint64(codeAt + test.delta), test.pushed, test.emulated}
+		want := Site{"PyOS_setsig", test.delta, uint64(fakeBase + codeAt + test.delta), uint64(codeAt + test.delta),
+			test.pushed, test.emulated}
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, want)
 		}
@@ -100,14 +101,17 @@ func TestReturns(t *testing.T) {
 		{"two", []byte{0x53, 0x74, 2, 0x5b, 0xc3, 0x5b, 0xc3}, nil, []uint64{4, 6}, true},
 		{"repz ret", []byte{0xf3, 0xc3}, nil, []uint64{0}, true},
 		{"leave", []byte{0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0xc9, 0xc3}, nil, []uint64{9}, true},
-		{"lea rsp", []byte{0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x8d, 0x65, 0xf8, 0x5b, 0x5d, 0xc3}, nil, []uint64{11}, true},
+		{"lea rsp", []byte{0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x8d, 0x65, 0xf8, 0x5b, 0x5d, 0xc3}, nil, []uint64{11},
+			true},
 		{"ud2", []byte{0x74, 1, 0xc3, 0x0f, 0x0b}, nil, []uint64{2}, true},
 		{"ends in a call that does not return", []byte{0x74, 1, 0xc3, 0xe8, 0, 0, 0, 0}, nil, []uint64{2}, true},
-		{"cold fragment", slices.Concat([]byte{0x53}, je(coldAt, 7), []byte{0x5b, 0xc3}), []byte{0x5b, 0xc3}, []uint64{8, coldAt + 1 - codeAt}, true},
+		{"cold fragment", slices.Concat([]byte{0x53}, je(coldAt, 7), []byte{0x5b, 0xc3}), []byte{0x5b, 0xc3},
+			[]uint64{8, coldAt + 1 - codeAt}, true},
 		{"cold fragment that comes back", slices.Concat([]byte{0x53}, je(coldAt, 7), []byte{0x5b, 0xc3}),
 			slices.Concat([]byte{0xe9}, rel32(codeAt+7, coldAt-codeAt+5)), []uint64{8}, true},
 		{"tail call", slices.Concat([]byte{0x74, 5}, jmp(publicAt, 7), []byte{0xc3}), nil, []uint64{7}, false},
-		{"tail call of a hidden function", slices.Concat([]byte{0x74, 5}, jmp(hiddenAt, 7), []byte{0xc3}), nil, []uint64{7}, false},
+		{"tail call of a hidden function", slices.Concat([]byte{0x74, 5}, jmp(hiddenAt, 7), []byte{0xc3}), nil,
+			[]uint64{7}, false},
 		{"tail call through a pointer", []byte{0x74, 2, 0xff, 0xe0, 0xc3}, nil, []uint64{4}, false},
 		{"stack not level", []byte{0x53, 0xc3}, nil, []uint64{1}, false},
 		{"runs out of the function", []byte{0x74, 1, 0xc3, 0x90}, nil, []uint64{2}, false},
@@ -140,9 +144,11 @@ func TestEmulated(t *testing.T) {
 		code string
 		want bool
 	}{
-		{"\x55", true}, {"\x41\x57", true}, {"\x90", true}, {"\xeb\x10", true}, {"\xe9\x00\x00\x00\x00", true}, {"\xe8\x00\x00\x00\x00", true},
+		{"\x55", true}, {"\x41\x57", true}, {"\x90", true}, {"\xeb\x10", true}, {"\xe9\x00\x00\x00\x00", true},
+		{"\xe8\x00\x00\x00\x00", true},
 		{"\x74\x02", true}, {"\x0f\x85\x00\x00\x00\x00", true},
-		{"\x66\x50", false}, {"\x66\x90", false}, {"\x0f\x1f\x00", false}, {"\xf3\x0f\x1e\xfa", false}, {"\x6a\x00", false}, {"\xc3", false},
+		{"\x66\x50", false}, {"\x66\x90", false}, {"\x0f\x1f\x00", false}, {"\xf3\x0f\x1e\xfa", false},
+		{"\x6a\x00", false}, {"\xc3", false},
 		{"\xff\xe0", false}, {"\x48\x89\xe5", false}, {"\xe8\x00", false}, {"", false},
 	} {
 		if got := Emulated(elf.EM_X86_64, []byte(test.code)); got != test.want {

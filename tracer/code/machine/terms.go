@@ -17,7 +17,8 @@ const (
 	termAddress                      // a: an address in the file
 	termLoad                         // a: the address of what was loaded, b: of the instruction
 	termAtMost                       // a: a Value that is at most b where the lowest byte is zero
-	termImport                       // a: the address of the pointer to a symbol of another file, filled in by the dynamic linker
+	// a: the address of the pointer to a symbol of another file, filled in by the dynamic linker
+	termImport
 )
 
 // term is what a Value stands for.

@@ -105,7 +105,8 @@ func openSpace(t *testing.T, maps string) *space {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { file.Close() })
-			if m, err = Open(file, func(name string) (io.ReaderAt, error) { return os.Open(name) }, &elffile.Room{Bytes: 1 << 30}); err != nil {
+			if m, err = Open(file, func(name string) (io.ReaderAt, error) { return os.Open(name) },
+				&elffile.Room{Bytes: 1 << 30}); err != nil {
 				t.Fatal(err)
 			}
 			s.modules[path] = m
@@ -158,8 +159,10 @@ func TestUnwind(t *testing.T) {
 		compiler string
 		flags    []string
 	}{
-		{"g++", []string{"-O2", "-fomit-frame-pointer"}}, {"g++", []string{"-O0"}}, {"g++", []string{"-O3", "-march=haswell", "-static-pie"}},
-		{"g++", []string{"-O2", "-no-pie", "-s"}}, {"g++", []string{"-Os", "-fno-omit-frame-pointer"}}, {"clang++", []string{"-O2", "-fomit-frame-pointer"}},
+		{"g++", []string{"-O2", "-fomit-frame-pointer"}}, {"g++", []string{"-O0"}},
+		{"g++", []string{"-O3", "-march=haswell", "-static-pie"}},
+		{"g++", []string{"-O2", "-no-pie", "-s"}}, {"g++", []string{"-Os", "-fno-omit-frame-pointer"}},
+		{"clang++", []string{"-O2", "-fomit-frame-pointer"}},
 	} {
 		t.Run(build.compiler+strings.Join(build.flags, ""), func(t *testing.T) {
 			space := checkUnwind(t, compile(t, build.compiler, "chain.cpp", build.flags...))
@@ -191,7 +194,8 @@ func checkUnwind(t *testing.T, program string) *space {
 		}
 		for n := range min(len(got), len(want)) {
 			if got[n] != want[n] {
-				t.Errorf("chain %d, call %d: %#x, backtrace() has %#x, in %s", i, n, got[n], want[n], space.name(want[n]-1))
+				t.Errorf("chain %d, call %d: %#x, backtrace() has %#x, in %s", i, n, got[n], want[n],
+					space.name(want[n]-1))
 				break
 			}
 		}

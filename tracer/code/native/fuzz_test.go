@@ -39,10 +39,13 @@ func FuzzELF(f *testing.F) {
 	})
 }
 
-// FuzzUnwind: whatever call frame instructions and a stack have in them, unwinding ends, goes outwards only and stays within the copy.
+// FuzzUnwind: whatever call frame instructions and a stack have in them, unwinding ends, goes outwards only and stays
+// within the copy.
 func FuzzUnwind(f *testing.F) {
-	f.Add([]byte("\x0c\x07\x08\x90\x01"), []byte("\x42\x0e\x10\x86\x02\x43\x0d\x06"), make([]byte, 256), uint64(8), int8(-8))
-	f.Add([]byte("\x0c\x07\x08\x90\x01"), []byte("\x0f\x03\x76\x78\x06\x10\x06\x02\x76\x00"), bytes.Repeat([]byte{8, 0, 0, 0, 0, 0, 0, 0}, 40), uint64(16), int8(-8))
+	f.Add([]byte("\x0c\x07\x08\x90\x01"), []byte("\x42\x0e\x10\x86\x02\x43\x0d\x06"), make([]byte, 256), uint64(8),
+		int8(-8))
+	f.Add([]byte("\x0c\x07\x08\x90\x01"), []byte("\x0f\x03\x76\x78\x06\x10\x06\x02\x76\x00"),
+		bytes.Repeat([]byte{8, 0, 0, 0, 0, 0, 0, 0}, 40), uint64(16), int8(-8))
 	f.Fuzz(func(t *testing.T, common, program, stack []byte, bp uint64, dataAlign int8) {
 		e := elffile.Entry{
 			Span:    elffile.Span{Start: 0x1000, End: 0x1040},

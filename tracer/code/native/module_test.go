@@ -78,13 +78,15 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// TestStripped: what symbols are left name what they cover and nothing else; what was stripped off is found by build id and by name.
+// TestStripped: what symbols are left name what they cover and nothing else; what was stripped off is found by build id
+// and by name.
 func TestStripped(t *testing.T) {
 	path := library(t, "-g", "-Wl,--build-id")
 	at := addresses(t, path)
 	stripped, debug := filepath.Join(t.TempDir(), "small.so"), filepath.Join(t.TempDir(), "small.debug")
 	for _, args := range [][]string{
-		{"objcopy", "--only-keep-debug", path, debug}, {"objcopy", "--strip-all", "--add-gnu-debuglink=" + debug, path, stripped},
+		{"objcopy", "--only-keep-debug", path, debug},
+		{"objcopy", "--strip-all", "--add-gnu-debuglink=" + debug, path, stripped},
 	} {
 		if text, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v: %s", args, err, text)
@@ -104,7 +106,8 @@ func TestStripped(t *testing.T) {
 			}
 			return os.Open(debug)
 		})
-		if got := m.Place(at["hidden"].Value); got.Function != "hidden" || filepath.Base(got.File) != "small.c" || got.Line == 0 {
+		if got := m.Place(at["hidden"].Value); got.Function != "hidden" || filepath.Base(got.File) != "small.c" ||
+			got.Line == 0 {
 			t.Errorf("%s: hidden is %+v", by, got)
 		}
 	}
@@ -117,13 +120,15 @@ func TestStripped(t *testing.T) {
 
 // TestOtherFrames: without the sorted table, and from .debug_frame alone, the rules are the same.
 func TestOtherFrames(t *testing.T) {
-	for _, flags := range [][]string{{"-Wl,--no-eh-frame-hdr"}, {"-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}} {
+	for _, flags := range [][]string{{"-Wl,--no-eh-frame-hdr"},
+		{"-g", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}} {
 		path := library(t, flags...)
 		compareRules(t, path, open(t, path, nil))
 	}
 }
 
-// compareRules wants the rules at the functions' first instructions to be those of every function: nothing is pushed yet.
+// compareRules wants the rules at the functions' first instructions to be those of every function: nothing is pushed
+// yet.
 func compareRules(t *testing.T, path string, m *Module) {
 	t.Helper()
 	for _, name := range []string{"public_name", "hidden"} {
@@ -140,13 +145,14 @@ func compareRules(t *testing.T, path string, m *Module) {
 func TestDemangle(t *testing.T) {
 	for mangled, want := range map[string]string{
 		"_ZN2at6native10empty_cudaEN3c108ArrayRefIlEESt8optionalINS1_10ScalarTypeEE": "at::native::empty_cuda",
-		"_ZN3c1022CachingAllocatorConfig8instanceEv":                                 "c10::CachingAllocatorConfig::instance",
-		"_ZN5calls4PoolIfE4takeEm":                                                   "calls::Pool<float>::take",
-		"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE":                             "core::fmt::Formatter::pad",
-		"_RNvNtCs1234_7mycrate3foo3bar":                                              "mycrate::foo::bar",
-		"PyArray_NewFromDescr":                                                       "PyArray_NewFromDescr",
-		"_Z":                                                                         "_Z",
-		"":                                                                           "",
+
+		"_ZN3c1022CachingAllocatorConfig8instanceEv":     "c10::CachingAllocatorConfig::instance",
+		"_ZN5calls4PoolIfE4takeEm":                       "calls::Pool<float>::take",
+		"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE": "core::fmt::Formatter::pad",
+		"_RNvNtCs1234_7mycrate3foo3bar":                  "mycrate::foo::bar",
+		"PyArray_NewFromDescr":                           "PyArray_NewFromDescr",
+		"_Z":                                             "_Z",
+		"":                                               "",
 	} {
 		if got := Demangle(mangled); got != want {
 			t.Errorf("%s is %q, want %q", mangled, got, want)

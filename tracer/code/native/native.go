@@ -1,10 +1,10 @@
-// Package native says what a stack of machine code is made of: how to get from an instruction to its caller, what function it belongs
-// to, and, where DWARF is there, which line. What files say of that is read by tracer/code/elffile; which frames of a stack are Python's is
-// tracer/python/cpython's business.
+// Package native says what a stack of machine code is made of: how to get from an instruction to its caller, what
+// function it belongs to, and, where DWARF is there, which line. What files say of that is read by tracer/code/elffile;
+// which frames of a stack are Python's is tracer/python/cpython's business.
 //
 // It reads files only, and copies of stacks that somebody else has made; little endian. A file may be anything: sizes,
-// counts and depths are bounded, what does not fit or make sense is not known, and nothing panics. Addresses are those of the file
-// ("virtual"); add the load bias for a process.
+// counts and depths are bounded, what does not fit or make sense is not known, and nothing panics. Addresses are those
+// of the file ("virtual"); add the load bias for a process.
 package native
 
 import (
@@ -13,8 +13,8 @@ import (
 	"ipytracer/tracer/code/elffile"
 )
 
-// Module is an ELF file. It keeps the reader it was opened with, and reads from it when asked. [Module.Rule] and [Module.Bias] may be called
-// while another goroutine is in [Module.Place]; nothing else is safe for concurrent use.
+// Module is an ELF file. It keeps the reader it was opened with, and reads from it when asked. [Module.Rule] and
+// [Module.Bias] may be called while another goroutine is in [Module.Place]; nothing else is safe for concurrent use.
 type Module struct {
 	file      *elffile.File
 	frames    *elffile.Frames
@@ -24,8 +24,8 @@ type Module struct {
 	room      *elffile.Room
 }
 
-// Open parses the headers of an ELF file. debug finds files with debug information below /usr/lib/debug; nil for none. What of the file
-// finds no room is not known; rules are looked up in the file. The error matches [elffile.ErrNotELF].
+// Open parses the headers of an ELF file. debug finds files with debug information below /usr/lib/debug; nil for none.
+// What of the file finds no room is not known; rules are looked up in the file. The error matches [elffile.ErrNotELF].
 func Open(file io.ReaderAt, debug elffile.Finder, room *elffile.Room) (*Module, error) {
 	f, err := elffile.Open(file)
 	if err != nil {
@@ -37,9 +37,9 @@ func Open(file io.ReaderAt, debug elffile.Finder, room *elffile.Room) (*Module, 
 // Prepared is how much of a file [Module.Prepare] has the kernel read at most, in bytes.
 const Prepared = 64 << 20
 
-// Prepare makes the first lookups of rules as fast as later ones: the tables of a library that the process has only mapped lie on a disk. It
-// keeps 256 KiB at most, next to nothing of most files. It asks isOver before each read, and returns early where that is true. It must have
-// returned before anything else is asked.
+// Prepare makes the first lookups of rules as fast as later ones: the tables of a library that the process has only
+// mapped lie on a disk. It keeps 256 KiB at most, next to nothing of most files. It asks isOver before each read, and
+// returns early where that is true. It must have returned before anything else is asked.
 func (m *Module) Prepare(isOver func() bool) { m.frames.Prepare(Prepared, m.room, isOver) }
 
 // Bias returns what is to be added to the file's addresses to get those of a process, see [elffile.File.Bias].

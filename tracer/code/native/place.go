@@ -13,8 +13,8 @@ type Place struct {
 	Line     int    // from 1; 0 if not known
 }
 
-// Place returns what is known of an instruction. For a return address ask for the byte before it. Names are hostile text, at most
-// 512 bytes.
+// Place returns what is known of an instruction. For a return address ask for the byte before it. Names are hostile
+// text, at most 512 bytes.
 func (m *Module) Place(vaddr uint64) Place {
 	var out Place
 	if name, ok := m.function(vaddr); ok {

@@ -41,8 +41,8 @@ type state struct {
 
 func newState() *state { return &state{row: row{cfaRegister: noRegister}} }
 
-// run executes instructions until the row of an address is reached. ok is false where one is not understood. Every instruction
-// takes at least a byte, so the program's length bounds it.
+// run executes instructions until the row of an address is reached. ok is false where one is not understood. Every
+// instruction takes at least a byte, so the program's length bounds it.
 func (s *state) run(c *elffile.Common, program []byte, start, target uint64) (ok bool) {
 	r := elffile.Numbers{Data: program}
 	at := start

@@ -23,8 +23,8 @@ type Rule struct {
 	BPOffset  int32 // from the frame's address to where the caller's frame pointer is kept; 0: it is in its register
 }
 
-// Rule returns how to get to the caller from an instruction. For a return address ask for the byte before it: the call may be
-// the last instruction of its function.
+// Rule returns how to get to the caller from an instruction. For a return address ask for the byte before it: the call
+// may be the last instruction of its function.
 func (m *Module) Rule(vaddr uint64) Rule {
 	entry, ok := m.frames.At(vaddr)
 	if !ok {

@@ -16,10 +16,12 @@ const (
 	EndUnknown              // no rule leads on
 )
 
-// Unwind returns the return addresses of a thread's calls, the innermost first, at most limit. stack is a copy of its memory from
-// the stack pointer upwards. rule says how to go on from the instruction at ip (leaf) or from a return address; stop says
-// of a return address that what called there is not to be followed. It does what next_native_frame in bpf/native.h does.
-func Unwind(r Registers, stack []byte, limit int, rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end End) {
+// Unwind returns the return addresses of a thread's calls, the innermost first, at most limit. stack is a copy of its
+// memory from the stack pointer upwards. rule says how to go on from the instruction at ip (leaf) or from a return
+// address; stop says of a return address that what called there is not to be followed. It does what next_native_frame
+// in bpf/native.h does.
+func Unwind(r Registers, stack []byte, limit int,
+	rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end End) {
 	at := r // the frame looked at
 	word := func(address uint64) (uint64, bool) {
 		if address < r.SP || address-r.SP > uint64(len(stack)) || uint64(len(stack))-(address-r.SP) < 8 {

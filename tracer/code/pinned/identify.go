@@ -16,7 +16,8 @@ import (
 // Tree is a system's root.
 type Tree struct{ Name, Root string }
 
-// Each runs a test on this machine's own root, which is called bookworm, and on each tree that scripts/pythons.sh makes.
+// Each runs a test on this machine's own root, which is called bookworm, and on each tree that scripts/pythons.sh
+// makes.
 func Each(t *testing.T, test func(*testing.T, Tree)) {
 	t.Helper()
 	builds.Each(t, "bookworm", func(t *testing.T, name, root string) { test(t, Tree{name, root}) })
@@ -49,8 +50,8 @@ func identify(t *testing.T, file string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// packaged returns the Debian package that a file is of, with its version and architecture, "" for a file of none. The file may lie in a
-// tree of its own, such as a chroot.
+// packaged returns the Debian package that a file is of, with its version and architecture, "" for a file of none. The
+// file may lie in a tree of its own, such as a chroot.
 func packaged(file string) string {
 	file, err := filepath.EvalSymlinks(file)
 	if err != nil {
@@ -67,7 +68,8 @@ func packaged(file string) string {
 	}
 }
 
-// owner looks in a dpkg database for the package of a file, which may be known by its name from before /lib became a link.
+// owner looks in a dpkg database for the package of a file, which may be known by its name from before /lib became a
+// link.
 func owner(data, file string) string {
 	lists, _ := filepath.Glob(filepath.Join(data, "info", "*.list"))
 	for _, list := range lists {

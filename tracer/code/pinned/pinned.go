@@ -1,9 +1,9 @@
 // Package pinned compares what an analysis finds in real files, such as where probes go, with what is kept in
 // testdata/sites. Only tests import it, and it analyses nothing itself.
 //
-// A golden file has a section for each build of a file, found by its build id (or the SHA-256 of one without). Builds come and go, so
-// one that has no section is not an error, unless it is the same version of a Debian package that a section is of: that is the same file.
-// With -update sections are added or replaced, and none is taken out.
+// A golden file has a section for each build of a file, found by its build id (or the SHA-256 of one without). Builds
+// come and go, so one that has no section is not an error, unless it is the same version of a Debian package that a
+// section is of: that is the same file. With -update sections are added or replaced, and none is taken out.
 package pinned
 
 import (
@@ -28,7 +28,8 @@ type section struct {
 // header is the line that a section begins with.
 func (s section) header() string { return strings.TrimSpace("build " + s.build + " " + s.version) }
 
-// Check compares the lines with those that are pinned for this build of a file, under a name such as "cpython/trixie-3.13".
+// Check compares the lines with those that are pinned for this build of a file, under a name such as
+// "cpython/trixie-3.13".
 func Check(t *testing.T, name, file string, lines []string) {
 	t.Helper()
 	golden := filepath.Join(root(t), "testdata", "sites", filepath.FromSlash(name)+".golden")
@@ -55,7 +56,8 @@ func Check(t *testing.T, name, file string, lines []string) {
 	}
 	for _, s := range all {
 		if s.version != "" && s.version == found.version {
-			t.Errorf("%s: %s has another build id than %s has pinned: %s, not %s", file, s.version, golden, found.build, s.build)
+			t.Errorf("%s: %s has another build id than %s has pinned: %s, not %s", file, s.version, golden, found.build,
+				s.build)
 			return
 		}
 	}

@@ -12,7 +12,8 @@ func TestParse(t *testing.T) {
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	if a := all[0]; a.build != "aa" || a.version != "libc6 2.36-9 amd64" || !slices.Equal(a.lines, []string{"x 1", "y 2"}) {
+	if a := all[0]; a.build != "aa" || a.version != "libc6 2.36-9 amd64" ||
+		!slices.Equal(a.lines, []string{"x 1", "y 2"}) {
 		t.Errorf("%+v", a)
 	}
 	if b := all[1]; b.header() != "build bb" || len(b.lines) != 1 {
@@ -58,7 +59,9 @@ func TestPackaged(t *testing.T) {
 		}
 		return file
 	}
-	put("var/lib/dpkg/status", "Package: other\nVersion: 1\n\nPackage: libc6\nArchitecture: amd64\nVersion: 2.36-9\n\nPackage: last\nVersion: 3\n")
+	put("var/lib/dpkg/status",
+		"Package: other\nVersion: 1\n\nPackage: libc6\nArchitecture: amd64\nVersion: 2.36-9\n\nPackage: last\n"+
+			"Version: 3\n")
 	put("var/lib/dpkg/info/libc6:amd64.list", "/.\n/lib/libc.so.6\n")
 	libc, stray := put("usr/lib/libc.so.6", "c"), put("usr/lib/stray", "s")
 	if got := packaged(libc); got != "libc6 2.36-9 amd64" {

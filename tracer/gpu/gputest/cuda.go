@@ -21,7 +21,8 @@ func CUDA(t testing.TB, dir string, hidden ...string) {
 	args := []string{"-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fvisibility=hidden",
 		"-Wl,-soname,libcuda.so.1", "-lpthread",
 		"-o", filepath.Join(dir, "libcuda.so.1")}
-	for _, name := range strings.Fields("contexts devices memory ranges vmm pools arrays ipc checkpoint streams symbols truth machine") {
+	for _, name := range strings.Fields("contexts devices memory ranges vmm pools arrays ipc checkpoint streams " +
+		"symbols truth machine") {
 		args = append(args, filepath.Join(sources, name+".c"))
 	}
 	if len(hidden) > 0 {

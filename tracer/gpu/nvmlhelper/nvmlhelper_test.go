@@ -40,7 +40,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-const machine = "driver 580.159.04\ncuda 13000\ngpu GPU-a 0:0f:0 0 8589934592 4096 8589930496 0 -1 Stand-in\nprocess 4242 4096 C\n"
+const machine = "driver 580.159.04\ncuda 13000\ngpu GPU-a 0:0f:0 0 8589934592 4096 8589930496 0 -1 Stand-in\n" +
+	"process 4242 4096 C\n"
 
 // standIn has a helper find a machine's NVML, and returns where its machine is described, and its devices are.
 func standIn(t *testing.T, text string) (description, devices string) {

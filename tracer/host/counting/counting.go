@@ -38,7 +38,8 @@ const (
 
 // ErrNoCounter says that this machine cannot count it: the processor, or the virtual machine, has nothing to count it
 // with.
-var ErrNoCounter = errors.New("this machine has no such counter (in a virtual machine: its processor's are not passed on)")
+var ErrNoCounter = errors.New("this machine has no such counter (in a virtual machine: " +
+	"its processor's are not passed on)")
 
 // Process is a process that is counted: all its threads, those to come included, and not its children.
 type Process struct {

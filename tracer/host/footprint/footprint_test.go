@@ -30,7 +30,9 @@ func tree(t *testing.T, cgroup, mounts, limits string, files map[string]string) 
 	write(own+"cgroup", cgroup)
 	write(own+"limits", limits)
 	write(own+"status",
-		fmt.Sprintf("Name:\ttracer\nTgid:\t%d\nPid:\t%d\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nVmSize:\t  900000 kB\nVmRSS:\t   61440 kB\nRssAnon:\t   30720 kB\nRssFile:\t   30720 kB\nRssShmem:\t       0 kB\nVmData:\t   80000 kB\nThreads:\t5\n", os.Getpid(), os.Getpid()))
+		fmt.Sprintf("Name:\ttracer\nTgid:\t%d\nPid:\t%d\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nVmSize:\t  900000 kB\n"+
+			"VmRSS:\t   61440 kB\nRssAnon:\t   30720 kB\nRssFile:\t   30720 kB\nRssShmem:\t       0 kB\n"+
+			"VmData:\t   80000 kB\nThreads:\t5\n", os.Getpid(), os.Getpid()))
 	write("proc/self/mountinfo", strings.ReplaceAll(mounts, "@", dir))
 	for name, text := range files {
 		write(name, text+"\n")
@@ -39,7 +41,9 @@ func tree(t *testing.T, cgroup, mounts, limits string, files map[string]string) 
 }
 
 const (
-	noLimits = "Limit                     Soft Limit           Hard Limit           Units     \nMax data size             unlimited            unlimited            bytes     \nMax address space         unlimited            unlimited            bytes     \n"
+	noLimits = "Limit                     Soft Limit           Hard Limit           Units     \n" +
+		"Max data size             unlimited            unlimited            bytes     \n" +
+		"Max address space         unlimited            unlimited            bytes     \n"
 	mounted1 = "35 31 0:32 / @/v1 rw,relatime - cgroup cgroup rw,memory\n"
 	mounted2 = "41 31 0:38 / @/v2 rw,relatime shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 )

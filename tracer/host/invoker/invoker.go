@@ -32,7 +32,8 @@ type Error string
 
 func (e Error) Error() string {
 	return string(e) +
-		": so it is not known whose rights files and commands are to have; type 'sudo tracer …' as yourself, or unset the variable as root"
+		": so it is not known whose rights files and commands are to have; type 'sudo tracer …' as yourself, " +
+		"or unset the variable as root"
 }
 
 // Find finds out who typed the command: who runs it, if that is not root; whoever sudo, pkexec or doas says it is; or

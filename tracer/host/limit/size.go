@@ -76,10 +76,12 @@ func OwnerOf(soft int64) (Owner, int64) {
 
 // What can be wrong with a limit.
 var (
-	ErrMapped   = errors.New("it has mapped more already")
-	ErrHard     = errors.New("its hard limit is lower")
-	ErrTighter  = errors.New("it has a lower limit of its own")
-	ErrIgnored  = errors.New("this kernel was told to ignore limits on data (ignore_rlimit_data); type 'echo N | sudo tee /sys/module/kernel/parameters/ignore_rlimit_data'")
-	ErrNoRights = errors.New("its limits may not be set: that takes CAP_SYS_RESOURCE, or to be the user, and the group, that it runs as")
-	ErrNoRoom   = errors.New("there is no room below the limit of its control group or the machine")
+	ErrMapped  = errors.New("it has mapped more already")
+	ErrHard    = errors.New("its hard limit is lower")
+	ErrTighter = errors.New("it has a lower limit of its own")
+	ErrIgnored = errors.New("this kernel was told to ignore limits on data (ignore_rlimit_data); " +
+		"type 'echo N | sudo tee /sys/module/kernel/parameters/ignore_rlimit_data'")
+	ErrNoRights = errors.New("its limits may not be set: that takes CAP_SYS_RESOURCE, or to be the user, " +
+		"and the group, that it runs as")
+	ErrNoRoom = errors.New("there is no room below the limit of its control group or the machine")
 )

@@ -19,7 +19,8 @@ const (
 
 // ErrLooking says that so many processes that look have not ended, though they were killed, that no other one is
 // started.
-var ErrLooking = errors.New("the processes that did so before have not ended, though they were killed: the Linux kernel waits for a file system or a driver there")
+var ErrLooking = errors.New("the processes that did so before have not ended, though they were killed: the Linux " +
+	"kernel waits for a file system or a driver there")
 
 // child is a process that looks.
 type child struct {

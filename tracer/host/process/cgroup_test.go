@@ -39,11 +39,12 @@ const (
 )
 
 var version2Files = map[string]string{
-	"v2/cgroup.controllers":              "memory",
-	"v2/user/memory.max":                 "1073741824",
-	"v2/user/memory.high":                "max",
-	"v2/user/memory.current":             "700000000",
-	"v2/user/memory.stat":                "anon 1\nfile 9\nactive_file 100\ninactive_file 50\nfile_dirty 10\nfile_writeback 5\n",
+	"v2/cgroup.controllers":  "memory",
+	"v2/user/memory.max":     "1073741824",
+	"v2/user/memory.high":    "max",
+	"v2/user/memory.current": "700000000",
+	"v2/user/memory.stat": "anon 1\nfile 9\nactive_file 100\ninactive_file 50\nfile_dirty 10\n" +
+		"file_writeback 5\n",
 	"v2/user/memory.events":              "low 0\noom 2\noom_kill 3",
 	"v2/user/kernel/memory.max":          "max",
 	"v2/user/kernel/memory.high":         "500000000",
@@ -108,14 +109,15 @@ func TestCgroupsOfVersion2(t *testing.T) {
 }
 
 var version1Files = map[string]string{
-	"v1/memory.usage_in_bytes":              "8000000000",
-	"v1/memory.limit_in_bytes":              "9223372036854771712",
-	"v1/memory.use_hierarchy":               "1",
-	"v1/docker/memory.usage_in_bytes":       "600",
-	"v1/docker/memory.limit_in_bytes":       "629145600",
-	"v1/docker/memory.use_hierarchy":        "1",
-	"v1/docker/memory.max_usage_in_bytes":   "700",
-	"v1/docker/memory.stat":                 "cache 5\nhierarchical_memory_limit 524288000\ntotal_active_file 900\ntotal_inactive_file 50\ntotal_dirty 1\ntotal_writeback 0",
+	"v1/memory.usage_in_bytes":            "8000000000",
+	"v1/memory.limit_in_bytes":            "9223372036854771712",
+	"v1/memory.use_hierarchy":             "1",
+	"v1/docker/memory.usage_in_bytes":     "600",
+	"v1/docker/memory.limit_in_bytes":     "629145600",
+	"v1/docker/memory.use_hierarchy":      "1",
+	"v1/docker/memory.max_usage_in_bytes": "700",
+	"v1/docker/memory.stat": "cache 5\nhierarchical_memory_limit 524288000\ntotal_active_file 900\n" +
+		"total_inactive_file 50\ntotal_dirty 1\ntotal_writeback 0",
 	"v1/docker/memory.oom_control":          "oom_kill_disable 0\nunder_oom 0\noom_kill 4",
 	"v1/docker/abc/memory.usage_in_bytes":   "500",
 	"v1/docker/abc/memory.limit_in_bytes":   "9223372036854710272",
@@ -225,7 +227,8 @@ Max address space         unlimited            18446744073709551615 bytes
 
 func TestMachineMemory(t *testing.T) {
 	tree := cgroupTree(t, "", "",
-		map[string]string{"proc/meminfo": "MemTotal:       1000 kB\nMemFree: 5 kB\nMemAvailable:   600 kB\nSwapFree:   7 kB"})
+		map[string]string{"proc/meminfo": "MemTotal:       1000 kB\nMemFree: 5 kB\nMemAvailable:   600 kB\n" +
+			"SwapFree:   7 kB"})
 	if got, want := tree.MachineMemory(),
 		(MachineMemory{Total: 1000 << 10, Available: 600 << 10, SwapFree: 7 << 10}); got != want {
 		t.Errorf("%+v, want %+v", got, want)

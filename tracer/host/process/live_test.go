@@ -27,7 +27,8 @@ func TestOwnProcess(t *testing.T) {
 		int(status.EGID) != os.Getegid() {
 		t.Errorf("Status = %+v, %v", status, err)
 	}
-	if sum := status.ResidentAnonBytes + status.ResidentFileBytes + status.ResidentShmemBytes; sum != status.ResidentBytes || sum == 0 {
+	sum := status.ResidentAnonBytes + status.ResidentFileBytes + status.ResidentShmemBytes
+	if sum != status.ResidentBytes || sum == 0 {
 		t.Errorf("resident parts add up to %d of %d", sum, status.ResidentBytes)
 	}
 	if status.DataBytes == 0 || status.DataBytes%int64(os.Getpagesize()) != 0 {

@@ -14,10 +14,11 @@ import (
 // (FUSE), or by another machine. What an overlay is made of is not told; it is taken for near.
 var near = func() map[string]bool {
 	all := map[string]bool{}
-	for name := range strings.FieldsSeq(`ext2 ext3 ext4 xfs btrfs f2fs zfs bcachefs jfs reiserfs nilfs2 ntfs3 vfat msdos exfat hfs hfsplus ubifs jffs2
+	for name := range strings.FieldsSeq(`ext2 ext3 ext4 xfs btrfs f2fs zfs bcachefs jfs reiserfs nilfs2
+		ntfs3 vfat msdos exfat hfs hfsplus ubifs jffs2
 		iso9660 udf squashfs erofs cramfs romfs minix ufs tmpfs ramfs rootfs devtmpfs hugetlbfs overlay aufs
-		proc sysfs cgroup cgroup2 devpts mqueue debugfs tracefs securityfs selinuxfs smackfs pstore bpf configfs fusectl binfmt_misc nsfs
-		efivarfs rpc_pipefs cpuset pipefs sockfs anon_inodefs nfsd resctrl`) {
+		proc sysfs cgroup cgroup2 devpts mqueue debugfs tracefs securityfs selinuxfs smackfs pstore bpf configfs fusectl
+		binfmt_misc nsfs efivarfs rpc_pipefs cpuset pipefs sockfs anon_inodefs nfsd resctrl`) {
 		all[name] = true
 	}
 	return all

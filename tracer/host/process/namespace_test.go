@@ -89,8 +89,9 @@ const (
 	overlayRoot = `mkdir -p "$1/low/private" "$1/top"; cp "$2" "$1/low/private/python3"; cd "$1/top"
 		mount -t tmpfs none .; cd "$1/top"; ln -s ../low low; mkdir up work all
 		mount -t overlay none -o lowerdir=low,upperdir=up,workdir=work all; cd all`
-	furnish = `mkdir usr proc; mount --rbind /usr usr; mount -t proc proc proc; ln -s usr/lib lib; ln -s usr/lib64 lib64`
-	pivot   = `pivot_root . .; umount -l .; exec /private/python3`
+	furnish = `mkdir usr proc; mount --rbind /usr usr; mount -t proc proc proc
+		ln -s usr/lib lib; ln -s usr/lib64 lib64`
+	pivot = `pivot_root . .; umount -l .; exec /private/python3`
 )
 
 func TestContainers(t *testing.T) {

@@ -30,8 +30,8 @@ tcp = socket.create_connection(listening.getsockname())
 lonely = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 r, w = os.pipe()
 child = os.fork()
-for name, fd in dict(pair=b.fileno(), stream=stream.fileno(), tcp=tcp.fileno(), lonely=lonely.fileno(), pipe=r, file=os.open("/dev/null", os.O_RDONLY),
-                     absent=999, negative=-1).items():
+for name, fd in dict(pair=b.fileno(), stream=stream.fileno(), tcp=tcp.fileno(), lonely=lonely.fileno(), pipe=r,
+                     file=os.open("/dev/null", os.O_RDONLY), absent=999, negative=-1).items():
     if child: print(name, fd)
 if child:
     print("child", child)

@@ -135,7 +135,8 @@ x = [float(i) for i in range(1_000_000)]
 y = [str(i) for i in range(300_000)]
 z = [[float(i)] for i in range(200_000)]
 del z[::2]
-print(json.dumps({"objects": 32 * 1_000_000 + 64 * 300_000 + (80 + 32) * 100_000, "free": 100_000 * 100, "minor": sys.version_info.minor}), flush=True)
+print(json.dumps({"objects": 32 * 1_000_000 + 64 * 300_000 + (80 + 32) * 100_000, "free": 100_000 * 100,
+                  "minor": sys.version_info.minor}), flush=True)
 sys.stdin.read()
 `
 	p := start(t, "/usr/bin/python3", "-c", script)
@@ -159,7 +160,8 @@ sys.stdin.read()
 
 // TestHostileHeaps: memory that says anything costs no more than the limits.
 func TestHostileHeaps(t *testing.T) {
-	smaps := "55550000-5555f000 rw-p 00000000 00:00 0 [heap]\nRss: 60 kB\nAnonymous: 60 kB\n7f0000000000-7f0000100000 rw-p 00000000 00:00 0 \nRss: 1024 kB\nAnonymous: 99999 kB\n"
+	smaps := "55550000-5555f000 rw-p 00000000 00:00 0 [heap]\nRss: 60 kB\nAnonymous: 60 kB\n" +
+		"7f0000000000-7f0000100000 rw-p 00000000 00:00 0 \nRss: 1024 kB\nAnonymous: 99999 kB\n"
 	for _, word := range []uint64{0, 1, 2, 8, 16, 17, 32, 33, 0x1002, 0x7f0000000020, 1 << 63, ^uint64(0)} {
 		a, err := Explain(Source{Smaps: strings.NewReader(smaps), Memory: same(word), Pages: same(present), Python: 11},
 			Limits{})

@@ -20,7 +20,8 @@ var (
 	// device, …
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrForeignLink says that a folder of a path is a link of somebody who is neither root nor the user.
-	ErrForeignLink = errors.New("a symbolic link of somebody else is part of the path; name the folder that it leads to")
+	ErrForeignLink = errors.New("a symbolic link of somebody else is part of the path; " +
+		"name the folder that it leads to")
 	// ErrNobodyReads says that a pipe has no reader.
 	ErrNobodyReads = errors.New("nobody reads from this pipe")
 )

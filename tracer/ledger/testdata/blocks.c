@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * blocks THREADS [tensors|pools]: threads say that they make, resize and free blocks, small and large ones at random, of which there is
- * no more than the functions that say so. For each line it reads, a number, every thread does so as often, and then it
- * says: bytes that live, the most that lived, of one thread alone, bytes in small ones that live, and how many were made.
+ * blocks THREADS [tensors|pools]: threads report that they make, resize and free blocks, small and large ones at random.
+ * The blocks do not exist: there are only the functions that report them. Each line that the program reads is a number:
+ * every thread reports as many changes. Then the program prints the bytes that live, the most bytes that lived, the most
+ * of one thread alone, the bytes in small blocks that live, and how many blocks were made.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -51,8 +52,8 @@ __attribute__((noinline)) void tensor_delete(void *self, uint64_t address)
 }
 
 /*
- * As the functions of Arrow's pools are called, and what they do: the word at `status` is NULL for success, else it points
- * to a byte, 1 for no memory. Where they return has a name of its own.
+ * The functions of Arrow's pools, with their arguments and results: the word at `status` is NULL for success, else it
+ * points to a byte, 1 for no memory. The place where a function returns has a name of its own.
  */
 struct pool {
 	uint64_t address; /* of the next block */
@@ -61,7 +62,8 @@ struct pool {
 
 static const uint8_t no_memory[8] = { 1 };
 
-__attribute__((used)) void *pool_allocates(const void **status, struct pool *self, int64_t size, int64_t alignment, uint64_t *out)
+__attribute__((used)) void *pool_allocates(const void **status, struct pool *self, int64_t size,
+					   int64_t alignment, uint64_t *out)
 {
 	*status = self->fails ? no_memory : NULL;
 	if (!self->fails)
@@ -69,21 +71,23 @@ __attribute__((used)) void *pool_allocates(const void **status, struct pool *sel
 	return status;
 }
 
-__attribute__((used)) void *pool_reallocates(const void **status, struct pool *self, int64_t before, int64_t size, int64_t alignment,
-					     uint64_t *at)
+__attribute__((used)) void *pool_reallocates(const void **status, struct pool *self, int64_t before,
+					     int64_t size, int64_t alignment, uint64_t *at)
 {
 	return pool_allocates(status, self, size, alignment, at);
 }
 
-#define POOL_FUNCTION(name, body)                                                                                              \
-	asm(".text\n.globl " name "\n.type " name ", @function\n" name ":\n\tsub $8, %rsp\n\tcall " body "\n\tadd $8, %rsp\n" \
+#define POOL_FUNCTION(name, body)                                                                      \
+	asm(".text\n.globl " name "\n.type " name ", @function\n"                                       \
+	    name ":\n\tsub $8, %rsp\n\tcall " body "\n\tadd $8, %rsp\n"                                 \
 	    ".globl " name "_ends\n.type " name "_ends, @function\n" name "_ends:\n\tret\n")
 
 POOL_FUNCTION("pool_allocate", "pool_allocates");
 POOL_FUNCTION("pool_reallocate", "pool_reallocates");
 
 void *pool_allocate(const void **status, struct pool *self, int64_t size, int64_t alignment, uint64_t *out);
-void *pool_reallocate(const void **status, struct pool *self, int64_t before, int64_t size, int64_t alignment, uint64_t *at);
+void *pool_reallocate(const void **status, struct pool *self, int64_t before, int64_t size, int64_t alignment,
+		      uint64_t *at);
 
 __attribute__((noinline)) void pool_free(struct pool *self, uint64_t address, int64_t size, int64_t alignment)
 {

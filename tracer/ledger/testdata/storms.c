@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * storms KIND ROUNDS THREADS: processes that begin and end at once, on every processor that there is. Says "ready", begins
- * when it has read a line, says "done" and how its children ended in all, and waits for the end of its input.
+ * storms KIND ROUNDS THREADS: processes that begin and end at once, on every processor that there is. Prints "ready",
+ * begins when it has read a line, prints "done" and how its children ended in all, and waits for the end of its input.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -182,7 +182,9 @@ int main(int n, char **v)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} kinds[] = { { "killed", killed }, { "each", each }, { "execs", execs }, { "forks", forks }, { "together", together } };
+	} kinds[] = {
+		{ "killed", killed }, { "each", each }, { "execs", execs }, { "forks", forks }, { "together", together },
+	};
 	void (*run)(void) = NULL;
 	char line[64];
 

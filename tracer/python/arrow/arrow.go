@@ -1,11 +1,12 @@
-// Package arrow finds the functions of Arrow's memory pools in libarrow, at which blocks are made, resized and freed. What is specific to Arrow's source
-// is here; what the code of a function does is found out by tracer/code/machine.
+// Package arrow finds the functions of Arrow's memory pools in libarrow, at which blocks are made, resized and freed.
+// What is specific to Arrow's source is here; what the code of a function does is found out by tracer/code/machine.
 //
-// A pool is an object of a class derived from arrow::MemoryPool, whose table of virtual functions (vtable) the library exports: the functions themselves
-// have no names there. Of each class that takes memory from an allocator the functions are looked for in its table: Allocate, Reallocate and Free are the
-// third to fifth entry, behind the two destructors (Itanium C++ ABI, section 2.5; cpp/src/arrow/memory_pool.h). Since Arrow 11 they are passed an
-// alignment; a library whose pools are not is refused. Classes that stand in front of another pool pass on what they are asked for, so they are left out.
-// A class that is not known is named, as its blocks are not seen.
+// A pool is an object of a class derived from arrow::MemoryPool, whose table of virtual functions (vtable) the library
+// exports: the functions themselves have no names there. Of each class that takes memory from an allocator the
+// functions are looked for in its table: Allocate, Reallocate and Free are the third to fifth entry, behind the two
+// destructors (Itanium C++ ABI, section 2.5; cpp/src/arrow/memory_pool.h). Since Arrow 11 they are passed an alignment;
+// a library whose pools are not is refused. Classes that stand in front of another pool pass on what they are asked
+// for, so they are left out. A class that is not known is named, as its blocks are not seen.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 package arrow
@@ -35,7 +36,8 @@ var ErrUnknown = errors.New("its memory pools are not known for sure")
 // Function is a function of a pool that takes memory, and where it is seen.
 type Function struct {
 	Pool string // its class: SystemMemoryPool
-	// Entry is where its arguments are in their registers, Leaves where all that it stores is stored, on every way out. Freed ones have no Leaves.
+	// Entry is where its arguments are in their registers, Leaves where all that it stores is stored, on every way out.
+	// Freed ones have no Leaves.
 	Entry  machine.Site
 	Leaves []machine.ReturnSite
 }
@@ -58,10 +60,11 @@ func (s Sites) Offsets() (all []uint64) {
 	return all
 }
 
-// Classes of pools, by the names that the library has them under: those that take memory, one for each allocator and one that looks for mistakes with it,
-// and those that pass on what they are asked for.
+// Classes of pools, by the names that the library has them under: those that take memory, one for each allocator and
+// one that looks for mistakes with it, and those that pass on what they are asked for.
 var (
-	own     = []string{"SystemMemoryPool", "SystemDebugMemoryPool", "JemallocMemoryPool", "JemallocDebugMemoryPool", "MimallocMemoryPool", "MimallocDebugMemoryPool"}
+	own = []string{"SystemMemoryPool", "SystemDebugMemoryPool", "JemallocMemoryPool", "JemallocDebugMemoryPool",
+		"MimallocMemoryPool", "MimallocDebugMemoryPool"}
 	passing = []string{"MemoryPool", "ProxyMemoryPool", "LoggingMemoryPool", "CappedMemoryPool"}
 )
 
@@ -82,7 +85,8 @@ const (
 // maxClasses bounds how many classes of pools a library has; Arrow 25 has eight.
 const maxClasses = 64
 
-// classOf returns which class of arrow's the table of a name is of; ok is false for all but pools. Classes in namespaces of arrow's are none.
+// classOf returns which class of arrow's the table of a name is of; ok is false for all but pools. Classes in
+// namespaces of arrow's are none.
 func classOf(symbol string) (class string, ok bool) {
 	rest, ok := strings.CutPrefix(symbol, tablePrefix)
 	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
@@ -182,7 +186,9 @@ func (f *finder) pool(class string, table uint64) error {
 		if !ok || !found.Entry.Present() {
 			return fmt.Errorf("%w: the ways out of the functions of %s", ErrUnknown, class)
 		}
-		if !slices.ContainsFunc(*one.into, func(other Function) bool { return other.Entry.Address == found.Entry.Address }) { // equal code may be there once
+		// equal code may be there once
+		if !slices.ContainsFunc(*one.into,
+			func(other Function) bool { return other.Entry.Address == found.Entry.Address }) {
 			*one.into = append(*one.into, found)
 		}
 	}
@@ -190,7 +196,8 @@ func (f *finder) pool(class string, table uint64) error {
 	return nil
 }
 
-// Needed returns the name under which an extension module has Arrow's library loaded, from its dynamic section; "" if it needs none.
+// Needed returns the name under which an extension module has Arrow's library loaded, from its dynamic section; "" if
+// it needs none.
 func Needed(r io.ReaderAt) string {
 	for _, name := range elffile.Needed(r) {
 		if IsLibrary(name) && !strings.Contains(name, "/") {

@@ -33,18 +33,22 @@ func library(t *testing.T, compiler string, flags ...string) *os.File {
 	return f
 }
 
-// TestCompiled: the functions of the pools are found as compilers make them; each that takes memory has ways out, behind all that it stores.
+// TestCompiled: the functions of the pools are found as compilers make them; each that takes memory has ways out,
+// behind all that it stores.
 func TestCompiled(t *testing.T) {
 	for _, c := range []struct{ name, compiler, flags string }{
-		{"O2", "g++", "-O2"}, {"O3", "g++", "-O3"}, {"Debian", "g++", "-O2 -fstack-protector-strong -fcf-protection -fstack-clash-protection"},
-		{"O3 without PLT", "g++", "-O3 -fno-plt -ffunction-sections"}, {"stripped", "g++", "-O2 -s"}, {"clang", "clang", "-O2"},
+		{"O2", "g++", "-O2"}, {"O3", "g++", "-O3"},
+		{"Debian", "g++", "-O2 -fstack-protector-strong -fcf-protection -fstack-clash-protection"},
+		{"O3 without PLT", "g++", "-O3 -fno-plt -ffunction-sections"}, {"stripped", "g++", "-O2 -s"},
+		{"clang", "clang", "-O2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := Find(library(t, c.compiler, strings.Fields(c.flags)...))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(s.Allocate) != 1 || len(s.Reallocate) != 1 || len(s.Free) != 1 || !slices.Equal(s.Pools, []string{"SystemMemoryPool"}) || len(s.Others) > 0 {
+			if len(s.Allocate) != 1 || len(s.Reallocate) != 1 || len(s.Free) != 1 ||
+				!slices.Equal(s.Pools, []string{"SystemMemoryPool"}) || len(s.Others) > 0 {
 				t.Fatalf("%+v", s)
 			}
 			for _, f := range slices.Concat(s.Allocate, s.Reallocate) {
@@ -61,7 +65,8 @@ func TestCompiled(t *testing.T) {
 
 // TestRefused: pools that are not asked for an alignment, and what is no library of Arrow's.
 func TestRefused(t *testing.T) {
-	if _, err := Find(library(t, "g++", "-O2", "-DOLD")); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "Arrow before 11") {
+	if _, err := Find(library(t, "g++", "-O2", "-DOLD")); !errors.Is(err, ErrUnknown) ||
+		!strings.Contains(err.Error(), "Arrow before 11") {
 		t.Errorf("an old one: %v", err)
 	}
 	for name, file := range map[string][]byte{"nothing": nil, "no ELF": []byte("libarrow"), "this test": self(t)} {
@@ -111,8 +116,10 @@ func TestHostile(t *testing.T) {
 
 func TestClassOf(t *testing.T) {
 	for symbol, want := range map[string]string{
-		"_ZTVN5arrow16SystemMemoryPoolE": "SystemMemoryPool", "_ZTVN5arrow10MemoryPoolE": "MemoryPool", "_ZTVN5arrow10PoolBufferE": "",
-		"_ZTVN5arrow2io16SystemMemoryPoolE": "", "_ZTVN5arrow16SystemMemoryPool": "", "_ZTVN5arrow99SystemMemoryPoolE": "", "_ZTVN5arrow-1MemoryPoolE": "",
+		"_ZTVN5arrow16SystemMemoryPoolE": "SystemMemoryPool", "_ZTVN5arrow10MemoryPoolE": "MemoryPool",
+		"_ZTVN5arrow10PoolBufferE":          "",
+		"_ZTVN5arrow2io16SystemMemoryPoolE": "", "_ZTVN5arrow16SystemMemoryPool": "",
+		"_ZTVN5arrow99SystemMemoryPoolE": "", "_ZTVN5arrow-1MemoryPoolE": "",
 		"_ZTVN5arrow99999999999999999999MemoryPoolE": "", "_ZTVN5arrow": "", "": "",
 	} {
 		if class, ok := classOf(symbol); ok != (want != "") || ok && class != want {

@@ -40,9 +40,11 @@ func pinSites(t *testing.T, name, file string) {
 	}{{"allocate", sites.Allocate}, {"reallocate", sites.Reallocate}, {"free", sites.Free}} {
 		for _, one := range kind.functions {
 			s := one.Entry
-			lines = append(lines, pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed, Emulated: s.Emulated}.Line(kind.what))
+			lines = append(lines, pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
+				Emulated: s.Emulated}.Line(kind.what))
 			for _, r := range one.Leaves {
-				line := pinned.Site{Symbol: r.Symbol, Delta: r.Delta, Offset: r.FileOffset, Pushed: r.Pushed, Emulated: r.Emulated}.Line(kind.what + " ends")
+				line := pinned.Site{Symbol: r.Symbol, Delta: r.Delta, Offset: r.FileOffset, Pushed: r.Pushed,
+					Emulated: r.Emulated}.Line(kind.what + " ends")
 				if r.Condition.Mask != 0 {
 					line += fmt.Sprintf(", flags %#x %#x", r.Condition.Mask, r.Condition.Value)
 				}

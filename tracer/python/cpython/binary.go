@@ -93,8 +93,8 @@ func (b *Binary) findVersion() error {
 	case runtimeSize310:
 		b.version = Version{3, 10, -1}
 	default:
-		return &UnsupportedError{Reason: fmt.Sprintf("cannot tell the version (%s of %d bytes); only 3.%d to 3.%d are known",
-			runtimeSymbol, b.runtime.Size, oldestMinor, newestMinor)}
+		return &UnsupportedError{Reason: fmt.Sprintf("cannot tell the version (%s of %d bytes); "+
+			"only 3.%d to 3.%d are known", runtimeSymbol, b.runtime.Size, oldestMinor, newestMinor)}
 	}
 	return nil
 }
@@ -119,7 +119,8 @@ const newestFreeThreaded = 14
 // refuse returns an [UnsupportedError] for builds of which it is not known how their objects are laid out.
 func (b *Binary) refuse() error {
 	if b.FreeThreaded() && b.version.Minor > newestFreeThreaded {
-		return &UnsupportedError{b.version, "free-threaded build (no GIL): how its objects are laid out is not known yet; use a build with the GIL"}
+		return &UnsupportedError{b.version,
+			"free-threaded build (no GIL): how its objects are laid out is not known yet; use a build with the GIL"}
 	}
 	return nil
 }

@@ -15,7 +15,8 @@ func openFake(f fakeELF) (*Binary, error) { return Open(bytes.NewReader(f.Bytes(
 
 func TestOpen(t *testing.T) {
 	runtimeOf := func(size uint64) fakeELF {
-		return fakeELF{Symbols: []fakeSymbol{fake(evalCodeSymbol, fakeText, 1, []byte{0xc3}), fake(runtimeSymbol, fakeText+64, size, nil)}}
+		return fakeELF{Symbols: []fakeSymbol{fake(evalCodeSymbol, fakeText, 1, []byte{0xc3}),
+			fake(runtimeSymbol, fakeText+64, size, nil)}}
 	}
 	arm := runtimeOf(656)
 	arm.Machine = elf.EM_AARCH64
@@ -38,7 +39,8 @@ func TestOpen(t *testing.T) {
 		{name: "free-threaded", elf: fakePython(0x030e01f0, true), version: "3.14.1"},
 		{name: "3.8", elf: runtimeOf(1464), err: ErrUnsupported, words: "only 3.9 to 3.15"},
 		{name: "3.16", elf: fakePython(0x031000f0, false), err: ErrUnsupported, words: "3.16.0"},
-		{name: "2.7", elf: fakeELF{Symbols: []fakeSymbol{fake(evalCodeSymbol, fakeText, 1, nil)}}, err: ErrUnsupported, words: "older than 3.7"},
+		{name: "2.7", elf: fakeELF{Symbols: []fakeSymbol{fake(evalCodeSymbol, fakeText, 1, nil)}}, err: ErrUnsupported,
+			words: "older than 3.7"},
 		{name: "aarch64", elf: arm, err: ErrUnsupported, words: "EM_AARCH64"},
 		{name: "two versions", elf: mismatch, err: ErrUnsupported, words: "debug offsets"},
 		{name: "wild offsets", elf: wild, err: ErrUnsupported, words: "out of range"},
@@ -118,7 +120,8 @@ func TestOpenProgram(t *testing.T) {
 
 func FuzzOpen(f *testing.F) {
 	f.Add(fakePython(0x030b02f0, false).Bytes())
-	f.Add(fakePython(0x030d05f0, false, fake("PyOS_setsig", fakeText+0x200, 8, []byte{0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0xeb, 0x01, 0xc3})).Bytes())
+	f.Add(fakePython(0x030d05f0, false, fake("PyOS_setsig", fakeText+0x200, 8,
+		[]byte{0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0xeb, 0x01, 0xc3})).Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := Open(bytes.NewReader(data))
 		if err != nil {
@@ -137,7 +140,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// TestFreeThreaded: what _Py_DebugOffsets does not say of builds without the GIL. Offsets by offsetof() in the headers of 3.13.5 and 3.14.6.
+// TestFreeThreaded: what _Py_DebugOffsets does not say of builds without the GIL. Offsets by offsetof() in the headers
+// of 3.13.5 and 3.14.6.
 func TestFreeThreaded(t *testing.T) {
 	const kindAndASCII, compact = 1 | 1<<4, 1 << 3
 	for minor, first := range map[int]uint32{13: 2, 14: 8} {
@@ -149,7 +153,8 @@ func TestFreeThreaded(t *testing.T) {
 		if err != nil || !b.FreeThreaded() || !o.FreeThreaded {
 			t.Fatalf("3.%d: %v", minor, err)
 		}
-		if o.ModuleDict != 32 || o.CodeVersion != 108 || o.BehindHeader(TypeBasicSize) != 48 || o.BehindHeader(TypeDictOffset) != 304 {
+		if o.ModuleDict != 32 || o.CodeVersion != 108 || o.BehindHeader(TypeBasicSize) != 48 ||
+			o.BehindHeader(TypeDictOffset) != 304 {
 			t.Errorf("3.%d: %+v", minor, o)
 		}
 		if kind, whole, ascii := o.Text((kindAndASCII | compact) << first); kind != 1 || !whole || !ascii {

@@ -8,9 +8,9 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// Calls found by what they load. A compiler may have the body of an exported function in its callers: nobody then passes the function
-// itself. What the body calls, and with which object, stays the same, so the calls that load the object are found in the machine
-// code.
+// Calls found by what they load. A compiler may have the body of an exported function in its callers: nobody then
+// passes the function itself. What the body calls, and with which object, stays the same, so the calls that load the
+// object are found in the machine code.
 
 // maxEnds bounds the calls that are probed as ends of a cell: a plain build of 3.13 has 13.
 const maxEnds = 64
@@ -32,8 +32,9 @@ const (
 	stopSymbol = "PyExc_StopIteration"
 )
 
-// makers are what the body of _PyGen_SetStopIterationValue calls with PyExc_StopIteration and the value (Objects/genobject.c): the first in
-// all of 3.9 to 3.15, the second until 3.12. Later code that calls PyErr_SetObject so is sys.monitoring's (Python/instrumentation.c).
+// makers are what the body of _PyGen_SetStopIterationValue calls with PyExc_StopIteration and the value
+// (Objects/genobject.c): the first in all of 3.9 to 3.15, the second until 3.12. Later code that calls PyErr_SetObject
+// so is sys.monitoring's (Python/instrumentation.c).
 var makers = []string{"PyObject_CallOneArg", "PyErr_SetObject"}
 
 func (b *Binary) makers() []string {
@@ -43,7 +44,8 @@ func (b *Binary) makers() []string {
 	return makers
 }
 
-// endSites returns the places of [Sites.Ends], and the function's name where there are too few of its calls and of its bodies together.
+// endSites returns the places of [Sites.Ends], and the function's name where there are too few of its calls and of its
+// bodies together.
 func (b *Binary) endSites(text *machine.Text, refs *machine.References) (sites []EndSite, doubted []string) {
 	if entry := text.Entry(endSymbol, 1); entry.Present() {
 		sites = append(sites, EndSite{Site: entry})
@@ -70,14 +72,16 @@ func (b *Binary) endSites(text *machine.Text, refs *machine.References) (sites [
 	return sites, doubted
 }
 
-// fewestEnds is how many ways to _PyGen_SetStopIterationValue a build must have, called or with its body in place: 3.9 of Debian has two.
+// fewestEnds is how many ways to _PyGen_SetStopIterationValue a build must have, called or with its body in place: 3.9
+// of Debian has two.
 const fewestEnds = 2
 
-// doubtful are the other functions that decide where windows begin and end. PyTraceMalloc_Track and _Untrack are none: NumPy is another
-// library and can only call the exported ones.
+// doubtful are the other functions that decide where windows begin and end. PyTraceMalloc_Track and _Untrack are none:
+// NumPy is another library and can only call the exported ones.
 var doubtful = []string{evalCodeSymbol, "PyOS_setsig", "Py_CompileStringObject"}
 
-// doubted returns which of the doubtful functions nobody in the file calls. Of one that only jumps to another it says nothing.
+// doubted returns which of the doubtful functions nobody in the file calls. Of one that only jumps to another it says
+// nothing.
 func (b *Binary) doubted(text *machine.Text, refs *machine.References) (names []string) {
 	for _, name := range doubtful {
 		fn, ok := b.image.Function(name)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEndsOfBuilds: where GCC has put the body of _PyGen_SetStopIterationValue into its callers each of these calls is a site, elsewhere
-// the function is the only one, and no function is doubted in any build whose cells are right.
+// TestEndsOfBuilds: where GCC has put the body of _PyGen_SetStopIterationValue into its callers each of these calls is
+// a site, elsewhere the function is the only one, and no function is doubted in any build whose cells are right.
 func TestEndsOfBuilds(t *testing.T) {
 	inlined := map[string]int{"plain-3.13": 12, "bookworm-3.11": 1, "pyenv-3.12": 2}
 	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
@@ -18,7 +18,8 @@ func TestEndsOfBuilds(t *testing.T) {
 		if len(s.Ends) == 0 || s.Ends[0].Symbol != endSymbol || s.Ends[0].Argument != FirstArgument {
 			t.Fatalf("ends: %+v", s.Ends)
 		}
-		if got := len(s.Ends) - 1; got != inlined[b.name] && !strings.HasPrefix(b.tree, "builds") || got < inlined[b.name] {
+		if got := len(s.Ends) - 1; got != inlined[b.name] && !strings.HasPrefix(b.tree, "builds") ||
+			got < inlined[b.name] {
 			t.Errorf("%d calls in place of the function, want %d: %+v", got, inlined[b.name], s.Ends)
 		}
 		for _, e := range s.Ends[1:] {
@@ -32,8 +33,8 @@ func TestEndsOfBuilds(t *testing.T) {
 	})
 }
 
-// TestEndsWithoutName: where a build does not export _PyGen_SetStopIterationValue its body is one more place among those in its callers;
-// also in one that BOLT has gone through, where code lies behind the data (pbs-3.14).
+// TestEndsWithoutName: where a build does not export _PyGen_SetStopIterationValue its body is one more place among
+// those in its callers; also in one that BOLT has gone through, where code lies behind the data (pbs-3.14).
 func TestEndsWithoutName(t *testing.T) {
 	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
 		named, err := bin.Sites()
@@ -61,7 +62,8 @@ func TestDoubted(t *testing.T) {
 	for _, called := range []bool{false, true} {
 		more := []fakeSymbol{fake("PyOS_setsig", codeAt, 2, []byte{0x53, 0xc3})}
 		if called {
-			more = append(more, fake("PyCaller", publicAt, 6, slices.Concat([]byte{0xe8}, rel32(codeAt, publicAt-codeAt+5), []byte{0xc3})))
+			more = append(more, fake("PyCaller", publicAt, 6,
+				slices.Concat([]byte{0xe8}, rel32(codeAt, publicAt-codeAt+5), []byte{0xc3})))
 		}
 		b, err := openFake(fakePython(0x030b02f0, false, more...))
 		if err != nil {

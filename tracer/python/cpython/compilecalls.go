@@ -4,8 +4,8 @@ import "ipytracer/tracer/code/machine"
 
 const auditSymbol = "PySys_Audit"
 
-// compileCalls returns the calls PySys_Audit("compile", "yO", source, filename): Parser/peg_api.c of 3.9 and newer; 3.9 has two parsers.
-// They are found by the texts they load.
+// compileCalls returns the calls PySys_Audit("compile", "yO", source, filename): Parser/peg_api.c of 3.9 and newer; 3.9
+// has two parsers. They are found by the texts they load.
 func (b *Binary) compileCalls(text *machine.Text, refs *machine.References) (sites []machine.Site) {
 	calls, ok := refs.Calls(auditSymbol)
 	if !ok {

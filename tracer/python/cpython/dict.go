@@ -104,7 +104,8 @@ func (o *objects) scan(k *dictKeys, yield func(dictEntry) bool) error {
 			return fmt.Errorf("dict entries: %w", err)
 		}
 		for i := 0; len(part) > 0; i, part = i+1, part[k.stride:] {
-			e := dictEntry{first + i, binary.LittleEndian.Uint64(part[k.key:]), binary.LittleEndian.Uint64(part[k.key+8:])}
+			e := dictEntry{first + i, binary.LittleEndian.Uint64(part[k.key:]),
+				binary.LittleEndian.Uint64(part[k.key+8:])}
 			if e.key != 0 && e.value != 0 && !yield(e) {
 				return nil
 			}
@@ -128,8 +129,8 @@ type place struct {
 	index int
 }
 
-// lookup finds the entry that has a string for its key. Where it was last is looked at first: four reads instead of one for each of a
-// module's names, of which there may be thousands.
+// lookup finds the entry that has a string for its key. Where it was last is looked at first: four reads instead of one
+// for each of a module's names, of which there may be thousands.
 func (o *objects) lookup(dict uint64, text string) (dictKeys, dictEntry, error) {
 	k, err := o.keysOf(dict)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"ipytracer/tracer/code/elffile"
 )
 
-// Facts is all that is known of a build from its file, in a form that can be kept: what [Open] and [Binary.Sites] find out.
+// Facts is all that is known of a build from its file, in a form that can be kept: what [Open] and [Binary.Sites] find
+// out.
 type Facts struct {
 	Version  Version
 	Runtime  elffile.Symbol // _PyRuntime
@@ -24,8 +25,9 @@ func (b *Binary) Facts(s Sites) Facts {
 	return f
 }
 
-// Recall makes a Binary of what was found out about its file before; the file is not read. [Binary.Sites] finds nothing there, as they are among the
-// facts. The error matches [ErrUnsupported] for facts that this package would not have found.
+// Recall makes a Binary of what was found out about its file before; the file is not read. [Binary.Sites] finds nothing
+// there, as they are among the facts. The error matches [ErrUnsupported] for facts that this package would not have
+// found.
 func Recall(f Facts) (*Binary, error) {
 	b := &Binary{version: f.Version, runtime: f.Runtime, segments: f.Segments}
 	if !b.version.supported() || b.runtime.Value == 0 {

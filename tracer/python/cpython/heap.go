@@ -2,12 +2,12 @@ package cpython
 
 import "io"
 
-// Heap is where CPython keeps what a walk over its objects follows, beyond what [Offsets] has. Fields are byte offsets in
-// the object they are named after unless they say otherwise; 0 marks a field that the version does not have. What is the
-// same from 3.9 to 3.15 is a constant below.
+// Heap is where CPython keeps what a walk over its objects follows, beyond what [Offsets] has. Fields are byte offsets
+// in the object they are named after unless they say otherwise; 0 marks a field that the version does not have. What is
+// the same from 3.9 to 3.15 is a constant below.
 //
-// Sources: offsetof() compiled against the headers of 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0; _Py_DebugOffsets of the
-// build itself from 3.13, as far as it says.
+// Sources: offsetof() compiled against the headers of 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0; _Py_DebugOffsets of
+// the build itself from 3.13, as far as it says.
 type Heap struct {
 	Offsets
 	Version     Version
@@ -48,7 +48,8 @@ const (
 	StackPointer                  // 3.14 and newer: a pointer behind the last value, as of the last call that was made
 )
 
-// Offsets that are the same in 3.9 to 3.15: Include/cpython/object.h, Include/cpython/{setobject,traceback,weakrefobject}.h.
+// Offsets that are the same in 3.9 to 3.15: Include/cpython/object.h,
+// Include/cpython/{setobject,traceback,weakrefobject}.h.
 const (
 	TypeBasicSize  = 32
 	TypeItemSize   = 40
@@ -91,11 +92,13 @@ const (
 	FlagType         = 1 << 31
 )
 
-// Heap returns where the process keeps its objects. It is an error before the interpreter is initialised, and matches [ErrUnsupported]
-// for a free-threaded build: the references to an object are counted in two parts there, and the collector has no lists.
+// Heap returns where the process keeps its objects. It is an error before the interpreter is initialised, and matches
+// [ErrUnsupported] for a free-threaded build: the references to an object are counted in two parts there, and the
+// collector has no lists.
 func (p *Interpreter) Heap() (Heap, error) {
 	if p.off.FreeThreaded {
-		return Heap{}, &UnsupportedError{Version{3, p.minor, -1}, "objects of a free-threaded build (no GIL) are not walked"}
+		return Heap{}, &UnsupportedError{Version{3, p.minor, -1},
+			"objects of a free-threaded build (no GIL) are not walked"}
 	}
 	addr, err := p.Address()
 	if err != nil {
@@ -109,7 +112,8 @@ func (p *Interpreter) Heap() (Heap, error) {
 	return h, nil
 }
 
-// Heap returns the layout of a build; Interpreter is 0. Of a free-threaded one only FrameLocals and CachedKeys are right.
+// Heap returns the layout of a build; Interpreter is 0. Of a free-threaded one only FrameLocals and CachedKeys are
+// right.
 func (b *Binary) Heap() Heap {
 	h := heapTable(tableOffsets(b.version.Minor), b.version.Minor)
 	if b.FreeThreaded() {
@@ -129,7 +133,8 @@ const (
 	InstancePointer  InstanceKind = 1 + iota // 3.9, 3.10: a pointer to a dict at tp_dictoffset
 	InstanceTwoWords                         // 3.11: a dict's and the values' address in front of the object
 	InstanceTagged                           // 3.12: one word for either in front of the object
-	InstanceInline                           // 3.13 and newer: the values behind the object, or a dict's address in front of it
+	// 3.13 and newer: the values behind the object, or a dict's address in front of it
+	InstanceInline
 )
 
 // Instances returns where instances of an ordinary class have their attributes.
@@ -208,8 +213,10 @@ type heapLayout struct {
 
 var heapLayouts = map[int]heapLayout{
 	13: {interpGC: 9, collecting: 71, threadSize: 18, frameLocals: 31, codeLocalNames: 40, tupleItems: 50},
-	14: {interpGC: 10, collecting: 81, threadSize: 21, frameLocals: 34, frameStack: 36, codeLocalNames: 45, tupleItems: 56},
-	15: {interpGC: 10, collecting: 94, threadSize: 21, frameLocals: 42, frameStack: 44, codeLocalNames: 53, tupleItems: 68, cachedKeys: 66},
+	14: {interpGC: 10, collecting: 81, threadSize: 21, frameLocals: 34, frameStack: 36, codeLocalNames: 45,
+		tupleItems: 56},
+	15: {interpGC: 10, collecting: 94, threadSize: 21, frameLocals: 42, frameStack: 44, codeLocalNames: 53,
+		tupleItems: 68, cachedKeys: 66},
 }
 
 // applyHeap overwrites what the table says with what the build says about itself.
@@ -219,7 +226,8 @@ func (d *debugOffsets) applyHeap(h *Heap) {
 		dst  *uint32
 		word int
 	}{
-		{&h.InterpGC, l.interpGC}, {&h.Collecting, l.collecting}, {&h.ThreadSize, l.threadSize}, {&h.FrameLocals, l.frameLocals}, {&h.FrameStack, l.frameStack},
+		{&h.InterpGC, l.interpGC}, {&h.Collecting, l.collecting}, {&h.ThreadSize, l.threadSize},
+		{&h.FrameLocals, l.frameLocals}, {&h.FrameStack, l.frameStack},
 		{&h.CodeLocalNames, l.codeLocalNames}, {&h.TupleItems, l.tupleItems}, {&h.CachedKeys, l.cachedKeys},
 	} {
 		if f.word != 0 {

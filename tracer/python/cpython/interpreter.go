@@ -178,7 +178,8 @@ func (p *Interpreter) Frontend() string {
 // AtTerminal says whether IPython's shell is that of a terminal.
 func (p *Interpreter) AtTerminal() bool { return p.shell() == "TerminalInteractiveShell" }
 
-// IsEmbedded says whether __main__ is that of IPython.embed(): its In is another with each call, and the last one's may be freed.
+// IsEmbedded says whether __main__ is that of IPython.embed(): its In is another with each call, and the last one's may
+// be freed.
 func (p *Interpreter) IsEmbedded() bool { return p.shell() == "InteractiveShellEmbed" }
 
 // shell returns the type name of __main__.get_ipython.__self__. A method object holds its function, then its

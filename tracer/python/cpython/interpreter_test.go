@@ -117,7 +117,8 @@ func TestPhase(t *testing.T) {
 		minor int
 		state []int8 // created, suspended, suspended in await, executing, cleared
 	}{
-		{11, []int8{-2, -1, -1, 0, 4}}, {12, []int8{-2, -1, -1, 0, 4}}, {13, []int8{-3, -2, -1, 0, 4}}, {14, []int8{-3, -2, -1, 0, 4}}, {15, []int8{0, 1, 2, 4, 5}},
+		{11, []int8{-2, -1, -1, 0, 4}}, {12, []int8{-2, -1, -1, 0, 4}}, {13, []int8{-3, -2, -1, 0, 4}},
+		{14, []int8{-3, -2, -1, 0, 4}}, {15, []int8{0, 1, 2, 4, 5}},
 	} {
 		o := tableOffsets(test.minor)
 		for i, want := range []GenPhase{GenCreated, GenSuspended, GenSuspended, GenExecuting, GenFinished} {
@@ -178,8 +179,8 @@ func (r *reads) ReadAt(b []byte, at int64) (int, error) {
 	return r.Memory.ReadAt(b, at)
 }
 
-// TestLookupRemembers: a name is found where it was before, with a few reads, and where it is now once the table is another one, or something else
-// has its entry.
+// TestLookupRemembers: a name is found where it was before, with a few reads, and where it is now once the table is
+// another one, or something else has its entry.
 func TestLookupRemembers(t *testing.T) {
 	for _, minor := range []int{11, 14} {
 		p := newFakeProcess(minor)
@@ -187,7 +188,8 @@ func TestLookupRemembers(t *testing.T) {
 		for i := range 500 {
 			pairs = append(pairs, p.str(fmt.Sprintf("module%d", i)), uint64(i)+1)
 		}
-		first, wanted, other := p.dict(0, append(pairs, p.str("wanted"), 0x1111)...), p.str("wanted"), p.str("elsewhere")
+		first, wanted, other := p.dict(0, append(pairs, p.str("wanted"), 0x1111)...), p.str("wanted"),
+			p.str("elsewhere")
 		second := p.dict(0, append(pairs[:20:20], wanted, 0x2222, other, 0x3333)...)
 		r := &reads{Memory: elftest.Memory{Base: fakeMemory, Bytes: p.mem}}
 		i := newInterpreter(p.o, p.minor, fakeMemory, r)
@@ -227,7 +229,8 @@ func TestLookupRemembers(t *testing.T) {
 	}
 }
 
-// TestPastInputs: the cells whose texts are in the namespace, the latest first, with what is in In. What only looks like one is none.
+// TestPastInputs: the cells whose texts are in the namespace, the latest first, with what is in In. What only looks
+// like one is none.
 func TestPastInputs(t *testing.T) {
 	eachVersion(t, func(t *testing.T, p *fakeProcess) {
 		items := p.alloc(8 * 4)
@@ -237,8 +240,10 @@ func TestPastInputs(t *testing.T) {
 		in := p.object("list", 40)
 		p.put(in+uint64(p.o.ListSize), 3)
 		p.put(in+uint64(p.o.ListItems), items)
-		names := p.dict(0, p.str("_i1"), p.str("a = 1"), p.str("_i"), p.str("no"), p.str("_ii"), p.str("no"), p.str("_i01"), p.str("no"), p.str("_i3"), p.str("later"),
-			p.str("_i2x"), p.str("no"), p.str("_i2"), p.str("!ls"), p.str("_i4"), in, p.str("_i5000000000"), p.str("no"), in, p.str("no"))
+		names := p.dict(0, p.str("_i1"), p.str("a = 1"), p.str("_i"), p.str("no"), p.str("_ii"), p.str("no"),
+			p.str("_i01"), p.str("no"), p.str("_i3"), p.str("later"),
+			p.str("_i2x"), p.str("no"), p.str("_i2"), p.str("!ls"), p.str("_i4"), in, p.str("_i5000000000"),
+			p.str("no"), in, p.str("no"))
 		i := p.interpreter()
 		modules, err := i.Module("__main__")
 		if err != nil {
@@ -246,16 +251,19 @@ func TestPastInputs(t *testing.T) {
 		}
 		p.put(modules+uint64(p.o.ModuleDict), names)
 		var got []PastInput
-		if err := p.interpreter().PastInputs(in, func(one PastInput) bool { got = append(got, one); return len(got) < 3 }); err != nil {
+		if err := p.interpreter().PastInputs(in,
+			func(one PastInput) bool { got = append(got, one); return len(got) < 3 }); err != nil {
 			t.Fatal(err)
 		}
-		if want := []PastInput{{3, "later", ""}, {2, "!ls", "get_ipython().system('ls')"}, {1, "a = 1", "a = 1"}}; !slices.Equal(got, want) {
+		if want := []PastInput{{3, "later", ""}, {2, "!ls", "get_ipython().system('ls')"},
+			{1, "a = 1", "a = 1"}}; !slices.Equal(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		p.put(in+uint64(p.o.ListSize), 1<<40) // what is read of it is not believed
 		p.put(in+uint64(p.o.ListItems), 1<<63)
 		n := 0
-		if err := p.interpreter().PastInputs(in, func(one PastInput) bool { n++; return one.Compiled == "" }); err != nil || n != 3 {
+		if err := p.interpreter().PastInputs(in,
+			func(one PastInput) bool { n++; return one.Compiled == "" }); err != nil || n != 3 {
 			t.Errorf("of an absurd list: %d, %v", n, err)
 		}
 	})

@@ -56,7 +56,8 @@ func TestFirstLine(t *testing.T) {
 			}
 			got := FirstLine(v, c.First, table[:cutTable])
 			if got != want && (got != 0 || c.Line < 4000 || b.minor > 10) {
-				t.Errorf("%s %q on line %d: %d from the first %d bytes, want %d", c.Mode, c.Source, c.Line, got, cutTable, want)
+				t.Errorf("%s %q on line %d: %d from the first %d bytes, want %d", c.Mode, c.Source, c.Line, got,
+					cutTable, want)
 			}
 		}
 	})
@@ -69,7 +70,8 @@ func compileStatements(t *testing.T, b build) (out []compiled) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := &exec.Cmd{Path: b.root() + b.exe, Args: []string{b.root() + b.exe, "-"}, Stdin: bytes.NewReader(script), Stderr: os.Stderr}
+	cmd := &exec.Cmd{Path: b.root() + b.exe, Args: []string{b.root() + b.exe, "-"}, Stdin: bytes.NewReader(script),
+		Stderr: os.Stderr}
 	if b.elf != "" {
 		cmd.Env = []string{"LD_LIBRARY_PATH=" + b.root() + "/lib"}
 	}

@@ -47,7 +47,8 @@ func (s *shell) testPastInputs(t *testing.T) {
 		if err := s.interp.PastInputs(list, func(one PastInput) bool { got = one; return false }); err != nil {
 			t.Fatal(err)
 		}
-		if got.Number != n-1 || got.Typed != text || got.Compiled != text && (text[0] != '%' || !strings.HasPrefix(got.Compiled, "get_ipython()")) {
+		if got.Number != n-1 || got.Typed != text ||
+			got.Compiled != text && (text[0] != '%' || !strings.HasPrefix(got.Compiled, "get_ipython()")) {
 			t.Errorf("after %q: %+v, In has %d", text, got, n)
 		}
 	}
@@ -75,8 +76,10 @@ func (s *shell) testCollector(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.run(t, fmt.Sprintf("import ctypes, gc; flag = ctypes.c_int.from_address(%d); seen = []", h.Interpreter+uint64(h.InterpGC)+uint64(h.Collecting)))
-	s.run(t, "gc.callbacks.append(lambda phase, info: seen.append(flag.value)); gc.collect(); gc.callbacks.pop(); seen.append(flag.value); told = repr(seen)")
+	s.run(t, fmt.Sprintf("import ctypes, gc; flag = ctypes.c_int.from_address(%d); seen = []",
+		h.Interpreter+uint64(h.InterpGC)+uint64(h.Collecting)))
+	s.run(t, "gc.callbacks.append(lambda phase, info: seen.append(flag.value)); gc.collect(); gc.callbacks.pop(); "+
+		"seen.append(flag.value); told = repr(seen)")
 	if got, err := s.interp.String("__main__", "told"); got != "[1, 1, 0]" {
 		t.Errorf("before, after and behind a collection it says %s, %v", got, err)
 	}
@@ -95,7 +98,8 @@ func (s *shell) testNames(t *testing.T, app string) {
 	if got, err := s.interp.Module("sys"); got != s.Sys {
 		t.Errorf("Module(sys) = %#x, %v, want %#x", got, err, s.Sys)
 	}
-	for name, want := range map[string]string{"latin": "é", "ucs2": "ω – x", "ucs4": "🐍x", "long": strings.Repeat("a", 256)} {
+	for name, want := range map[string]string{"latin": "é", "ucs2": "ω – x", "ucs4": "🐍x",
+		"long": strings.Repeat("a", 256)} {
 		if got, err := s.interp.String("__main__", name); got != want {
 			t.Errorf("String(__main__, %s) = %q, %v, want %q", name, got, err, want)
 		}
@@ -153,7 +157,8 @@ func (s *shell) testGenerators(t *testing.T) {
 			got = g.want
 			if o.FrameState != 0 {
 				got = o.Phase(int8(s.word(t, frame+uint64(o.FrameState))))
-			} else if s.word(t, frame+uint64(o.FrameStackTop)) == 0 || byte(s.word(t, frame+uint64(o.FrameExecuting))) != 0 {
+			} else if s.word(t, frame+uint64(o.FrameStackTop)) == 0 ||
+				byte(s.word(t, frame+uint64(o.FrameExecuting))) != 0 {
 				t.Error("a frame that waits has no stack top, or executes")
 			}
 		}

@@ -11,8 +11,9 @@ import (
 	others "ipytracer/tracer/python/cpython/builds"
 )
 
-// dump prints, for the code objects of some source, their line tables and the line of every instruction as Python itself
-// tells it: {"version": minor, "codes": [[firstlineno, table in hex, [[at, line], …]], …]}. at is f_lasti as frames have it.
+// dump prints, for the code objects of some source, their line tables and the line of every instruction as Python
+// itself tells it: {"version": minor, "codes": [[firstlineno, table in hex, [[at, line], …]], …]}. at is f_lasti as
+// frames have it.
 const dump = `
 import dis, json, sys
 source = r'''
@@ -124,14 +125,16 @@ func checkLines(t *testing.T, python []string) {
 		for _, l := range lines {
 			instructions++
 			if got := Line(Version{Major: 3, Minor: said.Version}, first, table, l[0]); int64(got) != l[1] {
-				t.Fatalf("3.%d: code at line %d: instruction %d is on line %d, got %d", said.Version, first, l[0], l[1], got)
+				t.Fatalf("3.%d: code at line %d: instruction %d is on line %d, got %d", said.Version, first, l[0], l[1],
+					got)
 			}
 		}
 	}
 	t.Logf("3.%d: %d instructions", said.Version, instructions)
 }
 
-// pythonsOf are the commands of the Pythons of a tree that make pythons builds: a system's, or python-build-standalone's.
+// pythonsOf are the commands of the Pythons of a tree that make pythons builds: a system's, or
+// python-build-standalone's.
 func pythonsOf(root string) (found [][]string) {
 	paths, _ := filepath.Glob(filepath.Join(root, "usr/bin/python3.*"))
 	for _, p := range paths {

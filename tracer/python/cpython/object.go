@@ -104,7 +104,8 @@ func (o *objects) characters(obj uint64, limit int) (raw []byte, kind int, whole
 	return raw, kind, uint64(len(raw)) == length*uint64(kind)
 }
 
-// DecodeText turns Latin-1, UCS-2 or UCS-4 (1, 2 or 4 bytes a character, as kind says) into UTF-8. What is not a character becomes U+FFFD.
+// DecodeText turns Latin-1, UCS-2 or UCS-4 (1, 2 or 4 bytes a character, as kind says) into UTF-8. What is not a
+// character becomes U+FFFD.
 func DecodeText(buf []byte, kind int) string {
 	out := make([]byte, 0, len(buf))
 	for ; len(buf) >= kind; buf = buf[kind:] {

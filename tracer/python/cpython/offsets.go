@@ -28,10 +28,12 @@ type Offsets struct {
 	DictValues uint32 // ma_values: not null in a split dict
 	ModuleDict uint32 // PyModuleObject.md_dict
 
-	// Without the GIL ([Binary.FreeThreaded]) an object's header takes 32 bytes, not 16: ob_tid, flags, ob_ref_local, ob_ref_shared, ob_type.
+	// Without the GIL ([Binary.FreeThreaded]) an object's header takes 32 bytes, not 16: ob_tid, flags, ob_ref_local,
+	// ob_ref_shared, ob_type.
 	FreeThreaded bool
 
-	// Strings. [Offsets.Text] reads the state word. Data follows the header: at ASCIIData if ASCII, at CompactData otherwise.
+	// Strings. [Offsets.Text] reads the state word. Data follows the header: at ASCIIData if ASCII, at CompactData
+	// otherwise.
 	StrLength   uint32 // in code points
 	StrState    uint32
 	StrKind     uint32 // the first bit of what the state word says of the characters
@@ -44,10 +46,12 @@ type Offsets struct {
 	CodeQualName  uint32 // 3.11 and newer
 	CodeFirstLine uint32 // int32
 	CodeFlags     uint32 // int32, co_flags
-	CodeVersion   uint32 // uint32, no two code objects have the same; 3.12 and newer. 0 in a code object: versions have run out
+	// uint32, no two code objects have the same; 3.12 and newer. 0 in a code object: versions have run out
+	CodeVersion   uint32
 	CodeLineTable uint32 // a bytes object: co_lnotab (3.9) or co_linetable
 	CodeBytes     uint32 // 3.11 and newer: co_code_adaptive, the first instruction; before: co_code, a bytes object
-	CodeCopies    uint32 // co_tlbc: how many copies of the instructions threads have, and where each is; free-threaded 3.14
+	// co_tlbc: how many copies of the instructions threads have, and where each is; free-threaded 3.14
+	CodeCopies uint32
 
 	// _PyRuntimeState and PyInterpreterState.
 	RuntimeInterpretersHead uint32
@@ -115,7 +119,8 @@ func (b *Binary) Offsets() (Offsets, error) {
 	return o, nil
 }
 
-// BehindHeader returns where an object has a field, given where it is behind a header of 16 bytes, as the constants of this package say it.
+// BehindHeader returns where an object has a field, given where it is behind a header of 16 bytes, as the constants of
+// this package say it.
 func (o *Offsets) BehindHeader(field uint32) uint32 {
 	if o.FreeThreaded {
 		return field + headerGrowth
@@ -123,14 +128,15 @@ func (o *Offsets) BehindHeader(field uint32) uint32 {
 	return field
 }
 
-// Text says of the state word of a str how many bytes a character takes (1, 2 or 4), whether the characters follow the header, and
-// whether all of them are ASCII.
+// Text says of the state word of a str how many bytes a character takes (1, 2 or 4), whether the characters follow the
+// header, and whether all of them are ASCII.
 func (o *Offsets) Text(state uint32) (kind uint64, compact, ascii bool) {
 	state >>= o.StrKind
 	return uint64(state & 7), state>>3&1 != 0, state>>4&1 != 0
 }
 
-// Characters says where a str has its characters and how many bytes each takes. It is not ok for a state word of none that are in the object.
+// Characters says where a str has its characters and how many bytes each takes. It is not ok for a state word of none
+// that are in the object.
 func (o *Offsets) Characters(state uint32) (at, kind uint64, ok bool) {
 	kind, compact, ascii := o.Text(state)
 	switch {

@@ -32,11 +32,12 @@ func tableOffsets(minor int) Offsets {
 // headerGrowth is how many bytes more an object's header takes where there is no GIL: Include/object.h.
 const headerGrowth = 16
 
-// tableFreeThreaded changes what differs without the GIL and _Py_DebugOffsets does not say, or not in every version: Include/object.h,
-// Include/cpython/{code,unicodeobject}.h of 3.13.5 and 3.14.6.
+// tableFreeThreaded changes what differs without the GIL and _Py_DebugOffsets does not say, or not in every version:
+// Include/object.h, Include/cpython/{code,unicodeobject}.h of 3.13.5 and 3.14.6.
 func tableFreeThreaded(o *Offsets, minor int) {
 	o.FreeThreaded, o.CodeMask = true, ^uint64(7)
-	for _, at := range []*uint32{&o.ModuleDict, &o.CodeFlags, &o.CodeVersion, &o.GenName, &o.GenQualName, &o.GenFrame, &o.GenState} {
+	for _, at := range []*uint32{&o.ModuleDict, &o.CodeFlags, &o.CodeVersion, &o.GenName, &o.GenQualName, &o.GenFrame,
+		&o.GenState} {
 		*at += headerGrowth
 	}
 	if minor >= 14 {
@@ -77,11 +78,14 @@ func tableDirect(o *Offsets, minor int) {
 	o.FrameKind, o.ThreadFrame = FrameDirect, 72
 	switch minor {
 	case 13:
-		o.RuntimeInterpretersHead, o.InterpNext, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 632, 7264, 7344, 7656, 152
+		o.RuntimeInterpretersHead, o.InterpNext, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 632, 7264, 7344,
+			7656, 152
 	case 14:
-		o.RuntimeInterpretersHead, o.InterpNext, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 808, 7272, 7344, 7688, 152
+		o.RuntimeInterpretersHead, o.InterpNext, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 808, 7272, 7344,
+			7688, 152
 	case 15:
-		o.RuntimeInterpretersHead, o.InterpNext, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 936, 7264, 7336, 7592, 176
+		o.RuntimeInterpretersHead, o.InterpNext, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 936, 7264, 7336,
+			7592, 176
 	}
 }
 

@@ -15,11 +15,12 @@ type PastInput struct {
 	Compiled string // In[N], without newlines at its end; "" where it is not there, or longer than 512 KiB
 }
 
-// maxNamespace bounds how many names of a namespace are looked at for _iN: a notebook has three for each cell that it has run.
+// maxNamespace bounds how many names of a namespace are looked at for _iN: a notebook has three for each cell that it
+// has run.
 const maxNamespace = 1 << 15
 
-// PastInputs calls yield for the cells whose texts IPython keeps, the latest first, until it returns false. list is the address of In.
-// A text that was changed while it was read, or is longer than 512 KiB, is left out.
+// PastInputs calls yield for the cells whose texts IPython keeps, the latest first, until it returns false. list is the
+// address of In. A text that was changed while it was read, or is longer than 512 KiB, is left out.
 func (p *Interpreter) PastInputs(list uint64, yield func(PastInput) bool) error {
 	dict, err := p.moduleDict("__main__")
 	if err != nil {

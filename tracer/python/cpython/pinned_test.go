@@ -40,7 +40,8 @@ func pinSites(t *testing.T, name, file string, bin *Binary) {
 		t.Fatal(err)
 	}
 	lines := []string{
-		fmt.Sprintf("version %v, free-threaded %v, compile inlined %v, doubted %v", bin.Version(), bin.FreeThreaded(), s.CompileInlined, s.Doubted),
+		fmt.Sprintf("version %v, free-threaded %v, compile inlined %v, doubted %v", bin.Version(), bin.FreeThreaded(),
+			s.CompileInlined, s.Doubted),
 		pin("compile", s.Compile), pin("evaluate", s.EvalCode), pin("signal", s.SetSignal), pin("prompt", s.Prompt),
 		pin("track", s.Track), pin("untrack", s.Untrack), pin("code freed", s.CodeFreed),
 	}
@@ -62,5 +63,6 @@ func pinSites(t *testing.T, name, file string, bin *Binary) {
 }
 
 func pin(what string, s machine.Site) string {
-	return pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed, Emulated: s.Emulated}.Line(what)
+	return pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
+		Emulated: s.Emulated}.Line(what)
 }

@@ -17,14 +17,18 @@ func TestReturnSitesOfBuilds(t *testing.T) {
 		condition machine.Condition
 	}
 	want := map[string][]site{ // what moves is not listed: sid, and other builds that are made here
-		"bookworm-3.11": {{0x42d591 - 0x523600, x86.R12, true, machine.Condition{}}, {0xed, x86.R12, true, machine.Condition{}}},
-		"bullseye-3.9":  {{0x27, x86.RAX, false, machine.Condition{}}}, // a call and a ret: nothing between
-		"trixie-3.13":   {{0x43332b - 0x55ce60, x86.RBP, true, machine.Condition{}}, {0xd4, x86.RBP, true, machine.Condition{}}},
-		"plain-3.13":    {{351, x86.RBX, true, machine.Condition{}}, {441, x86.RAX, false, machine.Condition{}}},
-		"pbs-3.11":      {{0x125, x86.RBX, true, machine.Condition{}}, {0x144, x86.RBX, true, machine.Condition{}}},
-		"pbs-3.14":      {{0xae, x86.RBX, true, machine.Condition{}}, {0x1de3d02 - 0x1aa3a98, x86.RBX, true, machine.Condition{}}},
-		"pyenv-3.10":    {{0xc5, x86.RAX, true, machine.Condition{}}, {0x15e, x86.RAX, false, machine.Condition{}}, {0x1aa, x86.RAX, true, machine.Condition{Mask: 0x40}}},
-		"pyenv-3.12":    {{0x166, x86.RAX, true, machine.Condition{}}, {0x1a6, x86.RAX, false, machine.Condition{}}},
+		"bookworm-3.11": {{0x42d591 - 0x523600, x86.R12, true, machine.Condition{}},
+			{0xed, x86.R12, true, machine.Condition{}}},
+		"bullseye-3.9": {{0x27, x86.RAX, false, machine.Condition{}}}, // a call and a ret: nothing between
+		"trixie-3.13": {{0x43332b - 0x55ce60, x86.RBP, true, machine.Condition{}},
+			{0xd4, x86.RBP, true, machine.Condition{}}},
+		"plain-3.13": {{351, x86.RBX, true, machine.Condition{}}, {441, x86.RAX, false, machine.Condition{}}},
+		"pbs-3.11":   {{0x125, x86.RBX, true, machine.Condition{}}, {0x144, x86.RBX, true, machine.Condition{}}},
+		"pbs-3.14": {{0xae, x86.RBX, true, machine.Condition{}},
+			{0x1de3d02 - 0x1aa3a98, x86.RBX, true, machine.Condition{}}},
+		"pyenv-3.10": {{0xc5, x86.RAX, true, machine.Condition{}}, {0x15e, x86.RAX, false, machine.Condition{}},
+			{0x1aa, x86.RAX, true, machine.Condition{Mask: 0x40}}},
+		"pyenv-3.12": {{0x166, x86.RAX, true, machine.Condition{}}, {0x1a6, x86.RAX, false, machine.Condition{}}},
 	}
 	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
 		s, err := bin.Sites()

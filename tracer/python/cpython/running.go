@@ -28,8 +28,9 @@ const (
 	maxFileName      = 4096
 )
 
-// RunningCells returns the threads that run cells right now. A cell that waits for something it awaits is on no thread's stack and
-// not found. The stacks change while they are read: what is found once may be gone, or never have been so.
+// RunningCells returns the threads that run cells right now. A cell that waits for something it awaits is on no
+// thread's stack and not found. The stacks change while they are read: what is found once may be gone, or never have
+// been so.
 func (p *Interpreter) RunningCells() ([]RunningThread, error) {
 	threads, err := p.Threads()
 	if err != nil {
@@ -48,8 +49,8 @@ func (p *Interpreter) RunningCells() ([]RunningThread, error) {
 	return out, nil
 }
 
-// runningOn walks a thread's frames, innermost first. IPython's run_code is called by run_cell_async, and the frame it calls is the
-// cell's own code.
+// runningOn walks a thread's frames, innermost first. IPython's run_code is called by run_cell_async, and the frame it
+// calls is the cell's own code.
 func (p *Interpreter) runningOn(t ThreadState, locals uint64) (cells []RunningCell) {
 	frame, err := p.mem.word(t.Address + uint64(p.off.ThreadFrame))
 	if err == nil && p.off.FrameKind == FrameCFrame {
@@ -109,8 +110,8 @@ func (p *Interpreter) runningCell(frame uint64, owner byte, file, locals uint64)
 	return c, true
 }
 
-// Input returns In[n] and what of it was typed, _in: IPython keeps both of each cell that it stores. Hostile text; "" for what is not
-// there.
+// Input returns In[n] and what of it was typed, _in: IPython keeps both of each cell that it stores. Hostile text; ""
+// for what is not there.
 func (p *Interpreter) Input(list uint64, n int64) (compiled string) {
 	items, err := p.mem.word(list + uint64(p.off.ListItems))
 	if err != nil || n < 0 {
@@ -127,7 +128,8 @@ func (p *Interpreter) Input(list uint64, n int64) (compiled string) {
 	return DecodeText(raw, max(kind, 1))
 }
 
-// Text returns a str that a module's namespace has under a name, all of it up to 512 KiB; "" for what is not there. Hostile.
+// Text returns a str that a module's namespace has under a name, all of it up to 512 KiB; "" for what is not there.
+// Hostile.
 func (p *Interpreter) Text(module, name string) string {
 	obj, err := p.Global(module, name)
 	if err != nil {

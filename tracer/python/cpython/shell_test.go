@@ -93,10 +93,12 @@ func (s *shell) command(t *testing.T, b build, app, tmp string) *exec.Cmd {
 	}
 	args := []string{"-m", "IPython", "--simple-prompt", "--TerminalIPythonApp.exec_files=['" + inside + "/shell.py']"}
 	if app == FrontendKernel {
-		args = []string{"-m", "ipykernel_launcher", "-f", inside + "/kernel.json", "--IPKernelApp.exec_files=['" + inside + "/shell.py']"}
+		args = []string{"-m", "ipykernel_launcher", "-f", inside + "/kernel.json",
+			"--IPKernelApp.exec_files=['" + inside + "/shell.py']"}
 	}
 	cmd := &exec.Cmd{Path: exe, Args: append([]string{exe}, args...), Dir: inside, Stderr: &strings.Builder{}}
-	cmd.Env = []string{"HOME=" + inside, "IPYTHONDIR=" + inside + "/.ipython", "PATH=/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE=1", "TERM=dumb"}
+	cmd.Env = []string{"HOME=" + inside, "IPYTHONDIR=" + inside + "/.ipython", "PATH=/usr/bin:/bin",
+		"PYTHONDONTWRITEBYTECODE=1", "TERM=dumb"}
 	if b.ipython != "" {
 		cmd.Env = append(cmd.Env, "PYTHONPATH="+b.ipython)
 	}

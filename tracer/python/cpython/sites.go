@@ -25,11 +25,11 @@ type Sites struct {
 	EvalReturnsComplete bool
 	// Statements are narrower places for the same; not present where they are not found.
 	Statements StatementSites
-	// Ends are where coroutines end that code in C drives: _PyGen_SetStopIterationValue, and the calls in its callers' code where the
-	// compiler has put its body there.
+	// Ends are where coroutines end that code in C drives: _PyGen_SetStopIterationValue, and the calls in its callers'
+	// code where the compiler has put its body there.
 	Ends []EndSite
-	// Doubted are the exported functions that stand for a site here but that hardly anybody calls in this build: the compiler may have
-	// put what they do elsewhere, where no probe sees it.
+	// Doubted are the exported functions that stand for a site here but that hardly anybody calls in this build: the
+	// compiler may have put what they do elsewhere, where no probe sees it.
 	Doubted []string
 	// SetSignal is PyOS_setsig(signal, handler).
 	SetSignal machine.Site
@@ -92,7 +92,8 @@ func (s Sites) Offsets() (all []uint64) {
 			}
 		}
 	}
-	add(s.Compile, s.EvalCode, s.SetSignal, s.Prompt, s.Track, s.Untrack, s.CodeFreed, s.Statements.Exec, s.Statements.Behind, s.Statements.Eval)
+	add(s.Compile, s.EvalCode, s.SetSignal, s.Prompt, s.Track, s.Untrack, s.CodeFreed, s.Statements.Exec,
+		s.Statements.Behind, s.Statements.Eval)
 	add(s.Compiles...)
 	for _, r := range s.EvalReturns {
 		add(r.Site)

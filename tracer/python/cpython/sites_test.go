@@ -31,7 +31,8 @@ func TestThunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (machine.Site{Symbol: "Py_CompileStringObject", Delta: 4, Address: fakeBase + hiddenAt + 4, FileOffset: hiddenAt + 4, Emulated: true}); s.Compile != want || s.CompileInlined {
+	if want := (machine.Site{Symbol: "Py_CompileStringObject", Delta: 4, Address: fakeBase + hiddenAt + 4,
+		FileOffset: hiddenAt + 4, Emulated: true}); s.Compile != want || s.CompileInlined {
 		t.Errorf("Compile = %+v, %v, want %+v", s.Compile, s.CompileInlined, want)
 	}
 	if s.Track.Present() || !s.EvalCode.Present() {
@@ -59,7 +60,8 @@ func TestSitesOfBuilds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, site := range []machine.Site{s.Compile, s.EvalCode, s.Ends[0].Site, s.SetSignal, s.Track, s.Untrack, s.CodeFreed} {
+		for i, site := range []machine.Site{s.Compile, s.EvalCode, s.Ends[0].Site, s.SetSignal, s.Track, s.Untrack,
+			s.CodeFreed} {
 			if site.Symbol == endSymbol && b.name == "plain-3.13" && site.Delta == 0 {
 				continue // single-stepped, and hardly ever called: its callers have its body
 			}
@@ -85,7 +87,8 @@ func TestSitesOfBuilds(t *testing.T) {
 		if s.CompileInlined {
 			t.Error("CompileInlined is for libpython3.15 only")
 		}
-		if !s.Statements.Present() && !strings.HasPrefix(b.tree, "builds") { // what is made here may be compiled otherwise: then evals cost more
+		// what is made here may be compiled otherwise: then evals cost more
+		if !s.Statements.Present() && !strings.HasPrefix(b.tree, "builds") {
 			t.Error("calls of PyEval_EvalCode in exec() and eval() were not found")
 		}
 		if !s.EvalReturnsComplete {

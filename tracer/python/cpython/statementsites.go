@@ -7,9 +7,10 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// StatementSites are calls of PyEval_EvalCode by which IPython runs the statements of a cell (InteractiveShell.run_code, IPython 7 to 9):
-// exec() of a code object, or await eval() of one that is a coroutine's. Here a statement is told from other uses of the function: eval()
-// of other code passes one of these places, and what exec() and eval() make of a text passes none. All are emulated.
+// StatementSites are calls of PyEval_EvalCode by which IPython runs the statements of a cell
+// (InteractiveShell.run_code, IPython 7 to 9): exec() of a code object, or await eval() of one that is a coroutine's.
+// Here a statement is told from other uses of the function: eval() of other code passes one of these places, and what
+// exec() and eval() make of a text passes none. All are emulated.
 type StatementSites struct {
 	// Exec is the call in exec(), with the code as first argument. Behind it is passed by each return from it, with the
 	// same stack pointer and the result.
@@ -30,12 +31,13 @@ const (
 // methodSize is sizeof(PyMethodDef): name, function, flags, documentation (Include/methodobject.h, 3.9 to 3.15).
 const methodSize = 32
 
-// maxNames bounds how often a name is looked for in the file: a linker lays texts with the same end on top of each other.
+// maxNames bounds how often a name is looked for in the file: a linker lays texts with the same end on top of each
+// other.
 const maxNames = 1 << 10
 
-// statementSites finds the two functions by the table that makes the module builtins, in which eval and exec are neighbours
-// (Python/bltinmodule.c, 3.9 to 3.15), and their calls in the machine code. None are returned unless each has exactly one, and no other
-// way to the function that a look at all of its code leaves open.
+// statementSites finds the two functions by the table that makes the module builtins, in which eval and exec are
+// neighbours (Python/bltinmodule.c, 3.9 to 3.15), and their calls in the machine code. None are returned unless each
+// has exactly one, and no other way to the function that a look at all of its code leaves open.
 func (b *Binary) statementSites(text *machine.Text, refs *machine.References) StatementSites {
 	eval, exec, found := b.evaluators()
 	if !found {
@@ -47,7 +49,8 @@ func (b *Binary) statementSites(text *machine.Text, refs *machine.References) St
 		return StatementSites{}
 	}
 	s := StatementSites{
-		Exec: text.At(execName, inExec[0]), Behind: text.BehindCall(execName, inExec[0]), Eval: text.At(evalName, inEval[0]),
+		Exec: text.At(execName, inExec[0]), Behind: text.BehindCall(execName, inExec[0]),
+		Eval: text.At(evalName, inEval[0]),
 	}
 	if !s.Exec.Emulated || !s.Behind.Emulated || !s.Eval.Emulated {
 		return StatementSites{}
@@ -55,7 +58,8 @@ func (b *Binary) statementSites(text *machine.Text, refs *machine.References) St
 	return s
 }
 
-// evaluators returns the functions behind eval() and exec(). They are not found where the file has no table with both, or several.
+// evaluators returns the functions behind eval() and exec(). They are not found where the file has no table with both,
+// or several.
 func (b *Binary) evaluators() (eval, exec uint64, found bool) {
 	names := b.texts("eval\x00", "exec\x00")
 	addrs := map[uint64]bool{}

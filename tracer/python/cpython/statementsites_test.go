@@ -53,7 +53,8 @@ type statementCase struct {
 	behind     int32 // 0: nothing is found
 }
 
-// TestStatementSites: the calls in exec() and eval() are sites only where each is known for sure, and what exec()'s has returned.
+// TestStatementSites: the calls in exec() and eval() are sites only where each is known for sure, and what exec()'s has
+// returned.
 func TestStatementSites(t *testing.T) {
 	for _, test := range []statementCase{
 		{"call; mov rbp, rax; nop", callAt(codeAt, 0xe8, 0x48, 0x89, 0xc5, 0x90, 0xc3), tailCall, builtins, nil, 8},
@@ -64,14 +65,18 @@ func TestStatementSites(t *testing.T) {
 		{"the stack is another", callAt(codeAt, 0xe8, 0x48, 0x83, 0xc4, 8, 0x90, 0xc3), tailCall, builtins, nil, 0},
 		{"a word less on the stack: pop rbx", callAt(codeAt, 0xe8, 0x5b, 0x90, 0xc3), tailCall, builtins, nil, 0},
 		{"a word more on the stack: push 1", callAt(codeAt, 0xe8, 0x6a, 1, 0x90, 0xc3), tailCall, builtins, nil, 0},
-		{"a word more and less: push 1; pop bx", callAt(codeAt, 0xe8, 0x6a, 1, 0x66, 0x5b, 0x90, 0xc3), tailCall, builtins, nil, 0},
+		{"a word more and less: push 1; pop bx", callAt(codeAt, 0xe8, 0x6a, 1, 0x66, 0x5b, 0x90, 0xc3), tailCall,
+			builtins, nil, 0},
 		{"nothing emulated behind it", callAt(codeAt, 0xe8, 0xc3), tailCall, builtins, nil, 0},
 		{"exec() does not come back", callAt(codeAt, 0xe9), tailCall, builtins, nil, 0},
-		{"two calls in exec()", slices.Concat(callAt(codeAt, 0xe8, 0x90), callAt(codeAt+6, 0xe8, 0x90, 0xc3)), tailCall, builtins, nil, 0},
+		{"two calls in exec()", slices.Concat(callAt(codeAt, 0xe8, 0x90), callAt(codeAt+6, 0xe8, 0x90, 0xc3)), tailCall,
+			builtins, nil, 0},
 		{"no call in eval()", callRet, []byte{0x90, 0xc3}, builtins, nil, 0},
-		{"no such table", callRet, tailCall, methods(nameOfExec, nameOfEval, fakeBase+publicAt, fakeBase+codeAt), nil, 0},
+		{"no such table", callRet, tailCall, methods(nameOfExec, nameOfEval, fakeBase+publicAt, fakeBase+codeAt), nil,
+			0},
 		{"two such tables", callRet, tailCall, builtins, builtins, 0},
-		{"a table of other things, too", callRet, tailCall, builtins, methods(nameOfEval, nameOfExec, 0, fakeBase+codeAt), 5},
+		{"a table of other things, too", callRet, tailCall, builtins,
+			methods(nameOfEval, nameOfExec, 0, fakeBase+codeAt), 5},
 	} {
 		t.Run(test.name, test.check)
 	}
@@ -80,16 +85,25 @@ func TestStatementSites(t *testing.T) {
 // TestStatementSitesUnsure: none are sites where exec() or eval() may get to PyEval_EvalCode by another way as well.
 func TestStatementSitesUnsure(t *testing.T) {
 	for _, test := range []statementCase{
-		{"exec(): jmp rax", callAt(codeAt, 0xe8, 0x48, 0x85, 0xc0, 0x74, 1, 0xc3, 0xff, 0xe0), tailCall, builtins, nil, 0},
-		{"exec(): je PyEval_EvalCode", slices.Concat(jumpIfEqual(codeAt), callAt(codeAt+6, 0xe8, 0x90, 0xc3)), tailCall, builtins, nil, 0},
-		{"exec(): push; je PyEval_EvalCode", slices.Concat([]byte{0x53}, jumpIfEqual(codeAt+1), callAt(codeAt+7, 0xe8, 0x90, 0x5b, 0xc3)), tailCall, builtins, nil, 0},
-		{"exec(): lea rbx, PyEval_EvalCode; call rbx", slices.Concat([]byte{0x48, 0x8d, 0x1d}, rel32(evalCodeAt, 7), callAt(codeAt+7, 0xe8, 0x90, 0xff, 0xd3, 0xc3)),
+		{"exec(): jmp rax", callAt(codeAt, 0xe8, 0x48, 0x85, 0xc0, 0x74, 1, 0xc3, 0xff, 0xe0), tailCall, builtins, nil,
+			0},
+		{"exec(): je PyEval_EvalCode", slices.Concat(jumpIfEqual(codeAt), callAt(codeAt+6, 0xe8, 0x90, 0xc3)), tailCall,
+			builtins, nil, 0},
+		{"exec(): push; je PyEval_EvalCode", slices.Concat([]byte{0x53}, jumpIfEqual(codeAt+1),
+			callAt(codeAt+7, 0xe8, 0x90, 0x5b, 0xc3)), tailCall, builtins, nil, 0},
+		{"exec(): lea rbx, PyEval_EvalCode; call rbx",
+			slices.Concat([]byte{0x48, 0x8d, 0x1d}, rel32(evalCodeAt, 7),
+				callAt(codeAt+7, 0xe8, 0x90, 0xff, 0xd3, 0xc3)),
 			tailCall, builtins, nil, 0},
-		{"exec(): mov ebx, PyEval_EvalCode; call rbx", slices.Concat([]byte{0xbb}, elftest.Word32(fakeBase+evalCodeAt), callAt(codeAt+5, 0xe8, 0x90, 0xff, 0xd3, 0xc3)),
+		{"exec(): mov ebx, PyEval_EvalCode; call rbx",
+			slices.Concat([]byte{0xbb}, elftest.Word32(fakeBase+evalCodeAt),
+				callAt(codeAt+5, 0xe8, 0x90, 0xff, 0xd3, 0xc3)),
 			tailCall, builtins, nil, 0},
 		{"eval(): jmp rax", callRet, slices.Concat(branch, []byte{0xff, 0xe0}), builtins, nil, 0},
-		{"eval(): jmp to another function", callRet, slices.Concat(branch, []byte{0xe9}, rel32(fakeText+0x140, publicAt-codeAt+12)), builtins, nil, 0},
-		{"eval(): je PyEval_EvalCode", callRet, slices.Concat(jumpIfEqual(publicAt), callAt(publicAt+6, 0xe9)), builtins, nil, 0},
+		{"eval(): jmp to another function", callRet,
+			slices.Concat(branch, []byte{0xe9}, rel32(fakeText+0x140, publicAt-codeAt+12)), builtins, nil, 0},
+		{"eval(): je PyEval_EvalCode", callRet, slices.Concat(jumpIfEqual(publicAt), callAt(publicAt+6, 0xe9)),
+			builtins, nil, 0},
 	} {
 		t.Run(test.name, test.check)
 	}
@@ -97,9 +111,11 @@ func TestStatementSitesUnsure(t *testing.T) {
 
 func (test *statementCase) check(t *testing.T) {
 	f := fakePython(0x030b02f0, false, fake("exec", codeAt, 0, test.exec), fake("eval", publicAt, 0, test.eval),
-		fake("names", namesAt, 0, []byte("eval\x00\x00\x00\x00exec\x00")), fake("table", tableAt, 0, test.table), fake("more", moreAt, 0, test.more))
+		fake("names", namesAt, 0, []byte("eval\x00\x00\x00\x00exec\x00")), fake("table", tableAt, 0, test.table),
+		fake("more", moreAt, 0, test.more))
 	f.Frames = []elffile.Span{
-		{Start: fakeBase + evalCodeAt, End: fakeBase + evalCodeAt + 2}, {Start: fakeBase + codeAt, End: fakeBase + codeAt + uint64(len(test.exec))},
+		{Start: fakeBase + evalCodeAt, End: fakeBase + evalCodeAt + 2},
+		{Start: fakeBase + codeAt, End: fakeBase + codeAt + uint64(len(test.exec))},
 		{Start: fakeBase + publicAt, End: fakeBase + publicAt + uint64(len(test.eval))},
 	}
 	b, err := openFake(f)

@@ -5,16 +5,17 @@ import (
 	"slices"
 )
 
-// Reading a page costs four times as much by itself as among its neighbours (a call each). So pages that are known to be
-// needed are read before they are, as many in one call as lie side by side; no others are, which might not be there yet.
+// Reading a page costs four times as much by itself as among its neighbours (a call each). So pages that are known to
+// be needed are read before they are, as many in one call as lie side by side; no others are, which might not be there
+// yet.
 
 const (
 	runPages   = 16           // that are read at a time
 	aheadPages = fewPages / 2 // that are read before they are needed
 )
 
-// inOrder calls yield with the index of each address that is not 0, in the order of the addresses: their pages are read as many at a
-// time as may be.
+// inOrder calls yield with the index of each address that is not 0, in the order of the addresses: their pages are read
+// as many at a time as may be.
 func (m *memory) inOrder(addrs []uint64, yield func(i int)) {
 	order := make([]int32, 0, len(addrs))
 	for i, addr := range addrs {
@@ -46,8 +47,8 @@ func appendPage(pages []uint64, addr uint64) []uint64 {
 	return append(pages, page)
 }
 
-// ahead reads pages that will be asked for soon, in the order of their numbers; at most about half of those that are kept. What it
-// returned before does not hold any more.
+// ahead reads pages that will be asked for soon, in the order of their numbers; at most about half of those that are
+// kept. What it returned before does not hold any more.
 func (m *memory) ahead(pages []uint64) {
 	if m.pages == nil {
 		return
@@ -78,8 +79,8 @@ func (m *memory) has(n uint64) bool {
 	return false
 }
 
-// readRun reads pages that lie side by side, up to the first that cannot be read: that one is left for when it is asked for. It returns how many are
-// done with.
+// readRun reads pages that lie side by side, up to the first that cannot be read: that one is left for when it is asked
+// for. It returns how many are done with.
 func (m *memory) readRun(n uint64, count int) (done int) {
 	if m.run == nil {
 		m.run = make([]byte, runPages*pageSize)

@@ -21,8 +21,9 @@ func (c *counted) ReadAt(buf []byte, off int64) (int, error) {
 	return c.ReaderAt.ReadAt(buf, off)
 }
 
-// TestAhead: addresses come in their order, each once, and what is read there is what is there, also beside pages that are missing, and
-// where a process names addresses that none can have. Pages that lie side by side are read together, none that nobody asked for.
+// TestAhead: addresses come in their order, each once, and what is read there is what is there, also beside pages that
+// are missing, and where a process names addresses that none can have. Pages that lie side by side are read together,
+// none that nobody asked for.
 func TestAhead(t *testing.T) {
 	h := newHoled(keptPages)
 	from := &counted{ReaderAt: h}
@@ -43,7 +44,8 @@ func TestAhead(t *testing.T) {
 	var seen []uint64
 	m.inOrder(addrs, func(i int) {
 		seen = append(seen, addrs[i])
-		if got, want := m.part(addrs[i], 8), h.want(addrs[i], 8); addrs[i] >= lowestAddress && addrs[i] < userSpace && !bytes.Equal(got, want) {
+		if got, want := m.part(addrs[i], 8), h.want(addrs[i], 8); addrs[i] >= lowestAddress && addrs[i] < userSpace &&
+			!bytes.Equal(got, want) {
 			t.Fatalf("%#x: % x, want % x", addrs[i], got, want)
 		}
 	})
@@ -52,7 +54,8 @@ func TestAhead(t *testing.T) {
 	}
 	// One page of seven is missing: it ends a call, and is asked for once more.
 	if from.calls > len(asked)*2/3 || from.most > runPages*pageSize || m.total > int64(len(asked)*pageSize)*5/4 {
-		t.Errorf("%d calls for %d pages, of at most %d bytes, %d pages counted", from.calls, len(asked), from.most, m.total/pageSize)
+		t.Errorf("%d calls for %d pages, of at most %d bytes, %d pages counted", from.calls, len(asked), from.most,
+			m.total/pageSize)
 	}
 	for _, k := range m.kept {
 		if k.number != 0 && !asked[k.number] {
@@ -86,7 +89,8 @@ func TestWalkReadsLittle(t *testing.T) {
 			all = append(all, f.ownArray(made+i<<20, 1<<17, 1))
 			f.alloc(2 * pageSize)
 		}
-		f.program([]uint64{f.str("all"), f.list(all...)}, []uint64{f.str("kept"), f.list(f.ownArray(made-1<<30, 1<<20, 8))})
+		f.program([]uint64{f.str("all"), f.list(all...)},
+			[]uint64{f.str("kept"), f.list(f.ownArray(made-1<<30, 1<<20, 8))})
 		s, err := newSurvey(context.Background(), f.h, f.memory(), Process{}, Limits{})
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +112,8 @@ func TestWalkReadsLittle(t *testing.T) {
 		w.reserve(s.notes.containers)
 		roots{w}.walk()
 		if pages := (s.mem.total - walked) / pageSize; len(found.unseen) != arrays+1 || pages > arrays/4 {
-			t.Errorf("%d pages were read to find %d arrays that had been noted (%d with their paths)", pages, len(found.unseen), (walked-before)/pageSize)
+			t.Errorf("%d pages were read to find %d arrays that had been noted (%d with their paths)", pages,
+				len(found.unseen), (walked-before)/pageSize)
 		}
 	})
 }

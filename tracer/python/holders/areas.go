@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// area is a part of the memory that is looked at together: objects refer to others near them mostly, and pages are kept for a while.
+// area is a part of the memory that is looked at together: objects refer to others near them mostly, and pages are kept
+// for a while.
 type area struct {
 	base   uint64
 	ahead  []ahead
@@ -18,8 +19,8 @@ const (
 	keptAhead = 1 << 10 // references there is room for in an area where there are none
 )
 
-// ahead is an object that a survey has yet to look at: where it is in its area, with the flags below in the lowest bits, and the step that
-// led to it.
+// ahead is an object that a survey has yet to look at: where it is in its area, with the flags below in the lowest
+// bits, and the step that led to it.
 type ahead struct {
 	to   uint32
 	step int32 // -1 for none
@@ -31,8 +32,8 @@ const (
 	aheadFlags     = 7
 )
 
-// take takes a reference in while a survey runs. What it leads to is looked at later, in the order of addresses: that is
-// how memory is read fastest.
+// take takes a reference in while a survey runs. What it leads to is looked at later, in the order of addresses: that
+// is how memory is read fastest.
 func (s *survey) take(to uint64, kind step, flags uint64) {
 	if to < lowestAddress || to >= userSpace || to&aheadFlags != 0 {
 		return
@@ -93,8 +94,8 @@ func (s *survey) arrive(n int32, a ahead) {
 	}
 }
 
-// look looks at everything that references led to, and at what is found there: one area after another, and of each all that is
-// known of by then.
+// look looks at everything that references led to, and at what is found there: one area after another, and of each all
+// that is known of by then.
 func (s *survey) look() {
 	for len(s.active) > 0 && !s.done() {
 		sweep := s.active

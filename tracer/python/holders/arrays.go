@@ -3,8 +3,8 @@ package holders
 // maxElements bounds the elements of an array of objects that are followed.
 const maxElements = 1 << 26
 
-// visitArray looks into a NumPy array. PyArrayObject_fields (numpy/ndarraytypes.h, NumPy 1.7 to 2): data, nd, dimensions,
-// strides, base, descr, flags, weakreflist; PyArray_Descr: typeobj, kind.
+// visitArray looks into a NumPy array. PyArrayObject_fields (numpy/ndarraytypes.h, NumPy 1.7 to 2): data, nd,
+// dimensions, strides, base, descr, flags, weakreflist; PyArray_Descr: typeobj, kind.
 func (v visits) visitArray(n int32, addr uint64) {
 	const data, base = 16, 48
 	at := v.mem.word(addr + data)
@@ -38,7 +38,8 @@ func (a ndarray) objects() uint64 {
 	return elements
 }
 
-// ownSpan is span for an array that owns its data, and 0 for others: PyArrayObject_fields.flags at 64, NPY_ARRAY_OWNDATA is 4.
+// ownSpan is span for an array that owns its data, and 0 for others: PyArrayObject_fields.flags at 64,
+// NPY_ARRAY_OWNDATA is 4.
 func (a ndarray) ownSpan() uint64 {
 	const flags, owns = 64, 4
 	if a.mem.int32(a.addr+flags)&owns == 0 {
@@ -47,8 +48,8 @@ func (a ndarray) ownSpan() uint64 {
 	return a.span()
 }
 
-// span is how far an array's elements reach, which is the size of its data if it owns that: the longest of its axes, each as many
-// times its stride. An array of one element is taken for nothing.
+// span is how far an array's elements reach, which is the size of its data if it owns that: the longest of its axes,
+// each as many times its stride. An array of one element is taken for nothing.
 func (a ndarray) span() (bytes uint64) {
 	const nd, dimensions, strides = 24, 32, 40
 	mem, addr := a.mem, a.addr
@@ -69,7 +70,8 @@ func (a ndarray) span() (bytes uint64) {
 	return bytes
 }
 
-// arrayNote is what a survey notes of an array: where its data is, and how far its elements reach if it owns that, or 0.
+// arrayNote is what a survey notes of an array: where its data is, and how far its elements reach if it owns that, or
+// 0.
 type arrayNote struct{ data, span uint64 }
 
 // array notes an array that is looked into.

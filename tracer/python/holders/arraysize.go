@@ -55,8 +55,8 @@ func (s *sizer) readArray(addr uint64) (a array) {
 	return a
 }
 
-// dtype reads a PyArray_Descr: kind, type and byte order at 24, 25 and 26, the type's number at 28, and how many bytes an
-// element has at 32 (int) up to NumPy 1, at 40 (npy_intp) from 2 on (numpy/ndarraytypes.h).
+// dtype reads a PyArray_Descr: kind, type and byte order at 24, 25 and 26, the type's number at 28, and how many bytes
+// an element has at 32 (int) up to NumPy 1, at 40 (npy_intp) from 2 on (numpy/ndarraytypes.h).
 func (s *sizer) dtype(descr uint64) (name string, size uint64, ok bool) {
 	raw := s.mem.bytes(descr, 56)
 	if raw == nil {

@@ -7,9 +7,10 @@ const (
 	deepestData = 4
 )
 
-// arrowBuffers is what the buffers of a chunked array, or of an array, take: each once, wherever the memory is from. It is false where not all could be
-// read. Where the C++ objects have them: cpp/src/arrow/chunked_array.h (chunks), array/array_base.h (data behind the virtual table), array/data.h (type,
-// length, null count, offset, buffers, children), buffer.h (virtual table, flags, data, size), Arrow 11 to 25.
+// arrowBuffers is what the buffers of a chunked array, or of an array, take: each once, wherever the memory is from. It
+// is false where not all could be read. Where the C++ objects have them: cpp/src/arrow/chunked_array.h (chunks),
+// array/array_base.h (data behind the virtual table), array/data.h (type, length, null count, offset, buffers,
+// children), buffer.h (virtual table, flags, data, size), Arrow 11 to 25.
 func arrowBuffers(w *sizer, obj uint64, t *typ) (bytes uint64, known bool) {
 	const data = 8
 	of := w.lineage(t)
@@ -50,7 +51,8 @@ func (b *buffers) vector(at uint64, most uint64, do func(at uint64)) {
 	if begin == 0 && end == 0 {
 		return
 	}
-	if begin < lowestAddress || end < begin || end >= userSpace || (end-begin)%sharedSize != 0 || (end-begin)/sharedSize > most {
+	if begin < lowestAddress || end < begin || end >= userSpace || (end-begin)%sharedSize != 0 ||
+		(end-begin)/sharedSize > most {
 		b.known = false
 		return
 	}

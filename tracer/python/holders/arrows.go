@@ -12,7 +12,8 @@ func leastBehind(class string) uint64 {
 	for _, one := range []struct {
 		of   string
 		size uint64
-	}{{"ArrayData", 104}, {"ChunkedArray", 48}, {"Table", 56}, {"RecordBatch", 56}, {"Buffer", bufferParent + sharedSize}, {"Array", 24}} {
+	}{{"ArrayData", 104}, {"ChunkedArray", 48}, {"Table", 56}, {"RecordBatch", 56},
+		{"Buffer", bufferParent + sharedSize}, {"Array", 24}} {
 		if strings.Contains(class, one.of) {
 			return one.size
 		}
@@ -66,7 +67,8 @@ func (s *sharedWalk) refer(from int32, p sharedPointer) {
 	s.e.count(from, n)
 }
 
-// look takes in what an object has of its own: its memory, vectors of shared pointers and a buffer's data; and what it shares with others.
+// look takes in what an object has of its own: its memory, vectors of shared pointers and a buffer's data; and what it
+// shares with others.
 func (s *sharedWalk) look(o sharedNode) {
 	own, behind := behindShared(s.natives, o.sharedPointer)
 	s.e.bytes[o.node] += own
@@ -77,16 +79,17 @@ func (s *sharedWalk) look(o sharedNode) {
 	if strings.Contains(s.class(s.mem.word(o.object)), "Buffer") {
 		s.buffer(o, behind)
 	}
-	scanShared(s.walker, o.object, behind, func(p sharedPointer) bool { s.refer(o.node, p); return s.stopped == nil }, func(v vectorOfShared) bool {
-		if v.end-v.begin > maxShared {
-			s.e.unknown[o.node] = true
-			return false
-		}
-		bytes, known := s.sizes.buffer(v.begin, v.reserved-v.begin)
-		s.e.bytes[o.node] += bytes
-		s.e.unknown[o.node] = s.e.unknown[o.node] || !known
-		return true
-	})
+	scanShared(s.walker, o.object, behind, func(p sharedPointer) bool { s.refer(o.node, p); return s.stopped == nil },
+		func(v vectorOfShared) bool {
+			if v.end-v.begin > maxShared {
+				s.e.unknown[o.node] = true
+				return false
+			}
+			bytes, known := s.sizes.buffer(v.begin, v.reserved-v.begin)
+			s.e.bytes[o.node] += bytes
+			s.e.unknown[o.node] = s.e.unknown[o.node] || !known
+			return true
+		})
 }
 
 // buffer takes in the memory of a buffer: arrow::PoolBuffer has its capacity from a pool; one of pyarrow's refers to
@@ -114,8 +117,9 @@ func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 	}
 }
 
-// describeArrow is for what has rows: tables and record batches, which have their columns as well, arrays, chunked arrays. Where the C++ objects have them:
-// cpp/src/arrow/table.{h,cc}, record_batch.{h,cc}, chunked_array.h, array/data.h, Arrow 11 to 25. What stands in front of a number must be what it is there.
+// describeArrow is for what has rows: tables and record batches, which have their columns as well, arrays, chunked
+// arrays. Where the C++ objects have them: cpp/src/arrow/table.{h,cc}, record_batch.{h,cc}, chunked_array.h,
+// array/data.h, Arrow 11 to 25. What stands in front of a number must be what it is there.
 func (l *lister) describeArrow(r *event.Variable, addr uint64, t *typ) {
 	of := l.lineage(t)
 	var p sharedPointer
@@ -148,7 +152,8 @@ func (l *lister) describeArrow(r *event.Variable, addr uint64, t *typ) {
 		}
 	case of.is("pyarrow.lib.Array"): // virtual table, data, which have a type and their length
 		const data, length = 8, 16
-		if at, ok := sharedAt(l.natives, p.object+data); ok && shares(at.object) && l.mem.word(at.object+length) < userSpace {
+		if at, ok := sharedAt(l.natives, p.object+data); ok && shares(at.object) &&
+			l.mem.word(at.object+length) < userSpace {
 			r.Length = int64(l.mem.word(at.object + length))
 		}
 	}

@@ -65,7 +65,8 @@ func TestArrowViewsLive(t *testing.T) {
 	}
 	// All buffers of 64 KiB or more, but for the one of which most is used. pandas' strings have one for the text and
 	// one for the offsets.
-	want := map[string]int{"head table": 3, "piece concat": 1, "few batch": 1, "some chunked": 1, "top apply": 2, "first repeat": 2}
+	want := map[string]int{"head table": 3, "piece concat": 1, "few batch": 1, "some chunked": 1, "top apply": 2,
+		"first repeat": 2}
 	if !maps.Equal(named, want) {
 		t.Errorf("views %v, want %v", named, want)
 	}

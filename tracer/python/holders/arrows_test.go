@@ -57,7 +57,8 @@ func (f *arrowFake) chunk(words ...uint64) uint64 {
 
 // shared is an object of Arrow's as std::make_shared has it: its address, and its counts'.
 func (f *arrowFake) shared(class string, words ...uint64) (object, counts uint64) {
-	counts = f.chunk(append([]uint64{f.class("St23_Sp_counted_ptr_inplaceIN5arrow" + class + "ESaIvEE"), 1<<32 | 1}, words...)...)
+	counts = f.chunk(append([]uint64{f.class("St23_Sp_counted_ptr_inplaceIN5arrow" + class + "ESaIvEE"), 1<<32 | 1},
+		words...)...)
 	return counts + 16, counts
 }
 
@@ -77,10 +78,14 @@ func (f *arrowFake) pool(data, size, capacity uint64) (object, counts uint64) {
 // say they have.
 func (f *arrowFake) table(length, offset uint64, buffers ...uint64) (obj, chunks uint64) {
 	kind, kindCounts := f.shared("9Int64TypeE", f.class("N5arrow9Int64TypeE"), 0, 0)
-	data, dataCounts := f.shared("9ArrayDataE", append([]uint64{kind, kindCounts, length, 0, offset}, append(f.vector(buffers...), 0, 0, 0, 0, 0)...)...)
-	array, arrayCounts := f.shared("12NumericArrayINS_9Int64TypeEE", f.class("N5arrow12NumericArrayINS_9Int64TypeEEE"), data, dataCounts, 0)
-	column, columnCounts := f.shared("12ChunkedArrayE", append(f.vector(array, arrayCounts), kind, kindCounts, length, 0)...)
-	whole, wholeCounts := f.shared("11SimpleTableE", append([]uint64{f.class("N5arrow11SimpleTableE"), 0, 0, length}, f.vector(column, columnCounts)...)...)
+	data, dataCounts := f.shared("9ArrayDataE",
+		append([]uint64{kind, kindCounts, length, 0, offset}, append(f.vector(buffers...), 0, 0, 0, 0, 0)...)...)
+	array, arrayCounts := f.shared("12NumericArrayINS_9Int64TypeEE", f.class("N5arrow12NumericArrayINS_9Int64TypeEEE"),
+		data, dataCounts, 0)
+	column, columnCounts := f.shared("12ChunkedArrayE",
+		append(f.vector(array, arrayCounts), kind, kindCounts, length, 0)...)
+	whole, wholeCounts := f.shared("11SimpleTableE",
+		append([]uint64{f.class("N5arrow11SimpleTableE"), 0, 0, length}, f.vector(column, columnCounts)...)...)
 	return f.object("pyarrow.lib.Table", whole, wholeCounts, 0, 0, 0, 0, 0, 0), column
 }
 
@@ -109,16 +114,24 @@ func TestArrowHolders(t *testing.T) {
 		spoil          func(f *arrowFake, buffer, counts uint64)
 		counts, view   bool
 	}{
-		"a table":                       {10_000, 0, nil, true, false},
-		"a slice":                       {10, 3, nil, true, true},
-		"others have it, too":           {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts+8, 1<<32|2) }, false, false},
-		"more references than it says":  {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts+8, 1<<32) }, false, false},
-		"references beyond all reason":  {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts+8, 1<<31) }, false, false},
-		"counts of another class":       {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts, f.class("N5other5ThingE")) }, false, false},
-		"counts without a class":        {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts, counts) }, false, false},
-		"a buffer that is too small":    {10, 3, func(f *arrowFake, b, _ uint64) { f.put(b+bufferCapacity, 100) }, false, false},
-		"a capacity beyond all memory":  {10, 3, func(f *arrowFake, b, _ uint64) { f.put(b+bufferCapacity, 1<<63) }, false, false},
-		"data of the kernel's":          {10, 3, func(f *arrowFake, b, _ uint64) { f.put(b+bufferData, 0xffff_8000_0000_0000) }, false, false},
+		"a table": {10_000, 0, nil, true, false},
+		"a slice": {10, 3, nil, true, true},
+		"others have it, too": {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts+8, 1<<32|2) },
+			false, false},
+		"more references than it says": {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts+8, 1<<32) }, false,
+			false},
+		"references beyond all reason": {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts+8, 1<<31) }, false,
+			false},
+		"counts of another class": {10, 3,
+			func(f *arrowFake, _, counts uint64) { f.put(counts, f.class("N5other5ThingE")) }, false, false},
+		"counts without a class": {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts, counts) }, false,
+			false},
+		"a buffer that is too small": {10, 3, func(f *arrowFake, b, _ uint64) { f.put(b+bufferCapacity, 100) },
+			false, false},
+		"a capacity beyond all memory": {10, 3, func(f *arrowFake, b, _ uint64) { f.put(b+bufferCapacity, 1<<63) },
+			false, false},
+		"data of the kernel's": {10, 3,
+			func(f *arrowFake, b, _ uint64) { f.put(b+bufferData, 0xffff_8000_0000_0000) }, false, false},
 		"more rows than there are":      {1 << 46, 3, nil, true, false},
 		"rows without end":              {1 << 63, 1 << 63, nil, true, false},
 		"rows whose bytes do not count": {1 << 61, 0, nil, true, false},
@@ -176,7 +189,8 @@ func TestArrowCycle(t *testing.T) {
 		f.main("t", obj, "l", f.list(obj, obj))
 		took := timed()
 		r := f.looks(t, f.memory(), Limits{})
-		if h := r.Holders[0]; !r.Complete || h.Kind != event.HeldByVariable || len(r.Views) > 0 || took() > 5*time.Second {
+		if h := r.Holders[0]; !r.Complete || h.Kind != event.HeldByVariable || len(r.Views) > 0 ||
+			took() > 5*time.Second {
 			t.Errorf("after %v: %+v", took(), r)
 		}
 		if _, listed := f.listing(t, Limits{})["t"]; !listed {
@@ -233,7 +247,8 @@ func TestArrowEndless(t *testing.T) {
 		f.main("t", obj)
 		class := f.class("St23_Sp_counted_ptr_inplaceIN5arrow12NumericArrayEE")
 		from := chunks{f.memory(), class}
-		for _, limits := range []Limits{{Time: 300 * time.Millisecond}, {Objects: 20_000, Time: 2 * time.Second}, {Bytes: 8 << 20, Time: 2 * time.Second}} {
+		for _, limits := range []Limits{{Time: 300 * time.Millisecond}, {Objects: 20_000, Time: 2 * time.Second},
+			{Bytes: 8 << 20, Time: 2 * time.Second}} {
 			took := timed()
 			r := f.looks(t, from, limits)
 			if r.Complete || took() > 10*time.Second {
@@ -262,14 +277,17 @@ func TestArrowDamaged(t *testing.T) {
 			f.mem = append(f.mem[:0], sound...)
 			for range 1 + random.IntN(6) {
 				at := fakeMemory + before&^7 + 8*random.Uint64N((uint64(len(sound))-before)/8)
-				with := []uint64{0, 1, 1 << 63, random.Uint64(), fakeMemory + 8*random.Uint64N(uint64(len(sound))/8), arrowBlock, f.word(fakeMemory + 8*random.Uint64N(uint64(len(sound))/8))}
+				with := []uint64{0, 1, 1 << 63, random.Uint64(), fakeMemory + 8*random.Uint64N(uint64(len(sound))/8),
+					arrowBlock, f.word(fakeMemory + 8*random.Uint64N(uint64(len(sound))/8))}
 				f.put(at, with[random.IntN(len(with))])
 			}
-			s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: everything}, Limits{Time: time.Second, Objects: 100_000})
+			s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: everything},
+				Limits{Time: time.Second, Objects: 100_000})
 			if err != nil {
 				continue
 			}
-			r, err := s.Find(context.Background(), []Block{{arrowBlock, arrowBytes}}, Limits{Time: time.Second, Objects: 100_000, Unseen: true})
+			r, err := s.Find(context.Background(), []Block{{arrowBlock, arrowBytes}},
+				Limits{Time: time.Second, Objects: 100_000, Unseen: true})
 			if err != nil || len(r.Holders) != 1 || r.Holders[0].Address != arrowBlock {
 				t.Errorf("%v: %+v", err, r)
 			}

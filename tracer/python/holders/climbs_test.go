@@ -30,7 +30,8 @@ func (f *fake) walked(t *testing.T, blocks []Block, look func(w *finder)) {
 	look(found)
 }
 
-// chain makes a list of nodes, each of which leads to the next one and to an array of its own. It returns the first node.
+// chain makes a list of nodes, each of which leads to the next one and to an array of its own. It returns the first
+// node.
 func (f *fake) chain(count int, link func(next, array uint64) uint64) (first uint64, blocks []Block) {
 	first = f.list()
 	for i := range count {
@@ -117,8 +118,10 @@ func TestLongChain(t *testing.T) {
 				if c.kind == event.HeldByThread && (h.Function != "work" || last.Path != "a[1]") {
 					t.Errorf("in %q, and %+v", h.Function, last)
 				}
-				t.Logf("%d nodes, %d steps, %d put into words", len(w.nodes), w.paths.climbs.steps, w.paths.climbs.worded)
-				if got := w.paths.climbs.steps; got > perNode*count || w.paths.climbs.worded > maxWorded+2*leastNamed*count {
+				t.Logf("%d nodes, %d steps, %d put into words", len(w.nodes), w.paths.climbs.steps,
+					w.paths.climbs.worded)
+				if got := w.paths.climbs.steps; got > perNode*count ||
+					w.paths.climbs.worded > maxWorded+2*leastNamed*count {
 					t.Error("that is too many")
 				}
 			})
@@ -253,7 +256,8 @@ func TestDescribe(t *testing.T) {
 					t.Errorf("%d nodes of %s", seen[kind], kind)
 				}
 			}
-			if functions < 2*length || outputs < length || len(w.paths.climbs.at) != len(w.nodes) || longest < maxSteps {
+			if functions < 2*length || outputs < length || len(w.paths.climbs.at) != len(w.nodes) ||
+				longest < maxSteps {
 				t.Errorf("%d functions, %d outputs, %d steps, %d nodes noted of %d",
 					functions, outputs, longest, len(w.paths.climbs.at), len(w.nodes))
 			}
@@ -271,7 +275,8 @@ func TestWasteOfLongWays(t *testing.T) {
 			w.notes.noted = append(w.notes.noted, noted{what: noteTracked | noteOld})
 		}
 		for flags, want := range map[uint32]event.Garbage{
-			noteTracked: event.GarbageYoung, noteTracked | noteFrozen | noteOld: event.GarbageFrozen, 0: event.GarbageOld,
+			noteTracked: event.GarbageYoung, noteTracked | noteFrozen | noteOld: event.GarbageFrozen,
+			0: event.GarbageOld,
 		} {
 			if odd >= 0 {
 				w.notes.noted[odd].what = flags

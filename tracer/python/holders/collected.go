@@ -43,8 +43,8 @@ func collect(of reader) *collected {
 	return c
 }
 
-// A PyGC_Head is in front of each object that the collector knows: the next entry, and the previous one. Their lowest bits are flags.
-// Source: Include/internal/pycore_gc.h, 3.9 to 3.15.
+// A PyGC_Head is in front of each object that the collector knows: the next entry, and the previous one. Their lowest
+// bits are flags. Source: Include/internal/pycore_gc.h, 3.9 to 3.15.
 const (
 	gcHead     = 16
 	gcFlags    = 3
@@ -75,9 +75,10 @@ func (l gcList) room() bool {
 // maxResumed is how many times a list is taken up again that the process has changed under the walk.
 const maxResumed = 64
 
-// checked takes in the list from its head on and reports whether that led back to the head. The process adds to the list and takes from it
-// meanwhile, and pages that were read before are not read again: a link may lead to what is gone. Each entry must lead back to the one before it; where
-// it does not, everything is read anew, and the walk goes on from the last entry that is linked still.
+// checked takes in the list from its head on and reports whether that led back to the head. The process adds to the
+// list and takes from it meanwhile, and pages that were read before are not read again: a link may lead to what is
+// gone. Each entry must lead back to the one before it; where it does not, everything is read anew, and the walk goes
+// on from the last entry that is linked still.
 func (l gcList) checked() bool {
 	first, at, marks, before := len(l.c.objects), l.head, newMarks(), l.c.resumed
 	for l.room() {
@@ -103,7 +104,8 @@ func (l gcList) checked() bool {
 	return false
 }
 
-// standing returns the last entry taken in since the first that is linked still, or one before it; the head where none is.
+// standing returns the last entry taken in since the first that is linked still, or one before it; the head where none
+// is.
 func (l gcList) standing(first int) uint64 {
 	for back := 1; back <= len(l.c.objects)-first; back *= 2 {
 		if entry := l.c.objects[len(l.c.objects)-back] - gcHead; l.stands(entry) {
@@ -113,7 +115,8 @@ func (l gcList) standing(first int) uint64 {
 	return l.head
 }
 
-// follow takes in what one of the links leads to from an entry on, and believes it. It reports whether that led back to the head.
+// follow takes in what one of the links leads to from an entry on, and believes it. It reports whether that led back to
+// the head.
 func (l gcList) follow(which, from uint64) bool {
 	marks := newMarks()
 	for at := l.link(from, which); at != l.head; at = l.link(at, which) {
@@ -125,7 +128,8 @@ func (l gcList) follow(which, from uint64) bool {
 	return true
 }
 
-// marks notice a circle that does not lead through the list's head: it comes back to an entry that was met after a power of two of steps.
+// marks notice a circle that does not lead through the list's head: it comes back to an entry that was met after a
+// power of two of steps.
 type marks struct {
 	mark  uint64
 	steps int
@@ -144,8 +148,8 @@ func (m *marks) met(entry uint64) bool {
 }
 
 // generations finds the heads of the collector's lists in struct _gc_runtime_state. Which there are and where differs
-// between versions, 3.14 has changed it in a minor one; a head is two words that point to a next and a previous entry of
-// which one at least points back: the other may have just been added.
+// between versions, 3.14 has changed it in a minor one; a head is two words that point to a next and a previous entry
+// of which one at least points back: the other may have just been added.
 func (r reader) generations() (heads []uint64) {
 	const size, flags, most = 256, 3, 8
 	gc := r.heap.Interpreter + uint64(r.heap.InterpGC)

@@ -11,12 +11,14 @@ type collector struct {
 	pending   int    // how many objects, at most, came to the oldest list since it last looked at all of them
 }
 
-// collectorAt is where struct _gc_runtime_state has what [collector] tells, in bytes: Include/internal/pycore_gc.h, pycore_interp_structs.h from 3.14 on.
+// collectorAt is where struct _gc_runtime_state has what [collector] tells, in bytes: Include/internal/pycore_gc.h,
+// pycore_interp_structs.h from 3.14 on.
 type collectorAt struct{ enabled, first, permanent, pending uint64 }
 
-// collectorsOf are the layouts of a minor version. There are three generations of 24 bytes: the head of a list, a threshold, a count. From the oldest
-// nothing goes to another, and what comes to it is put behind the rest, and counted in long_lived_pending until the collector looks at all objects.
-// 3.13.5 has its generations 4 bytes in front of where 3.13.0 has them. The first minor versions of 3.14 have no generations; their lists are elsewhere.
+// collectorsOf are the layouts of a minor version. There are three generations of 24 bytes: the head of a list, a
+// threshold, a count. From the oldest nothing goes to another, and what comes to it is put behind the rest, and counted
+// in long_lived_pending until the collector looks at all objects. 3.13.5 has its generations 4 bytes in front of where
+// 3.13.0 has them. The first minor versions of 3.14 have no generations; their lists are elsewhere.
 func collectorsOf(minor int) []collectorAt {
 	switch {
 	case minor == 15:
@@ -51,7 +53,8 @@ func readCollectorAt(r reader, at collectorAt) (c collector) {
 	if !isHead(r, gc+at.permanent) || enabled != 0 && enabled != 1 || pending > most {
 		return c
 	}
-	return collector{known: true, off: enabled == 0, oldest: gc + at.first + (generations-1)*size, permanent: gc + at.permanent, pending: int(pending)}
+	return collector{known: true, off: enabled == 0, oldest: gc + at.first + (generations-1)*size,
+		permanent: gc + at.permanent, pending: int(pending)}
 }
 
 // stretch is a run of objects in a list.

@@ -11,8 +11,8 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// Bounds of adding up what the columns of data frames take. They are of a listing, all its frames together; what is beyond them is not added up,
-// and then bytes are the least.
+// Bounds of adding up what the columns of data frames take. They are of a listing, all its frames together; what is
+// beyond them is not added up, and then bytes are the least.
 const (
 	leastFrame     = 1 << 20 // bytes that a frame must hold or reach
 	maxColumns     = 1 << 12 // of a frame; one with more has none
@@ -24,7 +24,8 @@ const (
 	maxColumnName  = 64        // bytes
 )
 
-// columns adds up what each column of data frames takes: its elements and, of objects, what these take themselves, each once in a column.
+// columns adds up what each column of data frames takes: its elements and, of objects, what these take themselves, each
+// once in a column.
 type columns struct {
 	*lister
 	until  time.Duration // processor time
@@ -41,7 +42,8 @@ func newColumns(l *lister) *columns {
 // describe fills in the columns of a data frame. What does not look like one has none.
 func (c *columns) describe(r *event.Variable, frame uint64) {
 	t := c.objectType(frame)
-	if t == nil || max(r.Bytes, r.Reaches) < leastFrame || !c.lineage(t).is("DataFrame") || len(r.Shape) != 2 || r.Shape[1] > maxColumns {
+	if t == nil || max(r.Bytes, r.Reaches) < leastFrame || !c.lineage(t).is("DataFrame") || len(r.Shape) != 2 ||
+		r.Shape[1] > maxColumns {
 		return
 	}
 	axes, blocks := managed(c.lister, c.attribute(frame, t, "_mgr"))
@@ -77,8 +79,8 @@ func managed(l *lister, manager uint64) (axes, blocks uint64) {
 	return axes, blocks
 }
 
-// block fills in the columns of a block: of a NumPy array each row is a column, what is of an extension's type is one. It is false for what is no
-// block, or disagrees with what has been seen.
+// block fills in the columns of a block: of a NumPy array each row is a column, what is of an extension's type is one.
+// It is false for what is no block, or disagrees with what has been seen.
 func (c *columns) block(block uint64, all []event.Column, placed []bool) bool {
 	var places []int
 	var values uint64
@@ -131,7 +133,8 @@ func (c *columns) row(array uint64, a array, i int) event.Column {
 	return out
 }
 
-// objects is what the objects take that references lie so many bytes apart for, each once. It is false where it may be more.
+// objects is what the objects take that references lie so many bytes apart for, each once. It is false where it may be
+// more.
 func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known bool) {
 	known = true
 	c.shared = c.shared[:0]
@@ -168,8 +171,8 @@ func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known b
 	return bytes, known
 }
 
-// places are the columns that a BlockPlacement stands for, in the order of a block's rows: a slice or an array of numbers
-// (pandas/_libs/internals.pyx).
+// places are the columns that a BlockPlacement stands for, in the order of a block's rows: a slice or an array of
+// numbers (pandas/_libs/internals.pyx).
 func (c *columns) places(placement uint64, count int) (out []int) {
 	const start, stop, step, data = 16, 24, 32, 16
 	c.fields(placement, func(word uint64, t *typ) {
@@ -185,7 +188,8 @@ func (c *columns) places(placement uint64, count int) (out []int) {
 			if down := by < 0 && !c.isNumber(c.mem.word(word+stop)); down {
 				to, also = -1, true
 			}
-			for n := from; ok && also && by != 0 && len(out) < count && (by > 0 && n < to || by < 0 && n > to); n += by {
+			for n := from; ok && also && by != 0 && len(out) < count &&
+				(by > 0 && n < to || by < 0 && n > to); n += by {
 				out = append(out, int(n))
 			}
 		case t.shape == shapeArray:
@@ -211,15 +215,19 @@ func (c *columns) isNumber(addr uint64) bool {
 	return t != nil && t.flags&cpython.FlagInt != 0
 }
 
-// isExtension says whether a type is one of an extension array's: they have several bases, of which a type's first need not be their own.
+// isExtension says whether a type is one of an extension array's: they have several bases, of which a type's first need
+// not be their own.
 func (c *columns) isExtension(t *typ) bool {
-	return t.shape != shapeArray && t.flags&cpython.FlagHeapType != 0 && (t.name == "Categorical" || strings.HasSuffix(t.name, "Array"))
+	return t.shape != shapeArray && t.flags&cpython.FlagHeapType != 0 &&
+		(t.name == "Categorical" || strings.HasSuffix(t.name, "Array"))
 }
 
 // extensionTypes are how pandas calls the dtypes of its own arrays.
 var extensionTypes = map[string]string{
-	"Categorical": "category", "StringArray": "string", "ArrowStringArray": "string", "ArrowStringArrayNumpySemantics": "str", "StringArrayNumpySemantics": "str",
-	"ArrowExtensionArray": "Arrow", "BooleanArray": "boolean", "DatetimeArray": "datetime64", "TimedeltaArray": "timedelta64", "PeriodArray": "period",
+	"Categorical": "category", "StringArray": "string", "ArrowStringArray": "string",
+	"ArrowStringArrayNumpySemantics": "str", "StringArrayNumpySemantics": "str",
+	"ArrowExtensionArray": "Arrow", "BooleanArray": "boolean", "DatetimeArray": "datetime64",
+	"TimedeltaArray": "timedelta64", "PeriodArray": "period",
 	"IntervalArray": "interval", "SparseArray": "sparse",
 }
 
@@ -229,7 +237,8 @@ func (c *columns) extension(addr uint64, t *typ) event.Column {
 	bytes, dtype := c.parts(addr, 0, map[uint64]bool{}, &out.Exact)
 	out.Bytes = event.Bytes(bytes)
 	if out.DType == "" && (t.name == "IntegerArray" || t.name == "FloatingArray") { // Int64, UInt8, Float32
-		out.DType = strings.Replace(strings.ToUpper(dtype[:min(1, len(dtype))])+dtype[min(1, len(dtype)):], "Uint", "UInt", 1)
+		out.DType = strings.Replace(strings.ToUpper(dtype[:min(1, len(dtype))])+dtype[min(1, len(dtype)):], "Uint",
+			"UInt", 1)
 	}
 	return out
 }
@@ -271,7 +280,8 @@ func (c *columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *boo
 	return bytes, dtype
 }
 
-// names fills in the names of columns, from the index that is the first axis. One that cannot be read is called by its place.
+// names fills in the names of columns, from the index that is the first axis. One that cannot be read is called by its
+// place.
 func (c *columns) names(all []event.Column, index uint64) {
 	const data, strides = 16, 40
 	for i := range all {

@@ -44,7 +44,8 @@ func (f frameMaker) block(from, to, step, values uint64) uint64 {
 	return f.object("Block", f.object("pandas._libs.internals.BlockPlacement", slice, 0), values)
 }
 
-// TestColumnsOfAnAttacker: whatever a frame says of itself, its columns are those that its axes have, each once, and adding them up comes to an end.
+// TestColumnsOfAnAttacker: whatever a frame says of itself, its columns are those that its axes have, each once, and
+// adding them up comes to an end.
 func TestColumnsOfAnAttacker(t *testing.T) {
 	for _, minor := range []int{11, 13} {
 		f := newFrameMaker(minor)
@@ -73,7 +74,8 @@ func TestColumnsOfAnAttacker(t *testing.T) {
 			"endless":            {f.block(0, 1, 1, endless), true, 0},
 			"endlessly the same": {f.block(0, 1, 1, same), true, 0},
 		}
-		s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: []Block{{fakeMemory, 1 << 20}}}, Limits{})
+		s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: []Block{{fakeMemory, 1 << 20}}},
+			Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +91,8 @@ func TestColumnsOfAnAttacker(t *testing.T) {
 			if name == "numbers" && (all[0].Bytes != 32 || all[0] != all[1] || all[0].DType != "float64") {
 				t.Errorf("3.%d, %s: %+v", minor, name, all)
 			}
-			if size, _ := c.measure(text, c.objectType(text)); name == "texts" && (all[1].Bytes != 32+event.Bytes(size) || !all[1].Exact) {
+			if size, _ := c.measure(text, c.objectType(text)); name == "texts" &&
+				(all[1].Bytes != 32+event.Bytes(size) || !all[1].Exact) {
 				t.Errorf("3.%d, %s: %+v", minor, name, all)
 			}
 			if (name == "endless" || name == "endlessly the same") && all[0].Exact {
@@ -117,7 +120,8 @@ func TestCodesOfAnAttacker(t *testing.T) {
 	f.put(tb+cpython.TracebackFrame, frame)
 	f.put(tb+cpython.TracebackNext, tb)
 	sys := f.dict(f.str("last_traceback"), tb)
-	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: []Block{{fakeMemory, 1 << 20}}}, Limits{})
+	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: []Block{{fakeMemory, 1 << 20}}},
+		Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

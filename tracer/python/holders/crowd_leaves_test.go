@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// TestLeavesOfLargeLists has texts that two large lists share, that one has alone, and that something else has as well; they are no objects to look at, so that
-// a limit that is far below their number ends nothing.
+// TestLeavesOfLargeLists has texts that two large lists share, that one has alone, and that something else has as well;
+// they are no objects to look at, so that a limit that is far below their number ends nothing.
 func TestLeavesOfLargeLists(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const count, size = 5000, 500
 		both, alone, held := make([]uint64, count), make([]uint64, count), make([]uint64, count)
 		for i := range count {
-			both[i], alone[i], held[i] = f.refs(f.bigText(size), 2), f.refs(f.bigText(size), 2), f.refs(f.bigText(size), 2)
+			both[i], alone[i], held[i] = f.refs(f.bigText(size), 2), f.refs(f.bigText(size), 2),
+				f.refs(f.bigText(size), 2)
 		}
 		twice := append(slices.Clone(alone), alone...)
 		f.main("a", f.list(both...), "b", f.list(both...), "c", f.list(twice...), "d", f.list(held...))

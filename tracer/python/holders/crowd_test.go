@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestCrowdIsBounded surveys more objects, and objects with more references, than there is room for notes of: no more is kept, and it says so.
+// TestCrowdIsBounded surveys more objects, and objects with more references, than there is room for notes of: no more
+// is kept, and it says so.
 func TestCrowdIsBounded(t *testing.T) {
 	objects, steps := roomObjects, roomSteps
 	t.Cleanup(func() { roomObjects, roomSteps = objects, steps })
@@ -24,7 +25,8 @@ func TestCrowdIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !errors.Is(s.Stopped(), errObjects) || len(s.notes.noted) > roomObjects || len(s.notes.steps) > roomSteps+2 {
-			t.Errorf("room for %+v: %d objects and %d steps were noted, stopped by %v", room, len(s.notes.noted), len(s.notes.steps), s.Stopped())
+			t.Errorf("room for %+v: %d objects and %d steps were noted, stopped by %v", room, len(s.notes.noted),
+				len(s.notes.steps), s.Stopped())
 		}
 		s.Close()
 	}

@@ -1,7 +1,7 @@
 package holders
 
-// cyclic finds out whether what an output leads to is in a reference cycle: then it does not go with the output's names, but when the garbage collector
-// comes.
+// cyclic finds out whether what an output leads to is in a reference cycle: then it does not go with the output's
+// names, but when the garbage collector comes.
 type cyclic struct {
 	w     *walker
 	known map[int32]bool // by node, of it and of all that lies between it and the output
@@ -14,7 +14,8 @@ const maxSearched = 1 << 23
 
 func newCyclic(w *walker) *cyclic { return &cyclic{w: w, known: map[int32]bool{}, left: maxSearched} }
 
-// holds says so of a node that an output leads to: of it, and of all that lies between. Many blocks may lie on one long way, which is gone once.
+// holds says so of a node that an output leads to: of it, and of all that lies between. Many blocks may lie on one long
+// way, which is gone once.
 func (c *cyclic) holds(n int32) bool {
 	w := c.w
 	if w.notes == nil || w.nodes[n].kind != kindOutput {

@@ -49,7 +49,8 @@ func (l *lister) length(addr uint64, t *typ) int64 {
 		at = used
 	case t.shape == shapeSet:
 		at = setUsed
-	case t.flags&(cpython.FlagBytes|cpython.FlagTuple) != 0, t.shape == shapeDeque, origin == "bytearray", origin == "array.array":
+	case t.flags&(cpython.FlagBytes|cpython.FlagTuple) != 0, t.shape == shapeDeque, origin == "bytearray",
+		origin == "array.array":
 		at = size
 	default:
 		known = false
@@ -60,19 +61,21 @@ func (l *lister) length(addr uint64, t *typ) int64 {
 	return -1
 }
 
-// describeFrameOf is for what has pandas' BlockManager: its axes are in a list, the columns first, its blocks in a tuple.
-// It was written in Python, with slots, up to pandas 1.2, and is a Cython class since. The blocks must agree with the axes.
+// describeFrameOf is for what has pandas' BlockManager: its axes are in a list, the columns first, its blocks in a
+// tuple. It was written in Python, with slots, up to pandas 1.2, and is a Cython class since. The blocks must agree
+// with the axes.
 func (l *lister) describeFrameOf(r *event.Variable, manager uint64) {
 	axes, blocks := managed(l, manager)
 	if axes == 0 || blocks == 0 {
 		return
 	}
 	var shape []int64
-	l.mem.words(l.mem.word(axes+uint64(l.heap.ListItems)), min(l.mem.word(axes+uint64(l.heap.ListSize)), 3), func(_, axis uint64) bool {
-		n, _ := l.axis(axis, 0)
-		shape = append([]int64{n}, shape...)
-		return n >= 0
-	})
+	l.mem.words(l.mem.word(axes+uint64(l.heap.ListItems)), min(l.mem.word(axes+uint64(l.heap.ListSize)), 3),
+		func(_, axis uint64) bool {
+			n, _ := l.axis(axis, 0)
+			shape = append([]int64{n}, shape...)
+			return n >= 0
+		})
 	dtype, ok := l.blocks(blocks, shape)
 	if ok {
 		r.Shape, r.DType, r.Length = shape, dtype, shape[0]
@@ -140,8 +143,8 @@ func (l *lister) fields(addr uint64, yield func(addr uint64, t *typ)) {
 	})
 }
 
-// axis is how long a pandas Index is, -1 if that is not known, and the type of its elements: it has an array, a range, or
-// the codes of its levels.
+// axis is how long a pandas Index is, -1 if that is not known, and the type of its elements: it has an array, a range,
+// or the codes of its levels.
 func (l *lister) axis(addr uint64, depth int) (length int64, dtype string) {
 	const deepest = 3
 	t := l.objectType(addr)

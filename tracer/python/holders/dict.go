@@ -131,7 +131,8 @@ func (r reader) attributes(obj uint64, t *typ, yield func(key, value uint64) boo
 	}
 }
 
-// attributesAt returns where an instance has its attributes: in a dict, if that has been made, or else as values whose names its type has.
+// attributesAt returns where an instance has its attributes: in a dict, if that has been made, or else as values whose
+// names its type has.
 func (r reader) attributesAt(obj uint64, t *typ) (dict, values uint64) {
 	minor := r.heap.Version.Minor
 	managed := minor >= 11 && t.flags&cpython.FlagManagedDict != 0

@@ -5,8 +5,8 @@ type graph struct {
 	first, heads []int32
 }
 
-// arcs are arcs as they are met, in pieces: one slice that grows would be there twice while it does. Those of a tail follow each other
-// mostly: a tail is written, as a negative number, where it is another than before.
+// arcs are arcs as they are met, in pieces: one slice that grows would be there twice while it does. Those of a tail
+// follow each other mostly: a tail is written, as a negative number, where it is another than before.
 type arcs struct {
 	parts [][]int32
 	count int
@@ -70,8 +70,8 @@ func newGraph(n int, all arcs, named func(tail int32) int32, back bool) graph {
 
 func (g graph) of(v int32) []int32 { return g.heads[g.first[v]:g.first[v+1]] }
 
-// order is a depth-first order of what a root reaches: the vertices as they are met, and of each its place in that order,
-// -1 for what is not reached, and the place of the vertex it was met from.
+// order is a depth-first order of what a root reaches: the vertices as they are met, and of each its place in that
+// order, -1 for what is not reached, and the place of the vertex it was met from.
 type order struct {
 	vertex, place, parent []int32
 }
@@ -102,9 +102,9 @@ func (g graph) depthFirst(root int32) order {
 	return o
 }
 
-// dominators says for each vertex, by its place in the order, the place of the one that dominates it immediately: through
-// which every way from the root leads. It is the algorithm SemiNCA (Georgiadis, "Linear-Time Algorithms for Dominators and
-// Related Problems", 2005); back has each arc turned round.
+// dominators says for each vertex, by its place in the order, the place of the one that dominates it immediately:
+// through which every way from the root leads. It is the algorithm SemiNCA (Georgiadis, "Linear-Time Algorithms for
+// Dominators and Related Problems", 2005); back has each arc turned round.
 func (o order) dominators(back graph) []int32 {
 	n := len(o.vertex)
 	semi, best, dominator, ancestor := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)

@@ -25,8 +25,8 @@ func reached(g graph, root, without int32) []bool {
 
 func itself(v int32) int32 { return v }
 
-// TestDominators compares with the definition, on random graphs: d dominates v if v cannot be reached without d, and the
-// immediate one is dominated by all the others.
+// TestDominators compares with the definition, on random graphs: d dominates v if v cannot be reached without d, and
+// the immediate one is dominated by all the others.
 func TestDominators(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 400 {

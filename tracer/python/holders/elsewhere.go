@@ -1,15 +1,17 @@
 package holders
 
-// elsewhere are objects that no name has led to and that something else holds for sure: they do not wait for the garbage collector, and neither does
-// anything that they lead to. No listing needs nodes for them: what they refer to has references then that no walk sees, and is held by something else.
-// Which they are follows from what a survey has noted, without a look at the process.
+// elsewhere are objects that no name has led to and that something else holds for sure: they do not wait for the
+// garbage collector, and neither does anything that they lead to. No listing needs nodes for them: what they refer to
+// has references then that no walk sees, and is held by something else. Which they are follows from what a survey has
+// noted, without a look at the process.
 type elsewhere struct {
 	w     *walker
 	is    []uint64 // bits, by an object's number
 	queue []int32
 }
 
-// noteHeld notes of which objects a survey has found fewer references than they have, those included that are not certain.
+// noteHeld notes of which objects a survey has found fewer references than they have, those included that are not
+// certain.
 func noteHeld(s *survey) {
 	left := func(id int32) int64 {
 		n := int64(s.notes.noted[id].references)

@@ -23,8 +23,8 @@ func (f *fake) collect(all ...uint64) {
 	}
 }
 
-// TestElsewhere: a cycle that waits for the collector shares what it has with a name, and one that code in C holds keeps it: of that one, and of all that it
-// leads to, no node is made.
+// TestElsewhere: a cycle that waits for the collector shares what it has with a name, and one that code in C holds
+// keeps it: of that one, and of all that it leads to, no node is made.
 func TestElsewhere(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const size = 100_000
@@ -57,14 +57,16 @@ func TestElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		together := slices.ContainsFunc(l.Shares, func(s event.Share) bool { return len(s.Owners) == 2 && s.Bytes >= size && s.Bytes < 2*size })
+		together := slices.ContainsFunc(l.Shares,
+			func(s event.Share) bool { return len(s.Owners) == 2 && s.Bytes >= size && s.Bytes < 2*size })
 		if !together || len(l.Shares) != 1 || l.Total < 3*size {
 			t.Errorf("%d bytes, shares %+v of %+v", l.Total, l.Shares, l.Owners)
 		}
 	})
 }
 
-// TestCrowdOfManySets: sets of leaves make no more references than there is room for, and what has no room is held by something else.
+// TestCrowdOfManySets: sets of leaves make no more references than there is room for, and what has no room is held by
+// something else.
 func TestCrowdOfManySets(t *testing.T) {
 	f := newFake(11)
 	w := newWalker(context.Background(), f.h, newMemory(f.memory(), 1<<20), nil, Limits{Objects: 1000})

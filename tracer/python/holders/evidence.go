@@ -187,7 +187,8 @@ func (s *survey) surveyCollected(c *collected) {
 		}
 	}
 	c.old.to, c.frozen.to = min(c.old.to, len(left)), min(c.frozen.to, len(left))
-	for _, obj := range left { // in the collector's order, the oldest first: an instance comes before its dict, and names what that has
+	// in the collector's order, the oldest first: an instance comes before its dict, and names what that has
+	for _, obj := range left {
 		s.surveyObject(obj)
 	}
 	s.run()

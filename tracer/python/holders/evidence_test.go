@@ -15,12 +15,14 @@ func (f *fake) setReferences(addr uint64, n uint64) { f.put(addr, n) }
 
 // program makes __main__ and one more module of what they have.
 func (f *fake) program(main, module []uint64) {
-	f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), f.object("module", f.dict(main...)), f.str("lib"), f.object("module", f.dict(module...))))
+	f.put(f.h.Interpreter+uint64(f.h.InterpModules),
+		f.dict(f.str("__main__"), f.object("module", f.dict(main...)), f.str("lib"),
+			f.object("module", f.dict(module...))))
 	f.put(f.h.Interpreter+uint64(f.h.InterpThreadsHead), 0)
 }
 
-// TestEvidence: of an object of an unknown type, a word is a reference where the object's reference count demands one, and none
-// where all references to it have been found.
+// TestEvidence: of an object of an unknown type, a word is a reference where the object's reference count demands one,
+// and none where all references to it have been found.
 func TestEvidence(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		for _, c := range []struct {
@@ -44,10 +46,12 @@ func TestEvidence(t *testing.T) {
 				array := f.array()
 				return []uint64{f.str("odd"), f.unknownObject(array)}, []uint64{f.str("kept"), f.unknownObject(array)}
 			}, event.HeldByVariable, "odd.<numpy.ndarray>", true},
-			{"a word that may be one, before what is one", func() (main, module []uint64) { // of two words one is a reference, and the list is held for sure
+			// of two words one is a reference, and the list is held for sure
+			{"a word that may be one, before what is one", func() (main, module []uint64) {
 				held := f.list(f.array())
 				f.setReferences(held, 2)
-				return []uint64{f.str("odd"), f.unknownObject(held), f.str("other"), f.unknownObject(held)}, []uint64{f.str("kept"), f.list(f.list(held))}
+				return []uint64{f.str("odd"), f.unknownObject(held), f.str("other"), f.unknownObject(held)},
+					[]uint64{f.str("kept"), f.list(f.list(held))}
 			}, event.HeldByModule, "lib.kept[0][0][0]", false},
 			{"a bare pointer", func() (main, module []uint64) {
 				return []uint64{f.str("odd"), f.unknownObject(f.block)}, nil
@@ -66,14 +70,16 @@ func TestEvidence(t *testing.T) {
 	})
 }
 
-// TestCycleBesideStaleWord: objects that hold each other only are a cycle, though a word elsewhere has the address of what they hold.
+// TestCycleBesideStaleWord: objects that hold each other only are a cycle, though a word elsewhere has the address of
+// what they hold.
 func TestCycleBesideStaleWord(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const head = 16
 		array := f.array()
 		cycle := f.list(0, array)
 		f.put(binary.LittleEndian.Uint64(f.mem[cycle+uint64(f.h.ListItems)-fakeMemory:]), cycle)
-		f.put(f.types["list"]+cpython.TypeFlags, cpython.FlagGC|binary.LittleEndian.Uint64(f.mem[f.types["list"]+cpython.TypeFlags-fakeMemory:]))
+		f.put(f.types["list"]+cpython.TypeFlags,
+			cpython.FlagGC|binary.LittleEndian.Uint64(f.mem[f.types["list"]+cpython.TypeFlags-fakeMemory:]))
 		list := f.h.Interpreter + uint64(f.h.InterpGC) + 32 // a generation, with this one object
 		f.put(list, cycle-head)
 		f.put(list+8, cycle-head)
@@ -90,14 +96,16 @@ func TestCycleBesideStaleWord(t *testing.T) {
 	})
 }
 
-// TestCollectorsOrder: what nothing leads to is noted in the collector's order, the oldest first, wherever it lies: an instance comes before its
-// dict, so that what the dict has is named as the instance's.
+// TestCollectorsOrder: what nothing leads to is noted in the collector's order, the oldest first, wherever it lies: an
+// instance comes before its dict, so that what the dict has is named as the instance's.
 func TestCollectorsOrder(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const head = 16
 		young, old := f.list(f.array()), f.list(f.array()) // which lies behind it
-		f.put(f.types["list"]+cpython.TypeFlags, cpython.FlagGC|binary.LittleEndian.Uint64(f.mem[f.types["list"]+cpython.TypeFlags-fakeMemory:]))
-		ring := []uint64{f.h.Interpreter + uint64(f.h.InterpGC) + 32, old - head, young - head} // a generation, with these two
+		f.put(f.types["list"]+cpython.TypeFlags,
+			cpython.FlagGC|binary.LittleEndian.Uint64(f.mem[f.types["list"]+cpython.TypeFlags-fakeMemory:]))
+		// a generation, with these two
+		ring := []uint64{f.h.Interpreter + uint64(f.h.InterpGC) + 32, old - head, young - head}
 		for i, at := range ring {
 			f.put(at, ring[(i+1)%len(ring)])
 			f.put(at+8, ring[(i+len(ring)-1)%len(ring)])

@@ -121,7 +121,8 @@ func (e *extents) added(n int32) {
 		size, known := e.measure(addr, t)
 		bytes, unknown, class = size, !known, t.shape == shapeType || t.shape == shapeModule
 	}
-	e.bytes, e.refs, e.seen, e.unknown = append(e.bytes, bytes), append(e.refs, refs), append(e.seen, 0), append(e.unknown, unknown)
+	e.bytes, e.refs, e.seen, e.unknown = append(e.bytes, bytes), append(e.refs, refs), append(e.seen, 0),
+		append(e.unknown, unknown)
 	e.class, e.last = append(e.class, class), append(e.last, nobody)
 	if !ofHeap { // pieces that malloc keeps, however large they are
 		e.enlarge(n, bytes)

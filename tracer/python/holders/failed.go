@@ -11,7 +11,8 @@ const (
 	maxCodeFile = 192 // bytes of a file's name
 )
 
-// failedIn says where the code of the outermost calls of the last traceback is from: the one that Python has, or the one that IPython shows.
+// failedIn says where the code of the outermost calls of the last traceback is from: the one that Python has, or the
+// one that IPython shows.
 func failedIn(r reader, s shell, sys uint64) (codes []event.Code) {
 	var at uint64
 	if sys != 0 {

@@ -21,7 +21,8 @@ const fakeMemory = 0x100000
 
 // memory is the memory up to the end of its last page.
 func (f *fake) memory() elftest.Memory {
-	return elftest.Memory{Base: fakeMemory, Bytes: append(f.mem[:len(f.mem):len(f.mem)], make([]byte, pageSize-len(f.mem)%pageSize)...)}
+	return elftest.Memory{Base: fakeMemory, Bytes: append(f.mem[:len(f.mem):len(f.mem)],
+		make([]byte, pageSize-len(f.mem)%pageSize)...)}
 }
 
 func (f *fake) alloc(size int) uint64 {
@@ -122,11 +123,13 @@ func newFake(minor int) *fake {
 	f.typ("type", 424, 40, cpython.FlagType|cpython.FlagGC)
 	f.put(f.types["type"]+8, f.types["type"])
 	for name, flags := range map[string]uint64{
-		"dict": cpython.FlagDict, "list": cpython.FlagList, "tuple": cpython.FlagTuple, "str": cpython.FlagStr, "int": cpython.FlagInt,
+		"dict": cpython.FlagDict, "list": cpython.FlagList, "tuple": cpython.FlagTuple, "str": cpython.FlagStr,
+		"int": cpython.FlagInt,
 	} {
 		f.typ(name, 48, 8, flags)
 	}
-	for _, name := range []string{"set", "collections.deque", "module", "function", "cell", "frame", "generator", "traceback", "weakref", "numpy.ndarray", "code", "other.Native"} {
+	for _, name := range []string{"set", "collections.deque", "module", "function", "cell", "frame", "generator",
+		"traceback", "weakref", "numpy.ndarray", "code", "other.Native"} {
 		f.typ(name, 80, 0, 0)
 	}
 	f.typ("Instance", 16, 0, cpython.FlagHeapType|cpython.FlagManagedDict|cpython.FlagInlineValues)
@@ -154,7 +157,8 @@ func newFake(minor int) *fake {
 	f.put(thread+uint64(f.h.ThreadFrame), frame)
 	f.put(f.h.Interpreter+uint64(f.h.InterpThreadsHead), thread)
 	f.put(thread+uint64(f.h.ThreadNext), thread)
-	main := f.object("module", f.dict(f.str("first"), f.list(items...), f.str("Out"), f.dict(f.str("k"), f.list()), f.str("x"), items[1]))
+	main := f.object("module", f.dict(f.str("first"), f.list(items...), f.str("Out"), f.dict(f.str("k"), f.list()),
+		f.str("x"), items[1]))
 	sys := f.object("module", f.dict(f.str("last_value"), items[len(items)-1]))
 	f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), main, f.str("sys"), sys))
 	return f

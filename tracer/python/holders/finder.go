@@ -109,7 +109,8 @@ func (f *finder) holdsArrow(n int32, obj uint64, t *typ) {
 // result describes what was found.
 func (f *finder) result() Result {
 	r := Result{
-		Objects: len(f.nodes), Bytes: f.mem.total, Complete: f.stopped == nil, Holders: make([]event.Holder, len(f.blocks)),
+		Objects: len(f.nodes), Bytes: f.mem.total, Complete: f.stopped == nil,
+		Holders: make([]event.Holder, len(f.blocks)),
 	}
 	f.mem.limit += pathBytes
 	f.stopped = nil

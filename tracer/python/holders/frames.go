@@ -141,7 +141,8 @@ func (f *frames) visitGenerator(n int32, addr uint64, t *typ) {
 		f.follow(n, f.mem.word(addr+uint64(h.GenFramePtr)), named(fixedGenerator))
 		return
 	}
-	if state := f.mem.bytes(addr+uint64(h.GenState), 1); state == nil || h.Phase(int8(state[0])) == cpython.GenFinished {
+	if state := f.mem.bytes(addr+uint64(h.GenState), 1); state == nil ||
+		h.Phase(int8(state[0])) == cpython.GenFinished {
 		return
 	}
 	f.visitFrame(n, addr+uint64(h.GenFrame))
@@ -155,7 +156,8 @@ func (f *frames) visitFunction(n int32, addr uint64) {
 	f.follow(n, f.mem.word(addr+uint64(h.FuncDefaults)), named(fixedDefaults))
 	f.follow(n, f.mem.word(addr+uint64(h.FuncKwDefaults)), named(fixedKwDefaults))
 	f.refer(n, f.mem.word(addr+uint64(h.FuncGlobals)), stepGlobals, named(fixedGlobals))
-	visits{f.walker}.visitWords(n, addr, &typ{}, uint64(h.FuncModule)+8, uint64(h.FuncModule)+24) // annotations, and how to make them
+	// annotations, and how to make them
+	visits{f.walker}.visitWords(n, addr, &typ{}, uint64(h.FuncModule)+8, uint64(h.FuncModule)+24)
 }
 
 // visitClosure follows the cells of a closure under the names of its free variables.

@@ -2,11 +2,11 @@
 // frame or module, and by which path from there, each block is reached; and what there is by name. Which blocks are
 // asked for, and what follows for an audit, is for others to say (tracer, attribution).
 //
-// It reads the process's objects from outside, through its memory, while the process runs. A [Survey] does that once, and what is asked
-// of it is found out from what it has noted. From the roots (see [event.HolderKind]),
-// in their order, it goes breadth first along the references that objects hold, each object once. So an earlier kind
-// wins, and a path is a shortest one. What a built-in object refers to is read as that version of CPython keeps it; of
-// other types made in C what they declare, and what reference counts demand: see evidence.go. Weak references are not followed.
+// It reads the process's objects from outside, through its memory, while the process runs. A [Survey] does that once,
+// and what is asked of it is found out from what it has noted. From the roots (see [event.HolderKind]), in their order,
+// it goes breadth first along the references that objects hold, each object once. So an earlier kind wins, and a path
+// is a shortest one. What a built-in object refers to is read as that version of CPython keeps it; of other types made
+// in C what they declare, and what reference counts demand: see evidence.go. Weak references are not followed.
 //
 // Everything read is hostile: sizes, counts and depths are bounded, a limit that is hit shows in [Result.Complete]. An
 // object that changes while it is read can cost a path or give a stale one, nothing else.
@@ -32,18 +32,21 @@ type Limits struct {
 	Unseen  bool          // look for arrays that are none of the blocks, too
 	Names   bool          // of [List]: what only modules have is not looked for
 	Watch   []event.Piece // of [List]: which of these are there still
-	// Running are the PyThreadStates of threads that run cells: what their frames hold is told as [event.Holder.Running].
+	// Running are the PyThreadStates of threads that run cells: what their frames hold is told as
+	// [event.Holder.Running].
 	Running []uint64
 }
 
-// Result is what a walk found: a Holder for each block, in the order of their addresses. All texts are hostile, and may be no UTF-8.
+// Result is what a walk found: a Holder for each block, in the order of their addresses. All texts are hostile, and may
+// be no UTF-8.
 type Result struct {
 	Holders []event.Holder
 	// Unseen are arrays of at least 64 KiB that own their data and are none of the blocks; 65,536 at most.
 	Unseen  []event.Holder
 	Objects int // that were looked into
 	Bytes   int64
-	// Complete is false where a limit was hit or the context ended. [event.HeldByNone] and [event.HeldByCycle] then mean only that no path was found.
+	// Complete is false where a limit was hit or the context ended. [event.HeldByNone] and [event.HeldByCycle] then
+	// mean only that no path was found.
 	Complete bool
 	Views    []event.View // memory that only views hold, if Unseen was asked for
 }
@@ -60,11 +63,11 @@ func (l *Limits) defaults() {
 	}
 }
 
-// Find says for each block who holds it, as it was when the survey looked, or a little later. Blocks must not overlap. What is wrong
-// with the memory costs paths.
+// Find says for each block who holds it, as it was when the survey looked, or a little later. Blocks must not overlap.
+// What is wrong with the memory costs paths.
 //
-// It walks once. For the blocks that nothing was found to hold it looks at everything anew and walks again, unless the process has
-// hardly run: it may have been moving them.
+// It walks once. For the blocks that nothing was found to hold it looks at everything anew and walks again, unless the
+// process has hardly run: it may have been moving them.
 func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
 	defer onThread()()
 	limits.defaults()
@@ -75,7 +78,8 @@ func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Resul
 	}
 	var missing []Block
 	for _, b := range blocks {
-		if i, ok := slices.BinarySearchFunc(r.Holders, b.Address, compareHolder); ok && r.Holders[i].Kind == event.HeldByNone {
+		if i, ok := slices.BinarySearchFunc(r.Holders, b.Address, compareHolder); ok &&
+			r.Holders[i].Kind == event.HeldByNone {
 			missing = append(missing, b)
 		}
 	}

@@ -21,7 +21,8 @@ func eachVersion(t *testing.T, test func(t *testing.T, f *fake)) {
 	}
 }
 
-// timed returns how much processor time this thread has taken since. Others may want the processors, so time itself says little.
+// timed returns how much processor time this thread has taken since. Others may want the processors, so time itself
+// says little.
 func timed() func() time.Duration {
 	runtime.LockOSThread() // a test has a goroutine of its own
 	began := ProcessorTime()
@@ -40,7 +41,8 @@ func (f *fake) find(t testing.TB, limits Limits) Result {
 func TestFind(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		r := f.find(t, Limits{})
-		want := event.Holder{Address: f.block, Kind: event.HeldByVariable, Path: "x[0][0]['key']", Root: "x", Type: "numpy.ndarray", References: 1}
+		want := event.Holder{Address: f.block, Kind: event.HeldByVariable, Path: "x[0][0]['key']", Root: "x",
+			Type: "numpy.ndarray", References: 1}
 		if len(r.Holders) != 1 || r.Holders[0] != want || !r.Complete {
 			t.Errorf("got %+v, want %+v", r, want)
 		}
@@ -55,7 +57,8 @@ func TestLimits(t *testing.T) {
 		for range 5000 {
 			chain = f.list(chain)
 		}
-		f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("m"), f.object("module", f.dict(f.str("chain"), chain))))
+		f.put(f.h.Interpreter+uint64(f.h.InterpModules),
+			f.dict(f.str("m"), f.object("module", f.dict(f.str("chain"), chain))))
 		for _, l := range []Limits{{Objects: 3}, {Bytes: 100_000}, {Time: 1}} {
 			if r := f.find(t, l); r.Complete || r.Holders[0].Kind != event.HeldByNone {
 				t.Errorf("%+v: %+v", l, r)
@@ -76,9 +79,11 @@ func TestLongPath(t *testing.T) {
 		for range 2000 {
 			deep = f.dict(f.str(strings.Repeat("k", 300)), f.list(deep))
 		}
-		f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), f.object("module", f.dict(f.str("deep"), deep))))
+		f.put(f.h.Interpreter+uint64(f.h.InterpModules),
+			f.dict(f.str("__main__"), f.object("module", f.dict(f.str("deep"), deep))))
 		h := f.find(t, Limits{}).Holders[0]
-		if h.Kind != event.HeldByVariable || len(h.Path) > maxPath || !strings.HasPrefix(h.Path, "deep['kkk") || !strings.Contains(h.Path, "…") {
+		if h.Kind != event.HeldByVariable || len(h.Path) > maxPath || !strings.HasPrefix(h.Path, "deep['kkk") ||
+			!strings.Contains(h.Path, "…") {
 			t.Errorf("%+v", h)
 		}
 	})
@@ -113,7 +118,8 @@ func TestHostile(t *testing.T) {
 		f.put(loop, loop) // a list of the collector that does not come back
 		f.put(loop+8, gc+24)
 		f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), f.object("module",
-			f.dict(f.str("odd"), odd, f.str("self"), self, f.str("tb"), tb, f.str("deque"), deque, f.str("wrong"), wrong, f.str("typ"), typ,
+			f.dict(f.str("odd"), odd, f.str("self"), self, f.str("tb"), tb, f.str("deque"), deque, f.str("wrong"),
+				wrong, f.str("typ"), typ,
 				f.str("endless"), endless, f.str("huge"), huge))))
 		took := timed()
 		r := f.find(t, Limits{})
@@ -128,7 +134,8 @@ func TestHostile(t *testing.T) {
 	})
 }
 
-// everywhere is memory that is the same at every address and never ends: each word refers to the place it is said to be at.
+// everywhere is memory that is the same at every address and never ends: each word refers to the place it is said to be
+// at.
 type everywhere struct {
 	elftest.Memory
 	word uint64
@@ -146,11 +153,14 @@ func (e everywhere) ReadAt(buf []byte, off int64) (int, error) {
 
 func TestEndlessMemory(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		for _, word := range []uint64{f.types["list"], f.types["dict"], f.types["tuple"], f.types["other.Native"], 1 << 40} {
+		for _, word := range []uint64{f.types["list"], f.types["dict"], f.types["tuple"], f.types["other.Native"],
+			1 << 40} {
 			list := f.object("list", 1<<40, 1<<41, 1<<40)
-			f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), f.object("module", f.dict(f.str("x"), list))))
+			f.put(f.h.Interpreter+uint64(f.h.InterpModules),
+				f.dict(f.str("__main__"), f.object("module", f.dict(f.str("x"), list))))
 			took := timed()
-			_, err := find(context.Background(), f.h, everywhere{f.memory(), word}, []Block{{3, 1}}, Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20})
+			_, err := find(context.Background(), f.h, everywhere{f.memory(), word}, []Block{{3, 1}},
+				Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20})
 			if took() > 5*time.Second || err != nil {
 				t.Errorf("%v after %v", err, took())
 			}
@@ -172,7 +182,8 @@ func fuzzMemory(f *testing.F, newImage func(minor int) *fake, look func(t *testi
 	f.Fuzz(func(t *testing.T, version byte, edits []byte) {
 		p := *images[int(version)%len(images)]
 		p.mem = append([]byte(nil), p.mem...)
-		for ; len(edits) >= 4; edits = edits[4:] { // a place from the end, where the objects are, and one from the beginning
+		// a place from the end, where the objects are, and one from the beginning
+		for ; len(edits) >= 4; edits = edits[4:] {
 			at := int(binary.LittleEndian.Uint16(edits)) % len(p.mem)
 			p.mem[len(p.mem)-1-at] = edits[2]
 			p.mem[at] = edits[3]
@@ -193,7 +204,8 @@ func FuzzHolders(f *testing.F) {
 			t.Fatalf("%d holders", len(r.Holders))
 		}
 		for _, h := range r.Holders {
-			if len(h.Path) > maxPath || !utf8.ValidString(h.Path) || !utf8.ValidString(h.Type) || len(h.Type) > 3*maxName || len(h.Function) > 4*maxText || h.Line < 0 {
+			if len(h.Path) > maxPath || !utf8.ValidString(h.Path) || !utf8.ValidString(h.Type) ||
+				len(h.Type) > 3*maxName || len(h.Function) > 4*maxText || h.Line < 0 {
 				t.Errorf("%+v", h)
 			}
 		}

@@ -26,7 +26,8 @@ const (
 
 // fixed are the names that the walker gives itself.
 var fixed = [...]string{
-	".__class__", ".__globals__", ".__defaults__", ".__kwdefaults__", ".(function)", ".tb_next", ".tb_frame", ".f_back", ".base", ".__bases__",
+	".__class__", ".__globals__", ".__defaults__", ".__kwdefaults__", ".(function)", ".tb_next", ".tb_frame", ".f_back",
+	".base", ".__bases__",
 	".__callback__", ".f_trace",
 	".gi_frame",
 }

@@ -71,7 +71,8 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 			continue
 		}
 		r := listedRow{event.Variable{
-			Kind: g.kind, Bytes: event.Bytes(t.total[at]), Device: event.Bytes(t.device[at]), Exact: complete && !t.unknown[at], Length: -1,
+			Kind: g.kind, Bytes: event.Bytes(t.total[at]), Device: event.Bytes(t.device[at]), Exact: complete &&
+				!t.unknown[at], Length: -1,
 		}, i}
 		for _, n := range g.targets {
 			if f, ok := l.viewed[n]; ok {
@@ -79,7 +80,8 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 			}
 		}
 		named := g.kind == event.HeldByVariable || g.kind == event.HeldByOutput
-		if !named && g.kind != event.HeldByTraceback && r.Bytes < leastModule || named && l.isShape(g.addr, shapeModule) {
+		if !named && g.kind != event.HeldByTraceback && r.Bytes < leastModule ||
+			named && l.isShape(g.addr, shapeModule) {
 			continue
 		}
 		if v := t.largestOf(int(at)); int(v) < t.nodes {

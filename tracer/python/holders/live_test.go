@@ -36,10 +36,13 @@ func pythons() []python {
 		{name: "trixie-3.13", tree: "trixie", exe: "/usr/bin/python3.13", chroot: true},
 		{name: "sid-3.14", tree: "sid", exe: "/usr/bin/python3.14", chroot: true},
 		{name: "sid-3.15", tree: "sid", exe: "/usr/bin/python3.15", chroot: true, optional: true},
-		{name: "pbs-3.11", tree: "pbs311", exe: "/bin/python3.11", elf: "/lib/libpython3.11.so.1.0", libraries: "/usr/lib/python3/dist-packages"},
+		{name: "pbs-3.11", tree: "pbs311", exe: "/bin/python3.11", elf: "/lib/libpython3.11.so.1.0",
+			libraries: "/usr/lib/python3/dist-packages"},
 		{name: "pbs-3.14", tree: "pbs314", exe: "/bin/python3.14"},
-		{name: "pyenv-3.10", tree: filepath.Join(pyenv, "3.10.13"), exe: "/bin/python3.10", elf: "/lib/libpython3.10.so.1.0", optional: true},
-		{name: "pyenv-3.12", tree: filepath.Join(pyenv, "3.12.1"), exe: "/bin/python3.12", elf: "/lib/libpython3.12.so.1.0", optional: true},
+		{name: "pyenv-3.10", tree: filepath.Join(pyenv, "3.10.13"), exe: "/bin/python3.10",
+			elf: "/lib/libpython3.10.so.1.0", optional: true},
+		{name: "pyenv-3.12", tree: filepath.Join(pyenv, "3.12.1"), exe: "/bin/python3.12",
+			elf: "/lib/libpython3.12.so.1.0", optional: true},
 	}
 }
 
@@ -92,7 +95,8 @@ func (p python) start(t testing.TB, script string, args ...string) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { memory.Close() })
-	if proc.interp, err = cpython.NewInterpreter(binary, elftest.Bias(t, binary.Bias, proc.pid, path), memory); err != nil {
+	if proc.interp, err = cpython.NewInterpreter(binary, elftest.Bias(t, binary.Bias, proc.pid, path),
+		memory); err != nil {
 		t.Fatal(err)
 	}
 	return proc
@@ -105,7 +109,8 @@ func (p python) run(t testing.TB, script string, args []string) *process {
 		t.Fatal(err)
 	}
 	exe := p.root() + p.exe
-	cmd := &exec.Cmd{Path: exe, Stderr: &strings.Builder{}, Env: []string{"PATH=/usr/bin:/bin", "OPENBLAS_NUM_THREADS=1"}}
+	cmd := &exec.Cmd{Path: exe, Stderr: &strings.Builder{},
+		Env: []string{"PATH=/usr/bin:/bin", "OPENBLAS_NUM_THREADS=1"}}
 	if p.chroot {
 		cmd.Path, cmd.SysProcAttr = p.exe, &syscall.SysProcAttr{Chroot: p.root()}
 	}
@@ -210,7 +215,8 @@ func check(t *testing.T, interp *cpython.Interpreter, wanted []expected) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d blocks, %d objects, %d KiB in %v", len(blocks), r.Objects, r.Bytes>>10, time.Since(began).Round(time.Millisecond))
+	t.Logf("%d blocks, %d objects, %d KiB in %v", len(blocks), r.Objects, r.Bytes>>10,
+		time.Since(began).Round(time.Millisecond))
 	if !r.Complete {
 		t.Error("the walk is not complete")
 	}
@@ -220,7 +226,8 @@ func check(t *testing.T, interp *cpython.Interpreter, wanted []expected) {
 	}
 	for _, e := range wanted {
 		h := got[e.Address]
-		if h.Kind != e.Kind || !pathIs(h.Path, e.Path) || h.Output != e.Output || e.Function != "" && !strings.HasSuffix(h.Function, e.Function) {
+		if h.Kind != e.Kind || !pathIs(h.Path, e.Path) || h.Output != e.Output ||
+			e.Function != "" && !strings.HasSuffix(h.Function, e.Function) {
 			t.Errorf("%s %q: %+v", e.Kind, e.Path, h)
 		}
 		if e.Line != nil && h.Line != *e.Line {

@@ -1,8 +1,9 @@
 package holders
 
-// masks says of each vertex which owners lead to it. Thousands of objects have the same ones, so each set of owners is there once, as the bits of a word, and
-// of a vertex which it is. Owners are taken in one after another, each whole before the next: a set that nothing has any more gives its place to another, so
-// that there are at most twice as many as there are different ones.
+// masks says of each vertex which owners lead to it. Thousands of objects have the same ones, so each set of owners is
+// there once, as the bits of a word, and of a vertex which it is. Owners are taken in one after another, each whole
+// before the next: a set that nothing has any more gives its place to another, so that there are at most twice as many
+// as there are different ones.
 type masks struct {
 	of   []uint16 // the set of each vertex, by its place in bits; crowdedMask for one of which is not known which
 	met  []uint8  // by which owner a vertex was met last, from 1 on
@@ -26,7 +27,8 @@ var maxMasks = crowdedMask
 
 func newMasks(vertices int) masks {
 	return masks{
-		of: make([]uint16, vertices), met: make([]uint8, vertices), bits: make([]uint64, firstMask), have: make([]int32, firstMask), with: make([][2]int32, firstMask),
+		of: make([]uint16, vertices), met: make([]uint8, vertices), bits: make([]uint64, firstMask),
+		have: make([]int32, firstMask), with: make([][2]int32, firstMask),
 	}
 }
 
@@ -42,7 +44,8 @@ func (m *masks) others(v int32) bool {
 	return true
 }
 
-// own takes in that an owner leads to a vertex. It reports whether that is new; nothing leads on from what others lead to as well.
+// own takes in that an owner leads to a vertex. It reports whether that is new; nothing leads on from what others lead
+// to as well.
 func (m *masks) own(v int32, bit int) bool {
 	if m.of[v] == othersMask || m.met[v] == uint8(bit+1) {
 		return false

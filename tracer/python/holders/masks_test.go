@@ -87,7 +87,8 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// TestMoreMasksThanAreToldApart has room for few sets: what is told is true of whoever is told, and what is left out is held by nobody else all the same.
+// TestMoreMasksThanAreToldApart has room for few sets: what is told is true of whoever is told, and what is left out is
+// held by nobody else all the same.
 func TestMoreMasksThanAreToldApart(t *testing.T) {
 	before := maxMasks
 	t.Cleanup(func() { maxMasks = before })
@@ -132,7 +133,8 @@ func setOf(s event.Share) (set uint64) {
 	return set
 }
 
-// BenchmarkSharing has a graph as large as that of a notebook of 60 cells, and says how many bytes of each object are kept.
+// BenchmarkSharing has a graph as large as that of a notebook of 60 cells, and says how many bytes of each object are
+// kept.
 func BenchmarkSharing(b *testing.B) {
 	const nodes = 450_000
 	tr, e := ownedGraph(rand.New(rand.NewPCG(9, 10)), nodes, 25, 1)

@@ -12,8 +12,8 @@ type member struct {
 	object bool // it owns the object that it refers to: T_OBJECT, T_OBJECT_EX
 }
 
-// readMembers reads an array of PyMemberDef (Include/structmember.h, descrobject.h from 3.12): name, type, offset, flags
-// and doc, 40 bytes; it ends with a null name.
+// readMembers reads an array of PyMemberDef (Include/structmember.h, descrobject.h from 3.12): name, type, offset,
+// flags and doc, 40 bytes; it ends with a null name.
 func (y *types) readMembers(addr uint64) (out []member) {
 	const size = 40
 	if addr == 0 {

@@ -53,8 +53,10 @@ const (
 )
 
 func newMemory(r io.ReaderAt, limit int64) *memory {
-	m := &memory{r: r, limit: limit, kept: make([]keptPage, keptPages), hands: make([]uint8, keptPages/ways), sets: keptPages / ways}
-	pages, err := unix.Mmap(-1, 0, keptPages*pageSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	m := &memory{r: r, limit: limit, kept: make([]keptPage, keptPages), hands: make([]uint8, keptPages/ways),
+		sets: keptPages / ways}
+	pages, err := unix.Mmap(-1, 0, keptPages*pageSize, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		m.err = fmt.Errorf("memory for pages: %w", err)
 		return m

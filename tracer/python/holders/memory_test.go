@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// holed is memory from lowestAddress on, of which every seventh page is missing. It is read from the beginning of a page on.
+// holed is memory from lowestAddress on, of which every seventh page is missing. It is read from the beginning of a
+// page on.
 type holed []byte
 
 const holedEvery = 7
@@ -55,7 +56,8 @@ func TestMemory(t *testing.T) {
 			size = 1 + random.IntN(5*pageSize)
 		}
 		addr := lowestAddress + random.Uint64N(uint64(len(h)-size))
-		if got, want := m.bytes(addr, size), h.want(addr, size); !bytes.Equal(got, want) || (got == nil) != (want == nil) {
+		if got, want := m.bytes(addr, size), h.want(addr, size); !bytes.Equal(got, want) ||
+			(got == nil) != (want == nil) {
 			t.Fatalf("%d bytes from %#x: %d read, want %d", size, addr, len(got), len(want))
 		}
 	}

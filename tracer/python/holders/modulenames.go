@@ -1,7 +1,7 @@
 package holders
 
-// moduleNames are what modules have by name that may refer to something. Names and values lie all over the memory: they are looked at
-// in the order of their addresses, those of many modules at a time.
+// moduleNames are what modules have by name that may refer to something. Names and values lie all over the memory: they
+// are looked at in the order of their addresses, those of many modules at a time.
 type moduleNames struct {
 	w     *walker
 	names []binding

@@ -27,8 +27,8 @@ type chunk struct {
 type span struct{ from, to int }
 
 const (
-	// nearHops is how far an object's own memory is looked into at once: a tensor refers to its implementation, that to a
-	// storage, that to the block. What is further away, such as gradients and what a graph has saved for backward,
+	// nearHops is how far an object's own memory is looked into at once: a tensor refers to its implementation, that to
+	// a storage, that to the block. What is further away, such as gradients and what a graph has saved for backward,
 	// other objects may hold more directly: it waits until every object that the roots lead to has been looked into.
 	nearHops = 2
 	// maxChunk is the largest piece that is looked into, in bytes.
@@ -111,8 +111,8 @@ func (p *pieces) visitChunk(c chunk) (next []chunk) {
 	return next
 }
 
-// dataPointer is the size of a c10::DataPtr: the data, what owns it, how to free it, the device. Behind it a storage has
-// how many bytes it was asked for (c10/core/StorageImpl.h, PyTorch 1.0 to 2.11).
+// dataPointer is the size of a c10::DataPtr: the data, what owns it, how to free it, the device. Behind it a storage
+// has how many bytes it was asked for (c10/core/StorageImpl.h, PyTorch 1.0 to 2.11).
 const dataPointer = 32
 
 // isNew says whether a piece of memory has not been looked into, and notes that it is.
@@ -124,8 +124,9 @@ func (p *pieces) isNew(addr uint64) bool {
 	return true
 }
 
-// takes says whether a piece of memory is to be looked into that has been reached so many hops from its object: one that is nearby at once, if it has
-// not been. One further away is only noted: until its turn comes, another object may turn out to have it nearby.
+// takes says whether a piece of memory is to be looked into that has been reached so many hops from its object: one
+// that is nearby at once, if it has not been. One further away is only noted: until its turn comes, another object may
+// turn out to have it nearby.
 func (p *pieces) takes(addr uint64, hops uint8) bool {
 	if hops <= nearHops {
 		return p.isNew(addr)
@@ -137,7 +138,8 @@ func (p *pieces) takes(addr uint64, hops uint8) bool {
 	return true
 }
 
-// object returns the memory of the C++ object at an address; ok is false if there is none, or it was looked into before.
+// object returns the memory of the C++ object at an address; ok is false if there is none, or it was looked into
+// before.
 func (p *pieces) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 	if addr&7 != 0 || addr < lowestAddress || addr >= userSpace || p.raw[addr] {
 		return c, false
@@ -162,25 +164,30 @@ func (p *pieces) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 			size = storage
 		}
 	}
-	c = chunk{addr: addr, size: size, node: n, hops: hops, storage: strings.Contains(class, "StorageImpl"), numbers: numbersOf(class)}
+	c = chunk{addr: addr, size: size, node: n, hops: hops, storage: strings.Contains(class, "StorageImpl"),
+		numbers: numbersOf(class)}
 	return c, size > 0 && p.takes(addr, hops)
 }
 
-// wordSize is how much malloc may have given an object beyond its end, in bytes: that is of whoever had the piece before.
+// wordSize is how much malloc may have given an object beyond its end, in bytes: that is of whoever had the piece
+// before.
 const wordSize = 8
 
-// endsInNumbers says whether the last word of a class is no reference, as PyTorch's are that each tensor has: c10::TensorImpl ends in flags and keys,
-// c10::StorageImpl in its allocator, torch::autograd::AutogradMeta and what is derived from it in flags (PyTorch 1.0 to 2.11). So what lies in the
-// last word of the piece is either that, or somebody else's address: taken for a reference it has named a list of tensors as the holder of another's.
+// endsInNumbers says whether the last word of a class is no reference, as PyTorch's are that each tensor has:
+// c10::TensorImpl ends in flags and keys, c10::StorageImpl in its allocator, torch::autograd::AutogradMeta and what is
+// derived from it in flags (PyTorch 1.0 to 2.11). So what lies in the last word of the piece is either that, or
+// somebody else's address: taken for a reference it has named a list of tensors as the holder of another's.
 func endsInNumbers(class string) bool {
-	return strings.HasPrefix(class, "N3c10") && (strings.Contains(class, "TensorImpl") || strings.Contains(class, "StorageImpl")) ||
+	return strings.HasPrefix(class, "N3c10") &&
+		(strings.Contains(class, "TensorImpl") || strings.Contains(class, "StorageImpl")) ||
 		isAutogradMeta(class)
 }
 
-// numbersOf returns where a PyTorch object that each tensor has keeps what is no reference, and is in part never written: there lies what the piece of
-// memory had before, such as the address of a block that was given back and is another tensor's now. A c10::TensorImpl has its sizes and strides, room
-// for five of each, and counts there, behind the references of any version; torch::autograd::AutogradMeta, and what is derived from it, the
-// std::string of a name (PyTorch 1.0 to 2.11).
+// numbersOf returns where a PyTorch object that each tensor has keeps what is no reference, and is in part never
+// written: there lies what the piece of memory had before, such as the address of a block that was given back and is
+// another tensor's now. A c10::TensorImpl has its sizes and strides, room for five of each, and counts there, behind
+// the references of any version; torch::autograd::AutogradMeta, and what is derived from it, the std::string of a name
+// (PyTorch 1.0 to 2.11).
 func numbersOf(class string) span {
 	switch {
 	case strings.Contains(class, "TensorImpl"): // or derived from it
@@ -200,5 +207,6 @@ func (p *pieces) vector(n int32, begin, end, reserved uint64, hops uint8) (c chu
 	if begin&15 != 0 || end <= begin || reserved < end || reserved-begin > maxChunk || (end-begin)%8 != 0 {
 		return c, false
 	}
-	return chunk{addr: begin, size: end - begin, node: n, hops: hops}, p.chunkSize(begin) >= reserved-begin && p.takes(begin, hops)
+	return chunk{addr: begin, size: end - begin, node: n, hops: hops}, p.chunkSize(begin) >= reserved-begin &&
+		p.takes(begin, hops)
 }

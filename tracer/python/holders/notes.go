@@ -5,9 +5,10 @@ import (
 	"sync/atomic"
 )
 
-// notes are what a survey has seen of every object: walks that come after it need not read the memory again. Objects have
-// numbers, in the order in which they were met. What most of them refer to is noted as the steps that looking into
-// them takes, and taken again by replay; the others, of which more is to be found out than references, are looked into anew.
+// notes are what a survey has seen of every object: walks that come after it need not read the memory again. Objects
+// have numbers, in the order in which they were met. What most of them refer to is noted as the steps that looking into
+// them takes, and taken again by replay; the others, of which more is to be found out than references, are looked into
+// anew.
 type notes struct {
 	index table
 	addrs []uint64
@@ -26,7 +27,8 @@ type notes struct {
 	collector          collector
 }
 
-// Room for notes of a survey, of which there is no more: a process can make objects without end, and each that is noted takes some hundred bytes here.
+// Room for notes of a survey, of which there is no more: a process can make objects without end, and each that is noted
+// takes some hundred bytes here.
 var (
 	roomObjects = 1 << 22
 	roomSteps   = 1 << 24
@@ -138,7 +140,8 @@ func (n *notes) at(addr uint64) *noted {
 // recordable says whether looking into objects of a type takes nothing but steps.
 func (t *typ) recordable() bool {
 	switch t.shape {
-	case shapeDict, shapeList, shapeTuple, shapeSet, shapeType, shapeModule, shapeFunction, shapeCell, shapeWeak, shapeWords, shapeArray:
+	case shapeDict, shapeList, shapeTuple, shapeSet, shapeType, shapeModule, shapeFunction, shapeCell, shapeWeak,
+		shapeWords, shapeArray:
 		return !t.native && t.loose == 0
 	}
 	return false

@@ -11,18 +11,19 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// Owned is the data that NumPy's arrays have of their own: arrays that are views of others, of a file or of somebody else's
-// memory have none.
+// Owned is the data that NumPy's arrays have of their own: arrays that are views of others, of a file or of somebody
+// else's memory have none.
 type Owned struct {
 	Blocks []Block // by address; the bytes of an array's elements
-	// Complete is false where a limit was hit, or the context ended. Even a complete walk misses arrays that only code in C has: in a
-	// local variable of a function that runs, or where no object of Python's leads to.
+	// Complete is false where a limit was hit, or the context ended. Even a complete walk misses arrays that only code
+	// in C has: in a local variable of a function that runs, or where no object of Python's leads to.
 	Complete bool
 	Objects  int
 	Bytes    int64 // read
 }
 
-// Arrays walks the objects of a Python for the data of all arrays of at least so many bytes. It fails as [NewSurvey] does.
+// Arrays walks the objects of a Python for the data of all arrays of at least so many bytes. It fails as [NewSurvey]
+// does.
 func Arrays(ctx context.Context, p *cpython.Interpreter, least uint64, limits Limits) (Owned, error) {
 	heap, err := p.Heap()
 	if err != nil {
@@ -65,8 +66,8 @@ func (o *owned) over() bool { return false }
 
 func (o *owned) readsArrays() bool { return true }
 
-// array takes an array in. How many bytes it has is what its strides span, which needs no knowledge of its dtype: an array that
-// has its data for itself has all of what it spans, and nothing else.
+// array takes an array in. How many bytes it has is what its strides span, which needs no knowledge of its dtype: an
+// array that has its data for itself has all of what it spans, and nothing else.
 func (o *owned) array(_ int32, addr, _ uint64) {
 	const data, nd, dimensions, strides, flags, owns, most = 16, 24, 32, 40, 64, 4, 64
 	if o.mem.int32(addr+flags)&owns == 0 {
@@ -77,8 +78,10 @@ func (o *owned) array(_ int32, addr, _ uint64) {
 		return
 	}
 	var lengths, steps []uint64
-	o.mem.words(o.mem.word(addr+dimensions), uint64(axes), func(_, n uint64) bool { lengths = append(lengths, n); return true })
-	o.mem.words(o.mem.word(addr+strides), uint64(axes), func(_, n uint64) bool { steps = append(steps, n); return true })
+	o.mem.words(o.mem.word(addr+dimensions), uint64(axes),
+		func(_, n uint64) bool { lengths = append(lengths, n); return true })
+	o.mem.words(o.mem.word(addr+strides), uint64(axes),
+		func(_, n uint64) bool { steps = append(steps, n); return true })
 	if len(lengths) != int(axes) || len(steps) != int(axes) {
 		return
 	}

@@ -28,7 +28,8 @@ func TestOwned(t *testing.T) {
 				t.Skip("it has no NumPy")
 			}
 			for _, e := range proc.wanted {
-				i, ok := slices.BinarySearchFunc(all.Blocks, e.Address, func(b Block, a uint64) int { return cmp.Compare(b.Address, a) })
+				i, ok := slices.BinarySearchFunc(all.Blocks, e.Address,
+					func(b Block, a uint64) int { return cmp.Compare(b.Address, a) })
 				if ok && all.Blocks[i].Size != e.Size {
 					t.Errorf("%+v has %d bytes", e, all.Blocks[i].Size)
 				}

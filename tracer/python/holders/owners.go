@@ -8,10 +8,11 @@ import (
 	"ipytracer/event"
 )
 
-// What a set of names holds cannot be told from what each holds alone: two views of one array hold nothing, and both of them all of it. So
-// each object gets the set of all owners that lead to it, see [masks], and what others lead to is set apart. What has the same set is
-// a share: it goes when all of its owners do. An owner is what can be let go of: an object's names, an output, the last exception. The last is
-// what waits for the garbage collector, which holds what it refers to as well.
+// What a set of names holds cannot be told from what each holds alone: two views of one array hold nothing, and both of
+// them all of it. So each object gets the set of all owners that lead to it, see [masks], and what others lead to is
+// set apart. What has the same set is a share: it goes when all of its owners do. An owner is what can be let go of: an
+// object's names, an output, the last exception. The last is what waits for the garbage collector, which holds what it
+// refers to as well.
 
 // Bounds of what is told of owners.
 const (
@@ -33,7 +34,8 @@ type letGo struct {
 	barred bool   // something has it that no code here takes it from
 }
 
-// letting is what it takes to let go of a group, to be noted. A nil group has nothing that anybody reads, here and below.
+// letting is what it takes to let go of a group, to be noted. A nil group has nothing that anybody reads, here and
+// below.
 func (g *group) letting() *letGo {
 	if g == nil {
 		return &letGo{}
@@ -68,8 +70,8 @@ func (g *group) last() { g.letting().newest = true }
 
 func (g *group) bar() { g.letting().barred = true }
 
-// others looks at what no name has led to: what of it waits for the garbage collector holds what it refers to. What is not looked at, because
-// it is known not to wait, or for want of time or room, counts as held by something else.
+// others looks at what no name has led to: what of it waits for the garbage collector holds what it refers to. What is
+// not looked at, because it is known not to wait, or for want of time or room, counts as held by something else.
 func (l *lister) others(modules []module) {
 	l.loose = len(l.nodes)
 	if l.stopped != nil {
@@ -80,7 +82,8 @@ func (l *lister) others(modules []module) {
 	held := heldElsewhere(l.walker, modules)
 	for id := range l.notes.noted {
 		one := &l.notes.noted[id]
-		if one.is(noteTracked) && !one.is(noteLeaf) && one.typ() != 0 && l.of[id] == 0 && !held.has(int32(id)) && !l.done() {
+		if one.is(noteTracked) && !one.is(noteLeaf) && one.typ() != 0 && l.of[id] == 0 && !held.has(int32(id)) &&
+			!l.done() {
 			l.add(nobody, l.notes.addrs[id], int32(id), label{}, isObject)
 		}
 	}
@@ -98,7 +101,8 @@ func (l *lister) sharing(t *tree, rows []listedRow) (owners []event.Owner, share
 		if !named || g.letting().barred || max(r.Bytes, r.Reaches)+r.Device < leastOwner || len(owners) == maxOwners-1 {
 			continue
 		}
-		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.mine, More: g.more, Output: g.out, Kept: g.kept, Last: g.newest})
+		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.mine, More: g.more,
+			Output: g.out, Kept: g.kept, Last: g.newest})
 		s.owners = append(s.owners, int32(t.nodes+r.group))
 	}
 	owners = append(owners, event.Owner{Kind: event.HeldByCycle, Variable: -1})
@@ -158,8 +162,9 @@ func (s *sharing) spread() {
 // free says whether a vertex is an object that owners hold and nothing else.
 func (s *sharing) free(v int32) bool { return int(v) < s.nodes && s.masks.owned(v) }
 
-// findCycles finds what stays when all owners let go, until the collector runs: cycles, and what these lead to. As all that leads to what a set
-// of owners holds is theirs as well, it is the same for each set. Classes are cycles by themselves.
+// findCycles finds what stays when all owners let go, until the collector runs: cycles, and what these lead to. As all
+// that leads to what a set of owners holds is theirs as well, it is the same for each set. Classes are cycles by
+// themselves.
 func (s *sharing) findCycles() {
 	s.cyclic = make([]bool, s.nodes)
 	left := make([]int32, s.nodes) // references from others of the kind
@@ -195,8 +200,8 @@ func (s *sharing) findCycles() {
 	}
 }
 
-// shares adds up what has the same owners, most bytes first. Of those that are told the largest objects are found in a second pass: of all they
-// would take much memory.
+// shares adds up what has the same owners, most bytes first. Of those that are told the largest objects are found in a
+// second pass: of all they would take much memory.
 func (s *sharing) shares() (out []event.Share) {
 	all, isTold := make([]event.Share, len(s.masks.bits)), make([]bool, len(s.masks.bits))
 	for i := range all {

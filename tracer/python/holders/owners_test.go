@@ -9,8 +9,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestSharesOfGraphs compares with the definition, on random graphs: deleting a set of owners frees what the others and the root do not reach,
-// and what has no references left goes at once.
+// TestSharesOfGraphs compares with the definition, on random graphs: deleting a set of owners frees what the others and
+// the root do not reach, and what has no references left goes at once.
 func TestSharesOfGraphs(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
@@ -37,7 +37,8 @@ func TestSharesOfGraphs(t *testing.T) {
 			all.add(root, int32(r.IntN(nodes)))
 		}
 		for range nodes {
-			e.bytes, e.unknown, e.class = append(e.bytes, uint64(leastShare)<<r.IntN(8)), append(e.unknown, false), append(e.class, false)
+			e.bytes, e.unknown, e.class = append(e.bytes, uint64(leastShare)<<r.IntN(8)), append(e.unknown, false),
+				append(e.class, false)
 		}
 		tr := &tree{nodes: nodes, forward: newGraph(int(root)+1, all, named, false)}
 		tr.order = tr.forward.depthFirst(root)
@@ -56,7 +57,8 @@ func TestSharesOfGraphs(t *testing.T) {
 			}
 			want, waits := deleted(tr, e, root, set)
 			if bytes != want || cyclic != waits {
-				t.Fatalf("set %b of %d groups: %d bytes, %d of them cyclic; want %d, %d", set, groups, bytes, cyclic, want, waits)
+				t.Fatalf("set %b of %d groups: %d bytes, %d of them cyclic; want %d, %d", set, groups, bytes, cyclic,
+					want, waits)
 			}
 		}
 	}
@@ -132,7 +134,8 @@ func TestShares(t *testing.T) {
 		shown := f.refs(f.list(both), 3)
 		cycle := f.refs(f.list(0, f.bigText(3*size)), 2)
 		f.put(f.word(cycle+uint64(f.h.ListItems)), cycle)
-		f.main("a", a, "b", b, "alone", alone, "cycle", cycle, "again", shown, "Out", f.dict(number(7), shown), "_7", shown)
+		f.main("a", a, "b", b, "alone", alone, "cycle", cycle, "again", shown, "Out", f.dict(number(7), shown), "_7",
+			shown)
 		l, err := list(context.Background(), f.h, f.memory(), everything, Limits{})
 		if err != nil {
 			t.Fatal(err)
@@ -150,14 +153,17 @@ func TestShares(t *testing.T) {
 			names  []string
 			bytes  event.Bytes
 			cyclic bool
-		}{{[]string{"cycle"}, 3 * size, true}, {[]string{"alone"}, 2 * size, false}, {[]string{"a", "again", "b"}, size, false}} {
+		}{{[]string{"cycle"}, 3 * size, true}, {[]string{"alone"}, 2 * size, false},
+			{[]string{"a", "again", "b"}, size, false}} {
 			i := slices.IndexFunc(l.Shares, func(s event.Share) bool { return slices.Equal(names(s), want.names) })
-			if i < 0 || l.Shares[i].Bytes < want.bytes || l.Shares[i].Bytes > want.bytes+2000 || !l.Shares[i].Exact || (l.Shares[i].Cyclic == l.Shares[i].Bytes) != want.cyclic {
+			if i < 0 || l.Shares[i].Bytes < want.bytes || l.Shares[i].Bytes > want.bytes+2000 || !l.Shares[i].Exact ||
+				(l.Shares[i].Cyclic == l.Shares[i].Bytes) != want.cyclic {
 				t.Errorf("%v: %+v", want, l.Shares)
 			}
 		}
 		i := slices.IndexFunc(l.Owners, func(o event.Owner) bool { return o.Kept })
-		if i < 0 || !slices.Equal(l.Owners[i].Names, []string{"again"}) || l.Owners[i].Output != "_7" || l.Owners[i].Kind != event.HeldByVariable {
+		if i < 0 || !slices.Equal(l.Owners[i].Names, []string{"again"}) || l.Owners[i].Output != "_7" ||
+			l.Owners[i].Kind != event.HeldByVariable {
 			t.Errorf("owners: %+v", l.Owners)
 		}
 	})

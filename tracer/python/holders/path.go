@@ -61,7 +61,8 @@ func submodules(steps []string) (out []string) {
 
 // isIdentifier says whether a key can stand behind a dot.
 func isIdentifier(key string) bool {
-	return key != "" && !strings.ContainsFunc(key, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return key != "" && !strings.ContainsFunc(key,
+		func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // step is a label as text. begins is true for what a frame holds.

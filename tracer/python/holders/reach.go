@@ -20,7 +20,8 @@ const (
 )
 
 var kinds = [...]event.HolderKind{
-	event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback, event.HeldByThread, event.HeldByModule, event.HeldByCycle,
+	event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback, event.HeldByThread, event.HeldByModule,
+	event.HeldByCycle,
 	event.HeldByNone,
 }
 

@@ -6,17 +6,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A region is memory outside Go's heap for a slice that grows: it takes what is used of it, and is never copied. It is for
-// values without pointers.
+// A region is memory outside Go's heap for a slice that grows: it takes what is used of it, and is never copied. It is
+// for values without pointers.
 type region struct{ raw []byte }
 
-// newRegion makes an empty slice with room for so many values. Where there is none the slice has none either, and grows as any other.
+// newRegion makes an empty slice with room for so many values. Where there is none the slice has none either, and grows
+// as any other.
 func newRegion[T any](values int) ([]T, region) {
 	var one T
 	if values == 0 {
 		return nil, region{}
 	}
-	raw, err := unix.Mmap(-1, 0, values*int(unsafe.Sizeof(one)), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	raw, err := unix.Mmap(-1, 0, values*int(unsafe.Sizeof(one)), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, region{}
 	}

@@ -24,7 +24,8 @@ func TestReplay(t *testing.T) {
 			t.Fatal("no steps were noted")
 		}
 		direct := newWalker(context.Background(), f.h, s.mem, blocks, s.limits())
-		direct.beliefs.believed, direct.byAddr, direct.metatype, direct.notes = s.believed, s.types, s.metatype, &notes{}
+		direct.beliefs.believed, direct.byAddr, direct.metatype, direct.notes = s.believed, s.types, s.metatype,
+			&notes{}
 		roots{direct}.walk()
 		if a, b := newFinder(noted).result(), newFinder(direct).result(); !reflect.DeepEqual(a.Holders, b.Holders) {
 			t.Errorf("noted: %+v\nread: %+v", a.Holders, b.Holders)
@@ -82,7 +83,8 @@ func TestStood(t *testing.T) {
 		{[]time.Duration{time.Second, -1}, false},
 	} {
 		at := 0
-		s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Used: func() time.Duration { return c.used[at] }}, Limits{})
+		s, err := newSurvey(context.Background(), f.h, f.memory(),
+			Process{Used: func() time.Duration { return c.used[at] }}, Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

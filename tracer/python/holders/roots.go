@@ -76,7 +76,8 @@ func (r roots) outputs(names []binding, builtins uint64) {
 	r.kind = kindOutput
 	for _, first := range []bool{true, false} {
 		for _, b := range names {
-			if isOut := b.name == "Out" || b.name == "_oh"; isIPythons(b.name) && !r.shell.isUsers(b) && isOut == first {
+			if isOut := b.name == "Out" || b.name == "_oh"; isIPythons(b.name) && !r.shell.isUsers(b) &&
+				isOut == first {
 				r.root(b.value, b.name)
 			}
 			if first {
@@ -157,8 +158,8 @@ func (r roots) frameRoot(addr uint64, at label) {
 	}
 }
 
-// interpreter follows what the interpreter itself has beside sys.modules, such as codecs and hooks. What lies further away
-// is not looked at: there are lists of free objects.
+// interpreter follows what the interpreter itself has beside sys.modules, such as codecs and hooks. What lies further
+// away is not looked at: there are lists of free objects.
 func (r roots) interpreter() {
 	const before, size = 64, 320
 	r.kind = kindModule

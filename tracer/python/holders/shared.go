@@ -28,11 +28,13 @@ func isArrow(name string) bool {
 // counts behind the virtual table), of something in namespace arrow.
 func sharedAt(n *natives, at uint64) (p sharedPointer, ok bool) {
 	p.object, p.counts = n.b.mem.word(at), n.b.mem.word(at+8)
-	if p.object&7 != 0 || p.counts&7 != 0 || p.object < lowestAddress || p.counts < lowestAddress || p.object >= userSpace || p.counts >= userSpace {
+	if p.object&7 != 0 || p.counts&7 != 0 || p.object < lowestAddress || p.counts < lowestAddress ||
+		p.object >= userSpace || p.counts >= userSpace {
 		return p, false
 	}
 	p.class = n.class(n.b.mem.word(p.counts))
-	if !strings.HasPrefix(p.class, "St") || !strings.Contains(p.class, "_Sp_counted") || !strings.Contains(p.class, "5arrow") {
+	if !strings.HasPrefix(p.class, "St") || !strings.Contains(p.class, "_Sp_counted") ||
+		!strings.Contains(p.class, "5arrow") {
 		return p, false
 	}
 	p.uses = uint32(n.b.mem.word(p.counts + 8))
@@ -85,7 +87,8 @@ func (v vectorOfShared) each(w *walker, refer func(sharedPointer) bool) {
 // vectorAt reads a vector of shared pointers at an address; ok is false if there is none, or an empty one.
 func vectorAt(n *natives, at uint64) (v vectorOfShared, ok bool) {
 	v = vectorOfShared{n.b.mem.word(at), n.b.mem.word(at + 8), n.b.mem.word(at + 16)}
-	if v.begin < lowestAddress || v.begin&15 != 0 || v.end <= v.begin || v.reserved < v.end || (v.end-v.begin)%sharedSize != 0 || v.reserved >= userSpace {
+	if v.begin < lowestAddress || v.begin&15 != 0 || v.end <= v.begin || v.reserved < v.end ||
+		(v.end-v.begin)%sharedSize != 0 || v.reserved >= userSpace {
 		return v, false
 	}
 	return v, sharesAll(n, v.begin, min(v.end, v.begin+maxLooked))
@@ -131,7 +134,8 @@ const (
 // poolBufferAt reads arrow::PoolBuffer; ok is false for all other objects, and where it says of itself what cannot be.
 func poolBufferAt(n *natives, object uint64) (b poolBuffer, ok bool) {
 	b = poolBuffer{n.b.mem.word(object + bufferData), n.b.mem.word(object + bufferCapacity)}
-	return b, isPoolBuffer(n, object) && n.b.mem.word(object+bufferSize) <= b.capacity && b.capacity < userSpace && b.data < userSpace
+	return b, isPoolBuffer(n, object) && n.b.mem.word(object+bufferSize) <= b.capacity && b.capacity < userSpace &&
+		b.data < userSpace
 }
 
 func isPoolBuffer(n *natives, object uint64) bool {

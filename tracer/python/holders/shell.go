@@ -1,7 +1,7 @@
 package holders
 
-// shell is what IPython keeps of outputs and of the last exception: objects of its own, of which some references are those
-// of a name and the others are its own.
+// shell is what IPython keeps of outputs and of the last exception: objects of its own, of which some references are
+// those of a name and the others are its own.
 type shell struct {
 	out    uint64          // Out
 	hidden uint64          // user_ns_hidden: names that %who does not show
@@ -20,7 +20,8 @@ func readShell(r reader, names []binding) (s shell) {
 			s.out = b.value
 		case "get_ipython":
 			object := r.mem.word(b.value + self)
-			s.hidden, s.hook, s.result = r.attributeOf(object, "user_ns_hidden"), r.attributeOf(object, "displayhook"), traitOf(r, object, "last_execution_result")
+			s.hidden, s.hook, s.result = r.attributeOf(object, "user_ns_hidden"), r.attributeOf(object, "displayhook"),
+				traitOf(r, object, "last_execution_result")
 			s.shown = []uint64{r.attributeOf(object, "InteractiveTB"), r.attributeOf(object, "SyntaxTB")}
 		}
 	}
@@ -28,8 +29,9 @@ func readShell(r reader, names []binding) (s shell) {
 	return s
 }
 
-// usersOwn are those of the names _, __ and ___ that the user assigned. IPython leaves these alone then, as its hook shows, which has the outputs under
-// the same names (IPython/core/displayhook.py, update_user_ns); an output that was there before stays under the others.
+// usersOwn are those of the names _, __ and ___ that the user assigned. IPython leaves these alone then, as its hook
+// shows, which has the outputs under the same names (IPython/core/displayhook.py, update_user_ns); an output that was
+// there before stays under the others.
 func usersOwn(r reader, names []binding, s shell) map[string]bool {
 	if r.objectType(s.hook) == nil {
 		return nil

@@ -22,9 +22,9 @@ type sizer struct {
 	sizes *sizes // nil where nobody asks
 }
 
-// measure returns how many bytes an object has of its own: itself, with what lies in front of it, and its buffers, as the
-// allocator rounds them up. known is false where it may have more: an object of a library in C or C++ says nothing of what
-// else it has.
+// measure returns how many bytes an object has of its own: itself, with what lies in front of it, and its buffers, as
+// the allocator rounds them up. known is false where it may have more: an object of a library in C or C++ says nothing
+// of what else it has.
 func (s *sizer) measure(addr uint64, t *typ) (bytes uint64, known bool) {
 	size, more, known := s.body(addr, t)
 	total := allocated(size+s.prefix(t)) + more
@@ -121,12 +121,15 @@ func (s *sizer) otherSize(addr uint64, t *typ) (size, more uint64, known bool) {
 // hides are types of Python itself that have memory of which their objects do not say how much it is, or that it is not
 // the process's alone.
 var hides = map[string]bool{
-	"PyCapsule": true, "mmap.mmap": true, "_io.BufferedReader": true, "_io.BufferedWriter": true, "_io.BufferedRandom": true,
-	"zlib.Compress": true, "zlib.Decompress": true, "sqlite3.Connection": true, "pyexpat.xmlparser": true, "numpy.void": true,
+	"PyCapsule": true, "mmap.mmap": true, "_io.BufferedReader": true, "_io.BufferedWriter": true,
+	"_io.BufferedRandom": true,
+	"zlib.Compress":      true, "zlib.Decompress": true, "sqlite3.Connection": true, "pyexpat.xmlparser": true,
+	"numpy.void": true,
 }
 
 // plain are libraries in C whose objects have nothing beyond themselves and the objects that they refer to.
-var plain = []string{"pandas._libs.internals.", "pandas._libs.index.", "pandas._libs.lib.", "pandas._libs.properties.", "pandas._libs.tslibs.", "pandas._libs.indexing."}
+var plain = []string{"pandas._libs.internals.", "pandas._libs.index.", "pandas._libs.lib.", "pandas._libs.properties.",
+	"pandas._libs.tslibs.", "pandas._libs.indexing."}
 
 func isPlain(name string) bool {
 	for _, p := range plain {
@@ -241,9 +244,9 @@ func (s *sizer) places(at uint64) uint64 {
 	return 0
 }
 
-// valuesSize is what values take that share a table of keys: a word for each that there is room for, and in front of them,
-// from 3.11 on, their order, a byte each. The room shrinks as instances are made, to what they use (Objects/dictobject.c,
-// init_inline_values).
+// valuesSize is what values take that share a table of keys: a word for each that there is room for, and in front of
+// them, from 3.11 on, their order, a byte each. The room shrinks as instances are made, to what they use
+// (Objects/dictobject.c, init_inline_values).
 func (s *sizer) valuesSize(keys uint64) uint64 {
 	usable, used := uint64(16), uint64(24) // dk_usable, dk_nentries
 	if s.heap.Version.Minor <= 10 {
@@ -256,8 +259,8 @@ func (s *sizer) valuesSize(keys uint64) uint64 {
 	return (room+2+7)&^7 + 8*room
 }
 
-// inlineValues is what an instance's attributes take where they have no dict: a piece of memory of their own, from 3.13 on
-// a part of the object, which says how many it has room for.
+// inlineValues is what an instance's attributes take where they have no dict: a piece of memory of their own, from 3.13
+// on a part of the object, which says how many it has room for.
 func (s *sizer) inlineValues(addr uint64, t *typ) uint64 {
 	minor := s.heap.Version.Minor
 	switch {

@@ -16,8 +16,8 @@ func (f *fake) class(name string) (table uint64) {
 	return at + 16
 }
 
-// malloc makes a piece of memory as glibc's malloc gives it out, with another in use behind it, and writes words into it; the rest is what it had
-// before: stale.
+// malloc makes a piece of memory as glibc's malloc gives it out, with another in use behind it, and writes words into
+// it; the rest is what it had before: stale.
 func (f *fake) malloc(size int, words map[int]uint64, stale ...uint64) uint64 {
 	const head, inUse = 16, 1
 	addr := f.alloc(head+size+8) + head // its end is a multiple of 16, less 8
@@ -41,36 +41,42 @@ type torch struct {
 
 func newTorch(f *fake) torch {
 	f.typ("torch.Tensor", 64, 0, 0)
-	return torch{f, f.class("N3c1010TensorImplE"), f.class("N3c1011StorageImplE"), f.class("N5torch8autograd12AutogradMetaE")}
+	return torch{f, f.class("N3c1010TensorImplE"), f.class("N3c1011StorageImplE"),
+		f.class("N5torch8autograd12AutogradMetaE")}
 }
 
 // storageOf makes a storage on a GPU, and tensor an object that has it. What they never write is stale.
 func (f torch) storageOf(block, bytes uint64) uint64 {
-	return f.malloc(88, map[int]uint64{0: f.storage, 8: 1, 16: 1, 24: block, 32: block, 40: 0, 48: 1, 56: bytes, 64: 0, 72: 0, 80: 0})
+	return f.malloc(88, map[int]uint64{0: f.storage, 8: 1, 16: 1, 24: block, 32: block, 40: 0, 48: 1, 56: bytes, 64: 0,
+		72: 0, 80: 0})
 }
 
 func (f torch) tensor(storage uint64, stale ...uint64) (obj, impl uint64) {
 	meta := f.malloc(184, map[int]uint64{
-		0: f.meta, 8: 0, 16: 0, 40: 0, 48: 0, 56: 0, 64: 0, 72: 0, 80: 0, 88: 0, 96: 0, 104: 0, 112: 0, 120: 0, 128: 0, 136: 0, 144: 0, 152: 0, 160: 0, 168: 0, 176: 0,
+		0: f.meta, 8: 0, 16: 0, 40: 0, 48: 0, 56: 0, 64: 0, 72: 0, 80: 0, 88: 0, 96: 0, 104: 0, 112: 0, 120: 0, 128: 0,
+		136: 0, 144: 0, 152: 0, 160: 0, 168: 0, 176: 0,
 	}, stale...)
 	obj = f.object("torch.Tensor", make([]uint64, 6)...)
 	impl = f.malloc(200, map[int]uint64{
-		0: f.impl, 8: 1, 16: 1, 24: storage, 32: meta, 40: 0, 48: 0, 56: 0, 64: obj, 72: 0, 80: 0, 120: 1, 160: 0, 168: 1, 176: 6, 184: 0, 192: 0,
+		0: f.impl, 8: 1, 16: 1, 24: storage, 32: meta, 40: 0, 48: 0, 56: 0, 64: obj, 72: 0, 80: 0, 120: 1, 160: 0,
+		168: 1, 176: 6, 184: 0, 192: 0,
 	}, stale...)
 	f.put(obj+16, impl)
 	return obj, impl
 }
 
-// TestStaleWords: what a tensor's objects never wrote is not taken for what the tensor holds, be it the address of another's block, of its storage, or
-// of its implementation: "loss" comes first, and has held memory where these were.
+// TestStaleWords: what a tensor's objects never wrote is not taken for what the tensor holds, be it the address of
+// another's block, of its storage, or of its implementation: "loss" comes first, and has held memory where these were.
 func TestStaleWords(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		py := newTorch(f)
 		storage := py.storageOf(f.block, 4001)
 		odd, impl := py.tensor(storage)
 		loss, _ := py.tensor(py.storageOf(f.block+1<<20, 4), f.block, storage, impl)
-		f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), f.object("module", f.dict(f.str("loss"), loss, f.str("odd"), odd))))
-		want := event.Holder{Address: f.block, Kind: event.HeldByVariable, Path: "odd", Root: "odd", Type: "torch.Tensor", References: 1, Asked: 4001}
+		f.put(f.h.Interpreter+uint64(f.h.InterpModules),
+			f.dict(f.str("__main__"), f.object("module", f.dict(f.str("loss"), loss, f.str("odd"), odd))))
+		want := event.Holder{Address: f.block, Kind: event.HeldByVariable, Path: "odd", Root: "odd",
+			Type: "torch.Tensor", References: 1, Asked: 4001}
 		if h := f.find(t, Limits{}).Holders[0]; h != want {
 			t.Errorf("got %+v, want %+v", h, want)
 		}

@@ -11,8 +11,9 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// Survey is what a look at all objects of a Python has shown. Whatever is to be found out about them begins with one; its methods
-// are for one goroutine at a time, others see the same in a survey of their own ([Survey.Beside]). It must be closed.
+// Survey is what a look at all objects of a Python has shown. Whatever is to be found out about them begins with one;
+// its methods are for one goroutine at a time, others see the same in a survey of their own ([Survey.Beside]). It must
+// be closed.
 type Survey struct {
 	heap     cpython.Heap
 	mem      *memory
@@ -30,7 +31,8 @@ type Survey struct {
 
 // Process is what is known of a process whose objects are looked at. The zero value is for nothing.
 type Process struct {
-	// Mapped is what it has mapped, in the order of addresses: a size that does not fit is not believed. It is needed for [Survey.List].
+	// Mapped is what it has mapped, in the order of addresses: a size that does not fit is not believed. It is needed
+	// for [Survey.List].
 	Mapped []Block
 	Used   func() time.Duration // how much processor time it has taken, or less than nothing
 }
@@ -44,7 +46,8 @@ func NewSurvey(ctx context.Context, p *cpython.Interpreter, process Process, lim
 	return newSurvey(ctx, heap, p.Memory(), process, limits)
 }
 
-func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process Process, limits Limits) (*Survey, error) {
+func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process Process, limits Limits) (*Survey,
+	error) {
 	defer onThread()()
 	limits.defaults()
 	if process.Used == nil {
@@ -66,8 +69,8 @@ func (s *Survey) Close() {
 	close(s.closed)
 }
 
-// Beside returns the same survey for another goroutine. What was noted is there once; what is read besides, each keeps for itself. It must
-// be closed, too, as soon as it is not needed, and looks anew only once the first is closed.
+// Beside returns the same survey for another goroutine. What was noted is there once; what is read besides, each keeps
+// for itself. It must be closed, too, as soon as it is not needed, and looks anew only once the first is closed.
 func (s *Survey) Beside() *Survey {
 	other := *s
 	other.mem = newMemory(s.mem.r, 0)
@@ -120,8 +123,8 @@ func (s *Survey) look(ctx context.Context, limits Limits) error {
 	return nil
 }
 
-// standing is how much processor time a process may take while it is said to stand still: the threads of an idle kernel wake up
-// about twice a second, for some 0.1 ms.
+// standing is how much processor time a process may take while it is said to stand still: the threads of an idle kernel
+// wake up about twice a second, for some 0.1 ms.
 const standing = 5 * time.Millisecond
 
 // stood says whether the process has hardly run since the survey began.

@@ -1,7 +1,7 @@
 package holders
 
-// table finds nodes by their address: open addressing, no deletion. A place holds an index and some bits of the address's hash, which
-// mostly save a look at the address itself: four bytes in all.
+// table finds nodes by their address: open addressing, no deletion. A place holds an index and some bits of the
+// address's hash, which mostly save a look at the address itself: four bytes in all.
 type table struct {
 	slots []uint32 // index + 1 in the lower bits, 0 for empty
 	used  int

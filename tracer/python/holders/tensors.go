@@ -20,7 +20,8 @@ var scalars = map[uint64]struct {
 	name string
 	size uint64
 }{
-	0: {"uint8", 1}, 1: {"int8", 1}, 2: {"int16", 2}, 3: {"int32", 4}, 4: {"int64", 8}, 5: {"float16", 2}, 6: {"float32", 4}, 7: {"float64", 8},
+	0: {"uint8", 1}, 1: {"int8", 1}, 2: {"int16", 2}, 3: {"int32", 4}, 4: {"int64", 8}, 5: {"float16", 2},
+	6: {"float32", 4}, 7: {"float64", 8},
 	9: {"complex64", 8}, 10: {"complex128", 16}, 11: {"bool", 1}, 15: {"bfloat16", 2},
 }
 
@@ -30,10 +31,10 @@ func (s *sizer) isTensor(t *typ) bool {
 	return of.is("torch._C._TensorBase") || of.is("torch._C.TensorBase")
 }
 
-// readTensor reads the tensor of a Python object, from the C++ object that refers back to it: c10/core/TensorImpl.h, with behind
-// that reference how many dimensions there are, five sizes and five strides or where they lie, the offset into the storage,
-// the number of elements, the type of an element. Nothing is believed unless the sizes give that number of elements, and
-// these fit into the storage.
+// readTensor reads the tensor of a Python object, from the C++ object that refers back to it: c10/core/TensorImpl.h,
+// with behind that reference how many dimensions there are, five sizes and five strides or where they lie, the offset
+// into the storage, the number of elements, the type of an element. Nothing is believed unless the sizes give that
+// number of elements, and these fit into the storage.
 func (s *sizer) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
 	s.mem.words(obj+16, (min(t.basic, 128)-16)/8, func(_, word uint64) bool {
 		if word&7 == 0 && strings.Contains(s.class(s.mem.word(word)), "TensorImpl") {
@@ -68,7 +69,8 @@ func (s *sizer) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
 		return true
 	})
 	scalar, known := scalars[s.mem.word(back+kind)&0xffff]
-	if len(x.shape) != int(axes) || count != s.mem.word(back+elements) || !known || s.mem.word(back+offset) > userSpace {
+	if len(x.shape) != int(axes) || count != s.mem.word(back+elements) || !known ||
+		s.mem.word(back+offset) > userSpace {
 		x.shape = nil
 		return x, true
 	}
@@ -76,8 +78,8 @@ func (s *sizer) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
 	return x, true
 }
 
-// readStorage reads what a TensorImpl has behind its counts: its storage, and what autograd keeps of it. A storage has a
-// pointer to its data, how to free it, what is told to, the device, and the bytes.
+// readStorage reads what a TensorImpl has behind its counts: its storage, and what autograd keeps of it. A storage has
+// a pointer to its data, how to free it, what is told to, the device, and the bytes.
 func (s *sizer) readStorage(x *tensor) bool {
 	const classic, compact = 24, 16 // behind two counts of 8 bytes each, or one for both
 	for _, head := range []uint64{classic, compact} {
@@ -127,7 +129,8 @@ func (e *extents) tensor(n int32, obj uint64, t *typ) {
 	at, ok := w.known(x.impl)
 	for offset := uint64(grad); ok && offset+8 <= end; offset += 8 {
 		of := tensor{impl: w.mem.word(x.meta + offset)}
-		if of.impl != 0 && of.impl&7 == 0 && strings.Contains(w.class(w.mem.word(of.impl)), "TensorImpl") && w.readStorage(&of) {
+		if of.impl != 0 && of.impl&7 == 0 && strings.Contains(w.class(w.mem.word(of.impl)), "TensorImpl") &&
+			w.readStorage(&of) {
 			e.impl(at, of)
 		}
 	}
@@ -159,8 +162,8 @@ func (e *extents) impl(from int32, x tensor) {
 	e.unknown[storage] = !known
 }
 
-// native makes a node of an object of PyTorch's with an intrusive count of references, if there is none yet, and takes in a
-// reference to it.
+// native makes a node of an object of PyTorch's with an intrusive count of references, if there is none yet, and takes
+// in a reference to it.
 func (e *extents) native(from int32, addr, bytes uint64) (n int32, isNew bool) {
 	n, known := e.known(addr)
 	if !known {

@@ -72,8 +72,8 @@ func quote(s string) string {
 }
 
 // integer reads an int of one or two digits of 30 bits: up to 3.11 ob_size is the number of digits, negative for a
-// negative number, and they are at 24; from 3.12 on lv_tag at 16 has the sign in its two lowest bits (2 is negative) and
-// the number from bit 3 on (Include/cpython/longintrepr.h).
+// negative number, and they are at 24; from 3.12 on lv_tag at 16 has the sign in its two lowest bits (2 is negative)
+// and the number from bit 3 on (Include/cpython/longintrepr.h).
 func (r reader) integer(obj uint64) (n int64, ok bool) {
 	tag := int64(r.mem.word(obj + 16))
 	digits, negative := tag, tag < 0

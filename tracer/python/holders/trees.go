@@ -1,13 +1,15 @@
 package holders
 
-// scikit-learn's forests, and whatever else is made of its decision trees, keep their nodes in memory of malloc's, that no object of Python's has.
+// scikit-learn's forests, and whatever else is made of its decision trees, keep their nodes in memory of malloc's, that
+// no object of Python's has.
 
 // treeType is the type of a tree, in Cython, of scikit-learn 0.18 to 1.7.
 const treeType = "sklearn.tree._tree.Tree"
 
-// treeSize is what a tree has besides its object: its nodes and its values, one behind the other in the object (sklearn/tree/_tree.pxd): how many
-// nodes there are, how many there is room for, where they are, where the values are, how many values a node has. Which words these are is found
-// by what must hold: a node takes 56 or 64 bytes, a value 8, and malloc gave out as much. n_classes, an array of a few words, is left out.
+// treeSize is what a tree has besides its object: its nodes and its values, one behind the other in the object
+// (sklearn/tree/_tree.pxd): how many nodes there are, how many there is room for, where they are, where the values are,
+// how many values a node has. Which words these are is found by what must hold: a node takes 56 or 64 bytes, a value 8,
+// and malloc gave out as much. n_classes, an array of a few words, is left out.
 func treeSize(s *sizer, addr uint64, t *typ) (bytes uint64, known bool) {
 	const nodeLeast, nodeMost, value, most = 48, 80, 8, 1 << 32
 	var words []uint64
@@ -17,7 +19,8 @@ func treeSize(s *sizer, addr uint64, t *typ) (bytes uint64, known bool) {
 	})
 	for i := 0; i+5 <= len(words); i++ {
 		count, room, nodes, values, stride := words[i], words[i+1], words[i+2], words[i+3], words[i+4]
-		if count == 0 || count > room || room > most || stride == 0 || stride > userSpace/value/room || nodes&15 != 0 || values&15 != 0 {
+		if count == 0 || count > room || room > most || stride == 0 || stride > userSpace/value/room || nodes&15 != 0 ||
+			values&15 != 0 {
 			continue
 		}
 		ofNodes, ok := gaveOut(s, nodes)
@@ -32,7 +35,8 @@ func treeSize(s *sizer, addr uint64, t *typ) (bytes uint64, known bool) {
 	return 0, false
 }
 
-// gaveOut is how large the piece of memory is that glibc's malloc gave out at an address, with its header: of a heap, or mapped by itself.
+// gaveOut is how large the piece of memory is that glibc's malloc gave out at an address, with its header: of a heap,
+// or mapped by itself.
 func gaveOut(s *sizer, addr uint64) (bytes uint64, ok bool) {
 	const flags, least = 7, 32
 	if addr < lowestAddress || addr >= userSpace {

@@ -75,37 +75,45 @@ const (
 
 // leaves are the built-in types without references that matter.
 var leaves = map[string]bool{
-	"int": true, "float": true, "str": true, "bytes": true, "complex": true, "bool": true, "NoneType": true, "ellipsis": true,
+	"int": true, "float": true, "str": true, "bytes": true, "complex": true, "bool": true, "NoneType": true,
+	"ellipsis":           true,
 	"NotImplementedType": true, "code": true, "bytearray": true, "range": true,
 	"wrapper_descriptor": true, "method_descriptor": true, "getset_descriptor": true, "member_descriptor": true,
 	"classmethod_descriptor": true, "numpy.ufunc": true, "numpy.dtype": true, "numpy.generic": true,
 }
 
 var shapes = map[string]shape{
-	"set": shapeSet, "frozenset": shapeSet, "collections.deque": shapeDeque, "module": shapeModule, "function": shapeFunction,
-	"cell": shapeCell, "frame": shapeFrame, "generator": shapeGenerator, "coroutine": shapeGenerator,
-	"async_generator": shapeGenerator, "traceback": shapeTraceback, "weakref": shapeWeak, "weakref.ReferenceType": shapeWeak,
-	"weakproxy": shapeWeak, "weakcallableproxy": shapeWeak, "weakref.ProxyType": shapeWeak, "weakref.CallableProxyType": shapeWeak,
-	"numpy.ndarray": shapeArray, "numpy.void": shapeWords,
+	"set": shapeSet, "frozenset": shapeSet, "collections.deque": shapeDeque, "module": shapeModule,
+	"function": shapeFunction,
+	"cell":     shapeCell, "frame": shapeFrame, "generator": shapeGenerator, "coroutine": shapeGenerator,
+	"async_generator": shapeGenerator, "traceback": shapeTraceback, "weakref": shapeWeak,
+	"weakref.ReferenceType": shapeWeak,
+	"weakproxy":             shapeWeak, "weakcallableproxy": shapeWeak, "weakref.ProxyType": shapeWeak,
+	"weakref.CallableProxyType": shapeWeak,
+	"numpy.ndarray":             shapeArray, "numpy.void": shapeWords,
 }
 
 // standard are the C types of Python itself whose memory holds nothing beyond words.
-var standard = []string{"functools.", "itertools.", "collections.", "_io.", "_thread.", "types.", "re.", "_contextvars.", "weakref.", "operator.", "_abc.", "numpy."}
+var standard = []string{"functools.", "itertools.", "collections.", "_io.", "_thread.", "types.", "re.",
+	"_contextvars.", "weakref.", "operator.", "_abc.", "numpy."}
 
 // layouts are the modules of Python's own whose types keep in their words what they own, and nothing else.
 var layouts = []string{
-	"_asyncio.", "_csv.", "_ctypes.", "_elementtree.", "_json.", "_lsprof.", "_multiprocessing.", "_pickle.", "_queue.", "_random.", "_socket.", "_sre.", "_ssl.",
-	"_struct.", "_zoneinfo.", "array.", "datetime.", "decimal.", "mmap.", "pyexpat.", "select.", "sqlite3.", "ssl.", "xml.", "zlib.", "zoneinfo.",
+	"_asyncio.", "_csv.", "_ctypes.", "_elementtree.", "_json.", "_lsprof.", "_multiprocessing.", "_pickle.", "_queue.",
+	"_random.", "_socket.", "_sre.", "_ssl.",
+	"_struct.", "_zoneinfo.", "array.", "datetime.", "decimal.", "mmap.", "pyexpat.", "select.", "sqlite3.", "ssl.",
+	"xml.", "zlib.", "zoneinfo.",
 }
 
-// unowned are types of Python's own with words that refer to what they do not own, or that are not set when they are made
-// (Objects/capsule.c, Python/context.c, Modules/itertoolsmodule.c).
+// unowned are types of Python's own with words that refer to what they do not own, or that are not set when they are
+// made (Objects/capsule.c, Python/context.c, Modules/itertoolsmodule.c).
 var unowned = map[string]bool{
-	"PyCapsule": true, "_contextvars.ContextVar": true, "ContextVar": true, "itertools._tee_dataobject": true, "itertools.teedataobject": true,
+	"PyCapsule": true, "_contextvars.ContextVar": true, "ContextVar": true, "itertools._tee_dataobject": true,
+	"itertools.teedataobject": true,
 }
 
-// isKnown says whether the layout of a type made in C is known: it is Python's own. Types without a module's name in theirs lie
-// beside type itself then.
+// isKnown says whether the layout of a type made in C is known: it is Python's own. Types without a module's name in
+// theirs lie beside type itself then.
 func (y *types) isKnown(name string, addr uint64) bool {
 	const image = 32 << 20
 	if unowned[name] {
@@ -128,7 +136,8 @@ func (y *types) learnTypes() error {
 	return nil
 }
 
-// objectType returns the type of the object at an address, nil if there is no object: what a survey has noted, or else what is there now.
+// objectType returns the type of the object at an address, nil if there is no object: what a survey has noted, or else
+// what is there now.
 func (y *types) objectType(addr uint64) *typ {
 	if y.notes != nil {
 		if id, ok := y.notes.index.get(addr, y.notes.addrs); ok {
@@ -140,8 +149,8 @@ func (y *types) objectType(addr uint64) *typ {
 	return y.typeNow(addr)
 }
 
-// typeNow is objectType without notes. A freed object is none: its reference count is 0, or it has been overwritten by a pointer to the
-// next free one.
+// typeNow is objectType without notes. A freed object is none: its reference count is 0, or it has been overwritten by
+// a pointer to the next free one.
 func (y *types) typeNow(addr uint64) *typ {
 	if addr < lowestAddress || addr >= userSpace {
 		return nil
@@ -208,7 +217,8 @@ func (y *types) readType(addr uint64) *typ {
 	}
 	field := func(at int) uint64 { return binary.LittleEndian.Uint64(raw[at:]) }
 	t := &typ{
-		addr: addr, flags: field(cpython.TypeFlags), basic: field(cpython.TypeBasicSize), item: field(cpython.TypeItemSize),
+		addr: addr, flags: field(cpython.TypeFlags), basic: field(cpython.TypeBasicSize),
+		item: field(cpython.TypeItemSize),
 		dict: int64(field(cpython.TypeDictOffset)), weak: field(cpython.TypeWeakList),
 	}
 	name, base, members := field(int(y.heap.TypeName)), field(cpython.TypeBase), field(cpython.TypeMembers)

@@ -2,8 +2,8 @@ package holders
 
 import "ipytracer/event"
 
-// An array that owns its data and is none of the blocks that were asked for was made when nobody looked: before the tracer came, or
-// while its probes were out. A walk finds it all the same, and who holds it.
+// An array that owns its data and is none of the blocks that were asked for was made when nobody looked: before the
+// tracer came, or while its probes were out. A walk finds it all the same, and who holds it.
 
 const (
 	leastUnseen = 64 << 10 // bytes of an array's data

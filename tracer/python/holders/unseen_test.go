@@ -15,14 +15,16 @@ func (f *fake) ownArray(data, length, stride uint64) uint64 {
 	return f.object("numpy.ndarray", data, 1, axes, axes+8, 0, 0, 4, 0)
 }
 
-// TestUnseen: arrays that own their data and were not asked for are found with their size, those that are small, views, or known are not.
+// TestUnseen: arrays that own their data and were not asked for are found with their size, those that are small, views,
+// or known are not.
 func TestUnseen(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const made = 0x7100_0000_0000
 		view := f.object("numpy.ndarray", made+8, 1, 0, 0, 0, 0, 0, 0)
 		known := f.ownArray(f.block, 1<<20, 8)
 		small, endless := f.ownArray(made+1<<32, 100, 8), f.ownArray(made+2<<32, 1<<60, 8)
-		f.program([]uint64{f.str("view"), view, f.str("small"), small, f.str("endless"), endless, f.str("known"), known},
+		f.program([]uint64{f.str("view"), view, f.str("small"), small, f.str("endless"), endless, f.str("known"),
+			known},
 			[]uint64{f.str("kept"), f.list(f.ownArray(made, 1<<20, 8), f.ownArray(made+3<<32, 1<<20, ^uint64(0)-7))})
 		r, err := find(context.Background(), f.h, f.memory(), []Block{{f.block, 4096}}, Limits{Unseen: true})
 		if err != nil || !r.Complete {
@@ -51,9 +53,12 @@ func TestWorker(t *testing.T) {
 			want   string
 			frames [][2]string
 		}{
-			{event.PoolMultiprocessing, [][2]string{{"_recv", "/usr/lib/python3/multiprocessing/connection.py"}, {"get", "/usr/lib/python3/multiprocessing/queues.py"}, {"worker", "/usr/lib/python3/multiprocessing/pool.py"}, {"<module>", "/tmp/cell.py"}}},
+			{event.PoolMultiprocessing, [][2]string{{"_recv", "/usr/lib/python3/multiprocessing/connection.py"},
+				{"get", "/usr/lib/python3/multiprocessing/queues.py"},
+				{"worker", "/usr/lib/python3/multiprocessing/pool.py"}, {"<module>", "/tmp/cell.py"}}},
 			{event.PoolLoky, [][2]string{{"_process_worker", "/x/joblib/externals/loky/process_executor.py"}}},
-			{event.PoolExecutor, [][2]string{{"get", "/usr/lib/python3/multiprocessing/queues.py"}, {"_process_worker", "/usr/lib/python3/concurrent/futures/process.py"}}},
+			{event.PoolExecutor, [][2]string{{"get", "/usr/lib/python3/multiprocessing/queues.py"},
+				{"_process_worker", "/usr/lib/python3/concurrent/futures/process.py"}}},
 			{"", [][2]string{{"task", "/tmp/cell.py"}, {"worker", "/usr/lib/python3/multiprocessing/pool.py"}}},
 			{"", [][2]string{{"get", "/usr/lib/python3/multiprocessing/queues.py"}, {"main", "/tmp/cell.py"}}},
 			{"", nil},

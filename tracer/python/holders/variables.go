@@ -33,7 +33,8 @@ const (
 // maxGroups bounds the objects with names.
 var maxGroups = 1 << 20
 
-var errNotMapped = errors.New("holders: what the process has mapped is not known, so neither is how large its objects are")
+var errNotMapped = errors.New("holders: what the process has mapped is not known, so " +
+	"neither is how large its objects are")
 
 // List says what the Python has, by name: the user's variables, IPython's outputs, and what is large and only modules,
 // tracebacks or frames have. It is the last that a survey can be asked for, waits for those
@@ -157,7 +158,8 @@ func (l *lister) walk() {
 			w.part(nobody, m.addr)
 		}
 	}
-	main, sys, builtins := w.moduleDict(modules, "__main__"), w.moduleDict(modules, "sys"), w.moduleDict(modules, "builtins")
+	main, sys, builtins := w.moduleDict(modules, "__main__"), w.moduleDict(modules, "sys"),
+		w.moduleDict(modules, "builtins")
 	threads := w.readThreads()
 	w.deferring = true
 	names := w.namespace(main)

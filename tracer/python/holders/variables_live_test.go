@@ -86,7 +86,8 @@ func checkVariables(t *testing.T, proc *process) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d names, %d objects, %d KiB read, %d KiB found, in %v", len(l.Names), l.Objects, l.Read>>10, l.Total>>10, time.Since(began).Round(time.Millisecond))
+	t.Logf("%d names, %d objects, %d KiB read, %d KiB found, in %v", len(l.Names), l.Objects, l.Read>>10, l.Total>>10,
+		time.Since(began).Round(time.Millisecond))
 	if !l.Complete {
 		t.Error("the walk is not complete")
 	}
@@ -100,13 +101,16 @@ func checkVariables(t *testing.T, proc *process) {
 			t.Errorf("%s is not listed", name)
 			continue
 		}
-		if n.Bytes+want.Near < want.Bytes || n.Bytes > want.Bytes+want.Near || n.Kind != event.HeldByVariable || n.Reaches < n.Bytes {
+		if n.Bytes+want.Near < want.Bytes || n.Bytes > want.Bytes+want.Near || n.Kind != event.HeldByVariable ||
+			n.Reaches < n.Bytes {
 			t.Errorf("%s: %+v, want %d bytes", name, n, want.Bytes)
 		}
-		if want.Type != "" && n.Type != want.Type || want.DType != "" && n.DType != want.DType || want.Length != nil && n.Length != *want.Length {
+		if want.Type != "" && n.Type != want.Type || want.DType != "" && n.DType != want.DType ||
+			want.Length != nil && n.Length != *want.Length {
 			t.Errorf("%s: %+v, want %+v", name, n, want)
 		}
-		if want.Shape != nil && !slices.Equal(n.Shape, want.Shape) || want.Also != nil && !slices.Equal(n.Also, want.Also) {
+		if want.Shape != nil && !slices.Equal(n.Shape, want.Shape) ||
+			want.Also != nil && !slices.Equal(n.Also, want.Also) {
 			t.Errorf("%s: %+v, want %+v", name, n, want)
 		}
 		if n.Exact == want.Unsure {

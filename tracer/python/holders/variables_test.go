@@ -87,7 +87,8 @@ func TestOutputs(t *testing.T) {
 		if got := all["Out[7]"]; got.Kind != event.HeldByOutput || got.Bytes == 0 || len(got.Also) != 0 {
 			t.Errorf("%+v", all)
 		}
-		if got := all["v"]; got.Kind != event.HeldByVariable || got.Bytes == 0 || len(got.Also) != 1 || got.Also[0] != "Out[8]" {
+		if got := all["v"]; got.Kind != event.HeldByVariable || got.Bytes == 0 || len(got.Also) != 1 ||
+			got.Also[0] != "Out[8]" {
 			t.Errorf("%+v", all)
 		}
 		if _, ok := all["_7"]; ok {
@@ -110,7 +111,8 @@ func TestAbsurdSizes(t *testing.T) {
 		for name, obj := range map[string]uint64{"array": array, "endless": endless, "text": text, "tuple": tuple} {
 			f.main(name, obj)
 			l, err := list(context.Background(), f.h, f.memory(), []Block{{fakeMemory, uint64(len(f.mem))}}, Limits{})
-			if err != nil || l.Total > event.Bytes(len(f.mem)) || len(l.Names) != 1 || l.Names[0].Exact || l.Names[0].Bytes > 1<<16 {
+			if err != nil || l.Total > event.Bytes(len(f.mem)) || len(l.Names) != 1 || l.Names[0].Exact ||
+				l.Names[0].Bytes > 1<<16 {
 				t.Errorf("%s: %+v of %d: %v", name, l, len(f.mem), err)
 			}
 		}
@@ -145,10 +147,12 @@ func TestListLimits(t *testing.T) {
 // TestListEndlessMemory ends although every word refers to something that seems to be an object.
 func TestListEndlessMemory(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		for _, word := range []uint64{f.types["list"], f.types["dict"], f.types["tuple"], f.types["other.Native"], f.types["numpy.ndarray"]} {
+		for _, word := range []uint64{f.types["list"], f.types["dict"], f.types["tuple"], f.types["other.Native"],
+			f.types["numpy.ndarray"]} {
 			f.main("x", f.object("list", 1<<40, 1<<41, 1<<40))
 			took := timed()
-			_, err := list(context.Background(), f.h, everywhere{f.memory(), word}, everything, Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20, Objects: 100_000})
+			_, err := list(context.Background(), f.h, everywhere{f.memory(), word}, everything,
+				Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20, Objects: 100_000})
 			if took() > 5*time.Second || err != nil {
 				t.Errorf("%v after %v", err, took())
 			}
@@ -162,8 +166,10 @@ func TestDTypes(t *testing.T) {
 		size        uint64
 		want        string
 	}{
-		{'f', '<', 8, "float64"}, {'i', '=', 2, "int16"}, {'u', '|', 1, "uint8"}, {'c', '<', 16, "complex128"}, {'b', '|', 1, "bool"},
-		{'f', '>', 4, ">f4"}, {'O', '|', 8, "object"}, {'U', '<', 100, "U25"}, {'U', '>', 4, ">U1"}, {'S', '|', 3, "S3"}, {'M', '<', 8, "datetime64"},
+		{'f', '<', 8, "float64"}, {'i', '=', 2, "int16"}, {'u', '|', 1, "uint8"}, {'c', '<', 16, "complex128"},
+		{'b', '|', 1, "bool"},
+		{'f', '>', 4, ">f4"}, {'O', '|', 8, "object"}, {'U', '<', 100, "U25"}, {'U', '>', 4, ">U1"},
+		{'S', '|', 3, "S3"}, {'M', '<', 8, "datetime64"},
 		{'V', '|', 24, "V24"}, {'x', '<', 8, ""},
 	} {
 		if got := dtypeName(test.kind, test.order, test.size); got != test.want {
@@ -178,18 +184,22 @@ func FuzzList(f *testing.F) {
 		p := newFake(minor)
 		p.typ("DataFrame", 32, 0, cpython.FlagHeapType)
 		p.typ("bytearray", 56, 0, 0)
-		p.main("x", p.list(p.array(), p.str("text")), "s", p.tuple(p.object("set", 1, 1, 7, p.alloc(128))), "d", p.dict(p.str("k"), p.list()),
-			"f", p.object("DataFrame", p.object("other.Native", p.list(p.array()), p.tuple(p.array()))), "b", p.object("bytearray", 10, 11, p.alloc(16)))
+		p.main("x", p.list(p.array(), p.str("text")), "s", p.tuple(p.object("set", 1, 1, 7, p.alloc(128))), "d",
+			p.dict(p.str("k"), p.list()),
+			"f", p.object("DataFrame", p.object("other.Native", p.list(p.array()), p.tuple(p.array()))), "b",
+			p.object("bytearray", 10, 11, p.alloc(16)))
 		return p
 	}
 	fuzzMemory(f, image, func(t *testing.T, p *fake) {
 		mapped := []Block{{fakeMemory, uint64(len(p.mem))}}
-		l, err := list(context.Background(), p.h, p.memory(), mapped, Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
+		l, err := list(context.Background(), p.h, p.memory(), mapped,
+			Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
 		if err != nil {
 			return
 		}
 		for _, n := range l.Names {
-			if !utf8.ValidString(n.Name) || !utf8.ValidString(n.Type) || len(n.Type) > 3*maxName || n.Bytes > l.Total || len(n.Also) > maxAlso || len(n.Shape) > 64 || n.Length < -1 {
+			if !utf8.ValidString(n.Name) || !utf8.ValidString(n.Type) || len(n.Type) > 3*maxName || n.Bytes > l.Total ||
+				len(n.Also) > maxAlso || len(n.Shape) > 64 || n.Length < -1 {
 				t.Errorf("%+v of %d", n, l.Total)
 			}
 		}

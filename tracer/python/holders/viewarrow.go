@@ -123,9 +123,12 @@ func (g *sharedGraph) look(n int32) {
 
 // bitsOf are how many bits an element has, by the name of the class of its type.
 var bitsOf = map[string]uint64{
-	"BooleanType": 1, "Int8Type": 8, "UInt8Type": 8, "Int16Type": 16, "UInt16Type": 16, "HalfFloatType": 16, "Int32Type": 32, "UInt32Type": 32, "FloatType": 32,
-	"Date32Type": 32, "Time32Type": 32, "MonthIntervalType": 32, "Decimal32Type": 32, "Int64Type": 64, "UInt64Type": 64, "DoubleType": 64, "Date64Type": 64,
-	"Time64Type": 64, "TimestampType": 64, "DurationType": 64, "DayTimeIntervalType": 64, "Decimal64Type": 64, "Decimal128Type": 128, "MonthDayNanoIntervalType": 128,
+	"BooleanType": 1, "Int8Type": 8, "UInt8Type": 8, "Int16Type": 16, "UInt16Type": 16, "HalfFloatType": 16,
+	"Int32Type": 32, "UInt32Type": 32, "FloatType": 32,
+	"Date32Type": 32, "Time32Type": 32, "MonthIntervalType": 32, "Decimal32Type": 32, "Int64Type": 64, "UInt64Type": 64,
+	"DoubleType": 64, "Date64Type": 64,
+	"Time64Type": 64, "TimestampType": 64, "DurationType": 64, "DayTimeIntervalType": 64, "Decimal64Type": 64,
+	"Decimal128Type": 128, "MonthDayNanoIntervalType": 128,
 	"Decimal256Type": 256,
 }
 
@@ -143,7 +146,8 @@ func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 	if !isType || !some || v.end-v.begin > 3*sharedSize || rows >= userSpace || from >= userSpace {
 		return nil, false
 	}
-	name := strings.TrimLeft(strings.TrimSuffix(strings.TrimPrefix(g.class(g.mem.word(kind.object)), "N5arrow"), "E"), "0123456789")
+	name := strings.TrimLeft(strings.TrimSuffix(strings.TrimPrefix(g.class(g.mem.word(kind.object)), "N5arrow"), "E"),
+		"0123456789")
 	bits, width := bitsOf[name], offsetsOf[name]
 	if bits == 0 && width == 0 {
 		return nil, false
@@ -217,10 +221,12 @@ func (g *sharedGraph) views() (all []foundView) {
 			f := by[one.node]
 			if f == nil {
 				pool := g.nodes[one.node].pool
-				f = &foundView{View: event.View{Address: pool.data, Size: event.Bytes(pool.capacity), Type: bufferType}, holds: map[uint64]int64{}}
+				f = &foundView{View: event.View{Address: pool.data, Size: event.Bytes(pool.capacity), Type: bufferType},
+					holds: map[uint64]int64{}}
 				by[one.node] = f
 			}
-			f.targets = append(f.targets, target{view: r.obj, used: one.bytes, copies: (one.bytes+63)&^63 + besides, arrow: true})
+			f.targets = append(f.targets, target{view: r.obj, used: one.bytes, copies: (one.bytes+63)&^63 + besides,
+				arrow: true})
 			besides = 0
 		}
 	}

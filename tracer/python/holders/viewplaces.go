@@ -20,7 +20,8 @@ type places struct {
 func newPlaces(w *walker) places {
 	modules, s := w.modules(), w.shell
 	names, builtins := w.namespace(w.moduleDict(modules, "__main__")), w.moduleDict(modules, "builtins")
-	p := places{names: map[uint64][]string{}, own: map[uint64]int64{}, outputs: map[uint64][]int{}, known: map[uint64]bool{}, others: map[uint64][]int32{}}
+	p := places{names: map[uint64][]string{}, own: map[uint64]int64{}, outputs: map[uint64][]int{},
+		known: map[uint64]bool{}, others: map[uint64][]int32{}}
 	take := func(name string, value uint64) {
 		p.own[value]++
 		if !isOutput(name) {

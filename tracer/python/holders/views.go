@@ -17,7 +17,8 @@ const (
 	maxWeighed = 1 << 12  // those of which it is found out how they are reached
 )
 
-// viewing finds memory that only views of it hold. It looks at what a survey has noted and a walk has reached, so it needs both.
+// viewing finds memory that only views of it hold. It looks at what a survey has noted and a walk has reached, so it
+// needs both.
 type viewing struct {
 	*walker
 	places  places
@@ -47,7 +48,8 @@ func viewsOf(w *walker) (all []foundView) {
 	if w.stopped != nil || w.sizes == nil || w.notes == nil {
 		return nil
 	}
-	v := &viewing{walker: w, of: map[uint64]*viewed{}, linked: map[uint64]bool{}, tensors: map[uint64]tensor{}, arrows: sharedGraph{walker: w, of: map[uint64]int32{}}}
+	v := &viewing{walker: w, of: map[uint64]*viewed{}, linked: map[uint64]bool{}, tensors: map[uint64]tensor{},
+		arrows: sharedGraph{walker: w, of: map[uint64]int32{}}}
 	v.gather()
 	var some []foundView
 	for _, owner := range slices.Sorted(maps.Keys(v.of)) {
@@ -127,8 +129,8 @@ func (v *viewing) ownsData(array uint64) bool {
 	return v.mem.int32(array+flags)&owns != 0
 }
 
-// next is what a view holds: another view, or what has the memory; ok is false for none. PyArrayObject_fields.base, PyMemoryViewObject.mbuf,
-// _PyManagedBufferObject.master.obj (3.9 to 3.15).
+// next is what a view holds: another view, or what has the memory; ok is false for none. PyArrayObject_fields.base,
+// PyMemoryViewObject.mbuf, _PyManagedBufferObject.master.obj (3.9 to 3.15).
 func (v *viewing) next(addr uint64, t *typ) (to uint64, ok bool) {
 	const base, exporter = 48, 40
 	switch {
@@ -288,8 +290,8 @@ func (v *viewing) weigh(g *viewed) (f foundView, ok bool) {
 	return f, true
 }
 
-// worth says whether views use so little of memory that copies are worth it: less than half. Copies are made before the memory goes, so this takes at
-// most half as much again for a moment, and more goes than stays.
+// worth says whether views use so little of memory that copies are worth it: less than half. Copies are made before the
+// memory goes, so this takes at most half as much again for a moment, and more goes than stays.
 func (f *foundView) worth() bool {
 	return len(f.Viewers) > 0 && f.Used > 0 && f.Copies < f.Size/2 && f.Size-f.Copies >= leastBase
 }

@@ -16,8 +16,8 @@ type target struct {
 	object       uint64 // what is copied: the view itself, or the frame that it is a part of
 	node         int32
 	how          event.ViewCopy
-	// isHidden: it is what has the memory, or a view that goes with another and is not copied with it: a frame that was sliced keeps the one that it is a
-	// slice of.
+	// isHidden: it is what has the memory, or a view that goes with another and is not copied with it: a frame that was
+	// sliced keeps the one that it is a slice of.
 	isHidden bool
 	arrow    bool // it is one of pyarrow's, or has one
 }
@@ -67,7 +67,8 @@ func copyOfArrow(of lineage) event.ViewCopy {
 		class string
 		how   event.ViewCopy
 	}{
-		{"Table", event.CopyTable}, {"RecordBatch", event.CopyBatch}, {"ChunkedArray", event.CopyChunked}, {"Array", event.CopyArrow},
+		{"Table", event.CopyTable}, {"RecordBatch", event.CopyBatch}, {"ChunkedArray", event.CopyChunked},
+		{"Array", event.CopyArrow},
 	} {
 		if of.is("pyarrow.lib." + one.class) {
 			return one.how
@@ -104,7 +105,8 @@ func (v *viewing) isPandas(t *typ) bool {
 	return of.is("NDFrame") || of.is("IndexOpsMixin")
 }
 
-// partOf says which part of a frame a view is of: its data, or one of its axes, which a copy of the frame shares with it.
+// partOf says which part of a frame a view is of: its data, or one of its axes, which a copy of the frame shares with
+// it.
 func (v *viewing) partOf(view, frame int32) event.ViewCopy {
 	series := v.lineage(v.objectType(v.addrs[frame])).is("Series")
 	for at := view; at >= 0 && at != frame; at = v.nodes[at].parent {

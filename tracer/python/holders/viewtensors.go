@@ -18,7 +18,8 @@ func (v *viewing) tensor(obj uint64, t *typ) {
 	}
 	g := v.of[x.storage]
 	if g == nil {
-		g = &viewed{owner: x.storage, addr: x.data, size: x.size, kind: storageType, holds: map[uint64]int64{}, storage: true}
+		g = &viewed{owner: x.storage, addr: x.data, size: x.size, kind: storageType, holds: map[uint64]int64{},
+			storage: true}
 		v.of[x.storage] = g
 	}
 	v.tensors[obj] = x
@@ -42,8 +43,8 @@ func elementBytes(x tensor) uint64 {
 	return size
 }
 
-// weighStorage is weigh for a storage. Each tensor has an implementation in C++, these count for the storage, and the implementation of a view may
-// have that of the tensor which it was made of.
+// weighStorage is weigh for a storage. Each tensor has an implementation in C++, these count for the storage, and the
+// implementation of a view may have that of the tensor which it was made of.
 func (v *viewing) weighStorage(g *viewed) (f foundView, ok bool) {
 	f = foundView{View: event.View{Address: g.addr, Size: event.Bytes(g.size), Type: g.kind}, holds: g.holds}
 	implementations := map[uint64]bool{}
@@ -80,7 +81,8 @@ func (v *viewing) bases(x tensor) (all []uint64) {
 	const first = 40 // behind the name
 	v.mem.words(x.meta+first, (max(v.chunkSize(x.meta), first)-first)/8, func(_, word uint64) bool {
 		of := tensor{impl: word}
-		if word != 0 && word&7 == 0 && word != x.impl && strings.Contains(v.class(v.mem.word(word)), "TensorImpl") && v.readStorage(&of) && of.storage == x.storage {
+		if word != 0 && word&7 == 0 && word != x.impl && strings.Contains(v.class(v.mem.word(word)), "TensorImpl") &&
+			v.readStorage(&of) && of.storage == x.storage {
 			all = append(all, word)
 		}
 		return true
@@ -88,7 +90,8 @@ func (v *viewing) bases(x tensor) (all []uint64) {
 	return all
 }
 
-// isBase says whether only the views of a tensor have it: its object was let go, and PyTorch keeps that for its implementation.
+// isBase says whether only the views of a tensor have it: its object was let go, and PyTorch keeps that for its
+// implementation.
 func (v *viewing) isBase(g *viewed, obj uint64) bool {
 	n, ok := v.known(obj)
 	if !ok {

@@ -240,7 +240,8 @@ func (v visits) visitType(n int32, addr uint64) {
 		v.namespaceOf(n, dict)
 	}
 	v.follow(n, v.mem.word(addr+cpython.TypeBases), named(fixedBases))
-	for _, itself := range []uint64{cpython.TypeBases + 8, cpython.TypeBase} { // tp_mro: what a class in a cycle holds of itself
+	// tp_mro: what a class in a cycle holds of itself
+	for _, itself := range []uint64{cpython.TypeBases + 8, cpython.TypeBase} {
 		v.refer(n, v.mem.word(addr+itself), stepCounting, named(fixedBases))
 	}
 }

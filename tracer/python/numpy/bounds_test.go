@@ -10,15 +10,18 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// TestManyReferences: a file that refers to Python's functions more often than NumPy does is refused before the functions around are looked at.
+// TestManyReferences: a file that refers to Python's functions more often than NumPy does is refused before the
+// functions around are looked at.
 func TestManyReferences(t *testing.T) {
-	const setEntry, free = 0x2bc10, 0x40000 // PyContextVar_Set's entry in the linkage table, and code that is zeros in testdata
+	// PyContextVar_Set's entry in the linkage table, and code that is zeros in testdata
+	const setEntry, free = 0x2bc10, 0x40000
 	for name, entry := range map[string]uint32{"PyContextVar_Set": setEntry, "PyTraceMalloc_Track": trackEntry} {
 		code := wheel(t)
 		for i := range uint32(maxReferences) {
 			copy(code[free+8*i:], assembled(free+8*i, "\xe8", entry))
 		}
-		if _, err := Find(bytes.NewReader(code)); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "too much that refers to "+name) {
+		if _, err := Find(bytes.NewReader(code)); !errors.Is(err, ErrUnknown) ||
+			!strings.Contains(err.Error(), "too much that refers to "+name) {
 			t.Error(err)
 		}
 	}
@@ -33,7 +36,8 @@ func TestTooLarge(t *testing.T) {
 			binary.LittleEndian.PutUint64(code[at+fileSize:], 1<<28)
 		}
 	}
-	if _, err := Find(bytes.NewReader(code)); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "too much") {
+	if _, err := Find(bytes.NewReader(code)); !errors.Is(err, ErrUnknown) ||
+		!strings.Contains(err.Error(), "too much") {
 		t.Error(err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// domain is how NumPy names its blocks to tracemalloc, which numbers Python's raw memory 0: numpy/ndarraytypes.h, NPY_TRACE_DOMAIN;
-// Include/pymem.h.
+// domain is how NumPy names its blocks to tracemalloc, which numbers Python's raw memory 0: numpy/ndarraytypes.h,
+// NPY_TRACE_DOMAIN; Include/pymem.h.
 const (
 	domain    = 389047
 	rawDomain = 0
@@ -42,7 +42,8 @@ func (f *finder) callers() error {
 	return nil
 }
 
-// listen looks for what it tells tracemalloc. Of Python's raw memory, which NumPy's blocks are no more from 2.4 on, nothing is of interest.
+// listen looks for what it tells tracemalloc. Of Python's raw memory, which NumPy's blocks are no more from 2.4 on,
+// nothing is of interest.
 func (c *caller) listen() error {
 	for _, call := range c.calls {
 		made := call.Import == "PyTraceMalloc_Track"
@@ -72,8 +73,8 @@ func handlerSlot(c machine.Call) (slot int64, ok bool) {
 	return c.Slot, c.Indirect && c.Slot >= mallocSlot && c.Slot <= freeSlot
 }
 
-// caller looks at one of them. Each block that it tells of must come from one of its calls, with a site; each that is gone must be passed to
-// one. What it takes and does not tell of is no array data.
+// caller looks at one of them. Each block that it tells of must come from one of its calls, with a site; each that is
+// gone must be passed to one. What it takes and does not tell of is no array data.
 func (f *finder) caller(c *caller) error {
 	for _, call := range c.calls {
 		tells := slices.Contains(c.made, c.Result(call))

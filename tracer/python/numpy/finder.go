@@ -34,7 +34,8 @@ const (
 // roles are the functions that NumPy takes memory with: the C library's until 2.4, Python's since.
 var roles = map[string]role{
 	"malloc": allocates, "calloc": allocatesZeroed, "realloc": resizes, "free": frees,
-	"PyMem_RawMalloc": allocates, "PyMem_RawCalloc": allocatesZeroed, "PyMem_RawRealloc": resizes, "PyMem_RawFree": frees,
+	"PyMem_RawMalloc": allocates, "PyMem_RawCalloc": allocatesZeroed, "PyMem_RawRealloc": resizes,
+	"PyMem_RawFree": frees,
 }
 
 // roleOf returns what the function does that a call is to. One of the file's own may be called as it likes.
@@ -54,7 +55,8 @@ func (f *finder) handlerFunctions() error {
 	for _, one := range []struct {
 		slot uint64
 		look func(*machine.Routine) error
-	}{{mallocSlot, f.allocations}, {callocSlot, f.zeroedAllocations}, {reallocSlot, f.reallocations}, {freeSlot, f.freeing}} {
+	}{{mallocSlot, f.allocations}, {callocSlot, f.zeroedAllocations}, {reallocSlot, f.reallocations},
+		{freeSlot, f.freeing}} {
 		entry, _ := f.code.Function(f.sites.Handler + one.slot)
 		f.own[entry] = true
 		r, err := f.routines.at(entry)
@@ -68,7 +70,8 @@ func (f *finder) handlerFunctions() error {
 	return nil
 }
 
-// amount is how many bytes a call asks for: a value of the routine's, or the product of two that it need not have worked out.
+// amount is how many bytes a call asks for: a value of the routine's, or the product of two that it need not have
+// worked out.
 type amount struct {
 	whole   machine.Value
 	factors []machine.Value // two, or none
@@ -114,8 +117,8 @@ func (f *finder) zeroedAllocations(r *machine.Routine) error {
 	})
 }
 
-// within calls see with each call in a function of the handler that may take a large block. All of them ask for as much as the function is
-// asked for, and no large block comes from anywhere else.
+// within calls see with each call in a function of the handler that may take a large block. All of them ask for as much
+// as the function is asked for, and no large block comes from anywhere else.
 func (f *finder) within(r *machine.Routine, whole amount, see func(machine.Call) error) error {
 	var seen []machine.Call
 	for _, c := range r.Calls() {
@@ -144,7 +147,8 @@ func (f *finder) within(r *machine.Routine, whole amount, see func(machine.Call)
 	return passes(r, seen, machine.Limits{whole.whole: Large - 1})
 }
 
-// passes returns an error where a way through a function leads past all of some calls, on which none of some values is within its limit.
+// passes returns an error where a way through a function leads past all of some calls, on which none of some values is
+// within its limit.
 func passes(r *machine.Routine, calls []machine.Call, apart machine.Limits) error {
 	if !r.Passes(calls, apart) {
 		return refuse("a way through the function at %#x, which a large block may take", r.Entry())
@@ -181,8 +185,8 @@ func (f *finder) made(r *machine.Routine, c machine.Call, size amount, searches 
 	return f.add(&f.sites.Made, s)
 }
 
-// add adds a site to those of its kind. The functions of a file may share code: a place that is there already stays as it is, if it is the
-// same in both.
+// add adds a site to those of its kind. The functions of a file may share code: a place that is there already stays as
+// it is, if it is the same in both.
 func (f *finder) add(to *[]Site, s Site) error {
 	for _, old := range *to {
 		if old.Address != s.Address {
@@ -239,7 +243,8 @@ func (f *finder) resized(r *machine.Routine, c machine.Call) error {
 	return f.add(&f.sites.Resized, Site{Site: site, Block: places[0]})
 }
 
-// freeing adds the sites of the handler's function that frees: where free is called, if that is cheap, else where the function begins.
+// freeing adds the sites of the handler's function that frees: where free is called, if that is cheap, else where the
+// function begins.
 func (f *finder) freeing(r *machine.Routine) error {
 	block, size := r.Argument(1), r.Argument(2)
 	var sites []Site

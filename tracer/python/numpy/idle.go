@@ -2,8 +2,8 @@ package numpy
 
 import "ipytracer/tracer/code/machine"
 
-// idleImports are the functions of other files that the handler's functions may call beside the allocator's: none takes or frees array
-// data. Whatever else they call is refused.
+// idleImports are the functions of other files that the handler's functions may call beside the allocator's: none takes
+// or frees array data. Whatever else they call is refused.
 var idleImports = map[string]bool{
 	"memset": true, "madvise": true,
 	// Python's raw memory, which NumPy's blocks are no more from 2.4 on.

@@ -67,10 +67,11 @@ type Site struct {
 	machine.Site
 	Block machine.Place // its address; NULL where it was refused
 	Size  machine.Place // where HasSize or MaybeSize
-	// HasSize says that the size is known there, MaybeSize that it is for a large block: for a smaller one it may be anything.
+	// HasSize says that the size is known there, MaybeSize that it is for a large block: for a smaller one it may be
+	// anything.
 	HasSize, MaybeSize bool
-	// Times, where HasTimes, is what the size is to be multiplied by: calloc is passed how many elements, and how large one is. Their
-	// product does not overflow where there is a block.
+	// Times, where HasTimes, is what the size is to be multiplied by: calloc is passed how many elements, and how large
+	// one is. Their product does not overflow where there is a block.
 	Times    machine.Place
 	HasTimes bool
 }
@@ -79,13 +80,13 @@ type Site struct {
 type Sites struct {
 	Made  []Site
 	Freed []Site
-	// Resizing is where realloc is called, with the block as it was and the size that it is to have; Resized is where it has come
-	// back on the same thread.
+	// Resizing is where realloc is called, with the block as it was and the size that it is to have; Resized is where
+	// it has come back on the same thread.
 	Resizing, Resized []Site
 	// Handlers are where a memory handler is set, with the capsule of it as the block.
 	Handlers []Site
-	// Handler is the address of the default handler's structure, Variable that of the pointer to the context variable that has the
-	// current one.
+	// Handler is the address of the default handler's structure, Variable that of the pointer to the context variable
+	// that has the current one.
 	Handler, Variable uint64
 	// Segments are what of the file is loaded where.
 	Segments elffile.Segments
@@ -126,7 +127,8 @@ func Find(r io.ReaderAt) (Sites, error) {
 	if err != nil {
 		return Sites{}, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	f := finder{code: code, routines: routines{code, map[uint64]*machine.Routine{}}, own: map[uint64]bool{}, idle: map[uint64]bool{}, returned: map[int64]bool{}}
+	f := finder{code: code, routines: routines{code, map[uint64]*machine.Routine{}}, own: map[uint64]bool{},
+		idle: map[uint64]bool{}, returned: map[int64]bool{}}
 	f.sites.Segments = code.Segments()
 	if err := f.findHandler(); err != nil {
 		return Sites{}, err

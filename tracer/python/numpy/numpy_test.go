@@ -11,10 +11,12 @@ import (
 	"ipytracer/tracer/python/cpython/builds"
 )
 
-// TestBuilds: every NumPy on this machine and in the other Pythons that has a memory handler is understood, and no site need be single-stepped.
+// TestBuilds: every NumPy on this machine and in the other Pythons that has a memory handler is understood, and no site
+// need be single-stepped.
 func TestBuilds(t *testing.T) {
 	builds.Each(t, "here", func(t *testing.T, _, root string) {
-		found, _ := filepath.Glob(filepath.Join(root, "usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so"))
+		found, _ := filepath.Glob(filepath.Join(root,
+			"usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so"))
 		for _, name := range found {
 			checkBuild(t, name)
 		}
@@ -53,7 +55,8 @@ func checkBuild(t *testing.T, name string) {
 func TestIsModule(t *testing.T) {
 	for name, want := range map[string]bool{
 		"/usr/lib/python3/dist-packages/numpy/core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so": true,
-		"_multiarray_umath.so": true, "_multiarray_tests.cpython-311-x86_64-linux-gnu.so": false, "_multiarray_umath.py": false, "": false,
+		"_multiarray_umath.so": true, "_multiarray_tests.cpython-311-x86_64-linux-gnu.so": false,
+		"_multiarray_umath.py": false, "": false,
 	} {
 		if IsModule(name) != want {
 			t.Errorf("%q: %v", name, !want)
@@ -65,7 +68,9 @@ func TestIsModule(t *testing.T) {
 func FuzzFind(f *testing.F) {
 	f.Add([]byte("\x7fELF\x02\x01\x01"))
 	out := filepath.Join(f.TempDir(), "small.so")
-	if exec.Command("gcc", "-shared", "-fPIC", "-O2", "-w", "-s", "-nostdlib", "-o", out, "testdata/alloc.c").Run() == nil { // without a compiler the fuzzer has less to begin with
+	// without a compiler the fuzzer has less to begin with
+	if exec.Command("gcc", "-shared", "-fPIC", "-O2", "-w", "-s", "-nostdlib", "-o", out,
+		"testdata/alloc.c").Run() == nil {
 		if data, err := os.ReadFile(out); err == nil {
 			f.Add(data)
 		}

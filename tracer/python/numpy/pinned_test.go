@@ -40,7 +40,8 @@ func pinSites(t *testing.T, name, file string) {
 	for _, kind := range []struct {
 		what  string
 		sites []Site
-	}{{"made", sites.Made}, {"freed", sites.Freed}, {"resizing", sites.Resizing}, {"resized", sites.Resized}, {"handler", sites.Handlers}} {
+	}{{"made", sites.Made}, {"freed", sites.Freed}, {"resizing", sites.Resizing}, {"resized", sites.Resized},
+		{"handler", sites.Handlers}} {
 		for _, s := range kind.sites {
 			lines = append(lines, pin(kind.what, s))
 		}
@@ -49,7 +50,8 @@ func pinSites(t *testing.T, name, file string) {
 }
 
 func pin(what string, s Site) string {
-	line := pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed, Emulated: s.Emulated}.Line(what)
+	line := pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
+		Emulated: s.Emulated}.Line(what)
 	line += ", block " + place(s.Block)
 	if s.HasSize || s.MaybeSize {
 		line += ", size " + place(s.Size)

@@ -4,8 +4,8 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// Bounds on what is looked at in a file, of which the builds that are known have a fifth at most: references to functions of Python,
-// and functions of the file's own. A function takes some milliseconds.
+// Bounds on what is looked at in a file, of which the builds that are known have a fifth at most: references to
+// functions of Python, and functions of the file's own. A function takes some milliseconds.
 const (
 	maxReferences = 256
 	maxRoutines   = 128
@@ -17,7 +17,8 @@ type routines struct {
 	known map[uint64]*machine.Routine // nil: not understood
 }
 
-// at returns the function that begins at an address. It fails where the function is not understood, or there have been too many.
+// at returns the function that begins at an address. It fails where the function is not understood, or there have been
+// too many.
 func (r *routines) at(entry uint64) (*machine.Routine, error) {
 	routine, known := r.known[entry]
 	if !known {

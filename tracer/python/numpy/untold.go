@@ -10,10 +10,11 @@ import (
 // notTracing is what PyTraceMalloc_Untrack returns while tracemalloc does not run: Python/tracemalloc.c.
 const notTracing = -2
 
-// Untold reports whether the module tells tracemalloc of some blocks only while tracemalloc runs. NumPy 2.5 and newer do: PyDataMem_UserRENEW,
-// PyDataMem_RENEW, PyDataMem_NEW and PyDataMem_NEW_ZEROED call PyTraceMalloc_Untrack first, and return if it answers that nothing is traced
-// (numpy/_core/src/multiarray/alloc.c). Who listens to PyTraceMalloc_Track then misses these blocks. Code of any shape will do, understood by
-// [Find] or not. It fails with [ErrUnknown] where the file is no ELF file, or there is too much of it.
+// Untold reports whether the module tells tracemalloc of some blocks only while tracemalloc runs. NumPy 2.5 and newer
+// do: PyDataMem_UserRENEW, PyDataMem_RENEW, PyDataMem_NEW and PyDataMem_NEW_ZEROED call PyTraceMalloc_Untrack first,
+// and return if it answers that nothing is traced (numpy/_core/src/multiarray/alloc.c). Who listens to
+// PyTraceMalloc_Track then misses these blocks. Code of any shape will do, understood by [Find] or not. It fails with
+// [ErrUnknown] where the file is no ELF file, or there is too much of it.
 func Untold(r io.ReaderAt) (bool, error) {
 	code, err := machine.OpenCode(r, nil)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestUntold: NumPy 2.5.2's wheel asks tracemalloc whether it runs, also where the rest of its code is not understood; older code does not ask.
+// TestUntold: NumPy 2.5.2's wheel asks tracemalloc whether it runs, also where the rest of its code is not understood;
+// older code does not ask.
 func TestUntold(t *testing.T) {
 	code := wheel(t)
 	if untold, err := Untold(bytes.NewReader(code)); !untold || err != nil {

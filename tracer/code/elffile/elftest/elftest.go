@@ -1,5 +1,5 @@
-// Package elftest makes small ELF files, and memory of processes, and finds where a process has loaded a file. Only tests import it, and real
-// files are tracer/code/pinned's.
+// Package elftest makes small ELF files, and memory of processes, and finds where a process has loaded a file. Only
+// tests import it, and real files are tracer/code/pinned's.
 package elftest
 
 import (
@@ -18,8 +18,8 @@ type File struct {
 	Frames  []elffile.Span // .eh_frame
 }
 
-// Symbol is a defined symbol with the bytes at its address, which is relative to [Base]. It is a function's if there is a Py in its
-// name, and it is not one of CPython's variables.
+// Symbol is a defined symbol with the bytes at its address, which is relative to [Base]. It is a function's if there is
+// a Py in its name, and it is not one of CPython's variables.
 type Symbol struct {
 	Name string
 	Addr uint64
@@ -51,17 +51,20 @@ func (f File) Bytes() []byte {
 		if s.Name == "_PyRuntime" || s.Name == "Py_Version" || !s.Function && !strings.Contains(s.Name, "Py") {
 			typ = elf.STT_OBJECT // or merely bytes for the file
 		}
-		put(&syms, elf.Sym64{Name: uint32(len(names)), Info: elf.ST_INFO(elf.STB_GLOBAL, typ), Shndx: 1, Value: Base + s.Addr, Size: s.Size})
+		put(&syms, elf.Sym64{Name: uint32(len(names)), Info: elf.ST_INFO(elf.STB_GLOBAL, typ), Shndx: 1,
+			Value: Base + s.Addr, Size: s.Size})
 		names = append(append(names, s.Name...), 0)
 		copy(file[s.Addr:], s.Data)
 	}
 	frames := f.ehFrame()
 	var out bytes.Buffer
-	header := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(f.Machine), Version: 1, Phoff: 64, Shoff: uint64(size + syms.Len() + len(names) + len(frames)),
+	header := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(f.Machine), Version: 1, Phoff: 64,
+		Shoff:  uint64(size + syms.Len() + len(names) + len(frames)),
 		Ehsize: 64, Phentsize: 56, Phnum: 1, Shentsize: 64, Shnum: 4, Shstrndx: 2}
 	copy(header.Ident[:], "\x7fELF\x02\x01\x01")
 	put(&out, header)
-	put(&out, elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Vaddr: Base, Filesz: size, Memsz: size, Align: 0x1000})
+	put(&out, elf.Prog64{Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X), Vaddr: Base, Filesz: size,
+		Memsz: size, Align: 0x1000})
 	copy(file, out.Bytes())
 	out.Reset()
 	out.Write(file)
@@ -70,11 +73,13 @@ func (f File) Bytes() []byte {
 	out.Write(frames)
 	at := uint64(size)
 	put(&out, elf.Section64{})
-	put(&out, elf.Section64{Name: 1, Type: uint32(elf.SHT_DYNSYM), Off: at, Size: uint64(syms.Len()), Link: 2, Info: 1, Entsize: 24})
+	put(&out, elf.Section64{Name: 1, Type: uint32(elf.SHT_DYNSYM), Off: at, Size: uint64(syms.Len()), Link: 2, Info: 1,
+		Entsize: 24})
 	at += uint64(syms.Len())
 	put(&out, elf.Section64{Name: 9, Type: uint32(elf.SHT_STRTAB), Off: at, Size: uint64(len(names))})
 	at += uint64(len(names))
-	put(&out, elf.Section64{Name: 17, Type: uint32(elf.SHT_PROGBITS), Addr: framesAt, Off: at, Size: uint64(len(frames))})
+	put(&out, elf.Section64{Name: 17, Type: uint32(elf.SHT_PROGBITS), Addr: framesAt, Off: at,
+		Size: uint64(len(frames))})
 	return out.Bytes()
 }
 

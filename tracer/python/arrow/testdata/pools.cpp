@@ -1,5 +1,6 @@
-// The classes of Arrow's memory pools, as its library exports them: names, the order of virtual functions and what these do are those of
-// cpp/src/arrow/memory_pool.{h,cc}. OLD: without an alignment, as before Arrow 11. NEW_KIND: a class of pools that nobody knows.
+// The classes of Arrow's memory pools, as its library exports them: names, the order of virtual functions and their
+// effects are those of cpp/src/arrow/memory_pool.{h,cc}. OLD: without an alignment, as before Arrow 11. NEW_KIND: a class
+// of pools that nobody knows.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -155,7 +156,10 @@ private:
 	MemoryPool *pool;
 };
 Status ProxyMemoryPool::Allocate(int64_t size, ALIGNMENT uint8_t **out) { return pool->Allocate(size, PASSED out); }
-Status ProxyMemoryPool::Reallocate(int64_t old_size, int64_t new_size, ALIGNMENT uint8_t **pointer) { return pool->Reallocate(old_size, new_size, PASSED pointer); }
+Status ProxyMemoryPool::Reallocate(int64_t old_size, int64_t new_size, ALIGNMENT uint8_t **pointer)
+{
+	return pool->Reallocate(old_size, new_size, PASSED pointer);
+}
 void ProxyMemoryPool::Free(uint8_t *buffer, int64_t size ALIGNMENT_LAST) { pool->Free(buffer, size PASSED_LAST); }
 
 } // namespace arrow

@@ -37,8 +37,9 @@ func Need(t testing.TB, root string) {
 	t.Skipf("%s is not there: make pythons builds it", root)
 }
 
-// Found fails a test that found nothing of what it looks at in a tree that has it: it would show nothing. On this machine, which may lack it but
-// for TRACER_REQUIRE_BPF=1, and in builds that are not a system of their own the test is skipped.
+// Found fails a test that found nothing of what it looks at in a tree that has it: it would show nothing. On this
+// machine, which may lack it but for TRACER_REQUIRE_BPF=1, and in builds that are not a system of their own the test is
+// skipped.
 func Found(t testing.TB, root string, n int, what string) {
 	t.Helper()
 	here := root == "/"
@@ -51,8 +52,8 @@ func Found(t testing.TB, root string, n int, what string) {
 	}
 }
 
-// Each runs a test on this machine's root, which is called here, and on each tree. One that has not been made is a test that is skipped, so that
-// it is seen what was not looked at.
+// Each runs a test on this machine's root, which is called here, and on each tree. One that has not been made is a test
+// that is skipped, so that it is seen what was not looked at.
 func Each(t *testing.T, here string, test func(t *testing.T, name, root string)) {
 	t.Helper()
 	t.Run(here, func(t *testing.T) { test(t, here, "/") })

@@ -59,7 +59,8 @@ static void *default_malloc(void *context, size_t size)
 static void *default_calloc(void *context, size_t count, size_t size)
 {
     if (count * size < BUCKETS) {
-        void *p = cache[count * size].available ? cache[count * size].blocks[--cache[count * size].available] : raw(count * size);
+        void *p = cache[count * size].available ? cache[count * size].blocks[--cache[count * size].available]
+                                                : raw(count * size);
         return p ? memset(p, 0, count * size) : p;
     }
     return PyMem_RawCalloc(count, size);
@@ -88,7 +89,8 @@ struct handler {
     void *context, *(*malloc)(void *, size_t), *(*calloc)(void *, size_t, size_t), *(*realloc)(void *, void *, size_t);
     void (*free)(void *, void *, size_t);
 };
-HIDDEN struct handler handler = {"default_allocator", 1, 0, default_malloc, default_calloc, default_realloc, default_free};
+HIDDEN struct handler handler = {"default_allocator", 1, 0, default_malloc, default_calloc, default_realloc,
+                                 default_free};
 HIDDEN void *current_handler, *another_variable;
 
 #define DOMAIN 389047
@@ -179,5 +181,8 @@ void *PyDataMem_SetHandler(void *capsule)
 }
 
 #ifdef ANOTHER // is the name of what another context variable has
-void *set_another(void *capsule) { return PyCapsule_IsValid(capsule, ANOTHER) ? PyContextVar_Set(another_variable, capsule) : NULL; }
+void *set_another(void *capsule)
+{
+    return PyCapsule_IsValid(capsule, ANOTHER) ? PyContextVar_Set(another_variable, capsule) : NULL;
+}
 #endif

@@ -3,9 +3,10 @@
 
     extract.py MODULE.so FIRST END OUT.bz2
 
-The result is the same ELF file, with zeros where nothing looks: of the code only the functions from FIRST to END are left (those of alloc.c,
-which the compiler puts together), with what unwinds them, the linkage table, the imported names, the relocations and strings of these
-functions, and the default memory handler. It loads in a Python process: it needs no BLAS and runs no constructors.
+The result is the same ELF file, with zeros where nothing looks. Of the code only the functions from FIRST to END are
+left: those of alloc.c, which the compiler puts together. Beside them the file keeps their unwind information, the linkage
+table, the imported names, the relocations and strings of these functions, and the default memory handler. It loads in a
+Python process: it needs no BLAS and runs no constructors.
 """
 
 import bz2
@@ -15,8 +16,8 @@ import sys
 HANDLER = b"default_allocator".ljust(127, b"\0")
 RELATIVE, GLOB_DAT, JUMP_SLOT = 8, 6, 7
 NEEDED, INIT, FINI, INIT_SIZE, FINI_SIZE, RPATH, DEBUG = 1, 12, 13, 27, 28, 15, 21
-WHOLE = {".dynsym", ".dynstr", ".gnu.version", ".gnu.version_r", ".gnu.hash", ".plt", ".rela.plt", ".got", ".got.plt", ".dynamic", ".shstrtab",
-         ".note.gnu.build-id", ".comment"}
+WHOLE = {".dynsym", ".dynstr", ".gnu.version", ".gnu.version_r", ".gnu.hash", ".plt", ".rela.plt", ".got", ".got.plt", ".dynamic",
+         ".shstrtab", ".note.gnu.build-id", ".comment"}
 
 
 class Module:
@@ -64,7 +65,10 @@ def relocations(m, wanted):
 
 
 def dynamic(m):
-    """Lets the file load without BLAS and without its constructors: what says so becomes DT_DEBUG, which nobody reads."""
+    """Lets the file load without BLAS and without its constructors.
+
+    The entries that ask for these become DT_DEBUG, which nobody reads.
+    """
     _, _, _, _, offset, size, *_ = m.sections[".dynamic"]
     names = m.sections[".dynstr"][4]
     for at in range(offset, offset + size, 16):
