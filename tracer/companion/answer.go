@@ -19,8 +19,8 @@ const (
 	maxPackets  = 2       // of an answer: a socket takes them at once, whoever reads it when
 )
 
-// told is a window as it is told.
-type told struct {
+// shownWindow is a window as an answer has it.
+type shownWindow struct {
 	model.Window
 	// by meter: the line that allocated in the window and had most at its peak
 	Top map[string]top `json:"top,omitempty"`
@@ -46,16 +46,17 @@ type allocation struct {
 	Stack     []model.Frame `json:"stack"`
 }
 
-// packet is one of an answer.
+// packet is a part of an answer.
 type packet struct {
 	ID      int64             `json:"id"`
 	More    bool              `json:"more,omitempty"`
 	Windows []json.RawMessage `json:"windows,omitempty"`
 	Lines   []json.RawMessage `json:"lines,omitempty"`
 	Lost    int               `json:"lost,omitempty"`
-	Slower  string            `json:"slower,omitempty"` // of the answer after a cell: what slows the notebook down
+	// of the answer after a cell: the causes that slow the notebook down
+	Slower string `json:"slower,omitempty"`
 
-	// Of a look: its number, what went wrong with it, how long it took, what it has found.
+	// Of a look: its number, the reason why it failed, its duration, its findings.
 	Look      int64             `json:"look,omitempty"`
 	Why       string            `json:"why,omitempty"`
 	TookNS    int64             `json:"took_ns,omitempty"`
@@ -66,17 +67,17 @@ type packet struct {
 	ToFree    []model.Freeing   `json:"to_free,omitempty"`
 	Checked   []model.Checked   `json:"checked,omitempty"`
 
-	Cut bool `json:"cut,omitempty"` // there is more, which had no room in the answer
+	Cut bool `json:"cut,omitempty"` // there is more, for which the answer had no room
 }
 
-// tell answers with windows.
-func (h *Hub) tell(l *line, id int64, windows []model.Window, lost int) {
+// sendWindows answers with windows.
+func (h *Hub) sendWindows(l *line, id int64, windows []model.Window, lost int) {
 	h.inPackets(l, packet{ID: id, Lost: lost, Slower: h.slower()}, len(windows),
 		func(i int) json.RawMessage { return h.window(windows[i]) },
 		func(p *packet, some []json.RawMessage) { p.Windows = some })
 }
 
-// slower is what slows the notebook down, "" if nothing does.
+// slower returns the causes that slow the notebook down, "" if there are none.
 func (h *Hub) slower() string {
 	if h.options.Slower == nil {
 		return ""
@@ -115,9 +116,9 @@ func (h *Hub) inPackets(l *line, frame packet, count int,
 	l.send(frame)
 }
 
-// window is one as it is told, without what makes it too large.
+// window returns a window as an answer has it, without the parts that make it too large.
 func (h *Hub) window(w model.Window) json.RawMessage {
-	one := told{Window: w}
+	one := shownWindow{Window: w}
 	one.Source, one.SourceTruncated = bounded(w.Source, maxSource, w.SourceTruncated)
 	if h.options.NoSource {
 		one.Source = ""
@@ -134,7 +135,7 @@ func (h *Hub) window(w model.Window) json.RawMessage {
 	return text
 }
 
-// who is who allocated, with a word on sizes that are estimates.
+// who returns the place that allocated, with a word on sizes that are estimates.
 func (h *Hub) who(a *model.Allocation) string {
 	if a.Sampled {
 		return h.options.Who(a.Stack) + " (~ from samples)"
@@ -145,7 +146,7 @@ func (h *Hub) who(a *model.Allocation) string {
 func (h *Hub) tops(all []model.Allocation) (tops map[string]top) {
 	for _, a := range all {
 		if before, ok := tops[a.Meter]; a.Allocated <= 0 || a.AtPeak <= 0 || ok && before.AtPeak >= a.AtPeak {
-			continue // what was there before the window is none of its lines'
+			continue // memory from before the window is none of its lines'
 		}
 		if tops == nil {
 			tops = map[string]top{}
@@ -162,8 +163,8 @@ func (h *Hub) tops(all []model.Allocation) (tops map[string]top) {
 	return tops
 }
 
-// tellLines answers who allocated in a window of the process's own.
-func (h *Hub) tellLines(l *line, r request) {
+// sendLines answers with the lines that allocated in a window of the process's own.
+func (h *Hub) sendLines(l *line, r request) {
 	w, ok := h.windows.Window(r.Window)
 	if !ok || w.PID != l.pid {
 		l.send(failed{r.ID, "there is no such window of this process"})

@@ -1,8 +1,8 @@
-// Package companion answers what notebooks ask on the lines that they have made to the tracer: figures of their own
-// process, and nothing else.
+// Package companion answers requests of notebooks on the lines that they have made to the tracer: with figures of their
+// own process, and with nothing else.
 //
-// A line is one end of a pair of sockets, whose other end the notebook's process was sent (docs/line.md). What belongs
-// here is what is said on it; where figures come from, and how the socket got here, does not.
+// A line is one end of a pair of sockets; the notebook's process was sent the other end (docs/line.md). The talk on the
+// line belongs here. The sources of figures, and the way in which the socket got here, do not.
 package companion
 
 import (
@@ -18,7 +18,7 @@ import (
 	"ipytracer/tracer/host/packets"
 )
 
-// Protocol is what is spoken on a line.
+// Protocol is the version of the protocol on a line.
 const Protocol = "ipytracer/line/v2"
 
 // Bounds of a session.
@@ -41,7 +41,7 @@ type Hub struct {
 	windows  Windows
 	asked    []int // processes, in the order they asked
 	looks    looks
-	promised promised
+	promises promises
 	closers  packets.Closers
 	strikes  strikes
 
@@ -50,19 +50,20 @@ type Hub struct {
 	limits map[int]event.Limit // the tightest of each process that was attached to, and of those that came from it
 }
 
-// Options say how a hub answers.
+// Options are those of a hub's answers.
 type Options struct {
 	Version  string                     // of the tracer
-	Report   string                     // where the session's report will be, which processes are told; "" for nothing
+	Report   string                     // the path of the session's report, which processes learn; "" for nothing
 	Who      func([]model.Frame) string // puts a stack in words
-	NoSource bool                       // no source of a notebook's is told
+	NoSource bool                       // no notebook learns a source
 	Words    Words
-	// is called, from any goroutine, for a process that throws lines away as an older companion does; nil: nobody is
+	// Older is called, from any goroutine, for a process that throws lines away as an older companion does; nil: nothing
+	// is called
 	Older  func(pid int)
-	Slower func() []string // says what slows the notebook down; nil: nothing does
+	Slower func() []string // returns the causes that slow the notebook down; nil: there are none
 }
 
-// Words put what a look has found in the words of reports; a nil one says nothing.
+// Words put the findings of a look in the words of reports; a nil one has no words.
 type Words struct {
 	Shape     func(model.Variable) string
 	Title     func(kind string) string // of a verdict
@@ -71,7 +72,7 @@ type Words struct {
 	AllClear  func(*model.Audit) string // of one without a verdict
 }
 
-// key says which line of a process it is: one for questions, and one by which it hears of cells while they run.
+// key names one of a process's lines: one for questions, and one by which it hears of cells while they run.
 type key struct {
 	pid  int
 	live bool
@@ -79,11 +80,11 @@ type key struct {
 
 // New makes one.
 func New(o Options, windows Windows) *Hub {
-	kept := promised{}
+	kept := promises{}
 	return &Hub{
 		options: o, windows: windows, lines: map[key]*line{}, limits: map[int]event.Limit{},
 		looks:    looks{now: time.Now, watched: kept.watched},
-		promised: kept, closers: packets.Closers{Most: maxClosing, MostOf: maxClosingOf},
+		promises: kept, closers: packets.Closers{Most: maxClosing, MostOf: maxClosingOf},
 	}
 }
 
@@ -96,12 +97,12 @@ type hello struct {
 	Tracer  string  `json:"tracer"`
 	PID     int     `json:"pid"`
 	Limit   *int64  `json:"limit"`    // bytes that bound the process's memory, null where that is not known
-	LimitOf *string `json:"limit_of"` // what bounds it, by [event.LimitKind]
+	LimitOf *string `json:"limit_of"` // the limit that bounds it, by [event.LimitKind]
 	Report  string  `json:"report,omitempty"`
 }
 
-// Connected takes over the tracer's end of a line to a process, in place of the one that it had for the same use.
-// Nobody else has a descriptor of that end.
+// Connected takes over the tracer's end of a line to a process, in place of the one that it had for the same use. No
+// other process has a descriptor of that end.
 func (h *Hub) Connected(pid, end int, live bool) {
 	l := &line{pid: pid, hub: h, end: end}
 	h.mu.Lock()
@@ -129,7 +130,7 @@ func (h *Hub) Connected(pid, end int, live bool) {
 	l.send(first)
 }
 
-// Note takes in what a session's events say of lines.
+// Note takes in the parts of a session's events that concern lines.
 func (h *Hub) Note(e event.Event) {
 	switch e := e.(type) {
 	case *event.Boundary:
@@ -177,7 +178,7 @@ func (h *Hub) inherit(pid, parent int) {
 
 func (h *Hub) drop(pid int) {
 	h.looks.drop(pid)
-	delete(h.promised, pid)
+	delete(h.promises, pid)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, live := range []bool{false, true} {
@@ -207,16 +208,16 @@ func (h *Hub) Finished(cells []model.Window) {
 		if l == nil {
 			continue
 		}
-		if l.untold = append(l.untold, cells[i]); len(l.untold) > maxUntold {
-			l.untold = slices.Delete(l.untold, 0, 1)
+		if l.pending = append(l.pending, cells[i]); len(l.pending) > maxPending {
+			l.pending = slices.Delete(l.pending, 0, 1)
 			l.lost++
 		}
 	}
 }
 
-// Answer answers what was asked since it was last called. Everything that came before has been taken in. Of one
-// notebook it is a few requests, so that one that asks without end does not keep the tracer from the others: the rest
-// is answered as it asks the next time.
+// Answer answers the requests since its last call. Everything that came before has been taken in. It answers a few
+// requests of each notebook, so that one that asks without end does not keep the tracer from the others: the rest is
+// answered the next time.
 func (h *Hub) Answer() {
 	var all []waiting
 	for _, pid := range h.asked {
@@ -228,7 +229,8 @@ func (h *Hub) Answer() {
 	}
 	h.asked = h.asked[:0]
 	h.looks.begin()
-	// Only now: who has its answer may ask again at once, and what it asks about then has not been taken in yet.
+	// Only now: a process that has its answer may ask again at once, and about something that has not been taken in
+	// yet.
 	for _, w := range all {
 		h.answer(w.line, w.text)
 	}
@@ -262,7 +264,7 @@ func (h *Hub) Close() {
 	clear(h.lines)
 }
 
-// request is what a notebook asks.
+// request is one of a notebook's.
 type request struct {
 	ID     int64  `json:"id"`
 	Ask    string `json:"ask"`
@@ -273,7 +275,7 @@ type request struct {
 	Look   int64  `json:"look"`
 }
 
-// failed is the answer to what makes no sense.
+// failed is the answer to a request that makes no sense.
 type failed struct {
 	ID    int64  `json:"id"`
 	Error string `json:"error"`
@@ -287,26 +289,26 @@ func (h *Hub) answer(l *line, text []byte) {
 	}
 	switch r.Ask {
 	case "cell":
-		h.tell(l, r.ID, l.untold, l.lost)
-		l.untold, l.lost = nil, 0
+		h.sendWindows(l, r.ID, l.pending, l.lost)
+		l.pending, l.lost = nil, 0
 	case "cells":
 		limit := maxCells
 		if r.Limit > 0 {
 			limit = min(r.Limit, maxCells)
 		}
-		h.tell(l, r.ID, h.windows.CellsAfter(l.pid, r.After, limit), 0)
+		h.sendWindows(l, r.ID, h.windows.CellsAfter(l.pid, r.After, limit), 0)
 	case "running":
-		h.tell(l, r.ID, h.windows.Running(l.pid), 0)
+		h.sendWindows(l, r.ID, h.windows.Running(l.pid), 0)
 	case "experiment":
 		var found []model.Window
 		if w, ok := h.windows.LastExperiment(l.pid, r.Name); ok {
 			found = append(found, w)
 		}
-		h.tell(l, r.ID, found, 0)
+		h.sendWindows(l, r.ID, found, 0)
 	case "lines":
-		h.tellLines(l, r)
+		h.sendLines(l, r)
 	case "vars", "audit", "check":
-		h.tellLook(l, r, kindOfLook(r.Ask))
+		h.sendLook(l, r, kindOfLook(r.Ask))
 	default:
 		l.send(failed{r.ID, fmt.Sprintf("nothing is known of %.40q", r.Ask)})
 	}

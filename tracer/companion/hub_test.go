@@ -63,18 +63,18 @@ func TestSlower(t *testing.T) {
 	}
 }
 
-func TestUntoldIsBounded(t *testing.T) {
+func TestPendingCellsAreBounded(t *testing.T) {
 	b := book{}
-	for id := 1; id <= maxUntold+3; id++ {
+	for id := 1; id <= maxPending+3; id++ {
 		b[id] = cell(id, 7)
 	}
 	h := newHub(b)
 	n := connect(t, h, 7)
 	n.packet()
-	for id := 1; id <= maxUntold+3; id++ {
+	for id := 1; id <= maxPending+3; id++ {
 		h.Finished([]model.Window{b[id]})
 	}
-	if a := n.ask(`{"id": 1, "ask": "cell"}`); len(a.Windows) != maxUntold || a.Windows[0]["id"] != 4.0 || a.Lost != 3 {
+	if a := n.ask(`{"id": 1, "ask": "cell"}`); len(a.Windows) != maxPending || a.Windows[0]["id"] != 4.0 || a.Lost != 3 {
 		t.Errorf("%d windows, %d lost", len(a.Windows), a.Lost)
 	}
 }

@@ -12,19 +12,19 @@ import (
 	"ipytracer/tracer/host/packets"
 )
 
-// Bounds of a line. What comes from a notebook is hostile.
+// Bounds of a line. Everything that comes from a notebook is hostile.
 const (
 	maxRequest = 4 << 10  // bytes of one packet
 	maxAnswer  = 64 << 10 // likewise
-	maxUntold  = 20       // cells that are kept to be told
+	maxPending = 20       // cells that are kept for the next answer
 )
 
-// line is one end of a pair of sockets, which nobody else has, and whose other end a notebook was sent.
+// line is one end of a pair of sockets. No other process has a descriptor of it, and a notebook was sent the other end.
 type line struct {
-	pid    int
-	hub    *Hub
-	untold []model.Window // cells that have closed since it was last told
-	lost   int            // those that had no room there
+	pid     int
+	hub     *Hub
+	pending []model.Window // cells that have closed since the last answer
+	lost    int            // those that had no room there
 
 	mu     sync.Mutex
 	end    int
@@ -35,20 +35,20 @@ type line struct {
 	ticks  int // since the notebook was heard of last
 }
 
-// When a notebook is told that a cell runs still.
+// The times at which a notebook learns that a cell runs still.
 const (
 	firstTick = time.Second
 	nextTick  = time.Second / 2
-	maxTicks  = 2 // that it has not answered
+	maxTicks  = 2 // without an answer
 )
 
-// ticked is the packet that says so.
+// ticked is the packet that a cell runs still.
 type ticked struct {
 	Tick uint64 `json:"tick"` // the number of the cell, of the kernel's
 }
 
-// tick says now and then that a cell runs, from a second after its beginning until [line.tickNoMore]. Its timer is one
-// for each line: maxLines.
+// tick sends now and then that a cell runs, from a second after its beginning until [line.tickNoMore]. Each line has
+// one timer, so there are at most maxLines.
 func (l *line) tick(cell uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *line) again(cell uint64) {
 	l.timer = time.AfterFunc(nextTick, func() { l.again(cell) })
 }
 
-// tickNoMore says no more that a cell runs.
+// tickNoMore ends these packets.
 func (l *line) tickNoMore(cell uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,7 +95,7 @@ func (l *line) close() {
 	l.closeNow()
 }
 
-// closeNow closes the socket, which nobody waits for: what lies in it goes with it, descriptors too.
+// closeNow closes the socket without waiting for anybody: everything in it goes with it, descriptors too.
 func (l *line) closeNow() {
 	if l.closed {
 		return
@@ -112,7 +112,8 @@ func (l *line) misused() {
 	l.closeNow()
 }
 
-// request is the next one that lies in the line, nil where there is none. Who sends anything else has no line any more.
+// request returns the next request in the line, nil where there is none. A process that sends anything else has no line
+// any more.
 func (l *line) request() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -146,7 +147,7 @@ func (l *line) unread() bool {
 	return errors.Is(err, unix.ECONNRESET)
 }
 
-// send sends a packet. Who does not read what is sent has no line any more.
+// send sends a packet. A process that does not read has no line any more.
 func (l *line) send(packet any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

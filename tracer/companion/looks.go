@@ -9,26 +9,27 @@ import (
 	"ipytracer/model"
 )
 
-// Looker looks into traced processes from outside, beside the session, one at a time: their objects are read, and they
-// go on. What is found comes as an [event.Looked], in any case.
+// Looker looks into traced processes from outside, beside the session, one at a time: it reads their objects while they
+// run on. The findings always come as an [event.Looked].
 type Looker interface {
-	// FindVariables and FindHolders begin a look into a process. false: one is under way. Which of some objects are
-	// there still is told of variables.
+	// FindVariables and FindHolders begin a look into a process. false: one is under way. The look for variables also
+	// reports which of some objects are there still.
 	FindVariables(pid int, watch []event.Piece) bool
 	FindHolders(pid int) bool
-	// ToFree says what to type to free what a look has found by name, and the largest objects that go with each.
+	// ToFree returns code to type that frees the findings of a look by name, and the largest objects that go with each.
 	ToFree(*event.Looked) ([]model.Freeing, [][]event.Piece)
-	// Named says what a look has found by name, Audited what stays behind in a process, given who holds what.
+	// Named returns the findings of a look by name, Audited the memory that stays behind in a process, given the
+	// holders.
 	Named(*event.Variables) ([]model.Variable, model.Names)
 	Audited(pid int, found []*event.Holders) *model.Audit
-	// WhyNoAudit says in a sentence why nothing can be audited, "" where it can.
+	// WhyNoAudit returns the reason in a sentence why nothing can be audited, "" where it can.
 	WhyNoAudit() string
 }
 
 // Bounds of looks, of a whole session: a notebook that asks without end has its turn after the others, and all of them
 // together take a bounded share of a processor's time.
 const (
-	lookShare   = 10               // how much of it they may take in the long run, as its reciprocal
+	lookShare   = 10               // the reciprocal of the share that they may take in the long run
 	lookBurst   = 20 * time.Second // how much they may take besides
 	maxWaiting  = 64               // wishes
 	maxAnswered = 8                // answers that are kept until they are fetched
@@ -41,13 +42,13 @@ type wish struct {
 	number int64
 }
 
-// kindOfLook is what a look is for.
+// kindOfLook is the purpose of a look.
 type kindOfLook string
 
 const (
 	lookVars  kindOfLook = "vars"
 	lookAudit kindOfLook = "audit"
-	lookCheck kindOfLook = "check" // whether what was predicted to be freed has gone
+	lookCheck kindOfLook = "check" // whether the objects that should be freed have gone
 )
 
 // looks are those of a session. Their methods are for one goroutine.
@@ -60,13 +61,13 @@ type looks struct {
 	gone     bool // the process of the one under way has ended
 	answers  []answered
 
-	watched func(pid int) []event.Piece // which objects a check is about
+	watched func(pid int) []event.Piece // the objects that a check is about
 
-	left time.Duration // what looks may still take
+	left time.Duration // the time that looks may still take
 	at   time.Time     // when that was so
 }
 
-// answered is what a look has found.
+// answered has the findings of a look.
 type answered struct {
 	wish
 	took   time.Duration
@@ -81,14 +82,14 @@ type answered struct {
 // Look has the hub ask a looker from now on.
 func (h *Hub) Look(l Looker) { h.looks.looker = l }
 
-// HasLine says whether any process has a line. It is for any goroutine.
+// HasLine reports whether any process has a line. It may be called from any goroutine.
 func (h *Hub) HasLine() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.lines) > 0
 }
 
-// Looked takes in what a look has found.
+// Looked takes in the findings of a look.
 func (h *Hub) Looked(e *event.Looked) {
 	l := &h.looks
 	w := l.underway
@@ -114,11 +115,11 @@ func (h *Hub) Looked(e *event.Looked) {
 		}
 		if e.Variables != nil {
 			if w.kind == lookCheck {
-				one.check = h.promised.check(w.pid, e.Still)
+				one.check = h.promises.check(w.pid, e.Still)
 			}
 			free, pieces := l.looker.ToFree(e)
 			one.free = free
-			h.promised.keep(w.pid, free, pieces)
+			h.promises.keep(w.pid, free, pieces)
 		}
 		if one.names == nil && one.audit == nil && one.why == "" {
 			one.why = "its objects could not be looked at"
@@ -126,7 +127,7 @@ func (h *Hub) Looked(e *event.Looked) {
 		one.took = time.Duration(e.Took)
 		l.keep(one)
 	}
-	l.take(time.Duration(e.Cost) + l.now().Sub(began)) // not what it took on a machine that has more to do
+	l.take(time.Duration(e.Cost) + l.now().Sub(began)) // not its time on a machine with more to do
 }
 
 // keep keeps an answer in the place of the one before, or of the oldest.
@@ -136,7 +137,7 @@ func (l *looks) keep(one answered) {
 	l.answers = slices.Delete(l.answers, 0, max(0, len(l.answers)-maxAnswered))
 }
 
-// take takes from what looks may take.
+// take takes time from the looks' allowance.
 func (l *looks) take(d time.Duration) {
 	l.refill()
 	l.left -= d
@@ -201,7 +202,7 @@ func (l *looks) wish(pid int, kind kindOfLook) int64 {
 	return l.number
 }
 
-// awaits says whether a look of that number is still to come, or under way.
+// awaits reports whether a look of that number is still to come, or under way.
 func (l *looks) awaits(pid int, kind kindOfLook, number int64) bool {
 	all := l.waiting
 	if l.underway != nil && !l.gone {

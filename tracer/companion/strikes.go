@@ -2,13 +2,13 @@ package companion
 
 import "sync"
 
-// Bounds of what notebooks can have the tracer close.
+// Bounds of the closes that notebooks can cause.
 const (
 	maxClosing   = 16   // lines that are being closed at a time, each on a thread
 	maxClosingOf = 2    // of these, of one process
 	maxToClose   = 128  // lines that wait for that; no more are taken over then
 	maxStrikes   = 3    // lines that a process has misused: it gets no other
-	maxStruck    = 1024 // processes of which that is known
+	maxStruck    = 1024 // processes with known strikes
 )
 
 // strikes are how often processes have misused their lines: sent descriptors along or too much, or asked and not read.
@@ -19,8 +19,8 @@ type strikes struct {
 	thrown map[int]int
 }
 
-// threwAway notes that a process has closed a line unread, and reports whether it has now done so as often as is no
-// accident, which is so once.
+// threwAway notes that a process has closed a line unread, and reports, once, when that has happened too often for an
+// accident.
 func (s *strikes) threwAway(pid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

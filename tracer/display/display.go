@@ -29,15 +29,14 @@ type Display struct {
 
 // Options are how it looks.
 type Options struct {
-	State   live.State // what is shown first
+	State   live.State // the first state on the screen
 	NoColor bool
-	// Act is called with what keys ask for, and with [live.Quit] once when the terminal is lost; on a goroutine of the
-	// display's.
+	// Act is called with the actions that keys ask for, and with [live.Quit] once when the terminal is lost; on a
+	// goroutine of the display's.
 	Act func(live.Action)
 }
 
-// environment are variables by which the library can be told to do otherwise than it is told here; the locale is what
-// [live.State] has.
+// environment are variables that change the library's behaviour; the locale is that of [live.State].
 var environment = []string{"TCELL_ALTSCREEN", "TCELL_ESCDELAY", "TCELL_KEYBOARD_PROTOCOL", "TCELL_NEGOTIATE",
 	"TCELL_MOUSE", "TCELL_TRUECOLOR", "LINES", "COLUMNS"}
 
@@ -46,12 +45,12 @@ func Show(t tty.Tty, o Options) (*Display, error) {
 	for _, name := range environment {
 		os.Unsetenv(name)
 	}
-	locale := "C.UTF-8" // else the library does without whatever the locale's name says
+	locale := "C.UTF-8" // else the library does without, whatever the locale's name
 	if o.State.ASCII {
 		locale = "C"
 	}
 	os.Setenv("LC_ALL", locale)
-	// Nothing is asked of the terminal: what it would answer can come so late that a shell reads it.
+	// Nothing is asked of the terminal: its answer can come so late that a shell reads it.
 	options := []tcell.TerminfoScreenOption{
 		tcell.OptNegotiation(false), tcell.OptKeyboardProtocol(tcell.LegacyKeyboard), tcell.OptSanitizeContent(true),
 	}
@@ -87,7 +86,7 @@ func (d *Display) Update(g *model.Glance) { latest(d.glances, g) }
 // Notice shows a sentence at the bottom until the next key. It does not wait.
 func (d *Display) Notice(text string) { latest(d.notices, text) }
 
-// latest puts something in the place of what waits. It is for one goroutine at a time.
+// latest replaces the waiting value by a newer one. It is for one goroutine at a time.
 func latest[T any](to chan T, v T) {
 	for {
 		select {
@@ -149,7 +148,7 @@ func (d *Display) run(state live.State) {
 	}
 }
 
-// finish gives the terminal back: one that does not take what is written must not keep it.
+// finish gives the terminal back: a terminal that does not take output must not keep it.
 func (d *Display) finish() {
 	d.hurry()
 	d.screen.Fini()
@@ -174,7 +173,7 @@ var keyNames = map[tcell.Key]string{
 	tcell.KeyHome: "home", tcell.KeyTab: "tab", tcell.KeyEsc: "esc", tcell.KeyCtrlC: "ctrl+c", tcell.KeyCtrlZ: "ctrl+z",
 }
 
-// nameOf is what [live.State.Press] calls a key, "" for none.
+// nameOf returns the name of a key for [live.State.Press], "" for none.
 func nameOf(e *tcell.EventKey) string {
 	if name, ok := keyNames[e.Key()]; ok {
 		return name
@@ -197,7 +196,7 @@ var colored = [...]tcell.Style{
 	live.Reverse: tcell.StyleDefault.Reverse(true),
 }
 
-// draw shows what there is.
+// draw draws the state.
 func (d *Display) draw(g *model.Glance, state *live.State) {
 	width, height := d.screen.Size()
 	d.screen.Clear()

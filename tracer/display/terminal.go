@@ -1,5 +1,5 @@
 // Package display puts the screens of report/live onto the terminal that the tracer was started from, and takes keys.
-// Whatever touches a terminal belongs here; what a screen has on it does not, nor does what keys mean.
+// Everything that touches a terminal belongs here. The contents of a screen and the meaning of keys do not.
 package display
 
 import (
@@ -52,7 +52,7 @@ func Open() (*Terminal, error) {
 	return t, nil
 }
 
-// look makes sure that it is a terminal, and ours.
+// look makes sure that the file is a terminal, and ours.
 func (t *Terminal) look() error {
 	raw, err := t.file.SyscallConn()
 	if err != nil {
@@ -75,10 +75,10 @@ func (t *Terminal) look() error {
 	return nil
 }
 
-// Descriptor is the number of the terminal's file: on it TCSETS is called, which says how it reads and writes.
+// Descriptor returns the number of the terminal's file: TCSETS on it sets how the terminal reads and writes.
 func (t *Terminal) Descriptor() int { return t.fd }
 
-// ASCII says whether the locale has no other characters than those.
+// ASCII reports whether the locale has no other characters than those.
 func ASCII() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := os.Getenv(name); value != "" {
@@ -99,7 +99,7 @@ func (t *Terminal) Close() error {
 	return err
 }
 
-// What follows is what the library asks of a terminal (tty.Tty).
+// The methods below are those that the library wants of a terminal (tty.Tty).
 
 // Start has the terminal pass on each key as it is.
 func (t *Terminal) Start() error {
@@ -119,10 +119,10 @@ func (t *Terminal) Stop() error {
 	return nil
 }
 
-// lastWrites is how long a terminal that does not take what is written to it may keep the program from ending.
+// lastWrites is the time for which a terminal that does not take output may keep the program from ending.
 const lastWrites = time.Second / 2
 
-// Drain has reads return, and what is still to be written not wait for long.
+// Drain makes reads return, and bounds the wait for output that is still to be written.
 func (t *Terminal) Drain() error {
 	return errors.Join(t.file.SetReadDeadline(time.Now()), t.file.SetWriteDeadline(time.Now().Add(lastWrites)))
 }
@@ -143,7 +143,7 @@ func (t *Terminal) WindowSize() (tty.WindowSize, error) {
 	return tty.WindowSize{Width: w, Height: h}, nil
 }
 
-// NotifyResize tells of changes of its size, nil: no more.
+// NotifyResize sets the function that is called at changes of the size, nil: none.
 func (t *Terminal) NotifyResize(to chan<- bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -162,7 +162,7 @@ func (t *Terminal) NotifyResize(to chan<- bool) {
 		for range signals {
 			select {
 			case to <- true:
-			default: // it is told already
+			default: // a resize is noted already
 			}
 		}
 	}()

@@ -94,11 +94,11 @@ func (s *automatic) begin(p Peer) (*Child, error) {
 	s.all = append(s.all, p)
 	s.now[p.UID]++
 	s.most[p.UID] = max(s.most[p.UID], s.now[p.UID])
-	ended, told := make(chan struct{}), make(chan struct{})
+	ended, asked := make(chan struct{}), make(chan struct{})
 	go func() {
 		for (process.FS{}).Same(p.Identity) == nil {
 			select {
-			case <-told:
+			case <-asked:
 			case <-time.After(5 * time.Millisecond):
 				continue
 			}
@@ -112,7 +112,7 @@ func (s *automatic) begin(p Peer) (*Child, error) {
 	var once sync.Once
 	return &Child{Ended: ended, Said: func() string { return "" }, Signal: func(what unix.Signal) error {
 		if what != unix.SIGCONT {
-			once.Do(func() { close(told) })
+			once.Do(func() { close(asked) })
 		}
 		return nil
 	}}, nil

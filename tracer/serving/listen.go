@@ -29,7 +29,7 @@ type Listener struct {
 // replaced.
 func Listen(folder string) (*Listener, error) { return listen(folder, packets.Refuse) }
 
-// listen does so with what has descriptors refused.
+// listen makes the socket with a function that has descriptors refused.
 func listen(folder string, refuse func(fd int)) (*Listener, error) {
 	l := &Listener{fd: -1, folder: -1, wakes: [2]int{-1, -1}, refuse: refuse}
 	if err := l.open(folder); err != nil {
@@ -66,8 +66,8 @@ func (l *Listener) open(folder string) (err error) {
 	return l.appear()
 }
 
-// appear gives the socket its name once it listens: whoever sees it there is answered. It never takes the place of
-// another server's.
+// appear gives the socket its name once it listens: every process that sees it there is answered. It never takes the
+// place of another server's.
 func (l *Listener) appear() error {
 	name := fmt.Sprintf(".%s.%d.%d", SocketName, os.Getpid(), l.fd)
 	_ = unix.Unlinkat(l.folder, name, 0) // of one that was killed here, and had the same numbers
@@ -101,7 +101,7 @@ func (l *Listener) path(name string) string {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", l.folder, name)
 }
 
-// clear removes what an earlier server has left.
+// clear removes the socket of an earlier server.
 func (l *Listener) clear() error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(l.folder, SocketName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -123,7 +123,7 @@ func (l *Listener) clear() error {
 	return nil
 }
 
-// accept is the next who connects.
+// accept returns the next connection.
 func (l *Listener) accept() (*os.File, error) {
 	for {
 		ready := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLIN}, {Fd: int32(l.wakes[0]), Events: unix.POLLIN}}
@@ -149,7 +149,7 @@ func connection(fd int) *os.File { return os.NewFile(uintptr(fd), "a connection"
 // wake has accept return.
 func (l *Listener) wake() { _, _ = unix.Write(l.wakes[1], []byte{0}) }
 
-// stop has nobody connect any more, and returns the connections of who did and was not accepted.
+// stop lets no more processes connect, and returns the connections that were not accepted.
 func (l *Listener) stop() (rest []int) {
 	if unix.Shutdown(l.fd, unix.SHUT_RD) != nil {
 		return nil
@@ -166,8 +166,8 @@ func (l *Listener) stop() (rest []int) {
 	}
 }
 
-// Close removes the socket. Who has connected and was not accepted is turned away; a connection with descriptors in it
-// stays open, since closing it could take hours, until the program ends.
+// Close removes the socket. Connections that were not accepted are turned away. A connection with descriptors in it
+// stays open until the program ends, since closing it could take hours.
 func (l *Listener) Close() {
 	_ = unix.Unlinkat(l.folder, SocketName, 0)
 	for _, fd := range l.stop() {
@@ -186,7 +186,7 @@ func (l *Listener) close() {
 
 var errDescriptors = errors.New("a request takes no descriptors along")
 
-// receive is one packet. One with descriptors, which come along before Linux 6.16, stays in the connection.
+// receive reads one packet. One with descriptors, which come along before Linux 6.16, stays in the connection.
 func receive(conn *os.File) ([]byte, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -17,7 +17,7 @@ type Peer struct {
 	UID, GID uint32
 }
 
-// credentials are those of who connected, as the kernel noted them then.
+// credentials are those of the connected process, as the kernel noted them at the connect.
 func credentials(conn *os.File) (cred *unix.Ucred, err error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -30,7 +30,7 @@ func credentials(conn *os.File) (cred *unix.Ucred, err error) {
 	return cred, errors.Join(err, failed)
 }
 
-// Sentences for who cannot be traced.
+// Sentences for processes that cannot be traced.
 var (
 	errGone   = errors.New("the process that connected has ended")
 	errHidden = errors.New("the process that connected is not to be seen from here (another pid namespace)")
@@ -42,7 +42,7 @@ var (
 var ErrOld = errors.New("this Linux does not say for certain which process connects to a socket " +
 	"(SO_PEERPIDFD, Linux 6.5), so a session could be another process's; 'sudo tracer attach PID' works here")
 
-// Supported says whether this machine's Linux can say who connects: nil, or [ErrOld].
+// Supported reports whether this machine's Linux can identify the process that connects: nil, or [ErrOld].
 func Supported() error {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -57,7 +57,7 @@ func Supported() error {
 	return supported(err)
 }
 
-// supported is what the outcome of getsockopt(2) says.
+// supported is the meaning of getsockopt(2)'s outcome.
 func supported(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOPROTOOPT):
@@ -68,8 +68,8 @@ func supported(err error) error {
 	return nil
 }
 
-// identify says which process connected. It is certain: that process lives when its number, its start and its user are
-// read.
+// identify returns the process that connected. It is certain: that process lives when its number, its start and its
+// user are read.
 func identify(conn *os.File) (Peer, error) {
 	cred, err := credentials(conn)
 	if err != nil || cred.Pid <= 0 {

@@ -14,7 +14,7 @@ import (
 const PorterCommand = "serve-porter"
 
 // StartPorter starts this program anew as a process that has some files open, and does nothing until it is killed, or
-// whoever started it has ended.
+// the process that started it has ended.
 func StartPorter(files []*os.File) (*Child, error) {
 	cmd := exec.Command("/proc/self/exe", PorterCommand)
 	cmd.Env, cmd.Dir, cmd.ExtraFiles = []string{"GOMAXPROCS=1"}, "/", files
@@ -34,5 +34,5 @@ func StartPorter(files []*os.File) (*Child, error) {
 		Said: func() string { return "" }}, nil
 }
 
-// AwaitKill is a porter: it waits until it is killed, or nobody has the other end of its standard input any more.
+// AwaitKill is a porter: it waits until it is killed, or no process has the other end of its standard input any more.
 func AwaitKill() { _, _ = io.Copy(io.Discard, os.Stdin) }

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of what is closed elsewhere.
+// Bounds of connections that are closed elsewhere.
 const (
 	maxPorters  = 8   // processes at a time
 	maxCarried  = 64  // connections that one has
@@ -22,7 +22,7 @@ const (
 
 // porters close connections with descriptors in them, which may take as long as strangers like: each porter is a
 // process that has some of these open, and is killed. Linux does not let a process linger that is being killed
-// (inet_release, net/ipv4/af_inet.c), and whatever else takes its time keeps that process only.
+// (inet_release, net/ipv4/af_inet.c), and every other slow close keeps that process only.
 //
 // All of the server's processes are started with forks held: a process that is just being started has all of the
 // server's descriptors, and would be the last one that has them.
@@ -84,7 +84,7 @@ func (p *porters) trusts(uid uint32) bool {
 	return len(p.recent(uid)) < maxMisuses
 }
 
-// hurry has nobody wait for room any more.
+// hurry ends all waits for room.
 func (p *porters) hurry() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +101,7 @@ func (p *porters) awaitRoom() {
 	}
 }
 
-// end has the porters' goroutine carry what is left, and return.
+// end has the porters' goroutine hand over the remaining connections, and return.
 func (p *porters) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,7 +173,7 @@ func (p *porters) carry(some []carried) (*Child, error) {
 		return nil, err
 	}
 	for _, f := range files {
-		f.Close() // which is not the last to have it
+		f.Close() // which is not the last descriptor of it
 	}
 	if err := child.Signal(unix.SIGKILL); err != nil {
 		p.log.Debug("a process that closes connections has ended by itself", "error", err)

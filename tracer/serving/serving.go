@@ -1,8 +1,8 @@
-// Package serving starts sessions for kernels that ask for one on a Unix socket: each is of the process that asks, and
-// of no other, and has that user's rights. Who asks, and how often, is decided here; what a session is, and what a
-// notebook is told, is not.
+// Package serving starts sessions for kernels that ask for one on a Unix socket: each session is of the process that
+// asks, and of no other, and has that user's rights. This package decides who may ask, and how often. It knows neither
+// the contents of a session nor the answers to a notebook.
 //
-// Nothing of a request is used but which of three words it is. Whose process it is the Linux kernel says (SO_PEERCRED,
+// Nothing of a request is used but which of three words it is. The Linux kernel identifies the process (SO_PEERCRED,
 // SO_PEERPIDFD), not the request: so there is no pid, path or flag that could be another's.
 package serving
 
@@ -21,11 +21,11 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// Protocol is what is spoken on the socket: one request of at most 256 bytes, one answer of at most 4,096, then the
-// server closes.
+// Protocol is the version on the socket: one request of at most 256 bytes, one answer of at most 4,096, then the server
+// closes.
 const Protocol = "ipytracer/serve/v1"
 
-// Bounds of what a peer can take.
+// Bounds of a peer's use of the server.
 const (
 	maxRequest  = 256             // bytes
 	patience    = 2 * time.Second // that a connection may take in all
@@ -34,15 +34,15 @@ const (
 	startsEvery = time.Minute     // a user may start twice as many sessions as may run, in this time
 )
 
-// Options are what a server may do.
+// Options are those of a server.
 type Options struct {
 	Log     *slog.Logger
 	PerUser int // sessions of one user at a time
 	InAll   int // of all users
-	// Auto begins a session also for a process that only says that it is there ("auto"), as companions do when they are
+	// Auto begins a session also for a process that only announces itself ("auto"), as companions do when they are
 	// loaded.
 	Auto bool
-	// Session is the command that traces a process until it is told to end (SIGTERM), as a user who has typed sudo, or
+	// Session is the command that traces a process until it is asked to end (SIGTERM), as a user who has typed sudo, or
 	// as root.
 	Session func(Peer) (*Child, error)
 	// Porter starts a process that has some files open and does nothing until it is killed.
@@ -52,7 +52,7 @@ type Options struct {
 // Child is a session under way.
 type Child struct {
 	Signal func(unix.Signal) error
-	// Ended is closed when it has ended; Said is then what it said last, "" where all was well.
+	// Ended is closed when it has ended; Said is then its last message, "" where all was well.
 	Ended <-chan struct{}
 	Said  func() string
 	// Report is where its report will be, "" where it leaves none.
@@ -90,22 +90,22 @@ func New(o Options) *Server {
 	return s
 }
 
-// request is what a notebook asks.
+// request is one of a notebook's.
 type request struct {
 	Ask string `json:"ask"` // "start", "stop" or "auto"
 }
 
-// answer is what it is told.
+// answer is the server's to a notebook.
 type answer struct {
 	Serve string `json:"serve"`
-	// OK: a session begins, runs already, or ends. Else Error says in a sentence why not.
+	// OK: a session begins, runs already, or ends. Else Error is the reason in a sentence.
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"`
 	Runs  bool   `json:"runs,omitempty"` // it did before
 	Last  string `json:"last,omitempty"` // how the last session of this process ended, if not well
 	// Report is where the session's report will be.
 	Report string `json:"report,omitempty"`
-	// this server traces every kernel that says that it is there; Error says why not this one
+	// this server traces every kernel that announces itself; Error is the reason why not this one
 	Auto bool `json:"auto,omitempty"`
 }
 
@@ -155,13 +155,13 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		}
 		go func() { // maxAtOnce of them: each has a slot
 			s.converse(conn)
-			// What a user occupies is given up when the connection is closed, and not before.
+			// The room that a user occupies is given up when the connection is closed, and not before.
 			s.part(conn, uid, func() { s.dismiss(uid); <-slots })
 		}()
 	}
 }
 
-// turnAway closes a connection of which nothing is heard.
+// turnAway closes a connection that sends nothing.
 func (s *Server) turnAway(conn *os.File) {
 	cred, err := credentials(conn)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Server) part(conn *os.File, uid uint32, done func()) {
 	done()
 }
 
-// admit says whether a connection's user has room for one more.
+// admit reports whether a connection's user has room for one more.
 func (s *Server) admit(conn *os.File) (uid uint32, ok bool) {
 	cred, err := credentials(conn)
 	if err != nil || !s.porters.trusts(cred.Uid) {

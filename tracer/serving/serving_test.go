@@ -30,7 +30,7 @@ type rig struct {
 	mu     sync.Mutex
 	begun  []Peer
 	ended  map[int]chan struct{} // by pid
-	told   []unix.Signal
+	got    []unix.Signal
 	said   string
 }
 
@@ -84,7 +84,7 @@ func (r *rig) begin(p Peer) (*Child, error) {
 	return &Child{
 		Signal: func(s unix.Signal) error {
 			r.mu.Lock()
-			r.told = append(r.told, s)
+			r.got = append(r.got, s)
 			r.mu.Unlock()
 			if s != unix.SIGCONT {
 				once.Do(func() { close(ended) })
@@ -184,8 +184,8 @@ func TestSessions(t *testing.T) {
 	}
 	a := r.ask(stop)
 	r.mu.Lock()
-	if !a.OK || !slices.Equal(r.told, []unix.Signal{unix.SIGCONT, unix.SIGTERM}) {
-		t.Errorf("stop: %+v, %v", a, r.told)
+	if !a.OK || !slices.Equal(r.got, []unix.Signal{unix.SIGCONT, unix.SIGTERM}) {
+		t.Errorf("stop: %+v, %v", a, r.got)
 	}
 	r.said = "it went wrong"
 	r.mu.Unlock()

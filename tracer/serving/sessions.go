@@ -36,7 +36,7 @@ func (s *Server) start(p Peer) answer {
 	return a
 }
 
-// refuses says why a user may have no further session now, "" for nothing.
+// refuses returns the reason why a user may have no further session now, "" for none.
 func (s *Server) refuses(uid uint32) string {
 	if s.closing {
 		return "the server is ending"
@@ -96,22 +96,22 @@ func (s *Server) stop(p Peer) answer {
 	if one == nil {
 		return answer{Error: "this process has no session that this server has started", Last: s.last[p.Identity]}
 	}
-	s.tell(one)
+	s.finish(one)
 	return answer{OK: true, Report: one.child.Report}
 }
 
-// How long a session may take to end: when its notebook says so, and with the server. What one that is killed would
-// have reported is lost.
+// The time that a session may take to end: when its notebook asks for that, and with the server. The report of a
+// session that is killed is lost.
 const (
 	lastPatience = time.Minute
-	// with the server: then a session leaves out its last look, which is what takes long, and reports
+	// with the server: then a session leaves out its last look, which takes long, and reports
 	hurryAfter   = 700 * time.Millisecond
 	endPatience  = 2 * time.Second
-	killPatience = time.Second // that one may take which was killed: the kernel may hold it for longer
+	killPatience = time.Second // the time that a killed session may take: the kernel may hold it for longer
 )
 
-// tell has a session end: it is asked to, and made to after a while.
-func (s *Server) tell(one *session) {
+// finish ends a session: by a signal that asks for it, and after a while by force.
+func (s *Server) finish(one *session) {
 	if one.stopping {
 		return
 	}
@@ -121,7 +121,7 @@ func (s *Server) tell(one *session) {
 			s.options.Log.Debug("a session could not be told to end", "pid", one.peer.PID, "error", err)
 		}
 	}
-	go func() { // one for each session: it is told once
+	go func() { // one goroutine for each session
 		select {
 		case <-one.child.Ended:
 		case <-time.After(lastPatience):
@@ -135,7 +135,7 @@ func (s *Server) end() {
 	s.mu.Lock()
 	s.closing = true
 	for _, one := range s.sessions {
-		s.tell(one)
+		s.finish(one)
 	}
 	s.mu.Unlock()
 	over := make(chan struct{})
@@ -155,7 +155,7 @@ func (s *Server) end() {
 	}
 }
 
-// signal tells what is left of them.
+// signal sends a signal to the remaining ones.
 func (s *Server) signal(what unix.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *Server) signal(what unix.Signal) {
 	}
 }
 
-// kill ends what is left of them.
+// kill ends the remaining ones by force.
 func (s *Server) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

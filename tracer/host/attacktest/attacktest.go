@@ -1,5 +1,5 @@
-// Package attacktest has what tests of attacks share: how often they are tried, and programs that give whoever executes
-// them further rights.
+// Package attacktest has the common parts of tests of attacks: the number of attempts, and programs that give further
+// rights to every user that executes them.
 package attacktest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Attempts returns how often an attack is tried: TRACER_ATTEMPTS, or as often as is usual.
+// Attempts returns the number of attempts of an attack: TRACER_ATTEMPTS, or the usual number.
 func Attempts(usual int) int {
 	if n, err := strconv.Atoi(os.Getenv("TRACER_ATTEMPTS")); err == nil {
 		return n
@@ -20,8 +20,9 @@ func Attempts(usual int) int {
 	return usual
 }
 
-// Folder makes a folder that everybody may enter, for programs that give further rights: of the file systems for
-// temporary files the first that is not mounted nosuid, as a /tmp of systemd's is. It is removed when the test is over.
+// Folder makes a folder that everybody may enter, for programs that give further rights. It takes the first file system
+// for temporary files that is not mounted nosuid, as a /tmp of systemd's is. The folder is removed when the test is
+// over.
 func Folder(t testing.TB) string {
 	t.Helper()
 	in := os.TempDir()
@@ -63,7 +64,7 @@ func Copy(t testing.TB, program, to string, mode uint32) {
 	}
 }
 
-// MakeCapable gives a program's file a capability, which whoever executes it has: struct vfs_cap_data,
+// MakeCapable gives a program's file a capability, which every process that executes the file has: struct vfs_cap_data,
 // linux/capability.h, permitted and inheritable, twice.
 func MakeCapable(path string, capability uint) error {
 	var own []byte

@@ -12,8 +12,8 @@ import (
 
 const inNamespace = "IPYTRACER_TEST_IN_NAMESPACE"
 
-// InPIDNamespace runs a test again in a pid namespace of its own, where nobody else takes pids, and reports whether
-// this is that run. It needs root.
+// InPIDNamespace runs a test again in a pid namespace of its own, where no other program takes pids, and reports
+// whether this is that run. It needs root.
 func InPIDNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(inNamespace) != "" {

@@ -11,12 +11,13 @@ import (
 // sets are the capabilities of a thread, 32 to a word (capset(2)).
 type sets [2]unix.CapUserData
 
-// KeepCapabilities gives up, in all threads and for good, every capability but some, of which it keeps what there is,
-// and forbids new privileges ([NoNewPrivileges]). The inheritable and ambient sets are empty then.
+// KeepCapabilities gives up, in all threads and for good, every capability but some. Of those it keeps the ones that
+// the program has. It forbids new privileges ([NoNewPrivileges]). The inheritable and ambient sets are empty then.
 //
-// The bounding set stays as it is: it limits what a program gains by being executed, which is nothing without new
-// privileges. What it has is then cut down to what there was before (cap_bprm_creds_from_file, security/commoncap.c).
-// To empty the set takes a system call for each of its 41 capabilities in each thread, one after the other.
+// The bounding set stays as it is. It limits the capabilities that a program gains by being executed, which are none
+// without new privileges: the kernel then cuts the program's set down to the earlier one (cap_bprm_creds_from_file,
+// security/commoncap.c). To empty the set takes a system call for each of its 41 capabilities in each thread, one after
+// the other.
 func KeepCapabilities(keep ...uint) error {
 	now, err := capabilities()
 	if err != nil {
@@ -29,8 +30,8 @@ func KeepCapabilities(keep ...uint) error {
 	return setCapabilities(now.only(keep))
 }
 
-// WithholdCapabilities makes programs that are started get none of this one's capabilities, by inheritance or as
-// ambient ones, which are inheritable (capabilities(7)): a service manager may have given some.
+// WithholdCapabilities makes programs that are started get none of this one's capabilities, neither by inheritance nor
+// as ambient ones, which are inheritable (capabilities(7)). A service manager may have given some.
 func WithholdCapabilities() error {
 	now, err := capabilities()
 	if err != nil {
@@ -43,9 +44,9 @@ func WithholdCapabilities() error {
 	return setCapabilities(now)
 }
 
-// WithOnly runs a function on a thread of its own with some capabilities in effect, of those there are, and no other:
-// what it returns then tells whether they are enough. The function must not start goroutines that shall do without the
-// others, too.
+// WithOnly runs a function on a thread of its own, with some of this program's capabilities in effect and no other: the
+// function's result then shows whether they are enough. The function must not start goroutines that are meant to do
+// without the others, too.
 func WithOnly(some []uint, f func() error) error {
 	failed := make(chan error)
 	go OnOwnThread(func() {
@@ -85,8 +86,9 @@ func capabilities() (now sets, err error) {
 	return now, nil
 }
 
-// setCapabilities does so in all threads: capabilities belong to threads. psx is syscall.AllThreadsSyscall where there
-// is no cgo; with cgo, where that does not work, it does the same by a signal to each thread.
+// setCapabilities sets the capabilities of all threads: capabilities belong to threads. psx is
+// syscall.AllThreadsSyscall where there is no cgo. With cgo, where AllThreadsSyscall does not work, psx does the same
+// by a signal to each thread.
 func setCapabilities(s sets) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	if _, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&s[0])),

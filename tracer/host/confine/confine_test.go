@@ -15,7 +15,7 @@ import (
 
 const confinedVariable = "IPYTRACER_TEST_CONFINED"
 
-// confined runs a test in a process of its own: what is given up is gone for good.
+// confined runs a test in a process of its own: the test gives rights up for good.
 func confined(t *testing.T, test func(*testing.T)) {
 	t.Helper()
 	if os.Getenv(confinedVariable) == t.Name() {
@@ -30,7 +30,7 @@ func confined(t *testing.T, test func(*testing.T)) {
 	}
 }
 
-// requireRoot skips where there is nothing to give up.
+// requireRoot skips where there are no rights to give up.
 func requireRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() == 0 {
@@ -74,8 +74,7 @@ func statuses(t *testing.T) (all []string) {
 	return all
 }
 
-// TestAllThreads: those that are busy, those that are idle, and those that are started afterwards have lost what is to
-// go.
+// TestAllThreads: busy threads, idle ones, and threads that are started afterwards have lost the rights.
 func TestAllThreads(t *testing.T) {
 	requireRoot(t)
 	confined(t, func(t *testing.T) {
@@ -174,7 +173,7 @@ func TestTests(t *testing.T) {
 	})
 }
 
-// TestNoFilter: a kernel that has no filters is told from one that takes none of ours.
+// TestNoFilter: the error distinguishes a kernel without filters from one that takes none of ours.
 func TestNoFilter(t *testing.T) {
 	confined(t, func(t *testing.T) {
 		if err := errors.Join(NoNewPrivileges(),
@@ -237,7 +236,7 @@ func TestOnlyPaths(t *testing.T) {
 	})
 }
 
-// TestNoLandlock: a kernel that has none is told.
+// TestNoLandlock: a kernel without Landlock gives its own error.
 func TestNoLandlock(t *testing.T) {
 	confined(t, func(t *testing.T) {
 		err := errors.Join(NoNewPrivileges(),

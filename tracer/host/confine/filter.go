@@ -10,26 +10,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoFilter says that the kernel has no seccomp filters (CONFIG_SECCOMP_FILTER), or forbids them.
+// ErrNoFilter is the error where the kernel has no seccomp filters (CONFIG_SECCOMP_FILTER), or forbids them.
 var ErrNoFilter = errors.New("the kernel takes no filter of system calls")
 
-// Rule says what is to become of a system call, by its number on this machine.
+// Rule allows or refuses a system call, by its number on this machine.
 type Rule struct {
 	Call uintptr
-	// When are the cases in which it is allowed: in any of them all tests hold. Without a case it is allowed always.
+	// When are the cases in which the call is allowed: a case holds if all its tests hold. Without a case the call is
+	// always allowed.
 	When [][]Test
-	// Refuse makes it fail with this error in those cases, whatever other rules allow, and the kernel's log does not
-	// say so: it is what a program is used to from machines that have not got the call, or that do not let its user do
-	// this.
+	// Refuse makes the call fail with this error in those cases, whatever other rules allow, and without a line in the
+	// kernel's log. A program is used to such an error from machines that have not got the call, or that do not let its
+	// user make it.
 	Refuse unix.Errno
 }
 
-// Test compares one argument of a system call. Pointers cannot be followed: whoever makes the call could change what
-// lies there.
+// Test compares one argument of a system call. Pointers cannot be followed: the caller could change the memory there
+// afterwards.
 type Test struct {
-	Argument int    // from 0
-	Mask     uint64 // what to look at; of the upper half only if one of its bits is set, for most arguments are ints
-	Value    uint64
+	Argument int // from 0
+	// the bits to compare; of the upper half only if one of its bits is set, for most arguments are ints
+	Mask  uint64
+	Value uint64
 }
 
 // Is holds where an argument that is an int has a value.
@@ -41,15 +43,15 @@ func Without(argument int, bits uint32) Test { return Test{argument, uint64(bits
 // Nil holds where an argument is the null pointer.
 func Nil(argument int) Test { return Test{argument, math.MaxUint64, 0} }
 
-// Denied is what becomes of a call that is not allowed: EPERM, or, of a build for tests ("trap"), the end of the
-// program with the stacks of all goroutines, so that nothing the program needs is missed.
+// denied is the effect of a call that is not allowed: EPERM, or, in a build for tests ("trap"), the end of the program
+// with the stacks of all goroutines, so that no call that the program needs is missed.
 var denied = ""
 
-// Allow takes from all threads, those to come as well, every system call but those that rules allow. It needs
+// Allow takes from all threads, also from later ones, every system call but those that rules allow. It needs
 // CAP_SYS_ADMIN or [NoNewPrivileges], which is passed on to all threads. The error may be [ErrNoFilter].
 func Allow(rules []Rule) error {
-	// What is refused is no misdeed: a filter of its own, which is not logged, says so. Of two filters the stricter one
-	// counts, unless that ends the program: so the other one allows the same.
+	// Refused calls are no misdeed: a filter of their own, which is not logged, refuses them. Of two filters the
+	// stricter one counts, unless that one ends the program. So the other filter allows the refused calls.
 	var refused, rest []Rule
 	for _, r := range rules {
 		if r.Refuse != 0 {
@@ -74,7 +76,8 @@ func install(rules []Rule, otherwise unix.SockFilter, log uintptr) error {
 	}
 	const (
 		tsync = unix.SECCOMP_FILTER_FLAG_TSYNC // in all threads, or in none
-		// before Linux 5.16 a filter slows down all that the program does, against what scripts in it could spy out
+		// Before Linux 5.16 a filter slows the whole program down, as a measure against scripts in it that spy on other
+		// memory.
 		specAllow = unix.SECCOMP_FILTER_FLAG_SPEC_ALLOW
 	)
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
@@ -120,14 +123,14 @@ func load(offset int) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: uint32(offset)}
 }
 
-// unless skips so many instructions where what was loaded is not this.
+// unless skips a number of instructions where the loaded word is not the given one.
 func unless(value uint32, skip int) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: value, Jf: uint8(skip)}
 }
 
-// assemble makes the program: one look at the machine, then rule after rule, and what becomes of other calls. Since
-// Linux 5.11 the kernel works out once which calls are allowed whatever their arguments, and does not run the program
-// for them.
+// assemble makes the program: it tests the machine once, then rule after rule, and ends with the verdict on other
+// calls. Since Linux 5.11 the kernel works out once which calls are allowed whatever their arguments, and does not run
+// the program for them.
 func assemble(rules []Rule, otherwise unix.SockFilter) ([]unix.SockFilter, error) {
 	program := ownCalls()
 	for _, r := range rules {
@@ -144,8 +147,8 @@ func assemble(rules []Rule, otherwise unix.SockFilter) ([]unix.SockFilter, error
 	return program, nil
 }
 
-// block is what is run for a call that is the rule's: it ends with a verdict, or, where a refusal does not hold, goes
-// on to the next rule.
+// block is the part of the program for the calls of one rule. It ends with a verdict, or, where a refusal does not
+// hold, goes on to the next rule.
 func (r Rule) block() (code []unix.SockFilter) {
 	yes, no := verdict(unix.SECCOMP_RET_ALLOW, 0), deny()
 	if r.Refuse != 0 {
@@ -164,7 +167,7 @@ func (r Rule) block() (code []unix.SockFilter) {
 	return append(code, no)
 }
 
-// code goes on behind itself where the test holds; else it skips what is behind it, too.
+// code goes on with the next instruction where the test holds. Else it skips the given number of instructions as well.
 func (t Test) code(behind int) (code []unix.SockFilter) {
 	at := offsetArguments + 8*t.Argument // little-endian: the lower half first
 	half := func(offset int, mask, value uint32, behind int) []unix.SockFilter {
@@ -180,7 +183,7 @@ func (t Test) code(behind int) (code []unix.SockFilter) {
 	return append(lower, code...)
 }
 
-// merge makes one rule of all on the same call: what one of them allows is allowed.
+// merge makes one rule of all rules on the same call, which allows every call that one of them allows.
 func merge(rules []Rule) (merged []Rule) {
 	at := map[uintptr]int{}
 	for _, r := range rules {

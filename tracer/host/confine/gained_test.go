@@ -13,22 +13,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// executed is a program that is executed, by whom, and what it is then.
+// executed is a program that is executed, the user who executes it, and the rights that it has then.
 type executed struct {
 	name string
 	mode uint32
-	caps bool // the file has one of its own
+	caps bool // the file has capabilities of its own
 	as   uint32
 }
 
 const nobody = 65534
 
-// programs are what is executed to gain something: by root, with a capability of its own, as a set-user-ID program of
+// programs are executed to gain rights: by root, with a capability of the file's own, as a set-user-ID program of
 // root's.
 var programs = []executed{{"root", 0o755, false, 0}, {"capable", 0o755, true, nobody},
 	{"setuid", 0o4755, false, nobody}}
 
-// status returns a line of /proc/self/status, of this program or, as it says it, of a program that is executed.
+// status returns a line of /proc/self/status, of this program, or printed by a program that is executed.
 func status(t *testing.T, text []byte, name string) string {
 	t.Helper()
 	for line := range strings.Lines(string(text)) {
@@ -57,7 +57,7 @@ func makePrograms(t *testing.T) (dir string) {
 	return dir
 }
 
-// has returns what a program has that is executed: its capabilities, and whether it is root.
+// has returns the rights of a program that is executed: its capabilities, and whether it is root.
 func (p executed) has(t *testing.T, dir string) (capabilities uint64, root bool) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(dir, p.name), "/proc/self/status")
@@ -74,8 +74,8 @@ func (p executed) has(t *testing.T, dir string) (capabilities uint64, root bool)
 }
 
 // TestNothingIsGained: a program that is executed gets neither a capability that was given up nor another user's
-// rights, whether root executes it, its file has capabilities or it is a set-user-ID program; and it did before. The
-// bounding set is what it was.
+// rights, whether root executes it, its file has capabilities or it is a set-user-ID program. Before, it does get them.
+// The bounding set is unchanged.
 func TestNothingIsGained(t *testing.T) {
 	requireRoot(t)
 	const folder = "IPYTRACER_TEST_PROGRAMS"

@@ -9,19 +9,19 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// ErrNoLandlock says that the kernel has no Landlock (Linux 5.13), or does not use it.
+// ErrNoLandlock is the error where the kernel has no Landlock (Linux 5.13), or does not use it.
 var ErrNoLandlock = errors.New("the kernel has no Landlock")
 
 // Paths are what can be done with files by name. A path may be /proc/self/fd/N.
 type Paths struct {
 	Make  []string // folders in which files are made and replaced
-	Read  []string // what is read, and all below
+	Read  []string // files that are read, and folders that are read with all below them
 	Drive []string // devices that are read, written, and asked by ioctl(2), and all below
 }
 
-// OnlyPaths takes from all threads, those to come as well, whatever else can be done with files by name. What is open
-// stays open, and a path that is not there is left out. It is not for programs that look into others: Landlock forbids
-// that, too, whatever the capabilities (security/landlock/task.c). The error may be [ErrNoLandlock].
+// OnlyPaths takes from all threads, also from later ones, every other use of files by name. Open files stay open, and a
+// path that does not exist is left out. It is not for programs that look into others: Landlock forbids that, too,
+// whatever the capabilities (security/landlock/task.c). The error may be [ErrNoLandlock].
 func OnlyPaths(p Paths) error {
 	if version, err := ll.LandlockGetABIVersion(); err != nil || version < 1 {
 		return fmt.Errorf("%w: %w", ErrNoLandlock, err)

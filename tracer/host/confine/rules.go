@@ -24,8 +24,8 @@ func OneOf(call uintptr, argument int, values ...uint32) Rule {
 	return r
 }
 
-// Program are the calls that any Go program makes, and the C library and the threads in it, that reads and writes what
-// is open: none opens a file, starts a program or a process, or reaches another one.
+// Program are the calls of any Go program that reads and writes open files, with those of the C library and the threads
+// in it: none opens a file, starts a program or a process, or reaches another one.
 func Program() []Rule {
 	return slices.Concat(Always(
 		unix.SYS_PREAD64, unix.SYS_FUTEX, unix.SYS_READ, unix.SYS_WRITE, unix.SYS_CLOSE, unix.SYS_NANOSLEEP,
@@ -44,7 +44,7 @@ func Program() []Rule {
 		unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
 	), Always(olderWaiting...), []Rule{
 		{Call: unix.SYS_CLONE, When: [][]Test{{{0, unix.CLONE_THREAD, unix.CLONE_THREAD}}}},
-		{Call: unix.SYS_CLONE3, Refuse: unix.ENOSYS}, // what it is asked for lies in memory, and clone serves
+		{Call: unix.SYS_CLONE3, Refuse: unix.ENOSYS}, // its arguments lie in memory, and clone serves
 		{Call: unix.SYS_TGKILL, When: [][]Test{{Is(0, uint32(os.Getpid()))}}},
 		{Call: unix.SYS_MMAP, When: [][]Test{{Without(2, unix.PROT_EXEC)}}},
 		{Call: unix.SYS_MPROTECT, When: [][]Test{{Without(2, unix.PROT_EXEC)}}},
@@ -58,7 +58,7 @@ func Program() []Rule {
 	})
 }
 
-// Writing are the flags of open(2) with which something can be changed or made.
+// Writing are the flags of open(2) with which files can be changed or made.
 const Writing = unix.O_ACCMODE | unix.O_CREAT | unix.O_TRUNC | unix.O_APPEND | (unix.O_TMPFILE &^ unix.O_DIRECTORY)
 
 // Reading are the calls that read files and folders by name.
@@ -69,8 +69,7 @@ func Reading() []Rule {
 	)), Rule{Call: unix.SYS_OPENAT, When: [][]Test{{Without(2, Writing)}}})
 }
 
-// Making are the calls that make new files, and name, rename and remove files. Nothing that is there is opened to be
-// written to.
+// Making are the calls that make new files, and name, rename and remove files. No existing file is opened for writing.
 func Making() []Rule {
 	const made = Writing | unix.O_EXCL
 	return append(Always(unix.SYS_LINKAT, unix.SYS_RENAMEAT, unix.SYS_UNLINKAT, unix.SYS_FCHMOD,

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OnOwnThread runs a function on a thread that nothing else runs on, neither before it ends nor afterwards: the runtime
-// ends a thread whose goroutine ends while locked to it. The first thread is left alone, as its credentials are those
-// that /proc/PID shows.
+// OnOwnThread runs a function on a thread on which nothing else runs, neither meanwhile nor afterwards: the runtime
+// ends a thread whose goroutine ends while locked to it. The first thread is left alone, as /proc/PID shows its
+// credentials.
 func OnOwnThread(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() {

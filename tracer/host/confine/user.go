@@ -8,8 +8,8 @@ import (
 	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
-// Become makes this program, in all its threads and for good, one of a user, with groups besides the user's own, and
-// without any capability or new privileges ([NoNewPrivileges]). It needs to be root, or that user.
+// Become makes this program, in all its threads and for good, a program of a user, with groups besides the user's own,
+// and without any capability or new privileges ([NoNewPrivileges]). The program must be root's, or that user's.
 func Become(uid, gid uint32, groups []uint32) error {
 	// which are in effect in all threads then
 	if err := KeepCapabilities(unix.CAP_SETUID, unix.CAP_SETGID); err != nil {
@@ -40,9 +40,9 @@ func setGroups(groups []uint32) error {
 	return nil
 }
 
-// FilesAs makes all threads of a program of root's do with files what a user may, with groups besides the user's own;
-// capabilities stay in effect. It is for good once nothing can set ids any more ([Allow]). Signals, and who may look
-// into the program, go by root's ids as before.
+// FilesAs gives all threads of a program of root's the rights of a user on files, with groups besides the user's own.
+// Capabilities stay in effect. It is for good once nothing can set ids any more ([Allow]). Signals, and the right of
+// others to look into the program, go by root's ids as before.
 func FilesAs(uid, gid uint32, groups []uint32) error {
 	before, err := capabilities()
 	if err != nil {
@@ -54,8 +54,8 @@ func FilesAs(uid, gid uint32, groups []uint32) error {
 	if err := setGroups(groups); err != nil {
 		return err
 	}
-	// The ids of files follow the effective ones. They are the same in all threads then: what setfsuid(2) returns is
-	// what was before, and psx ends a program in whose threads that differs.
+	// The ids of files follow the effective ones. They are the same in all threads then. That matters because
+	// setfsuid(2) returns the earlier id, and psx ends a program in whose threads the results differ.
 	if err := syscall.Setresgid(-1, syscall.Getegid(), -1); err != nil {
 		return fmt.Errorf("set the group: %w", err)
 	}

@@ -1,6 +1,6 @@
-// Package counting counts what processors do for a process, by perf events: instructions, cycles, cache references and
-// misses. Which windows the counts belong to is for attribution to say, and what the kernel counts itself (page faults,
-// switches) the kernel half reads.
+// Package counting counts the work of processors for a process, by perf events: instructions, cycles, cache references
+// and misses. Package attribution decides to which windows the counts belong. The kernel half reads the events that the
+// kernel counts itself (page faults, switches).
 package counting
 
 import (
@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Event is what is counted, in the terms of perf_event_open(2).
+// Event is the counted event, in the terms of perf_event_open(2).
 type Event struct {
 	Name   string
 	Type   uint32
@@ -30,7 +30,7 @@ var Processor = []Event{
 	{"cache misses", unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CACHE_MISSES},
 }
 
-// Limits on what is opened.
+// Limits on open events.
 const (
 	maxThreads = 256 // of a process, as it is taken in: each takes a descriptor for each event
 	attempts   = 20  // at threads that begin meanwhile
@@ -142,8 +142,9 @@ func reason(err error) error {
 	return err
 }
 
-// Read says of each event one more than has been counted, or 0 where that is not known: it is not counted, or the
-// processor did not count all the time because others count, too. What was counted some of the time is no count.
+// Read returns for each event its count and 1, or 0 where the count is not known: the event is not counted, or the
+// processor did not count all the time because other programs count, too. An event that was counted for some of the
+// time has no count.
 func (p *Process) Read(counts []uint64) {
 	for i := range counts {
 		counts[i] = 0

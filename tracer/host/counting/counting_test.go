@@ -28,7 +28,7 @@ func open(t *testing.T, events []Event) (*Process, []Missing) {
 	return p, missing
 }
 
-// TestThreadsAndNoChildren: what a thread does that begins later is counted, and what a child does is not.
+// TestThreadsAndNoChildren: the work of a thread that begins later is counted, and a child's is not.
 func TestThreadsAndNoChildren(t *testing.T) {
 	p, missing := open(t, kernels)
 	if len(missing) > 0 {

@@ -1,17 +1,16 @@
-// Package filecache keeps what was found out about the code in files, for the sessions that come after. What that is,
-// and of which file it is true, its users say: a value of some bytes, under a key of others.
+// Package filecache keeps the results of analyses of code in files, for later sessions. Its users define the results
+// and the files for which they hold: a value of some bytes, under a key of others.
 //
-// A session parses what a traced process has mapped, and by then it has given up its rights
-// ([ipytracer/tracer/host/confine]). So a [Cache] is opened before, as root, and what is left of it afterwards is two
-// descriptors: of a file that is only read, and of one that is appended to. All else, the folder above all, can no
-// longer be reached.
+// A session parses files that a traced process has mapped, and by then it has given up its rights
+// ([ipytracer/tracer/host/confine]). So a [Cache] is opened before, as root. Afterwards it has two descriptors left: of
+// a file that is only read, and of one that is appended to. All else, the folder above all, can no longer be reached.
 //
 // The files are hostile in turn: a process may be made to take a session over, which then writes what it likes. So each
-// cache is of one [Domain]: the user of a process, and the root that its names are looked up in. What a session has
-// written for a user's processes, only sessions for that user's processes read.
+// cache belongs to one [Domain]: the user of a process, and the root in which its names are looked up. Only sessions
+// for a user's processes read what a session for that user's processes has written.
 //
-// A cache is never needed. Where the folder or a file is not what it should be, there is no room, or the file is
-// damaged, nothing is found and nothing is kept, and a session takes longer.
+// A cache is never needed. Where the folder or a file is not as it should be, there is no room, or the file is damaged,
+// nothing is found and nothing is kept, and a session takes longer.
 package filecache
 
 import (
@@ -22,35 +21,36 @@ import (
 	"sync"
 )
 
-// Domain is whose files a cache is about: nobody but the user has written what is read there, on behalf of processes in
-// the same root.
+// Domain names the user and the root of the files of a cache: everything that is read there was written on behalf of
+// that user's processes in the same root.
 type Domain struct {
 	UID    uint32 // of the process, as the tracer's user namespace has it
 	Device uint64 // of the process's root
 	Inode  uint64
 }
 
-// name is that of the domain's files, for a build of the program: builds that take turns keep what is each other's.
+// name returns the name of the domain's files for a build of the program: builds that take turns keep each other's
+// files.
 func (d Domain) name(program string) string {
 	return fmt.Sprintf("%d-%x-%x-%x", d.UID, d.Device, d.Inode, header(program)[len(magic):][:8])
 }
 
-// Bounds of what is kept, in bytes. The places in an interpreter and in NumPy take some 10 KiB each.
+// Bounds of a cache, in bytes. The places in an interpreter and in NumPy take some 10 KiB each.
 const (
 	maxValue = 64 << 10
-	// maxFile is how large a file may become, turn from which size on a session begins another one: then what the older
-	// one has is moved to the new one as it is found, and the rest goes with the next turn.
+	// maxFile is the largest size of a file. From the size turn on a session begins another file. Then each entry of
+	// the older file is moved to the new one when it is found, and the rest goes with the next turn.
 	maxFile, turn = 1 << 20, 512 << 10
 	// maxDomains is how many domains are kept, those of other builds included. A file takes as much as is in it, and
 	// has a predecessor.
 	maxDomains = 64
 )
 
-// Cache is what is kept for one domain. The zero value and nil keep nothing. Safe for concurrent use.
+// Cache has the entries of one domain. The zero value and nil keep nothing. Safe for concurrent use.
 type Cache struct {
 	mu      sync.Mutex
 	entries map[[sha256.Size]byte][]byte
-	older   map[[sha256.Size]byte][]byte // those of the predecessor, which are kept anew when they are found
+	older   map[[sha256.Size]byte][]byte // the predecessor's entries, which are kept anew when they are found
 	file    *os.File                     // open for appending; nil: nothing is kept any more
 	size    int64
 	found   int
@@ -98,7 +98,7 @@ func (c *Cache) append(at [sha256.Size]byte, value []byte) {
 	if c.size += int64(len(record)); c.size > maxFile {
 		return
 	}
-	// what is cut off is seen by its sum, and ends the file
+	// A cut entry is recognized by its sum, and ends the file.
 	if n, err := c.file.Write(record); err != nil || n != len(record) {
 		_ = c.file.Close()
 		c.file = nil
@@ -144,7 +144,7 @@ const (
 	entrySize  = sha256.Size + 4 + sumSize // without the value
 )
 
-// header is what a file of a program begins with.
+// header is the beginning of every file of a program.
 func header(program string) []byte {
 	id := sha256.Sum256([]byte(program))
 	return append([]byte(magic), id[:]...)

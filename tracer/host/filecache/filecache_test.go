@@ -36,7 +36,7 @@ func filled(t *testing.T) (folder, file string) {
 	return folder, filepath.Join(folder, user.name(thisProgram))
 }
 
-// has compares what a cache has for the key of [filled].
+// has compares the cache's value for the key of [filled].
 func has(t *testing.T, c *Cache, want bool) {
 	t.Helper()
 	value, ok := c.Get([]byte("key"))
@@ -82,7 +82,7 @@ func TestNilKeepsNothing(t *testing.T) {
 	has(t, &Cache{}, false)
 }
 
-// TestDomains has what was kept for one user, or for a root of one, not be found for another.
+// TestDomains: values that were kept for one user, or for a root of one, are not found for another.
 func TestDomains(t *testing.T) {
 	folder, _ := filled(t)
 	for _, other := range []Domain{{1001, user.Device, user.Inode}, {user.UID, user.Device + 1, user.Inode},
@@ -92,7 +92,7 @@ func TestDomains(t *testing.T) {
 	has(t, opened(t, folder, user, thisProgram), true)
 }
 
-// TestOtherBuild has one build of the program not read what another has kept, and keep its own.
+// TestOtherBuild: a build of the program does not read another build's entries, and keeps its own.
 func TestOtherBuild(t *testing.T) {
 	folder, _ := filled(t)
 	has(t, opened(t, folder, user, "another build"), false)
@@ -136,7 +136,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestDamagedBehind has what is in front of damage be found, once.
+// TestDamagedBehind: entries in front of damage are found, once.
 func TestDamagedBehind(t *testing.T) {
 	folder, file := filled(t)
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
@@ -153,8 +153,8 @@ func TestDamagedBehind(t *testing.T) {
 	serves(t, folder, user)
 }
 
-// TestStrangers has no file be used that somebody else may have written, nor what a link leads to, and puts the
-// program's own in its place.
+// TestStrangers: a file that somebody else may have written is not used, nor the target of a link. The program puts its
+// own file in the place.
 func TestStrangers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to give files away")

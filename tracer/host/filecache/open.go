@@ -14,18 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Folder is where the tracer, which is root then, keeps its caches.
+// Folder is the folder of the tracer's caches, which it opens as root.
 const Folder = "/var/cache/ipytracer"
 
-// ErrUnsafe says that a folder or a file is not this user's alone.
+// ErrUnsafe is the error for a folder or a file that is not this user's alone.
 var ErrUnsafe = errors.New("others may have written there")
 
-// before is what the name of the predecessor of a file ends with.
+// before is the end of the name of a file's predecessor.
 const before = ".before"
 
 // Open opens the cache of a domain in a folder, which is made if it is missing. program tells builds of this program
-// from each other: what another build has kept is not read. It is called while the program may still do that; nothing
-// waits for another program. A nil cache comes with every error.
+// from each other: entries of another build are not read. It is called while the program still has the right to open
+// the files. Nothing waits for another program. A nil cache comes with every error.
 func Open(folder string, d Domain, program string) (*Cache, error) {
 	if program == "" {
 		return nil, errors.New("which build of the program this is cannot be said")
@@ -44,14 +44,14 @@ func Open(folder string, d Domain, program string) (*Cache, error) {
 	return c, nil
 }
 
-// How often it is tried to have the folder alone, and how long is waited in between: who has it does as much as is done
-// here.
+// The number of attempts to have the folder alone, and the wait between them: the other program, which has the folder
+// now, does as much work as this one will.
 const (
 	lockTries = 10
 	lockWait  = 2 * time.Millisecond
 )
 
-// lock reports whether nobody else changes the folder from now on. Else the files are read as they are.
+// lock reports whether no other program changes the folder from now on. Else the files are read as they are.
 func (o *opener) lock() bool {
 	for try := range lockTries {
 		if try > 0 {
@@ -64,7 +64,7 @@ func (o *opener) lock() bool {
 	return false
 }
 
-// openFolder opens a folder that is this user's alone. create: it is made if it is missing.
+// openFolder opens a folder that is this user's alone. create: the folder is made if it is missing.
 func openFolder(folder string, create bool) (*os.File, error) {
 	if create {
 		if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
@@ -84,7 +84,7 @@ func openFolder(folder string, create bool) (*os.File, error) {
 	return dir, nil
 }
 
-// isOurs reports whether something is of a kind, this user's, and nobody else's to write to or read.
+// isOurs reports whether a file or folder is of a kind, this user's, and closed to all others for writing and reading.
 func isOurs(st *unix.Stat_t, kind uint32) bool {
 	return st.Mode&unix.S_IFMT == kind && st.Uid == uint32(os.Geteuid()) && st.Mode&0o077 == 0 &&
 		(kind == unix.S_IFDIR || st.Nlink == 1)
@@ -95,7 +95,7 @@ type opener struct {
 	dir     *os.File
 	name    string
 	program string
-	alone   bool // nobody else changes the folder now
+	alone   bool // no other program changes the folder now
 }
 
 func (o *opener) open() (*Cache, error) {
@@ -111,10 +111,10 @@ func (o *opener) open() (*Cache, error) {
 	} else if err != nil {
 		return nil, err
 	} else if !whole {
-		_ = c.file.Close() // what is appended there nobody finds
+		_ = c.file.Close() // no reader would find entries that are appended there
 		c.file = nil
 	}
-	if c.file != nil { // what is used stays the longest
+	if c.file != nil { // files in use stay the longest
 		_ = unix.Utime(fmt.Sprintf("/proc/self/fd/%d", c.file.Fd()), nil)
 	}
 	if old, data, err := o.read(o.name + before); err == nil {
@@ -126,9 +126,9 @@ func (o *opener) open() (*Cache, error) {
 	return c, nil
 }
 
-// readInto reads the domain's file into a cache, and reports whether all of it is sound. Who appends to it just then
-// may have written half an entry, as damage looks, too: it is read again, as often as is tried to have the folder
-// alone.
+// readInto reads the domain's file into a cache, and reports whether all of it is sound. A program that appends to it
+// at this moment may have written half an entry, which looks like damage. So the file is read again, as many times as
+// there are attempts to have the folder alone.
 func (o *opener) readInto(c *Cache) (whole bool, err error) {
 	for try := range lockTries {
 		if try > 0 {
@@ -148,7 +148,7 @@ func (o *opener) readInto(c *Cache) (whole bool, err error) {
 	return whole, nil
 }
 
-// read opens one of the files, unless it is not what this program has made, and reads it.
+// read opens one of the files and reads it, unless another program has made it.
 func (o *opener) read(name string) (*os.File, []byte, error) {
 	fd, err := unix.Openat(int(o.dir.Fd()), name,
 		unix.O_RDWR|unix.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -172,7 +172,7 @@ func (o *opener) read(name string) (*os.File, []byte, error) {
 	return file, data, nil
 }
 
-// begin begins a new file in the place of one that is full, which becomes its predecessor, or of what is of no use.
+// begin begins a new file in the place of a full one, which becomes its predecessor, or of a useless one.
 func (o *opener) begin(c *Cache, keep bool) error {
 	if !keep {
 		o.makeRoom()

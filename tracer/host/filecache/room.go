@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hiddenPrefix is what the name of a file begins with that is not in its place yet.
+// hiddenPrefix is the beginning of the name of a file that is not in its place yet.
 const hiddenPrefix = ".new-"
 
-// makeRoom takes away what programs left that were ended while they began a file, and the domains for which nothing has
-// been kept for the longest, until there is room for another one. Whoever calls it has the folder alone.
+// makeRoom removes the remains of programs that ended while they began a file, and the domains without a new entry for
+// the longest time, until there is room for another one. The caller has the folder alone.
 func (o *opener) makeRoom() {
 	names, err := o.dir.Readdirnames(-1)
 	if err != nil {
@@ -46,7 +46,8 @@ type Size struct {
 	Bytes   int64
 }
 
-// Measure says how much is kept in a folder. The error matches [os.ErrNotExist] where nothing has been kept yet.
+// Measure returns the size of the caches in a folder. The error matches [os.ErrNotExist] where nothing has been kept
+// yet.
 func Measure(folder string) (s Size, err error) {
 	dir, err := openFolder(folder, false)
 	if err != nil {

@@ -34,7 +34,8 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// TestBounds has neither a value nor a file grow without end, and finds what is used after the file was turned over.
+// TestBounds: neither a value nor a file grows without end, and entries in use are found after the file was turned
+// over.
 func TestBounds(t *testing.T) {
 	folder, file := filled(t)
 	c := opened(t, folder, user, thisProgram)
@@ -61,7 +62,7 @@ func TestBounds(t *testing.T) {
 	has(t, opened(t, folder, user, thisProgram), true)
 }
 
-// TestManyDomains has the domains go for which nothing was kept for the longest, and what a program left that was
+// TestManyDomains: the domains without a new entry for the longest time go, and so do the remains of a program that was
 // ended.
 func TestManyDomains(t *testing.T) {
 	folder, file := filled(t)
@@ -125,7 +126,7 @@ func TestTwoWriters(t *testing.T) {
 	}
 }
 
-// TestBusyFolder has a session find what is kept while another one changes the folder, and wait for nobody.
+// TestBusyFolder: a session finds entries while another one changes the folder, and waits for nobody.
 func TestBusyFolder(t *testing.T) {
 	folder, file := filled(t)
 	dir, err := os.Open(folder)

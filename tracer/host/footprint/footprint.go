@@ -1,6 +1,7 @@
-// Package footprint knows how much memory this program takes, together with what the Linux kernel keeps for it, and how
-// much it may take: the limits of the control groups that it is in, and its own (RLIMIT_DATA, RLIMIT_AS). A program
-// that goes beyond the one is killed by the OOM killer without a word, and beyond the other ended by Go's runtime.
+// Package footprint measures the memory of this program, with the memory that the Linux kernel keeps for it, and the
+// limits on that memory: of the control groups that the program is in, and its own (RLIMIT_DATA, RLIMIT_AS). The OOM
+// killer kills a program that goes beyond the first, without a message. Go's runtime ends one that goes beyond the
+// second.
 package footprint
 
 import (
@@ -16,26 +17,27 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// Bound is a limit on the memory of this program, alone or with what shares a control group with it.
+// Bound is a limit on the memory of this program, alone or with other programs of a control group.
 type Bound struct {
 	// Name is the limit as administrators know it, such as "memory.max of control group /a/b"; hostile where it names a
 	// group.
 	Name string
-	// Bytes is the limit. Used is what counts in it now, without what the kernel takes back before it refuses anything,
-	// and without what Go has mapped and does not use. Own is as much of that as is certainly this program's.
+	// Bytes is the limit. Used is the memory that counts in it now, without memory that the kernel takes back before it
+	// refuses anything, and without memory that Go has mapped and does not use. Own is the part of Used that is
+	// certainly this program's.
 	Bytes, Used, Own int64
 }
 
 // Room is how many bytes are left; never negative.
 func (b *Bound) Room() int64 { return max(0, b.Bytes-b.Used) }
 
-// Footprint is what the program takes at one moment.
+// Footprint is the program's memory at one moment.
 type Footprint struct {
-	// Resident is what the program has in physical memory (VmRSS), code and mapped files included.
+	// Resident is the program's physical memory (VmRSS), code and mapped files included.
 	Resident int64
-	// Kernel is what the kernel half's maps take, which Linux charges to the program's control group since 5.11.
+	// Kernel is the memory of the kernel half's maps, which Linux charges to the program's control group since 5.11.
 	Kernel int64
-	// Bound is the limit of which least is left; nil where there is none.
+	// Bound is the limit with the least room left; nil where there is none.
 	Bound *Bound
 }
 
@@ -43,15 +45,15 @@ type Footprint struct {
 type Meter struct {
 	fs     process.FS
 	kernel func() int64
-	free   func() int64 // what Go has and does not use
+	free   func() int64 // memory that Go has and does not use
 	pid    int
 	group  string
 	groups []process.Cgroup
 	limit  int64 // Go's, 0: it was not set
-	before int64 // what it was
+	before int64 // the limit before it was set
 }
 
-// New makes a meter. kernel returns what the kernel half takes, in bytes; nil: nothing.
+// New makes a meter. kernel returns the kernel half's memory in bytes; nil: nothing.
 func New(fs process.FS, kernel func() int64) *Meter {
 	if kernel == nil {
 		kernel = func() int64 { return 0 }
@@ -59,10 +61,10 @@ func New(fs process.FS, kernel func() int64) *Meter {
 	return &Meter{fs: fs, kernel: kernel, free: unusedByGo, pid: os.Getpid()}
 }
 
-// Kernel has the meter ask somebody else what the kernel half takes.
+// Kernel sets the function that returns the kernel half's memory.
 func (m *Meter) Kernel(kernel func() int64) { m.kernel = kernel }
 
-// Look measures. What cannot be read limits nothing.
+// Look measures. Figures that cannot be read limit nothing.
 func (m *Meter) Look() Footprint {
 	status, err := m.fs.Proc(m.pid).Status()
 	if err != nil {
@@ -120,7 +122,7 @@ func cgroupBounds(c process.Cgroup, own int64) (all []Bound) {
 	return all
 }
 
-// rlimits are the program's own limits. They count what is mapped, touched or not.
+// rlimits are the program's own limits. They count mapped memory, touched or not.
 func (m *Meter) rlimits(status process.Status) (all []Bound) {
 	limits, err := m.fs.Proc(m.pid).Rlimits()
 	if err != nil {
@@ -139,7 +141,8 @@ func (m *Meter) rlimits(status process.Status) (all []Bound) {
 	return all
 }
 
-// goMemory are what Go has mapped in all, and what of that it does not use, whether the kernel has it back or not.
+// goMemory returns the memory that Go has mapped in all, and the part of it that Go does not use, whether the kernel
+// has it back or not.
 var goMemory = []string{"/memory/classes/total:bytes", "/memory/classes/heap/free:bytes",
 	"/memory/classes/heap/released:bytes"}
 
@@ -173,7 +176,7 @@ const leastForGo = 20 << 20
 
 // KeepBelow sets Go's soft memory limit (debug.SetMemoryLimit) so that about margin bytes stay free below the bound:
 // its collector runs more often before anything is refused. A quarter of the bound is this program's in any case,
-// whatever else shares it. Where there is no bound, or GOMEMLIMIT says what the limit is, it does nothing.
+// whatever else shares it. KeepBelow does nothing where there is no bound, or where GOMEMLIMIT sets the limit.
 func (m *Meter) KeepBelow(f *Footprint, margin int64) {
 	if f.Bound == nil || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -189,7 +192,7 @@ func (m *Meter) KeepBelow(f *Footprint, margin int64) {
 	m.limit = limit
 }
 
-// Restore sets Go's memory limit to what it was.
+// Restore sets Go's memory limit to its earlier value.
 func (m *Meter) Restore() {
 	if m.limit != 0 {
 		debug.SetMemoryLimit(m.before)
@@ -197,8 +200,8 @@ func (m *Meter) Restore() {
 	}
 }
 
-// Near reports whether less than margin bytes are left below the bound, and it is this program that has a good part of
-// it: a quarter. Where another one fills a control group there is nothing to be gained by giving something up.
+// Near reports whether less than margin bytes are left below the bound, and this program has a good part of it: a
+// quarter. Where another program fills a control group, giving something up gains nothing.
 func (f *Footprint) Near(margin int64) bool {
 	return f.Bound != nil && f.Bound.Room() < margin && f.Bound.Own >= f.Bound.Bytes/4
 }
@@ -206,7 +209,7 @@ func (f *Footprint) Near(margin int64) bool {
 // Collect has Go's collector run, and gives what it frees back to the kernel.
 func Collect() { debug.FreeOSMemory() }
 
-// TooSmallError says that less is left below a bound than is needed.
+// TooSmallError is the error where less memory is left below a bound than is needed.
 type TooSmallError struct {
 	Bound Bound
 	Needs int64 // bytes

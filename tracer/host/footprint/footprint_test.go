@@ -48,8 +48,8 @@ const (
 	mounted2 = "41 31 0:38 / @/v2 rw,relatime shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
 )
 
-// TestLeastRoom: of all limits that there are, the one counts of which least is left, in both versions, with groups
-// around the program's own, in a container, and of the program itself.
+// TestLeastRoom: of all limits the one with the least room left counts: in both versions of control groups, with groups
+// around the program's own, in a container, and for limits of the program itself.
 func TestLeastRoom(t *testing.T) {
 	const mb = 1 << 20
 	v2 := map[string]string{
@@ -98,8 +98,8 @@ func TestLeastRoom(t *testing.T) {
 	}
 }
 
-// TestNear: it is near where little is left and a good part of the rest is this program's; what another one fills is
-// not its affair.
+// TestNear: a bound is near where little is left and a good part of the rest is this program's. Memory of another
+// program does not make it near.
 func TestNear(t *testing.T) {
 	for _, tt := range []struct {
 		bytes, used, own int64

@@ -1,5 +1,5 @@
-// Package invoker finds out who typed the command, also behind sudo, pkexec or doas, and starts commands as that
-// user. Which files are opened with that user's rights is for the callers to say, how they are opened for userfile.
+// Package invoker finds the user who typed the command, also behind sudo, pkexec or doas, and starts commands as that
+// user. The callers decide which files are opened with that user's rights; package userfile opens them.
 package invoker
 
 import (
@@ -20,14 +20,14 @@ import (
 	"ipytracer/tracer/host/userfile"
 )
 
-// Invoker is who typed the command. Files are opened and commands are started with that user's rights, never with those
-// of a root that somebody was lent.
+// Invoker is the user who typed the command. Files are opened and commands are started with that user's rights, never
+// with those of a root that somebody was lent.
 type Invoker struct {
 	userfile.User
 	entry *user.User // nil where the user has none
 }
 
-// Error says why it is not known who typed the command.
+// Error is the reason why the user who typed the command is not known.
 type Error string
 
 func (e Error) Error() string {
@@ -36,8 +36,8 @@ func (e Error) Error() string {
 		"or unset the variable as root"
 }
 
-// Find finds out who typed the command: who runs it, if that is not root; whoever sudo, pkexec or doas says it is; or
-// root.
+// Find finds the user who typed the command: the user who runs it, if that is not root; the user whom sudo, pkexec or
+// doas names; or root.
 func Find() (*Invoker, error) {
 	self, err := userfile.Self()
 	if err != nil {
@@ -50,8 +50,9 @@ func Find() (*Invoker, error) {
 	return &Invoker{User: self, entry: entry}, nil
 }
 
-// lent finds out to whom a program that runs as root was lent. What does so says it in the environment, which it sets
-// itself: sudo(8), pkexec(1), doas(1). Whatever is there and makes no sense is refused: it may stand for anybody.
+// lent finds the user to whom a program that runs as root was lent. The lending program names the user in the
+// environment, which it sets itself: sudo(8), pkexec(1), doas(1). A variable that makes no sense is refused: it may
+// stand for anybody.
 func lent(getenv func(string) string) (*Invoker, error) {
 	var found []*Invoker
 	for _, by := range []func(func(string) string) (*Invoker, error){bySudo, byPkexec, byDoas} {
@@ -116,7 +117,7 @@ func byDoas(getenv func(string) string) (*Invoker, error) {
 	return newInvoker("DOAS_USER", entry.Uid)
 }
 
-// newInvoker is the user of a number, with the groups that the database says (initgroups(3)).
+// newInvoker returns the user of a number, with the groups that the database has (initgroups(3)).
 func newInvoker(variable, number string) (*Invoker, error) {
 	uid, err := ParseID(number)
 	if err != nil {
@@ -169,10 +170,10 @@ func ParseID(text string) (uint32, error) {
 	return uint32(n), err
 }
 
-// itself says whether the invoker is who runs this program anyway.
+// itself reports whether the invoker runs this program anyway.
 func (i *Invoker) itself() bool { return int(i.UID) == os.Geteuid() && int(i.UID) == os.Getuid() }
 
-// Heir is whom a program that runs as root is to become, nil where it stays who it is.
+// Heir returns the user that a program of root's is to become, nil where the program stays root's.
 func (i *Invoker) Heir() *userfile.User {
 	if os.Geteuid() == 0 && i.UID != 0 {
 		return &i.User
@@ -192,8 +193,8 @@ func (i *Invoker) Home() string {
 }
 
 // Dress makes a command run as the invoker, in the invoker's surroundings. The command has standard input, output and
-// error, and of this program no other descriptor and no capability. What it keeps as it is: the umask, the working
-// directory, PATH as sudo has left it, and the terminal. A session of its own (setsid(2)) would take Ctrl-C from it.
+// error, and of this program no other descriptor and no capability. It keeps the umask, the working directory, PATH as
+// sudo has left it, and the terminal. A session of its own (setsid(2)) would take Ctrl-C from it.
 func (i *Invoker) Dress(cmd *exec.Cmd) error {
 	if err := errors.Join(sealDescriptors(), confine.WithholdCapabilities()); err != nil {
 		return err
@@ -210,8 +211,8 @@ func (i *Invoker) Dress(cmd *exec.Cmd) error {
 	return nil
 }
 
-// sealDescriptors closes every descriptor but the first three to programs that are started, also those that this one
-// was started with and those that a library has opened.
+// sealDescriptors closes every descriptor but the first three to programs that are started. That includes descriptors
+// with which this program was started, and those that a library has opened.
 func sealDescriptors() error {
 	const first = 3
 	if unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {

@@ -11,8 +11,8 @@ import (
 	"ipytracer/tracer/host/userfile"
 )
 
-// TestLent: what the environment says of who typed sudo, pkexec or doas is taken if it makes sense, and else refused:
-// nothing stands for root but its absence.
+// TestLent: the environment's word on the user who typed sudo, pkexec or doas is taken if it makes sense, and else
+// refused. Only its absence stands for root.
 func TestLent(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("root is never lent to whoever is not root")
@@ -102,7 +102,7 @@ func idOf(t *testing.T, text string) int64 {
 	return int64(id)
 }
 
-// TestEnviron: nothing in a command's environment says that it was root's.
+// TestEnviron: nothing in a command's environment shows that it was root's.
 func TestEnviron(t *testing.T) {
 	was := []string{"HOME=/root", "USER=root", "LOGNAME=root", "USERNAME=root", "SHELL=/bin/zsh", "MAIL=/var/mail/root",
 		"XDG_RUNTIME_DIR=/run/user/0", "SUDO_UID=5",

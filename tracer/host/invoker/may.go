@@ -5,10 +5,10 @@ import "fmt"
 // initPID is the process that all others descend from, in the pid namespace of this program. Nobody changes it.
 const initPID = 1
 
-// Refusal says that a process is not the invoker's to change.
+// Refusal is the error for a process that the invoker may not change.
 type Refusal struct {
 	PID   int
-	Owner uint32 // who it runs as
+	Owner uint32 // the user whom the process runs as
 }
 
 func (e *Refusal) Error() string {
@@ -20,8 +20,8 @@ func (e *Refusal) Error() string {
 }
 
 // MayChange reports whether the invoker may change a process that runs as owner, such as limit it or move its GPU
-// memory: the user whose process it is, and root that typed the command itself. It fails with a [*Refusal]. It decides
-// only who may ask: a process may become another user's behind it, so what acts takes the owner's rights, or holds the
+// memory. The owner may, and root that typed the command itself. It fails with a [*Refusal]. It decides only who may
+// ask. A process may become another user's afterwards, so the code that acts takes the owner's rights, or holds the
 // process.
 func (i *Invoker) MayChange(pid int, owner uint32) error {
 	if pid != initPID && (i.UID == 0 || i.UID == owner) {

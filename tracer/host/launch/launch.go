@@ -1,5 +1,5 @@
-// Package launch starts commands that are traced from their first instruction. Whose commands they are, and what is
-// done with the session, is the caller's business.
+// Package launch starts commands that are traced from their first instruction. The caller decides as which user they
+// run, and uses the session.
 package launch
 
 import (
@@ -14,7 +14,7 @@ import (
 	"ipytracer/tracer"
 )
 
-// NotStartedError says why a command could not be started.
+// NotStartedError is the reason why a command could not be started.
 type NotStartedError struct {
 	Name string // of the command, as it was typed
 	Err  error
@@ -43,7 +43,7 @@ func Attached(cmd *exec.Cmd, options tracer.Options) (*tracer.Session, error) {
 		return nil, errors.Join(fmt.Errorf("run %s: it did not stop at its start", cmd.Args[0]), err,
 			cmd.Process.Kill())
 	}
-	// A confined program can kill nothing any more: what it has not let go ends with it.
+	// A confined program can kill nothing any more. So the command ends with this program, unless it was let go.
 	if err := unix.PtraceSetOptions(cmd.Process.Pid, unix.PTRACE_O_EXITKILL); err != nil {
 		return nil, errors.Join(fmt.Errorf("run %s: %w", cmd.Args[0], err), cmd.Process.Kill())
 	}

@@ -16,7 +16,7 @@ import (
 // [Serve].
 const GuardCommand = "limit-guard"
 
-// Guard is a process that sets limits, and puts back what was before once it is told to, or its pipe is closed: that is
+// Guard is a process that sets limits. It puts the earlier limits back on request, or when its pipe is closed: that is
 // when the tracer has gone, by whatever cause. It runs as the target's user, without capabilities, in a session of its
 // own that no terminal's signals reach.
 type Guard struct {
@@ -28,17 +28,18 @@ type Guard struct {
 
 // request is one line to the guard.
 type request struct {
-	Impose  *process.Identity  `json:",omitempty"` // one process, Bytes
-	Bytes   int64              `json:",omitempty"`
-	Restore []process.Identity `json:",omitempty"` // the end: besides those that were set, what they have started
+	Impose *process.Identity `json:",omitempty"` // one process, Bytes
+	Bytes  int64             `json:",omitempty"`
+	// the end: besides those that were set, the processes that they have started
+	Restore []process.Identity `json:",omitempty"`
 	End     bool               `json:",omitempty"`
 }
 
 // response is the guard's answer to each request.
 type response struct {
 	Restored int    `json:",omitempty"`
-	Failed   []int  `json:",omitempty"` // pids whose limits could not be put back
-	Kind     string `json:",omitempty"` // which error it was, of kinds
+	Failed   []int  `json:",omitempty"` // pids of processes with limits that could not be put back
+	Kind     string `json:",omitempty"` // the kind of error
 	PID      int    `json:",omitempty"`
 	Size     int64  `json:",omitempty"`
 	Text     string `json:",omitempty"`
@@ -79,9 +80,9 @@ func (g *Guard) Impose(id process.Identity, bytes int64) error {
 	return err
 }
 
-// Restore puts back what was before: in the processes that were limited, in what they have started since and runs, and
-// in others that may have been started by one that has ended. Limits that somebody has changed meanwhile are left
-// alone. It returns whose could not be put back.
+// Restore puts the earlier limits back: in the processes that were limited, in running ones that they have started
+// since, and in others that may have been started by one that has ended. Limits that another program has changed
+// meanwhile are left alone. It returns the processes with limits that could not be put back.
 func (g *Guard) Restore(others []process.Identity) (failed []int, err error) {
 	answer, err := g.ask(request{Restore: others, End: true})
 	return answer.Failed, err
@@ -110,7 +111,7 @@ func (a response) err() error {
 	return nil
 }
 
-// Close ends the guard, which puts back what has not been yet, and waits for it.
+// Close ends the guard, which puts the remaining limits back, and waits for it.
 func (g *Guard) Close() error {
 	_ = g.to.Close()
 	return g.cmd.Wait()

@@ -83,7 +83,7 @@ func TestRule(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
 		}
 	}
-	// What is mapped and untouched may be touched: with 300 MiB mapped and 100 occupied, 150 more are no limit.
+	// Memory that is mapped and untouched may be touched: with 300 MiB mapped and 100 occupied, 150 more are no limit.
 	small := []process.Cgroup{group(2, "/a", 600<<20, none, 386<<20, 0)}
 	if got, err := Rule(status, small, machine, 1); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("%+v, %v; want %v", got, err, ErrNoRoom)
@@ -113,7 +113,7 @@ func TestImpose(t *testing.T) {
 	if err != nil || soft() != i.ours || i.before != before {
 		t.Fatalf("imposed %+v on %d, %v; it is %d", i, before, err, soft())
 	}
-	// A second session takes what is there for left behind.
+	// A second session takes the present limit for left behind.
 	if again, err := impose(id, 2<<30, sessionMark); err != nil || again.before != before {
 		t.Errorf("imposed again: %+v, %v", again, err)
 	}

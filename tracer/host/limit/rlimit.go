@@ -18,7 +18,8 @@ const unlimited = process.NoLimit
 // proc is where processes are looked at. Limits are of living processes only.
 var proc process.FS
 
-// held is a process whose limit is about to change: the pidfd tells whether the pid still was its own after the change.
+// held is a process with a limit that is about to change: after the change the pidfd shows whether the pid was still
+// its own.
 type held struct{ *process.Handle }
 
 func hold(id process.Identity) (held, error) {
@@ -26,8 +27,9 @@ func hold(id process.Identity) (held, error) {
 	return held{h}, err
 }
 
-// change sets the soft limit if decide says so, given what it is. prlimit(2) takes a pid: if the process has ended by
-// the time it returns, the pid may have been another's already, and that one is relieved of the limit again.
+// change sets the soft limit that decide returns for the present one, if it returns any. prlimit(2) takes a pid. If the
+// process has ended by the time it returns, the pid may already have been another process's, and that one is relieved
+// of the limit again.
 func (h held) change(decide func(now unix.Rlimit) (soft uint64, err error)) (before unix.Rlimit, err error) {
 	pid := h.Identity().PID
 	if err := prlimit(pid, nil, &before); err != nil {
@@ -64,11 +66,11 @@ func prlimit(pid int, set, got *unix.Rlimit) error {
 	return nil
 }
 
-// Error says which process has no limit, and why.
+// Error names a process that has no limit, and the reason.
 type Error struct {
 	PID  int
 	Kind error
-	Size int64 // bytes: mapped already, or the limit that is in the way; 0 where that says nothing
+	Size int64 // bytes: mapped already, or the limit that stands against it; 0 if that explains nothing
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("process %d: %v", e.PID, e.Kind) }
@@ -76,10 +78,11 @@ func (e *Error) Error() string { return fmt.Sprintf("process %d: %v", e.PID, e.K
 // Unwrap gives the kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// imposed is a soft limit that was set, and what was there before.
+// imposed is a soft limit that was set, and the limit that was there before.
 type imposed struct{ ours, before uint64 }
 
-// impose sets a soft limit, marked by who sets it. What a killed session has left counts as no limit before.
+// impose sets a soft limit, marked by the program that sets it. The limit of a killed session counts as no limit
+// before.
 func impose(id process.Identity, bytes int64, mark uint64) (i imposed, err error) {
 	h, err := hold(id)
 	if err != nil {
@@ -122,7 +125,7 @@ func marked(bytes int64, mark, hard uint64) uint64 {
 
 func sizeOf(limit uint64) int64 { return int64(min(limit, math.MaxInt64)) }
 
-// putBack sets a soft limit to what it was before, if it is still the one that was set; it says whether it was.
+// putBack sets a soft limit to its earlier value, if it still has the value that was set, and reports whether it had.
 func putBack(id process.Identity, i imposed) (was bool, err error) {
 	h, err := hold(id)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// What is kept free below a limit: a twentieth of it, and at least 64 MiB, for page tables, the files that are read and
-// everybody else.
+// The margin that is kept free below a limit: a twentieth of it, and at least 64 MiB, for page tables, the files that
+// are read and all other programs.
 const (
 	leastMargin = 64 << 20
 	marginShare = 20
@@ -16,16 +16,16 @@ const (
 // Choice is a limit and where it comes from.
 type Choice struct {
 	Bytes int64
-	// Why names what it is safe below: "memory.max of control group /docker/abc", "the machine's memory"; "" if it was
-	// given.
+	// Why names the room that the limit is safe in: "memory.max of control group /docker/abc", "the machine's memory";
+	// "" if the limit was given.
 	Why string
 }
 
-// Rule is what is safe for a process that shares the room with others that are limited at the same time, processes in
-// all. Each limit around it, a control group's or the machine's, leaves room: the limit, less what is used there
-// already and cannot be reclaimed, less the margin. Of the smallest room every process gets the same share, on top of
-// the anonymous memory that it occupies now. What it has mapped and not touched is not added: the process may touch it
-// at any time, and no limit stops that.
+// Rule is the safe limit for a process that shares the room with others that are limited at the same time, processes in
+// all. Each limit around it, a control group's or the machine's, leaves room: the limit, less the memory that is used
+// there already and cannot be reclaimed, less the margin. Every process gets the same share of the smallest room, on
+// top of the anonymous memory that it occupies now. Memory that it has mapped and not touched is not added: the process
+// may touch it at any time, and no limit stops that.
 func Rule(st process.Status, groups []process.Cgroup, machine process.MachineMemory, processes int) (Choice, error) {
 	room, why := machine.Available-margin(machine.Total), "the machine's memory"
 	for _, g := range groups {
@@ -73,11 +73,11 @@ func Choose(pid, processes int) (Choice, error) {
 	return c, err
 }
 
-// RoomError says that what is safe is less than what a process has mapped. It matches [ErrNoRoom].
+// RoomError is the error where the safe limit is less than a process has mapped. It matches [ErrNoRoom].
 type RoomError struct {
 	PID int
 	Choice
-	Mapped, Resident int64 // bytes; of the mapped ones those that it occupies
+	Mapped, Resident int64 // bytes; Resident is the part of the mapped ones that it occupies
 }
 
 func (e *RoomError) Error() string { return fmt.Sprintf("process %d: %v", e.PID, ErrNoRoom) }

@@ -15,8 +15,8 @@ type server struct {
 	set map[process.Identity]imposed
 }
 
-// Serve is the guard: it becomes the user, and does what the tracer asks until the pipe is closed. Then it puts back
-// what was before.
+// Serve is the guard: it becomes the user, and serves the tracer until the pipe is closed. Then it puts the earlier
+// limits back.
 func Serve(u User, in io.Reader, out io.Writer) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	s := server{set: map[process.Identity]imposed{}}
@@ -73,13 +73,14 @@ func failure(err error) response {
 	return out
 }
 
-// hasStill says whether a process that is not ours to change has the limit.
+// hasStill reports whether a process that is not ours to change has the limit.
 func hasStill(id process.Identity, i imposed) bool {
 	now, err := proc.Proc(id.PID).Rlimits()
 	return err == nil && now.Data.Soft == sizeOf(i.ours)
 }
 
-// restore puts everything back. What a limited process has started has its limit, and gets what that one had before.
+// restore puts everything back. A process that a limited process has started has its limit, and gets the limit that the
+// limited one had before.
 func (s *server) restore(others []process.Identity) (out response) {
 	for id, i := range s.set {
 		all := []process.Identity{id}

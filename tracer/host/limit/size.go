@@ -1,11 +1,11 @@
-// Package limit keeps a process from mapping more than it should: a soft RLIMIT_DATA, set from outside with
-// prlimit(2), what is safe to set, and the guard that restores it. The kernel counts against it what cpu.mapped
-// counts (mm->data_vm, Linux 4.7): a request beyond it fails with ENOMEM, which is a MemoryError in Python, at the
-// line that asks. Hard limits are never touched, and nothing runs in the process; refused requests are seen by the
-// kernel half.
+// Package limit keeps a process from mapping more than it should. It has a soft RLIMIT_DATA, set from outside with
+// prlimit(2), the rule for a safe limit, and the guard that restores the earlier one. The kernel counts the same memory
+// against it as cpu.mapped (mm->data_vm, Linux 4.7): a request beyond it fails with ENOMEM, which is a MemoryError in
+// Python, at the line that asks. Hard limits are never touched, and nothing runs in the process. The kernel half sees
+// refused requests.
 //
-// A session sets limits through a [Guard]: a process of its own with no rights but those of the target's user, which
-// puts back what was before as soon as the tracer is gone, however it went.
+// A session sets limits through a [Guard]: a process of its own with the rights of the target's user only, which puts
+// the earlier limits back as soon as the tracer is gone, by whatever cause.
 package limit
 
 import (
@@ -18,10 +18,10 @@ import (
 // Size is how much a process may map.
 type Size struct {
 	Bytes int64 // 0: no limit is asked for
-	Auto  bool  // what is safe, by [Rule]
+	Auto  bool  // the safe size, by [Rule]
 }
 
-// Set says whether there is to be a limit.
+// Set reports whether there is to be a limit.
 func (s Size) Set() bool { return s.Auto || s.Bytes > 0 }
 
 // Least is the smallest limit there is: no Python starts with less.
@@ -42,26 +42,26 @@ func Parse(text string) (Size, error) {
 	return Size{Bytes: n}, nil
 }
 
-// The kernel compares whole pages, so the last bits of a limit are free. They say who set it: so what a killed tracer
-// has left is known from a limit that somebody chose.
+// The kernel compares whole pages, so the last bits of a limit are free. They mark the program that set it. So a limit
+// that a killed tracer has left is told from one that somebody chose.
 const (
 	pageBits    = 4096 - 1
-	sessionMark = 0x7a1 // a session, which puts back what was before
+	sessionMark = 0x7a1 // a session, which puts the earlier limit back
 	commandMark = 0x7a2 // `tracer limit`, to stay
 )
 
-// Owner is who set a soft limit.
+// Owner is the program that set a soft limit.
 type Owner uint8
 
 // The owners.
 const (
-	Nobody  Owner = iota // there is none
+	Nobody  Owner = iota // there is no limit
 	Other                // not a tracer: ulimit, systemd, the process itself
 	Session              // a session that runs, or was killed
 	Command              // `tracer limit`
 )
 
-// OwnerOf tells who set a soft limit, and without the mark how much it allows.
+// OwnerOf returns the program that set a soft limit, and the allowed size without the mark.
 func OwnerOf(soft int64) (Owner, int64) {
 	switch {
 	case soft == unlimited:
@@ -74,7 +74,7 @@ func OwnerOf(soft int64) (Owner, int64) {
 	return Other, soft
 }
 
-// What can be wrong with a limit.
+// The reasons why a process gets no limit.
 var (
 	ErrMapped  = errors.New("it has mapped more already")
 	ErrHard    = errors.New("its hard limit is lower")

@@ -9,13 +9,13 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// User is whose limits may be set: the kernel asks for the real user and group of the one who sets them to be the real,
-// effective and saved ones of the process (check_prlimit_permission, kernel/sys.c), or for CAP_SYS_RESOURCE, which root
-// in a container need not have.
+// User has limits that may be set. The kernel wants the real user and group of the program that sets them to be the
+// real, effective and saved ones of the process (check_prlimit_permission, kernel/sys.c), or CAP_SYS_RESOURCE, which
+// root in a container need not have.
 type User struct{ UID, GID uint32 }
 
-// UserOf is whom a process runs as. It fails with [ErrNoRights] for one whose ids differ, as those of a set-user-id
-// program do.
+// UserOf returns the user whom a process runs as. It fails with [ErrNoRights] for a process with ids that differ, such
+// as a set-user-id program.
 func UserOf(pid int) (User, error) {
 	f, err := proc.Proc(pid).File("status")
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	maxAsking = 8           // processes that look, or were killed and have not ended
 )
 
-// ErrLooking says that so many processes that look have not ended, though they were killed, that no other one is
-// started.
+// ErrLooking is the error when no other process that looks is started, because so many of them have not ended, though
+// they were killed.
 var ErrLooking = errors.New("the processes that did so before have not ended, though they were killed: the Linux " +
 	"kernel waits for a file system or a driver there")
 
@@ -36,9 +36,10 @@ type asker struct {
 
 var asks = &asker{start: startChild, slots: make(chan struct{}, maxAsking)}
 
-// Ask has another process look, and takes in what it found, as JSON. pid is of the process that is meant, if one is. It
-// takes 11 s at most, or one more second once ctx is done. A process that does not end when it is killed, because the
-// Linux kernel waits for something in it, is left behind; while there are 8 of these, Ask fails with [ErrLooking].
+// Ask has another process look, and takes its findings in, as JSON. pid is the process that the look is about, if there
+// is one. Ask takes 11 s at most, or one more second once ctx is done. A process that does not end when it is killed,
+// because the Linux kernel waits for something in it, is left behind. While there are 8 of these, Ask fails with
+// [ErrLooking].
 func Ask(ctx context.Context, found any, what string, pid ...int) error {
 	args := []string{Command, what}
 	for _, p := range pid {
@@ -56,7 +57,7 @@ func Ask(ctx context.Context, found any, what string, pid ...int) error {
 	return json.Unmarshal(a.Found, found)
 }
 
-// ended is what came of a process.
+// ended is the outcome of a process.
 type ended struct {
 	answer answer
 	err    error

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestNoEnd: who asks gets an answer, though the process that looks says nothing and does not end, or says something
-// and does not end; so many such processes are left behind as there may be, and others are started again as these end.
+// TestNoEnd: Ask returns an answer, though the process that looks prints nothing and does not end, or prints something
+// and does not end. As many such processes as are allowed are left behind, and others are started again as these end.
 func TestNoEnd(t *testing.T) {
 	for name, says := range map[string]string{"silent": "", "after its answer": `{"Found": 1}`} {
 		t.Run(name, func(t *testing.T) {

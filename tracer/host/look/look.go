@@ -1,6 +1,6 @@
-// Package look lets the program look into everybody's processes and files: in a separate process, which is the
-// invoking user's and has no rights, with a helper that opens files ([process.Helper.TakeOver]). What is looked for
-// is the callers' business.
+// Package look lets the program look into everybody's processes and files. It does so in a separate process, which is
+// the invoking user's and has no rights, with a helper that opens files ([process.Helper.TakeOver]). The callers decide
+// what to look for.
 package look
 
 import (
@@ -25,22 +25,22 @@ const (
 
 // For is one thing that can be looked for.
 type For struct {
-	Reads []string // what is read by name, as the invoking user
-	// Find looks. What it returns is sent as JSON. pid is the process that is meant, 0 if none is; home is the invoking
-	// user's.
+	Reads []string // files that are read by name, as the invoking user
+	// Find looks. Its result is sent as JSON. pid is the process that the look is about, 0 if there is none; home is
+	// the invoking user's.
 	Find func(ctx context.Context, fs process.FS, pid int, home string) (any, error)
 }
 
-// answer is what the process says, as JSON.
+// answer is the process's answer, as JSON.
 type answer struct {
 	Found json.RawMessage `json:",omitempty"`
 	Error string          `json:",omitempty"`
-	// Of the error, if it is about a process: which, and of kinds which.
+	// For an error that is about a process: the process, and the kind.
 	PID, Leader int    `json:",omitempty"`
 	Kind        string `json:",omitempty"`
 }
 
-// kinds are the errors about processes that are told apart.
+// kinds are the errors about processes that the answer distinguishes.
 var kinds = map[string]error{
 	"gone": process.ErrNoProcess, "permission": process.ErrNotPermitted, "zombie": process.ErrZombie,
 	"other":   process.ErrNotPython,
@@ -74,7 +74,7 @@ func (a *answer) err() error {
 	return nil
 }
 
-// Serve gives up everything this process may do, for good, looks, and writes what it found to w.
+// Serve gives up all rights of this process, for good, looks, and writes its findings to w.
 func Serve(ctx context.Context, w io.Writer, what For, pid int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

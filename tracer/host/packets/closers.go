@@ -22,11 +22,11 @@ type Closers struct {
 	queue []waiting
 }
 
-// nudge is after how long somebody who waits in close(2) is made to go on.
+// nudge is the time after which a thread that waits in close(2) is made to go on.
 const nudge = 100 * time.Millisecond
 
-// Begin takes the room for a descriptor of an owner, before there is one. false: there is none, because so many are
-// being closed. Who has it calls [Closers.Close] once.
+// Begin takes the room for a descriptor of an owner, before there is one. false: there is no room, because so many are
+// being closed. After true, the caller calls [Closers.Close] once.
 func (c *Closers) Begin(owner uint32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +88,7 @@ func (c *Closers) Waiting() int {
 	return len(c.queue)
 }
 
-// next gives an owner's room up, and takes it for the first for which there is room now.
+// next gives up an owner's room, and takes it for the first descriptor that fits now.
 func (c *Closers) next(owner uint32) (w waiting, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,9 +112,9 @@ func (c *Closers) Busy() int {
 	return c.all
 }
 
-// nudged drops descriptors. A connection that lingers is left alone as soon as a signal waits for the thread that
-// closes it (sk_stream_wait_close, vsock's wait likewise), and so is every other one that goes with it. What does not
-// look for signals takes its time.
+// nudged drops descriptors. The kernel stops waiting for a connection that lingers as soon as a signal waits for the
+// thread that closes it (sk_stream_wait_close, vsock's wait likewise), and so for every other one that is closed with
+// it. A close that does not look for signals takes its time.
 func nudged(drop func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -139,8 +139,7 @@ func (n *nudger) start() {
 	n.timer = time.AfterFunc(nudge, n.again)
 }
 
-// again sends SIGURG, which Go's runtime itself uses to have threads look up from what they do: nobody else is told of
-// it.
+// again sends SIGURG, which Go's runtime itself sends to interrupt threads: no other code hears of it.
 func (n *nudger) again() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -1,16 +1,17 @@
-// Package packets reads what strangers send on Unix sockets (SOCK_SEQPACKET), and closes these sockets, without ever
-// being the one who closes a descriptor that they have sent along.
+// Package packets reads packets of strangers on Unix sockets (SOCK_SEQPACKET), and closes these sockets. It never
+// closes a descriptor that the strangers have sent along.
 //
-// Whoever drops the last reference to a file waits for its close, and how long that takes is up to whoever has opened
-// it: a TCP connection with unsent data and SO_LINGER of 30,000 s keeps its closer for hours. Descriptors that come
-// along with a packet are dropped by whoever receives it with too little room for them, or closes the socket in which
-// it lies (unix_destruct_scm, net/unix/af_unix.c). So a packet is looked at first (MSG_PEEK): the kernel then says that
-// descriptors ride along (MSG_CTRUNC), and drops references that are not the last. Such a packet is never received
-// here.
+// The process that drops the last reference to a file waits for its close, and the process that has opened the file
+// decides how long that takes: a TCP connection with unsent data and SO_LINGER of 30,000 s keeps its closer for hours.
+// Descriptors that come along with a packet are dropped by a process that receives it with too little room for them, or
+// that closes the socket in which it lies (unix_destruct_scm, net/unix/af_unix.c). So a packet is looked at first
+// (MSG_PEEK): the kernel then reports that descriptors ride along (MSG_CTRUNC), and drops references that are not the
+// last. Such a packet is never received here.
 //
-// All this holds for sockets that no stranger has a descriptor of: else another one could receive what was looked at,
-// change the socket's options, or keep its lock (unix_sock.iolock) while memory of its own is being read in. The peer
-// cannot: a receiver locks its own socket, and a sender none (unix_dgram_sendmsg).
+// All this holds for sockets that no stranger has a descriptor of. Another process with a descriptor could receive the
+// packet between the look and the receive, change the socket's options, or keep its lock (unix_sock.iolock) while
+// memory of its own is being read in. The peer cannot: a receiver locks its own socket, and a sender none
+// (unix_dgram_sendmsg).
 package packets
 
 import (
@@ -20,21 +21,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrDescriptors says that descriptors lie in a socket, which are not received.
+// ErrDescriptors is the error for descriptors in a socket, which are not received.
 var ErrDescriptors = errors.New("descriptors came along")
 
-// Refuse has sendmsg(2) with descriptors fail for who sends to a socket (SO_PASSRIGHTS, Linux 6.16), and for who
-// connects to it if it listens. An older Linux has no such option.
+// Refuse makes sendmsg(2) with descriptors fail for senders to a socket (SO_PASSRIGHTS, Linux 6.16), and for programs
+// that connect to it if it listens. An older Linux has no such option.
 func Refuse(fd int) { _ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PASSRIGHTS, 0) }
 
-// Next receives the next packet, without waiting. n is 0 at the end, and for an empty packet. What is longer than the
-// buffer is cut. It fails with [ErrDescriptors] for a packet with descriptors, which stays where it is, and with EAGAIN
-// where there is none.
+// Next receives the next packet, without waiting. n is 0 at the end, and for an empty packet. A packet that is longer
+// than the buffer is cut. Next fails with [ErrDescriptors] for a packet with descriptors, which stays where it is, and
+// with EAGAIN where there is no packet.
 func Next(fd int, buffer []byte) (n int, err error) {
 	if err := peek(fd, buffer); err != nil {
 		return 0, err
 	}
-	n, _, _, _, err = recvmsg(fd, buffer, nil, 0) // the very packet: nobody else receives here
+	n, _, _, _, err = recvmsg(fd, buffer, nil, 0) // the very packet: no other process receives here
 	return n, err
 }
 
@@ -65,9 +66,9 @@ func Close(fd int) error {
 	return unix.Close(fd)
 }
 
-// Empty makes a socket ready to be closed: nothing comes into it any more, and what lies in it is read. It fails with
-// [ErrDescriptors] where descriptors lie in it: closing it takes as long as a stranger likes then (see [Closers]). What
-// was sent before can be read at the other end.
+// Empty makes a socket ready to be closed: no packet comes into it any more, and the packets in it are read. It fails
+// with [ErrDescriptors] where descriptors lie in it: closing it then takes as long as a stranger likes (see [Closers]).
+// The other end can read everything that was sent before.
 func Empty(fd int) error {
 	if err := unix.Shutdown(fd, unix.SHUT_RD); err != nil && !errors.Is(err, unix.ENOTCONN) {
 		return fmt.Errorf("shut a socket down: %w", err)

@@ -78,7 +78,7 @@ func TestNext(t *testing.T) {
 	closeElsewhere(t, ours)
 }
 
-// closeElsewhere closes what lingers, on a thread of its own.
+// closeElsewhere closes a descriptor that lingers, on a thread of its own.
 func closeElsewhere(t *testing.T, fds ...int) {
 	t.Helper()
 	c := Closers{Most: 1, MostOf: 1}
@@ -93,7 +93,8 @@ func closeElsewhere(t *testing.T, fds ...int) {
 	})
 }
 
-// TestClose: what has no descriptors in it is closed at once, whatever else lies there; what has is left open.
+// TestClose: a socket without descriptors in it is closed at once, whatever else lies there; one with descriptors is
+// left open.
 func TestClose(t *testing.T) {
 	for name, before := range map[string][]string{"nothing": nil, "packets": {"x", "", "y"},
 		"empty ones": {"", "", ""}} {
@@ -136,7 +137,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestAnswerBeforeClose: what was sent is read by who shall have it, though the socket was closed with packets in it.
+// TestAnswerBeforeClose: the receiver reads everything that was sent, though the socket was closed with packets in it.
 func TestAnswerBeforeClose(t *testing.T) {
 	ours, theirs := pair(t)
 	send(t, theirs, "a request")
@@ -150,7 +151,7 @@ func TestAnswerBeforeClose(t *testing.T) {
 	}
 }
 
-// TestRefuse: where this Linux can, nobody gets descriptors in, and it is no reason for another to wait.
+// TestRefuse: where this Linux can refuse descriptors, no sender gets any in, and no other sender waits for that.
 func TestRefuse(t *testing.T) {
 	ours, theirs := pair(t)
 	Refuse(ours)

@@ -48,10 +48,10 @@ func (c Capability) String() string {
 // CapabilitySet is a set of capabilities, one bit each.
 type CapabilitySet uint64
 
-// Has says whether the capability is in the set.
+// Has reports whether the capability is in the set.
 func (s CapabilitySet) Has(c Capability) bool { return c < 64 && s&(1<<c) != 0 }
 
-// MayLoadBPF says whether the set is enough to load and attach tracing programs: CAP_BPF with CAP_PERFMON, or
+// MayLoadBPF reports whether the set is enough to load and attach tracing programs: CAP_BPF with CAP_PERFMON, or
 // CAP_SYS_ADMIN, which includes both.
 func (s CapabilitySet) MayLoadBPF() bool {
 	return s.Has(CapSysAdmin) || s.Has(CapBPF) && s.Has(CapPerfmon)

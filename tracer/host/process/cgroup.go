@@ -12,8 +12,8 @@ import (
 // NoLimit is where nothing limits: no process can have as much.
 const NoLimit int64 = math.MaxInt64
 
-// Cgroup is a control group with the memory controller, as the kernel accounts for it. Sizes are bytes and contain what
-// groups below it use (cgroups(7); Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst).
+// Cgroup is a control group with the memory controller, as the kernel accounts for it. Sizes are bytes and contain the
+// memory of groups below it (cgroups(7); Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst).
 type Cgroup struct {
 	Version int    // 1 or 2
 	Path    string // in its hierarchy, "/" for the root; raw, as whoever made the group named it
@@ -21,7 +21,8 @@ type Cgroup struct {
 	// High is memory.high of version 2: beyond it processes are slowed down, to a crawl. Either is NoLimit where there
 	// is none.
 	Limit, High int64
-	// memory.current or memory.usage_in_bytes: with pages of files and what the kernel itself keeps for the group
+	// memory.current or memory.usage_in_bytes: with pages of files and the memory that the kernel itself keeps for the
+	// group
 	Usage int64
 	// Peak is the highest usage that there was (memory.peak, since Linux 5.19, or memory.max_usage_in_bytes); 0 where
 	// it is not known.
@@ -30,7 +31,8 @@ type Cgroup struct {
 	// locked or to be written first.
 	Cache int64
 	// Above is the least limit of this group and of all above it, also of those that cannot be seen from here
-	// (hierarchical_memory_limit of version 1); NoLimit where there is none, or where that is not told: version 2.
+	// (hierarchical_memory_limit of version 1). It is NoLimit where there is none, or where the kernel does not show
+	// it: version 2.
 	Above int64
 	// OOMKills is how many processes the OOM killer has ended in it; in version 2 with the groups below.
 	OOMKills int64
@@ -47,8 +49,8 @@ func (c Cgroup) Again() (Cgroup, bool) {
 	return again, ok
 }
 
-// Room is how much more the group can take before its limit, or its High, is reached, if the kernel gives up all of
-// Cache; never negative, and NoLimit where there is no limit.
+// Room returns how much more the group can take before its limit, or its High, is reached, if the kernel gives up all
+// of Cache; never negative, and NoLimit where there is no limit.
 func (c Cgroup) Room() int64 {
 	limit := min(c.Limit, c.High)
 	if limit == NoLimit {
@@ -57,7 +59,7 @@ func (c Cgroup) Room() int64 {
 	return max(limit-max(c.Usage-c.Cache, 0), 0)
 }
 
-// The bounds on what is read of control groups.
+// The bounds on reads of control groups.
 const (
 	maxCgroups     = 64 << 10 // of /proc/PID/cgroup: a line for each hierarchy
 	maxMounts      = 4 << 20
@@ -67,8 +69,8 @@ const (
 
 // MemoryCgroups returns the groups that account for a process's memory: its own first, then each ancestor that can be
 // seen from here. It is empty where none can, as with cgroup_disable=memory, or in a container without /sys/fs/cgroup.
-// Ancestors above the cgroup namespace, or above what is mounted, stay unseen: in a container that is what is around
-// it. It fails as [Proc.Status] does.
+// Ancestors above the cgroup namespace, or above the mount, stay unseen: in a container these are the groups around it.
+// It fails as [Proc.Status] does.
 func (p Proc) MemoryCgroups() ([]Cgroup, error) {
 	data, _, err := p.read("cgroup", maxCgroups)
 	if err != nil {
@@ -80,7 +82,7 @@ func (p Proc) MemoryCgroups() ([]Cgroup, error) {
 	}
 	mounts, _, err := readBounded(p.fs.root()+"/self/mountinfo", maxMounts)
 	if err != nil {
-		return nil, nil // what is mounted is not known
+		return nil, nil // the mounts are not known
 	}
 	dir, below, ok := cgroupMount(mounts, version, name)
 	if !ok {
@@ -89,9 +91,9 @@ func (p Proc) MemoryCgroups() ([]Cgroup, error) {
 	return cgroupsUpwards(dir, strings.TrimSuffix(name, below), below, version), nil
 }
 
-// MemoryGroup names the group that accounts for a process's memory, and its hierarchy's version: what differs is
-// another. It is not ok where that is not known, as of a process that has ended in a hierarchy of version 1
-// (proc_cgroup_show in kernel/cgroup/cgroup.c).
+// MemoryGroup returns the name of the group that accounts for a process's memory, with its hierarchy's version: groups
+// with different names differ. It is not ok where the group is not known, as of a process that has ended in a hierarchy
+// of version 1 (proc_cgroup_show in kernel/cgroup/cgroup.c).
 func (p Proc) MemoryGroup() (name string, ok bool) {
 	data, _, err := p.read("cgroup", maxCgroups)
 	if err != nil {
@@ -132,7 +134,7 @@ func hasWord(list, word string) bool {
 	return false
 }
 
-// CgroupMounts are the folders in which this program sees control groups of memory.
+// CgroupMounts returns the folders in which this program sees control groups of memory.
 func CgroupMounts() (folders []string) {
 	mounts, _, err := readBounded("/proc/self/mountinfo", maxMounts)
 	if err != nil {
@@ -149,8 +151,8 @@ func CgroupMounts() (folders []string) {
 }
 
 // cgroupMount finds where the hierarchy is mounted in our own mount namespace (/proc/PID/mountinfo,
-// proc_pid_mountinfo(5)), and the part of the group's path below that. A mount can begin at any group; of several the
-// one that shows most ancestors serves.
+// proc_pid_mountinfo(5)), and the part of the group's path below that. A mount can begin at any group; of several
+// mounts it takes the one that shows most ancestors.
 func cgroupMount(mountinfo []byte, version int, name string) (dir, below string, ok bool) {
 	shortest := math.MaxInt
 	for line := range bytes.Lines(mountinfo) {
@@ -181,14 +183,14 @@ func cgroupMountOf(line string, version int) (root, point string, ok bool) {
 	return unescape(fields[3]), unescape(fields[4]), ok
 }
 
-// under takes the root of a mount off a path; what remains begins with "/", or is empty. A group outside our cgroup
+// under takes the root of a mount off a path. The rest begins with "/", or is empty. A group outside our cgroup
 // namespace is "/../…", and so is the root of a mount that shows it.
 func under(root, name string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(strings.TrimSuffix(name, "/"), strings.TrimSuffix(root, "/"))
 	return rest, ok && (rest == "" || rest[0] == '/' && !strings.Contains(rest+"/", "/../"))
 }
 
-// unescape undoes what mountinfo does to spaces, tabs, newlines and backslashes: \040 and so on.
+// unescape decodes spaces, tabs, newlines and backslashes of mountinfo: \040 and so on.
 func unescape(s string) string {
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -210,7 +212,7 @@ func cgroupsUpwards(mount, above, below string, version int) (out []Cgroup) {
 	for range maxCgroupDepth {
 		dir := mount + below
 		if version == 1 && len(out) > 0 && cgroupFile(dir, "memory.use_hierarchy") == "0" {
-			return out // what is below does not count in it (before Linux 5.11)
+			return out // memory of groups below does not count in it (before Linux 5.11)
 		}
 		if c, ok := readCgroup(dir, version); ok {
 			c.Path = cmp.Or(above+below, "/")
@@ -251,7 +253,7 @@ func (c *Cgroup) readVersion1(dir string) bool {
 	return true
 }
 
-// unlimited1 is what version 1 shows without a limit: PAGE_COUNTER_MAX pages, of 64 KiB at most
+// unlimited1 is the value that version 1 shows without a limit: PAGE_COUNTER_MAX pages, of 64 KiB at most
 // (include/linux/page_counter.h).
 const unlimited1 = math.MaxInt64 &^ (64<<10 - 1)
 
@@ -296,7 +298,7 @@ func cgroupFile(dir, name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// cgroupKeys reads a file of lines such as "oom_kill 3". What is no such line is left out.
+// cgroupKeys reads a file of lines such as "oom_kill 3". Other lines are left out.
 func cgroupKeys(dir, name string) map[string]int64 {
 	out := map[string]int64{}
 	for line := range strings.Lines(cgroupFile(dir, name)) {

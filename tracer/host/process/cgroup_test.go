@@ -141,7 +141,7 @@ func TestCgroupsOfVersion1(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(withoutDirs(got), want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
-	// Without use_hierarchy the group above does not count what is below.
+	// Without use_hierarchy the group above does not count the memory of groups below.
 	tree = cgroupTree(t, "4:memory:/alone/within\n", mount1, version1Files)
 	if got, _ = tree.Proc(7).MemoryCgroups(); len(got) != 1 || got[0].Path != "/alone/within" {
 		t.Errorf("%+v; want the group itself alone", got)

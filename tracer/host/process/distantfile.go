@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// distantFile is a file that a helper's process has open. What is read is asked for in blocks, the last of which are
-// kept.
+// distantFile is a file that a helper's process has open. Reads ask for blocks, the last of which are kept.
 type distantFile struct {
 	helper     *Helper
 	key        uint64 // of its file system
@@ -144,7 +143,7 @@ func (f *distantFile) Close() error {
 		return nil
 	}
 	err := f.descriptor.Close()
-	go func() { // nobody is to wait for that
+	go func() { // no caller is to wait for that
 		_, _ = f.ask(&helperRequest{Op: "close", Handle: f.handle}, -1)
 	}()
 	return err

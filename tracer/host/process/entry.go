@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Kind is a guess at what a Python process is.
+// Kind is a guess at the use of a Python process.
 type Kind uint8
 
 // The kinds of Python process.
@@ -26,16 +26,16 @@ func (k Kind) String() string {
 	return "script"
 }
 
-// entry is what a Python command line runs.
+// entry is the program of a Python command line.
 type entry struct {
 	module string   // after -m
 	script string   // or the first argument that is no option
-	args   []string // what is left for the program
+	args   []string // the arguments of the program
 }
 
-// parseEntry reads a command line as CPython's own main does (python --help; Python/initconfig.c): options in
-// clusters, -m, -c, -W and -X with a value attached or apart. A name that merely is among the program's own
-// arguments is not what runs.
+// parseEntry reads a command line as CPython's own main does (python --help; Python/initconfig.c): options in clusters,
+// -m, -c, -W and -X with a value attached or apart. A name that merely is among the program's own arguments is not the
+// entry.
 func parseEntry(args []string) entry {
 	if len(args) == 1 && strings.Contains(args[0], " ") {
 		args = strings.Fields(args[0]) // rewritten by the process itself
@@ -82,7 +82,7 @@ var kernelModules = map[string]string{
 	"spyder_kernels.console": "Spyder",
 }
 
-// kind guesses what the entry is, and the front end where the entry alone tells.
+// kind guesses the kind of the entry, and the front end where the entry alone shows it.
 func (e entry) kind() (kind Kind, frontend string) {
 	name := e.module
 	if name == "" {
@@ -103,7 +103,8 @@ func (e entry) kind() (kind Kind, frontend string) {
 	return Script, ""
 }
 
-// connectionFile returns the file a kernel was told to put its sockets in (-f, --f, --f=, --connection-file=).
+// connectionFile returns the file that a kernel puts its sockets in by its command line (-f, --f, --f=,
+// --connection-file=).
 func connectionFile(args []string) string {
 	for i, arg := range args {
 		switch {
@@ -120,7 +121,7 @@ func connectionFile(args []string) string {
 	return ""
 }
 
-// frontendOfFile tells VS Code, which names its kernels' files kernel-v2-… or kernel-v3….
+// frontendOfFile recognizes VS Code, which names its kernels' files kernel-v2-… or kernel-v3….
 func frontendOfFile(file string) string {
 	if strings.HasPrefix(path.Base(file), "kernel-v2-") || strings.HasPrefix(path.Base(file), "kernel-v3") {
 		return "VS Code"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// What can be wrong with a process. Errors of this package match one of these with [errors.Is] and are an
-// [*Error] wherever a process is to blame.
+// The kinds of errors about processes. Errors of this package match one of these with [errors.Is] and are an [*Error]
+// wherever a process is to blame.
 var (
 	ErrNoProcess    = errors.New("no process")            // there is none, or it ended meanwhile
 	ErrNotPermitted = errors.New("not permitted")         // it is there, we may not look into it
@@ -14,18 +14,18 @@ var (
 	ErrNotPython    = errors.New("no Python interpreter") // none of its files is an interpreter
 	ErrChanged      = errors.New("mapping changed")       // the file mapped there is another one now
 	ErrTooLarge     = errors.New("too large")             // more than this package is willing to read
-	ErrMalformed    = errors.New("malformed proc file")   // not what proc(5) describes
-	// what serves a file, or memory that is one's, is silent
+	ErrMalformed    = errors.New("malformed proc file")   // not of the form that proc(5) describes
+	// the server of a file system, or of memory of its own, is silent
 	ErrNoAnswer = errors.New("file system does not answer")
 	ErrClosed   = errors.New("process handle is already closed") // the handle was closed
 )
 
-// Error says what is wrong with which process.
+// Error is an error about a process, which it names.
 type Error struct {
 	PID    int
 	Kind   error // one of this package's Err values
 	Leader int   // the process PID is a thread of; 0 unless PID turned out to be a thread id
-	Cause  error // what the system said, or nil
+	Cause  error // the system's error, or nil
 }
 
 // Error words the problem as one lower-case sentence that names the process.

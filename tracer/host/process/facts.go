@@ -20,22 +20,23 @@ func (s Setting) String() string {
 	return strconv.Itoa(s.Value)
 }
 
-// Facts is what this machine and our own privileges let a tracer do. It is gathered by reading alone.
+// Facts are about this machine and our own privileges: they decide how much a tracer can do. They are gathered by
+// reading alone.
 type Facts struct {
 	Kernel       string // its release as uname(2) has it, such as "6.8.0-45-generic"; "" where it cannot be read
 	EUID         int
 	Capabilities CapabilitySet // our own effective ones
 
-	// BTF says that /sys/kernel/btf/vmlinux is there: the kernel's own types (CONFIG_DEBUG_INFO_BTF).
+	// BTF reports that /sys/kernel/btf/vmlinux is there: the kernel's own types (CONFIG_DEBUG_INFO_BTF).
 	BTF bool
 
-	// InitialPIDNamespace says that our pids are the ones the kernel uses itself, InitialUserNamespace that our
+	// InitialPIDNamespace reports that our pids are the ones the kernel uses itself, InitialUserNamespace that our
 	// capabilities count for the whole machine. In a container either may be false.
 	InitialPIDNamespace  bool
 	InitialUserNamespace bool
 
-	// OwnProc says that the proc file system belongs to our pid namespace, so that its pids mean to system calls
-	// what they mean there.
+	// OwnProc reports that the proc file system belongs to our pid namespace, so that its pids mean the same processes
+	// to system calls.
 	OwnProc bool
 
 	// Lockdown is the kernel's lockdown state: "none", "integrity", "confidentiality" (forbids BPF to read
@@ -55,7 +56,7 @@ const (
 	initialPIDNamespace  = "pid:[4026531836]"
 )
 
-// Facts looks at this machine. It never fails: what cannot be read is shown as unknown, absent or not held.
+// Facts looks at this machine. It never fails: facts that cannot be read are shown as unknown, absent or not held.
 func (fs FS) Facts() Facts {
 	sys := fs.Sys
 	if sys == "" {

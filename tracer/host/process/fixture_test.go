@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// stored is the proc file system of testdata/proc; its README says what is in it.
+// stored is the proc file system of testdata/proc; its README lists the contents.
 var stored = FS{Root: "../../../testdata/proc", Sys: "../../../testdata/proc/sysfs"}
 
 func TestStoredStat(t *testing.T) {

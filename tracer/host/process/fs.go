@@ -1,11 +1,11 @@
-// Package process reads what Linux says about processes: who they are, what they map, which of them run Python, and
-// what this machine lets a tracer do. What the files of a process contain is not its business: the interpreter is
-// tracer/python/cpython's, the objects are tracer/python/holders'.
+// Package process reads Linux's facts about processes: their identity, their mappings, which of them run Python; and
+// the tracer's possibilities on this machine. The contents of a process's files are not its business: the interpreter
+// is tracer/python/cpython's, the objects are tracer/python/holders'.
 //
-// Everything comes from a proc file system whose root is a parameter, so that the same code reads /proc and a
-// stored tree. Nothing read here is trusted: names, paths and command lines belong to the process that is looked
-// at. Reads are bounded, and strings are handed over as the raw bytes they are; whoever prints them escapes them.
-// A process may end between any two reads; that is [ErrNoProcess], never a half-filled result.
+// Everything comes from a proc file system with a root that is a parameter, so that the same code reads /proc and a
+// stored tree. Nothing read here is trusted: names, paths and command lines belong to the traced process. Reads are
+// bounded, and strings are handed over as the raw bytes they are; the code that prints them escapes them. A process may
+// end between any two reads; that is [ErrNoProcess], never a half-filled result.
 //
 // The environment of a process (/proc/PID/environ) holds secrets: only variables asked for by name are ever taken out
 // of it.
@@ -24,11 +24,11 @@ import (
 type FS struct {
 	Root string // where it is mounted; "" means /proc
 	Sys  string // where sysfs is mounted, for [FS.Facts]; "" means /sys
-	// Helper opens and reads files whose file system may not answer; nil: they are waited for.
+	// Helper opens and reads files with a file system that may not answer; nil: this program waits for them itself.
 	Helper *Helper
 }
 
-// The bounds on what is read of one process. The kernel can produce more only if somebody makes it.
+// The bounds on reads of one process. The kernel produces more only if somebody makes it.
 const (
 	maxStat    = 4 << 10
 	maxStatus  = 1 << 20 // the Groups line alone may list 65536 groups
@@ -43,7 +43,8 @@ func (fs FS) root() string {
 	return fs.Root
 }
 
-// live says whether this is the running system's own /proc, so that system calls on its pids mean something.
+// live reports whether this is the running system's own /proc, so that system calls on its pids mean the same
+// processes.
 func (fs FS) live() bool { return filepath.Clean(fs.root()) == "/proc" }
 
 func readBounded(path string, limit int) (data []byte, truncated bool, err error) {
@@ -111,5 +112,5 @@ func parsePID(name string) (int, bool) {
 	return int(pid), err == nil
 }
 
-// keeps says whether the helper opens what takes a right.
+// keeps reports whether the helper opens files that take a right.
 func (fs FS) keeps() bool { return fs.live() && fs.Helper.hasTakenOver() }

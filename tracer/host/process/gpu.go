@@ -29,8 +29,8 @@ func (p Proc) GPUs() ([]int, error) {
 	return held, err
 }
 
-// MayUseGPUs says whether a process may have made a CUDA context: no driver does without a device node of NVIDIA's, of
-// its boards' (/dev/nvhost…, /dev/nvmap) or of WSL's.
+// MayUseGPUs reports whether a process may have made a CUDA context: no driver does without a device node of NVIDIA's,
+// of its boards' (/dev/nvhost…, /dev/nvmap) or of WSL's.
 func (p Proc) MayUseGPUs() bool {
 	files, open, err := p.devices()
 	return err != nil || open >= maxDescriptors || slices.ContainsFunc(files, func(file string) bool {
@@ -38,7 +38,8 @@ func (p Proc) MayUseGPUs() bool {
 	})
 }
 
-// devices are the names below /dev of what a process has open, of the first maxDescriptors, and how many it has open.
+// devices returns the names below /dev of a process's open files, of the first maxDescriptors, and the number of its
+// open files.
 func (p Proc) devices() (files []string, open int, err error) {
 	if p.pid <= 0 {
 		return nil, 0, &Error{PID: p.pid, Kind: ErrNoProcess}

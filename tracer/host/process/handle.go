@@ -20,9 +20,9 @@ type Handle struct {
 	closed chan struct{} // closed when nobody watches any more
 }
 
-// Open takes hold of a process and tells exactly which it is: the start time is read again after the pidfd is
-// there, so a pid handed on in between cannot be confused. It fails as [FS.Identity] does, and needs Linux 5.3
-// and an FS on the running system's /proc.
+// Open takes hold of a process and identifies it exactly: the start time is read again after the pidfd is there, so a
+// pid handed on in between cannot be confused. It fails as [FS.Identity] does, and needs Linux 5.3 and an FS on the
+// running system's /proc.
 func (fs FS) Open(pid int) (*Handle, error) {
 	id, err := fs.Identity(pid)
 	if err != nil {
@@ -65,7 +65,7 @@ func (h *Handle) watch() {
 	}
 }
 
-// readable says whether the process behind a pidfd has ended: that is what makes it readable.
+// readable reports whether the process behind a pidfd has ended: its end makes the pidfd readable.
 func readable(fd uintptr) bool {
 	for {
 		set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -76,14 +76,14 @@ func readable(fd uintptr) bool {
 	}
 }
 
-// Identity tells which process this is.
+// Identity returns the identity of the process.
 func (h *Handle) Identity() Identity { return h.id }
 
 // Done is closed when the process has ended: all its threads are gone, its parent may not know yet. It is never
 // closed after [Handle.Close].
 func (h *Handle) Done() <-chan struct{} { return h.done }
 
-// Exited says whether the process has ended. It fails with [ErrClosed] on a closed handle.
+// Exited reports whether the process has ended. It fails with [ErrClosed] on a closed handle.
 func (h *Handle) Exited() (bool, error) {
 	raw, err := h.pidfd.SyscallConn()
 	if err != nil {

@@ -28,12 +28,12 @@ const (
 	helperText = 8 << 10  // of all else
 )
 
-// Helper opens and reads files whose file system may never answer, such as one that the traced process serves itself:
-// whoever asks the kernel for such a file waits in it, deaf to every signal, until the server ends. So that is done by
-// another process, the program itself started again, which has a thread for each file system that is waited for, and is
-// left behind. When an answer takes too long, nothing is asked of that file system any more.
+// Helper opens and reads files with a file system that may never answer, such as one that the traced process serves
+// itself. A program that asks the kernel for such a file waits in it, deaf to every signal, until the server ends. So
+// another process does that, the program itself started again. It has a thread for each file system that it waits for,
+// and is left behind. When an answer takes too long, no more questions go to that file system.
 //
-// It also opens what this program has given up the right to ([Helper.TakeOver]). Safe for concurrent use.
+// The helper also opens files that this program has given up the right to ([Helper.TakeOver]). Safe for concurrent use.
 type Helper struct {
 	mu      sync.Mutex
 	ctx     context.Context // when it is done nothing is waited for any more
@@ -42,12 +42,12 @@ type Helper struct {
 	last    uint64          // number of a request
 	waiting map[uint64]chan helperReply
 	turns   map[uint64]*sync.Mutex // one request at a time of each file system
-	silent  map[uint64]string      // file systems that did not answer, and what was asked for
-	charge  []string               // arguments of the process: what it is to do
+	silent  map[uint64]string      // file systems that did not answer, with the request
+	charge  []string               // arguments of the process: its task
 	all     atomic.Bool            // it opens whatever takes a right
 }
 
-// helperReply is what came from the process.
+// helperReply is an answer of the process.
 type helperReply struct {
 	answer helperAnswer
 	data   []byte
@@ -67,12 +67,12 @@ func (h *Helper) Until(ctx context.Context) {
 	h.ctx = ctx
 }
 
-// The keys of what is no one file system.
+// The keys of requests that belong to no one file system.
 const (
 	byName    = 1 << 62   // files looked for by their names
 	allOthers = 1<<62 + 1 // beyond maxTurns
-	ofProcess = 1 << 61   // and a pid: what the kernel itself says of a process
-	ofSocket  = 1 << 60   // and a pid: a descriptor of the process itself, to close which may take its word
+	ofProcess = 1 << 61   // and a pid: facts about a process that the kernel has itself
+	ofSocket  = 1 << 60   // and a pid: a descriptor of the process itself, which may decide how long its close takes
 )
 
 // openRequest asks for a file that is mapped, or by its name in a process's root.
@@ -185,7 +185,7 @@ func (h *Helper) await(pid int, key uint64, what string, r *helperRequest, pass 
 				Cause: fmt.Errorf("%s: who looks at it has ended", what)}
 		}
 		return reply, nil
-	case <-ctx.Done(): // who wants it to end does not want to wait again
+	case <-ctx.Done(): // the caller wants it to end, and not to wait again
 		_ = h.giveUp(pid, key, what, r.ID)
 		return helperReply{fd: -1}, context.Cause(ctx)
 	case <-late.C:
@@ -193,7 +193,7 @@ func (h *Helper) await(pid int, key uint64, what string, r *helperRequest, pass 
 	}
 }
 
-// send sends a request, and says where its answer comes.
+// send sends a request, and returns the channel on which its answer comes.
 func (h *Helper) send(pid int, key uint64, r *helperRequest, pass int) (context.Context, chan helperReply, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -265,7 +265,7 @@ func (h *Helper) Close() {
 	}
 }
 
-// handedOn are the capabilities that a program which is not root's has to hand on to what it starts.
+// handedOn are the capabilities that a program of another user than root has to hand on to programs that it starts.
 func handedOn() (all []uintptr) {
 	if os.Geteuid() == 0 {
 		return nil

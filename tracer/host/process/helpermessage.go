@@ -38,12 +38,12 @@ type helperAnswer struct {
 	Stat   unix.Stat_t
 	Failed bool
 	Kind   string // of error, of helperKinds
-	Errno  int    // what the kernel said, 0 for nothing
+	Errno  int    // the kernel's error, 0 for none
 	Text   string
 	Count  int
 }
 
-// failed is what went wrong, nil if nothing did. descriptor: one is to have come along.
+// failed returns the error of an answer, nil if there is none. descriptor: a descriptor must have come along.
 func (r *helperReply) failed(pid int, descriptor bool) error {
 	a := &r.answer
 	if !a.Failed && (!descriptor || r.fd >= 0) {

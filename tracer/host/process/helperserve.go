@@ -30,8 +30,8 @@ type HelperServer struct {
 	mapped map[FileID]File
 }
 
-// OpenHelperServer takes the socket by which it is asked, which is the program's descriptor 3. It looks into the
-// processes of scope only.
+// OpenHelperServer takes the socket of its requests, which is the program's descriptor 3. It looks into the processes
+// of scope only.
 func OpenHelperServer(scope *Scope) (*HelperServer, error) {
 	socket := os.NewFile(3, "socket")
 	if socket == nil {
@@ -56,12 +56,12 @@ func newHelperServer(conn *net.UnixConn, scope *Scope) *HelperServer {
 	}
 }
 
-// Serve does what it is asked to, several things at a time, until the other side is gone.
+// Serve answers requests, several at a time, until the other side is gone.
 func (s *HelperServer) Serve() error {
 	for {
 		r, fd, err := requested(s.conn)
 		if err != nil {
-			return nil // who asks has gone
+			return nil // the asking program has gone
 		}
 		go func() { // one for each request that the session waits for
 			answer, data, pass := s.answer(&r, fd)
@@ -181,7 +181,7 @@ func (s *HelperServer) find(r *helperRequest) (*MappedFile, error) {
 	return fs.Image(q.PID).OpenMapping(q.Mapping)
 }
 
-// failure is the answer that something failed, or that it did not.
+// failure is the answer with an error, or without one.
 func failure(err error) *helperAnswer {
 	if err == nil {
 		return &helperAnswer{}
@@ -200,7 +200,7 @@ func failure(err error) *helperAnswer {
 	return a
 }
 
-// load has the kernel read what is mapped to some addresses.
+// load has the kernel read the files that are mapped to some addresses.
 func (s *HelperServer) load(q *openRequest, at uint64, size int) error {
 	m := &q.Mapping
 	if at < m.Start || size <= 0 || size > helperData || at+uint64(size) > m.End {
@@ -226,8 +226,8 @@ func (s *HelperServer) load(q *openRequest, at uint64, size int) error {
 	return populate(f.Fd(), int64(m.Offset+(first-m.Start)), int(at-first)+size)
 }
 
-// populate has the kernel read a part of a file into its cache, as a mapping of it does. What lies behind the file's
-// end is no error. Pages that get probes are read so first: the kernel reads them under locks that every fork on the
+// populate has the kernel read a part of a file into its cache, as a mapping of it does. A part behind the file's end
+// is no error. Pages that get probes are read so first: the kernel reads them under locks that every fork on the
 // machine takes (dup_mmap_sem, kernel/events/uprobes.c). So are files behind memory that is to be read: /proc/PID/mem
 // waits with the lock of the target's mmap.
 func populate(fd uintptr, at int64, size int) error {

@@ -6,9 +6,9 @@ type Identity struct {
 	StartTicks uint64 // start after boot, in units of 1/100 s (USER_HZ)
 }
 
-// Identity returns who has this pid now. It fails with [ErrNoProcess] also for the id of a thread (the error's
-// Leader names its process), with [ErrZombie] for a process that is over, and with [ErrNotPermitted] where /proc
-// hides strangers (hidepid).
+// Identity returns the identity of the process that has this pid now. It fails with [ErrNoProcess] also for the id of a
+// thread (the error's Leader names its process), with [ErrZombie] for a process that is over, and with
+// [ErrNotPermitted] where /proc hides strangers (hidepid).
 func (fs FS) Identity(pid int) (Identity, error) {
 	st, err := fs.Proc(pid).Stat()
 	if err != nil {
@@ -28,8 +28,8 @@ func (fs FS) Identity(pid int) (Identity, error) {
 	return Identity{PID: pid, StartTicks: st.StartTicks}, nil
 }
 
-// Same says whether the process is still there: it fails with [ErrNoProcess] when the pid is free or belongs to
-// somebody else by now. A zombie is still the same process.
+// Same fails with [ErrNoProcess] when the process is not there any more: the pid is free or belongs to another process
+// by now. A zombie is still the same process.
 func (fs FS) Same(id Identity) error {
 	st, err := fs.Proc(id.PID).Stat()
 	if err != nil {

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Detect says whether an ELF file is a Python interpreter (defines PyEval_EvalCode). The file belongs to the
-// traced process: Detect bounds what it reads and does not panic.
+// Detect reports whether an ELF file is a Python interpreter (defines PyEval_EvalCode). The file belongs to the traced
+// process: Detect bounds what it reads and does not panic.
 type Detect func(io.ReaderAt) bool
 
 // maxInterpreterFiles bounds how many files of one process are opened in search of the interpreter. A process
 // with PyTorch and CUDA maps about 300 libraries.
 const maxInterpreterFiles = 1024
 
-// InterpreterFile finds and opens the file that holds the Python interpreter of a process: the executable itself
-// or a shared library. Files that are named like one are tried first, then the executable, then all others in
-// order of address. The Mapping of the result is the first executable one of that file. The caller closes the file.
-// It fails with [ErrNotPython] when no file is one, [ErrNotPermitted] when that cannot be told for lack of
-// privilege, [ErrZombie], and [ErrNoProcess].
+// InterpreterFile finds and opens the file that holds the Python interpreter of a process: the executable itself or a
+// shared library. Files that are named like one are tried first, then the executable, then all others in order of
+// address. The Mapping of the result is the first executable one of that file. The caller closes the file. It fails
+// with [ErrNotPython] when no file is one, [ErrNotPermitted] when a missing privilege hides the answer, [ErrZombie],
+// and [ErrNoProcess].
 func (i Image) InterpreterFile(detect Detect) (*MappedFile, error) {
 	return i.InterpreterAmong(func(f *MappedFile) bool { return detect(f.File) })
 }
 
-// InterpreterAmong is [Image.InterpreterFile] for who recognizes a file by more than what is in it.
+// InterpreterAmong is [Image.InterpreterFile] for callers that recognize a file by more than its contents.
 func (i Image) InterpreterAmong(detect func(*MappedFile) bool) (*MappedFile, error) {
 	st, err := i.proc.Stat()
 	if err != nil {

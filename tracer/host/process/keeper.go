@@ -13,12 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keeperPatience is how long the kernel may take to say something of a process: it waits for locks of the process.
+// keeperPatience is the time that the kernel may take to answer a question about a process: it waits for locks of the
+// process.
 const keeperPatience = 20 * time.Second
 
-// TakeOver starts the process, which from now on opens whatever takes a right that this program is about to give up: of
-// the processes of a scope, memory and mappings, the files they map, and those they would find by a name. It must not
-// run yet.
+// TakeOver starts the process. From now on it opens everything that takes a right that this program is about to give
+// up: of the processes of a scope, memory and mappings, the files they map, and those they would find by a name. The
+// process must not run yet.
 func (h *Helper) TakeOver(scope *Scope) error {
 	shared() // making a file to look at it may not be allowed later
 	h.mu.Lock()
@@ -40,7 +41,7 @@ func (h *Helper) TakeOver(scope *Scope) error {
 	return nil
 }
 
-// Ended says why nothing can be asked for any more, nil if it can.
+// Ended returns the reason why the helper cannot be asked any more, nil if it can.
 func (h *Helper) Ended() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,7 +50,7 @@ func (h *Helper) Ended() error {
 
 func (h *Helper) hasTakenOver() bool { return h != nil && h.all.Load() }
 
-// tell asks for something the kernel itself knows of a process. It waits for no turn.
+// tell asks for a fact that the kernel itself has about a process. It waits for no turn.
 func (h *Helper) tell(r *helperRequest) (helperReply, error) {
 	pid := r.Open.PID
 	return h.await(pid, ofProcess|uint64(pid), fmt.Sprintf("/proc/%d/%s", pid, r.Name), r, -1, keeperPatience)
@@ -89,7 +90,7 @@ func (h *Helper) devices(pid int) (files []string, open int, err error) {
 		reply.answer.Count, nil
 }
 
-// pids has the processes listed that there are.
+// pids has the helper list the processes that there are.
 func (h *Helper) pids() (all []int, err error) {
 	for after := 0; len(all) < maxPIDs; after = all[len(all)-1] {
 		reply, err := h.await(0, ofProcess, "/proc", &helperRequest{Op: "pids", At: uint64(after)}, -1, keeperPatience)
@@ -109,7 +110,7 @@ func (h *Helper) pids() (all []int, err error) {
 	return all, nil
 }
 
-// near has a file opened whose file system answers.
+// near has the helper open a file on a file system that answers.
 func (h *Helper) near(fs FS, r openRequest) (*MappedFile, error) {
 	reply, err := h.await(r.PID, ofProcess|uint64(r.PID), r.String(),
 		&helperRequest{Op: "near", Proc: fs.root(), Open: r}, -1, keeperPatience)
@@ -126,7 +127,7 @@ func (h *Helper) near(fs FS, r openRequest) (*MappedFile, error) {
 		Route: reply.answer.Route}, nil
 }
 
-// Signal sends a signal to a root of the scope, if [Helper.TakeOver] was told so.
+// Signal sends a signal to a root of the scope, if the argument of [Helper.TakeOver] allowed it.
 func (h *Helper) Signal(pid int, signal unix.Signal) error {
 	reply, err := h.tell(&helperRequest{Op: "signal", Open: openRequest{PID: pid}, Signal: int(signal)})
 	if err == nil {

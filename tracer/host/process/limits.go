@@ -12,10 +12,10 @@ type Rlimit struct {
 	Soft, Hard int64
 }
 
-// Rlimits are the limits on a process's memory. What goes beyond one fails with ENOMEM, which is a MemoryError in
+// Rlimits are the limits on a process's memory. A request beyond one fails with ENOMEM, which is a MemoryError in
 // Python.
 type Rlimits struct {
-	Data         Rlimit // RLIMIT_DATA: private writable memory, touched or not; what VmData counts (Linux 4.7)
+	Data         Rlimit // RLIMIT_DATA: private writable memory, touched or not; VmData counts the same (Linux 4.7)
 	AddressSpace Rlimit // RLIMIT_AS: everything that is mapped
 }
 
@@ -56,15 +56,15 @@ func parseRlimit(to *int64, text string) bool {
 	return err == nil
 }
 
-// MachineMemory is what /proc/meminfo says of the machine, in bytes.
+// MachineMemory has figures of the machine from /proc/meminfo, in bytes.
 type MachineMemory struct {
 	Total int64
-	// Available is what can be had without swapping, by the kernel's own estimate (MemAvailable).
+	// Available is the memory that can be had without swapping, by the kernel's own estimate (MemAvailable).
 	Available int64
 	SwapFree  int64
 }
 
-// MachineMemory reads /proc/meminfo. What is not there is 0.
+// MachineMemory reads /proc/meminfo. A figure that is not there is 0.
 func (fs FS) MachineMemory() (m MachineMemory) {
 	data, _, err := readBounded(fs.root()+"/meminfo", maxCgroupFile)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 )
 
 // File is a file that can be read, and its descriptor, which names it to the kernel. Reading fails with [ErrNoAnswer]
-// where what serves the file is silent; the descriptor must not be read.
+// where the file system's server is silent. The descriptor must not be read.
 type File interface {
 	io.ReaderAt
 	io.Closer
@@ -39,8 +39,8 @@ type MappedFile struct {
 	Route   Route
 }
 
-// Prepare makes the kernel have the pages at some offsets of the file in memory: probes are put in under locks, where
-// it would wait for what serves the file. It fails with [ErrNoAnswer].
+// Prepare makes the kernel have the pages at some offsets of the file in memory. Probes are put in under locks, and the
+// kernel would wait there for the file system's server. It fails with [ErrNoAnswer].
 func (f *MappedFile) Prepare(offsets []uint64) error {
 	distant, ok := f.File.(*distantFile)
 	if !ok {
@@ -133,7 +133,7 @@ func (fs FS) TryMapFiles() error {
 	return ErrChanged
 }
 
-// mappingFailure picks what best explains that no route led to the file: the process is gone, then a missing
+// mappingFailure picks the best explanation why no route led to the file: the process is gone, then a missing
 // privilege, then the file having changed.
 func (i Image) mappingFailure(failures []error) error {
 	cause := errors.Join(failures...)
@@ -148,7 +148,7 @@ func (i Image) mappingFailure(failures []error) error {
 	return &Error{PID: i.proc.pid, Kind: ErrChanged, Cause: cause}
 }
 
-// openFound opens for reading what find found, if it is the regular file of the mapping.
+// openFound opens for reading the file that find found, if it is the regular file of the mapping.
 func openFound(find func() (int, error), m Mapping) (*os.File, unix.Stat_t, error) {
 	f, st, err := openRegular(find)
 	if err != nil {
@@ -161,7 +161,7 @@ func openFound(find func() (int, error), m Mapping) (*os.File, unix.Stat_t, erro
 	return f, st, nil
 }
 
-// openRegular opens for reading what find took hold of, if it is a regular file.
+// openRegular opens for reading the file that find took hold of, if it is a regular file.
 func openRegular(find func() (int, error)) (f *os.File, st unix.Stat_t, err error) {
 	fd, err := find()
 	if err != nil {
@@ -174,12 +174,12 @@ func openRegular(find func() (int, error)) (f *os.File, st unix.Stat_t, err erro
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, st, ErrChanged
 	}
-	// Nonblocking: an owner who holds a lease on the file must not make us wait for it (fcntl(2), F_SETLEASE).
+	// Nonblocking: a user who holds a lease on the file must not make us wait for it (fcntl(2), F_SETLEASE).
 	f, err = os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	return f, st, err
 }
 
-// openPath takes hold of a file without opening it, so that nothing happens to what it may be.
+// openPath takes hold of a file without opening it, so that nothing happens to it, whatever it is.
 func openPath(path string) (int, error) {
 	return unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 }
@@ -199,7 +199,7 @@ func (i Image) openBelowRoot(path string) (int, error) {
 	return unix.Openat2(root, path, &how)
 }
 
-// isFile compares an open file with what /proc/PID/maps said. Where stat(2) shows other numbers than maps does
+// isFile compares an open file with the entry in /proc/PID/maps. Where stat(2) shows other numbers than maps does
 // (btrfs, overlayfs), the file is mapped here and the kernel asked the same question about ourselves.
 func isFile(f *os.File, st unix.Stat_t, want FileID) bool {
 	have := FileID{Major: unix.Major(st.Dev), Minor: unix.Minor(st.Dev), Inode: st.Ino}

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fakeProcess builds a proc file system with process 7, which maps the file at the path inside its own root.
-// The file of the result is where that root really is.
+// fakeProcess builds a proc file system with process 7, which maps the file at the path inside its own root. The file
+// of the result is where that root really is.
 func fakeProcess(t *testing.T, path string) (fs FS, m Mapping, rootDir string) {
 	t.Helper()
 	fs = FS{Root: t.TempDir()}

@@ -56,19 +56,19 @@ type Mapping struct {
 	Perm       Perm
 	File       FileID // zero for memory without a file
 
-	// Path is the name of the file, or one of the kernel's own such as "[heap]". It is a hint and never an
-	// identity: the process chooses it. A file below our own root is named from there, any other from the root of
-	// its mount namespace: as a container sees itself, but with the directory of a chroot in front (d_path,
-	// fs/d_path.c). Only newlines are escaped, as \012, so those four bytes in a real name cannot be told from a
-	// newline; Path is left as the kernel wrote it.
+	// Path is the name of the file, or one of the kernel's own such as "[heap]". It is a hint and never an identity:
+	// the process chooses it. A file below our own root is named from there, any other from the root of its mount
+	// namespace: as a container sees itself, but with the directory of a chroot in front (d_path, fs/d_path.c). Only
+	// newlines are escaped, as \012, so those four bytes in a real name cannot be told from a newline; Path is left as
+	// the kernel wrote it.
 	Path    string
 	Deleted bool // the kernel ended the name with " (deleted)", which Path no longer has
 }
 
-// Maps returns all mappings of a process in order of address. The kernel gives a consistent picture only piece
-// by piece: a process that maps and unmaps meanwhile may show a mapping twice or not at all. Kernel threads and
-// zombies have none; the unprivileged may be told [ErrZombie] instead. It fails with [ErrNoProcess],
-// [ErrNotPermitted], [ErrTooLarge] or [ErrMalformed].
+// Maps returns all mappings of a process in order of address. The kernel gives a consistent picture only piece by
+// piece: a process that maps and unmaps meanwhile may show a mapping twice or not at all. Kernel threads and zombies
+// have none; without privileges, the error may be [ErrZombie] instead. It fails with [ErrNoProcess], [ErrNotPermitted],
+// [ErrTooLarge] or [ErrMalformed].
 func (i Image) Maps() ([]Mapping, error) {
 	var all []Mapping
 	for m, err := range i.Mappings() {
@@ -139,7 +139,7 @@ func parseMaps(r io.Reader) iter.Seq2[Mapping, error] {
 	}
 }
 
-// splitLines is bufio.ScanLines without its dropping of carriage returns, which may end a file's name.
+// splitLines is bufio.ScanLines, but keeps carriage returns, which may end a file's name.
 func splitLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil

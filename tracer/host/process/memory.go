@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Memory reads the memory of one process: /proc/PID/mem, whose offsets are addresses. What is mapped from files that
-// may not answer is read by the [Helper], if there is one, which has the pages read from the file first: whoever reads
-// memory that is not there waits for the file with a lock on the process's memory, which then waits, too. Safe for
-// concurrent use.
+// Memory reads the memory of one process: /proc/PID/mem, with addresses as offsets. Memory that is mapped from files
+// that may not answer is read by the [Helper], if there is one, which first has the pages read from the file. A program
+// that reads memory that is not there waits for the file with a lock on the process's memory, so that the process
+// waits, too. Safe for concurrent use.
 type Memory struct {
 	fs   FS
 	pid  int
@@ -23,7 +23,7 @@ type Memory struct {
 	readers map[uint64]*distantFile // by file system
 }
 
-// memoryLook is how long what is known of the mappings is believed.
+// memoryLook is the time for which a look at the mappings holds.
 const memoryLook = time.Second
 
 // OpenMemory opens the memory of the process that has the pid now. The caller closes it. It fails as [Proc.File] does.
@@ -59,7 +59,8 @@ func (m *Memory) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// readerOf is who reads memory from an address on in place of this process, and how much of it; nil: nobody.
+// readerOf returns the reader that reads memory from an address on in place of this process, and how much of it; nil:
+// there is none.
 func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +97,7 @@ func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, er
 	return reader, mapping, size, nil
 }
 
-// look finds what is mapped from files that may not answer.
+// look finds mappings of files that may not answer.
 func (m *Memory) look() {
 	m.distant = m.distant[:0]
 	distant := map[[2]uint32]bool{}

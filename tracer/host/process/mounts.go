@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// near are the file systems whose files are on this machine's own disks or in its memory: reading them waits for
-// nobody. What is not in the list may be served by another program, which may be the process that is looked at itself
-// (FUSE), or by another machine. What an overlay is made of is not told; it is taken for near.
+// near are the file systems with files on this machine's own disks or in its memory: reading them waits for nobody. A
+// file system that is not in the list may be served by another machine, or by another program (FUSE), which may be the
+// traced process itself. The kernel does not show the layers of an overlay; it is taken for near.
 var near = func() map[string]bool {
 	all := map[string]bool{}
 	for name := range strings.FieldsSeq(`ext2 ext3 ext4 xfs btrfs f2fs zfs bcachefs jfs reiserfs nilfs2
@@ -24,7 +24,7 @@ var near = func() map[string]bool {
 	return all
 }()
 
-// maxMountinfo bounds what is read of a process's mounts: some thousand of them.
+// maxMountinfo bounds the reads of a process's mounts: some thousand of them.
 const maxMountinfo = 16 << 20
 
 // mount is one line of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
@@ -60,7 +60,7 @@ func (fs FS) mounts(pid string) (all []mount) {
 	return all
 }
 
-// shared is the device of memory that the kernel keeps as files which nobody sees mounted: memfd, shared anonymous
+// shared is the device of memory that the kernel keeps as files without a visible mount: memfd, shared anonymous
 // memory, System V's.
 var shared = sync.OnceValue(func() (id FileID) {
 	fd, err := unix.MemfdCreate("", unix.MFD_CLOEXEC)
@@ -75,8 +75,8 @@ var shared = sync.OnceValue(func() (id FileID) {
 	return id
 })
 
-// isDistant says whether reading a mapped file may wait for somebody, by its file system: the kind of that, "" where
-// nobody sees it mounted. A file that is looked for in vain is taken for one that may.
+// isDistant reports whether reading a mapped file may wait for another program, by the kind of its file system, ""
+// where no mount of it is visible. A file that is looked for in vain is taken for a distant one.
 func (i Image) isDistant(id FileID) (kind string, distant bool) {
 	if memory := shared(); memory.Major == id.Major && memory.Minor == id.Minor {
 		return "memory", false
@@ -91,8 +91,8 @@ func (i Image) isDistant(id FileID) (kind string, distant bool) {
 	return "", true
 }
 
-// IsDistant reports whether reading a mapped file may wait for somebody, such as a server of the traced process's own:
-// then a [Helper] reads it. Without a Helper nothing is taken to be distant.
+// IsDistant reports whether reading a mapped file may wait for another program, such as a server of the traced
+// process's own: then a [Helper] reads it. Without a Helper nothing is taken to be distant.
 func (i Image) IsDistant(id FileID) bool {
 	if i.proc.fs.Helper == nil {
 		return false
@@ -101,7 +101,7 @@ func (i Image) IsDistant(id FileID) bool {
 	return distant
 }
 
-// seesDistant says whether any path of a process may lead to a file that is distant.
+// seesDistant reports whether any path of a process may lead to a file that is distant.
 func (i Image) seesDistant() bool {
 	for _, m := range i.proc.fs.mounts(fmt.Sprint(i.proc.pid)) {
 		if !near[m.kind] {

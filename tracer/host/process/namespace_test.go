@@ -39,7 +39,7 @@ func TestInterpreterFile(t *testing.T) {
 	}
 }
 
-// TestDeletedInterpreter is what a package upgrade does to a running kernel.
+// TestDeletedInterpreter: the interpreter's file is deleted, as a package upgrade does to a running kernel.
 func TestDeletedInterpreter(t *testing.T) {
 	needRoot(t)
 	needPython(t)
@@ -73,7 +73,7 @@ func copyFile(t *testing.T, from, to string) {
 }
 
 // containers start Python, as process 1 of its own pid namespace, from a file that exists in its own mount namespace
-// only. $1 is a directory for the root, $2 the interpreter to copy, $3 what it shall run.
+// only. $1 is a directory for the root, $2 the interpreter to copy, $3 the code to run.
 var containers = []struct {
 	name, prepare, enter string
 	insideRoot           bool // the kernel names files as the process itself sees them
@@ -148,7 +148,7 @@ func checkRoute(t *testing.T, name Route, m Mapping, find func() (int, error)) {
 	f.Close()
 }
 
-// probed puts a uprobe into the file by its ProbePath and asks that the kernel counts exactly what the process runs.
+// probed puts a uprobe into the file by its ProbePath, and wants the kernel to count exactly the process's runs.
 func probed(t *testing.T, c *child, pid int, f *MappedFile) {
 	t.Helper()
 	kind, err := os.ReadFile("/sys/bus/event_source/devices/uprobe/type")

@@ -16,7 +16,7 @@ type Proc struct {
 	pid int
 }
 
-// Proc returns the directory of the process that has this pid. Whether there is one, its methods find out.
+// Proc returns the directory of the process that has this pid. Its methods find out whether there is one.
 func (fs FS) Proc(pid int) Proc { return Proc{fs, pid} }
 
 func (p Proc) path(name string) string {
@@ -41,7 +41,7 @@ func (p Proc) read(name string, limit int) (data []byte, truncated bool, err err
 	return data, truncated, nil
 }
 
-// failure returns what an error on a file of a process means for the process.
+// failure returns the meaning for the process of an error on one of its files.
 func (p Proc) failure(err error) error {
 	switch {
 	case err == nil:

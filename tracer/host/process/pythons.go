@@ -25,7 +25,7 @@ type Python struct {
 	Interpreter   Mapping // first executable mapping of the file that holds the interpreter
 
 	Kind           Kind
-	Frontend       string // guessed: "JupyterLab", "VS Code", "terminal", …; "" when nothing tells
+	Frontend       string // guessed: "JupyterLab", "VS Code", "terminal", …; "" without a clue
 	ConnectionFile string // the kernel's connection file, "" when its command line names none
 	GPUs           []int  // as [Proc.GPUs]
 }
@@ -34,18 +34,18 @@ type Python struct {
 type Listing struct {
 	Pythons []Python // by ascending pid
 
-	// Hidden counts the processes that may not be looked into for lack of privilege, so that it is not known
-	// whether they run Python; HiddenPythons those among them whose name says so.
+	// Hidden counts the processes that may not be looked into for lack of privilege, so that it is not known whether
+	// they run Python; HiddenPythons counts those among them with a name of Python's.
 	Hidden        int
 	HiddenPythons int
 }
 
-// Pythons finds all Python processes that can be attached to. Processes that end meanwhile are left out, those
-// that may not be looked into are counted. To be quick it opens only files that are named like an interpreter, and
-// each once: an interpreter embedded statically in a program of another name is found by [Image.InterpreterFile] only.
+// Pythons finds all Python processes that can be attached to. Processes that end meanwhile are left out, those that may
+// not be looked into are counted. To be quick it opens only files that are named like an interpreter, and each once: an
+// interpreter embedded statically in a program of another name is found by [Image.InterpreterFile] only.
 //
-// A hostile process can make reads of its memory map or files hang. When the context ends first, what was found by
-// then is returned together with the context's error.
+// A hostile process can make reads of its memory map or files hang. When the context ends first, the processes found by
+// then are returned together with the context's error.
 func (fs FS) Pythons(ctx context.Context, detect Detect) (Listing, error) {
 	all, err := fs.Stats()
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *search) examine(st Stat) {
 	}
 }
 
-// looksLikePython judges a process by what anybody may see of it.
+// looksLikePython judges a process by the facts that anybody may see.
 func (s *search) looksLikePython(st Stat) bool {
 	if namedLikePython(st.Comm) || strings.HasPrefix(st.Comm, "ipython") {
 		return true

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rights are what Linux asks for when a user looks into a process (__ptrace_may_access, kernel/ptrace.c).
+// Rights are the ids and capabilities that Linux compares when a user looks into a process (__ptrace_may_access,
+// kernel/ptrace.c).
 type Rights struct {
 	users, groups [3]uint32 // real, effective, saved
 	// of its files in /proc: its user, or root where its user may not read them (task_dump_owner, fs/proc/base.c)
@@ -15,7 +16,7 @@ type Rights struct {
 	permitted CapabilitySet // capabilities that it has, or may take on
 }
 
-// ReadRights returns what a process may do now. It fails as [Proc.Status] does, and with [ErrZombie].
+// ReadRights returns the present rights of a process. It fails as [Proc.Status] does, and with [ErrZombie].
 func ReadRights(fs FS, pid int) (r Rights, err error) {
 	status, err := fs.Proc(pid).Status()
 	if err != nil {
@@ -41,9 +42,9 @@ func ReadRights(fs FS, pid int) (r Rights, err error) {
 // RightsOf are those of a user's ordinary process.
 func RightsOf(uid uint32) Rights { return Rights{users: [3]uint32{uid, uid, uid}, owner: uid} }
 
-// Covers reports whether whoever may look into a process with rights r may look into one with those of other, too. Root
-// may look into all. A process has more than its user where it executed a set-user-ID or set-group-ID program, or one
-// with capabilities, or became another user.
+// Covers reports whether a user who may look into a process with rights r may look into one with those of other, too.
+// Root may look into all. A process has more rights than its user where it executed a set-user-ID or set-group-ID
+// program, or one with capabilities, or became another user.
 func (r Rights) Covers(other Rights) bool {
 	switch {
 	case r.users[1] == 0:

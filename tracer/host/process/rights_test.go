@@ -60,8 +60,8 @@ func awaitProgram(t *testing.T, pid int, program string) {
 	}
 }
 
-// TestGainedRights: a process that has executed a program with more rights than its user is not looked into by way of a
-// helper, be it a root or what a root has started; and a program that gives none is.
+// TestGainedRights: a helper does not look into a process that has executed a program with more rights than its user,
+// be it a root or a process that a root has started. It does look into one that has executed a program without.
 func TestGainedRights(t *testing.T) {
 	needRoot(t)
 	setuid := sleepAs(t, "sleep", 0o4755, 0, false)
@@ -110,7 +110,7 @@ func TestGainedRights(t *testing.T) {
 	}
 }
 
-// isClosed checks that a process is not looked into, and that of it is read what is public.
+// isClosed checks that a process is not looked into, and that its public facts are read.
 func isClosed(t *testing.T, how string, scope *Scope, fs FS, pid int) {
 	t.Helper()
 	first, err := live.Image(pid).Maps()
@@ -137,7 +137,7 @@ func isClosed(t *testing.T, how string, scope *Scope, fs FS, pid int) {
 }
 
 // TestRightsGainedMeanwhile: a process is looked into until it executes a set-user-ID program, and from then on not:
-// not even by what was opened before.
+// not even by files that were opened before.
 func TestRightsGainedMeanwhile(t *testing.T) {
 	needRoot(t)
 	setuid := sleepAs(t, "sleep", 0o4755, 0, false)

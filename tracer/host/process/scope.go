@@ -11,11 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Scope is which processes a [Helper] looks into: some roots and what they have started, directly or not. What was
-// started by one that has ended belongs to the first process of its pid namespace, or to systemd where that is a
-// user's: it is taken for theirs where it is of a root's user, in a root's control groups, and no older than the root.
-// Where one of them has rights that its root had not in the beginning ([Rights.Covers]), such as after it executed a
-// set-user-ID program, it is not looked into. The zero value is every process. Safe for concurrent use.
+// Scope is the set of processes that a [Helper] looks into: some roots and the processes that they have started,
+// directly or not. A process with a parent that has ended belongs to the first process of its pid namespace, or to
+// systemd where that is a user's. It is taken for a root's where it is of the root's user, in the root's control
+// groups, and no older than the root. A process with rights that its root had not in the beginning ([Rights.Covers]),
+// such as after it executed a set-user-ID program, is not looked into. The zero value is every process. Safe for
+// concurrent use.
 type Scope struct {
 	Roots   []Identity
 	Signals bool    // the roots may be sent signals
@@ -27,7 +28,7 @@ type Scope struct {
 	marks []mark           // of the roots
 }
 
-// mark is what a root and its orphans have in common.
+// mark has the facts that a root and its orphans have in common.
 type mark struct {
 	uid    uint32
 	groups string
@@ -72,7 +73,7 @@ func ParseScope(text string) (*Scope, error) {
 		}
 		s.Roots = append(s.Roots, id)
 		m, err := s.mark(id)
-		m.gone = err != nil // and may have left orphans that nobody can tell
+		m.gone = err != nil // and may have left orphans that cannot be recognized
 		s.marks = append(s.marks, m)
 	}
 	return s, nil
@@ -145,7 +146,7 @@ func (s *Scope) rootOf(pid int) (root int, err error) {
 	return root, nil
 }
 
-// isTheirs returns which root a process is, was started by, or is below an orphan of; -1 for none.
+// isTheirs returns the root that a process is, that started it, or that has an orphan above it; -1 for none.
 func (s *Scope) isTheirs(st Stat) (root int) {
 	for range maxScope {
 		for i, root := range s.Roots {
@@ -165,15 +166,15 @@ func (s *Scope) isTheirs(st Stat) (root int) {
 	return -1
 }
 
-// reaps says whether a process is one that orphans go to. Of other programs that have asked for them
-// (PR_SET_CHILD_SUBREAPER) the kernel does not tell.
+// reaps reports whether a process is one that orphans go to. The kernel does not show which other programs have asked
+// for orphans (PR_SET_CHILD_SUBREAPER).
 func (s *Scope) reaps(st Stat) bool {
 	status, err := s.fs.Proc(st.PID).Status()
 	return err == nil && (len(status.NSPIDs) > 0 && status.NSPIDs[len(status.NSPIDs)-1] == 1 || st.PID == 1 ||
 		st.Comm == "systemd")
 }
 
-// isOrphan returns with which root a process has in common what its orphan has, -1 for none.
+// isOrphan returns the root that has the orphan's mark in common with a process, -1 for none.
 func (s *Scope) isOrphan(id Identity) (root int) {
 	m, err := s.mark(id)
 	if err != nil {

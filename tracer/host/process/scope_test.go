@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// started starts a command that sleeps for a while, and returns it once it does: before, its loader still changes what
-// it maps.
+// started starts a command that sleeps for a while, and returns it once it sleeps: before, its loader still changes its
+// mappings.
 func started(t *testing.T, cmd *exec.Cmd) Identity {
 	t.Helper()
 	if err := cmd.Start(); err != nil {
@@ -41,7 +41,7 @@ func started(t *testing.T, cmd *exec.Cmd) Identity {
 	}
 }
 
-// orphan starts a process whose parent has ended.
+// orphan starts a process with a parent that has ended.
 func orphan(t *testing.T, as *syscall.Credential) int {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!")
@@ -67,7 +67,7 @@ func scopeOf(t *testing.T, roots ...Identity) *Scope {
 	return s
 }
 
-// TestScope: a root, what it started, and its orphans are in; everybody else is out.
+// TestScope: a root, the processes that it started, and its orphans are in; all others are out.
 func TestScope(t *testing.T) {
 	root := started(t, exec.Command("sleep", "60"))
 	child := started(t, exec.Command("sleep", "60"))
@@ -167,7 +167,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// checkKeptMemory compares what a process maps first in its file and in its memory, both by way of a helper.
+// checkKeptMemory compares the first mapping of a process in its file and in its memory, both by way of a helper.
 func checkKeptMemory(t *testing.T, fs FS, pid int, first Mapping) {
 	t.Helper()
 	f, err := fs.Image(pid).OpenMapping(first)
@@ -189,7 +189,7 @@ func checkKeptMemory(t *testing.T, fs FS, pid int, first Mapping) {
 	}
 }
 
-// checkKeptFacts checks what the helper says of a process that has WANTED=yes in its environment and / as its folder.
+// checkKeptFacts checks the helper's facts about a process that has WANTED=yes in its environment and / as its folder.
 func checkKeptFacts(t *testing.T, fs FS, pid int) {
 	t.Helper()
 	if v, err := fs.Proc(pid).Variables("WANTED", "NONE"); err != nil || len(v) != 1 || v["WANTED"] != "yes" {
@@ -223,7 +223,7 @@ func checkKeptNames(t *testing.T, fs FS, pid int, first Mapping) {
 	}
 }
 
-// refusals are what the helper says of one who is none of its business.
+// refusals are the helper's answers about a process that is not in its scope.
 func refusals(fs FS, pid int, m Mapping) map[string]error {
 	all := map[string]error{}
 	_, all["maps"] = fs.Image(pid).Maps()
@@ -238,7 +238,7 @@ func refusals(fs FS, pid int, m Mapping) map[string]error {
 	return all
 }
 
-// TestKeptAsks: what nobody who is in order asks for is refused.
+// TestKeptAsks: requests that no correct program makes are refused.
 func TestKeptAsks(t *testing.T) {
 	root := started(t, exec.Command("sleep", "60"))
 	fs := keptBy(t, scopeOf(t, root))

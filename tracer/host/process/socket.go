@@ -12,17 +12,17 @@ import (
 	"ipytracer/tracer/host/packets"
 )
 
-// linePatience is how long it may take to make a line: the kernel asks nobody for it, but what is no socket has to be
-// closed again.
+// linePatience is the time that making a line may take. The kernel asks nobody for it, but a descriptor that is no
+// socket has to be closed again.
 const linePatience = 2 * time.Second
 
 var errNoPair = errors.New("it is no end of a pair of sockets (AF_UNIX, SOCK_SEQPACKET) that the process made itself")
 
-// Line makes a pair of connected sockets for a process, sends it one end, and returns the other, of which nobody else
-// has a descriptor. The caller closes it. It is sent, with the packet that is said, over a pair that the process has
-// made itself, by the number of a descriptor of that one (pidfd_getfd, Linux 5.6); all else is refused. It fails with
-// EBADF where there is no such descriptor, and with ESTALE where that is not the socket of this inode; 0: any, and with
-// EBUSY where that is no fault of its own. Once a process has not answered, it fails at once.
+// Line makes a pair of connected sockets for a process, sends it one end, and returns the other, of which no other
+// process has a descriptor. The caller closes it. The end is sent, together with a packet, over a pair that the process
+// has made itself, by the number of a descriptor of that pair (pidfd_getfd, Linux 5.6); all else is refused. It fails
+// with EBADF where there is no such descriptor, with ESTALE where that is not the socket of this inode (0: any), and
+// with EBUSY where the process is not to blame. Once a process has not answered, it fails at once.
 func (h *Helper) Line(pid, descriptor int, inode uint64, said string) (fd int, err error) {
 	what := fmt.Sprintf("descriptor %d of process %d", descriptor, pid)
 	r := &helperRequest{Op: "line", Open: openRequest{PID: pid}, Handle: descriptor, At: inode, Name: said}
@@ -36,8 +36,8 @@ func (h *Helper) Line(pid, descriptor int, inode uint64, said string) (fd int, e
 	return reply.fd, nil
 }
 
-// Bounds of what a helper closes of processes, which can take as long as they like: descriptors at a time, each on a
-// thread.
+// Bounds of the descriptors of processes that a helper closes, which can take as long as the processes like:
+// descriptors at a time, each on a thread.
 const (
 	maxClosing   = 64
 	maxClosingOf = 8 // of one user
@@ -54,7 +54,8 @@ func (s *HelperServer) line(pid, descriptor int, inode uint64, said string) (a *
 	if err := unix.Stat(fmt.Sprintf("/proc/%d", pid), &of); err != nil {
 		return failure(err), nil, -1
 	}
-	// What is no socket now is not even taken: to close it can take a file system's word, which the process may be.
+	// A descriptor that is no socket now is not even taken: its close may wait for a file system's server, which may be
+	// the process.
 	if name, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, descriptor)); errors.Is(err, unix.ENOENT) {
 		return failure(unix.EBADF), nil, -1
 	} else if err == nil && !strings.HasPrefix(name, "socket:[") {
@@ -87,7 +88,7 @@ func (s *HelperServer) line(pid, descriptor int, inode uint64, said string) (a *
 	return &helperAnswer{}, nil, end
 }
 
-// sendLine makes a line, and sends one end over a socket. Nobody waits for who receives there.
+// sendLine makes a line, and sends one end over a socket. It does not wait for the receiver.
 func sendLine(over int, said string) (end int, err error) {
 	line, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -108,7 +109,7 @@ func isSocket(fd int, inode uint64) bool {
 	return unix.Fstat(fd, &st) == nil && st.Ino == inode
 }
 
-// take takes over what a descriptor of a process is.
+// take makes a descriptor of a process this program's own.
 func (s *HelperServer) take(pid, descriptor int) (fd int, err error) {
 	handle, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -121,8 +122,8 @@ func (s *HelperServer) take(pid, descriptor int) (fd int, err error) {
 	return unix.PidfdGetfd(handle, descriptor, 0)
 }
 
-// isOwnPair says whether a descriptor is a connected socket whose other end the process made: whom the kernel names
-// there is who called socketpair(2), or connect(2) and listen(2).
+// isOwnPair reports whether a descriptor is a connected socket and the process made the other end: the kernel names the
+// process there that called socketpair(2), or connect(2) and listen(2).
 func isOwnPair(fd, pid int) bool {
 	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	if err != nil || domain != unix.AF_UNIX {

@@ -19,7 +19,7 @@ import (
 	"ipytracer/tracer/host/packets/slow"
 )
 
-// sockets is a Python that has descriptors of all kinds and says their numbers, by name.
+// sockets is a Python that has descriptors of all kinds and prints their numbers, by name.
 const sockets = `
 import os, socket, sys, time
 a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -43,8 +43,8 @@ if child:
 time.sleep(60)
 `
 
-// TestLine: over a pair that a process made itself it is sent a line, which works; over nothing else, and to nobody
-// else.
+// TestLine: over a pair that a process made itself it is sent a line, which works. Over any other descriptor, or to
+// another process, no line is sent.
 func TestLine(t *testing.T) {
 	needRoot(t)
 	needPython(t)
@@ -139,9 +139,9 @@ func fetch(t *testing.T, from int) int {
 	return fd
 }
 
-// TestLockedPair: a process that keeps the pair that it offers locked, and its end of the line, for as long as it
-// likes, by receiving into memory that nobody serves, holds up neither who makes the line nor who asks and answers on
-// it. Who receives on a socket of that process waits.
+// TestLockedPair: a process keeps the pair that it offers locked, and its end of the line, for as long as it likes, by
+// receiving into memory that nobody serves. That holds up neither the making of the line nor questions and answers on
+// it. A thread that receives on a socket of that process waits.
 func TestLockedPair(t *testing.T) {
 	s := everybody(t)
 	offered, other := aPair(t)
@@ -202,7 +202,7 @@ func lock(t *testing.T, socket int) (release func()) {
 	return func() { m.Release(); <-over }
 }
 
-// waitsOn fails unless who receives on a socket waits in the Linux kernel; over is closed once that is over.
+// waitsOn fails unless a receiver on a socket waits in the Linux kernel; over is closed once that is over.
 func waitsOn(t *testing.T, socket int) <-chan struct{} {
 	t.Helper()
 	waits, over := make(chan int, 1), make(chan struct{})
@@ -237,13 +237,13 @@ func isUninterruptible(thread int) bool {
 	return strings.HasPrefix(rest, "D")
 }
 
-// TestUnfetched: while so many lines lie where nobody fetches them no more are made, and some again as soon as these
-// are fetched, or given up.
+// TestUnfetched: while too many lines lie unfetched no more are made. Some are made again as soon as these are fetched,
+// or given up.
 func TestUnfetched(t *testing.T) {
 	s := everybody(t)
 	offered, other := aPair(t)
 	for i := range maxUnfetchedOf {
-		awaitClosed(t, s) // what it takes for each
+		awaitClosed(t, s) // the wait for each
 		a, _, end := s.line(os.Getpid(), offered, 0, "x")
 		if a.Failed {
 			t.Fatalf("line %d: %+v", i, a)
@@ -266,8 +266,9 @@ func TestUnfetched(t *testing.T) {
 	awaitClosed(t, s)
 }
 
-// TestSocketsAreClosed: what a helper has taken over and is no pair is closed, also where that lingers; while so many
-// are being closed that there is no room, none is taken over, and what is no socket never is.
+// TestSocketsAreClosed: a descriptor that a helper has taken over and that is no pair is closed, also where that
+// lingers. While so many are being closed that there is no room, none is taken over. A descriptor that is no socket
+// never is.
 func TestSocketsAreClosed(t *testing.T) {
 	s := everybody(t)
 	s.closers = packets.Closers{}

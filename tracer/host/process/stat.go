@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Stat is what /proc/PID/stat says of a process (proc_pid_stat(5)).
+// Stat has the fields of /proc/PID/stat (proc_pid_stat(5)).
 type Stat struct {
 	PID           int
 	Comm          string // the kernel's short name: up to 15 raw bytes of any value, 63 for kernel threads
@@ -23,11 +23,11 @@ const (
 	pfKthread = 0x00200000 // PF_KTHREAD
 )
 
-// KernelThread says whether the process is one of the kernel's own threads.
+// KernelThread reports whether the process is one of the kernel's own threads.
 func (s Stat) KernelThread() bool { return s.Flags&pfKthread != 0 }
 
-// Ended says whether the process is over: exiting, a zombie, or dead. A process whose first thread has ended while
-// others run on counts as ended too: the kernel shows nothing more of it under its pid.
+// Ended reports whether the process is over: exiting, a zombie, or dead. A process with other threads that outlive its
+// first one counts as ended too: the kernel shows nothing more of it under its pid.
 func (s Stat) Ended() bool {
 	return s.State == 'Z' || s.State == 'X' || s.State == 'x' || s.Flags&pfExiting != 0
 }
@@ -45,8 +45,8 @@ func (p Proc) Stat() (Stat, error) {
 	return st, nil
 }
 
-// parseStat splits at the last parenthesis: the name before it may hold parentheses, spaces and newlines and
-// is not escaped, what follows it is numbers only (do_task_stat, fs/proc/array.c).
+// parseStat splits at the last parenthesis: the name before it may hold parentheses, spaces and newlines and is not
+// escaped. Only numbers follow it (do_task_stat, fs/proc/array.c).
 func parseStat(data []byte) (Stat, bool) {
 	pid, rest, ok := bytes.Cut(data, []byte(" ("))
 	end := bytes.LastIndexByte(rest, ')')

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Status is what /proc/PID/status says of a process (proc_pid_status(5)). Sizes are 0 for kernel threads and
-// zombies, which have no memory of their own.
+// Status has fields of /proc/PID/status (proc_pid_status(5)). Sizes are 0 for kernel threads and zombies, which have no
+// memory of their own.
 type Status struct {
 	PID                int
 	TGID               int           // the process this is a thread of; equal to PID for a process
@@ -15,8 +15,8 @@ type Status struct {
 	EUID               uint32        // effective user
 	GID                uint32        // real group
 	EGID               uint32        // effective group
-	savedUID, savedGID uint32        // what a set-user-ID or set-group-ID program may take on again
-	capsPermitted      CapabilitySet // what it may take on
+	savedUID, savedGID uint32        // ids that a set-user-ID or set-group-ID program may take on again
+	capsPermitted      CapabilitySet // capabilities that it may take on
 	Threads            int
 	NSPIDs             []int // the pid in each pid namespace, ours first, the process's own last; nil before Linux 4.1
 	CapsHeld           CapabilitySet
@@ -49,8 +49,8 @@ func (p Proc) Status() (Status, error) {
 	return st, nil
 }
 
-// parseStatus lets a later line win over an earlier one of the same key: the process's name comes first, and
-// where a kernel does not escape newlines in it, it must not be able to forge what follows.
+// parseStatus lets a later line win over an earlier one of the same key. The process's name comes first, and where a
+// kernel does not escape newlines in it, the name must not be able to forge later lines.
 func parseStatus(data []byte) (Status, bool) {
 	st := Status{TGID: -1}
 	good := true

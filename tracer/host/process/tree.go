@@ -38,9 +38,9 @@ func (fs FS) Children(pid int) ([]Identity, error) {
 	return offspring(all, pid, false), nil
 }
 
-// Descendants returns the children of pid, their children and so on, zombies included, by ascending pid. A child
-// whose parent has ended belongs to somebody else (init, or a subreaper) and is not found. The picture is not
-// taken at one instant: what is born during the reading can be missing.
+// Descendants returns the children of pid, their children and so on, zombies included, by ascending pid. A child with a
+// parent that has ended belongs to another process (init, or a subreaper) and is not found. The picture is not taken at
+// one instant: processes that are born during the reading can be missing.
 func (fs FS) Descendants(pid int) ([]Identity, error) {
 	all, err := fs.Stats()
 	if err != nil {
@@ -49,8 +49,8 @@ func (fs FS) Descendants(pid int) ([]Identity, error) {
 	return offspring(all, pid, true), nil
 }
 
-// offspring collects the children, or all descendants, of root. A child never starts before its parent: one that
-// seems to has a parent whose pid was handed on during the reading.
+// offspring collects the children, or all descendants, of root. A child never starts before its parent. Where one seems
+// to, the parent's pid was handed on during the reading.
 func offspring(all []Stat, root int, deep bool) []Identity {
 	byPID := make(map[int]Stat, len(all))
 	children := make(map[int][]Stat, len(all))

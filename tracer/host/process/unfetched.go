@@ -9,8 +9,8 @@ import (
 	"ipytracer/tracer/host/packets"
 )
 
-// Bounds of lines that were sent and that nobody has fetched: the Linux kernel counts such descriptors as those of who
-// has sent them.
+// Bounds of lines that were sent and that nobody has fetched: the Linux kernel counts such descriptors as their
+// sender's.
 const (
 	maxUnfetched   = 256
 	maxUnfetchedOf = 128 // of one user
@@ -37,7 +37,8 @@ func (u *unfetched) keep(owner uint32, fd int) {
 	u.all = append(u.all, sentOver{owner, fd})
 }
 
-// hasRoom reports whether a line may be sent to a user. What has been fetched by now is closed in the background.
+// hasRoom reports whether a line may be sent to a user. Sockets with lines that have been fetched by now are closed in
+// the background.
 func (u *unfetched) hasRoom(owner uint32, closers *packets.Closers) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

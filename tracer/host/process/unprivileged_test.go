@@ -14,7 +14,7 @@ import (
 
 // nobodySaw is what an unprivileged tracer reports to the test that started it.
 type nobodySaw struct {
-	OwnRoute      Route  // by which it opened its own child's interpreter
+	OwnRoute      Route  // the way by which it opened its own child's interpreter
 	Strangers     string // error on the test's process
 	Pythons       []int
 	Hidden        int
@@ -46,7 +46,7 @@ func lookAsNobody() nobodySaw {
 }
 
 func TestUnprivileged(t *testing.T) {
-	needRoot(t) // to become somebody else
+	needRoot(t) // to become another user
 	needPython(t)
 	nobody := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	ownCmd := exec.Command(python, "-S", "-c", program)

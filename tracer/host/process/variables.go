@@ -11,8 +11,8 @@ import (
 const maxEnviron = 1 << 20
 
 // Variables returns the named variables of the environment a process was started with (proc_pid_environ(5)); those it
-// does not have are left out. What it has set since is not there. An environment holds secrets: nothing else of it is
-// kept, so ask for what is needed and for nothing more. It needs ptrace access.
+// does not have are left out. Variables that it has set since are not there. An environment holds secrets: nothing else
+// of it is kept, so ask for the needed variables and no others. It needs ptrace access.
 func (p Proc) Variables(names ...string) (map[string]string, error) {
 	if p.pid <= 0 {
 		return nil, &Error{PID: p.pid, Kind: ErrNoProcess}

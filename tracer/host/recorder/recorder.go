@@ -1,5 +1,6 @@
-// Package recorder keeps a recording in a file that belongs to a user: where it may lie, when it gets its name, and
-// what became of it meanwhile. Its contents are recording's business, and whose file it is userfile's.
+// Package recorder keeps a recording in a file that belongs to a user: where the file may lie, when it gets its name,
+// and whether it was removed meanwhile. Package recording writes its contents, and package userfile decides about its
+// owner.
 package recorder
 
 import (
@@ -11,10 +12,10 @@ import (
 	"ipytracer/tracer/host/userfile"
 )
 
-// ErrRemoved says that a recording was deleted while it was written.
+// ErrRemoved is the error for a recording that was deleted while it was written.
 var ErrRemoved = errors.New("the file was deleted meanwhile")
 
-// Options says how [Create] makes a file.
+// Options are those of [Create].
 type Options struct {
 	Version string // of the tracer
 	Force   bool   // replace a recording, or any other regular file, of that name
@@ -29,11 +30,11 @@ type File struct {
 
 // Create begins a recording, with a user's rights, in a file that only that user may read: notebooks contain secrets.
 // It has no name until Keep gives it its path. "-" and "/dev/stdout" mean standard output. An existing file is refused
-// with an error that is [fs.ErrExist] unless o.Force is set; a symbolic link, a device, a pipe or a directory is
+// with an error that is [fs.ErrExist] unless o.Force is set. A symbolic link, a device, a pipe or a directory is
 // refused always, with [userfile.ErrNotRegular].
 //
-// With o.Force the old file is replaced, not overwritten: whoever has it open keeps it, and a hard link that somebody
-// laid in the way loses nothing.
+// With o.Force the old file is replaced, not overwritten: programs that have it open keep it, and a hard link that
+// somebody laid in the way loses nothing.
 func Create(rights *userfile.Rights, path string, o Options) (*File, error) {
 	if path == "-" || path == "/dev/stdout" {
 		w, err := recording.NewWriter(os.Stdout, o.Version, o.Options...)
@@ -75,8 +76,8 @@ func (f *File) Discard() {
 	}
 }
 
-// Close ends the recording and closes the file, also where writing has failed before. That somebody has removed the
-// file meanwhile is an error that is [ErrRemoved].
+// Close ends the recording and closes the file, also where writing has failed before. If the file was removed
+// meanwhile, the error is [ErrRemoved].
 func (f *File) Close() error {
 	err := f.Writer.Close()
 	if f.file == nil {

@@ -65,7 +65,7 @@ func TestCreate(t *testing.T) {
 	compare(t, readFile(t, path), session())
 }
 
-// TestCreateGivenUp: what was there stays there until the new recording is kept.
+// TestCreateGivenUp: an existing file stays until the new recording is kept.
 func TestCreateGivenUp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.arrows")
 	if err := os.WriteFile(path, []byte("keep me"), 0o600); err != nil {
@@ -81,7 +81,7 @@ func TestCreateGivenUp(t *testing.T) {
 	}
 }
 
-// TestRemovedMeanwhile: a recording that somebody deletes is not one that was written.
+// TestRemovedMeanwhile: a recording that somebody deletes does not count as written.
 func TestRemovedMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.arrows")
 	f, err := Create(own(t), path, Options{})
@@ -127,7 +127,7 @@ func compare(t *testing.T, got, want []event.Event) {
 	}
 }
 
-// session is what is recorded.
+// session is the recorded session.
 func session() []event.Event {
 	return []event.Event{
 		&event.Process{ProcessInfo: event.ProcessInfo{PID: 100, Command: "python3"}},

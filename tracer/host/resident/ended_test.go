@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestEnded: who has had enough is not kept waiting: what was not looked at is in the parts that nobody explains.
+// TestEnded: after its context has ended, Explain returns soon: the rest is in the unexplained parts.
 func TestEnded(t *testing.T) {
 	open := func(name string) *os.File {
 		f, err := os.Open("/proc/self/" + name)

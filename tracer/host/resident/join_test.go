@@ -3,7 +3,7 @@ package resident
 import "testing"
 
 // TestJoin: a block of malloc's is in several mappings where a part may be of huge pages. Below the heap of a thread
-// such a part begins at a multiple of what heaps begin at, and is told from one by its size.
+// such a part begins at a multiple of the heaps' alignment, and differs from a heap by its size.
 func TestJoin(t *testing.T) {
 	const base = 7 * heapMost
 	block := func(start, end uint64) mapping {

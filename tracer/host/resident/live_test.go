@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// process is a program that says what it knows of itself, and goes on when it is told.
+// process is a program that prints facts about itself, and goes on at a signal of the test.
 type process struct {
 	pid   int
 	in    *os.File
@@ -88,8 +88,8 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// TestMalloc compares with what glibc says of itself (mallinfo2), in the main heap and in the arena of a thread, and
-// with how far resident memory falls when it trims.
+// TestMalloc compares with glibc's own figures (mallinfo2), in the main heap and in the arena of a thread, and with the
+// fall of resident memory when it trims.
 func TestMalloc(t *testing.T) {
 	needRoot(t)
 	binary := filepath.Join(t.TempDir(), "heap")
@@ -110,7 +110,7 @@ func TestMalloc(t *testing.T) {
 			}
 			// less the tops of two arenas, which are not all resident
 			near("free", a.of(MallocFree), said.Free, 272<<10)
-			// headers, the arena itself, what the thread's cache keeps
+			// headers, the arena itself, the blocks that the thread's cache keeps
 			near("in use", a.of(Malloc), said.Used, 256<<10)
 			near("mapped", a.of(MallocBig), said.Mapped, 8<<10)
 			if a.Trim == 0 {
@@ -126,7 +126,7 @@ func TestMalloc(t *testing.T) {
 	}
 }
 
-// TestPython compares with what Python says of its pools and of its objects.
+// TestPython compares with Python's own figures of its pools and of its objects.
 func TestPython(t *testing.T) {
 	needRoot(t)
 	const script = `
@@ -158,7 +158,7 @@ sys.stdin.read()
 	t.Logf("%+v", a)
 }
 
-// TestHostileHeaps: memory that says anything costs no more than the limits.
+// TestHostileHeaps: memory with any contents costs no more than the limits.
 func TestHostileHeaps(t *testing.T) {
 	smaps := "55550000-5555f000 rw-p 00000000 00:00 0 [heap]\nRss: 60 kB\nAnonymous: 60 kB\n" +
 		"7f0000000000-7f0000100000 rw-p 00000000 00:00 0 \nRss: 1024 kB\nAnonymous: 99999 kB\n"

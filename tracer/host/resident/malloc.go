@@ -1,15 +1,16 @@
 package resident
 
 // Memory of glibc's malloc (malloc/malloc.c, malloc/arena.c; the same since 2.26). A chunk has in front the size of the
-// one before it, if that is free, and its own, in whose lowest bits are: the chunk before is in use, it was mapped by
-// itself, it is not of the main arena. Chunks lie side by side; the last is the top, which is free.
+// one before it, if that is free, and its own size. The lowest bits of its own size are flags: the chunk before is in
+// use, it was mapped by itself, it is not of the main arena. Chunks lie side by side; the last is the top, which is
+// free.
 const (
 	inUseBefore = 1
 	isMapped    = 2
 	flags       = 7
 	smallest    = 32
 	chunkHead   = 16
-	freeHead    = 48       // sizeof(struct malloc_chunk): what a free chunk writes into itself
+	freeHead    = 48       // sizeof(struct malloc_chunk): a free chunk writes that into itself
 	fastMost    = 128      // the largest chunk that goes to a fast bin
 	heapMost    = 64 << 20 // HEAP_MAX_SIZE: heaps of other arenas begin at its multiples
 	stateLeast  = 0x880    // sizeof(struct malloc_state) is between these
@@ -20,11 +21,11 @@ const (
 // heap is a heap of malloc's.
 type heap struct {
 	start, end uint64 // of the mapping
-	free       []span // what free chunks and the top have, without their headers
+	free       []span // free chunks and the top, without their headers
 	whole      []span // whole pages of free chunks: malloc_trim gives those back
 	top        span   // and whole pages of the top
 	// joins: between the last free chunk and the top there are only chunks so small that malloc may have them in its
-	// fast bins. It then joins them all to the top before it trims.
+	// fast bins. malloc then joins them all to the top before it trims.
 	joins bool
 }
 
@@ -107,8 +108,9 @@ func (h *heap) add(start, end uint64) {
 	}
 }
 
-// mapped is the size of a block that malloc mapped by itself, 0 if there is none at an address: such a block begins
-// with its page, has whole pages, and nothing is in front of it. From glibc 2.43 on its size does not count the head.
+// mapped returns the size of a block that malloc mapped by itself, 0 if there is none at an address. Such a block
+// begins with its page, has whole pages, and nothing is in front of it. From glibc 2.43 on its size does not count the
+// head.
 func (x *explainer) mapped(at, end uint64) uint64 {
 	const least = 64 << 10 // malloc's threshold is 128 KiB, unless somebody lowered it
 	before, ok1 := x.word(at)

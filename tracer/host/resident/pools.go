@@ -1,13 +1,13 @@
 package resident
 
-// scanned is what was found in a mapping that is no heap.
+// scanned has the blocks and pools of a mapping that is no heap.
 type scanned struct {
 	big        []span // blocks that malloc mapped
 	used, free uint64 // of Python's pools
 }
 
-// scan goes over a mapping page by page. What begins there is a block that malloc mapped, one of Python's pools, or not
-// known.
+// scan goes over a mapping page by page. At a page begins a block that malloc mapped, one of Python's pools, or unknown
+// memory.
 func (x *explainer) scan(m mapping) (s scanned) {
 	x.ahead = page
 	defer func() { x.ahead = ahead }()
@@ -38,10 +38,10 @@ func (x *explainer) scan(m mapping) (s scanned) {
 	return s
 }
 
-// pool is how many bytes are in use of the pool of Python's that is at an address (Objects/obmalloc.c). A pool is 4 KiB
-// up to Python 3.9 and 16 KiB since, at a multiple of that. Its header of 48 bytes has how many blocks are in use, the
-// first free one, two neighbours, its arena, the class of its blocks' size (16 bytes each), and two offsets: of the
-// next block that was never used, and of the last that fits.
+// pool returns the bytes in use of Python's pool at an address (Objects/obmalloc.c). A pool is 4 KiB up to Python 3.9
+// and 16 KiB since, at a multiple of that. Its header of 48 bytes has the number of blocks in use, the first free one,
+// two neighbours, its arena, the class of its blocks' size (16 bytes each), and two offsets: of the next block that was
+// never used, and of the last that fits.
 func (x *explainer) pool(at, size, end uint64) (used uint64, ok bool) {
 	const (
 		classes = 32

@@ -24,8 +24,8 @@ type reader struct {
 	stopped         bool
 
 	at    uint64 // of the mapping
-	pages []bool // which of its pages are resident
-	from  uint64 // what is in have
+	pages []bool // the resident ones of its pages
+	from  uint64 // the address of the first byte in have
 	have  []byte
 	buf   []byte
 	steps int
@@ -60,7 +60,7 @@ func (r *reader) load(m mapping) bool {
 	return true
 }
 
-// over says whether a limit was hit.
+// over reports whether a limit was hit.
 func (r *reader) over() bool {
 	if r.steps++; r.steps%4096 == 1 {
 		select {
@@ -74,7 +74,7 @@ func (r *reader) over() bool {
 	return r.stopped
 }
 
-// isResident says whether the page of an address is.
+// isResident reports whether the page of an address is resident.
 func (r *reader) isResident(addr uint64) bool {
 	i := (addr - r.at) / page
 	return addr >= r.at && i < uint64(len(r.pages)) && r.pages[i]
@@ -113,8 +113,8 @@ func (r *reader) fill(addr uint64) bool {
 	return true
 }
 
-// residentIn adds up what of spans is resident, to the byte: of a page that a span has in part, that part. Spans must
-// not overlap.
+// residentIn adds up the resident bytes of spans exactly: of a page that a span has in part, that part. Spans must not
+// overlap.
 func (r *reader) residentIn(all ...span) (bytes uint64) {
 	for _, s := range all {
 		for s.start < s.end {

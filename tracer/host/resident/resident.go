@@ -1,10 +1,10 @@
-// Package resident says where the resident memory of a process is: in pages of files, in memory that malloc has
-// given out or keeps free, in Python's own pools of small objects, in shared memory. It reads /proc/PID/smaps,
-// pagemap and mem; nothing runs in the process, and no page that is not resident is read. How much is resident at
-// any moment is the kernel ledger's to say, and what holds an object tracer/python/holders'.
+// Package resident explains where the resident memory of a process is: in pages of files, in memory that malloc has
+// given out or keeps free, in Python's own pools of small objects, in shared memory. It reads /proc/PID/smaps, pagemap
+// and mem; nothing runs in the process, and no page that is not resident is read. The kernel ledger has the total at
+// any moment, and tracer/python/holders finds the holders of objects.
 //
 // Everything read is hostile. A heap or a pool counts as one only if its own headers agree with each other from one end
-// to the other; what remains is [Other]. The parts always add up to the total.
+// to the other; the rest is [Other]. The parts always add up to the total.
 package resident
 
 import (
@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// Kind is what a part of resident memory is.
+// Kind is the kind of a part of resident memory.
 type Kind string
 
 // The kinds.
 const (
-	Files      Kind = "files"       // pages of files: code and constants of libraries, and what else is mapped
-	Libraries  Kind = "libraries"   // what libraries have written to: their variables and relocations
+	Files      Kind = "files"       // pages of files: code and constants of libraries, and other mapped files
+	Libraries  Kind = "libraries"   // pages that libraries have written to: their variables and relocations
 	Objects    Kind = "objects"     // Python's small objects, of up to 512 bytes, in use
 	ObjectFree Kind = "object-free" // room for such objects in pools that Python keeps
 	Malloc     Kind = "malloc"      // blocks that malloc has given out, in its heaps
 	MallocBig  Kind = "malloc-big"  // blocks that malloc has mapped one by one
-	MallocFree Kind = "malloc-free" // what malloc's heaps keep free
+	MallocFree Kind = "malloc-free" // free memory of malloc's heaps
 	Shared     Kind = "shared"      // shared memory
 	Stack      Kind = "stack"       // of the main thread
 	Other      Kind = "other"       // not explained
@@ -40,20 +40,20 @@ type Part struct {
 type Account struct {
 	Parts []Part // in the order of the kinds; those of 0 bytes are left out
 	Total uint64
-	// Trim is what malloc_trim(0) would give back of MallocFree: whole pages.
+	// Trim is the part of MallocFree that malloc_trim(0) would give back: whole pages.
 	Trim uint64
-	// Complete is false where a limit was hit: the parts of what was not looked at are in Other.
+	// Complete is false where a limit was hit: parts that were not looked at are in Other.
 	Complete bool
 }
 
-// Limits bound what is read.
+// Limits bound the reads.
 type Limits struct {
 	Bytes int64           // of the process's memory, 512 MiB
 	Time  time.Duration   // 1 s
 	Ended <-chan struct{} // nothing more is read once it is closed; nil: none
 }
 
-// Source is what is read of a process.
+// Source has the files of a process that are read.
 type Source struct {
 	Smaps         io.Reader   // /proc/PID/smaps
 	Memory, Pages io.ReaderAt // /proc/PID/mem and pagemap; nil where they cannot be read
@@ -63,7 +63,7 @@ type Source struct {
 // kinds is the order of the parts.
 var kinds = []Kind{Objects, ObjectFree, Malloc, MallocBig, MallocFree, Libraries, Files, Shared, Stack, Other}
 
-// Explain says where the resident memory is. It fails where smaps cannot be read.
+// Explain returns the kinds of the resident memory. It fails where smaps cannot be read.
 func Explain(s Source, limits Limits) (Account, error) {
 	if limits.Bytes <= 0 {
 		limits.Bytes = 512 << 20
@@ -144,8 +144,8 @@ func (x *explainer) private(r mapping, give func(Kind, uint64)) {
 }
 
 // join makes one of private mappings without a file that lie side by side: the kernel has several where a part may be
-// of huge pages, and one where malloc mapped several blocks. What begins where a heap of malloc's may, and is no larger
-// than one, stays apart.
+// of huge pages, and one where malloc mapped several blocks. A mapping that begins where a heap of malloc's may, and is
+// no larger than one, stays apart.
 func join(all []mapping) (out []mapping) {
 	plain := func(m mapping) bool { return !m.file && !m.shared && m.name == "" && m.writable }
 	mayBeHeap := func(m mapping) bool { return m.start%heapMost == 0 && m.end-m.start <= heapMost }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mapping is what smaps says of one. Sizes are bytes.
+// mapping is an entry of smaps. Sizes are bytes.
 type mapping struct {
 	start, end uint64
 	name       string
@@ -17,10 +17,10 @@ type mapping struct {
 	shared     bool // or is memory that others may have as well
 	writable   bool
 	resident   uint64
-	anonymous  uint64 // of these, what is in no file
+	anonymous  uint64 // the part of these that is in no file
 }
 
-// Bounds of what is read of smaps.
+// Bounds of the reads of smaps.
 const (
 	maxMappings = 1 << 18
 	maxSmaps    = 512 << 20
@@ -81,7 +81,7 @@ func parseHead(line string) (m mapping, ok bool) {
 	if len(fields) > 5 {
 		m.name = fields[5]
 	}
-	// Memory of tmpfs that is mapped privately: what was not written to is still the shared pages.
+	// Memory of tmpfs that is mapped privately: pages that were not written to are still the shared ones.
 	if strings.HasPrefix(m.name, "/memfd:") || strings.HasPrefix(m.name, "/dev/shm/") ||
 		strings.HasPrefix(m.name, "/SYSV") {
 		m.shared = true

@@ -19,12 +19,13 @@ type File struct {
 	place   *place
 	replace bool
 	hidden  string // its name until then; "" where the file system gives files without one
-	others  bool   // what is to be replaced is somebody else's, in a folder where everybody removes his own
+	others  bool   // the file in its place is another user's, in a folder where every user removes only the own ones
 	over    bool   // committed or discarded
 }
 
-// Create begins a file that shall be at path. What is there already must be a regular file; it stays as it is until
-// Commit, which with replace puts the new one in its place. Without, it is an error that is [fs.ErrExist].
+// Create begins a file that shall be at path. An existing file there must be a regular one. It stays as it is until
+// Commit, which with replace puts the new one in its place. Without replace, an existing file is an error that is
+// [fs.ErrExist].
 func (r *Rights) Create(path string, replace bool) (f *File, err error) {
 	err = r.Do(func() (err error) {
 		f, err = r.create(path, replace)
@@ -49,7 +50,7 @@ func (r *Rights) create(path string, replace bool) (*File, error) {
 	return f, nil
 }
 
-// check refuses at once what Commit could not replace.
+// check refuses at once a file that Commit could not replace.
 func (f *File) check() error {
 	fd, st, err := f.place.look()
 	if fd < 0 {
@@ -65,7 +66,7 @@ func (f *File) check() error {
 	return f.removable(&st)
 }
 
-// removable says early what rename(2) would say at the end: in a folder with the sticky bit everybody removes his own.
+// removable foretells the result of rename(2): in a folder with the sticky bit every user removes only the own files.
 func (f *File) removable(st *unix.Stat_t) error {
 	var folder unix.Stat_t
 	if err := unix.Fstat(f.place.folder, &folder); err != nil {
@@ -176,14 +177,14 @@ func (f *File) discard() {
 // program.
 func (f *File) Folder() string { return fmt.Sprintf("/proc/self/fd/%d", f.place.folder) }
 
-// Gone says whether somebody has removed the file since it was committed.
+// Gone reports whether the file was removed since it was committed.
 func (f *File) Gone() bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// NeedsOverride says whether Commit takes CAP_DAC_OVERRIDE and CAP_FOWNER: for root itself, in a folder of somebody
-// else. Nobody else has use for them.
+// NeedsOverride reports whether Commit takes CAP_DAC_OVERRIDE and CAP_FOWNER: for root itself, in a folder of another
+// user. Nobody else has use for them.
 func (f *File) NeedsOverride() bool {
 	if f.rights.jobs != nil || os.Geteuid() != 0 {
 		return false

@@ -37,7 +37,7 @@ func (r *Rights) find(typed string) (*place, error) {
 const maxLinks = 40
 
 // walk opens a folder part by part, from the working directory or the root. Links are followed if they are root's or
-// the user's: what somebody else has laid there could lead to where only the user can write.
+// the user's: a link of anybody else could lead to where only the user can write.
 func (r *Rights) walk(folder string) (int, error) {
 	at, err := start(folder)
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *Rights) step(at int, part string) (next int, link string, err error) {
 	return -1, string(to[:n]), nil
 }
 
-// what there is at a place, told without opening it. The descriptor is O_PATH, and -1 where there is nothing.
+// look finds the file at a place without opening it. The descriptor is O_PATH, and -1 where there is nothing.
 func (p *place) look() (fd int, st unix.Stat_t, err error) {
 	fd, err = unix.Openat(p.folder, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err == unix.ENOENT {
@@ -132,7 +132,7 @@ func (p *place) look() (fd int, st unix.Stat_t, err error) {
 	return fd, st, nil
 }
 
-// kind puts into words what is no regular file.
+// kind puts into words the kind of a file that is no regular one.
 func kind(mode uint32) string {
 	switch mode & unix.S_IFMT {
 	case unix.S_IFLNK:

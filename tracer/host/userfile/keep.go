@@ -16,10 +16,10 @@ type Kept struct {
 	path   string
 }
 
-// maxNames is how many names of a folder are read: it is the user's, who may have put any number there.
+// maxNames bounds the names of a folder that are read: the folder is the user's, who may have put any number there.
 const maxNames = 10000
 
-// ErrCrowded says that a folder has more files than are looked through.
+// ErrCrowded is the error for a folder with more files than are looked through.
 var ErrCrowded = errors.New("there are too many files in it")
 
 // MakeFolder holds the folder at an absolute path. It and those above it that are not there are made, for the user
@@ -55,8 +55,8 @@ func (r *Rights) makeFolder(path string) (fd int, err error) {
 // Close gives the folder up.
 func (k *Kept) Close() { unix.Close(k.fd) }
 
-// Thin removes files until there are at most so many of those that belong there by their names, the first by name
-// first. What is no regular file of the user's stays.
+// Thin removes files until at most a number are left of those that belong there by their names, the first by name
+// first. Anything but a regular file of the user's stays.
 func (k *Kept) Thin(most int, belongs func(name string) bool) error {
 	return k.rights.Do(func() error {
 		names, err := k.names()

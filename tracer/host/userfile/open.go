@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a file to read it: a regular one, or a pipe. Links are followed: what the user may read he may read by any
-// name.
+// Open opens a file to read it: a regular one, or a pipe. Links are followed: a file that the user may read he may read
+// by any name.
 func (r *Rights) Open(path string) (f *os.File, err error) {
 	err = r.Do(func() error {
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -32,7 +32,7 @@ func (r *Rights) Open(path string) (f *os.File, err error) {
 	return f, err
 }
 
-// Exists says whether the user finds something at a path.
+// Exists reports whether the user finds something at a path.
 func (r *Rights) Exists(path string) bool {
 	return r.Do(func() error {
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
@@ -43,7 +43,8 @@ func (r *Rights) Exists(path string) bool {
 	}) == nil
 }
 
-// reopen opens what an O_PATH descriptor holds, so that what was looked at is what is opened. Nothing is waited for.
+// reopen opens the file that an O_PATH descriptor holds, so that the file that was looked at is the one that is opened.
+// It never waits.
 func reopen(fd int, path string, flags int) (*os.File, error) {
 	open, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), flags|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -52,7 +53,7 @@ func reopen(fd int, path string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(open), path), nil
 }
 
-// Special opens what is at a path to write to it, if that is no regular file but a pipe with a reader, a terminal,
+// Special opens the file at a path to write to it, if it is no regular file but a pipe with a reader, a terminal,
 // /dev/null or /dev/full. It returns nil where there is a regular file or nothing, and an error that is [ErrNotRegular]
 // where there is something else: a link, a folder, a block device, any other device.
 func (r *Rights) Special(path string) (f *os.File, err error) {

@@ -57,7 +57,7 @@ func (r *rig) must(errs ...error) {
 
 func (r *rig) path(name string) string { return filepath.Join(r.dir, name) }
 
-// unharmed checks that root's files are what they were.
+// unharmed checks that root's files are unchanged.
 func (r *rig) unharmed() {
 	r.Helper()
 	for _, path := range []string{r.secret, r.nearby} {

@@ -11,13 +11,13 @@ import (
 	"ipytracer/tracer/host/confine"
 )
 
-// User is who files are opened as: ids of the kernel, Groups without GID.
+// User is a user with whose rights files are opened: ids of the kernel, Groups without GID.
 type User struct {
 	UID, GID uint32
 	Groups   []uint32
 }
 
-// Self is who runs the program, by its real ids.
+// Self returns the user who runs the program, by its real ids.
 func Self() (User, error) {
 	groups, err := os.Getgroups()
 	if err != nil {
@@ -30,11 +30,11 @@ func Self() (User, error) {
 	return u, nil
 }
 
-// Rights are what a user may do with files. Its methods may be called from any goroutine, also after the program has
-// given up its own privileges.
+// Rights are those of a user on files. The methods may be called from any goroutine, also after the program has given
+// up its own privileges.
 type Rights struct {
 	user User
-	jobs chan job // nil: what is done is done as this program
+	jobs chan job // nil: everything is done as this program
 }
 
 type job struct {
@@ -42,8 +42,8 @@ type job struct {
 	done chan error
 }
 
-// Of returns the rights of a user, which are taken on by one thread, until Close. To root itself nothing is forbidden
-// and nothing changes. For anybody else the program must be root, or that user.
+// Of returns the rights of a user. One thread takes them on, until Close. To root itself nothing is forbidden and
+// nothing changes. For anybody else the program must be root, or that user.
 func Of(u User) (*Rights, error) {
 	r := &Rights{user: u}
 	if u.UID == 0 && os.Geteuid() == 0 {
@@ -112,7 +112,8 @@ func become(u User) error {
 
 var errRefused = errors.New("the kernel does not allow it")
 
-// setID calls setfsuid(2) or setfsgid(2), which tell no error: the second call returns what the first one has set.
+// setID calls setfsuid(2) or setfsgid(2), which report no error: the second call returns the id that the first one has
+// set.
 func setID(call uintptr, id uint32) error {
 	unix.RawSyscall(call, uintptr(id), 0, 0)
 	if now, _, _ := unix.RawSyscall(call, uintptr(id), 0, 0); uint32(now) != id {

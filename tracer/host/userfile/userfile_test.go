@@ -52,7 +52,8 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// TestKernelDecides: what alice may not write, or find out about, she cannot by way of a program of root's.
+// TestKernelDecides: alice cannot write, or learn about, a file by way of a program of root's where she may not do so
+// herself.
 func TestKernelDecides(t *testing.T) {
 	bothWays(t, func(r *rig) {
 		vault := filepath.Dir(r.secret)
@@ -76,7 +77,7 @@ func TestKernelDecides(t *testing.T) {
 				r.Errorf("read %s: %v", path, err)
 			}
 		}
-		// In her own folder she may remove what root has laid there, as with rm -f.
+		// In her own folder she may remove a file that root has laid there, as with rm -f.
 		r.must(r.write(r.path("mine"), false), os.WriteFile(r.path("roots"), nil, 0o600),
 			r.write(r.path("roots"), true))
 		// Not so where everybody removes his own.
@@ -114,7 +115,7 @@ func TestLinks(t *testing.T) {
 	})
 }
 
-// TestLinkLaidMeanwhile: what is put in the way between Create and Commit is replaced, not followed.
+// TestLinkLaidMeanwhile: a link that is put in the way between Create and Commit is replaced, not followed.
 func TestLinkLaidMeanwhile(t *testing.T) {
 	bothWays(t, func(r *rig) {
 		for _, replace := range []bool{false, true} {
@@ -200,7 +201,7 @@ func TestSwaps(t *testing.T) {
 	})
 }
 
-// TestSpecial: what is no file is written to as it is, if that does no harm; nothing blocks.
+// TestSpecial: a pipe or a device is written to as it is, if that does no harm; nothing blocks.
 func TestSpecial(t *testing.T) {
 	r := newRig(t)
 	node := func(name string, mode uint32, major, minor uint32) string {
@@ -259,7 +260,7 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
-// TestFolderVanishes: what cannot be put in its place is an error, and nothing is left.
+// TestFolderVanishes: a file that cannot be put in its place is an error, and nothing is left.
 func TestFolderVanishes(t *testing.T) {
 	bothWays(t, func(r *rig) {
 		dir := r.path("dir")
@@ -288,7 +289,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestThreads: one thread has the user's ids and no capability in effect, every other one has what the program has.
+// TestThreads: one thread has the user's ids and no capability in effect, every other one has the program's.
 func TestThreads(t *testing.T) {
 	r := newRig(t)
 	var user string
@@ -323,7 +324,7 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestRootItself may do what root may, and is told what that takes at the end.
+// TestRootItself: root may do everything that root may, and learns which rights the Commit takes.
 func TestRootItself(t *testing.T) {
 	r := newRig(t)
 	self, err := Self()

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory is a page that nobody serves, as memory of a file system of one's own may be: who writes to it waits in the
-// Linux kernel, with whatever locks, until it is released. It takes userfaultfd(2), which is root's.
+// Memory is a page that nobody serves, as memory of a user's own file system may be: a thread that writes to it waits
+// in the Linux kernel, with whatever locks, until it is released. It takes userfaultfd(2), which is root's.
 type Memory struct {
 	page []byte
 	fd   int
@@ -76,5 +76,5 @@ func (m *Memory) Receive(socket int) (over <-chan struct{}, err error) {
 	}
 }
 
-// Release lets who waits go on.
+// Release lets the waiting threads go on.
 func (m *Memory) Release() { unix.Close(m.fd) }

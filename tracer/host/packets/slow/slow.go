@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Descriptor is one that keeps whoever closes it last for hours: a connection with data that nobody reads, which
-// lingers (SO_LINGER), until the other end is closed. The caller closes both.
+// Descriptor returns one that takes hours to close for the process that closes it last: a connection with data that
+// nobody reads, which lingers (SO_LINGER), until the other end is closed. The caller closes both.
 func Descriptor() (fd int, end net.Conn, err error) {
 	small := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
 		return raw.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 1) })
@@ -40,9 +40,9 @@ func Descriptor() (fd int, end net.Conn, err error) {
 	return fd, end, unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1, Linger: 30000})
 }
 
-// Send sends a packet and a descriptor that takes hours to close along, which is nobody's then but the receiver's: that
-// must not drop it before Send returns. It fails with EPERM where the receiver refuses descriptors. Closing the end has
-// the descriptor close.
+// Send sends a packet together with a descriptor that takes hours to close. From then on only the receiver has that
+// descriptor, and must not drop it before Send returns. Send fails with EPERM where the receiver refuses descriptors.
+// Closing the other end makes the descriptor close.
 func Send(to int, packet string) (end net.Conn, err error) {
 	return send(to, packet, func(fd int) { unix.Close(fd) })
 }

@@ -6,16 +6,16 @@ import (
 	"ipytracer/model"
 )
 
-// Bounds of what is told of a look.
+// Bounds of the answer after a look.
 const (
 	maxListed   = 100 // variables
 	maxVerdicts = 50
-	maxProse    = 2 << 10 // bytes of a sentence, of what to type
+	maxProse    = 2 << 10 // bytes of a sentence, of code to type
 	maxOfList   = 64      // runs and processes of a verdict
 	maxAlso     = 8       // further names of a variable
-	maxToFree   = 8       // entries of what to type
-	// roomForNotJudged is how many bytes may say what was not judged, and roomForVerdict one verdict: together they fit
-	// into a packet.
+	maxToFree   = 8       // entries of code to type
+	// roomForNotJudged is the most bytes of the things that were not judged, and roomForVerdict of one verdict:
+	// together they fit into a packet.
 	roomForNotJudged = 16 << 10
 	roomForVerdict   = 40 << 10
 )
@@ -23,49 +23,49 @@ const (
 // looking is the answer while a look is to come, or under way.
 type looking struct {
 	ID      int64 `json:"id"`
-	Look    int64 `json:"look"` // its number: what to ask for
+	Look    int64 `json:"look"` // its number, for later questions
 	Looking bool  `json:"looking"`
 	WaitNS  int64 `json:"wait_ns"` // until it may begin, where looks have taken their share
 }
 
-// variable is one as it is told.
+// variable is a variable as an answer has it.
 type variable struct {
 	model.Variable
 	Shaped string `json:"shaped"` // its shape in words
 	Where  string `json:"where"`  // who made it in words, "" where that is not known
 }
 
-// verdict is one as it is told.
+// verdict is a verdict as an answer has it.
 type verdict struct {
 	model.Verdict
 	Title string `json:"title"` // its kind in words
 	Where string `json:"where"` // who made it in words, "" where that is not known
-	Runs  string `json:"runs"`  // of which cells, in words
+	Runs  string `json:"runs"`  // the cells, in words
 }
 
-// notJudged is what was not, as it is told.
+// notJudged is something that was not judged, as an answer has it.
 type notJudged struct {
 	Reason string `json:"reason"`
 	Meter  string `json:"meter"` // "" for all
-	Bytes  *int64 `json:"bytes"` // the most that it can be, nil where nobody can say
-	Says   string `json:"says"`  // what it is, why, and what to do
+	Bytes  *int64 `json:"bytes"` // the most that it can be, nil where nobody knows
+	Says   string `json:"says"`  // its description, the reason, and a remedy
 }
 
-// audited is what an audit says besides its verdicts.
+// audited is an audit besides its verdicts.
 type audited struct {
 	Least      int64             `json:"least"`
 	Cells      int               `json:"cells"`
 	DurationNS int64             `json:"duration_ns"`
 	Complete   bool              `json:"complete"`
 	Unlisted   int               `json:"unlisted"`  // verdicts that are left out
-	AllClear   string            `json:"all_clear"` // of an audit without a verdict: what that means
+	AllClear   string            `json:"all_clear"` // of an audit without a verdict: the meaning of that
 	NotJudged  []json.RawMessage `json:"not_judged"`
 	// NotJudgedUnlisted is how many of these are left out.
 	NotJudgedUnlisted int `json:"not_judged_unlisted,omitempty"`
 }
 
-// tellLook answers "vars", "audit" and "check": the number of a look, or what it has found.
-func (h *Hub) tellLook(l *line, r request, kind kindOfLook) {
+// sendLook answers "vars", "audit" and "check": with the number of a look, or with its findings.
+func (h *Hub) sendLook(l *line, r request, kind kindOfLook) {
 	if h.looks.looker == nil {
 		l.send(failed{r.ID, "this tracer does not look at objects"})
 		return
@@ -74,7 +74,7 @@ func (h *Hub) tellLook(l *line, r request, kind kindOfLook) {
 		l.send(failed{r.ID, why})
 		return
 	}
-	if kind == lookCheck && r.Look == 0 && len(h.promised[l.pid].free) == 0 {
+	if kind == lookCheck && r.Look == 0 && len(h.promises[l.pid].free) == 0 {
 		l.send(failed{r.ID, "nothing was said to be freed so far: %tracer audit or %tracer vars says what to type"})
 		return
 	}
@@ -88,7 +88,7 @@ func (h *Hub) tellLook(l *line, r request, kind kindOfLook) {
 	}
 	for i := range h.looks.answers {
 		if a := &h.looks.answers[i]; a.pid == l.pid && a.kind == kind && a.number >= number {
-			h.tellFound(l, r.ID, a)
+			h.sendFindings(l, r.ID, a)
 			return
 		}
 	}
@@ -103,10 +103,10 @@ func (h *Hub) tellLook(l *line, r request, kind kindOfLook) {
 	l.send(looking{r.ID, number, true, wait})
 }
 
-// tellFound answers with what a look has found.
-func (h *Hub) tellFound(l *line, id int64, a *answered) {
+// sendFindings answers with the findings of a look.
+func (h *Hub) sendFindings(l *line, id int64, a *answered) {
 	why, _ := bounded(a.why, maxProse, false)
-	frame := packet{ID: id, Look: a.number, Why: why, TookNS: int64(a.took), ToFree: toldFree(a.free), Checked: a.check}
+	frame := packet{ID: id, Look: a.number, Why: why, TookNS: int64(a.took), ToFree: freeEntries(a.free), Checked: a.check}
 	if a.audit == nil { // also where a look for one came to nothing
 		frame.Names = a.names
 		h.inPackets(l, frame, len(a.listed), func(i int) json.RawMessage { return h.variable(a.listed[i]) },
@@ -139,8 +139,8 @@ func (h *Hub) tellFound(l *line, id int64, a *answered) {
 		func(p *packet, some []json.RawMessage) { p.Verdicts = some })
 }
 
-// toldFree are entries as they are told: with code that is whole, or not at all.
-func toldFree(all []model.Freeing) (out []model.Freeing) {
+// freeEntries returns entries as an answer has them: with code that is whole, or not at all.
+func freeEntries(all []model.Freeing) (out []model.Freeing) {
 	for _, f := range all[:min(len(all), maxToFree)] {
 		if len(f.Type) > maxProse {
 			continue
@@ -156,7 +156,7 @@ func toldFree(all []model.Freeing) (out []model.Freeing) {
 	return out
 }
 
-// variable is one as it is told, with what is not too large.
+// variable returns a variable as an answer has it, without parts that are too large.
 func (h *Hub) variable(v model.Variable) json.RawMessage {
 	one := variable{Variable: v, Shaped: h.options.Words.Shape(v)}
 	if len(v.Stack) > 0 {
@@ -180,7 +180,7 @@ func (h *Hub) variable(v model.Variable) json.RawMessage {
 	return text
 }
 
-// verdict is one as it is told, with what is not too large.
+// verdict returns a verdict as an answer has it, without parts that are too large.
 func (h *Hub) verdict(v model.Verdict) json.RawMessage {
 	one := verdict{Verdict: v, Title: h.options.Words.Title(v.Kind), Runs: h.options.Words.Runs(&v)}
 	if len(v.Stack) > 0 {

@@ -5,8 +5,9 @@ import (
 	"ipytracer/model"
 )
 
-// promised is what processes were said to get back, by the last look at each: a check says what has gone of it since.
-type promised map[int]promise
+// promises has the memory that the last look at each process promised to free: a check reports how much of it has gone
+// since.
+type promises map[int]promise
 
 type promise struct {
 	free   []model.Freeing
@@ -15,28 +16,29 @@ type promise struct {
 
 const maxPromised = 128 // processes
 
-// keep keeps what a look says for the next check.
-func (p promised) keep(pid int, free []model.Freeing, pieces [][]event.Piece) {
+// keep keeps a look's promises for the next check.
+func (p promises) keep(pid int, free []model.Freeing, pieces [][]event.Piece) {
 	if _, known := p[pid]; known || len(p) < maxPromised {
 		p[pid] = promise{free, pieces}
 	}
 }
 
 // watched are the objects of a process that a check looks for.
-func (p promised) watched(pid int) (all []event.Piece) {
+func (p promises) watched(pid int) (all []event.Piece) {
 	for _, some := range p[pid].pieces {
 		all = append(all, some...)
 	}
 	return all
 }
 
-// check says what came back, of what was promised before: still has a word for each of the objects that were watched.
-func (p promised) check(pid int, still []bool) []model.Checked {
+// check returns the part that came back of earlier promises: still has an entry for each of the watched objects.
+func (p promises) check(pid int, still []bool) []model.Checked {
 	return CameBack(p[pid].free, p[pid].pieces, still)
 }
 
-// CameBack says what came back of entries, given the largest objects of each, and for each of all these whether it is
-// there still. Where there are more objects than these, these stand for all. nil: there is no word for each.
+// CameBack returns the part of entries that came back. It is given the largest objects of each entry, and for each of
+// all these objects whether it is there still. Where an entry has more objects, these stand for all. nil: an object has
+// no answer.
 func CameBack(free []model.Freeing, pieces [][]event.Piece, still []bool) (out []model.Checked) {
 	for i, f := range free {
 		one := model.Checked{PID: f.PID, Type: f.Type, Predicted: f.Predicted, Device: f.Device, Exact: f.Exact}
@@ -44,7 +46,7 @@ func CameBack(free []model.Freeing, pieces [][]event.Piece, still []bool) (out [
 		if len(still) < len(some) {
 			return nil
 		}
-		whole, gone := 0.0, 0.0 // a recording can say anything of sizes
+		whole, gone := 0.0, 0.0 // a recording can have any sizes
 		for n, piece := range some {
 			size := float64(max(piece.Size, 0))
 			whole += size
