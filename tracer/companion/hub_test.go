@@ -45,7 +45,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestSlower: an answer says what slows the notebook down, bounded.
+// TestSlower: an answer has the causes that slow the notebook down, bounded.
 func TestSlower(t *testing.T) {
 	var slower []string
 	h := New(Options{Version: "test", Slower: func() []string { return slower }}, book{})
@@ -186,8 +186,8 @@ func TestNoSource(t *testing.T) {
 	}
 }
 
-// TestLimitOfKernels: a kernel that a server starts has the server's limit, also after it has executed its Python; what
-// came from nowhere has none.
+// TestLimitOfKernels: a kernel that a server starts has the server's limit, also after it has executed its Python. A
+// process from nowhere has none.
 func TestLimitOfKernels(t *testing.T) {
 	h := newHub(book{})
 	h.Note(&event.Limits{PID: 7, Limits: []event.Limit{{Kind: "container", Bytes: 1 << 30}}})

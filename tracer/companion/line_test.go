@@ -32,7 +32,7 @@ func TestHostileRequests(t *testing.T) {
 	}
 }
 
-// TestTooLong: who sends more than a request may have is not listened to any more.
+// TestTooLong: a process that sends more than a request may have is not listened to any more.
 func TestTooLong(t *testing.T) {
 	n := connect(t, newHub(book{}), 7)
 	n.packet()
@@ -90,7 +90,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestTicks: a notebook is told of a cell that runs long, for as long as it runs, and not more often than it answers.
+// TestTicks: a notebook hears of a cell that runs long, for as long as it runs, and not more often than it answers.
 func TestTicks(t *testing.T) {
 	h := newHub(book{})
 	main, live := connect(t, h, 7), connectAs(t, h, 7, true)
@@ -130,7 +130,7 @@ func TestTicks(t *testing.T) {
 	live.isOver()
 }
 
-// TestNothingIsSaid: a notebook that says that it has asked and has not is not waited for, and is heard when it has.
+// TestNothingIsSaid: a notebook that claims to have asked and has not is not waited for, and is heard when it has.
 func TestNothingIsSaid(t *testing.T) {
 	n := connect(t, newHub(book{}), 7)
 	n.packet()

@@ -10,12 +10,12 @@ import (
 	"ipytracer/model"
 )
 
-// eyes is a looker that finds what it is told to, when it is told to.
+// eyes is a looker with findings and a time of the test's choice.
 type eyes struct {
 	t       *testing.T
 	hub     *Hub
 	begun   []string // "vars 7", "audit 8"
-	busy    bool     // somebody else's look is under way
+	busy    bool     // another process's look is under way
 	listed  []model.Variable
 	audit   model.Audit
 	why     string
@@ -80,8 +80,8 @@ func (e *eyes) finish(pid int, took time.Duration) {
 	e.hub.Answer()
 }
 
-// TestVars: a notebook is told a number, then that it is being looked, then what was found; all of it as it is now, not
-// as it was before it asked.
+// TestVars: a notebook gets a number, then that the look is under way, then the findings. All of these are of the
+// present state, not of the state before the question.
 func TestVars(t *testing.T) {
 	e := newEyes(t, book{})
 	count := 4
@@ -99,7 +99,7 @@ func TestVars(t *testing.T) {
 		again.Look != first.Look {
 		t.Fatalf("%+v", again)
 	}
-	later := n.ask(`{"id": 3, "ask": "vars"}`) // what has changed since the first began is to be in it
+	later := n.ask(`{"id": 3, "ask": "vars"}`) // changes since the first began must be in it
 	if !later.Looking || later.Look <= first.Look {
 		t.Fatalf("%+v after %+v", later, first)
 	}
@@ -128,8 +128,8 @@ func TestVars(t *testing.T) {
 	}
 }
 
-// TestCheck: what was said to be freed is looked for, and what of it has gone is told; of whom nothing was promised,
-// that.
+// TestCheck: objects that a look promised to free are looked for, and the answer has those that have gone. Where
+// nothing was promised, the answer has that.
 func TestCheck(t *testing.T) {
 	e := newEyes(t, book{})
 	e.free = []model.Freeing{{PID: 7, Type: "del x", Predicted: 400, Exact: true, Names: []string{"x"}},
@@ -168,8 +168,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestAuditTold: verdicts with their words; what is not judged; and of an audit that finds nothing what that means.
-func TestAuditTold(t *testing.T) {
+// TestAuditAnswer: the answer has verdicts with their words, the things that are not judged, and, of an audit without
+// findings, the meaning of that.
+func TestAuditAnswer(t *testing.T) {
 	e := newEyes(t, book{})
 	n := connect(t, e.hub, 7)
 	n.packet()
@@ -204,7 +205,7 @@ func TestAuditTold(t *testing.T) {
 	}
 }
 
-// TestLooksAreLarge: whatever names and texts there are, an answer fits, and the line stays.
+// TestLooksAreLarge: an answer fits with any names and texts, and the line stays.
 func TestLooksAreLarge(t *testing.T) {
 	e := newEyes(t, book{})
 	long := strings.Repeat("<\x01", 40_000)
@@ -235,7 +236,8 @@ func TestLooksAreLarge(t *testing.T) {
 	}
 }
 
-// TestLooksTakeTurns: who asks without end does not keep the others from theirs, and is told of nobody else's.
+// TestLooksTakeTurns: a process that asks without end does not keep the others from their turns, and hears nothing of
+// theirs.
 func TestLooksTakeTurns(t *testing.T) {
 	e := newEyes(t, book{})
 	greedy, modest := connect(t, e.hub, 7), connect(t, e.hub, 8)
@@ -262,7 +264,8 @@ func TestLooksTakeTurns(t *testing.T) {
 	}
 }
 
-// TestLooksShare: over an hour of asking all looks together take a tenth of the time, and what they may take at once.
+// TestLooksShare: over an hour of questions all looks together take a tenth of the time, and the time that they may
+// take at once.
 func TestLooksShare(t *testing.T) {
 	e := newEyes(t, book{})
 	n := connect(t, e.hub, 7)
@@ -288,8 +291,8 @@ func TestLooksShare(t *testing.T) {
 	}
 }
 
-// TestLooksEnd: nobody is told of a process what was found of the one that had its pid before; what comes of no look is
-// dropped; a look that is refused for another's is asked for again.
+// TestLooksEnd: a process does not hear the findings about another that had its pid before. Findings without a look are
+// dropped. A look that is refused because of another's is begun again later.
 func TestLooksEnd(t *testing.T) {
 	e := newEyes(t, book{})
 	e.listed = []model.Variable{{Name: "secret"}}

@@ -137,7 +137,7 @@ func (n *notebook) packet() *answerOf {
 	return &a
 }
 
-// drain reads what lies there.
+// drain reads everything that lies there.
 func (n *notebook) drain() {
 	for {
 		if _, _, err := unix.Recvfrom(n.end, make([]byte, 1), unix.MSG_DONTWAIT); err != nil {
@@ -153,7 +153,7 @@ func (n *notebook) send(text string) {
 	}
 }
 
-// ask sends a request and says so, and returns the first packet of the answer.
+// ask sends a request and announces it, and returns the first packet of the answer.
 func (n *notebook) ask(text string) *answerOf {
 	n.t.Helper()
 	n.send(text)

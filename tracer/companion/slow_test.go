@@ -37,8 +37,8 @@ func (n *notebook) sendSlow(packet string) {
 	n.t.Cleanup(func() { end.Close() })
 }
 
-// TestSlowToClose: whoever sends what takes hours to close along with a request, behind one, or without a word, holds
-// neither the session nor another's line, takes no more threads than there may be, and gives them back.
+// TestSlowToClose: a process sends a descriptor that takes hours to close along with a request, behind one, or without
+// a word. It holds neither the session nor another's line, takes no more threads than are allowed, and gives them back.
 func TestSlowToClose(t *testing.T) {
 	for name, attack := range map[string]func(n *notebook){
 		"with a request": func(n *notebook) { n.sendSlow(`{"id": 1, "ask": "cells"}`) },
@@ -95,7 +95,7 @@ func TestStrikes(t *testing.T) {
 		}
 		n.say()
 		n.isOver()
-		h.Note(&event.Boundary{Kind: event.ProcessExec, PID: 7}) // which makes no other process of it
+		h.Note(&event.Boundary{Kind: event.ProcessExec, PID: 7}) // which makes it no other process
 	}
 	if h.Accepts(7) || !h.Accepts(8) {
 		t.Error("it is still accepted, or another one is not")
@@ -123,7 +123,7 @@ func TestClosedLinesTakeNoRoom(t *testing.T) {
 	}
 }
 
-// TestTooManyToClose: while so many lines wait to be closed that nobody could bound them, none is taken over.
+// TestTooManyToClose: while so many lines wait to be closed that there would be no bound, none is taken over.
 func TestTooManyToClose(t *testing.T) {
 	h := newHub(book{})
 	for pid := range uint32(maxClosing) {
@@ -179,8 +179,8 @@ func TestLockedEnd(t *testing.T) {
 	}
 }
 
-// TestThrownAway: of a process that closes lines without having read the greeting, as a companion of line/v1 does, it
-// is said once.
+// TestThrownAway: a process that closes lines without having read the greeting, as a companion of line/v1 does, is
+// reported once.
 func TestThrownAway(t *testing.T) {
 	var said []int
 	h := New(Options{Older: func(pid int) { said = append(said, pid) }}, book{})

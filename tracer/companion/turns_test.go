@@ -14,8 +14,8 @@ type eager struct {
 
 func (e eager) Running(pid int) []model.Window { e.again(); return e.book.Running(pid) }
 
-// TestAnswersWaitForTheirMarkers: what is asked while others are answered waits for its own marker, before which its
-// figures have not been taken in.
+// TestAnswersWaitForTheirMarkers: a question that comes while others are answered waits for its own marker, before
+// which its figures have not been taken in.
 func TestAnswersWaitForTheirMarkers(t *testing.T) {
 	ended := cell(1, 7)
 	ended.Kind, ended.Name = "experiment", "fit"

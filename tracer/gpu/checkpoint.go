@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// CUDAState is what the driver says of a process that uses CUDA (CUprocessState in cuda.h, since CUDA 12.8).
+// CUDAState is the driver's state of a process that uses CUDA (CUprocessState in cuda.h, since CUDA 12.8).
 type CUDAState int
 
 // The states. The last two are those of tools that store the memory themselves (CUDA 13.4).
@@ -27,7 +27,7 @@ func (s CUDAState) String() string {
 	return fmt.Sprintf("state %d", int(s))
 }
 
-// CUDA's result codes that are told apart (CUresult in cuda.h).
+// CUDA's result codes that the tracer distinguishes (CUresult in cuda.h).
 const (
 	CUDAInvalidValue   = 1
 	CUDAOutOfMemory    = 2
@@ -49,11 +49,11 @@ type CUDAError struct {
 // Error is in the driver's words.
 func (e *CUDAError) Error() string { return e.Call + ": " + e.Name }
 
-// NoCheckpointsError says that the driver cannot move the memory of processes, and why.
+// NoCheckpointsError is the reason why the driver cannot move the memory of processes.
 type NoCheckpointsError struct {
 	Reason  Reason // NotBuiltIn, LibraryAbsent, LibraryBroken; VersionMismatch: the driver is too old
-	Detail  string // what the dynamic linker said, or which function the driver has not
-	Library string // the path of what was loaded; ""
+	Detail  string // the dynamic linker's message, or the function that the driver has not
+	Library string // the path of the loaded library; ""
 }
 
 // Error words the reason as one lower-case sentence.
@@ -85,7 +85,7 @@ const (
 	callUnlock
 )
 
-// millisecondsOf is a time as the driver takes it: never 0, which would be no limit at all.
+// millisecondsOf returns a time as the driver takes it: never 0, which would be no limit at all.
 func millisecondsOf(d time.Duration) uint32 {
 	return uint32(min(max(d.Milliseconds(), 1), 1<<31))
 }

@@ -74,15 +74,15 @@ func OpenCheckpoints() (*Checkpoints, error) {
 	return c, nil
 }
 
-// State is what a process is in.
+// State returns the state of a process.
 func (c *Checkpoints) State(pid int) (CUDAState, error) {
 	var state C.int
 	err := c.done(callState, C.call_state(c.calls[callState], C.int(pid), &state))
 	return CUDAState(state), err
 }
 
-// Lock makes a process's calls of CUDA wait, once what it has begun on its GPUs is over. If that takes longer than
-// patience, the error's code is [CUDANotReady], and the process runs on.
+// Lock makes a process's calls of CUDA wait, once its work on its GPUs is over. If that takes longer than patience, the
+// error's code is [CUDANotReady], and the process runs on.
 func (c *Checkpoints) Lock(pid int, patience time.Duration) error {
 	return c.done(callLock, C.call_lock(c.calls[callLock], C.int(pid), C.uint(millisecondsOf(patience))))
 }
@@ -100,8 +100,7 @@ func (c *Checkpoints) step(call, pid int) error {
 	return c.done(call, C.call_step(c.calls[call], C.int(pid)))
 }
 
-// done makes an error of what a call returned. One that wants the driver started is not told alone: why it is not
-// started is the reason.
+// done makes an error of a call's result. If the driver is not started, the error has the reason for that, too.
 func (c *Checkpoints) done(call int, code C.int) error {
 	if c.started != nil && (code == CUDANotInitialized || call == callRestore && code != 0) {
 		return c.started

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadCommand is the command of the program in nvidia/ that prints what [Read] returns.
+// ReadCommand is the command of the program in nvidia/ that prints the result of [Read].
 const ReadCommand = "read"
 
 // Loadable reports whether there is a library to load: Open may fail all the same. It loads nothing.
@@ -88,14 +88,14 @@ func unpack() (program *os.File, err error) {
 	return program, nil
 }
 
-// reading is what [Read] returns, as JSON.
+// reading is the result of [Read], as JSON.
 type reading struct {
 	Snapshot Snapshot
 	None     *NoNVMLError `json:",omitempty"`
 	Failed   string       `json:",omitempty"` // another error
 }
 
-// WriteReading writes what [Read] has returned, for [parseReading].
+// WriteReading writes the result of [Read], for [parseReading].
 func WriteReading(w io.Writer, s Snapshot, err error) error {
 	r := reading{Snapshot: s}
 	if err != nil && !errors.As(err, &r.None) {

@@ -11,7 +11,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// The most devices that are read: what a library says beyond cannot be true.
+// The most devices that are read: a library's claim of more cannot be true.
 const (
 	maxDevices   = 256
 	maxInstances = 64
@@ -43,7 +43,7 @@ func (n *NVML) Snapshot() (Snapshot, error) {
 	return s, nil
 }
 
-// reader reads one device or instance and collects what could not be read.
+// reader reads one device or instance and collects the reads that failed.
 type reader struct {
 	handle nvml.Device
 	unread []string
@@ -109,7 +109,7 @@ func (r *reader) number(what, symbol string, get func() (int, nvml.Return)) int 
 	return n
 }
 
-// pciBusID is written from the numbers, which all versions of the structure have in the same place.
+// pciBusID makes the id from the numbers, which all versions of the structure have in the same place.
 func (r *reader) pciBusID() string {
 	if !has("nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo") {
 		r.note("PCI bus id", errMissing)
@@ -123,7 +123,7 @@ func (r *reader) pciBusID() string {
 	return fmt.Sprintf("%08X:%02X:%02X.0", pci.Domain, pci.Bus, pci.Device)
 }
 
-// memory prefers the second version, which tells apart what the driver has reserved.
+// memory prefers the second version, which has the driver's reserved memory apart.
 func (r *reader) memory() Memory {
 	if has("nvmlDeviceGetMemoryInfo_v2") {
 		if m, ret := r.handle.GetMemoryInfo_v2(); ret == nvml.SUCCESS {
@@ -165,7 +165,7 @@ func (r *reader) migMode() MIGMode {
 	return MIGOff
 }
 
-// instances reads the MIG devices. alone says that the device itself does not tell their processes.
+// instances reads the MIG devices. alone: the device itself does not show their processes.
 func (r *reader) instances(alone bool) []Instance {
 	if !has("nvmlDeviceGetMaxMigDeviceCount") || !has("nvmlDeviceGetMigDeviceHandleByIndex") {
 		r.note("MIG devices", errMissing)

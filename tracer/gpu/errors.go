@@ -5,14 +5,14 @@ import "errors"
 // ErrNoNVML is matched by every [*NoNVMLError].
 var ErrNoNVML = errors.New("no NVML")
 
-// Reason says why there is no NVML.
+// Reason is the reason why there is no NVML.
 type Reason int
 
 // The reasons.
 const (
 	NotBuiltIn      Reason = iota // this program was built without cgo
 	LibraryAbsent                 // libnvidia-ml.so.1 is nowhere
-	LibraryBroken                 // it is there and cannot be loaded, or lacks what makes an NVML
+	LibraryBroken                 // it is there and cannot be loaded, or lacks functions of every NVML
 	DriverNotLoaded               // the kernel has no NVIDIA driver, or no GPU that it serves
 	NoPermission                  // this user may not open the devices
 	VersionMismatch               // library and kernel driver are of different versions
@@ -38,10 +38,10 @@ func (r Reason) String() string {
 	return "failed"
 }
 
-// NoNVMLError says that NVML cannot be used, and why.
+// NoNVMLError is the error when NVML cannot be used, with the reason.
 type NoNVMLError struct {
 	Reason Reason
-	Detail string // what the dynamic linker or NVML said; ""
+	Detail string // the message of the dynamic linker or NVML; ""
 }
 
 // Error words the reason as one lower-case sentence.

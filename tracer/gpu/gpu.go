@@ -1,14 +1,13 @@
-// Package gpu reads what NVML, NVIDIA's management library, says about the GPUs of this machine: which there are,
+// Package gpu reads the facts that NVML, NVIDIA's management library, has about the GPUs of this machine: the devices,
 // how much of their memory is taken, by which processes, and which of them a process knows under which CUDA ordinal.
-// What a process allocates is not NVML's to say: the probes on CUDA are tracer/code/cuda's. It also has the calls of
-// the CUDA driver by which one process suspends another ([Checkpoints]); in what order they are made is
-// tracer/gpu/suspend's business.
+// NVML does not know the allocations of a process: the probes on CUDA are tracer/code/cuda's. The package also has the
+// calls of the CUDA driver by which one process suspends another ([Checkpoints]); tracer/gpu/suspend makes them in
+// order.
 //
 // NVML is loaded when it is asked for, from the driver's libnvidia-ml.so.1. That takes cgo. A build without cgo may
 // carry a small program that has it ([Command]). A build without either, and a machine without the library or the
-// driver, have everything else, and [Read] and [Open] return a [*NoNVMLError] that says what is missing. A function
-// that the installed library does not have is never called: what it would have told is unknown, and [Device.Unread]
-// says so.
+// driver, have everything else, and [Read] and [Open] return a [*NoNVMLError] with the reason. A function that the
+// installed library does not have is never called: its facts are unknown, and [Device.Unread] has the reason.
 //
 // All sizes are bytes. NVML is a snapshot of each counter at the time of its call, not of all of them at one instant.
 package gpu
@@ -19,7 +18,7 @@ import (
 	"slices"
 )
 
-// Snapshot is everything NVML said at one time.
+// Snapshot has all of NVML's facts at one time.
 type Snapshot struct {
 	Driver  string // version of the kernel driver, such as "580.159.04"; "" unknown
 	CUDA    string // newest CUDA that the driver serves, such as "13.0"; "" unknown
@@ -27,7 +26,7 @@ type Snapshot struct {
 	Devices []Device
 }
 
-// MIGMode says whether a device is cut into instances (Multi-Instance GPU).
+// MIGMode is whether a device is cut into instances (Multi-Instance GPU).
 type MIGMode int
 
 // The modes. Most devices do not support MIG.
@@ -64,7 +63,7 @@ type Device struct {
 	MIG       MIGMode
 	Instances []Instance // MIG devices, in NVML's order
 	Processes []Process  // by pid; those in an instance are with the instance
-	Unread    []string   // what could not be read and why, each as "memory: …"
+	Unread    []string   // the reads that failed and why, each as "memory: …"
 }
 
 // Instance is a MIG device: a compute instance and the GPU instance it lives in. Compute instances of one GPU
@@ -79,8 +78,8 @@ type Instance struct {
 	Processes       []Process // by pid
 }
 
-// Memory is the memory of a device. What the driver keeps for itself is Reserved; a driver before R510 cannot tell it
-// apart and counts it as used.
+// Memory is the memory of a device. Reserved is the part that the driver keeps for itself; a driver before R510 does
+// not show it apart and counts it as used.
 type Memory struct {
 	Known                       bool
 	Total, Used, Free, Reserved int64
@@ -89,21 +88,21 @@ type Memory struct {
 
 // Process is a process that has a context on a device.
 type Process struct {
-	// PID is the driver's. Drivers with the open kernel modules give the pid that the process has in the pid
-	// namespace of whoever asks, and leave out those it cannot see; older ones give the pid of the initial
-	// namespace to everybody (os_find_ns_pid in NVIDIA's open-gpu-kernel-modules). So on the host it is the host's
-	// pid; in a container it must be checked against what the process holds open.
+	// PID is the driver's. Drivers with the open kernel modules give the pid that the process has in the pid namespace
+	// of the asking process, and leave out processes that it cannot see; older ones give the pid of the initial
+	// namespace to everybody (os_find_ns_pid in NVIDIA's open-gpu-kernel-modules). So on the host it is the host's pid;
+	// in a container it must be checked against the devices that the process holds open.
 	PID int
 
-	// Used is all device memory of the process there: contexts, modules and libraries with what it allocated.
-	// Some drivers and modes do not say (vGPU, MIG without rights, WSL): then UsedKnown is false.
+	// Used is all device memory of the process there: contexts, modules and libraries with its allocations. Some
+	// drivers and modes do not show it (vGPU, MIG without rights, WSL): then UsedKnown is false.
 	Used      int64
 	UsedKnown bool
 
 	Kinds Kind
 }
 
-// Kind is a set of what a process does on a device.
+// Kind is the set of a process's uses of a device.
 type Kind uint8
 
 // The kinds, by the NVML list a process is in. A process can be in several; its memory is the same in each.

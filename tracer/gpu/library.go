@@ -16,7 +16,7 @@ const (
 	CUDALibrary = "libcuda.so.1"      // the CUDA driver API
 )
 
-// usualPlaces are directories that hold the driver's libraries on systems whose dynamic linker may not list them.
+// usualPlaces are directories with the driver's libraries on systems with dynamic linkers that may not list them.
 var usualPlaces = []string{
 	"/usr/lib/" + triplet, "/usr/lib64", "/usr/lib", "/lib/" + triplet, "/lib64",
 	"/usr/lib/" + triplet + "/nvidia/current", // Debian
@@ -72,7 +72,7 @@ var driverVersion = regexp.MustCompile(`\b\d{3,}\.\d+(\.\d+)?\b`)
 // maxCache bounds the cache; usual ones have some hundred KiB.
 const maxCache = 16 << 20
 
-// inCache looks a library up in a cache that ldconfig made. An entry whose file is gone does not count.
+// inCache looks a library up in a cache that ldconfig made. An entry without its file does not count.
 func inCache(cache, name string) string {
 	f, err := os.Open(cache)
 	if err != nil {

@@ -20,8 +20,8 @@ func folder() string {
 	return Folder
 }
 
-// Nodes are the files by which NVIDIA's driver is reached: nvidiactl, nvidiaN, nvidia-uvm and others. ready: those are
-// there that NVML cannot do without, nvidiactl and one nvidiaN; they are made when the driver is used first.
+// Nodes are the files by which NVIDIA's driver is reached: nvidiactl, nvidiaN, nvidia-uvm and others. ready: those that
+// NVML needs are there, nvidiactl and one nvidiaN; they are made when the driver is used first.
 func Nodes() (paths []string, ready bool) {
 	paths, _ = filepath.Glob(filepath.Join(folder(), "nvidia*"))
 	control := slices.ContainsFunc(paths, func(path string) bool { return filepath.Base(path) == "nvidiactl" })
@@ -34,9 +34,9 @@ func Nodes() (paths []string, ready bool) {
 // maxMinors is how many GPUs can have a device: minor 255 is nvidiactl (nv-linux.h of NVIDIA's open kernel modules).
 const maxMinors = 255
 
-// IsAlone says whether the machine has one GPU, /dev/nvidia0: then CUDA's device 0 is NVML's, and there is no other. It
-// needs neither NVML nor the right to list /dev. What the driver says of GPUs it serves, in a proc file system, counts,
-// too: a container may have one GPU of several.
+// IsAlone reports whether the machine has one GPU, /dev/nvidia0: then CUDA's device 0 is NVML's, and there is no other.
+// It needs neither NVML nor the right to list /dev. The driver's list of its GPUs, in a proc file system, counts, too:
+// a container may have one GPU of several.
 func IsAlone(proc string) bool {
 	served, err := os.ReadDir(filepath.Join(proc, "driver/nvidia/gpus"))
 	if err == nil && len(served) > 1 {

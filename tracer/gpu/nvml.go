@@ -13,7 +13,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// NVML is an open NVML. Its methods may be called from several goroutines; NVML serializes what it must.
+// NVML is an open NVML. Its methods may be called from several goroutines; NVML itself serializes its calls where
+// needed.
 type NVML struct {
 	lib nvml.Interface
 }
@@ -110,7 +111,7 @@ func load() (string, error) {
 	return "", &NoNVMLError{Reason: LibraryAbsent}
 }
 
-// has says whether the library has one of the functions.
+// has reports whether the library has one of the functions.
 func has(names ...string) bool {
 	loaded.Lock()
 	defer loaded.Unlock()
@@ -122,7 +123,7 @@ func has(names ...string) bool {
 	return false
 }
 
-// noNVML makes an error of what nvmlInit returned.
+// noNVML makes an error of nvmlInit's result.
 func noNVML(ret nvml.Return) error {
 	e := &NoNVMLError{Reason: Failed, Detail: words(ret)}
 	switch ret {

@@ -31,7 +31,7 @@ func readOnce(ctx context.Context) (Snapshot, error) {
 	if !canLoad {
 		return Snapshot{}, &NoNVMLError{Reason: NotBuiltIn}
 	}
-	if !Loadable() { // it would say so itself, after it was unpacked
+	if !Loadable() { // it would report that itself, after it was unpacked
 		return Snapshot{}, &NoNVMLError{Reason: LibraryAbsent}
 	}
 	cmd, release, err := Command(nil, ReadCommand)
@@ -56,7 +56,7 @@ func readOnce(ctx context.Context) (Snapshot, error) {
 		Detail: "the program that loads it does not run here: " + why}
 }
 
-// parseReading reads what [WriteReading] has written. It fails too if that is no reading.
+// parseReading reads the output of [WriteReading]. It fails too if that is no reading.
 func parseReading(text []byte) (s Snapshot, err error) {
 	var r reading
 	if err := json.Unmarshal(text, &r); err != nil {

@@ -61,7 +61,7 @@ type result struct {
 	Reason   string
 }
 
-// look reads what NVML says in a process with this environment.
+// look reads NVML's facts in a process with this environment.
 func look(t *testing.T, env []string) result {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -141,7 +141,7 @@ func TestMIG(t *testing.T) {
 		!reflect.DeepEqual(d.Processes, []Process{{PID: 12, Kinds: Compute}}) {
 		t.Errorf("%+v", d)
 	}
-	// Without rights the whole device tells nothing; its instances still do.
+	// Without rights the whole device shows nothing; its instances still do.
 	r = look(t, gputest.Environ(t, dir, strings.Replace(sliceable, "instance",
 		"fail nvmlDeviceGetComputeRunningProcesses 4\n"+
 			"fail nvmlDeviceGetGraphicsRunningProcesses 4\nfail nvmlDeviceGetMPSComputeRunningProcesses 4\n"+
@@ -153,7 +153,7 @@ func TestMIG(t *testing.T) {
 	}
 }
 
-// Who may see no process at all is told so, for each MIG device.
+// For a user who may see no process at all, each MIG device has that as its reason.
 func TestMIGWithoutRights(t *testing.T) {
 	lists := []string{"nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses",
 		"nvmlDeviceGetMPSComputeRunningProcesses"}

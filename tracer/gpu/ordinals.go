@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Environment is what decides which devices CUDA shows to a process, as it was when the process initialized CUDA.
+// Environment has the variables that decide which devices CUDA shows to a process, as they were when the process
+// initialized CUDA.
 type Environment struct {
 	VisibleDevices string // CUDA_VISIBLE_DEVICES
 	VisibleSet     bool   // false: CUDA_VISIBLE_DEVICES is not set, which is not the same as set to ""
@@ -20,11 +21,11 @@ type Place struct {
 	Instance int // position in its Instances; -1 the whole device
 }
 
-// Ordinals says for each CUDA ordinal of a process, from 0, which device it is.
+// Ordinals gives the device of each CUDA ordinal of a process, from 0.
 type Ordinals struct {
 	Places []Place
-	// Doubt says why the places are only the most likely ones, "" where they are certain. Nothing should be charged
-	// to a device on the ground of a doubtful place; the driver's cuDeviceGetUuid tells for certain.
+	// Doubt is the reason why the places are only the most likely ones, "" where they are certain. Nothing should be
+	// charged to a device on the ground of a doubtful place; the driver's cuDeviceGetUuid is certain.
 	Doubt string
 }
 
@@ -151,7 +152,7 @@ func (m *mapping) indices(list []string) {
 	}
 	m.doubt(m.uncertain)
 	if slices.ContainsFunc(m.devices, func(d Device) bool { return d.MIG == MIGOn }) {
-		m.doubt(doubtMIG) // how CUDA counts then is not said
+		m.doubt(doubtMIG) // NVIDIA does not document how CUDA counts then
 	}
 }
 

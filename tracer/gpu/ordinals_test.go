@@ -126,7 +126,7 @@ func TestMapOrdinals(t *testing.T) {
 	}
 }
 
-// Whatever the environment says, each ordinal is a device that is there, and none is there twice.
+// With any environment, each ordinal is a device that is there, and none is there twice.
 func FuzzMapOrdinals(f *testing.F) {
 	for _, v := range []string{"", "0,2,-1,1", documented, "MIG-GPU-11111111-d72c-4106-c12f-20bd9faed9f6/2/0",
 		"1x, +2,,", "GPU-,GPU-1"} {

@@ -21,8 +21,8 @@ import (
 
 const auto = `{"ask": "auto"}`
 
-// sayThere is a process of a user's that says that it is there: "UID stays", "UID goes" (it ends at once), or "UID
-// floods" (it says so again and again).
+// sayThere is a process of a user's that announces itself: "UID stays", "UID goes" (it ends at once), or "UID floods"
+// (it announces itself again and again).
 func sayThere(folder, how string) error {
 	id, does, _ := strings.Cut(how, " ")
 	uid, err := strconv.Atoi(id)
@@ -50,7 +50,7 @@ func sayThere(folder, how string) error {
 	return nil
 }
 
-// automatic is a server whose sessions end with their processes, as real ones do.
+// automatic is a server with sessions that end with their processes, as real ones do.
 type automatic struct {
 	*rig
 	mu   sync.Mutex
@@ -118,7 +118,7 @@ func (s *automatic) begin(p Peer) (*Child, error) {
 	}}, nil
 }
 
-// TestAuto: a server that is not for it begins nothing for who only says that it is there; one that is begins one
+// TestAuto: a server without the option begins nothing for a process that only announces itself. One with it begins one
 // session, of that very process.
 func TestAuto(t *testing.T) {
 	r := serve(t, 4)
@@ -138,9 +138,9 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// TestAutoCrowd: processes of many users that say that they are there, most of which end at once and some of which say
-// it again and again, have no more sessions than they may; each that began is of the process that asked; another user
-// is served beside them, and nothing is left.
+// TestAutoCrowd: processes of many users announce themselves. Most of them end at once, and some announce themselves
+// again and again. They have no more sessions than they may. Each session that began is of the process that asked.
+// Another user is served beside them, and nothing is left.
 func TestAutoCrowd(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {

@@ -48,8 +48,8 @@ func files(t *testing.T) (n int) {
 	return n
 }
 
-// dirty are the ways to have a descriptor along that takes hours to close: with a request, behind one, with nothing.
-// What they return ends that.
+// dirty are the ways to send along a descriptor that takes hours to close: with a request, behind one, with nothing.
+// The functions that they return end that.
 var dirty = map[string]func(conn int) (io.Closer, error){
 	"request": func(conn int) (io.Closer, error) { return slow.SendAnother(conn, stop) },
 	"behind": func(conn int) (io.Closer, error) {
@@ -66,8 +66,8 @@ var dirty = map[string]func(conn int) (io.Closer, error){
 	},
 }
 
-// attack is a process of its own: what the server starts would have the attacker's descriptors otherwise, and be the
-// last that has them.
+// attack is a process of its own: else the processes that the server starts would have the attacker's descriptors, and
+// be the last that have them.
 func attack(folder, way string) error {
 	for range attacktest.Attempts(100) {
 		conn, err := connect(folder)
@@ -84,8 +84,9 @@ func attack(folder, way string) error {
 	return err
 }
 
-// TestSlowToClose: whoever sends along what takes hours to close keeps nobody from being answered, and the server from
-// ending, on a Linux that refuses descriptors, and on one that does not. What it takes is given back.
+// TestSlowToClose: a process that sends along a descriptor that takes hours to close keeps no other process from an
+// answer, and does not keep the server from ending. That holds on a Linux that refuses descriptors, and on one that
+// does not. All room is given back.
 func TestSlowToClose(t *testing.T) {
 	for name, refuse := range map[string]func(int){"refused": packets.Refuse, "let along": func(int) {}} {
 		for way := range dirty {
@@ -123,14 +124,15 @@ func TestSlowToClose(t *testing.T) {
 	}
 }
 
-// another has another user ask, who is answered.
+// another has another user ask, who gets an answer.
 func (r *rig) another() {
 	r.t.Helper()
 	if os.Geteuid() != 0 {
 		return
 	}
 	cmd, out := r.peer("another")
-	// As the server's own: a process that begins has what is carried just then, and would be the last to close it.
+	// As with the server's own: a process that begins has the descriptors that are being handed over, and would be the
+	// last to close them.
 	forks := r.server.porters.forks
 	forks.Lock()
 	err := cmd.Start()
@@ -164,7 +166,7 @@ func (r *rig) settles(before int) {
 	}
 }
 
-// TestMisusers: a user who has sent descriptors a few times is heard no more, and after a while again.
+// TestMisusers: a user who has sent descriptors a few times is not heard any more, and is heard again after a while.
 func TestMisusers(t *testing.T) {
 	r := serveOn(t, 4, func(int) {})
 	p := r.server.porters
@@ -207,7 +209,7 @@ func TestMisusers(t *testing.T) {
 	}
 }
 
-// TestStoppedSession: a session that does not end, whatever it is told, is killed with the server; one that does not
+// TestStoppedSession: a session that does not end, whatever the signal, is killed with the server; one that does not
 // end even then is not waited for.
 func TestStoppedSession(t *testing.T) {
 	for _, dies := range []bool{true, false} {

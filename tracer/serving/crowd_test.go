@@ -11,7 +11,7 @@ import (
 	"ipytracer/tracer/host/attacktest"
 )
 
-// TestManyConnections: a thousand connections that say nothing keep nobody else waiting for long, and are closed.
+// TestManyConnections: a thousand connections that send nothing keep nobody else waiting for long, and are closed.
 func TestManyConnections(t *testing.T) {
 	r := serve(t, 4)
 	var held []int

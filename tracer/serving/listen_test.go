@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFolder: the socket is only made where nobody else could have made it.
+// TestFolder: the socket is only made where no other user could have made it.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	good, link, open := filepath.Join(dir, "good"), filepath.Join(dir, "link"), filepath.Join(dir, "open")
@@ -25,7 +25,8 @@ func TestFolder(t *testing.T) {
 			t.Errorf("a socket in %s", folder)
 		}
 	}
-	if err := os.Symlink("/etc/passwd", filepath.Join(good, SocketName)); err != nil { // what root has put there itself
+	// a link that root has put there itself
+	if err := os.Symlink("/etc/passwd", filepath.Join(good, SocketName)); err != nil {
 		t.Fatal(err)
 	}
 	l, err := Listen(good)
@@ -104,7 +105,7 @@ func TestListensOnceItIsThere(t *testing.T) {
 	}
 }
 
-// TestOneServer: of servers that begin at the same time one is there, and the others say so.
+// TestOneServer: of servers that begin at the same time one is there, and the others fail with that reason.
 func TestOneServer(t *testing.T) {
 	folder := t.TempDir()
 	const many = 8

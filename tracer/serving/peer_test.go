@@ -17,7 +17,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestMain is also the processes that connect in the tests: what they do is in the environment.
+// TestMain also runs the processes that connect in the tests: their task is in the environment.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == PorterCommand {
 		AwaitKill()
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 func actAs(folder, does string) error {
-	if does == "send" { // on what was inherited
+	if does == "send" { // on an inherited descriptor
 		return converseOn(3)
 	}
 	if way, ok := strings.CutPrefix(does, "attack "); ok {
@@ -44,7 +44,7 @@ func actAs(folder, does string) error {
 		return sayThere(folder, how)
 	}
 	if does == "another" {
-		// Behind it, a program that is executed makes what the user may look into.
+		// Behind it, a program that is executed makes a process that the user may look into.
 		if err := errors.Join(unix.Setresuid(65534, 65534, 65534),
 			unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)); err != nil {
 			return err
@@ -106,7 +106,8 @@ func TestPeerThatEnds(t *testing.T) {
 	}
 }
 
-// TestPeerThatExecutes: it is the same process, of the same user; and it is that which has the session.
+// TestPeerThatExecutes: after it has executed a program, the peer is the same process, of the same user, and has the
+// session.
 func TestPeerThatExecutes(t *testing.T) {
 	r := serve(t, 4)
 	cmd, out := r.peer("exec")
@@ -118,7 +119,7 @@ func TestPeerThatExecutes(t *testing.T) {
 	}
 }
 
-// TestPeerThatBecomesAnother: who has other rights than when it connected has no session.
+// TestPeerThatBecomesAnother: a process with other rights than when it connected has no session.
 func TestPeerThatBecomesAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
@@ -136,7 +137,7 @@ func TestPeerThatBecomesAnother(t *testing.T) {
 	}
 }
 
-// TestForkAfterConnect: a connection that somebody else speaks on is that of who connected.
+// TestForkAfterConnect: a connection that another process uses is that of the process that connected.
 func TestForkAfterConnect(t *testing.T) {
 	r := serve(t, 4)
 	fd, err := connect(r.folder)

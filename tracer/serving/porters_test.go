@@ -10,7 +10,7 @@ import (
 	"ipytracer/tracer/host/packets/slow"
 )
 
-// TestNotAccepted: what lies in connections that nobody has accepted keeps nobody who ends.
+// TestNotAccepted: descriptors in connections that nobody has accepted do not keep a server from ending.
 func TestNotAccepted(t *testing.T) {
 	folder := t.TempDir()
 	l, err := listen(folder, func(int) {})
@@ -69,7 +69,7 @@ func TestNoPorter(t *testing.T) {
 	r.settles(before)
 }
 
-// TestCarried: what a porter has is closed when it has ended, and not before.
+// TestCarried: a porter's descriptors are closed when it has ended, and not before.
 func TestCarried(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

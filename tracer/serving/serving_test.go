@@ -22,7 +22,7 @@ import (
 // late is how long something may take that takes a moment on an idle machine.
 const late = 2 * time.Minute
 
-// rig is a server whose sessions are made up.
+// rig is a server with made-up sessions.
 type rig struct {
 	t      *testing.T
 	folder string
@@ -39,7 +39,7 @@ func serve(t *testing.T, perUser int) *rig {
 	return serveOn(t, perUser, packets.Refuse)
 }
 
-// serveOn serves on a socket whose descriptors are refused in some way, or are not.
+// serveOn serves on a socket that refuses descriptors in some way, or does not.
 func serveOn(t *testing.T, perUser int, refuse func(fd int)) *rig {
 	t.Helper()
 	r := &rig{t: t, folder: t.TempDir(), ended: map[int]chan struct{}{}}
@@ -130,7 +130,8 @@ func converse(folder string, packet []byte) (a answer, text string, err error) {
 func hear(fd int) (a answer, text string, err error) {
 	buffer := make([]byte, 8<<10)
 	n, err := unix.Read(fd, buffer)
-	if errors.Is(err, unix.ECONNRESET) { // it was closed with something in it; what was sent before is there still
+	// it was closed with something in it; everything that was sent before is there still
+	if errors.Is(err, unix.ECONNRESET) {
 		n, err = unix.Read(fd, buffer)
 	}
 	if err != nil || n == 0 {
@@ -166,7 +167,8 @@ func self(t *testing.T) process.Identity {
 	return id
 }
 
-// TestSessions: who asks has one, once; it ends as it is told to, and how it ended otherwise is told the next time.
+// TestSessions: a process that asks has a session, once. The session ends at a request. If it ended otherwise, the next
+// answer has the reason.
 func TestSessions(t *testing.T) {
 	r := serve(t, 4)
 	if a := r.ask(stop); a.OK || a.Error == "" || a.Serve != Protocol {
@@ -218,7 +220,7 @@ func (r *rig) restart() {
 	r.t.Fatal("no session begins")
 }
 
-// TestNothingOfARequestCounts: whatever a request says besides, the session is of the process that connected.
+// TestNothingOfARequestCounts: whatever else is in a request, the session is of the process that connected.
 func TestNothingOfARequestCounts(t *testing.T) {
 	r := serve(t, 4)
 	for _, packet := range []string{
@@ -234,7 +236,7 @@ func TestNothingOfARequestCounts(t *testing.T) {
 	}
 }
 
-// TestHostileRequests: what is too long, nonsense, or brings descriptors along gets a sentence, and no session.
+// TestHostileRequests: a request that is too long, nonsense, or with descriptors gets a sentence, and no session.
 func TestHostileRequests(t *testing.T) {
 	r := serve(t, 4)
 	for _, packet := range []string{

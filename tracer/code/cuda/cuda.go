@@ -1,7 +1,7 @@
 // Package cuda finds the places in shared libraries at which GPU memory is asked for and given back: the exported
-// functions of the CUDA driver (libcuda.so.1), and those of PyTorch (libc10.so) and of the dynamic linker that tell
-// about it; and in libc10.so those that tell of tensors on the CPU. Functions are known by name and probed where they
-// begin: nothing of their code is analysed. What GPUs there are is tracer/gpu's.
+// functions of the CUDA driver (libcuda.so.1), the functions of PyTorch (libc10.so) and of the dynamic linker that
+// report it, and the functions in libc10.so that report tensors on the CPU. Functions are known by name and probed
+// where they begin: nothing of their code is analysed. Package tracer/gpu lists the GPUs.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 package cuda
@@ -20,7 +20,7 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// Kind says what a library is.
+// Kind is the kind of a library.
 type Kind uint8
 
 // The kinds of library that probes go on.
@@ -28,11 +28,11 @@ const (
 	Driver  Kind = iota + 1 // libcuda.so.1
 	Torch                   // libc10.so
 	Loader                  // the dynamic linker
-	Runtime                 // libcudart.so: it only gives names to what the driver sees
+	Runtime                 // libcudart.so: it only names what the driver sees
 )
 
-// KindOf tells a library by the name of its file; ok is false for all others. The name is a hint: what counts
-// are the symbols.
+// KindOf recognizes a library by the name of its file; ok is false for all others. The name is a hint: the symbols
+// decide.
 func KindOf(file string) (kind Kind, ok bool) {
 	name := path.Base(file)
 	switch {
@@ -48,10 +48,10 @@ func KindOf(file string) (kind Kind, ok bool) {
 	return 0, false
 }
 
-// Operation is what a function of the CUDA driver does.
+// Operation is the operation of a function of the CUDA driver.
 type Operation uint8
 
-// Function is an exported function of the CUDA driver and what its probes are to do.
+// Function is an exported function of the CUDA driver with the task of its probes.
 type Function struct {
 	Operation Operation
 	// Argument is the number, from 0, of the argument that names the device; only where Operation leaves it open.
@@ -60,7 +60,7 @@ type Function struct {
 	Narrow bool
 }
 
-// Cookie is what the BPF program finds out the function by (bpf/wire_cuda.h, enum cuda_operation).
+// Cookie is the number by which the BPF program knows the function (bpf/wire_cuda.h, enum cuda_operation).
 func (f Function) Cookie() uint64 {
 	cookie := uint64(f.Operation) | uint64(f.Argument)<<8
 	if f.Narrow {
@@ -166,16 +166,16 @@ func (s Sites) Offsets() (all []uint64) {
 	return all
 }
 
-// Tensors are where PyTorch tells of tensors on the CPU.
+// Tensors are the places where PyTorch reports tensors on the CPU.
 type Tensors struct {
 	Made, Freed Site // both or none
-	NoRoom      Site // malloc had none; Symbol is "" where it is not told
+	NoRoom      Site // malloc had none; Symbol is "" where PyTorch does not report it
 }
 
-// Present says whether the library tells.
+// Present reports whether the library reports tensors.
 func (t Tensors) Present() bool { return t.Made.Symbol != "" }
 
-// ErrUnknown says that a library does not export what is looked for.
+// ErrUnknown is the error for a library that does not export the wanted functions.
 var ErrUnknown = errors.New("not a library that GPU memory can be seen in")
 
 // maxSymbols bounds how much of a hostile symbol table is looked at.
@@ -290,8 +290,8 @@ func (s *Sites) complete(found map[string]bool) error {
 	return nil
 }
 
-// siteOf returns the place at which a function's arguments and return address are where its caller left them, behind a
-// mark of the entry if there is one: that instruction would be single-stepped.
+// siteOf returns the place at which a function's arguments and return address are where its caller left them: behind
+// the mark of the entry if there is one, as that instruction would be single-stepped.
 func siteOf(f *elf.File, sym elf.Symbol) (Site, bool) {
 	for _, p := range f.Progs {
 		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || sym.Value < p.Vaddr || sym.Value-p.Vaddr >= p.Filesz {
@@ -302,7 +302,7 @@ func siteOf(f *elf.File, sym elf.Symbol) (Site, bool) {
 		var code [16]byte
 		n, _ := p.ReadAt(code[:], int64(at))
 		if n < 2 {
-			return Site{}, false // the headers say more than the file has
+			return Site{}, false // the headers claim more than the file has
 		}
 		first := code[:n]
 		if mark := machine.EntryMark(f.Machine, first); n >= 8 {

@@ -93,7 +93,7 @@ func TestTorch(t *testing.T) {
 	}
 }
 
-// TestTensors: what tells of tensors on the CPU does without what tells of GPUs, and the other way round.
+// TestTensors: the functions that report tensors on the CPU do without those that report GPUs, and the other way round.
 func TestTensors(t *testing.T) {
 	const report, made, freed, noRoom = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", torchMade, torchFreed,
 		torchNoRoom

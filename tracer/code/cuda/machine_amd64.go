@@ -1,4 +1,4 @@
 package cuda
 
-// loaderName is what the name of the dynamic linker begins with.
+// loaderName is the beginning of the dynamic linker's name.
 const loaderName = "ld-linux-x86-64.so"

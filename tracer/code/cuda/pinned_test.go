@@ -25,8 +25,8 @@ func TestPinnedSites(t *testing.T) {
 	})
 }
 
-// TestPinnedStandIns: the same for the stand-ins of GPUs' libraries. Another compiler makes another build; where it is
-// made plays no part once debug information, which the build id is made from as well, is gone.
+// TestPinnedStandIns: the same for the stand-ins of GPUs' libraries. Another compiler makes another build. The folder
+// of the build plays no part once debug information is gone, which the build id is made from as well.
 func TestPinnedStandIns(t *testing.T) {
 	dir := t.TempDir()
 	if text, err := exec.Command("python3", "../../../testdata/gpu/build.py", dir).CombinedOutput(); err != nil {

@@ -1,6 +1,6 @@
 // Package elffile reads ELF files: headers, segments, symbols, relocations, notes, the load bias, call frame
-// information and lines. What the bytes of a function mean is none of its business (tracer/code/machine), nor whose
-// file it is (tracer/python/cpython and others), nor what a stack is made of (tracer/code/native).
+// information and lines. The meaning of a function's bytes is tracer/code/machine's business, the use of a file
+// tracer/python/cpython's and others', and stacks are tracer/code/native's.
 //
 // It reads through [io.ReaderAt] and does nothing else. A file may be anything: sizes and counts are bounded, and
 // nothing panics. Addresses are those of the file ("virtual"); add the load bias for a process.
@@ -14,7 +14,7 @@ import (
 	"io"
 )
 
-// ErrNotELF says that a file is not an ELF file for the machine that the tracer runs on.
+// ErrNotELF is the error for a file that is not an ELF file for the machine that the tracer runs on.
 var ErrNotELF = errors.New("not an ELF file for " + NativeName)
 
 // ForeignError is an ELF file for another machine. It matches [ErrNotELF].
@@ -26,19 +26,19 @@ func (e *ForeignError) Error() string { return fmt.Sprintf("%v: built for %v", E
 // Is makes every ForeignError match [ErrNotELF].
 func (e *ForeignError) Is(target error) bool { return target == ErrNotELF }
 
-// Segment is a PT_LOAD of the file, trimmed to what the file really holds.
+// Segment is a PT_LOAD of the file, trimmed to the part that the file really holds.
 type Segment struct {
 	Vaddr, Offset, Size uint64
 	Exec                bool
 }
 
-// Segments are what a file has loaded, in the order of its headers.
+// Segments are the loaded ones of a file, in the order of its headers.
 type Segments []Segment
 
 // maxSegments bounds how many segments of a file are looked at.
 const maxSegments = 256
 
-// File is an ELF file for this machine whose headers have been read. It keeps the reader it was opened with.
+// File is an ELF file for this machine with its headers read. It keeps the reader it was opened with.
 type File struct {
 	reader   io.ReaderAt
 	headers  *elf.File
@@ -65,8 +65,8 @@ func Open(r io.ReaderAt) (*File, error) {
 	return f, nil
 }
 
-// foreign says whether a file is an ELF file for another machine, and which. Layout: Elf64_Ehdr, and as far as this
-// Elf32_Ehdr.
+// foreign reports whether a file is an ELF file for another machine, and for which. Layout: Elf64_Ehdr, and as far as
+// this Elf32_Ehdr.
 func foreign(r io.ReaderAt) (machine elf.Machine, ok bool) {
 	var head [0x14]byte
 	if n, _ := r.ReadAt(head[:], 0); n != len(head) || string(head[:len(elf.ELFMAG)]) != elf.ELFMAG {
@@ -80,7 +80,7 @@ func foreign(r io.ReaderAt) (machine elf.Machine, ok bool) {
 	return machine, machine != Native || !little || elf.Class(head[elf.EI_CLASS]) != elf.ELFCLASS64
 }
 
-// Headers reads the headers of an ELF file for any machine, if that takes no more than a program's do: the standard
+// Headers reads the headers of an ELF file for any machine, if they are no larger than a program's: the standard
 // library reads as many sections, and as long a table of their names, as a file claims to have. Layout: Elf64_Ehdr,
 // Elf64_Shdr (System V ABI).
 func Headers(r io.ReaderAt) (f *elf.File, err error) {
@@ -113,10 +113,10 @@ func Headers(r io.ReaderAt) (f *elf.File, err error) {
 	return f, nil
 }
 
-// Segments are what the file has loaded. The slice is the file's own.
+// Segments returns the loaded segments. The slice is the file's own.
 func (f *File) Segments() Segments { return f.segments }
 
-// maxAtOnce bounds how many bytes of memory are taken for a segment at once, because a header says so.
+// maxAtOnce bounds the memory that is taken at once for a segment on the word of a header.
 const maxAtOnce = 64 << 20
 
 // Contents reads a whole segment, as much of it as there is.
@@ -145,7 +145,7 @@ func (f *File) Read(vaddr uint64, buf []byte) error {
 	return nil
 }
 
-// readSome fills buf from the file's contents at a virtual address; it says how much there is in the segment.
+// readSome fills buf from the file's contents at a virtual address, and returns how much of it the segment has.
 func (f *File) readSome(vaddr uint64, buf []byte) (n int) {
 	for _, s := range f.segments {
 		if vaddr >= s.Vaddr && vaddr-s.Vaddr < s.Size {
@@ -168,7 +168,7 @@ func (f *File) FileOffset(vaddr uint64) (uint64, bool) {
 	return 0, false
 }
 
-// Executable says whether a virtual address lies in an executable segment.
+// Executable reports whether a virtual address lies in an executable segment.
 func (f *File) Executable(vaddr uint64) bool {
 	for _, s := range f.segments {
 		if s.Exec && vaddr >= s.Vaddr && vaddr-s.Vaddr < s.Size {

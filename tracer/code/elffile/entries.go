@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// parseCommon reads what follows the identifier of a common information entry: of .eh_frame version 1, of .debug_frame
-// 1, 3 and 4.
+// parseCommon reads the part of a common information entry behind the identifier: of .eh_frame version 1, of
+// .debug_frame 1, 3 and 4.
 func parseCommon(raw []byte, debug bool) (*Common, bool) {
 	r := Numbers{Data: raw}
 	version := r.U8()
@@ -54,8 +54,8 @@ func (c *Common) augment(letters string, data []byte) bool {
 	return !r.Failed
 }
 
-// Encodings of addresses (DW_EH_PE_…; LSB 5.0, section 10.5). The low four bits say how large, the next three what is
-// added.
+// Encodings of addresses (DW_EH_PE_…; LSB 5.0, section 10.5). The low four bits are the size, the next three the
+// address that is added.
 const (
 	encFormat = 0x0f
 	encPCRel  = 0x10
@@ -92,7 +92,7 @@ func (r *Numbers) encoded(encoding byte) uint64 {
 	return 0
 }
 
-// parseEntry reads what follows the pointer to its CIE; the first byte lies at an address.
+// parseEntry reads the part of an entry behind the pointer to its CIE; the first byte lies at an address.
 func parseEntry(raw []byte, at uint64, c *Common) (e Entry, ok bool) {
 	r := Numbers{Data: raw}
 	e = Entry{Common: c, Span: Span{Start: r.encoded(c.encoding)}}
@@ -121,7 +121,7 @@ type entrySource struct {
 	lastAt uint64
 }
 
-// parse reads the entry at an offset and says where the next one is. A CIE gives an entry without one.
+// parse reads the entry at an offset and returns the offset of the next one. For a CIE it returns no entry.
 func (s *entrySource) parse(at uint64) (e Entry, next uint64, ok bool) {
 	if at > uint64(len(s.data)) || uint64(len(s.data))-at < 8 {
 		return e, 0, false
@@ -166,7 +166,7 @@ func (s *entrySource) common(at uint64) (c *Common, ok bool) {
 	return c, ok
 }
 
-// commonOf is where an entry's CIE is, or that it is one.
+// commonOf returns the place of an entry's CIE, or that the entry is one itself.
 func (s *entrySource) commonOf(at uint64) (common uint64, isCIE bool) {
 	id := uint64(binary.LittleEndian.Uint32(s.data[at+4:]))
 	if s.debug {
@@ -175,7 +175,7 @@ func (s *entrySource) commonOf(at uint64) (common uint64, isCIE bool) {
 	return at + 4 - id, id == 0
 }
 
-// each shows every entry in order of the section, until show says that it is enough or one is not understood.
+// each shows every entry in order of the section, until show returns false or an entry is not understood.
 func (s *entrySource) each(show func(e Entry, at uint64) bool) {
 	for at := uint64(0); ; {
 		e, next, ok := s.parse(at)

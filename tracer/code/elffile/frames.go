@@ -10,14 +10,14 @@ import (
 // Limits on call frame information.
 const (
 	maxEntry  = 256 << 10 // bytes of one entry; the longest seen has 12 KiB
-	maxCommon = 4 << 10   // of a common one, which many others have parsed again
+	maxCommon = 4 << 10   // of a common one: many others that have it parse it again
 	maxFDEs   = 1 << 20   // of a section without a sorted table
 )
 
-// Frames finds call frame information: how to get from an instruction to its caller (.eh_frame or .debug_frame; DWARF
-// 5, section 6.4, and LSB 5.0, section 10.6).
+// Frames finds call frame information: the rule that leads from an instruction to its caller (.eh_frame or
+// .debug_frame; DWARF 5, section 6.4, and LSB 5.0, section 10.6).
 //
-// It is read here and not by a library: what there is (delve's pkg/dwarf/frame) takes whole sections apart, some
+// It is read here and not by a library. The existing one (delve's pkg/dwarf/frame) takes whole sections apart, some
 // hundred MiB in PyTorch's, and panics where one is damaged. Here an entry is looked up in the file, by way of the
 // sorted table that linkers put in front of it (.eh_frame_hdr).
 //
@@ -44,12 +44,12 @@ type indexedEntry struct {
 	debug      bool // in .debug_frame
 }
 
-// Common is what entries have in common.
+// Common is the common part of several entries.
 type Common struct {
 	CodeAlign      uint64
 	DataAlign      int64
 	ReturnRegister uint64
-	Signal         bool   // of frames of signal handlers, all of whose registers lie elsewhere
+	Signal         bool   // of frames of signal handlers: all their registers lie elsewhere
 	Program        []byte // call frame instructions
 	encoding       byte
 	augmented      bool
@@ -225,10 +225,10 @@ func (t *Frames) common(at uint64) (*Common, bool) {
 	return c, true
 }
 
-// Prepare makes lookups fast that have not been made yet: it has the kernel read what they will read, up to limit
-// bytes, and notes where in the sorted table which addresses are, 16 bytes for each 1,000 functions. It keeps nothing
-// else. Of a gigabyte library with 300,000 functions that is 5 KiB. What the file says of its sizes is bounded. It asks
-// isOver before each read, and returns early where that is true.
+// Prepare makes first lookups fast. It has the kernel read the bytes that lookups will read, up to limit bytes, and
+// notes the addresses at some places of the sorted table, 16 bytes for each 1,000 functions. It keeps nothing else. For
+// a gigabyte library with 300,000 functions that is 5 KiB. The sizes that the file claims are bounded. It asks isOver
+// before each read, and returns early where that is true.
 func (t *Frames) Prepare(limit int64, room *Room, isOver func() bool) {
 	chunk := make([]byte, prepareChunk)
 	limit = t.mark(chunk, limit, room, isOver)
@@ -245,7 +245,7 @@ func (t *Frames) Prepare(limit int64, room *Room, isOver func() bool) {
 	}
 }
 
-// mark notes where in the sorted table which addresses are, and returns what is left of limit.
+// mark notes the addresses at some places of the sorted table, and returns the rest of limit.
 func (t *Frames) mark(chunk []byte, limit int64, room *Room, isOver func() bool) int64 {
 	step := max(blockPairs, (t.count+maxMarks-1)/maxMarks)
 	if t.header != 0 && t.count > 0 && room.take((t.count/step+1)*8) {

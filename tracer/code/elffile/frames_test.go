@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestIndexedFrames: entry by entry a file's call frame information is what the linker's sorted table leads to.
+// TestIndexedFrames: entry by entry, the linker's sorted table leads to the file's call frame information.
 func TestIndexedFrames(t *testing.T) {
 	r, err := os.Open("/proc/self/exe") // of Go: it has .debug_frame alone, or nothing
 	if err != nil {
@@ -69,8 +69,8 @@ func TestIndexedFrames(t *testing.T) {
 	}
 }
 
-// lyingFile is a file whose table of call frame information claims to have entries without end, all of which are the
-// same.
+// lyingFile is a file with a table of call frame information that claims to have entries without end, all of which are
+// the same.
 type lyingFile struct{ reads, bytes int }
 
 func (l *lyingFile) ReadAt(p []byte, _ int64) (int, error) {
@@ -79,8 +79,8 @@ func (l *lyingFile) ReadAt(p []byte, _ int64) (int, error) {
 	return len(p), nil
 }
 
-// TestPrepareIsBounded: what a file says of its sizes decides neither how much is read nor how much is kept; a lookup
-// in it ends.
+// TestPrepareIsBounded: the sizes that a file claims decide neither how much is read nor how much is kept; a lookup in
+// it ends.
 func TestPrepareIsBounded(t *testing.T) {
 	const limit = 64 << 20
 	for _, room := range []int64{1 << 30, 1000, 0} {
@@ -138,7 +138,7 @@ func TestEntries(t *testing.T) {
 	} {
 		found := false
 		(&entrySource{data: section([]byte(test.common), entry), address: at}).each(func(e Entry, _ uint64) bool {
-			start := at + uint64(4+4+len(test.common)+8) + 0x1000 // relative to where the entry says so
+			start := at + uint64(4+4+len(test.common)+8) + 0x1000 // relative to the place where the entry has it
 			found = e.Start == start && e.End == start+0x40 && e.Common.Signal == test.signal &&
 				e.Common.DataAlign == -8
 			return true
@@ -149,7 +149,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// FuzzEntries: whatever a section has in it, what is read of it ends, and ranges are such and in order.
+// FuzzEntries: with any contents of a section, reading it ends, and its ranges are such and in order.
 func FuzzEntries(f *testing.F) {
 	entry := []byte("\x00\x10\x00\x00\x40\x00\x00\x00\x00\x42\x0e\x10")
 	f.Add(section([]byte("\x01zR\x00\x01\x78\x10\x01\x1b\x0c\x07\x08"), entry), uint64(0x10000))

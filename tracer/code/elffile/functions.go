@@ -32,8 +32,8 @@ const symbolSize = 24
 // maxName is how many bytes of a symbol's name are looked at. The longest seen, of a template of PyTorch's, has 3,000.
 const maxName = 8 << 10
 
-// At returns the symbol that covers an address. One without a size (of assembler code) covers what its frame entry
-// does.
+// At returns the symbol that covers an address. A symbol without a size (of assembler code) covers the range of its
+// frame entry.
 func (t *Functions) At(vaddr uint64) (name string, ok bool) {
 	all := t.all
 	i, _ := slices.BinarySearchFunc(all, vaddr, func(f function, at uint64) int {
@@ -62,7 +62,7 @@ func (t *Functions) At(vaddr uint64) (name string, ok bool) {
 // it.
 const maxAliases = 64
 
-// better says whether a name is to be preferred to another of the same address.
+// better reports whether a name is to be preferred to another of the same address.
 func (f *function) better(than *function) bool {
 	if f.rank != than.rank {
 		return f.rank < than.rank

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Bounds on what an [Image] reads of a file. The largest build of CPython seen (python-build-standalone 3.14) has 1,912
-// dynamic symbols in 140 KiB.
+// Bounds on the reads of an [Image]. The largest build of CPython seen (python-build-standalone 3.14) has 1,912 dynamic
+// symbols in 140 KiB.
 const (
 	MaxTable         = 16 << 20 // bytes of a table of symbols, strings or relocations
 	maxImageSegments = 128
@@ -25,23 +25,23 @@ type Symbol struct {
 // Span is the half-open range of addresses [Start, End).
 type Span struct{ Start, End uint64 }
 
-// Contains says whether an address is in it.
+// Contains reports whether an address is in it.
 func (s Span) Contains(a uint64) bool { return a >= s.Start && a < s.End }
 
-// Image is a file with what tells one function's code from the next one's, and which functions of other files it calls.
-// Not to be changed while others use it.
+// Image is a file with the bounds of its functions, and the functions of other files that it calls. Not to be changed
+// while others use it.
 type Image struct {
 	*File
 	Symbols map[string]Symbol // those that were wanted
-	// Imports are the functions that pointers are for, by the address of the pointer: those through which the PLT
-	// jumps, and, after [Image.Relocate], those of the global offset table.
+	// Imports are the functions of other files, by the address of the pointer to each: the pointers through which the
+	// PLT jumps, and, after [Image.Relocate], those of the global offset table.
 	Imports map[uint64]Import
 
 	functions []uint64 // sorted starts of the exported functions
 	frames    []Span   // sorted code ranges of .eh_frame
 	plt       []Span
-	relocated []Segment         // where the file says what the dynamic linker puts into data
-	pointers  map[uint64]uint64 // by the address of a pointer in data: what the dynamic linker puts there
+	relocated []Segment         // the parts of data that the dynamic linker fills in
+	pointers  map[uint64]uint64 // by the address of a pointer in data: the value that the dynamic linker puts there
 }
 
 // OpenImage reads headers, dynamic symbols, the PLT and the ranges of functions; only symbols with a wanted name are
@@ -67,7 +67,7 @@ func OpenImage(r io.ReaderAt, wanted func(string) bool) (img *Image, err error) 
 	return img, nil
 }
 
-// Defines says whether a file, for whichever machine, exports a symbol.
+// Defines reports whether a file, for whichever machine, exports a symbol.
 func Defines(r io.ReaderAt, name string) (defined bool) {
 	defer func() { // debug/elf promises nothing about files made to break it
 		if recover() != nil {
@@ -87,8 +87,8 @@ func Defines(r io.ReaderAt, name string) (defined bool) {
 	return false
 }
 
-// symbolsTooBig says whether the sections that DynamicSymbols reads are larger than any real build's, or
-// compressed, which no linker does to them.
+// symbolsTooBig reports whether the sections that DynamicSymbols reads are larger than any real build's, or compressed,
+// which no linker does to them.
 func symbolsTooBig(f *elf.File) bool {
 	for _, s := range f.Sections {
 		switch s.Type {
@@ -130,8 +130,7 @@ func (img *Image) loadSymbols(wanted func(string) bool) error {
 	return nil
 }
 
-// loadRanges reads what tells one function's code from the next one's: .eh_frame and the PLT. Both are
-// optional.
+// loadRanges reads the bounds of functions: .eh_frame and the PLT. Both are optional.
 func (img *Image) loadRanges() {
 	for _, s := range img.headers.Sections {
 		if s.Type == elf.SHT_PROGBITS && strings.HasPrefix(s.Name, ".plt") {
@@ -146,20 +145,20 @@ func (img *Image) loadRanges() {
 		}
 		if s.Name == ".eh_frame" && s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_COMPRESSED == 0 &&
 			s.FileSize <= maxEHFrame {
-			// A header may claim more than there is: take what there is.
+			// A header may claim more than there is: take the bytes that there are.
 			data := img.Contents(Segment{Offset: s.Offset, Size: s.FileSize})
 			img.frames = ranges(data, s.Addr)
 		}
 	}
 }
 
-// Function returns an exported function that was wanted and whose code is in the file.
+// Function returns an exported function that was wanted and has its code in the file.
 func (img *Image) Function(name string) (Symbol, bool) {
 	s, ok := img.Symbols[name]
 	return s, ok && s.Function && img.Executable(s.Value)
 }
 
-// IsFunction says whether an exported function starts at the address.
+// IsFunction reports whether an exported function starts at the address.
 func (img *Image) IsFunction(vaddr uint64) bool {
 	i := sort.Search(len(img.functions), func(i int) bool { return img.functions[i] >= vaddr })
 	return i < len(img.functions) && img.functions[i] == vaddr
@@ -168,7 +167,7 @@ func (img *Image) IsFunction(vaddr uint64) bool {
 // PLT are the ranges of code that jumps to functions of other files.
 func (img *Image) PLT() []Span { return img.plt }
 
-// InPLT says whether an address lies in one of them.
+// InPLT reports whether an address lies in one of them.
 func (img *Image) InPLT(vaddr uint64) bool {
 	for _, s := range img.plt {
 		if s.Contains(vaddr) {

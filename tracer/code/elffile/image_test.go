@@ -61,7 +61,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestForeign: a file for another machine is told by name, and only what it exports is looked at.
+// TestForeign: a file for another machine is recognized by name, and only its exports are looked at.
 func TestForeign(t *testing.T) {
 	f := small()
 	f.Machine = elf.EM_AARCH64
@@ -81,7 +81,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// FuzzImage: whatever a file has in it, nothing panics, and what is found lies within it and in order.
+// FuzzImage: with any contents of a file, nothing panics, and everything that is found lies within it and in order.
 func FuzzImage(f *testing.F) {
 	f.Add(small().Bytes(), uint64(elftest.Base+elftest.Text))
 	f.Fuzz(func(t *testing.T, raw []byte, vaddr uint64) {

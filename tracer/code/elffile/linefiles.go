@@ -2,7 +2,7 @@ package elffile
 
 import "bytes"
 
-// fileName returns the name of a program's file; relative ones with their directory, as far as that is told here.
+// fileName returns the name of a program's file; relative ones with their directory, as far as the section has it.
 func (p *lineProgram) fileName(index uint64) string {
 	r := p.names
 	if p.version == 5 {
@@ -35,7 +35,7 @@ func (p *lineProgram) fileName(index uint64) string {
 		case directory >= 1 && directory <= uint64(len(directories)):
 			return join(directories[directory-1], name)
 		default:
-			return name // below the folder of the compilation, which is not told here
+			return name // below the folder of the compilation, which the section does not have
 		}
 	}
 	return ""
@@ -47,7 +47,7 @@ type lineFile struct {
 	directory uint64
 }
 
-// What an entry's parts are, and their forms.
+// The parts of an entry, and their forms.
 const (
 	partPath      = 1
 	partDirectory = 2
@@ -64,8 +64,7 @@ const (
 	formLineStrp = 0x1f
 )
 
-// list reads a list whose entries say themselves what they are made of. It ends early where something is not
-// understood.
+// list reads a list of entries that describe their own parts. It ends early where something is not understood.
 func (p *lineProgram) list(r *Numbers) (all []lineFile) {
 	type part struct{ what, form uint64 }
 	parts := make([]part, r.U8())

@@ -17,13 +17,13 @@ type lineProgram struct {
 	opcodes    Numbers
 }
 
-// lineRow says that from an address on instructions are of a line; end: that there are none.
+// lineRow gives the line of the instructions from an address on; end: there are none.
 type lineRow struct {
 	address, file, line uint64
 	end                 bool
 }
 
-// program reads the header at an offset and says where the next one is, 0 if nobody can say.
+// program reads the header at an offset and returns the offset of the next one, 0 if it is not known.
 func (s *lineSections) program(at uint64) (p *lineProgram, next uint64, ok bool) {
 	r := Numbers{Data: s.line[at:]}
 	size := uint64(r.U32())
@@ -81,7 +81,7 @@ const (
 	lineSetAddress  = 2
 )
 
-// run executes the program and shows each row, until show says that it is enough. Every opcode takes at least a byte.
+// run executes the program and shows each row, until show returns false. Every opcode takes at least a byte.
 func (p *lineProgram) run(show func(lineRow) bool) {
 	r := &p.opcodes
 	row := lineRow{file: 1, line: 1}
@@ -127,7 +127,7 @@ func (p *lineProgram) run(show func(lineRow) bool) {
 	}
 }
 
-// extended executes an opcode that has its length in front; it says whether it makes a row.
+// extended executes an opcode that has its length in front, and reports whether it makes a row.
 func (p *lineProgram) extended(row *lineRow) bool {
 	e := Numbers{Data: p.opcodes.Block()}
 	switch e.U8() {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Lines come from .debug_line alone (DWARF 2 to 5, section 6.2): the programs that say which line each instruction is
-// of. The standard library's reader is made for files that can be trusted; it makes room for as many names as a file
-// claims to have.
+// Lines come from .debug_line alone (DWARF 2 to 5, section 6.2): the programs that give each instruction its line. The
+// standard library's reader is made for files that can be trusted; it makes room for as many names as a file claims to
+// have.
 
 // Limits: of one file's line programs in bytes, of their sequences, and of the names of one program.
 const (
@@ -17,7 +17,7 @@ const (
 	maxFiles     = 1 << 16
 )
 
-// Lines knows which line of which source an instruction is of.
+// Lines finds the source and line of an instruction.
 type Lines struct {
 	sections  lineSections
 	sequences []sequence // in order of address
@@ -25,7 +25,7 @@ type Lines struct {
 
 type lineSections struct{ line, lineStrings, strings []byte }
 
-// sequence is a run of instructions whose rows are in order of address.
+// sequence is a run of instructions with rows in order of address.
 type sequence struct {
 	start, end uint64
 	unit, at   uint64 // offsets in .debug_line: of the program's header, of the sequence's first opcode

@@ -2,7 +2,7 @@ package elffile
 
 import "testing"
 
-// FuzzLines: whatever line programs have in them, they end, and what they make is bounded.
+// FuzzLines: line programs with any contents end, and their results are bounded.
 func FuzzLines(f *testing.F) {
 	// DWARF 4: one directory, two files; set_address, rows, end. DWARF 5: a list of each.
 	f.Add([]byte("\x39\x00\x00\x00\x04\x00\x1b\x00\x00\x00\x01\x01\x01\xfb\x0e\x0d\x00\x01\x01\x01\x01\x00\x00\x00"+

@@ -52,7 +52,7 @@ func (r *Numbers) U64() uint64 {
 	return 0
 }
 
-// ULEB reads an unsigned LEB128 of at most ten bytes; what does not fit into 64 bits is cut off.
+// ULEB reads an unsigned LEB128 of at most ten bytes; bits beyond 64 are cut off.
 func (r *Numbers) ULEB() (n uint64) {
 	for shift := uint(0); shift < 70; shift += 7 {
 		b := r.U8()

@@ -15,7 +15,7 @@ import (
 // PLT these are the functions on strings and memory.
 const ChosenAtStart = "*"
 
-// pltRelocations is the section that says which function each pointer of the PLT is for.
+// pltRelocations is the section that names the function of each pointer of the PLT.
 const pltRelocations = ".rela.plt"
 
 // relocationSize is that of an Elf64_Rela.
@@ -54,7 +54,7 @@ func (f *File) relocations(s *elf.Section) (all []relocation) {
 	return all
 }
 
-// loadImports reads which function each pointer of the PLT is for.
+// loadImports reads the function of each pointer of the PLT.
 func (img *Image) loadImports(s *elf.Section) {
 	symbols, _ := img.headers.DynamicSymbols()
 	img.Imports = make(map[uint64]Import)
@@ -68,8 +68,8 @@ func (img *Image) loadImports(s *elf.Section) {
 	}
 }
 
-// Relocate reads all other relocations: which functions the pointers of the global offset table are for, and what
-// pointers in data will be ([Image.Pointee]). The error matches [ErrNotELF].
+// Relocate reads all other relocations: the functions of the global offset table's pointers, and the values of pointers
+// in data ([Image.Pointee]). The error matches [ErrNotELF].
 func (img *Image) Relocate() (err error) {
 	defer func() { // debug/elf promises nothing about files made to break it
 		if recover() != nil {
@@ -104,8 +104,8 @@ func (img *Image) Relocate() (err error) {
 	return nil
 }
 
-// Pointee returns what a pointer in data is once the file is loaded, before the load bias, as far as [Image.Relocate]
-// has read it; packed relative relocations (SHT_RELR) leave it in the file.
+// Pointee returns the value that a pointer in data has once the file is loaded, before the load bias, as far as
+// [Image.Relocate] has read it; packed relative relocations (SHT_RELR) leave it in the file.
 func (img *Image) Pointee(at uint64) (uint64, bool) {
 	if to, ok := img.pointers[at]; ok {
 		return to, true
@@ -122,7 +122,7 @@ func (img *Image) word(at uint64) (uint64, bool) {
 }
 
 // RelativePointee is [Image.Pointee] for a single pointer of a file that has not been relocated: the relocations are
-// read up to the one that is for it. Where that needs a symbol it is not known.
+// read up to the one for the pointer. Where that needs a symbol the value is not known.
 func (img *Image) RelativePointee(at uint64) (uint64, bool) {
 	for _, s := range img.relocated {
 		r := bufio.NewReaderSize(io.NewSectionReader(img.reader, int64(s.Offset), int64(s.Size)), 64<<10)
@@ -143,7 +143,7 @@ func (img *Image) RelativePointee(at uint64) (uint64, bool) {
 const maxPointers = 1 << 12
 
 // PointersTo returns the pointers in data that will be one of some addresses once the file is loaded, before the load
-// bias: by where they are, what they point to. The file need not have been relocated. Words that only look like such a
+// bias: each pointer's value by its place. The file need not have been relocated. Words that only look like such a
 // pointer are among them.
 func (img *Image) PointersTo(addrs map[uint64]bool) map[uint64]uint64 {
 	found := map[uint64]uint64{}
@@ -186,7 +186,7 @@ func (img *Image) OffsetTable(names []string) (slots map[uint64]string) {
 	defer func() { // debug/elf promises nothing about files made to break it
 		_ = recover()
 	}()
-	f, err := Headers(img.reader) // reading symbols changes what they were read from
+	f, err := Headers(img.reader) // reading symbols changes the file that they are read from
 	if err != nil || symbolsTooBig(f) {
 		return slots
 	}

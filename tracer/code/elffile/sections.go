@@ -13,8 +13,8 @@ import (
 // .eh_frame.
 const maxSection = 128 << 20
 
-// Room is how many bytes of files may be kept in memory, over all files that are read with it, by any goroutine. What
-// finds no room is not known: names and lines. Nil is as much as is needed.
+// Room is the number of bytes of files that may be kept in memory, over all files that are read with it, by any
+// goroutine. Names and lines without room are not known. Nil is as much as is needed.
 type Room struct{ Bytes int64 }
 
 // take takes some; false if there is not enough.
@@ -53,7 +53,7 @@ func sectionData(s *elf.Section, room *Room) []byte {
 	return data
 }
 
-// BuildID returns what the linker has marked the build with, nil if nothing.
+// BuildID returns the linker's mark of the build, nil if there is none.
 func (f *File) BuildID(room *Room) []byte {
 	r := Numbers{Data: f.Section(".note.gnu.build-id", room)}
 	nameSize, size, kind := r.U32(), r.U32(), r.U32()
@@ -68,8 +68,8 @@ func (f *File) BuildID(room *Room) []byte {
 // is none. The reader is kept.
 type Finder func(name string) (io.ReaderAt, error)
 
-// DebugFile opens the file that has what was stripped off, by build id (.note.gnu.build-id, as GDB finds it) or by name
-// (.gnu_debuglink). Nil if there is none, or it is of another build.
+// DebugFile opens the file with the sections that were stripped off, by build id (.note.gnu.build-id, as GDB finds it)
+// or by name (.gnu_debuglink). Nil if there is none, or it is of another build.
 func (f *File) DebugFile(open Finder, room *Room) *File {
 	if open == nil {
 		return nil

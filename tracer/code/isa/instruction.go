@@ -9,16 +9,16 @@ type Instruction struct {
 	Emulated bool
 	// MarksEntry: it does nothing but mark where a call through a pointer may go. Its kind is [Nop].
 	MarksEntry bool
-	// Plain: it writes no general register but Writes, apart from the stack pointer in a push, a pop, a call or a
-	// return. Of others it is not known which they write, unless their kind says so.
+	// Plain: the instruction writes no general register but Writes, apart from the stack pointer in a push, a pop, a
+	// call or a return. An instruction that is not Plain may write any, unless its kind rules that out.
 	Plain  bool
 	Writes Register
-	// Makes is the register that a [Convert] or a [Multiply] makes a value in, and Loses one of which not is known what
-	// it holds behind these, or behind a [Branch].
+	// Makes is the register in which a [Convert] or a [Multiply] makes a value. Loses is a register with unknown
+	// contents behind these, or behind a [Branch].
 	Makes, Loses Register
 
 	Flags     Flags
-	Relation  Relation  // of a Branch or a SetByte: by which comparison it goes, if by one of unsigned values
+	Relation  Relation  // of a Branch or a SetByte: the comparison of unsigned values by which it goes, if any
 	Condition Condition // of a Branch: when it is taken, where HasCondition; others depend on more than the flags
 
 	HasCondition bool
@@ -27,11 +27,11 @@ type Instruction struct {
 	By    int64 // the distance that a StackEffect goes by
 	Frame FrameEffect
 
-	// Operands, the first of which is what is written where anything is. The rest are of kind NoOperand.
+	// Operands; the first one is written where anything is. The rest are of kind NoOperand.
 	Operands [4]Operand
 }
 
-// Kind says what an instruction does.
+// Kind is the kind of an instruction.
 type Kind uint8
 
 // The kinds of instructions.
@@ -60,10 +60,10 @@ const (
 	Exchange        // two operands
 )
 
-// Flags says what becomes of the flags of the processor.
+// Flags is an instruction's effect on the flags of the processor.
 type Flags uint8
 
-// What becomes of flags. Otherwise they are not known.
+// The effects on flags. After others the flags are not known.
 const (
 	FlagsLost Flags = iota
 	FlagsKept
@@ -84,8 +84,8 @@ const (
 	NotEqual
 )
 
-// Condition is what the processor's flags must be for a hit to count: flags & Mask == Value. The zero Condition always
-// holds.
+// Condition is the state of the processor's flags with which a hit counts: flags & Mask == Value. The zero Condition
+// always holds.
 type Condition struct{ Mask, Value uint32 }
 
 // Holds reports whether a hit with these flags counts.
@@ -94,7 +94,7 @@ func (c Condition) Holds(flags uint64) bool { return uint32(flags)&c.Mask == c.V
 // Otherwise returns when a conditional jump with this condition is not taken.
 func (c Condition) Otherwise() Condition { return Condition{c.Mask, c.Mask &^ c.Value} }
 
-// StackEffect says what becomes of the stack pointer. What a call pushes is gone when it has returned.
+// StackEffect is an instruction's effect on the stack pointer. Words that a call pushes are gone when it has returned.
 type StackEffect uint8
 
 // The effects on the stack pointer.
@@ -103,10 +103,10 @@ const (
 	StackMoves             // down by By, which may be negative
 	StackFrame             // to the frame pointer less By
 	StackLeave             // as a Leave does
-	StackLost              // to what is not known
+	StackLost              // to an unknown place
 )
 
-// FrameEffect says what becomes of the frame pointer.
+// FrameEffect is an instruction's effect on the frame pointer.
 type FrameEffect uint8
 
 // The effects on the frame pointer.
@@ -151,7 +151,7 @@ func (in *Instruction) ThroughMember() (offset int64, ok bool) {
 	return m.Value, m.Kind == InMemory && m.Index == None
 }
 
-// LoadsMember returns where in a structure the word lies that it loads.
+// LoadsMember returns the offset in a structure of the word that it loads.
 func (in *Instruction) LoadsMember() (offset int64, ok bool) {
 	m := &in.Operands[1]
 	return m.Value, m.Kind == InMemory && in.Kind == Move && m.Index == None

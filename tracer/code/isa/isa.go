@@ -1,7 +1,6 @@
-// Package isa says what an analysis of machine code needs to know of a processor: an [Architecture] with its registers
-// and calling convention, and an [Instruction] as data. Analyses (tracer/code/machine) read these and know no
-// processor; a package below tracer/code/machine fills them in for each. The toy architecture in isatest drives the
-// analyses in tests.
+// Package isa describes a processor for analyses of machine code: an [Architecture] with its registers and calling
+// convention, and an [Instruction] as data. Analyses (tracer/code/machine) read these and know no processor; a package
+// below tracer/code/machine fills them in for each. The toy architecture in isatest drives the analyses in tests.
 package isa
 
 import (
@@ -9,7 +8,7 @@ import (
 	"math/bits"
 )
 
-// Word is the size of a general register, and of what the stack is made of, in bytes.
+// Word is the size of a general register, and of a word of the stack, in bytes.
 const Word = 8
 
 // MaxRegisters is how many general registers an architecture has at most, and MaxLength how many bytes an instruction.
@@ -61,30 +60,31 @@ func (s Registers) All(yield func(Register) bool) {
 // Architecture is a processor, as far as analyses need it.
 type Architecture struct {
 	Machine elf.Machine // in the header of an ELF file
-	Count   int         // how many general registers there are
+	Count   int         // the number of general registers
 
 	Arguments    []Register // of the first arguments of a function, in order
-	Result       Register   // which a function returns in
+	Result       Register   // the one with a function's result
 	StackPointer Register
 	FramePointer Register
 	Counter      Register  // which a conditional jump may count down; None where none does
-	Preserved    Registers // which a function gives back as they were, but for the stack pointer
-	Clobbered    Registers // which a call does not preserve
+	Preserved    Registers // those that a function restores, but for the stack pointer
+	Clobbered    Registers // those that a call does not preserve
 
-	// Results are the places that a site may name for what a function returns: by [Result], the best first.
+	// Results are the places that a site may name for a function's result: by [Result], the best first.
 	Results []Place
 	// StubStep is by how many bytes code in the linkage table may begin apart.
 	StubStep uint64
 
-	// Decode returns the instruction that some code begins with, which lies at an address. ok is false for bytes that
-	// are not a known instruction.
+	// Decode returns the first instruction of some code, which lies at an address. ok is false for bytes that are not a
+	// known instruction.
 	Decode func(code []byte, addr uint64) (in Instruction, ok bool)
-	// Scan calls found with each place in some code that reads as an instruction which refers to another place: by
-	// chance it may be part of something else. It ends early where found returns false. The code lies at an address.
+	// Scan calls found with each place in some code that reads as an instruction with a reference to another place: by
+	// chance it may be part of another instruction. It ends early where found returns false. The code lies at an
+	// address.
 	Scan func(addr uint64, code []byte, found func(Reference) bool)
 }
 
-// Result is where a function's result lies, by a number that stands in the cookies of probes. The kernel half has the
+// Result is the place of a function's result, by a number that stands in the cookies of probes. The kernel half has the
 // same list (RESULT_REGISTERS in bpf/machine.h).
 type Result uint8
 
@@ -105,13 +105,13 @@ func (a *Architecture) ResultName(r Result) string {
 	return "?"
 }
 
-// Reference is a place in code that reads as an instruction which refers to another place.
+// Reference is a place in code that reads as an instruction with a reference to another place.
 type Reference struct {
 	At, To uint64
 	Kind   ReferenceKind
 }
 
-// ReferenceKind says how an instruction refers to a place.
+// ReferenceKind is the way in which an instruction refers to a place.
 type ReferenceKind uint8
 
 // The kinds of references.

@@ -25,9 +25,9 @@ var may = map[string]string{
 	"bpf/machine.h":                        "is what depends on the processor",
 }
 
-// TestSeam: no file knows a processor but those that are one's: the packages below tracer/code/machine, files whose
-// names say so, and generated ones. Tests are not looked at: they hold code of a processor, and files of the machine
-// they run on.
+// TestSeam: no file knows a processor but those of a processor: the packages below tracer/code/machine, files with a
+// processor's name, and generated ones. Tests are not looked at: they hold code of a processor, and files of the
+// machine they run on.
 func TestSeam(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	met := map[string]bool{}
@@ -73,7 +73,7 @@ func TestSeam(t *testing.T) {
 	}
 }
 
-// wordsOf returns which words a file must not have, nil for files that are not looked at.
+// wordsOf returns the words that a file must not have, nil for files that are not looked at.
 func wordsOf(name string) *regexp.Regexp {
 	base := filepath.Base(name)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// Operation is what a function of an allocator does.
+// Operation is the operation of an allocator's function.
 type Operation uint8
 
 // functions are an allocator's by exported name: ISO C, POSIX, glibc (malloc/malloc.h).
@@ -53,16 +53,16 @@ func operationOf(name string) Operation {
 	return operators[name]
 }
 
-// Function is one of an allocator's functions and where it is seen.
+// Function is one of an allocator's functions with the places of its probes.
 type Function struct {
 	Name      string
 	Operation Operation
 	Entry     machine.Site
-	// Leaves are the ways out, each of which gives the result; none for Free, which has none, and where Complete is
-	// false.
+	// Leaves are the ways out, each of which gives the result; there are none for Free, which has no result, and where
+	// Complete is false.
 	Leaves []machine.ReturnSite
-	// Complete is false where not all ways out are known. Then a return probe does at Start, unless it is one of C++'s
-	// operators, which may throw.
+	// Complete is false where not all ways out are known. Then a return probe at Start serves, unless the function is
+	// one of C++'s operators, which may throw.
 	Complete bool
 	Start    machine.Site
 }
@@ -77,7 +77,7 @@ func Defines(r io.ReaderAt) ([]string, error) {
 }
 
 // Owned returns which of the functions that libraries define, in link order, are the ones that calls reach: the first
-// of each name. C++'s operators are those of the library that has malloc, or nobody's: others end in its malloc.
+// of each name. C++'s operators count only in the library that has malloc: others end in its malloc.
 func Owned(defines [][]string) [][]string {
 	owned := make([][]string, len(defines))
 	taken := map[string]bool{}
@@ -125,7 +125,7 @@ func FindFunctions(r io.ReaderAt, names []string) ([]Function, error) {
 		seen[f.Start.FileOffset] = true
 		switch f.Operation {
 		case Free:
-		case AllocInto: // what matters is stored, not returned
+		case AllocInto: // the block is stored, not returned
 			f.Leaves, f.Complete = l.Ends(name)
 		default:
 			f.Leaves, f.Complete = l.Returns(name)
@@ -135,7 +135,7 @@ func FindFunctions(r io.ReaderAt, names []string) ([]Function, error) {
 	return out, nil
 }
 
-// MayThrow says whether the function may end with an exception.
+// MayThrow reports whether the function may end with an exception.
 func (f Function) MayThrow() bool { return strings.HasPrefix(f.Name, "_Z") }
 
 // arguments is how many an operation has.

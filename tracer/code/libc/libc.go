@@ -1,7 +1,7 @@
-// Package libc knows the C library and the allocators that stand in for its own: where they ask the kernel for memory,
-// where they are asked for blocks and given them back, and whose functions the dynamic linker has a process's calls
-// reach. How a place is found in machine code is tracer/code/machine's; what NumPy and PyTorch do with what they get is
-// tracer/python/numpy's and tracer/code/cuda's.
+// Package libc knows the C library and the allocators that stand in for its own. It finds the places where they ask the
+// kernel for memory and where they make and free blocks, and the functions that a process's calls reach by way of the
+// dynamic linker. Package tracer/code/machine finds places in machine code; tracer/python/numpy and tracer/code/cuda
+// know the blocks of NumPy and PyTorch.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 package libc
@@ -16,15 +16,15 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// IsLibc tells a C library by the name of its file: glibc's (libc.so.6, libc-2.31.so) or musl's. The name is a hint:
-// what counts are the symbols.
+// IsLibc recognizes a C library by the name of its file: glibc's (libc.so.6, libc-2.31.so) or musl's. The name is a
+// hint: the symbols decide.
 func IsLibc(file string) bool {
 	name := path.Base(file)
 	return name == "libc.so.6" || strings.HasPrefix(name, "libc-2.") || strings.HasPrefix(name, "ld-musl-") ||
 		strings.HasPrefix(name, "libc.musl-")
 }
 
-// ErrUnknown says that a file is no C library in which the places can be found.
+// ErrUnknown is the error for a file that is no C library in which the places can be found.
 var ErrUnknown = errors.New("not a C library whose memory calls are known")
 
 // Calls are the places behind the system calls of a C library's functions.

@@ -47,8 +47,8 @@ func TestOwned(t *testing.T) {
 	}
 }
 
-// TestLibcs: of every C library that is here, and in the other Pythons' systems, the ways out of what is asked for most
-// are known, and cheap.
+// TestLibcs: of every C library on this machine, and in the other Pythons' systems, the ways out of the most important
+// functions are known, and cheap.
 func TestLibcs(t *testing.T) {
 	builds.Each(t, "here", func(t *testing.T, _, root string) {
 		found := 0

@@ -10,16 +10,16 @@ import (
 	"ipytracer/tracer/code/elffile"
 )
 
-// ErrUnsettled says that the dynamic linker has not come so far yet, or is at work.
+// ErrUnsettled is the error where the dynamic linker has not come so far yet, or is at work.
 var ErrUnsettled = errors.New("the dynamic linker is at work")
 
 // maxObjects bounds how many loaded objects of a process are looked at.
 const maxObjects = 4096
 
 // LinkOrder returns, for each object of a process in the order in which symbols are looked up, the address of its
-// dynamic section: the program, what is preloaded, then what they need. memory is the process's, loader its dynamic
-// linker and bias what to add to the loader's addresses. It fails with [ErrUnsettled] while the list is not complete.
-// Source: struct r_debug and struct link_map of link.h, which debuggers read as well; glibc and musl.
+// dynamic section: the program, the preloaded objects, then those that they need. memory is the process's, loader its
+// dynamic linker, and bias is added to the loader's addresses. It fails with [ErrUnsettled] while the list is not
+// complete. Source: struct r_debug and struct link_map of link.h, which debuggers read as well; glibc and musl.
 func LinkOrder(memory, loader io.ReaderAt, bias uint64) (dynamic []uint64, err error) {
 	at, err := debugState(loader)
 	if err != nil {

@@ -27,15 +27,15 @@ func architectureOf(machine elf.Machine) *isa.Architecture {
 	return &unknown
 }
 
-// Emulated says whether the kernel emulates the instruction that some code of a file for a processor begins with, see
+// Emulated reports whether the kernel emulates the first instruction of some code of a file for a processor, see
 // [Site]. This is the one rule for all probes.
 func Emulated(machine elf.Machine, code []byte) bool {
 	in, ok := architectureOf(machine).Decode(code, 0)
 	return ok && in.Emulated
 }
 
-// EntryMark returns how many bytes the mark of an entry has that some code of a file for a processor begins with; 0
-// where there is none.
+// EntryMark returns the length in bytes of the mark of an entry at the beginning of some code of a file for a
+// processor; 0 where there is none.
 func EntryMark(machine elf.Machine, code []byte) int {
 	if in, ok := architectureOf(machine).Decode(code, 0); ok && in.MarksEntry {
 		return in.Len

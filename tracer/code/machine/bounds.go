@@ -6,7 +6,7 @@ import (
 	"ipytracer/tracer/code/isa"
 )
 
-// bound is what a conditional jump behind a comparison with a constant says of a value on each of its two ways.
+// bound is the knowledge about a value on the two ways of a conditional jump behind a comparison with a constant.
 type bound struct {
 	value           Value
 	straight, taken uint64 // at most; no limit: math.MaxUint64
@@ -43,7 +43,7 @@ func (t *tracking) bound(i int) (b bound, ok bool) {
 	return t.compare(n, h, jump)
 }
 
-// flags returns the instruction by which the flags are set that another goes by.
+// flags returns the instruction that sets the flags for another.
 func (t *tracking) flags(i int) (by int, ok bool) {
 	for range maxBetween {
 		if len(t.graph.nodes[i].before) != 1 {
@@ -60,7 +60,7 @@ func (t *tracking) flags(i int) (by int, ok bool) {
 	return 0, false
 }
 
-// compare returns what a jump says that goes by a comparison.
+// compare returns the bounds of a jump that goes by a comparison.
 func (t *tracking) compare(n *node, h *holdings, jump isa.Relation) (b bound, ok bool) {
 	limit, ok := comparedWith(&n.Instruction)
 	b = bound{t.read(n, h, &n.Operands[0]), math.MaxUint64, math.MaxUint64}
@@ -83,8 +83,7 @@ func (t *tracking) atMostWhereZero(n *node, h *holdings) (x term) {
 	return x
 }
 
-// above returns what is known of the byte that an instruction sets where a value is above a constant, 0 if that is
-// nothing.
+// above returns the meaning of a byte that an instruction sets by comparing a value with a constant, 0 if it has none.
 func (t *tracking) above(n *node) Value {
 	if n.Relation != isa.Above && n.Relation != isa.AboveOrEqual || len(n.before) == 0 {
 		return 0
@@ -110,7 +109,7 @@ func comparedWith(in *isa.Instruction) (limit uint64, ok bool) {
 	return uint64(o.Value), o.Kind == isa.Constant && o.Value >= 0 && in.Kind == isa.Compare
 }
 
-// limit fills in what a jump behind a comparison with a constant says. ok is false where that is nothing.
+// limit fills in the bounds of a jump behind a comparison with a constant. ok is false where there are none.
 func (b *bound) limit(jump isa.Relation, constant uint64) (ok bool) {
 	switch {
 	case jump == isa.Above:

@@ -34,7 +34,7 @@ func (r *References) CallsFrom(entry uint64, name string) (calls []uint64, whole
 	return calls, whole
 }
 
-// mentions says whether an instruction has a function's address in it, or the address of a pointer to it.
+// mentions reports whether an instruction contains a function's address, or the address of a pointer to it.
 func (r *References) mentions(in *isa.Instruction, name string) bool {
 	return slices.ContainsFunc(in.Operands[:], func(o isa.Operand) bool {
 		addr := uint64(o.Value)
@@ -67,7 +67,7 @@ func (t *Text) BehindCall(name string, call uint64) Site {
 	return Site{}
 }
 
-// movesStackPointer says whether the stack pointer is, or may be, another behind the instruction.
+// movesStackPointer reports whether the stack pointer is, or may be, another behind the instruction.
 func (t *Text) movesStackPointer(in *isa.Instruction) bool {
 	behind := stack{known: true}
 	behind.step(in)

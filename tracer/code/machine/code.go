@@ -9,17 +9,17 @@ import (
 	"ipytracer/tracer/code/isa"
 )
 
-// Code is the machine code of an ELF file whose functions need not be exported: they are found by what they call, or by
-// pointers to them in data. It keeps the reader it was opened with. Not safe for concurrent use.
+// Code is the machine code of an ELF file with functions that need not be exported: they are found by their calls, or
+// by pointers to them in data. It keeps the reader it was opened with. Not safe for concurrent use.
 type Code struct {
 	image *elffile.Image
 	text  *Text
 	work  int // instructions that have been gone through, in all routines
-	// contents are those of the segments that have been looked through, which is done for one function after the other.
+	// contents are those of the segments that have been looked through, for one function after the other.
 	contents map[elffile.Segment][]byte
 }
 
-// segment returns what is in a segment.
+// segment returns the contents of a segment.
 func (c *Code) segment(s elffile.Segment) []byte {
 	data, known := c.contents[s]
 	if !known {
@@ -36,8 +36,8 @@ func (c *Code) segment(s elffile.Segment) []byte {
 // take seconds.
 const maxWork = 1 << 18
 
-// OpenCode parses the headers and relocations of an ELF file, and keeps the exported symbols of which wanted
-// says so; nil: none. The error matches [elffile.ErrNotELF].
+// OpenCode parses the headers and relocations of an ELF file, and keeps the exported symbols for which wanted returns
+// true; nil: none. The error matches [elffile.ErrNotELF].
 func OpenCode(r io.ReaderAt, wanted func(name string) bool) (*Code, error) {
 	if wanted == nil {
 		wanted = func(string) bool { return false }
@@ -63,8 +63,8 @@ func (c *Code) tooLarge() bool {
 	return false
 }
 
-// Find returns where some bytes are in the file's data, at most limit times. ok is false where there is too much to
-// look at.
+// Find returns the places of some bytes in the file's data, at most limit. ok is false where there is too much to look
+// at.
 func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
 	if c.tooLarge() {
 		return nil, false
@@ -148,5 +148,5 @@ func (c *Code) References(name string, limit int) (addrs []uint64, ok bool) {
 	return addrs, true
 }
 
-// Segments are what the file has loaded.
+// Segments returns the loaded segments of the file.
 func (c *Code) Segments() elffile.Segments { return c.image.Segments() }

@@ -12,7 +12,7 @@ const (
 	emulatedCost = 1
 	steppedCost  = 30
 	ordinary     = 100
-	// conditionCost makes a site that always counts the better one of two.
+	// conditionCost makes a site without a condition the better one of two.
 	conditionCost = 1
 	unlimited     = math.MaxInt32
 )
@@ -31,7 +31,7 @@ type cut struct {
 // arc is a directed connection of two ends with the capacity that is left.
 type arc struct{ to, room int32 }
 
-// newCut prepares the cut of a graph whose results are known.
+// newCut prepares the cut of a graph with known results.
 func newCut(g *graph) *cut {
 	c := &cut{sink: 2 * len(g.nodes)}
 	c.incident = make([][]int32, c.sink+1)
@@ -120,7 +120,7 @@ func (c *cut) path(start int) (arcs []int32) {
 	return arcs
 }
 
-// nodeCost is what a site at a node costs, unlimited where it cannot be one.
+// nodeCost returns the cost of a site at a node, unlimited where it cannot be one.
 func (g *graph) nodeCost(i int) int32 {
 	n := &g.nodes[i]
 	_, known := g.resultRegister(n.result)
@@ -133,7 +133,7 @@ func (g *graph) nodeCost(i int) int32 {
 	return unlimited
 }
 
-// edgeCost is what a site costs that counts only where a conditional jump goes a certain way.
+// edgeCost returns the cost of a site that counts only where a conditional jump goes a certain way.
 func (g *graph) edgeCost(n *node, to int) int32 {
 	_, known := g.resultRegister(g.nodes[to].result)
 	if !n.HasCondition || !known || !n.Emulated || n.straight == n.taken || n.stack.pushed < 0 {

@@ -11,8 +11,8 @@ import (
 // Symbols are the exported symbols that were wanted, by name, with their addresses; in no order.
 func (c *Code) Symbols() iter.Seq2[string, elffile.Symbol] { return maps.All(c.image.Symbols) }
 
-// Entry returns where to see the first arguments of the function that begins at an address, see [Library.Entry]. The
-// name is one of the caller's choice.
+// Entry returns the place where the first arguments of the function that begins at an address are seen, see
+// [Library.Entry]. The caller chooses the name.
 func (c *Code) Entry(name string, entry uint64, arguments int) Site {
 	return c.text.EntryIn(name, c.function(entry), arguments)
 }
@@ -25,13 +25,13 @@ func (c *Code) function(entry uint64) elffile.Symbol {
 	return elffile.Symbol{Value: entry, Size: body.End - entry, Function: true}
 }
 
-// Ends returns the cheapest places, on every way out of the function that begins at an address, at which all that it
-// stores outside of its stack frame is stored: every call that returns passes exactly one of them that counts, once
-// ([ReturnSite]; Result says nothing here). ok is false where the function may be left otherwise, or the analysis is
-// not sure.
+// Ends returns the cheapest places, on every way out of the function that begins at an address, at which everything
+// that it stores outside of its stack frame is stored: every call that returns passes exactly one of them that counts,
+// once ([ReturnSite]; Result has no meaning here). ok is false where the function may be left otherwise, or the
+// analysis is not sure.
 func (c *Code) Ends(name string, entry uint64) (sites []ReturnSite, ok bool) {
 	f := newFlow(c.text, entry, c.function(entry).Size)
-	f.limit = maxNodes + 1 // what has more is no graph
+	f.limit = maxNodes + 1 // a larger function has no graph
 	f.explore(entry)
 	c.work += len(f.seen)
 	g, ok := newGraph(f, entry)
@@ -62,7 +62,8 @@ func (g *graph) findStored() {
 	}
 }
 
-// stores reports whether the instruction may change memory outside of the function's frame, itself or in what it calls.
+// stores reports whether the instruction may change memory outside of the function's frame, itself or in a function
+// that it calls.
 func (g *graph) stores(n *node) bool {
 	switch n.Kind {
 	case isa.Compare, isa.Test, isa.Push, isa.Nop, isa.Return, isa.Jump, isa.Branch, isa.Leave:

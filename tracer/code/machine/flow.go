@@ -5,8 +5,8 @@ import (
 	"ipytracer/tracer/code/isa"
 )
 
-// Limits of how much code one function's control flow may cover, in instructions, and of what is looked at in the
-// functions that it calls.
+// Limits of the code that one function's control flow may cover, in instructions, and of the code that is looked at in
+// the functions that it calls.
 const (
 	maxInstructions = 1 << 15
 	maxCallees      = 128
@@ -28,9 +28,9 @@ type flow struct {
 	complete bool
 	queue    []state
 	limit    int // of instructions
-	// tails says what becomes of a tail call, by its target; nil: the function is left, and that is all that is known.
+	// tails returns the meaning of a tail call, by its target; nil: the function is left, and nothing else is known.
 	tails func(target uint64) tail
-	// leaves says whether a jump through a pointer is to another library, by a tail call; nil: where it goes is not
+	// leaves reports whether a jump through a pointer goes to another library, by a tail call; nil: its target is not
 	// known.
 	leaves func(in *isa.Instruction) bool
 	// exits are tail calls that are ways out, with where they leave the result.
@@ -42,7 +42,7 @@ type flow struct {
 	inCallees int
 }
 
-// tail is what a tail call means for who looks for a function's ways out.
+// tail is the meaning of a tail call for a search for a function's ways out.
 type tail struct {
 	kind   tailKind
 	at     uint64    // tailFollow: where it goes on
@@ -55,10 +55,10 @@ const (
 	tailLeaves  tailKind = iota // to somewhere
 	tailFollow                  // to code that is as good as the function's own
 	tailEnds                    // to where the call is seen from then on
-	tailReturns                 // to a function of which it is known what it returns
+	tailReturns                 // to a function with a known result
 )
 
-// onePage is what a function or fragment of unknown size is taken for.
+// onePage is the assumed size of a function or fragment of unknown size.
 func onePage(start uint64) elffile.Span { return elffile.Span{Start: start, End: start + codePage} }
 
 // state is a place to go on at, with the stack there.
@@ -111,7 +111,7 @@ func (f *flow) follow(s state) {
 	afterCall := false
 	for f.visit(s) {
 		if !s.fragment.Contains(s.addr) {
-			// What follows a call at the very end is not ours: the call does not return.
+			// Code behind a call at the very end is not ours: the call does not return.
 			f.complete = f.complete && afterCall
 			return
 		}
@@ -141,9 +141,9 @@ func (f *flow) follow(s state) {
 	}
 }
 
-// neverReturns says whether a call is to a function of the file that has no way out, such as one that reports a broken
-// heap and aborts. What lies behind the call is then another piece of code. One whose end depends on further calls
-// counts as returning.
+// neverReturns reports whether a call is to a function of the file that has no way out, such as one that reports a
+// broken heap and aborts. The code behind the call is then another piece. A function with an end that depends on
+// further calls counts as returning.
 func (f *flow) neverReturns(call *isa.Instruction) bool {
 	target, ok := call.Target()
 	if !ok || f.image.InPLT(target) {
@@ -162,7 +162,7 @@ func (f *flow) neverReturns(call *isa.Instruction) bool {
 	return endless
 }
 
-// visit says whether the place is a new one, and compares the stack where it is not.
+// visit reports whether the place is a new one, and compares the stack where it is not.
 func (f *flow) visit(s state) bool {
 	before, seen := f.seen[s.addr]
 	f.level = f.level && s.stack.known && (!seen || s.stack.same(before))

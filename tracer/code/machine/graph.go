@@ -24,7 +24,7 @@ type node struct {
 	// is no such way, or it leads to no return.
 	straight, taken int
 	before          []int
-	result          locations // each holds, before the instruction, what the function will return
+	result          locations // each holds, before the instruction, the function's later result
 	exit            locations // the same where the function is left, 0 elsewhere
 }
 

@@ -29,7 +29,7 @@ func OpenLibrary(r io.ReaderAt, names ...string) (*Library, error) {
 	return &Library{image: img, arch: architectureOf(img.Machine()), names: names}, nil
 }
 
-// Has says whether the library defines a function.
+// Has reports whether the library defines a function.
 func (l *Library) Has(name string) bool {
 	_, ok := l.image.Function(name)
 	return ok
@@ -71,24 +71,24 @@ func (t *Text) behind(flow *flow, name string, entry, addr uint64) Site {
 	return t.site(name, entry, addr, 0, false)
 }
 
-// Entry returns where to see a function's first arguments: an emulated instruction that every call passes once, with so
-// many arguments still in their registers, or else its first one. It is not present where the library does not define
-// the function.
+// Entry returns the place where a function's first arguments are seen: an emulated instruction that every call passes
+// once, with so many arguments still in their registers, or else its first one. It is not present where the library
+// does not define the function.
 func (l *Library) Entry(name string, arguments int) Site {
 	return l.text().Entry(name, arguments)
 }
 
-// Returns returns where a function's result is seen, see [ReturnSite]. Tail calls to other functions of the file that
-// are not exported are followed. Those to functions with the names this library was opened with are no ways out: the
-// call is seen there from then on, with the same stack pointer. complete is false where the function may be left
-// otherwise.
+// Returns returns the places where a function's result is seen, see [ReturnSite]. Tail calls to other functions of the
+// file that are not exported are followed. Those to functions with the names this library was opened with are no ways
+// out: the call is seen there from then on, with the same stack pointer. complete is false where the function may be
+// left otherwise.
 func (l *Library) Returns(name string) (sites []ReturnSite, complete bool) {
 	code := l.text()
 	return code.returnSites(name, func(target uint64) tail { return l.tail(code, target) })
 }
 
-// Ends returns the ret instructions by which a function is left, where all that it stores is stored; otherwise as
-// [Library.Returns].
+// Ends returns the ret instructions by which a function is left, where everything that it stores is stored; otherwise
+// as [Library.Returns].
 func (l *Library) Ends(name string) (sites []ReturnSite, complete bool) {
 	fn, ok := l.image.Function(name)
 	if !ok {
@@ -149,7 +149,7 @@ func (l *Library) Start(name string) Site {
 }
 
 // Aliases returns the names, of those the library was opened with, of the function that a function only jumps to; none
-// where it does more. Whoever sees that one sees the call.
+// where it does more. A probe there sees the call.
 func (l *Library) Aliases(name string) (names []string) {
 	fn, ok := l.image.Function(name)
 	if !ok {

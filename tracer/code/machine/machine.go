@@ -1,13 +1,13 @@
-// Package machine reads machine code: what instructions do, which ways lead through a function, what is held where on
-// them, and so where a probe sees what a function is given and what it gives back. What functions are for
-// (tracer/python/cpython, tracer/python/numpy, tracer/code/libc, tracer/code/cuda) and how files hold them
-// (tracer/code/elffile) is others' business.
+// Package machine reads machine code: the effects of instructions, the ways through a function, and the values that
+// registers and the stack hold on them. So it finds where a probe sees a function's arguments and its result. The
+// purpose of functions (tracer/python/cpython, tracer/python/numpy, tracer/code/libc, tracer/code/cuda) and their place
+// in files (tracer/code/elffile) are others' business.
 //
-// Analyses know instructions as tracer/code/isa has them; which processor a file is for is in its header ([NewText]).
-// What an instruction of that is, a package of its own says.
+// Analyses know instructions as tracer/code/isa has them. The header of a file names its processor ([NewText]). A
+// package of its own decodes the instructions of each processor.
 //
-// It reads through [io.ReaderAt] and does nothing else. Code may be anything: what is looked at is bounded, what is not
-// understood is not known, and nothing panics. Addresses are those of the file ("virtual").
+// It reads through [io.ReaderAt] and does nothing else. Code may be anything: all searches are bounded, code that is
+// not understood is not known, and nothing panics. Addresses are those of the file ("virtual").
 package machine
 
 import (
@@ -23,15 +23,15 @@ type Site struct {
 	// or the one that the symbol's thunk jumps to. In a cold fragment it may be negative.
 	Delta      int32
 	Address    uint64 // virtual address in the file
-	FileOffset uint64 // what a uprobe attaches to
-	// Pushed is how many bytes the function has put on the stack before this instruction: the stack pointer
-	// at entry, where the return address lies, is so much above.
+	FileOffset uint64 // the offset that a uprobe attaches to
+	// Pushed is the number of bytes that the function has put on the stack before this instruction: the stack pointer
+	// at entry, where the return address lies, is that much above.
 	Pushed int32
-	// Emulated says that the kernel emulates the instruction: a hit costs about 0.6 µs instead of 10.
+	// Emulated reports that the kernel emulates the instruction: a hit costs about 0.6 µs instead of 10.
 	Emulated bool
 }
 
-// Present says whether there is such a place at all.
+// Present reports whether there is such a place at all.
 func (s Site) Present() bool { return s.Symbol != "" }
 
 func (t *Text) site(name string, entry, addr uint64, pushed int32, emulated bool) Site {
@@ -57,7 +57,7 @@ func (t *Text) At(name string, addr uint64) Site {
 // maxFragment bounds how long the code in front of an instruction may be that is walked through to it, in bytes.
 const maxFragment = 1 << 20
 
-// Begins says whether an instruction begins at an address: one is decoded after the other from the start of the
+// Begins reports whether an instruction begins at an address: one is decoded after the other from the start of the
 // function on. A probe anywhere else would destroy the code.
 func (t *Text) Begins(addr uint64) bool {
 	s, ok := t.image.Fragment(addr)
@@ -118,7 +118,7 @@ func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
 	addr := fn.Value
 	for range maxPrologue {
 		in, ok := t.decode(addr)
-		if !ok || flow.targets[addr] { // what is jumped to from further on may run more than once
+		if !ok || flow.targets[addr] { // the target of a later jump may run more than once
 			break
 		}
 		if in.Emulated {
@@ -135,8 +135,8 @@ func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
 	return t.site(name, fn.Value, fn.Value, 0, false)
 }
 
-// Returns returns where an exported function's result is seen, see [ReturnSite]. complete is false where the function
-// may be left otherwise, as by a call that does not come back to it.
+// Returns returns the places where an exported function's result is seen, see [ReturnSite]. complete is false where the
+// function may be left otherwise, as by a call that does not come back to it.
 func (t *Text) Returns(name string) (sites []ReturnSite, complete bool) {
 	return t.returnSites(name, nil)
 }

@@ -15,7 +15,7 @@ const (
 	fakeText = elftest.Text
 )
 
-// A function at codeAt, and what it may jump to: a cold fragment, an exported and a hidden function.
+// A function at codeAt, and the targets of its jumps: a cold fragment, an exported and a hidden function.
 const (
 	codeAt   = fakeText + 0x200
 	coldAt   = fakeText + 0x800

@@ -2,11 +2,11 @@ package machine
 
 import "ipytracer/tracer/code/isa"
 
-// maxToCompare is how many instructions lie between a reference to a function, its call, and a comparison of what that
-// gave back.
+// maxToCompare is the greatest number of instructions between a reference to a function, its call, and a comparison of
+// its result.
 const maxToCompare = 16
 
-// Asks reports whether some code calls an imported function and compares the int that comes back with a number. The
+// Asks reports whether some code calls an imported function and compares its result, an int, with a number. The
 // comparison is one that follows the call before any other call or jump that is always taken. ok is false where there
 // is too much to look at, see [Code.References].
 func (c *Code) Asks(name string, number int32, limit int) (asks, ok bool) {
@@ -23,7 +23,7 @@ func (c *Code) Asks(name string, number int32, limit int) (asks, ok bool) {
 }
 
 // comparesResult reports whether the function that is referred to at an address is called there, or a little later
-// through a register, and what it gives back is compared with a number.
+// through a register, and its result is compared with a number.
 func (c *Code) comparesResult(addr uint64, number int32) bool {
 	called := false
 	for range maxToCompare {

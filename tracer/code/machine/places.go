@@ -19,7 +19,7 @@ func (r *Routine) At(c Call, values ...Value) (Site, []Place, bool) {
 	return r.site(c.node), places, ok
 }
 
-// AtArgument returns the call itself as a site, and where one of the first six arguments lies that it passes. That
+// AtArgument returns the call itself as a site, with the place of one of the first six arguments that it passes. That
 // needs no knowledge of the value: by the ABI it is in the argument's own register there.
 func (r *Routine) AtArgument(c Call, i int) (Site, Place) {
 	return r.site(c.node), Place{Register: uint8(r.graph.arch.Arguments[i].Number())}
@@ -43,7 +43,7 @@ func (r *Routine) Before(c Call, value Value, apart Limits) (p Place, ok bool) {
 	return Place{}, false
 }
 
-// brought is the register in which a value is on each of the ways to a node that count. All of them come from jumps.
+// brought is the register of a value on each of the ways to a node that count. All of them come from jumps.
 func (r *Routine) brought(to int, value Value, reached []bool, apart Limits) (p Place, ok bool) {
 	for _, b := range r.graph.nodes[to].before {
 		if straight, taken := r.onward(b, apart); !reached[b] || straight != to && taken != to {
@@ -62,7 +62,7 @@ func (r *Routine) brought(to int, value Value, reached []bool, apart Limits) (p 
 	return p, ok
 }
 
-// untouched says whether no instruction from one on, straight to another, writes a register.
+// untouched reports whether no instruction from one on, straight to another, writes a register.
 func (r *Routine) untouched(from, to int, p Place) bool {
 	for i := from; i != to; i = r.graph.nodes[i].straight {
 		if i == none {
@@ -79,8 +79,8 @@ func (r *Routine) untouched(from, to int, p Place) bool {
 // maxBehind bounds how far behind a call a site is looked for, in instructions.
 const maxBehind = 24
 
-// Behind returns the first emulated instruction behind a call, which nobody reaches who has not just come back from it,
-// and where some values lie there. Calls of other libraries that are not emulated may lie between, as in code that has
+// Behind returns the first emulated instruction behind a call, if it is reached only by coming back from the call, with
+// the places of some values there. Calls of other libraries that are not emulated may lie between, as in code that has
 // no PLT.
 func (r *Routine) Behind(c Call, values ...Value) (Site, []Place, bool) {
 	for i := r.graph.nodes[c.node].straight; i != none && !c.Tail; i = r.graph.nodes[i].straight {
@@ -99,8 +99,8 @@ func (r *Routine) Behind(c Call, values ...Value) (Site, []Place, bool) {
 	return Site{}, nil, false
 }
 
-// AtOnce returns the very instruction behind a call, which may be dear, if nobody reaches it otherwise, and where some
-// values lie there.
+// AtOnce returns the very instruction behind a call, which may be dear, if it is not reached otherwise, with the places
+// of some values there.
 func (r *Routine) AtOnce(c Call, values ...Value) (Site, []Place, bool) {
 	i := r.graph.nodes[c.node].straight
 	if i == none || c.Tail || len(r.graph.nodes[i].before) != 1 {

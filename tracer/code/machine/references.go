@@ -8,7 +8,7 @@ import (
 	"ipytracer/tracer/code/isa"
 )
 
-// Bounds on what is followed from a load, in instructions, and on how many calls of a function are kept.
+// Bounds on the instructions that are followed from a load, and on the calls of a function that are kept.
 const (
 	maxToCall = 24
 	maxCalls  = 1 << 12
@@ -17,8 +17,8 @@ const (
 // maxSegmentBytes bounds the segments that are looked through, each, or all of a file's: NumPy's have 10 MiB.
 const maxSegmentBytes = 256 << 20
 
-// References is who refers to a variable and to some functions of an image. Bytes that only look like a reference are
-// rare enough for a count; whoever places a probe checks more.
+// References are the places that refer to a variable and to some functions of an image. Bytes that only look like a
+// reference are rare enough for a count; code that places a probe checks more.
 type References struct {
 	text     *Text
 	variable string
@@ -26,12 +26,12 @@ type References struct {
 	loads    []uint64            // instructions that load its value, or its address from the global offset table
 	callers  map[string]int      // calls and jumps to a function from outside it, by its name
 	calls    map[string][]uint64 // where they are, up to one more than maxCalls of each
-	slots    map[uint64]string   // the global offset table: which symbol each pointer is for
+	slots    map[uint64]string   // the global offset table: the symbol of each pointer
 	stubs    map[uint64]string   // the same for places in the PLT
 	bodies   map[string]elffile.Span
 }
 
-// Refer looks through the machine code for who refers to the variable and the functions, which must be among the
+// Refer looks through the machine code for references to the variable and the functions, which must be among the
 // image's symbols.
 func (t *Text) Refer(variable string, functions ...string) *References {
 	img := t.image
@@ -89,16 +89,16 @@ func (r *References) count(at uint64, name string) {
 	}
 }
 
-// Callers is how many calls and jumps there are to a function from outside it.
+// Callers returns the number of calls and jumps to a function from outside it.
 func (r *References) Callers(name string) int { return r.callers[name] }
 
-// Calls are where they are. ok is false where there are too many to look at.
+// Calls returns their places. ok is false where there are too many to look at.
 func (r *References) Calls(name string) (addrs []uint64, ok bool) {
 	return r.calls[name], len(r.calls[name]) <= maxCalls
 }
 
-// Passing returns the calls of functions, of those that were asked for, whose first argument is the variable's value,
-// as far as that is seen by following it from where it is loaded. By the call's address: the function's name.
+// Passing returns the calls of functions, of those that were asked for, with the variable's value as first argument, as
+// far as that is seen by following it from where it is loaded. By the call's address: the function's name.
 func (r *References) Passing(functions []string) map[uint64]string {
 	calls := map[uint64]string{}
 	for _, load := range r.loads {
@@ -150,7 +150,7 @@ func (r *References) follow(load uint64, functions []string, calls map[uint64]st
 	}
 }
 
-// load follows what an instruction does to the registers.
+// load follows an instruction's effect on the registers.
 func (w *walk) load(in *isa.Instruction, r *References) {
 	if !in.Plain {
 		w.value, w.addrOf = 0, 0
@@ -191,7 +191,7 @@ func (r *References) called(in *isa.Instruction) string {
 }
 
 // Passed returns the constants and addresses that are the first two arguments of a call, as far as the code in front of
-// it in its function says, 0 for others. ok is false where it cannot be said which code that is.
+// it in its function shows them, 0 for others. ok is false where that code is not known.
 func (t *Text) Passed(call uint64) (first, second uint64, ok bool) {
 	body, ok := t.image.Fragment(call)
 	if !ok || call-body.Start > maxFragment {
@@ -251,8 +251,7 @@ func (t *Text) callsOf(
 	return addrs, true
 }
 
-// targets are some addresses, and the first and the last of them: nearly all others are told from these by the two
-// alone.
+// targets are some addresses, with the first and the last of them: nearly all others are ruled out by the two alone.
 type targets struct {
 	addrs       map[uint64]bool
 	first, last uint64

@@ -8,7 +8,7 @@ type Register = isa.Result
 // Returned is the register that functions return in.
 const Returned = isa.Returned
 
-// Condition is what the flags must be for a hit to count.
+// Condition is the state of the flags with which a hit counts.
 type Condition = isa.Condition
 
 // resultRegister chooses one of the locations that hold a result: zero before any other.

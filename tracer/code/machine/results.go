@@ -17,14 +17,13 @@ func general(r isa.Register) locations { return locations(r.Set()) }
 // returned returns where a function leaves its result.
 func (g *graph) returned() locations { return general(g.arch.Result) }
 
-// effect is what an instruction does to the values that locations hold.
+// effect is an instruction's effect on the values that locations hold.
 type effect struct {
 	kills            locations // hold something else afterwards
 	source, copiedTo locations // copiedTo, if any, holds the value of source afterwards
 }
 
-// preimage returns the locations whose value, before the instruction, is the one that a location of after
-// holds afterwards.
+// preimage returns the locations with the value, before the instruction, that a location of after holds afterwards.
 func (e effect) preimage(after locations) locations {
 	before := after &^ e.kills
 	if after&e.copiedTo != 0 {
@@ -33,8 +32,8 @@ func (e effect) preimage(after locations) locations {
 	return before
 }
 
-// findResults works out for each node which locations hold the function's result: backwards from the returns,
-// where it is in the register for it, and at a fork only what holds it both ways.
+// findResults works out for each node which locations hold the function's result: backwards from the returns, where it
+// is in the register for it, and at a fork only the locations that hold it both ways.
 func (g *graph) findResults() {
 	g.findSlots()
 	effects := make([]effect, len(g.nodes))
@@ -58,7 +57,7 @@ func (g *graph) findResults() {
 	}
 }
 
-// effect describes an instruction. What it does not understand loses every value.
+// effect describes an instruction. An instruction that it does not understand loses every value.
 func (g *graph) effect(n *node) effect {
 	top := -n.stack.pushed
 	switch n.Kind {

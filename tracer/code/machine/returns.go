@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// ReturnSite is a place on the way out of a function where it is settled what the function returns: a ret, or
-// an emulated instruction before it.
+// ReturnSite is a place on the way out of a function where its result is settled: a ret, or an emulated instruction
+// before it.
 type ReturnSite struct {
 	Site
-	// Result holds what the function will return.
+	// Result is the place of the function's later result.
 	Result Register
-	// Condition says which hits count. Only a conditional jump has one, and then the others are calls that go
-	// on and pass another site later.
+	// Condition selects the hits that count. Only a conditional jump has one, and then the others are calls that go on
+	// and pass another site later.
 	Condition Condition
 }
 
-// returnSites returns where a function's result is seen, in order of address: the cheapest set of sites of
-// which every call that returns passes exactly one that counts, exactly once. Where the analysis is not sure
-// they are the ret instructions. complete is false where the function may also be left otherwise.
+// returnSites returns the places where a function's result is seen, in order of address: the cheapest set of sites of
+// which every call that returns passes exactly one that counts, exactly once. Where the analysis is not sure they are
+// the ret instructions. complete is false where the function may also be left otherwise.
 func (t *Text) returnSites(name string, tails func(uint64) tail) (sites []ReturnSite, complete bool) {
 	fn, ok := t.image.Function(name)
 	if !ok {

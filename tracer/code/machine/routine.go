@@ -7,7 +7,7 @@ import (
 	"ipytracer/tracer/code/isa"
 )
 
-// Routine is a function whose control flow and values are known.
+// Routine is a function with known control flow and values.
 type Routine struct {
 	code  *Code
 	entry uint64
@@ -19,7 +19,7 @@ type Routine struct {
 type Call struct {
 	Address uint64
 	Import  string // the name of the function it is to, where that is called through the linkage table
-	Target  uint64 // the function of this file it is to; 0 where it is to one of another file
+	Target  uint64 // the function of this file that it goes to; 0 for one of another file
 	// Slot is, for a call through a pointer in a structure, where in the structure that is; -1 where that is not seen.
 	Slot     int64
 	Indirect bool
@@ -48,7 +48,7 @@ func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
 		_, register := in.ThroughRegister()
 		return register || c.imported(in).Name != ""
 	}
-	f.limit = maxNodes + 1 // what has more is no graph
+	f.limit = maxNodes + 1 // a larger function has no graph
 	f.explore(entry)
 	c.work += len(f.seen) + f.inCallees
 	g, ok := newGraph(f, entry)
@@ -63,7 +63,7 @@ func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
 // Entry is the address of the routine's first instruction.
 func (r *Routine) Entry() uint64 { return r.entry }
 
-// Has says whether an address is one of the routine's instructions.
+// Has reports whether an address is one of the routine's instructions.
 func (r *Routine) Has(addr uint64) bool {
 	_, ok := slices.BinarySearchFunc(r.graph.nodes, addr, func(n node, addr uint64) int {
 		switch {
@@ -77,7 +77,7 @@ func (r *Routine) Has(addr uint64) bool {
 	return ok
 }
 
-// Argument is one of the first six arguments of the routine itself.
+// Argument returns one of the first six arguments of the routine itself.
 func (r *Routine) Argument(i int) Value {
 	return r.track.terms.of(term{kind: termArgument, a: uint64(i)})
 }
@@ -116,8 +116,8 @@ func (r *Routine) Calls() (calls []Call) {
 	return calls
 }
 
-// held returns the function that an indirect call takes out of a register which the dynamic linker's pointer to it was
-// loaded into; one with no name where that is not known.
+// held returns the function that an indirect call takes out of a register into which the dynamic linker's pointer to it
+// was loaded; one with no name where that is not known.
 func (r *Routine) held(i int) (to elffile.Import) {
 	reg, ok := r.graph.nodes[i].ThroughRegister()
 	if !ok {
@@ -156,17 +156,17 @@ func (r *Routine) loadedFrom(i int) int64 {
 	return -1
 }
 
-// Passed is one of the first six arguments that a call passes.
+// Passed returns one of the first six arguments that a call passes.
 func (r *Routine) Passed(c Call, i int) Value {
 	return r.track.before[c.node].in(r.graph.arch.Arguments[i])
 }
 
-// Result is what a call gives back.
+// Result returns the result of a call.
 func (r *Routine) Result(c Call) Value {
 	return r.track.terms.of(term{kind: termResult, a: c.Address})
 }
 
-// Product is what the routine has where it has multiplied two values.
+// Product returns the value that the routine has where it has multiplied two values.
 func (r *Routine) Product(x, y Value) Value { return r.track.terms.product(x, y) }
 
 // Loaded returns the address in the file that a value was loaded from, where it was.

@@ -11,8 +11,8 @@ import (
 	"ipytracer/tracer/code/isa"
 )
 
-// processor runs code without knowing what values are: everything that is not a copy is a new value. It takes
-// either way at a conditional jump.
+// processor runs code without knowing values: everything that is not a copy is a new value. It takes either way at a
+// conditional jump.
 type processor struct {
 	rand    *rand.Rand
 	code    *Text
@@ -40,7 +40,7 @@ func family(r x86asm.Reg) x86asm.Reg {
 	return r
 }
 
-const untouched = -24 // programs save three registers above; only what is below may be handed out
+const untouched = -24 // programs save three registers above; only memory below may be handed out
 
 func (m *processor) new() uint64 { m.fresh++; return m.fresh << 32 }
 
@@ -156,8 +156,8 @@ func (m *processor) move(in *executed) {
 	}
 }
 
-// call overwrites what a called function may: some registers, what is below the stack pointer, and what it
-// was given the address of.
+// call overwrites the places that a called function may overwrite: some registers, the stack below the stack pointer,
+// and memory with an address that it was given.
 func (m *processor) call() {
 	for _, r := range []x86asm.Reg{x86asm.RAX, x86asm.RCX, x86asm.RDX, x86asm.RSI, x86asm.RDI} {
 		m.regs[r] = m.new()
@@ -169,7 +169,7 @@ func (m *processor) call() {
 	}
 }
 
-// The pieces of random programs: their frame, what they do in it and how they end.
+// The pieces of random programs: their frame, their body and their ends.
 var (
 	prologue = []byte{0x53, 0x55, 0x41, 0x54, 0x48, 0x83, 0xec, 0x20}
 	epilogue = []byte{0x48, 0x83, 0xc4, 0x20, 0x41, 0x5c, 0x5d, 0x5b, 0xc3}
@@ -219,7 +219,7 @@ func program(choice []byte) []byte {
 	return slices.Concat(prologue, slices.Concat(parts...), epilogue)
 }
 
-// checkProgram runs a program many times and compares what the sites say with what it returns.
+// checkProgram runs a program many times and compares the values at the sites with its results.
 func checkProgram(t *testing.T, code []byte, r *rand.Rand) (emulated bool) {
 	text := fakeFunction(t, code, nil)
 	sites, _ := text.Returns("PyOS_setsig")
@@ -244,7 +244,7 @@ func checkProgram(t *testing.T, code []byte, r *rand.Rand) (emulated bool) {
 	return emulated
 }
 
-// TestReturnSitesOfPrograms compares the sites of random programs with what these do.
+// TestReturnSitesOfPrograms compares the sites of random programs with their runs.
 func TestReturnSitesOfPrograms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	emulated := 0
@@ -264,7 +264,7 @@ func TestReturnSitesOfPrograms(t *testing.T) {
 	t.Logf("%d of %d programs have an emulated site", emulated, programs)
 }
 
-// FuzzReturnSites feeds raw bytes as code: nothing may panic, and what is found must be code.
+// FuzzReturnSites feeds raw bytes as code: nothing may panic, and every site must be code.
 func FuzzReturnSites(f *testing.F) {
 	f.Add([]byte{0x53, 0x74, 2, 0x5b, 0xc3, 0x5b, 0xc3}, []byte{0xc3})
 	f.Add(program([]byte{19, 0, 200, 3, 9, 0, 19, 0, 165, 1, 10, 0}), []byte{0x0f, 0x0b})

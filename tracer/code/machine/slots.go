@@ -6,11 +6,11 @@ import (
 	"ipytracer/tracer/code/isa"
 )
 
-// slotTable is the function's spill slots: eight bytes on the stack that only the function itself can reach.
-// A slot is named by its distance from the stack pointer at entry, which is negative.
+// slotTable has the function's spill slots: eight bytes on the stack that only the function itself can reach. A slot is
+// named by its distance from the stack pointer at entry, which is negative.
 type slotTable struct {
-	// escaped is the lowest stack address that the function hands out. An object lies above its address, so
-	// what is below belongs to the function alone.
+	// escaped is the lowest stack address that the function hands out. An object lies above its address, so everything
+	// below belongs to the function alone.
 	escaped int64
 	offsets []int64   // the slots that are copied to or from; offsets[i] is location first<<i
 	first   locations // behind those of the registers
@@ -61,7 +61,7 @@ func (t *slotTable) within(from, to int64) (l locations) {
 	return l
 }
 
-// pointer says whether a register holds a stack address that is known before an instruction, and which.
+// pointer reports whether a register holds a known stack address before an instruction, and which.
 func (g *graph) pointer(n *node, r isa.Register) (at int64, ok bool) {
 	switch {
 	case r == isa.None:
@@ -96,8 +96,8 @@ func (g *graph) ofStack(n *node, m *isa.Operand) bool {
 // everything stands for the address of the whole stack.
 const everything = math.MinInt64
 
-// escape returns the lowest stack offset whose address an instruction puts where it may be used to write: 0
-// for none, everything where that cannot be told.
+// escape returns the lowest stack offset with an address that an instruction puts where it may be used to write: 0 for
+// none, everything where that is not known.
 func (g *graph) escape(n *node) int64 {
 	switch n.Kind {
 	case isa.Call, isa.Compare, isa.Test, isa.Leave, isa.Return:

@@ -10,7 +10,7 @@ type stack struct {
 	framed bool
 }
 
-// same says whether two paths meet with their stacks alike.
+// same reports whether two paths meet with their stacks alike.
 func (s stack) same(o stack) bool {
 	return s.pushed == o.pushed && s.known == o.known && s.framed == o.framed && (!s.framed || s.frame == o.frame)
 }

@@ -1,10 +1,10 @@
 package machine
 
-// Value names what a register or a word of the stack holds: places with the same Value hold the same. The zero Value is
-// not known.
+// Value names the contents of a register or of a word of the stack: places with the same Value hold the same. The zero
+// Value is not known.
 type Value uint32
 
-// termKind says where a value comes from.
+// termKind is the origin of a value.
 type termKind uint8
 
 const (
@@ -15,19 +15,19 @@ const (
 	termConstant                     // a
 	termMade                         // a: the address of the instruction that made it
 	termAddress                      // a: an address in the file
-	termLoad                         // a: the address of what was loaded, b: of the instruction
+	termLoad                         // a: the address that was loaded from, b: of the instruction
 	termAtMost                       // a: a Value that is at most b where the lowest byte is zero
 	// a: the address of the pointer to a symbol of another file, filled in by the dynamic linker
 	termImport
 )
 
-// term is what a Value stands for.
+// term is the origin of a Value.
 type term struct {
 	kind termKind
 	a, b uint64
 }
 
-// terms numbers what is known of values, each once.
+// terms numbers the known values, each once.
 type terms struct {
 	numbers map[term]Value
 	known   []term // by number, from 1 on
@@ -43,7 +43,7 @@ func (t *terms) of(x term) Value {
 	return v
 }
 
-// term is what a value stands for.
+// term returns the origin of a value.
 func (t *terms) term(v Value) (x term, ok bool) {
 	if v == 0 || int(v) > len(t.known) {
 		return x, false

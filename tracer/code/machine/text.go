@@ -7,8 +7,8 @@ import (
 
 const codePage = 4096
 
-// Text is the machine code of an image, which is read and decoded as it is asked for, a page at a time. Not safe for
-// concurrent use.
+// Text is the machine code of an image. Its pages are read and decoded when they are asked for. Not safe for concurrent
+// use.
 type Text struct {
 	image *elffile.Image
 	arch  *isa.Architecture

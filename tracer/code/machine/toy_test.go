@@ -10,7 +10,7 @@ import (
 	"ipytracer/tracer/code/machine/x86"
 )
 
-// Tests on a toy architecture: what holds here is known of no processor.
+// Tests on a toy architecture: their results hold for no real processor.
 
 // toyFunction is the function PyOS_setsig in code of the toy's. The header of its file names a machine that files may
 // be for.
@@ -79,7 +79,7 @@ func TestToyEntries(t *testing.T) {
 	}
 }
 
-// toyFrame is a function with a frame of 40 bytes, whose body begins with its third instruction.
+// toyFrame is a function with a frame of 40 bytes and a body that begins with its third instruction.
 func toyFrame(body ...[]byte) [][]byte {
 	begin, end := [][]byte{toy.Push(toy.R0), toy.Grow(4)}, [][]byte{toy.Grow(-4), toy.Pop(toy.R0), toy.Ret()}
 	return slices.Concat(begin, body, end)
@@ -169,8 +169,8 @@ func TestToySystemCalls(t *testing.T) {
 	}
 }
 
-// TestToyLibrary: where a function starts behind the mark of its entry, what it only jumps to, and where all that it
-// stores is stored.
+// TestToyLibrary: the start of a function behind the mark of its entry, the function that it only jumps to, and the
+// places where everything that it stores is stored.
 func TestToyLibrary(t *testing.T) {
 	names := []string{"PyOS_setsig", "Py_Public"}
 	_, img := toyFunction(t, nil, toy.Mark(), toy.Jump(place(1), fakeBase+publicAt))

@@ -10,7 +10,7 @@ import (
 	toy "ipytracer/tracer/code/isa/isatest"
 )
 
-// toyRoutine is a function whose values are followed.
+// toyRoutine is a function with values that are followed.
 func toyRoutine(t *testing.T, code ...[]byte) (r *Routine, calls []Call) {
 	t.Helper()
 	text, img := toyFunction(t, nil, code...)
@@ -23,7 +23,7 @@ func toyRoutine(t *testing.T, code ...[]byte) (r *Routine, calls []Call) {
 
 func register(r isa.Register) Place { return Place{Register: uint8(r.Number())} }
 
-// TestToyValues: what a call is given, by where it comes from.
+// TestToyValues: the arguments of a call, by their origin.
 func TestToyValues(t *testing.T) {
 	const variable = fakeBase + elftest.Text
 	r, calls := toyRoutine(t,
@@ -112,7 +112,7 @@ func TestToyWays(t *testing.T) {
 	}
 }
 
-// TestToyReferences: who refers to a variable and to a function, and what calls are given.
+// TestToyReferences: the references to a variable and to a function, and the arguments of calls.
 func TestToyReferences(t *testing.T) {
 	const pointer = fakeBase + elftest.Text
 	text, img := toyFunction(t, nil,

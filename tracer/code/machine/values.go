@@ -7,7 +7,8 @@ import (
 	"ipytracer/tracer/code/isa"
 )
 
-// holdings is what registers and words of the stack hold before an instruction, and what is known of how large it is.
+// holdings are the contents of registers and words of the stack before an instruction, with the known limits on their
+// sizes.
 type holdings struct {
 	registers [isa.MaxRegisters]Value // by their numbers
 	slots     map[int64]Value
@@ -29,7 +30,7 @@ func (h *holdings) clone() *holdings {
 	return c
 }
 
-// meet keeps what holds in both, and says whether that is less.
+// meet keeps the part that holds in both, and reports whether that is less.
 func (h *holdings) meet(o *holdings) (changed bool) {
 	for i, v := range h.registers {
 		if v != 0 && v != o.registers[i] {
@@ -62,7 +63,7 @@ func (h *holdings) forget(from, to int64) {
 	}
 }
 
-// in returns what a register holds.
+// in returns the contents of a register.
 func (h *holdings) in(r isa.Register) Value {
 	if r == isa.None {
 		return 0
@@ -88,8 +89,8 @@ type tracking struct {
 // maxKnown bounds how many slots, and how many values' bounds, are known at one place. The rest counts as not known.
 const maxKnown = 128
 
-// track works out what is held where before each instruction: forwards from the entry, where ways meet only what holds
-// on both. ok is false where that takes more steps than allowed.
+// track works out the contents of registers and of the stack before each instruction: forwards from the entry, and
+// where ways meet only the part that holds on both. ok is false where that takes more steps than allowed.
 func track(g *graph, img *elffile.Image, allowed int) (t *tracking, ok bool) {
 	t = &tracking{
 		graph: g, image: img, terms: terms{numbers: map[term]Value{}}, before: make([]*holdings, len(g.nodes)),
@@ -134,7 +135,7 @@ func track(g *graph, img *elffile.Image, allowed int) (t *tracking, ok bool) {
 	return t, true
 }
 
-// step changes what is held as an instruction does. What it does not understand loses everything.
+// step changes the holdings as an instruction does. An instruction that it does not understand loses everything.
 func (t *tracking) step(n *node, h *holdings) {
 	top := -n.stack.pushed
 	arch := t.graph.arch
@@ -237,7 +238,8 @@ func (t *tracking) move(n *node, h *holdings) {
 	h.set(destination(n), v)
 }
 
-// load returns the value of what a copy takes from an address in the file, or that address where it is what is made.
+// load returns the value that a copy takes from an address in the file, or that address where the instruction makes the
+// address.
 func (t *tracking) load(n *node, h *holdings) Value {
 	m := &n.Operands[1]
 	if !m.Memory() || m.Index != isa.None || m.Apart {

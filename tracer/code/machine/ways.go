@@ -1,6 +1,6 @@
 package machine
 
-// Limits are what some values are at most, each. A value at or below its limit is of no interest.
+// Limits are upper limits of some values. A value at or below its limit is of no interest.
 type Limits map[Value]uint64
 
 // Passes reports whether every way from the routine's entry to where it is left leads through one of some calls. Ways
@@ -18,8 +18,8 @@ func (r *Routine) Passes(calls []Call, apart Limits) bool {
 	return true
 }
 
-// reached says of each node whether it is reached from the entry otherwise than through some nodes, or on a way that
-// does not count.
+// reached returns for each node whether it is reached from the entry otherwise than through some nodes, or on a way
+// that does not count.
 func (r *Routine) reached(without []bool, apart Limits) []bool {
 	reached := make([]bool, len(r.graph.nodes))
 	queue := []int{r.graph.entry}

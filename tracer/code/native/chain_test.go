@@ -16,7 +16,7 @@ import (
 	"ipytracer/tracer/code/elffile"
 )
 
-// snapshot is what a chain of testdata/chain.cpp has written down.
+// snapshot is the output of a chain of testdata/chain.cpp.
 type snapshot struct {
 	registers Registers
 	stack     []byte
@@ -69,7 +69,7 @@ func snapshots(t *testing.T, program string) (all []snapshot, space *space) {
 	return all, openSpace(t, filepath.Join(dir, "maps"))
 }
 
-// space is what a process maps, by its own files.
+// space has the mappings of a process, by its own files.
 type space struct {
 	modules map[string]*Module
 	mapped  []mapping

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLines compares every instruction's line with what the standard library's reader says, in each version of DWARF.
+// TestLines compares every instruction's line with that of the standard library's reader, in each version of DWARF.
 func TestLines(t *testing.T) {
 	for _, flags := range [][]string{
 		{"-gdwarf-2"}, {"-gdwarf-3"}, {"-gdwarf-4"}, {"-gdwarf-5"}, {"-g", "-gz"}, {"-gdwarf64", "-gdwarf-5"},
@@ -49,8 +49,8 @@ func compareLines(t *testing.T, path string) {
 				continue
 			}
 			compared++
-			// DWARF 2 to 4 do not say in .debug_line where the compiler ran; that reader does not look there in DWARF
-			// 5.
+			// DWARF 2 to 4 do not say in .debug_line where the compiler ran; that reader does not look
+			// there in DWARF 5.
 			if line != wantLine || file != wantFile && !strings.HasSuffix(wantFile, "/"+file) &&
 				!strings.HasSuffix(file, "/"+wantFile) {
 				t.Fatalf("%s+%d: %s:%d, want %s:%d", name, vaddr-s.Value, file, line, wantFile, wantLine)

@@ -78,8 +78,8 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// TestStripped: what symbols are left name what they cover and nothing else; what was stripped off is found by build id
-// and by name.
+// TestStripped: the remaining symbols name the code that they cover and nothing else; the stripped parts are found by
+// build id and by name.
 func TestStripped(t *testing.T) {
 	path := library(t, "-g", "-Wl,--build-id")
 	at := addresses(t, path)

@@ -1,10 +1,10 @@
-// Package native says what a stack of machine code is made of: how to get from an instruction to its caller, what
-// function it belongs to, and, where DWARF is there, which line. What files say of that is read by tracer/code/elffile;
-// which frames of a stack are Python's is tracer/python/cpython's business.
+// Package native explains stacks of machine code: the rule that leads from an instruction to its caller, the function
+// of an instruction, and, where DWARF is there, its line. Package tracer/code/elffile reads that information in files;
+// package tracer/python/cpython knows Python's frames.
 //
 // It reads files only, and copies of stacks that somebody else has made; little endian. A file may be anything: sizes,
-// counts and depths are bounded, what does not fit or make sense is not known, and nothing panics. Addresses are those
-// of the file ("virtual"); add the load bias for a process.
+// counts and depths are bounded, entries that do not fit or make no sense are not known, and nothing panics. Addresses
+// are those of the file ("virtual"); add the load bias for a process.
 package native
 
 import (
@@ -25,7 +25,8 @@ type Module struct {
 }
 
 // Open parses the headers of an ELF file. debug finds files with debug information below /usr/lib/debug; nil for none.
-// What of the file finds no room is not known; rules are looked up in the file. The error matches [elffile.ErrNotELF].
+// Names and lines of the file without room are not known; rules are looked up in the file. The error matches
+// [elffile.ErrNotELF].
 func Open(file io.ReaderAt, debug elffile.Finder, room *elffile.Room) (*Module, error) {
 	f, err := elffile.Open(file)
 	if err != nil {
@@ -42,7 +43,7 @@ const Prepared = 64 << 20
 // returns early where that is true. It must have returned before anything else is asked.
 func (m *Module) Prepare(isOver func() bool) { m.frames.Prepare(Prepared, m.room, isOver) }
 
-// Bias returns what is to be added to the file's addresses to get those of a process, see [elffile.File.Bias].
+// Bias returns the number that is added to the file's addresses to get those of a process, see [elffile.File.Bias].
 func (m *Module) Bias(start, offset uint64) (bias uint64, ok bool) { return m.file.Bias(start, offset) }
 
 // function returns the symbol that covers an address.

@@ -13,8 +13,8 @@ type Place struct {
 	Line     int    // from 1; 0 if not known
 }
 
-// Place returns what is known of an instruction. For a return address ask for the byte before it. Names are hostile
-// text, at most 512 bytes.
+// Place returns the function and line of an instruction, as far as they are known. For a return address ask for the
+// byte before it. Names are hostile text, at most 512 bytes.
 func (m *Module) Place(vaddr uint64) Place {
 	var out Place
 	if name, ok := m.function(vaddr); ok {
@@ -35,7 +35,7 @@ func cut(text string) string {
 	return text
 }
 
-// maxMangled bounds what is demangled: the text can grow exponentially, and is bounded itself (2^14 bytes).
+// maxMangled bounds the names that are demangled: the text can grow exponentially, and is bounded itself (2^14 bytes).
 const (
 	maxMangled   = 4 << 10
 	maxDemangled = 14

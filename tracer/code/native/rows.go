@@ -5,7 +5,7 @@ import "ipytracer/tracer/code/elffile"
 // The call frame instructions of DWARF 5, section 6.4.2, as far as they concern the frame's address, the frame
 // pointer and the return address.
 
-// kept says where the caller's value of a register is.
+// kept is the place of the caller's value of a register.
 type kept struct {
 	kind   keptKind
 	offset int64 // keptAt: from the frame's address
@@ -128,7 +128,7 @@ func (s *state) extended(c *elffile.Common, r *elffile.Numbers, op byte) (advanc
 	return 0, true
 }
 
-// defineCFA executes what says where the frame's address is; false if it is something else.
+// defineCFA executes an instruction that defines the frame's address; false if it is another one.
 func (s *state) defineCFA(c *elffile.Common, r *elffile.Numbers, op byte) bool {
 	deref := false
 	switch op {
@@ -154,7 +154,8 @@ func (s *state) defineCFA(c *elffile.Common, r *elffile.Numbers, op byte) bool {
 	return true
 }
 
-// defineRegister executes what says where the caller's value of a register is; false if it is something else.
+// defineRegister executes an instruction that defines the place of the caller's value of a register; false if it is
+// another one.
 func (s *state) defineRegister(c *elffile.Common, r *elffile.Numbers, op byte) bool {
 	register := r.ULEB()
 	switch op {
@@ -185,7 +186,7 @@ func (s *state) defineRegister(c *elffile.Common, r *elffile.Numbers, op byte) b
 	case cfaValExpression:
 		r.Block()
 		s.keep(c, register, kept{kind: keptOther})
-	default: // also DW_CFA_set_loc, which nobody writes
+	default: // also DW_CFA_set_loc, which no compiler writes
 		return false
 	}
 	return true
@@ -209,7 +210,7 @@ func (s *state) restore(c *elffile.Common, register uint64) {
 	}
 }
 
-// atBP reads an expression that is the frame pointer plus an offset, and what lies there if deref (DW_OP_breg of it,
+// atBP reads an expression that is the frame pointer plus an offset, or the word there if deref (DW_OP_breg of it,
 // DW_OP_deref).
 func atBP(expression []byte, deref bool) (offset int64, ok bool) {
 	const opBreg6, opDeref = 0x76, 0x06

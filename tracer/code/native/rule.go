@@ -2,29 +2,30 @@ package native
 
 import "ipytracer/tracer/code/elffile"
 
-// Base says what a frame's address is reckoned from: the CFA of DWARF, the value of the stack pointer before the call.
+// Base is the register from which a frame's address is reckoned: the CFA of DWARF, the value of the stack pointer
+// before the call.
 type Base uint32
 
 // The bases, in the order of bpf/wire.h.
 const (
 	Unknown   Base = iota // no way to go on
-	Outermost             // nobody called it: a thread begins here
+	Outermost             // it has no caller: a thread begins here
 	SP                    // the stack pointer plus CFAOffset
 	BP                    // the frame pointer plus CFAOffset
-	// BPDeref is what lies in memory at the frame pointer plus CFAOffset, where a function has realigned its stack; the
+	// BPDeref is the word in memory at the frame pointer plus CFAOffset, where a function has realigned its stack; the
 	// caller's lies where the frame pointer points. GCC writes that as DW_OP_breg6 -8; DW_OP_deref.
 	BPDeref
 )
 
-// Rule says how to get from a place to its caller. The return address lies 8 bytes below the frame's address.
+// Rule leads from a place to its caller. The return address lies 8 bytes below the frame's address.
 type Rule struct {
 	Base      Base
 	CFAOffset int32
 	BPOffset  int32 // from the frame's address to where the caller's frame pointer is kept; 0: it is in its register
 }
 
-// Rule returns how to get to the caller from an instruction. For a return address ask for the byte before it: the call
-// may be the last instruction of its function.
+// Rule returns the rule that leads from an instruction to the caller. For a return address ask for the byte before it:
+// the call may be the last instruction of its function.
 func (m *Module) Rule(vaddr uint64) Rule {
 	entry, ok := m.frames.At(vaddr)
 	if !ok {
@@ -46,7 +47,7 @@ func ruleAt(entry elffile.Entry, vaddr uint64) Rule {
 	return s.row.rule()
 }
 
-// rule is the row in the few terms that are enough for what compilers make.
+// rule returns the row in the few terms that are enough for the code of compilers.
 func (r row) rule() Rule {
 	if r.ra.kind == keptUndefined {
 		return Rule{Base: Outermost}

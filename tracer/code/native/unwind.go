@@ -5,7 +5,7 @@ import "encoding/binary"
 // Registers are a thread's, as far as unwinding takes them.
 type Registers struct{ IP, SP, BP uint64 }
 
-// End says why a chain of calls ends where it does.
+// End is the reason why a chain of calls ends.
 type End uint8
 
 // The ends.
@@ -17,9 +17,9 @@ const (
 )
 
 // Unwind returns the return addresses of a thread's calls, the innermost first, at most limit. stack is a copy of its
-// memory from the stack pointer upwards. rule says how to go on from the instruction at ip (leaf) or from a return
-// address; stop says of a return address that what called there is not to be followed. It does what next_native_frame
-// in bpf/native.h does.
+// memory from the stack pointer upwards. rule returns the rule for the instruction at ip (leaf) or for a return
+// address. stop reports whether the caller at a return address is not to be followed. Unwind does the same as
+// next_native_frame in bpf/native.h.
 func Unwind(r Registers, stack []byte, limit int,
 	rule func(pc uint64, leaf bool) Rule, stop func(pc uint64) bool) (calls []uint64, end End) {
 	at := r // the frame looked at

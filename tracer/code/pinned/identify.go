@@ -16,7 +16,7 @@ import (
 // Tree is a system's root.
 type Tree struct{ Name, Root string }
 
-// Each runs a test on this machine's own root, which is called bookworm, and on each tree that scripts/pythons.sh
+// Each runs a test on this machine's own root, which has the name bookworm, and on each tree that scripts/pythons.sh
 // makes.
 func Each(t *testing.T, test func(*testing.T, Tree)) {
 	t.Helper()
@@ -50,8 +50,8 @@ func identify(t *testing.T, file string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// packaged returns the Debian package that a file is of, with its version and architecture, "" for a file of none. The
-// file may lie in a tree of its own, such as a chroot.
+// packaged returns the Debian package of a file, with its version and architecture, "" for a file of none. The file may
+// lie in a tree of its own, such as a chroot.
 func packaged(file string) string {
 	file, err := filepath.EvalSymlinks(file)
 	if err != nil {

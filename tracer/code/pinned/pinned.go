@@ -1,9 +1,9 @@
-// Package pinned compares what an analysis finds in real files, such as where probes go, with what is kept in
+// Package pinned compares the findings of an analysis in real files, such as the places of probes, with the lines in
 // testdata/sites. Only tests import it, and it analyses nothing itself.
 //
 // A golden file has a section for each build of a file, found by its build id (or the SHA-256 of one without). Builds
-// come and go, so one that has no section is not an error, unless it is the same version of a Debian package that a
-// section is of: that is the same file. With -update sections are added or replaced, and none is taken out.
+// come and go, so a build without a section is not an error, unless a section is of the same version of the Debian
+// package: that is the same file. With -update sections are added or replaced, and none is taken out.
 package pinned
 
 import (
@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "pin what is found")
 
-// section is what is pinned of one build.
+// section has the pinned lines of one build.
 type section struct {
 	build   string
 	version string // of the Debian package, or ""
@@ -154,7 +154,7 @@ type Site struct {
 	Emulated bool
 }
 
-// Line is a line for a site and what it is for.
+// Line is a line for a site with its purpose.
 func (s Site) Line(what string) string {
 	if s.Symbol == "" && s.Offset == 0 {
 		return what + ": none"

@@ -43,7 +43,7 @@ func compile(t testing.TB, args ...string) {
 	}
 }
 
-// CUDAEnviron is the environment of a command that finds the stand-in in dir, with what goes wrong as script says
+// CUDAEnviron returns the environment of a command that finds the stand-in in dir, with the failures of a script
 // (testdata/gpu/standin/checkpoint.c). Commands with the same truth know of each other's processes.
 func CUDAEnviron(t testing.TB, dir, truth, script string) []string {
 	t.Helper()

@@ -42,15 +42,15 @@ func Library(t testing.TB, hidden ...string) string {
 	return dir
 }
 
-// Environ is the environment of a command that finds the stand-in in dir, in it the machine that text describes
+// Environ returns the environment of a command that finds the stand-in in dir, in it the machine that text describes
 // (testdata/gpu/nvml/README.md), and the machine's devices in a folder of their own.
 func Environ(t testing.TB, dir, text string) []string {
 	t.Helper()
 	return append(os.Environ(), Variables(t, dir, text)...)
 }
 
-// Variables are those that [Environ] adds. What a program reads that has given up most files is in LD_LIBRARY_PATH,
-// too.
+// Variables are those that [Environ] adds. The files that are left to a program that has given up most files are in
+// LD_LIBRARY_PATH, too.
 func Variables(t testing.TB, dir, text string) []string {
 	t.Helper()
 	own := t.TempDir()
@@ -65,7 +65,7 @@ func Variables(t testing.TB, dir, text string) []string {
 // gpu.Folder=$NVML_STANDIN_DEVICES.
 const DevicesVariable = "NVML_STANDIN_DEVICES"
 
-// Devices makes what NVIDIA's driver has in /dev for GPUs with these minor numbers, in a folder that may be there.
+// Devices makes the files of NVIDIA's driver in /dev for GPUs with these minor numbers, in a folder that may be there.
 // There is no driver behind any.
 func Devices(t testing.TB, folder string, minors ...string) {
 	t.Helper()

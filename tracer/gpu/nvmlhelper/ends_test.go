@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSilent: a driver that hangs is waited for once, for the time that was said. A later answer of it is dropped, and
-// it is asked anew.
+// TestSilent: a driver that hangs is waited for once, for the documented time. A later answer of it is dropped, and it
+// is asked anew.
 func TestSilent(t *testing.T) {
 	description, _ := standIn(t, machine)
 	h := start(t, nil)
@@ -91,7 +91,7 @@ func TestClosedWhileAsked(t *testing.T) {
 	}
 }
 
-// TestHelperDies: it is said, and nothing is waited for.
+// TestHelperDies: the error has the reason, and nothing is waited for.
 func TestHelperDies(t *testing.T) {
 	standIn(t, machine)
 	h := start(t, nil)

@@ -14,13 +14,13 @@ import (
 const (
 	questionSize = 4
 	maxAnswer    = 128 << 10 // bytes: a thousand processes and more on all GPUs together
-	maxText      = 512       // bytes of what went wrong
+	maxText      = 512       // bytes of an error
 	maxDevices   = 256       // in one answer
 )
 
 var errMessage = errors.New("a message that makes no sense")
 
-// answer is what NVML said.
+// answer is NVML's answer.
 type answer struct {
 	Snapshot gpu.Snapshot
 	None     *gpu.NoNVMLError `json:",omitempty"` // it cannot be used

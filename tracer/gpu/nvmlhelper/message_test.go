@@ -12,7 +12,8 @@ import (
 	"ipytracer/tracer/gpu"
 )
 
-// TestStrangeAnswers: whatever comes from the other side is bounded, and ends what makes no sense.
+// TestStrangeAnswers: everything that comes from the other side is bounded, and an answer that makes no sense ends the
+// helper.
 func TestStrangeAnswers(t *testing.T) {
 	many := gpu.Snapshot{Devices: make([]gpu.Device, maxDevices+1)}
 	for name, message := range map[string][]byte{

@@ -4,11 +4,11 @@
 //
 // The process is the user's, without capabilities, from its first moments on. Until it is asked for the first time it
 // waits, and has loaded nothing: a GPU that nobody uses is not woken. Then, once the driver's devices are there, it
-// takes everything from itself but what NVML needs, and loads it. It takes one question, of a fixed size, and gives one
+// gives up all rights that NVML does not need, and loads NVML. It takes one question, of a fixed size, and gives one
 // answer, of a bounded one. It ends when the other side closes its end of the socket, or ends.
 //
 // NVML in the session itself, started before that gives up its rights, would let in more. Each query opens /dev/nvidiaN
-// to read and write and calls stat(2), so the session, which parses what others made, would keep these rights. Every
+// to read and write and calls stat(2), so the session, which parses files of others, would keep these rights. Every
 // session would wake the machine's GPUs and hold their devices, also for notebooks that use none. Devices that are made
 // when the driver is used first would be missed, and a driver that hangs would hold the session. Some calls are refused
 // in the way that NVML knows from users who are not root: it makes devices, links to them, and starts
@@ -34,19 +34,19 @@ import (
 // Command is the hidden command of the program by which [Start] starts the process; it calls [Serve].
 const Command = "nvml-helper"
 
-// How long an answer is waited for. The first one has NVML started, which wakes GPUs that nobody uses: a second or two
-// each. A session asks for it beside what else it does.
+// The waits for an answer. For the first one NVML starts, which wakes GPUs that nobody uses: a second or two each. A
+// session asks for it beside its other work.
 const (
 	firstPatience = 30 * time.Second
 	patience      = time.Second
 )
 
 var (
-	// ErrSilent says that NVML has not answered in time. It may answer later.
+	// ErrSilent is the error when NVML has not answered in time. It may answer later.
 	ErrSilent = errors.New("NVML does not answer: a GPU may hang")
-	// ErrNoDevices says that NVIDIA's driver has no devices in /dev yet.
+	// ErrNoDevices is the error when NVIDIA's driver has no devices in /dev yet.
 	ErrNoDevices = errors.New("NVIDIA's driver has no devices in /dev (nvidiactl and one nvidiaN)")
-	// ErrEnded says that the process has ended.
+	// ErrEnded is the error when the process has ended.
 	ErrEnded = errors.New("the process that asks NVML has ended")
 )
 
@@ -167,7 +167,8 @@ func (h *Helper) ask() error {
 	return err
 }
 
-// answer waits for what is owed, as long as until then. A deadline that has passed takes what is there.
+// answer waits for the outstanding answer, until then. With a deadline that has passed it takes an answer that is
+// there.
 func (h *Helper) answer(deadline time.Time) (gpu.Snapshot, error) {
 	if err := h.conn.SetReadDeadline(maximum(deadline, time.Now().Add(time.Millisecond))); err != nil {
 		return gpu.Snapshot{}, h.end(err)
@@ -212,5 +213,5 @@ func (h *Helper) end(err error) error {
 	return h.dead
 }
 
-// Close has the process end, once the driver lets it. Who asks just then hears [ErrEnded].
+// Close has the process end, once the driver lets it. A call that asks at that moment fails with [ErrEnded].
 func (h *Helper) Close() { _ = h.conn.Close() }

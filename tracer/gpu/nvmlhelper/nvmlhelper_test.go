@@ -71,7 +71,7 @@ func start(t *testing.T, as *userfile.User) *Helper {
 	return h
 }
 
-// process is the helper's, of which there is one.
+// process is the helper's only process.
 func process(t *testing.T) int {
 	t.Helper()
 	all := processes()
@@ -112,7 +112,7 @@ func says(t *testing.T, s gpu.Snapshot, err error) {
 	}
 }
 
-// TestAnswers: the helper, which has no right but to ask NVML, says the same every time.
+// TestAnswers: the helper, which has no right but to ask NVML, gives the same answer every time.
 func TestAnswers(t *testing.T) {
 	standIn(t, machine)
 	h := start(t, nil)
@@ -191,7 +191,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestNoDevicesAfterAnAnswer: who says so has had them open, and is not asked again.
+// TestNoDevicesAfterAnAnswer: a helper that answers so has had them open, and is not asked again.
 func TestNoDevicesAfterAnAnswer(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

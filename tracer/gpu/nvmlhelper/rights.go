@@ -12,8 +12,8 @@ import (
 	"ipytracer/tracer/host/confine"
 )
 
-// withdraw takes from this program, in all its threads and for good, what NVML does not need. A kernel without Landlock
-// or filters takes less.
+// withdraw takes all rights that NVML does not need from this program, in all its threads and for good. A kernel
+// without Landlock or filters takes less.
 func withdraw(devices []string) error {
 	for _, err := range []error{confine.OnlyPaths(paths(devices)), confine.Allow(rules())} {
 		if err != nil && !errors.Is(err, confine.ErrNoLandlock) && !errors.Is(err, confine.ErrNoFilter) {
@@ -23,7 +23,7 @@ func withdraw(devices []string) error {
 	return nil
 }
 
-// paths are the devices, and what the library and those it needs are read from; nothing is made anywhere.
+// paths are the devices, and the files of the library and of those it needs; nothing is made anywhere.
 func paths(devices []string) confine.Paths {
 	p := confine.Paths{Read: []string{"/proc", "/sys", "/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store",
 		"/run/opengl-driver"}}
@@ -38,7 +38,7 @@ func paths(devices []string) confine.Paths {
 		}
 	}
 	for _, path := range devices {
-		// nvidia-caps: who may open one has a right of MIG's
+		// nvidia-caps: a user who may open one has a right of MIG's
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			p.Read = append(p.Read, path)
 		} else {
@@ -85,7 +85,7 @@ func rules() []confine.Rule {
 // threads by a file. Each fails as it does for them.
 func refused() (all []confine.Rule) {
 	for errno, calls := range map[unix.Errno][]uintptr{
-		// any other error ends what it does with the folder's devices, which are there
+		// with any other error it gives up the folder's devices, which are there
 		unix.EEXIST: {unix.SYS_MKDIRAT},
 		unix.EPERM:  {unix.SYS_MKNODAT, unix.SYS_FCHMODAT, unix.SYS_FCHOWNAT},
 		unix.EACCES: {unix.SYS_UNLINKAT, unix.SYS_SYMLINKAT, unix.SYS_SOCKET, unix.SYS_CONNECT},

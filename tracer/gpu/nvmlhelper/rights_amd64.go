@@ -16,5 +16,5 @@ var (
 	}
 )
 
-// opening are the calls that open files, by which argument has the flags.
+// opening are the calls that open files, by the argument with the flags.
 var opening = map[uintptr]int{unix.SYS_OPENAT: 2, unix.SYS_OPEN: 1}

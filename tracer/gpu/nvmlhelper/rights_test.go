@@ -19,7 +19,7 @@ import (
 
 const confinedVariable = "IPYTRACER_TEST_CONFINED"
 
-// alone runs a test in a process of its own: what is given up is gone for good.
+// alone runs a test in a process of its own: the test gives rights up for good.
 func alone(t *testing.T, test func(*testing.T)) {
 	t.Helper()
 	if os.Getenv(confinedVariable) == t.Name() {
@@ -50,9 +50,9 @@ func (c call) try() unix.Errno {
 }
 
 // byNVML are the system calls that nvmlInit, one query of memory and processes, and nvmlShutdown made: an H100 80 GB,
-// driver 580.159.04, Linux 6.18, seen with ptrace(2). Arguments that a filter can tell apart are as they were; the
-// others make the call do nothing here. What is left out are the calls that this very program makes, or must not make
-// again (mmap of memory, brk, rt_sigprocmask, futex).
+// driver 580.159.04, Linux 6.18, seen with ptrace(2). Arguments that a filter can distinguish are as they were; the
+// others make the call do nothing here. Left out are the calls that this very program makes, or must not make again
+// (mmap of memory, brk, rt_sigprocmask, futex).
 func byNVML() []call {
 	path, err := unix.BytePtrFromString("/no such folder/file")
 	if err != nil {
@@ -89,7 +89,7 @@ func byNVML() []call {
 	}
 }
 
-// triedByNVML are calls in the same list that fail for users who are not root, too, and how they fail there.
+// triedByNVML are calls in the same list that fail for users who are not root, too, with their errors there.
 func triedByNVML() map[unix.Errno][]call {
 	return map[unix.Errno][]call{
 		unix.EEXIST: {{"mkdir", [7]uintptr{83, 0, 0o755}}},
@@ -128,7 +128,7 @@ func TestCallsOfNVML(t *testing.T) {
 	})
 }
 
-// TestForbidden: what the helper has no business with fails, and would not have failed in this way before.
+// TestForbidden: calls that the helper does not need fail, and would not have failed in this way before.
 func TestForbidden(t *testing.T) {
 	path, err := unix.BytePtrFromString("/no such folder/file")
 	if err != nil {
@@ -188,8 +188,8 @@ func TestForbidden(t *testing.T) {
 	})
 }
 
-// TestFiles: the helper opens the driver's devices to read and write, reads what a library is made of, and opens
-// nothing else.
+// TestFiles: the helper opens the driver's devices to read and write, reads the files of the library, and opens nothing
+// else.
 func TestFiles(t *testing.T) {
 	folder := os.Getenv("IPYTRACER_TEST_FOLDER")
 	if folder == "" {

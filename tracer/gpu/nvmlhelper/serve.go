@@ -29,7 +29,7 @@ type server struct {
 	none *gpu.NoNVMLError // why it cannot be used, once that is known
 }
 
-// Serve answers questions on the program's descriptor 3, as a user, nil for the one it is, until the other side is
+// Serve answers questions on the program's descriptor 3, as a user, nil for the present one, until the other side is
 // gone: then the program ends, whatever NVML does meanwhile.
 func Serve(as *userfile.User) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
@@ -47,7 +47,7 @@ func Serve(as *userfile.User) error {
 	for {
 		n, err := conn.Read(message)
 		if err != nil || n == 0 {
-			return nil // who asks has gone
+			return nil // the asking program has gone
 		}
 		if n != questionSize {
 			return errMessage

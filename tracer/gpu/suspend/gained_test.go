@@ -19,7 +19,7 @@ import (
 
 const nobody = 65534
 
-// becoming starts a user's process that executes another program, which sleeps, as soon as it is told to.
+// becoming starts a user's process that executes another program, which sleeps, at a signal.
 func becoming(t *testing.T, program string) (h *process.Handle, become func()) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", `read line; exec "$0" 600`, program)
@@ -65,7 +65,7 @@ func sleepWith(t *testing.T, mode uint32) string {
 }
 
 // TestGained: a process that executes a set-user-ID program between two calls of the driver is not touched from then on
-// for its user, nor for another; for root it is, and so is one that executes an ordinary program.
+// for its user, nor for another. For root it is, and so is one that executes an ordinary program.
 func TestGained(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("takes root")
@@ -95,7 +95,7 @@ func TestGained(t *testing.T) {
 		}
 		answers := json.NewDecoder(&out)
 		var a answer
-		for range 2 { // the first says that it is ready
+		for range 2 { // the first one is ready then
 			a = answer{}
 			if err := answers.Decode(&a); err != nil {
 				t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// ErrNoCUDA says that a process does not use the CUDA driver.
+// ErrNoCUDA is the error for a process that does not use the CUDA driver.
 var ErrNoCUDA = errors.New("the CUDA driver (libcuda.so.1) is not mapped in it")
 
-// UsesCUDA fails with [ErrNoCUDA] for a process that has not loaded the driver: NVIDIA's own tools do not tell such a
-// process from others.
+// UsesCUDA fails with [ErrNoCUDA] for a process that has not loaded the driver: NVIDIA's own tools do not distinguish
+// such a process from others.
 func UsesCUDA(fs process.FS, pid int) error {
 	for m, err := range fs.Image(pid).Mappings() {
 		if err != nil {
@@ -25,13 +25,14 @@ func UsesCUDA(fs process.FS, pid int) error {
 	return ErrNoCUDA
 }
 
-// RoomError says that the host has not the room for what a process holds on its devices.
+// RoomError is the error when the host has no room for a process's memory on its devices.
 type RoomError struct {
-	Need, Room int64  // bytes
-	Why        string // what has so little: "the machine's memory", "memory.max of control group /docker/abc"
+	Need, Room int64 // bytes
+	// the place with the least room: "the machine's memory", "memory.max of control group /docker/abc"
+	Why string
 }
 
-// Error says how much is missing.
+// Error returns how much is missing.
 func (e *RoomError) Error() string {
 	return fmt.Sprintf("%d bytes, where %s has room for %d", e.Need, e.Why, e.Room)
 }
@@ -40,8 +41,8 @@ func (e *RoomError) Error() string {
 const spare = 64 << 20
 
 // HasRoom fails with a [*RoomError] if the host's memory, a control group of the process or its own limits have no room
-// for so many bytes more. That the driver puts them into the process itself is not documented, so whatever is smallest
-// counts. What cannot be read does not.
+// for so many bytes more. That the driver puts them into the process itself is not documented, so the smallest room
+// counts. Figures that cannot be read do not.
 func HasRoom(fs process.FS, pid int, need int64) error {
 	var groups []process.Cgroup
 	if all, err := fs.Proc(pid).MemoryCgroups(); err == nil {
@@ -56,7 +57,7 @@ func HasRoom(fs process.FS, pid int, need int64) error {
 	return room(need, fs.MachineMemory().Available, groups, left)
 }
 
-// room is the rule. available is 0 where it is not known; left is what the process may still map.
+// room is the rule. available is 0 where it is not known; left is the memory that the process may still map.
 func room(need, available int64, groups []process.Cgroup, left int64) error {
 	smallest := RoomError{Need: need, Room: process.NoLimit}
 	offer := func(bytes int64, why string) {

@@ -30,7 +30,7 @@ type calls interface {
 	Unlock(pid int) error
 }
 
-// serve does what the tracer asks for one process until the pipe is closed, and then what the aim says. It does nothing
+// serve does the tracer's requests for one process until the pipe is closed, and then acts by the aim. It does nothing
 // to a process that has more rights than these.
 func serve(id process.Identity, rights process.Rights, aim Aim, in io.Reader, out io.Writer) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
@@ -48,9 +48,9 @@ func serve(id process.Identity, rights process.Rights, aim Aim, in io.Reader, ou
 	return s.serve(json.NewDecoder(in), answers)
 }
 
-// looker returns what looks, right before each call, whether a pid still means the process, and whether that may still
-// be moved: the driver takes a pid and is root's. A process that changes between the look and the call has executed
-// another program, and so has no memory of CUDA's left.
+// looker returns a function that looks, right before each call, whether a pid still means the process, and whether that
+// may still be moved: the driver takes a pid and is root's. A process that changes between the look and the call has
+// executed another program, and so has no memory of CUDA's left.
 func looker(handle *process.Handle, rights process.Rights) func() error {
 	return func() error {
 		if ended, err := handle.Exited(); ended || err != nil {
@@ -76,7 +76,7 @@ func (s *server) serve(requests *json.Decoder, answers *json.Encoder) error {
 		if requests.Decode(&r) != nil {
 			break
 		}
-		// Nobody may be there any more to be told; the rest is done all the same.
+		// The tracer may be gone and read no answer; the rest is done all the same.
 		_ = answers.Encode(s.do(r))
 	}
 	if state := s.do(request{Do: doState}); s.settle && state.err() == nil && state.State == gpu.CUDALocked {

@@ -1,6 +1,6 @@
-// Package suspend moves the device memory of a process that uses CUDA to the host, and back: in which order the driver
-// is asked, and what is undone when it fails or somebody changes their mind, so that no process is left waiting by
-// mistake. The driver's calls themselves are tracer/gpu's, and what people are told is cmd/tracer's.
+// Package suspend moves the device memory of a process that uses CUDA to the host, and back. It knows the order of the
+// driver's calls, and undoes them when one fails or the user changes their mind, so that no process is left waiting by
+// mistake. The driver's calls themselves are tracer/gpu's, and the messages for people are cmd/tracer's.
 package suspend
 
 import (
@@ -11,7 +11,7 @@ import (
 	"ipytracer/tracer/gpu"
 )
 
-// Driver is what the CUDA driver does for another process: [gpu.Checkpoints], or the same in a [Worker].
+// Driver has the CUDA driver's calls on another process: [gpu.Checkpoints], or the same in a [Worker].
 type Driver interface {
 	State() (gpu.CUDAState, error)
 	Lock(patience time.Duration) error
@@ -20,12 +20,12 @@ type Driver interface {
 	Unlock() error
 }
 
-// Step is what is being done.
+// Step is the present step.
 type Step int
 
 // The steps.
 const (
-	Locking    Step = iota // waiting until what runs on the GPUs is over
+	Locking    Step = iota // waiting until the work on the GPUs is over
 	MovingOut              // device memory goes to the host
 	MovingBack             // it comes back
 	Unlocking
@@ -34,33 +34,33 @@ const (
 // Mover moves the memory of one process.
 type Mover struct {
 	Driver   Driver
-	Patience time.Duration   // how long what runs on the GPUs may take to end
+	Patience time.Duration   // the time that the work on the GPUs may take to end
 	Tell     func(Step)      // is called as a step begins
-	Regret   <-chan struct{} // closed: undo, or end what would leave the process waiting
+	Regret   <-chan struct{} // closed: undo, or end the steps that would leave the process waiting
 }
 
-// Outcome is what became of it.
+// Outcome is the result.
 type Outcome struct {
 	Before, After gpu.CUDAState
 	Known         bool // After is: the driver could be asked
 	Undone        bool // it was moved out and back again, or less, because of [Mover.Regret]
 }
 
-// StateError says that a process is in a state in which it cannot be moved.
+// StateError is the error for a process in a state in which it cannot be moved.
 type StateError struct{ State gpu.CUDAState }
 
 // Error names the state.
 func (e *StateError) Error() string { return "the driver says " + e.State.String() }
 
 var (
-	// ErrGone says that the process has ended.
+	// ErrGone is the error for a process that has ended.
 	ErrGone = errors.New("the process has ended")
-	// ErrGained says that the process has more rights than the user for whom it would be moved: it has executed a
+	// ErrGained is the error for a process with more rights than the user for whom it would be moved: it has executed a
 	// set-user-ID program, or one with capabilities, or became another user.
 	ErrGained = errors.New("the process has more rights than the user who may move it")
-	// ErrNoAnswer says that the driver has not answered for so long that nobody waits any more.
+	// ErrNoAnswer is the error when the driver has not answered for so long that the wait is given up.
 	ErrNoAnswer = errors.New("the driver does not answer")
-	// ErrLeft says that nobody waits any more, because they were told not to.
+	// ErrLeft is the error when the wait is given up at the caller's request.
 	ErrLeft = errors.New("not waited for")
 )
 
@@ -85,7 +85,7 @@ func (m *Mover) Out() (out Outcome, err error) {
 	m.tell(Locking)
 	if err := m.Driver.Lock(m.Patience); err != nil {
 		var failed *gpu.CUDAError
-		if errors.As(err, &failed) && failed.Code == gpu.CUDAIllegalState { // somebody else has locked it meanwhile
+		if errors.As(err, &failed) && failed.Code == gpu.CUDAIllegalState { // another program has locked it meanwhile
 			return m.end(out, err)
 		}
 		return m.undo(out, err)
@@ -139,7 +139,7 @@ func (m *Mover) undo(out Outcome, because error) (Outcome, error) {
 	return m.end(out, err)
 }
 
-// release brings back what is on the host, and unlocks.
+// release brings back the memory on the host, and unlocks.
 func (m *Mover) release(from gpu.CUDAState) error {
 	if from == gpu.CUDACheckpointed {
 		m.tell(MovingBack)
@@ -161,7 +161,7 @@ func (m *Mover) unlock() error {
 	return m.Driver.Unlock()
 }
 
-// end finds out what the process is in, at last.
+// end finds out the last state of the process.
 func (m *Mover) end(out Outcome, err error) (Outcome, error) {
 	out.Known = false
 	if abandoned(err) {
@@ -176,8 +176,8 @@ func (m *Mover) end(out Outcome, err error) (Outcome, error) {
 	return out, err
 }
 
-// abandoned says whether nothing else can be asked: a call may still be under way, or the process is gone or not to be
-// touched.
+// abandoned reports whether the driver cannot be asked any more: a call may still be under way, or the process is gone
+// or not to be touched.
 func abandoned(err error) bool {
 	return errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrLeft) || errors.Is(err, ErrGone) ||
 		errors.Is(err, ErrGained)

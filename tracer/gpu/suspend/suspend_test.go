@@ -51,7 +51,7 @@ func (f *fake) Unlock() error  { return f.step("unlock", gpu.CUDALocked, gpu.CUD
 
 var errFailed = errors.New("failed")
 
-// moveCase is a move from a state, and what it ends in.
+// moveCase is a move from a state, with the state at its end.
 type moveCase struct {
 	name    string
 	state   gpu.CUDAState
@@ -145,7 +145,7 @@ var moveCases = []moveCase{
 	},
 }
 
-// TestMover: what is done in which state, and what it ends in.
+// TestMover: the steps in each state, and the state at the end.
 func TestMover(t *testing.T) {
 	for _, c := range moveCases {
 		f := &fake{state: c.state, fails: map[string]error{c.fails: c.err}, leave: map[string]gpu.CUDAState{}}
@@ -198,7 +198,7 @@ func (b byPID) Checkpoint(int) error              { return b.fake.Checkpoint() }
 func (b byPID) Restore(int) error                 { return b.fake.Restore() }
 func (b byPID) Unlock(int) error                  { return b.fake.Unlock() }
 
-// TestServe: what the worker does once its pipe is closed, whoever has locked the process.
+// TestServe: the worker's acts once its pipe is closed, whichever program has locked the process.
 func TestServe(t *testing.T) {
 	for _, c := range []struct {
 		state    gpu.CUDAState

@@ -9,7 +9,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// Task is what a worker is started for.
+// Task is the task of a worker.
 type Task struct {
 	ID  process.Identity
 	Aim Aim
@@ -47,7 +47,7 @@ func ParseTask(arguments []string) (t Task, err error) {
 	return t, err
 }
 
-// Serve is the worker: it does what the tracer asks on in until that is closed, and then what the aim says.
+// Serve is the worker: it does the tracer's requests on in until that is closed, and then acts by the aim.
 func (t Task) Serve(in io.Reader, out io.Writer) error {
 	return serve(t.ID, process.RightsOf(t.UID), t.Aim, in, out)
 }

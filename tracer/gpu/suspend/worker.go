@@ -19,19 +19,19 @@ import (
 // WorkerCommand is the hidden command by which a [Worker] starts: WorkerCommand PID START out|back UID, a [Task].
 const WorkerCommand = "gpu-move-worker"
 
-// Aim is what a worker is for: what it does by itself once nobody asks it any more.
+// Aim is the purpose of a worker: its acts once nobody asks it any more.
 type Aim string
 
 // The aims.
 const (
-	AimOut  Aim = "out"  // a process that the worker has locked, and whose memory is on the device, it unlocks
+	AimOut  Aim = "out"  // a process with a lock of the worker's, and with its memory on the device, is unlocked
 	AimBack Aim = "back" // a process that is locked it unlocks
 )
 
-// Worker is a process that makes the driver's calls, for they cannot be interrupted, and the process that they are
-// about must not be left locked because the tracer was. It runs in a session of its own that no terminal's signals
-// reach; when its pipe is closed, that is when the tracer has gone by whatever cause, it ends the call that it is in,
-// and what would leave the process waiting by mistake. It is a [Driver].
+// Worker is a process that makes the driver's calls. They cannot be interrupted, and the process that they are about
+// must not be left locked when the tracer is interrupted. It runs in a session of its own that no terminal's signals
+// reach. When its pipe is closed, that is when the tracer has gone by whatever cause, it ends the call that it is in,
+// and every state that would leave the process waiting by mistake. It is a [Driver].
 type Worker struct {
 	cmd     *exec.Cmd
 	to      io.WriteCloser
@@ -41,10 +41,10 @@ type Worker struct {
 	limits  Limits
 }
 
-// Limits are how long a call may take before nobody waits any more.
+// Limits are the longest waits for a call.
 type Limits struct {
-	Ask  time.Duration // what is quick: asking for the state, unlocking, and a lock beyond its own patience
-	Move time.Duration // what takes as long as the memory takes to be copied
+	Ask  time.Duration // for quick calls: asking for the state, unlocking, and a lock beyond its own patience
+	Move time.Duration // for calls that take as long as the memory takes to be copied
 }
 
 // request is one line to the worker.
@@ -89,8 +89,8 @@ func (a answer) err() error {
 }
 
 // StartWorker starts a worker for a process, which does nothing to it once it has more rights than an ordinary process
-// of user uid. It fails with a [*gpu.NoCheckpointsError] where the driver cannot do it. Once left is closed nobody
-// waits for the call that is under way, which fails with [ErrLeft].
+// of user uid. It fails with a [*gpu.NoCheckpointsError] where the driver cannot do it. Once left is closed the call
+// that is under way is not waited for: it fails with [ErrLeft].
 func StartWorker(id process.Identity, uid uint32, aim Aim, left <-chan struct{}, limits Limits) (*Worker, error) {
 	w := &Worker{left: left, limits: limits, answers: make(chan answer)}
 	cmd, release, err := gpu.Command(nil, Task{ID: id, Aim: aim, UID: uid}.arguments()...)
@@ -190,7 +190,8 @@ func (w *Worker) await(limit time.Duration) (answer, error) {
 	}
 }
 
-// Close tells the worker that nobody asks any more, and does not wait for it: the call that it is in may take its time.
+// Close lets the worker know that it is not asked any more, and does not wait for it: the call that it is in may take
+// its time.
 func (w *Worker) Close() {
 	_ = w.to.Close()
 	go func() { // one for each worker; it ends with the worker's process

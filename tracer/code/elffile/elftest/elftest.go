@@ -1,5 +1,5 @@
 // Package elftest makes small ELF files, and memory of processes, and finds where a process has loaded a file. Only
-// tests import it, and real files are tracer/code/pinned's.
+// tests import it. Package tracer/code/pinned has real files.
 package elftest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"ipytracer/tracer/code/elffile"
 )
 
-// File is a small ELF file: one executable segment whose file offset 0 is at [Base].
+// File is a small ELF file: one executable segment with file offset 0 at [Base].
 type File struct {
 	Machine elf.Machine // 0 for that of the tracer's machine
 	Symbols []Symbol

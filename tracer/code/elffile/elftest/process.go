@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Bias is where a process has loaded a file: what bias says of the file's first executable mapping of which it says
-// anything, by the mapping's start and its offset in the file.
+// Bias returns the place where a process has loaded a file. It asks bias about the file's executable mappings, by a
+// mapping's start and its offset in the file, and takes the first answer.
 func Bias(t testing.TB, bias func(start, offset uint64) (uint64, bool), pid int, path string) uint64 {
 	t.Helper()
 	want, err := os.Stat(path)

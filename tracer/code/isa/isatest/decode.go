@@ -100,7 +100,7 @@ func operands(code []byte, addr uint64) (all [4]isa.Operand) {
 	return all
 }
 
-// moves fills in what becomes of the stack's and the frame's pointers.
+// moves fills in the effects on the stack's and the frame's pointers.
 func moves(in *isa.Instruction, op operation) {
 	switch op {
 	case opPush:

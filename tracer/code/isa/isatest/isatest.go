@@ -1,7 +1,6 @@
 // Package isatest is a toy architecture and its assembler, for tests of analyses only: nothing of a real processor
 // holds for it. An instruction has four bytes: an operation and its operands. There are eight registers, of which the
-// stack pointer and the frame pointer are the last; arguments, and what functions return, lie elsewhere than on any
-// machine.
+// stack pointer and the frame pointer are the last. Arguments and results lie elsewhere than on any real machine.
 package isatest
 
 import (
@@ -88,10 +87,10 @@ func wide(op operation, first byte, n int) []byte {
 	return []byte{byte(op), first, byte(n), byte(n >> 8)}
 }
 
-// distance is that of an instruction's end, from which places are reckoned, in instructions.
+// distance returns the number of instructions to a place from an instruction's end.
 func distance(from, to uint64) int { return int(int64(to-from)-Size) / Size }
 
-// Instructions without operands. [Mystery] does what nobody knows.
+// Instructions without operands. The effect of [Mystery] is not known.
 func Nop() []byte        { return []byte{byte(opNop), 0, 0, 0} }
 func Mark() []byte       { return []byte{byte(opMark), 0, 0, 0} }
 func Ret() []byte        { return []byte{byte(opRet), 0, 0, 0} }

@@ -31,7 +31,7 @@ func decode(code []byte, addr uint64) (in isa.Instruction, ok bool) {
 	return in, true
 }
 
-// detail fills in what only some kinds have.
+// detail fills in the fields that only some kinds have.
 func detail(in *isa.Instruction, inst *x86asm.Inst) {
 	switch in.Kind {
 	case isa.Branch:
@@ -59,7 +59,7 @@ func detail(in *isa.Instruction, inst *x86asm.Inst) {
 	}
 }
 
-// operands translates the operands of an instruction, behind which the next one lies at an address.
+// operands translates the operands of an instruction. The next instruction lies at an address.
 func operands(inst *x86asm.Inst, end uint64) (all [4]isa.Operand) {
 	for i, arg := range inst.Args[:len(all)] {
 		switch a := arg.(type) {
@@ -100,7 +100,7 @@ func memory(inst *x86asm.Inst, m x86asm.Mem, end uint64) isa.Operand {
 	return o
 }
 
-// moves fills in what becomes of the stack's and the frame's pointers.
+// moves fills in the effects on the stack's and the frame's pointers.
 func moves(in *isa.Instruction, inst *x86asm.Inst) {
 	switch inst.Op {
 	case x86asm.PUSH, x86asm.PUSHFQ:
@@ -125,7 +125,7 @@ func moves(in *isa.Instruction, inst *x86asm.Inst) {
 	}
 }
 
-// stackPointer says what an instruction does whose first operand is the stack pointer.
+// stackPointer returns the effect of an instruction that has the stack pointer as first operand.
 func stackPointer(inst *x86asm.Inst) (effect isa.StackEffect, by int64) {
 	switch inst.Op {
 	case x86asm.SUB, x86asm.ADD:

@@ -98,7 +98,7 @@ func writes(k isa.Kind) bool {
 	return true
 }
 
-// flags says what instructions of a kind do to the flags, as far as comparisons are followed.
+// flags returns the effect of instructions of a kind on the flags, as far as comparisons are followed.
 func flags(k isa.Kind) isa.Flags {
 	switch k {
 	case isa.Move, isa.Address, isa.Push, isa.Nop, isa.Pop, isa.SetByte:

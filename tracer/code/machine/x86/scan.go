@@ -6,7 +6,7 @@ import (
 	"ipytracer/tracer/code/isa"
 )
 
-// opens are the bytes with which the instructions begin that [scan] looks for.
+// opens are the first bytes of the instructions that [scan] looks for.
 var opens = [256]bool{0xe8: true, 0xe9: true, 0x0f: true, 0xff: true, 0x48: true, 0x4c: true}
 
 // scan is the Scan of [Architecture].
@@ -26,8 +26,8 @@ func scan(addr uint64, code []byte, found func(isa.Reference) bool) {
 	}
 }
 
-// reference says how an instruction that begins with some bytes refers to a place, and how long it is: 0 bytes where it
-// does not.
+// reference returns how an instruction with some first bytes refers to a place, and its length: 0 bytes where it does
+// not refer to one.
 func reference(first, second, third byte) (size int, kind isa.ReferenceKind) {
 	switch {
 	case first == 0xe8 || first == 0xe9:
@@ -44,7 +44,7 @@ func reference(first, second, third byte) (size int, kind isa.ReferenceKind) {
 	return 0, 0
 }
 
-// relative returns where an instruction of so many bytes refers to, the last four of which are a displacement.
+// relative returns the place that an instruction of so many bytes refers to, the last four of which are a displacement.
 func relative(at uint64, code []byte, size int) uint64 {
 	return at + uint64(size) + uint64(int64(int32(binary.LittleEndian.Uint32(code[size-4:]))))
 }

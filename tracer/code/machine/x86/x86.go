@@ -1,4 +1,4 @@
-// Package x86 is x86-64, as analyses of machine code see it (tracer/code/isa): what its instructions are, which the
+// Package x86 is x86-64, as analyses of machine code see it (tracer/code/isa): its instructions, those of them that the
 // kernel emulates, and the calling convention of Linux.
 package x86
 
