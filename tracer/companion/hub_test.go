@@ -74,7 +74,8 @@ func TestPendingCellsAreBounded(t *testing.T) {
 	for id := 1; id <= maxPending+3; id++ {
 		h.Finished([]model.Window{b[id]})
 	}
-	if a := n.ask(`{"id": 1, "ask": "cell"}`); len(a.Windows) != maxPending || a.Windows[0]["id"] != 4.0 || a.Lost != 3 {
+	a := n.ask(`{"id": 1, "ask": "cell"}`)
+	if len(a.Windows) != maxPending || a.Windows[0]["id"] != 4.0 || a.Lost != 3 {
 		t.Errorf("%d windows, %d lost", len(a.Windows), a.Lost)
 	}
 }

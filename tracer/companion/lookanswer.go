@@ -106,7 +106,8 @@ func (h *Hub) sendLook(l *line, r request, kind kindOfLook) {
 // sendFindings answers with the findings of a look.
 func (h *Hub) sendFindings(l *line, id int64, a *answered) {
 	why, _ := bounded(a.why, maxProse, false)
-	frame := packet{ID: id, Look: a.number, Why: why, TookNS: int64(a.took), ToFree: freeEntries(a.free), Checked: a.check}
+	frame := packet{ID: id, Look: a.number, Why: why, TookNS: int64(a.took),
+		ToFree: freeEntries(a.free), Checked: a.check}
 	if a.audit == nil { // also where a look for one came to nothing
 		frame.Names = a.names
 		h.inPackets(l, frame, len(a.listed), func(i int) json.RawMessage { return h.variable(a.listed[i]) },

@@ -168,8 +168,9 @@ func merge(lists ...[]Process) []Process {
 	return out
 }
 
-// UsedBy is what a process holds on all devices together, by a pid as the driver gives it ([Process.PID]); not ok where
-// the driver does not say of one of them. A process that holds nothing is not listed.
+// UsedBy returns the memory that a process holds on all devices together, by a pid as the driver gives it
+// ([Process.PID]). It is not ok where the driver does not show it for one of them. A process that holds nothing is not
+// listed.
 func (s Snapshot) UsedBy(pid int) (bytes int64, ok bool) {
 	ok = true
 	count := func(list []Process) {

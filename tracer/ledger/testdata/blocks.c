@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * blocks THREADS [tensors|pools]: threads report that they make, resize and free blocks, small and large ones at random.
- * The blocks do not exist: there are only the functions that report them. Each line that the program reads is a number:
- * every thread reports as many changes. Then the program prints the bytes that live, the most bytes that lived, the most
- * of one thread alone, the bytes in small blocks that live, and how many blocks were made.
+ * blocks THREADS [tensors|pools]: threads report that they make, resize and free blocks, small and large ones at
+ * random. The blocks do not exist: there are only the functions that report them. Each line that the program reads is a
+ * number: every thread reports as many changes. Then the program prints the bytes that live, the most bytes that lived,
+ * the most of one thread alone, the bytes in small blocks that live, and how many blocks were made.
  */
 #include <pthread.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-// A program that calls itself in many ways. At the end of each chain of calls it writes down everything that an unwinder
-// starts from (registers, the top of the stack, the mappings), and the result of libgcc's backtrace(), which is the
-// truth. Nothing here knows the tracer.
+// A program that calls itself in many ways. At the end of each chain of calls it writes down everything that an
+// unwinder starts from (registers, the top of the stack, the mappings), and the result of libgcc's backtrace(), which
+// is the truth. Nothing here knows the tracer.
 //
 //   chain DIR    writes DIR/0, DIR/1, … and DIR/maps
 #include <alloca.h>

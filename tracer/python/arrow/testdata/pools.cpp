@@ -1,6 +1,6 @@
 // The classes of Arrow's memory pools, as its library exports them: names, the order of virtual functions and their
-// effects are those of cpp/src/arrow/memory_pool.{h,cc}. OLD: without an alignment, as before Arrow 11. NEW_KIND: a class
-// of pools that nobody knows.
+// effects are those of cpp/src/arrow/memory_pool.{h,cc}. OLD: without an alignment, as before Arrow 11. NEW_KIND: a
+// class of pools that nobody knows.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>

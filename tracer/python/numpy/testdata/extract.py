@@ -4,9 +4,9 @@
     extract.py MODULE.so FIRST END OUT.bz2
 
 The result is the same ELF file, with zeros where nothing looks. Of the code only the functions from FIRST to END are
-left: those of alloc.c, which the compiler puts together. Beside them the file keeps their unwind information, the linkage
-table, the imported names, the relocations and strings of these functions, and the default memory handler. It loads in a
-Python process: it needs no BLAS and runs no constructors.
+left: those of alloc.c, which the compiler puts together. Beside them the file keeps their unwind information, the
+linkage table, the imported names, the relocations and strings of these functions, and the default memory handler. It
+loads in a Python process: it needs no BLAS and runs no constructors.
 """
 
 import bz2
@@ -16,8 +16,8 @@ import sys
 HANDLER = b"default_allocator".ljust(127, b"\0")
 RELATIVE, GLOB_DAT, JUMP_SLOT = 8, 6, 7
 NEEDED, INIT, FINI, INIT_SIZE, FINI_SIZE, RPATH, DEBUG = 1, 12, 13, 27, 28, 15, 21
-WHOLE = {".dynsym", ".dynstr", ".gnu.version", ".gnu.version_r", ".gnu.hash", ".plt", ".rela.plt", ".got", ".got.plt", ".dynamic",
-         ".shstrtab", ".note.gnu.build-id", ".comment"}
+WHOLE = {".dynsym", ".dynstr", ".gnu.version", ".gnu.version_r", ".gnu.hash", ".plt", ".rela.plt", ".got", ".got.plt",
+         ".dynamic", ".shstrtab", ".note.gnu.build-id", ".comment"}
 
 
 class Module:
