@@ -31,7 +31,7 @@ func (u *untoldArrays) meet(h *host, t *target, since event.Nanoseconds, m proce
 		return
 	}
 	defer file.File.Close()
-	if untold, err := numpy.Untold(file.File); err != nil || !untold {
+	if untold, err := numpy.Unreported(file.File); err != nil || !untold {
 		return
 	}
 	h.misses(t.pid, since, []event.Meter{event.NumPy}, untoldBlocks, t.pid, clean(m.Path))

@@ -52,22 +52,22 @@ func (r *helperReply) failed(pid int, descriptor bool) error {
 	if r.fd >= 0 {
 		unix.Close(r.fd)
 	}
-	err := error(&toldError{a.Text, unix.Errno(a.Errno)})
+	err := error(&helperError{a.Text, unix.Errno(a.Errno)})
 	if kind := helperKinds[a.Kind]; kind != nil {
 		return &Error{PID: pid, Kind: kind, Cause: err}
 	}
 	return err
 }
 
-// toldError is an error of another process.
-type toldError struct {
+// helperError is an error of another process.
+type helperError struct {
 	text  string
 	errno unix.Errno
 }
 
-func (e *toldError) Error() string { return e.text }
+func (e *helperError) Error() string { return e.text }
 
-func (e *toldError) Unwrap() error {
+func (e *helperError) Unwrap() error {
 	if e.errno == 0 {
 		return nil
 	}

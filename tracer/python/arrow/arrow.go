@@ -1,12 +1,12 @@
 // Package arrow finds the functions of Arrow's memory pools in libarrow, at which blocks are made, resized and freed.
-// What is specific to Arrow's source is here; what the code of a function does is found out by tracer/code/machine.
+// The facts of Arrow's source are here; tracer/code/machine analyses the code of functions.
 //
-// A pool is an object of a class derived from arrow::MemoryPool, whose table of virtual functions (vtable) the library
-// exports: the functions themselves have no names there. Of each class that takes memory from an allocator the
-// functions are looked for in its table: Allocate, Reallocate and Free are the third to fifth entry, behind the two
+// A pool is an object of a class derived from arrow::MemoryPool. The library exports the class's table of virtual
+// functions (vtable); the functions themselves have no names there. The functions of each class that takes memory from
+// an allocator are looked for in its table: Allocate, Reallocate and Free are the third to fifth entry, behind the two
 // destructors (Itanium C++ ABI, section 2.5; cpp/src/arrow/memory_pool.h). Since Arrow 11 they are passed an alignment;
-// a library whose pools are not is refused. Classes that stand in front of another pool pass on what they are asked
-// for, so they are left out. A class that is not known is named, as its blocks are not seen.
+// a library with pools that are not is refused. Classes that stand in front of another pool hand requests on, so they
+// are left out. A class that is not known is named, as its blocks are not seen.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 package arrow
@@ -24,20 +24,20 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// IsLibrary tells Arrow's library by the name of its file. The name is a hint.
+// IsLibrary recognizes Arrow's library by the name of its file. The name is a hint.
 func IsLibrary(file string) bool {
 	name := path.Base(file)
 	return name == "libarrow.so" || strings.HasPrefix(name, "libarrow.so.")
 }
 
-// ErrUnknown says that a library is none whose pools can be seen.
+// ErrUnknown is the error for a library with pools that cannot be seen.
 var ErrUnknown = errors.New("its memory pools are not known for sure")
 
 // Function is a function of a pool that takes memory, and where it is seen.
 type Function struct {
 	Pool string // its class: SystemMemoryPool
-	// Entry is where its arguments are in their registers, Leaves where all that it stores is stored, on every way out.
-	// Freed ones have no Leaves.
+	// Entry is the place where its arguments are in their registers, Leaves the places where everything that it stores
+	// is stored, on every way out. Freed ones have no Leaves.
 	Entry  machine.Site
 	Leaves []machine.ReturnSite
 }
@@ -61,14 +61,14 @@ func (s Sites) Offsets() (all []uint64) {
 }
 
 // Classes of pools, by the names that the library has them under: those that take memory, one for each allocator and
-// one that looks for mistakes with it, and those that pass on what they are asked for.
+// one that looks for mistakes with it, and those that hand requests on.
 var (
 	own = []string{"SystemMemoryPool", "SystemDebugMemoryPool", "JemallocMemoryPool", "JemallocDebugMemoryPool",
 		"MimallocMemoryPool", "MimallocDebugMemoryPool"}
 	passing = []string{"MemoryPool", "ProxyMemoryPool", "LoggingMemoryPool", "CappedMemoryPool"}
 )
 
-// Names of symbols, mangled: the tables of virtual functions, and a function that says which arguments pools have.
+// Names of symbols, mangled: the tables of virtual functions, and a function that shows which arguments pools have.
 const (
 	tablePrefix = "_ZTVN5arrow"
 	poolSuffix  = "MemoryPool"
@@ -85,8 +85,8 @@ const (
 // maxClasses bounds how many classes of pools a library has; Arrow 25 has eight.
 const maxClasses = 64
 
-// classOf returns which class of arrow's the table of a name is of; ok is false for all but pools. Classes in
-// namespaces of arrow's are none.
+// classOf returns the class of arrow's with a table of some name; ok is false for all but pools. Classes in namespaces
+// of arrow's are none.
 func classOf(symbol string) (class string, ok bool) {
 	rest, ok := strings.CutPrefix(symbol, tablePrefix)
 	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
@@ -156,7 +156,7 @@ func (f *finder) find() error {
 	return nil
 }
 
-// What the functions have in registers: the address of the Status, if they return one, the pool, and these.
+// The registers of the functions' arguments: the address of the Status, if they return one, the pool, and these.
 const (
 	allocateArguments   = 5 // size, alignment, out
 	reallocateArguments = 6 // old size, new size, alignment, pointer

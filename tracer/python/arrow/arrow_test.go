@@ -63,7 +63,7 @@ func TestCompiled(t *testing.T) {
 	}
 }
 
-// TestRefused: pools that are not asked for an alignment, and what is no library of Arrow's.
+// TestRefused: pools that are not asked for an alignment are refused, and so is a file that is no library of Arrow's.
 func TestRefused(t *testing.T) {
 	if _, err := Find(library(t, "g++", "-O2", "-DOLD")); !errors.Is(err, ErrUnknown) ||
 		!strings.Contains(err.Error(), "Arrow before 11") {

@@ -17,8 +17,8 @@ const (
 	versionSymbol  = "Py_Version"
 )
 
-// sizeof(_PyRuntimeState) where no other field tells the version: Include/internal/pycore_runtime.h of
-// 3.9.2, 3.9.18 (656) and 3.10.13 (672), equal to the ELF symbol's size in every build seen.
+// sizeof(_PyRuntimeState) where no other field shows the version: Include/internal/pycore_runtime.h of 3.9.2, 3.9.18
+// (656) and 3.10.13 (672), equal to the ELF symbol's size in every build seen.
 const (
 	runtimeSize39  = 656
 	runtimeSize310 = 672
@@ -35,9 +35,9 @@ type Binary struct {
 }
 
 // Open parses the headers of an ELF file. The error matches [ErrNotPython] where the file does not define
-// PyEval_EvalCode, and [ErrUnsupported] where it does but the version cannot be told, is older than 3.9 or
-// newer than 3.15, or the machine is another one. A free-threaded build opens, so that it can be named;
-// [Binary.Offsets] and [Binary.Sites] refuse it where its layout is not known.
+// PyEval_EvalCode. It matches [ErrUnsupported] where it does but the version is not known, is older than 3.9 or newer
+// than 3.15, or the machine is another one. A free-threaded build opens, so that it can be named; [Binary.Offsets] and
+// [Binary.Sites] refuse it where its layout is not known.
 func Open(r io.ReaderAt) (*Binary, error) {
 	img, err := elffile.OpenImage(r, isAPI)
 	var foreign *elffile.ForeignError
@@ -66,7 +66,7 @@ func Open(r io.ReaderAt) (*Binary, error) {
 	return b, nil
 }
 
-// isAPI says whether a symbol is one of CPython's.
+// isAPI reports whether a symbol is one of CPython's.
 func isAPI(name string) bool { return strings.HasPrefix(name, "Py") || strings.HasPrefix(name, "_Py") }
 
 // findVersion reads Py_Version (3.11 and newer), the debug offsets (3.13 and newer) or the size of
@@ -102,7 +102,7 @@ func (b *Binary) findVersion() error {
 // Version returns the interpreter's version.
 func (b *Binary) Version() Version { return b.version }
 
-// FreeThreaded says whether the build has no GIL (_Py_DebugOffsets.free_threaded, 3.13 and newer).
+// FreeThreaded reports whether the build has no GIL (_Py_DebugOffsets.free_threaded, 3.13 and newer).
 func (b *Binary) FreeThreaded() bool { return b.debug != nil && b.debug.freeThreaded() }
 
 // RuntimeAddress returns the virtual address of _PyRuntime in the file; add the load bias for a process.
@@ -113,10 +113,10 @@ func (b *Binary) Bias(start, offset uint64) (bias uint64, ok bool) {
 	return b.segments.Bias(start, offset)
 }
 
-// newestFreeThreaded is the last minor version whose free-threaded build was looked at.
+// newestFreeThreaded is the last minor version with a free-threaded build that was looked at.
 const newestFreeThreaded = 14
 
-// refuse returns an [UnsupportedError] for builds of which it is not known how their objects are laid out.
+// refuse returns an [UnsupportedError] for builds with an unknown layout of objects.
 func (b *Binary) refuse() error {
 	if b.FreeThreaded() && b.version.Minor > newestFreeThreaded {
 		return &UnsupportedError{b.version,

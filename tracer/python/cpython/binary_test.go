@@ -63,7 +63,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestNewFreeThreaded: a build without the GIL that nobody has looked at is refused.
+// TestNewFreeThreaded: a build without the GIL that was never looked at is refused.
 func TestNewFreeThreaded(t *testing.T) {
 	b, err := openFake(fakePython(0x030f01f0, true))
 	if err != nil {
@@ -94,7 +94,7 @@ func TestVersionOfBuilds(t *testing.T) {
 	})
 }
 
-// TestOffsetsAgree compares what a build says about itself with the table of its version.
+// TestOffsetsAgree compares a build's offsets about itself with the table of its version.
 func TestOffsetsAgree(t *testing.T) {
 	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
 		if b.minor < firstDebugOffsets || bin.FreeThreaded() {
@@ -140,8 +140,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// TestFreeThreaded: what _Py_DebugOffsets does not say of builds without the GIL. Offsets by offsetof() in the headers
-// of 3.13.5 and 3.14.6.
+// TestFreeThreaded: the offsets that _Py_DebugOffsets does not have of builds without the GIL. Offsets by offsetof() in
+// the headers of 3.13.5 and 3.14.6.
 func TestFreeThreaded(t *testing.T) {
 	const kindAndASCII, compact = 1 | 1<<4, 1 << 3
 	for minor, first := range map[int]uint32{13: 2, 14: 8} {

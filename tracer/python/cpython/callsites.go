@@ -8,14 +8,14 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// Calls found by what they load. A compiler may have the body of an exported function in its callers: nobody then
-// passes the function itself. What the body calls, and with which object, stays the same, so the calls that load the
-// object are found in the machine code.
+// Calls found by the objects that they load. A compiler may have the body of an exported function in its callers: then
+// no code passes the function itself. The calls in the body, and the object that they load, stay the same, so the calls
+// are found in the machine code.
 
 // maxEnds bounds the calls that are probed as ends of a cell: a plain build of 3.13 has 13.
 const maxEnds = 64
 
-// Arguments of an [EndSite], in which the value is that a coroutine has returned.
+// Arguments of an [EndSite] with the value that a coroutine has returned.
 const (
 	FirstArgument  = 0
 	SecondArgument = 1
@@ -32,7 +32,7 @@ const (
 	stopSymbol = "PyExc_StopIteration"
 )
 
-// makers are what the body of _PyGen_SetStopIterationValue calls with PyExc_StopIteration and the value
+// makers are the functions that the body of _PyGen_SetStopIterationValue calls with PyExc_StopIteration and the value
 // (Objects/genobject.c): the first in all of 3.9 to 3.15, the second until 3.12. Later code that calls PyErr_SetObject
 // so is sys.monitoring's (Python/instrumentation.c).
 var makers = []string{"PyObject_CallOneArg", "PyErr_SetObject"}
@@ -80,8 +80,8 @@ const fewestEnds = 2
 // NumPy is another library and can only call the exported ones.
 var doubtful = []string{evalCodeSymbol, "PyOS_setsig", "Py_CompileStringObject"}
 
-// doubted returns which of the doubtful functions nobody in the file calls. Of one that only jumps to another it says
-// nothing.
+// doubted returns which of the doubtful functions have no caller in the file. A function that only jumps to another is
+// never among them.
 func (b *Binary) doubted(text *machine.Text, refs *machine.References) (names []string) {
 	for _, name := range doubtful {
 		fn, ok := b.image.Function(name)

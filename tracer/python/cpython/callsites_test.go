@@ -7,7 +7,7 @@ import (
 )
 
 // TestEndsOfBuilds: where GCC has put the body of _PyGen_SetStopIterationValue into its callers each of these calls is
-// a site, elsewhere the function is the only one, and no function is doubted in any build whose cells are right.
+// a site, elsewhere the function is the only one. No function is doubted in any build with correct cells.
 func TestEndsOfBuilds(t *testing.T) {
 	inlined := map[string]int{"plain-3.13": 12, "bookworm-3.11": 1, "pyenv-3.12": 2}
 	eachBuild(t, func(t *testing.T, b build, bin *Binary) {

@@ -5,8 +5,8 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// typeDestructor is where a type object has its tp_dealloc: behind ob_refcnt, ob_type, ob_size, tp_name, tp_basicsize
-// and tp_itemsize (Include/cpython/object.h, 3.9 to 3.15); without the GIL the header is larger.
+// typeDestructor is the offset of tp_dealloc in a type object: behind ob_refcnt, ob_type, ob_size, tp_name,
+// tp_basicsize and tp_itemsize (Include/cpython/object.h, 3.9 to 3.15); without the GIL the header is larger.
 const typeDestructor = 6 * 8
 
 // codeFreedSite finds where every code object ends: the function that PyCode_Type names as its tp_dealloc, which has no

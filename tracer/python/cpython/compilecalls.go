@@ -19,7 +19,7 @@ func (b *Binary) compileCalls(text *machine.Text, refs *machine.References) (sit
 	return sites
 }
 
-// reads says whether the file has a text at an address.
+// reads reports whether the file has a text at an address.
 func (b *Binary) reads(addr uint64, text string) bool {
 	got := make([]byte, len(text))
 	return addr != 0 && b.image.Read(addr, got) == nil && string(got) == text

@@ -1,15 +1,15 @@
-// Package cpython holds the facts about builds of CPython: 3.9 to 3.15, and free-threaded ones of 3.13 and
-// 3.14 without their objects. Which of their functions are probed is decided here; how a place in one is found is
-// tracer/code/machine's business, and what an object holds tracer/python/holders'.
+// Package cpython holds the facts about builds of CPython: 3.9 to 3.15, and free-threaded ones of 3.13 and 3.14 without
+// their objects. It decides which of their functions are probed; tracer/code/machine finds the places in them, and
+// tracer/python/holders reads objects.
 //
-// A [Binary] is the ELF file that defines the interpreter (the python3.X executable or libpython). It tells
-// the version, the field offsets the BPF programs need ([Binary.Offsets]) and where to put plain uprobes
-// ([Binary.Sites]). An [Interpreter] is the same binary seen in a live process: it finds IPython's own
-// objects in the process's memory. [FirstLine] reads a code object's line table.
+// A [Binary] is the ELF file that defines the interpreter (the python3.X executable or libpython). It has the version,
+// the field offsets the BPF programs need ([Binary.Offsets]) and the places for plain uprobes ([Binary.Sites]). An
+// [Interpreter] is the same binary seen in a live process: it finds IPython's own objects in the process's memory.
+// [FirstLine] reads a code object's line table.
 //
-// The package reads through [io.ReaderAt] and does nothing else: no process is opened, stopped or written
-// to. Both inputs, the file and the memory, are hostile: every walk, string and table is bounded, and what
-// does not look right is an error or a zero, never a panic.
+// The package reads through [io.ReaderAt] and does nothing else: no process is opened, stopped or written to. Both
+// inputs, the file and the memory, are hostile: every walk, string and table is bounded, and contents that do not look
+// right are an error or a zero, never a panic.
 //
 // Facts come from the CPython sources named beside them and were checked against Debian, pyenv and
 // python-build-standalone builds (see the tests).
@@ -21,20 +21,21 @@ import (
 )
 
 var (
-	// ErrNotPython says that the file is not an ELF file that defines PyEval_EvalCode.
+	// ErrNotPython is the error for a file that is not an ELF file that defines PyEval_EvalCode.
 	ErrNotPython = errors.New("not a CPython interpreter")
-	// ErrUnsupported says that the file is a CPython that this package does not know how to look into.
-	// The error that matches it is an [UnsupportedError].
+	// ErrUnsupported is the error for a CPython that this package does not know how to look into. The error that
+	// matches it is an [UnsupportedError].
 	ErrUnsupported = errors.New("unsupported CPython build")
-	// ErrMalformed says that memory or a file did not hold what a CPython of that version keeps there.
+	// ErrMalformed is the error where memory or a file does not hold the contents that a CPython of that version keeps
+	// there.
 	ErrMalformed = errors.New("not what this CPython version keeps there")
-	// ErrNotFound says that a name is absent from a module or from sys.modules.
+	// ErrNotFound is the error where a name is absent from a module or from sys.modules.
 	ErrNotFound = errors.New("not found")
 )
 
 // UnsupportedError is a CPython that cannot be looked into, with the reason in words for a person.
 type UnsupportedError struct {
-	Version Version // zero where not even that could be told
+	Version Version // zero where it is not known
 	Reason  string
 }
 
@@ -49,7 +50,7 @@ func (e *UnsupportedError) Error() string {
 // Is makes every UnsupportedError match [ErrUnsupported].
 func (e *UnsupportedError) Is(target error) bool { return target == ErrUnsupported }
 
-// Version is a CPython version. Micro is -1 where the file does not tell it (3.9 and 3.10).
+// Version is a CPython version. Micro is -1 where the file does not have it (3.9 and 3.10).
 type Version struct {
 	Major, Minor, Micro int
 }

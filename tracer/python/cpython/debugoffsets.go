@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// firstDebugOffsets is the first minor version whose _PyRuntime begins with a _Py_DebugOffsets
+// firstDebugOffsets is the first minor version with a _PyRuntime that begins with a _Py_DebugOffsets
 // (Include/internal/pycore_runtime.h in 3.13, pycore_debug_offsets.h from 3.14).
 const firstDebugOffsets = 13
 
@@ -98,7 +98,7 @@ var debugLayouts = map[int]debugLayout{
 	},
 }
 
-// apply overwrites what the table says with what the build says about itself.
+// apply overwrites the table's offsets with those that the build has about itself.
 func (d *debugOffsets) apply(o *Offsets) {
 	l := debugLayouts[d.minor]
 	for _, f := range []struct {

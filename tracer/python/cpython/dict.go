@@ -129,7 +129,7 @@ type place struct {
 	index int
 }
 
-// lookup finds the entry that has a string for its key. Where it was last is looked at first: four reads instead of one
+// lookup finds the entry that has a string for its key. Its last place is looked at first: four reads instead of one
 // for each of a module's names, of which there may be thousands.
 func (o *objects) lookup(dict uint64, text string) (dictKeys, dictEntry, error) {
 	k, err := o.keysOf(dict)

@@ -6,8 +6,8 @@ import (
 	"ipytracer/tracer/code/elffile"
 )
 
-// Facts is all that is known of a build from its file, in a form that can be kept: what [Open] and [Binary.Sites] find
-// out.
+// Facts are the known facts about a build from its file, in a form that can be kept: the findings of [Open] and
+// [Binary.Sites].
 type Facts struct {
 	Version  Version
 	Runtime  elffile.Symbol // _PyRuntime
@@ -16,7 +16,7 @@ type Facts struct {
 	Sites    Sites
 }
 
-// Facts returns what is known of the build, given its sites.
+// Facts returns the facts about the build, given its sites.
 func (b *Binary) Facts(s Sites) Facts {
 	f := Facts{Version: b.version, Runtime: b.runtime, Segments: b.segments, Sites: s}
 	if b.debug != nil {
@@ -25,9 +25,9 @@ func (b *Binary) Facts(s Sites) Facts {
 	return f
 }
 
-// Recall makes a Binary of what was found out about its file before; the file is not read. [Binary.Sites] finds nothing
-// there, as they are among the facts. The error matches [ErrUnsupported] for facts that this package would not have
-// found.
+// Recall makes a Binary of facts about its file that were found out before; the file is not read. [Binary.Sites] finds
+// nothing there, as they are among the facts. The error matches [ErrUnsupported] for facts that this package would not
+// have found.
 func Recall(f Facts) (*Binary, error) {
 	b := &Binary{version: f.Version, runtime: f.Runtime, segments: f.Segments}
 	if !b.version.supported() || b.runtime.Value == 0 {
@@ -43,7 +43,7 @@ func Recall(f Facts) (*Binary, error) {
 	return b, b.refuse()
 }
 
-// check returns an [UnsupportedError] for what is no _Py_DebugOffsets of a version.
+// check returns an [UnsupportedError] for offsets that are no _Py_DebugOffsets of a version.
 func (d *debugOffsets) check(v Version) error {
 	if len(d.words) != debugLayouts[d.minor].words {
 		return &UnsupportedError{v, fmt.Sprintf("its debug offsets are %d words", len(d.words))}

@@ -2,12 +2,12 @@ package cpython
 
 import "io"
 
-// Heap is where CPython keeps what a walk over its objects follows, beyond what [Offsets] has. Fields are byte offsets
-// in the object they are named after unless they say otherwise; 0 marks a field that the version does not have. What is
-// the same from 3.9 to 3.15 is a constant below.
+// Heap has the places of fields that a walk over CPython's objects follows, beyond those of [Offsets]. Fields are byte
+// offsets in the object they are named after unless their comment differs; 0 marks a field that the version does not
+// have. Offsets that are the same from 3.9 to 3.15 are constants below.
 //
 // Sources: offsetof() compiled against the headers of 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0; _Py_DebugOffsets of
-// the build itself from 3.13, as far as it says.
+// the build itself from 3.13, as far as it goes.
 type Heap struct {
 	Offsets
 	Version     Version
@@ -27,7 +27,7 @@ type Heap struct {
 	CodeLocals, CodeFree, CodeStackSize  uint32
 	CodeLocalNames, CodeCells, CodeFrees uint32
 
-	// Frames: the locals, and what is on the evaluation stack behind them.
+	// Frames: the locals, and the values on the evaluation stack behind them.
 	FrameLocals   uint32 // f_localsplus or localsplus
 	FrameMapping  uint32 // f_locals, a dict, of a class body or module; else null
 	FrameFunction uint32 // f_funcobj, 3.11 and newer
@@ -37,7 +37,7 @@ type Heap struct {
 	FrameHolds    uint32 // 3.11 and newer: PyFrameObject.f_frame, the interpreter frame
 }
 
-// StackKind says how a frame tells how many values are on its evaluation stack.
+// StackKind is the way to find the number of values on a frame's evaluation stack.
 type StackKind uint8
 
 // The four ways, by version.
@@ -92,9 +92,9 @@ const (
 	FlagType         = 1 << 31
 )
 
-// Heap returns where the process keeps its objects. It is an error before the interpreter is initialised, and matches
-// [ErrUnsupported] for a free-threaded build: the references to an object are counted in two parts there, and the
-// collector has no lists.
+// Heap returns the places where the process keeps its objects. It is an error before the interpreter is initialised,
+// and matches [ErrUnsupported] for a free-threaded build: the references to an object are counted in two parts there,
+// and the collector has no lists.
 func (p *Interpreter) Heap() (Heap, error) {
 	if p.off.FreeThreaded {
 		return Heap{}, &UnsupportedError{Version{3, p.minor, -1},
@@ -125,7 +125,7 @@ func (b *Binary) Heap() Heap {
 	return h
 }
 
-// InstanceKind says where an instance has its attributes.
+// InstanceKind is the kind of place of an instance's attributes.
 type InstanceKind uint8
 
 // The four ways, by version.
@@ -199,14 +199,14 @@ func heapTable(o Offsets, minor int) Heap {
 	return h
 }
 
-// heapFrameObject is what 3.9 and 3.10 share: frames are objects, and code has three tuples of names.
+// heapFrameObject fills in the common part of 3.9 and 3.10: frames are objects, and code has three tuples of names.
 func heapFrameObject(h *Heap) {
 	h.CodeLocals, h.CodeFree, h.CodeStackSize = 28, 0, 32
 	h.CodeLocalNames, h.CodeFrees, h.CodeCells = 72, 80, 88
 	h.FrameMapping, h.FrameFunction, h.FrameHolds = 56, 0, 0
 }
 
-// heapLayout is [debugLayout] for what a [Heap] has more.
+// heapLayout is [debugLayout] for the further fields of a [Heap].
 type heapLayout struct {
 	interpGC, collecting, threadSize, frameLocals, frameStack, codeLocalNames, tupleItems, cachedKeys int
 }
@@ -219,7 +219,7 @@ var heapLayouts = map[int]heapLayout{
 		tupleItems: 68, cachedKeys: 66},
 }
 
-// applyHeap overwrites what the table says with what the build says about itself.
+// applyHeap overwrites the table's offsets with those that the build has about itself.
 func (d *debugOffsets) applyHeap(h *Heap) {
 	l := heapLayouts[d.minor]
 	for _, f := range []struct {

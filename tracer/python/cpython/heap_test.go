@@ -2,7 +2,7 @@ package cpython
 
 import "testing"
 
-// TestHeapTable compares the table with what the builds from 3.13 on say about themselves.
+// TestHeapTable compares the table with the offsets that the builds from 3.13 on have about themselves.
 func TestHeapTable(t *testing.T) {
 	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
 		if bin.debug == nil || bin.FreeThreaded() {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Interpreter is the main interpreter of a live process, seen through the process's memory while it runs.
-// What it returns was true at some moment during the call; a read that catches an object half-changed gives
-// an error or a stale value. It is not safe for concurrent use.
+// Interpreter is the main interpreter of a live process, seen through the process's memory while it runs. Its results
+// were true at some moment during the call; a read that catches an object half-changed gives an error or a stale value.
+// It is not safe for concurrent use.
 type Interpreter struct {
 	objects
 	runtime uint64
@@ -115,7 +115,7 @@ func (p *Interpreter) ListLen(list uint64) (int64, error) {
 	return int64(n), nil
 }
 
-// IsIPython says whether the process is an IPython that has started up: __main__ has a list In.
+// IsIPython reports whether the process is an IPython that has started up: __main__ has a list In.
 func (p *Interpreter) IsIPython() bool {
 	_, _, err := p.InputList()
 	return err == nil
@@ -142,23 +142,23 @@ func (p *Interpreter) IPythonVersion() (string, error) {
 	return p.String("IPython", "__version__")
 }
 
-// PythonVersion returns the version sys.version begins with, such as "3.9.2": hostile text. It tells the
-// micro version where the file does not.
+// PythonVersion returns the version at the beginning of sys.version, such as "3.9.2": hostile text. It has the micro
+// version where the file does not.
 func (p *Interpreter) PythonVersion() (string, error) {
 	s, err := p.String("sys", "version")
 	s, _, _ = strings.Cut(s, " ")
 	return s, err
 }
 
-// The front ends that are told apart.
+// The front ends that the tracer distinguishes.
 const (
 	FrontendKernel   = "ipykernel"
 	FrontendTerminal = "terminal"
 )
 
-// Frontend tells how IPython is driven: [FrontendKernel], [FrontendTerminal] or "" for neither. The class of
-// the shell that get_ipython in __main__ is bound to decides; where it is not one of IPython's own, the
-// modules that are loaded do.
+// Frontend returns the front end that drives IPython: [FrontendKernel], [FrontendTerminal] or "" for neither. The class
+// of the shell that get_ipython in __main__ is bound to decides; where it is not one of IPython's own, the modules that
+// are loaded do.
 func (p *Interpreter) Frontend() string {
 	switch p.shell() {
 	case "ZMQInteractiveShell":
@@ -175,11 +175,11 @@ func (p *Interpreter) Frontend() string {
 	return ""
 }
 
-// AtTerminal says whether IPython's shell is that of a terminal.
+// AtTerminal reports whether IPython's shell is that of a terminal.
 func (p *Interpreter) AtTerminal() bool { return p.shell() == "TerminalInteractiveShell" }
 
-// IsEmbedded says whether __main__ is that of IPython.embed(): its In is another with each call, and the last one's may
-// be freed.
+// IsEmbedded reports whether __main__ is that of IPython.embed(): its In is another with each call, and the last one's
+// may be freed.
 func (p *Interpreter) IsEmbedded() bool { return p.shell() == "InteractiveShellEmbed" }
 
 // shell returns the type name of __main__.get_ipython.__self__. A method object holds its function, then its

@@ -168,7 +168,7 @@ func FuzzDict(f *testing.F) {
 	})
 }
 
-// reads counts what is read of a process.
+// reads counts the reads of a process.
 type reads struct {
 	elftest.Memory
 	n int
@@ -179,7 +179,7 @@ func (r *reads) ReadAt(b []byte, at int64) (int, error) {
 	return r.Memory.ReadAt(b, at)
 }
 
-// TestLookupRemembers: a name is found where it was before, with a few reads, and where it is now once the table is
+// TestLookupRemembers: a name is found at its last place, with a few reads, and at its present place once the table is
 // another one, or something else has its entry.
 func TestLookupRemembers(t *testing.T) {
 	for _, minor := range []int{11, 14} {
@@ -229,8 +229,8 @@ func TestLookupRemembers(t *testing.T) {
 	}
 }
 
-// TestPastInputs: the cells whose texts are in the namespace, the latest first, with what is in In. What only looks
-// like one is none.
+// TestPastInputs: the cells with texts in the namespace, the latest first, with their texts in In. A name that only
+// looks like one is none.
 func TestPastInputs(t *testing.T) {
 	eachVersion(t, func(t *testing.T, p *fakeProcess) {
 		items := p.alloc(8 * 4)
@@ -259,7 +259,7 @@ func TestPastInputs(t *testing.T) {
 			{1, "a = 1", "a = 1"}}; !slices.Equal(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
-		p.put(in+uint64(p.o.ListSize), 1<<40) // what is read of it is not believed
+		p.put(in+uint64(p.o.ListSize), 1<<40) // its contents are not believed
 		p.put(in+uint64(p.o.ListItems), 1<<63)
 		n := 0
 		if err := p.interpreter().PastInputs(in,

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// Exception is what sys.last_value holds: the exception whose traceback was shown last.
+// Exception has the objects of sys.last_value: the exception of the last traceback that was shown.
 type Exception struct {
 	Value     uint64 // address of the exception, 0 where none was shown yet
 	Traceback uint64 // address of sys.last_traceback
 	Type      string // tp_name of its type, at most 128 bytes, hostile; "" where Value is 0
 }
 
-// slot remembers where in a dict a name was found, so that reading it again takes three small reads. A
-// dict's keys object is replaced when it grows and an entry keeps its key, so both still being there proves
-// the slot. A name that was absent stays so while no entry was added.
+// slot remembers the place of a name in a dict, so that reading it again takes three small reads. A dict's keys object
+// is replaced when it grows and an entry keeps its key, so both still being there proves the slot. A name that was
+// absent stays so while no entry was added.
 type slot struct {
 	name  string
 	keys  dictKeys

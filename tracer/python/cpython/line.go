@@ -1,13 +1,13 @@
 package cpython
 
-// FirstLine returns the line on which a statement begins, from the line table of the code object that
-// IPython compiled for that one statement: a module (or interactive) code object whose co_firstlineno is 1
-// whatever the line is, from 3.10 on. table is co_lnotab (3.9) or co_linetable, and may be cut short; then
-// the answer may be a later line of a statement that goes over several. 0 is "not told" (the statement
-// makes no instruction of its own, such as global, or the table is damaged or cut before the first line).
+// FirstLine returns the line on which a statement begins. It reads the line table of the code object that IPython
+// compiled for that one statement: a module (or interactive) code object with a co_firstlineno of 1 whatever the line
+// is, from 3.10 on. table is co_lnotab (3.9) or co_linetable, and may be cut short; then the answer may be a later line
+// of a statement that goes over several. 0 is "not known": the statement makes no instruction of its own, such as
+// global, or the table is damaged or cut before the first line.
 //
-// The answer is the smallest line of any instruction, because the first one need not be on the first line:
-// x = (\n a) loads a before it stores x. Instructions the compiler adds at the start are left out.
+// The answer is the smallest line of any instruction, because the first one need not be on the first line: x = (\n a)
+// loads a before it stores x. Instructions the compiler adds at the start are left out.
 func FirstLine(v Version, firstLine int32, table []byte) int {
 	switch {
 	case v.Minor <= 9:
@@ -109,7 +109,7 @@ func firstLine311(line int, table []byte) int {
 		switch {
 		case e.none || e.empty || line < 0:
 		case line == 0:
-			lowest = 0 // what came before was in front of RESUME
+			lowest = 0 // earlier instructions were in front of RESUME
 		case lowest == 0 || line < lowest:
 			lowest = line
 		}

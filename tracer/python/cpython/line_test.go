@@ -20,8 +20,8 @@ type compiled struct {
 	Table  string // co_lnotab or co_linetable, in hexadecimal
 }
 
-// known gives the statements whose line the table does not tell, with the line that is returned instead of
-// line n.
+// known gives the statements with a line that the table does not have, with the line that is returned instead of line
+// n.
 func (c compiled) known(minor int) (got int, ok bool) {
 	annotated := c.Mode == "single" && strings.Contains(c.Source, ": int") && !strings.HasPrefix(c.Source, "class")
 	switch {
@@ -34,7 +34,7 @@ func (c compiled) known(minor int) (got int, ok bool) {
 	case c.Source == "if 0:\n  x" && minor == 9:
 		return c.Line + 1, true
 	case annotated && minor <= 10 && c.Line == 2:
-		return 1, true // not told from a statement that begins on line 1
+		return 1, true // the same as a statement that begins on line 1
 	}
 	return c.Line, false
 }

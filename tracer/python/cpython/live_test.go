@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLive starts IPython on every build, as a terminal and as a kernel, and compares what is read out of its
-// memory with what it says about itself.
+// TestLive starts IPython on every build, as a terminal and as a kernel, and compares the facts in its memory with
+// those that it prints about itself.
 func TestLive(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts IPython")
@@ -67,7 +67,7 @@ func (s *shell) testInput(t *testing.T) {
 	}
 }
 
-// testCollector has the collector's callbacks look whether it says that it runs.
+// testCollector has the collector's callbacks look whether its flag is set.
 func (s *shell) testCollector(t *testing.T) {
 	h, err := s.interp.Heap()
 	if errors.Is(err, ErrUnsupported) && s.interp.off.FreeThreaded {
@@ -79,8 +79,8 @@ func (s *shell) testCollector(t *testing.T) {
 	s.run(t, fmt.Sprintf("import ctypes, gc; flag = ctypes.c_int.from_address(%d); seen = []",
 		h.Interpreter+uint64(h.InterpGC)+uint64(h.Collecting)))
 	s.run(t, "gc.callbacks.append(lambda phase, info: seen.append(flag.value)); gc.collect(); gc.callbacks.pop(); "+
-		"seen.append(flag.value); told = repr(seen)")
-	if got, err := s.interp.String("__main__", "told"); got != "[1, 1, 0]" {
+		"seen.append(flag.value); shown = repr(seen)")
+	if got, err := s.interp.String("__main__", "shown"); got != "[1, 1, 0]" {
 		t.Errorf("before, after and behind a collection it says %s, %v", got, err)
 	}
 }
@@ -175,7 +175,7 @@ func (s *shell) testFrames(t *testing.T) {
 		t.Fatalf("Threads() = %v, %v", threads, err)
 	}
 	var seen []string
-	for range 100 { // it may still be on its way out of the call that said it was there
+	for range 100 { // it may still be on its way out of the call that printed that it was there
 		seen = seen[:0]
 		for _, th := range threads {
 			all := strings.Join(s.frameNames(t, th.Address), " ")

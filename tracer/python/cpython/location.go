@@ -1,7 +1,7 @@
 package cpython
 
 // Line returns the line that an instruction of a code object belongs to, from its line table, which may be cut short or
-// damaged; 0 if the table does not say. at is f_lasti in 3.9 (bytes) and 3.10 (instructions of two bytes), and the
+// damaged; 0 if the table does not have it. at is f_lasti in 3.9 (bytes) and 3.10 (instructions of two bytes), and the
 // bytes from the first instruction from 3.11 on.
 func Line(v Version, firstLine int32, table []byte, at int64) int {
 	switch {

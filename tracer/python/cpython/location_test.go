@@ -11,9 +11,9 @@ import (
 	others "ipytracer/tracer/python/cpython/builds"
 )
 
-// dump prints, for the code objects of some source, their line tables and the line of every instruction as Python
-// itself tells it: {"version": minor, "codes": [[firstlineno, table in hex, [[at, line], …]], …]}. at is f_lasti as
-// frames have it.
+// dump prints, for the code objects of some source, their line tables and the line of every instruction by Python
+// itself: {"version": minor, "codes": [[firstlineno, table in hex, [[at, line], …]], …]}. at is f_lasti as frames have
+// it.
 const dump = `
 import dis, json, sys
 source = r'''
@@ -75,7 +75,7 @@ for c in walk(compile(source, "<s>", "exec")):
 print(json.dumps({"version": minor, "codes": codes}))
 `
 
-// TestLineIsPythons compares Line with what each Python here says itself, for every instruction.
+// TestLineIsPythons compares Line with each Python's own answer, for every instruction.
 func TestLineIsPythons(t *testing.T) {
 	t.Run("here", func(t *testing.T) {
 		if _, err := exec.LookPath("/usr/bin/python3"); err != nil {

@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// memory reads a process's memory through a reader whose offsets are addresses, such as /proc/PID/mem.
+// memory reads a process's memory through a reader with addresses as offsets, such as /proc/PID/mem.
 type memory struct{ r io.ReaderAt }
 
-// firstPage is where what can be mapped begins: nobody has the page at 0.
+// firstPage is the first address that can be mapped: no process has the page at 0.
 const firstPage = 4096
 
 // read fills buf from an address and returns how much could be read; less than all of it is an error.

@@ -12,15 +12,14 @@ const (
 	maxTypeName = 128
 )
 
-// knownType is a built-in type. Its address is learnt from the first object whose type has the name: the
-// address of the symbol may not be it, where a program that links to libpython has its own copy
-// (R_…_COPY).
+// knownType is a built-in type. Its address is learnt from the first object with a type of the name: the address of the
+// symbol may not be it, where a program that links to libpython has its own copy (R_…_COPY).
 type knownType struct {
 	name string
 	addr uint64
 }
 
-// objects reads what objects have in themselves: their types, and the contents of strings and dicts.
+// objects reads the contents of objects themselves: their types, and the contents of strings and dicts.
 type objects struct {
 	mem    memory
 	off    Offsets
@@ -35,7 +34,7 @@ func newObjects(off Offsets, minor int, mem io.ReaderAt) objects {
 	return o
 }
 
-// isType says whether t is the address of a known type.
+// isType reports whether t is the address of a known type.
 func (o *objects) isType(t uint64, k *knownType) bool {
 	if k.addr != 0 || t == 0 {
 		return k.addr == t && t != 0
@@ -47,13 +46,13 @@ func (o *objects) isType(t uint64, k *knownType) bool {
 	return true
 }
 
-// isA says whether an object is of exactly a known type.
+// isA reports whether an object is of exactly a known type.
 func (o *objects) isA(obj uint64, k *knownType) bool {
 	t, err := o.mem.word(obj + uint64(o.off.ObjectType))
 	return err == nil && o.isType(t, k)
 }
 
-// stringIs says whether the object is a str (not of a subclass) equal to an ASCII name. One read.
+// stringIs reports whether the object is a str (not of a subclass) equal to an ASCII name. One read.
 func (o *objects) stringIs(obj uint64, name string) bool {
 	header := int(o.off.ASCIIData)
 	const longest = 56 // header
@@ -61,8 +60,8 @@ func (o *objects) stringIs(obj uint64, name string) bool {
 	if len(name) > maxString || header > longest {
 		return false
 	}
-	// An object shorter than what is asked for may end where its mapping ends: then less comes back, and
-	// its length already tells it apart.
+	// An object shorter than the name may end where its mapping ends: then less comes back, and its length already
+	// differs.
 	n, _ := o.mem.read(obj, buf[:header+len(name)])
 	if n < header+len(name) || !o.isType(binary.LittleEndian.Uint64(buf[o.off.ObjectType:]), &o.types.str) {
 		return false
@@ -81,7 +80,8 @@ func (o *objects) text(obj uint64) (string, error) {
 	return DecodeText(raw, kind), nil
 }
 
-// characters reads the beginning of a str: at most limit bytes, of kind bytes a character. Nil for what is no str.
+// characters reads the beginning of a str: at most limit bytes, of kind bytes a character. Nil for an object that is no
+// str.
 func (o *objects) characters(obj uint64, limit int) (raw []byte, kind int, whole bool) {
 	header := make([]byte, o.off.CompactData)
 	if n, err := o.mem.read(obj, header[:o.off.ASCIIData]); err != nil || n < int(o.off.ASCIIData) {
@@ -104,8 +104,8 @@ func (o *objects) characters(obj uint64, limit int) (raw []byte, kind int, whole
 	return raw, kind, uint64(len(raw)) == length*uint64(kind)
 }
 
-// DecodeText turns Latin-1, UCS-2 or UCS-4 (1, 2 or 4 bytes a character, as kind says) into UTF-8. What is not a
-// character becomes U+FFFD.
+// DecodeText turns Latin-1, UCS-2 or UCS-4 (1, 2 or 4 bytes a character, by kind) into UTF-8. Values that are no
+// characters become U+FFFD.
 func DecodeText(buf []byte, kind int) string {
 	out := make([]byte, 0, len(buf))
 	for ; len(buf) >= kind; buf = buf[kind:] {

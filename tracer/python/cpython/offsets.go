@@ -1,6 +1,6 @@
 package cpython
 
-// FrameKind says how a thread's innermost frame is found.
+// FrameKind is the way to find a thread's innermost frame.
 type FrameKind uint32
 
 // The three ways, by version.
@@ -10,9 +10,9 @@ const (
 	FrameDirect                  // 3.13 and newer: tstate.current_frame is an interpreter frame
 )
 
-// Offsets is where CPython keeps what the BPF programs and [Interpreter] read. Fields are byte offsets in
-// the object they are named after unless they say otherwise. 0 marks a field that the version does not
-// have; no field that is used lies at 0 except InterpNext, FrameCode and CFrameCurrent.
+// Offsets has the places of CPython's fields that the BPF programs and [Interpreter] read. Fields are byte offsets in
+// the object they are named after unless their comment differs. 0 marks a field that the version does not have; no
+// field that is used lies at 0 except InterpNext, FrameCode and CFrameCurrent.
 //
 // Sources: offsetof() compiled against the headers of 3.9.2, 3.9.18, 3.10.13, 3.11.2, 3.11.7 and 3.12.1;
 // _Py_DebugOffsets of the build itself from 3.13.
@@ -36,7 +36,7 @@ type Offsets struct {
 	// otherwise.
 	StrLength   uint32 // in code points
 	StrState    uint32
-	StrKind     uint32 // the first bit of what the state word says of the characters
+	StrKind     uint32 // the first bit of the state word that is about the characters
 	ASCIIData   uint32
 	CompactData uint32
 
@@ -73,7 +73,7 @@ type Offsets struct {
 	FrameCode     uint32 // AND the word with CodeMask
 	FrameInstr    uint32 // f_lasti (3.9: bytes, 3.10: units, int32), prev_instr or instr_ptr (a pointer)
 	FrameOwner    uint32 // a byte, 3.11 and newer
-	FrameCopy     uint32 // tlbc_index: which copy of the instructions FrameInstr points into; free-threaded 3.14
+	FrameCopy     uint32 // tlbc_index: the copy of the instructions that FrameInstr points into; free-threaded 3.14
 	OwnerGen      uint32 // the owner of a generator's or coroutine's frame
 	OwnerSkip     uint32 // frames with this owner or a higher one hold no Python code
 	CodeMask      uint64 // tag bits of _PyStackRef removed, 3.14 and newer
@@ -119,8 +119,8 @@ func (b *Binary) Offsets() (Offsets, error) {
 	return o, nil
 }
 
-// BehindHeader returns where an object has a field, given where it is behind a header of 16 bytes, as the constants of
-// this package say it.
+// BehindHeader returns the offset of a field in an object, given its offset behind a header of 16 bytes, as the
+// constants of this package have it.
 func (o *Offsets) BehindHeader(field uint32) uint32 {
 	if o.FreeThreaded {
 		return field + headerGrowth
@@ -128,15 +128,15 @@ func (o *Offsets) BehindHeader(field uint32) uint32 {
 	return field
 }
 
-// Text says of the state word of a str how many bytes a character takes (1, 2 or 4), whether the characters follow the
-// header, and whether all of them are ASCII.
+// Text reads the state word of a str: the bytes of a character (1, 2 or 4), whether the characters follow the header,
+// and whether all of them are ASCII.
 func (o *Offsets) Text(state uint32) (kind uint64, compact, ascii bool) {
 	state >>= o.StrKind
 	return uint64(state & 7), state>>3&1 != 0, state>>4&1 != 0
 }
 
-// Characters says where a str has its characters and how many bytes each takes. It is not ok for a state word of none
-// that are in the object.
+// Characters returns the place of a str's characters and the bytes of each. It is not ok for a state word of a str with
+// its characters elsewhere.
 func (o *Offsets) Characters(state uint32) (at, kind uint64, ok bool) {
 	kind, compact, ascii := o.Text(state)
 	switch {

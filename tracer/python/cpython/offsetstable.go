@@ -1,7 +1,7 @@
 package cpython
 
-// tableOffsets returns a version's offsets as its headers give them. For 3.13 and newer it serves what
-// _Py_DebugOffsets does not say, and the tests that compare the two.
+// tableOffsets returns a version's offsets as its headers give them. For 3.13 and newer it serves for the offsets that
+// _Py_DebugOffsets does not have, and for the tests that compare the two.
 func tableOffsets(minor int) Offsets {
 	o := Offsets{
 		ObjectType: 8, TypeName: 24, VarSize: 16, ListSize: 16, ListItems: 24, BytesData: 32,
@@ -32,8 +32,8 @@ func tableOffsets(minor int) Offsets {
 // headerGrowth is how many bytes more an object's header takes where there is no GIL: Include/object.h.
 const headerGrowth = 16
 
-// tableFreeThreaded changes what differs without the GIL and _Py_DebugOffsets does not say, or not in every version:
-// Include/object.h, Include/cpython/{code,unicodeobject}.h of 3.13.5 and 3.14.6.
+// tableFreeThreaded changes the offsets that differ without the GIL and that _Py_DebugOffsets does not have, or not in
+// every version: Include/object.h, Include/cpython/{code,unicodeobject}.h of 3.13.5 and 3.14.6.
 func tableFreeThreaded(o *Offsets, minor int) {
 	o.FreeThreaded, o.CodeMask = true, ^uint64(7)
 	for _, at := range []*uint32{&o.ModuleDict, &o.CodeFlags, &o.CodeVersion, &o.GenName, &o.GenQualName, &o.GenFrame,
@@ -41,7 +41,7 @@ func tableFreeThreaded(o *Offsets, minor int) {
 		*at += headerGrowth
 	}
 	if minor >= 14 {
-		o.StrKind = 8 // a byte says whether it is interned
+		o.StrKind = 8 // a byte is for whether it is interned
 	}
 }
 
@@ -89,8 +89,8 @@ func tableDirect(o *Offsets, minor int) {
 	}
 }
 
-// tableInterpreterFrame is what 3.11 and newer share: Include/internal/pycore_frame.h (pycore_interpframe_structs.h
-// from 3.14) and Include/cpython/code.h.
+// tableInterpreterFrame fills in the common part of 3.11 and newer: Include/internal/pycore_frame.h
+// (pycore_interpframe_structs.h from 3.14) and Include/cpython/code.h.
 func tableInterpreterFrame(o *Offsets, minor int) {
 	o.CodeFilename, o.CodeName, o.CodeQualName, o.CodeLineTable = 112, 120, 128, 136
 	o.CodeFlags, o.CodeFirstLine, o.FrameInstr = 48, 68, 56

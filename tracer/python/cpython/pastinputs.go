@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// PastInput is a cell that IPython has run and stored. What is read of it is hostile.
+// PastInput is a cell that IPython has run and stored. Its texts are hostile.
 type PastInput struct {
 	Number   int64  // N of In[N]
 	Typed    string // _iN, without newlines at its end
@@ -19,8 +19,8 @@ type PastInput struct {
 // has run.
 const maxNamespace = 1 << 15
 
-// PastInputs calls yield for the cells whose texts IPython keeps, the latest first, until it returns false. list is the
-// address of In. A text that was changed while it was read, or is longer than 512 KiB, is left out.
+// PastInputs calls yield for the cells that IPython keeps the texts of, the latest first, until it returns false. list
+// is the address of In. A text that was changed while it was read, or is longer than 512 KiB, is left out.
 func (p *Interpreter) PastInputs(list uint64, yield func(PastInput) bool) error {
 	dict, err := p.moduleDict("__main__")
 	if err != nil {

@@ -16,7 +16,7 @@ func TestReturnSitesOfBuilds(t *testing.T) {
 		emulated  bool
 		condition machine.Condition
 	}
-	want := map[string][]site{ // what moves is not listed: sid, and other builds that are made here
+	want := map[string][]site{ // sites that move are not listed: sid, and other builds that are made here
 		"bookworm-3.11": {{0x42d591 - 0x523600, x86.R12, true, machine.Condition{}},
 			{0xed, x86.R12, true, machine.Condition{}}},
 		"bullseye-3.9": {{0x27, x86.RAX, false, machine.Condition{}}}, // a call and a ret: nothing between

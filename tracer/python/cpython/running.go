@@ -4,12 +4,12 @@ import (
 	"slices"
 )
 
-// RunningCell is a cell of IPython's that a thread runs. What is read of it is hostile.
+// RunningCell is a cell of IPython's that a thread runs. Its texts are hostile.
 type RunningCell struct {
 	Coroutine uint64 // address of its run_cell_async
 	Typed     string // its argument raw_cell
 	Truncated bool   // Typed is only the beginning
-	File      string // what its code says it is from; "" if none of it runs right now
+	File      string // the file in its code; "" if none of it runs right now
 	FileRaw   []byte // the same, in the characters Python keeps
 }
 
@@ -21,7 +21,7 @@ type RunningThread struct {
 	Cells []RunningCell
 }
 
-// Limits of what is looked at.
+// Limits of the look.
 const (
 	maxRunningFrames = 1 << 14
 	maxTyped         = 512 << 10 // bytes
@@ -29,8 +29,8 @@ const (
 )
 
 // RunningCells returns the threads that run cells right now. A cell that waits for something it awaits is on no
-// thread's stack and not found. The stacks change while they are read: what is found once may be gone, or never have
-// been so.
+// thread's stack and not found. The stacks change while they are read: a cell that is found once may be gone, or never
+// have been there.
 func (p *Interpreter) RunningCells() ([]RunningThread, error) {
 	threads, err := p.Threads()
 	if err != nil {
@@ -110,8 +110,8 @@ func (p *Interpreter) runningCell(frame uint64, owner byte, file, locals uint64)
 	return c, true
 }
 
-// Input returns In[n] and what of it was typed, _in: IPython keeps both of each cell that it stores. Hostile text; ""
-// for what is not there.
+// Input returns In[n] and the typed text of it, _in: IPython keeps both of each cell that it stores. Hostile text; ""
+// for one that is not there.
 func (p *Interpreter) Input(list uint64, n int64) (compiled string) {
 	items, err := p.mem.word(list + uint64(p.off.ListItems))
 	if err != nil || n < 0 {
@@ -128,7 +128,7 @@ func (p *Interpreter) Input(list uint64, n int64) (compiled string) {
 	return DecodeText(raw, max(kind, 1))
 }
 
-// Text returns a str that a module's namespace has under a name, all of it up to 512 KiB; "" for what is not there.
+// Text returns a str that a module's namespace has under a name, all of it up to 512 KiB; "" for one that is not there.
 // Hostile.
 func (p *Interpreter) Text(module, name string) string {
 	obj, err := p.Global(module, name)

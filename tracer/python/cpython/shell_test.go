@@ -15,7 +15,7 @@ import (
 	"ipytracer/tracer/code/elffile/elftest"
 )
 
-// facts is what testdata/cpython/shell.py says about its own process.
+// facts are those that testdata/cpython/shell.py prints about its own process.
 type facts struct {
 	In, Len, LastValue, LastTraceback uint64
 	Sys                               uint64

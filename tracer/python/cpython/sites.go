@@ -12,24 +12,24 @@ import (
 type Sites struct {
 	// Compile is Py_CompileStringObject(source, filename, start, flags).
 	Compile machine.Site
-	// CompileInlined says that compile() does not go through Compile (libpython3.15): use Compiles.
+	// CompileInlined reports that compile() does not go through Compile (libpython3.15): use Compiles.
 	CompileInlined bool
 	// Compiles are the calls PySys_Audit("compile", "yO", source, filename), which every compile of a source passes.
 	Compiles []machine.Site
 	// EvalCode is PyEval_EvalCode(code).
 	EvalCode machine.Site
-	// EvalReturns are where PyEval_EvalCode's result is seen. Each call that returns passes exactly one of them
-	// that counts (see [machine.ReturnSite]), exactly once.
+	// EvalReturns are the places where PyEval_EvalCode's result is seen. Each call that returns passes exactly one of
+	// them that counts (see [machine.ReturnSite]), exactly once.
 	EvalReturns []machine.ReturnSite
 	// EvalReturnsComplete is false where PyEval_EvalCode may also return otherwise (a tail call).
 	EvalReturnsComplete bool
 	// Statements are narrower places for the same; not present where they are not found.
 	Statements StatementSites
-	// Ends are where coroutines end that code in C drives: _PyGen_SetStopIterationValue, and the calls in its callers'
-	// code where the compiler has put its body there.
+	// Ends are the places where coroutines end that code in C drives: _PyGen_SetStopIterationValue, and the calls in
+	// its callers' code where the compiler has put its body there.
 	Ends []EndSite
-	// Doubted are the exported functions that stand for a site here but that hardly anybody calls in this build: the
-	// compiler may have put what they do elsewhere, where no probe sees it.
+	// Doubted are the exported functions that stand for a site here and have hardly any caller in this build: the
+	// compiler may have put their bodies elsewhere, where no probe sees them.
 	Doubted []string
 	// SetSignal is PyOS_setsig(signal, handler).
 	SetSignal machine.Site
@@ -38,7 +38,7 @@ type Sites struct {
 	// Track is PyTraceMalloc_Track(domain, address, bytes); Untrack is
 	// PyTraceMalloc_Untrack(domain, address).
 	Track, Untrack machine.Site
-	// CodeFreed is in what frees a code object, its first argument.
+	// CodeFreed is in the function that frees a code object, its first argument.
 	CodeFreed machine.Site
 }
 
@@ -69,8 +69,8 @@ func (b *Binary) Sites() (Sites, error) {
 	return s, nil
 }
 
-// compileSite follows the thunk that Py_CompileStringObject is in static 3.15 builds, where compile() calls
-// the thunk's target, _Py_CompileStringObjectWithModule, directly (Python/pythonrun.c).
+// compileSite follows the thunk that Py_CompileStringObject is in static 3.15 builds, where compile() calls the thunk's
+// target, _Py_CompileStringObjectWithModule, directly (Python/pythonrun.c).
 func (b *Binary) compileSite(text *machine.Text) (site machine.Site, thunk bool) {
 	const name, arguments = "Py_CompileStringObject", 4
 	fn, ok := b.image.Function(name)

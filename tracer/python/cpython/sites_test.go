@@ -9,7 +9,7 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// Where functions are: one that is looked at, and an exported and a hidden one that it may jump to.
+// The places of functions: one that is looked at, and an exported and a hidden one that it may jump to.
 const (
 	codeAt   = fakeText + 0x200
 	publicAt = fakeText + 0x900
@@ -76,7 +76,7 @@ func TestSitesOfBuilds(t *testing.T) {
 		switch b.name {
 		case "bullseye-3.9": // two parsers
 			want = 2
-		case "plain-3.9": // whose code is in all of their callers
+		case "plain-3.9": // which has its code in all of their callers
 			want = 7
 		case "pbs-3.14": // copies of the function, as BOLT makes them
 			want = 4
@@ -87,7 +87,7 @@ func TestSitesOfBuilds(t *testing.T) {
 		if s.CompileInlined {
 			t.Error("CompileInlined is for libpython3.15 only")
 		}
-		// what is made here may be compiled otherwise: then evals cost more
+		// a build that is made here may be compiled otherwise: then evals cost more
 		if !s.Statements.Present() && !strings.HasPrefix(b.tree, "builds") {
 			t.Error("calls of PyEval_EvalCode in exec() and eval() were not found")
 		}

@@ -9,8 +9,8 @@ import (
 
 // StatementSites are calls of PyEval_EvalCode by which IPython runs the statements of a cell
 // (InteractiveShell.run_code, IPython 7 to 9): exec() of a code object, or await eval() of one that is a coroutine's.
-// Here a statement is told from other uses of the function: eval() of other code passes one of these places, and what
-// exec() and eval() make of a text passes none. All are emulated.
+// Other uses of the function pass elsewhere: only eval() of other code passes one of these places, and code that exec()
+// and eval() make of a text passes none. All are emulated.
 type StatementSites struct {
 	// Exec is the call in exec(), with the code as first argument. Behind it is passed by each return from it, with the
 	// same stack pointer and the result.
@@ -19,7 +19,7 @@ type StatementSites struct {
 	Eval machine.Site
 }
 
-// Present says whether they were found, all of them.
+// Present reports whether they were found, all of them.
 func (s StatementSites) Present() bool { return s.Exec.Present() }
 
 // The names of these places, for people.
@@ -74,7 +74,7 @@ func (b *Binary) evaluators() (eval, exec uint64, found bool) {
 		}
 		first, ok := b.function(at + 8)
 		second, both := b.function(at + methodSize + 8)
-		if ok && both { // what has these names without code is another table
+		if ok && both { // a table with these names and no code is another one
 			eval, exec = first, second
 			tables++
 		}

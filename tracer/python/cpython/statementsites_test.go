@@ -20,7 +20,7 @@ const (
 	evalCodeAt = fakeText + 0x100
 )
 
-// callAt is a call (0xe8) of PyEval_EvalCode or a jump to it (0xe9, 0x84 with 0x0f before it), and what is behind it.
+// callAt is a call (0xe8) of PyEval_EvalCode or a jump to it (0xe9, 0x84 with 0x0f before it), with the code behind it.
 func callAt(from int, opcode byte, behind ...byte) []byte {
 	return slices.Concat([]byte{opcode}, rel32(evalCodeAt, from-codeAt+5), behind)
 }
@@ -53,8 +53,8 @@ type statementCase struct {
 	behind     int32 // 0: nothing is found
 }
 
-// TestStatementSites: the calls in exec() and eval() are sites only where each is known for sure, and what exec()'s has
-// returned.
+// TestStatementSites: the calls in exec() and eval() are sites only where each is known for sure, and so is the place
+// behind exec()'s.
 func TestStatementSites(t *testing.T) {
 	for _, test := range []statementCase{
 		{"call; mov rbp, rax; nop", callAt(codeAt, 0xe8, 0x48, 0x89, 0xc5, 0x90, 0xc3), tailCall, builtins, nil, 8},

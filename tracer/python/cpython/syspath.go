@@ -8,8 +8,8 @@ import (
 // maxPath bounds how many entries of sys.path are read.
 const maxPath = 256
 
-// Path returns sys.path: where the interpreter looks for modules, as it is now. Entries that are not strings are left
-// out. The strings are the target's and hostile.
+// Path returns sys.path: the folders in which the interpreter looks for modules, as it is now. Entries that are not
+// strings are left out. The strings are the target's and hostile.
 func (p *Interpreter) Path() ([]string, error) {
 	list, err := p.Global("sys", "path")
 	if err != nil {

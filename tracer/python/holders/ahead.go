@@ -6,8 +6,7 @@ import (
 )
 
 // Reading a page costs four times as much by itself as among its neighbours (a call each). So pages that are known to
-// be needed are read before they are, as many in one call as lie side by side; no others are, which might not be there
-// yet.
+// be needed are read early, as many in one call as lie side by side. No others are read, which might not be there yet.
 
 const (
 	runPages   = 16           // that are read at a time
@@ -48,7 +47,7 @@ func appendPage(pages []uint64, addr uint64) []uint64 {
 }
 
 // ahead reads pages that will be asked for soon, in the order of their numbers; at most about half of those that are
-// kept. What it returned before does not hold any more.
+// kept. Its earlier results do not hold any more.
 func (m *memory) ahead(pages []uint64) {
 	if m.pages == nil {
 		return
@@ -67,7 +66,7 @@ func (m *memory) ahead(pages []uint64) {
 	}
 }
 
-// has says whether a page is kept, which it is a while longer then.
+// has reports whether a page is kept, which it is a while longer then.
 func (m *memory) has(n uint64) bool {
 	first := int(n%m.sets) * ways
 	for i := first; i < first+ways; i++ {
@@ -80,7 +79,7 @@ func (m *memory) has(n uint64) bool {
 }
 
 // readRun reads pages that lie side by side, up to the first that cannot be read: that one is left for when it is asked
-// for. It returns how many are done with.
+// for. It returns the number of pages that it is done with.
 func (m *memory) readRun(n uint64, count int) (done int) {
 	if m.run == nil {
 		m.run = make([]byte, runPages*pageSize)

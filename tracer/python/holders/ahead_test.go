@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// counted counts what is read.
+// counted counts reads.
 type counted struct {
 	io.ReaderAt
 	calls, most int // most bytes of a call
@@ -21,9 +21,9 @@ func (c *counted) ReadAt(buf []byte, off int64) (int, error) {
 	return c.ReaderAt.ReadAt(buf, off)
 }
 
-// TestAhead: addresses come in their order, each once, and what is read there is what is there, also beside pages that
+// TestAhead: addresses come in their order, each once, and the reads give the memory's contents, also beside pages that
 // are missing, and where a process names addresses that none can have. Pages that lie side by side are read together,
-// none that nobody asked for.
+// and only those that are asked for.
 func TestAhead(t *testing.T) {
 	h := newHoled(keptPages)
 	from := &counted{ReaderAt: h}
@@ -36,7 +36,7 @@ func TestAhead(t *testing.T) {
 	for range 20_000 {
 		addr := lowestAddress + random.Uint64N(uint64(len(h)/2)-8)&^7
 		if addr/pageSize%8 == 3 {
-			continue // nobody asks for these
+			continue // these are not asked for
 		}
 		addrs = append(addrs, addr)
 		asked[addr/pageSize] = true
@@ -64,7 +64,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestAheadEnds: reading ahead keeps to the limit of what is read.
+// TestAheadEnds: reading ahead keeps to the limit of reads.
 func TestAheadEnds(t *testing.T) {
 	from := &counted{ReaderAt: newHoled(600)}
 	m := newMemory(from, 20*pageSize)
@@ -79,7 +79,7 @@ func TestAheadEnds(t *testing.T) {
 	}
 }
 
-// TestWalkReadsLittle: what a survey has noted of arrays and of modules is not read again.
+// TestWalkReadsLittle: a survey's notes of arrays and of modules are not read again.
 func TestWalkReadsLittle(t *testing.T) {
 	const arrays = 300
 	eachVersion(t, func(t *testing.T, f *fake) {

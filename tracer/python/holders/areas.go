@@ -16,11 +16,11 @@ type area struct {
 const (
 	areaSize  = 1 << 20
 	maxBatch  = 1 << 12 // references that are followed at a time
-	keptAhead = 1 << 10 // references there is room for in an area where there are none
+	keptAhead = 1 << 10 // room for references in an area without any
 )
 
-// ahead is an object that a survey has yet to look at: where it is in its area, with the flags below in the lowest
-// bits, and the step that led to it.
+// ahead is an object that a survey has yet to look at: its place in its area, with the flags below in the lowest bits,
+// and the step that led to it.
 type ahead struct {
 	to   uint32
 	step int32 // -1 for none
@@ -32,8 +32,8 @@ const (
 	aheadFlags     = 7
 )
 
-// take takes a reference in while a survey runs. What it leads to is looked at later, in the order of addresses: that
-// is how memory is read fastest.
+// take takes a reference in while a survey runs. Its target is looked at later, in the order of addresses: that is how
+// memory is read fastest.
 func (s *survey) take(to uint64, kind step, flags uint64) {
 	if to < lowestAddress || to >= userSpace || to&aheadFlags != 0 {
 		return
@@ -58,7 +58,7 @@ func (s *survey) take(to uint64, kind step, flags uint64) {
 		s.arrive(n, ahead{uint32(flags), at})
 		return
 	}
-	if s.large && flags&aheadGuess == 0 { // what is to be looked at must not grow with it
+	if s.large && flags&aheadGuess == 0 { // the objects that wait must not grow with it
 		s.takeNow(to, flags)
 		return
 	}
@@ -67,7 +67,7 @@ func (s *survey) take(to uint64, kind step, flags uint64) {
 
 // takeNow is take for an object that is looked at at once.
 func (s *survey) takeNow(to, flags uint64) {
-	if t := s.objectType(to); t == nil || t.shape == shapeLeaf { // what else has it notes it
+	if t := s.objectType(to); t == nil || t.shape == shapeLeaf { // another object that has it notes it
 		return
 	}
 	if n := s.addNew(-1, to, label{}, isObject); n >= 0 {
@@ -94,8 +94,8 @@ func (s *survey) arrive(n int32, a ahead) {
 	}
 }
 
-// look looks at everything that references led to, and at what is found there: one area after another, and of each all
-// that is known of by then.
+// look looks at everything that references led to, and at everything that is found there: one area after another, and
+// of each all that is known of by then.
 func (s *survey) look() {
 	for len(s.active) > 0 && !s.done() {
 		sweep := s.active
@@ -150,7 +150,7 @@ func (s *survey) later(to, flags uint64, at int32) {
 	}
 }
 
-// lookAt takes in what refers to one address, certain references first.
+// lookAt takes in the references to one address, certain ones first.
 func (s *survey) lookAt(to uint64, all []ahead) {
 	n, known := s.index.get(to, s.addrs)
 	if !known {
@@ -174,7 +174,7 @@ func (s *survey) lookAt(to uint64, all []ahead) {
 	}
 }
 
-// alone takes in a leaf that nobody else has, if there is nothing more to note of it than its size.
+// alone takes in a leaf that no other object has, if only its size is to be noted.
 func (s *survey) alone(addr uint64, t *typ, all []ahead) bool {
 	if uint32(s.references(addr)) != 1 {
 		return false

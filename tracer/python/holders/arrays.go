@@ -21,7 +21,7 @@ type ndarray struct {
 	addr uint64
 }
 
-// objects is how many of its elements are references that it has of its own.
+// objects returns how many of its elements are references that it has of its own.
 func (a ndarray) objects() uint64 {
 	const nd, dimensions, base, descr, kind = 24, 32, 48, 56, 24
 	mem, addr := a.mem, a.addr
@@ -48,8 +48,8 @@ func (a ndarray) ownSpan() uint64 {
 	return a.span()
 }
 
-// span is how far an array's elements reach, which is the size of its data if it owns that: the longest of its axes,
-// each as many times its stride. An array of one element is taken for nothing.
+// span returns the extent of an array's elements, which is the size of its data if it owns that: the longest of its
+// axes, each as many times its stride. An array of one element is taken for nothing.
 func (a ndarray) span() (bytes uint64) {
 	const nd, dimensions, strides = 24, 32, 40
 	mem, addr := a.mem, a.addr
@@ -70,7 +70,7 @@ func (a ndarray) span() (bytes uint64) {
 	return bytes
 }
 
-// arrayNote is what a survey notes of an array: where its data is, and how far its elements reach if it owns that, or
+// arrayNote is a survey's note of an array: the place of its data, and the extent of its elements if it owns that, or
 // 0.
 type arrayNote struct{ data, span uint64 }
 

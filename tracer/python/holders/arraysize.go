@@ -21,7 +21,7 @@ func (s *sizer) arraySize(addr uint64) (bytes uint64, known bool) {
 	return bytes + shape, known
 }
 
-// array is what a NumPy array says of itself.
+// array has the fields of a NumPy array.
 type array struct {
 	shape []int64
 	dtype string

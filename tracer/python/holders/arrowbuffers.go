@@ -7,8 +7,8 @@ const (
 	deepestData = 4
 )
 
-// arrowBuffers is what the buffers of a chunked array, or of an array, take: each once, wherever the memory is from. It
-// is false where not all could be read. Where the C++ objects have them: cpp/src/arrow/chunked_array.h (chunks),
+// arrowBuffers returns the bytes of the buffers of a chunked array, or of an array: each once, wherever the memory is
+// from. It is false where not all could be read. The places in the C++ objects: cpp/src/arrow/chunked_array.h (chunks),
 // array/array_base.h (data behind the virtual table), array/data.h (type, length, null count, offset, buffers,
 // children), buffer.h (virtual table, flags, data, size), Arrow 11 to 25.
 func arrowBuffers(w *sizer, obj uint64, t *typ) (bytes uint64, known bool) {
@@ -61,7 +61,7 @@ func (b *buffers) vector(at uint64, most uint64, do func(at uint64)) {
 	}
 }
 
-// array takes in the buffers of an array, whose data a shared pointer at an address refers to, and of its children.
+// array takes in the buffers of an array, with data that a shared pointer at an address refers to, and of its children.
 func (b *buffers) array(at uint64, depth int) {
 	const lists, children, size = 40, 64, 24
 	p, ok := sharedAt(b.w.natives, at)

@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// leastBehind is how large objects of a class are at least that lead to buffers, in bytes: as much as is looked at
-// where the allocator does not say.
+// leastBehind is the least size of objects of a class that lead to buffers, in bytes: that much is looked at where the
+// allocator does not show the size.
 func leastBehind(class string) uint64 {
 	for _, one := range []struct {
 		of   string
@@ -21,7 +21,7 @@ func leastBehind(class string) uint64 {
 	return 0
 }
 
-// arrow takes in what an object of pyarrow's has: the C++ objects that it shares, and their buffers.
+// arrow takes in the memory of an object of pyarrow's: the C++ objects that it shares, and their buffers.
 func (e *extents) arrow(n int32, obj uint64, t *typ) {
 	s := &sharedWalk{e: e, walker: e.walker}
 	found := false
@@ -67,12 +67,12 @@ func (s *sharedWalk) refer(from int32, p sharedPointer) {
 	s.e.count(from, n)
 }
 
-// look takes in what an object has of its own: its memory, vectors of shared pointers and a buffer's data; and what it
-// shares with others.
+// look takes in an object's own parts: its memory, vectors of shared pointers and a buffer's data; and the parts that
+// it shares with others.
 func (s *sharedWalk) look(o sharedNode) {
 	own, behind := behindShared(s.natives, o.sharedPointer)
 	s.e.bytes[o.node] += own
-	if behind == 0 { // of an allocator whose sizes are not known
+	if behind == 0 { // of an allocator with unknown sizes
 		s.e.unknown[o.node] = true
 		return
 	}
@@ -93,8 +93,8 @@ func (s *sharedWalk) look(o sharedNode) {
 }
 
 // buffer takes in the memory of a buffer: arrow::PoolBuffer has its capacity from a pool; one of pyarrow's refers to
-// the Python object that has the memory; a part of another buffer shares that. Of all others it is not known whose the
-// memory is.
+// the Python object that has the memory; a part of another buffer shares that. The owner of the memory of all others is
+// not known.
 func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 	switch {
 	case isPoolBuffer(s.natives, o.object):
@@ -117,9 +117,9 @@ func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 	}
 }
 
-// describeArrow is for what has rows: tables and record batches, which have their columns as well, arrays, chunked
-// arrays. Where the C++ objects have them: cpp/src/arrow/table.{h,cc}, record_batch.{h,cc}, chunked_array.h,
-// array/data.h, Arrow 11 to 25. What stands in front of a number must be what it is there.
+// describeArrow describes objects with rows: tables and record batches, which have their columns as well, arrays,
+// chunked arrays. The places in the C++ objects: cpp/src/arrow/table.{h,cc}, record_batch.{h,cc}, chunked_array.h,
+// array/data.h, Arrow 11 to 25. The words in front of a number must have their expected contents.
 func (l *lister) describeArrow(r *event.Variable, addr uint64, t *typ) {
 	of := l.lineage(t)
 	var p sharedPointer

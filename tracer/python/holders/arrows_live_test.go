@@ -10,7 +10,7 @@ import (
 )
 
 // arrowProcess starts the script that holds Arrow's buffers, where Debian has a pyarrow, and returns it with the
-// addresses of which only slices are left.
+// addresses of those buffers of which only slices are left.
 func arrowProcess(t *testing.T) (*process, map[string][]uint64) {
 	t.Helper()
 	if testing.Short() {
@@ -40,8 +40,8 @@ func TestArrowHoldersLive(t *testing.T) {
 	check(t, proc.interp, proc.wanted)
 }
 
-// TestArrowViewsLive: buffers that only slices have are named with these and how each is copied; what is used by more
-// than half, or by others, is not.
+// TestArrowViewsLive: buffers that only slices have are named with these and with the way to copy each. A buffer that
+// is used by more than half, or by others, is not.
 func TestArrowViewsLive(t *testing.T) {
 	proc, slices := arrowProcess(t)
 	survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(t, proc.pid)}, Limits{})
@@ -63,8 +63,8 @@ func TestArrowViewsLive(t *testing.T) {
 		}
 		named[v.Viewers[0].Paths[0]+" "+string(v.Viewers[0].How[0])]++
 	}
-	// All buffers of 64 KiB or more, but for the one of which most is used. pandas' strings have one for the text and
-	// one for the offsets.
+	// All buffers of 64 KiB or more, but for the one that is mostly used. pandas' strings have one for the text and one
+	// for the offsets.
 	want := map[string]int{"head table": 3, "piece concat": 1, "few batch": 1, "some chunked": 1, "top apply": 2,
 		"first repeat": 2}
 	if !maps.Equal(named, want) {

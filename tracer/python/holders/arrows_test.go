@@ -18,7 +18,7 @@ const arrowBlock, arrowBytes = 0x7100_0000_0000, 80_000
 type arrowFake struct {
 	*fake
 	classes map[string]uint64
-	other   bool // malloc is not glibc's: nothing says how large a piece is
+	other   bool // malloc is not glibc's: nothing shows how large a piece is
 }
 
 func newArrowFake(f *fake) *arrowFake {
@@ -62,7 +62,7 @@ func (f *arrowFake) shared(class string, words ...uint64) (object, counts uint64
 	return counts + 16, counts
 }
 
-// vector is what a std::vector of shared pointers has in an object.
+// vector has the words of a std::vector of shared pointers in an object.
 func (f *arrowFake) vector(pointers ...uint64) []uint64 {
 	at := f.chunk(pointers...)
 	end := at + uint64(8*len(pointers))
@@ -74,8 +74,7 @@ func (f *arrowFake) pool(data, size, capacity uint64) (object, counts uint64) {
 	return f.shared("10PoolBufferE", f.class("N5arrow10PoolBufferE"), 1, data, size, capacity, 0, 0, 0)
 }
 
-// table is an object of pyarrow's with one column of one chunk of int64, by the length and the offset that its data
-// say they have.
+// table is an object of pyarrow's with one column of one chunk of int64, by the length and the offset in its data.
 func (f *arrowFake) table(length, offset uint64, buffers ...uint64) (obj, chunks uint64) {
 	kind, kindCounts := f.shared("9Int64TypeE", f.class("N5arrow9Int64TypeE"), 0, 0)
 	data, dataCounts := f.shared("9ArrayDataE",
@@ -89,7 +88,7 @@ func (f *arrowFake) table(length, offset uint64, buffers ...uint64) (obj, chunks
 	return f.object("pyarrow.lib.Table", whole, wholeCounts, 0, 0, 0, 0, 0, 0), column
 }
 
-// looks surveys, says who holds the block and which memory only views have.
+// looks surveys, and returns the holder of the block and the memory that only views have.
 func (f *arrowFake) looks(t testing.TB, from io.ReaderAt, limits Limits) Result {
 	t.Helper()
 	s, err := newSurvey(context.Background(), f.h, from, Process{Mapped: everything}, limits)
@@ -105,9 +104,9 @@ func (f *arrowFake) looks(t testing.TB, from io.ReaderAt, limits Limits) Result 
 	return r
 }
 
-// TestArrowHolders: a table holds a buffer of a pool, and is a view of it where it uses little and nothing else has
-// it. Whatever says of itself what cannot be, is no view and adds nothing to what is listed: no buffer smaller than
-// its size, no pointer without counts of libstdc++'s.
+// TestArrowHolders: a table holds a buffer of a pool, and is a view of it where it uses little and nothing else has it.
+// An object with impossible fields is no view and adds nothing to the listing: no buffer smaller than its size, no
+// pointer without counts of libstdc++'s.
 func TestArrowHolders(t *testing.T) {
 	for name, c := range map[string]struct {
 		length, offset uint64
@@ -160,7 +159,7 @@ func TestArrowHolders(t *testing.T) {
 	}
 }
 
-// TestArrowOtherMalloc: what leads to buffers is followed where nothing says how large an object is.
+// TestArrowOtherMalloc: objects that lead to buffers are followed where nothing shows how large an object is.
 func TestArrowOtherMalloc(t *testing.T) {
 	eachVersion(t, func(t *testing.T, plain *fake) {
 		f := newArrowFake(plain)
@@ -199,7 +198,7 @@ func TestArrowCycle(t *testing.T) {
 	})
 }
 
-// chunks is memory in which there are as many shared pointers as anybody wants to read, each to another object.
+// chunks is memory with any number of shared pointers, each to another object.
 type chunks struct {
 	elftest.Memory
 	class uint64 // of the counts
@@ -234,8 +233,8 @@ func (c chunks) ReadAt(buf []byte, off int64) (int, error) {
 	return len(buf), nil
 }
 
-// TestArrowEndless: a table that says to have billions of chunks ends the look at its limits, and what was not looked
-// at is not said to be nobody's.
+// TestArrowEndless: a table with a claim of billions of chunks ends the look at its limits. Memory that was not looked
+// at does not count as nobody's.
 func TestArrowEndless(t *testing.T) {
 	eachVersion(t, func(t *testing.T, plain *fake) {
 		f := newArrowFake(plain)
@@ -261,7 +260,7 @@ func TestArrowEndless(t *testing.T) {
 	})
 }
 
-// TestArrowDamaged overwrites words of such a process with anything: each look ends, with what it may say.
+// TestArrowDamaged overwrites words of such a process with anything: each look ends, with some result.
 func TestArrowDamaged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	eachVersion(t, func(t *testing.T, plain *fake) {

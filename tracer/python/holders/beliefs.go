@@ -1,6 +1,6 @@
 package holders
 
-// beliefs are which words that may be references are some, as a survey has found out: see evidence.go.
+// beliefs are the words that a survey has found to be references, of those that may be: see evidence.go.
 type beliefs struct {
 	*walker
 	believed map[guessKey]sure
@@ -8,7 +8,7 @@ type beliefs struct {
 }
 
 // maybeFollow takes a word that may be a reference: inObject if it is the object's own, else it is in memory that the
-// object refers to. It says whether the word could be one.
+// object refers to. It reports whether the word could be one.
 func (b *beliefs) maybeFollow(from int32, to uint64, l label, inObject bool) bool {
 	if !b.isPlausible(to) {
 		return false
@@ -31,15 +31,15 @@ func (b *beliefs) maybeFollow(from int32, to uint64, l label, inObject bool) boo
 	return true
 }
 
-// followBelieved is maybeFollow where nobody asks whether the word could be a reference: of most it is known that they
-// are none, and what they lead to need not be looked at.
+// followBelieved is maybeFollow where it does not matter whether the word could be a reference: most words are known to
+// be none, and their targets need not be looked at.
 func (b *beliefs) followBelieved(from int32, to uint64, l label, inObject bool) {
 	if b.gatherer != nil || b.believed[keyOf(b.addrs, from, to)] != 0 {
 		b.maybeFollow(from, to, l, inObject)
 	}
 }
 
-// keyOf is the key of a word of a node, by the nodes' addresses; -1 for one of no node.
+// keyOf returns the key of a word of a node, by the nodes' addresses; -1 for one of no node.
 func keyOf(addrs []uint64, from int32, to uint64) guessKey {
 	if from < 0 {
 		return guessKey{to: to}
@@ -47,8 +47,8 @@ func keyOf(addrs []uint64, from int32, to uint64) guessKey {
 	return guessKey{addrs[from], to}
 }
 
-// followDoubts follows the words that are references only probably, once everything has been reached that certain ones
-// lead to: a word that a variable may have must not hide who has the object for sure.
+// followDoubts follows the words that are references only probably, once all targets of certain ones have been reached:
+// a word that a variable may have must not hide an object's certain holder.
 func (b *beliefs) followDoubts() {
 	for i := 0; i < len(b.doubts) && !b.done(); i++ { // it grows on the way
 		e := b.doubts[i]
@@ -66,7 +66,7 @@ func (b *beliefs) followDoubts() {
 	b.doubts = nil
 }
 
-// isPlausible says whether a word that need not be a reference could be one: it may be what was there before, or the
+// isPlausible reports whether a word that need not be a reference could be one: it may be a value from before, or the
 // characters of a text. More must be right then about the object: it must have a likely reference count, and the
 // collector's links.
 func (b *beliefs) isPlausible(word uint64) bool {
@@ -80,7 +80,7 @@ func (b *beliefs) isPlausible(word uint64) bool {
 	return t != nil && (t.shape == shapeLeaf || b.isLikely(word, t))
 }
 
-// guess takes a word of an object whose layout is known: if it looks like a reference it is one.
+// guess takes a word of an object with a known layout: if it looks like a reference it is one.
 func (b *beliefs) guess(from int32, word uint64, l label) bool {
 	return b.isPlausible(word) && b.follow(from, word, l)
 }

@@ -45,7 +45,7 @@ func BenchmarkSurvey(b *testing.B) {
 	reportWalk(b, cpu, objects, bytes)
 }
 
-// BenchmarkFind walks everything for one block that nobody holds, once a survey has looked at it.
+// BenchmarkFind walks everything for one block without a holder, once a survey has looked at it.
 func BenchmarkFind(b *testing.B) {
 	proc, limits := live(b)
 	objects, bytes, cpu := 0, int64(0), time.Duration(0)

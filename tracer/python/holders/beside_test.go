@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestBeside: what two goroutines find out of one survey at the same time is what they find one after the other, also
-// where one of them has to look anew, for a block that nobody holds.
+// TestBeside: two goroutines find the same with one survey at the same time as one after the other, also where one of
+// them has to look anew, for a block without a holder.
 func TestBeside(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		blocks := []Block{{f.block, 4096}, {f.block + 1<<20, 4096}}
@@ -86,7 +86,7 @@ func TestCircleOfTheCollector(t *testing.T) {
 	}
 }
 
-// changing is a memory in which something happens behind the first read of an address.
+// changing is a memory that changes behind the first read of an address.
 type changing struct {
 	io.ReaderAt
 	at     uint64
@@ -103,7 +103,8 @@ func (c *changing) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // TestListChangesMeanwhile: an object in the middle of a list of the collector's is freed behind the read of the page
-// that leads to it, and so is the last one, to which the head has led when it was read. All that are left are found.
+// that leads to it, and so is the last one, to which the head has led when it was read. All remaining objects are
+// found.
 func TestListChangesMeanwhile(t *testing.T) {
 	f := newFake(11)
 	gc := f.h.Interpreter + uint64(f.h.InterpGC)

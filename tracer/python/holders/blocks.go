@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// blockTable is the blocks that are asked for, and which nodes have them.
+// blockTable has the blocks that are asked for, and the nodes that have them.
 type blockTable struct {
 	blocks          []Block  // by address
 	found           []int32  // the node that has each block, or -1
@@ -45,8 +45,8 @@ func (b *blockTable) blockAt(addr uint64) int {
 // compareBlock compares a block with an address.
 func compareBlock(b Block, addr uint64) int { return cmp.Compare(b.Address, addr) }
 
-// mayPointAt notes that a node, of which it is not known what its words are, has a pointer to a block's beginning. It
-// counts if nothing else has the block.
+// mayPointAt notes that a node with words of unknown meaning has a pointer to a block's beginning. It counts if no
+// other node has the block.
 func (b *blockTable) mayPointAt(node int32, addr uint64) bool {
 	i, exact := slices.BinarySearchFunc(b.blocks, addr, compareBlock)
 	if exact && b.maybe[i] < 0 {

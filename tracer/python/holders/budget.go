@@ -30,7 +30,7 @@ func newBudget(ctx context.Context, mem *memory, limits Limits) budget {
 	}
 }
 
-// again returns the same budget for a walk beside, of which none is spent.
+// again returns the same budget, unspent, for a walk beside this one.
 func (b *budget) again() budget {
 	other := *b
 	other.steps, other.stopped = 0, nil
@@ -45,7 +45,7 @@ func (b *budget) spent() bool {
 	return b.stopped != nil
 }
 
-// stepsToLook is how many steps there are between two looks at the time.
+// stepsToLook is the number of steps between two looks at the time.
 const stepsToLook = 4096
 
 // look finds out whether the walk must stop.
@@ -61,14 +61,14 @@ func (b *budget) look() {
 	}
 }
 
-// onThread keeps a goroutine on its thread until what it returns is called: its processor time is the thread's.
+// onThread keeps a goroutine on its thread until the returned function is called: its processor time is the thread's.
 func onThread() (done func()) {
 	runtime.LockOSThread()
 	return runtime.UnlockOSThread
 }
 
-// ProcessorTime is what this thread has used; its goroutine is to be locked to it. What walks beside it has a time of
-// its own.
+// ProcessorTime returns the time that this thread has used; its goroutine is to be locked to it. A walk beside it has a
+// time of its own.
 func ProcessorTime() time.Duration {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)

@@ -1,20 +1,20 @@
 package holders
 
-// climbs finds the ends of ways from nodes up to their roots. Most ways are short, and are gone. A way may as well be
-// as long as there are nodes (a list whose entries lead to the next one), and each of its nodes may have a block: to go
-// all of it for each would take hours. Once a way is longer than maxDirect, all nodes are noted, each once, so that the
-// middle of a way is passed over.
+// climbs finds the ends of ways from nodes up to their roots. Most ways are short, and are gone step by step. A way may
+// as well be as long as there are nodes (a list with entries that lead to the next one), and each of its nodes may have
+// a block: to go all of it for each would take hours. Once a way is longer than maxDirect, all nodes are noted, each
+// once, so that the middle of a way is passed over.
 type climbs struct {
 	at     []climb // by node
-	waste  []uint8 // by node: what the garbage collector knows of its way
+	waste  []uint8 // by node: the garbage collector's knowledge of its way
 	steps  int     // nodes that were looked at
 	worded int     // nodes that were put into words
 	tables uint64  // bytes of line tables that were read
 	far    far     // the last
 }
 
-// climb says where the way from a node leads. A jump passes over nodes; jumps that follow each other lead to any node
-// above in about twice as many steps as its logarithm (E. W. Myers, An applicative random-access stack, 1983).
+// climb leads from a node up its way. A jump passes over nodes; jumps that follow each other lead to any node above in
+// about twice as many steps as its logarithm (E. W. Myers, An applicative random-access stack, 1983).
 type climb struct {
 	depth  int32 // of a root 0
 	jump   int32 // a node further up; of a root itself
@@ -33,7 +33,7 @@ const (
 	maxTables = 1 << 30
 )
 
-// note takes in the nodes that there are.
+// note takes in the present nodes.
 func (c *climbs) note(r *reach) {
 	if c.at == nil {
 		c.at = make([]climb, 0, len(r.nodes))
@@ -55,7 +55,7 @@ func (c *climbs) note(r *reach) {
 	}
 }
 
-// above is the node on the way from a node that is at a depth, which is no deeper.
+// above returns the node on the way from a node that is at a depth, which is no deeper.
 func (c *climbs) above(r *reach, n, depth int32) int32 {
 	for c.at[n].depth > depth {
 		c.steps++
@@ -109,8 +109,8 @@ func isBegin(r *reach, n int32) bool {
 	return kind == labelLocal || kind == labelTemporary
 }
 
-// frameOf describes the function of the first frame on the way from a node of which the function is known. It returns
-// the node that this frame holds, -1 where there is none.
+// frameOf describes the function of the first frame on the way from a node with a known function. It returns the node
+// that this frame holds, -1 where there is none.
 func (c *climbs) frameOf(r *reach, n int32, describe func(frame int32) bool) int32 {
 	for range maxAsked {
 		at := c.frame(r, n)
@@ -127,13 +127,13 @@ func (c *climbs) frameOf(r *reach, n int32, describe func(frame int32) bool) int
 	return -1
 }
 
-// What the garbage collector knows of a way.
+// The garbage collector's knowledge of a way.
 const (
 	wasteFrozen uint8 = 1 << iota // it leaves an object on it alone
 	wasteYoung                    // it has not looked at one of its objects
 )
 
-// wasteAt says so of a node itself.
+// wasteAt returns that knowledge of a node itself.
 func wasteAt(r *reach, n int32) (is uint8) {
 	id := r.nodes[n].id
 	if id < 0 || !r.notes.noted[id].is(noteTracked) {
@@ -148,7 +148,7 @@ func wasteAt(r *reach, n int32) (is uint8) {
 	return is
 }
 
-// wasteOn says so of the way from a node, the node included.
+// wasteOn returns that knowledge of the way from a node, the node included.
 func (c *climbs) wasteOn(r *reach, n int32) (is uint8) {
 	if int(n) < len(c.waste) {
 		return c.waste[n]

@@ -265,7 +265,7 @@ func TestDescribe(t *testing.T) {
 	})
 }
 
-// TestWasteOfLongWays: what the collector knows of the nodes on a way is known of its end, however long the way is.
+// TestWasteOfLongWays: the collector's knowledge of the nodes on a way is known at its end, however long the way is.
 func TestWasteOfLongWays(t *testing.T) {
 	const count = 10 * maxDirect
 	for _, odd := range []int32{-1, 0, 1, count / 2, count - 1} {
@@ -318,7 +318,7 @@ func TestReferrersAreBounded(t *testing.T) {
 	})
 }
 
-// TestAbsurdTree: sizes whose product does not fit are none.
+// TestAbsurdTree: sizes with a product that does not fit are none.
 func TestAbsurdTree(t *testing.T) {
 	f := newFake(11)
 	f.typ(treeType, 16+8*5, 0, 0)

@@ -6,12 +6,12 @@ import "encoding/binary"
 type collected struct {
 	objects []uint64
 	old     stretch // of objects: those that were there when the collector last looked at all
-	frozen  stretch // those that it leaves alone
+	frozen  stretch // the objects that it leaves alone
 	region  region
 	read    int64 // bytes
 	stopped error
 	done    chan struct{} // closed when the rest is there
-	resumed int           // how many times a list was taken up again: objects of it are there twice, then
+	resumed int           // how many times a list was taken up again: its objects are there twice, then
 
 	collector collector
 }
@@ -76,9 +76,9 @@ func (l gcList) room() bool {
 const maxResumed = 64
 
 // checked takes in the list from its head on and reports whether that led back to the head. The process adds to the
-// list and takes from it meanwhile, and pages that were read before are not read again: a link may lead to what is
-// gone. Each entry must lead back to the one before it; where it does not, everything is read anew, and the walk goes
-// on from the last entry that is linked still.
+// list and takes from it meanwhile, and pages that were read before are not read again: a link may lead to an object
+// that is gone. Each entry must lead back to the one before it. Where it does not, everything is read anew, and the
+// walk goes on from the last entry that is linked still.
 func (l gcList) checked() bool {
 	first, at, marks, before := len(l.c.objects), l.head, newMarks(), l.c.resumed
 	for l.room() {
@@ -115,8 +115,8 @@ func (l gcList) standing(first int) uint64 {
 	return l.head
 }
 
-// follow takes in what one of the links leads to from an entry on, and believes it. It reports whether that led back to
-// the head.
+// follow takes in the targets of one of the links from an entry on, and believes them. It reports whether that led back
+// to the head.
 func (l gcList) follow(which, from uint64) bool {
 	marks := newMarks()
 	for at := l.link(from, which); at != l.head; at = l.link(at, which) {
@@ -147,9 +147,9 @@ func (m *marks) met(entry uint64) bool {
 	return false
 }
 
-// generations finds the heads of the collector's lists in struct _gc_runtime_state. Which there are and where differs
-// between versions, 3.14 has changed it in a minor one; a head is two words that point to a next and a previous entry
-// of which one at least points back: the other may have just been added.
+// generations finds the heads of the collector's lists in struct _gc_runtime_state. The lists and their places differ
+// between versions, and 3.14 has changed them in a minor one. A head is two words that point to a next and a previous
+// entry of which one at least points back: the other may have just been added.
 func (r reader) generations() (heads []uint64) {
 	const size, flags, most = 256, 3, 8
 	gc := r.heap.Interpreter + uint64(r.heap.InterpGC)

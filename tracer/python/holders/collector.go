@@ -2,23 +2,23 @@ package holders
 
 import "ipytracer/event"
 
-// collector is what the garbage collector of a process says of itself.
+// collector has the facts of a process's garbage collector about itself.
 type collector struct {
-	known     bool   // where it keeps all this is known in this version, and what lies there is likely
+	known     bool   // the place of all this is known in this version, and its contents are likely
 	off       bool   // gc.disable()
 	oldest    uint64 // the head of the list of objects that it looks at last
 	permanent uint64 // of those that it leaves alone
 	pending   int    // how many objects, at most, came to the oldest list since it last looked at all of them
 }
 
-// collectorAt is where struct _gc_runtime_state has what [collector] tells, in bytes: Include/internal/pycore_gc.h,
-// pycore_interp_structs.h from 3.14 on.
+// collectorAt has the places of the facts of [collector] in struct _gc_runtime_state, in bytes:
+// Include/internal/pycore_gc.h, pycore_interp_structs.h from 3.14 on.
 type collectorAt struct{ enabled, first, permanent, pending uint64 }
 
 // collectorsOf are the layouts of a minor version. There are three generations of 24 bytes: the head of a list, a
-// threshold, a count. From the oldest nothing goes to another, and what comes to it is put behind the rest, and counted
-// in long_lived_pending until the collector looks at all objects. 3.13.5 has its generations 4 bytes in front of where
-// 3.13.0 has them. The first minor versions of 3.14 have no generations; their lists are elsewhere.
+// threshold, a count. No object leaves the oldest one for another. Objects that come to it are put behind the rest, and
+// counted in long_lived_pending until the collector looks at all objects. 3.13.5 has its generations 4 bytes in front
+// of where 3.13.0 has them. The first minor versions of 3.14 have no generations; their lists are elsewhere.
 func collectorsOf(minor int) []collectorAt {
 	switch {
 	case minor == 15:
@@ -62,7 +62,7 @@ type stretch struct{ from, to int }
 
 func (s stretch) has(i int) bool { return i >= s.from && i < s.to }
 
-// keep takes in that an object becomes another's place in the list: of which s says where it was.
+// keep takes in that an object takes another's place in the list: s has the place.
 func (s stretch) keep(from, to int, now *stretch) {
 	if from == s.from {
 		now.from = to
@@ -91,7 +91,7 @@ func (c *collected) listed(list uint64, first int) {
 	}
 }
 
-// wasteOf says what the collector has to do with a block of which no root leads to who has it.
+// wasteOf returns the collector's part in a block that only an object without a root has.
 func wasteOf(p *paths, n int32) event.Garbage {
 	c, kind := &p.notes.collector, p.nodes[n].kind
 	if kind != kindCycle && kind != kindNone {
@@ -111,7 +111,7 @@ func wasteOf(p *paths, n int32) event.Garbage {
 	return event.GarbageWaits
 }
 
-// isHead says whether a list begins at an address.
+// isHead reports whether a list begins at an address.
 func isHead(r reader, addr uint64) bool {
 	const flags = 3
 	next, prev := r.mem.word(addr)&^flags, r.mem.word(addr+8)&^flags

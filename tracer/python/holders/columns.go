@@ -11,8 +11,8 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// Bounds of adding up what the columns of data frames take. They are of a listing, all its frames together; what is
-// beyond them is not added up, and then bytes are the least.
+// Bounds of adding up the columns of data frames. They are of a listing, all its frames together; columns beyond them
+// are not added up, and then bytes are the least.
 const (
 	leastFrame     = 1 << 20 // bytes that a frame must hold or reach
 	maxColumns     = 1 << 12 // of a frame; one with more has none
@@ -24,8 +24,7 @@ const (
 	maxColumnName  = 64        // bytes
 )
 
-// columns adds up what each column of data frames takes: its elements and, of objects, what these take themselves, each
-// once in a column.
+// columns adds up each column of data frames: its elements and, of objects, their own memory, each once in a column.
 type columns struct {
 	*lister
 	until  time.Duration // processor time
@@ -39,7 +38,7 @@ func newColumns(l *lister) *columns {
 	return &columns{lister: l, until: ProcessorTime() + columnsTime}
 }
 
-// describe fills in the columns of a data frame. What does not look like one has none.
+// describe fills in the columns of a data frame. An object that does not look like one has none.
 func (c *columns) describe(r *event.Variable, frame uint64) {
 	t := c.objectType(frame)
 	if t == nil || max(r.Bytes, r.Reaches) < leastFrame || !c.lineage(t).is("DataFrame") || len(r.Shape) != 2 ||
@@ -79,8 +78,8 @@ func managed(l *lister, manager uint64) (axes, blocks uint64) {
 	return axes, blocks
 }
 
-// block fills in the columns of a block: of a NumPy array each row is a column, what is of an extension's type is one.
-// It is false for what is no block, or disagrees with what has been seen.
+// block fills in the columns of a block: of a NumPy array each row is a column, an object of an extension's type is
+// one. It is false for anything that is no block, or disagrees with the earlier ones.
 func (c *columns) block(block uint64, all []event.Column, placed []bool) bool {
 	var places []int
 	var values uint64
@@ -133,8 +132,8 @@ func (c *columns) row(array uint64, a array, i int) event.Column {
 	return out
 }
 
-// objects is what the objects take that references lie so many bytes apart for, each once. It is false where it may be
-// more.
+// objects returns the memory of the objects that references lie so many bytes apart for, each once. It is false where
+// it may be more.
 func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known bool) {
 	known = true
 	c.shared = c.shared[:0]
@@ -209,14 +208,14 @@ func (c *columns) places(placement uint64, count int) (out []int) {
 	return out
 }
 
-// isNumber says whether an object is an int.
+// isNumber reports whether an object is an int.
 func (c *columns) isNumber(addr uint64) bool {
 	t := c.objectType(addr)
 	return t != nil && t.flags&cpython.FlagInt != 0
 }
 
-// isExtension says whether a type is one of an extension array's: they have several bases, of which a type's first need
-// not be their own.
+// isExtension reports whether a type is one of an extension array's: they have several bases, of which a type's first
+// need not be their own.
 func (c *columns) isExtension(t *typ) bool {
 	return t.shape != shapeArray && t.flags&cpython.FlagHeapType != 0 &&
 		(t.name == "Categorical" || strings.HasSuffix(t.name, "Array"))
@@ -231,7 +230,8 @@ var extensionTypes = map[string]string{
 	"IntervalArray": "interval", "SparseArray": "sparse",
 }
 
-// extension is what an extension array takes: its arrays, those of its parts, their objects and the buffers of Arrow's.
+// extension returns the memory of an extension array: its arrays, those of its parts, their objects and the buffers of
+// Arrow's.
 func (c *columns) extension(addr uint64, t *typ) event.Column {
 	out := event.Column{DType: extensionTypes[t.name], Exact: true}
 	bytes, dtype := c.parts(addr, 0, map[uint64]bool{}, &out.Exact)
@@ -243,7 +243,7 @@ func (c *columns) extension(addr uint64, t *typ) event.Column {
 	return out
 }
 
-// parts adds up what an extension array's parts take. dtype is that of the first array.
+// parts adds up the parts of an extension array. dtype is that of the first array.
 func (c *columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *bool) (bytes uint64, dtype string) {
 	const deepest, most = 4, 64
 	if depth > deepest || len(seen) > most {

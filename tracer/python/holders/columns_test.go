@@ -44,8 +44,8 @@ func (f frameMaker) block(from, to, step, values uint64) uint64 {
 	return f.object("Block", f.object("pandas._libs.internals.BlockPlacement", slice, 0), values)
 }
 
-// TestColumnsOfAnAttacker: whatever a frame says of itself, its columns are those that its axes have, each once, and
-// adding them up comes to an end.
+// TestColumnsOfAnAttacker: whatever a frame claims, its columns are those that its axes have, each once, and adding
+// them up comes to an end.
 func TestColumnsOfAnAttacker(t *testing.T) {
 	for _, minor := range []int{11, 13} {
 		f := newFrameMaker(minor)

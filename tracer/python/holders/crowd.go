@@ -2,12 +2,13 @@ package holders
 
 import "iter"
 
-// A list of millions of texts, of which others have some as well, would make a node of each. They refer to nothing, and
-// which of them is which does not matter: those that the same objects refer to are one node, which has the bytes of
-// all. So what is kept of each is little, and which others have it is found as the references are met: an object's are
-// met one after another, so there are few sets of objects.
+// A list of millions of texts, some of which others have as well, would make a node of each. They refer to nothing, and
+// it does not matter which of them is which: those that the same objects refer to are one node, which has the bytes of
+// all. So little is kept of each, and the others that have it are found as the references are met: an object's are met
+// one after another, so there are few sets of objects.
 //
-// In a crowd is what no survey has noted: what only objects with very many references have, see [walker.isLarge].
+// A crowd has leaves that no survey has noted: those that only objects with very many references have, see
+// [walker.isLarge].
 type crowd struct {
 	index table
 	addrs []uint64
@@ -107,9 +108,9 @@ func (c *crowd) nodes(set int32) iter.Seq[int32] {
 	}
 }
 
-// settle makes a node for those that the same objects have, and one for those of them that something else has as well.
-// Many sets of many objects would make more references than there is room for: the rest counts as held by something
-// else.
+// settle makes a node for the leaves that the same objects have, and one for those of them that something else has as
+// well. Many sets of many objects would make more references than there is room for: the rest counts as held by
+// something else.
 func (e *extents) settle() {
 	c := e.crowd
 	type whole struct {

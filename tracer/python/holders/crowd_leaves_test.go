@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLeavesOfLargeLists has texts that two large lists share, that one has alone, and that something else has as well;
-// they are no objects to look at, so that a limit that is far below their number ends nothing.
+// TestLeavesOfLargeLists has texts that two large lists share, that one has alone, and that something else has as well.
+// They are no objects to look at, so a limit far below their number ends nothing.
 func TestLeavesOfLargeLists(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const count, size = 5000, 500

@@ -8,7 +8,7 @@ import (
 )
 
 // TestCrowdIsBounded surveys more objects, and objects with more references, than there is room for notes of: no more
-// is kept, and it says so.
+// is kept, and the result is incomplete.
 func TestCrowdIsBounded(t *testing.T) {
 	objects, steps := roomObjects, roomSteps
 	t.Cleanup(func() { roomObjects, roomSteps = objects, steps })

@@ -1,8 +1,8 @@
 package holders
 
-// counts is for what no root leads to. As the garbage collector does, it compares each object's reference count with
-// the references that come from others of the kind: an object with more is held by code in C, and so is all that it
-// holds. What remains is garbage: objects that hold each other.
+// counts is for objects without a root. As the garbage collector does, it compares each object's reference count with
+// the references that come from others of the kind: an object with more is held by code in C, and so is everything that
+// it holds. The rest is garbage: objects that hold each other.
 type counts struct {
 	*finder
 	taker arrayTaker // takes arrays that are met meanwhile
@@ -14,7 +14,7 @@ type counts struct {
 
 func (c *counts) over() bool { return false }
 
-// refer follows what a class in a cycle holds of itself, too.
+// refer follows a class's references to itself, too.
 func (c *counts) refer(from int32, to uint64, kind step, l label) bool {
 	if kind == stepCounting {
 		return c.chase(from, to, l)
@@ -35,7 +35,7 @@ func (c *counts) arrayNoted(n int32, a arrayNote) { c.taker.arrayNoted(n, a) }
 
 func (c *counts) readsArrays() bool { return c.taker.readsArrays() }
 
-// library does nothing: who has blocks that lie in C++ objects follows from what holds these.
+// library does nothing: the holders of blocks that lie in C++ objects follow from the holders of these.
 func (c *counts) library(int32, uint64, *typ) {}
 
 // reference counts a reference to a node, or in the second pass passes on that it is held.
@@ -92,7 +92,7 @@ func garbage(w *walker) {
 	w.visitFor(before)
 }
 
-// referencesOf is the reference count of a node: what the survey noted, as the references that were seen are its.
+// referencesOf returns the reference count of a node: the survey's note, as the references that were seen are its.
 func (c *counts) referencesOf(n int32) int64 {
 	if id := c.nodes[n].id; id >= 0 && c.notes.noted[id].typ() != 0 {
 		return int64(c.notes.noted[id].references)

@@ -2,17 +2,18 @@ package holders
 
 import "slices"
 
-// doubtful are words of memory that objects without a root refer to, such as what a C++ object keeps, which are
-// references only probably. An object of which a reference is missing is garbage all the same if as many of these
-// lead to it and all of them come from garbage: probably.
+// doubtful are words of memory that objects without a root refer to, such as the memory of a C++ object, which are
+// references only probably. An object that lacks a reference is garbage all the same if as many of these lead to it and
+// all of them come from garbage: probably.
 type doubtful struct {
 	of     *counts
 	to     map[int32]int64   // how many words lead to a node
 	from   map[int32][]int32 // where those of a node lead
-	needed []int32           // nodes of which a reference is missing without them
+	needed []int32           // nodes that lack a reference without them
 }
 
-// newDoubtful takes in the words that the walk has met since the last root, and looks into what only they lead to.
+// newDoubtful takes in the words that the walk has met since the last root, and looks into objects that only they lead
+// to.
 func newDoubtful(c *counts) *doubtful {
 	d, first, w := &doubtful{c, map[int32]int64{}, map[int32][]int32{}, nil}, c.first, c.walker
 	for i := 0; i < len(w.beliefs.doubts) && !w.done(); i++ { // it grows on the way
@@ -37,7 +38,7 @@ func newDoubtful(c *counts) *doubtful {
 	return d
 }
 
-// spread passes on that nodes are held: to what they refer to, for sure or not.
+// spread passes on that nodes are held: to everything that they refer to, for sure or not.
 func (d *doubtful) spread() {
 	for c := d.of; len(c.queue) > 0 && !c.done(); {
 		n := c.queue[0]
@@ -50,7 +51,7 @@ func (d *doubtful) spread() {
 	d.of.beliefs.doubts = nil // the same as before
 }
 
-// mark notes of all that the needed ones lead to that it is garbage only probably.
+// mark notes for everything that the needed ones lead to that it is garbage only probably.
 func (d *doubtful) mark() {
 	c := d.of
 	held := slices.Clone(c.live)

@@ -1,10 +1,10 @@
 package holders
 
-// cyclic finds out whether what an output leads to is in a reference cycle: then it does not go with the output's
-// names, but when the garbage collector comes.
+// cyclic finds out whether an object that an output leads to is in a reference cycle: then it does not go with the
+// output's names, but when the garbage collector comes.
 type cyclic struct {
 	w     *walker
-	known map[int32]bool // by node, of it and of all that lies between it and the output
+	known map[int32]bool // by node, of it and of everything that lies between it and the output
 	met   map[int32]bool // of one search, by node
 	left  int            // steps that may still be taken
 }
@@ -14,8 +14,8 @@ const maxSearched = 1 << 23
 
 func newCyclic(w *walker) *cyclic { return &cyclic{w: w, known: map[int32]bool{}, left: maxSearched} }
 
-// holds says so of a node that an output leads to: of it, and of all that lies between. Many blocks may lie on one long
-// way, which is gone once.
+// holds reports that of a node that an output leads to: of it, and of everything that lies between. Many blocks may lie
+// on one long way, which is gone once.
 func (c *cyclic) holds(n int32) bool {
 	w := c.w
 	if w.notes == nil || w.nodes[n].kind != kindOutput {
@@ -39,7 +39,7 @@ func (c *cyclic) holds(n int32) bool {
 	return is
 }
 
-// leadsBack says whether an object leads to itself. It is assumed of what leads to objects of which nothing was noted.
+// leadsBack reports whether an object leads to itself. That is assumed where it leads to objects without notes.
 func (c *cyclic) leadsBack(first int32) bool {
 	w := c.w
 	c.met = map[int32]bool{}
@@ -83,10 +83,11 @@ func (c *cyclic) leadsBack(first int32) bool {
 	return false
 }
 
-// isPlain says whether objects of a type lead to nothing that could lead back: pyarrow's lead to what is not Python's.
+// isPlain reports whether objects of a type lead to nothing that could lead back: pyarrow's lead to objects that are
+// not Python's.
 func (c *cyclic) isPlain(t *typ) bool { return isPlain(t.name) || isArrow(t.name) }
 
-// isPandas says whether an object is one of pandas' own that its frames are made of.
+// isPandas reports whether an object is one of pandas' own that its frames are made of.
 func (c *cyclic) isPandas(addr uint64) bool {
 	t := c.w.objectType(addr)
 	for n := 0; t != nil && n < maxBases; n++ {

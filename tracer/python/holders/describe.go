@@ -5,7 +5,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// describeValue fills in the shape, the type of the elements or the length of an object. What is not sure is left out.
+// describeValue fills in the shape, the type of the elements or the length of an object. Uncertain ones are left out.
 func (l *lister) describeValue(r *event.Variable, addr uint64, t *typ) {
 	of := l.lineage(t)
 	r.Length = l.length(addr, t)
@@ -36,7 +36,7 @@ func (l *lister) describeValue(r *event.Variable, addr uint64, t *typ) {
 	}
 }
 
-// length is len() of a built-in object, -1 for what has none.
+// length returns len() of a built-in object, -1 for one that has none.
 func (l *lister) length(addr uint64, t *typ) int64 {
 	const size, used, setUsed = 16, 16, 24 // ob_size; ma_used of a dict; used of a set
 	at, known := uint64(0), true
@@ -61,8 +61,8 @@ func (l *lister) length(addr uint64, t *typ) int64 {
 	return -1
 }
 
-// describeFrameOf is for what has pandas' BlockManager: its axes are in a list, the columns first, its blocks in a
-// tuple. It was written in Python, with slots, up to pandas 1.2, and is a Cython class since. The blocks must agree
+// describeFrameOf describes objects with pandas' BlockManager: its axes are in a list, the columns first, its blocks in
+// a tuple. It was written in Python, with slots, up to pandas 1.2, and is a Cython class since. The blocks must agree
 // with the axes.
 func (l *lister) describeFrameOf(r *event.Variable, manager uint64) {
 	axes, blocks := managed(l, manager)
@@ -82,7 +82,7 @@ func (l *lister) describeFrameOf(r *event.Variable, manager uint64) {
 	}
 }
 
-// blocks compares what the blocks of a manager hold with its shape. dtype is that of all elements, if they have one.
+// blocks compares the blocks of a manager with its shape. dtype is that of all elements, if they have one.
 func (l *lister) blocks(tuple uint64, shape []int64) (dtype string, ok bool) {
 	const most = 1 << 12
 	if len(shape) < 1 || len(shape) > 2 || shape[0] < 0 || shape[len(shape)-1] < 0 {

@@ -15,7 +15,7 @@ type keys struct {
 	split   bool   // the values are elsewhere
 }
 
-// maxEntries bounds the entries of one dict, far above what a process has memory for.
+// maxEntries bounds the entries of one dict, far above the number that a process has memory for.
 const maxEntries = 1 << 32
 
 // readKeys reads the header of a dict's keys.
@@ -40,7 +40,7 @@ func (r reader) readKeys(addr uint64) (k keys, ok bool) {
 	return k, true
 }
 
-// oldKeys is for 3.9 and 3.10, where the keys do not say whether the table is split.
+// oldKeys is for 3.9 and 3.10, where the keys do not show whether the table is split.
 func oldKeys(addr uint64, head []byte) (k keys, ok bool) {
 	size := binary.LittleEndian.Uint64(head[8:])
 	k.count = binary.LittleEndian.Uint64(head[32:])
@@ -131,8 +131,8 @@ func (r reader) attributes(obj uint64, t *typ, yield func(key, value uint64) boo
 	}
 }
 
-// attributesAt returns where an instance has its attributes: in a dict, if that has been made, or else as values whose
-// names its type has.
+// attributesAt returns the place of an instance's attributes: in a dict, if that has been made, or else as values with
+// names in its type.
 func (r reader) attributesAt(obj uint64, t *typ) (dict, values uint64) {
 	minor := r.heap.Version.Minor
 	managed := minor >= 11 && t.flags&cpython.FlagManagedDict != 0

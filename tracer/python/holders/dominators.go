@@ -70,8 +70,8 @@ func newGraph(n int, all arcs, named func(tail int32) int32, back bool) graph {
 
 func (g graph) of(v int32) []int32 { return g.heads[g.first[v]:g.first[v+1]] }
 
-// order is a depth-first order of what a root reaches: the vertices as they are met, and of each its place in that
-// order, -1 for what is not reached, and the place of the vertex it was met from.
+// order is a depth-first order of the vertices that a root reaches: the vertices as they are met, and of each its place
+// in that order, -1 for one that is not reached, and the place of the vertex it was met from.
 type order struct {
 	vertex, place, parent []int32
 }
@@ -102,8 +102,8 @@ func (g graph) depthFirst(root int32) order {
 	return o
 }
 
-// dominators says for each vertex, by its place in the order, the place of the one that dominates it immediately:
-// through which every way from the root leads. It is the algorithm SemiNCA (Georgiadis, "Linear-Time Algorithms for
+// dominators returns for each vertex, by its place in the order, the place of its immediate dominator: the one that
+// every way from the root leads through. It is the algorithm SemiNCA (Georgiadis, "Linear-Time Algorithms for
 // Dominators and Related Problems", 2005); back has each arc turned round.
 func (o order) dominators(back graph) []int32 {
 	n := len(o.vertex)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// reached says which vertices a root reaches without passing one of them.
+// reached returns the vertices that a root reaches without passing one of them.
 func reached(g graph, root, without int32) []bool {
 	seen := make([]bool, len(g.first)-1)
 	queue := []int32{root}

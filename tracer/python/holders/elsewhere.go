@@ -1,16 +1,16 @@
 package holders
 
 // elsewhere are objects that no name has led to and that something else holds for sure: they do not wait for the
-// garbage collector, and neither does anything that they lead to. No listing needs nodes for them: what they refer to
-// has references then that no walk sees, and is held by something else. Which they are follows from what a survey has
-// noted, without a look at the process.
+// garbage collector, and neither does anything that they lead to. No listing needs nodes for them: their targets have
+// references then that no walk sees, and are held by something else. A survey's notes show which they are, without a
+// look at the process.
 type elsewhere struct {
 	w     *walker
 	is    []uint64 // bits, by an object's number
 	queue []int32
 }
 
-// noteHeld notes of which objects a survey has found fewer references than they have, those included that are not
+// noteHeld notes the objects for which a survey has found fewer references than they have, those included that are not
 // certain.
 func noteHeld(s *survey) {
 	left := func(id int32) int64 {
@@ -75,7 +75,8 @@ func (e *elsewhere) take(id int32) {
 	}
 }
 
-// steps calls yield with what an object refers to, as far as that was noted. It returns the bytes of what only it has.
+// steps calls yield with the targets of an object's references, as far as they were noted. It returns the bytes of
+// those that only it has.
 func (e *elsewhere) steps(id int32, yield func(to int32)) (bytes uint64) {
 	n := e.w.notes
 	if n.noted[id].first == unnoted {

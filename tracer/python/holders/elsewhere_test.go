@@ -23,8 +23,8 @@ func (f *fake) collect(all ...uint64) {
 	}
 }
 
-// TestElsewhere: a cycle that waits for the collector shares what it has with a name, and one that code in C holds
-// keeps it: of that one, and of all that it leads to, no node is made.
+// TestElsewhere: a cycle that waits for the collector shares its objects with a name, and one that code in C holds
+// keeps them: no node is made for that one, nor for anything that it leads to.
 func TestElsewhere(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const size = 100_000
@@ -65,8 +65,8 @@ func TestElsewhere(t *testing.T) {
 	})
 }
 
-// TestCrowdOfManySets: sets of leaves make no more references than there is room for, and what has no room is held by
-// something else.
+// TestCrowdOfManySets: sets of leaves make no more references than there is room for, and leaves without room count as
+// held by something else.
 func TestCrowdOfManySets(t *testing.T) {
 	f := newFake(11)
 	w := newWalker(context.Background(), f.h, newMemory(f.memory(), 1<<20), nil, Limits{Objects: 1000})
@@ -100,7 +100,7 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// TestCyclesOfLongWays: of blocks on one long way the way is gone once, however many there are.
+// TestCyclesOfLongWays: for blocks on one long way the way is gone once, however many there are.
 func TestCyclesOfLongWays(t *testing.T) {
 	const nodes = 200_000
 	w := bare(&notes{noted: make([]noted, 1), steps: []step{stepStop}, types: []*typ{nil}})

@@ -2,18 +2,18 @@ package holders
 
 import "cmp"
 
-// Of a type made in C by somebody else nothing tells which of its words are references: one may be borrowed, or be what
-// lay in that memory before. Reference counts decide. A survey looks at every object there is, reachable or not, and
-// counts the references to each that are certain: what built-in types, slots, arrays and frames hold. If an object's
-// reference count is no higher, no other word that has its address is a reference. If it is higher by at least as many
-// as there are such words in objects, all of these are. Otherwise some of them are: what they hold is said to be so
-// probably. Words of memory that objects refer to, of which not even the type is known, come after those and are never
-// certain. What is probable is followed last of all.
+// For a foreign type made in C nothing shows which of its words are references: one may be borrowed, or be an older
+// value of that memory. Reference counts decide. A survey looks at every object there is, reachable or not, and counts
+// the certain references to each: those that built-in types, slots, arrays and frames hold. If an object's reference
+// count is no higher, no other word that has its address is a reference. If it is higher by at least as many as there
+// are such words in objects, all of these are. Otherwise some of them are: they hold their objects probably. Words of
+// memory that objects refer to, without even a known type, come after those and are never certain. Probable references
+// are followed last of all.
 
-// guessKey is a word that may be a reference: where it is, the address of an object or 0, and where it leads.
+// guessKey is a word that may be a reference: its place, the address of an object or 0, and its target.
 type guessKey struct{ from, to uint64 }
 
-// sure says what is known of a word that may be a reference.
+// sure is the knowledge about a word that may be a reference.
 type sure uint8
 
 const (
@@ -32,10 +32,10 @@ type survey struct {
 	notes     *notes      // that are made; the walker itself has none
 	large     bool        // the object that is looked into has too many references to note them
 	recording bool        // the steps that are taken
-	once      int32       // the step whose object is not known yet, -1 for none
+	once      int32       // the step with an object that is not known yet, -1 for none
 	waiting   []int32     // nodes that are to be looked into
 	isFrame   map[int32]bool
-	areas     map[uint64]*area // what is to be looked at, by where it is
+	areas     map[uint64]*area // objects that are to be looked at, by their place
 	active    []*area
 	last      *area
 	batch     [maxBatch]ahead
@@ -95,7 +95,7 @@ func (s *survey) part(n int32) {
 
 func (s *survey) isFrameNode(n int32) bool { return s.isFrame[n] }
 
-// guess is what words have the address of an object.
+// guess has the words with the address of an object.
 type guess struct {
 	inObjects, elsewhere map[uint64]int32 // by the object that has them: how many
 }
@@ -111,7 +111,7 @@ func (s *survey) counts(n int32) {
 	s.refs[n]++
 }
 
-// guessed notes a word of which it is to be found out whether it is a reference.
+// guessed notes a word that may be a reference, to be judged later.
 func (s *survey) guessed(key guessKey, inObject bool) {
 	g := s.guesses[key.to]
 	if g == nil {
@@ -144,7 +144,7 @@ func newSurveyOf(w *walker) *survey {
 	return s
 }
 
-// evidence looks at all objects and says which of the words that may be references are.
+// evidence looks at all objects and finds which of the words that may be references are.
 func (s *survey) evidence() map[guessKey]sure {
 	s.refs, s.notes.regions[3] = newRegion[int32](roomObjects)
 	collected := collect(s.reader)
@@ -166,7 +166,8 @@ func (s *survey) evidence() map[guessKey]sure {
 	return believed
 }
 
-// surveyCollected takes in what the garbage collector knows and nothing has led to, and notes what it knows.
+// surveyCollected takes in the objects that the garbage collector knows and nothing has led to, and notes the
+// collector's knowledge.
 func (s *survey) surveyCollected(c *collected) {
 	<-c.done
 	defer c.region.free()
@@ -187,7 +188,7 @@ func (s *survey) surveyCollected(c *collected) {
 		}
 	}
 	c.old.to, c.frozen.to = min(c.old.to, len(left)), min(c.frozen.to, len(left))
-	// in the collector's order, the oldest first: an instance comes before its dict, and names what that has
+	// in the collector's order, the oldest first: an instance comes before its dict, and names the dict's contents
 	for _, obj := range left {
 		s.surveyObject(obj)
 	}

@@ -8,12 +8,12 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// unknownObject makes an object of a library's type whose words are not known, with these behind its header.
+// unknownObject makes an object of a library's type with words of unknown meaning, with these behind its header.
 func (f *fake) unknownObject(words ...uint64) uint64 { return f.object("other.Native", words...) }
 
 func (f *fake) setReferences(addr uint64, n uint64) { f.put(addr, n) }
 
-// program makes __main__ and one more module of what they have.
+// program makes __main__ and one more module of some values.
 func (f *fake) program(main, module []uint64) {
 	f.put(f.h.Interpreter+uint64(f.h.InterpModules),
 		f.dict(f.str("__main__"), f.object("module", f.dict(main...)), f.str("lib"),
@@ -71,7 +71,7 @@ func TestEvidence(t *testing.T) {
 }
 
 // TestCycleBesideStaleWord: objects that hold each other only are a cycle, though a word elsewhere has the address of
-// what they hold.
+// an object that they hold.
 func TestCycleBesideStaleWord(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const head = 16
@@ -96,8 +96,8 @@ func TestCycleBesideStaleWord(t *testing.T) {
 	})
 }
 
-// TestCollectorsOrder: what nothing leads to is noted in the collector's order, the oldest first, wherever it lies: an
-// instance comes before its dict, so that what the dict has is named as the instance's.
+// TestCollectorsOrder: objects that nothing leads to are noted in the collector's order, the oldest first, wherever
+// they lie: an instance comes before its dict, so that the dict's values are named as the instance's.
 func TestCollectorsOrder(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const head = 16

@@ -4,16 +4,17 @@ import (
 	"cmp"
 )
 
-// extents are what is known of the memory of nodes, for a listing of variables (see [List]): how many bytes each has of
-// its own, and who refers to it. What a name holds alone then is what every reference leads through that name to: what
-// it dominates. A reference that was not seen, by the object's reference count, comes from outside and holds as well.
+// extents has the known memory of nodes, for a listing of variables (see [List]): how many bytes each has of its own,
+// and which nodes refer to it. A name then holds alone the nodes that every reference leads to through that name: those
+// that it dominates. A reference that was not seen, by the object's reference count, comes from outside and holds as
+// well.
 type extents struct {
 	*finder
 	bytes   []uint64 // of each node
 	refs    []uint32 // its reference count
 	seen    []uint32 // references that were seen
 	unknown []bool   // it may have more than its bytes
-	class   []bool   // it is a class: what lies behind it is code
+	class   []bool   // it is a class: behind it lies code
 
 	data   map[int32]uint64 // of nodes that are storages of tensors, or buffers of Arrow's: where their data is
 	device map[int32]uint64 // and how many bytes are on a GPU
@@ -25,7 +26,7 @@ type extents struct {
 
 	regions [6]region // of bytes, unknown, class; of refs, seen, last
 
-	arcs  arcs  // references: -1 is a tail that is nobody's, -2 and below are groups of names
+	arcs  arcs  // references: -1 is a tail that is no node's, -2 and below are groups of names
 	group int32 // the tail of references from roots
 }
 
@@ -35,8 +36,8 @@ const (
 	immortal = 1 << 31 // a reference count that does not count, from 3.12 on
 )
 
-// leastLarge is how large a block is that a system gets back when it goes, or a meter of blocks sees go: what is
-// smaller lies with others on its pages, and allocators keep it for objects to come.
+// leastLarge is the least size of a block that the system gets back when it goes, or that a meter of blocks sees go. A
+// smaller block lies with others on its pages, and allocators keep it for objects to come.
 const leastLarge = 64 << 10
 
 func newExtents(w *walker) *extents {
@@ -76,7 +77,7 @@ func (e *extents) free() {
 	}
 }
 
-// freeReferences is free for what is needed until arcs are complete.
+// freeReferences frees everything that is needed until arcs are complete.
 func (e *extents) freeReferences() {
 	e.refs, e.seen, e.last = nil, nil, nil
 	for i := range e.regions[3:] {
@@ -129,7 +130,7 @@ func (e *extents) added(n int32) {
 	}
 }
 
-// count takes in who refers to a node.
+// count takes in the references to a node.
 func (e *extents) count(from, to int32) {
 	if to < 0 {
 		return
@@ -169,14 +170,14 @@ func (e *extents) leafNoted(from, id int32) {
 	}
 }
 
-// ownBytes takes in a part of a node that nobody else has.
+// ownBytes takes in a part of a node that no other node has.
 func (e *extents) ownBytes(n int32, bytes uint64, known bool) {
 	e.bytes[n] += bytes
 	e.enlarge(n, bytes)
 	e.unknown[n] = e.unknown[n] || !known
 }
 
-// alone takes what nobody else has for a part of who has it.
+// alone takes a leaf that no other object has for a part of the object that has it.
 func (e *extents) alone(from int32, addr uint64) bool {
 	if from < 0 {
 		return false
@@ -205,8 +206,8 @@ func (s *sizes) buffer(addr, size uint64) (bytes uint64, known bool) {
 	return allocated(size), true
 }
 
-// allocated is what CPython's allocator takes for so many bytes: multiples of 16 up to 512, above it malloc with a
-// header.
+// allocated returns the bytes that CPython's allocator takes for a size: multiples of 16 up to 512, above it malloc
+// with a header.
 func allocated(size uint64) uint64 {
 	const small = 512
 	if size <= small {
@@ -215,7 +216,7 @@ func allocated(size uint64) uint64 {
 	return (size + 8 + 15) &^ 15
 }
 
-// tree is who holds what alone.
+// tree has the nodes that each node or group holds alone.
 type tree struct {
 	order
 	dominator []int32
@@ -227,8 +228,8 @@ type tree struct {
 	forward   graph
 }
 
-// dominate finds out who holds what alone, with so many groups. The last has what waits for the garbage collector: it
-// is found among the nodes from loose on, that no name led to.
+// dominate finds out which nodes each holds alone, with so many groups. The last group has the objects that wait for
+// the garbage collector: it is found among the nodes from loose on, that no name led to.
 func (e *extents) dominate(groups, loose int) tree {
 	nodes := len(e.bytes)
 	root := int32(nodes + groups)

@@ -11,7 +11,7 @@ const (
 	maxCodeFile = 192 // bytes of a file's name
 )
 
-// failedIn says where the code of the outermost calls of the last traceback is from: the one that Python has, or the
+// failedIn returns the file of the code of the outermost calls of the last traceback: the one that Python has, or the
 // one that IPython shows.
 func failedIn(r reader, s shell, sys uint64) (codes []event.Code) {
 	var at uint64

@@ -164,7 +164,7 @@ func newFake(minor int) *fake {
 	return f
 }
 
-// find surveys and says who holds blocks.
+// find surveys and returns the holders of blocks.
 func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Block, limits Limits) (Result, error) {
 	s, err := newSurvey(ctx, heap, from, Process{}, limits)
 	if err != nil {
@@ -174,7 +174,7 @@ func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Blo
 	return s.Find(ctx, blocks, limits)
 }
 
-// list surveys and says what there is by name.
+// list surveys and returns the objects by name.
 func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Block, limits Limits) (Listing, error) {
 	s, err := newSurvey(ctx, heap, from, Process{Mapped: mapped}, limits)
 	if err != nil {

@@ -2,7 +2,7 @@ package holders
 
 import "ipytracer/event"
 
-// finder looks for who has blocks, and for arrays that are none of the blocks where these are asked for.
+// finder looks for the holders of blocks, and for arrays that are none of the blocks where these are asked for.
 type finder struct {
 	*walker
 	seeking bool // arrays that are none of the blocks as well, see unseen.go
@@ -14,8 +14,8 @@ func newFinder(w *walker) *finder { return &finder{walker: w, shared: map[uint64
 
 func (f *finder) over() bool { return f.left == 0 && !f.seeking }
 
-// refer follows what holds an object for sure, keeps for later what is not to hide another way, and leaves out what
-// does not say who holds something.
+// refer follows references that hold an object for sure, keeps those for later that are not to hide another way, and
+// leaves out those that show no holder.
 func (f *finder) refer(from int32, to uint64, kind step, l label) bool {
 	switch kind {
 	case stepKey:
@@ -71,8 +71,8 @@ func (f *finder) library(n int32, obj uint64, t *typ) {
 	}
 }
 
-// holdsArrow notes that an object of pyarrow's has the blocks of the buffers that lie behind it. What another has been
-// found to have is not gone through again, so that all objects together are looked at once.
+// holdsArrow notes that an object of pyarrow's has the blocks of the buffers that lie behind it. The findings of
+// another object are not gone through again, so all objects together are looked at once.
 func (f *finder) holdsArrow(n int32, obj uint64, t *typ) {
 	type shared struct{ object, counts uint64 }
 	var waiting []shared
@@ -106,7 +106,7 @@ func (f *finder) holdsArrow(n int32, obj uint64, t *typ) {
 	}
 }
 
-// result describes what was found.
+// result describes the findings.
 func (f *finder) result() Result {
 	r := Result{
 		Objects: len(f.nodes), Bytes: f.mem.total, Complete: f.stopped == nil,

@@ -4,7 +4,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// frame is what is known of a node that is a frame: its code, and the instruction it is at.
+// frame has the known parts of a node that is a frame: its code, and the instruction it is at.
 type frame struct {
 	code uint64
 	at   int64 // as cpython.Line wants it
@@ -34,14 +34,14 @@ func (f *frames) visitFrameObject(n int32, addr uint64) {
 	}
 	f.follow(n, f.mem.word(addr+cpython.FrameObjectBack), named(fixedBack))
 	inner := f.mem.word(addr + uint64(f.heap.FrameHolds))
-	f.mem.words(addr+32, 5, func(_, word uint64) bool { // f_trace, and what locals() has made, from 3.13 on
+	f.mem.words(addr+32, 5, func(_, word uint64) bool { // f_trace, and the dict that locals() has made, from 3.13 on
 		visits{f.walker}.word(n, word, named(fixedTrace))
 		return true
 	})
 	f.visitFrame(n, inner)
 }
 
-// visitFrame follows what a frame holds: its variables, the values on its evaluation stack, its function.
+// visitFrame follows the references of a frame: its variables, the values on its evaluation stack, its function.
 func (f *frames) visitFrame(n int32, addr uint64) {
 	h := &f.heap
 	code := f.mem.word(addr+uint64(h.FrameCode)) & h.CodeMask
@@ -77,8 +77,8 @@ func (f *frames) visitFrame(n int32, addr uint64) {
 	f.visitStack(n, addr, locals+8*uint64(len(names)))
 }
 
-// visitStack follows the values on the evaluation stack of a frame as far as it is known how many they are. Those of a
-// frame that executes may have been taken off again; they are looked at last of all.
+// visitStack follows the values on the evaluation stack of a frame as far as their number is known. Those of a frame
+// that executes may have been taken off again; they are looked at last of all.
 func (f *frames) visitStack(n int32, addr, first uint64) {
 	h := &f.heap
 	count, known := uint64(0), false
@@ -108,19 +108,19 @@ func (f *frames) visitStack(n int32, addr, first uint64) {
 	})
 }
 
-// stackReference follows a reference that a frame has. From 3.14 on its lowest bit says that it does not count:
-// somebody else holds the object (Py_TAG_REFCNT in Include/internal/pycore_stackref.h).
+// stackReference follows a reference that a frame has. From 3.14 on its lowest bit is set where it does not count,
+// because another reference holds the object (Py_TAG_REFCNT in Include/internal/pycore_stackref.h).
 func (f *frames) stackReference(n int32, word uint64, l label) {
 	f.once(word&1 == 0, func() { f.follow(n, word&^7, l) })
 }
 
-// temporary is an evaluation stack of which it is not known how much of it is in use.
+// temporary is an evaluation stack that may be in use only in part.
 type temporary struct {
 	node  int32
 	first uint64
 }
 
-// visitTemporaries looks at what was left on evaluation stacks.
+// visitTemporaries looks at the rest of evaluation stacks.
 func (f *frames) visitTemporaries() {
 	for _, t := range f.temporaries {
 		code := f.at[t.node].code
@@ -134,7 +134,7 @@ func (f *frames) visitTemporaries() {
 	f.temporaries = nil
 }
 
-// visitGenerator looks into a generator or coroutine: its frame, unless it is over, and what is behind that.
+// visitGenerator looks into a generator or coroutine: its frame, unless it is over, and the words behind that.
 func (f *frames) visitGenerator(n int32, addr uint64, t *typ) {
 	h := &f.heap
 	if h.GenFrame == 0 {
@@ -149,7 +149,7 @@ func (f *frames) visitGenerator(n int32, addr uint64, t *typ) {
 	visits{f.walker}.visitWords(n, addr, t, 16, uint64(h.GenFrame)) // the exception it handles, where it was made
 }
 
-// visitFunction follows what a function keeps: defaults, closure, attributes. Its globals lead out.
+// visitFunction follows the references of a function: defaults, closure, attributes. Its globals lead out.
 func (f *frames) visitFunction(n int32, addr uint64) {
 	h := &f.heap
 	f.visitClosure(n, addr)

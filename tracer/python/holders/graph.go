@@ -21,11 +21,11 @@ type walker struct {
 
 	visitor
 	abilities
-	finished bool // the visitor has found what it looks for
+	finished bool // the visitor has everything that it looks for
 
 	next      int    // the first node that was not looked into
 	uncounted bool   // the references that are being followed have been counted already
-	keys      []edge // keys of dicts: a shorter way than the one that says more
+	keys      []edge // keys of dicts: a shorter way than the one with more meaning
 	shell     shell  // IPython's
 
 	frames  *frames
@@ -34,7 +34,7 @@ type walker struct {
 	paths   *paths
 }
 
-// newWalker returns a walker that looks for who has blocks. It knows of no survey.
+// newWalker returns a walker that looks for the holders of blocks. It knows of no survey.
 func newWalker(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Block, limits Limits) *walker {
 	return walkerOf(newReader(heap, newBudget(ctx, mem, limits)), newBlockTable(blocks))
 }
@@ -131,7 +131,7 @@ func (w *walker) once(isNew bool, follow func()) {
 	w.uncounted = before
 }
 
-// addNew makes a node of an object of which it is not known whether it is in the notes.
+// addNew makes a node of an object that may be in the notes or not.
 func (w *walker) addNew(from int32, addr uint64, l label, what uint8) int32 {
 	return w.add(from, addr, w.numberOf(addr), l, what)
 }
@@ -177,7 +177,7 @@ func (w *walker) visitQueue() {
 	}
 }
 
-// flush follows what was deferred.
+// flush follows the deferred references.
 func (w *walker) flush() {
 	w.deferring = false
 	for i := 0; i < len(w.deferred) && !w.done(); i++ { // it grows on the way

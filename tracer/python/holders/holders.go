@@ -1,12 +1,12 @@
-// Package holders finds out what holds blocks of memory in a live Python: by which variable, output, traceback,
-// frame or module, and by which path from there, each block is reached; and what there is by name. Which blocks are
-// asked for, and what follows for an audit, is for others to say (tracer, attribution).
+// Package holders finds the holders of blocks of memory in a live Python: the variable, output, traceback, frame or
+// module, and the path from there by which each block is reached; and the Python's objects by name. Others (tracer,
+// attribution) decide which blocks are asked for, and what follows for an audit.
 //
 // It reads the process's objects from outside, through its memory, while the process runs. A [Survey] does that once,
-// and what is asked of it is found out from what it has noted. From the roots (see [event.HolderKind]), in their order,
-// it goes breadth first along the references that objects hold, each object once. So an earlier kind wins, and a path
-// is a shortest one. What a built-in object refers to is read as that version of CPython keeps it; of other types made
-// in C what they declare, and what reference counts demand: see evidence.go. Weak references are not followed.
+// and its notes answer all questions. From the roots (see [event.HolderKind]), in their order, it goes breadth first
+// along the references that objects hold, each object once. So an earlier kind wins, and a path is a shortest one. The
+// references of a built-in object are read as that version of CPython keeps it; other types made in C have those that
+// they declare, and those that reference counts demand: see evidence.go. Weak references are not followed.
 //
 // Everything read is hostile: sizes, counts and depths are bounded, a limit that is hit shows in [Result.Complete]. An
 // object that changes while it is read can cost a path or give a stale one, nothing else.
@@ -30,15 +30,15 @@ type Limits struct {
 	Bytes   int64         // read from the process, 2 GiB
 	Time    time.Duration // of the processor, of the thread that walks; 5 s
 	Unseen  bool          // look for arrays that are none of the blocks, too
-	Names   bool          // of [List]: what only modules have is not looked for
-	Watch   []event.Piece // of [List]: which of these are there still
-	// Running are the PyThreadStates of threads that run cells: what their frames hold is told as
+	Names   bool          // of [List]: objects that only modules have are not looked for
+	Watch   []event.Piece // of [List]: objects that may be there still
+	// Running are the PyThreadStates of threads that run cells: the result marks objects that their frames hold as
 	// [event.Holder.Running].
 	Running []uint64
 }
 
-// Result is what a walk found: a Holder for each block, in the order of their addresses. All texts are hostile, and may
-// be no UTF-8.
+// Result is the result of a walk: a Holder for each block, in the order of their addresses. All texts are hostile, and
+// may be no UTF-8.
 type Result struct {
 	Holders []event.Holder
 	// Unseen are arrays of at least 64 KiB that own their data and are none of the blocks; 65,536 at most.
@@ -63,11 +63,11 @@ func (l *Limits) defaults() {
 	}
 }
 
-// Find says for each block who holds it, as it was when the survey looked, or a little later. Blocks must not overlap.
-// What is wrong with the memory costs paths.
+// Find returns the holder of each block, as it was when the survey looked, or a little later. Blocks must not overlap.
+// Errors in the memory cost paths.
 //
-// It walks once. For the blocks that nothing was found to hold it looks at everything anew and walks again, unless the
-// process has hardly run: it may have been moving them.
+// It walks once. For the blocks without a holder it looks at everything anew and walks again, unless the process has
+// hardly run: it may have been moving them.
 func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
 	defer onThread()()
 	limits.defaults()

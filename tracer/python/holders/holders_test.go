@@ -21,8 +21,8 @@ func eachVersion(t *testing.T, test func(t *testing.T, f *fake)) {
 	}
 }
 
-// timed returns how much processor time this thread has taken since. Others may want the processors, so time itself
-// says little.
+// timed returns the processor time that this thread has taken since. Others may want the processors, so time itself
+// shows little.
 func timed() func() time.Duration {
 	runtime.LockOSThread() // a test has a goroutine of its own
 	began := ProcessorTime()
@@ -49,10 +49,10 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// TestLimits has each limit end a walk, which then says so.
+// TestLimits has each limit end a walk, which is incomplete then.
 func TestLimits(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		f.block++ // nobody has it
+		f.block++ // it has no holder
 		chain := f.list()
 		for range 5000 {
 			chain = f.list(chain)
@@ -72,7 +72,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestLongPath cuts what is deep or has a long name.
+// TestLongPath cuts paths that are deep or have a long name.
 func TestLongPath(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		deep := f.array()
@@ -134,8 +134,7 @@ func TestHostile(t *testing.T) {
 	})
 }
 
-// everywhere is memory that is the same at every address and never ends: each word refers to the place it is said to be
-// at.
+// everywhere is memory that is the same at every address and never ends: each word refers to its own place.
 type everywhere struct {
 	elftest.Memory
 	word uint64
@@ -192,7 +191,7 @@ func fuzzMemory(f *testing.F, newImage func(minor int) *fake, look func(t *testi
 	})
 }
 
-// FuzzHolders walks a process whose memory makes no sense.
+// FuzzHolders walks a process with memory that makes no sense.
 func FuzzHolders(f *testing.F) {
 	fuzzMemory(f, newFake, func(t *testing.T, p *fake) {
 		r, err := find(context.Background(), p.h, p.memory(), []Block{{p.block, 4096}, {fakeMemory, 16}, {5, 1}},

@@ -1,6 +1,7 @@
 package holders
 
-// label says how a node is reached from its parent. It is turned into text only for the paths that are asked for.
+// label is the way in which a node is reached from its parent. It is turned into text only for the paths that are asked
+// for.
 type label struct {
 	kind labelKind
 	arg  uint64

@@ -7,7 +7,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// TestLineTablesAreBounded: after so many bytes of line tables what frames hold is described without a line.
+// TestLineTablesAreBounded: after so many bytes of line tables the objects of frames are described without a line.
 func TestLineTablesAreBounded(t *testing.T) {
 	f := newFake(11)
 	f.typ("bytes", 33, 1, cpython.FlagBytes)

@@ -9,7 +9,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// listing adds up what was found.
+// listing adds up the findings.
 func (l *lister) listing() Listing {
 	e := l.extents
 	out := Listing{Objects: len(l.nodes), Read: l.mem.total}
@@ -46,7 +46,7 @@ func (l *lister) listing() Listing {
 	return out
 }
 
-// forget gives back what only the walk needs.
+// forget gives back everything that only the walk needs.
 func (l *lister) forget() {
 	l.mem.release()
 	l.freeNodes()
@@ -63,7 +63,7 @@ type listedRow struct {
 	group int
 }
 
-// rows makes a row of each group that is worth one: what holds or reaches most first.
+// rows makes a row of each group that is worth one: those that hold or reach most first.
 func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 	for i, g := range l.groups {
 		at := t.place[t.nodes+i]
@@ -102,10 +102,10 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 	return rows
 }
 
-// size is what a row is ranked by: what goes with it, or what it leads to.
+// size is the bytes that a row is ranked by: those that go with it, or those that it leads to.
 func (r *listedRow) size() event.Bytes { return max(r.Bytes, r.Reaches) + r.Device }
 
-// reach adds up what a vertex leads to, without classes and modules and what only they lead to.
+// reach adds up the nodes that a vertex leads to, without classes and modules and the nodes that only they lead to.
 func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (bytes uint64) {
 	stack := []int32{from}
 	for len(stack) > 0 {
@@ -126,7 +126,7 @@ func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (b
 	return bytes
 }
 
-// describeName fills in what is not of memory.
+// describeName fills in everything but the memory.
 func (l *lister) describeName(r *event.Variable, g int) {
 	group := &l.groups[g]
 	names := group.names
@@ -162,7 +162,7 @@ func (l *lister) frameName(n int32) string {
 	return text + "()"
 }
 
-// bufferOf is the buffer of an object, where it has one: that is what an allocation is known by.
+// bufferOf returns the buffer of an object, where it has one: an allocation is known by it.
 func (l *lister) bufferOf(addr uint64) uint64 {
 	t := l.objectType(addr)
 	if t == nil {

@@ -53,7 +53,7 @@ func (p python) root() string {
 	return builds.Tree(p.tree)
 }
 
-// process is a Python that runs a script and says what it has made.
+// process is a Python that runs a script and prints the objects that it has made.
 type process struct {
 	pid     int
 	interp  *cpython.Interpreter
@@ -62,7 +62,7 @@ type process struct {
 	named   map[string]wantedVariable
 }
 
-// start runs a script of testdata/cpython and reads what it says first.
+// start runs a script of testdata/cpython and reads its first output.
 func (p python) start(t testing.TB, script string, args ...string) *process {
 	t.Helper()
 	path := p.root() + p.exe
@@ -152,7 +152,7 @@ func (p python) run(t testing.TB, script string, args []string) *process {
 	return &process{pid: cmd.Process.Pid, reports: bufio.NewReaderSize(ours[0], 1<<20)}
 }
 
-// expected is a block as the script says it must be found.
+// expected is a block with the place where the script has it.
 type expected struct {
 	Address, Size        uint64
 	Kind                 event.HolderKind
@@ -163,7 +163,7 @@ type expected struct {
 
 func (e expected) blocks() Block { return Block{e.Address, e.Size} }
 
-// pathIs compares a path with what is wanted: a * at its beginning or end stands for anything.
+// pathIs compares a path with the wanted one: a * at its beginning or end stands for anything.
 func pathIs(got, want string) bool {
 	if rest, ok := strings.CutPrefix(want, "*"); ok {
 		return strings.HasSuffix(got, rest)
@@ -186,7 +186,7 @@ func (p *process) expect(t testing.TB) (all []expected) {
 	return all
 }
 
-// TestLive compares, on every build, who is found to hold blocks with how the script made them.
+// TestLive compares, on every build, the holders that are found with those that the script made.
 func TestLive(t *testing.T) {
 	for _, p := range pythons() {
 		t.Run(p.name, func(t *testing.T) {

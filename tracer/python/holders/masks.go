@@ -1,28 +1,28 @@
 package holders
 
-// masks says of each vertex which owners lead to it. Thousands of objects have the same ones, so each set of owners is
-// there once, as the bits of a word, and of a vertex which it is. Owners are taken in one after another, each whole
-// before the next: a set that nothing has any more gives its place to another, so that there are at most twice as many
-// as there are different ones.
+// masks has the owners that lead to each vertex. Thousands of objects have the same ones, so each set of owners is
+// there once, as the bits of a word, and each vertex has the number of its set. Owners are taken in one after another,
+// each whole before the next: a set that no vertex has any more gives its place to another, so that there are at most
+// twice as many as there are different ones.
 type masks struct {
-	of   []uint16 // the set of each vertex, by its place in bits; crowdedMask for one of which is not known which
-	met  []uint8  // by which owner a vertex was met last, from 1 on
+	of   []uint16 // the set of each vertex, by its place in bits; crowdedMask for an unknown one
+	met  []uint8  // the owner by which a vertex was met last, from 1 on
 	bits []uint64
 	have []int32    // how many vertices have each
 	with [][2]int32 // by set: the owner that split it last, from 1 on, and the set that this has made
 	idle []uint16   // places without a set
 }
 
-// The first two sets, and what has none.
+// The first two sets, and the number of a vertex without a set.
 const (
 	noMask     uint16 = iota // no owner leads there
-	othersMask               // what is no owner leads there, too
+	othersMask               // something that is no owner leads there, too
 	firstMask
 
-	crowdedMask = 1<<16 - 1 // owners lead there, but there are more different sets than are told apart
+	crowdedMask = 1<<16 - 1 // owners lead there, but there are more different sets than there is room for
 )
 
-// maxMasks is how many sets are told apart.
+// maxMasks is the greatest number of different sets.
 var maxMasks = crowdedMask
 
 func newMasks(vertices int) masks {
@@ -35,7 +35,7 @@ func newMasks(vertices int) masks {
 // owned reports whether owners lead to a vertex and nothing else.
 func (m *masks) owned(v int32) bool { return m.of[v] != noMask && m.of[v] != othersMask }
 
-// others takes in that what is no owner leads to a vertex. It reports whether that is new.
+// others takes in that something that is no owner leads to a vertex. It reports whether that is new.
 func (m *masks) others(v int32) bool {
 	if m.of[v] == othersMask {
 		return false
@@ -44,8 +44,8 @@ func (m *masks) others(v int32) bool {
 	return true
 }
 
-// own takes in that an owner leads to a vertex. It reports whether that is new; nothing leads on from what others lead
-// to as well.
+// own takes in that an owner leads to a vertex. It reports whether that is new; nothing leads on from vertices that
+// others lead to as well.
 func (m *masks) own(v int32, bit int) bool {
 	if m.of[v] == othersMask || m.met[v] == uint8(bit+1) {
 		return false

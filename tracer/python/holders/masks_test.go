@@ -31,7 +31,7 @@ func ownedGraph(r *rand.Rand, nodes, groups, arcsEach int) (*tree, *extents) {
 	return t, e
 }
 
-// sharingOf is who shares what in such a graph.
+// sharingOf returns the owners that share each vertex of such a graph.
 func sharingOf(t *tree, e *extents) *sharing {
 	s := &sharing{tree: t, of: e, addrs: make([]uint64, t.nodes)}
 	for v := t.nodes; v < len(t.place)-1; v++ {
@@ -41,7 +41,7 @@ func sharingOf(t *tree, e *extents) *sharing {
 	return s
 }
 
-// definedMask is the set of owners that lead to each vertex, and whether others do, by the definition.
+// definedMasks is the set of owners that lead to each vertex, and whether others do, by the definition.
 func definedMasks(t *tree, owners []int32) (sets []uint64, others []bool) {
 	root := int32(len(t.place) - 1)
 	sets, others = make([]uint64, len(t.place)), make([]bool, len(t.place))
@@ -87,9 +87,9 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// TestMoreMasksThanAreToldApart has room for few sets: what is told is true of whoever is told, and what is left out is
+// TestMoreMasksThanRoom has room for few sets: the result is true for every owner in it, and memory that is left out is
 // held by nobody else all the same.
-func TestMoreMasksThanAreToldApart(t *testing.T) {
+func TestMoreMasksThanRoom(t *testing.T) {
 	before := maxMasks
 	t.Cleanup(func() { maxMasks = before })
 	r := rand.New(rand.NewPCG(7, 8))
@@ -133,7 +133,7 @@ func setOf(s event.Share) (set uint64) {
 	return set
 }
 
-// BenchmarkSharing has a graph as large as that of a notebook of 60 cells, and says how many bytes of each object are
+// BenchmarkSharing has a graph as large as that of a notebook of 60 cells, and prints how many bytes of each object are
 // kept.
 func BenchmarkSharing(b *testing.B) {
 	const nodes = 450_000

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// member is a word of an instance that has a name: a slot, or what a C type exports.
+// member is a word of an instance that has a name: a slot, or a member that a C type exports.
 type member struct {
 	at     uint64
 	name   string
@@ -44,7 +44,7 @@ func (y *types) memberAt(t *typ, at uint64) string {
 	return m.name
 }
 
-// isSlot says whether a word of an instance is declared to own an object.
+// isSlot reports whether a word of an instance is declared to own an object.
 func (y *types) isSlot(t *typ, at uint64) bool {
 	m, ok := y.member(t, at)
 	return ok && m.object

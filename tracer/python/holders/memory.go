@@ -17,7 +17,7 @@ const (
 	ways      = 8        // pages a set holds
 	keptPages = 3 << 9   // 6 MiB at a time, outside Go's heap: it would let as much garbage stand
 	fewPages  = 1 << 9   // where little is read
-	pathBytes = 64 << 20 // read beyond the limit, to describe what was found
+	pathBytes = 64 << 20 // read beyond the limit, to describe the findings
 
 	lowestAddress = 64 << 10 // vm.mmap_min_addr
 	userSpace     = cpython.UserSpace
@@ -25,11 +25,11 @@ const (
 
 var errBytes = errors.New("the limit of bytes was reached")
 
-// memory reads a process's memory and keeps what it read last. It must be closed.
+// memory reads a process's memory and keeps the pages that it read last. It must be closed.
 type memory struct {
 	r      io.ReaderAt
 	pages  []byte     // keptPages of them
-	kept   []keptPage // which they are
+	kept   []keptPage // their numbers
 	hands  []uint8    // where each set looks for one to give up
 	sets   uint64     // a page is kept in the set of its number
 	last   []byte     // the page that was asked for last
@@ -37,11 +37,11 @@ type memory struct {
 	total  int64 // bytes read
 	limit  int64
 	err    error
-	joint  []byte // for what lies across two pages
-	run    []byte // for what is read ahead
+	joint  []byte // for bytes that lie across two pages
+	run    []byte // for pages that are read ahead
 }
 
-// keptPage says which page is in a place.
+// keptPage has the number of the page in a place.
 type keptPage struct {
 	number uint64 // 0 for none: the first pages of a process cannot be mapped
 	state  uint8
@@ -65,7 +65,7 @@ func newMemory(r io.ReaderAt, limit int64) *memory {
 	return m
 }
 
-// close gives back what it keeps; nothing can be read after it.
+// close gives back its pages; nothing can be read after it.
 func (m *memory) close() {
 	if m.pages != nil {
 		_ = unix.Munmap(m.pages)
@@ -112,7 +112,7 @@ func (m *memory) found(n uint64, i int) []byte {
 	return m.last
 }
 
-// giveUp returns the place in a set whose page was not asked for the longest, nearly: a clock.
+// giveUp returns the place in a set with the page that was not asked for the longest, nearly: a clock.
 func (m *memory) giveUp(set uint64) int {
 	for {
 		i := int(set)*ways + int(m.hands[set])
@@ -124,7 +124,7 @@ func (m *memory) giveUp(set uint64) int {
 	}
 }
 
-// release gives back what the pages take until more are read.
+// release gives back the memory of the pages until more are read.
 func (m *memory) release() {
 	m.forget()
 	if m.pages != nil {
@@ -158,8 +158,8 @@ func (m *memory) part(addr uint64, size int) []byte {
 	return p[off:min(off+size, pageSize)]
 }
 
-// bytes returns exactly size bytes from an address, at most a megabyte; nil where not all can be read. What it returns
-// holds until the next call.
+// bytes returns exactly size bytes from an address, at most a megabyte; nil where not all can be read. The result holds
+// until the next call.
 func (m *memory) bytes(addr uint64, size int) []byte {
 	first := m.part(addr, size)
 	if len(first) == size {
@@ -234,5 +234,5 @@ func (m *memory) words(addr, n uint64, yield func(i, word uint64) bool) {
 	}
 }
 
-// upToPage is how many words there are to the end of the page, or one that lies across it.
+// upToPage returns the number of words up to the end of the page, or one that lies across it.
 func (m *memory) upToPage(addr uint64) uint64 { return max(1, (pageSize-addr%pageSize)/8) }

@@ -34,7 +34,7 @@ func newHoled(pages int) holed {
 	return h
 }
 
-// want is what must be read: nil where a page is missing.
+// want returns the wanted contents: nil where a page is missing.
 func (h holed) want(addr uint64, size int) []byte {
 	for page := addr / pageSize; page <= (addr+uint64(size)-1)/pageSize; page++ {
 		if page%holedEvery == 0 || page*pageSize-lowestAddress >= uint64(len(h)) {
@@ -44,7 +44,7 @@ func (h holed) want(addr uint64, size int) []byte {
 	return h[addr-lowestAddress:][:size]
 }
 
-// TestMemory: whatever is read in whatever order, also of more pages than are kept, is what is there.
+// TestMemory: reads in any order, also of more pages than are kept, give the memory's contents.
 func TestMemory(t *testing.T) {
 	h := newHoled(3 * keptPages)
 	m := newMemory(h, 1<<40)

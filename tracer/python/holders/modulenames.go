@@ -1,7 +1,7 @@
 package holders
 
-// moduleNames are what modules have by name that may refer to something. Names and values lie all over the memory: they
-// are looked at in the order of their addresses, those of many modules at a time.
+// moduleNames are the names of modules with values that may refer to something. Names and values lie all over the
+// memory: they are looked at in the order of their addresses, those of many modules at a time.
 type moduleNames struct {
 	w     *walker
 	names []binding
@@ -28,7 +28,7 @@ func (m *moduleNames) add(dict uint64) {
 	m.ends = append(m.ends, len(m.names))
 }
 
-// read reads them, without those of what refers to nothing.
+// read reads them, without those of values that refer to nothing.
 func (m *moduleNames) read() {
 	values := make([]uint64, len(m.names))
 	for i, b := range m.names {
@@ -51,7 +51,7 @@ func (m *moduleNames) read() {
 	})
 }
 
-// of returns what is left of the names of one that was added.
+// of returns the remaining names of a module that was added.
 func (m *moduleNames) of(i int) (all []binding) {
 	first := 0
 	if i > 0 {

@@ -31,7 +31,7 @@ func (r reader) modules() (all []module) {
 	all = make([]module, len(keys))
 	r.mem.inOrder(keys, func(i int) {
 		if name, ok := r.text(keys[i], maxName); ok {
-			all[i] = module{name: name, addr: values[i]} // of which some may be something else that was put there
+			all[i] = module{name: name, addr: values[i]} // some may be other objects that were put there
 		}
 	})
 	r.mem.inOrder(values, func(i int) {

@@ -18,7 +18,7 @@ func (l *lister) variables(names []binding) {
 	l.run()
 }
 
-// traitOf is an attribute that traitlets keep, which have their values in a dict of their own.
+// traitOf is an attribute that traitlets keep, with its value in a dict of its own.
 func traitOf(r reader, obj uint64, name string) uint64 {
 	if value := r.attributeOf(obj, name); value != 0 {
 		return value
@@ -29,7 +29,7 @@ func traitOf(r reader, obj uint64, name string) uint64 {
 	return 0
 }
 
-// inside follows what such an object refers to. What it has under some names is taken elsewhere.
+// inside follows the references of such an object. The values of some names are taken elsewhere.
 func (l *lister) inside(addr uint64, taken func(name string, value uint64) bool) {
 	n, ok := l.known(addr)
 	t := l.objectType(addr)
@@ -73,7 +73,7 @@ func (l *lister) outputs(names []binding, s shell, builtins uint64) {
 	}
 	l.bind("builtins._", l.lookup(builtins, "_"), event.HeldByOutput).bar()
 	l.run()
-	l.kind = kindModule // what IPython has itself is no output
+	l.kind = kindModule // IPython's own objects are no output
 	l.inside(s.hidden, output)
 	l.inside(s.hook, output)
 	l.inside(s.result, func(name string, value uint64) bool {
@@ -86,7 +86,7 @@ func (l *lister) outputs(names []binding, s shell, builtins uint64) {
 	})
 }
 
-// isOutput says whether a name of IPython's is one of an output.
+// isOutput reports whether a name of IPython's is one of an output.
 func isOutput(name string) bool {
 	if name == "_" || name == "__" || name == "___" {
 		return true
@@ -123,7 +123,7 @@ func (l *lister) tracebacks(s shell, sys uint64) {
 // ofTraceback are the names that sys has it under.
 var ofTraceback = []string{"last_traceback", "last_value", "last_exc"}
 
-// threads has the locals of each frame that runs, and what else a thread has.
+// threads has the locals of each frame that runs, and the other objects of a thread.
 func (l *lister) threads(all []thread) {
 	l.kind = kindThread
 	for _, t := range all {
@@ -147,7 +147,7 @@ func (l *lister) threads(all []thread) {
 	l.run()
 }
 
-// modules has each attribute of modules. What they have by name is read for many of them at a time.
+// modules has each attribute of modules. Their names are read for many of them at a time.
 func (l *lister) modules(all []module) {
 	for len(all) > 0 && !l.done() {
 		names := newModuleNames(l.walker)

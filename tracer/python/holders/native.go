@@ -18,7 +18,7 @@ type chunk struct {
 	addr, size uint64
 	node       int32 // the object
 	hops       uint8 // from there, up to nearHops + 1
-	plain      bool  // nothing is known of what it is: only references to objects of Python's are looked for
+	plain      bool  // its kind is not known: only references to objects of Python's are looked for
 	storage    bool  // it is a c10::StorageImpl
 	numbers    span  // words that are no references
 }
@@ -27,17 +27,18 @@ type chunk struct {
 type span struct{ from, to int }
 
 const (
-	// nearHops is how far an object's own memory is looked into at once: a tensor refers to its implementation, that to
-	// a storage, that to the block. What is further away, such as gradients and what a graph has saved for backward,
-	// other objects may hold more directly: it waits until every object that the roots lead to has been looked into.
+	// nearHops is the depth to which an object's own memory is looked into at once: a tensor refers to its
+	// implementation, that to a storage, that to the block. Other objects may hold more distant memory more directly,
+	// such as gradients and the values that a graph has saved for backward: it waits until every object that the roots
+	// lead to has been looked into.
 	nearHops = 2
 	// maxChunk is the largest piece that is looked into, in bytes.
 	maxChunk = 1 << 16
 )
 
-// visitNative looks into what an object of a library in C or C++ has of its own on the heap. What C++ objects are tells
-// their run-time type information; so those are followed that have a virtual table, and vectors of pointers. What else
-// there is, such as an allocator's lists, holds nothing for the object.
+// visitNative looks into the memory that an object of a library in C or C++ has of its own on the heap. Run-time type
+// information shows the classes of C++ objects; so those are followed that have a virtual table, and vectors of
+// pointers. Other memory, such as an allocator's lists, holds nothing for the object.
 func (p *pieces) visitNative(n int32, addr, size uint64) {
 	var near []chunk
 	p.mem.words(addr+16, (size-16)/8, func(_, word uint64) bool {
@@ -111,11 +112,11 @@ func (p *pieces) visitChunk(c chunk) (next []chunk) {
 	return next
 }
 
-// dataPointer is the size of a c10::DataPtr: the data, what owns it, how to free it, the device. Behind it a storage
-// has how many bytes it was asked for (c10/core/StorageImpl.h, PyTorch 1.0 to 2.11).
+// dataPointer is the size of a c10::DataPtr: the data, its owner, the function that frees it, the device. Behind it a
+// storage has the number of bytes that it was asked for (c10/core/StorageImpl.h, PyTorch 1.0 to 2.11).
 const dataPointer = 32
 
-// isNew says whether a piece of memory has not been looked into, and notes that it is.
+// isNew reports whether a piece of memory has not been looked into, and notes that it is.
 func (p *pieces) isNew(addr uint64) bool {
 	if p.raw[addr] || len(p.raw) >= p.limits.Objects {
 		return false
@@ -124,7 +125,7 @@ func (p *pieces) isNew(addr uint64) bool {
 	return true
 }
 
-// takes says whether a piece of memory is to be looked into that has been reached so many hops from its object: one
+// takes reports whether a piece of memory is to be looked into that has been reached so many hops from its object: one
 // that is nearby at once, if it has not been. One further away is only noted: until its turn comes, another object may
 // turn out to have it nearby.
 func (p *pieces) takes(addr uint64, hops uint8) bool {
@@ -156,7 +157,7 @@ func (p *pieces) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 	if size == 0 {
 		size = max(p.chunkSize(addr-shared), shared) - shared
 	}
-	if size == 0 && strings.HasPrefix(class, "N3c10") { // not from glibc's malloc: what is known of these two
+	if size == 0 && strings.HasPrefix(class, "N3c10") { // not from glibc's malloc: the sizes of these two are known
 		const tensor, storage = 64, 48
 		if strings.Contains(class, "TensorImpl") {
 			size = tensor
@@ -173,21 +174,21 @@ func (p *pieces) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 // before.
 const wordSize = 8
 
-// endsInNumbers says whether the last word of a class is no reference, as PyTorch's are that each tensor has:
-// c10::TensorImpl ends in flags and keys, c10::StorageImpl in its allocator, torch::autograd::AutogradMeta and what is
-// derived from it in flags (PyTorch 1.0 to 2.11). So what lies in the last word of the piece is either that, or
-// somebody else's address: taken for a reference it has named a list of tensors as the holder of another's.
+// endsInNumbers reports whether the last word of a class is no reference, as in PyTorch's classes that each tensor has:
+// c10::TensorImpl ends in flags and keys, c10::StorageImpl in its allocator, torch::autograd::AutogradMeta and classes
+// derived from it in flags (PyTorch 1.0 to 2.11). So the last word of the piece has either that, or an address of
+// another object: taken for a reference it has named a list of tensors as the holder of another's.
 func endsInNumbers(class string) bool {
 	return strings.HasPrefix(class, "N3c10") &&
 		(strings.Contains(class, "TensorImpl") || strings.Contains(class, "StorageImpl")) ||
 		isAutogradMeta(class)
 }
 
-// numbersOf returns where a PyTorch object that each tensor has keeps what is no reference, and is in part never
-// written: there lies what the piece of memory had before, such as the address of a block that was given back and is
-// another tensor's now. A c10::TensorImpl has its sizes and strides, room for five of each, and counts there, behind
-// the references of any version; torch::autograd::AutogradMeta, and what is derived from it, the std::string of a name
-// (PyTorch 1.0 to 2.11).
+// numbersOf returns the place where a PyTorch object that each tensor has keeps values that are no references, and are
+// in part never written: there lie older contents of the piece of memory, such as the address of a block that was given
+// back and is another tensor's now. A c10::TensorImpl has its sizes and strides, room for five of each, and counts
+// there, behind the references of any version; torch::autograd::AutogradMeta, and classes derived from it, the
+// std::string of a name (PyTorch 1.0 to 2.11).
 func numbersOf(class string) span {
 	switch {
 	case strings.Contains(class, "TensorImpl"): // or derived from it
@@ -202,7 +203,8 @@ func isAutogradMeta(class string) bool {
 	return strings.HasPrefix(class, "N5torch8autograd") && strings.HasSuffix(class, "MetaE")
 }
 
-// vector returns the memory of a std::vector: three pointers, to its begin, its end, and the end of what is reserved.
+// vector returns the memory of a std::vector: three pointers, to its begin, its end, and the end of its reserved
+// memory.
 func (p *pieces) vector(n int32, begin, end, reserved uint64, hops uint8) (c chunk, ok bool) {
 	if begin&15 != 0 || end <= begin || reserved < end || reserved-begin > maxChunk || (end-begin)%8 != 0 {
 		return c, false

@@ -8,9 +8,9 @@ type natives struct {
 	classes map[uint64]string // by their virtual tables
 }
 
-// class returns the mangled name of the class that a virtual table is of, "" if it is none. The Itanium C++ ABI has, in
-// front of where an object's first word points: the offset to the whole object, 0 here, and a std::type_info: its own
-// virtual table, and the name.
+// class returns the mangled name of a virtual table's class, "" if it is none. The Itanium C++ ABI has, in front of the
+// address in an object's first word: the offset to the whole object, 0 here, and a std::type_info: its own virtual
+// table, and the name.
 func (n *natives) class(table uint64) string {
 	const most = 1 << 16
 	if table&7 != 0 || table < lowestAddress || table >= userSpace {

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// notes are what a survey has seen of every object: walks that come after it need not read the memory again. Objects
-// have numbers, in the order in which they were met. What most of them refer to is noted as the steps that looking into
-// them takes, and taken again by replay; the others, of which more is to be found out than references, are looked into
+// notes are a survey's notes of every object: walks that come after it need not read the memory again. Objects have
+// numbers, in the order in which they were met. The references of most of them are noted as the steps that looking into
+// them takes, and taken again by replay. The others have more than references to be found out, and are looked into
 // anew.
 type notes struct {
 	index table
@@ -16,11 +16,11 @@ type notes struct {
 	steps []step
 	large map[int32]uint64 // sizes that do not fit
 
-	regions [5]region     // of addrs, noted, steps, what a survey counts, and arrays
+	regions [5]region     // of addrs, noted, steps, the survey's counts, and arrays
 	sharing atomic.Int32  // 1 while a second survey uses them
 	alone   chan struct{} // closed when it does no more
 
-	containers, shared int    // objects that are no leaves, and leaves of which there is more than one reference
+	containers, shared int    // objects that are no leaves, and leaves with more than one reference
 	types              []*typ // the first is nil
 	modules            []module
 	arrays             []arrayNote
@@ -56,7 +56,7 @@ func (n *notes) wait() {
 	}
 }
 
-// release gives back what was noted, but for the types, once nobody uses it any more. A nil notes has nothing.
+// release gives back the notes, but for the types, once nothing uses them any more. A nil notes has nothing.
 func (n *notes) release() {
 	if n == nil {
 		return
@@ -71,7 +71,7 @@ func (n *notes) release() {
 	}
 }
 
-// noted is what is known of an object itself.
+// noted is the known part of an object itself.
 type noted struct {
 	references uint32
 	bytes      uint32 // of its own, see measure; tooLarge for one that is in large
@@ -82,7 +82,7 @@ type noted struct {
 const (
 	noteLeaf      = 1 << (iota + noteShift) // it refers to nothing
 	noteUnknown                             // it may have more than its bytes
-	noteOut                                 // it leads out of what a root holds, see leadsOut
+	noteOut                                 // it leads out of the objects that a root holds, see leadsOut
 	noteTracked                             // the garbage collector knows it
 	noteOld                                 // it was there when the collector last looked at all objects
 	noteFrozen                              // the collector leaves it alone: gc.freeze()
@@ -99,7 +99,7 @@ const (
 	tooLarge = math.MaxUint32
 )
 
-// step is a step in looking into an object: what kind in the upper four bits, an object's number below.
+// step is a step in looking into an object: its kind in the upper four bits, an object's number below.
 type step uint32
 
 const (
@@ -115,7 +115,7 @@ const (
 	stepOnceNew       // the same, if the last part has not
 	stepEnd
 	stepPart  // an object that belongs to this one
-	stepAlone // a leaf that nobody else has, of so many times 16 bytes
+	stepAlone // a leaf that no other object has, of so many times 16 bytes
 	stepStop  // the last
 	stepArray // an array, by its place among the arrays
 	stepState // a module has a state of its own, which each walk reads
@@ -127,7 +127,7 @@ const (
 func (s step) kind() step { return s &^ stepMask }
 func (s step) id() int32  { return int32(s & stepMask) }
 
-// at returns what was noted of the object at an address, nil for nothing, and where nothing was noted at all.
+// at returns the note of the object at an address, nil for nothing, and where nothing was noted at all.
 func (n *notes) at(addr uint64) *noted {
 	if n != nil {
 		if id, ok := n.index.get(addr, n.addrs); ok && n.noted[id].typ() != 0 {
@@ -137,7 +137,7 @@ func (n *notes) at(addr uint64) *noted {
 	return nil
 }
 
-// recordable says whether looking into objects of a type takes nothing but steps.
+// recordable reports whether looking into objects of a type takes nothing but steps.
 func (t *typ) recordable() bool {
 	switch t.shape {
 	case shapeDict, shapeList, shapeTuple, shapeSet, shapeType, shapeModule, shapeFunction, shapeCell, shapeWeak,

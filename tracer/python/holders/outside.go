@@ -6,7 +6,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// outside is what leads out of what a root holds for itself: modules, the globals of functions, frames that run,
+// outside has the objects that lead out of a root's own ones: modules, the globals of functions, frames that run,
 // classes of instances. References there are deferred: they are followed once all roots are.
 type outside struct {
 	read      reader
@@ -16,8 +16,8 @@ type outside struct {
 	running   map[uint64]bool // frames
 	cells     map[uint64]bool // those of threads that run cells, see [Limits.Running]
 	classed   map[uint64]bool // classes that have been deferred
-	// named says of objects whether they are names of modules other than __main__, as far as a survey has met them; nil
-	// for no survey.
+	// named knows which objects are names of modules other than __main__, as far as a survey has met them; nil for no
+	// survey.
 	named map[uint64]bool
 }
 
@@ -42,7 +42,7 @@ func (o *outside) deferClass(n int32, class uint64) {
 	}
 }
 
-// leadsOut says whether an object is a way from what a root holds itself to everything else.
+// leadsOut reports whether an object is a way from a root's own objects to everything else.
 func (o *outside) leadsOut(addr uint64, t *typ) bool {
 	switch t.shape {
 	case shapeModule:
@@ -69,7 +69,8 @@ func (o *outside) leadsOut(addr uint64, t *typ) bool {
 // lruCache is a function with a cache around it.
 const lruCache = "functools._lru_cache_wrapper"
 
-// foreign says whether an object is the name of a module other than __main__: one that many functions and classes have.
+// foreign reports whether an object is the name of a module other than __main__: one that many functions and classes
+// have.
 func (o *outside) foreign(name uint64) bool {
 	const most = 1 << 12
 	is, known := o.named[name]

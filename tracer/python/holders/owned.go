@@ -11,12 +11,13 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// Owned is the data that NumPy's arrays have of their own: arrays that are views of others, of a file or of somebody
-// else's memory have none.
+// Owned is the data that NumPy's arrays have of their own: arrays that are views of others, of a file or of memory of
+// another owner have none.
 type Owned struct {
 	Blocks []Block // by address; the bytes of an array's elements
 	// Complete is false where a limit was hit, or the context ended. Even a complete walk misses arrays that only code
-	// in C has: in a local variable of a function that runs, or where no object of Python's leads to.
+	// in C has: in a local variable of a function that runs, or in a place without a reference from an object of
+	// Python's.
 	Complete bool
 	Objects  int
 	Bytes    int64 // read
@@ -55,7 +56,7 @@ func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint
 	return o, nil
 }
 
-// owned gathers what arrays have.
+// owned gathers the data of arrays.
 type owned struct {
 	*finder
 	least uint64
@@ -66,8 +67,8 @@ func (o *owned) over() bool { return false }
 
 func (o *owned) readsArrays() bool { return true }
 
-// array takes an array in. How many bytes it has is what its strides span, which needs no knowledge of its dtype: an
-// array that has its data for itself has all of what it spans, and nothing else.
+// array takes an array in. Its bytes are the span of its strides, which needs no knowledge of its dtype: an array that
+// has its data for itself has all of its span, and nothing else.
 func (o *owned) array(_ int32, addr, _ uint64) {
 	const data, nd, dimensions, strides, flags, owns, most = 16, 24, 32, 40, 64, 4, 64
 	if o.mem.int32(addr+flags)&owns == 0 {

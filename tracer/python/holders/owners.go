@@ -8,23 +8,23 @@ import (
 	"ipytracer/event"
 )
 
-// What a set of names holds cannot be told from what each holds alone: two views of one array hold nothing, and both of
-// them all of it. So each object gets the set of all owners that lead to it, see [masks], and what others lead to is
-// set apart. What has the same set is a share: it goes when all of its owners do. An owner is what can be let go of: an
-// object's names, an output, the last exception. The last is what waits for the garbage collector, which holds what it
-// refers to as well.
+// The memory that a set of names holds does not follow from the memory that each holds alone: two views of one array
+// hold nothing, and both of them all of it. So each object gets the set of all owners that lead to it, see [masks], and
+// objects that others lead to are set apart. Objects with the same set are a share: it goes when all of its owners do.
+// An owner can be let go of: an object's names, an output, the last exception. The last owner is the set of objects
+// that wait for the garbage collector, which hold their references as well.
 
-// Bounds of what is told of owners.
+// Bounds of the owners that a result has.
 const (
-	maxOwners  = 62       // with what waits for the collector
+	maxOwners  = 62       // with the objects that wait for the collector
 	leastOwner = 64 << 10 // bytes that an owner reaches
 	leastShare = 16 << 10 // bytes of a share
-	maxShares  = 256      // that are told
+	maxShares  = 256      // in the result
 	maxPieces  = 32       // of a share
 	leastPiece = 256      // bytes
 )
 
-// letGo is what it takes to let go of a group.
+// letGo has the needed steps to let go of a group.
 type letGo struct {
 	mine   []string // names in __main__, those of IPython's outputs left out
 	more   bool
@@ -34,8 +34,7 @@ type letGo struct {
 	barred bool   // something has it that no code here takes it from
 }
 
-// letting is what it takes to let go of a group, to be noted. A nil group has nothing that anybody reads, here and
-// below.
+// letting returns the steps to let go of a group, to be noted. A nil group has no reader, here and below.
 func (g *group) letting() *letGo {
 	if g == nil {
 		return &letGo{}
@@ -70,8 +69,9 @@ func (g *group) last() { g.letting().newest = true }
 
 func (g *group) bar() { g.letting().barred = true }
 
-// others looks at what no name has led to: what of it waits for the garbage collector holds what it refers to. What is
-// not looked at, because it is known not to wait, or for want of time or room, counts as held by something else.
+// others looks at objects that no name has led to: those of them that wait for the garbage collector hold their
+// references. Objects that are not looked at, because they are known not to wait, or for want of time or room, count as
+// held by something else.
 func (l *lister) others(modules []module) {
 	l.loose = len(l.nodes)
 	if l.stopped != nil {
@@ -92,7 +92,7 @@ func (l *lister) others(modules []module) {
 	l.unmet = held.bytes()
 }
 
-// sharing is who holds what together: of the rows, those that are worth it.
+// sharing has the sets of rows that hold memory together: of the rows, those that are worth it.
 func (l *lister) sharing(t *tree, rows []listedRow) (owners []event.Owner, shares []event.Share) {
 	s := &sharing{tree: t, of: l.extents, addrs: l.addrs}
 	for i, r := range rows {
@@ -117,7 +117,7 @@ func (l *lister) sharing(t *tree, rows []listedRow) (owners []event.Owner, share
 	return owners, shares
 }
 
-// sharing says of each vertex which owners lead to it.
+// sharing returns the owners that lead to each vertex.
 type sharing struct {
 	*tree
 	of     *extents
@@ -127,7 +127,7 @@ type sharing struct {
 	cyclic []bool   // vertices that go only when the collector runs
 }
 
-// spread has each owner's bit go wherever it leads. What others lead to is of no owner.
+// spread has each owner's bit go wherever it leads. Vertices that others lead to are of no owner.
 func (s *sharing) spread() {
 	root := int32(len(s.place) - 1)
 	s.masks = newMasks(len(s.place))
@@ -159,12 +159,12 @@ func (s *sharing) spread() {
 	s.findCycles()
 }
 
-// free says whether a vertex is an object that owners hold and nothing else.
+// free reports whether a vertex is an object that owners hold and nothing else.
 func (s *sharing) free(v int32) bool { return int(v) < s.nodes && s.masks.owned(v) }
 
-// findCycles finds what stays when all owners let go, until the collector runs: cycles, and what these lead to. As all
-// that leads to what a set of owners holds is theirs as well, it is the same for each set. Classes are cycles by
-// themselves.
+// findCycles finds the objects that stay when all owners let go, until the collector runs: cycles, and the objects that
+// these lead to. As everything that leads to the objects of a set of owners is theirs as well, the result is the same
+// for each set. Classes are cycles by themselves.
 func (s *sharing) findCycles() {
 	s.cyclic = make([]bool, s.nodes)
 	left := make([]int32, s.nodes) // references from others of the kind
@@ -200,10 +200,10 @@ func (s *sharing) findCycles() {
 	}
 }
 
-// shares adds up what has the same owners, most bytes first. Of those that are told the largest objects are found in a
-// second pass: of all they would take much memory.
+// shares adds up the vertices with the same owners, most bytes first. For those in the result the largest objects are
+// found in a second pass: for all they would take much memory.
 func (s *sharing) shares() (out []event.Share) {
-	all, isTold := make([]event.Share, len(s.masks.bits)), make([]bool, len(s.masks.bits))
+	all, isListed := make([]event.Share, len(s.masks.bits)), make([]bool, len(s.masks.bits))
 	for i := range all {
 		all[i].Exact = true
 	}
@@ -212,7 +212,7 @@ func (s *sharing) shares() (out []event.Share) {
 			s.count(&all[s.masks.of[v]], v)
 		}
 	}
-	var told []int
+	var listed []int
 	for i := range all {
 		one := &all[i]
 		if one.Bytes+one.Device < leastShare {
@@ -221,22 +221,22 @@ func (s *sharing) shares() (out []event.Share) {
 		for m := s.masks.bits[i]; m != 0; m &= m - 1 {
 			one.Owners = append(one.Owners, int32(bits.TrailingZeros64(m)))
 		}
-		told = append(told, i)
+		listed = append(listed, i)
 	}
-	slices.SortFunc(told, func(a, b int) int {
+	slices.SortFunc(listed, func(a, b int) int {
 		x, y := &all[a], &all[b]
 		return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), slices.Compare(x.Owners, y.Owners))
 	})
-	told = told[:min(len(told), maxShares)]
-	for _, i := range told {
-		isTold[i] = true
+	listed = listed[:min(len(listed), maxShares)]
+	for _, i := range listed {
+		isListed[i] = true
 	}
 	for v := range int32(s.nodes) {
-		if m := s.masks.of[v]; s.free(v) && m != crowdedMask && isTold[m] {
+		if m := s.masks.of[v]; s.free(v) && m != crowdedMask && isListed[m] {
 			s.piece(&all[s.masks.of[v]], v)
 		}
 	}
-	for _, i := range told {
+	for _, i := range listed {
 		all[i].Pieces = largest(all[i].Pieces)
 		out = append(out, all[i])
 	}
@@ -255,7 +255,7 @@ func (s *sharing) count(one *event.Share, v int32) {
 	one.Exact = one.Exact && !s.of.unknown[v]
 }
 
-// piece takes a vertex into the largest objects of a share that is told.
+// piece takes a vertex into the largest objects of a share in the result.
 func (s *sharing) piece(one *event.Share, v int32) {
 	bytes := event.Bytes(s.of.bytes[v])
 	if bytes < leastPiece {
@@ -273,7 +273,7 @@ func largest(all []event.Piece) []event.Piece {
 	return slices.Clip(all[:min(len(all), maxPieces)])
 }
 
-// describePiece notes by what an object is known again.
+// describePiece notes the facts by which an object is known again.
 func (l *lister) describePiece(p *event.Piece) {
 	if t := l.objectType(p.Address); t != nil {
 		own, _ := l.measure(p.Address, t)
@@ -281,7 +281,7 @@ func (l *lister) describePiece(p *event.Piece) {
 	}
 }
 
-// still says which objects are there still: of the same type and as large as they were.
+// still returns which objects are there still: of the same type and as large as they were.
 func still(w *walker, all []event.Piece) []bool {
 	out := make([]bool, len(all))
 	for i, p := range all {
@@ -291,7 +291,7 @@ func still(w *walker, all []event.Piece) []bool {
 		}
 		id, ok := w.notes.index.get(p.Address, w.notes.addrs)
 		if !ok || w.notes.noted[id].typ() == 0 {
-			t := w.typeNow(p.Address) // a leaf that nobody else has is not noted
+			t := w.typeNow(p.Address) // a leaf that no other object has is not noted
 			out[i] = !ok && t != nil && t.addr == p.Type && t.shape == shapeLeaf
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestSharesOfGraphs compares with the definition, on random graphs: deleting a set of owners frees what the others and
-// the root do not reach, and what has no references left goes at once.
+// TestSharesOfGraphs compares with the definition, on random graphs: deleting a set of owners frees everything that the
+// others and the root do not reach, and an object without references goes at once.
 func TestSharesOfGraphs(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
@@ -64,7 +64,8 @@ func TestSharesOfGraphs(t *testing.T) {
 	}
 }
 
-// deleted is what deleting a set of groups frees, by the definition, and what of it only the collector does.
+// deleted returns the objects that deleting a set of groups frees, by the definition, and those that only the collector
+// frees.
 func deleted(t *tree, e *extents, root int32, set int) (bytes, cyclic event.Bytes) {
 	cut := graph{first: slices.Clone(t.forward.first), heads: slices.Clone(t.forward.heads)}
 	for i, to := range cut.of(root) {
@@ -117,7 +118,7 @@ func (f *fake) bigText(n int) uint64 {
 	return addr
 }
 
-// TestShares has what two names hold together, what a cycle holds, and what waits for the collector.
+// TestShares has memory that two names hold together, that a cycle holds, and that waits for the collector.
 func TestShares(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const size = 200_000

@@ -34,8 +34,8 @@ func (p *paths) rootOf(n int32) string {
 // rootNode is the root that a node was reached from.
 func (p *paths) rootNode(n int32) int32 { return p.climbs.root(&p.reach, n) }
 
-// submodules writes the steps through the dicts that a torch.nn.Module keeps its parts in as one writes them in Python:
-// model._modules['layers']._modules['0']._parameters['weight'] is model.layers[0].weight.
+// submodules writes the steps through the dicts in which a torch.nn.Module keeps its parts as one writes them in
+// Python: model._modules['layers']._modules['0']._parameters['weight'] is model.layers[0].weight.
 func submodules(steps []string) (out []string) {
 	for i := 0; i < len(steps); i++ {
 		key, found := "", false
@@ -59,13 +59,13 @@ func submodules(steps []string) (out []string) {
 	return out
 }
 
-// isIdentifier says whether a key can stand behind a dot.
+// isIdentifier reports whether a key can stand behind a dot.
 func isIdentifier(key string) bool {
 	return key != "" && !strings.ContainsFunc(key,
 		func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// step is a label as text. begins is true for what a frame holds.
+// step is a label as text. begins is true for values that a frame holds.
 func (p *paths) step(n int32, l label) (step string, begins bool) {
 	name := func() string {
 		s, _ := p.text(l.arg, maxName)
@@ -98,7 +98,7 @@ func (p *paths) step(n int32, l label) (step string, begins bool) {
 	return "", false
 }
 
-// wordStep names a word of an object of a C type: by the member at it, or by the type of what it refers to.
+// wordStep names a word of an object of a C type: by the member at it, or by the type of the word's target.
 func (p *paths) wordStep(n int32, at uint64) string {
 	parent := p.nodes[n].parent
 	if parent < 0 {

@@ -43,7 +43,7 @@ type edge struct {
 	kind   uint8 // of the root, where there is no parent: of doubts only
 }
 
-// reach is what a walk has reached: a node for each object, by its address.
+// reach has the nodes that a walk has reached: one for each object, by its address.
 type reach struct {
 	*types
 	room   room
@@ -104,7 +104,7 @@ func (r *reach) put(from int32, addr uint64, id int32, l label, what uint8) {
 	r.nodes = append(r.nodes, node{from, id, r.keep(l), kind, what, probable})
 }
 
-// rootLabel names a root, and returns the label of what it refers to.
+// rootLabel names a root, and returns the label of its target.
 func (r *reach) rootLabel(name string) label {
 	r.names = append(r.names, name)
 	return label{labelRoot, uint64(len(r.names) - 1)}
@@ -119,7 +119,7 @@ func firstLabels() []label {
 	return all
 }
 
-// keep keeps a label, and says where.
+// keep keeps a label, and returns its place.
 func (r *reach) keep(l label) uint32 {
 	switch l.kind {
 	case labelNothing:
@@ -133,7 +133,7 @@ func (r *reach) keep(l label) uint32 {
 	return uint32(len(r.labels) - 1)
 }
 
-// room is where a walker of a survey has its nodes: what is not needed any more is to go at once.
+// room is the memory in which a walker of a survey has its nodes: parts that are not needed any more are to go at once.
 type room struct{ nodes, addrs, of region }
 
 // reserve makes room for so many nodes.
@@ -150,7 +150,7 @@ func (r *reach) free() {
 	r.room.addrs.free()
 }
 
-// freeNodes is free for what only walking takes.
+// freeNodes frees everything that only walking takes.
 func (r *reach) freeNodes() {
 	r.nodes, r.of, r.notes = nil, nil, nil
 	r.room.nodes.free()

@@ -25,8 +25,8 @@ func (r reader) attributeOf(obj uint64, name string) uint64 {
 	return 0
 }
 
-// isLikely checks what a garbage collector keeps in front of an object: PyGC_Head, the links of a list, both 0 for an
-// object that it leaves alone. Classes that are not made at run time have none.
+// isLikely checks the words that a garbage collector keeps in front of an object: PyGC_Head, the links of a list, both
+// 0 for an object that it leaves alone. Classes that are not made at run time have none.
 func (r reader) isLikely(addr uint64, t *typ) bool {
 	const head, flags, mostReferences, immortal = 16, 3, 1 << 22, 1 << 31
 	if n := r.references(addr); n > mostReferences && n < immortal {

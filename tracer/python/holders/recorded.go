@@ -75,7 +75,7 @@ func (s *survey) describeNode(addr uint64, t *typ, n int32) noted {
 	return one
 }
 
-// isLarge says whether an object has so many references that each walk reads them itself: noting those of a list of
+// isLarge reports whether an object has so many references that each walk reads them itself: noting those of a list of
 // millions of strings would take more memory than all the rest.
 func (s *survey) isLarge(addr uint64, t *typ) bool {
 	const most, used = 1 << 12, 16

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A region is memory outside Go's heap for a slice that grows: it takes what is used of it, and is never copied. It is
+// A region is memory outside Go's heap for a slice that grows: it takes only its used part, and is never copied. It is
 // for values without pointers.
 type region struct{ raw []byte }
 

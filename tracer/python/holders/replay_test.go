@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestReplay: a walk that takes the steps which a survey has noted finds what one finds that reads the memory itself.
+// TestReplay: a walk that takes a survey's noted steps finds the same as one that reads the memory itself.
 func TestReplay(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		from := f.memory()

@@ -36,7 +36,7 @@ func (r roots) follows(modules []module, deferring bool) {
 	r.threads(threads)
 	r.deferring = false
 	r.kind = kindModule
-	for _, last := range []bool{false, true} { // what it imported is found where it comes from
+	for _, last := range []bool{false, true} { // its imports are found in their own modules
 		for _, m := range modules {
 			if last == (m.name == "__main__") {
 				r.sharedRoot(m.addr, m.name)
@@ -50,7 +50,7 @@ func (r roots) follows(modules []module, deferring bool) {
 	r.beliefs.followDoubts()
 }
 
-// sharedRoot follows a reference that an object has which is looked into as well.
+// sharedRoot follows a reference of an object that is looked into as well.
 func (r roots) sharedRoot(to uint64, name string) {
 	r.once(false, func() { r.root(to, name) })
 }
@@ -71,7 +71,7 @@ func (r roots) variables(names []binding) {
 	r.run()
 }
 
-// outputs follows what IPython keeps of outputs: Out first, so that Out[7] is found before _7.
+// outputs follows IPython's references to outputs: Out first, so that Out[7] is found before _7.
 func (r roots) outputs(names []binding, builtins uint64) {
 	r.kind = kindOutput
 	for _, first := range []bool{true, false} {
@@ -90,7 +90,7 @@ func (r roots) outputs(names []binding, builtins uint64) {
 	r.run()
 }
 
-// isIPythons says whether IPython put a name into __main__.
+// isIPythons reports whether IPython put a name into __main__.
 func isIPythons(name string) bool {
 	switch name {
 	case "In", "Out", "_", "__", "___", "_oh", "_ih", "_dh", "_i", "_ii", "_iii", "get_ipython", "exit", "quit", "open":
@@ -122,7 +122,8 @@ func (r roots) tracebacks(names []binding, sys uint64) {
 	r.run()
 }
 
-// threads follows the frames that run, and what else a thread has: its dict, its context, what it handles.
+// threads follows the frames that run, and the other references of a thread: its dict, its context, the exceptions that
+// it handles.
 func (r roots) threads(all []thread) {
 	r.kind = kindThread
 	at := r.rootLabel("(thread)")
@@ -158,8 +159,8 @@ func (r roots) frameRoot(addr uint64, at label) {
 	}
 }
 
-// interpreter follows what the interpreter itself has beside sys.modules, such as codecs and hooks. What lies further
-// away is not looked at: there are lists of free objects.
+// interpreter follows the interpreter's own references beside sys.modules, such as codecs and hooks. More distant
+// memory is not looked at: there are lists of free objects.
 func (r roots) interpreter() {
 	const before, size = 64, 320
 	r.kind = kindModule

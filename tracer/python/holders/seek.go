@@ -20,7 +20,7 @@ func (s *seek) refer(_ int32, to uint64, kind step, l label) bool {
 		return false
 	case stepWord:
 		s.found = s.beliefs.isPlausible(to)
-	case stepKey: // whatever else says more
+	case stepKey: // any other step has more meaning
 		t := s.objectType(to)
 		s.key = s.key || t != nil && t.shape != shapeLeaf
 		return s.key
@@ -35,13 +35,14 @@ func (s *seek) refer(_ int32, to uint64, kind step, l label) bool {
 
 func (s *seek) count(from, to int32) {}
 
-// add makes nodes that nobody looks up.
+// add makes nodes that no search looks up.
 func (s *seek) add(from int32, addr uint64, id int32, l label, what uint8) int32 {
 	s.put(from, addr, id, l, what)
 	return int32(len(s.nodes) - 1)
 }
 
-// labelOf says how a node is reached from its parent. Where that was left open the parent is looked into again.
+// labelOf returns the way in which a node is reached from its parent. Where that was left open the parent is looked
+// into again.
 func (p *paths) labelOf(n int32) label {
 	l := p.labels[p.nodes[n].label]
 	if l.kind != labelLater || p.nodes[n].parent < 0 {
@@ -52,7 +53,7 @@ func (p *paths) labelOf(n int32) label {
 	return l
 }
 
-// labelBetween says how an object refers to another, by looking into it anew.
+// labelBetween returns the way in which an object refers to another, by looking into it anew.
 func labelBetween(w *walker, from, to uint64) label {
 	t := *w.types
 	t.budget, t.recent, t.notes = w.budget.again(), nil, nil

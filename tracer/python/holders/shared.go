@@ -6,7 +6,7 @@ import "strings"
 type sharedPointer struct {
 	object uint64
 	counts uint64 // its control block: how many refer to the object, and how it is freed; each object has one
-	class  string // the control block's, which names what the object is
+	class  string // the control block's, which names the object's class
 	uses   uint32
 }
 
@@ -54,8 +54,8 @@ func eachShared(n *natives, obj uint64, t *typ, refer func(sharedPointer)) {
 	}
 }
 
-// scanShared goes over the words of an object of Arrow's, until refer says that it is enough: the shared pointers
-// among them, and those in vectors, where vector says so.
+// scanShared goes over the words of an object of Arrow's, until refer returns false: the shared pointers among them,
+// and those in vectors, where vector allows it.
 func scanShared(w *walker, from, size uint64, refer func(sharedPointer) bool, vector func(vectorOfShared) bool) {
 	for at := uint64(0); at+8 <= size && !w.done(); at += 8 {
 		if p, ok := sharedAt(w.natives, from+at); ok {
@@ -75,7 +75,7 @@ func scanShared(w *walker, from, size uint64, refer func(sharedPointer) bool, ve
 // vectorOfShared is a std::vector of shared pointers: its begin, its end, and the end of what is reserved.
 type vectorOfShared struct{ begin, end, reserved uint64 }
 
-// each goes over what is in a vector, empty pointers left out, until refer says that it is enough.
+// each goes over the elements of a vector, empty pointers left out, until refer returns false.
 func (v vectorOfShared) each(w *walker, refer func(sharedPointer) bool) {
 	for at := v.begin; at < v.end && !w.done(); at += sharedSize {
 		if p, ok := sharedAt(w.natives, at); ok && !refer(p) {
@@ -108,8 +108,8 @@ func sharesAll(n *natives, from, to uint64) bool {
 	return some
 }
 
-// behindShared returns how many bytes malloc gave for an object and its counts, and how many of them there are from
-// the object's address on: 0 where the allocator is none whose sizes are known.
+// behindShared returns how many bytes malloc gave for an object and its counts, and how many of them there are from the
+// object's address on: 0 where the sizes of the allocator are not known.
 func behindShared(n *natives, p sharedPointer) (own, behind uint64) {
 	own = n.chunkSize(p.counts)
 	if p.isInPlace() {
@@ -131,7 +131,7 @@ const (
 	bufferParent   = 48
 )
 
-// poolBufferAt reads arrow::PoolBuffer; ok is false for all other objects, and where it says of itself what cannot be.
+// poolBufferAt reads arrow::PoolBuffer; ok is false for all other objects, and where its fields have impossible values.
 func poolBufferAt(n *natives, object uint64) (b poolBuffer, ok bool) {
 	b = poolBuffer{n.b.mem.word(object + bufferData), n.b.mem.word(object + bufferCapacity)}
 	return b, isPoolBuffer(n, object) && n.b.mem.word(object+bufferSize) <= b.capacity && b.capacity < userSpace &&

@@ -1,13 +1,13 @@
 package holders
 
-// shell is what IPython keeps of outputs and of the last exception: objects of its own, of which some references are
-// those of a name and the others are its own.
+// shell has IPython's references to outputs and to the last exception: in objects of its own. Some of their references
+// are those of a name and the others are IPython's own.
 type shell struct {
 	out    uint64          // Out
 	hidden uint64          // user_ns_hidden: names that %who does not show
 	hook   uint64          // the display hook, which has _, __ and ___
 	result uint64          // the last ExecutionResult
-	shown  []uint64        // what shows tracebacks
+	shown  []uint64        // the objects that show tracebacks
 	users  map[string]bool // those of _, __ and ___ that the user assigned
 }
 
@@ -62,7 +62,7 @@ func usersOwn(r reader, names []binding, s shell) map[string]bool {
 	return users
 }
 
-// isUsers says whether a name that IPython uses is the user's.
+// isUsers reports whether a name that IPython uses is the user's.
 func (s *shell) isUsers(b binding) bool { return s.users[b.name] }
 
 // apart keeps a listing from looking into them by itself.

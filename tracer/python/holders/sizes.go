@@ -8,23 +8,23 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// sizes are what it takes to say how much memory an object has.
+// sizes has everything that it takes to find the memory of an object.
 type sizes struct {
-	mapped   []Block // what the process has mapped, by address: no buffer is larger
+	mapped   []Block // the process's mappings, by address: no buffer is larger
 	numpy    int     // major version of NumPy, 0 if it is not known
 	lineages map[*typ]lineage
 }
 
-// sizer says how much memory objects have.
+// sizer finds the memory of objects.
 type sizer struct {
 	reader
 	*natives
-	sizes *sizes // nil where nobody asks
+	sizes *sizes // nil where no sizes are needed
 }
 
-// measure returns how many bytes an object has of its own: itself, with what lies in front of it, and its buffers, as
-// the allocator rounds them up. known is false where it may have more: an object of a library in C or C++ says nothing
-// of what else it has.
+// measure returns the bytes that an object has of its own: itself, with the words in front of it, and its buffers, as
+// the allocator rounds them up. known is false where it may have more: an object of a library in C or C++ does not show
+// its other memory.
 func (s *sizer) measure(addr uint64, t *typ) (bytes uint64, known bool) {
 	size, more, known := s.body(addr, t)
 	total := allocated(size+s.prefix(t)) + more
@@ -41,8 +41,8 @@ func (s *sizer) measure(addr uint64, t *typ) (bytes uint64, known bool) {
 	return total, known
 }
 
-// prefix is what lies in front of an object: PyGC_Head, and from 3.11 on two words for attributes and weak references
-// (Include/internal/pycore_object.h, _PyType_PreHeaderSize).
+// prefix is the size of the words in front of an object: PyGC_Head, and from 3.11 on two words for attributes and weak
+// references (Include/internal/pycore_object.h, _PyType_PreHeaderSize).
 func (s *sizer) prefix(t *typ) (bytes uint64) {
 	const managedWeak = 1 << 3
 	if t.flags&cpython.FlagGC != 0 {
@@ -93,7 +93,7 @@ func (s *sizer) body(addr uint64, t *typ) (size, more uint64, known bool) {
 	return size, more, known
 }
 
-// otherSize is body for types that are told by their names.
+// otherSize is body for types that are recognized by their names.
 func (s *sizer) otherSize(addr uint64, t *typ) (size, more uint64, known bool) {
 	const most = 1 << 20
 	of := s.lineage(t)
@@ -118,8 +118,7 @@ func (s *sizer) otherSize(addr uint64, t *typ) (size, more uint64, known bool) {
 	return size, more, known
 }
 
-// hides are types of Python itself that have memory of which their objects do not say how much it is, or that it is not
-// the process's alone.
+// hides are types of Python itself with memory of an unknown size, or memory that may not be the process's alone.
 var hides = map[string]bool{
 	"PyCapsule": true, "mmap.mmap": true, "_io.BufferedReader": true, "_io.BufferedWriter": true,
 	"_io.BufferedRandom": true,
@@ -127,7 +126,7 @@ var hides = map[string]bool{
 	"numpy.void": true,
 }
 
-// plain are libraries in C whose objects have nothing beyond themselves and the objects that they refer to.
+// plain are libraries in C with objects that have nothing beyond themselves and the objects that they refer to.
 var plain = []string{"pandas._libs.internals.", "pandas._libs.index.", "pandas._libs.lib.", "pandas._libs.properties.",
 	"pandas._libs.tslibs.", "pandas._libs.indexing."}
 
@@ -140,7 +139,7 @@ func isPlain(name string) bool {
 	return strings.Contains(name, "cython_function_or_method")
 }
 
-// lineage is what a type is by its bases, itself included.
+// lineage has the names of a type and of its bases.
 type lineage struct {
 	names  []string
 	origin string // the first that otherSize knows; "" for none
@@ -170,10 +169,10 @@ func (s *sizer) lineage(t *typ) lineage {
 	return found
 }
 
-// is says whether one of the types is called so.
+// is reports whether one of the types has the name.
 func (l lineage) is(name string) bool { return slices.Contains(l.names, name) }
 
-// textSize is body for a str: Include/cpython/unicodeobject.h. What is not ASCII may have its UTF-8 as well.
+// textSize is body for a str: Include/cpython/unicodeobject.h. A str that is not ASCII may have its UTF-8 as well.
 func (s *sizer) textSize(addr uint64, t *typ) (size, more uint64, known bool) {
 	h := &s.heap
 	length, state := min(s.mem.word(addr+uint64(h.StrLength)), userSpace), uint32(s.mem.int32(addr+uint64(h.StrState)))
@@ -220,7 +219,7 @@ func (s *sizer) dictSize(dict uint64) (bytes uint64, known bool) {
 }
 
 // tableSize is the size of a PyDictKeysObject: its header, indices, and room for entries at two thirds of its places
-// (Objects/dictobject.c). The table of empty dicts, of one place or of eight that are never used, is nobody's.
+// (Objects/dictobject.c). The table of empty dicts, of one place or of eight that are never used, belongs to no object.
 func (s *sizer) tableSize(at uint64) uint64 {
 	k, ok := s.readKeys(at)
 	if !ok {
@@ -244,8 +243,8 @@ func (s *sizer) places(at uint64) uint64 {
 	return 0
 }
 
-// valuesSize is what values take that share a table of keys: a word for each that there is room for, and in front of
-// them, from 3.11 on, their order, a byte each. The room shrinks as instances are made, to what they use
+// valuesSize is the size of values that share a table of keys: a word for each that there is room for, and in front of
+// them, from 3.11 on, their order, a byte each. The room shrinks as instances are made, to the part that they use
 // (Objects/dictobject.c, init_inline_values).
 func (s *sizer) valuesSize(keys uint64) uint64 {
 	usable, used := uint64(16), uint64(24) // dk_usable, dk_nentries
@@ -259,8 +258,8 @@ func (s *sizer) valuesSize(keys uint64) uint64 {
 	return (room+2+7)&^7 + 8*room
 }
 
-// inlineValues is what an instance's attributes take where they have no dict: a piece of memory of their own, from 3.13
-// on a part of the object, which says how many it has room for.
+// inlineValues is the size of an instance's attributes where they have no dict: a piece of memory of their own, from
+// 3.13 on a part of the object, which has the number that it has room for.
 func (s *sizer) inlineValues(addr uint64, t *typ) uint64 {
 	minor := s.heap.Version.Minor
 	switch {

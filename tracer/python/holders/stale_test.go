@@ -17,7 +17,7 @@ func (f *fake) class(name string) (table uint64) {
 }
 
 // malloc makes a piece of memory as glibc's malloc gives it out, with another in use behind it, and writes words into
-// it; the rest is what it had before: stale.
+// it; the rest has its older contents: stale.
 func (f *fake) malloc(size int, words map[int]uint64, stale ...uint64) uint64 {
 	const head, inUse = 16, 1
 	addr := f.alloc(head+size+8) + head // its end is a multiple of 16, less 8
@@ -45,7 +45,7 @@ func newTorch(f *fake) torch {
 		f.class("N5torch8autograd12AutogradMetaE")}
 }
 
-// storageOf makes a storage on a GPU, and tensor an object that has it. What they never write is stale.
+// storageOf makes a storage on a GPU, and tensor an object that has it. Words that they never write are stale.
 func (f torch) storageOf(block, bytes uint64) uint64 {
 	return f.malloc(88, map[int]uint64{0: f.storage, 8: 1, 16: 1, 24: block, 32: block, 40: 0, 48: 1, 56: bytes, 64: 0,
 		72: 0, 80: 0})
@@ -65,7 +65,7 @@ func (f torch) tensor(storage uint64, stale ...uint64) (obj, impl uint64) {
 	return obj, impl
 }
 
-// TestStaleWords: what a tensor's objects never wrote is not taken for what the tensor holds, be it the address of
+// TestStaleWords: words that a tensor's objects never wrote are not taken for the tensor's, be they the address of
 // another's block, of its storage, or of its implementation: "loss" comes first, and has held memory where these were.
 func TestStaleWords(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {

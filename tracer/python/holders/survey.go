@@ -11,9 +11,8 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// Survey is what a look at all objects of a Python has shown. Whatever is to be found out about them begins with one;
-// its methods are for one goroutine at a time, others see the same in a survey of their own ([Survey.Beside]). It must
-// be closed.
+// Survey has the results of a look at all objects of a Python. Every search begins with one. Its methods are for one
+// goroutine at a time; others see the same in a survey of their own ([Survey.Beside]). It must be closed.
 type Survey struct {
 	heap     cpython.Heap
 	mem      *memory
@@ -24,15 +23,15 @@ type Survey struct {
 	notes    *notes
 	believed map[guessKey]sure // words that are references, see evidence.go
 	stopped  error             // why it ended early
-	began    time.Duration     // what Used said when it began
+	began    time.Duration     // the time of Used when it began
 	closed   chan struct{}     // by Close
 	first    <-chan struct{}   // closed by the one that this is beside; nil for none
 }
 
-// Process is what is known of a process whose objects are looked at. The zero value is for nothing.
+// Process has the known facts of a process with objects that are looked at. The zero value has none.
 type Process struct {
-	// Mapped is what it has mapped, in the order of addresses: a size that does not fit is not believed. It is needed
-	// for [Survey.List].
+	// Mapped are its mappings, in the order of addresses: a size that does not fit is not believed. It is needed for
+	// [Survey.List].
 	Mapped []Block
 	Used   func() time.Duration // how much processor time it has taken, or less than nothing
 }
@@ -61,7 +60,7 @@ func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process
 	return s, nil
 }
 
-// Close gives back what the survey keeps of the process's memory.
+// Close gives back the survey's copies of the process's memory.
 func (s *Survey) Close() {
 	s.mem.close()
 	s.notes.release()
@@ -69,13 +68,13 @@ func (s *Survey) Close() {
 	close(s.closed)
 }
 
-// Beside returns the same survey for another goroutine. What was noted is there once; what is read besides, each keeps
-// for itself. It must be closed, too, as soon as it is not needed, and looks anew only once the first is closed.
+// Beside returns the same survey for another goroutine. The notes are there once; each keeps its further reads for
+// itself. It must be closed, too, as soon as it is not needed, and looks anew only once the first is closed.
 func (s *Survey) Beside() *Survey {
 	other := *s
 	other.mem = newMemory(s.mem.r, 0)
 	other.mem.total = s.mem.total
-	other.mem.few() // most of what is needed was noted
+	other.mem.few() // most of the needed facts were noted
 	other.types = maps.Clone(s.types)
 	other.closed, other.first = make(chan struct{}), s.closed
 	if s.sizes != nil {
@@ -85,13 +84,13 @@ func (s *Survey) Beside() *Survey {
 	return &other
 }
 
-// Stopped says why not all objects were looked at, nil if they were. Without that nothing is told of any.
+// Stopped returns the reason why not all objects were looked at, nil if they were. With a reason there are no results.
 func (s *Survey) Stopped() error { return s.stopped }
 
 // Rest gives back memory until the survey is asked again, which takes longer then.
 func (s *Survey) Rest() { s.mem.release() }
 
-// look takes in what there is, and forgets what was there before.
+// look takes in the present objects, and forgets the earlier ones.
 func (s *Survey) look(ctx context.Context, limits Limits) error {
 	s.mem.forget()
 	s.notes.release()
@@ -123,17 +122,17 @@ func (s *Survey) look(ctx context.Context, limits Limits) error {
 	return nil
 }
 
-// standing is how much processor time a process may take while it is said to stand still: the threads of an idle kernel
-// wake up about twice a second, for some 0.1 ms.
+// standing is the processor time that a process may take while it counts as standing still: the threads of an idle
+// kernel wake up about twice a second, for some 0.1 ms.
 const standing = 5 * time.Millisecond
 
-// stood says whether the process has hardly run since the survey began.
+// stood reports whether the process has hardly run since the survey began.
 func (s *Survey) stood() bool {
 	used := s.process.Used()
 	return s.began >= 0 && used >= 0 && used-s.began < standing
 }
 
-// walker makes a walker that knows what was found out.
+// walker makes a walker that knows the survey's findings.
 func (s *Survey) walker(ctx context.Context, blocks []Block, limits Limits) *walker {
 	w := newWalker(ctx, s.heap, s.mem, blocks, limits)
 	w.beliefs.believed, s.mem.limit, s.mem.err = s.believed, s.mem.total+limits.Bytes, nil

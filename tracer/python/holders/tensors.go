@@ -4,15 +4,16 @@ import (
 	"strings"
 )
 
-// tensor is what a PyTorch tensor says of itself, and where its parts lie.
+// tensor has the fields of a PyTorch tensor, and the places of its parts.
 type tensor struct {
 	impl, storage uint64 // c10::TensorImpl and c10::StorageImpl
 	shape         []int64
 	dtype         string
 	data, size    uint64 // of the storage
-	owner         uint64 // what is told to free the data: the data itself, where PyTorch's allocator made it
-	onGPU         bool
-	meta          uint64 // what autograd has of it, 0 for nothing
+	// the argument of the function that frees the data: the data itself, where PyTorch's allocator made it
+	owner uint64
+	onGPU bool
+	meta  uint64 // autograd's object for it, 0 for none
 }
 
 // scalars are PyTorch's element types by number, and their bytes (c10/core/ScalarType.h).
@@ -25,16 +26,16 @@ var scalars = map[uint64]struct {
 	9: {"complex64", 8}, 10: {"complex128", 16}, 11: {"bool", 1}, 15: {"bfloat16", 2},
 }
 
-// isTensor says whether a type is PyTorch's tensor or derived from it.
+// isTensor reports whether a type is PyTorch's tensor or derived from it.
 func (s *sizer) isTensor(t *typ) bool {
 	of := s.lineage(t)
 	return of.is("torch._C._TensorBase") || of.is("torch._C.TensorBase")
 }
 
-// readTensor reads the tensor of a Python object, from the C++ object that refers back to it: c10/core/TensorImpl.h,
-// with behind that reference how many dimensions there are, five sizes and five strides or where they lie, the offset
-// into the storage, the number of elements, the type of an element. Nothing is believed unless the sizes give that
-// number of elements, and these fit into the storage.
+// readTensor reads the tensor of a Python object, from the C++ object that refers back to it: c10/core/TensorImpl.h.
+// Behind that reference it has the number of dimensions, five sizes and five strides or their place, the offset into
+// the storage, the number of elements, the type of an element. Nothing is believed unless the sizes give that number of
+// elements, and these fit into the storage.
 func (s *sizer) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
 	s.mem.words(obj+16, (min(t.basic, 128)-16)/8, func(_, word uint64) bool {
 		if word&7 == 0 && strings.Contains(s.class(s.mem.word(word)), "TensorImpl") {
@@ -78,8 +79,8 @@ func (s *sizer) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
 	return x, true
 }
 
-// readStorage reads what a TensorImpl has behind its counts: its storage, and what autograd keeps of it. A storage has
-// a pointer to its data, how to free it, what is told to, the device, and the bytes.
+// readStorage reads the words that a TensorImpl has behind its counts: its storage, and autograd's object for it. A
+// storage has a pointer to its data, the function that frees it, its argument, the device, and the bytes.
 func (s *sizer) readStorage(x *tensor) bool {
 	const classic, compact = 24, 16 // behind two counts of 8 bytes each, or one for both
 	for _, head := range []uint64{classic, compact} {
@@ -97,7 +98,7 @@ func (s *sizer) readStorage(x *tensor) bool {
 	return false
 }
 
-// library takes in what an object of PyTorch's or of pyarrow's has.
+// library takes in the memory of an object of PyTorch's or of pyarrow's.
 func (e *extents) library(n int32, obj uint64, t *typ) {
 	if e.isTensor(t) {
 		e.tensor(n, obj, t)
@@ -107,7 +108,7 @@ func (e *extents) library(n int32, obj uint64, t *typ) {
 	}
 }
 
-// tensor takes in what a tensor has: its storage, which others may have as well, and its gradient.
+// tensor takes in the memory of a tensor: its storage, which others may have as well, and its gradient.
 func (e *extents) tensor(n int32, obj uint64, t *typ) {
 	w := e.walker
 	x, ok := w.readTensor(obj, t)
@@ -115,7 +116,7 @@ func (e *extents) tensor(n int32, obj uint64, t *typ) {
 		return
 	}
 	e.impl(n, x)
-	// behind the name of 32 bytes: the gradient, and the graph, of which nothing is known
+	// behind the name of 32 bytes: the gradient, and the graph, which is not known
 	const grad, graph = 40, 48
 	if x.meta == 0 {
 		e.unknown[n] = false
@@ -149,7 +150,7 @@ func (e *extents) impl(from int32, x tensor) {
 	}
 	e.data[storage] = x.data
 	switch {
-	case x.owner != x.data: // somebody else's memory, such as an array's
+	case x.owner != x.data: // memory of another owner, such as an array's
 		e.unknown[storage] = !e.follow(storage, x.owner, label{})
 		return
 	case x.onGPU:

@@ -7,7 +7,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// text reads a str: at most limit bytes of its data, as UTF-8. ok is false for what is no str.
+// text reads a str: at most limit bytes of its data, as UTF-8. ok is false for an object that is no str.
 func (r reader) text(obj uint64, limit int) (s string, ok bool) {
 	t := r.objectType(obj)
 	if t == nil || t.flags&cpython.FlagStr == 0 {
@@ -26,7 +26,7 @@ func (r reader) text(obj uint64, limit int) (s string, ok bool) {
 	return cpython.DecodeText(raw, int(kind)), true
 }
 
-// isText says whether an object is a str that equals an ASCII name.
+// isText reports whether an object is a str that equals an ASCII name.
 func (r reader) isText(obj uint64, name string) bool {
 	if r.mem.word(obj+uint64(r.heap.StrLength)) != uint64(len(name)) {
 		return false

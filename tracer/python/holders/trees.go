@@ -6,10 +6,10 @@ package holders
 // treeType is the type of a tree, in Cython, of scikit-learn 0.18 to 1.7.
 const treeType = "sklearn.tree._tree.Tree"
 
-// treeSize is what a tree has besides its object: its nodes and its values, one behind the other in the object
-// (sklearn/tree/_tree.pxd): how many nodes there are, how many there is room for, where they are, where the values are,
-// how many values a node has. Which words these are is found by what must hold: a node takes 56 or 64 bytes, a value 8,
-// and malloc gave out as much. n_classes, an array of a few words, is left out.
+// treeSize is the memory of a tree besides its object: its nodes and its values. Their fields lie one behind the other
+// in the object (sklearn/tree/_tree.pxd): the number of nodes, the number that there is room for, the place of the
+// nodes, the place of the values, the number of values of a node. These words are found by conditions that must hold: a
+// node takes 56 or 64 bytes, a value 8, and malloc gave out as much. n_classes, an array of a few words, is left out.
 func treeSize(s *sizer, addr uint64, t *typ) (bytes uint64, known bool) {
 	const nodeLeast, nodeMost, value, most = 48, 80, 8, 1 << 32
 	var words []uint64

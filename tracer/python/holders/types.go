@@ -9,7 +9,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// shape says how an object of a type is looked into.
+// shape is the way in which an object of a type is looked into.
 type shape uint8
 
 const (
@@ -32,7 +32,7 @@ const (
 	shapeArray
 )
 
-// typ is what is known of a type.
+// typ has the known facts of a type.
 type typ struct {
 	addr    uint64
 	up      uint64 // its tp_base
@@ -46,7 +46,7 @@ type typ struct {
 	dict    int64  // where an instance has its __dict__, 0 for nowhere
 	weak    uint64 // where it has its weak references, 0 for nowhere
 	members []member
-	loose   uint64 // words before it are what a type made in C has there: not known
+	loose   uint64 // words before it are those of a type made in C: not known
 	native  bool   // made by a library in C or C++: it may have memory of its own
 	arrow   bool   // a class of pyarrow's, or derived from one
 	shell   bool   // IPython's shell, from which everything is reached
@@ -63,7 +63,7 @@ type types struct {
 	notes    *notes       // of a survey that was made before, nil for none
 }
 
-// Bounds of what is read of a type.
+// Bounds of the reads of a type.
 const (
 	maxTypes   = 1 << 17 // kept, wrong ones included
 	maxName    = 128
@@ -93,11 +93,12 @@ var shapes = map[string]shape{
 	"numpy.ndarray":             shapeArray, "numpy.void": shapeWords,
 }
 
-// standard are the C types of Python itself whose memory holds nothing beyond words.
+// standard are the C types of Python itself with memory that holds nothing beyond words.
 var standard = []string{"functools.", "itertools.", "collections.", "_io.", "_thread.", "types.", "re.",
 	"_contextvars.", "weakref.", "operator.", "_abc.", "numpy."}
 
-// layouts are the modules of Python's own whose types keep in their words what they own, and nothing else.
+// layouts are the modules of Python's own with types that keep in their words the objects that they own, and nothing
+// else.
 var layouts = []string{
 	"_asyncio.", "_csv.", "_ctypes.", "_elementtree.", "_json.", "_lsprof.", "_multiprocessing.", "_pickle.", "_queue.",
 	"_random.", "_socket.", "_sre.", "_ssl.",
@@ -105,14 +106,14 @@ var layouts = []string{
 	"xml.", "zlib.", "zoneinfo.",
 }
 
-// unowned are types of Python's own with words that refer to what they do not own, or that are not set when they are
-// made (Objects/capsule.c, Python/context.c, Modules/itertoolsmodule.c).
+// unowned are types of Python's own with words that refer to objects that they do not own, or that are not set when
+// they are made (Objects/capsule.c, Python/context.c, Modules/itertoolsmodule.c).
 var unowned = map[string]bool{
 	"PyCapsule": true, "_contextvars.ContextVar": true, "ContextVar": true, "itertools._tee_dataobject": true,
 	"itertools.teedataobject": true,
 }
 
-// isKnown says whether the layout of a type made in C is known: it is Python's own. Types without a module's name in
+// isKnown reports whether the layout of a type made in C is known: it is Python's own. Types without a module's name in
 // theirs lie beside type itself then.
 func (y *types) isKnown(name string, addr uint64) bool {
 	const image = 32 << 20
@@ -136,8 +137,8 @@ func (y *types) learnTypes() error {
 	return nil
 }
 
-// objectType returns the type of the object at an address, nil if there is no object: what a survey has noted, or else
-// what is there now.
+// objectType returns the type of the object at an address, nil if there is no object: the survey's note, or else the
+// present one.
 func (y *types) objectType(addr uint64) *typ {
 	if y.notes != nil {
 		if id, ok := y.notes.index.get(addr, y.notes.addrs); ok {
@@ -196,7 +197,7 @@ func (y *types) typeAt(addr uint64) *typ {
 	return t
 }
 
-// isType says whether the type of an object is type, or made by it: the chain of types ends there.
+// isType reports whether the type of an object is type, or made by it: the chain of types ends there.
 func (y *types) isType(addr uint64) bool {
 	for range 8 {
 		addr = y.mem.word(addr + 8)
@@ -288,8 +289,8 @@ func (y *types) classify(t *typ, base uint64) {
 	}
 }
 
-// borrowed are types whose first words, up to this offset, refer to objects without holding them: the links of the list
-// of a cache's entries (lru_list_elem in Modules/_functoolsmodule.c).
+// borrowed are types with first words, up to this offset, that refer to objects without holding them: the links of the
+// list of a cache's entries (lru_list_elem in Modules/_functoolsmodule.c).
 var borrowed = map[string]uint64{"functools._lru_cache_wrapper": 56, "functools._lru_list_elem": 40}
 
 // classifyByFlags is for the types that say themselves what they derive from.
@@ -320,7 +321,7 @@ func isStandard(name string) bool {
 	return false
 }
 
-// isShape says whether an object is of a shape.
+// isShape reports whether an object is of a shape.
 func (y *types) isShape(addr uint64, all ...shape) bool {
 	t := y.objectType(addr)
 	return t != nil && slices.Contains(all, t.shape)

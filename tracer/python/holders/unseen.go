@@ -2,8 +2,8 @@ package holders
 
 import "ipytracer/event"
 
-// An array that owns its data and is none of the blocks that were asked for was made when nobody looked: before the
-// tracer came, or while its probes were out. A walk finds it all the same, and who holds it.
+// An array that owns its data and is none of the blocks that were asked for was made unseen: before the tracer came, or
+// while its probes were out. A walk finds it all the same, with its holder.
 
 const (
 	leastUnseen = 64 << 10 // bytes of an array's data
@@ -23,7 +23,7 @@ func (f *finder) noteArray(n int32, a arrayNote) {
 	}
 }
 
-// describeUnseen says who holds the arrays that nobody has asked for, each once.
+// describeUnseen returns the holders of the arrays that were not asked for, each once.
 func (f *finder) describeUnseen() (out []event.Holder) {
 	known := map[uint64]bool{}
 	for _, u := range f.unseen {

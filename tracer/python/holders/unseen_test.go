@@ -44,7 +44,7 @@ func TestUnseen(t *testing.T) {
 	})
 }
 
-// TestWorker: the frames of a thread say whether it is a pool's worker that waits, or one that works.
+// TestWorker: the frames of a thread show whether it is a pool's worker that waits, or one that works.
 func TestWorker(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		w := newReader(f.h, newBudget(context.Background(), newMemory(f.memory(), 1<<20), Limits{Objects: 1000}))

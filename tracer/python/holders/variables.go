@@ -8,13 +8,13 @@ import (
 	"ipytracer/event"
 )
 
-// Listing is what a Python has, by name.
+// Listing has a Python's objects, by name.
 type Listing struct {
-	Names    []event.Variable // what holds or reaches most first; their texts are hostile, and may be no UTF-8
+	Names    []event.Variable // those that hold or reach most first; their texts are hostile, and may be no UTF-8
 	Owners   []event.Owner    // see [event.Variables]; likewise
 	Shares   []event.Share
 	Still    []bool // for each piece that was asked for
-	Unlisted int    // names that are not in it, and what would go with these
+	Unlisted int    // names that are not in it, and the bytes that would go with these
 	Rest     event.Bytes
 	Total    event.Bytes // bytes of all objects that were reached
 	Objects  int
@@ -26,7 +26,7 @@ type Listing struct {
 const (
 	maxListed   = 1000
 	maxAlso     = 8
-	leastModule = 256 << 10 // bytes of what only a module, a traceback or a frame has, to be listed
+	leastModule = 256 << 10 // bytes of objects that only a module, a traceback or a frame has, to be listed
 	maxVisited  = 1 << 23   // objects visited for Reaches, of all names
 )
 
@@ -36,16 +36,16 @@ var maxGroups = 1 << 20
 var errNotMapped = errors.New("holders: what the process has mapped is not known, so " +
 	"neither is how large its objects are")
 
-// List says what the Python has, by name: the user's variables, IPython's outputs, and what is large and only modules,
-// tracebacks or frames have. It is the last that a survey can be asked for, waits for those
-// beside it. It fails as [Survey.Find] does, and without [Process.Mapped].
+// List returns a Python's objects, by name: the user's variables, IPython's outputs, and large objects that only
+// modules, tracebacks or frames have. It is the last call on a survey, and waits for the surveys beside it. It fails as
+// [Survey.Find] does, and without [Process.Mapped].
 func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 	defer onThread()()
 	if s.sizes == nil {
 		return Listing{}, errNotMapped
 	}
 	limits.defaults()
-	s.mem.few() // most of what is needed was noted
+	s.mem.few() // most of the needed facts were noted
 	w := s.walker(ctx, nil, limits)
 	defer w.free()
 	w.stopped = s.stopped
@@ -67,13 +67,13 @@ func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 	return out, nil
 }
 
-// group is names of one object, or of what belongs together.
+// group is the names of one object, or of objects that belong together.
 type group struct {
 	names   []string
 	addr    uint64 // of the object; 0 for several
 	kind    event.HolderKind
 	targets []int32
-	*letGo  // nil for most: of modules nobody lets go
+	*letGo  // nil for most: nobody lets go of modules
 }
 
 // lister is a walk over everything that has a name.
@@ -84,19 +84,20 @@ type lister struct {
 	byAddr  map[uint64]int
 	late    []binding2
 	loose   int                 // the first node that no name led to
-	unmet   uint64              // bytes of what something else holds, which has no nodes
+	unmet   uint64              // bytes of objects that something else holds, which have no nodes
 	give    func()              // the notes back
-	viewed  map[int32]foundView // memory that only views hold, by the objects from which one gets to them
+	viewed  map[int32]foundView // memory that only views hold, by the objects that lead to them
 	failed  []event.Code        // where the code of the last traceback is from
 }
 
-// binding2 is a name whose object leads out of what names hold: it is looked at when everything else was.
+// binding2 is a name of an object that leads out of the objects that names hold: it is looked at when everything else
+// was.
 type binding2 struct {
 	group int
 	addr  uint64
 }
 
-// group finds the group of an object, or makes one.
+// groupOf finds the group of an object, or makes one.
 func (l *lister) groupOf(addr uint64, kind event.HolderKind) int {
 	if g, ok := l.byAddr[addr]; ok {
 		return g
@@ -112,7 +113,7 @@ func (l *lister) bind(name string, addr uint64, kind event.HolderKind) *group {
 	if t == nil || l.stopped != nil {
 		return nil
 	}
-	if len(l.groups) >= maxGroups { // a namespace may have millions of names of what makes no node
+	if len(l.groups) >= maxGroups { // a namespace may have millions of names of objects without a node
 		l.stopped = errObjects
 		return nil
 	}

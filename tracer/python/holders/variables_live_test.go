@@ -14,7 +14,7 @@ import (
 	"ipytracer/event"
 )
 
-// wantedVariable is what a script says of a variable of its own.
+// wantedVariable has a script's facts about a variable of its own.
 type wantedVariable struct {
 	Bytes, Near event.Bytes
 	Type, DType string
@@ -24,7 +24,7 @@ type wantedVariable struct {
 	Unsure      bool // a library may have more
 }
 
-// TestVariablesLive compares, on every build, what is listed with what a script has made.
+// TestVariablesLive compares, on every build, the listing with the objects that a script has made.
 func TestVariablesLive(t *testing.T) {
 	for _, p := range pythons() {
 		t.Run(p.name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func checkVariables(t *testing.T, proc *process) {
 	}
 }
 
-// mappedOf is what a process has mapped.
+// mappedOf returns the mappings of a process.
 func mappedOf(t testing.TB, pid int) (all []Block) {
 	t.Helper()
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))

@@ -42,7 +42,7 @@ func (f *fake) refs(obj uint64, n uint64) uint64 {
 	return obj
 }
 
-// TestList has what one name holds alone, what two share, and what somebody else has a reference to.
+// TestList has memory that one name holds alone, that two share, and that something else has a reference to.
 func TestList(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		shared := f.refs(f.list(), 2)
@@ -97,7 +97,7 @@ func TestOutputs(t *testing.T) {
 	})
 }
 
-// TestAbsurdSizes has objects that say they are larger than the process.
+// TestAbsurdSizes has objects with claims to be larger than the process.
 func TestAbsurdSizes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		array := f.object("numpy.ndarray", f.block, 2, f.alloc(32), 0, 0, f.alloc(64), 4)
@@ -119,7 +119,7 @@ func TestAbsurdSizes(t *testing.T) {
 	})
 }
 
-// TestListLimits has each limit end a listing, which then says so.
+// TestListLimits has each limit end a listing, which is incomplete then.
 func TestListLimits(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		chain := f.list()
@@ -178,7 +178,7 @@ func TestDTypes(t *testing.T) {
 	}
 }
 
-// FuzzList lists a process whose memory makes no sense.
+// FuzzList lists a process with memory that makes no sense.
 func FuzzList(f *testing.F) {
 	image := func(minor int) *fake {
 		p := newFake(minor)

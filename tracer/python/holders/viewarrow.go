@@ -10,14 +10,14 @@ import (
 )
 
 // A slice of a table, of an array or of a pandas column of Arrow's refers to the whole buffers. Such memory is looked
-// for where pyarrow's objects are: the graph of C++ objects behind them says who shares a buffer, and the counts of
-// these whether anything else does.
+// for where pyarrow's objects are. The graph of C++ objects behind them shows the objects that share a buffer, and
+// their counts show whether anything else does.
 
-// bufferType is what the memory of such a buffer is said to belong to.
+// bufferType is the name of the type for the memory of such a buffer.
 const bufferType = "pyarrow.Buffer"
 
-// Bounds of that graph. What lies beyond them is not looked into: its references are not seen, and so what it shares
-// is not judged.
+// Bounds of that graph. Objects beyond them are not looked into: their references are not seen, and so the buffers that
+// they share are not judged.
 const (
 	maxSharedNodes = 1 << 17
 	maxSharedEdges = 1 << 19
@@ -25,7 +25,7 @@ const (
 	maxWalked      = 1 << 20 // objects on all ways from one of Python's
 )
 
-// sharedGraph is what pyarrow's objects share.
+// sharedGraph has the objects that pyarrow's objects share.
 type sharedGraph struct {
 	*walker
 	nodes []sharedPart
@@ -35,11 +35,11 @@ type sharedGraph struct {
 	// most and mostEdges are how many objects and references there may be, with those behind the object that is being
 	// looked at.
 	most, mostEdges int
-	// walked is how often an object was met on the way from one of Python's.
+	// walked is the number of times that an object was met on the way from one of Python's.
 	walked int
 }
 
-// sharedRoot is an object of Python's, and what it refers to.
+// sharedRoot is an object of Python's, with its references.
 type sharedRoot struct {
 	obj  uint64
 	refs []int32
@@ -98,7 +98,7 @@ func (g *sharedGraph) take(obj uint64, t *typ) {
 	}
 }
 
-// look takes in what an object refers to.
+// look takes in the references of an object.
 func (g *sharedGraph) look(n int32) {
 	p := g.nodes[n].sharedPointer
 	_, behind := behindShared(g.natives, p)
@@ -135,9 +135,9 @@ var bitsOf = map[string]uint64{
 // offsetsOf are how many bytes an offset into the text has, by the same.
 var offsetsOf = map[string]uint64{"StringType": 4, "BinaryType": 4, "LargeStringType": 8, "LargeBinaryType": 8}
 
-// partsOf says how much of its buffers an arrow::ArrayData uses: a type, the length, how many are null, the offset,
-// and the buffers, of which the first says what is null (cpp/src/arrow/array/data.h, Arrow 11 to 25). ok is false for
-// a type that has more to it than these.
+// partsOf returns how much of its buffers an arrow::ArrayData uses: a type, the length, the number of nulls, the
+// offset, and the buffers, of which the first marks the nulls (cpp/src/arrow/array/data.h, Arrow 11 to 25). ok is false
+// for a type with more parts than these.
 func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 	const length, offset, buffers = 16, 32, 40
 	kind, isType := sharedAt(g.natives, data)
@@ -174,7 +174,7 @@ func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 	return parts, true
 }
 
-// textOf is how many bytes of text some rows have, by the offsets in a buffer that there is a pointer to.
+// textOf returns the bytes of text of some rows, by the offsets in a buffer that there is a pointer to.
 func (g *sharedGraph) textOf(at, width, from, rows uint64) uint64 {
 	p, ok := sharedAt(g.natives, at)
 	if !ok {
@@ -186,7 +186,7 @@ func (g *sharedGraph) textOf(at, width, from, rows uint64) uint64 {
 		begin, end = uint64(uint32(begin)), uint64(uint32(end))
 	}
 	if end < begin {
-		return userSpace // nobody knows
+		return userSpace // not known
 	}
 	return end - begin
 }
@@ -208,7 +208,7 @@ func (g *sharedGraph) views() (all []foundView) {
 	}
 	by := map[int32]*foundView{}
 	for i, r := range g.roots {
-		besides := uses[i].besides // what a copy takes for nothing: the buffer stays
+		besides := uses[i].besides // a part that a copy cannot free: the buffer stays
 		for _, one := range uses[i].parts {
 			if !small[one.node] && (!known[one.node] || users[one.node] > 1) {
 				besides += one.bytes
@@ -242,7 +242,7 @@ type usedBuffers struct {
 	besides uint64
 }
 
-// accounted says of which objects all references were seen, and of all that leads there.
+// accounted returns the objects with all references seen, their own and those of everything that leads there.
 func (g *sharedGraph) accounted() []bool {
 	known, queue := make([]bool, len(g.nodes)), []int32{}
 	for n := range g.nodes {
@@ -263,7 +263,7 @@ func (g *sharedGraph) accounted() []bool {
 	return known
 }
 
-// usedBy says how many bytes an object uses of each buffer that it leads to: all of one that it does not lead to as
+// usedBy returns how many bytes an object uses of each buffer that it leads to: all of one that it does not lead to as
 // the data of an array.
 func (g *sharedGraph) usedBy(r sharedRoot) (out usedBuffers) {
 	used, met := map[int32]uint64{}, map[int32]bool{}

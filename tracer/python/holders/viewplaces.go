@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// places are what IPython and __main__ refer to objects by.
+// places are the references of IPython and __main__ to objects.
 type places struct {
 	names map[uint64][]string // of the user's
 	// IPython's own: how many references it has to an object, and the numbers of its outputs.
@@ -13,7 +13,7 @@ type places struct {
 	outputs map[uint64][]int
 	// known are the objects that these references are in.
 	known map[uint64]bool
-	// others are references from elsewhere, by what they refer to: the numbers of the objects that have them.
+	// others are references from elsewhere, by their targets: the numbers of the objects that have them.
 	others map[uint64][]int32
 }
 
@@ -65,7 +65,7 @@ func newPlaces(w *walker) places {
 	return p
 }
 
-// attributesOf calls do for what an object, or a dict, has by name.
+// attributesOf calls do for the values that an object, or a dict, has by name.
 func attributesOf(w *walker, addr uint64, do func(name string, value uint64)) {
 	t := w.objectType(addr)
 	if t == nil {
@@ -86,7 +86,7 @@ func attributesOf(w *walker, addr uint64, do func(name string, value uint64)) {
 	}
 }
 
-// referrers notes which objects refer to what must perhaps be copied, as far as that was noted.
+// referrers notes the objects that refer to those that must perhaps be copied, as far as that was noted.
 func (p *places) referrers(v *viewing, some []foundView) {
 	w := v.walker
 	wanted := make([]uint64, len(w.notes.noted)/64+1)

@@ -12,35 +12,35 @@ import (
 const (
 	leastBase  = 64 << 10 // bytes of such memory
 	maxViews   = 1 << 15  // objects that are views of others
-	maxChain   = 16       // from a view to who has the memory
-	maxKept    = 256      // pieces of memory that are told
-	maxWeighed = 1 << 12  // those of which it is found out how they are reached
+	maxChain   = 16       // from a view to the owner of the memory
+	maxKept    = 256      // pieces of memory in the result
+	maxWeighed = 1 << 12  // those that are traced back to their names
 )
 
-// viewing finds memory that only views of it hold. It looks at what a survey has noted and a walk has reached, so it
-// needs both.
+// viewing finds memory that only views of it hold. It looks at a survey's notes and at the nodes that a walk has
+// reached, so it needs both.
 type viewing struct {
 	*walker
 	places  places
-	of      map[uint64]*viewed // by who has the memory: an object, or a storage of PyTorch's
-	linked  map[uint64]bool    // objects of which it is known what they are views of
+	of      map[uint64]*viewed // by the owner of the memory: an object, or a storage of PyTorch's
+	linked  map[uint64]bool    // objects with known targets of their views
 	tensors map[uint64]tensor  // by their objects
 	arrows  sharedGraph        // of pyarrow's
 }
 
-// viewed is memory, and what has it as a view.
+// viewed is memory with its views.
 type viewed struct {
 	owner, addr, size uint64
 	kind              string
-	holds             map[uint64]int64 // references that these objects have to each other, by who is referred to
+	holds             map[uint64]int64 // references that these objects have to each other, by their targets
 	links             []link
 	storage           bool
 }
 
-// link is an object that is a view, or lies between one and who has the memory.
+// link is an object that is a view, or lies between one and the owner of the memory.
 type link struct {
 	addr         uint64
-	used, copies uint64 // 0 for what lies between
+	used, copies uint64 // 0 for an object that lies between
 }
 
 // viewsOf returns memory that only views hold, by address. The walk must be over, and its notes be there.
@@ -79,7 +79,7 @@ type foundView struct {
 	holds   map[uint64]int64
 }
 
-// gather files every view by who has its memory.
+// gather files every view by the owner of its memory.
 func (v *viewing) gather() {
 	count := 0
 	for id := range v.notes.noted {
@@ -129,8 +129,8 @@ func (v *viewing) ownsData(array uint64) bool {
 	return v.mem.int32(array+flags)&owns != 0
 }
 
-// next is what a view holds: another view, or what has the memory; ok is false for none. PyArrayObject_fields.base,
-// PyMemoryViewObject.mbuf, _PyManagedBufferObject.master.obj (3.9 to 3.15).
+// next returns the object that a view holds: another view, or the owner of the memory; ok is false for none.
+// PyArrayObject_fields.base, PyMemoryViewObject.mbuf, _PyManagedBufferObject.master.obj (3.9 to 3.15).
 func (v *viewing) next(addr uint64, t *typ) (to uint64, ok bool) {
 	const base, exporter = 48, 40
 	switch {
@@ -144,7 +144,7 @@ func (v *viewing) next(addr uint64, t *typ) (to uint64, ok bool) {
 	return to, to != 0
 }
 
-// chain follows a view to who has the memory, and files all that lies between.
+// chain follows a view to the owner of the memory, and files all objects that lie between.
 func (v *viewing) chain(addr uint64) {
 	var links []uint64
 	at := addr
@@ -217,7 +217,7 @@ func (v *viewing) dataOf(addr uint64, t *typ) (at, size uint64) {
 	return at, size
 }
 
-// extentOf is how many bytes of its memory a view has, and how many a copy of it takes.
+// extentOf returns how many bytes of its memory a view has, and how many a copy of it takes.
 func (v *viewing) extentOf(addr uint64) (used, copies uint64) {
 	const length = 72 // PyMemoryViewObject.view.len
 	t := v.objectType(addr)
@@ -226,7 +226,7 @@ func (v *viewing) extentOf(addr uint64) (used, copies uint64) {
 	case t.shape == shapeArray:
 		a := v.readArray(addr)
 		if !a.known {
-			return userSpace, userSpace // nobody knows
+			return userSpace, userSpace // not known
 		}
 		return v.distinct(addr, a), a.bytes
 	case t.name == memoryView:
@@ -250,7 +250,7 @@ func (v *viewing) distinct(addr uint64, a array) (bytes uint64) {
 	return bytes
 }
 
-// referencesOf is the reference count of an object: what the survey noted, or what it is now.
+// referencesOf returns the reference count of an object: the survey's note, or the present one.
 func (v *viewing) referencesOf(addr uint64) int64 {
 	if one := v.notes.at(addr); one != nil {
 		return int64(one.references)
@@ -258,7 +258,7 @@ func (v *viewing) referencesOf(addr uint64) int64 {
 	return v.references(addr)
 }
 
-// weigh says whether nothing but views hold memory, as far as their counts show.
+// weigh reports whether nothing but views hold memory, as far as their counts show.
 func (v *viewing) weigh(g *viewed) (f foundView, ok bool) {
 	if g == nil {
 		return f, false
@@ -268,7 +268,7 @@ func (v *viewing) weigh(g *viewed) (f foundView, ok bool) {
 	}
 	others := v.referencesOf(g.owner) - g.holds[g.owner]
 	if others < 0 || others > 1 {
-		return f, false // it has a name of its own, or somebody else has it
+		return f, false // it has a name of its own, or another object has it
 	}
 	f = foundView{View: event.View{Address: g.addr, Size: event.Bytes(g.size), Type: g.kind}, holds: g.holds}
 	for _, one := range g.links {
@@ -284,19 +284,20 @@ func (v *viewing) weigh(g *viewed) (f foundView, ok bool) {
 	if !slices.ContainsFunc(f.targets, func(t target) bool { return t.copies < g.size/2 }) {
 		return f, false
 	}
-	if others > 0 { // it may be a part of what has the views: a frame that was sliced keeps what it is a slice of
+	// it may be a part of the object that has the views: a frame that was sliced keeps the frame that it is a slice of
+	if others > 0 {
 		f.targets = append(f.targets, target{view: g.owner, isHidden: true})
 	}
 	return f, true
 }
 
-// worth says whether views use so little of memory that copies are worth it: less than half. Copies are made before the
-// memory goes, so this takes at most half as much again for a moment, and more goes than stays.
+// worth reports whether views use so little of memory that copies are worth it: less than half. Copies are made before
+// the memory goes, so this takes at most half as much again for a moment, and more goes than stays.
 func (f *foundView) worth() bool {
 	return len(f.Viewers) > 0 && f.Used > 0 && f.Copies < f.Size/2 && f.Size-f.Copies >= leastBase
 }
 
-// viewsByRoot returns the same by the nodes of what has a name and leads there: the most memory of each.
+// viewsByRoot returns the same by the nodes with a name that lead there: the most memory of each.
 func viewsByRoot(w *walker) map[int32]foundView {
 	var all map[int32]foundView
 	for _, f := range viewsOf(w) {

@@ -13,11 +13,11 @@ const leastArray = 1 << 10
 type target struct {
 	view         uint64
 	used, copies uint64
-	object       uint64 // what is copied: the view itself, or the frame that it is a part of
+	object       uint64 // the object that is copied: the view itself, or the frame that it is a part of
 	node         int32
 	how          event.ViewCopy
-	// isHidden: it is what has the memory, or a view that goes with another and is not copied with it: a frame that was
-	// sliced keeps the one that it is a slice of.
+	// isHidden: it is the owner of the memory, or a view that goes with another and is not copied with it: a frame that
+	// was sliced keeps the one that it is a slice of.
 	isHidden bool
 	arrow    bool // it is one of pyarrow's, or has one
 }
@@ -46,7 +46,7 @@ func (v *viewing) aim(t *target) {
 	}
 }
 
-// aimArrow is aim for what is pyarrow's: the copies of pandas' objects share it, so that these are made anew. An axis
+// aimArrow is aim for pyarrow's objects: the copies of pandas' objects share them, so that these are made anew. An axis
 // of a frame is not.
 func aimArrow(v *viewing, n int32, t *target) {
 	of := v.lineage(v.objectType(t.object))
@@ -61,7 +61,7 @@ func aimArrow(v *viewing, n int32, t *target) {
 	}
 }
 
-// copyOfArrow says how an object of pyarrow's is copied, by its class.
+// copyOfArrow returns the way to copy an object of pyarrow's, by its class.
 func copyOfArrow(of lineage) event.ViewCopy {
 	for _, one := range []struct {
 		class string
@@ -77,7 +77,7 @@ func copyOfArrow(of lineage) event.ViewCopy {
 	return ""
 }
 
-// howOf says how an object is copied, "" if it is none that can be.
+// howOf returns the way to copy an object, "" if it cannot be copied.
 func (v *viewing) howOf(addr uint64) event.ViewCopy {
 	t := v.objectType(addr)
 	switch {
@@ -99,14 +99,14 @@ func (v *viewing) howOf(addr uint64) event.ViewCopy {
 	return ""
 }
 
-// isPandas says whether objects of a type are pandas' frames, series or indices.
+// isPandas reports whether objects of a type are pandas' frames, series or indices.
 func (v *viewing) isPandas(t *typ) bool {
 	of := v.lineage(t)
 	return of.is("NDFrame") || of.is("IndexOpsMixin")
 }
 
-// partOf says which part of a frame a view is of: its data, or one of its axes, which a copy of the frame shares with
-// it.
+// partOf returns the part of a frame that a view is of: its data, or one of its axes, which a copy of the frame shares
+// with it.
 func (v *viewing) partOf(view, frame int32) event.ViewCopy {
 	series := v.lineage(v.objectType(v.addrs[frame])).is("Series")
 	for at := view; at >= 0 && at != frame; at = v.nodes[at].parent {
@@ -122,7 +122,8 @@ func (v *viewing) partOf(view, frame int32) event.ViewCopy {
 	return event.CopyObject
 }
 
-// reached finds out how what must be copied is reached, and whether there is no other way to it.
+// reached finds out by which names the objects that must be copied are reached, and whether there is no other way to
+// them.
 func (v *viewing) reached(f *foundView) bool {
 	for i := range f.targets {
 		t := &f.targets[i]
@@ -133,7 +134,7 @@ func (v *viewing) reached(f *foundView) bool {
 		case kind == kindCycle:
 			f.Collect = true
 			continue
-		case kind != kindVariable: // somebody else's, or an output's
+		case kind != kindVariable: // an object of other code, or an output's
 			return false
 		case !v.straight(f, t):
 			return false
@@ -181,7 +182,8 @@ func (f *foundView) viewerOf(object uint64) *event.Viewer {
 	return nil
 }
 
-// replaces says whether what is hidden goes when what must be copied is replaced as a whole, and notes that it must be.
+// replaces reports whether a hidden object goes when the object that must be copied is replaced as a whole, and notes
+// that it must be.
 func (f *foundView) replaces(t target) bool {
 	one := f.viewerOf(t.object)
 	if one == nil || t.object == t.view {
@@ -193,7 +195,7 @@ func (f *foundView) replaces(t target) bool {
 	return true
 }
 
-// managers is how many of pandas' block managers lie between a view and the frame that it is a part of.
+// managers returns how many of pandas' block managers lie between a view and the frame that it is a part of.
 func (v *viewing) managers(view, frame int32) (n int) {
 	for at := view; at >= 0 && at != frame; at = v.nodes[at].parent {
 		if t := v.objectType(v.addrs[at]); t != nil && (t.name == "BlockManager" || t.name == "SingleBlockManager") {
@@ -203,7 +205,8 @@ func (v *viewing) managers(view, frame int32) (n int) {
 	return n
 }
 
-// straight says whether nothing has what lies between a view and what is copied but the one that leads there.
+// straight reports whether each object between a view and the copied one has no other holder than the one that leads
+// there.
 func (v *viewing) straight(f *foundView, t *target) bool {
 	n, _ := v.known(t.view)
 	for n != t.node && n >= 0 {

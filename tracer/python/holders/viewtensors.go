@@ -7,13 +7,13 @@ import (
 	"ipytracer/event"
 )
 
-// storageType is what the memory of tensors is said to belong to.
+// storageType is the name of the type for the memory of tensors.
 const storageType = "torch.Storage"
 
 // tensor files a tensor by its storage.
 func (v *viewing) tensor(obj uint64, t *typ) {
 	x, ok := v.readTensor(obj, t)
-	if !ok || x.owner != x.data || x.size < leastBase { // somebody else's memory, such as an array's
+	if !ok || x.owner != x.data || x.size < leastBase { // memory of another owner, such as an array's
 		return
 	}
 	g := v.of[x.storage]
@@ -90,7 +90,7 @@ func (v *viewing) bases(x tensor) (all []uint64) {
 	return all
 }
 
-// isBase says whether only the views of a tensor have it: its object was let go, and PyTorch keeps that for its
+// isBase reports whether only the views of a tensor have it: its object was let go, and PyTorch keeps that for its
 // implementation.
 func (v *viewing) isBase(g *viewed, obj uint64) bool {
 	n, ok := v.known(obj)
@@ -101,7 +101,7 @@ func (v *viewing) isBase(g *viewed, obj uint64) bool {
 	return parent >= 0 && slices.ContainsFunc(g.links, func(l link) bool { return l.addr == v.addrs[parent] })
 }
 
-// hasGraph says whether what autograd keeps of a tensor refers to how it was computed, and so perhaps to the memory.
+// hasGraph reports whether autograd's object for a tensor refers to its computation, and so perhaps to the memory.
 func (v *viewing) hasGraph(obj uint64) bool {
 	const graph = 48
 	x, ok := v.tensors[obj]

@@ -4,7 +4,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// visit follows what a node refers to.
+// visit follows the references of a node.
 func (w *walker) visit(n int32) {
 	switch {
 	case replayed(w, n):
@@ -23,7 +23,7 @@ func (w *walker) isFrameNode(n int32) bool {
 	return w.nodes[n].what == isFrame
 }
 
-// visits are visits of objects: what an object refers to, by the layout of its type.
+// visits are visits of objects: they find an object's references, by the layout of its type.
 type visits struct{ *walker }
 
 // lookInto reads the memory of a node.
@@ -141,14 +141,14 @@ func (v visits) visitWords(n int32, addr uint64, t *typ, from, to uint64) {
 	})
 }
 
-// word takes a word of an object whose layout is known: a reference, the address of a block, or a number.
+// word takes a word of an object with a known layout: a reference, the address of a block, or a number.
 func (v visits) word(n int32, word uint64, l label) {
 	if word >= lowestAddress {
 		v.refer(n, word, stepWord, l)
 	}
 }
 
-// looseWord takes a word of something whose layout is not known; n is -1 for no object.
+// looseWord takes a word of something with an unknown layout; n is -1 for no object.
 func (v visits) looseWord(n int32, word uint64, l label) {
 	if word < lowestAddress || n >= 0 && v.mayPointAt(n, word) {
 		return
@@ -164,7 +164,7 @@ func (v visits) visitDict(n int32, addr uint64) {
 	})
 }
 
-// isOrdered says whether a type is collections.OrderedDict or derived from it.
+// isOrdered reports whether a type is collections.OrderedDict or derived from it.
 func isOrdered(all *types, t *typ) bool {
 	for n := 0; t != nil && n < maxBases && t.name != "dict"; n++ {
 		if t.name == "collections.OrderedDict" {
@@ -240,7 +240,7 @@ func (v visits) visitType(n int32, addr uint64) {
 		v.namespaceOf(n, dict)
 	}
 	v.follow(n, v.mem.word(addr+cpython.TypeBases), named(fixedBases))
-	// tp_mro: what a class in a cycle holds of itself
+	// tp_mro: a class in a cycle holds itself there
 	for _, itself := range []uint64{cpython.TypeBases + 8, cpython.TypeBase} {
 		v.refer(n, v.mem.word(addr+itself), stepCounting, named(fixedBases))
 	}
@@ -266,7 +266,7 @@ func (v visits) visitModule(n int32, addr uint64) {
 	v.moduleState(n, addr)
 }
 
-// moduleState looks into what a module made in C has of its own.
+// moduleState looks into the memory that a module made in C has of its own.
 func (v visits) moduleState(n int32, addr uint64) {
 	const def, state, size = 24, 32, 56
 	at := v.mem.word(addr + state)
@@ -282,7 +282,7 @@ func (v visits) moduleState(n int32, addr uint64) {
 	}
 }
 
-// attributes follows what an instance has in its own namespace. It returns the dict of that, if it has become one.
+// attributes follows the values of an instance's own namespace. It returns the dict of that, if it has become one.
 // References in a dict that was reached before have been counted.
 func (v visits) attributes(obj uint64, t *typ, yield func(key, value uint64) bool) (dict uint64) {
 	dict, values := v.attributesAt(obj, t)

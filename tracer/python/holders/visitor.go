@@ -1,8 +1,8 @@
 package holders
 
-// visitor is what a walk is for. The walker reads what objects refer to, and its visitor says what follows from that: a
-// [finder] looks for who has blocks, a [survey] notes everything, [extents] add up memory, [counts] compare reference
-// counts, a [seek] looks for one reference, and [owned] gathers the data of arrays.
+// visitor has the purpose of a walk. The walker reads the references of objects, and its visitor draws the conclusions:
+// a [finder] looks for the holders of blocks, a [survey] notes everything, [extents] add up memory, [counts] compare
+// reference counts, a [seek] looks for one reference, and [owned] gathers the data of arrays.
 type visitor interface {
 	// over reports whether there is nothing more to find. It is asked when a walk begins, and when the last block has
 	// been found.
@@ -17,11 +17,12 @@ type visitor interface {
 	add(from int32, addr uint64, id int32, l label, what uint8) int32
 }
 
-// What only some visitors do. The walker leaves these steps out for the others.
+// Steps of some visitors only. The walker leaves these out for the others.
 type (
 	// leafTaker takes objects that refer to nothing.
 	leafTaker interface {
-		// alone takes a reference to an object, and reports whether that one refers to nothing and nobody else has it.
+		// alone takes a reference to an object, and reports whether that one refers to nothing and no other object has
+		// it.
 		alone(from int32, to uint64) bool
 		// leaf takes a reference to an object that refers to nothing.
 		leaf(from int32, addr uint64, t *typ)
@@ -39,7 +40,7 @@ type (
 		// readsArrays reports whether arrays are looked into that a survey has noted.
 		readsArrays() bool
 	}
-	// libraryTaker takes what objects of libraries have in C++.
+	// libraryTaker takes the memory that objects of libraries have in C++.
 	libraryTaker interface {
 		library(n int32, obj uint64, t *typ)
 	}
@@ -55,7 +56,7 @@ type (
 		part(n int32)
 		// isFrameNode reports whether a node is an interpreter's frame.
 		isFrameNode(n int32) bool
-		// visitQueue looks into what waits.
+		// visitQueue looks into the waiting nodes.
 		visitQueue()
 	}
 	// gatherer takes words that may be references, before anybody knows whether they are.
@@ -64,7 +65,7 @@ type (
 	}
 )
 
-// Which visitors do what.
+// The further steps of each visitor.
 var (
 	_, _, _ visitor      = (*finder)(nil), (*counts)(nil), (*extents)(nil)
 	_, _, _ visitor      = (*survey)(nil), (*seek)(nil), (*owned)(nil)
@@ -75,7 +76,7 @@ var (
 	_       gatherer     = (*survey)(nil)
 )
 
-// abilities are what a visitor does beside what each does; nil for what it does not.
+// abilities are the further steps of a visitor; nil for those that it does not take.
 type abilities struct {
 	leaves    leafTaker
 	arrays    arrayTaker

@@ -109,7 +109,7 @@ func (y *way) end(from, size int32) far {
 	return c.far
 }
 
-// cut leaves out what lies between the steps at the lower end that are shown and those at the upper end.
+// cut leaves out the steps between those at the lower end that are shown and those at the upper end.
 func (y *way) cut(upper []string) {
 	y.steps = slices.Concat(y.steps[:min(len(y.steps), maxSteps)], []string{"…"}, upper)
 }

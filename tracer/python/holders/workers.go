@@ -16,9 +16,9 @@ var workerLoops = []struct{ file, function, pool string }{
 	{"/loky/process_executor.py", "_process_worker", event.PoolLoky},
 }
 
-// Worker says of which pool a process is a worker that waits for the next task: its frames tell, from the function in
-// which workers take tasks inward there is only the library's own code. It is "" where the process is none, or is at
-// work.
+// Worker returns the pool of a process that is a worker and waits for the next task. Its frames show that: from the
+// function in which workers take tasks inward there is only the library's own code. It is "" where the process is none,
+// or is at work.
 func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error) {
 	heap, err := p.Heap()
 	if err != nil {

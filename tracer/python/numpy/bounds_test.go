@@ -27,7 +27,7 @@ func TestManyReferences(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a file of which more is mapped than is looked through is not taken for one without a handler.
+// TestTooLarge: a file with larger mappings than are looked through is not taken for one without a handler.
 func TestTooLarge(t *testing.T) {
 	code := wheel(t)
 	const headers, size, load, fileSize = 64, 56, 1, 32
@@ -67,7 +67,7 @@ func TestManyRoutines(t *testing.T) {
 	}
 }
 
-// TestAdd: sites are bounded, those where handlers are set as well, and a place is there once for what happens there.
+// TestAdd: sites are bounded, those where handlers are set as well, and a place is there once for each of its uses.
 func TestAdd(t *testing.T) {
 	f := &finder{}
 	site := func(i int) Site { return Site{Site: machine.Site{Address: uint64(i)}} }

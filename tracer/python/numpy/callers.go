@@ -6,14 +6,14 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// domain is how NumPy names its blocks to tracemalloc, which numbers Python's raw memory 0: numpy/ndarraytypes.h,
+// domain is NumPy's domain for its blocks in tracemalloc, which numbers Python's raw memory 0: numpy/ndarraytypes.h,
 // NPY_TRACE_DOMAIN; Include/pymem.h.
 const (
 	domain    = 389047
 	rawDomain = 0
 )
 
-// callers looks at every function that tells tracemalloc of a block.
+// callers looks at every function that reports a block to tracemalloc.
 func (f *finder) callers() error {
 	var all []reference
 	for _, name := range []string{"PyTraceMalloc_Track", "PyTraceMalloc_Untrack"} {
@@ -42,8 +42,8 @@ func (f *finder) callers() error {
 	return nil
 }
 
-// listen looks for what it tells tracemalloc. Of Python's raw memory, which NumPy's blocks are no more from 2.4 on,
-// nothing is of interest.
+// listen looks for the calls that report to tracemalloc. Those in the domain of Python's raw memory, to which NumPy's
+// blocks do not belong any more from 2.4 on, do not matter.
 func (c *caller) listen() error {
 	for _, call := range c.calls {
 		made := call.Import == "PyTraceMalloc_Track"
@@ -68,13 +68,13 @@ func (c *caller) listen() error {
 	return nil
 }
 
-// handlerSlot returns which function of a handler a call may be to.
+// handlerSlot returns the function of a handler that a call may be to.
 func handlerSlot(c machine.Call) (slot int64, ok bool) {
 	return c.Slot, c.Indirect && c.Slot >= mallocSlot && c.Slot <= freeSlot
 }
 
-// caller looks at one of them. Each block that it tells of must come from one of its calls, with a site; each that is
-// gone must be passed to one. What it takes and does not tell of is no array data.
+// caller looks at one of them. Each block that it reports as made must come from one of its calls, with a site; each
+// that it reports as gone must be passed to one. A block that it takes and does not report is no array data.
 func (f *finder) caller(c *caller) error {
 	for _, call := range c.calls {
 		tells := slices.Contains(c.made, c.Result(call))

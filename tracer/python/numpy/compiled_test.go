@@ -31,7 +31,7 @@ func built(t *testing.T, flags ...string) []byte {
 	return code
 }
 
-// TestCompiled: code that does what NumPy does is understood, however it is compiled.
+// TestCompiled: code that does the same as NumPy is understood, however it is compiled.
 func TestCompiled(t *testing.T) {
 	for _, flags := range [][]string{
 		{}, {"-O3"}, {"-O1"}, {"-fno-plt"}, {"-DIDLE"}, {"-DBUCKETS=512"}, {"-DANOTHER=\"other\""}, {"-DUNCHECKED"},
@@ -49,8 +49,8 @@ func TestCompiled(t *testing.T) {
 	}
 }
 
-// TestCompiledOtherwise: code is refused in which large blocks come and go otherwise, or of which it is not known which
-// variable has the handler.
+// TestCompiledOtherwise: code is refused in which large blocks come and go otherwise, or in which the variable with the
+// handler is not known.
 func TestCompiledOtherwise(t *testing.T) {
 	const away = "a way through the function at "
 	big := func(from string) string { return "-DBIG(size)=if (size >= 1 << 26) return " + from + ";" }

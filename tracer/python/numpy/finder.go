@@ -16,11 +16,11 @@ type finder struct {
 	idle     map[uint64]bool // functions of the file that are called, and whether none can take or free memory
 	// zeroedInside: zeroed blocks are seen in the handler's function; else where it has returned.
 	zeroedInside bool
-	// returned are the slots of the handler behind whose calls there are sites.
+	// returned are the slots of the handler with sites behind their calls.
 	returned map[int64]bool
 }
 
-// role is what a function of an allocator does.
+// role is the part of a function of an allocator.
 type role uint8
 
 const (
@@ -38,7 +38,7 @@ var roles = map[string]role{
 	"PyMem_RawFree": frees,
 }
 
-// roleOf returns what the function does that a call is to. One of the file's own may be called as it likes.
+// roleOf returns the part of the function that a call is to. One of the file's own may be called as it likes.
 func roleOf(c machine.Call) role {
 	if c.Target != 0 {
 		return other
@@ -70,8 +70,8 @@ func (f *finder) handlerFunctions() error {
 	return nil
 }
 
-// amount is how many bytes a call asks for: a value of the routine's, or the product of two that it need not have
-// worked out.
+// amount is the number of bytes that a call asks for: a value of the routine's, or the product of two that it need not
+// have worked out.
 type amount struct {
 	whole   machine.Value
 	factors []machine.Value // two, or none
@@ -156,7 +156,7 @@ func passes(r *machine.Routine, calls []machine.Call, apart machine.Limits) erro
 	return nil
 }
 
-// errBehind is that there is no place behind an allocation at which all that is needed is there.
+// errBehind is the error where no place behind an allocation has all the needed values.
 var errBehind = errors.New("what comes behind the allocation")
 
 // found looks for a place behind a call, and where the block and its size lie there.

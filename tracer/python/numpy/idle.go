@@ -3,10 +3,10 @@ package numpy
 import "ipytracer/tracer/code/machine"
 
 // idleImports are the functions of other files that the handler's functions may call beside the allocator's: none takes
-// or frees array data. Whatever else they call is refused.
+// or frees array data. All other calls are refused.
 var idleImports = map[string]bool{
 	"memset": true, "madvise": true,
-	// Python's raw memory, which NumPy's blocks are no more from 2.4 on.
+	// Python's raw memory, to which NumPy's blocks do not belong any more from 2.4 on.
 	"PyTraceMalloc_Untrack": true,
 	// Without the GIL while calloc runs, before 2.4.
 	"PyEval_SaveThread": true, "PyEval_RestoreThread": true,

@@ -1,20 +1,19 @@
-// Package numpy finds the places in NumPy's extension module at which the blocks of array data pass that are worth a
-// look: not those of less than 1,024 bytes, most of which NumPy keeps for itself when they are freed, and gives out
-// again. What is specific to NumPy's source is here; what a function does with its values is found out by
-// tracer/code/machine.
+// Package numpy finds the places in NumPy's extension module at which blocks of array data of 1,024 bytes and more
+// pass: NumPy keeps most smaller ones for itself when they are freed, and gives them out again. The facts of NumPy's
+// source are here; tracer/code/machine follows the values of functions.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 //
 // Since NumPy 1.22 array data is taken through a PyDataMem_Handler (NEP 49): a structure with a name, a version and a
 // context, and pointers to four functions. The default one is found by its name, so stripped builds will do.
-// PyDataMem_UserNEW and its relatives call the handler's functions, and tell tracemalloc of each block; PyDataMem_NEW
-// and its relatives, for C extensions, call the allocator themselves. Every function that tells tracemalloc of anything
-// must be understood, else the file is refused: there is no third kind, and none is missed silently. Understood means
-// that each block that it tells of is the result of a call with a site; that the handler's functions ask for what they
-// are asked for, and call nothing else but a few functions that are known to be harmless; and that every way through
-// all of them passes a call with a site, except those that only blocks of less than 1,024 bytes take, and that of a
-// handler that is not there. So a build with a larger cache, or with another allocator for huge blocks, is refused.
-// Source: numpy/_core/src/multiarray/alloc.cpp (numpy/core and alloc.c before 2.0),
+// PyDataMem_UserNEW and its relatives call the handler's functions, and report each block to tracemalloc; PyDataMem_NEW
+// and its relatives, for C extensions, call the allocator themselves. Every function that reports anything to
+// tracemalloc must be understood, else the file is refused: there is no third kind, and none is missed silently. A
+// function is understood under three conditions. Each block that it reports is the result of a call with a site. The
+// handler's functions ask for as much as they are asked for, and call nothing else but a few functions that are known
+// to be harmless. Every way through all of them passes a call with a site, except those that only blocks of less than
+// 1,024 bytes take, and that of a handler that is not there. So a build with a larger cache, or with another allocator
+// for huge blocks, is refused. Source: numpy/_core/src/multiarray/alloc.cpp (numpy/core and alloc.c before 2.0),
 // numpy/_core/include/numpy/ndarraytypes.h.
 package numpy
 
@@ -30,7 +29,7 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// IsModule tells NumPy's extension module by the name of its file. The name is a hint.
+// IsModule recognizes NumPy's extension module by the name of its file. The name is a hint.
 func IsModule(file string) bool {
 	name := path.Base(file)
 	return strings.HasPrefix(name, "_multiarray_umath.") && strings.HasSuffix(name, ".so")
@@ -67,11 +66,11 @@ type Site struct {
 	machine.Site
 	Block machine.Place // its address; NULL where it was refused
 	Size  machine.Place // where HasSize or MaybeSize
-	// HasSize says that the size is known there, MaybeSize that it is for a large block: for a smaller one it may be
+	// HasSize reports that the size is known there, MaybeSize that it is for a large block: for a smaller one it may be
 	// anything.
 	HasSize, MaybeSize bool
-	// Times, where HasTimes, is what the size is to be multiplied by: calloc is passed how many elements, and how large
-	// one is. Their product does not overflow where there is a block.
+	// Times, where HasTimes, is the factor of the size: calloc is passed the number of elements, and the size of one.
+	// Their product does not overflow where there is a block.
 	Times    machine.Place
 	HasTimes bool
 }
@@ -80,15 +79,15 @@ type Site struct {
 type Sites struct {
 	Made  []Site
 	Freed []Site
-	// Resizing is where realloc is called, with the block as it was and the size that it is to have; Resized is where
-	// it has come back on the same thread.
+	// Resizing are the places where realloc is called, with the old block and the new size; Resized are those where it
+	// has come back on the same thread.
 	Resizing, Resized []Site
-	// Handlers are where a memory handler is set, with the capsule of it as the block.
+	// Handlers are the places where a memory handler is set, with the capsule of it as the block.
 	Handlers []Site
 	// Handler is the address of the default handler's structure, Variable that of the pointer to the context variable
 	// that has the current one.
 	Handler, Variable uint64
-	// Segments are what of the file is loaded where.
+	// Segments are the loaded segments of the file.
 	Segments elffile.Segments
 }
 

@@ -64,7 +64,7 @@ func TestIsModule(t *testing.T) {
 	}
 }
 
-// FuzzFind: no file makes it crash, and what is found is bounded.
+// FuzzFind: no file makes it crash, and its results are bounded.
 func FuzzFind(f *testing.F) {
 	f.Add([]byte("\x7fELF\x02\x01\x01"))
 	out := filepath.Join(f.TempDir(), "small.so")

@@ -4,8 +4,8 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// Bounds on what is looked at in a file, of which the builds that are known have a fifth at most: references to
-// functions of Python, and functions of the file's own. A function takes some milliseconds.
+// Bounds on the look at a file: references to functions of Python, and functions of the file's own. The known builds
+// have a fifth of them at most. A function takes some milliseconds.
 const (
 	maxReferences = 256
 	maxRoutines   = 128
@@ -57,7 +57,7 @@ func (r *routines) references(name string) (all []reference, err error) {
 	return all, nil
 }
 
-// reference is where a function of the file refers to one of Python.
+// reference is a place where a function of the file refers to one of Python.
 type reference struct {
 	addr uint64
 	*machine.Routine

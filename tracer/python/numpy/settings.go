@@ -50,8 +50,8 @@ func (f *finder) settings() error {
 	return nil
 }
 
-// handlersVariable returns which variable has the memory handler: the one that is set where capsules are checked, which
-// NumPy does since 2.1, or the only one. There are others from 2.6 on.
+// handlersVariable returns the variable that has the memory handler: the one that is set where capsules are checked,
+// which NumPy does since 2.1, or the only one. There are others from 2.6 on.
 func handlersVariable(all []setting) (variable uint64, ok bool) {
 	checked := slices.ContainsFunc(all, func(s setting) bool { return s.checks })
 	for _, s := range all {
@@ -66,7 +66,7 @@ func handlersVariable(all []setting) (variable uint64, ok bool) {
 	return variable, ok
 }
 
-// capsuleName is what capsules with a memory handler are called: NEP 49.
+// capsuleName is the name of capsules with a memory handler: NEP 49.
 const capsuleName = "mem_handler"
 
 // setting looks at one of the calls.

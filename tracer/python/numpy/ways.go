@@ -6,11 +6,12 @@ import (
 	"ipytracer/tracer/code/machine"
 )
 
-// caller is a function that tells tracemalloc of blocks: it calls the functions of a handler, or the allocator itself.
+// caller is a function that reports blocks to tracemalloc: it calls the functions of a handler, or the allocator
+// itself.
 type caller struct {
 	*machine.Routine
 	calls []machine.Call
-	// made are the blocks that it tells of, gone those that it says are gone.
+	// made are the blocks that it reports as made, gone those that it reports as gone.
 	made, gone []machine.Value
 	// making and freeing are those of its calls that make or resize, and that free; passed are the blocks that they are
 	// passed.
@@ -30,8 +31,8 @@ func (c *caller) frees(call machine.Call, block machine.Value) {
 	c.passed = append(c.passed, block)
 }
 
-// accounted returns an error unless the blocks that tracemalloc is told of are all results that have been seen, and
-// those that are gone have been passed.
+// accounted returns an error unless the blocks that are reported to tracemalloc as made are all results that have been
+// seen, and those that are reported as gone have been passed.
 func (c *caller) accounted() error {
 	for _, block := range c.made {
 		if !slices.ContainsFunc(c.making, func(call machine.Call) bool { return c.Result(call) == block }) {
@@ -47,8 +48,8 @@ func (c *caller) accounted() error {
 }
 
 // passes returns an error where a way through the function leads past the calls that a large block must pass. The size
-// is what the function is asked for; one that frees is passed it behind the block (npy_free_cache). A handler that is
-// not there makes and frees nothing.
+// is the one that the function is asked for; one that frees is passed it behind the block (npy_free_cache). A handler
+// that is not there makes and frees nothing.
 func (c *caller) passes() error {
 	apart := machine.Limits{}
 	for _, call := range c.calls {

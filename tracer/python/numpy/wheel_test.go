@@ -16,7 +16,7 @@ import (
 
 const wheelFile = "testdata/numpy-2.5.2-cp312-manylinux.so.bz2"
 
-// unpackedWheel is what wheel returns.
+// unpackedWheel is the result of wheel.
 var unpackedWheel = sync.OnceValues(func() ([]byte, error) {
 	f, err := os.Open(wheelFile)
 	if err != nil {
@@ -26,7 +26,7 @@ var unpackedWheel = sync.OnceValues(func() ([]byte, error) {
 	return io.ReadAll(bzip2.NewReader(f))
 })
 
-// wheel returns what testdata has of NumPy 2.5.2 as its own wheel has it.
+// wheel returns the part of NumPy 2.5.2 in testdata, as its own wheel has it.
 func wheel(t testing.TB) []byte {
 	t.Helper()
 	data, err := unpackedWheel()
@@ -258,8 +258,8 @@ func TestWithoutPLT(t *testing.T) {
 	}
 }
 
-// TestConditionalTailCall: a function that tells tracemalloc of a block by a jump on a condition is seen, though it is
-// not understood.
+// TestConditionalTailCall: a function that reports a block to tracemalloc by a jump on a condition is seen, though it
+// is not understood.
 func TestConditionalTailCall(t *testing.T) {
 	code := wheel(t)
 	// test rdi, rdi; jne PyTraceMalloc_Track; ret

@@ -1,4 +1,4 @@
-// Package builds says where the other Pythons are, those that scripts/pythons.sh makes. Only tests import it.
+// Package builds knows where the other Pythons are, those that scripts/pythons.sh makes. Only tests import it.
 package builds
 
 import (
@@ -22,7 +22,7 @@ func Folder() string {
 // Tree returns the root of one of them, whether it has been made or not.
 func Tree(name string) string { return filepath.Join(Folder(), name) }
 
-// All says whether all of them must be there: TRACER_PYTHONS=all.
+// All reports whether all of them must be there: TRACER_PYTHONS=all.
 func All() bool { return os.Getenv("TRACER_PYTHONS") == "all" }
 
 // Need skips a test where a tree, or a build in one, has not been made whole; with TRACER_PYTHONS=all it fails.
@@ -37,8 +37,8 @@ func Need(t testing.TB, root string) {
 	t.Skipf("%s is not there: make pythons builds it", root)
 }
 
-// Found fails a test that found nothing of what it looks at in a tree that has it: it would show nothing. On this
-// machine, which may lack it but for TRACER_REQUIRE_BPF=1, and in builds that are not a system of their own the test is
+// Found fails a test that found nothing in a tree that has the wanted files: it would show nothing. On this machine,
+// which may lack them but for TRACER_REQUIRE_BPF=1, and in builds that are not a system of their own the test is
 // skipped.
 func Found(t testing.TB, root string, n int, what string) {
 	t.Helper()
@@ -52,8 +52,8 @@ func Found(t testing.TB, root string, n int, what string) {
 	}
 }
 
-// Each runs a test on this machine's root, which is called here, and on each tree. One that has not been made is a test
-// that is skipped, so that it is seen what was not looked at.
+// Each runs a test on this machine's root, which has the name here, and on each tree. For a tree that has not been made
+// it skips a test, so that the gap is seen.
 func Each(t *testing.T, here string, test func(t *testing.T, name, root string)) {
 	t.Helper()
 	t.Run(here, func(t *testing.T) { test(t, here, "/") })
