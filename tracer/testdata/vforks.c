@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * vforks DEPTH: a process DEPTH generations below this one calls vfork(2). Its child says its own pid and that of the process
- * that waits for it, and reads a byte from descriptor 3. At "x" it executes cat, which closes the descriptor; at any other, or at
- * the end, it ends. Each process waits for its child, says "ended", and reads descriptor 4 to its end.
+ * vforks DEPTH: a process DEPTH generations below this one calls vfork(2). Its child prints its own pid and that of the
+ * process that waits for it, and reads a byte from descriptor 3. At "x" it executes cat, which closes the descriptor.
+ * At any other, or at the end, it ends. Each process waits for its child, prints "ended", and reads descriptor 4 to its
+ * end.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
