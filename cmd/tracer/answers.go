@@ -119,12 +119,15 @@ func (a looker) WhyNoAudit() string {
 	if a.auditor.Load() != nil {
 		return ""
 	}
-	return "no notebook had loaded ipytracer for a long time, so this session keeps no audit any more: attach anew, or audit from outside ('sudo tracer audit PID')"
+	return "no notebook had loaded ipytracer for a long time, so this session keeps no audit any more: attach anew, " +
+		"or audit from outside ('sudo tracer audit PID')"
 }
 
 // spoken returns the words of reports for the companion.
 func spoken() companion.Words {
-	return companion.Words{Shape: text.Shape, Title: text.VerdictTitle, Runs: runsOf, NotJudged: text.NotJudged, AllClear: text.AllClear}
+	return companion.Words{
+		Shape: text.Shape, Title: text.VerdictTitle, Runs: runsOf, NotJudged: text.NotJudged, AllClear: text.AllClear,
+	}
 }
 
 func runsOf(v *model.Verdict) string {

@@ -33,11 +33,12 @@ func newAttachCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach [PID ...]",
 		Short: "Attach to a running IPython or Jupyter kernel",
-		Long: `Attach to a running IPython or Jupyter kernel and print what every cell needs, live on standard error and as
-a whole at the end. Without a PID: the only kernel there is, or a list to choose from.
-
-It ends on Ctrl-C, when the target ends, or after --duration. The target does not notice.`,
-		Example: "  sudo tracer attach\n  sudo tracer attach 4242 --record run.arrows\n  sudo tracer attach --all --duration 10m --format json -o report.json",
+		Long: "Attach to a running IPython or Jupyter kernel and print what every cell needs, " +
+			"live on standard error and as\n" +
+			"a whole at the end. Without a PID: the only kernel there is, or a list to choose from.\n\n" +
+			"It ends on Ctrl-C, when the target ends, or after --duration. The target does not notice.",
+		Example: "  sudo tracer attach\n  sudo tracer attach 4242 --record run.arrows\n" +
+			"  sudo tracer attach --all --duration 10m --format json -o report.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runAttach(cmd.Context(), o, c, args)
 		},
@@ -46,7 +47,8 @@ It ends on Ctrl-C, when the target ends, or after --duration. The target does no
 	cmd.Flags().BoolVar(&o.All, "all", false, "attach to every kernel there is")
 	cmd.Flags().Uint64Var(&o.Started, "started", 0, "attach only to a process that started then")
 	cmd.Flags().Int64Var(&o.Owner, "owner", -1, "attach only to processes of this user, which have no further rights")
-	cmd.Flags().StringVar(&o.LeftAt, "left-at", "", "tell notebooks that the report will be at `PATH`; print none where no cell has run")
+	cmd.Flags().StringVar(&o.LeftAt, "left-at", "",
+		"tell notebooks that the report will be at `PATH`; print none where no cell has run")
 	for _, name := range []string{"started", "owner", "left-at"} {
 		_ = cmd.Flags().MarkHidden(name)
 	}
@@ -155,7 +157,8 @@ func sayLeftOut(c console, live *tracer.Session) {
 // warnHeap prints the cost of --heap to the target.
 func warnHeap(c console, live *tracer.Session) {
 	if cost := live.HeapCost(); cost > 0 {
-		fmt.Fprintf(c.err, "tracer: --heap: each malloc and free together cost the target about %.1f µs more here, and their lines 0.4 µs a call on the stack\n",
+		fmt.Fprintf(c.err, "tracer: --heap: each malloc and free together cost the target about %.1f µs more here, "+
+			"and their lines 0.4 µs a call on the stack\n",
 			float64(cost.Nanoseconds())/1000)
 	}
 }

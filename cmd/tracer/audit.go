@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ipytracer/attribution"
 	"ipytracer/model"
@@ -27,6 +28,36 @@ type AuditOptions struct {
 	least, failOver int64 // bytes; failOver is -1 without a limit
 }
 
+// addFlags defines the flags.
+func (o *AuditOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Least, "min", "1MiB", "leave out verdicts on less than this `SIZE`")
+	f.StringVar(&o.FailOver, "fail-over", "",
+		"exit with status 5 if the verdicts of any meter add up to more than `SIZE`, 6 if that could not be judged")
+	f.BoolVar(&o.Check, "check", false, "report which memory under \"to free it\" has come back: "+
+		"in the processes of a recording, or in PID, before and after you free it")
+	f.StringVar(&o.Format, "format", "text",
+		"the `FORMAT` of the audit: text, json, markdown or html (a page without scripts)")
+	f.StringVarP(&o.File, "output", "o", "", "write the audit to `FILE` instead of standard output")
+	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the audit")
+	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text: list all memory that is still there, "+
+		"by its holder and by the lines that made it")
+	f.DurationVar(&o.Duration, "duration", 0, "of a running kernel: stop after this `TIME`, such as 30s or 10m")
+	f.StringVar(&o.Budget, "budget", "3%",
+		"of a running kernel: what probes may cost, as a `SHARE` of the session's time, or 'off'")
+	f.IntVar(&o.Ring, "ring", 4096, "of a running kernel: size of the ring of changes in `KiB`, a power of two")
+	f.StringVar(&o.Record, "record", "", "of a running kernel: write everything to `FILE` as well")
+	f.BoolVar(&o.Force, "force", false, "let --record overwrite a file")
+	f.StringVar(&o.ReadyFile, "ready-file", "", "of a running kernel: create `FILE` once every probe is in place")
+	f.BoolVar(&o.Heap, "heap", false,
+		"of a running kernel: count every malloc and free as well; slows down programs that call them often")
+	f.BoolVar(&o.Native, "native", false,
+		"show the C, C++ and Rust functions between the allocation and Python, too; costs more")
+	f.BoolVar(&o.SmallArrays, "small-arrays", false, "of a running kernel: count NumPy's blocks of less than 1,024 "+
+		"bytes as well; costs more where many small arrays are made")
+	f.BoolVarP(&o.Verbose, "verbose", "v", false, "log to standard error")
+}
+
 func newAuditCommand(c console) *cobra.Command {
 	var o AuditOptions
 	cmd := &cobra.Command{
@@ -44,7 +75,9 @@ what could not be judged, and why: only an audit without such a list is an all-c
 --check says which memory that a report or an audit had under "to free it" has come back. With the recording of that
 session it looks at its processes once. With a PID it looks, says what to type, waits for Enter, and looks again;
 without one it takes the only kernel there is.`,
-		Example: "  tracer audit run.arrows\n  sudo tracer audit 4242 --duration 10m\n  tracer audit run.arrows --fail-over 100MiB --format json\n  sudo tracer audit --check run.arrows\n  sudo tracer audit --check 4242",
+		Example: "  tracer audit run.arrows\n  sudo tracer audit 4242 --duration 10m\n" +
+			"  tracer audit run.arrows --fail-over 100MiB --format json\n  sudo tracer audit --check run.arrows\n" +
+			"  sudo tracer audit --check 4242",
 		Args: usageArgs(func(cmd *cobra.Command, args []string) error {
 			if o.Check {
 				return cobra.MaximumNArgs(1)(cmd, args)
@@ -61,25 +94,7 @@ without one it takes the only kernel there is.`,
 			return runCheck(cmd.Context(), o, c, args)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.Least, "min", "1MiB", "leave out verdicts on less than this `SIZE`")
-	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the verdicts of any meter add up to more than `SIZE`, 6 if that could not be judged")
-	f.BoolVar(&o.Check, "check", false, "report which memory under \"to free it\" has come back: in the processes of a recording, or in PID, before and after you free it")
-	f.StringVar(&o.Format, "format", "text", "the `FORMAT` of the audit: text, json, markdown or html (a page without scripts)")
-	f.StringVarP(&o.File, "output", "o", "", "write the audit to `FILE` instead of standard output")
-	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
-	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the audit")
-	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text: list all memory that is still there, by its holder and by the lines that made it")
-	f.DurationVar(&o.Duration, "duration", 0, "of a running kernel: stop after this `TIME`, such as 30s or 10m")
-	f.StringVar(&o.Budget, "budget", "3%", "of a running kernel: what probes may cost, as a `SHARE` of the session's time, or 'off'")
-	f.IntVar(&o.Ring, "ring", 4096, "of a running kernel: size of the ring of changes in `KiB`, a power of two")
-	f.StringVar(&o.Record, "record", "", "of a running kernel: write everything to `FILE` as well")
-	f.BoolVar(&o.Force, "force", false, "let --record overwrite a file")
-	f.StringVar(&o.ReadyFile, "ready-file", "", "of a running kernel: create `FILE` once every probe is in place")
-	f.BoolVar(&o.Heap, "heap", false, "of a running kernel: count every malloc and free as well; slows down programs that call them often")
-	f.BoolVar(&o.Native, "native", false, "show the C, C++ and Rust functions between the allocation and Python, too; costs more")
-	f.BoolVar(&o.SmallArrays, "small-arrays", false, "of a running kernel: count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
-	f.BoolVarP(&o.Verbose, "verbose", "v", false, "log to standard error")
+	o.addFlags(cmd.Flags())
 	return cmd
 }
 
@@ -154,11 +169,13 @@ func (o *AuditOptions) conclude(a *model.Audit, s *session) error {
 	if o.failOver >= 0 {
 		for meter, bytes := range a.ByMeter() {
 			if bytes > o.failOver {
-				return leakError(fmt.Sprintf("the verdicts on %s add up to %s, more than %s", meter, words.Bytes(bytes), words.Bytes(o.failOver)))
+				return leakError(fmt.Sprintf("the verdicts on %s add up to %s, more than %s",
+					meter, words.Bytes(bytes), words.Bytes(o.failOver)))
 			}
 		}
 		if a.CanExceed(o.failOver) {
-			return notJudgedError(fmt.Sprintf("nothing more than %s was seen to stay behind, but not everything could be judged; see \"Not judged\"", words.Bytes(o.failOver)))
+			return notJudgedError(fmt.Sprintf("nothing more than %s was seen to stay behind, "+
+				"but not everything could be judged; see \"Not judged\"", words.Bytes(o.failOver)))
 		}
 	}
 	if s.trouble != nil {

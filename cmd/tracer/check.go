@@ -34,7 +34,10 @@ var forCheck = []string{"check", "format", "output", "quiet", "duration", "ready
 func (o *AuditOptions) checkAgain(f *pflag.FlagSet) (err error) {
 	f.Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(forCheck, flag.Name) {
-			err = usageError{fmt.Errorf("--check only looks which of the objects that were to be freed are there still: --%s does not go with it", flag.Name)}
+			err = usageError{
+				fmt.Errorf("--check only looks which of the objects that were to be freed are there still: "+
+					"--%s does not go with it", flag.Name),
+			}
 		}
 	})
 	if err == nil && o.Duration < 0 {
@@ -60,7 +63,10 @@ func runCheck(ctx context.Context, o AuditOptions, c console, args []string) err
 		return err
 	}
 	defer s.close()
-	k := &checking{session: s, out: model.Check{Processes: []model.CheckProcess{}, Checked: []model.Checked{}, ToFree: []model.Freeing{}}}
+	k := &checking{
+		session: s,
+		out:     model.Check{Processes: []model.CheckProcess{}, Checked: []model.Checked{}, ToFree: []model.Freeing{}},
+	}
 	who, known, err := k.targets(ctx, args)
 	if err != nil {
 		return err
@@ -106,7 +112,9 @@ func (k *checking) targets(ctx context.Context, args []string) (who []process.Id
 		return nil, nil, err
 	}
 	if s.options.Duration > 0 {
-		return nil, nil, usageError{errors.New("--duration goes with --check PID: with a recording, --check looks once, without waiting")}
+		return nil, nil, usageError{
+			errors.New("--duration goes with --check PID: with a recording, --check looks once, without waiting"),
+		}
 	}
 	for _, p := range all {
 		if isGone(p.Identity) {
@@ -116,7 +124,9 @@ func (k *checking) targets(ctx context.Context, args []string) (who []process.Id
 		who, known = append(who, p.Identity), append(known, p)
 	}
 	if len(known) == 0 {
-		return nil, nil, usageError{fmt.Errorf("%s of %s has ended: its memory has come back", describePIDs(identities(all)), args[0])}
+		return nil, nil, usageError{
+			fmt.Errorf("%s of %s has ended: its memory has come back", describePIDs(identities(all)), args[0]),
+		}
 	}
 	return who, known, nil
 }
@@ -131,7 +141,8 @@ func identities(all []promise) (who []process.Identity) {
 // isGone reports whether a process has ended.
 func isGone(id process.Identity) bool {
 	now, err := process.FS{}.Identity(id.PID)
-	return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) || err == nil && now.StartTicks != id.StartTicks
+	return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) ||
+		err == nil && now.StartTicks != id.StartTicks
 }
 
 // checkEvery is the interval in which a session looks whether Enter was pressed.
@@ -174,7 +185,8 @@ func (k *checking) promise(ctx context.Context, who process.Identity) ([]promise
 		return nil, err
 	}
 	if found.Variables == nil {
-		return nil, fmt.Errorf("process %d could not be looked at: %s", who.PID, cmp.Or(found.Why, "nothing is known of its objects"))
+		return nil, fmt.Errorf("process %d could not be looked at: %s",
+			who.PID, cmp.Or(found.Why, "nothing is known of its objects"))
 	}
 	one := promise{Identity: who}
 	one.Free, one.Pieces = checkable(toFree(found.Variables))
@@ -257,7 +269,8 @@ func (k *checking) check(ctx context.Context, known []promise) error {
 		if one.Ended {
 			return usageError{fmt.Errorf("process %d has ended: its memory has come back", one.PID)}
 		}
-		return fmt.Errorf("process %d could not be looked at: %s", one.PID, strings.TrimSuffix(cmp.Or(one.Why, "the look was cut short"), "."))
+		return fmt.Errorf("process %d could not be looked at: %s",
+			one.PID, strings.TrimSuffix(cmp.Or(one.Why, "the look was cut short"), "."))
 	}
 	return nil
 }

@@ -34,7 +34,8 @@ func TestAgreeOnComplete(t *testing.T) {
 			}
 			shed++
 			if r.Certificate.Complete || !slices.Contains(r.Certificate.Incomplete, words.MeterPaused(p.ID)) {
-				t.Errorf("seed %d: %s was stepped down, complete: %v, incomplete: %q", seed, p.ID, r.Certificate.Complete, r.Certificate.Incomplete)
+				t.Errorf("seed %d: %s was stepped down, complete: %v, incomplete: %q",
+					seed, p.ID, r.Certificate.Complete, r.Certificate.Incomplete)
 			}
 		}
 	}
@@ -59,18 +60,22 @@ func agreesOnComplete(t *testing.T, what string, r *model.Report) {
 		t.Fatal(err)
 	}
 	page := pageProof(t, printed(t, r, OutputOptions{Format: "html"}))
-	short, full := string(printed(t, r, OutputOptions{Format: "text"})), string(printed(t, r, OutputOptions{Format: "text", Full: true}))
+	short, full := string(printed(t, r, OutputOptions{Format: "text"})),
+		string(printed(t, r, OutputOptions{Format: "text", Full: true}))
 	for where, is := range map[string]bool{
 		"JSON": said.Certificate.Complete, "the page": page.Complete,
-		"the text": strings.Contains(short, "Certificate: complete"), "the whole text": strings.Contains(full, "✓ complete: "),
-		"Markdown":  !strings.Contains(string(printed(t, r, OutputOptions{Format: "markdown"})), "**Not complete.**"),
+		"the text":       strings.Contains(short, "Certificate: complete"),
+		"the whole text": strings.Contains(full, "✓ complete: "),
+		"Markdown": !strings.Contains(string(printed(t, r, OutputOptions{Format: "markdown"})),
+			"**Not complete.**"),
 		"no reason": len(c.Incomplete) == 0 && c.Made > 0 || c.Complete,
 	} {
 		if is != c.Complete {
 			t.Errorf("%s: complete is %v, but in %s %v", what, c.Complete, where, is)
 		}
 	}
-	if strings.Contains(short, "Certificate: not complete") == c.Complete || strings.Contains(full, "✗ not complete: ") == c.Complete {
+	if strings.Contains(short, "Certificate: not complete") == c.Complete ||
+		strings.Contains(full, "✗ not complete: ") == c.Complete {
 		t.Errorf("%s: complete is %v, and a text says both:\n%s", what, c.Complete, short)
 	}
 	if !slices.Equal(said.Certificate.Incomplete, c.Incomplete) {

@@ -97,7 +97,9 @@ func (s *session) deliver(what string, print func(io.Writer) error) error {
 func (s *session) otherPlaces(what string) []place {
 	var places []place
 	if s.to.path != "" && s.options.forTerminal(s.console.out) == nil {
-		places = append(places, place{"on standard output", func() (*destination, error) { return &destination{Writer: s.console.out}, nil }})
+		places = append(places, place{
+			"on standard output", func() (*destination, error) { return &destination{Writer: s.console.out}, nil },
+		})
 	}
 	extension := ".txt"
 	if f := formatOf(s.options.Format); f != nil {
@@ -134,12 +136,14 @@ func (d *destination) Write(p []byte) (int, error) {
 }
 
 // errNoDriver says that the report would be empty.
-var errNoDriver = errors.New("--format memory-viz shows memory on GPUs, and this machine has no NVIDIA driver; print another format")
+var errNoDriver = errors.New("--format memory-viz shows memory on GPUs, and this machine has no NVIDIA driver; " +
+	"print another format")
 
 // checkGPU finds out, before tracing begins, that there can be no memory on a GPU. It does not look at processes: that
 // waits until the program has given up its rights.
 func (o *OutputOptions) checkGPU() error {
-	if o.Format != "memory-viz" || gpu.Loadable() || gpu.FindLibrary(gpu.CUDALibrary) != "" || gpu.LoadedDriver("/proc") != "" {
+	if o.Format != "memory-viz" || gpu.Loadable() || gpu.FindLibrary(gpu.CUDALibrary) != "" ||
+		gpu.LoadedDriver("/proc") != "" {
 		return nil
 	}
 	for _, dir := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {

@@ -41,15 +41,20 @@ func newDiffCommand(c console) *cobra.Command {
 Cells are matched by their source, not by their number: those that are the same, edited, moved, new and gone are named
 as such. Cells that need more themselves come first, edited ones before others; then those that only begin higher,
 because of what stood before them. Whatever keeps the two from being comparable is listed.`,
-		Example: "  tracer diff before.arrows after.arrows\n  tracer diff main.arrows branch.arrows --fail-over 10%,500MiB --format markdown",
-		Args:    usageArgs(cobra.ExactArgs(2)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), o, c, args) },
+		Example: "  tracer diff before.arrows after.arrows\n  tracer diff main.arrows branch.arrows --fail-over " +
+			"10%,500MiB --format markdown",
+		Args: usageArgs(cobra.ExactArgs(2)),
+		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), o, c, args) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.Meters, "meter", nil, "compare by these `METERS`; the first one ranks the cells (default: resident memory, and of each GPU what the driver and PyTorch have)")
-	f.StringVar(&o.Least, "min", "4MiB", "leave out changes of less than this `SIZE`: two runs of the same notebook differ by some MiB")
-	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the session's peak, or what a cell needs, grew by more than any of these `LIMITS` (10%, 100MiB, or several with commas), 6 if that cannot be judged")
-	f.StringVar(&o.Format, "format", "text", "the `FORMAT` of the comparison: text, json, markdown or html (a page without scripts)")
+	f.StringSliceVar(&o.Meters, "meter", nil, "compare by these `METERS`; the first one ranks the cells (default: "+
+		"resident memory, and of each GPU what the driver and PyTorch have)")
+	f.StringVar(&o.Least, "min", "4MiB",
+		"leave out changes of less than this `SIZE`: two runs of the same notebook differ by some MiB")
+	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the session's peak, or what a cell needs, "+
+		"grew by more than any of these `LIMITS` (10%, 100MiB, or several with commas), 6 if that cannot be judged")
+	f.StringVar(&o.Format, "format", "text",
+		"the `FORMAT` of the comparison: text, json, markdown or html (a page without scripts)")
 	f.StringVarP(&o.File, "output", "o", "", "write the comparison to `FILE` instead of standard output")
 	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text")
 	f.IntVar(&o.Cells, "cells", 0, "show `N` cells in the text (0: 15)")
@@ -94,7 +99,10 @@ func runDiff(ctx context.Context, o DiffOptions, c console, args []string) error
 	d, err := compare.Runs(runs[0], runs[1], o.compare)
 	var unknown *compare.UnknownMeterError
 	if errors.As(err, &unknown) {
-		return usageError{fmt.Errorf("--meter %s: no such meter in these recordings; there are: %s", unknown.Meter, strings.Join(unknown.Known, ", "))}
+		return usageError{
+			fmt.Errorf("--meter %s: no such meter in these recordings; there are: %s",
+				unknown.Meter, strings.Join(unknown.Known, ", ")),
+		}
 	}
 	if err != nil {
 		return err
@@ -113,7 +121,8 @@ func verdict(j *model.Judgement) error {
 	case len(j.Over) > 0:
 		return leakError(sentences(j.Over))
 	case len(j.Unsure) > 0:
-		return notJudgedError("nothing is over the limit for certain, but this cannot be judged: " + sentences(j.Unsure))
+		return notJudgedError("nothing is over the limit for certain, but this cannot be judged: " +
+			sentences(j.Unsure))
 	}
 	return nil
 }

@@ -160,8 +160,8 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// TestTypesWhatIsInstalled: the README and the tutorial install the program before they type its name, by targets that there are, and no page types it by
-// the path of the build.
+// TestTypesWhatIsInstalled: the README and the tutorial install the program before they type its name, by targets that
+// there are, and no page types it by the path of the build.
 func TestTypesWhatIsInstalled(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	if err != nil {

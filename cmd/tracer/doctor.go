@@ -21,11 +21,12 @@ func newDoctorCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [PID]",
 		Short: "Check whether this machine can trace, what that costs, and how to fix problems",
-		Long: `Look at the kernel, the privileges, the meters and the Pythons of this machine; measure what a probe costs; and
-end with what to do. Without root it looks as far as it can and says what it could not see. With the pid of a Python
-it looks at that one instead of all, and judges whether its cells can be seen.
-
-Exit status: 0 if tracing is possible, 3 if it is not.`,
+		Long: "Look at the kernel, the privileges, the meters and the Pythons of this machine; " +
+			"measure what a probe costs; and\n" +
+			"end with what to do. Without root it looks as far as it can and says what it could not see. " +
+			"With the pid of a Python\n" +
+			"it looks at that one instead of all, and judges whether its cells can be seen.\n\n" +
+			"Exit status: 0 if tracing is possible, 3 if it is not.",
 		Example: "  sudo tracer doctor\n  sudo tracer doctor 4242\n  sudo tracer doctor --format json",
 		Args:    usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -19,14 +19,15 @@ func TestDoctorJSON(t *testing.T) {
 		t.Fatalf("status %d: %v\n%s%s", status, err, errs.String(), out.String())
 	}
 	for _, key := range []string{
-		"schema", "tracer", "possible", "kernel", "cpus", "root", "checks", "meters", "costs", "running_pythons", "installed_pythons",
-		"not_examined", "actions",
+		"schema", "tracer", "possible", "kernel", "cpus", "root", "checks", "meters", "costs", "running_pythons",
+		"installed_pythons", "not_examined", "actions",
 	} {
 		if v, ok := d[key]; !ok || string(v) == "null" {
 			t.Errorf("%q is %s", key, v)
 		}
 	}
-	if possible := string(d["possible"]) == "true"; possible != (status == 0) || !possible && status != statusCannotTrace {
+	if possible := string(d["possible"]) == "true"; possible != (status == 0) ||
+		!possible && status != statusCannotTrace {
 		t.Errorf("possible %v, status %d", possible, status)
 	}
 	if os.Getenv("TRACER_REQUIRE_BPF") == "1" && status != 0 {

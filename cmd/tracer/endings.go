@@ -38,8 +38,8 @@ var always = []os.Signal{os.Interrupt, syscall.SIGTERM}
 // unlessIgnored are the others that would end the program and can be caught; nohup(1) ignores SIGHUP. SIGPROF, SIGSYS
 // and the signals of errors in the program itself are left to the runtime.
 var unlessIgnored = []os.Signal{
-	syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGXFSZ, syscall.SIGXCPU, syscall.SIGUSR1, syscall.SIGUSR2,
-	syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGIO, syscall.SIGPWR, syscall.SIGSTKFLT,
+	syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGXFSZ, syscall.SIGXCPU, syscall.SIGUSR1,
+	syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGIO, syscall.SIGPWR, syscall.SIGSTKFLT,
 }
 
 // watchEndings catches signals until stop is called.
@@ -112,7 +112,8 @@ func (e *endings) take(s os.Signal) {
 	switch {
 	case s == syscall.SIGPIPE, s == syscall.SIGXFSZ:
 	case s == syscall.SIGTSTP:
-		fmt.Fprintln(e.words, "tracer: a tracer that is stopped would miss what happens: it goes on; Ctrl-C ends it, with the report")
+		fmt.Fprintln(e.words,
+			"tracer: a tracer that is stopped would miss what happens: it goes on; Ctrl-C ends it, with the report")
 	case e.hand != nil:
 		e.hand(s)
 	default:
@@ -131,7 +132,8 @@ func (e *endings) end(s os.Signal) {
 	case e.asked == 2 && e.look != nil && s == os.Interrupt:
 		e.look()
 	case e.asked == 2 && e.report:
-		fmt.Fprintln(e.words, `tracer: the report is on its way; Ctrl-C once more, or Ctrl-\, ends the tracer without it`)
+		fmt.Fprintln(e.words,
+			`tracer: the report is on its way; Ctrl-C once more, or Ctrl-\, ends the tracer without it`)
 	default:
 		e.atOnce(s)
 	}

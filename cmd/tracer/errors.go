@@ -98,7 +98,8 @@ func explain(err error) (status int, message string) {
 		return statusNotJudged, err.Error()
 	case errors.As(err, &bound), errors.Is(err, errDoubtful):
 		return statusBound, err.Error()
-	case errors.Is(err, errNoDriver), errors.Is(err, errServeNeedsRoot), errors.Is(err, serving.ErrOld), errors.Is(err, serving.ErrFolder), errors.Is(err, serving.ErrServed):
+	case errors.Is(err, errNoDriver), errors.Is(err, errServeNeedsRoot), errors.Is(err, serving.ErrOld),
+		errors.Is(err, serving.ErrFolder), errors.Is(err, serving.ErrServed):
 		return statusCannotTrace, err.Error()
 	case errors.Is(err, errDoctor):
 		return statusCannotTrace, ""
@@ -122,7 +123,9 @@ func explainTracing(err error) (status int, message string) {
 	case errors.As(err, &located) && errors.Is(err, process.ErrNoAnswer):
 		return statusCannotTrace, located.Error()
 	case errors.As(err, &located) && errors.Is(err, process.ErrNoProcess):
-		return statusUsage, fmt.Sprintf("there is no process %d (any more); 'tracer kernels' lists what can be attached to", located.PID)
+		return statusUsage,
+			fmt.Sprintf("there is no process %d (any more); 'tracer kernels' lists what can be attached to",
+				located.PID)
 	case errors.Is(err, ledger.ErrNoProcess):
 		return statusUsage, fmt.Sprintf("%v: it ended while it was being attached to", err)
 	case errors.As(err, &located) && errors.Is(err, process.ErrZombie):
@@ -138,7 +141,8 @@ func explainTracing(err error) (status int, message string) {
 	case errors.Is(err, tracer.ErrTooMany):
 		return statusUsage, err.Error()
 	case errors.Is(err, ledger.ErrFiles), errors.Is(err, syscall.EMFILE):
-		return statusCannotTrace, fmt.Sprintf("%v; raise the limit first: 'ulimit -n 4096' in the shell, LimitNOFILE= of a service", err)
+		return statusCannotTrace,
+			fmt.Sprintf("%v; raise the limit first: 'ulimit -n 4096' in the shell, LimitNOFILE= of a service", err)
 	case errors.Is(err, ledger.ErrNotSupported):
 		return statusCannotTrace, fmt.Sprintf("%v; 'sudo tracer doctor' says what is missing", err)
 	case errors.Is(err, recording.ErrNotRecording), errors.Is(err, recording.ErrVersion):
@@ -157,7 +161,8 @@ func notPermitted(err error) string {
 	if os.Geteuid() != 0 {
 		return "tracing needs root: it loads programs into the kernel; type " + asRoot
 	}
-	return fmt.Sprintf("%v, even as root: CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH is missing (a container? 'sudo tracer doctor' says which), or a security module forbids it", err)
+	return fmt.Sprintf("%v, even as root: CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH is missing (a "+
+		"container? 'sudo tracer doctor' says which), or a security module forbids it", err)
 }
 
 // asRoot stands in messages for the typed command, with sudo in front.
@@ -169,7 +174,8 @@ var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 // retyped replaces [asRoot] by the typed command, so that it can be copied. It leaves out long words, and words that a
 // shell would change.
 func retyped(message string, args []string) string {
-	if typed := strings.Join(args, " "); len(typed) <= 80 && !slices.ContainsFunc(args, func(arg string) bool { return !plainWord.MatchString(arg) }) {
+	if typed := strings.Join(args, " "); len(typed) <= 80 &&
+		!slices.ContainsFunc(args, func(arg string) bool { return !plainWord.MatchString(arg) }) {
 		return strings.Replace(message, asRoot, strings.TrimSpace("'sudo tracer "+typed)+"'", 1)
 	}
 	return message

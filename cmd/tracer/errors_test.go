@@ -11,7 +11,8 @@ import (
 // TestUnknownInvoker: an unknown user cannot trace.
 func TestUnknownInvoker(t *testing.T) {
 	nobody := invoker.Error("PKEXEC_UID is not the number of a user")
-	if status, message := explain(fmt.Errorf("attach: %w", nobody)); status != statusCannotTrace || message != "attach: "+nobody.Error() {
+	if status, message := explain(fmt.Errorf("attach: %w", nobody)); status != statusCannotTrace ||
+		message != "attach: "+nobody.Error() {
 		t.Errorf("%d %q", status, message)
 	}
 }

@@ -48,18 +48,28 @@ type SessionOptions struct {
 // AddFlags defines the flags.
 func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 	o.OutputOptions.AddFlags(f)
-	f.StringVar(&o.Record, "record", "", "write everything to `FILE` while it happens; 'tracer report FILE' prints it again")
+	f.StringVar(&o.Record, "record", "",
+		"write everything to `FILE` while it happens; 'tracer report FILE' prints it again")
 	f.BoolVar(&o.Force, "force", false, "let --record overwrite a file")
 	f.StringVar(&o.ReadyFile, "ready-file", "", "create `FILE` once every probe is in place")
-	f.StringVar(&o.Budget, "budget", "3%", "what probes may cost, as a `SHARE` of the session's time, or 'off'; resident and mapped are never stepped down")
-	f.IntVar(&o.Ring, "ring", 4096, "size of the ring of changes in `KiB`, a power of two; a small one loses proof, never peaks")
-	f.BoolVar(&o.Heap, "heap", false, "count every malloc and free, as the meter cpu.heap; slows down programs that call them often")
-	f.BoolVar(&o.NoStacks, "no-stacks", false, "do not find out who allocates; costs less where many small arrays are made")
-	f.BoolVar(&o.Native, "native", false, "show the C, C++ and Rust functions between the allocation and Python, too; costs more")
-	f.BoolVar(&o.SmallArrays, "small-arrays", false, "count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
-	f.BoolVar(&o.Counters, "counters", false, "count page faults and context switches of each window, and instructions, cycles and cache misses where the machine does")
-	f.StringVar(&o.Limit, "limit", "", "let each process map `SIZE` at most, such as 8GiB, or 'auto': a MemoryError instead of the OOM killer")
-	f.BoolVar(&o.NoCache, "no-cache", false, "find out anew where probes go, and keep nothing of it for the next attach")
+	f.StringVar(&o.Budget, "budget", "3%", "what probes may cost, as a `SHARE` of the session's time, or 'off'; "+
+		"resident and mapped are never stepped down")
+	f.IntVar(&o.Ring, "ring", 4096,
+		"size of the ring of changes in `KiB`, a power of two; a small one loses proof, never peaks")
+	f.BoolVar(&o.Heap, "heap", false,
+		"count every malloc and free, as the meter cpu.heap; slows down programs that call them often")
+	f.BoolVar(&o.NoStacks, "no-stacks", false,
+		"do not find out who allocates; costs less where many small arrays are made")
+	f.BoolVar(&o.Native, "native", false,
+		"show the C, C++ and Rust functions between the allocation and Python, too; costs more")
+	f.BoolVar(&o.SmallArrays, "small-arrays", false,
+		"count NumPy's blocks of less than 1,024 bytes as well; costs more where many small arrays are made")
+	f.BoolVar(&o.Counters, "counters", false, "count page faults and context switches of each window, "+
+		"and instructions, cycles and cache misses where the machine does")
+	f.StringVar(&o.Limit, "limit", "",
+		"let each process map `SIZE` at most, such as 8GiB, or 'auto': a MemoryError instead of the OOM killer")
+	f.BoolVar(&o.NoCache, "no-cache", false,
+		"find out anew where probes go, and keep nothing of it for the next attach")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "log to standard error")
 }
 
@@ -87,8 +97,10 @@ func (o *SessionOptions) tracerOptions(c console) (tracer.Options, error) {
 		return tracer.Options{}, usageError{errors.New("--native and --no-stacks exclude each other")}
 	}
 	return tracer.Options{
-		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks, Native: o.Native, Heap: o.Heap,
-		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Limit: limit, MayLimit: who.MayChange, Cache: o.cache(),
+		Log: logger(c.err, o.Verbose), Version: version, Budget: budget, ChangeRing: o.Ring << 10, NoStacks: o.NoStacks,
+		Native: o.Native, Heap: o.Heap,
+		Holders: o.Record != "", SmallArrays: o.SmallArrays, Counters: o.Counters, Limit: limit,
+		MayLimit: who.MayChange, Cache: o.cache(),
 	}, nil
 }
 
@@ -170,7 +182,9 @@ func (s *session) prepare() (err error) {
 		s.console.ends.takeAway(s.sign)
 	}
 	if s.options.Record != "" {
-		s.recorder, err = recorder.Create(s.rights, s.options.Record, recorder.Options{Version: version, Force: s.options.Force})
+		s.recorder, err = recorder.Create(s.rights, s.options.Record, recorder.Options{
+			Version: version, Force: s.options.Force,
+		})
 		if err == nil {
 			s.console.ends.takeAway(s.recorder)
 		}
@@ -192,12 +206,17 @@ func (s *session) abandon() {
 
 // sayOlder reports that a notebook's package is too old to get its figures. Any goroutine calls it.
 func sayOlder(w io.Writer, pid int) {
-	fmt.Fprintf(w, "tracer: the ipytracer package in process %d cannot be answered: it seems to be older than this tracer; update it (pip install --upgrade ipytracer) and restart the kernel\n", pid)
+	fmt.Fprintf(w, "tracer: the ipytracer package in process %d cannot be answered: it seems to be older than this "+
+		"tracer; update it (pip install --upgrade ipytracer) and restart the kernel\n", pid)
 }
 
 // listen answers notebooks from now on. report is the path of the coming report, "" if notebooks must not know it.
 func (s *session) listen(tracker *attribution.Tracker, report string) tracer.Companion {
-	s.hub = companion.New(companion.Options{Version: version, Report: report, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(), Slower: func() []string { return slower(s.running, words.DearProbesSoFar) }, Older: func(pid int) { sayOlder(s.console.err, pid) }}, tracker)
+	s.hub = companion.New(companion.Options{
+		Version: version, Report: report, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(),
+		Slower: func() []string { return slower(s.running, words.DearProbesSoFar) },
+		Older:  func(pid int) { sayOlder(s.console.err, pid) },
+	}, tracker)
 	s.answers = &answers{session: s, reports: tracker}
 	if s.combined != nil {
 		s.answers.shared = true
@@ -262,41 +281,6 @@ func (s *session) print() {
 		}
 		_ = text.Live(s.console.err, w, text.Options{Color: colored(s.console.err), Width: width(s.console.err)})
 	}
-}
-
-// record writes one event to the recording. It reports a failure once; tracing goes on, the report is not lost.
-func (s *session) record(e event.Event) {
-	if s.recorder == nil || s.trouble != nil {
-		return
-	}
-	if s.options.NoSource {
-		e = withoutSource(e)
-	}
-	s.recordingFailed(s.recorder.Write(e))
-}
-
-func (s *session) flush() {
-	if s.recorder != nil && s.trouble == nil {
-		s.recordingFailed(s.recorder.Flush())
-	}
-}
-
-func (s *session) recordingFailed(err error) {
-	if err == nil || s.trouble != nil {
-		return
-	}
-	s.trouble = err
-	_, message := explain(err)
-	fmt.Fprintf(s.console.err, "tracer: the recording stops here: %s; tracing goes on\n", message)
-}
-
-func (s *session) closeRecording() error {
-	if s.recorder == nil {
-		return nil
-	}
-	s.recordingFailed(s.recorder.Close())
-	s.recorder = nil
-	return nil
 }
 
 // remains returns the tasks of the program besides tracing, from its first look into the target on.

@@ -35,7 +35,10 @@ type format struct {
 
 // formats has every format but text, which depends on more flags.
 var formats = []format{
-	{name: "text", ending: ".txt", open: "people", has: "what matters of a session; everything with --full", lacks: "nothing with --full"},
+	{
+		name: "text", ending: ".txt", open: "people", has: "what matters of a session; everything with --full",
+		lacks: "nothing with --full",
+	},
 	{
 		name: "json", ending: ".json", open: "programs", print: report.JSON, all: true,
 		smaller: "--format parquet has its figures, --format html the heaviest cells, and both far less",
@@ -44,26 +47,35 @@ var formats = []format{
 	{
 		name: "csv", ending: ".csv", open: "pandas, spreadsheets", print: report.CSV,
 		smaller: "--cells 500 keeps the 500 heaviest cells; --format parquet has the same table, packed",
-		has:     "a row for each window and each time between cells, every figure of every meter", lacks: "who allocated, children, the tree's figures, the certificate",
+		has:     "a row for each window and each time between cells, every figure of every meter",
+		lacks:   "who allocated, children, the tree's figures, the certificate",
 	},
 	{
 		name: "html", ending: ".html", open: "a browser: [the page](read-the-page.md)", binary: true, own: true,
-		has:   "cells with their sources, who allocated what was there at their peaks as graphs, leaks, variables, lines, processes, the certificate",
+		has: "cells with their sources, who allocated what was there at their peaks as graphs, leaks, variables, " +
+			"lines, processes, the certificate",
 		lacks: "in long sessions who allocated in lighter cells, and their statements; the page says how many",
 	},
 	{
-		name: "pprof", ending: ".pb.gz", open: "`go tool pprof`, speedscope, Pyroscope", binary: true, own: true, print: profile.Pprof,
-		has:   "who allocated what was there at the peaks of the session, of experiments and of cells, of all meters; labels for cell, experiment, process",
+		name: "pprof", ending: ".pb.gz", open: "`go tool pprof`, speedscope, Pyroscope", binary: true, own: true,
+		print: profile.Pprof,
+		has: "who allocated what was there at the peaks of the session, of experiments and of cells, of all meters; " +
+			"labels for cell, experiment, process",
 		lacks: "statements, the course of time, sources, children; certificate and bounds are comments and labels",
 	},
 	{
-		name: "speedscope", ending: ".speedscope.json", open: "speedscope.app, or the `speedscope` command", own: true, print: profile.Speedscope,
-		has:   "a profile for each meter at the session's peak, and for the 200 heaviest peaks of cells and experiments",
-		lacks: "meters without single blocks (resident), statements, bounds (the profile's name says them), the certificate",
+		name: "speedscope", ending: ".speedscope.json", open: "speedscope.app, or the `speedscope` command", own: true,
+		print: profile.Speedscope,
+		has: "a profile for each meter at the session's peak, and for the 200 heaviest peaks of " +
+			"cells and experiments",
+		lacks: "meters without single blocks (resident), statements, bounds (the profile's name says " +
+			"them), the certificate",
 	},
 	{
-		name: "collapsed", ending: ".collapsed", open: "flamegraph.pl, inferno, speedscope", own: true, print: profile.Collapsed,
-		has: "who allocated what was there at the session's peak, a tower for each meter", lacks: "the peaks of cells, counts, bounds, the certificate",
+		name: "collapsed", ending: ".collapsed", open: "flamegraph.pl, inferno, speedscope", own: true,
+		print: profile.Collapsed,
+		has:   "who allocated what was there at the session's peak, a tower for each meter",
+		lacks: "the peaks of cells, counts, bounds, the certificate",
 	},
 	{
 		name: "allocations-csv", ending: ".csv", open: "pandas, scripts for memray's CSV", print: profile.Allocations,
@@ -72,29 +84,39 @@ var formats = []format{
 		lacks:   "threads (tid is the process), meters without single blocks, statements, the certificate",
 	},
 	{
-		name: "perfetto", ending: ".pftrace", open: "ui.perfetto.dev, trace_processor", binary: true, own: true, print: trace.Perfetto,
-		smaller: "--cells 500 keeps the 500 heaviest cells. Perfetto's page needs two to four times a file's size, and opens more with trace_processor --httpd",
-		has:     "cells with their statements, experiments, and a counter for each meter with every turning point that is kept, by process and for the tree; each slice with its figures and the tree's",
-		lacks:   "who allocated, the certificate",
+		name: "perfetto", ending: ".pftrace", open: "ui.perfetto.dev, trace_processor", binary: true, own: true,
+		print: trace.Perfetto,
+		smaller: "--cells 500 keeps the 500 heaviest cells. Perfetto's page needs two to four times a file's size, " +
+			"and opens more with trace_processor --httpd",
+		has: "cells with their statements, experiments, and a counter for each meter with every turning point that " +
+			"is kept, by process and for the tree; each slice with its figures and the tree's",
+		lacks: "who allocated, the certificate",
 	},
 	{
 		name: "chrome", ending: ".json", open: "ui.perfetto.dev, speedscope, chrome://tracing", print: trace.Chrome,
 		smaller: "--cells 500 keeps the 500 heaviest cells; --format perfetto has the same in less than half",
-		has:     "the same in Chrome's older JSON, for tools that take no protocol buffers", lacks: "the same; experiments are asynchronous events",
+		has:     "the same in Chrome's older JSON, for tools that take no protocol buffers",
+		lacks:   "the same; experiments are asynchronous events",
 	},
 	{
-		name: "parquet", ending: ".parquet", open: "pandas, Polars, DuckDB, Spark", binary: true, own: true, print: parquet.Print, smaller: "--cells 500 keeps the 500 heaviest cells",
-		has:   "a row for each window and each time between cells, every figure of every meter and of the tree, nulls; certificate, host, meters, processes as JSON in the metadata",
+		name: "parquet", ending: ".parquet", open: "pandas, Polars, DuckDB, Spark", binary: true, own: true,
+		print: parquet.Print, smaller: "--cells 500 keeps the 500 heaviest cells",
+		has: "a row for each window and each time between cells, every figure of every meter and of the tree, nulls; " +
+			"certificate, host, meters, processes as JSON in the metadata",
 		lacks: "who allocated, children",
 	},
 	{
-		name: "memory-viz", ending: ".pickle", open: "PyTorch's memory_viz page", binary: true, own: true, print: torchviz.Print,
+		name: "memory-viz", ending: ".pickle", open: "PyTorch's memory_viz page", binary: true, own: true,
+		print: torchviz.Print,
 		has:   "what stood on each GPU at the session's peak: a block for each stack, with its cell",
-		lacks: "single blocks and their addresses (a block is all that a stack had), the course of time (its order is made up), the CPU; refused where no memory on a GPU was seen",
+		lacks: "single blocks and their addresses (a block is all that a stack had), the course of time (its order " +
+			"is made up), the CPU; refused where no memory on a GPU was seen",
 	},
 	{
-		name: "markdown", ending: ".md", open: "pull requests and issues on GitHub and GitLab", own: true, print: markdown.Print,
-		has:   "the 15 heaviest cells, 10 experiments, the 10 lines of the notebook that held most at the session's peak, with all that they called (with --full the lines of libraries), what is not exact",
+		name: "markdown", ending: ".md", open: "pull requests and issues on GitHub and GitLab", own: true,
+		print: markdown.Print,
+		has: "the 15 heaviest cells, 10 experiments, the 10 lines of the notebook that held most at the session's " +
+			"peak, with all that they called (with --full the lines of libraries), what is not exact",
 		lacks: "everything else: it is short on purpose",
 	},
 }
@@ -128,7 +150,8 @@ func formatFor(file string) string {
 func formatHelp() string {
 	names := formatNames()
 	last := len(names) - 1
-	return fmt.Sprintf("the `FORMAT` of the report: %s or %s (default text, or what the ending of -o stands for)", strings.Join(names[:last], ", "), names[last])
+	return fmt.Sprintf("the `FORMAT` of the report: %s or %s (default text, or what the ending of -o stands for)",
+		strings.Join(names[:last], ", "), names[last])
 }
 
 // Print renders a report in the chosen format.

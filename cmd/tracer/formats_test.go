@@ -49,7 +49,8 @@ func TestFormatsAreDocumented(t *testing.T) {
 // TestEndingsChoose: an ending chooses a format only if no other has it.
 func TestEndingsChoose(t *testing.T) {
 	for file, want := range map[string]string{
-		"": "text", "x.txt": "text", "x.json": "text", "x.csv": "text", "x.pb.gz": "pprof", "a.b/x.speedscope.json": "speedscope", "x.md": "markdown", "x.collapsed": "collapsed", "pb.gz": "text",
+		"": "text", "x.txt": "text", "x.json": "text", "x.csv": "text", "x.pb.gz": "pprof",
+		"a.b/x.speedscope.json": "speedscope", "x.md": "markdown", "x.collapsed": "collapsed", "pb.gz": "text",
 	} {
 		o := OutputOptions{File: file}
 		if err := o.Check(); err != nil || o.Format != want {

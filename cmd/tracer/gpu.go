@@ -16,10 +16,10 @@ func newGPUCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gpu",
 		Short: "Show the GPUs: their memory, who holds it, and which has most of it free",
-		Long: `Show each NVIDIA GPU and MIG device with its memory, the processes that hold it, and which device has most memory
-free. The figures are NVML's, as of now; what they count is in docs/gpu.md.
-
-Exit status: 0, or 3 where there is no NVML: no NVIDIA driver, or a build without a C compiler.`,
+		Long: "Show each NVIDIA GPU and MIG device with its memory, the processes that hold it, " +
+			"and which device has most memory\n" +
+			"free. The figures are NVML's, as of now; what they count is in docs/gpu.md.\n\n" +
+			"Exit status: 0, or 3 where there is no NVML: no NVIDIA driver, or a build without a C compiler.",
 		Example: "  tracer gpu\n  sudo tracer gpu --format json",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runGPU(cmd.Context(), o, c) },

@@ -43,7 +43,8 @@ func (r *running) interrupt(t *testing.T, s os.Signal) {
 	if err := r.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(long); !strings.Contains(r.errs.String(), "Ctrl-C once more leaves without waiting\n"); time.Sleep(time.Millisecond) {
+	const answer = "Ctrl-C once more leaves without waiting\n"
+	for deadline := time.Now().Add(long); !strings.Contains(r.errs.String(), answer); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it does not say that it was interrupted: %s", &r.errs)
 		}

@@ -34,21 +34,24 @@ func newYieldCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "yield PID",
 		Short: "Move a process's GPU memory to the host, so that others can have the GPU",
-		Long: `Move all GPU memory of a running process to the host's memory, by the checkpoint calls of NVIDIA's driver (570 or newer). The process lives;
-its calls of CUDA wait until 'tracer gpu restore PID'. What it computes on the CPU goes on. Nothing is installed in it, and it notices nothing else.
-
-Ctrl-C undoes it: the memory comes back, and the process goes on. If tracer is killed, a process that was only locked is unlocked;
-'tracer gpu restore PID' picks up whatever is left.
-
-Exit status: 0, also where its memory is on the host already; 1 if the driver failed, or it was undone; 2 for a process that does not use CUDA;
-3 where the driver cannot, or may not, do it.`,
+		Long: "Move all GPU memory of a running process to the host's memory, " +
+			"by the checkpoint calls of NVIDIA's driver (570 or newer). The process lives;\n" +
+			"its calls of CUDA wait until 'tracer gpu restore PID'. What it computes on the CPU goes on. " +
+			"Nothing is installed in it, and it notices nothing else.\n\n" +
+			"Ctrl-C undoes it: the memory comes back, and the process goes on. If tracer is killed, " +
+			"a process that was only locked is unlocked;\n" +
+			"'tracer gpu restore PID' picks up whatever is left.\n\n" +
+			"Exit status: 0, also where its memory is on the host already; 1 if the driver failed, or it was undone; " +
+			"2 for a process that does not use CUDA;\n" +
+			"3 where the driver cannot, or may not, do it.",
 		Example: "  sudo tracer gpu yield 4242\n  sudo tracer gpu restore 4242",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runMove(cmd.Context(), c, o, suspend.AimOut, args)
 		},
 	}
-	cmd.Flags().DurationVar(&o.Timeout, "timeout", 30*time.Second, "wait this `TIME` at most for what runs on its GPUs, such as 30s or 2m")
+	cmd.Flags().DurationVar(&o.Timeout, "timeout", 30*time.Second,
+		"wait this `TIME` at most for what runs on its GPUs, such as 30s or 2m")
 	cmd.Flags().BoolVar(&o.Force, "force", false, "move it even where the host seems to have no room for it")
 	return cmd
 }
@@ -57,11 +60,13 @@ func newRestoreCommand(c console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore PID",
 		Short: "Bring the GPU memory of a process back, and let it go on",
-		Long: `Bring back what 'tracer gpu yield' has moved, and let the process go on, from whatever state it was left in: one that is only locked is
-unlocked. Once begun it is not interrupted. If the GPU has no room, the memory stays on the host; try again when there is.
-
-Exit status: 0, also where the process runs already; 1 if the driver failed; 2 for a process that does not use CUDA; 3 where the driver cannot,
-or may not, do it.`,
+		Long: "Bring back what 'tracer gpu yield' has moved, and let the process go on, " +
+			"from whatever state it was left in: one that is only locked is\n" +
+			"unlocked. Once begun it is not interrupted. If the GPU has no room, the memory stays on the host; " +
+			"try again when there is.\n\n" +
+			"Exit status: 0, also where the process runs already; 1 if the driver failed; " +
+			"2 for a process that does not use CUDA; 3 where the driver cannot,\n" +
+			"or may not, do it.",
 		Example: "  sudo tracer gpu restore 4242",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -176,10 +181,12 @@ func takeSignals(c console, shown *moveProgress, aim suspend.Aim, regret, left c
 		switch {
 		case asked == 1 && aim == suspend.AimOut:
 			close(regret)
-			shown.say("tracer: a call of the driver cannot be interrupted; the move is undone as soon as the call has ended. Ctrl-C once more leaves without waiting")
+			shown.say("tracer: a call of the driver cannot be interrupted; the move is undone as soon as the call " +
+				"has ended. Ctrl-C once more leaves without waiting")
 		case asked == 1:
 			close(regret)
-			shown.say("tracer: the restore goes on, or the process would wait for ever. Ctrl-C once more leaves without waiting")
+			shown.say("tracer: the restore goes on, or the process would wait for ever. " +
+				"Ctrl-C once more leaves without waiting")
 		case asked == 2:
 			close(left)
 		}
@@ -221,10 +228,12 @@ func (h *held) now(ctx context.Context) (int64, error) {
 }
 
 // sayMoved prints the result.
-func sayMoved(ctx context.Context, c console, pid int, aim suspend.Aim, out suspend.Outcome, held *held, took time.Duration) error {
+func sayMoved(ctx context.Context, c console, pid int, aim suspend.Aim, out suspend.Outcome, held *held,
+	took time.Duration) error {
 	if out.Before == out.After {
 		if aim == suspend.AimOut {
-			_, err := fmt.Fprintf(c.out, "process %d: its GPU memory is on the host already; 'sudo tracer gpu restore %d' brings it back\n", pid, pid)
+			_, err := fmt.Fprintf(c.out, "process %d: its GPU memory is on the host already; "+
+				"'sudo tracer gpu restore %d' brings it back\n", pid, pid)
 			return err
 		}
 		_, err := fmt.Fprintf(c.out, "process %d runs: there is nothing to bring back\n", pid)
@@ -234,9 +243,11 @@ func sayMoved(ctx context.Context, c console, pid int, aim suspend.Aim, out susp
 	if bytes, err := held.now(ctx); err == nil {
 		now = fmt.Sprintf("; it holds %s on its GPUs now", words.Bytes(bytes))
 	}
-	text := fmt.Sprintf("process %d: its GPU memory is on the host, after %s%s\nits calls of CUDA wait until 'sudo tracer gpu restore %d'\n", pid, words.Duration(int64(took)), now, pid)
+	text := fmt.Sprintf("process %d: its GPU memory is on the host, after %s%s\n"+
+		"its calls of CUDA wait until 'sudo tracer gpu restore %d'\n", pid, words.Duration(int64(took)), now, pid)
 	if aim == suspend.AimBack {
-		text = fmt.Sprintf("process %d: its GPU memory is back, and it goes on, after %s%s\n", pid, words.Duration(int64(took)), now)
+		text = fmt.Sprintf("process %d: its GPU memory is back, and it goes on, after %s%s\n",
+			pid, words.Duration(int64(took)), now)
 		if out.Before == gpu.CUDALocked {
 			text = fmt.Sprintf("process %d was locked, its GPU memory in place, and goes on%s\n", pid, now)
 		}

@@ -25,7 +25,10 @@ func TestYieldCannot(t *testing.T) {
 		status    int
 		args      []string
 	}{
-		{older, "driver is too old to move the memory of a process: libcuda.so.1 has no cuCheckpointProcessGetState; that takes driver 570", 3, []string{"yield", pid}},
+		{
+			older, "driver is too old to move the memory of a process: " +
+				"libcuda.so.1 has no cuCheckpointProcessGetState; that takes driver 570", 3, []string{"yield", pid},
+		},
 		{old, "has no cuCheckpointProcessUnlock", 3, []string{"restore", pid}},
 		{broken, "the CUDA driver cannot be loaded: ", 3, []string{"yield", pid}},
 		{h.dir, "does not use CUDA", 2, []string{"yield", fmt.Sprint(os.Getpid())}},
@@ -35,7 +38,8 @@ func TestYieldCannot(t *testing.T) {
 		{h.dir, "--timeout must be more than 0", 2, []string{"yield", pid, "--timeout", "0s"}},
 		{h.dir, "is a thread of process", 2, []string{"yield", otherThread(t)}},
 	} {
-		status, out, errs := gpuCommand(t, gputest.CUDAEnviron(t, c.dir, h.truth, ""), append([]string{"gpu"}, c.args...)...)
+		status, out, errs := gpuCommand(t, gputest.CUDAEnviron(t, c.dir, h.truth, ""),
+			append([]string{"gpu"}, c.args...)...)
 		if status != c.status || !strings.Contains(errs, c.want) || out != "" || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%v: status %d, want %d and %q: %q %q", c.args, status, c.status, c.want, out, errs)
 		}
@@ -85,15 +89,18 @@ func TestYieldOfAnother(t *testing.T) {
 // TestYieldNeedsRoom: memory without room on the host is not moved, unless forced.
 func TestYieldNeedsRoom(t *testing.T) {
 	h := startHolder(t)
-	machine := fmt.Sprintf("driver 580\ngpu GPU-a 0:0f:0 0 150754820096 6000000000 144000000000 0 -1 NVIDIA H200\nprocess %d %d C\n", h.cmd.Process.Pid, 1<<60)
+	machine := fmt.Sprintf("driver 580\ngpu GPU-a 0:0f:0 0 150754820096 6000000000 144000000000 0 -1 NVIDIA H200\n"+
+		"process %d %d C\n", h.cmd.Process.Pid, 1<<60)
 	libraries := gputest.Library(t)
 	env := append(gputest.Environ(t, libraries+":"+h.dir, machine), "STANDIN_TRUTH="+h.truth)
 	pid := fmt.Sprint(h.cmd.Process.Pid)
-	if status, out, errs := gpuCommand(t, env, "gpu", "yield", pid); status != 1 || !strings.Contains(errs, "holds 1048576.00 TiB on its GPUs, and there is room for ") {
+	if status, out, errs := gpuCommand(t, env, "gpu", "yield", pid); status != 1 ||
+		!strings.Contains(errs, "holds 1048576.00 TiB on its GPUs, and there is room for ") {
 		t.Errorf("status %d: %s%s", status, out, errs)
 	}
 	h.inState(standinRunning)
-	if status, out, errs := gpuCommand(t, env, "gpu", "yield", pid, "--force"); status != 0 || !strings.Contains(out, "it holds 1048576.00 TiB on its GPUs now") {
+	if status, out, errs := gpuCommand(t, env, "gpu", "yield", pid, "--force"); status != 0 ||
+		!strings.Contains(out, "it holds 1048576.00 TiB on its GPUs now") {
 		t.Errorf("status %d: %s%s", status, out, errs)
 	}
 	h.inState(standinCheckpointed)

@@ -32,7 +32,8 @@ func (e *moveError) inState() string {
 	case errors.Is(e.err, suspend.ErrGone), errors.Is(e.err, suspend.ErrGained):
 		return ""
 	case !e.out.Known:
-		return "; its state is not known yet: the driver's call goes on in the background; later " + restore + " lets the process go on, or says why it cannot"
+		return "; its state is not known yet: the driver's call goes on in the background; later " + restore +
+			" lets the process go on, or says why it cannot"
 	case e.out.After == gpu.CUDARunning:
 		return "; the process runs, its memory is where it was"
 	case e.out.After == gpu.CUDALocked:
@@ -58,20 +59,26 @@ func notMoved(err error) (status int, message string, ok bool) {
 	who := fmt.Sprintf("process %d", e.pid)
 	switch {
 	case errors.Is(err, errLibraryUnread) && os.Geteuid() == 0:
-		return statusCannotTrace, fmt.Sprintf("whether %s uses CUDA cannot be seen: this root has no CAP_SYS_PTRACE (a container?)", who), true
+		return statusCannotTrace,
+			fmt.Sprintf("whether %s uses CUDA cannot be seen: this root has no CAP_SYS_PTRACE (a container?)", who),
+			true
 	case errors.Is(err, errLibraryUnread):
 		return statusCannotTrace, fmt.Sprintf("you may not see the mappings of %s; type %s", who, asRoot), true
 	case errors.Is(err, suspend.ErrNoCUDA):
-		return statusUsage, fmt.Sprintf("%s does not use CUDA: %v; 'tracer gpu' lists those that do", who, suspend.ErrNoCUDA), true
+		return statusUsage,
+			fmt.Sprintf("%s does not use CUDA: %v; 'tracer gpu' lists those that do", who, suspend.ErrNoCUDA), true
 	case errors.As(err, &none):
 		return statusCannotTrace, none.Error(), true
 	case errors.As(err, &room):
-		return statusFailed, fmt.Sprintf("%s holds %s on its GPUs, and there is room for %s on the host (%s): the OOM killer might end a process; --force moves the memory all the same",
-			who, words.Bytes(room.Need), words.Bytes(room.Room), escape.Text(room.Why)), true
+		return statusFailed,
+			fmt.Sprintf("%s holds %s on its GPUs, and there is room for %s on the host (%s): "+
+				"the OOM killer might end a process; --force moves the memory all the same",
+				who, words.Bytes(room.Need), words.Bytes(room.Room), escape.Text(room.Why)), true
 	case errors.Is(err, suspend.ErrGone):
 		return statusFailed, who + " has ended meanwhile", true
 	case errors.Is(err, suspend.ErrGained):
-		return statusCannotTrace, who + " has more rights than its user (it runs a set-user-ID program, has capabilities, or became another user): root may move it, in a shell of its own ('sudo su -')", true
+		return statusCannotTrace, who + " has more rights than its user (it runs a set-user-ID program, " +
+			"has capabilities, or became another user): root may move it, in a shell of its own ('sudo su -')", true
 	case errors.Is(err, errInterrupted):
 		return statusFailed, "interrupted" + e.inState(), true
 	case errors.As(err, &state):
@@ -100,13 +107,15 @@ func driverFailed(e *moveError, failed *gpu.CUDAError) (status int, why string) 
 		if os.Geteuid() != 0 {
 			return statusCannotTrace, " (type 'sudo tracer gpu …')"
 		}
-		return statusCannotTrace, " (the driver does not permit it; it has been seen without persistence mode: 'sudo nvidia-smi -pm 1')"
+		return statusCannotTrace,
+			" (the driver does not permit it; it has been seen without persistence mode: 'sudo nvidia-smi -pm 1')"
 	case gpu.CUDANotSupported:
 		return statusCannotTrace, " (the driver cannot move all of its memory, such as memory that processes share)"
 	case gpu.CUDANoDevice:
 		return statusCannotTrace, " (the driver finds no GPU)"
 	case gpu.CUDAInvalidValue:
-		return statusFailed, " (the process has loaded CUDA and not initialized it, or the driver cannot reach the process)"
+		return statusFailed,
+			" (the process has loaded CUDA and not initialized it, or the driver cannot reach the process)"
 	case gpu.CUDAOutOfMemory:
 		if e.aim == suspend.AimBack {
 			return statusFailed, " (its GPU has no room: 'tracer gpu' lists who holds the memory)"

@@ -34,7 +34,10 @@ func startHolder(t *testing.T) *holder {
 	t.Helper()
 	needNVML(t)
 	buildTracer(t)
-	h := &holder{t: t, dir: filepath.Join(programDir, "cuda"), truth: filepath.Join(t.TempDir(), "truth"), said: make(chan string, 16)}
+	h := &holder{
+		t: t, dir: filepath.Join(programDir, "cuda"), truth: filepath.Join(t.TempDir(), "truth"),
+		said: make(chan string, 16),
+	}
 	buildCUDA.Do(func() {
 		if err := os.Mkdir(h.dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -114,7 +117,8 @@ func (h *holder) state() byte {
 		h.t.Fatal(err)
 	}
 	for at := 512; at+512 <= len(truth); at += 512 {
-		if pid := int(truth[at]) | int(truth[at+1])<<8 | int(truth[at+2])<<16 | int(truth[at+3])<<24; pid == h.cmd.Process.Pid {
+		pid := int(truth[at]) | int(truth[at+1])<<8 | int(truth[at+2])<<16 | int(truth[at+3])<<24
+		if pid == h.cmd.Process.Pid {
 			return truth[at+4]
 		}
 	}
@@ -125,7 +129,8 @@ func (h *holder) state() byte {
 // gpu runs a command about it to its end.
 func (h *holder) gpu(script, verb string, flags ...string) (status int, out, errs string) {
 	h.t.Helper()
-	return gpuCommand(h.t, gputest.CUDAEnviron(h.t, h.dir, h.truth, script), append([]string{"gpu", verb, fmt.Sprint(h.cmd.Process.Pid)}, flags...)...)
+	return gpuCommand(h.t, gputest.CUDAEnviron(h.t, h.dir, h.truth, script),
+		append([]string{"gpu", verb, fmt.Sprint(h.cmd.Process.Pid)}, flags...)...)
 }
 
 // The stand-in's states.
@@ -167,19 +172,44 @@ func TestYieldUndone(t *testing.T) {
 		want         string
 		state        byte
 	}{
-		{"fail Lock 600", "yield", 1, "cuCheckpointProcessLock: CUDA_ERROR_NOT_READY (its work on the GPUs has not ended in time; give it longer with --timeout); the process runs", standinRunning},
+		{
+			"fail Lock 600", "yield", 1, "cuCheckpointProcessLock: CUDA_ERROR_NOT_READY (its work on the GPUs has " +
+				"not ended in time; give it longer with --timeout); the process runs", standinRunning,
+		},
 		{"fail Lock 999\nleave Lock 1", "yield", 1, "CUDA_ERROR_UNKNOWN; the process runs", standinRunning},
-		{"fail Checkpoint 2", "yield", 1, "cuCheckpointProcessCheckpoint: CUDA_ERROR_OUT_OF_MEMORY; the process runs", standinRunning},
-		{"fail Checkpoint 801", "yield", 3, "CUDA_ERROR_NOT_SUPPORTED (the driver cannot move all of its memory", standinRunning},
+		{
+			"fail Checkpoint 2", "yield", 1,
+			"cuCheckpointProcessCheckpoint: CUDA_ERROR_OUT_OF_MEMORY; the process runs", standinRunning,
+		},
+		{
+			"fail Checkpoint 801", "yield", 3, "CUDA_ERROR_NOT_SUPPORTED (the driver cannot move all of its memory",
+			standinRunning,
+		},
 		{"fail Checkpoint 800", "yield", 3, "CUDA_ERROR_NOT_PERMITTED (the driver does not permit it", standinRunning},
-		{"fail GetState 1", "yield", 1, "CUDA_ERROR_INVALID_VALUE (the process has loaded CUDA and not initialized it", standinRunning},
+		{
+			"fail GetState 1", "yield", 1,
+			"CUDA_ERROR_INVALID_VALUE (the process has loaded CUDA and not initialized it", standinRunning,
+		},
 		{"fail Init 999\nfail GetState 3", "yield", 1, "cuInit: CUDA_ERROR_UNKNOWN", standinRunning},
-		{"fail Checkpoint 999\nfail Unlock 999", "yield", 1, "and undoing it: cuCheckpointProcessUnlock: CUDA_ERROR_UNKNOWN; its memory is in place, and its calls of CUDA wait: 'sudo tracer gpu restore ", standinLocked},
-		{"", "yield", 1, "is locked already, by another tool, or by a tracer that was killed; its memory is in place", standinLocked},
+		{
+			"fail Checkpoint 999\nfail Unlock 999", "yield", 1, "and undoing it: cuCheckpointProcessUnlock: " +
+				"CUDA_ERROR_UNKNOWN; its memory is in place, and its calls of CUDA wait: 'sudo tracer gpu restore ",
+			standinLocked,
+		},
+		{
+			"", "yield", 1,
+			"is locked already, by another tool, or by a tracer that was killed; its memory is in place", standinLocked,
+		},
 		{"fail Unlock 401", "restore", 1, "CUDA_ERROR_ILLEGAL_STATE; its memory is in place", standinLocked},
 		{"", "restore", 0, "was locked, its GPU memory in place, and goes on", standinRunning},
-		{"leave Checkpoint 2\nfail Restore 2", "yield", 1, "CUDA_ERROR_OUT_OF_MEMORY; its memory is on the host, and its calls of CUDA wait", standinCheckpointed},
-		{"fail Restore 2", "restore", 1, "CUDA_ERROR_OUT_OF_MEMORY (its GPU has no room: 'tracer gpu' lists who holds the memory); its memory is on the host", standinCheckpointed},
+		{
+			"leave Checkpoint 2\nfail Restore 2", "yield", 1,
+			"CUDA_ERROR_OUT_OF_MEMORY; its memory is on the host, and its calls of CUDA wait", standinCheckpointed,
+		},
+		{
+			"fail Restore 2", "restore", 1, "CUDA_ERROR_OUT_OF_MEMORY (its GPU has no room: " +
+				"'tracer gpu' lists who holds the memory); its memory is on the host", standinCheckpointed,
+		},
 		{"leave Restore 1", "restore", 1, "CUDA_ERROR_UNKNOWN; the process runs", standinRunning},
 		{"leave Checkpoint 3", "yield", 1, "the driver cannot repair that: the process has to be ended", standinFailed},
 		{"", "restore", 1, "cannot be moved; the driver cannot repair that", standinFailed},
@@ -199,7 +229,8 @@ func TestYieldInterrupted(t *testing.T) {
 		r, goOn := h.start(call, "yield")
 		r.interrupt(t, os.Interrupt)
 		goOn()
-		if status := r.ends(t); status != 1 || !strings.Contains(r.errs.String(), "interrupted; the process runs, its memory is where it was") {
+		if status := r.ends(t); status != 1 ||
+			!strings.Contains(r.errs.String(), "interrupted; the process runs, its memory is where it was") {
 			t.Errorf("%s: status %d: %s%s", call, status, &r.out, &r.errs)
 		}
 		h.inState(standinRunning)

@@ -19,7 +19,8 @@ const commandWidth = 60
 // printGPUs prints the devices, the one with most room, the processes, and everything that could not be read.
 func printGPUs(w io.Writer, l inventory.GPUListing) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "driver %s · CUDA %s · %s\n", text.Dash(l.Driver), text.Dash(l.CUDA), words.Plural(len(l.GPUs), "GPU"))
+	fmt.Fprintf(&out, "driver %s · CUDA %s · %s\n",
+		text.Dash(l.Driver), text.Dash(l.CUDA), words.Plural(len(l.GPUs), "GPU"))
 	if len(l.GPUs) == 0 {
 		_, err := io.WriteString(w, out.String())
 		return err
@@ -32,15 +33,18 @@ func printGPUs(w io.Writer, l inventory.GPUListing) error {
 	var unread []string
 	for _, u := range l.GPUs {
 		place := strconv.Itoa(u.Index)
-		devices.Row(append(append([]any{place, text.Dash(u.Name)}, memoryCells(u.Memory)...), text.Dash(u.PCIBusID), text.Dash(u.UUID))...)
+		devices.Row(append(append([]any{place, text.Dash(u.Name)}, memoryCells(u.Memory)...), text.Dash(u.PCIBusID),
+			text.Dash(u.UUID))...)
 		appendProcesses(processes, place, u.Processes)
 		for _, in := range u.MIG {
 			place := fmt.Sprintf("%d:%d", u.Index, in.Index)
-			devices.Row(append(append([]any{place, text.Dash(in.Name)}, memoryCells(in.Memory)...), "", text.Dash(in.UUID))...)
+			devices.Row(append(append([]any{place, text.Dash(in.Name)}, memoryCells(in.Memory)...), "",
+				text.Dash(in.UUID))...)
 			appendProcesses(processes, place, in.Processes)
 		}
 		if u.MIGMode == "on" && len(u.MIG) == 0 {
-			unread = append(unread, fmt.Sprintf("GPU %d is in MIG mode and has no MIG device that can be seen", u.Index))
+			unread = append(unread, fmt.Sprintf("GPU %d is in MIG mode and has no MIG device that can be seen",
+				u.Index))
 		}
 		for _, one := range u.Unread {
 			unread = append(unread, fmt.Sprintf("GPU %d: %s", u.Index, escape.Text(one)))
@@ -96,7 +100,8 @@ func appendProcesses(t *text.Table, place string, list []inventory.GPUProcess) {
 		if !p.Seen {
 			command = "ended, or not visible from here"
 		}
-		t.Row(place, pid, text.Dash(p.User), used, strings.Join(p.Kinds, "+"), text.Dash(p.Python), text.Dash(p.IPython), text.Dash(p.Frontend), command)
+		t.Row(place, pid, text.Dash(p.User), used, strings.Join(p.Kinds, "+"), text.Dash(p.Python),
+			text.Dash(p.IPython), text.Dash(p.Frontend), command)
 	}
 }
 

@@ -31,7 +31,9 @@ type moveProgress struct {
 
 // newMoveProgress begins to show.
 func newMoveProgress(c console, pid int, held *held) *moveProgress {
-	p := &moveProgress{c: c, pid: pid, held: held, done: make(chan struct{}), doing: "asking the driver", since: time.Now()}
+	p := &moveProgress{
+		c: c, pid: pid, held: held, done: make(chan struct{}), doing: "asking the driver", since: time.Now(),
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	if _, ok := terminal(c.err); !ok || os.Getenv("TERM") == "dumb" {

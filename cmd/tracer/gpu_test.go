@@ -48,13 +48,15 @@ func gpuCommand(t *testing.T, env []string, args ...string) (status int, out, er
 
 func TestGPUText(t *testing.T) {
 	needNVML(t)
-	status, out, errs := gpuCommand(t, gputest.Environ(t, gputest.Library(t), machineText("fail nvmlDeviceGetMigMode 999\n")), "gpu")
+	status, out, errs := gpuCommand(t,
+		gputest.Environ(t, gputest.Library(t), machineText("fail nvmlDeviceGetMigMode 999\n")), "gpu")
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d: %s", status, errs)
 	}
 	for _, want := range []string{
-		"driver 580.159.04 · CUDA 13.0 · 3 GPUs\n", "140.40 GiB 5.59 GiB 134.11 GiB 719.85 MiB 00000000:0F:00.0 GPU-8932f937-",
-		"\n0:2 MIG 1g.18gb ", "most free memory: GPU 1 (NVIDIA L4), 22.49 GiB\n", "3.73 GiB compute", "not available graphics",
+		"driver 580.159.04 · CUDA 13.0 · 3 GPUs\n",
+		"140.40 GiB 5.59 GiB 134.11 GiB 719.85 MiB 00000000:0F:00.0 GPU-8932f937-", "\n0:2 MIG 1g.18gb ",
+		"most free memory: GPU 1 (NVIDIA L4), 22.49 GiB\n", "3.73 GiB compute", "not available graphics",
 		"ended, or not visible from here", "GPU 2: MIG mode: an unknown error", `\x1b[31mL4`,
 	} {
 		if !strings.Contains(out, want) {
@@ -68,16 +70,19 @@ func TestGPUText(t *testing.T) {
 
 func TestGPUJSON(t *testing.T) {
 	needNVML(t)
-	status, out, errs := gpuCommand(t, gputest.Environ(t, gputest.Library(t), machineText("")), "gpu", "--format", "json")
+	status, out, errs := gpuCommand(t, gputest.Environ(t, gputest.Library(t), machineText("")), "gpu", "--format",
+		"json")
 	var l inventory.GPUListing
 	if err := json.Unmarshal([]byte(out), &l); err != nil || status != 0 || errs != "" {
 		t.Fatalf("%v, status %d: %s%s", err, status, errs, out)
 	}
-	if l.Schema != inventory.GPUSchema || len(l.GPUs) != 3 || l.MostFree == nil || l.MostFree.Index != 1 || l.MostFree.Free != 24152898584 {
+	if l.Schema != inventory.GPUSchema || len(l.GPUs) != 3 || l.MostFree == nil || l.MostFree.Index != 1 ||
+		l.MostFree.Free != 24152898584 {
 		t.Fatalf("%+v", l)
 	}
 	slice := l.GPUs[0].MIG[0]
-	if p := slice.Processes[0]; p.PID != os.Getpid() || *p.Used != 4000000000 || !p.Seen || !strings.Contains(p.Command, "tracer.test") {
+	if p := slice.Processes[0]; p.PID != os.Getpid() || *p.Used != 4000000000 || !p.Seen ||
+		!strings.Contains(p.Command, "tracer.test") {
 		t.Errorf("%+v", p)
 	}
 	if p := l.GPUs[1].Processes[0]; p.Used != nil || p.Seen || p.User != "" {
@@ -104,7 +109,8 @@ func TestNoGPU(t *testing.T) {
 		{"fail nvmlDeviceGetCount 15\n", 1, "count the GPUs: the GPU is lost"},
 	} {
 		status, out, errs := gpuCommand(t, gputest.Environ(t, dir, c.machine), "gpu")
-		if status != c.status || !strings.Contains(out+errs, c.want) || (status != 0) != (strings.Count(errs, "\n") == 1) || status != 0 && out != "" {
+		if status != c.status || !strings.Contains(out+errs, c.want) ||
+			(status != 0) != (strings.Count(errs, "\n") == 1) || status != 0 && out != "" {
 			t.Errorf("%q: status %d, %q %q", c.machine, status, out, errs)
 		}
 	}
@@ -121,12 +127,14 @@ func TestWithoutCgo(t *testing.T) {
 	}
 	out, err := exec.Command(path, "gpu").CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != statusCannotTrace || !strings.Contains(string(out), "this build has no NVML") {
+	if !errors.As(err, &exit) || exit.ExitCode() != statusCannotTrace ||
+		!strings.Contains(string(out), "this build has no NVML") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if h := startHolder(t); true {
 		out, err := exec.Command(path, "gpu", "yield", fmt.Sprint(h.cmd.Process.Pid)).CombinedOutput()
-		if !errors.As(err, &exit) || exit.ExitCode() != statusCannotTrace || !strings.Contains(string(out), "this build cannot load the CUDA driver") {
+		if !errors.As(err, &exit) || exit.ExitCode() != statusCannotTrace ||
+			!strings.Contains(string(out), "this build cannot load the CUDA driver") {
 			t.Errorf("%v: %s", err, out)
 		}
 	}

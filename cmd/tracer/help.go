@@ -23,7 +23,8 @@ func fitHelp(root *cobra.Command, c console) {
 		columns = pipedHelp
 	}
 	columns = min(columns, widestHelp)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", columns)))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ",
+		fmt.Sprintf(".FlagUsagesWrapped %d ", columns)))
 	var fit func(cmd *cobra.Command)
 	fit = func(cmd *cobra.Command) {
 		cmd.Long = filled(cmd.Long, columns)

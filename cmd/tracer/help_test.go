@@ -49,7 +49,8 @@ func TestHelpFits(t *testing.T) {
 			}
 			for _, kind := range []string{" string ", " duration ", " int ", " strings ", " what"} {
 				for line := range strings.SplitSeq(text, "\n") {
-					if flag, _, _ := strings.Cut(strings.TrimSpace(line), "   "); strings.HasPrefix(line, "  ") && strings.HasPrefix(flag, "-") && strings.Contains(flag+" ", kind) {
+					if flag, _, _ := strings.Cut(strings.TrimSpace(line), "   "); strings.HasPrefix(line, "  ") &&
+						strings.HasPrefix(flag, "-") && strings.Contains(flag+" ", kind) {
 						t.Errorf("%s: %q does not name what it takes", cmd.CommandPath(), flag)
 					}
 				}
@@ -71,7 +72,8 @@ func TestHelpFits(t *testing.T) {
 // TestWrongArguments: one sentence names missing, superfluous or misspelt arguments, and the command to type.
 func TestWrongArguments(t *testing.T) {
 	for typed, want := range map[string]string{
-		"run":                         "something is missing; type 'tracer run -- COMMAND [ARG ...]', see 'tracer run --help'",
+		"run": "something is missing; type 'tracer run -- COMMAND [ARG ...]', " +
+			"see 'tracer run --help'",
 		"audit":                       "something is missing; type 'tracer audit {FILE | PID}'",
 		"diff a.arrows":               "these are not the arguments it takes; type 'tracer diff A B'",
 		"attch":                       "did you mean 'tracer attach'?",
@@ -84,7 +86,8 @@ func TestWrongArguments(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		status := run(strings.Fields(typed), nil, &out, &errs)
-		if got := errs.String(); status != statusUsage || !strings.Contains(got, want) || strings.Count(got, "\n") != 1 || strings.Contains(got, "\x1b") {
+		if got := errs.String(); status != statusUsage || !strings.Contains(got, want) ||
+			strings.Count(got, "\n") != 1 || strings.Contains(got, "\x1b") {
 			t.Errorf("tracer %s: status %d, %q, want %q", typed, status, got, want)
 		}
 	}

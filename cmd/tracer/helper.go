@@ -64,14 +64,19 @@ func confineHelper(signals bool) error {
 	if err := confine.KeepCapabilities(keep...); err != nil {
 		return err
 	}
-	rules := slices.Concat(confine.Program(), confine.Reading(), confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2,
-		unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_GETSOCKOPT), []confine.Rule{
-		confine.OneOf(unix.SYS_KILL, 1, 0),
-		// A line to a notebook, over a socket pair of the notebook's.
-		confine.OneOf(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX),
-		{Call: unix.SYS_SETSOCKOPT, When: [][]confine.Test{{confine.Is(1, unix.SOL_SOCKET), confine.Is(2, unix.SO_PASSRIGHTS)}}},
-		confine.OneOf(unix.SYS_IOCTL, 1, unix.TIOCOUTQ),
-	})
+	rules := slices.Concat(confine.Program(), confine.Reading(),
+		confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2,
+			unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_GETSOCKOPT),
+		[]confine.Rule{
+			confine.OneOf(unix.SYS_KILL, 1, 0),
+			// A line to a notebook, over a socket pair of the notebook's.
+			confine.OneOf(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX),
+			{
+				Call: unix.SYS_SETSOCKOPT,
+				When: [][]confine.Test{{confine.Is(1, unix.SOL_SOCKET), confine.Is(2, unix.SO_PASSRIGHTS)}},
+			},
+			confine.OneOf(unix.SYS_IOCTL, 1, unix.TIOCOUTQ),
+		})
 	if signals {
 		for _, s := range process.Passed {
 			rules = append(rules, confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, uint32(s)))

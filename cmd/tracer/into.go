@@ -39,9 +39,13 @@ func (i *IntoOptions) check(o *OutputOptions, args []string) error {
 	case o.Format != "" || o.File != "":
 		return usageError{errors.New("--into writes the notebook itself: --format and -o do not go with it")}
 	case i.Remove && (i.Outputs || len(args) > 0):
-		return usageError{errors.New("--remove takes out what is there: neither a recording nor --into-output goes with it")}
+		return usageError{
+			errors.New("--remove takes out what is there: neither a recording nor --into-output goes with it"),
+		}
 	case !i.Remove && len(args) == 0:
-		return usageError{errors.New("name the recording that has the figures: tracer report FILE --into NOTEBOOK.ipynb")}
+		return usageError{
+			errors.New("name the recording that has the figures: tracer report FILE --into NOTEBOOK.ipynb"),
+		}
 	case o.NoSource:
 		return usageError{errors.New("--into finds cells by their sources: --no-source does not go with it")}
 	}
@@ -87,7 +91,8 @@ func runInto(ctx context.Context, o OutputOptions, into IntoOptions, c console, 
 	}
 	s.sayInto(&found, into)
 	if !into.Remove && found.Written == 0 {
-		return fmt.Errorf("%s stays as it is: none of its cells ran in this recording with the source that it has now", into.Notebook)
+		return fmt.Errorf("%s stays as it is: none of its cells ran in this recording with the source that it has now",
+			into.Notebook)
 	}
 	if string(found.Text) == string(text) {
 		return nil
@@ -152,10 +157,12 @@ func (s *session) sayInto(found *notebook.Result, into IntoOptions) {
 		return
 	}
 	if into.Remove {
-		fmt.Fprintf(s.console.err, "tracer: figures of %s taken out of %s\n", words.Plural(found.Removed, "cell"), into.Notebook)
+		fmt.Fprintf(s.console.err, "tracer: figures of %s taken out of %s\n",
+			words.Plural(found.Removed, "cell"), into.Notebook)
 		return
 	}
-	fmt.Fprintf(s.console.err, "tracer: %d of %s with code have figures\n", found.Written, words.Plural(found.Cells, "cell"))
+	fmt.Fprintf(s.console.err, "tracer: %d of %s with code have figures\n",
+		found.Written, words.Plural(found.Cells, "cell"))
 	for i, one := range found.Without {
 		if i == maxWithout {
 			fmt.Fprintf(s.console.err, "tracer: … and %d more have none\n", len(found.Without)-i)

@@ -34,7 +34,8 @@ func TestInto(t *testing.T) {
 	write(t, notebook, text, 0o640)
 	into := reportCommand(t, tracerPath)
 	said := into(0, run, "--into", notebook, "--into-output")
-	if !strings.Contains(said, "5 of 6 cells with code have figures") || !strings.Contains(said, "cell 6 has none: no cell of this session has its source") {
+	if !strings.Contains(said, "5 of 6 cells with code have figures") ||
+		!strings.Contains(said, "cell 6 has none: no cell of this session has its source") {
 		t.Errorf("%s", said)
 	}
 	first := read(t, notebook)
@@ -122,7 +123,8 @@ func checkRefusals(t *testing.T, into func(want int, args ...string) string, fol
 		{1, []string{run, "--into", other}, "stays as it is"},
 		{1, []string{run, "--into", filepath.Join(folder, "none.ipynb")}, "no such file"},
 	} {
-		if said := into(wrong.status, wrong.args...); !strings.Contains(said, wrong.says) || strings.Count(said, "\n") > 4 {
+		if said := into(wrong.status, wrong.args...); !strings.Contains(said, wrong.says) ||
+			strings.Count(said, "\n") > 4 {
 			t.Errorf("%v: %s", wrong.args, said)
 		}
 		if !bytes.Equal(read(t, notebook), text) || !bytes.Equal(read(t, run), recorded) {
@@ -136,9 +138,12 @@ func notebookOf(t *testing.T, sources []string) []byte {
 	type object = map[string]any
 	cells := []any{}
 	for _, source := range sources {
-		cells = append(cells, object{"cell_type": "code", "execution_count": nil, "metadata": object{}, "outputs": []any{}, "source": source})
+		cells = append(cells, object{
+			"cell_type": "code", "execution_count": nil, "metadata": object{}, "outputs": []any{}, "source": source,
+		})
 	}
-	text, err := json.MarshalIndent(object{"cells": cells, "metadata": object{}, "nbformat": 4, "nbformat_minor": 4}, "", " ")
+	text, err := json.MarshalIndent(object{"cells": cells, "metadata": object{}, "nbformat": 4, "nbformat_minor": 4},
+		"", " ")
 	if err != nil {
 		t.Fatal(err)
 	}

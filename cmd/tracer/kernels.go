@@ -30,8 +30,10 @@ func newKernelsCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernels",
 		Short: "List the Python processes that can be attached to",
-		Long: `List the Jupyter and IPython kernels on this machine: pid, user, versions, front end, memory, GPUs, folder and
-notebook. 'tracer attach' takes the pid. Without root the list has your own kernels, with sudo everybody's.`,
+		Long: "List the Jupyter and IPython kernels on this machine: pid, user, versions, front end, " +
+			"memory, GPUs, folder and\n" +
+			"notebook. 'tracer attach' takes the pid. Without root the list has your own kernels, " +
+			"with sudo everybody's.",
 		Example: "  tracer kernels\n  sudo tracer kernels\n  tracer kernels --all --format json",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runKernels(cmd.Context(), o, c) },
@@ -50,7 +52,8 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 		return err
 	}
 	if hidden > 0 {
-		fmt.Fprintf(c.err, "tracer: not shown: %s of other users; 'sudo tracer kernels' shows all\n", words.Plural(hidden, "Python"))
+		fmt.Fprintf(c.err, "tracer: not shown: %s of other users; 'sudo tracer kernels' shows all\n",
+			words.Plural(hidden, "Python"))
 	}
 	sayUnlooked(c, rows)
 	if o.Format == "json" {
@@ -72,7 +75,8 @@ func sayUnlooked(c console, rows []inventory.Python) {
 		}
 	}
 	if n > 0 {
-		fmt.Fprintf(c.err, "tracer: %d Python processes could not be examined in time and may be kernels, too: name them by pid\n", n)
+		fmt.Fprintf(c.err,
+			"tracer: %d Python processes could not be examined in time and may be kernels, too: name them by pid\n", n)
 	}
 }
 
@@ -90,8 +94,8 @@ func printKernels(w io.Writer, rows []inventory.Python, from int) error {
 	t.Header(header...)
 	for i, r := range rows {
 		row := []any{
-			r.PID, escape.Text(r.User), text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend), words.Bytes(r.Resident),
-			gpuList(r.GPUs), escape.Text(r.Cwd),
+			r.PID, escape.Text(r.User), text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend),
+			words.Bytes(r.Resident), gpuList(r.GPUs), escape.Text(r.Cwd),
 		}
 		if notebooks {
 			row = append(row, text.Dash(words.NotebookName(r.Notebook)))
@@ -131,9 +135,12 @@ func chooseKernels(ctx context.Context, c console, all bool, command string) ([]
 	}
 	switch {
 	case len(ready) == 0 && hidden > 0:
-		return nil, fmt.Errorf("%w among your processes; 'sudo tracer %s' sees those of other users", errNoKernels, command)
+		return nil, fmt.Errorf("%w among your processes; 'sudo tracer %s' sees those of other users",
+			errNoKernels, command)
 	case len(ready) == 0:
-		return nil, fmt.Errorf("%w; start one and try again, or name a Python process: 'tracer kernels --all' lists them", errNoKernels)
+		return nil,
+			fmt.Errorf("%w; start one and try again, or name a Python process: 'tracer kernels --all' lists them",
+				errNoKernels)
 	case len(ready) == 1 || all:
 		var who []process.Identity
 		for _, r := range ready {

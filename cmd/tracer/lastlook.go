@@ -33,7 +33,9 @@ func newLastLook(words io.Writer) *lastLook {
 }
 
 // enoughSaid is the message when the user ends the look.
-const enoughSaid = `tracer: the kernel's objects are not looked at any further: the report comes without the holders of memory and without variables; Ctrl-C once more, or Ctrl-\, ends the tracer without it`
+const enoughSaid = `tracer: the kernel's objects are not looked at any further: ` +
+	`the report comes without the holders of memory and without variables; ` +
+	`Ctrl-C once more, or Ctrl-\, ends the tracer without it`
 
 // cutShort ends the look, or keeps it from beginning. It never waits.
 func (l *lastLook) cutShort() {

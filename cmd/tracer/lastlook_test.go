@@ -88,7 +88,8 @@ func lookedAtNotebook() *lookedAt {
 	l.settled = &event.Settled{Finish: *l.last, Holders: true}
 	l.found = []event.Event{&event.Variables{PID: attributiontest.Kernel, Complete: true, Variables: []event.Variable{
 		{Kind: event.HeldByVariable, Name: "x", Type: "numpy.ndarray", Bytes: 32 << 20, Exact: true, Length: -1},
-	}, Owners: []event.Owner{{Kind: event.HeldByVariable, Names: []string{"x"}}}, Shares: []event.Share{{Owners: []int32{0}, Bytes: 32 << 20, Exact: true}}}}
+	}, Owners: []event.Owner{{Kind: event.HeldByVariable, Names: []string{"x"}}},
+		Shares: []event.Share{{Owners: []int32{0}, Bytes: 32 << 20, Exact: true}}}}
 	return l
 }
 
@@ -170,7 +171,9 @@ func TestFirstScreen(t *testing.T) {
 	<-looking // and is held
 	screen.shows(t, "In[5]")
 	first := screen.String()
-	for _, want := range []string{"highest ", "how sure     exact", "5 cells in", "ended: interrupted", "Cells, by what they need"} {
+	for _, want := range []string{
+		"highest ", "how sure     exact", "5 cells in", "ended: interrupted", "Cells, by what they need",
+	} {
 		if !strings.Contains(first, want) {
 			t.Errorf("%q is not on the first screen:\n%s", want, first)
 		}
@@ -183,7 +186,8 @@ func TestFirstScreen(t *testing.T) {
 	f.end(t)
 	screen.shows(t, "Certificate: complete")
 	all := screen.String()
-	if !strings.Contains(all, " …\r\x1b[K\nstill there") || !strings.Contains(all, "to free it   del x (32.00 MiB)") || strings.Contains(all, corrected) {
+	if !strings.Contains(all, " …\r\x1b[K\nstill there") || !strings.Contains(all, "to free it   del x (32.00 MiB)") ||
+		strings.Contains(all, corrected) {
 		t.Errorf("at the end:\n%q", all)
 	}
 	for line := range strings.Lines(wholly(t, text.Options{Width: 120})) {
@@ -218,7 +222,10 @@ func TestEnoughOfTheLook(t *testing.T) {
 	}
 	screen.shows(t, "the look at its objects was ended")
 	all := screen.String()
-	for _, want := range []string{"the kernel's objects are not looked at any further", "Ctrl-C once more", "still there  280.00 MiB after the last cell", "Certificate: complete"} {
+	for _, want := range []string{
+		"the kernel's objects are not looked at any further", "Ctrl-C once more",
+		"still there  280.00 MiB after the last cell", "Certificate: complete",
+	} {
 		if strings.Count(all, want) != 1 {
 			t.Errorf("%q is not there once:\n%s", want, all)
 		}
@@ -256,7 +263,8 @@ func TestFirstScreenIsCorrected(t *testing.T) {
 	following(t, l, other, other, OutputOptions{Format: "text"}).end(t)
 	screen.shows(t, "Certificate: ")
 	before, after, found := strings.Cut(screen.String(), corrected)
-	if !found || !strings.Contains(before, "how sure     exact") || strings.Contains(after, "how sure     exact") || !strings.Contains(after, "how sure ") || !strings.Contains(after, "Cells, by what") {
+	if !found || !strings.Contains(before, "how sure     exact") || strings.Contains(after, "how sure     exact") ||
+		!strings.Contains(after, "how sure ") || !strings.Contains(after, "Cells, by what") {
 		t.Errorf("on the screen:\n%s", screen.String())
 	}
 }
@@ -273,7 +281,10 @@ func TestWholeElsewhere(t *testing.T) {
 		want string
 	}{
 		{"pipe", OutputOptions{Format: "text"}, nil, wholly(t, text.Options{Width: -1, Statements: -1})},
-		{"pipe, all", OutputOptions{Format: "text", Full: true}, nil, wholly(t, text.Options{Width: -1, Statements: -1, Full: true})},
+		{
+			"pipe, all", OutputOptions{Format: "text", Full: true}, nil,
+			wholly(t, text.Options{Width: -1, Statements: -1, Full: true}),
+		},
 		{"JSON on a terminal", OutputOptions{Format: "json"}, other, ""},
 		{"all of it on a terminal", OutputOptions{Format: "text", Full: true}, other, ""},
 		{"a file", OutputOptions{Format: "text", File: t.TempDir() + "/out.txt"}, other, ""},

@@ -38,7 +38,8 @@ const (
 // keeper is the program that keeps reports: this one.
 var keeper = []string{"/proc/self/exe", keepCommand}
 
-const cutHere = "\n… the rest is cut: a session of a server leaves at most 1 MiB; 'sudo tracer attach PID -o FILE' leaves all of it\n"
+const cutHere = "\n… the rest is cut: a session of a server leaves at most 1 MiB; " +
+	"'sudo tracer attach PID -o FILE' leaves all of it\n"
 
 // reportPlace returns the path for a peer's report. It is "" without a folder, for a user that is not in the database,
 // and for a peer with other files than this program, such as in a container, where paths and user numbers mean
@@ -48,7 +49,8 @@ func reportPlace(folder string, p serving.Peer, now time.Time) string {
 		return ""
 	}
 	entry, err := user.LookupId(strconv.FormatUint(uint64(p.UID), 10))
-	if err != nil || !filepath.IsAbs(entry.HomeDir) || entry.HomeDir == "/" || strings.ContainsRune(entry.Username, '/') {
+	if err != nil || !filepath.IsAbs(entry.HomeDir) || entry.HomeDir == "/" ||
+		strings.ContainsRune(entry.Username, '/') {
 		return ""
 	}
 	folder = strings.NewReplacer("%h", entry.HomeDir, "%u", entry.Username, "%%", "%").Replace(folder)
@@ -70,7 +72,10 @@ func checkReports(folder string) (string, error) {
 		return "", nil
 	}
 	if !strings.HasPrefix(folder, "/") && !strings.HasPrefix(folder, "%h/") {
-		return "", usageError{fmt.Errorf("--reports %q: it is 'off', or a folder that begins with / or %%h/ (the user's home; %%u: the user's name)", folder)}
+		return "", usageError{
+			fmt.Errorf("--reports %q: it is 'off', or a folder that begins with / or %%h/ (the user's home; "+
+				"%%u: the user's name)", folder),
+		}
 	}
 	return folder, nil
 }
@@ -132,7 +137,8 @@ func (l *leaving) store(log *slog.Logger, p serving.Peer, path string) {
 		l.mu.Unlock()
 	}
 	if err != nil {
-		log.Warn("a session's report could not be left to its user", "pid", p.PID, "uid", p.UID, "path", path, "error", err, "said", said.text())
+		log.Warn("a session's report could not be left to its user", "pid", p.PID, "uid", p.UID, "path", path, "error",
+			err, "said", said.text())
 	}
 }
 

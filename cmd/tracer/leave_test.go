@@ -55,7 +55,10 @@ func TestReportPlace(t *testing.T) {
 			t.Errorf("%q is none", name)
 		}
 	}
-	for _, name := range []string{"", "notes.txt", "20260203-040506.txt", "20260203-040506-0.txt", "20269999-040506-7.txt", "20260203-040506-7.txt.gz", "20260203-040506-x.txt", "20260203-040506--7.txt"} {
+	for _, name := range []string{
+		"", "notes.txt", "20260203-040506.txt", "20260203-040506-0.txt", "20269999-040506-7.txt",
+		"20260203-040506-7.txt.gz", "20260203-040506-x.txt", "20260203-040506--7.txt",
+	} {
 		if isLeft(name) {
 			t.Errorf("%q is one", name)
 		}
@@ -152,7 +155,9 @@ func TestReportOfAnother(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Chown(own, uid, uid), os.Symlink(roots, filepath.Join(own, "link")), os.Lchown(filepath.Join(own, "link"), uid, uid)); err != nil {
+	err := errors.Join(os.Chown(own, uid, uid), os.Symlink(roots, filepath.Join(own, "link")),
+		os.Lchown(filepath.Join(own, "link"), uid, uid))
+	if err != nil {
 		t.Fatal(err)
 	}
 	p := peerOf(t, uid)
@@ -165,7 +170,8 @@ func TestReportOfAnother(t *testing.T) {
 	}
 	keep(filepath.Join(own, "state", "20260203-040506-7.txt"))
 	var st unix.Stat_t
-	if err := unix.Stat(filepath.Join(own, "state", "20260203-040506-7.txt"), &st); err != nil || st.Uid != uid || st.Mode&0o777 != 0o600 {
+	if err := unix.Stat(filepath.Join(own, "state", "20260203-040506-7.txt"), &st); err != nil || st.Uid != uid ||
+		st.Mode&0o777 != 0o600 {
 		t.Errorf("its own: %v, of user %d, mode %o", err, st.Uid, st.Mode)
 	}
 	keep(filepath.Join(own, "link", "20260203-040506-7.txt"))
@@ -225,7 +231,8 @@ func TestCrowdedFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := keepReport(strings.NewReader("x"), filepath.Join(folder, "20260203-040506-7.txt")); !errors.Is(err, userfile.ErrCrowded) {
+	err := keepReport(strings.NewReader("x"), filepath.Join(folder, "20260203-040506-7.txt"))
+	if !errors.Is(err, userfile.ErrCrowded) {
 		t.Errorf("%v", err)
 	}
 }

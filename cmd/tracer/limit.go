@@ -20,17 +20,20 @@ func newLimitCommand(c console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "limit PID [SIZE|auto|off]",
 		Short: "Let a process have a MemoryError instead of the OOM killer",
-		Long: `Limit how much memory a running process may map, until 'off'. A cell that asks for more gets a MemoryError, and the
-process lives. It is a soft RLIMIT_DATA, which counts what the meter cpu.mapped does.
-
-'auto' is the largest safe size below the limits of the process's control groups and the machine's memory. Without SIZE
-the present limit is printed. Each process that it starts from then on has the same limit for itself; those that run
-already do not.
-
-'tracer attach --limit SIZE' does the same for a session, for all processes of the tree, and undoes it at the end.`,
-		Example: "  sudo tracer limit 4242 8GiB\n  sudo tracer limit 4242 auto\n  tracer limit 4242\n  sudo tracer limit 4242 off",
-		Args:    usageArgs(cobra.RangeArgs(1, 2)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runLimit(cmd.Context(), c, args) },
+		Long: "Limit how much memory a running process may map, until 'off'. " +
+			"A cell that asks for more gets a MemoryError, and the\n" +
+			"process lives. It is a soft RLIMIT_DATA, which counts what the meter cpu.mapped does.\n\n" +
+			"'auto' is the largest safe size below the limits of the process's control groups " +
+			"and the machine's memory. Without SIZE\n" +
+			"the present limit is printed. Each process that it starts from then on has the same limit " +
+			"for itself; those that run\n" +
+			"already do not.\n\n" +
+			"'tracer attach --limit SIZE' does the same for a session, for all processes of the tree, " +
+			"and undoes it at the end.",
+		Example: "  sudo tracer limit 4242 8GiB\n  sudo tracer limit 4242 auto\n  tracer limit 4242\n" +
+			"  sudo tracer limit 4242 off",
+		Args: usageArgs(cobra.RangeArgs(1, 2)),
+		RunE: func(cmd *cobra.Command, args []string) error { return runLimit(cmd.Context(), c, args) },
 	}
 }
 
@@ -76,7 +79,8 @@ func setLimit(c console, id process.Identity, text string) error {
 	if err := limit.Set(id, choice.Bytes); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.err, "tracer:", limited(tracer.Limited{PID: id.PID, Choice: choice})+fmt.Sprintf("; 'tracer limit %d off' takes the limit away", id.PID))
+	_, err = fmt.Fprintf(c.err, "tracer: %s; 'tracer limit %d off' takes the limit away\n",
+		limited(tracer.Limited{PID: id.PID, Choice: choice}), id.PID)
 	return err
 }
 
@@ -113,9 +117,11 @@ func printLimit(w io.Writer, pid int) error {
 	text := "has no limit"
 	switch owner, bytes := limit.OwnerOf(limits.Data.Soft); owner {
 	case limit.Session:
-		text = fmt.Sprintf("may map %s, by --limit of a session that runs, or was killed: then 'tracer limit %d off' takes the limit away", words.Bytes(bytes), pid)
+		text = fmt.Sprintf("may map %s, by --limit of a session that runs, or was killed: "+
+			"then 'tracer limit %d off' takes the limit away", words.Bytes(bytes), pid)
 	case limit.Command:
-		text = fmt.Sprintf("may map %s, by 'tracer limit'; 'tracer limit %d off' takes the limit away", words.Bytes(bytes), pid)
+		text = fmt.Sprintf("may map %s, by 'tracer limit'; 'tracer limit %d off' takes the limit away",
+			words.Bytes(bytes), pid)
 	case limit.Other:
 		text = fmt.Sprintf("may map %s, by its own limit (ulimit -d)", words.Bytes(bytes))
 	}
@@ -135,7 +141,8 @@ func limited(l tracer.Limited) string {
 // sayLimits reports the limits that a session has set or found.
 func sayLimits(c console, live *tracer.Session, quiet bool) {
 	for _, l := range live.LeftLimits() {
-		fmt.Fprintf(c.err, "tracer: process %d may map %s only: a tracer that was killed has left that limit, or one that runs has set it; 'sudo tracer limit %d off' takes it away\n",
+		fmt.Fprintf(c.err, "tracer: process %d may map %s only: a tracer that was killed has left that limit, "+
+			"or one that runs has set it; 'sudo tracer limit %d off' takes it away\n",
 			l.PID, words.Bytes(l.Bytes), l.PID)
 	}
 	if quiet {
@@ -183,8 +190,10 @@ func notLimited(err error) (status int, message string, ok bool) {
 	size := func() string { return words.Bytes(e.Size) }
 	switch {
 	case errors.As(err, &room):
-		return statusFailed, fmt.Sprintf("process %d has mapped %s already and occupies %s: no larger limit is safe below %q; close what needs memory, or give a SIZE",
-			room.PID, words.Bytes(room.Mapped), words.Bytes(room.Resident), room.Why), true
+		return statusFailed,
+			fmt.Sprintf("process %d has mapped %s already and occupies %s: no larger limit is safe below %q; "+
+				"close what needs memory, or give a SIZE",
+				room.PID, words.Bytes(room.Mapped), words.Bytes(room.Resident), room.Why), true
 	case errors.Is(err, limit.ErrIgnored):
 		return statusCannotTrace, err.Error(), true
 	case !errors.As(err, &e):
@@ -192,11 +201,17 @@ func notLimited(err error) (status int, message string, ok bool) {
 	case errors.Is(err, limit.ErrMapped):
 		return statusUsage, fmt.Sprintf("process %d has mapped %s already; a limit must be larger", e.PID, size()), true
 	case errors.Is(err, limit.ErrHard):
-		return statusUsage, fmt.Sprintf("the hard limit of process %d is %s (ulimit -Hd); a limit must not be larger", e.PID, size()), true
+		return statusUsage,
+			fmt.Sprintf("the hard limit of process %d is %s (ulimit -Hd); a limit must not be larger", e.PID, size()),
+			true
 	case errors.Is(err, limit.ErrTighter):
-		return statusUsage, fmt.Sprintf("process %d may map %s only, by a limit of its own (ulimit -d); 'tracer limit %d off' takes that away", e.PID, size(), e.PID), true
+		return statusUsage,
+			fmt.Sprintf("process %d may map %s only, by a limit of its own (ulimit -d); "+
+				"'tracer limit %d off' takes that away", e.PID, size(), e.PID), true
 	case os.Geteuid() != 0:
 		return statusCannotTrace, fmt.Sprintf("you may not set the limits of process %d; type %s", e.PID, asRoot), true
 	}
-	return statusCannotTrace, fmt.Sprintf("%v; run tracer with CAP_SETUID and CAP_SETGID, or CAP_SYS_RESOURCE, and on a process that is not set-user-id", err), true
+	return statusCannotTrace,
+		fmt.Sprintf("%v; run tracer with CAP_SETUID and CAP_SETGID, or CAP_SYS_RESOURCE, "+
+			"and on a process that is not set-user-id", err), true
 }

@@ -29,8 +29,10 @@ func newNotebookCommand(c console) *cobra.Command {
 	}
 	cmd.AddCommand(
 		newNotebookAction(c, "install", "Put the companion where a Python finds it",
-			`Put the Python package ipytracer, which is part of this program, where the interpreter finds it: among its packages if you may write there, else
-among your own. In a notebook then: %load_ext ipytracer. It needs no root; with sudo it is done as the user who typed it.`),
+			"Put the Python package ipytracer, which is part of this program, where the interpreter finds it: "+
+				"among its packages if you may write there, else\n"+
+				"among your own. In a notebook then: %load_ext ipytracer. It needs no root; "+
+				"with sudo it is done as the user who typed it."),
 		newNotebookAction(c, "uninstall", "Take the companion away that 'tracer notebook install' has put there", ""),
 	)
 	return cmd
@@ -86,7 +88,8 @@ func runNotebook(ctx context.Context, c console, action, interpreter string) err
 	if done.Lab == "" {
 		lab = "JupyterLab's extension was left out: you may not make files where it belongs"
 	}
-	_, err = fmt.Fprintf(c.out, "ipytracer %s is in %s. In a notebook: %%load_ext ipytracer\n%s.\n", escape.Text(done.Version), folder, lab)
+	_, err = fmt.Fprintf(c.out, "ipytracer %s is in %s. In a notebook: %%load_ext ipytracer\n%s.\n",
+		escape.Text(done.Version), folder, lab)
 	return err
 }
 
@@ -107,7 +110,8 @@ func install(ctx context.Context, who *invoker.Invoker, interpreter, action stri
 		return done, nil
 	}
 	text := cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(said.text), "?")), fmt.Sprint(failed))
-	return done, fmt.Errorf("%s is not a working Python: %s", interpreter, escape.Bounded(text[strings.LastIndexByte(text, '\n')+1:], 200))
+	return done, fmt.Errorf("%s is not a working Python: %s",
+		interpreter, escape.Bounded(text[strings.LastIndexByte(text, '\n')+1:], 200))
 }
 
 // firstSaid keeps the beginning of an interpreter's output, up to 64 KiB. The interpreter may be any program of its

@@ -69,10 +69,12 @@ func TestNotebook(t *testing.T) {
 		}
 	}
 	lab := filepath.Join(filepath.Dir(filepath.Dir(interpreter)), "share", "jupyter", "labextensions", "ipytracer")
-	if described, err := os.ReadFile(filepath.Join(lab, "package.json")); err != nil || !strings.Contains(string(described), "static/remoteEntry.") {
+	if described, err := os.ReadFile(filepath.Join(lab, "package.json")); err != nil ||
+		!strings.Contains(string(described), "static/remoteEntry.") {
 		t.Errorf("JupyterLab's extension: %s, %v", described, err)
 	}
-	if status, out, words := typed(t, "notebook", "uninstall", "--python", interpreter); status != 0 || !strings.Contains(out, folder) {
+	if status, out, words := typed(t, "notebook", "uninstall", "--python", interpreter); status != 0 ||
+		!strings.Contains(out, folder) {
 		t.Errorf("uninstall: %d, %q, %q", status, out, words)
 	}
 	if after := entries(t, folder); strings.Join(after, " ") != strings.Join(before, " ") {
@@ -81,7 +83,8 @@ func TestNotebook(t *testing.T) {
 	if left, err := os.ReadDir(filepath.Dir(lab)); err != nil || len(left) != 0 {
 		t.Errorf("of JupyterLab's extension is left: %v, %v", left, err)
 	}
-	if status, _, words := typed(t, "notebook", "uninstall", "--python", interpreter); status != 1 || !strings.Contains(words, "has no ipytracer") {
+	if status, _, words := typed(t, "notebook", "uninstall", "--python", interpreter); status != 1 ||
+		!strings.Contains(words, "has no ipytracer") {
 		t.Errorf("uninstall twice: %d, %q", status, words)
 	}
 }
@@ -123,7 +126,8 @@ func TestNotebookRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, action := range []string{"install", "uninstall"} {
-			if status, _, words := typed(t, "notebook", action, "--python", interpreter); status != 1 || !strings.Contains(words, c.want) {
+			if status, _, words := typed(t, "notebook", action, "--python", interpreter); status != 1 ||
+				!strings.Contains(words, c.want) {
 				t.Errorf("%s: %s: %d, %q", action, c.what, status, words)
 			}
 		}
@@ -140,11 +144,15 @@ func TestNotebookRefuses(t *testing.T) {
 	if err := os.Symlink(precious, filepath.Join(lab, "ipytracer")); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, words := typed(t, "notebook", "install", "--python", interpreter); status != 1 || !strings.Contains(words, "take it away first") {
+	if status, _, words := typed(t, "notebook", "install", "--python", interpreter); status != 1 ||
+		!strings.Contains(words, "take it away first") {
 		t.Errorf("an extension of somebody else's: %d, %q", status, words)
 	}
-	for interpreter, want := range map[string]string{"/bin/ls": "is not a working Python", "no-such-python": "is not a program", t.TempDir(): "is not a program"} {
-		if status, _, words := typed(t, "notebook", "install", "--python", interpreter); status == 0 || !strings.Contains(words, want) {
+	for interpreter, want := range map[string]string{
+		"/bin/ls": "is not a working Python", "no-such-python": "is not a program", t.TempDir(): "is not a program",
+	} {
+		if status, _, words := typed(t, "notebook", "install", "--python", interpreter); status == 0 ||
+			!strings.Contains(words, want) {
 			t.Errorf("%s: %d, %q", interpreter, status, words)
 		}
 	}
@@ -158,12 +166,14 @@ func TestTalkativeInterpreter(t *testing.T) {
 	const said, most = 256 << 20, 128 << 20
 	for _, to := range []string{"1", "2"} {
 		program := filepath.Join(t.TempDir(), "python")
-		if err := os.WriteFile(program, []byte(fmt.Sprintf("#!/bin/sh\necho this is no Python >&2\nhead -c %d /dev/zero >&%s\nexit 1\n", said, to)), 0o755); err != nil {
+		script := fmt.Sprintf("#!/bin/sh\necho this is no Python >&2\nhead -c %d /dev/zero >&%s\nexit 1\n", said, to)
+		if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(buildTracer(t), "notebook", "install", "--python", program)
 		words, err := cmd.CombinedOutput()
-		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 1 || len(words) > 1<<10 || !strings.Contains(string(words), "is not a working Python") {
+		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 1 || len(words) > 1<<10 ||
+			!strings.Contains(string(words), "is not a working Python") {
 			t.Errorf("%v: %d bytes: %.300q", err, len(words), words)
 		}
 		if kept := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10; kept > most {

@@ -17,7 +17,8 @@ func notPython(pid int) string {
 	if what := programOf(process.FS{}, pid); what != "" {
 		is = " but " + what
 	}
-	return fmt.Sprintf("process %d is not a Python%s (no CPython interpreter is mapped in it); 'tracer kernels' lists what can be attached to", pid, is)
+	return fmt.Sprintf("process %d is not a Python%s (no CPython interpreter is mapped in it); "+
+		"'tracer kernels' lists what can be attached to", pid, is)
 }
 
 // programOf returns the program of a process, "" if unknown: the name that the kernel shows, and the command line if

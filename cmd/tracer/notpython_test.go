@@ -30,14 +30,16 @@ func TestNotPython(t *testing.T) {
 	}()
 	status, message := explain(&process.Error{PID: cmd.Process.Pid, Kind: process.ErrNotPython})
 	want := fmt.Sprintf("process %d is not a Python but s", cmd.Process.Pid)
-	if status != statusUsage || !strings.HasPrefix(message, want) || !strings.Contains(message, "(tail -f <b>") || !strings.Contains(message, "'tracer kernels'") {
+	if status != statusUsage || !strings.HasPrefix(message, want) || !strings.Contains(message, "(tail -f <b>") ||
+		!strings.Contains(message, "'tracer kernels'") {
 		t.Errorf("%d: %q", status, message)
 	}
 	reporttest.CheckSafe(t, message, "")
 	if got := notPython(1 << 30); !strings.HasPrefix(got, "process 1073741824 is not a Python (no CPython") {
 		t.Errorf("a process that has ended: %q", got)
 	}
-	if got := programOf(process.FS{}, 2); got != "" && got != "a thread of the Linux kernel, kthreadd" { // in a namespace of its own pid 2 is another one
+	// in a namespace of its own pid 2 is another one
+	if got := programOf(process.FS{}, 2); got != "" && got != "a thread of the Linux kernel, kthreadd" {
 		if stat, err := (process.FS{}).Proc(2).Stat(); err != nil || stat.KernelThread() {
 			t.Errorf("pid 2: %q", got)
 		}

@@ -39,11 +39,15 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.File, "output", "o", "", "write the report to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the report")
-	o.Strict.addFlag(f, "exit with status 4 if a figure is not exact, or if data behind a figure was lost; =attribution: if the lines that allocated are not known in full; =all: either")
-	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells (default: 15, or all with --full); csv, allocations-csv, perfetto, chrome and parquet leave the others out, if N is given")
+	o.Strict.addFlag(f, "exit with status 4 if a figure is not exact, or if data behind a figure was lost; "+
+		"=attribution: if the lines that allocated are not known in full; =all: either")
+	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells (default: 15, or all with --full); csv, "+
+		"allocations-csv, perfetto, chrome and parquet leave the others out, if N is given")
 	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
-	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, every stretch between cells, the certificate's tables; in Markdown, lines of libraries, too")
-	f.StringVar(&o.By, "by", "", "rank the cells by this `METER`, such as cpu.numpy or gpu.0.active (default: the memory that came nearest to its limit)")
+	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, "+
+		"every stretch between cells, the certificate's tables; in Markdown, lines of libraries, too")
+	f.StringVar(&o.By, "by", "", "rank the cells by this `METER`, such as cpu.numpy or gpu.0.active (default: "+
+		"the memory that came nearest to its limit)")
 }
 
 // Check finds mistakes before tracing begins.
@@ -119,7 +123,10 @@ func (o *OutputOptions) forTerminal(to io.Writer) error {
 	if _, is := terminal(to); !is {
 		return nil
 	}
-	return usageError{fmt.Errorf("--format %s is not for terminals: name a file, such as -o report%s, or hand it to a program by a pipe", f.name, f.ending)}
+	return usageError{
+		fmt.Errorf("--format %s is not for terminals: name a file, such as -o report%s, "+
+			"or hand it to a program by a pipe", f.name, f.ending),
+	}
 }
 
 // descriptor returns the descriptor behind names such as /dev/stdout, which the program was given and must not open.

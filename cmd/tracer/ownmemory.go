@@ -60,8 +60,10 @@ func noRoom(err error) (status int, message string, ok bool) {
 		return 0, "", false
 	}
 	b := &small.Bound
-	return statusCannotTrace, fmt.Sprintf("the memory limit on the tracer itself is too low: %s is %s, of which %s are left, and a session takes %s at least; raise it, or start the tracer outside of it",
-		b.Name, words.Bytes(b.Bytes), words.Bytes(b.Room()), words.Bytes(small.Needs)), true
+	return statusCannotTrace,
+		fmt.Sprintf("the memory limit on the tracer itself is too low: %s is %s, of which %s are left, "+
+			"and a session takes %s at least; raise it, or start the tracer outside of it",
+			b.Name, words.Bytes(b.Bytes), words.Bytes(b.Room()), words.Bytes(small.Needs)), true
 }
 
 // ownMemory returns the tracer's memory and its limit.

@@ -28,15 +28,19 @@ func newPlanCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan FILE...",
 		Short: "Show how much memory a notebook needs, and which lines would lower it",
-		Long: `Say what memory and GPU memory a notebook needs, from one or several recordings of it: by its exact peak with all its
-children, with the margin and why; which cell and line decides that; what to paste for Kubernetes, Slurm, Docker and
-systemd; and the lines that would bring it down, each alone and the best three together. Every reason for more is listed.`,
+		Long: "Say what memory and GPU memory a notebook needs, from one or several recordings of it: " +
+			"by its exact peak with all its\n" +
+			"children, with the margin and why; which cell and line decides that; what to paste for Kubernetes, " +
+			"Slurm, Docker and\n" +
+			"systemd; and the lines that would bring it down, each alone and the best three together. " +
+			"Every reason for more is listed.",
 		Example: "  tracer plan run.arrows\n  tracer plan monday.arrows tuesday.arrows --format json",
 		Args:    usageArgs(cobra.RangeArgs(1, maxPlans)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), o, c, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Format, "format", "text", "the `FORMAT` of the plan: text, json, markdown or html (a page without scripts)")
+	f.StringVar(&o.Format, "format", "text",
+		"the `FORMAT` of the plan: text, json, markdown or html (a page without scripts)")
 	f.StringVarP(&o.File, "output", "o", "", "write the plan to `FILE` instead of standard output")
 	f.BoolVar(&o.Full, "full", false, "list every recording and every doubt in the text")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
@@ -55,7 +59,8 @@ func runPlan(ctx context.Context, o PlanOptions, c console, args []string) error
 	}
 	defer s.close()
 	var runs []*plan.Run
-	if err := s.readEach(ctx, args, func(name string, r *model.Report) { runs = append(runs, plan.Read(name, r)) }); err != nil {
+	err = s.readEach(ctx, args, func(name string, r *model.Report) { runs = append(runs, plan.Read(name, r)) })
+	if err != nil {
 		return err
 	}
 	p := plan.Make(runs)

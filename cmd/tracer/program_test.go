@@ -18,7 +18,9 @@ import (
 var programDir string
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && slices.Contains([]string{look.Command, process.HelperCommand, nvmlhelper.Command, keepCommand}, os.Args[1]) { // the program has started itself
+	// the program has started itself
+	if len(os.Args) > 1 &&
+		slices.Contains([]string{look.Command, process.HelperCommand, nvmlhelper.Command, keepCommand}, os.Args[1]) {
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	// `sudo make test` runs as root, and so do the programs that tests start.

@@ -149,7 +149,10 @@ func promisedIn(ctx context.Context, s *session, path string) ([]promise, error)
 	case said.Error != "":
 		return nil, fmt.Errorf("read %s: %s", path, said.Error)
 	case len(said.Processes) == 0 && said.Old:
-		return nil, usageError{fmt.Errorf("%s is of an earlier tracer, which does not record the objects that a check looks for: 'sudo tracer audit --check PID' needs no recording", path)}
+		return nil, usageError{
+			fmt.Errorf("%s is of an earlier tracer, which does not record the objects that a check looks for: "+
+				"'sudo tracer audit --check PID' needs no recording", path),
+		}
 	case len(said.Processes) == 0:
 		return nil, usageError{fmt.Errorf("%s names nothing that can be freed: there is nothing to check", path)}
 	}
@@ -158,7 +161,10 @@ func promisedIn(ctx context.Context, s *session, path string) ([]promise, error)
 		return nil, err
 	}
 	if said.BootID != strings.TrimSpace(string(boot)) {
-		return nil, usageError{fmt.Errorf("%s was recorded on another machine, or before this one was started: its processes are not here", path)}
+		return nil, usageError{
+			fmt.Errorf("%s was recorded on another machine, or before this one was started: its processes are not here",
+				path),
+		}
 	}
 	return said.Processes, nil
 }
@@ -166,7 +172,8 @@ func promisedIn(ctx context.Context, s *session, path string) ([]promise, error)
 // askRecall has another process read a recording, and keeps the part of the answer that is within bounds.
 func askRecall(ctx context.Context, f *os.File) (said recalled, err error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", recallCommand)
-	cmd.Env, cmd.Dir, cmd.WaitDelay, cmd.Stdin, cmd.Stderr = append(os.Environ(), "GOMAXPROCS=2"), "/", time.Second, f, os.Stderr
+	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), "GOMAXPROCS=2"), "/", time.Second
+	cmd.Stdin, cmd.Stderr = f, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -192,7 +199,8 @@ func (r recalled) bounded() recalled {
 	for _, p := range all {
 		one, pieces := promise{Identity: p.Identity}, 0
 		for i, f := range p.Free {
-			if i >= len(p.Pieces) || len(f.Type) > maxCode || f.Predicted < 0 || f.Device < 0 || pieces+len(p.Pieces[i]) > maxPieces {
+			if i >= len(p.Pieces) || len(f.Type) > maxCode || f.Predicted < 0 || f.Device < 0 ||
+				pieces+len(p.Pieces[i]) > maxPieces {
 				continue
 			}
 			f.PID = p.PID

@@ -37,7 +37,8 @@ func recordingOf(t *testing.T, of ...event.Event) *bytes.Buffer {
 // holding returns a look at a process that has one variable.
 func holding(pid int32, name string, pieces ...event.Piece) *event.Variables {
 	return &event.Variables{
-		PID: pid, Complete: true, Variables: []event.Variable{{Name: name}}, Owners: []event.Owner{{Kind: event.HeldByVariable, Names: []string{name}}},
+		PID: pid, Complete: true, Variables: []event.Variable{{Name: name}},
+		Owners: []event.Owner{{Kind: event.HeldByVariable, Names: []string{name}}},
 		Shares: []event.Share{{Owners: []int32{0}, Bytes: 400 << 20, Exact: true, Pieces: pieces}},
 	}
 }
@@ -45,22 +46,28 @@ func holding(pid int32, name string, pieces ...event.Piece) *event.Variables {
 // TestRecall: the promises are those of the last look at each process, with the objects by which a check recognizes
 // them.
 func TestRecall(t *testing.T) {
-	start := &event.Start{Host: event.Host{BootID: "boot"}, Processes: []event.ProcessInfo{{PID: 7, Started: 99}, {PID: 8}}}
+	start := &event.Start{
+		Host: event.Host{BootID: "boot"}, Processes: []event.ProcessInfo{{PID: 7, Started: 99}, {PID: 8}},
+	}
 	piece := event.Piece{Address: math.MaxUint64, Type: 3, Own: 5, Size: 400 << 20}
 	early := holding(7, "before", piece)
 	early.Early = true
-	got := recall(t.Context(), recordingOf(t, start, holding(7, "older", piece), holding(7, "x", piece), early, holding(8, "unknown", piece)))
+	got := recall(t.Context(), recordingOf(t, start, holding(7, "older", piece), holding(7, "x", piece), early,
+		holding(8, "unknown", piece)))
 	if got.BootID != "boot" || got.Error != "" || len(got.Processes) != 1 || !got.Old {
 		t.Fatalf("%+v", got)
 	}
 	p := got.Processes[0]
-	if p.PID != 7 || p.StartTicks != 99 || len(p.Free) != 1 || p.Free[0].Type != "del x" || p.Free[0].Predicted != 400<<20 || !slices.Equal(p.Pieces[0], []event.Piece{piece}) {
+	if p.PID != 7 || p.StartTicks != 99 || len(p.Free) != 1 || p.Free[0].Type != "del x" ||
+		p.Free[0].Predicted != 400<<20 || !slices.Equal(p.Pieces[0], []event.Piece{piece}) {
 		t.Errorf("%+v", p)
 	}
 	if got := recall(t.Context(), recordingOf(t, start, holding(7, "x"))); !got.Old || len(got.Processes) != 0 {
 		t.Errorf("of an earlier tracer: %+v", got)
 	}
-	for name, text := range map[string]io.Reader{"empty": strings.NewReader(""), "text": strings.NewReader(strings.Repeat("{}", 4000)), "unreadable": failing{}} {
+	for name, text := range map[string]io.Reader{
+		"empty": strings.NewReader(""), "text": strings.NewReader(strings.Repeat("{}", 4000)), "unreadable": failing{},
+	} {
 		if got := recall(t.Context(), text); got.Error == "" || len(got.Processes) != 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -77,7 +84,9 @@ func TestHostileRecording(t *testing.T) {
 	var of []event.Event
 	for pid := range int32(maxRecalled + 40) {
 		start.Processes = append(start.Processes, event.ProcessInfo{PID: pid + 1, Started: 1})
-		pieces := []event.Piece{{Size: math.MinInt64}, {Size: math.MaxInt64}, {Address: 1, Size: math.MaxInt64, Own: -1}}
+		pieces := []event.Piece{
+			{Size: math.MinInt64}, {Size: math.MaxInt64}, {Address: 1, Size: math.MaxInt64, Own: -1},
+		}
 		if pid == 3 {
 			pieces = make([]event.Piece, maxPieces+1)
 		}
@@ -104,7 +113,9 @@ func TestHostileRecording(t *testing.T) {
 		if len(p.Free) != 1 || p.Free[0].PID != p.PID || len(p.Free[0].Type) > maxCode || len(p.Pieces[0]) > maxPieces {
 			t.Fatalf("%+v", p)
 		}
-		for _, still := range [][]bool{{true, true, true}, {false, true, true}, {true, false, true}, {true, false, false}, {false, false, false}} {
+		for _, still := range [][]bool{
+			{true, true, true}, {false, true, true}, {true, false, true}, {true, false, false}, {false, false, false},
+		} {
 			for _, c := range companion.CameBack(p.Free, p.Pieces, still) {
 				if c.CameBack < 0 || c.CameBack > c.Predicted {
 					t.Fatalf("%v: %+v", still, c)

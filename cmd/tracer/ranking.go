@@ -37,7 +37,8 @@ func (o *OutputOptions) unranked(r *model.Report) string {
 	if o.By == "" || o.by(r) != "" {
 		return ""
 	}
-	return fmt.Sprintf("--by %s: the session has no figures of it; cells are ranked by %s", o.By, r.Ranking(r.Nearest()))
+	return fmt.Sprintf("--by %s: the session has no figures of it; cells are ranked by %s",
+		o.By, r.Ranking(r.Nearest()))
 }
 
 // textOf returns the options for printing the text of a report.

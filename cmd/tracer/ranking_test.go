@@ -13,12 +13,16 @@ import (
 func TestMetersOfBy(t *testing.T) {
 	for _, by := range []string{"numpy", "foo", "gpu.0", "gpu.x.active", "cpu.resident ", "\x1b[2J"} {
 		status, message := explain((&OutputOptions{By: by}).Check())
-		if status != statusUsage || !strings.Contains(message, "cpu.numpy") || !strings.Contains(message, "gpu.N.driver") || strings.ContainsAny(message, "\x1b\n") {
+		if status != statusUsage || !strings.Contains(message, "cpu.numpy") ||
+			!strings.Contains(message, "gpu.N.driver") || strings.ContainsAny(message, "\x1b\n") {
 			t.Errorf("%q: status %d, %q", by, status, message)
 		}
 	}
 	r := reporttest.Rich()
-	for by, want := range map[string]string{"": "", "cpu.numpy": "", "gpu.7.active": "--by gpu.7.active: the session has no figures of it; cells are ranked by cpu.resident"} {
+	for by, want := range map[string]string{
+		"": "", "cpu.numpy": "",
+		"gpu.7.active": "--by gpu.7.active: the session has no figures of it; cells are ranked by cpu.resident",
+	} {
 		o := OutputOptions{By: by, Format: "text"}
 		if err := o.Check(); err != nil {
 			t.Error(err)

@@ -40,7 +40,8 @@ func TestRecordingSaysTheSame(t *testing.T) {
 			events := anySession(seed, random)
 			path := filepath.Join(t.TempDir(), "run.arrows")
 			live := traced(t, events, path, random)
-			replayed, none := &reportAndAudit{attribution.New(), attribution.NewAuditor()}, &reportAndAudit{attribution.New(), attribution.NewAuditor()}
+			replayed, none := &reportAndAudit{attribution.New(), attribution.NewAuditor()},
+				&reportAndAudit{attribution.New(), attribution.NewAuditor()}
 			for _, e := range eventsOf(t, path) {
 				replayed.Add(e)
 				if _, is := e.(*event.Lull); is {
@@ -73,15 +74,20 @@ func anySession(seed uint64, random *rand.Rand) (events []event.Event) {
 			events = append(events, &event.Settled{Finish: *f, Holders: random.IntN(2) == 0})
 		}
 		if is {
-			events = append(events, &event.Variables{PID: attributiontest.Kernel, Complete: true, Variables: []event.Variable{
-				{Kind: event.HeldByVariable, Name: "x", Type: "numpy.ndarray", Bytes: 32 << 20, Exact: true, Length: -1},
-			}})
+			events = append(events,
+				&event.Variables{PID: attributiontest.Kernel, Complete: true, Variables: []event.Variable{
+					{
+						Kind: event.HeldByVariable, Name: "x", Type: "numpy.ndarray", Bytes: 32 << 20, Exact: true,
+						Length: -1,
+					},
+				}})
 		}
 		events = append(events, e)
 	}, seed, 500)
 	for range random.IntN(5) {
 		at := random.IntN(len(events))
-		events = append(events[:at], append([]event.Event{&event.Looked{PID: attributiontest.Kernel}}, events[at:]...)...)
+		events = append(events[:at], append([]event.Event{&event.Looked{PID: attributiontest.Kernel}},
+			events[at:]...)...)
 	}
 	return events
 }
@@ -173,5 +179,6 @@ func firstDifference(a, b []byte) string {
 		i++
 	}
 	from := max(0, i-80)
-	return fmt.Sprintf("at %d of %d and %d bytes:\n%q\n%q", i, len(a), len(b), a[from:min(len(a), i+80)], b[from:min(len(b), i+80)])
+	return fmt.Sprintf("at %d of %d and %d bytes:\n%q\n%q",
+		i, len(a), len(b), a[from:min(len(a), i+80)], b[from:min(len(b), i+80)])
 }

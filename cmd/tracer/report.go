@@ -15,17 +15,22 @@ func newReportCommand(c console) *cobra.Command {
 	var o OutputOptions
 	var into IntoOptions
 	cmd := &cobra.Command{
-		Use:     "report FILE",
-		Short:   "Print a recording again, in any format",
-		Long:    "Print the report of a recording that 'tracer attach --record' or 'tracer run --record' made: the very report that was printed then. Of a file that was cut short it prints what is there.",
-		Example: "  tracer report run.arrows\n  tracer report run.arrows --format csv -o cells.csv\n  tracer report run.arrows --into notebook.ipynb --into-output",
-		Args:    usageArgs(cobra.MaximumNArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return reportOrInto(cmd.Context(), o, into, c, args) },
+		Use:   "report FILE",
+		Short: "Print a recording again, in any format",
+		Long: "Print the report of a recording that 'tracer attach --record' or 'tracer run --record' made: " +
+			"the very report that was printed then. Of a file that was cut short it prints what is there.",
+		Example: "  tracer report run.arrows\n  tracer report run.arrows --format csv -o cells.csv\n" +
+			"  tracer report run.arrows --into notebook.ipynb --into-output",
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return reportOrInto(cmd.Context(), o, into, c, args) },
 	}
 	o.AddFlags(cmd.Flags())
-	cmd.Flags().StringVar(&into.Notebook, "into", "", "put the figures into the metadata of the cells of `NOTEBOOK`.ipynb, which are found by their sources")
-	cmd.Flags().BoolVar(&into.Outputs, "into-output", false, "with --into: also show them under the cells, as an output")
-	cmd.Flags().BoolVar(&into.Remove, "remove", false, "with --into, and without a recording: take the figures out of the notebook")
+	cmd.Flags().StringVar(&into.Notebook, "into", "",
+		"put the figures into the metadata of the cells of `NOTEBOOK`.ipynb, which are found by their sources")
+	cmd.Flags().BoolVar(&into.Outputs, "into-output", false,
+		"with --into: also show them under the cells, as an output")
+	cmd.Flags().BoolVar(&into.Remove, "remove", false,
+		"with --into, and without a recording: take the figures out of the notebook")
 	return cmd
 }
 

@@ -22,8 +22,9 @@ func newRunCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARG ...]",
 		Short: "Start a command and trace it, and its children, from the first instruction",
-		Long: `Start COMMAND as the invoking user (not as root) and trace it and its children from its first instruction to
-its end. The exit status is COMMAND's, unless tracing itself failed. Ctrl-C goes to COMMAND.`,
+		Long: "Start COMMAND as the invoking user (not as root) and trace it and its children " +
+			"from its first instruction to\n" +
+			"its end. The exit status is COMMAND's, unless tracing itself failed. Ctrl-C goes to COMMAND.",
 		Example: "  sudo tracer run -- ipython\n  sudo tracer run --record lab.arrows -- jupyter lab",
 		Args:    usageArgs(cobra.MinimumNArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), o, c, args) },

@@ -40,7 +40,8 @@ found, cells of known truth are compared as well. It ends with status 1 at the f
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), o, c) },
 	}
 	cmd.Flags().StringVar(&o.Format, "format", "text", "the `FORMAT` of the results: text or json")
-	cmd.Flags().StringVar(&o.Python, "python", "", "the `PYTHON`, with IPython, whose cells are compared (default: one that is found; 'none' for no cells)")
+	cmd.Flags().StringVar(&o.Python, "python", "",
+		"the `PYTHON`, with IPython, whose cells are compared (default: one that is found; 'none' for no cells)")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "run only the tests of these `NAMES`")
 	return cmd
 }
@@ -116,7 +117,9 @@ func choosePython(ctx context.Context, named string, only []string) (*selftest.P
 		return nil, usageError{fmt.Errorf("--python %s: %w", named, err)}
 	}
 	if p.IPython == "" {
-		return nil, usageError{fmt.Errorf("--python %s: it has no IPython; '%s -m pip install ipython' installs it", named, named)}
+		return nil, usageError{
+			fmt.Errorf("--python %s: it has no IPython; '%s -m pip install ipython' installs it", named, named),
+		}
 	}
 	return p, nil
 }

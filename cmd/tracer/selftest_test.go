@@ -72,7 +72,8 @@ func TestSelftestAsksNoPython(t *testing.T) {
 func TestSelftestGPU(t *testing.T) {
 	needBPF(t)
 	path, libraries := buildTracer(t), t.TempDir()
-	if out, err := exec.Command("/usr/bin/python3", "../../testdata/gpu/build.py", libraries).CombinedOutput(); err != nil {
+	build := exec.Command("/usr/bin/python3", "../../testdata/gpu/build.py", libraries)
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the stand-ins: %v: %s", err, out)
 	}
 	cmd := exec.Command(path, "selftest", "--format", "json", "--only", "GPU")
@@ -93,7 +94,8 @@ func TestSelftestGPU(t *testing.T) {
 func TestSelftestWrongUsage(t *testing.T) {
 	wrong := [][]string{{"--format", "xml"}, {"extra"}}
 	if os.Geteuid() == 0 {
-		wrong = append(wrong, []string{"--only", "nonsense"}, []string{"--python", "/bin/true"}, []string{"--python", "/nowhere"})
+		wrong = append(wrong, []string{"--only", "nonsense"}, []string{"--python", "/bin/true"},
+			[]string{"--python", "/nowhere"})
 	}
 	for _, args := range wrong {
 		var errs bytes.Buffer

@@ -37,10 +37,14 @@ func newServeCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Attach for the users of kernels when their notebooks ask (%tracer start)",
-		Long: `Wait, as root, for notebooks that say '%tracer start', and trace the kernel that asks: that very process, which the Linux kernel
-names, and no other. Each session is a process of its own that has the rights of the kernel's user; its figures go to that notebook only.
-It ends with the kernel, at '%tracer stop', or with the server, and leaves its report to that user in a file. With --auto a kernel is traced
-from its start, if it loads the notebook companion then. scripts/packaging/ipytracer-serve.service runs it by systemd.`,
+		Long: "Wait, as root, for notebooks that say '%tracer start', and trace the kernel that asks: " +
+			"that very process, which the Linux kernel\n" +
+			"names, and no other. Each session is a process of its own that has the rights of the kernel's user; " +
+			"its figures go to that notebook only.\n" +
+			"It ends with the kernel, at '%tracer stop', or with the server, " +
+			"and leaves its report to that user in a file. With --auto a kernel is traced\n" +
+			"from its start, if it loads the notebook companion then. scripts/packaging/ipytracer-serve.service " +
+			"runs it by systemd.",
 		Example: "  sudo tracer serve\n  sudo tracer serve --per-user 2\n  sudo tracer serve --auto",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, c) },
@@ -49,8 +53,10 @@ from its start, if it loads the notebook companion then. scripts/packaging/ipytr
 	f.StringVar(&o.Folder, "folder", serving.Folder, "the `FOLDER` of the socket, which only root may write to")
 	f.IntVar(&o.PerUser, "per-user", 4, "a user may have `N` sessions at a time")
 	f.IntVar(&o.InAll, "in-all", 32, "there may be `N` sessions at a time")
-	f.BoolVar(&o.Auto, "auto", false, "trace every kernel that loads the notebook companion, from then on, without being asked")
-	f.StringVar(&o.Reports, "reports", reportsFolder, "the `FOLDER` in which sessions leave reports to their users, made with the user's rights (%h: the home, %u: the name); or 'off'")
+	f.BoolVar(&o.Auto, "auto", false,
+		"trace every kernel that loads the notebook companion, from then on, without being asked")
+	f.StringVar(&o.Reports, "reports", reportsFolder, "the `FOLDER` in which sessions leave reports to their users, "+
+		"made with the user's rights (%h: the home, %u: the name); or 'off'")
 	f.BoolVarP(&o.Verbose, "verbose", "v", false, "log to standard error")
 	return cmd
 }
@@ -78,7 +84,9 @@ func runServe(ctx context.Context, o ServeOptions, c console) error {
 	begin := func(p serving.Peer) (*serving.Child, error) {
 		return startSession(log, p, reportPlace(reports, p, time.Now()))
 	}
-	s := serving.New(serving.Options{Log: log, PerUser: o.PerUser, InAll: o.InAll, Auto: o.Auto, Session: begin, Porter: serving.StartPorter})
+	s := serving.New(serving.Options{
+		Log: log, PerUser: o.PerUser, InAll: o.InAll, Auto: o.Auto, Session: begin, Porter: serving.StartPorter,
+	})
 	which := "notebooks that say '%tracer start'"
 	if o.Auto {
 		which = "kernels that load the notebook companion (%load_ext ipytracer)"
@@ -96,12 +104,16 @@ func notify(log *slog.Logger, state string) {
 	}
 }
 
-var errServeNeedsRoot = errors.New("'tracer serve' traces the processes of others, which takes root; type 'sudo tracer serve'")
+var errServeNeedsRoot = errors.New("'tracer serve' traces the processes of others, which takes root; " +
+	"type 'sudo tracer serve'")
 
 // startSession starts a process that traces the peer, and answers on its line only. Its report is kept at the path
 // report, unless that is "". Nothing from the peer is in its arguments.
 func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Child, error) {
-	args := []string{"attach", "--quiet", "--started", strconv.FormatUint(p.StartTicks, 10), "--owner", strconv.FormatUint(uint64(p.UID), 10)}
+	args := []string{
+		"attach", "--quiet", "--started", strconv.FormatUint(p.StartTicks, 10), "--owner",
+		strconv.FormatUint(uint64(p.UID), 10),
+	}
 	if report != "" {
 		args = append(args, "--left-at", report)
 	} else {

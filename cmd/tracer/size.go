@@ -33,5 +33,6 @@ func (s *session) foretell(r *model.Report) {
 	if err != nil || size < muchToWrite { // the report itself will have the error
 		return
 	}
-	fmt.Fprintf(s.console.err, "tracer: as %s this report will have about %s: %s\n", f.name, words.Bytes(size), f.smaller)
+	fmt.Fprintf(s.console.err, "tracer: as %s this report will have about %s: %s\n",
+		f.name, words.Bytes(size), f.smaller)
 }

@@ -24,9 +24,12 @@ func TestSizeIsForetold(t *testing.T) {
 		s.foretell(r)
 		return told.String()
 	}
-	for format, want := range map[string]string{"json": "about 34.", "csv": "about 31.", "perfetto": "", "html": "", "text": ""} {
+	for format, want := range map[string]string{
+		"json": "about 34.", "csv": "about 31.", "perfetto": "", "html": "", "text": "",
+	} {
 		got := said(large, OutputOptions{Format: format})
-		if want == "" && got != "" || !strings.Contains(got, want) || want != "" && !strings.Contains(got, "tracer: as "+format+" this report will have") {
+		if want == "" && got != "" || !strings.Contains(got, want) ||
+			want != "" && !strings.Contains(got, "tracer: as "+format+" this report will have") {
 			t.Errorf("%s: %q", format, got)
 		}
 		if quiet := said(large, OutputOptions{Format: format, Quiet: true}); quiet != "" {
@@ -48,7 +51,8 @@ func TestSizeIsForetold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := strings.Count(fewer.String(), "\ncell,"); n != 5 || strings.Count(csv.String(), "\ncell,") != 60 || !strings.Contains(fewer.String(), "\ncell,69,") {
+	if n := strings.Count(fewer.String(), "\ncell,"); n != 5 || strings.Count(csv.String(), "\ncell,") != 60 ||
+		!strings.Contains(fewer.String(), "\ncell,69,") {
 		t.Errorf("--cells 5 left %d cells", n)
 	}
 }

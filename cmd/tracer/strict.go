@@ -88,7 +88,8 @@ func (s strictness) judge(r *model.Report) (note string, err error) {
 	case s.attribution:
 		all = append(all, "--strict: who allocated is not known in full: "+attribution)
 	case s.figures:
-		note = fmt.Sprintf("who allocated was not judged, and is not known in full: %s (--strict=%s judges it)", attribution, strictAll)
+		note = fmt.Sprintf("who allocated was not judged, and is not known in full: %s (--strict=%s judges it)",
+			attribution, strictAll)
 	}
 	if len(all) == 0 {
 		if note != "" {

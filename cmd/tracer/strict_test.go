@@ -23,8 +23,10 @@ func TestStrictValues(t *testing.T) {
 		want string
 		bad  bool
 	}{
-		{nil, "", false}, {[]string{"--strict"}, strictFigures, false}, {[]string{"--strict=figures"}, strictFigures, false}, {[]string{"--strict=true"}, strictFigures, false},
-		{[]string{"--strict=false"}, "", false}, {[]string{"--strict=attribution"}, strictAttribution, false}, {[]string{"--strict=all"}, strictAll, false}, {[]string{"--strict=some"}, "", true},
+		{nil, "", false}, {[]string{"--strict"}, strictFigures, false},
+		{[]string{"--strict=figures"}, strictFigures, false}, {[]string{"--strict=true"}, strictFigures, false},
+		{[]string{"--strict=false"}, "", false}, {[]string{"--strict=attribution"}, strictAttribution, false},
+		{[]string{"--strict=all"}, strictAll, false}, {[]string{"--strict=some"}, "", true},
 	} {
 		var s strictness
 		f := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -35,9 +37,14 @@ func TestStrictValues(t *testing.T) {
 	}
 }
 
-// TestStrictJudges: --strict judges figures and windows and names those that are not exact; it mentions stacks, and
-// judges them on request.
-func TestStrictJudges(t *testing.T) {
+// strictCase is a report, a value of --strict, and parts of the note and of the error that it leads to.
+type strictCase struct {
+	name, value string
+	r           *model.Report
+	note, err   []string
+}
+
+func strictCases() []strictCase {
 	rich, unnamed, bound, incomplete := reporttest.Rich(), reporttest.Rich(), reporttest.Rich(), reporttest.Rich()
 	for _, r := range []*model.Report{rich, unnamed, incomplete} {
 		exact(r)
@@ -48,22 +55,47 @@ func TestStrictJudges(t *testing.T) {
 	f.Exact = false
 	bound.Windows[3].Meters["cpu.numpy"] = f
 	bound.Certificate.Attribution = unnamed.Certificate.Attribution
-	incomplete.Certificate.Complete, incomplete.Certificate.Incomplete = false, []string{"3 cells have no window", "more", "and more"}
-	for _, c := range []struct {
-		name, value string
-		r           *model.Report
-		note, err   []string
-	}{
+	incomplete.Certificate.Complete, incomplete.Certificate.Incomplete = false, []string{
+		"3 cells have no window", "more", "and more",
+	}
+	return []strictCase{
 		{"all right", "all", rich, nil, nil},
 		{"not asked", "false", unnamed, nil, nil},
-		{"unnamed", "figures", unnamed, []string{"every figure and window is exact", "was not judged", "native frames not known in time (44)", "--strict=all"}, nil},
-		{"unnamed, all", "all", unnamed, nil, []string{"--strict: who allocated is not known in full: native frames not known in time (44)"}},
+		{
+			"unnamed", "figures", unnamed,
+			[]string{
+				"every figure and window is exact", "was not judged", "native frames not known in time (44)",
+				"--strict=all",
+			},
+			nil,
+		},
+		{
+			"unnamed, all", "all", unnamed, nil,
+			[]string{"--strict: who allocated is not known in full: native frames not known in time (44)"},
+		},
 		{"unnamed, alone", "attribution", unnamed, nil, []string{"who allocated is not known in full"}},
-		{"bound", "figures", bound, nil, []string{"--strict: not every figure and window is exact: 1 figure only a bound (the first: numpy of ", "who allocated was not judged"}},
+		{
+			"bound", "figures", bound, nil,
+			[]string{
+				"--strict: not every figure and window is exact: 1 figure only a bound (the first: numpy of ",
+				"who allocated was not judged",
+			},
+		},
 		{"bound, attribution", "attribution", bound, nil, []string{"who allocated is not known in full"}},
-		{"incomplete", "figures", incomplete, nil, []string{"not every figure and window is exact: 3 cells have no window (and 2 more reasons, see the report)"}},
+		{
+			"incomplete", "figures", incomplete, nil,
+			[]string{
+				"not every figure and window is exact: 3 cells have no window (and 2 more reasons, see the report)",
+			},
+		},
 		{"incomplete, attribution", "attribution", incomplete, nil, nil},
-	} {
+	}
+}
+
+// TestStrictJudges: --strict judges figures and windows and names those that are not exact; it mentions stacks, and
+// judges them on request.
+func TestStrictJudges(t *testing.T) {
+	for _, c := range strictCases() {
 		var s strictness
 		if err := s.Set(c.value); err != nil {
 			t.Fatal(err)
@@ -119,7 +151,10 @@ func exact(r *model.Report) {
 func TestStrictSessions(t *testing.T) {
 	tracer := buildTracer(t)
 	whole, cut := recordedWith(t, &event.Finish{}, false), recordedWith(t, &event.Finish{}, true)
-	unnamed := recordedWith(t, &event.Finish{Lost: []event.Loss{{Reason: event.LostNative, Count: 44}}, Unnamed: []string{"not every line is known"}}, false)
+	unnamed := recordedWith(t,
+		&event.Finish{
+			Lost: []event.Loss{{Reason: event.LostNative, Count: 44}}, Unnamed: []string{"not every line is known"},
+		}, false)
 	lossy := recordedWith(t, &event.Finish{Lost: []event.Loss{{Reason: event.LostProcesses, Count: 1}}}, false)
 	for _, c := range []struct {
 		args   []string
@@ -128,7 +163,10 @@ func TestStrictSessions(t *testing.T) {
 	}{
 		{[]string{"report", whole, "--strict"}, 0, ""},
 		{[]string{"report", whole, "--strict=all"}, 0, ""},
-		{[]string{"report", unnamed, "--strict"}, 0, "tracer: --strict: every figure and window is exact; who allocated was not judged, and is not known in full: "},
+		{
+			[]string{"report", unnamed, "--strict"}, 0, "tracer: --strict: every figure and window is exact; " +
+				"who allocated was not judged, and is not known in full: ",
+		},
 		{[]string{"report", unnamed, "--strict=all"}, statusBound, "who allocated is not known in full"},
 		{[]string{"report", lossy, "--strict"}, statusBound, "too many processes (1)"},
 		{[]string{"report", cut, "--strict"}, statusBound, "the recording was cut"},
@@ -144,10 +182,12 @@ func TestStrictSessions(t *testing.T) {
 		var said bytes.Buffer
 		cmd.Stderr = &said
 		out, _ := cmd.Output()
-		if got := cmd.ProcessState.ExitCode(); got != c.status || !strings.Contains(said.String(), c.said) || (c.said == "") != (said.Len() == 0) || strings.Count(said.String(), "\n") > 1 {
+		if got := cmd.ProcessState.ExitCode(); got != c.status || !strings.Contains(said.String(), c.said) ||
+			(c.said == "") != (said.Len() == 0) || strings.Count(said.String(), "\n") > 1 {
 			t.Errorf("%v: status %d, want %d; %q, want %q", c.args, got, c.status, said.String(), c.said)
 		}
-		if cuts := strings.Contains(string(out), "the recording was cut"); cuts != (c.args[1] == cut) && c.args[0] == "report" {
+		if cuts := strings.Contains(string(out), "the recording was cut"); cuts != (c.args[1] == cut) &&
+			c.args[0] == "report" {
 			t.Errorf("%v: a cut is said: %v", c.args, cuts)
 		}
 	}

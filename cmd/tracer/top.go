@@ -35,12 +35,15 @@ func newTopCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top [PID ...]",
 		Short: "Watch a kernel live: the cell that runs, who allocates, what is left",
-		Long: `Attach to a running IPython or Jupyter kernel as 'tracer attach' does, and show on the terminal what happens: the cell that runs and
-since when, memory against its limit, the lines that grow, variables, children, the cells so far, and what was lost. Keys: '?' lists them, 'q' ends the session,
-and the report is printed. The target does not notice.
-
---once prints one screen and detaches: as text, or with --format json for programs. With --cells N it has the N newest cells, too.`,
-		Example: "  sudo tracer top\n  sudo tracer top 4242 --record run.arrows\n  sudo tracer top 4242 --once --format json | jq '.kernels[0].cell.meters'",
+		Long: "Attach to a running IPython or Jupyter kernel as 'tracer attach' does, " +
+			"and show on the terminal what happens: the cell that runs and\n" +
+			"since when, memory against its limit, the lines that grow, variables, children, the cells so far, " +
+			"and what was lost. Keys: '?' lists them, 'q' ends the session,\n" +
+			"and the report is printed. The target does not notice.\n\n" +
+			"--once prints one screen and detaches: as text, or with --format json for programs. " +
+			"With --cells N it has the N newest cells, too.",
+		Example: "  sudo tracer top\n  sudo tracer top 4242 --record run.arrows\n" +
+			"  sudo tracer top 4242 --once --format json | jq '.kernels[0].cell.meters'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runTop(cmd.Context(), o, c, args)
 		},
@@ -49,7 +52,8 @@ and the report is printed. The target does not notice.
 	f := cmd.Flags()
 	f.Lookup("quiet").Usage = "print no report at the end, and no progress"
 	f.BoolVar(&o.All, "all", false, "attach to every kernel there is; 'n' goes from one to the next")
-	f.DurationVar(&o.Duration, "duration", 0, "detach after this `TIME`, such as 30s or 10m; with --once: print after it")
+	f.DurationVar(&o.Duration, "duration", 0,
+		"detach after this `TIME`, such as 30s or 10m; with --once: print after it")
 	f.BoolVar(&o.Once, "once", false, "print one screen, and detach without a report")
 	f.BoolVar(&o.ASCII, "ascii", false, "use ASCII characters only, as where the locale has no others")
 	f.BoolVar(&o.NoColor, "no-color", false, "use no colours, as with NO_COLOR (which sudo takes away)")
@@ -63,11 +67,15 @@ func (o *TopOptions) check() error {
 	case o.Duration < 0:
 		return usageError{errors.New("--duration cannot be negative")}
 	case o.Once && o.Record != "":
-		return usageError{errors.New("--once and --record exclude each other: 'tracer attach --record' records a session")}
+		return usageError{
+			errors.New("--once and --record exclude each other: 'tracer attach --record' records a session"),
+		}
 	case o.Once && o.Format == "csv":
 		return usageError{errors.New("--once prints text or json, not csv")}
 	case o.Once && o.Strict.any():
-		return usageError{errors.New("--once and --strict exclude each other: nothing is proven before a session is over")}
+		return usageError{
+			errors.New("--once and --strict exclude each other: nothing is proven before a session is over"),
+		}
 	}
 	return nil
 }
@@ -143,7 +151,9 @@ func modelGPUs(s *session) (out []model.GPU) {
 		return nil
 	}
 	for _, g := range s.running.GPUs() {
-		out = append(out, model.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory)})
+		out = append(out, model.GPU{
+			Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory),
+		})
 	}
 	return out
 }
@@ -161,7 +171,8 @@ func slower(running *tracer.Session, says func(*model.Probe) string) (all []stri
 
 // noTerminal explains why there is no screen; ok is false for other errors.
 func noTerminal(err error) (status int, message string, ok bool) {
-	if errors.Is(err, display.ErrNoTerminal) || errors.Is(err, display.ErrDumb) || errors.Is(err, display.ErrBackground) {
+	if errors.Is(err, display.ErrNoTerminal) || errors.Is(err, display.ErrDumb) ||
+		errors.Is(err, display.ErrBackground) {
 		return statusUsage, fmt.Sprintf("%v; 'tracer top --once' prints one screen without it", err), true
 	}
 	return 0, "", false

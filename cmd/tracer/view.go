@@ -40,7 +40,9 @@ func (v *view) begin() (err error) {
 	if v.terminal == nil {
 		return nil
 	}
-	v.display, err = display.Show(v.terminal, display.Options{State: v.state, NoColor: v.options.NoColor || noColor(), Act: v.press})
+	v.display, err = display.Show(v.terminal, display.Options{
+		State: v.state, NoColor: v.options.NoColor || noColor(), Act: v.press,
+	})
 	if err != nil {
 		return err
 	}

@@ -35,10 +35,12 @@ func newViewCommand(c console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "view FILE",
 		Short: "Show a recording in a browser, also while it grows",
-		Long: `Show a recording as the page that 'tracer report --format html' writes, to browsers on this machine, until Ctrl-C.
-Of a session that still runs ('tracer attach --record FILE') the page follows the recording while it grows.
-
-Only whoever has the printed address sees the page: the tracer listens on 127.0.0.1, and the address holds a secret.`,
+		Long: "Show a recording as the page that 'tracer report --format html' writes, " +
+			"to browsers on this machine, until Ctrl-C.\n" +
+			"Of a session that still runs ('tracer attach --record FILE') the page follows the recording " +
+			"while it grows.\n\n" +
+			"Only whoever has the printed address sees the page: the tracer listens on 127.0.0.1, " +
+			"and the address holds a secret.",
 		Example: "  tracer view run.arrows",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runView(cmd.Context(), o, c, args[0]) },
@@ -99,8 +101,10 @@ func seclude(who *invoker.Invoker) error {
 	if err := confine.OnlyPaths(confine.Paths{}); err != nil && !errors.Is(err, confine.ErrNoLandlock) {
 		return err
 	}
-	answering := confine.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT, unix.SYS_SETSOCKOPT, unix.SYS_SHUTDOWN)
-	if err := confine.Allow(slices.Concat(confine.Program(), answering)); err != nil && !errors.Is(err, confine.ErrNoFilter) {
+	answering := confine.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
+		unix.SYS_SETSOCKOPT, unix.SYS_SHUTDOWN)
+	if err := confine.Allow(slices.Concat(confine.Program(), answering)); err != nil &&
+		!errors.Is(err, confine.ErrNoFilter) {
 		return err
 	}
 	return nil
@@ -110,7 +114,8 @@ func seclude(who *invoker.Invoker) error {
 func (v *viewer) serve(ctx context.Context, on net.Listener) error {
 	server := &http.Server{
 		Handler: v, ConnContext: v.guests.begin, ConnState: v.guests.follow, ErrorLog: log.New(io.Discard, "", 0),
-		ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10,
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(on) }()

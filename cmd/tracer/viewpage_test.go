@@ -57,20 +57,25 @@ func TestViewAnswers(t *testing.T) {
 		method, host, path string
 		want               int
 	}{
-		{"GET", "127.0.0.1:4711", "/secret/", 200}, {"HEAD", "127.0.0.1:4711", "/secret/", 200}, {"GET", "127.0.0.1:4711", "/secret/data", 200}, {"GET", "127.0.0.1:4711", "/secret/data?have=1", 204},
-		{"GET", "localhost:4711", "/secret/", 421}, {"GET", "evil.example", "/secret/", 421}, {"GET", "127.0.0.1", "/secret/data", 421}, {"POST", "127.0.0.1:4711", "/secret/", 405},
-		{"GET", "127.0.0.1:4711", "/", 404}, {"GET", "127.0.0.1:4711", "/secre/", 404}, {"GET", "127.0.0.1:4711", "/secrets/data", 404}, {"GET", "127.0.0.1:4711", "/secret/../etc/passwd", 404},
+		{"GET", "127.0.0.1:4711", "/secret/", 200}, {"HEAD", "127.0.0.1:4711", "/secret/", 200},
+		{"GET", "127.0.0.1:4711", "/secret/data", 200}, {"GET", "127.0.0.1:4711", "/secret/data?have=1", 204},
+		{"GET", "localhost:4711", "/secret/", 421}, {"GET", "evil.example", "/secret/", 421},
+		{"GET", "127.0.0.1", "/secret/data", 421}, {"POST", "127.0.0.1:4711", "/secret/", 405},
+		{"GET", "127.0.0.1:4711", "/", 404}, {"GET", "127.0.0.1:4711", "/secre/", 404},
+		{"GET", "127.0.0.1:4711", "/secrets/data", 404}, {"GET", "127.0.0.1:4711", "/secret/../etc/passwd", 404},
 	} {
 		w := ask(c.method, c.host, c.path)
 		if w.Code != c.want {
 			t.Errorf("%s %s of %s: %d, want %d", c.method, c.path, c.host, w.Code, c.want)
 		}
-		if w.Code != 200 && (strings.Contains(w.Body.String(), "schema") || strings.Contains(w.Body.String(), "secret")) {
+		if w.Code != 200 &&
+			(strings.Contains(w.Body.String(), "schema") || strings.Contains(w.Body.String(), "secret")) {
 			t.Errorf("%s %s of %s tells %q", c.method, c.path, c.host, w.Body)
 		}
 	}
 	page := ask("GET", v.host, "/secret/")
-	if policy := page.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src 'self'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+	if policy := page.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src 'self'") ||
+		!strings.Contains(policy, "frame-ancestors 'none'") {
 		t.Errorf("policy %q", policy)
 	}
 	before := ask("GET", v.host, "/secret/data").Body.Len()
@@ -99,8 +104,10 @@ func TestViewIsBounded(t *testing.T) {
 		took, ago, still time.Duration
 		want             bool
 	}{
-		{time.Second, 8 * time.Second, 0, false}, {time.Second, 9 * time.Second, 0, true}, {time.Minute, 8 * time.Minute, time.Second, false},
-		{time.Minute, 30 * time.Second, time.Minute, false}, {time.Minute, time.Minute, time.Minute, true}, {time.Minute, time.Minute, stillAfter, true}, {0, 0, 0, true},
+		{time.Second, 8 * time.Second, 0, false}, {time.Second, 9 * time.Second, 0, true},
+		{time.Minute, 8 * time.Minute, time.Second, false},
+		{time.Minute, 30 * time.Second, time.Minute, false}, {time.Minute, time.Minute, time.Minute, true},
+		{time.Minute, time.Minute, stillAfter, true}, {0, 0, 0, true},
 	} {
 		v := &viewer{took: c.took, last: now.Add(-c.ago), grew: now.Add(-c.still)}
 		if got := v.isTime(now); got != c.want {
@@ -198,7 +205,9 @@ func TestViewRefuses(t *testing.T) {
 	if err := os.WriteFile(path, []byte("hello"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"view", path}, {"view", filepath.Join(t.TempDir(), "absent")}, {"view", "--port", "70000", path}} {
+	for _, args := range [][]string{
+		{"view", path}, {"view", filepath.Join(t.TempDir(), "absent")}, {"view", "--port", "70000", path},
+	} {
 		out, err := exec.Command(program, args...).CombinedOutput()
 		if err == nil || strings.Contains(string(out), "http://") || strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%v: %v, %q", args, err, out)

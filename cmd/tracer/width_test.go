@@ -16,7 +16,8 @@ func TestWidth(t *testing.T) {
 		want     int
 	}{{220, "", 220}, {220, "100", 220}, {20, "", 60}, {0, "", 120}, {0, "100", 100}} {
 		t.Setenv("COLUMNS", c.variable)
-		if err := unix.IoctlSetWinsize(int(main.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: c.columns}); err != nil {
+		err := unix.IoctlSetWinsize(int(main.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: c.columns})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if got := width(other); got != c.want {

@@ -15,11 +15,13 @@ import (
 // test-viewers opens the same session in other programs.
 func TestWildTexts(t *testing.T) {
 	for _, f := range formats {
-		if f.name == "html" || f.name == "parquet" || f.name == "pprof" || f.name == "perfetto" || f.name == "memory-viz" {
+		if f.name == "html" || f.name == "parquet" || f.name == "pprof" || f.name == "perfetto" ||
+			f.name == "memory-viz" {
 			continue // their packages and the viewers' tests read them in the programs they are made for
 		}
 		var b bytes.Buffer
-		if err := (&OutputOptions{Format: f.name, By: "cpu.resident", Lines: 3}).Print(&b, reporttest.Wild()); err != nil {
+		o := &OutputOptions{Format: f.name, By: "cpu.resident", Lines: 3}
+		if err := o.Print(&b, reporttest.Wild()); err != nil {
 			t.Fatalf("%s: %v", f.name, err)
 		}
 		reporttest.CheckSafe(t, b.String(), "\n\t")
@@ -34,7 +36,8 @@ func TestWildTexts(t *testing.T) {
 			}
 			for _, row := range rows {
 				for _, field := range row {
-					if _, err := strconv.ParseFloat(field, 64); err != nil && strings.ContainsAny(field[:min(1, len(field))], "=+-@\t\r\n") {
+					if _, err := strconv.ParseFloat(field, 64); err != nil &&
+						strings.ContainsAny(field[:min(1, len(field))], "=+-@\t\r\n") {
 						t.Errorf("%s: a spreadsheet takes %.60q for a formula", f.name, field)
 					}
 				}

@@ -17,13 +17,17 @@ func (d *Diagnosis) cache(folder string) {
 	}
 	switch size, err := filecache.Measure(folder); {
 	case errors.Is(err, fs.ErrNotExist):
-		d.add(id, name, OK, "nothing yet; the first attach keeps in %s where probes go in an interpreter and in libraries", folder)
+		d.add(id, name, OK,
+			"nothing yet; the first attach keeps in %s where probes go in an interpreter and in libraries", folder)
 	case errors.Is(err, filecache.ErrUnsafe):
-		d.add(id, name, Reduced, "users other than root may write to %s, so nothing is kept there: each attach takes longer", folder)
+		d.add(id, name, Reduced,
+			"users other than root may write to %s, so nothing is kept there: each attach takes longer", folder)
 		d.advise("sudo rm -r "+folder, "%s is not root's alone", folder)
 	case err != nil:
 		d.add(id, name, Reduced, "%v: each attach takes longer", err)
 	default:
-		d.add(id, name, OK, "%s in %s, of %d combinations of user, root folder and build; it may be removed at any time", words.Bytes(size.Bytes), folder, size.Domains)
+		d.add(id, name, OK,
+			"%s in %s, of %d combinations of user, root folder and build; it may be removed at any time",
+			words.Bytes(size.Bytes), folder, size.Domains)
 	}
 }

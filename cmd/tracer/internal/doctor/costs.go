@@ -33,8 +33,14 @@ func (d *Diagnosis) measureUprobes(l *ledger.Ledger) {
 		return
 	}
 	d.Costs = append(d.Costs,
-		Cost{ID: "uprobe.emulated", Name: "uprobe, emulated instruction", Added: float64(c.Emulated), Low: float64(c.Emulated), High: float64(c.Emulated)},
-		Cost{ID: "uprobe.stepped", Name: "uprobe, single-stepped instruction", Added: float64(c.Stepped), Low: float64(c.Stepped), High: float64(c.Stepped)})
+		Cost{
+			ID: "uprobe.emulated", Name: "uprobe, emulated instruction", Added: float64(c.Emulated),
+			Low: float64(c.Emulated), High: float64(c.Emulated),
+		},
+		Cost{
+			ID: "uprobe.stepped", Name: "uprobe, single-stepped instruction", Added: float64(c.Stepped),
+			Low: float64(c.Stepped), High: float64(c.Stepped),
+		})
 }
 
 // costPairs is the number of measurements with the probes and without, in turns.
@@ -44,7 +50,8 @@ const costPairs = 15
 // probes in and out; all in turns, so that other work of the machine falls on all.
 func (d *Diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
 	for root, m := range []struct{ loop, id, name string }{
-		{workload.LoopFaults, "page_fault", "page fault"}, {workload.LoopMaps, "mmap_munmap", "mmap and munmap of 1 MiB"},
+		{workload.LoopFaults, "page_fault", "page fault"},
+		{workload.LoopMaps, "mmap_munmap", "mmap and munmap of 1 MiB"},
 	} {
 		samples, err := measureLoop(ctx, l, uint32(root), m.loop)
 		if err != nil {

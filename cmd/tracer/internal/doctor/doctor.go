@@ -83,7 +83,8 @@ func Examine(ctx context.Context, fs process.FS, o Options) (Diagnosis, error) {
 	if d.Possible {
 		d.tryKernel(ctx, o.Measure)
 	} else {
-		d.Unseen = append(d.Unseen, "whether the probes load, which of them the kernel offers, and what they cost: that takes root")
+		d.Unseen = append(d.Unseen,
+			"whether the probes load, which of them the kernel offers, and what they cost: that takes root")
 	}
 	if o.PID != 0 {
 		return d, d.judge(ctx, o.PID)

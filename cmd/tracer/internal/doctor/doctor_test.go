@@ -26,36 +26,54 @@ func able() process.Facts {
 	}
 }
 
+// diagnoses are facts of a machine that can trace, each with a change.
+var diagnoses = []struct {
+	name     string
+	change   func(*process.Facts)
+	possible bool
+	id       string // of the finding that changes
+	state    string
+	advice   string // part of an action
+}{
+	{"able", func(*process.Facts) {}, true, "kernel", OK, ""},
+	{"number", func(f *process.Facts) { f.Kernel = "5.14.0-503.el9.x86_64" }, true, "kernel", OK, ""},
+	{"no BTF", func(f *process.Facts) { f.BTF = false }, false, "btf", Missing, "CONFIG_DEBUG_INFO_BTF"},
+	{
+		"user", func(f *process.Facts) { f.Capabilities, f.EUID = 0, 1000 }, false, "cap_bpf", Missing,
+		"sudo tracer doctor",
+	},
+	{"container", func(f *process.Facts) {
+		f.Capabilities = capabilities(process.CapBPF, process.CapPerfmon, process.CapDACReadSearch)
+	}, false, "cap_sys_ptrace", Missing, "--cap-add SYS_PTRACE"},
+	{
+		"strangers", func(f *process.Facts) { f.Capabilities &^= capabilities(process.CapDACReadSearch) }, false,
+		"cap_dac_read_search", Missing, "--cap-add DAC_READ_SEARCH",
+	},
+	{"override", func(f *process.Facts) {
+		f.Capabilities ^= capabilities(process.CapDACReadSearch, process.CapDACOverride)
+	}, true, "cap_dac_read_search", OK, ""},
+	{"admin", func(f *process.Facts) {
+		f.Capabilities = capabilities(process.CapSysAdmin, process.CapSysPtrace, process.CapDACReadSearch)
+	}, true, "cap_bpf", OK, ""},
+	{
+		"lockdown", func(f *process.Facts) { f.Lockdown = "confidentiality" }, false, "lockdown", Missing,
+		"lockdown=integrity",
+	},
+	{"integrity", func(f *process.Facts) { f.Lockdown = "integrity" }, true, "lockdown", OK, ""},
+	{
+		"rootless", func(f *process.Facts) { f.InitialUserNamespace = false }, false, "user_namespace", Missing,
+		"on the host",
+	},
+	{"strange proc", func(f *process.Facts) { f.OwnProc = false }, true, "proc", Reduced, "mount -t proc"},
+	{"interpreted", func(f *process.Facts) { f.BPFJIT.Value = 0 }, true, "bpf_jit", Reduced, "sysctl"},
+	{
+		"no ptrace", func(f *process.Facts) { f.PtraceScope = process.Setting{Value: 3, Known: true} }, true,
+		"ptrace_scope", Reduced, "tracer run",
+	},
+}
+
 func TestDiagnose(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		change   func(*process.Facts)
-		possible bool
-		id       string // of the finding that changes
-		state    string
-		advice   string // part of an action
-	}{
-		{"able", func(*process.Facts) {}, true, "kernel", OK, ""},
-		{"number", func(f *process.Facts) { f.Kernel = "5.14.0-503.el9.x86_64" }, true, "kernel", OK, ""},
-		{"no BTF", func(f *process.Facts) { f.BTF = false }, false, "btf", Missing, "CONFIG_DEBUG_INFO_BTF"},
-		{"user", func(f *process.Facts) { f.Capabilities, f.EUID = 0, 1000 }, false, "cap_bpf", Missing, "sudo tracer doctor"},
-		{"container", func(f *process.Facts) {
-			f.Capabilities = capabilities(process.CapBPF, process.CapPerfmon, process.CapDACReadSearch)
-		}, false, "cap_sys_ptrace", Missing, "--cap-add SYS_PTRACE"},
-		{"strangers", func(f *process.Facts) { f.Capabilities &^= capabilities(process.CapDACReadSearch) }, false, "cap_dac_read_search", Missing, "--cap-add DAC_READ_SEARCH"},
-		{"override", func(f *process.Facts) {
-			f.Capabilities ^= capabilities(process.CapDACReadSearch, process.CapDACOverride)
-		}, true, "cap_dac_read_search", OK, ""},
-		{"admin", func(f *process.Facts) {
-			f.Capabilities = capabilities(process.CapSysAdmin, process.CapSysPtrace, process.CapDACReadSearch)
-		}, true, "cap_bpf", OK, ""},
-		{"lockdown", func(f *process.Facts) { f.Lockdown = "confidentiality" }, false, "lockdown", Missing, "lockdown=integrity"},
-		{"integrity", func(f *process.Facts) { f.Lockdown = "integrity" }, true, "lockdown", OK, ""},
-		{"rootless", func(f *process.Facts) { f.InitialUserNamespace = false }, false, "user_namespace", Missing, "on the host"},
-		{"strange proc", func(f *process.Facts) { f.OwnProc = false }, true, "proc", Reduced, "mount -t proc"},
-		{"interpreted", func(f *process.Facts) { f.BPFJIT.Value = 0 }, true, "bpf_jit", Reduced, "sysctl"},
-		{"no ptrace", func(f *process.Facts) { f.PtraceScope = process.Setting{Value: 3, Known: true} }, true, "ptrace_scope", Reduced, "tracer run"},
-	} {
+	for _, c := range diagnoses {
 		t.Run(c.name, func(t *testing.T) {
 			facts := able()
 			c.change(&facts)
@@ -89,7 +107,10 @@ func TestFeatures(t *testing.T) {
 		advice    string
 	}{
 		{"all", func(*ledger.Features) {}, true, "helpers", OK, ""},
-		{"helper", func(f *ledger.Features) { f.Missing = []string{"bpf_get_attach_cookie"} }, false, "helpers", Missing, "bpf_get_attach_cookie"},
+		{
+			"helper", func(f *ledger.Features) { f.Missing = []string{"bpf_get_attach_cookie"} }, false, "helpers",
+			Missing, "bpf_get_attach_cookie",
+		},
 		{"loop", func(f *ledger.Features) { f.Loop = false }, true, "bpf_loop", Reduced, ""},
 		{"cast", func(f *ledger.Features) { f.Cast = false }, true, "rdonly_cast", Reduced, ""},
 		{"counters", func(f *ledger.Features) { f.ExactResident = false }, true, "rss_counters", Reduced, "bound"},
@@ -103,7 +124,8 @@ func TestFeatures(t *testing.T) {
 			if d.Possible != c.possible || at < 0 || d.Checks[at].State != c.state {
 				t.Errorf("possible %v, checks %+v", d.Possible, d.Checks)
 			}
-			if (c.advice == "") != (len(d.Actions) == 0) || len(d.Actions) > 0 && !strings.Contains(d.Actions[0].Problem, c.advice) {
+			if (c.advice == "") != (len(d.Actions) == 0) ||
+				len(d.Actions) > 0 && !strings.Contains(d.Actions[0].Problem, c.advice) {
 				t.Errorf("actions %+v", d.Actions)
 			}
 		})

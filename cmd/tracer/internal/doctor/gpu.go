@@ -40,8 +40,9 @@ func (d *Diagnosis) gpus(f gpuFacts) {
 		for i, device := range f.snapshot.Devices {
 			names[i] = cmp.Or(device.Name, "unknown")
 		}
-		d.add("nvml", "GPUs (NVML)", OK, "driver %s, CUDA up to %s, %s: %s", cmp.Or(f.snapshot.Driver, f.driver, "unknown"),
-			cmp.Or(f.snapshot.CUDA, "unknown"), words.Plural(len(names), "GPU"), cmp.Or(strings.Join(names, ", "), "none"))
+		d.add("nvml", "GPUs (NVML)", OK, "driver %s, CUDA up to %s, %s: %s",
+			cmp.Or(f.snapshot.Driver, f.driver, "unknown"), cmp.Or(f.snapshot.CUDA, "unknown"),
+			words.Plural(len(names), "GPU"), cmp.Or(strings.Join(names, ", "), "none"))
 	case !errors.As(f.err, &none):
 		d.add("nvml", "GPUs (NVML)", Unknown, "%v; a GPU may hang", f.err)
 		d.advise("sudo dmesg | grep NVRM", "%v", f.err)
@@ -51,14 +52,17 @@ func (d *Diagnosis) gpus(f gpuFacts) {
 		d.add("nvml", "GPUs (NVML)", Reduced, "%v", none)
 		d.advise("", "%v%s", none, NVMLHint(none.Reason))
 	default:
-		d.add("nvml", "GPUs (NVML)", Reduced, "driver %s is loaded, but %v: 'tracer gpu' does not work, and NVML's figures of processes are missing", f.driver, none)
+		d.add("nvml", "GPUs (NVML)", Reduced,
+			"driver %s is loaded, but %v: 'tracer gpu' does not work, and NVML's figures of processes are missing",
+			f.driver, none)
 		d.advise("", "%v%s", none, NVMLHint(none.Reason))
 	}
 	switch {
 	case f.libcuda != "":
 		d.add("libcuda", gpu.CUDALibrary, OK, "%s", f.libcuda)
 	case f.driver != "":
-		d.add("libcuda", gpu.CUDALibrary, Reduced, "not in ld.so.cache, nor in the usual places; a container may have its own")
+		d.add("libcuda", gpu.CUDALibrary, Reduced,
+			"not in ld.so.cache, nor in the usual places; a container may have its own")
 	default:
 		d.add("libcuda", gpu.CUDALibrary, OK, "not there; only CUDA programs need it")
 	}

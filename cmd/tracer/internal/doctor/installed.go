@@ -142,7 +142,8 @@ func examinePython(path, real string) (InstalledPython, bool) {
 		if errors.As(err, &unsupported) {
 			p.Version, p.Reason = unsupported.Version.String(), unsupported.Reason
 		}
-		if m := versionInName.FindStringSubmatch(p.Interpreter); m != nil && (unsupported == nil || unsupported.Version.Major == 0) {
+		if m := versionInName.FindStringSubmatch(p.Interpreter); m != nil &&
+			(unsupported == nil || unsupported.Version.Major == 0) {
 			p.Version = m[1] // the file itself has no version
 		}
 	}
@@ -213,7 +214,8 @@ func sharedInterpreter(path string) string {
 	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
 		values, _ := e.DynString(tag)
 		for _, v := range values {
-			dirs = append(dirs, strings.Split(strings.ReplaceAll(strings.ReplaceAll(v, "${ORIGIN}", dir), "$ORIGIN", dir), ":")...)
+			dirs = append(dirs,
+				strings.Split(strings.ReplaceAll(strings.ReplaceAll(v, "${ORIGIN}", dir), "$ORIGIN", dir), ":")...)
 		}
 	}
 	dirs = append(dirs, filepath.Join(dir, "../lib"), "/usr/local/lib", "/usr/lib/"+triplet, "/usr/lib64", "/usr/lib")

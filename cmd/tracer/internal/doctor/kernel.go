@@ -19,14 +19,16 @@ func (d *Diagnosis) tryKernel(ctx context.Context, measure bool) {
 		return
 	}
 	c := l.Capabilities()
-	d.add("probes", "the probes", OK, "loaded and attached, raw tracepoints on rss_stat, mmap_lock_released, fork, exec, exit")
+	d.add("probes", "the probes", OK,
+		"loaded and attached, raw tracepoints on rss_stat, mmap_lock_released, fork, exec, exit")
 	kind := "one perf event for each site"
 	if c.MultiUprobe {
 		kind = "multi-uprobe links"
 	}
 	if err := l.Probes.TryProbe(); errors.Is(err, ledger.ErrNotPermitted) {
 		d.add("uprobes", "uprobes", Missing, "%s, which takes CAP_SYS_ADMIN as well: not held", kind)
-		d.advise("docker run --pid host --cap-add SYS_ADMIN …", "this kernel asks for CAP_SYS_ADMIN to place a probe (docs/confined.md)")
+		d.advise("docker run --pid host --cap-add SYS_ADMIN …",
+			"this kernel asks for CAP_SYS_ADMIN to place a probe (docs/confined.md)")
 	} else {
 		d.add("uprobes", "uprobes", OK, "%s", kind)
 	}
@@ -36,7 +38,9 @@ func (d *Diagnosis) tryKernel(ctx context.Context, measure bool) {
 		sources = append(sources, m)
 	}
 	for _, m := range sources {
-		d.Meters = append(d.Meters, MeterRung{ID: m.Meter.Facts().String(), Source: m.Source, Exact: m.Exact && !m.Absent, Bound: int64(m.Bound)})
+		d.Meters = append(d.Meters, MeterRung{
+			ID: m.Meter.Facts().String(), Source: m.Source, Exact: m.Exact && !m.Absent, Bound: int64(m.Bound),
+		})
 	}
 	if measure {
 		d.measureUprobes(l)
@@ -52,7 +56,8 @@ func (d *Diagnosis) tryKernel(ctx context.Context, measure bool) {
 func (d *Diagnosis) adviseLoad(err error) {
 	switch {
 	case errors.Is(err, ledger.ErrNotPermitted):
-		d.advise("", "the kernel refuses the programs (%v): a security module, seccomp or a container forbids bpf(2)", err)
+		d.advise("", "the kernel refuses the programs (%v): a security module, seccomp or a container forbids bpf(2)",
+			err)
 	case errors.Is(err, ledger.ErrNotSupported):
 		d.advise("", "this kernel cannot do what is needed (%v): install 6.2 or newer", err)
 	default:
@@ -77,7 +82,8 @@ func (d *Diagnosis) features(f ledger.Features, err error) {
 	if f.Loop {
 		d.add("bpf_loop", "bpf_loop", OK, "there")
 	} else {
-		d.add("bpf_loop", "bpf_loop", Reduced, "not there: bpf_for_each_map_elem stands in, untested on a kernel like this")
+		d.add("bpf_loop", "bpf_loop", Reduced,
+			"not there: bpf_for_each_map_elem stands in, untested on a kernel like this")
 	}
 	if f.Cast {
 		d.add("rdonly_cast", "bpf_rdonly_cast", OK, "there")
@@ -87,7 +93,9 @@ func (d *Diagnosis) features(f ledger.Features, err error) {
 	if f.ExactResident {
 		d.add("rss_counters", "RSS counters", OK, "per CPU")
 	} else {
-		d.add("rss_counters", "RSS counters", Reduced, "one for all CPUs; what each thread holds back of it is read from the threads")
-		d.advise("", "cpu.resident is a bound: this kernel has one RSS counter for all CPUs; upstream kernels have one for each from 6.2 on")
+		d.add("rss_counters", "RSS counters", Reduced,
+			"one for all CPUs; what each thread holds back of it is read from the threads")
+		d.advise("", "cpu.resident is a bound: this kernel has one RSS counter for all CPUs; "+
+			"upstream kernels have one for each from 6.2 on")
 	}
 }

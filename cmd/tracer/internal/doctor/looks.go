@@ -18,7 +18,9 @@ const (
 
 // Looks are the looks that this process must support, by name ([look.For]).
 var Looks = map[string]look.For{
-	runningPythons: {Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) { return findRunning(ctx, fs) }},
+	runningPythons: {
+		Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) { return findRunning(ctx, fs) },
+	},
 	onePython: {Find: func(_ context.Context, fs process.FS, pid int, _ string) (any, error) {
 		p, err := fs.Python(pid, tracer.IsPython)
 		if err != nil {
@@ -28,7 +30,10 @@ var Looks = map[string]look.For{
 		defer describer.Close()
 		return describeRunning(fs, describer, p), nil
 	}},
-	files: {Reads: []string{"/"}, Find: func(_ context.Context, _ process.FS, _ int, home string) (any, error) { return findFiles(home), nil }},
+	files: {
+		Reads: []string{"/"},
+		Find:  func(_ context.Context, _ process.FS, _ int, home string) (any, error) { return findFiles(home), nil },
+	},
 }
 
 // ask has that process look. If it cannot, found stays as it is, and the diagnosis says which look is missing.

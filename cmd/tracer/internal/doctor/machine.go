@@ -13,8 +13,8 @@ import (
 func diagnose(f process.Facts) Diagnosis {
 	d := Diagnosis{
 		Schema: Schema, Kernel: f.Kernel, CPUs: runtime.NumCPU(), Root: f.EUID == 0, Possible: true,
-		Checks: []Finding{}, Meters: []MeterRung{}, Costs: []Cost{}, Running: []RunningPython{}, Pythons: []InstalledPython{},
-		Unseen: []string{}, Actions: []Action{},
+		Checks: []Finding{}, Meters: []MeterRung{}, Costs: []Cost{}, Running: []RunningPython{},
+		Pythons: []InstalledPython{}, Unseen: []string{}, Actions: []Action{},
 	}
 	d.kernel(f)
 	d.btf(f)
@@ -57,7 +57,8 @@ func (d *Diagnosis) btf(f process.Facts) {
 
 // includes maps a capability to another one that includes it (capabilities(7)).
 var includes = map[process.Capability]process.Capability{
-	process.CapBPF: process.CapSysAdmin, process.CapPerfmon: process.CapSysAdmin, process.CapDACReadSearch: process.CapDACOverride,
+	process.CapBPF: process.CapSysAdmin, process.CapPerfmon: process.CapSysAdmin,
+	process.CapDACReadSearch: process.CapDACOverride,
 }
 
 // privileges: CAP_BPF and CAP_PERFMON load and attach, CAP_SYS_PTRACE looks into strangers' processes,
@@ -86,7 +87,9 @@ func (d *Diagnosis) privileges(f process.Facts) {
 		for _, m := range missing {
 			caps += " --cap-add " + strings.TrimPrefix(m, "CAP_")
 		}
-		d.advise("docker run --pid host"+caps+" …", "root, but without %s: a container with too few capabilities (docs/confined.md)", strings.Join(missing, ", "))
+		d.advise("docker run --pid host"+caps+" …",
+			"root, but without %s: a container with too few capabilities (docs/confined.md)",
+			strings.Join(missing, ", "))
 	}
 }
 
@@ -122,7 +125,10 @@ func (d *Diagnosis) settings(f process.Facts) {
 		value           process.Setting
 	}{
 		{"perf_event_paranoid", "kernel.perf_event_paranoid", "does not bind CAP_PERFMON", f.PerfEventParanoid},
-		{"unprivileged_bpf_disabled", "kernel.unprivileged_bpf_disabled", "does not bind CAP_BPF", f.UnprivilegedBPFDisabled},
+		{
+			"unprivileged_bpf_disabled", "kernel.unprivileged_bpf_disabled", "does not bind CAP_BPF",
+			f.UnprivilegedBPFDisabled,
+		},
 		{"kptr_restrict", "kernel.kptr_restrict", "not used", f.KptrRestrict},
 		{"ptrace_scope", "kernel.yama.ptrace_scope", "does not bind CAP_SYS_PTRACE below 3", f.PtraceScope},
 	} {
@@ -134,7 +140,8 @@ func (d *Diagnosis) settings(f process.Facts) {
 	}
 	if f.PtraceScope.Known && f.PtraceScope.Value >= 3 {
 		d.Checks[len(d.Checks)-1].State = Reduced
-		d.advise("", "kernel.yama.ptrace_scope is 3: 'tracer run' cannot start a command; attach works; it takes a reboot to lower it")
+		d.advise("", "kernel.yama.ptrace_scope is 3: 'tracer run' cannot start a command; attach works; "+
+			"it takes a reboot to lower it")
 	}
 	switch {
 	case f.BPFJIT.Known && f.BPFJIT.Value == 0:

@@ -12,7 +12,8 @@ import (
 
 // numpyPlaces are the places of NumPy's extension module below the directory of a Python's executables.
 var numpyPlaces = []string{
-	"../lib/python3/dist-packages", "../lib/python3*/dist-packages", "../lib/python3*/site-packages", "../lib64/python3*/site-packages",
+	"../lib/python3/dist-packages", "../lib/python3*/dist-packages", "../lib/python3*/site-packages",
+	"../lib64/python3*/site-packages",
 }
 
 // maxNumPy bounds the number of examined ones.
@@ -26,7 +27,8 @@ func (d *Diagnosis) numPy() {
 		for _, place := range numpyPlaces {
 			pattern := filepath.Join(filepath.Dir(python.Path), place, "numpy/*core/_multiarray_umath.*.so")
 			for _, file := range glob(pattern) {
-				if info, err := os.Stat(file); err == nil && !slices.ContainsFunc(seen, func(i os.FileInfo) bool { return os.SameFile(i, info) }) {
+				if info, err := os.Stat(file); err == nil &&
+					!slices.ContainsFunc(seen, func(i os.FileInfo) bool { return os.SameFile(i, info) }) {
 					files, seen = append(files, file), append(seen, info)
 				}
 			}
@@ -41,9 +43,11 @@ func (d *Diagnosis) numPy() {
 		f.Close()
 		switch {
 		case errors.Is(err, numpy.ErrNoHandler):
-			d.add("numpy", "NumPy", Reduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file, numpy.ErrNoHandler)
+			d.add("numpy", "NumPy", Reduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file,
+				numpy.ErrNoHandler)
 		case err != nil:
-			d.add("numpy", "NumPy", Reduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file, err)
+			d.add("numpy", "NumPy", Reduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file,
+				err)
 		default:
 			text := "two hits for an array of 1,024 bytes or more"
 			if n.Stepped > 0 {

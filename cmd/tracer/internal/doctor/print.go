@@ -17,7 +17,8 @@ func Print(to io.Writer, d Diagnosis, color bool) error {
 	if !d.Possible {
 		verdict = "tracing is not possible"
 	}
-	p.line("%s %s: ipytracer %s on Linux %s, %d CPUs", text.MarkOf(d.Possible).Text(color), verdict, d.Tracer, escape.Text(d.Kernel), d.CPUs)
+	p.line("%s %s: ipytracer %s on Linux %s, %d CPUs",
+		text.MarkOf(d.Possible).Text(color), verdict, d.Tracer, escape.Text(d.Kernel), d.CPUs)
 	p.checks(d)
 	p.meters(d)
 	p.costs(d)
@@ -135,7 +136,8 @@ func (p *printer) running(d Diagnosis) {
 	t := p.newTable(2)
 	t.Header("", "PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "PROBES")
 	for _, r := range d.Running {
-		t.Row(text.MarkOf(r.Supported), r.PID, r.User, text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend), p.probes(r.Supported, r.Reason, r.Probes))
+		t.Row(text.MarkOf(r.Supported), r.PID, r.User, text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend),
+			p.probes(r.Supported, r.Reason, r.Probes))
 	}
 	p.table(t)
 }

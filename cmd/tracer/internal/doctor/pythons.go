@@ -44,7 +44,9 @@ func findRunning(ctx context.Context, fs process.FS) (found runningList, err err
 		found.Unseen = append(found.Unseen, "some of the running processes: it took too long")
 	}
 	if listing.Hidden > 0 {
-		found.Unseen = append(found.Unseen, fmt.Sprintf("processes that this user may not examine: %d, of which %d are Pythons by name", listing.Hidden, listing.HiddenPythons))
+		found.Unseen = append(found.Unseen,
+			fmt.Sprintf("processes that this user may not examine: %d, of which %d are Pythons by name",
+				listing.Hidden, listing.HiddenPythons))
 	}
 	describer := tracer.NewDescriber(fs)
 	defer describer.Close()
@@ -57,7 +59,8 @@ func findRunning(ctx context.Context, fs process.FS) (found runningList, err err
 func describeRunning(fs process.FS, describer *tracer.Describer, p process.Python) RunningPython {
 	seen, _ := describer.Describe(p) // unknown facts are empty
 	out := RunningPython{
-		PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Probes: []ProbeSites{},
+		PID: p.PID, User: p.User, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend,
+		Probes: []ProbeSites{},
 	}
 	f, err := fs.Image(p.PID).OpenMapping(p.Interpreter)
 	if err != nil {

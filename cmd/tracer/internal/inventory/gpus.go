@@ -105,16 +105,17 @@ func newGPUListing(s gpu.Snapshot, who owners) GPUListing {
 	l := GPUListing{Schema: GPUSchema, Driver: s.Driver, CUDA: s.CUDA, NVML: s.NVML, GPUs: []GPU{}}
 	for _, d := range s.Devices {
 		u := GPU{
-			Index: d.Index, UUID: d.UUID, PCIBusID: d.PCIBusID, Name: d.Name, Memory: newMemory(d.Memory), MIGMode: d.MIG.String(),
-			MIG: []MIGDevice{}, Processes: who.all(d.Processes), Unread: append([]string{}, d.Unread...),
+			Index: d.Index, UUID: d.UUID, PCIBusID: d.PCIBusID, Name: d.Name, Memory: newMemory(d.Memory),
+			MIGMode: d.MIG.String(),
+			MIG:     []MIGDevice{}, Processes: who.all(d.Processes), Unread: append([]string{}, d.Unread...),
 		}
 		if d.Minor >= 0 {
 			u.Minor = &d.Minor
 		}
 		for _, in := range d.Instances {
 			u.MIG = append(u.MIG, MIGDevice{
-				Index: in.Index, UUID: in.UUID, Name: in.Name, GPUInstance: in.GPUInstance, ComputeInstance: in.ComputeInstance,
-				Memory: newMemory(in.Memory), Processes: who.all(in.Processes),
+				Index: in.Index, UUID: in.UUID, Name: in.Name, GPUInstance: in.GPUInstance,
+				ComputeInstance: in.ComputeInstance, Memory: newMemory(in.Memory), Processes: who.all(in.Processes),
 			})
 		}
 		l.GPUs = append(l.GPUs, u)

@@ -24,7 +24,10 @@ func TestMostFree(t *testing.T) {
 	if got := mostFree([]gpu.Device{{Memory: gpu.Memory{Free: 9}}}); got != nil {
 		t.Errorf("%+v", got)
 	}
-	devices := []gpu.Device{{Memory: memory(5)}, {Index: 1, MIG: gpu.MIGOn, Memory: memory(50), Instances: []gpu.Instance{{Index: 3, Memory: memory(6)}}}}
+	devices := []gpu.Device{
+		{Memory: memory(5)},
+		{Index: 1, MIG: gpu.MIGOn, Memory: memory(50), Instances: []gpu.Instance{{Index: 3, Memory: memory(6)}}},
+	}
 	if got := mostFree(devices); got == nil || got.Index != 1 || got.MIG == nil || *got.MIG != 3 || got.Free != 6 {
 		t.Errorf("%+v", got)
 	}

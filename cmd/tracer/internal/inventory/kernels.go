@@ -76,7 +76,8 @@ func Kernels(ctx context.Context, others bool) (rows []Python, hidden int, err e
 	rows = []Python{}
 	for _, f := range found.Rows {
 		row := f.Row
-		row.Identity, row.Unlooked, row.User, row.Cwd, row.Command = f.Identity, f.Unlooked, process.UserName(f.UID), string(f.Cwd), string(f.Command)
+		row.Identity, row.Unlooked, row.User, row.Cwd, row.Command = f.Identity, f.Unlooked, process.UserName(f.UID),
+			string(f.Cwd), string(f.Command)
 		rows = append(rows, row)
 	}
 	return rows, found.Hidden, nil
@@ -98,13 +99,15 @@ func findKernels(ctx context.Context, fs process.FS, others bool) (found kernelL
 			continue
 		}
 		row := Python{
-			PID: p.PID, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Notebook: seen.Notebook, Resident: p.ResidentBytes, GPUs: p.GPUs,
+			PID: p.PID, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Notebook: seen.Notebook,
+			Resident: p.ResidentBytes, GPUs: p.GPUs,
 		}
 		if row.GPUs == nil {
 			row.GPUs = []int{}
 		}
 		found.Rows = append(found.Rows, foundKernel{
-			Row: row, Unlooked: unlooked, Identity: p.Identity, UID: p.UID, Cwd: []byte(p.Cwd), Command: []byte(strings.Join(p.Command.Args, " ")),
+			Row: row, Unlooked: unlooked, Identity: p.Identity, UID: p.UID, Cwd: []byte(p.Cwd),
+			Command: []byte(strings.Join(p.Command.Args, " ")),
 		})
 	}
 	found.Hidden = listing.HiddenPythons

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 
 	"ipytracer/cmd/tracer/internal/workload"
@@ -25,7 +26,8 @@ func (t *selftest) cells(ctx context.Context) error {
 		return nil
 	}
 	t.result.Python = found.Path
-	t.printf("\n%s: Python %s, IPython %s, NumPy %s\n\n", escape.Text(found.Path), escape.Text(found.Version), escape.Text(found.IPython), orNone(found.NumPy))
+	t.printf("\n%s: Python %s, IPython %s, NumPy %s\n\n",
+		escape.Text(found.Path), escape.Text(found.Version), escape.Text(found.IPython), orNone(found.NumPy))
 	over := t.progress("cells")
 	run, err := t.traceCells(ctx, found)
 	over()
@@ -80,8 +82,13 @@ type cellTruth struct {
 	Data     int64 `json:"data"`     // nbytes, or the least that malloc takes
 }
 
+// cellScript has a cell in each line. A line that ends in a backslash goes on in the next one.
+//
 //go:embed cells.py
 var cellScript string
+
+// continued is the end of a line that goes on in the next one, with the indentation of that.
+var continued = regexp.MustCompile(` *\\\n *`)
 
 // traceCells runs the script under the tracer. IPython reads it line by line from standard input, each line a cell. It
 // has a directory of its own, without anybody's start-up files and history.
@@ -108,12 +115,13 @@ func (t *selftest) traceCells(ctx context.Context, python *Python) (*cellRun, er
 		return nil, err
 	}
 	defer in.Close()
-	cmd := exec.Command(python.Path, "-m", "IPython", "--simple-prompt", "--no-banner", "--no-confirm-exit", "--colors=NoColor",
-		"--HistoryManager.enabled=False")
+	cmd := exec.Command(python.Path, "-m", "IPython", "--simple-prompt", "--no-banner", "--no-confirm-exit",
+		"--colors=NoColor", "--HistoryManager.enabled=False")
 	if err := who.Dress(cmd); err != nil {
 		return nil, err
 	}
-	cmd.Env = append(cmd.Env, "IPYTHONDIR="+dir, "PYTHONSTARTUP=", "OPENBLAS_NUM_THREADS=1", "MALLOC_ARENA_MAX=1", "TERM=dumb")
+	cmd.Env = append(cmd.Env, "IPYTHONDIR="+dir, "PYTHONSTARTUP=", "OPENBLAS_NUM_THREADS=1", "MALLOC_ARENA_MAX=1",
+		"TERM=dumb")
 	cmd.Dir, cmd.Stdin = dir, in
 	text, r, err := traceCommand(ctx, cmd, tracer.Options{Version: t.Tracer, Budget: -1})
 	if err != nil {
@@ -132,7 +140,7 @@ func cellInput(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = f.WriteString(cellScript)
+	_, err = f.WriteString(continued.ReplaceAllString(cellScript, " "))
 	if err == nil {
 		_, err = f.Seek(0, 0)
 	}
@@ -161,7 +169,8 @@ func (r *cellRun) cell(text string) (*model.Window, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("%w: the cell %q is not among the %d of the report (%d without source)", ErrFailed, text, cells, bare)
+	return nil, fmt.Errorf("%w: the cell %q is not among the %d of the report (%d without source)",
+		ErrFailed, text, cells, bare)
 }
 
 func (r *cellRun) statements() (out []*model.Window) {

@@ -28,19 +28,49 @@ type cellTest struct {
 }
 
 var cellTests = []cellTest{
-	{name: "cell", about: "40 MiB through mmap, touched and closed within a cell", compare: peaksOf(`spike("spike"`, "spike", workload.Mapped, workload.Resident)},
-	{name: "lazy cell", about: "120 MiB mapped and never touched", compare: peaksOf(`lazy("lazy"`, "lazy", workload.Mapped)},
+	{
+		name: "cell", about: "40 MiB through mmap, touched and closed within a cell",
+		compare: peaksOf(`spike("spike"`, "spike", workload.Mapped, workload.Resident),
+	},
+	{
+		name: "lazy cell", about: "120 MiB mapped and never touched",
+		compare: peaksOf(`lazy("lazy"`, "lazy", workload.Mapped),
+	},
 	{name: "GIL held", about: "len(b'x' * n): no Python thread can run meanwhile", compare: compareHeld},
-	{name: "statements", about: "two peaks in one cell, each to its own statement", statements: true, compare: compareStatements},
+	{
+		name: "statements", about: "two peaks in one cell, each to its own statement", statements: true,
+		compare: compareStatements,
+	},
 	{name: "experiments", about: "two that overlap, over several cells", compare: compareExperiments},
-	{name: "numpy", about: "np.empty of 10,000,019 and np.zeros of 5,000,011 float64", needsNumPy: true, compare: compareNumPy},
-	{name: "numpy kept", about: "two arrays kept by one cell, freed by another", needsNumPy: true, compare: compareKept},
+	{
+		name: "numpy", about: "np.empty of 10,000,019 and np.zeros of 5,000,011 float64", needsNumPy: true,
+		compare: compareNumPy,
+	},
+	{
+		name: "numpy kept", about: "two arrays kept by one cell, freed by another", needsNumPy: true,
+		compare: compareKept,
+	},
 	{name: "no numpy", about: "a cell that allocates no array", needsNumPy: true, compare: compareNothing},
-	{name: "torch", about: "torch.empty of 10,000,019 float32 and a view of it, on the CPU", needsTorch: true, compare: compareTorch},
-	{name: "torch kept", about: "two tensors kept by one cell, freed by another", needsTorch: true, compare: compareTensorsKept},
-	{name: "arrow", about: "a buffer of Arrow's default pool that grows to 30,000,057 bytes", needsArrow: true, compare: compareArrow},
-	{name: "arrow kept", about: "an array and a buffer kept by one cell, freed by another", needsArrow: true, compare: compareBuffersKept},
-	{name: "GPU", about: "64 MiB of a GPU and 8 MiB page-locked through the CUDA driver", needsGPU: true, compare: compareGPU},
+	{
+		name: "torch", about: "torch.empty of 10,000,019 float32 and a view of it, on the CPU", needsTorch: true,
+		compare: compareTorch,
+	},
+	{
+		name: "torch kept", about: "two tensors kept by one cell, freed by another", needsTorch: true,
+		compare: compareTensorsKept,
+	},
+	{
+		name: "arrow", about: "a buffer of Arrow's default pool that grows to 30,000,057 bytes", needsArrow: true,
+		compare: compareArrow,
+	},
+	{
+		name: "arrow kept", about: "an array and a buffer kept by one cell, freed by another", needsArrow: true,
+		compare: compareBuffersKept,
+	},
+	{
+		name: "GPU", about: "64 MiB of a GPU and 8 MiB page-locked through the CUDA driver", needsGPU: true,
+		compare: compareGPU,
+	},
 }
 
 // peaksOf compares the peaks of a cell with the cell's readings at its peak.
@@ -105,7 +135,9 @@ func compareExperiments(r *cellRun) (out Test, err error) {
 }
 
 func compareNumPy(r *cellRun) (out Test, err error) {
-	for _, c := range []struct{ text, truth string }{{"if np: x = np.empty(10000019)", "empty"}, {"if np: y = np.zeros(5000011)", "zeros"}} {
+	for _, c := range []struct{ text, truth string }{
+		{"if np: x = np.empty(10000019)", "empty"}, {"if np: y = np.zeros(5000011)", "zeros"},
+	} {
 		w, err := r.cell(c.text)
 		if err != nil {
 			return out, err
@@ -138,7 +170,8 @@ func compareKept(r *cellRun) (Test, error) {
 }
 
 func compareTensorsKept(r *cellRun) (Test, error) {
-	return r.consumedOf(meterTorch, pairOf{"if torch: kept = torch.empty", "tensors"}, pairOf{"if torch: kept = kept2", "no tensors"})
+	return r.consumedOf(meterTorch, pairOf{"if torch: kept = torch.empty", "tensors"},
+		pairOf{"if torch: kept = kept2", "no tensors"})
 }
 
 func compareTorch(r *cellRun) (Test, error) {
@@ -147,7 +180,8 @@ func compareTorch(r *cellRun) (Test, error) {
 
 // compareArrow compares with the count of Arrow's default pool: pa.total_allocated_bytes().
 func compareArrow(r *cellRun) (Test, error) {
-	return r.passing(meterArrow, pairOf{"if pa: first = pa.total_allocated_bytes(); w = pa.allocate_buffer(10000019", "arrow"})
+	return r.passing(meterArrow,
+		pairOf{"if pa: first = pa.total_allocated_bytes(); w = pa.allocate_buffer(10000019", "arrow"})
 }
 
 func compareBuffersKept(r *cellRun) (Test, error) {
@@ -175,7 +209,10 @@ func compareNothing(r *cellRun) (out Test, err error) {
 		return out, err
 	}
 	f := w.Meters[meterNumPy]
-	out.Figures = []Figure{newFigure(meterNumPy, "cell's need", 0, f.Need(), boundOf(f)), newFigure(meterNumPy, "cell's end", 0, f.Consumed, boundOf(f))}
+	out.Figures = []Figure{
+		newFigure(meterNumPy, "cell's need", 0, f.Need(), boundOf(f)),
+		newFigure(meterNumPy, "cell's end", 0, f.Consumed, boundOf(f)),
+	}
 	return out, nil
 }
 

@@ -18,7 +18,8 @@ func (t *selftest) printf(format string, args ...any) {
 }
 
 func (t *selftest) printHead() {
-	t.printf("ipytracer %s on Linux %s, %d CPUs: peaks against the truth, in bytes\n\n", t.result.Tracer, t.result.Kernel, t.result.CPUs)
+	t.printf("ipytracer %s on Linux %s, %d CPUs: peaks against the truth, in bytes\n\n",
+		t.result.Tracer, t.result.Kernel, t.result.CPUs)
 }
 
 // printStep prints the line of one test; of a failed one also every figure.
@@ -49,7 +50,8 @@ func (t *selftest) printStep(r Test, err error) {
 		return
 	}
 	for _, f := range r.Figures {
-		t.printf("  %s %-18s %-10s expected %d, found %d, difference %+d\n", t.mark(f.right()), f.Meter, f.Of, f.Expected, f.Found, f.Difference)
+		t.printf("  %s %-18s %-10s expected %d, found %d, difference %+d\n",
+			t.mark(f.right()), f.Meter, f.Of, f.Expected, f.Found, f.Difference)
 	}
 }
 
@@ -63,7 +65,8 @@ func (t *selftest) printTail() {
 	if !t.result.Passed {
 		return
 	}
-	t.printf("\n%d tests, %d figures: %d equal to the byte", len(t.result.Workloads)+len(t.result.Cells), t.result.Figures, t.result.Exact)
+	t.printf("\n%d tests, %d figures: %d equal to the byte",
+		len(t.result.Workloads)+len(t.result.Cells), t.result.Figures, t.result.Exact)
 	if bounds := t.result.Figures - t.result.Exact; bounds > 0 {
 		t.printf(", %d within the bound of this kernel (exact from 6.2)", bounds)
 	}

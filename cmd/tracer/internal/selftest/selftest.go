@@ -117,7 +117,8 @@ type mismatch struct {
 }
 
 func (m *mismatch) Error() string {
-	return fmt.Sprintf("%s: %s of the %s: expected %d bytes, found %d, difference %+d", m.name, m.Meter, m.Of, m.Expected, m.Found, m.Difference)
+	return fmt.Sprintf("%s: %s of the %s: expected %d bytes, found %d, difference %+d",
+		m.name, m.Meter, m.Of, m.Expected, m.Found, m.Difference)
 }
 
 // Is makes every mismatch a failed self-test.
@@ -131,13 +132,18 @@ type selftest struct {
 
 func (t *selftest) runAll(ctx context.Context) error {
 	for _, w := range workload.All {
-		if err := t.step(&t.result.Workloads, w.Name, w.About, func() (Test, error) { return t.measureWorkload(ctx, w, 0) }); err != nil {
+		err := t.step(&t.result.Workloads, w.Name, w.About, func() (Test, error) {
+			return t.measureWorkload(ctx, w, 0)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	storm, _ := workload.Find("storm")
 	about := "the same with the smallest ring: losses are counted, peaks stay"
-	err := t.step(&t.result.Workloads, smallRing, about, func() (Test, error) { return t.measureWorkload(ctx, storm, smallestRing) })
+	err := t.step(&t.result.Workloads, smallRing, about, func() (Test, error) {
+		return t.measureWorkload(ctx, storm, smallestRing)
+	})
 	if err != nil {
 		return err
 	}
@@ -150,7 +156,8 @@ func (t *selftest) runAll(ctx context.Context) error {
 // WantsCells reports whether the tests of some names compare cells, for which a Python is started. No names are all
 // tests.
 func WantsCells(only []string) bool {
-	return len(only) == 0 || slices.ContainsFunc(cellTests, func(c cellTest) bool { return slices.Contains(only, c.name) })
+	return len(only) == 0 ||
+		slices.ContainsFunc(cellTests, func(c cellTest) bool { return slices.Contains(only, c.name) })
 }
 
 const (

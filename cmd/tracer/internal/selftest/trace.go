@@ -147,7 +147,8 @@ func compareWorkload(w workload.Workload, truths []workload.Truth, r *model.Repo
 	for _, meter := range w.Meters {
 		switch {
 		case len(truths) == 1:
-			out.Figures = append(out.Figures, newFigure(meter, "session", sum[meter], session.Meters[meter].Peak, bounds[meter]))
+			out.Figures = append(out.Figures, newFigure(meter, "session", sum[meter], session.Meters[meter].Peak,
+				bounds[meter]))
 		case w.Tree: // memory that the child shares with its parent counts once, and widens the figure's bound
 			f, _ := session.Together(meter)
 			shared := boundOf(f) - boundOf(session.Meters[meter])
@@ -190,7 +191,8 @@ func proven(r *model.Report, lossy bool) error {
 		return fmt.Errorf("%w: %d boundaries are missing", ErrFailed, c.BoundariesLost)
 	}
 	if made := c.Delivered + uint64(lostChanges(r)); made != c.Made {
-		return fmt.Errorf("%w: %d changes were made, but %d delivered and %d counted as lost", ErrFailed, c.Made, c.Delivered, lostChanges(r))
+		return fmt.Errorf("%w: %d changes were made, but %d delivered and %d counted as lost",
+			ErrFailed, c.Made, c.Delivered, lostChanges(r))
 	}
 	if !lossy && !c.Complete && len(c.Problems) > 0 {
 		return fmt.Errorf("%w: the certificate is not complete: %s", ErrFailed, strings.Join(c.Problems, "; "))
@@ -200,7 +202,8 @@ func proven(r *model.Report, lossy bool) error {
 	}
 	for _, p := range c.Meters {
 		if p.Agreed != p.Compared {
-			return fmt.Errorf("%w: certificate: %s: the peaks of %d of %d windows differ from the recomputed ones, by up to %d bytes",
+			return fmt.Errorf("%w: certificate: %s: the peaks of %d of %d windows differ from the recomputed "+
+				"ones, by up to %d bytes",
 				ErrFailed, p.ID, p.Compared-p.Agreed, p.Compared, p.Difference)
 		}
 		if !lossy && p.Skipped > 0 && p.ID != meterNumPy {

@@ -31,7 +31,10 @@ var All = []Workload{
 	{Name: "mremap", About: "8 MiB grown to 40 MiB by mremap", Meters: private, run: mremap},
 	{Name: "brk", About: "the heap up by 32 MiB and down again", Meters: private, run: brk},
 	{Name: "mprotect", About: "PROT_NONE made writable, 16 of 32 MiB", Meters: private, run: mprotect},
-	{Name: "dontneed", About: "32 MiB given back by MADV_DONTNEED, half taken again", Meters: private[1:], run: dontNeed},
+	{
+		Name: "dontneed", About: "32 MiB given back by MADV_DONTNEED, half taken again", Meters: private[1:],
+		run: dontNeed,
+	},
 	{Name: "staircase", About: "partial unmaps in the middle of 48 MiB", Meters: private, run: staircase},
 	{Name: "file", About: "a file mapped and read", Meters: []string{Resident, File}, run: fileMapping},
 	{Name: "file-cow", About: "a private file mapping written to", Meters: private, run: fileCOW},

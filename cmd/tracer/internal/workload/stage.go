@@ -69,7 +69,8 @@ func (s *stage) read(r *reading) {
 func readAll(fd int, into []byte) (n int) {
 	for n < len(into) {
 		// a raw call, so that the scheduler does not see it and starts no thread meanwhile
-		got, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&into[n])), uintptr(len(into)-n), uintptr(n), 0, 0)
+		got, _, errno := unix.RawSyscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&into[n])),
+			uintptr(len(into)-n), uintptr(n), 0, 0)
 		if errno != 0 {
 			panic(errno)
 		}

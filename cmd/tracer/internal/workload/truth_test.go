@@ -47,7 +47,9 @@ func TestParseSmaps(t *testing.T) {
 }
 
 func TestParseTruthsRefuses(t *testing.T) {
-	for name, text := range map[string]string{"nothing": "", "words": "what is this", "too long": "1 2 3\n", "negative": "1 -5 2\nxxxx"} {
+	for name, text := range map[string]string{
+		"nothing": "", "words": "what is this", "too long": "1 2 3\n", "negative": "1 -5 2\nxxxx",
+	} {
 		if _, err := ParseTruths([]byte(text)); !errors.Is(err, ErrNoTruth) {
 			t.Errorf("%s: %v", name, err)
 		}
