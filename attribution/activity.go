@@ -68,7 +68,7 @@ func (ac *activity) failureOf(b *event.Boundary) string {
 	if b.Outcome != event.OutcomeError {
 		return ""
 	}
-	name, _ := ac.limits.keep(b.Text, maxName)
+	name, _ := ac.limits.keep(b.Exception, maxName)
 	return name
 }
 

@@ -85,7 +85,7 @@ func TestAuditOneWhileACellRuns(t *testing.T) {
 	}
 	n.cells++
 	cell := n.cells
-	n.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Text = cell, n.inputs, "asks.py" })
+	n.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.File = cell, n.inputs, "asks.py" })
 	n.events = append(n.events, &event.CellSource{Cell: cell, PID: main, Text: "asks"})
 	own = n.take("asks", 1, 2*mib)
 	n.boundary(event.Asked, main)

@@ -21,7 +21,7 @@ func TestChildAlive(t *testing.T) {
 		if pid != 201 { // that one is a vfork: its parent waits until it executes a program
 			n.boundary(event.ProcessStart, pid, func(b *event.Boundary) { b.Parent = main })
 		}
-		n.boundary(event.ProcessExec, pid, func(b *event.Boundary) { b.Parent, b.Text = main, command })
+		n.boundary(event.ProcessExec, pid, func(b *event.Boundary) { b.Parent, b.Command = main, command })
 	}
 	n.run("cell", func() {
 		start(201, "sleep 1000")
@@ -43,10 +43,10 @@ func TestChildSeenLate(t *testing.T) {
 		n := newNotebook()
 		seen := func() {
 			n.born(201, 5000)
-			n.boundary(event.ProcessExec, 201, func(b *event.Boundary) { b.Parent, b.Text = main, "sleep 1000" })
+			n.boundary(event.ProcessExec, 201, func(b *event.Boundary) { b.Parent, b.Command = main, "sleep 1000" })
 		}
 		n.cells++
-		n.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Text = 1, 2, "cell.py" })
+		n.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.File = 1, 2, "cell.py" })
 		n.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = 1, 4 })
 		n.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = 1, event.OutcomeOK })
 		if late == "statement" {
@@ -197,7 +197,7 @@ func TestIdlePool(t *testing.T) {
 			n.boundary(event.ProcessStart, pid, func(b *event.Boundary) { b.Parent = main })
 			n.boundary(event.ProcessExec, pid, func(b *event.Boundary) {
 				b.Parent = main
-				b.Text = fmt.Sprintf("python3 -m joblib.externals.loky.backend.popen_loky_posix "+
+				b.Command = fmt.Sprintf("python3 -m joblib.externals.loky.backend.popen_loky_posix "+
 					"--process-name LokyProcess-%d --pipe 14", pid)
 			})
 		}

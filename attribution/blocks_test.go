@@ -107,7 +107,7 @@ func (s *blocks) cut(kind event.BoundaryKind, cell uint64) {
 		b.Value[s.meter], b.High[s.meter] = s.value, s.high
 		b.Tree[s.meter], b.TreeHigh[s.meter] = s.value, s.high
 		b.Cell, b.Inputs, b.Outcome = cell, -1, event.OutcomeOK
-		b.Text = fmt.Sprintf("cell-%d.py", cell)
+		b.File = fmt.Sprintf("cell-%d.py", cell)
 	})
 	s.high, s.before, s.since = s.value, s.since, 0
 	for _, c := range s.kept {

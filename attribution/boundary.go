@@ -69,8 +69,8 @@ func (in *intake) join(p *process, b *event.Boundary) {
 	r.moved(p, in.session.cut)
 	r.bornBlind(p)
 	p.life = startFigures(&b.Value, in.gpus.meters)
-	if b.Text != "" && p.info.Command == "" {
-		p.info.Command, _ = in.limits.keep(b.Text, maxName)
+	if b.Command != "" && p.info.Command == "" {
+		p.info.Command, _ = in.limits.keep(b.Command, maxName)
 	}
 }
 
@@ -83,8 +83,8 @@ func (in *intake) exec(p *process, b *event.Boundary) {
 	for len(p.open) > 0 {
 		in.activity.abandonCell(p, b, "the process executed another program")
 	}
-	if b.Text != "" {
-		p.info.Command, _ = in.limits.keep(b.Text, maxName)
+	if b.Command != "" {
+		p.info.Command, _ = in.limits.keep(b.Command, maxName)
 	}
 	if p.isForked { // what it was forked with was its parent's
 		p.copied, p.isForked = nil, false

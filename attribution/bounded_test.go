@@ -180,7 +180,7 @@ func TestCellsHaveRoom(t *testing.T) {
 	s.Emit(&event.Process{ProcessInfo: event.ProcessInfo{PID: child, Python: "3.13.1", IPython: "9.0.0",
 		Frontend: "ipykernel", Inputs: 1}})
 	s.To(child, event.Resident, 50<<20)
-	s.Boundary(event.Boundary{Kind: event.CellOpen, PID: child, Cell: 2, Inputs: 2, Text: "g.py"})
+	s.Boundary(event.Boundary{Kind: event.CellOpen, PID: child, Cell: 2, Inputs: 2, File: "g.py"})
 	s.Emit(&event.CellSource{Cell: 2, PID: child, Text: "x = load()"})
 	s.To(child, event.Resident, 90<<20)
 	s.To(child, event.Resident, 70<<20)

@@ -26,7 +26,7 @@ func (ac *activity) openCell(r *root, p *process, b *event.Boundary) {
 	w := ac.windows.open(p, b, kindCell, parent)
 	w.tid = b.TID
 	w.cell, w.execution, w.count = b.Cell, r.executions, p.countOf(b)
-	w.file, _ = ac.limits.keep(b.Text, maxName)
+	w.file, _ = ac.limits.keep(b.File, maxName)
 	w.silent = b.Inputs >= 0 && w.count < 0
 	if b.Late {
 		w.count, w.silent, w.late = lateCount(p, b), false, true

@@ -10,7 +10,7 @@ import (
 
 func (ac *activity) beginExperiment(r *root, p *process, b *event.Boundary) {
 	all := &p.experiments
-	name, _ := ac.limits.keep(b.Text, maxName)
+	name, _ := ac.limits.keep(b.Experiment, maxName)
 	if len(r.open) >= maxOpen {
 		ac.limits.Unpaired++
 		if all.refused == nil {
@@ -34,7 +34,7 @@ func (ac *activity) beginExperiment(r *root, p *process, b *event.Boundary) {
 
 func (ac *activity) endExperiment(p *process, b *event.Boundary) {
 	all := &p.experiments
-	name, _ := ac.limits.keep(b.Text, maxName)
+	name, _ := ac.limits.keep(b.Experiment, maxName)
 	if all.refused[name] > 0 {
 		all.refused[name]--
 		return
@@ -43,7 +43,7 @@ func (ac *activity) endExperiment(p *process, b *event.Boundary) {
 	if len(of) == 0 {
 		// else its begin may have been refused, which is said
 		if ac.processes.root(b.Root).doubts.Refused[event.RefusedMarkers] == 0 {
-			ac.problems.add(words.NotBegun(b.Text, int(b.PID)))
+			ac.problems.add(words.NotBegun(b.Experiment, int(b.PID)))
 		}
 		return
 	}

@@ -41,7 +41,7 @@ func TestDoubtsInTheArchive(t *testing.T) {
 			})
 		s.mark(event.ExperimentEnd, "inner")
 		s.boundary(event.CellClose, main, func(b *event.Boundary) {
-			b.Cell, b.Outcome, b.Text = 1, event.OutcomeError, "MemoryError"
+			b.Cell, b.Outcome, b.Exception = 1, event.OutcomeError, "MemoryError"
 		})
 		s.still(event.RefusedStatements, 3)
 		s.still(event.RefusedMarkers, 4)

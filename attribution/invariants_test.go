@@ -65,7 +65,7 @@ func family() *script {
 	s.born(200, 50)
 	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
 	s.value[200], s.high[200] = 10, 10
-	s.boundary(event.ProcessExec, 200, func(b *event.Boundary) { b.Parent, b.Text = main, "worker" })
+	s.boundary(event.ProcessExec, 200, func(b *event.Boundary) { b.Parent, b.Command = main, "worker" })
 	return s
 }
 

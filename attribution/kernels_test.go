@@ -16,7 +16,7 @@ func twoKernels(add func(event.Event), early func()) {
 	s.Emit(&event.Process{ProcessInfo: event.ProcessInfo{PID: attributiontest.Kernel, Python: "3.11.2",
 		IPython: "8.5.0", Inputs: 1, Notebook: "/home/ada/a/x.ipynb"}})
 	run := func(pid int32, cell uint64, file string) {
-		s.Boundary(event.Boundary{Kind: event.CellOpen, PID: pid, Cell: cell, Inputs: 2, Text: file})
+		s.Boundary(event.Boundary{Kind: event.CellOpen, PID: pid, Cell: cell, Inputs: 2, File: file})
 		stack := s.Stack(pid, event.Frame{Function: "f", File: file + "before.py", Line: 4, Input: 7},
 			event.Frame{Function: "<module>", File: file, Line: 1})
 		s.Make(pid, event.NumPy, 64<<20, stack)

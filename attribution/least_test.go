@@ -43,9 +43,12 @@ func (w *watched) boundary(kind event.BoundaryKind, text string) { w.cut(kind, k
 func (w *watched) cut(kind, really event.BoundaryKind, text string, group event.Group) {
 	w.segment++
 	b := event.Boundary{Number: w.segment, Time: event.Nanoseconds(w.segment * 1000), Kind: kind, PID: 7, TID: 7,
-		Segment: w.segment - 1, Inputs: -1, Text: text, Group: group, Frees: w.frees}
+		Segment: w.segment - 1, Inputs: -1, Group: group, Frees: w.frees}
 	b.Cell, b.Line, b.Outcome = 1, w.line, event.OutcomeOK
 	b.Value[w.meter], b.High[w.meter], b.Tree[w.meter], b.TreeHigh[w.meter] = w.value, w.high, w.value, w.high
+	if said := b.Text(); said != nil {
+		*said = text
+	}
 	t := b
 	t.Kind, t.Frees = really, event.Frees{}
 	t.Value[w.meter], t.High[w.meter], t.Tree[w.meter], t.TreeHigh[w.meter] = w.truth, w.most, w.truth, w.most

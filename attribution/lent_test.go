@@ -129,8 +129,9 @@ func passing(e event.Event, add func(event.Event)) {
 		for m := range one.Value {
 			one.Value[m], one.High[m], one.Tree[m], one.TreeHigh[m] = 1<<40, 1<<41, 1<<42, 1<<43
 		}
-		one = event.Boundary{Kind: event.ProcessExit, Text: "gone", Value: one.Value, High: one.High, Tree: one.Tree,
-			TreeHigh: one.TreeHigh, Frees: event.Frees{Unknown: [event.UnknownKinds]uint64{1 << 30}}, Segment: 1 << 50}
+		one = event.Boundary{Kind: event.ProcessExit, File: "gone", Exception: "gone", Experiment: "gone",
+			Command: "gone", Value: one.Value, High: one.High, Tree: one.Tree, TreeHigh: one.TreeHigh,
+			Frees: event.Frees{Unknown: [event.UnknownKinds]uint64{1 << 30}}, Segment: 1 << 50}
 	case *event.Change:
 		one := *e
 		add(&one)

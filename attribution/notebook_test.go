@@ -85,7 +85,7 @@ func (n *notebook) ends(text string, outcome event.Outcome, body func()) {
 	n.cells++
 	n.inputs++
 	cell := n.cells
-	n.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.Text = cell, n.inputs, text+".py" })
+	n.boundary(event.CellOpen, main, func(b *event.Boundary) { b.Cell, b.Inputs, b.File = cell, n.inputs, text+".py" })
 	n.events = append(n.events, &event.CellSource{Cell: cell, PID: main, Text: text + strings.Repeat("\n#", 9)})
 	n.boundary(event.StatementOpen, main, func(b *event.Boundary) { b.Cell, b.Line = cell, 1 })
 	body()

@@ -17,7 +17,7 @@ func (p *process) countOf(b *event.Boundary) int {
 		}
 		return -1
 	}
-	if m := terminalCell.FindStringSubmatch(b.Text); m != nil {
+	if m := terminalCell.FindStringSubmatch(b.File); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		return n
 	}

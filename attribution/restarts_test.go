@@ -31,7 +31,7 @@ func TestRestart(t *testing.T) {
 		s.born(pid, 10)
 		s.boundary(event.ProcessStart, pid, func(b *event.Boundary) { b.Parent = main })
 		s.boundary(event.ProcessExec, pid, func(b *event.Boundary) {
-			b.Parent, b.Text = main,
+			b.Parent, b.Command = main,
 				"python3 -m ipykernel_launcher -f /run/"+file
 		})
 	}
@@ -60,7 +60,7 @@ func TestKernelsOfAServer(t *testing.T) {
 	s.born(200, 10)
 	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
 	s.boundary(event.ProcessExec, 200, func(b *event.Boundary) {
-		b.Parent, b.Text = main, "python3 -m ipykernel_launcher -f /run/kernel-a.json"
+		b.Parent, b.Command = main, "python3 -m ipykernel_launcher -f /run/kernel-a.json"
 	})
 	s.events = append(s.events, &event.Process{ProcessInfo: event.ProcessInfo{PID: 200, Python: "3.11.2",
 		IPython: "8.5.0"}})

@@ -85,7 +85,7 @@ func (s *sampler) cut(kind event.BoundaryKind, cell uint64, text string, more ..
 	s.boundary(kind, main, append(more, func(b *event.Boundary) {
 		b.Value[event.NumPy], b.High[event.NumPy] = s.value, s.high
 		b.Tree[event.NumPy], b.TreeHigh[event.NumPy] = s.value, s.high
-		b.Cell, b.Inputs, b.Outcome, b.Text = cell, -1, event.OutcomeOK, text
+		b.Cell, b.Inputs, b.Outcome, b.File = cell, -1, event.OutcomeOK, text
 	})...)
 	s.high, s.sent = s.value, 0
 }

@@ -113,7 +113,7 @@ func (s *script) closeCell(cell uint64, o event.Outcome) {
 }
 
 func (s *script) mark(kind event.BoundaryKind, name string) {
-	s.boundary(kind, main, func(b *event.Boundary) { b.Text = name })
+	s.boundary(kind, main, func(b *event.Boundary) { b.Experiment = name })
 }
 
 func (s *script) run(t *testing.T) *model.Report {

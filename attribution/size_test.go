@@ -61,7 +61,7 @@ func (n *notebook) run(cells, statements, blocks int) {
 	for cell := range cells {
 		file := fmt.Sprintf("/tmp/ipykernel_%d/%d.py", notebookPID, 1000+cell)
 		id := uint64(cell + 1)
-		n.Boundary(event.Boundary{Kind: event.CellOpen, Cell: id, Inputs: int64(cell + 2), Text: file})
+		n.Boundary(event.Boundary{Kind: event.CellOpen, Cell: id, Inputs: int64(cell + 2), File: file})
 		n.Add(&event.CellSource{Cell: id, PID: notebookPID, Text: "fit(X, y)\n"})
 		for line := range statements {
 			n.Boundary(event.Boundary{Kind: event.StatementOpen, Cell: id, Line: int32(line + 1)})

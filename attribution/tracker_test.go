@@ -140,10 +140,10 @@ func TestTreeBelowTheTop(t *testing.T) {
 	born := func(pid, parent int32) {
 		s.born(pid, 5)
 		s.boundary(event.ProcessStart, pid, func(b *event.Boundary) { b.Parent = parent })
-		s.boundary(event.ProcessExec, pid, func(b *event.Boundary) { b.Parent, b.Text = parent, "python3" })
+		s.boundary(event.ProcessExec, pid, func(b *event.Boundary) { b.Parent, b.Command = parent, "python3" })
 	}
 	experiment := func(kind event.BoundaryKind, name string) {
-		s.boundary(kind, 200, func(b *event.Boundary) { b.Text = name })
+		s.boundary(kind, 200, func(b *event.Boundary) { b.Experiment = name })
 	}
 	born(200, main)
 	born(300, main)
@@ -180,7 +180,7 @@ func TestPIDThatIsHandedOn(t *testing.T) {
 		s.openCell(uint64(i+1), true)
 		s.born(200, 50)
 		s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
-		s.boundary(event.ProcessExec, 200, func(b *event.Boundary) { b.Text = fmt.Sprint("program ", i) })
+		s.boundary(event.ProcessExec, 200, func(b *event.Boundary) { b.Command = fmt.Sprint("program ", i) })
 		s.to(200, event.Bytes(800-400*i))
 		s.boundary(event.ProcessExit, 200)
 		s.order = []int32{main}
@@ -212,7 +212,7 @@ func TestExecForgetsWhatWasForked(t *testing.T) {
 	s.born(200, 50)
 	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
 	s.value[200], s.high[200] = 5, 5
-	s.boundary(event.ProcessExec, 200, func(b *event.Boundary) { b.Parent, b.Text = main, "true" })
+	s.boundary(event.ProcessExec, 200, func(b *event.Boundary) { b.Parent, b.Command = main, "true" })
 	s.to(200, 30)
 	s.to(200, 8)
 	s.boundary(event.ProcessExit, 200)
@@ -294,7 +294,7 @@ func TestBoundariesThatPassEachOther(t *testing.T) {
 		}
 		for _, n := range c.numbers {
 			tracker.Add(&event.Boundary{Number: n, Segment: n, Time: 5000, Kind: event.ExperimentBegin, PID: main,
-				Text: "x"})
+				Experiment: "x"})
 		}
 		if got := tracker.Report().Certificate.BoundariesLost; got != c.lost {
 			t.Errorf("%v: %d lost, want %d", c.numbers, got, c.lost)

@@ -15,7 +15,7 @@ func kernelUnder() *script {
 	s.born(200, 50)
 	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
 	s.value[200], s.high[200] = 10, 10
-	s.boundary(event.ProcessExec, 200, func(b *event.Boundary) { b.Parent, b.Text = main, "python3 -m ipykernel" })
+	s.boundary(event.ProcessExec, 200, func(b *event.Boundary) { b.Parent, b.Command = main, "python3 -m ipykernel" })
 	s.events = append(s.events, &event.Process{ProcessInfo: event.ProcessInfo{PID: 200, Command: "python3 -m ipykernel",
 		Python: "3.11.2", IPython: "8.5.0", Inputs: 1}})
 	return s
@@ -35,7 +35,7 @@ func TestLinesOfAKernelThatWasStarted(t *testing.T) {
 		Frames: []event.Frame{{Function: "<module>", File: "cell.py", Line: 3}}})
 	cell := func(kind event.BoundaryKind) {
 		s.boundary(kind, 200, func(b *event.Boundary) {
-			b.Cell, b.Inputs, b.Text, b.Outcome = 1, 2, "cell.py",
+			b.Cell, b.Inputs, b.File, b.Outcome = 1, 2, "cell.py",
 				event.OutcomeOK
 		})
 	}

@@ -87,7 +87,10 @@ func (w wild) event() {
 		b.Group = []event.Group{event.ArrayProbes, event.OtherProbes, event.Stacks, event.TensorStacks,
 			event.HeapStacks, event.MappedStacks, event.TorchTotals, event.TorchCPU}[i]
 		if i > 0 {
-			b.Text, b.Probes = "c.py", "c.py"
+			b.Probes = "c.py"
+			if text := b.Text(); text != nil {
+				*text = "c.py"
+			}
 		}
 		b.Value[wildMeters[w.IntN(len(wildMeters))]] = w.size()
 		w.add(b)

@@ -100,10 +100,10 @@ func (i *intake) complete(t *target, b *event.Boundary, extra ledger.BoundaryExt
 				int32(cpython.FirstLine(t.python.binary.Version(), extra.FirstLine, extra.LineTable)))
 		}
 	case event.ExperimentBegin, event.ExperimentEnd:
-		b.Text = strings.TrimSuffix(b.Text, ">")
+		b.Experiment = strings.TrimSuffix(b.Experiment, ">")
 	case event.Line:
-		b.Text = strings.TrimSuffix(b.Text, ">")
-		i.lines.takeOver(t, b.Text)
+		b.Descriptor = strings.TrimSuffix(b.Descriptor, ">")
+		i.lines.takeOver(t, b.Descriptor)
 	case event.CellOpen:
 		i.cellOpened(t, b)
 	case event.CellResult:
@@ -146,10 +146,10 @@ func (i *intake) cellOpened(t *target, b *event.Boundary) {
 		i.cells.newest = max(i.cells.newest, b.Cell)
 	}
 	if b.Late {
-		b.Text, b.Inputs = c.file, c.inputs
+		b.File, b.Inputs = c.file, c.inputs
 		return
 	}
-	c.pid, c.file = b.PID, b.Text
+	c.pid, c.file = b.PID, b.File
 	if t == nil || t.python == nil {
 		return
 	}
@@ -188,7 +188,7 @@ func (i *intake) cellClosed(t *target, b *event.Boundary, told bool) {
 // processChanged notes a program that a traced process executes: it may be a Python.
 func (i *intake) processChanged(t *target, b *event.Boundary, extra ledger.BoundaryExtra) {
 	if c, err := i.fs.Proc(int(b.PID)).Cmdline(); err == nil {
-		b.Text = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
+		b.Command = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
 	}
 	if b.Kind != event.ProcessExec {
 		return

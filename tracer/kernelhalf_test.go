@@ -258,7 +258,10 @@ func inWords(e event.Event) string {
 	case *event.Change:
 		return fmt.Sprintf("change %d", e.Stream)
 	case *event.Boundary:
-		text := e.Text
+		text := ""
+		if said := e.Text(); said != nil {
+			text = *said
+		}
 		if e.Kind == event.MeterShed || e.Kind == event.MeterBack {
 			text = words.Group(e.Group)
 		}

@@ -17,10 +17,10 @@ func (all *cells) outcome(t *target, b *event.Boundary, opened func() uint64, to
 		out = judge(b.Outcome, ran, before, t.python.shown, stale || t.python.stale)
 	}
 	if out != event.OutcomeError {
-		b.Text = ""
-	} else if after := t.python.shown; b.Text == "" && err == nil && !stale && !t.python.stale && after.Value != 0 &&
-		after != before {
-		b.Text = strings.ToValidUTF8(after.Type, "?")
+		b.Exception = ""
+	} else if after := t.python.shown; b.Exception == "" && err == nil && !stale && !t.python.stale &&
+		after.Value != 0 && after != before {
+		b.Exception = strings.ToValidUTF8(after.Type, "?")
 	}
 	return out
 }

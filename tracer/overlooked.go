@@ -48,7 +48,7 @@ func (o *overlooked) begin(b *event.Boundary, used event.Nanoseconds) {
 	if o.running == nil {
 		o.running = map[int32]newcomer{}
 	}
-	o.running[b.PID] = newcomer{b.Time, used, b.Text}
+	o.running[b.PID] = newcomer{b.Time, used, b.Command}
 }
 
 // found notes that it has been looked at, or that what is missing of it was said.

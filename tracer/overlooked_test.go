@@ -14,7 +14,7 @@ func TestOverlooked(t *testing.T) {
 	const root = 1
 	var o overlooked
 	starts := func(pid int32, at event.Nanoseconds) {
-		o.begin(&event.Boundary{PID: pid, Time: at, Text: "python3\n  x.py"}, 500)
+		o.begin(&event.Boundary{PID: pid, Time: at, Command: "python3\n  x.py"}, 500)
 	}
 	starts(10, 0)
 	o.end(10, root, 100*cellsTake, 500+cellsTake-1, 0) // it waited for the CPU most of the time: too little for a cell

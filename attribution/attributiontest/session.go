@@ -202,7 +202,7 @@ func (s *Session) Exec(pid int32, command string) {
 	for m := range event.Meter(event.ResidentShmem) {
 		s.set(pid, m, 1<<20)
 	}
-	s.Boundary(event.Boundary{Kind: event.ProcessExec, PID: pid, Text: command, Inputs: -1})
+	s.Boundary(event.Boundary{Kind: event.ProcessExec, PID: pid, Command: command, Inputs: -1})
 }
 
 // Exit ends a process.
@@ -224,7 +224,7 @@ func (s *Session) Alive(pid int32) bool { return s.processes[pid] != nil }
 func (s *Session) OpenCell(cell, outer uint64, file, source string) {
 	s.inputs++
 	s.Boundary(event.Boundary{Kind: event.CellOpen, PID: Kernel, Cell: cell, Outer: outer, Inputs: s.inputs,
-		Text: file})
+		File: file})
 	s.emit(&event.CellSource{Cell: cell, PID: Kernel, Text: source})
 }
 
@@ -240,7 +240,7 @@ func (s *Session) Of(kind event.BoundaryKind, cell uint64, line int32, o event.O
 
 // Mark draws one of the user's markers.
 func (s *Session) Mark(kind event.BoundaryKind, name string) {
-	s.Boundary(event.Boundary{Kind: kind, PID: Kernel, Text: name, Inputs: -1})
+	s.Boundary(event.Boundary{Kind: kind, PID: Kernel, Experiment: name, Inputs: -1})
 }
 
 // Shed steps a group of probes down, or puts it back.

@@ -94,7 +94,7 @@ func (n *notebook) cell() {
 	n.cells++
 	text := n.random.IntN(texts)
 	id := uint64(n.cells)
-	n.Boundary(event.Boundary{Kind: event.CellOpen, Cell: id, Inputs: n.cells + 1, Text: file(text)})
+	n.Boundary(event.Boundary{Kind: event.CellOpen, Cell: id, Inputs: n.cells + 1, File: file(text)})
 	n.write(&event.CellSource{Cell: id, PID: pid, Text: fmt.Sprintf("# cell %d\n%s", text, "work()\n")})
 	for line := range lines {
 		n.Boundary(event.Boundary{Kind: event.StatementOpen, Cell: id, Line: int32(line + 1)})

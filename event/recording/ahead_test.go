@@ -17,7 +17,7 @@ func many() (events []event.Event) {
 	for i := range all {
 		events = append(events, &all[i])
 		if i%3 == 0 {
-			b := &event.Boundary{Kind: event.CellOpen, Number: uint64(i), Time: event.Nanoseconds(i), Text: "cell"}
+			b := &event.Boundary{Kind: event.CellOpen, Number: uint64(i), Time: event.Nanoseconds(i), File: "cell"}
 			b.Value[0], b.High[event.OfDevice(i%event.MaxDevices, event.Driver)] = event.Bytes(i), 7
 			events = append(events, b)
 		}

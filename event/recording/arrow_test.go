@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 	"strings"
 	"testing"
@@ -155,7 +156,8 @@ func checkChange(t *testing.T, c arrowRow, e *event.Change) {
 func checkBoundary(t *testing.T, c arrowRow, devices []int, e *event.Boundary) {
 	t.Helper()
 	rec, row := c.rec, c.row
-	if c.text(colKind) != e.Kind.String() || c.text(colText) != e.Text {
+	text := cmp.Or(e.File, e.Exception, e.Experiment, e.Command, e.Descriptor, e.Probes, groups[e.Group])
+	if c.text(colKind) != e.Kind.String() || c.text(colText) != text {
 		t.Errorf("row %d: kind %q, text %q", row, c.text(colKind), c.text(colText))
 	}
 	for m := range event.Meter(event.CPUMeters) {

@@ -219,11 +219,7 @@ func (b *batch) boundary(row int, name string) (event.Event, error) {
 	b.readings(groupHigh, row, &e.High)
 	b.readings(groupTree, row, &e.Tree)
 	b.readings(groupTreeHigh, row, &e.TreeHigh)
-	if text := b.hostile(row); isOfGroup(kind) {
-		setGroup(e, text)
-	} else {
-		e.Text = text
-	}
+	setText(e, b.hostile(row))
 	b.doubts(row, &e.Doubts)
 	return e, nil
 }

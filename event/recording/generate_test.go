@@ -109,13 +109,16 @@ func unsaid(b *event.Boundary) {
 			b.Unsure[kind] = 0
 		}
 	}
+	for _, text := range []*string{&b.File, &b.Exception, &b.Experiment, &b.Command, &b.Descriptor} {
+		if text != b.Text() {
+			*text = ""
+		}
+	}
 	switch {
 	case !isOfGroup(b.Kind):
 		b.Group, b.Probes = 0, ""
-	case b.Group == event.OtherProbes && b.Probes != "":
-		b.Text = ""
-	default:
-		b.Group, b.Probes, b.Text = b.Group%event.OtherProbes, "", ""
+	case b.Group != event.OtherProbes || b.Probes == "":
+		b.Group, b.Probes = b.Group%event.OtherProbes, ""
 	}
 }
 

@@ -35,7 +35,7 @@ func session() []event.Event {
 			Stream: 0, Inputs: 2, Value: event.Readings{event.Mapped: 1 << 30, event.NumPy: 0},
 			High: event.Readings{event.Mapped: 1 << 30},
 			Tree: event.Readings{event.Mapped: 2 << 30}, TreeHigh: event.Readings{event.Mapped: 3 << 30},
-			Text: "/tmp/ipykernel_4242/1.py",
+			File: "/tmp/ipykernel_4242/1.py",
 		},
 		&event.CellSource{Cell: 1, PID: 4242, Text: "x = np.zeros(1000)\n", Truncated: false},
 		&event.Change{
@@ -199,7 +199,7 @@ func endingSession() []event.Event {
 	return append(all[:len(all)-1],
 		&event.Boundary{
 			Number: 8, Time: 102_700_000_000, Kind: event.CellClose, PID: 4242, TID: 4242, Cell: 4, Segment: 7,
-			Stream: 8, Outcome: event.OutcomeError, Text: "MemoryError",
+			Stream: 8, Outcome: event.OutcomeError, Exception: "MemoryError",
 			Value: event.Readings{event.Heap: 100}, High: event.Readings{event.Heap: 900},
 			Tree: event.Readings{event.Heap: 100}, TreeHigh: event.Readings{event.Heap: 900},
 		},

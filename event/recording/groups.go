@@ -28,19 +28,28 @@ var groups = [event.Groups]string{
 // isOfGroup reports whether the text of a kind of boundary names a group of probes.
 func isOfGroup(k event.BoundaryKind) bool { return k == event.MeterShed || k == event.MeterBack }
 
-// groupText returns the text of a boundary's group.
-func groupText(b *event.Boundary) string {
-	if b.Group >= event.OtherProbes {
+// textOf returns the text of a boundary's row.
+func textOf(b *event.Boundary) string {
+	switch text := b.Text(); {
+	case text != nil:
+		return *text
+	case !isOfGroup(b.Kind):
+		return ""
+	case b.Group >= event.OtherProbes:
 		return b.Probes
 	}
 	return groups[b.Group]
 }
 
-// setGroup finds the group of a text. A text of another tracer stays as it is.
-func setGroup(b *event.Boundary, text string) {
-	if i := slices.Index(groups[:event.OtherProbes], text); i >= 0 {
-		b.Group = event.Group(i)
-		return
+// setText gives a boundary the text of its row. The text of a group that only another tracer knows stays as it is.
+func setText(b *event.Boundary, text string) {
+	if field := b.Text(); field != nil {
+		*field = text
+	} else if isOfGroup(b.Kind) {
+		if i := slices.Index(groups[:event.OtherProbes], text); i >= 0 {
+			b.Group = event.Group(i)
+		} else {
+			b.Group, b.Probes = event.OtherProbes, text
+		}
 	}
-	b.Group, b.Probes = event.OtherProbes, text
 }

@@ -70,7 +70,7 @@ func TestWildEventsRoundTrip(t *testing.T) {
 func TestTextsThatAreNotUTF8(t *testing.T) {
 	events := []event.Event{
 		&event.CellSource{Cell: 1, Text: "x = '\xff\xfe'\x80"},
-		&event.Boundary{Kind: event.ExperimentBegin, Text: "\xc3\x28"},
+		&event.Boundary{Kind: event.ExperimentBegin, Experiment: "\xc3\x28"},
 		&event.CellSource{Cell: 2, Text: "fine"},
 		&event.Finish{},
 	}
@@ -188,7 +188,7 @@ func TestLongestText(t *testing.T) {
 	events := []event.Event{
 		&event.CellSource{Text: strings.Repeat("a", maxPending-100)},
 		&event.CellSource{Text: strings.Repeat("a\xff", maxText/2)},
-		&event.Boundary{Text: strings.Repeat("\n", maxText)},
+		&event.Boundary{Kind: event.CellOpen, File: strings.Repeat("\n", maxText)},
 		&event.Finish{Problems: []string{strings.Repeat("p", maxText-200)}},
 	}
 	compare(t, readAll(t, mustOpen(t, record(t, events, 0))), events)

@@ -202,10 +202,7 @@ func (w *Writer) addBoundary(b *event.Boundary) error {
 	if int(b.Outcome) >= len(outcomeNames) {
 		return fmt.Errorf("%w: outcome %d", ErrEvent, b.Outcome)
 	}
-	text := b.Text
-	if isOfGroup(b.Kind) {
-		text = groupText(b)
-	}
+	text := textOf(b)
 	if err := checkText(text); err != nil {
 		return err
 	}

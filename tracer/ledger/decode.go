@@ -163,12 +163,12 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	extra.Told = (out.Kind == event.CellResult || out.Kind == event.CellClose) && b.FirstLine == outcomeTold
 	if out.Kind == event.StatementOpen {
 		extra.LineTable = append([]byte(nil), text...)
-	} else {
-		out.Text = DecodeText(text, b.TextKind)
+	} else if field := out.Text(); field != nil {
+		*field = DecodeText(text, b.TextKind)
 	}
 	if out.Kind == event.ProcessExec {
 		extra.NamedPython = b.FirstLine != 0
-		out.Text = strings.ReplaceAll(strings.TrimRight(out.Text, "\x00"), "\x00", " ")
+		out.Command = strings.ReplaceAll(strings.TrimRight(out.Command, "\x00"), "\x00", " ")
 	}
 	return out, extra
 }
