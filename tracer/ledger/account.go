@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Account is what a root's probes may still cost, see bpf/budget.h.
+// Account has the time that a root's probes may still cost, see bpf/budget.h.
 type Account struct {
-	// with what has accrued by now; below 0 when they took more than there was, but no more than Full below
+	// with everything that has accrued by now; below 0 when they took more than there was, but no more than Full below
 	Credit time.Duration
 	Full   time.Duration // the most it can be
 }
@@ -19,7 +19,7 @@ type Account struct {
 // siteKinds is of how many kinds sites are, see enum site of bpf/wire_meters.h.
 const siteKinds = int(kernelSiteSITE_KINDS)
 
-// Accounts are those of the roots, and what the hits of probes cost.
+// Accounts are those of the roots, with the costs of the probes' hits.
 type Accounts struct {
 	objects    *kernelObjects
 	operations *operations
@@ -38,8 +38,8 @@ func (a *Accounts) SetBudget(share float64, full time.Duration) error {
 	return nil
 }
 
-// SetPrice says what one hit of a group's probes costs with what their programs usually do, at a site of each kind, and
-// beyond walks up a stack: those are measured. discount is a power of two: what the group spends counts for so much
+// SetPrice sets the cost of one hit of a group's probes with the usual work of their programs, at a site of each kind,
+// and beyond walks up a stack: those are measured. discount is a power of two: the group's spending counts for so much
 // less.
 func (a *Accounts) SetPrice(g Group, price Costs, discount uint) error {
 	if g >= GroupCount || bits.OnesCount(discount) != 1 {
@@ -80,21 +80,21 @@ func (a *Accounts) Back(g Group, pid int) error {
 	return err
 }
 
-// Late draws a MeterBack boundary for pid: its group's probes came after what they are to see had begun. What the meter
-// has counted stays.
+// Late draws a MeterBack boundary for pid: its group's probes came after the events that they are to see had begun. The
+// meter keeps its count.
 func (a *Accounts) Late(g Group, pid int) error {
 	_, err := a.operations.run(kernelOperationOP_LATE, pid, kernelControl{Group: uint32(g)})
 	return err
 }
 
-// prices is what user space alone writes about the budget.
+// prices are written by user space alone.
 type prices struct {
 	share, full uint64
 	hit         [int(kernelGroupGROUPS) * siteKinds]uint32
 	shift       [kernelGroupGROUPS]uint32
 }
 
-// gain is what accrues in a time, as top_up in bpf/budget.h has it.
+// gain returns the credit that accrues in a time, by the same rule as top_up in bpf/budget.h.
 func (p *prices) gain(passed uint64) int64 { return int64(min(passed, 1e12) * p.share / 1e6) }
 
 func (p *prices) account(r *kernelRoot, now uint64) Account {

@@ -9,7 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// model is what bpf/budget.h says of an account, in Go.
+// model is an account as bpf/budget.h describes it, in Go.
 type model struct {
 	prices                prices
 	credit, floor, looked int64
@@ -24,7 +24,7 @@ func newModel(r *kernelRoot, p prices) *model {
 	return m
 }
 
-// level is below what credit the nth class of groups is stepped down.
+// level returns the credit below which the nth class of groups is stepped down.
 func (m *model) level(class int) int64 {
 	return int64(m.prices.full/8) * []int64{8, 6, 4, 2, 0, -2, -4}[class]
 }
@@ -186,7 +186,7 @@ func TestAccountStepsInOrder(t *testing.T) {
 			t.Errorf("%v was stepped down after %v", g, order[i-1])
 		}
 		class = level
-		// The credit is what an account holds and what accrued, less what was spent.
+		// The credit is the account's balance and the accrued part, less the spent one.
 		credit := 500e6 + 0.03*float64(at[i]) - float64(at[i])
 		if credit > level*500e6 {
 			t.Errorf("%v was stepped down with a credit of %.0f ms", g, credit/1e6)
@@ -198,7 +198,7 @@ func TestAccountStepsInOrder(t *testing.T) {
 }
 
 // spendBeside has one group spend its price each so many nanoseconds and another one its own, for a time, and returns
-// what was stepped down.
+// the groups that were stepped down.
 func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet Group, price, quietPrice uint64,
 	long time.Duration) (stepped []Group) {
 	t.Helper()
@@ -213,7 +213,7 @@ func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet 
 	return stepped
 }
 
-// TestAccountIsFair: whose storm it is, that group goes, and no other figure with it: not in the storm, not while its
+// TestAccountIsFair: the group that causes the storm goes, and no other figure with it: not in the storm, not while its
 // probes still cost something after that, and not when the account recovers from it.
 func TestAccountIsFair(t *testing.T) {
 	l := load(t, Options{})
@@ -248,7 +248,7 @@ func TestAccountIsFair(t *testing.T) {
 				}
 				continue
 			}
-			// What is owed beyond a full account was forgiven, and 1 % of 20 s is back.
+			// Debts beyond a full account were forgiven, and 1 % of 20 s is back.
 			if r, err = l.Accounts.root(root); err != nil || r.Credit < -330_000_000 || r.Credit > -270_000_000 {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -256,7 +256,7 @@ func TestAccountIsFair(t *testing.T) {
 	}
 }
 
-// TestPutBack: a group that is put back counts again from the boundary that says so.
+// TestPutBack: a group that is put back counts again from the boundary of that.
 func TestPutBack(t *testing.T) {
 	l := load(t, Options{})
 	if err := l.Accounts.SetBudget(0.03, time.Millisecond); err != nil {

@@ -20,7 +20,7 @@ type Blocks struct {
 	operations *operations
 }
 
-// Arrays returns the blocks of the process in slot, in no order, and what its meters say of it now.
+// Arrays returns the blocks of the process in slot, in no order, and the present state of its meters.
 func (b *Blocks) Arrays(slot uint32) (all []Array, now ArrayMeters, err error) {
 	var p kernelProcess
 	if err := b.objects.Processes.Lookup(slot, &p); err != nil {
@@ -61,16 +61,16 @@ func eachOf[K, V any](m *ebpf.Map, do func(key K, value *V)) error {
 	}
 }
 
-// ArrayMeters is what a process's meters are, in bytes.
+// ArrayMeters are a process's meters, in bytes.
 type ArrayMeters struct{ NumPy, Mapped int64 }
 
 func metersOf(p *kernelProcess) ArrayMeters {
 	return ArrayMeters{NumPy: p.Value[kernelMeterMETER_NUMPY], Mapped: p.Value[kernelMeterMETER_MAPPED]}
 }
 
-// SettleArray tells the ledger what was found out about an array since the probes were put back: one in doubt of known
-// bytes has found bytes, or has gone (0); one that was not known (0) has found bytes. done is false where the probes
-// have seen since that it is otherwise: that stands.
+// SettleArray hands the ledger a finding about an array since the probes were put back. An array in doubt, of known
+// bytes, has found bytes, or has gone (0); one that was not known (0) has found bytes. done is false where the probes
+// have seen since that it is otherwise: then their finding stands.
 func (b *Blocks) SettleArray(slot uint32, address, known, found uint64) (done bool, err error) {
 	f := kernelFinding{Address: address, Known: int64(known), Found: int64(found), Slot: slot}
 	if _, err := b.objects.SettleArray.Run(&ebpf.RunOptions{Context: &f, ContextOut: &f}); err != nil {
@@ -79,7 +79,7 @@ func (b *Blocks) SettleArray(slot uint32, address, known, found uint64) (done bo
 	return f.Done != 0, nil
 }
 
-// Settled ends the looking for arrays in a root, of which pid is a process: its NumPy meter is off by at most unsure
+// Settled ends the search for arrays in a root, of which pid is a process: its NumPy meter is off by at most unsure
 // bytes. It draws a MeterSettled boundary.
 func (b *Blocks) Settled(pid int, unsure int64) error {
 	_, err := b.operations.run(kernelOperationOP_SETTLED, pid, kernelControl{Unsure: unsure})

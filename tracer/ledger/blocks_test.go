@@ -15,26 +15,27 @@ import (
 	"ipytracer/event"
 )
 
-// blocksProgram is a program that says that it makes, resizes and frees blocks, and how many bytes of them there are.
+// blocksProgram is a program that reports that it makes, resizes and frees blocks, and how many bytes of them there
+// are.
 type blocksProgram struct {
-	t      *testing.T
-	ledger *Ledger
-	pid    int
-	meter  event.Meter
-	in     io.Writer
-	lines  *bufio.Scanner
-	seen   collected
-	stream uint64
-	told   map[uint64]event.Change // live blocks that were told, by their addresses
-	value  event.Bytes             // at the last boundary
+	t        *testing.T
+	ledger   *Ledger
+	pid      int
+	meter    event.Meter
+	in       io.Writer
+	lines    *bufio.Scanner
+	seen     collected
+	stream   uint64
+	recorded map[uint64]event.Change // live blocks with a record, by their addresses
+	value    event.Bytes             // at the last boundary
 }
 
-// truth is what the program says of its blocks, in bytes.
+// truth is the program's own count of its blocks, in bytes.
 type truth struct{ live, most, small, made int64 }
 
 func newBlocksProgram(t *testing.T, threads int, meter event.Meter) *blocksProgram {
 	l := load(t, Options{})
-	p := &blocksProgram{t: t, ledger: l, meter: meter, told: map[uint64]event.Change{}}
+	p := &blocksProgram{t: t, ledger: l, meter: meter, recorded: map[uint64]event.Change{}}
 	args := []string{fmt.Sprint(threads)}
 	switch meter {
 	case event.Torch:
@@ -76,7 +77,7 @@ func newBlocksProgram(t *testing.T, threads int, meter event.Meter) *blocksProgr
 	return p
 }
 
-// poolPlacements are the places in what has the functions of Arrow's pools.
+// poolPlacements are the places in the file with the functions of Arrow's pools.
 func poolPlacements(at map[string]uint64) []Placement {
 	return []Placement{
 		{PoolFreeing, []uint64{at["pool_free"]}, nil},
@@ -134,7 +135,7 @@ func (p *blocksProgram) round(steps int) (truth, event.Boundary) {
 	return is, p.seen.boundaries[0]
 }
 
-// run has the program make so many steps in each thread, draws a boundary behind them, and reads what there is then.
+// run has the program make so many steps in each thread, draws a boundary behind them, and reads the state then.
 func (p *blocksProgram) run(steps int) truth {
 	p.t.Helper()
 	fmt.Fprintln(p.in, steps)
@@ -153,8 +154,8 @@ func (p *blocksProgram) run(steps int) truth {
 	return is
 }
 
-// prove checks that nothing of what was told is missing, and that it leads as high as the kernel's maximum. It returns
-// how many changes there were of arrays.
+// prove checks that no record is missing, and that they lead as high as the kernel's maximum. It returns how many
+// changes there were of arrays.
 func (p *blocksProgram) prove(b *event.Boundary) (n int) {
 	p.t.Helper()
 	numbers, highest := map[uint64]bool{}, p.value
@@ -173,25 +174,25 @@ func (p *blocksProgram) prove(b *event.Boundary) (n int) {
 			continue
 		}
 		one := *c
-		if one.Size += p.told[c.Address].Size; one.Size == 0 {
-			delete(p.told, c.Address)
+		if one.Size += p.recorded[c.Address].Size; one.Size == 0 {
+			delete(p.recorded, c.Address)
 		} else {
-			p.told[c.Address] = one
+			p.recorded[c.Address] = one
 		}
 	}
-	if told := len(numbers) + p.seen.refused; uint64(told) != b.Stream-p.stream {
-		p.t.Fatalf("%d changes, the boundary says %d", told, b.Stream-p.stream)
+	if sent := len(numbers) + p.seen.refused; uint64(sent) != b.Stream-p.stream {
+		p.t.Fatalf("%d changes, the boundary says %d", sent, b.Stream-p.stream)
 	}
 	p.stream, p.value = b.Stream, b.Value[p.meter]
 	if highest = max(highest, p.value); highest != b.High[p.meter] {
-		p.t.Errorf("what was told leads up to %d, the kernel's maximum is %d", highest, b.High[p.meter])
+		p.t.Errorf("the records lead up to %d, the kernel's maximum is %d", highest, b.High[p.meter])
 	}
 	return n
 }
 
-// sums are the bytes of the live blocks that were told: large ones, small ones, and what samples stand for.
+// sums are the bytes of the live blocks with a record: large ones, small ones, and the bytes that samples stand for.
 func (p *blocksProgram) sums() (large, small, samples int64) {
-	for _, c := range p.told {
+	for _, c := range p.recorded {
 		switch {
 		case c.Sample:
 			samples += event.SampleOf
@@ -219,9 +220,9 @@ func (p *blocksProgram) crowd() {
 	}
 }
 
-// TestSmallBlocks: whichever blocks are told, the meter and its maximum are exact, and what is told proves it; large
-// blocks are told, all of them; of the small ones either all are, or samples without a bias, or none; and the ends of
-// those whose beginnings were. So it is where half of them find no place.
+// TestSmallBlocks: whichever blocks have records, the meter and its maximum are exact, and the records prove it. All
+// large blocks have records. Of the small ones either all have, or samples without a bias, or none; and so have the
+// ends of those with a record of their beginning. The same holds where half of them find no place.
 func TestSmallBlocks(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -236,7 +237,7 @@ func TestSmallBlocks(t *testing.T) {
 				p.crowd()
 			}
 			const steps = 3000
-			told := 0
+			recorded := 0
 			for round, w := range smallBlocksRounds {
 				p.down(w...)
 				is, b := p.round(steps)
@@ -249,22 +250,22 @@ func TestSmallBlocks(t *testing.T) {
 				n := p.prove(&b)
 				large, small, samples := p.sums()
 				if large != is.live-is.small {
-					t.Errorf("round %d: large blocks of %d bytes were told, there are %d", round, large,
+					t.Errorf("round %d: large blocks of %d bytes were recorded, there are %d", round, large,
 						is.live-is.small)
 				}
 				switch round {
 				case 0:
-					if told = n; small != is.small || samples != 0 {
-						t.Errorf("all were to be told: %d of %d bytes, samples of %d", small, is.small, samples)
+					if recorded = n; small != is.small || samples != 0 {
+						t.Errorf("all were to be recorded: %d of %d bytes, samples of %d", small, is.small, samples)
 					}
-				case 2: // what lives of round 0 is next to nothing
+				case 2: // next to nothing of round 0 lives
 					if off, sigma := math.Abs(float64(small+samples-is.small)),
 						math.Sqrt(event.SampleOf*float64(is.small)); off > 6*sigma || samples == 0 {
-						t.Errorf("samples say %d bytes and %d were told, there are %d: off by %.1f standard errors",
+						t.Errorf("samples say %d bytes and %d were recorded, there are %d: off by %.1f standard errors",
 							samples, small, is.small, off/sigma)
 					}
-					if n > 3*told/4 {
-						t.Errorf("%d changes, and %d where all were told", n, told)
+					if n > 3*recorded/4 {
+						t.Errorf("%d changes, and %d where all were recorded", n, recorded)
 					}
 				}
 			}
@@ -282,7 +283,7 @@ func TestSmallBlocks(t *testing.T) {
 var smallBlocksRounds = [][]Group{nil, {GroupSmallStacks}, {GroupSmallStacks}, {GroupSmallStacks, GroupFrames},
 	{GroupSmallStacks}, nil}
 
-// spilt is how many blocks are in the table, which the places say, too.
+// spilt returns the number of blocks in the table, which the places have, too.
 func (p *blocksProgram) spilt() (n int) {
 	p.t.Helper()
 	table, counted := p.ledger.objects.Blocks, 0

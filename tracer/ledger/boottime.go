@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// bootOffset is by how many nanoseconds the time since boot is more in this time namespace than it is in the kernel
-// (time_namespaces(7)): /proc/PID/stat has that of who reads it. 0 on kernels without them.
+// bootOffset is the difference, in nanoseconds, of the time since boot in this time namespace from the kernel's
+// (time_namespaces(7)): /proc/PID/stat has the time of the reader's namespace. 0 on kernels without them.
 func bootOffset() int64 {
 	data, err := os.ReadFile("/proc/self/timens_offsets")
 	if err != nil {

@@ -20,7 +20,7 @@ func unprobed()
 
 var emulatedAddress, steppedAddress uint64
 
-// Costs is what one hit of a uprobe costs on this machine, with a program that does nothing: time of the processor, of
+// Costs is the cost of one hit of a uprobe on this machine, with a program that does nothing: time of the processor, of
 // the thread that is hit.
 type Costs struct {
 	Emulated time.Duration // on an instruction the kernel emulates: push, nop, jmp, call
@@ -32,11 +32,11 @@ type Costs struct {
 // UsualCosts stands in where they cannot be measured: a small virtual machine with kernel 6.18.
 var UsualCosts = Costs{Emulated: 600 * time.Nanosecond, Stepped: 10 * time.Microsecond}
 
-// What is plausible. An emulated hit is an exception with a program in it: 0.34 to 0.7 µs on the machines of
+// The plausible range. An emulated hit is an exception with a program in it: 0.34 to 0.7 µs on the machines of
 // docs/overhead.md, and one that enters and leaves the kernel at all takes 0.1. A single-stepped one has a second
-// exception, which a hypervisor may intercept: 9 to 10 µs there. What is three times beyond that, and more, says what
-// else the machine did: it is taken for the bound. Only a machine that is emulated (QEMU without KVM) is as slow as
-// that; there probes may cost some times what the budget says.
+// exception, which a hypervisor may intercept: 9 to 10 µs there. A result of three times that, or more, comes from
+// other work of the machine: it is taken for the bound. Only a machine that is emulated (QEMU without KVM) is as slow
+// as that; there probes may cost some times as much as the budget allows.
 const (
 	leastHit     = 100 * time.Nanosecond
 	mostEmulated = 2500 * time.Nanosecond

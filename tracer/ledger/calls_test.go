@@ -10,8 +10,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestAccountIsSettled: a hit that takes the account below its floor has another program look at it, which steps down
-// what spent most, with a boundary; and goes on: its block is in the meter.
+// TestAccountIsSettled: a hit that takes the account below its floor has another program look at it, which steps the
+// group with the largest spending down, with a boundary. The hit goes on: its block is in the meter.
 func TestAccountIsSettled(t *testing.T) {
 	p := newBlocksProgram(t, 1, event.NumPy)
 	if err := p.ledger.Accounts.SetBudget(0.03, time.Second); err != nil {

@@ -36,7 +36,7 @@ func (p *Processes) Detach(pid int) error {
 	return err
 }
 
-// Look draws a boundary of a root at which nothing happens, so that the figures of what is open are of this instant.
+// Look draws a boundary of a root at which nothing happens, so that the figures of open windows are of this instant.
 // Where the store is nearly full it draws none: nothing is lost, and the next will do.
 func (p *Processes) Look(pid int) error {
 	_, err := p.operations.run(kernelOperationOP_LOOK, pid, kernelControl{})
@@ -90,14 +90,14 @@ func (o *operations) answer() (after kernelControl, err error) {
 	return after, nil
 }
 
-// Devices is what the ledger must know of the GPUs of a process.
+// Devices has the facts that the ledger needs about the GPUs of a process.
 type Devices struct {
 	Physical []int // the GPU that each of the process's CUDA devices is, from 0; empty: they are the same
 	Only     int   // the only GPU that the process can or does use; -1: there may be several
 	Late     bool  // it may have used CUDA before it was attached to
 }
 
-// SetDevices tells the ledger about the GPUs of the process in slot.
+// SetDevices hands the ledger the GPUs of the process in slot.
 func (p *Processes) SetDevices(slot uint32, d Devices) error {
 	var devices kernelCudaDevices
 	for ordinal, number := range d.Physical[:min(len(d.Physical), len(devices.Physical))] {
@@ -118,16 +118,16 @@ func (p *Processes) SetDevices(slot uint32, d Devices) error {
 	return nil
 }
 
-// Values of Python.Native: whose native stacks are walked.
+// Values of Python.Native: the threads with native stacks that are walked.
 const (
 	NativeThreads = 1 // those of threads that have no Python frames
 	NativeAll     = 2
 )
 
-// Python is what the BPF programs must know about a process's CPython; see struct python in bpf/wire_python.h.
+// Python has the facts that the BPF programs need about a process's CPython; see struct python in bpf/wire_python.h.
 type Python = kernelPython
 
-// SetPython tells the ledger how to read the Python objects of the process in slot. Zero Inputs means that
+// SetPython makes known to the ledger how to read the Python objects of the process in slot. Zero Inputs means that
 // IPython's In list has not been found yet; call it again once it has.
 func (p *Processes) SetPython(slot uint32, python Python) error {
 	python.Ready = 1

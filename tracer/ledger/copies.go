@@ -19,8 +19,8 @@ type tracepoint struct {
 }
 
 // tracepoints are the programs at tracepoints. The kernel runs a program for one thread at a time on each CPU. Where
-// tracepoints are preemptible there are further copies of it behind it, which do what the first has missed
-// (bpf/copies.h).
+// tracepoints are preemptible there are further copies of it behind it, which handle the events that the first has
+// missed (bpf/copies.h).
 var tracepoints = []tracepoint{
 	{"rss_stat", "resident", 2}, // mostly under the lock of a page table, where no thread loses its CPU
 	{"mmap_lock_released", "mapped", mostCopies},
@@ -31,7 +31,7 @@ var tracepoints = []tracepoint{
 
 const mostCopies = 3
 
-// Tracepoints are the programs at tracepoints, as often as they are wanted.
+// Tracepoints are the programs at tracepoints, in the wanted number of copies.
 type Tracepoints struct {
 	wanted   uint32 // of each, at most
 	alike    bool   // for tests: none knows of the others, and each does all the work
@@ -40,7 +40,7 @@ type Tracepoints struct {
 	programs [][]*ebpf.Program // by tracepoint; the first of each is the object's
 	links    []link.Link       // kept referenced, else the garbage collector closes them
 	losses   passedEvents
-	counts   [][]uint64 // what each has missed, as the kernel said last
+	counts   [][]uint64 // the number that each has missed, by the kernel's last answer
 }
 
 // copiesOf returns how many copies of each program at a tracepoint are loaded, at most.
@@ -54,7 +54,7 @@ func copiesOf(f Features, o Options) uint32 {
 	return 1
 }
 
-// load loads the object: all of it once, and the programs at tracepoints as often as they are wanted, over the same
+// load loads the object: all of it once, and the programs at tracepoints in the wanted number of copies, over the same
 // maps.
 func (t *Tracepoints) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o ebpf.CollectionOptions) error {
 	all, err := loadMaps(spec, o)
@@ -125,8 +125,8 @@ func (t *Tracepoints) detach() error {
 	return errors.Join(errs...)
 }
 
-// Beside calls what is to be compared with the same while nothing is traced: with the kernel-wide probes out.
-// What the ledger knows is of no use afterwards.
+// Beside calls a function to compare with an untraced machine: with the kernel-wide probes out. The ledger's figures
+// are of no use afterwards.
 func (t *Tracepoints) Beside(compared func() error) error {
 	if err := t.detach(); err != nil {
 		return err
@@ -145,11 +145,11 @@ func (t *Tracepoints) close() error {
 	return errors.Join(errs...)
 }
 
-// missed returns what each copy has missed, by tracepoint: events for which the kernel did not run it, as the CPU was
-// within it for another thread (recursion_misses of struct bpf_prog_info, Linux 5.12). They are those of the whole
-// machine, since the kernel does not say who made an event that it did not run a program for.
+// missed returns how many events each copy has missed, by tracepoint: events for which the kernel did not run it, as
+// the CPU was within it for another thread (recursion_misses of struct bpf_prog_info, Linux 5.12). They are those of
+// the whole machine, since the kernel does not show the thread of an event that it did not run a program for.
 //
-// Where it does not say so, the program has missed one more.
+// Where the kernel does not count them, the program has missed one more.
 func (t *Tracepoints) missed() (all [][]uint64) {
 	for i, of := range t.programs {
 		if i == len(t.counts) {
@@ -177,7 +177,7 @@ func (t *Tracepoints) look(now time.Time) {
 // passedBy returns how many events no copy of a program has seen, at most.
 func (t *Tracepoints) passedBy() uint64 { return t.losses.upTo(t.missed) }
 
-// work returns what all copies of a program have done. A run is one of the first copy.
+// work returns the work of all copies of a program. A run is one of the first copy.
 func (t *Tracepoints) work(program string) (w Work, err error) {
 	i := slices.IndexFunc(tracepoints, func(at tracepoint) bool { return at.program == program })
 	for number, p := range t.programs[i] {

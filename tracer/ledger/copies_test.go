@@ -101,7 +101,7 @@ func TestOneCopyWorks(t *testing.T) {
 	}
 }
 
-// TestCopiesWhereNeeded: a kernel whose tracepoints are not preemptible has each program once.
+// TestCopiesWhereNeeded: a kernel with tracepoints that are not preemptible has each program once.
 func TestCopiesWhereNeeded(t *testing.T) {
 	for _, c := range []struct {
 		preemptible bool

@@ -6,18 +6,18 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Arrays says by which probes a process's NumPy blocks are counted.
+// Arrays is the set of probes that count a process's NumPy blocks.
 type Arrays uint32
 
-// A process is moved on. What is foreign moves it back.
+// A process is moved on. A foreign module moves it back.
 const (
 	ArraysTracked = Arrays(kernelArraysARRAYS_TRACKED) // those on PyTraceMalloc_Track, with which it begins
-	// those in NumPy; the others add what these have not seen, as long as they are in place
+	// those in NumPy; the others add the blocks that these have not seen, as long as they are in place
 	ArraysSettling = Arrays(kernelArraysARRAYS_SETTLING)
 	ArraysInside   = Arrays(kernelArraysARRAYS_INSIDE) // those in NumPy alone
 )
 
-// Foreign says whose blocks pass the probes in NumPy by. Values may be combined.
+// Foreign is the owner of blocks that pass the probes in NumPy by. Values may be combined.
 type Foreign uint32
 
 // Foreign blocks.
@@ -30,9 +30,9 @@ const (
 // MaxModules is how many files ForeseeModules takes.
 const MaxModules = len(kernelForesight{}.Files)
 
-// ForeseeModules says which files of NumPy's module have probes for the process in slot, which is ArraysTracked. They
-// must stay open for as long as the process is traced. Another one that it maps from now on is foreign; whether it has
-// mapped one before is to be looked up behind this.
+// ForeseeModules sets the files of NumPy's module that have probes for the process in slot, which is ArraysTracked.
+// They must stay open for as long as the process is traced. Another one that it maps from now on is foreign. Whether it
+// has mapped one before must be looked up behind this.
 func (b *Blocks) ForeseeModules(slot uint32, files []File) error {
 	f := kernelForesight{Slot: slot}
 	for i := range f.Files {
@@ -47,8 +47,9 @@ func (b *Blocks) ForeseeModules(slot uint32, files []File) error {
 	return nil
 }
 
-// CountArrays says by which probes a process's NumPy blocks are counted from now on; those must be in place. It returns
-// by which they are: ArraysTracked where some blocks would pass those in NumPy by, and whose those are.
+// CountArrays sets the probes that count a process's NumPy blocks from now on; those must be in place. It returns the
+// probes that do count them: ArraysTracked where some blocks would pass those in NumPy by, and the owner of those
+// blocks.
 func (b *Blocks) CountArrays(pid int, by Arrays) (Arrays, Foreign, error) {
 	if _, err := b.operations.run(kernelOperationOP_ARRAYS, pid, kernelControl{Group: uint32(by)}); err != nil {
 		return by, 0, err

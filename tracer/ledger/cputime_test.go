@@ -15,26 +15,27 @@ import (
 
 // The rounds of TestCPUTimeOfBoundary.
 const (
-	// wanted, of those that tell a boundary's time from a wrong one
-	tellingRounds = 15
-	enoughRounds  = 10                                        // of those, where the time is over
-	longest       = time.Minute                               // for rounds of any kind
-	telling       = event.Nanoseconds(500 * time.Microsecond) // of CPU time that passed for sure; a tick is 1 to 10 ms
-	narrow        = 3                                         // times the width of the bounds, at least, has passed
+	// wanted, of those that distinguish a boundary's time from a wrong one
+	wantedRounds = 15
+	enoughRounds = 10                                        // of those, where the time is over
+	longest      = time.Minute                               // for rounds of any kind
+	clearUse     = event.Nanoseconds(500 * time.Microsecond) // of CPU time that passed for sure; a tick is 1 to 10 ms
+	narrow       = 3                                         // times the width of the bounds, at least, has passed
 	// how far the program's clock of a CPU may be (observe_clock)
 	clockBehind = event.Nanoseconds(20 * time.Microsecond)
-	// what interrupts and a hypervisor take of a CPU is known at its next tick
+	// the time that interrupts and a hypervisor take of a CPU is known at its next tick
 	unseen = event.Nanoseconds(50 * time.Microsecond)
 )
 
-// TestCPUTimeOfBoundary: the CPU time of a boundary is what the process had used at the boundary: not what it had at
-// the last tick, nor more, of a process whose threads run, begin and end all the time. The process is this one: nobody
-// else may ask for the time of a thread.
+// TestCPUTimeOfBoundary: the CPU time of a boundary is the time that the process had used at the boundary, and not its
+// time at the last tick, nor more. Its threads run, begin and end all the time. The process is this one: no other may
+// ask for the time of a thread.
 //
-// Whoever else wants the CPUs does not decide it. A thread uses no more CPU time than time passes, so what the kernel
-// says of it before and behind the boundary bounds what it had used at the boundary. Where a CPU was taken away from it
-// in between the bounds are wide, and the round does not count. A program that takes the time of the last tick, or what
-// has passed since then twice, is beyond the bounds in more than a third of the rounds that do.
+// Other programs that want the CPUs do not decide the result. A thread uses no more CPU time than time passes, so the
+// kernel's answers before and behind the boundary bound the time that it had used at the boundary. Where a CPU was
+// taken away from it in between the bounds are wide, and the round does not count. A program that takes the time of the
+// last tick, or the time that has passed since then twice, is beyond the bounds in more than a third of the rounds that
+// do count.
 func TestCPUTimeOfBoundary(t *testing.T) {
 	for name, o := range map[string]Options{"": {}, "old loops": {OldLoops: true}} {
 		t.Run(name, func(t *testing.T) { cpuTimeOfBoundary(t, o) })
@@ -53,8 +54,8 @@ func cpuTimeOfBoundary(t *testing.T, o Options) {
 	}
 	var c collected
 	var last event.Nanoseconds
-	rounds, told, early, late := 0, 0, 0, 0
-	for began := time.Now(); told < tellingRounds && time.Since(began) < longest; rounds++ {
+	rounds, clear, early, late := 0, 0, 0, 0
+	for began := time.Now(); clear < wantedRounds && time.Since(began) < longest; rounds++ {
 		before := askKernel(t)
 		runFor(time.Millisecond) // some of a tick
 		from := clock(t, unix.CLOCK_MONOTONIC_RAW)
@@ -71,10 +72,10 @@ func cpuTimeOfBoundary(t *testing.T, o Options) {
 		}
 		last = is
 		least, most := before.least(after, from), before.most(after, to)
-		if used := least - before.process; used < telling || used < narrow*(most-least) {
+		if used := least - before.process; used < clearUse || used < narrow*(most-least) {
 			continue
 		}
-		told++
+		clear++
 		switch {
 		case is < least-clockBehind:
 			early++
@@ -84,29 +85,29 @@ func cpuTimeOfBoundary(t *testing.T, o Options) {
 			t.Logf("%d ns, and it had used %d ns behind it", is, most)
 		}
 	}
-	t.Logf("of %d rounds %d tell: too low in %d, too high in %d", rounds, told, early, late)
-	if told < enoughRounds {
-		t.Skipf("in %d of %d rounds the CPUs were taken away", rounds-told, rounds)
+	t.Logf("of %d rounds %d are clear: too low in %d, too high in %d", rounds, clear, early, late)
+	if clear < enoughRounds {
+		t.Skipf("in %d of %d rounds the CPUs were taken away", rounds-clear, rounds)
 	}
-	if early > told/5 {
-		t.Errorf("too low in %d of %d rounds, as that of the last tick", early, told)
+	if early > clear/5 {
+		t.Errorf("too low in %d of %d rounds, as that of the last tick", early, clear)
 	}
-	if late > told/5 {
-		t.Errorf("too high in %d of %d rounds", late, told)
+	if late > clear/5 {
+		t.Errorf("too high in %d of %d rounds", late, clear)
 	}
 }
 
-// clocks is what the kernel says of the CPU time of this process and of its threads.
+// clocks has the kernel's CPU times of this process and of its threads.
 type clocks struct {
 	process event.Nanoseconds
 	threads map[int]reading
 }
 
-// reading is what a thread has used: first at a time since then, and in front of the reading of the process; and then
+// reading has the times of a thread: first at a time since then, and in front of the reading of the process; and then
 // up to a time until then.
 type reading struct{ first, since, used, until event.Nanoseconds }
 
-// least returns what the process has used at an instant between the two, at least.
+// least returns the time that the process has used at an instant between the two, at least.
 func (before clocks) least(after clocks, at event.Nanoseconds) event.Nanoseconds {
 	sum := before.process
 	for tid, b := range before.threads {
@@ -117,7 +118,7 @@ func (before clocks) least(after clocks, at event.Nanoseconds) event.Nanoseconds
 	return sum
 }
 
-// most returns what it has used there, at most.
+// most returns the time that it has used there, at most.
 func (before clocks) most(after clocks, at event.Nanoseconds) event.Nanoseconds {
 	sum := after.process
 	for tid, b := range before.threads {
@@ -128,7 +129,7 @@ func (before clocks) most(after clocks, at event.Nanoseconds) event.Nanoseconds 
 	return sum
 }
 
-// askKernel asks for each thread's time twice. What the kernel says of a process is as of when its other threads were
+// askKernel asks for each thread's time twice. The kernel's time of a process is as of when its other threads were
 // brought up to date last (thread_group_cputime), and asking for a thread's own time does that. The clocks' ids are
 // those of include/linux/posix-timers_types.h.
 func askKernel(t *testing.T) clocks {
@@ -180,7 +181,7 @@ func runFor(d time.Duration) {
 	}
 }
 
-// spin has threads that run, and one after the other that begins and ends, until it is told to stop.
+// spin has threads that run, and one after the other that begins and ends, until it is stopped.
 func spin() (stop func()) {
 	before := runtime.GOMAXPROCS(8)
 	over := make(chan struct{})

@@ -39,7 +39,7 @@ func TestOperationsAreThoseOfTheKernel(t *testing.T) {
 	}
 }
 
-// The kernel says by whom device memory was moved.
+// The kernel names the mover of device memory.
 func TestMoversAreThoseOfTheKernel(t *testing.T) {
 	if event.MovedOut != event.Caller(kernelCudaMoverCALLER_MOVED_OUT) ||
 		event.MovedBack != event.Caller(kernelCudaMoverCALLER_MOVED_BACK) {

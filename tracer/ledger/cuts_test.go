@@ -13,9 +13,9 @@ import (
 
 // TestCutsAmongChanges: every maximum that a boundary takes is a value at one of the segment's ends, or in a change of
 // the segment, or in one that was made while a boundary was being drawn, though another thread touches pages and gives
-// them back all the time. Boundaries linger here between taking the maxima and saying that the segment is over: what
-// fell in between was in the next segment's maximum and in no change, where the last segment had been higher. Without
-// lingering, once in 25,000 windows a proof was a page short for that; with it, three times in ten.
+// them back all the time. Boundaries linger here between taking the maxima and ending the segment. A value in between
+// was in the next segment's maximum and in no change, where the last segment had been higher. Without lingering, once
+// in 25,000 windows a proof was a page short for that; with it, three times in ten.
 func TestCutsAmongChanges(t *testing.T) {
 	if os.Getenv("LEDGER_FALLS") != "" {
 		fall()

@@ -3,7 +3,7 @@ package ledger
 import "ipytracer/event"
 
 // devices completes readings with the GPUs' meters. The kernel sends a device's only when they moved, in front of the
-// record they belong to; what it does not send is as it was.
+// record they belong to; a meter that it does not send is unchanged.
 type devices struct {
 	records map[deviceKey][]kernelBoundary
 	process map[int32]*event.Readings
@@ -24,7 +24,7 @@ func (d *devices) keep(b *kernelBoundary) {
 	d.records[key] = append(d.records[key], *b)
 }
 
-// boundary fills in what the records in front of it said, and what they left as it was.
+// boundary fills in the readings of the records in front of it, and the unchanged ones.
 func (d *devices) boundary(b *event.Boundary) {
 	if b.Kind == event.ProcessExec || b.Kind == event.ProcessStart { // nothing of what the pid had before
 		delete(d.process, b.PID)
@@ -76,7 +76,7 @@ func remember[K comparable](in *map[K]*event.Readings, key K) *event.Readings {
 	return fresh
 }
 
-// fill copies what was known and then what the records say; known is brought up to date.
+// fill copies the known readings and then those of the records; known is brought up to date.
 func fill(value, high, known *event.Readings, records []kernelBoundary,
 	of func(*kernelBoundary) (value, high [event.CPUMeters]int64)) {
 	copy(value[event.CPUMeters:], known[event.CPUMeters:])

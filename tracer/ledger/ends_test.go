@@ -37,7 +37,7 @@ func (s *storm) Boundary(b *event.Boundary, x BoundaryExtra) {
 	}
 }
 
-// attachedProgram compiles a program of testdata, and attaches to it once it has said a line.
+// attachedProgram compiles a program of testdata, and attaches to it once it has printed a line.
 func attachedProgram(t *testing.T, l *Ledger, name string, args ...string) (io.Writer, *bufio.Scanner) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -210,11 +210,13 @@ func besides(t *testing.T) int {
 	return min(runtime.NumCPU()-1, 7)
 }
 
-// killedPeak is what a process of the storm `killed` had at its highest, in bytes, and has not when it ends.
+// killedPeak is the highest resident memory of a process of the storm `killed`, in bytes, which it does not have when
+// it ends.
 const killedPeak = 8 << 20
 
 // TestEndsOnce: a process ends once, though its last threads end at the same time on several CPUs and each finds that
-// none is left. Ends linger here between the look at who the process is and the look at whether its last thread ends.
+// none is left. Ends linger here between the look at the process's identity and the look at whether its last thread
+// ends.
 func TestEndsOnce(t *testing.T) {
 	s := storm{kind: "killed", rounds: 100, threads: besides(t), lingering: 1000}
 	l := s.rage(t)
@@ -227,7 +229,8 @@ func TestEndsOnce(t *testing.T) {
 	cleanedUp(t, l)
 }
 
-// TestEndsOneByOne: the same where each thread ends by itself, the first one, too. The process ends as wait(2) says.
+// TestEndsOneByOne: the same where each thread ends by itself, the first one, too. The process ends with the status of
+// wait(2).
 func TestEndsOneByOne(t *testing.T) {
 	s := storm{kind: "each", rounds: 100, threads: besides(t), lingering: 1000}
 	l := s.rage(t)

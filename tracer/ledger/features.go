@@ -11,8 +11,8 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// Features is what a kernel's own type information says of it. Not its number: vendors backport, RHEL 9 calls 5.14 what
-// has the BPF of a much newer one.
+// Features are the facts in a kernel's own type information. They do not follow from its number: vendors backport, and
+// RHEL 9 gives the number 5.14 to a kernel with the BPF of a much newer one.
 type Features struct {
 	Loop          bool // bpf_loop, upstream since 5.17; else bpf_for_each_map_elem goes round
 	Cast          bool // bpf_rdonly_cast, upstream since 6.2; else a helper reads the kernel's memory
@@ -56,9 +56,9 @@ func inspect(kernel *btf.Spec, spec *ebpf.CollectionSpec) (f Features, err error
 }
 
 // preemptible reports whether tracepoints are guarded by SRCU and not by switching preemption off. The change that made
-// them so ("tracing: Guard __DECLARE_TRACE() use of __DO_TRACE_CALL() with SRCU-fast") also made whoever takes a
-// program out wait for it, by tp_transition_snapshot.srcu_gp of kernel/tracepoint.c. Where that structure is not known,
-// the kernel's number says it.
+// them so ("tracing: Guard __DECLARE_TRACE() use of __DO_TRACE_CALL() with SRCU-fast") also made the removal of a
+// program wait for it, by tp_transition_snapshot.srcu_gp of kernel/tracepoint.c. Where that structure is not known, the
+// kernel's number decides.
 func preemptible(kernel *btf.Spec) bool {
 	var snapshot *btf.Struct
 	if kernel.TypeByName("tp_transition_snapshot", &snapshot) != nil {
@@ -70,7 +70,7 @@ func preemptible(kernel *btf.Spec) bool {
 	return ok
 }
 
-// err says which helpers are missing.
+// err names the missing helpers.
 func (f Features) err() error {
 	if len(f.Missing) == 0 {
 		return nil
@@ -94,8 +94,8 @@ func helpersOf(kernel *btf.Spec) (map[uint64]bool, error) {
 	return has, nil
 }
 
-// missing are the helpers that the programs call and the kernel does not have. Of the two ways to go round one is
-// enough, and what bpf_map_lookup_percpu_elem (5.19) finds is not asked for where RSS counters are not per CPU.
+// missing returns the helpers that the programs call and the kernel does not have. Of the two ways to go round one is
+// enough, and the finding of bpf_map_lookup_percpu_elem (5.19) is not needed where RSS counters are not per CPU.
 func missing(helpers map[uint64]bool, spec *ebpf.CollectionSpec, loop bool) (names []string) {
 	seen := map[asm.BuiltinFunc]bool{asm.FnLoop: true, asm.FnMapLookupPercpuElem: true, asm.FnForEachMapElem: loop}
 	for _, p := range spec.Programs {

@@ -7,7 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// TestMissingHelpers: what the programs call is asked for, and of two ways to go round only one.
+// TestMissingHelpers: the helpers that the programs call are asked for, and of two ways to go round only one.
 func TestMissingHelpers(t *testing.T) {
 	spec, err := loadKernel()
 	if err != nil {
@@ -38,11 +38,11 @@ func TestMissingHelpers(t *testing.T) {
 	}
 }
 
-// TestInspectKernel: what the kernel that runs says of itself is enough, or Load says why not.
+// TestInspectKernel: the running kernel's own information is enough, or Load has the reason.
 func TestInspectKernel(t *testing.T) {
 	f, err := InspectKernel()
 	if err != nil {
-		t.Skip(err) // no BTF: nothing can be traced, and Load's tests say so
+		t.Skip(err) // no BTF: nothing can be traced, and Load's tests have that
 	}
 	l := load(t, Options{})
 	if len(f.Missing) > 0 || f.ExactResident != l.Capabilities().ExactResident {

@@ -4,8 +4,8 @@ package ledger
 
 import "os"
 
-// A tracer that is built with the tag hollow is for benchmarks: it does part of what costs time, and its figures are
-// nothing. With TRACER_HOLLOW=traps the programs of its uprobes do nothing, so that what is left of them are the traps;
+// A tracer that is built with the tag hollow is for benchmarks: it does only a part of its costly work, and its figures
+// mean nothing. With TRACER_HOLLOW=traps the programs of its uprobes do nothing, so that only their traps are left;
 // with TRACER_HOLLOW=tracepoints it has no uprobes.
 func init() {
 	how := os.Getenv("TRACER_HOLLOW")

@@ -1,9 +1,8 @@
-// Package ledger loads the BPF object (bpf/) and speaks with it: it attaches the kernel-wide probes, seeds
-// processes, places uprobes, and turns the records of the rings into events. Which places are probed is for package
-// tracer to say.
+// Package ledger loads the BPF object (bpf/) and speaks with it: it attaches the kernel-wide probes, seeds processes,
+// places uprobes, and turns the records of the rings into events. Package tracer decides which places are probed.
 //
-// The figures are made in the kernel (see bpf/ledger.h); this package moves them and never computes one.
-// Everything here needs CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, in practice root.
+// The figures are made in the kernel (see bpf/ledger.h); this package moves them and never computes one. Everything
+// here needs CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, in practice root.
 package ledger
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 )
 
-// Errors that callers tell apart.
+// Errors that callers distinguish.
 var (
 	ErrNotSupported = errors.New("this kernel cannot do it")
 	ErrNotPermitted = errors.New("not permitted")
@@ -28,7 +27,7 @@ var (
 	ErrFull         = errors.New("the ledger is full")
 )
 
-// Options are what can be chosen before loading. The zero value is the default.
+// Options are the choices before loading. The zero value is the default.
 type Options struct {
 	ChangeRing   int  // bytes, a power of two, at least a page; 4 MiB if 0
 	BoundaryRing int  // bytes, likewise; 4 MiB if 0
@@ -39,21 +38,22 @@ type Options struct {
 	OldLoops     bool // go round as kernels before 5.17 make it necessary, for tests
 
 	// for tests
-	lingering uint32        // boundaries take so many readings of the clock longer
-	telling   time.Duration // instead of [usualTelling]
-	copies    uint32        // of the programs at tracepoints; 0: as many as the kernel makes necessary
-	alike     bool          // each copy does all the work
-	detached  uint32        // so many of the first copies are not attached, but the last one is
+	lingering   uint32        // boundaries take so many readings of the clock longer
+	readingWait time.Duration // instead of [usualReadingWait]
+	copies      uint32        // of the programs at tracepoints; 0: as many as the kernel makes necessary
+	alike       bool          // each copy does all the work
+	detached    uint32        // so many of the first copies are not attached, but the last one is
 }
 
-// Capabilities says what the loaded object can do on this kernel.
+// Capabilities are those of the loaded object on this kernel.
 type Capabilities struct {
 	CPUs          int
 	ExactResident bool // RSS counters are per CPU and are summed (kernel 6.2)
 	// ResidentBound is how far resident can be off, in bytes for each thread, where it is not exact.
 	ResidentBound int64
 	MultiUprobe   bool // one link for many sites, without perf events; it was tried
-	// NoClock says why CPU times are those of each thread's last tick or switch; nil if they are those of the boundary.
+	// NoClock is the reason why CPU times are those of each thread's last tick or switch; nil if they are those of the
+	// boundary.
 	NoClock error
 }
 
@@ -110,7 +110,7 @@ func newLedger() *Ledger {
 // loadFrom does so from sources that have been read.
 func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 	l := newLedger()
-	l.Stream.telling = cmp.Or(o.telling, usualTelling)
+	l.Stream.readingWait = cmp.Or(o.readingWait, usualReadingWait)
 	defer func() {
 		if err != nil {
 			_ = l.Close()
@@ -202,7 +202,7 @@ func flag(on bool) uint32 {
 	return 0
 }
 
-// prepare fills what BPF needs before the first event: CPU offsets, free slots, the rings' readers.
+// prepare fills in everything that BPF needs before the first event: CPU offsets, free slots, the rings' readers.
 func (l *Ledger) prepare() error {
 	code, err := l.objects.DiscoverCpus.Run(&ebpf.RunOptions{})
 	if err != nil || code != 0 {
@@ -253,7 +253,7 @@ func (l *Ledger) Close() error {
 	return errors.Join(errs...)
 }
 
-// classify adds what the error means. EPERM from the bpf system call is lack of privilege here, not MEMLOCK.
+// classify adds the meaning of the error. EPERM from the bpf system call is lack of privilege here, not MEMLOCK.
 func classify(doing string, err error) error {
 	var verifier *ebpf.VerifierError
 	switch {

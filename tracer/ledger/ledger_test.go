@@ -95,7 +95,7 @@ func sleeper(t *testing.T) int {
 
 func poll(t *testing.T, l *Ledger, c Sink) {
 	t.Helper()
-	for range 3 { // what was in the store while the ring was read comes with the next poll
+	for range 3 { // records in the store while the ring was read come with the next poll
 		if err := l.Stream.Poll(time.Unix(1, 0), c); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func rootsAreApart(t *testing.T, o Options) {
 	}
 }
 
-// TestCalibrate: what a hit costs is measured the same each time, beside other work: a busy processor each and two
+// TestCalibrate: the measured cost of a hit is the same each time, beside other work: a busy processor each and two
 // more.
 func TestCalibrate(t *testing.T) {
 	l := load(t, Options{})
@@ -241,7 +241,7 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// TestPlausible: what no machine takes is not believed.
+// TestPlausible: a cost that no machine has is not believed.
 func TestPlausible(t *testing.T) {
 	for _, c := range []struct{ measured, want Costs }{
 		{Costs{Emulated: 33, Stepped: 484}, Costs{Emulated: leastHit, Stepped: 484}},

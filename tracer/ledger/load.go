@@ -13,9 +13,9 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Nearly all of what a load takes is the kernel's verification of the programs. It verifies each on its own, and holds
-// no lock meanwhile for a loader with CAP_BPF (bpf_check of kernel/bpf/verifier.c: bpf_verifier_lock is for the
-// others). So the maps are made first, and several programs are loaded over them at the same time.
+// Nearly all of a load's time is the kernel's verification of the programs. It verifies each on its own, and holds no
+// lock meanwhile for a loader with CAP_BPF (bpf_check of kernel/bpf/verifier.c: bpf_verifier_lock is for the others).
+// So the maps are made first, and several programs are loaded over them at the same time.
 
 // mostAtOnce is how many maps or programs are loaded at the same time, at most. The verifier has some MiB of the
 // kernel's memory for each.
@@ -119,8 +119,8 @@ func (l *loader) add(spec *ebpf.ProgramSpec, over map[string]*ebpf.Map) *loading
 }
 
 // run loads the programs that were added, the longest first. They are the caller's to close. Where one is refused none
-// is left, and the error is that of the longest that was: whoever may not load anything, or has a kernel that refuses
-// several, reads one reason, and always the same.
+// is left, and the error is that of the longest that was. So a user who may not load anything, or has a kernel that
+// refuses several, reads one reason, and always the same.
 func (l *loader) run() error {
 	slices.SortStableFunc(l.programs, func(a, b *loading) int {
 		return cmp.Or(cmp.Compare(len(b.spec.Instructions), len(a.spec.Instructions)),
@@ -161,7 +161,7 @@ func (l *loader) load(p *loading) (*ebpf.Program, error) {
 	return one.Programs[spec.Name], nil
 }
 
-// close unloads what was loaded.
+// close unloads everything that was loaded.
 func (l *loader) close() error {
 	var errs []error
 	for _, p := range l.programs {

@@ -64,7 +64,7 @@ func held(t *testing.T) (n int) {
 	return n
 }
 
-// refuse makes the kernel refuse programs: they return what they have not set.
+// refuse makes the kernel refuse programs: they return a register that they have not set.
 func refuse(s *ebpf.CollectionSpec, programs ...string) {
 	for _, name := range programs {
 		p := s.Programs[name]
@@ -73,11 +73,11 @@ func refuse(s *ebpf.CollectionSpec, programs ...string) {
 	}
 }
 
-// TestRefused: where the kernel refuses part of the object, the error says which, always the same of several, and
+// TestRefused: where the kernel refuses part of the object, the error names the part, always the same of several, and
 // nothing of the rest stays in the kernel.
 func TestRefused(t *testing.T) {
 	load(t, Options{})                               // or there is no right to
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it closes what was forgotten
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it closes forgotten descriptors
 	for _, c := range []struct {
 		name    string
 		spoil   func(*ebpf.CollectionSpec)
@@ -126,8 +126,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSources: what is chosen for one load does not change the next one's, and several loads at the same time from the
-// same sources do not disturb each other.
+// TestSources: the options of one load do not change the next one's, and several loads at the same time from the same
+// sources do not disturb each other.
 func TestSources(t *testing.T) {
 	load(t, Options{})
 	from, err := readSources()
@@ -175,8 +175,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestFewCapabilities: a program that is not root's loads all with CAP_BPF and CAP_PERFMON alone, which every thread
-// has that loads something. Without them it reads one reason.
+// TestFewCapabilities: a program that is not root's loads everything with CAP_BPF and CAP_PERFMON alone, which every
+// thread has that loads something. Without them it reads one reason.
 func TestFewCapabilities(t *testing.T) {
 	if os.Getenv("LEDGER_LOADS") != "" {
 		l, err := Load(Options{copies: mostCopies})

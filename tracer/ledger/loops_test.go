@@ -6,10 +6,10 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// Verifiers before 6.7 refuse a loop whose way back is not a jump ("back-edge", push_insn in kernel/bpf/verifier.c):
-// they walk the instructions depth first, and what any other instruction falls into must not be on the way to it.
-// Compilers make such loops when they enter them in the middle. Newer verifiers do not mind, so what a kernel of today
-// loads says nothing of theirs.
+// Verifiers before 6.7 refuse a loop with a way back that is not a jump ("back-edge", push_insn in
+// kernel/bpf/verifier.c): they walk the instructions depth first, and the target of any other instruction must not be
+// on the way to it. Compilers make such loops when they enter them in the middle. Newer verifiers do not mind, so a
+// load on a kernel of today shows nothing of them.
 func TestLoopsSuitOldKernels(t *testing.T) {
 	spec, err := loadKernel()
 	if err != nil {

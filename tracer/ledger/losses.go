@@ -40,12 +40,12 @@ const LostChanges = event.LostChanges
 // LostBoundaries is the Loss.Reason of boundaries that did not happen for the ledger.
 const LostBoundaries = event.LostBoundaries
 
-// Losses returns what was not recorded, by reason, in a fixed order; reasons with a count of 0 are left out.
+// Losses returns the numbers of lost records, by reason, in a fixed order; reasons with a count of 0 are left out.
 func (l *Ledger) Losses() []event.Loss {
 	var counts [kernelLossLOSSES]uint64
 	_ = l.objects.Losses.Get(&counts) // a copy out of mapped memory: cannot fail for the right type
 	var out []event.Loss
-	counts[kernelLossLOSS_READING] += l.Stream.untold.Load()
+	counts[kernelLossLOSS_READING] += l.Stream.incomplete.Load()
 	for reason, n := range counts {
 		if n > 0 {
 			out = append(out, event.Loss{Reason: lossName(kernelLoss(reason)), Count: n})

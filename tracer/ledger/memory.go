@@ -6,9 +6,9 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Memory returns about how many bytes Linux keeps for the object's maps and rings, as their fdinfo says (memlock):
-// since 6.4 what they take now, before that what they can take (bpf_map_memory_usage, kernel/bpf/syscall.c). Linux
-// charges it to the control group of who has loaded them.
+// Memory returns about how many bytes Linux keeps for the object's maps and rings, by their fdinfo (memlock): since 6.4
+// their present size, before that their greatest one (bpf_map_memory_usage, kernel/bpf/syscall.c). Linux charges it to
+// the control group of the process that has loaded them.
 func (l *Ledger) Memory() (sum int64) {
 	maps := reflect.ValueOf(&l.objects.kernelMaps).Elem()
 	for i := range maps.NumField() {
@@ -25,8 +25,8 @@ func (l *Ledger) Memory() (sum int64) {
 	return sum
 }
 
-// smallTables are how many entries the largest tables have with [Options.Small]. A table of the kernel's takes 16 bytes
-// for each entry that it may have, and an entry that it has some 100 (struct bucket and htab_elem_free in
+// smallTables are the numbers of entries of the largest tables with [Options.Small]. A table of the kernel's takes 16
+// bytes for each entry that it may have, and an entry that it has some 100 (struct bucket and htab_elem_free in
 // kernel/bpf/hashtab.c); so the full tables take 56 MiB, and these 6. Blocks beyond them find no room, as beyond the
 // full ones: they are counted, and the figures that lack them are bounds.
 var smallTables = map[string]uint32{
@@ -34,13 +34,13 @@ var smallTables = map[string]uint32{
 	"stacks": 1 << 14, "codes": 1 << 13, "rules": 1 << 14, "paths": 1 << 12, "code_numbers": 1 << 12,
 }
 
-// Sizes of a ring, in bytes, where nobody says another.
+// Sizes of a ring, in bytes, where no option sets another.
 const (
 	usualRing = 4 << 20
 	smallRing = 1 << 20
 )
 
-// sizes sets the sizes of tables, and those of rings that nobody has set.
+// sizes sets the sizes of tables, and of those rings that no option sets.
 func (o *Options) sizes(spec *ebpf.CollectionSpec) {
 	ring := usualRing
 	if o.Small {

@@ -12,7 +12,7 @@ import (
 	"ipytracer/event"
 )
 
-// mapper is a process that maps code of the files it is told.
+// mapper is a process that maps code of files of the test's choice.
 type mapper struct {
 	t   *testing.T
 	pid int

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// multiUprobeWorks tries a multi-uprobe link on this very program: it is to see the calls of each thread of the process
+// multiUprobeWorks tries a multi-uprobe link on this very program: it must see the calls of each thread of the process
 // it is for. Where the kernel has none (upstream: before 6.6), or one that takes a process for its first thread (before
 // 6.10, and its fix was backported), each site gets a perf event.
 func multiUprobeWorks() bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// NativeEnd says why a native stack ends where it does.
+// NativeEnd is the reason why a native stack ends.
 type NativeEnd uint32
 
 // The ends.
@@ -35,31 +35,31 @@ type NativeStack struct {
 type StackCopy struct {
 	PID        int32
 	Slot       uint32
-	Number     uint64 // of the stack that it is
+	Number     uint64 // of the stack
 	Python     uint64 // as in [NativeStack]
 	IP, SP, BP uint64 // registers
 	Memory     []byte // from SP upwards; valid during the call only
 }
 
-// Base says what a frame's address (CFA) is reckoned from.
+// Base is the register from which a frame's address (CFA) is reckoned.
 type Base uint32
 
-// The bases. BaseBPDeref: what lies in memory at the frame pointer plus the offset.
+// The bases. BaseBPDeref: the word in memory at the frame pointer plus the offset.
 const (
 	BaseUnknown   = Base(kernelRuleBaseRULE_UNKNOWN)   // no way to go on
-	BaseOutermost = Base(kernelRuleBaseRULE_OUTERMOST) // nobody called it
+	BaseOutermost = Base(kernelRuleBaseRULE_OUTERMOST) // it has no caller
 	BaseSP        = Base(kernelRuleBaseRULE_SP)
 	BaseBP        = Base(kernelRuleBaseRULE_BP)
 	BaseBPDeref   = Base(kernelRuleBaseRULE_BP_DEREF)
 )
 
-// Rule says how to get from a place to its caller. Its return address is 8 bytes below the frame's address.
+// Rule leads from a place to its caller. Its return address is 8 bytes below the frame's address.
 type Rule struct {
 	Base      Base
 	CFAOffset int32
 	BPOffset  int32 // from the frame's address to where the caller's frame pointer is kept; 0: still in its register
-	// Mapping numbers what is mapped there, over all that has been: stacks through another library at the same address
-	// have other numbers.
+	// Mapping numbers the mapping there, over all that there have been: stacks through another library at the same
+	// address have other numbers.
 	Mapping uint32
 }
 
@@ -72,14 +72,14 @@ func ruleKey(slot uint32, pc uint64, leaf bool) uint64 {
 	return key
 }
 
-// Rules are how to go up the stacks of machine code, as user space has told the kernel.
+// Rules lead up the stacks of machine code: user space hands them to the kernel.
 type Rules struct {
 	objects *kernelObjects
 	checked [MaxProcesses]uint32 // by slot, as the kernel has it from CodeChecked
 }
 
-// SetRule tells the kernel how to go on from a return address of the process in slot, or from an instruction (leaf).
-// The error matches [ErrFull] where there is no room.
+// SetRule hands the kernel the rule for a return address of the process in slot, or for an instruction (leaf). The
+// error matches [ErrFull] where there is no room.
 func (r *Rules) SetRule(slot uint32, pc uint64, leaf bool, rule Rule) error {
 	as := kernelRule{Base: uint32(rule.Base), CfaOffset: rule.CFAOffset, BpOffset: rule.BPOffset, Mapping: rule.Mapping}
 	if err := r.objects.Rules.Put(ruleKey(slot, pc, leaf), as); err != nil {
@@ -105,14 +105,14 @@ func (r *Rules) CodeChanges(slot uint32) (uint32, error) {
 	return all[slot%MaxProcesses], nil
 }
 
-// CodeChecked says that no rule of the process in slot is wrong as of so many changes. Until then the kernel believes
-// none.
+// CodeChecked confirms that no rule of the process in slot is wrong as of so many changes. Until then the kernel
+// believes none.
 func (r *Rules) CodeChecked(slot, changes uint32) error {
 	r.checked[slot%MaxProcesses] = changes + 1
 	return r.writeCodeChecked()
 }
 
-// CodeForgotten says that the rules of the process in slot are not to be believed any more.
+// CodeForgotten makes the kernel believe the rules of the process in slot no more.
 func (r *Rules) CodeForgotten(slot uint32) error {
 	r.checked[slot%MaxProcesses] = 0
 	return r.writeCodeChecked()

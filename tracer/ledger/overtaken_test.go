@@ -90,7 +90,7 @@ func TestOvertakenRecord(t *testing.T) {
 	}
 }
 
-// TestPollDoesNotWait: what is being written while nothing behind it has come is left to the next time.
+// TestPollDoesNotWait: a record that is being written while nothing behind it has come is left to the next time.
 func TestPollDoesNotWait(t *testing.T) {
 	o := overtakes(t)
 	o.write(t, 0)
@@ -105,7 +105,7 @@ func TestPollDoesNotWait(t *testing.T) {
 	o.check(t, &c, 1, 2, 3)
 }
 
-// TestDrainWaits: the end of a session waits for what is being written.
+// TestDrainWaits: the end of a session waits for records that are being written.
 func TestDrainWaits(t *testing.T) {
 	o := overtakes(t)
 	o.write(t, 0)
@@ -141,7 +141,7 @@ func TestEachIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestNeverWritten: a record that does not come is lost, and that is said; the ones behind it are not.
+// TestNeverWritten: a record that does not come is lost, and counts as lost; the ones behind it are not.
 func TestNeverWritten(t *testing.T) {
 	o := overtakes(t)
 	o.write(t, 0)

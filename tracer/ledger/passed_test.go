@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestPassedEvents: what a copy has missed is lost only if the others have missed it at the same time, too, even if a
-// look comes in between.
+// TestPassedEvents: an event that a copy has missed is lost only if the others have missed it at the same time, too,
+// even if a look comes in between.
 func TestPassedEvents(t *testing.T) {
 	type seen [][]uint64 // by tracepoint, by copy
 	for name, c := range map[string]struct {

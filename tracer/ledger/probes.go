@@ -29,11 +29,11 @@ const (
 	stepGPU
 )
 
-// groups are what is known of each.
+// groups has the known facts of each.
 var groups = [GroupCount]struct {
 	name  string // for people
 	step  step
-	about event.Group // of the boundaries that say that it was stepped down, or up
+	about event.Group // of the boundaries at which it is stepped down, or up
 }{
 	GroupNumPy:       {name: "numpy", step: stepMeter, about: event.ArrayProbes},
 	GroupStatement:   {name: "statements", step: stepCells, about: event.Statements},
@@ -123,7 +123,7 @@ const (
 	HeapEnter        // a function of the allocator, with a HeapCall cookie: arguments 1, 2, 3
 	HeapLeave        // every way out of it, with a WayOut cookie
 	HeapLeaveLate    // its return, where the ways out are not known
-	CalibrateEntry   // nothing: what a probe costs that only fires
+	CalibrateEntry   // nothing: for the cost of a probe that only fires
 	CalibrateReturn  // the same at a function's return
 )
 
@@ -150,7 +150,7 @@ func (p *Probes) program(named Program) *ebpf.Program {
 	}[named]
 }
 
-// At is the cookie of a site with what its program is to know there, for the budget: whether the kernel emulates the
+// At returns the cookie of a site with a fact that its program needs for the budget: whether the kernel emulates the
 // instruction or single-steps it.
 func At(emulated bool, cookie uint64) uint64 {
 	if emulated {
@@ -166,7 +166,8 @@ type Placement struct {
 	Cookies []uint64 // one for each offset, or none; see WayOut
 }
 
-// onReturn says whether a program runs when the function at its offset returns. Only for functions that throw nothing.
+// onReturn reports whether a program runs when the function at its offset returns. Only for functions that throw
+// nothing.
 func (p Program) onReturn() bool {
 	return p == CUDALeave || p == CheckpointLeave || p == HeapLeaveLate || p == CalibrateReturn
 }
@@ -212,8 +213,8 @@ const (
 	Nowhere Word = Word(kernelArrayPlacePLACE_NONE)
 )
 
-// ArrayPlace is the cookie of the probes in NumPy: where the block's address and its size lie, and what the size is to
-// be multiplied by; [Nowhere] for a size that is not known, and one that is whole.
+// ArrayPlace returns the cookie of the probes in NumPy: the places of the block's address and its size, and the factor
+// of the size. The size is [Nowhere] where it is not known, the factor where the size is whole.
 func ArrayPlace(block, size, times Word) uint64 {
 	return uint64(block) | uint64(size)<<8 | uint64(times)<<16
 }
@@ -226,7 +227,7 @@ func HandlerPlace(capsule Word, own int64) uint64 { return uint64(capsule) | uin
 type File interface{ Fd() uintptr }
 
 // Probe places programs on a file for one process; pid 0 is every process that maps it. The descriptor names the file
-// to the kernel: this very one, whatever its path and mount namespace. The file itself is not read, nor asked anything.
+// to the kernel: this very one, whatever its path and mount namespace. The file itself is neither read nor looked at.
 // Either all are placed or none. The closer removes them.
 func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, err error) {
 	file, path, closeFile, err := executable(of)
@@ -250,8 +251,8 @@ func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, e
 	return placed, nil
 }
 
-// executable is a file for package link, which looks at what is behind the path first. A file's server may not answer
-// that, so another file is there until it has.
+// executable returns a file for package link, which looks at the file behind the path first. A file's server may not
+// answer that, so another file is there until the look is over.
 func executable(of File) (file *link.Executable, path string, closeFile func(), err error) {
 	fd, err := unix.Open("/dev/null", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -269,8 +270,8 @@ func executable(of File) (file *link.Executable, path string, closeFile func(), 
 	return file, path, closeFile, nil
 }
 
-// standIn says which program is placed instead of another, false for none; only a build with the tag hollow has it say
-// otherwise.
+// standIn returns the program that is placed instead of another, false for none. It is another one
+// only in a build with the tag hollow.
 var standIn = func(p Program) (Program, bool) { return p, true }
 
 func (p *Probes) place(file *link.Executable, pid int, at Placement) (links probes, err error) {

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// TestGroups: what a boundary says of a group that was stepped down is understood behind it.
+// TestGroups: the text of a boundary at which a group is stepped down is understood behind it.
 func TestGroups(t *testing.T) {
 	for g := range Group(GroupCount) {
 		if g.String() == "" {
@@ -18,9 +18,9 @@ func TestGroups(t *testing.T) {
 		about, probes := g.About()
 		known := len(about.Paused()) > 0 || about.IsOfStacks()
 		text := cmp.Or(probes, words.Group(about))
-		if told := strings.HasPrefix(text, "the probes on "+g.String()); known != (ok &&
-			groups[g].step != stepCells) || told == known {
-			t.Errorf("%v is stepped down at %v, %v, and told as %q", g, part, ok, text)
+		if named := strings.HasPrefix(text, "the probes on "+g.String()); known != (ok &&
+			groups[g].step != stepCells) || named == known {
+			t.Errorf("%v is stepped down at %v, %v, with the text %q", g, part, ok, text)
 		}
 	}
 	if _, ok := Group(GroupCount).Level(); ok || Group(GroupCount).String() != "unknown" {

@@ -8,46 +8,46 @@ import (
 )
 
 // A boundary of a tree of several processes is read as soon as it is sent, and its readings are sent after it: the CPU
-// that draws it may be held up in between. Whoever closes windows there with no readings gives the other processes the
-// maxima of no segment: their peaks would be too low.
+// that draws it may be held up in between. A reader that closes windows there without the readings gives the other
+// processes the maxima of no segment: their peaks would be too low.
 
-// usualTelling bounds how long what was handed on waits for its readings: longer than a scheduler keeps a CPU from a
-// task on a loaded machine.
-const usualTelling = 250 * time.Millisecond
+// usualReadingWait bounds the wait of boundaries that were handed on for their readings: longer than a scheduler keeps
+// a CPU from a task on a loaded machine.
+const usualReadingWait = 250 * time.Millisecond
 
-// tellings are the kernel half's counts of boundaries of trees of several processes: of those that have begun to be
+// sharedCounts are the kernel half's counts of boundaries of trees of several processes: of those that have begun to be
 // sent, and of those that are through.
-type tellings struct{ begun, told *ebpf.Variable }
+type sharedCounts struct{ begun, sent *ebpf.Variable }
 
-// finish calls read, which hands on what there is, until all boundaries that were handed on have their readings, or for
-// most. It reports whether they have.
-func (t tellings) finish(most time.Duration, read func() error) (all bool, err error) {
-	begun, told, err := t.counts()
+// finish calls read, which hands on everything that is there, until all boundaries that were handed on have their
+// readings, or for most. It reports whether they have.
+func (t sharedCounts) finish(most time.Duration, read func() error) (all bool, err error) {
+	begun, sent, err := t.counts()
 	for until := time.Now().Add(most); err == nil; {
 		if err := read(); err != nil {
 			return false, err
 		}
-		before, wereThrough := begun, begun == told
-		if begun, told, err = t.counts(); wereThrough && begun == before {
+		before, wereThrough := begun, begun == sent
+		if begun, sent, err = t.counts(); wereThrough && begun == before {
 			return true, err
 		}
 		if time.Now().After(until) {
 			return false, err
 		}
-		if begun != told {
+		if begun != sent {
 			time.Sleep(20 * time.Microsecond)
 		}
 	}
 	return false, err
 }
 
-// counts reads told after begun: a boundary that begins in between is not taken for one that is through.
-func (t tellings) counts() (begun, told uint64, err error) {
+// counts reads sent after begun: a boundary that begins in between is not taken for one that is through.
+func (t sharedCounts) counts() (begun, sent uint64, err error) {
 	if err = t.begun.Get(&begun); err == nil {
-		err = t.told.Get(&told)
+		err = t.sent.Get(&sent)
 	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("read how many boundaries are through: %w", err)
 	}
-	return begun, told, nil
+	return begun, sent, nil
 }

@@ -13,8 +13,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestReadingsComeWithBoundaries: what a boundary says of the other processes of its tree is handed on with it, though
-// the CPU that draws it is held up between the two: who takes the boundary in has nothing else to wait for.
+// TestReadingsComeWithBoundaries: a boundary's readings of the other processes of its tree are handed on with it,
+// though the CPU that draws it is held up between the two: the taker of the boundary has nothing else to wait for.
 func TestReadingsComeWithBoundaries(t *testing.T) {
 	if os.Getenv("LEDGER_PARENT") != "" {
 		parent()
@@ -36,14 +36,14 @@ func TestReadingsComeWithBoundaries(t *testing.T) {
 	}
 }
 
-// TestReadingsThatComeLate: where a boundary had to be handed on without them, the next one says so, and the
+// TestReadingsThatComeLate: where a boundary had to be handed on without them, the next one reports it, and so does the
 // certificate.
 func TestReadingsThatComeLate(t *testing.T) {
 	if os.Getenv("LEDGER_PARENT") != "" {
 		parent()
 		return
 	}
-	l := load(t, Options{lingering: 20_000, telling: 1})
+	l := load(t, Options{lingering: 20_000, readingWait: 1})
 	late, seen := 0, 0
 	for round := 0; round < 10 && late == 0; round++ { // whether one comes late is up to the machine
 		boundaries, readings := drawShared(t, l)
@@ -53,9 +53,9 @@ func TestReadingsThatComeLate(t *testing.T) {
 			if at == b.poll || next == (handedOn{}) {
 				continue
 			}
-			if late++; next.untold <= b.untold {
+			if late++; next.incomplete <= b.incomplete {
 				t.Errorf("boundary %d came without its readings, and the next one says nothing: %d, before %d", number,
-					next.untold, b.untold)
+					next.incomplete, b.incomplete)
 			}
 		}
 	}
@@ -73,14 +73,14 @@ func lostReadings(l *Ledger) uint64 {
 	return 0
 }
 
-// handedOn is in which poll a boundary came, and how many lacked their readings by then.
+// handedOn has the poll in which a boundary came, and how many lacked their readings by then.
 type handedOn struct {
-	poll   int
-	untold uint64
+	poll       int
+	incomplete uint64
 }
 
-// drawShared draws boundaries of a tree of two processes, and says by their numbers how they came, and in which poll
-// their readings.
+// drawShared draws boundaries of a tree of two processes. It returns, by their numbers, how they came, and in which
+// poll their readings.
 func drawShared(t *testing.T, l *Ledger) (boundaries map[uint64]handedOn, readings map[uint64]int) {
 	t.Helper()
 	pid, _, in, answers := again(t, l, "LEDGER_PARENT")

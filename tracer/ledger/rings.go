@@ -17,28 +17,28 @@ import (
 // Stream is the records of both rings, in order, and how far they were read.
 type Stream struct {
 	objects     *kernelObjects
-	tracepoints *Tracepoints // asked now and then for what they missed
-	copied      func() error // tells the kernel that a copy of a stack has been read: copyRead
+	tracepoints *Tracepoints // asked now and then for their misses
+	copied      func() error // reports to the kernel that a copy of a stack has been read: copyRead
 
-	opening    sync.Mutex // held while the readers below are changed, and by Wake
-	boundaries *ringbuf.Reader
-	changes    *ringbuf.Reader
-	resting    bool
-	record     ringbuf.Record
-	change     ringbuf.Record
-	expected   uint64 // the next ticket
-	delivered  uint64 // changes read
-	records    uint64 // read from the boundary ring
-	recovered  uint64 // boundary records that came from the store
-	copies     uint64 // copies of stacks read
-	overtaken  overtaken
-	telling    time.Duration // how long what was handed on waits for its readings
-	untold     atomic.Uint64 // polls that handed on a boundary, maybe, without what it says of other processes
-	order      segmentOrder
-	devices    devices
+	opening     sync.Mutex // held while the readers below are changed, and by Wake
+	boundaries  *ringbuf.Reader
+	changes     *ringbuf.Reader
+	resting     bool
+	record      ringbuf.Record
+	change      ringbuf.Record
+	expected    uint64 // the next ticket
+	delivered   uint64 // changes read
+	records     uint64 // read from the boundary ring
+	recovered   uint64 // boundary records that came from the store
+	copies      uint64 // copies of stacks read
+	overtaken   overtaken
+	readingWait time.Duration // the wait of boundaries that were handed on for their readings
+	incomplete  atomic.Uint64 // polls that handed on a boundary, maybe, without the readings of other processes
+	order       segmentOrder
+	devices     devices
 }
 
-// Sink receives what the rings hold. A *event.Change is only valid during the call.
+// Sink receives the contents of the rings. A *event.Change is only valid during the call.
 type Sink interface {
 	Change(*event.Change)
 	Refusal(*event.Refusal)
@@ -50,7 +50,7 @@ type Sink interface {
 	Stack(*Stack)
 	NativeStack(*NativeStack)
 	StackCopy(*StackCopy)
-	// LibrariesChanged says that a process loaded or unloaded a shared library, or is about to.
+	// LibrariesChanged is called where a process loaded or unloaded a shared library, or is about to.
 	LibrariesChanged(pid int32)
 }
 
@@ -79,28 +79,28 @@ type Stack struct {
 	More   bool // there were more
 }
 
-// SourceChunk is a part of a cell's source: what was typed comes first, then what IPython compiles.
+// SourceChunk is a part of a cell's source: the typed text comes first, then the text that IPython compiles.
 type SourceChunk struct {
 	Cell   uint64
 	PID    int32
 	Kind   uint32 // typed: bytes in one character, see [DecodeText]; 0: compiled, UTF-8
 	Offset int    // bytes before it
 	Total  int    // typed: bytes in all, also if they are not all sent
-	Text   []byte // valid during the call; the last of what is compiled ends with a NUL
+	Text   []byte // valid during the call; the last one of the compiled text ends with a NUL
 }
 
-// BoundaryExtra is what a boundary carries for package tracer alone: raw material that it turns into fields.
+// BoundaryExtra is the part of a boundary for package tracer alone: raw material that it turns into fields.
 type BoundaryExtra struct {
 	FirstLine int32   // StatementOpen: co_firstlineno
 	LineTable []byte  // StatementOpen: the beginning of the code object's line table
 	Group     Group   // MeterShed, MeterBack
 	Foreign   Foreign // not 0: they are about blocks that pass the probes in NumPy by, and not about the budget
 	Told      bool    // CellResult, CellClose: the outcome is IPython's own word, and final
-	Status    int32   // ProcessExit: what wait(2) says of it
+	Status    int32   // ProcessExit: the status of wait(2)
 	// OutOfMemory: ProcessExit of a process that the kernel's OOM killer had chosen.
 	OutOfMemory bool
 	NamedPython bool    // ProcessExec: the program's file is named python…, as every CPython's is
-	Imports     Imports // ProcessExec: of what the process was before; ProcessExit
+	Imports     Imports // ProcessExec: of the process before; ProcessExit
 }
 
 // Imports are libraries that allocate and whose code a process has mapped since it executed its program, by their
@@ -115,8 +115,8 @@ const (
 	ImportsArrow = Imports(kernelImportsIMPORTS_ARROW)
 )
 
-// Poll waits until something happened or the deadline has passed, and hands everything there is to sink: all
-// changes made before a boundary come before it. It returns nil when the deadline has passed.
+// Poll waits until something happened or the deadline has passed, and hands everything there is to sink: all changes
+// made before a boundary come before it. It returns nil when the deadline has passed.
 func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 	if s.resting {
 		if err := s.openRings(); err != nil {
@@ -127,7 +127,7 @@ func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 		return err
 	}
 	s.tracepoints.look(time.Now())
-	all, err := tellings{s.objects.SharedBegun, s.objects.SharedTold}.finish(s.telling, func() error {
+	all, err := sharedCounts{s.objects.SharedBegun, s.objects.SharedTold}.finish(s.readingWait, func() error {
 		var next uint64
 		if err := s.objects.NextTicket.Get(&next); err != nil {
 			return fmt.Errorf("read the next ticket: %w", err)
@@ -139,13 +139,13 @@ func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 		}
 		return s.recover(next, false, sink)
 	})
-	if err == nil && !all { // as where there was no room for them: the next boundary says so
-		s.untold.Add(1)
+	if err == nil && !all { // as where there was no room for them: the next boundary reports it
+		s.incomplete.Add(1)
 	}
 	return err
 }
 
-// readBoundaries waits for the boundary ring until the deadline, and reads what it holds.
+// readBoundaries waits for the boundary ring until the deadline, and reads its contents.
 func (s *Stream) readBoundaries(deadline time.Time, sink Sink) error {
 	s.boundaries.SetDeadline(deadline)
 	err := s.boundaries.ReadInto(&s.record)
@@ -185,8 +185,8 @@ func (s *Stream) openRings() (err error) {
 	return nil
 }
 
-// Rest has the rings take no memory of this process until the next Poll: each is mapped twice, all of it. What comes
-// meanwhile waits in them.
+// Rest has the rings take no memory of this process until the next Poll: each is mapped twice, all of it. Records that
+// come meanwhile wait in them.
 func (s *Stream) Rest() error {
 	s.resting = true
 	return errors.Join(s.boundaries.Close(), s.changes.Close())
@@ -271,7 +271,7 @@ func (s *Stream) deliver(raw []byte, sink Sink) error {
 	return nil
 }
 
-// copyRead makes room for another copy. Every one that comes out of the ring counts, whatever becomes of it.
+// copyRead makes room for another copy. Every one that comes out of the ring counts, whatever its use.
 func (s *Stream) copyRead() error {
 	s.copies++
 	if err := s.objects.CopiesRead.Set(s.copies); err != nil {
@@ -301,7 +301,7 @@ func (s *Stream) accept(b *kernelBoundary, sink Sink) error {
 		}
 	default:
 		out, extra := decodeBoundary(b)
-		out.Refused[event.RefusedReadings] += s.untold.Load()
+		out.Refused[event.RefusedReadings] += s.incomplete.Load()
 		s.devices.boundary(&out)
 		if err := s.order.accepts(&out, extra, s.objects.NextTicket, sink); err != nil {
 			return err
@@ -317,8 +317,7 @@ func (s *Stream) accept(b *kernelBoundary, sink Sink) error {
 // Delivered returns how many changes were read.
 func (s *Stream) Delivered() uint64 { return s.delivered }
 
-// SourceLimit is how many bytes of a cell's source as it was typed are sent at most, CompiledLimit how many of what is
-// compiled.
+// SourceLimit is the most bytes of a cell's typed source that are sent, CompiledLimit the most of its compiled one.
 const (
 	SourceLimit   = 64 * len(kernelSource{}.Text)
 	CompiledLimit = 64 * (len(kernelSource{}.Text) - 1)

@@ -14,7 +14,7 @@ const firstFound = 1 << 62
 // RunningCell is a cell that ran before the probes were there.
 type RunningCell struct {
 	Coroutine uint64 // address of its run_cell_async
-	File      []byte // what its code says it is from, in the characters Python keeps; empty if not known
+	File      []byte // the file in its code, in the characters Python keeps; empty if not known
 }
 
 // RunningThread is a thread that runs cells.
@@ -34,8 +34,8 @@ type Cells struct {
 	found      uint64 // opened by OpenRunning
 }
 
-// OpenRunning draws the boundaries at which cells open that run already, and has the probes know them. It is to be
-// called before the probes are placed. Cells nested too deep are left out.
+// OpenRunning draws the boundaries at which cells open that run already, and makes them known to the probes. It is to
+// be called before the probes are placed. Cells nested too deep are left out.
 func (c *Cells) OpenRunning(t *RunningThread) error {
 	var state kernelThread
 	t.Cells = t.Cells[:min(len(t.Cells), len(state.Windows))]
@@ -69,8 +69,8 @@ func (c *Cells) OpenRunning(t *RunningThread) error {
 	return nil
 }
 
-// EndRunning ends cells of which nothing has been heard since they were opened, because they ended before the probes
-// were there. Where something has been heard it does nothing: then their end is seen.
+// EndRunning ends cells without a record since they were opened, because they ended before the probes were there. It
+// leaves cells with a record alone: their end is seen.
 func (c *Cells) EndRunning(t *RunningThread) error {
 	err := c.objects.Found.Delete(kernelThreadKey{Self: t.Self, Slot: t.Slot})
 	if errors.Is(err, ebpf.ErrKeyNotExist) {

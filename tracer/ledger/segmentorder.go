@@ -27,7 +27,7 @@ type earlyBoundary struct {
 	until    uint64 // every boundary of an earlier segment has a ticket before this one
 }
 
-// due returns the segment of a tree whose boundary comes next.
+// due returns the segment of a tree that is due next.
 func (o *segmentOrder) due(root uint32) uint64 { return max(1, o.next[root]) }
 
 // handOn hands on a boundary that nothing is to come before any more.
@@ -50,7 +50,8 @@ func (o *segmentOrder) takes(r *event.Reading) bool {
 	return false
 }
 
-// release hands on what need not wait any longer, now that every record before a ticket has come or will not.
+// release hands on the boundaries that need not wait any longer, now that every record before a ticket has come or will
+// not.
 func (o *segmentOrder) release(ticket uint64, sink Sink) {
 	for {
 		i := o.ripe(ticket)

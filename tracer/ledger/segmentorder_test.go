@@ -7,7 +7,8 @@ import (
 	"ipytracer/event"
 )
 
-// inOrder collects what is handed on, in order: numbers of boundaries, and of readings, which are negative.
+// inOrder collects the records that are handed on, in order: numbers of boundaries, and of readings, which are
+// negative.
 type inOrder struct {
 	collected
 	numbers []int
@@ -30,9 +31,9 @@ type orderCase struct {
 	roots    [3]uint32
 	kinds    [3]uint32
 	numbers  [3]uint64 // 0: its own
-	written  []int     // at first; the others when somebody waits for them
-	lost     int       // the place of one that nobody writes, from 1
-	atOnce   []int     // what the first Poll hands on
+	written  []int     // at first; the others during a wait for them
+	lost     int       // the place of one that is never written, from 1
+	atOnce   []int     // the records that the first Poll hands on
 	want     []int
 }
 

@@ -19,8 +19,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestEventsAddUp: what events alone have made of resident, with no boundary that looks at every CPU's share, is what
-// is in the page tables, whatever many threads did on all CPUs at the same time.
+// TestEventsAddUp: the resident memory by events alone, with no boundary that looks at every CPU's share, is that of
+// the page tables, although many threads worked on all CPUs at the same time.
 func TestEventsAddUp(t *testing.T) {
 	if os.Getenv("LEDGER_STIRS") != "" {
 		stir()
@@ -53,8 +53,8 @@ func eventsAddUp(t *testing.T, l *Ledger) {
 	}
 }
 
-// again attaches to the test's own program, running the same test with a variable set, once that has said a line.
-// Kernels whose resident is not exact are skipped.
+// again attaches to the test's own program, running the same test with a variable set, once that has printed a line.
+// Kernels without an exact resident are skipped.
 func again(t *testing.T, l *Ledger, variable string) (pid int, slot uint32, in io.Writer, answers *bufio.Scanner) {
 	t.Helper()
 	if !l.Capabilities().ExactResident {
@@ -113,7 +113,7 @@ func stirOnce() {
 
 var anonymousLine = regexp.MustCompile(`(?m)^Anonymous: +(\d+) kB$`)
 
-// anonymous is what the page tables of a process hold of anonymous memory, in bytes.
+// anonymous returns the anonymous memory in the page tables of a process, in bytes.
 func anonymous(t *testing.T, pid int) int64 {
 	t.Helper()
 	rollup, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))

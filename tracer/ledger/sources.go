@@ -8,22 +8,22 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// sources are what a load begins with. Nothing of them is changed once they are read.
+// sources are the inputs of a load. None of them is changed once it is read.
 type sources struct {
 	object      *ebpf.CollectionSpec // as it was compiled
 	kernel      *btf.Cache           // the kernel's own types
 	multiUprobe bool                 // multi-uprobe links work here
 }
 
-// kept are the sources of the last load that succeeded, as long as somebody wants them.
+// kept are the sources of the last load that succeeded, as long as they are wanted.
 var kept struct {
 	sync.Mutex
 	wanted int
 	last   *sources
 }
 
-// toConfigure is the object for one load, which changes what belongs to maps, variables and programs. Instructions are
-// most of it, and are shared: they are replaced, not changed.
+// toConfigure is the object for one load, which changes its own copies of maps, variables and programs. Instructions
+// are most of it, and are shared: they are replaced, not changed.
 func (s *sources) toConfigure() *ebpf.CollectionSpec {
 	own := &ebpf.CollectionSpec{
 		Maps: map[string]*ebpf.MapSpec{}, Programs: map[string]*ebpf.ProgramSpec{},
@@ -43,8 +43,8 @@ func (s *sources) toConfigure() *ebpf.CollectionSpec {
 	return own
 }
 
-// KeepSources is for a program that loads more than once: what a load reads and tries first is kept for the next one,
-// 10 MiB, until release is called.
+// KeepSources is for a program that loads more than once: the files that a load reads and the features that it tries
+// are kept for the next one, 10 MiB, until release is called.
 func KeepSources() (release func()) {
 	kept.Lock()
 	defer kept.Unlock()
@@ -58,7 +58,8 @@ func KeepSources() (release func()) {
 	})
 }
 
-// keep keeps what has served a load, if it is wanted: what has not may have been read without the rights to.
+// keep keeps the sources of a load that succeeded, if they are wanted: those of one that failed may have been read
+// without the rights to.
 func (s *sources) keep() {
 	kept.Lock()
 	defer kept.Unlock()
@@ -67,8 +68,8 @@ func (s *sources) keep() {
 	}
 }
 
-// readSources reads the sources, all at the same time, unless they are kept. That the kernel has no types is for who
-// asks for them to say.
+// readSources reads the sources, all at the same time, unless they are kept. A kernel without types is no error here:
+// the caller that asks for the types gets it.
 func readSources() (*sources, error) {
 	kept.Lock()
 	last := kept.last

@@ -10,8 +10,7 @@ import (
 )
 
 // The kernel adds up the stacks of functions that call one another, and refuses a program above 512 bytes. Kernels up
-// to 6.8 round each of them up to 32 bytes. Newer ones take more, so what a kernel of today loads says nothing of
-// theirs.
+// to 6.8 round each of them up to 32 bytes. Newer ones take more, so a load on a kernel of today shows nothing of them.
 func TestStackFitsOldKernels(t *testing.T) {
 	spec, err := loadKernel()
 	if err != nil {
@@ -36,19 +35,19 @@ const (
 	stackRounding = 32
 )
 
-// function is how much stack a function uses and which it calls.
+// function has the stack that a function uses, and the functions that it calls.
 type function struct {
 	stack int
 	calls []string
 	leads bool // to another program
 }
 
-// size is what a kernel counts for it.
+// size returns the bytes that a kernel counts for it.
 func (f *function) size() int {
 	return (max(f.stack, 1) + stackRounding - 1) / stackRounding * stackRounding
 }
 
-// stacks reads the functions of a program, and which is its first.
+// stacks reads the functions of a program, and returns which is its first.
 func stacks(program asm.Instructions) (functions map[string]*function, first string) {
 	functions = map[string]*function{}
 	var f *function
@@ -89,7 +88,7 @@ func deepest(functions map[string]*function, name string) (depth int, calls []st
 	return f.size() + depth, append([]string{name}, slices.Clone(calls)...)
 }
 
-// aboveCalls finds how much stack there is above a function that calls another program, at most; 0 where there is none.
+// aboveCalls returns the most stack above a function that calls another program; 0 where there is none.
 func aboveCalls(functions map[string]*function, name string) (most int) {
 	f := functions[name]
 	for _, callee := range f.calls {

@@ -14,8 +14,8 @@ type Work struct {
 	Spent time.Duration
 }
 
-// CountWork makes the kernel count what BPF programs do, until the closer is closed (BPF_STATS_RUN_TIME, Linux 5.8).
-// Each run of each program on the machine then takes two looks at the clock more.
+// CountWork makes the kernel count the work of BPF programs, until the closer is closed (BPF_STATS_RUN_TIME, Linux
+// 5.8). Each run of each program on the machine then takes two looks at the clock more.
 func (t *Tracepoints) CountWork() (io.Closer, error) {
 	c, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
 	if err != nil {

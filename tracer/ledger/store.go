@@ -13,11 +13,11 @@ import (
 // record is in the ring, and the one before it is not anywhere yet. It is waited for: a program that draws boundaries
 // cannot be interrupted, so it takes microseconds, or as long as a hypervisor keeps its processor from running.
 
-// overtaken is what the store knows of records that others have overtaken.
+// overtaken has the store's knowledge of records that others have overtaken.
 type overtaken struct {
 	waited    uint64        // records that were waited for
 	abandoned atomic.Uint64 // those that did not come
-	meanwhile func()        // for tests: what another CPU does while it is waited for
+	meanwhile func()        // for tests: the work of another CPU during the wait for it
 }
 
 // patience is how long a record is waited for that is being written; then it is lost, and counted.
@@ -67,8 +67,8 @@ func (s *Stream) hold() int { return s.boundaries.AvailableBytes() + s.changes.A
 // on.
 const releases = 64
 
-// Drain hands on everything that has been drawn until now, also what other CPUs are still writing. It ends a session:
-// with [Stream.Poll] that comes with the next one.
+// Drain hands on every record that has been drawn until now, also those that other CPUs are still writing. It ends a
+// session: with [Stream.Poll] that comes with the next one.
 func (s *Stream) Drain(sink Sink) error {
 	if err := s.Poll(time.Unix(1, 0), sink); err != nil {
 		return err
@@ -77,8 +77,8 @@ func (s *Stream) Drain(sink Sink) error {
 	if err := s.objects.NextTicket.Get(&next); err != nil {
 		return fmt.Errorf("read the next ticket: %w", err)
 	}
-	// What a CPU has begun to write into a ring keeps what is behind it from being read. Who runs on writes more: that
-	// need not end.
+	// A record that a CPU has begun to write into a ring keeps those behind it from being read. A process that runs on
+	// writes more: that need not end.
 	var waiting wait
 	for before := s.read(); before == s.read() && !waiting.isOver() && s.hold() > 0; {
 		s.overtaken.pause(&waiting)
@@ -89,7 +89,7 @@ func (s *Stream) Drain(sink Sink) error {
 	if err := s.recover(next, true, sink); err != nil {
 		return err
 	}
-	for i := 0; i < releases && len(s.order.early) > 0; i++ { // what waits for other boundaries
+	for i := 0; i < releases && len(s.order.early) > 0; i++ { // boundaries that wait for others
 		if err := s.recover(s.order.early[0].until, true, sink); err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ type wait struct {
 	turns int
 }
 
-// begins says whether nobody has waited yet.
+// begins reports whether there was no wait yet.
 func (w *wait) begins() bool { return w.since.IsZero() }
 
 func (w *wait) isOver() bool { return !w.since.IsZero() && time.Since(w.since) > patience }

@@ -7,9 +7,9 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// What the kernel's verifier may walk at an attach, in instructions: of one program, and of all together. Its work is
-// most of what an attach takes. It walks a static function at every call, a loop once for each value that it tells
-// apart, and a function that is not static, or what has been hidden from it (FORGET), once.
+// The most instructions that the kernel's verifier may walk at an attach: of one program, and of all together. Its work
+// is most of an attach's time. It walks a static function at every call, and a loop once for each value that it
+// distinguishes. It walks a function that is not static, and values that have been hidden from it (FORGET), once.
 const verifiedOfOne, verifiedOfAll = 30_000, 280_000
 
 func TestVerifierHasLittleToDo(t *testing.T) {
