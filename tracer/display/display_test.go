@@ -44,7 +44,7 @@ func glance(command string) *model.Glance {
 	return &model.Glance{Kernels: []model.Kernel{{PID: 42, Command: command, Meters: map[string]model.Figure{}}}}
 }
 
-// TestDisplay shows what is newest, unless it is frozen; takes keys; and gives the terminal back.
+// TestDisplay shows the newest state, unless it is frozen; takes keys; and gives the terminal back.
 func TestDisplay(t *testing.T) {
 	term := vt.NewMockTerm(vt.MockOptSize{X: 80, Y: 24})
 	actions := make(chan live.Action, 16)

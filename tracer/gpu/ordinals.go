@@ -39,14 +39,14 @@ const (
 	doubtMalformed = "CUDA_VISIBLE_DEVICES has an entry that NVIDIA does not define"
 )
 
-// MapOrdinals tells which of the devices a process knows as its CUDA devices 0, 1, …. It is a pure function of the
+// MapOrdinals returns the devices that a process knows as its CUDA devices 0, 1, …. It is a pure function of the
 // devices that the process can reach (in a container those it was given, not all of the machine's) and of its
 // environment.
 //
 // Source: "CUDA Environment Variables" in NVIDIA's CUDA Programming Guide, and "CUDA Device Enumeration" in its MIG
-// User Guide. Neither says what becomes of repeated entries and of numbers with something behind them; there the
-// result is what PyTorch, which counts devices without initializing CUDA, takes the driver to do
-// (torch.cuda._parse_visible_devices), and in doubt.
+// User Guide. Neither defines repeated entries and numbers with something behind them. There the result is the one that
+// PyTorch, which counts devices without initializing CUDA, expects of the driver (torch.cuda._parse_visible_devices),
+// and in doubt.
 func MapOrdinals(devices []Device, env Environment) Ordinals {
 	m := &mapping{devices: devices}
 	m.sort(env.DeviceOrder)
@@ -98,7 +98,8 @@ func (m *mapping) doubt(why string) {
 	}
 }
 
-// all is what is visible where nothing is said. A process that can see a MIG device sees that one device only.
+// all returns the visible devices where the environment has no list. A process that can see a MIG device sees that one
+// device only.
 func (m *mapping) all() {
 	total := 0
 	first := Place{-1, -1}
@@ -221,8 +222,8 @@ func (m *mapping) mig(list []string) {
 	}
 }
 
-// leadingNumber reads the digits that a text begins with, -1 where there are none or it is negative. plain says that
-// nothing follows them.
+// leadingNumber reads the digits that a text begins with, -1 where there are none or it is negative. plain: nothing
+// follows them.
 func leadingNumber(text string) (n int, plain bool) {
 	digits := strings.TrimPrefix(text, "+")
 	end := 0

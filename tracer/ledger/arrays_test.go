@@ -54,8 +54,7 @@ func (a arraysOf) settle(at, known, found uint64, want bool) {
 	}
 }
 
-// TestSettleArrays: known arrays are in doubt after a pause; a finding counts, but not against what the probes saw
-// since.
+// TestSettleArrays: known arrays are in doubt after a pause; a finding counts, but not against the probes' newer ones.
 func TestSettleArrays(t *testing.T) {
 	l := load(t, Options{})
 	pid := sleeper(t)

@@ -54,8 +54,8 @@ type operations struct {
 	iterator *link.Iter
 }
 
-// run runs one operation on the task with this pid, by way of the task iterator. The request has what else the
-// operation needs.
+// run runs one operation on the task with this pid, by way of the task iterator. The request has the operation's other
+// arguments.
 func (o *operations) run(what kernelOperation, pid int, request kernelControl) (slot uint32, err error) {
 	request.Operation, request.Pid, request.Slot = uint32(what), int32(pid), ^uint32(0)
 	if err := o.objects.Request.Set(request); err != nil {

@@ -39,7 +39,7 @@ type Tracepoints struct {
 
 	programs [][]*ebpf.Program // by tracepoint; the first of each is the object's
 	links    []link.Link       // kept referenced, else the garbage collector closes them
-	losses   passedEvents
+	losses   missedEvents
 	counts   [][]uint64 // the number that each has missed, by the kernel's last answer
 }
 
@@ -167,7 +167,7 @@ func (t *Tracepoints) missed() (all [][]uint64) {
 	return all
 }
 
-// look counts what was lost since the last look but one, now and then.
+// look counts the lost events since the last look but one, now and then.
 func (t *Tracepoints) look(now time.Time) {
 	if t.wanted > 1 {
 		t.losses.look(now, t.missed)

@@ -111,7 +111,7 @@ func decodeStack(raw []byte) (s Stack, ok bool) {
 	return s, true
 }
 
-// decodeSource reads a chunk whose text begins at head.
+// decodeSource reads a chunk with a text that begins at head.
 func decodeSource(h *kernelHeader, raw []byte, head int) SourceChunk {
 	word := func(at uintptr) int { return int(binary.LittleEndian.Uint32(raw[at:])) }
 	size := word(unsafe.Offsetof(kernelSource{}.Size))
@@ -191,7 +191,7 @@ func readings(raw [event.CPUMeters]int64) (out event.Readings) {
 }
 
 // DecodeText turns a str's characters into UTF-8: kind 1 is Latin-1, 2 UCS-2, 4 UCS-4 (CPython's PEP 393), any other
-// UTF-8 already. What is no character, such as a surrogate alone, becomes U+FFFD.
+// UTF-8 already. A value that is no character, such as a surrogate alone, becomes U+FFFD.
 func DecodeText(raw []byte, kind uint32) string {
 	var runes []rune
 	switch kind {

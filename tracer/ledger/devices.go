@@ -26,7 +26,7 @@ func (d *devices) keep(b *kernelBoundary) {
 
 // boundary fills in the readings of the records in front of it, and the unchanged ones.
 func (d *devices) boundary(b *event.Boundary) {
-	if b.Kind == event.ProcessExec || b.Kind == event.ProcessStart { // nothing of what the pid had before
+	if b.Kind == event.ProcessExec || b.Kind == event.ProcessStart { // no reading of the pid's earlier program
 		delete(d.process, b.PID)
 	}
 	key := deviceKey{b.Number, b.PID}

@@ -163,7 +163,8 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	}
 	l.cap = Capabilities{CPUs: cpus, MultiUprobe: from.multiUprobe, ExactResident: f.ExactResident}
 	l.clocks.cpus, l.Probes.multi = cpus, from.multiUprobe
-	if !f.ExactResident { // a thread hands in what it holds back when it faults for the 66th time (check_sync_rss_stat)
+	// a thread hands in its held-back pages when it faults for the 66th time (check_sync_rss_stat)
+	if !f.ExactResident {
 		l.cap.ResidentBound = 66 * 4096
 	}
 	l.Tracepoints.wanted, l.Tracepoints.alike, l.Tracepoints.detached = copiesOf(f, o), o.alike, o.detached
@@ -234,7 +235,7 @@ func codeError(code uint32) error {
 	return fmt.Errorf("discover_cpus returned %d", code)
 }
 
-// Capabilities returns what this kernel allows.
+// Capabilities returns the possibilities of this kernel.
 func (l *Ledger) Capabilities() Capabilities { return l.cap }
 
 // Close detaches everything and frees the object. Traced processes go on as if nothing had been.

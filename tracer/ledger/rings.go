@@ -103,7 +103,7 @@ type BoundaryExtra struct {
 	Imports     Imports // ProcessExec: of the process before; ProcessExit
 }
 
-// Imports are libraries that allocate and whose code a process has mapped since it executed its program, by their
+// Imports are libraries that allocate, with code that a process has mapped since it executed its program, by their
 // files' names.
 type Imports uint32
 
@@ -132,8 +132,8 @@ func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 		if err := s.objects.NextTicket.Get(&next); err != nil {
 			return fmt.Errorf("read the next ticket: %w", err)
 		}
-		// What has a ticket by now is in the ring, unless the ring was full. The store is asked only after the ring was
-		// read once more: else boundaries would overtake the changes and the source in front of them.
+		// Every record with a ticket by now is in the ring, unless the ring was full. The store is asked only after the
+		// ring was read once more: else boundaries would overtake the changes and the source in front of them.
 		if err := s.readBoundaries(time.Unix(1, 0), sink); err != nil {
 			return err
 		}

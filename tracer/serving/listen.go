@@ -25,7 +25,7 @@ type Listener struct {
 }
 
 // Listen makes the socket. The folder is made if it is not there; one that is a link, or that another user owns or may
-// write to, is refused, and so is one in which a server answers already. What is left of a server that was killed is
+// write to, is refused, and so is one in which a server answers already. The socket of a server that was killed is
 // replaced.
 func Listen(folder string) (*Listener, error) { return listen(folder, packets.Refuse) }
 

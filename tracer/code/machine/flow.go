@@ -217,7 +217,7 @@ func (f *flow) jump(in *isa.Instruction, s state) {
 			return
 		}
 	case f.image.IsFunction(target), f.image.InPLT(target), !s.stack.known, s.stack.pushed == 0:
-		// A tail call. With nothing on the stack a cold fragment cannot be told from a hidden function.
+		// A tail call. With nothing on the stack a cold fragment looks the same as a hidden function.
 		f.complete = false
 		return
 	default:

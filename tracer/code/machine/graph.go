@@ -30,7 +30,7 @@ type node struct {
 
 const none = -1
 
-// maxNodes bounds the functions whose graph is looked at; PyEval_EvalCode has 10 to 160 instructions.
+// maxNodes bounds the functions that get a graph; PyEval_EvalCode has 10 to 160 instructions.
 const maxNodes = 1024
 
 // next calls f with each node that may come after n.

@@ -65,7 +65,7 @@ func (m *processor) flags(in *executed, taken bool) uint64 {
 	return m.rand.Uint64()&^uint64(c.Mask) | uint64(c.Value)
 }
 
-// observe does what the probes do.
+// observe stands in for the probes.
 func (m *processor) observe(t *testing.T, in *executed, flags uint64) {
 	for _, s := range m.sites {
 		if s.Address != in.Addr || !s.Condition.Holds(flags) {

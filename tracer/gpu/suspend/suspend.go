@@ -64,8 +64,8 @@ var (
 	ErrLeft = errors.New("not waited for")
 )
 
-// Out moves the device memory of a process to the host. It does nothing to one whose memory is there already. On an
-// error, and when it is regretted, the process runs again unless the outcome says otherwise.
+// Out moves the device memory of a process to the host. It does nothing to one with its memory there already. On an
+// error, and when it is regretted, the process runs again unless the outcome shows another state.
 func (m *Mover) Out() (out Outcome, err error) {
 	if out.Before, err = m.Driver.State(); err != nil {
 		return out, err

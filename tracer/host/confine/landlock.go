@@ -12,7 +12,7 @@ import (
 // ErrNoLandlock is the error where the kernel has no Landlock (Linux 5.13), or does not use it.
 var ErrNoLandlock = errors.New("the kernel has no Landlock")
 
-// Paths are what can be done with files by name. A path may be /proc/self/fd/N.
+// Paths are the allowed uses of files by name. A path may be /proc/self/fd/N.
 type Paths struct {
 	Make  []string // folders in which files are made and replaced
 	Read  []string // files that are read, and folders that are read with all below them
@@ -44,7 +44,7 @@ func OnlyPaths(p Paths) error {
 	return nil
 }
 
-// readFiles is the right to read what is at a path. Folders are a right of their own, which a file cannot have.
+// readFiles is the right to read the file at a path. Folders are a right of their own, which a file cannot have.
 func readFiles(path string) landlock.AccessFSSet {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return ll.AccessFSReadFile | ll.AccessFSReadDir

@@ -8,7 +8,7 @@ import (
 )
 
 // OnOwnThread runs a function on a thread on which nothing else runs, neither meanwhile nor afterwards: the runtime
-// ends a thread whose goroutine ends while locked to it. The first thread is left alone, as /proc/PID shows its
+// ends a thread with a goroutine that ends while locked to it. The first thread is left alone, as /proc/PID shows its
 // credentials.
 func OnOwnThread(f func()) {
 	runtime.LockOSThread()

@@ -55,7 +55,7 @@ func FilesAs(uid, gid uint32, groups []uint32) error {
 		return err
 	}
 	// The ids of files follow the effective ones. They are the same in all threads then. That matters because
-	// setfsuid(2) returns the earlier id, and psx ends a program in whose threads the results differ.
+	// setfsuid(2) returns the earlier id, and psx ends a program with threads that get different results.
 	if err := syscall.Setresgid(-1, syscall.Getegid(), -1); err != nil {
 		return fmt.Errorf("set the group: %w", err)
 	}

@@ -36,8 +36,8 @@ const (
 	attempts   = 20  // at threads that begin meanwhile
 )
 
-// ErrNoCounter says that this machine cannot count it: the processor, or the virtual machine, has nothing to count it
-// with.
+// ErrNoCounter is the error where this machine cannot count an event: the processor, or the virtual machine, has no
+// counter for it.
 var ErrNoCounter = errors.New("this machine has no such counter (in a virtual machine: " +
 	"its processor's are not passed on)")
 

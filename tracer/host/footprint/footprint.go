@@ -206,7 +206,7 @@ func (f *Footprint) Near(margin int64) bool {
 	return f.Bound != nil && f.Bound.Room() < margin && f.Bound.Own >= f.Bound.Bytes/4
 }
 
-// Collect has Go's collector run, and gives what it frees back to the kernel.
+// Collect has Go's collector run, and gives the freed memory back to the kernel.
 func Collect() { debug.FreeOSMemory() }
 
 // TooSmallError is the error where less memory is left below a bound than is needed.

@@ -43,7 +43,7 @@ func Parse(text string) (Size, error) {
 }
 
 // The kernel compares whole pages, so the last bits of a limit are free. They mark the program that set it. So a limit
-// that a killed tracer has left is told from one that somebody chose.
+// that a killed tracer has left differs from one that somebody chose.
 const (
 	pageBits    = 4096 - 1
 	sessionMark = 0x7a1 // a session, which puts the earlier limit back

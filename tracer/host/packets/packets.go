@@ -73,7 +73,7 @@ func Empty(fd int) error {
 	if err := unix.Shutdown(fd, unix.SHUT_RD); err != nil && !errors.Is(err, unix.ENOTCONN) {
 		return fmt.Errorf("shut a socket down: %w", err)
 	}
-	// With credentials an empty packet can be told from the end.
+	// With credentials an empty packet differs from the end.
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PASSCRED, 1); err != nil {
 		return fmt.Errorf("have packets come with credentials: %w", err)
 	}

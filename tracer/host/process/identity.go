@@ -1,6 +1,6 @@
 package process
 
-// Identity tells one process from every other that had or will have its pid since boot.
+// Identity distinguishes one process from every other that had or will have its pid since boot.
 type Identity struct {
 	PID        int    // in the pid namespace of the proc file system
 	StartTicks uint64 // start after boot, in units of 1/100 s (USER_HZ)

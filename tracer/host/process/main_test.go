@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// asNobody makes the test binary act as the tracer of an unprivileged user and print what it found.
+// asNobody makes the test binary act as the tracer of an unprivileged user and print its findings.
 const asNobody = "IPYTRACER_TEST_AS_NOBODY"
 
 func TestMain(m *testing.M) {

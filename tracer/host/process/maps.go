@@ -59,8 +59,8 @@ type Mapping struct {
 	// Path is the name of the file, or one of the kernel's own such as "[heap]". It is a hint and never an identity:
 	// the process chooses it. A file below our own root is named from there, any other from the root of its mount
 	// namespace: as a container sees itself, but with the directory of a chroot in front (d_path, fs/d_path.c). Only
-	// newlines are escaped, as \012, so those four bytes in a real name cannot be told from a newline; Path is left as
-	// the kernel wrote it.
+	// newlines are escaped, as \012, so those four bytes in a real name look the same as a newline; Path is left as the
+	// kernel wrote it.
 	Path    string
 	Deleted bool // the kernel ended the name with " (deleted)", which Path no longer has
 }

@@ -49,7 +49,8 @@ func (p Proc) failure(err error) error {
 	case errors.As(err, new(*Error)):
 		return err
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESRCH), errors.Is(err, unix.ENOTDIR):
-		// A /proc mounted with hidepid has no directory for strangers: kill(2) still tells them from the absent.
+		// A /proc mounted with hidepid has no directory for strangers: kill(2) still distinguishes them from absent
+		// processes.
 		if p.fs.live() && errors.Is(unix.Kill(p.pid, 0), unix.EPERM) {
 			return &Error{PID: p.pid, Kind: ErrNotPermitted, Cause: err}
 		}

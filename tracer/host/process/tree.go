@@ -28,8 +28,8 @@ func (fs FS) Stats() ([]Stat, error) {
 	return all, nil
 }
 
-// Children returns the processes whose parent is pid, zombies included, by ascending pid; none when there is no
-// such process.
+// Children returns the processes with the parent pid, zombies included, by ascending pid; none when there is no such
+// process.
 func (fs FS) Children(pid int) ([]Identity, error) {
 	all, err := fs.Stats()
 	if err != nil {

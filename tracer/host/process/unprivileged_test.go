@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// nobodySaw is what an unprivileged tracer reports to the test that started it.
+// nobodySaw has the findings of an unprivileged tracer, for the test that started it.
 type nobodySaw struct {
 	OwnRoute      Route  // the way by which it opened its own child's interpreter
 	Strangers     string // error on the test's process

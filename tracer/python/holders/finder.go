@@ -5,7 +5,7 @@ import "ipytracer/event"
 // finder looks for the holders of blocks, and for arrays that are none of the blocks where these are asked for.
 type finder struct {
 	*walker
-	seeking bool // arrays that are none of the blocks as well, see unseen.go
+	seeking bool // arrays that are none of the blocks as well, see unseenarrays.go
 	unseen  []unseen
 	shared  map[uint64]bool // counts of Arrow's objects that were looked into
 }

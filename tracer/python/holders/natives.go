@@ -35,8 +35,8 @@ func (n *natives) class(table uint64) string {
 	return name
 }
 
-// chunkSize returns how many bytes malloc gave out at an address, 0 if that was not glibc's malloc or is too large: the
-// size is in front, and in front of the next piece is a bit that says that this one is in use (malloc/malloc.c).
+// chunkSize returns how many bytes malloc gave out at an address, 0 if that was not glibc's malloc or is too large. The
+// size is in front, and in front of the next piece is a bit that marks this one as in use (malloc/malloc.c).
 func (n *natives) chunkSize(addr uint64) uint64 {
 	const inUse, mapped, flags, smallest = 1, 2, 7, 32
 	if addr&15 != 0 || addr < lowestAddress || addr >= userSpace {

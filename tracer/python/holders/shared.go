@@ -72,7 +72,7 @@ func scanShared(w *walker, from, size uint64, refer func(sharedPointer) bool, ve
 	}
 }
 
-// vectorOfShared is a std::vector of shared pointers: its begin, its end, and the end of what is reserved.
+// vectorOfShared is a std::vector of shared pointers: its begin, its end, and the end of its reserved memory.
 type vectorOfShared struct{ begin, end, reserved uint64 }
 
 // each goes over the elements of a vector, empty pointers left out, until refer returns false.

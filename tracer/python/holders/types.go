@@ -293,7 +293,7 @@ func (y *types) classify(t *typ, base uint64) {
 // list of a cache's entries (lru_list_elem in Modules/_functoolsmodule.c).
 var borrowed = map[string]uint64{"functools._lru_cache_wrapper": 56, "functools._lru_list_elem": 40}
 
-// classifyByFlags is for the types that say themselves what they derive from.
+// classifyByFlags is for the types with flags for the type that they derive from.
 func (y *types) classifyByFlags(t *typ) {
 	const varSize = 24
 	switch {

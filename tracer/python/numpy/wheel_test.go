@@ -132,8 +132,8 @@ func TestWheelChanged(t *testing.T) {
 	}
 }
 
-// TestWheelLargerCache: what is refused in the six functions with a cache is refused in each of them, and the numbers
-// of the cut-offs count to the last one.
+// TestWheelLargerCache: a larger cache is refused in each of the six functions with one, and the numbers of the
+// cut-offs count to the last one.
 func TestWheelLargerCache(t *testing.T) {
 	cutoffs := []int{0x175cc6, 0x175d10, 0x175e0c, 0x175f3c, 0x176050, 0x176187}
 	change := func(to uint32, at ...int) error {

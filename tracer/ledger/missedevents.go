@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// passedEvents counts events that no copy of a program at a tracepoint has seen, by the number that each copy has
+// missedEvents counts events that no copy of a program at a tracepoint has seen, by the number that each copy has
 // missed. A lost event was missed by every copy, one behind the other, by the same thread. So in any stretch of time
 // that holds all of that, no more are lost than the copy with the fewest misses has missed. Copies that miss events at
 // other times, as they do on a busy machine in the long run, have lost nothing.
@@ -14,7 +14,7 @@ import (
 // A stretch is from one look at the counts to the next but one, so that an event that begins in front of a look and
 // ends behind it is within one. A thread that takes longer than lookApart from one copy to another, and is missed by
 // all of them, is not counted.
-type passedEvents struct {
+type missedEvents struct {
 	mu   sync.Mutex
 	at   time.Time
 	seen [2][][]uint64 // at the last look but one and at the last one: by tracepoint, by copy; nil: nothing was missed
@@ -25,7 +25,7 @@ type passedEvents struct {
 const lookApart = 2 * time.Second
 
 // look takes in the misses until now, if the last look was long enough ago.
-func (e *passedEvents) look(now time.Time, missed func() [][]uint64) {
+func (e *missedEvents) look(now time.Time, missed func() [][]uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if now.Sub(e.at) < lookApart {
@@ -37,7 +37,7 @@ func (e *passedEvents) look(now time.Time, missed func() [][]uint64) {
 }
 
 // upTo returns how many events are lost at most, with the misses until now.
-func (e *passedEvents) upTo(missed func() [][]uint64) uint64 {
+func (e *missedEvents) upTo(missed func() [][]uint64) uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.lost + leastOf(missed(), e.seen[0])

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestPassedEvents: an event that a copy has missed is lost only if the others have missed it at the same time, too,
+// TestMissedEvents: an event that a copy has missed is lost only if the others have missed it at the same time, too,
 // even if a look comes in between.
-func TestPassedEvents(t *testing.T) {
+func TestMissedEvents(t *testing.T) {
 	type seen [][]uint64 // by tracepoint, by copy
 	for name, c := range map[string]struct {
 		looks []seen // a stretch apart each
@@ -24,7 +24,7 @@ func TestPassedEvents(t *testing.T) {
 		"within two stretches: twice":  {[]seen{{{0, 0}}, {{2, 2}}, {{2, 2}}, {{2, 2}}}, seen{{2, 2}}, 4},
 		"counts of before are of then": {[]seen{{{9, 9}}, {{9, 9}}, {{9, 9}}}, seen{{10, 9}}, 18},
 	} {
-		var e passedEvents
+		var e missedEvents
 		now := time.Now()
 		for _, s := range c.looks {
 			e.look(now, func() [][]uint64 { return s })
