@@ -145,8 +145,8 @@ func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, f
 func traceStatements(t *testing.T, root, interpreter, prelude string, lines []string, flags ...string) *model.Report {
 	t.Helper()
 	pid, run := startCellIn(t, root, interpreter, prelude+strings.Join(lines, "\n")+"\n")
-	// Room for all changes: on a busy machine the tracer comes late, and what a full ring loses is no longer exact, as
-	// it should be.
+	// There is room for all changes. On a busy machine the tracer comes late, and figures are not exact after a full
+	// ring has lost changes, as it should be.
 	tr := attach(t, pid, append(flags, "--ring", "32768")...)
 	if err := run(); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func arrayLines(r *model.Report) (consumed map[int]int64, exact map[int]bool) {
 	return consumed, exact
 }
 
-// checkMarked: something may have been missed, so the figures of the cell and of what comes behind are no longer exact.
+// checkMarked wants the figures of the cell and of later cells not to be exact, because something may have been missed.
 func checkMarked(t *testing.T, r *model.Report) {
 	t.Helper()
 	statements := 0
@@ -255,8 +255,8 @@ static struct PyModuleDef module = { PyModuleDef_HEAD_INIT, "ownhandler", "", -1
 PyMODINIT_FUNC PyInit_ownhandler(void) { import_array(); return PyModule_Create(&module); }
 `
 
-// TestForeignHandler: blocks of a memory handler that is not NumPy's own are counted from a moment later on, and from
-// then on no figure is exact: what was made in that moment may live.
+// TestForeignHandler has blocks of a memory handler that is not NumPy's own. They are counted from a moment later on.
+// No figure is exact from then on, because blocks that were made in that moment may live.
 func TestForeignHandler(t *testing.T) {
 	together(t)
 	dir := t.TempDir()

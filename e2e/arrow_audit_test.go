@@ -25,8 +25,8 @@ var arrowCells = []string{
 		"rows = df.head(3); del df",
 	"node = types.SimpleNamespace(table=pa.table({'n': pc.add(numbers, 8)})); node.itself = node; del node",
 	"json.kept = pa.table({'n': pc.add(numbers, 9)})",
-	// No verdicts: what has a name, what is used, what is NumPy's view of it, what a stream has, what was read from
-	// that, what readers have for themselves.
+	// These have no verdict: memory with a name, memory in use, NumPy's view of it, memory of a stream, memory that was
+	// read from a stream, and memory of readers themselves.
 	"named = pc.add(numbers, 10); most = named.slice(0, 2_000_000); zero = pc.add(numbers, 11).to_numpy()",
 	"sink = pa.BufferOutputStream(); writer = pa.ipc.new_stream(sink, pa.schema({'n': pa.int64()})); " +
 		"writer.write_table(pa.table({'n': named})); writer.close()",
@@ -41,13 +41,13 @@ var arrowCells = []string{
 	"scanner = pa.dataset.dataset(pa.table({'n': pc.add(numbers, 12)})).scanner(); part = scanner.head(7)",
 }
 
-// arrowVerdict is what an audit must say of the memory of one of these cells.
+// arrowVerdict is the verdict that an audit must have on the memory of one of these cells.
 type arrowVerdict struct {
 	kind  string
 	bytes int64
 }
 
-// arrowWanted are the verdicts, by what they say holds the memory: the array of each cell has 20,000,000 bytes.
+// arrowWanted are the verdicts by the holder that they name. The array of each cell has 20,000,000 bytes.
 var arrowWanted = map[string]arrowVerdict{
 	"acc[0]": {model.RerunGrowth, 80_000_000}, "json.kept": {model.HeldAfterWindow, 20_000_000},
 	"Out[9]": {model.HeldByOutput, 20_000_000},
@@ -59,8 +59,8 @@ var arrowWanted = map[string]arrowVerdict{
 	"":     {model.Waits, 20_000_000},
 }
 
-// TestAuditArrow: what stays behind of Arrow's pools has a verdict that names what holds it, and what is typed gives
-// back what is predicted, within 5 %.
+// TestAuditArrow wants a verdict on memory of Arrow's pools that stays behind. The verdict names the holder, and its
+// advice gives back the predicted bytes, within 5 %.
 func TestAuditArrow(t *testing.T) {
 	together(t)
 	root := filepath.Join(pythonsDir(), "sid")
@@ -109,12 +109,12 @@ type typedFreeing struct {
 	at        int
 }
 
-// typeVerdicts wants the verdicts on Arrow's memory and types what each advises.
+// typeVerdicts wants the verdicts on Arrow's memory and types the advice of each.
 func typeVerdicts(t *testing.T, n *counted, a *model.Audit) (all []typedFreeing) {
 	t.Helper()
 	seen := map[string]bool{}
 	verdicts := slices.Clone(a.Verdicts)
-	// What waits for the collector comes first: any later code that collects frees it.
+	// Memory that waits for the collector comes first: any later code that collects frees it.
 	if i := slices.IndexFunc(verdicts, func(v model.Verdict) bool { return v.Kind == model.Waits }); i > 0 {
 		verdicts[0], verdicts[i] = verdicts[i], verdicts[0]
 	}

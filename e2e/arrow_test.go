@@ -84,8 +84,9 @@ func TestSelftestArrow(t *testing.T) {
 // least is how much must have been compared.
 type least struct{ peaks, ends, lines int }
 
-// checkNamedByArrow: a table, a Series of strings and a frame of them are variables, with what their pool got back when
-// others of the same making were deleted, and the line that made them; and to delete them is what the report says.
+// checkNamedByArrow wants a table, a Series of strings and a frame of them to be variables. Each has the bytes that
+// their pool got back when others of the same making were deleted, and the line that made it. The report advises to
+// delete them.
 func checkNamedByArrow(t *testing.T, r *model.Report, dropped map[string]int64) {
 	t.Helper()
 	found := map[string]model.Variable{}
@@ -128,7 +129,8 @@ func checkRefusedByArrow(t *testing.T, name string, w model.Window) {
 	}
 }
 
-// checkTold runs cells that say what a meter must be, and compares it, to the byte; also looks at each of them.
+// checkTold runs cells that know a meter's figures, and compares the report with them, to the byte. It also looks at
+// each of the cells.
 func checkTold(t *testing.T, p place, meter string, least least,
 	also func(result, model.Window)) ([]result, *model.Report) {
 	t.Helper()

@@ -37,8 +37,8 @@ func (w *workload) again(cells ...string) (counts []int) {
 	return counts
 }
 
-// needsChange are verdicts that no code frees: what runs or was stolen must be written in another way. The list
-// "followed" in leaks.py has those cells, changed as the advice says.
+// needsChange are verdicts on memory that no code frees: a program that runs, or stolen memory, must be written in
+// another way. The list "followed" in leaks.py has those cells, changed as the advice says.
 func needsChange(v model.Verdict) bool {
 	return v.Kind == model.FreedLate || v.Kind == model.NeverFreed ||
 		strings.HasPrefix(v.Evidence, "no Python object") ||
@@ -47,8 +47,8 @@ func needsChange(v model.Verdict) bool {
 		v.Meter == "cpu.mapped"
 }
 
-// followAdvice types what each verdict says into the kernel and sees in the windows of a second tracer that the memory
-// goes.
+// followAdvice types the advice of each verdict into the kernel and sees in the windows of a second tracer that the
+// memory goes.
 func followAdvice(t *testing.T, w *workload, verdicts []model.Verdict, second *trace) {
 	t.Helper()
 	type freed struct {
@@ -58,7 +58,7 @@ func followAdvice(t *testing.T, w *workload, verdicts []model.Verdict, second *t
 	}
 	var all []freed
 	byFix := map[string]int{}
-	// What waits for the collector goes with any code that collects, so it is freed first.
+	// Memory that waits for the collector goes with any code that collects, so it is freed first.
 	collects := func(v model.Verdict) int {
 		if strings.HasPrefix(v.Fix, "import gc\n") {
 			return 0
@@ -107,7 +107,7 @@ func followAdvice(t *testing.T, w *workload, verdicts []model.Verdict, second *t
 	}
 }
 
-// killThem types what a verdict on processes says into a shell.
+// killThem types the advice of a verdict on processes into a shell.
 func killThem(t *testing.T, v model.Verdict) {
 	t.Helper()
 	if len(v.PIDs) == 0 || !strings.Contains(v.Advice, fmt.Sprintf("kill %d", v.PIDs[0])) {
@@ -152,7 +152,7 @@ func awaitGone(t *testing.T, pid int) {
 	}
 }
 
-// TestAuditJoblib: joblib's idle workers are named as what they are, and end as the verdict says.
+// TestAuditJoblib wants joblib's idle workers to be named as such. They end as the verdict says.
 func TestAuditJoblib(t *testing.T) {
 	together(t)
 	needModules(t, "joblib")

@@ -9,9 +9,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestAuditCrowd: what Out[], a module, the last exception and a reference cycle hold is found beside hundreds of
-// thousands of small arrays, with the default budget to the line. Where NumPy's probes had to be stepped down it is
-// found by what has it, and the audit is no all-clear.
+// TestAuditCrowd has memory held by Out[], a module, the last exception and a reference cycle beside hundreds of
+// thousands of small arrays. With the default budget it is found to the line. Where NumPy's probes had to be stepped
+// down it is found by its holder, and the audit is no all-clear.
 func TestAuditCrowd(t *testing.T) {
 	require(t)
 	for _, c := range []struct {
@@ -28,7 +28,8 @@ func TestAuditCrowd(t *testing.T) {
 			want := results[len(results)-1].Expect
 			stepped := slices.ContainsFunc(a.NotJudged,
 				func(n model.NotJudged) bool { return n.Reason == model.SteppedDown && n.Meter == "cpu.numpy" })
-			// So many small arrays are told as samples. What is looked for here are large ones, each of which is told.
+			// So many small arrays are reported as samples. This test looks for large ones, and each of those is
+			// reported.
 			a.NotJudged = slices.DeleteFunc(a.NotJudged,
 				func(n model.NotJudged) bool { return n.Reason == model.SteppedDown && n.Meter == "" })
 			if !stepped { // on a busy machine the default may be too little as well

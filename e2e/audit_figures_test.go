@@ -8,10 +8,10 @@ import (
 	"ipytracer/model"
 )
 
-// TestAuditInline: figures of matplotlib's inline backend are closed after the last line of their cell, so a
-// collection there is too early. They were in use when the collector last looked at all objects, and what a library
-// in C++ has of them is referred to from its own memory: all of it waits for the collector, nothing is called C
-// code's, and it goes as the audit says.
+// TestAuditInline has figures of matplotlib's inline backend. They are closed after the last line of their cell, so a
+// collection there is too early. They were in use when the collector last looked at all objects, and a library in C++
+// refers to them from its own memory. All of it waits for the collector, none is attributed to C code, and it goes as
+// the audit says.
 func TestAuditInline(t *testing.T) {
 	together(t)
 	needModules(t, "matplotlib")
@@ -44,8 +44,8 @@ func TestAuditInline(t *testing.T) {
 	}
 }
 
-// TestAuditEval: pandas' eval and query keep all names of the notebook while they run. What their exception's
-// traceback has of them is held by the cell that failed, not by the cells that made it.
+// TestAuditEval calls pandas' eval and query, which keep all names of the notebook while they run. Objects in the
+// traceback of their exception are held by the cell that failed, not by the cells that made them.
 func TestAuditEval(t *testing.T) {
 	together(t)
 	needModules(t, "pandas")

@@ -8,9 +8,10 @@ import (
 	"ipytracer/model"
 )
 
-// TestAuditGarbage: what waits for the garbage collector is no leak, and comes back as the audit says; what holds
-// memory beside it is told apart from it. A closed figure is garbage, not what C code has; an output in a cycle needs
-// the collector, another does not; what the user calls _ is his.
+// TestAuditGarbage wants memory that waits for the garbage collector to be no leak, and to come back as the audit says.
+// The audit separates it from memory beside it that has a holder. A closed figure is garbage, and is not attributed to
+// C code. An output in a cycle needs the collector, another output does not. A variable _ that the user made is the
+// user's.
 func TestAuditGarbage(t *testing.T) {
 	together(t)
 	needModules(t, "matplotlib")

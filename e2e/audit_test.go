@@ -30,9 +30,9 @@ type planted struct {
 	Says     string   `json:"says"` // in its evidence or its holder
 }
 
-// TestAudit: every planted leak is found and named to its line and, of blocks, to the byte, and nothing else is; on
-// healthy notebooks there is no verdict, nor on the leaky ones once their cells are changed as advised. Live and on the
-// recording of the same session. What a verdict says to type is typed, and the memory goes.
+// TestAudit wants every planted leak to be found and named to its line, blocks to the byte, and nothing else. Healthy
+// notebooks have no verdict, nor have the leaky ones once their cells are changed as advised. It looks at a live
+// session and at its recording. It types the advice of each verdict, and the memory goes.
 func TestAudit(t *testing.T) {
 	together(t)
 	for _, c := range []struct{ tree, python string }{
@@ -157,7 +157,7 @@ func readAudit(t *testing.T, data []byte) *model.Audit {
 	return a
 }
 
-// keep keeps the recording of a failed test: what fails once in a hundred runs has to be looked at then.
+// keep keeps the recording of a failed test: a failure in one of a hundred runs can only be studied from it.
 func keep(t *testing.T, recorded string) {
 	if !t.Failed() {
 		return
@@ -176,7 +176,7 @@ func keep(t *testing.T, recorded string) {
 	}
 }
 
-// tellBlocks says what became of the blocks of a size, and between which cells.
+// tellBlocks reports the fate of the blocks of a size, and between which cells it came about.
 func tellBlocks(t *testing.T, recorded string, size event.Bytes) {
 	f, err := os.Open(recorded)
 	if err != nil {

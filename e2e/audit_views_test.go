@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// counted is a notebook whose cells are counted, as IPython counts them.
+// counted is a notebook with a number for each cell, as IPython counts them.
 type counted struct {
 	*notebook
 	count int
@@ -62,7 +62,7 @@ var viewCells = []string{
 
 const mib = 1 << 20
 
-// wantedView is what an audit must say of views: how much they use of how much memory, and on which meter.
+// wantedView is the verdict that an audit must have on views: how much they use of how much memory, and on which meter.
 type wantedView struct {
 	used, base int64
 	meter      string
@@ -77,8 +77,8 @@ var viewsWanted = map[string]wantedView{
 	"window": {10, 100*mib + 1, "cpu.mapped"}, "numbers": {80, 48 * mib, "cpu.mapped"},
 }
 
-// TestAuditViews: memory that only views hold has a verdict which names the views, their bytes and those of the memory.
-// What it says to type gives back what it says, on the meter that the memory is of.
+// TestAuditViews wants a verdict on memory that only views hold. It names the views, their bytes and those of the
+// memory. Its advice gives back the predicted bytes, on the meter of the memory.
 func TestAuditViews(t *testing.T) {
 	together(t)
 	needModules(t, "pandas", "torch")

@@ -7,8 +7,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestBareShell: a script that calls run_cell itself has a window for every cell, also behind one that awaited, whose
-// end Python may not tell. Such a window says that its end was not seen, and the certificate is not complete.
+// TestBareShell runs a script that calls run_cell itself. Every cell has a window, also behind one that awaited. Python
+// may not say where such a cell ends: then its window says that its end was not seen, and the certificate is not
+// complete.
 func TestBareShell(t *testing.T) {
 	require(t)
 	onPythons(t, "run_bare.py", oldestAndNewest, checkBare)

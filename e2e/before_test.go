@@ -73,7 +73,8 @@ func checkBefore(t *testing.T, p place) {
 	}
 }
 
-// stackOf is who made a block of a size, the outermost call first, without what libraries called; "" if nobody did.
+// stackOf returns the stack that made a block of a size, the outermost call first, without calls in libraries, or "" if
+// there is none.
 func stackOf(r *model.Report, meter string, size int64) string {
 	for _, w := range r.Windows {
 		for _, a := range w.Allocations {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// brokenTracer returns a tracer that takes what tracer/broken.go says, built once for all tests.
+// brokenTracer returns a tracer that is broken as tracer/broken.go says, built once for all tests.
 var brokenTracer = sync.OnceValues(func() (string, error) {
 	broken := filepath.Join(suite, "broken")
 	if out, err := exec.Command("go", "build", "-tags", "broken", "-o", broken,

@@ -94,7 +94,7 @@ func TestSharedLibrary(t *testing.T) {
 }
 
 // program calls a library's main function. It begins by itself: this machine's C library may be newer than the
-// chroot's, and what gcc would have it begin with is of this machine's.
+// chroot's, and gcc's own code for a beginning is of this machine's.
 const program = `
 int Py_BytesMain(int, char **);
 void Py_Exit(int);
@@ -122,8 +122,8 @@ func linked(t *testing.T, library, version string) string {
 	return python
 }
 
-// checkBuild compares doctor's verdict on a build with what an attach does, and runs the catalogue in each front end.
-// With TRACER_PYTHONS=all also stacks and holders; then it logs a row of the table in docs/pythons.md. It returns the
+// checkBuild compares doctor's verdict on a build with an attach, and runs the catalogue in each front end. With
+// TRACER_PYTHONS=all it also runs stacks and holders, and logs a row of the table in docs/pythons.md. It returns the
 // last report.
 func checkBuild(t *testing.T, made string, p place, drivers ...string) *model.Report {
 	t.Helper()
@@ -165,7 +165,7 @@ func checkBuild(t *testing.T, made string, p place, drivers ...string) *model.Re
 	return r
 }
 
-// compared counts what was compared.
+// compared has the numbers of comparisons.
 type compared struct{ cells, statements, arrays int }
 
 func (n *compared) add(r *model.Report) {

@@ -19,8 +19,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// checks runs `tracer audit --check` and gives what it printed on standard output, and its one sentence on the other
-// with its status.
+// checks runs `tracer audit --check`. It returns its standard output, and its one sentence on standard error with its
+// status.
 func checks(t *testing.T, args ...string) (out, says string, status int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -31,8 +31,8 @@ func checks(t *testing.T, args ...string) (out, says string, status int) {
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// TestCheckRecording does what a recorded session advised, one entry after the other, and asks in a shell what came
-// back.
+// TestCheckRecording follows the advice of a recorded session, one entry after the other, and asks in a shell how much
+// came back.
 func TestCheckRecording(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_freed.py"}, []string{"outputs"})
@@ -114,8 +114,8 @@ func (c *waiting) ends(t *testing.T) string {
 	return c.out.String()
 }
 
-// TestCheckProcess: without a recording the command says what to type, waits, and says what came back: after Enter,
-// after Ctrl-C, after its time.
+// TestCheckProcess runs the command without a recording. It prints the advice, waits, and says how much came back:
+// after Enter, after Ctrl-C, after its time.
 func TestCheckProcess(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_freed.py"}, []string{"outputs"})
@@ -155,7 +155,7 @@ func TestCheckProcess(t *testing.T) {
 	}
 }
 
-// TestCheckRefuses: what cannot be checked is said in one sentence, with the status of wrong usage or of a failure.
+// TestCheckRefuses wants one sentence where nothing can be checked, with the status of wrong usage or of a failure.
 func TestCheckRefuses(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_freed.py"}, []string{"aliases"})

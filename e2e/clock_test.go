@@ -12,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// inAnotherTime has a command run in a time namespace whose clocks are days ahead (time_namespaces(7)).
+// inAnotherTime has a command run in a time namespace with clocks that are days ahead (time_namespaces(7)).
 var inAnotherTime = []string{"unshare", "--time", "--monotonic", "777777", "--boottime", "888888", "--fork",
 	"--kill-child"}
 
@@ -21,7 +21,7 @@ print(os.getpid(), flush=True)
 sys.stdin.readline()
 IPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', sys.argv[1]])`
 
-// TestTimeNamespaces: what the clocks of the target, or the tracer's, are ahead of the machine's changes no figure and
+// TestTimeNamespaces has the clocks of the target, or the tracer's, ahead of the machine's. That changes no figure and
 // no process's identity.
 func TestTimeNamespaces(t *testing.T) {
 	together(t)

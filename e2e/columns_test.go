@@ -13,9 +13,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestColumns compares what a report says of the columns of data frames, of pandas 1 and 2, with what pandas'
-// memory_usage(deep=True) says of them; and wants the traceback that is left named by its cell, be it from before the
-// attach.
+// TestColumns compares the columns of data frames in a report, of pandas 1 and 2, with pandas' memory_usage(deep=True).
+// It wants the traceback that is left to have the name of its cell, even if it is from before the attach.
 func TestColumns(t *testing.T) {
 	together(t)
 	for name, env := range map[string][]string{"fails": nil, "failed before": {"FAILS_BEFORE=1"}} {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestCompanionLastIsACell: what asks about cells is not what it is asked about, also where the tracer hides sources.
+// TestCompanionLastIsACell wants cells that ask about cells not to be the subject of the question, also where the
+// tracer hides sources.
 func TestCompanionLastIsACell(t *testing.T) {
 	together(t)
 	for _, flags := range [][]string{nil, {"--no-source"}} {
@@ -51,8 +52,9 @@ var missing = regexp.MustCompile(`the tracer did not answer within 0\.2 s; ` +
 const waitsOfUsers = "import ipytracer._line, ipytracer._shell; " +
 	"ipytracer._line.ASKED_FOR, ipytracer._shell.AFTER_CELL = 0.2, 0.15"
 
-// TestCompanionSilentTracer: a tracer that does not answer for 20 cells is told of as it begins, and once it answers
-// again with the cells that have no figures, once; the cells behind it have theirs, and the report has those of all.
+// TestCompanionSilentTracer has a tracer that does not answer for 20 cells. The notebook is informed when that begins.
+// Once the tracer answers again, it learns once which cells have no figures. Later cells have theirs, and the report
+// has those of all.
 func TestCompanionSilentTracer(t *testing.T) {
 	together(t)
 	n, tr, _ := tracedNotebook(t)

@@ -40,8 +40,8 @@ func (n *notebook) loads() {
 	n.runsUntil("pass", "need ")
 }
 
-// tracedNotebook is a notebook that has loaded the extension, beside a tracer, and the file that it writes down in what
-// it is told.
+// tracedNotebook returns a notebook that has loaded the extension, its tracer, and the file that the notebook writes
+// its figures to.
 func tracedNotebook(t *testing.T) (n *notebook, tr *trace, told string) {
 	t.Helper()
 	env, told := companionAt(t, "/")
@@ -51,7 +51,7 @@ func tracedNotebook(t *testing.T) (n *notebook, tr *trace, told string) {
 	return n, tr, told
 }
 
-// told has the notebook write down what it is told of its cells, and compares that with the report.
+// told has the notebook write down its figures of cells, and compares them with the report.
 func (n *notebook) told(tr *trace, path string) *model.Report {
 	n.t.Helper()
 	n.run(tell)
@@ -92,8 +92,8 @@ func TestCompanionInterrupted(t *testing.T) {
 	}
 }
 
-// TestCompanionRestarted: a kernel that is restarted has figures again as soon as the extension is loaded, where what
-// started it is traced; else it says what to type, with its own number.
+// TestCompanionRestarted restarts a kernel. It has figures again as soon as the extension is loaded, where the process
+// that started it is traced. Otherwise it says what to type, with its own number.
 func TestCompanionRestarted(t *testing.T) {
 	together(t)
 	env, told := companionAt(t, "/")
@@ -118,8 +118,8 @@ func TestCompanionRestarted(t *testing.T) {
 	n.told(second, told)
 }
 
-// TestCompanionTwoKernels: two notebooks under one tracer are told of their own cells, and under two as well. A second
-// tracer of one kernel takes over when the first has ended.
+// TestCompanionTwoKernels has two notebooks under one tracer, and under two. Each has the figures of its own cells. A
+// second tracer of one kernel takes over when the first has ended.
 func TestCompanionTwoKernels(t *testing.T) {
 	together(t)
 	envs, paths, notebooks := [2][]string{}, [2]string{}, [2]*notebook{}
@@ -177,9 +177,8 @@ def noted(self, seconds):
     return plain(self, seconds)
 line.Line._readable = noted`
 
-// TestCompanionStoppedTracer: while the tracer gets no CPU cells run, the companion waits for it twice, for less than
-// 0.2 s a cell, and hardly after that; what it asks itself does not add up either. When the tracer goes on the figures
-// come.
+// TestCompanionStoppedTracer gives the tracer no CPU. Cells run, the companion waits for it twice, for less than 0.2 s
+// a cell, and hardly after that. Its own questions do not add up either. When the tracer goes on the figures come.
 func TestCompanionStoppedTracer(t *testing.T) {
 	together(t)
 	n, tr, told := tracedNotebook(t)
@@ -225,10 +224,10 @@ func TestCompanionStoppedTracer(t *testing.T) {
 	n.showsAt("pass", "the tracer has ended")
 }
 
-// forks are cells whose children have the line's socket: one leaves it alone, one is a pool's, one that Python has not
-// heard of writes on it. Python would wait for ever in such a child if another thread of the parent had asked for the
-// GIL by then, or waited for it while the child gives it up. So the threads are given it once and ask no more, and the
-// child keeps it.
+// forks are cells with children that have the line's socket. One leaves it alone, one is a pool's, and one that Python
+// does not know of writes on it. Python would wait for ever in such a child if another thread of the parent had asked
+// for the GIL by then, or waited for it while the child gives it up. So the threads are given it once and ask no more,
+// and the child keeps it.
 var forks = []string{`
 import multiprocessing, os, ctypes
 def asks(n):
@@ -276,8 +275,8 @@ func TestCompanionForks(t *testing.T) {
 	n.told(tr, told)
 }
 
-// TestCompanionInChroots: notebooks in chroots, whose Python, IPython and ipykernel are others: figures under cells,
-// live ones too, and the magics.
+// TestCompanionInChroots has notebooks in chroots, with other Pythons, IPythons and ipykernels. They have figures under
+// cells, live ones too, and the magics.
 func TestCompanionInChroots(t *testing.T) {
 	together(t)
 	for _, c := range [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"},

@@ -75,8 +75,8 @@ func TestCompanionInATerminal(t *testing.T) {
 	}
 }
 
-// TestCompanionInAConsole: jupyter-console, which shows what is displayed as text and cannot change it: a cell that
-// runs long is shown once, when it is over.
+// TestCompanionInAConsole has jupyter-console, which shows displays as text and cannot change them. A cell that runs
+// long is shown once, when it is over.
 func TestCompanionInAConsole(t *testing.T) {
 	together(t)
 	needModules(t, "ipykernel", "jupyter_console")
@@ -100,8 +100,8 @@ func TestCompanionInAConsole(t *testing.T) {
 	}
 }
 
-// TestCompanionSilentRequests: what extensions of front ends ask a kernel beside its cells (variables' views: silent,
-// not stored) shows nothing, and costs the cells nothing.
+// TestCompanionSilentRequests asks a kernel as extensions of front ends do beside its cells (variables' views: silent,
+// not stored). Nothing is shown, and the cells pay nothing.
 func TestCompanionSilentRequests(t *testing.T) {
 	together(t)
 	n, tr, told := tracedNotebook(t)
@@ -152,8 +152,8 @@ func TestCompanionInASubshell(t *testing.T) {
 	n.told(tr, told)
 }
 
-// TestCompanionExecuted: a notebook that `jupyter execute` runs, traced from its first instruction, is told of its
-// cells what the report has.
+// TestCompanionExecuted has a notebook that `jupyter execute` runs, traced from its first instruction. Its figures of
+// cells are the report's.
 func TestCompanionExecuted(t *testing.T) {
 	together(t)
 	needModules(t, "nbclient")

@@ -15,8 +15,8 @@ import (
 	"ipytracer/report"
 )
 
-// tellAll is a cell that writes down all that the notebook has of its cells and experiments: windows, and who allocated
-// in them.
+// tellAll is a cell that writes down everything that the notebook has of its cells and experiments: windows, and who
+// allocated in them.
 const tellAll = `
 import json, os
 def told():
@@ -54,8 +54,8 @@ type toldAll struct {
 	} `json:"lines"`
 }
 
-// TestSameFigures: what the notebook is told of cells and experiments, and of who allocated in them, arrays and GPUs,
-// is what the report has, and what the recording gives when it is read again: to the byte.
+// TestSameFigures compares the notebook's figures of cells and experiments, and of who allocated in them, arrays and
+// GPUs, with the report, and with the recording when it is read again: to the byte.
 func TestSameFigures(t *testing.T) {
 	together(t)
 	env, path := companionAt(t, "/")

@@ -16,7 +16,7 @@ import (
 	"ipytracer/model"
 )
 
-// tell is a cell that writes down what the companion says of the cells so far, and of one experiment.
+// tell is a cell that writes down the companion's figures of the cells so far, and of one experiment.
 const tell = `
 import json, os
 def told():
@@ -64,7 +64,7 @@ func waitsLonger(t *testing.T, file, patience, seconds string) {
 	}
 }
 
-// sameFigures compares what a notebook was told of its cells with the report: every member, to the byte.
+// sameFigures compares a notebook's figures of its cells with the report: every member, to the byte.
 func sameFigures(t *testing.T, told string, r *model.Report, cells int) {
 	t.Helper()
 	text, err := os.ReadFile(told)
@@ -83,7 +83,7 @@ func sameFigures(t *testing.T, told string, r *model.Report, cells int) {
 	}
 }
 
-// sameWindow compares one window that a notebook was told of with the report's.
+// sameWindow compares one window of a notebook with the report's.
 func sameWindow(t *testing.T, w map[string]any, r *model.Report) {
 	t.Helper()
 	i := slices.IndexFunc(r.Windows, func(o model.Window) bool { return float64(o.ID) == w["id"] })
@@ -102,8 +102,8 @@ func sameWindow(t *testing.T, w map[string]any, r *model.Report) {
 	}
 }
 
-// TestCompanion: what the notebook is told of its cells is what the report says of them, in a bare shell of each
-// Python, in chroots too.
+// TestCompanion compares the notebook's figures of its cells with the report, in a bare shell of each Python, in
+// chroots too.
 func TestCompanion(t *testing.T) {
 	onPythons(t, "", [][2]string{
 		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},
@@ -126,7 +126,7 @@ func TestCompanion(t *testing.T) {
 	})
 }
 
-// notebook is a kernel with the companion, whose cells run as they are asked for.
+// notebook is a kernel with the companion. Its cells run as they are asked for.
 type notebook struct {
 	t      *testing.T
 	in     io.WriteCloser
@@ -184,7 +184,7 @@ func (n *notebook) run(cell string) string {
 	return strings.Join(n.shownBy(cell), "")
 }
 
-// shownBy runs a cell, and returns what is shown, and what takes its place, one after the other.
+// shownBy runs a cell, and returns its displays, and the displays that replace them, one after the other.
 func (n *notebook) shownBy(cell string) []string {
 	n.t.Helper()
 	s := n.asks(cell)

@@ -72,7 +72,8 @@ func TestDiffAndPlan(t *testing.T) {
 	checkPlan(t, a, b, after)
 }
 
-// checkPlan: of both recordings the second decides; the notebook runs with what the plan says, and not with much less.
+// checkPlan wants the second of both recordings to decide. The notebook runs with the plan's figure, and not with much
+// less.
 func checkPlan(t *testing.T, a, b string, source []string) {
 	t.Helper()
 	got, out := status(t, "plan", "-q", "--strict", "--format", "json", a, b)
@@ -104,7 +105,7 @@ func checkPlan(t *testing.T, a, b string, source []string) {
 	})
 }
 
-// status runs the tracer, and returns its exit status and what it printed.
+// status runs the tracer, and returns its exit status and its output.
 func status(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	cmd := exec.Command(binary, args...)

@@ -25,7 +25,7 @@ class Backend(IPyExperimentsGPU):
         self.start()
 `
 
-// compatCache is a library that keeps what tensors had until its cache is emptied.
+// compatCache is a library that keeps the memory of tensors until its cache is emptied.
 const compatCache = `
 import sys, types
 cached = []
@@ -106,7 +106,7 @@ def work():
     return a
 `
 
-// compatTorchCells are tried until the tracer's answers come in time; what they found is written at the end.
+// compatTorchCells are tried until the tracer's answers come in time. Their results are written at the end.
 var compatTorchCells = []string{compatTorch, `
 def trace():
     with fastai_mem.GPUMemTrace(on_exit_report=False) as t:

@@ -14,8 +14,8 @@ import (
 	"ipytracer/model"
 )
 
-// measured runs a cell whose figures are shown below it, or that shows them. On a busy machine they may come too late:
-// then it runs again, behind what puts everything back.
+// measured runs a cell with figures below it, or one that shows them. On a busy machine they may come too late: then it
+// runs again, behind code that puts everything back.
 func (n *notebook) measured(before, cell string) string {
 	n.t.Helper()
 	for range 40 {
@@ -30,7 +30,7 @@ func (n *notebook) measured(before, cell string) string {
 	return ""
 }
 
-// captured is measured of a cell within %%capture: what was captured.
+// captured is measured of a cell within %%capture, and returns the captured text.
 func (n *notebook) captured(before, cell string) string {
 	n.t.Helper()
 	for range 40 {
@@ -45,7 +45,7 @@ func (n *notebook) captured(before, cell string) string {
 	return ""
 }
 
-// has compares numbers in what a cell shows with what they are to be, to within so much.
+// has compares numbers in the output of a cell with the wanted ones, to within so much.
 func has(t *testing.T, got, pattern string, within float64, want ...float64) {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindStringSubmatch(got)
@@ -80,8 +80,8 @@ def inner():
     return lines()
 `
 
-// TestCompat: the calls of older tools in a real kernel under a real tracer: what their own tests assert, and the same
-// bytes as in the report.
+// TestCompat makes the calls of older tools in a real kernel under a real tracer. It asserts what their own tests
+// assert, and the same bytes as in the report.
 func TestCompat(t *testing.T) {
 	needModules(t, "numpy")
 	env, told := companionAt(t, "/")
@@ -129,7 +129,7 @@ func compatCells(t *testing.T, n *notebook) {
 	has(t, got, sizes, 2, 128, 0) // of the outer cell
 	n.run("note(exp.cl)")
 	has(t, n.captured("a = None", "a = bytearray(128 << 20)"), sizes, 2, 128, 0)
-	// What gc.collect() finds goes before it is measured.
+	// Objects that gc.collect() finds go before it is measured.
 	has(t, n.captured("a = None",
 		"a = bytearray(128 << 20); loop = [bytearray(64 << 20)]; loop.append(loop); del loop"), sizes, 2, 128, 64)
 	n.run("exp.cl.stop()")
@@ -161,7 +161,7 @@ func compatExperiments(t *testing.T, n *notebook) {
 	}
 }
 
-// compatSameFigures: what a cell logger has as data is what the report says of that cell.
+// compatSameFigures compares the data of a cell logger with the report of that cell.
 func compatSameFigures(t *testing.T, told string, r *model.Report) {
 	t.Helper()
 	text, err := os.ReadFile(told)

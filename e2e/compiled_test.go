@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// compiled is what a program of testdata compiles, once for all tests.
+// compiled has the files that a program of testdata compiles, once for all tests.
 type compiled struct {
 	program string // below testdata; it is given a folder to fill
 	tree    string // of the other Pythons, without which it cannot be compiled: it is given that, too
@@ -26,8 +26,8 @@ var (
 	torchLibraries  = &compiled{program: "gpu/pytorch/stubs.py", tree: "torch"}
 )
 
-// made is the folder. What is in there is for everybody: who runs it makes a copy, so that no two processes have the
-// same file mapped. A probe on a file can fire for each.
+// made returns the folder. Everybody may read it. A test that runs its files makes a copy, so that no two processes
+// have the same file mapped: a probe on a file can fire for each.
 func (c *compiled) made(t *testing.T) string {
 	t.Helper()
 	if c.tree != "" {
@@ -62,7 +62,7 @@ func (c *compiled) copied(t *testing.T) string {
 	return dir
 }
 
-// libraries is how a driver is told of what has been compiled for it.
+// libraries returns the environment that names the compiled files to a driver.
 func (p place) libraries(t *testing.T) []string {
 	t.Helper()
 	switch dir := filepath.Dir(p.driver); {

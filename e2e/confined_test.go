@@ -211,8 +211,8 @@ func unitsCapabilities(t *testing.T) []string {
 	return nil
 }
 
-// TestSmallestCapabilities: what the unit and docs/confined.md name is enough to trace another user's kernel, for a
-// user who is not root, and without any of the first four it is not.
+// TestSmallestCapabilities traces another user's kernel with the capabilities that the unit and docs/confined.md name,
+// for a user who is not root. Without any of the first four it fails.
 func TestSmallestCapabilities(t *testing.T) {
 	together(t)
 	all := unitsCapabilities(t)
@@ -279,8 +279,8 @@ func TestHiddenProcesses(t *testing.T) {
 	}
 }
 
-// TestHelperEnds: what the session cannot open any more, as its helper has been killed, is missing from the report,
-// which says so; what it has open goes on.
+// TestHelperEnds kills the session's helper. The report misses everything that the session cannot open any more, and
+// says so. Files that are open go on.
 func TestHelperEnds(t *testing.T) {
 	together(t)
 	s := startCells(t, nil, "import subprocess, sys", "x = bytearray(1 << 22)",
@@ -304,8 +304,8 @@ func TestHelperEnds(t *testing.T) {
 	}
 }
 
-// TestSignalIsPassedOn: what the tracer is told to end by reaches a command that has become another user's, whom the
-// tracer itself may not signal.
+// TestSignalIsPassedOn ends the tracer by a signal. The signal reaches a command that has become another user's, which
+// the tracer itself may not signal.
 func TestSignalIsPassedOn(t *testing.T) {
 	together(t)
 	ready := filepath.Join(t.TempDir(), "ready")

@@ -12,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// counts is a cell that says in a file what the kernel counted of its own process, whenever it looked.
+// counts is a cell that writes the kernel's counts of its own process into a file, whenever it looked.
 const counts = `import json, mmap, resource, threading, time
 def look():
     r = resource.getrusage(resource.RUSAGE_SELF)
@@ -39,8 +39,8 @@ thread(touch, 3000)
 look()
 json.dump(seen, open("FILE", "w"))`
 
-// TestCounters: page faults and switches of a statement are those that its process saw around it, threads that have
-// ended included; what the processor does not count has a reason; and the recording says the same as the session did.
+// TestCounters compares page faults and switches of a statement with those that its process saw around it, threads that
+// have ended included. Events that the processor does not count have a reason. The recording agrees with the session.
 func TestCounters(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
@@ -99,7 +99,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// checkProcessor: what the processor counts is known, or a problem says why it is not.
+// checkProcessor wants the processor's counts to be known, or a problem that says why they are not.
 func checkProcessor(t *testing.T, r *model.Report, c *model.Counters) {
 	t.Helper()
 	problems := strings.Join(r.Certificate.Problems, "\n")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestDoctorOfAProcess: what doctor says of a running Python is what an attach to it does. TestPythons and TestBuilds
-// ask the same of others.
+// TestDoctorOfAProcess compares doctor's verdict on a running Python with an attach to it. TestPythons and TestBuilds
+// do so with others.
 func TestDoctorOfAProcess(t *testing.T) {
 	require(t)
 	if !checkVerdict(t, place{driver: "run_kernel.py"}) {
@@ -20,7 +20,7 @@ func TestDoctorOfAProcess(t *testing.T) {
 	}
 }
 
-// TestRefusedBuild: a Python in whose file nothing tells where coroutines end is refused by doctor and by attach alike.
+// TestRefusedBuild has a Python with a file that does not show where coroutines end. Doctor and attach refuse it alike.
 func TestRefusedBuild(t *testing.T) {
 	together(t)
 	program, err := os.ReadFile("/usr/bin/python3.11")
@@ -37,16 +37,16 @@ func TestRefusedBuild(t *testing.T) {
 	if err := os.WriteFile(changed, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// What needs these symbols is not loaded, with all bound as it is: _asyncio, and asyncio does without. A kernel's
-	// ZeroMQ could not.
+	// Modules that need these symbols are not loaded, with everything bound as it is: _asyncio, and asyncio does
+	// without. A kernel's ZeroMQ could not.
 	if checkVerdict(t, place{driver: "run_terminal.py", python: changed,
 		env: []string{"LD_BIND_NOW=1", "PYTHONHOME=/usr"}}) {
 		t.Error("it is not refused")
 	}
 }
 
-// checkVerdict compares what doctor says of a front end with what an attach to it does: all of its cells are seen, with
-// a certificate that is complete, or it ends with status 3 and the reason that doctor has. It returns whether they are
+// checkVerdict compares doctor's verdict on a front end with an attach to it. Either all of its cells are seen, with a
+// certificate that is complete, or it ends with status 3 and the reason that doctor has. It returns whether they are
 // seen.
 func checkVerdict(t *testing.T, p place) bool {
 	t.Helper()

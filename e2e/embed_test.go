@@ -8,11 +8,11 @@ import (
 	"ipytracer/model"
 )
 
-// embedding are the Pythons whose frames, and whose way to see a cell begin, differ most.
+// embedding are the Pythons that differ most in their frames and in how a cell is seen to begin.
 var embedding = [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"sid", "/usr/bin/python3.15"}}
 
-// TestEmbeddedShell: the cells of IPython.embed() are windows that end at their results, numbered as their own shell
-// does. What the program does behind the last one is not that one's.
+// TestEmbeddedShell wants the cells of IPython.embed() to be windows that end at their results, with the numbers of
+// their own shell. Code of the program behind the last cell does not count for it.
 func TestEmbeddedShell(t *testing.T) {
 	together(t)
 	onPythons(t, "run_embed.py", embedding, func(t *testing.T, p place) {
@@ -50,7 +50,7 @@ func TestShellWithinACell(t *testing.T) {
 	})
 }
 
-// embedded runs the workload and holds every cell against what was typed and shown.
+// embedded runs the workload and compares every cell with its input and output.
 func embedded(t *testing.T, p place) ([]model.Window, *model.Report) {
 	t.Helper()
 	_, results, r := tracedWorkload(t, p, "--budget", "off")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEndings: the status of every cell is what the kernel replied, with a tracer that keeps up and, on the same
-// process, with one that gets no CPU while the cells run: then it looks when the last one is long over.
+// TestEndings compares the status of every cell with the kernel's reply. One tracer keeps up. Another one on the same
+// process gets no CPU while the cells run: it looks when the last one is long over.
 func TestEndings(t *testing.T) {
 	together(t)
 	onPythons(t, "run_endings.py", oldestAndNewest, func(t *testing.T, p place) {

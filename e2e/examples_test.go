@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestExamples: each example shows what is committed of it.
+// TestExamples runs each example and wants its committed output.
 func TestExamples(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient", "pytest")

@@ -13,8 +13,8 @@ import (
 	"ipytracer/model"
 )
 
-// explain says who allocated most of a meter in a window, and whose is most of what the window keeps or lets go, three
-// calls each: why a figure is not what it may be, told by the output of a failing test alone. Resident memory has no
+// explain prints who allocated most of a meter in a window, and who made most of the memory that the window keeps or
+// lets go, three calls each. So the output of a failing test alone shows why a figure is off. Resident memory has no
 // lines: those of mapped are shown.
 func explain(w model.Window, meter string) string {
 	if meter == "cpu.resident" {
@@ -48,7 +48,7 @@ func explain(w model.Window, meter string) string {
 	return b.String()
 }
 
-// keepIfFailed leaves the report and what the driver saw in a folder, and names it, if the test has failed when it
+// keepIfFailed leaves the report and the driver's results in a folder, and names it, if the test has failed when it
 // ends.
 func keepIfFailed(t *testing.T, r *model.Report, results []result) {
 	t.Helper()

@@ -6,9 +6,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestInlineFigure: the memory that an inline figure takes is its cell's, in the row of what follows the code,
-// whichever statement asked for it. The cell's need is compared with the kernel's own high-water mark, reset before the
-// cell.
+// TestInlineFigure wants the memory of an inline figure to count for its cell, in the row behind the code, whichever
+// statement asked for it. The cell's need is compared with the kernel's own high-water mark, reset before the cell.
 func TestInlineFigure(t *testing.T) {
 	together(t)
 	p := place{driver: "run_figures.py", extra: []string{"--high-water"}}
@@ -20,7 +19,8 @@ func TestInlineFigure(t *testing.T) {
 	drawn := 0
 	for i, run := range results {
 		f := cells[i].Meters["cpu.resident"]
-		// VmHWM lags behind by what each CPU holds back of the counters; the first cell's begins before its window.
+		// VmHWM lags behind by the part of the counters that each CPU holds back. That of the first cell begins before
+		// its window.
 		if off := f.Peak - run.After.HighWater; i > 0 && (off < -1<<20 || off > 1<<20) {
 			t.Errorf("%s: resident peaks at %d, VmHWM at %d (%+d)", run.Name, f.Peak, run.After.HighWater, off)
 		}

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestFirstScreen: on a terminal what needs no look at the kernel's objects is there first, then what they have shown,
-// each once and whole; into a pipe the same session has one report, in the order of a recording's.
+// TestFirstScreen has a report on a terminal. Lines that need no look at the kernel's objects come first, then the
+// results of the look, each once and whole. Into a pipe the same session prints one report, in the order of a
+// recording's.
 func TestFirstScreen(t *testing.T) {
 	together(t)
 	g := startGrowing(t)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What differs between two runs of a notebook: sizes, shares, how many calls a library makes and in which packages, and
-// what came a little later.
+// These differ between two runs of a notebook: sizes, shares, how many calls a library makes and in which packages, and
+// lines that came a little later.
 var varies = []struct {
 	found *regexp.Regexp
 	as    string
@@ -25,7 +25,7 @@ var varies = []struct {
 	{regexp.MustCompile(`(?m) +$`), ""},
 }
 
-// firstLines are those that answer something, by the question, without what differs between two runs.
+// firstLines returns the lines that answer a question, by the question, without parts that differ between two runs.
 func firstLines(report string) map[string]string {
 	first, _, _ := strings.Cut(report, "\n\n")
 	for _, v := range varies {
@@ -40,13 +40,13 @@ func firstLines(report string) map[string]string {
 	return of
 }
 
-// stored are the questions whose answers are compared; how sure all is depends on how busy the machine is.
+// stored are the questions with answers that are compared. How sure all is depends on how busy the machine is.
 var stored = []string{"highest", "made by", "still there", "to free it"}
 
-// checkFirstScreen holds the first lines of a report to what a reader needs: a cell and a line, what was there, what is
-// left and what to type, and how sure that is; and compares them with those in testdata/firstscreens. "highest" and "to
-// free it" may have an alternative there, behind " or ": where two cells, or an entry and the least of one, come within
-// noise.
+// checkFirstScreen wants the first lines of a report to have the facts that a reader needs: a cell and a line, memory
+// that was there, memory that is left and code that frees it, and how sure that is. It compares them with those in
+// testdata/firstscreens. "highest" and "to free it" may have an alternative there, behind " or ": where two cells, or
+// an entry and the least of one, come within noise.
 func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 	t.Helper()
 	out, err := exec.Command(binary, "report", s.recording).Output()
@@ -98,8 +98,8 @@ func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 // deleted finds the names that code lets go of: those of a del, and those in quotes.
 var deleted = regexp.MustCompile(`\bdel ((?:\w+, )*\w+)|'(_\d+)'|%xdel (\w+)`)
 
-// letsGoOfTheSame reports whether two answers let go of the same names, mostly: what the collector has not come for
-// yet, and what is hardly worth an entry, differs from run to run. Where one has no names the other has none.
+// letsGoOfTheSame reports whether two answers mostly let go of the same names. Garbage that the collector has not found
+// yet, and small entries, differ from run to run. Where one has no names the other has none.
 func letsGoOfTheSame(got, want string) bool {
 	names := func(answer string) (out []string) {
 		for _, m := range deleted.FindAllStringSubmatch(answer, -1) {
@@ -125,7 +125,7 @@ func writeFirstScreen(t *testing.T, path string, first map[string]string) {
 	}
 }
 
-// parts are what an answer names one after the other.
+// parts returns the parts of an answer, in order.
 func parts(answer string) []string {
 	return strings.FieldsFunc(answer, func(r rune) bool { return r == '·' || r == ',' || r == ';' })
 }

@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestDiffByCause edits one line of a notebook: the cells that read what it makes are named with it, each with what it
-// reads, and nothing else is.
+// TestDiffByCause edits one line of a notebook. The cells that read its results are named with it, each with the name
+// that it reads, and no others are.
 func TestDiffByCause(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient")

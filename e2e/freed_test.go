@@ -10,14 +10,14 @@ import (
 	"ipytracer/model"
 )
 
-// cameBack is what typing one entry gave back.
+// cameBack is the memory that typing one entry gave back.
 type cameBack struct {
 	model.Freeing
 	resident, mapped, blocks int64
 }
 
-// TestFreed does what is advised: it types what a report says frees memory, each in a cell of its own, and sees it come
-// back.
+// TestFreed follows the advice of a report: it types the code that frees memory, each entry in a cell of its own, and
+// sees the memory come back.
 func TestFreed(t *testing.T) {
 	together(t)
 	for name, want := range map[string][]model.Freeing{
@@ -71,8 +71,8 @@ func (f cameBack) log(t *testing.T) {
 		mebibytes(f.resident), mebibytes(f.mapped), mebibytes(f.blocks), f.Type)
 }
 
-// comesBack wants what was predicted to be seen to go, to 5 %: resident memory, or blocks of arrays and tensors where
-// malloc keeps these for later. Of small blocks any part may stay.
+// comesBack wants the predicted memory to go, to 5 %: resident memory, or blocks of arrays and tensors where malloc
+// keeps these for later. Of small blocks any part may stay.
 func comesBack(t *testing.T, f cameBack) {
 	t.Helper()
 	large := f.Predicted - f.Small
@@ -84,10 +84,10 @@ func comesBack(t *testing.T, f cameBack) {
 	}
 }
 
-// slackOfFreed is what a cell takes and frees itself, in bytes.
+// slackOfFreed is the memory that a cell itself takes and frees, in bytes.
 const slackOfFreed = 256 << 10
 
-// sameEntries wants these entries, by the beginnings of what is typed.
+// sameEntries wants these entries, by the beginnings of their code.
 func sameEntries(t *testing.T, got, want []model.Freeing) {
 	t.Helper()
 	for _, w := range want {
@@ -108,7 +108,7 @@ func isNamed(all []string, want string) bool {
 		func(n string) bool { return n == want || strings.HasSuffix(want, "[") && strings.HasPrefix(n, want) })
 }
 
-// typeAll types each entry into a cell and says what that gave back: a tracer of its own sees it.
+// typeAll types each entry into a cell and returns how much that gave back: a tracer of its own sees it.
 func typeAll(t *testing.T, w *workload, second *trace, entries []model.Freeing) (out []cameBack) {
 	t.Helper()
 	w.again("later = 2") // somebody goes on working before typing it
@@ -138,7 +138,7 @@ func typeAll(t *testing.T, w *workload, second *trace, entries []model.Freeing) 
 	return out
 }
 
-// TestFreedNotebooks does what is advised at the end of ordinary notebooks: no line under "to free it" is off by more
+// TestFreedNotebooks follows the advice at the end of ordinary notebooks: no line under "to free it" is off by more
 // than 5 %.
 func TestFreedNotebooks(t *testing.T) {
 	together(t)
@@ -159,7 +159,7 @@ func TestFreedNotebooks(t *testing.T) {
 	}
 }
 
-// TestFreedIsChecked asks in a notebook what to type, types it, and asks what came back.
+// TestFreedIsChecked asks in a notebook for the code to type, types it, and asks how much came back.
 func TestFreedIsChecked(t *testing.T) {
 	together(t)
 	env, _ := companionAt(t, "/")

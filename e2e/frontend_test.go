@@ -59,7 +59,8 @@ block = np.ones(8 << 20)
 	}
 }
 
-// TestShellThatIsLeft: the cell that leaves a shell ends at its result. What the program does then is not the cell's.
+// TestShellThatIsLeft wants the cell that leaves a shell to end at its result. Later code of the program does not count
+// for the cell.
 func TestShellThatIsLeft(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_embedded.py"}, nil)

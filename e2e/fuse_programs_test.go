@@ -15,8 +15,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestSilentInterpreter attaches to a process of which the program itself is on a server that does not answer any more.
-// The tracer says so and ends by itself; and when it is told to, while it waits.
+// TestSilentInterpreter attaches to a process with a program on a server that does not answer any more. The tracer says
+// so and ends by itself. It also ends by a signal while it waits.
 func TestSilentInterpreter(t *testing.T) {
 	together(t)
 	for _, sig := range []syscall.Signal{0, syscall.SIGINT, syscall.SIGTERM} {
@@ -68,10 +68,9 @@ shell.run_cell("x = bytearray(64 << 20); y = np.ones(1 << 20)", store_history=Tr
 print("ran", flush=True)
 sys.stdin.read()`
 
-// TestSilentLibraries: a process of which the C library and NumPy are on a server that does not answer any more is
-// traced: resident and mapped are right, NumPy's figure is what the interpreter says, and marked, because a NumPy that
-// nobody can read may be one that does not tell it of all arrays. The certificate names the files, and the tracer ends
-// when it is told to.
+// TestSilentLibraries traces a process with a C library and a NumPy on a server that does not answer any more. Resident
+// and mapped are right. NumPy's figure is the interpreter's, and marked: a NumPy that nobody can read may not report
+// all arrays to the interpreter. The certificate names the files, and the tracer ends by a signal.
 func TestSilentLibraries(t *testing.T) {
 	together(t)
 	needModules(t, "numpy")
@@ -120,7 +119,7 @@ s.send(b'{"ask": "start"}')
 print(s.recv(4096).decode(), flush=True)
 sys.stdin.read()`
 
-// TestSilentInterpreterServed: a server with a session of such a process serves others, and ends when it is told to.
+// TestSilentInterpreterServed has a server with a session of such a process. It serves others, and ends by a signal.
 func TestSilentInterpreterServed(t *testing.T) {
 	together(t)
 	s, server := startServer(t), startFUSE(t, "/")

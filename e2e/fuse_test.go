@@ -43,7 +43,7 @@ func hangs() {
 // silentNode is a file or folder of the server.
 type silentNode struct{ fs.LoopbackNode }
 
-// WrapChild makes what is found in a folder one, too.
+// WrapChild makes a node of this kind of each entry of a folder.
 func (n *silentNode) WrapChild(context.Context, fs.InodeEmbedder) fs.InodeEmbedder {
 	return &silentNode{fs.LoopbackNode{RootData: n.RootData}}
 }
@@ -235,7 +235,7 @@ print(flush=True)
 sys.stdin.readline()
 IPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', sys.argv[1]])`
 
-// startShell starts an IPython of which every file is the server's, and which runs a cell once it is told to.
+// startShell starts an IPython with all files on the server. It runs a cell after "go".
 func (s *fuseServer) startShell(cell string) (pid int, in io.Writer) {
 	s.t.Helper()
 	return s.start("env", "IPYTHONDIR="+s.t.TempDir(), filepath.Join(s.mount, "usr/bin/python3"), "-c", servedShell,
@@ -292,8 +292,8 @@ shell.run_cell("x = bytearray(64 << 20)", store_history=True)
 print("ran", flush=True)
 sys.stdin.read()`
 
-// TestSilentSurroundings: a process whose working directory, a folder of whose sys.path and the file of a module of
-// which are on a server that does not answer is traced, its report is right, and the tracer ends when it is told to.
+// TestSilentSurroundings traces a process with a working directory, a folder of sys.path and the file of a module on a
+// server that does not answer. Its report is right, and the tracer ends by a signal.
 func TestSilentSurroundings(t *testing.T) {
 	together(t)
 	folder := t.TempDir()
@@ -307,8 +307,9 @@ func TestSilentSurroundings(t *testing.T) {
 	}
 }
 
-// tracesSilent traces a Python while the server is silent: the program is told where its files are mounted, says
-// something when it has what it needs of them, and "ran" when it has run a cell after "go". The tracer ends by SIGTERM.
+// tracesSilent traces a Python while the server is silent. The program gets the place where its files are mounted. It
+// prints a line when it has what it needs of them, and "ran" when it has run a cell after "go". The tracer ends by
+// SIGTERM.
 func (s *fuseServer) tracesSilent(program string, env ...string) (*model.Report, []model.Window) {
 	t := s.t
 	t.Helper()

@@ -18,8 +18,8 @@ type startPeakEnd struct {
 	End   int64 `json:"end"`
 }
 
-// runGPU runs a rig under trace and returns what it saw of its cells and the window of each. env is the tracer's, given
-// the process; nil for this one's own.
+// runGPU runs a rig under trace and returns its results of its cells and the window of each. env makes the tracer's
+// environment of the process; nil is this one's own.
 func runGPU(t *testing.T, p place, cells []string,
 	env func(pid int) []string, flags ...string) (*model.Report, []result, []model.Window) {
 	t.Helper()
@@ -45,8 +45,8 @@ func traceGPU(t *testing.T, w *workload, env []string, flags ...string) (r *mode
 	return r, results, windows
 }
 
-// TestGPURecordings plays what was recorded on an H200 in a real kernel, call by call, and compares every figure with
-// PyTorch's own totals and with the sum of the driver's calls. Late: the libraries are loaded by the first cell.
+// TestGPURecordings plays recordings of an H200 in a real kernel, call by call, and compares every figure with
+// PyTorch's own totals and with the sum of the driver's calls. In the late case the first cell loads the libraries.
 func TestGPURecordings(t *testing.T) {
 	together(t)
 	for _, recording := range []string{"torch-default", "torch-expandable", "torch-async", "cupy"} {
@@ -107,7 +107,7 @@ func TestGPURig(t *testing.T) {
 	checkNothingMissed(t, r)
 }
 
-// checkNotes compares what is said before the figures of GPUs, whatever the process.
+// checkNotes compares the notes before the figures of GPUs, whatever the process.
 func checkNotes(t *testing.T, r *model.Report, want ...model.GPUNote) {
 	t.Helper()
 	got := slices.Clone(r.GPUNotes)
@@ -129,7 +129,7 @@ func after(r *model.Report, w model.Window) map[string]model.Figure {
 	return nil
 }
 
-// checkDevices compares figures with what the rig knows; it returns how many there were.
+// checkDevices compares figures with those of the rig, and returns their number.
 func checkDevices(t *testing.T, name string, truth map[string]*startPeakEnd,
 	figures map[string]model.Figure) (compared int) {
 	t.Helper()
@@ -193,8 +193,9 @@ func checkRefusals(t *testing.T, w model.Window, want map[string]int) {
 	}
 }
 
-// TestGPULateAttach: the kernel has used its GPU for a while. PyTorch's totals are right from its first report on, and
-// in windows that were open then; of the driver's memory only what is taken since the attach is known.
+// TestGPULateAttach attaches to a kernel that has used its GPU for a while. PyTorch's totals are right from its first
+// report on, and in windows that were open then. Of the driver's memory only the part that is taken after the attach is
+// known.
 func TestGPULateAttach(t *testing.T) {
 	together(t)
 	cells := []string{"keep", "pinned_keep", "blip", "leak_1", "leak_2", "leak_3", "leak_cleared", "end"}
@@ -239,8 +240,8 @@ func TestGPUSurprise(t *testing.T) {
 	}
 }
 
-// TestGPUReplacedDriver: the driver was updated under a running kernel. What it has mapped is what counts, not what
-// lies under the name by now.
+// TestGPUReplacedDriver updates the driver under a running kernel. The mapped file counts, not the file that has the
+// name by now.
 func TestGPUReplacedDriver(t *testing.T) {
 	together(t)
 	dir := gpuLibraries.copied(t)

@@ -22,8 +22,8 @@ import (
 var formatsOfReports = strings.Fields("json csv html pprof speedscope collapsed allocations-csv perfetto chrome " +
 	"parquet memory-viz markdown")
 
-// TestGPUReports: what was recorded on an H200, played back under a session, goes through every format, the comparison
-// and the plan, and all that have figures of the GPU have PyTorch's own.
+// TestGPUReports plays a recording of an H200 back under a session. It goes through every format, the comparison and
+// the plan, and all that have figures of the GPU have PyTorch's own.
 func TestGPUReports(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ func TestGPUReports(t *testing.T) {
 	}
 }
 
-// checkView opens the recording's page, and wants on it what the page of --format html has.
+// checkView opens the recording's page, and compares it with the page of --format html.
 func checkView(t *testing.T, file string) {
 	t.Helper()
 	cmd := exec.Command(binary, "view", file)

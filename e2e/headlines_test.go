@@ -12,11 +12,11 @@ import (
 	"ipytracer/model/words"
 )
 
-// mallocKeeps is the first line of a report about memory that malloc keeps: how much, and what to type.
+// mallocKeeps is the first line of a report about memory that malloc keeps: how much, and the code that gives it back.
 var mallocKeeps = regexp.MustCompile(
 	`(?m)^malloc keeps (\S+ \S+) of it free, for blocks to come; to give it back: (.+)$`)
 
-// TestMallocKeeps follows what a report says of memory that malloc keeps: what is typed brings back what it says.
+// TestMallocKeeps follows the advice on memory that malloc keeps: the code gives back as much as the report says.
 func TestMallocKeeps(t *testing.T) {
 	together(t)
 	n := startNotebook(t, nil)
@@ -48,7 +48,7 @@ func TestMallocKeeps(t *testing.T) {
 
 var rss = regexp.MustCompile(`(?m)^Rss:\s+(\d+) kB$`)
 
-// residentNow is what a process that is idle has, once that stands still.
+// residentNow returns the resident memory of an idle process, once that stands still.
 func residentNow(t *testing.T, pid int) (bytes int64) {
 	t.Helper()
 	for last, deadline := int64(-1), time.Now().Add(time.Minute); time.Now().Before(deadline); last = bytes {

@@ -8,9 +8,9 @@ import (
 	"ipytracer/event"
 )
 
-// TestHoldersPyTorch: tensors on a GPU, page-locked ones, parameters, what an optimizer keeps, gradients and what a
-// graph has saved are traced to the objects that hold them, through PyTorch's own C++ objects. What no object of
-// Python's holds is not: the workspace of cuBLAS.
+// TestHoldersPyTorch wants tensors on a GPU, page-locked ones, parameters, and memory of an optimizer, of gradients and
+// of a graph to be traced to the objects that hold them, through PyTorch's own C++ objects. Memory that no object of
+// Python holds is not: the workspace of cuBLAS.
 func TestHoldersPyTorch(t *testing.T) {
 	together(t)
 	file := filepath.Join(t.TempDir(), "run.arrows")

@@ -7,9 +7,9 @@ import (
 	"ipytracer/model"
 )
 
-// shellCells are of the catalogue what goes by the front end more than by the interpreter: the report has what was
-// typed, the lines of statements are those of it, and what IPython's events take behind a cell's code is the cell's,
-// however it ended. Where the whole catalogue runs, so do they.
+// shellCells are the cells of the catalogue that depend on the front end more than on the interpreter. The report has
+// their input, the lines of statements are those of the input, and memory that IPython's events take behind a cell's
+// code counts for the cell, however it ended. Where the whole catalogue runs, so do they.
 var shellCells = []string{
 	"hooks_registered", "hooks_only", "hooks_below", "hooks_comment", "hooks_awaited", "hooks_nested", "hooks_failed",
 	"hooks_syntax", "hooks_interrupted", "hooks_silent", "hooks_that_fail", "hooks_mended", "hooks_gone",

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// TestKeptBetweenAttaches: a session that has given up its rights keeps where probes go in the interpreter and in
-// NumPy. A later one puts its probes there, and sees what there is to be seen; one with --no-cache uses nothing of it.
+// TestKeptBetweenAttaches has a session that has given up its rights. It keeps the places of probes in the interpreter
+// and in NumPy. A later session puts its probes there, and has the same figures. One with --no-cache uses nothing of
+// it.
 func TestKeptBetweenAttaches(t *testing.T) {
 	together(t)
 	const known = "known from an earlier session"

@@ -15,7 +15,7 @@ import (
 )
 
 // TestSeveralKernels traces two kernels in one session, one notebook each. In every format, live and of the recording,
-// each In[N] says whose it is, and the first screen has the highest moment of both.
+// each In[N] has the name of its notebook, and the first screen has the highest moment of both.
 func TestSeveralKernels(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_kernels.py"}, nil)
@@ -53,7 +53,7 @@ func TestSeveralKernels(t *testing.T) {
 		texts[format] = string(output(t, "report", "--full", "--format", format, recorded))
 	}
 	for name, text := range texts {
-		checkWhose(t, name, text)
+		checkNotebooks(t, name, text)
 	}
 	for pid, name := range names {
 		if row := regexp.MustCompile(fmt.Sprintf(`(?m)^ *%d .* %s$`, pid,
@@ -97,29 +97,29 @@ func checkKernels(t *testing.T, r *model.Report, names map[int]string, cells int
 
 var (
 	cellNamed = regexp.MustCompile(`In\[[0-9]+\]`)
-	// whose is what follows the name of a cell; so many characters as tables and pages cut off are allowed to be
-	// missing.
-	whose = regexp.MustCompile(`^(?:\s+of\s+(?:train|eda)\.ipynb|` +
+	// ofNotebook is the name of a notebook behind the name of a cell. Tables and pages may cut off so many characters
+	// of it.
+	ofNotebook = regexp.MustCompile(`^(?:\s+of\s+(?:train|eda)\.ipynb|` +
 		`\s+(?:and|to|→)\s+In\[[0-9]+\]\s+of\s+(?:train|eda)\.ipynb|` +
 		` +[0-9]+ (?:train|eda)\.ipynb|[^\n]{0,24}…)`)
 )
 
-// checkWhose wants each In[N] of a text to say whose it is.
-func checkWhose(t *testing.T, name, text string) {
+// checkNotebooks wants each In[N] of a text to name its notebook.
+func checkNotebooks(t *testing.T, name, text string) {
 	t.Helper()
 	all := cellNamed.FindAllStringIndex(text, -1)
 	if len(all) == 0 {
 		t.Errorf("%s names no cell:\n%.2000s", name, text)
 	}
 	for _, at := range all {
-		if !whose.MatchString(text[at[1]:]) {
+		if !ofNotebook.MatchString(text[at[1]:]) {
 			t.Errorf("%s: whose is %q?", name, text[max(0, at[0]-60):min(len(text), at[1]+60)])
 		}
 	}
 }
 
-// liveReport starts a session of some processes that prints text, and returns what ends it: what it has said of cells
-// meanwhile, and the report.
+// liveReport starts a session of some processes that prints text. It returns a function that ends the session, and
+// returns its lines about cells and its report.
 func liveReport(t *testing.T, pids ...int) func() (lines, report string) {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
@@ -145,7 +145,7 @@ func liveReport(t *testing.T, pids ...int) func() (lines, report string) {
 	}
 }
 
-// output is what a command prints.
+// output returns the output of a command.
 func output(t *testing.T, args ...string) []byte {
 	t.Helper()
 	out, err := exec.Command(binary, args...).Output()

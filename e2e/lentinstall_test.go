@@ -83,7 +83,7 @@ func (l *lentInstaller) install(venv string) (string, error) {
 	return string(out), err
 }
 
-// unchanged checks that what is root's is as it was.
+// unchanged wants root's files to be as they were.
 func (l *lentInstaller) unchanged(how string) {
 	l.t.Helper()
 	if now := contents(l.t, l.others) + contents(l.t, l.roots); now != l.before {
@@ -91,7 +91,7 @@ func (l *lentInstaller) unchanged(how string) {
 	}
 }
 
-// sweep takes away what is installed in the user's environment.
+// sweep removes everything that is installed in the user's environment.
 func (l *lentInstaller) sweep() {
 	l.t.Helper()
 	left, _ := filepath.Glob(filepath.Join(l.packages, "ipytracer*"))

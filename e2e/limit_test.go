@@ -14,8 +14,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestLimit: what goes beyond --limit fails with MemoryError, at its line, the kernel lives, and the report says who
-// asked for how much. Children have the limit, too, those from before as well.
+// TestLimit exceeds --limit. That fails with MemoryError, at its line, the kernel lives, and the report says who asked
+// for how much. Children have the limit, too, those from before as well.
 func TestLimit(t *testing.T) {
 	together(t)
 	onPythons(t, "run_limit.py", oldestAndNewest, checkLimit)
@@ -35,8 +35,8 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// TestLimitOfScripts: the same of cells that a script runs, on builds that have no kernel: without the GIL, and with
-// another C library, whose malloc is not glibc's.
+// TestLimitOfScripts does so in cells that a script runs, on builds that have no kernel: without the GIL, and with
+// another C library and its malloc.
 func TestLimitOfScripts(t *testing.T) {
 	together(t)
 	for _, name := range []string{"plain313t", "musl313"} {
@@ -150,7 +150,7 @@ func rlimits(t *testing.T, pid int) process.Rlimits {
 	return limits
 }
 
-// softLimit is what a process may map, without the mark in its last bits; -1 without a limit.
+// softLimit returns the limit of memory that a process may map, without the mark in its last bits; -1 without a limit.
 func softLimit(t *testing.T, pid int) int64 {
 	t.Helper()
 	limits := rlimits(t, pid)
@@ -173,8 +173,8 @@ func tracerSays(t *testing.T, status int, args ...string) string {
 	return string(out)
 }
 
-// TestLimitIsPutBack: a limit ends with the session, however that ends, also of another user's process. What is left
-// behind if nobody could put it back is said, and cleared by `tracer limit PID off`.
+// TestLimitIsPutBack wants a limit to end with the session, however that ends, also of another user's process. If
+// nobody could put it back, the limit that is left is reported, and `tracer limit PID off` clears it.
 func TestLimitIsPutBack(t *testing.T) {
 	together(t)
 	for name, user := range map[string]uint32{"root": 0, "another user": 65534} {

@@ -15,7 +15,7 @@ import (
 	"ipytracer/model"
 )
 
-// leaky are cells that leave something behind in each way of which the holder is known, and what people have by name.
+// leaky are cells that leave memory behind in each way that has a known holder, and memory that users have by name.
 var leaky = []string{
 	"import json, os, numpy as np, ipytracer",
 	"acc = []",
@@ -27,7 +27,7 @@ var leaky = []string{
 	"x = np.ones((600, 400))\ny = x.T\nwords = ['a' * 100_000 for _ in range(20)]",
 }
 
-// lookTold has what the companion's calls say written down.
+// lookTold has the results of the companion's calls written down.
 const lookTold = `
 def told(call, name):
     found = call(wait=60)
@@ -62,7 +62,7 @@ func (n *notebook) asksUntil(cell, want string) (shown string) {
 	return ""
 }
 
-// readTold is what a notebook has written down of a look.
+// readTold reads the results of a look that a notebook has written down.
 func readTold(t *testing.T, path string) (out toldLook) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -81,8 +81,8 @@ type toldLook struct {
 	NotJudged [][]any          `json:"not_judged"`
 }
 
-// TestLooks: what a notebook is told of its variables and of what stays behind is what the report and `tracer audit`
-// say of the same session, to the byte.
+// TestLooks compares the notebook's results about its variables and about memory that stays behind with the report and
+// `tracer audit` of the same session, to the byte.
 func TestLooks(t *testing.T) {
 	needModules(t, "numpy")
 	env, told := companionAt(t, "/")
@@ -137,8 +137,8 @@ func verdictsOf(rows []map[string]any) (out []string) {
 	return out
 }
 
-// sameVerdicts compares what was told with an audit: every verdict of which something holds the memory. What is mapped
-// goes on to change.
+// sameVerdicts compares the notebook's results with an audit: every verdict with a holder. Mapped memory goes on to
+// change.
 func sameVerdicts(t *testing.T, told toldLook, a *model.Audit, shown string) {
 	t.Helper()
 	kinds := map[string]bool{}
@@ -181,7 +181,8 @@ func sameVerdicts(t *testing.T, told toldLook, a *model.Audit, shown string) {
 	}
 }
 
-// sameVariables compares what was told with what the report lists at the end, of names that are the same then.
+// sameVariables compares the notebook's results with the list of the report at the end, of names that are the same
+// then.
 func sameVariables(t *testing.T, told toldLook, r *model.Report, shown string) {
 	t.Helper()
 	for _, name := range []string{"acc", "x", "words"} {

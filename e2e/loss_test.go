@@ -14,7 +14,7 @@ import (
 	"ipytracer/model"
 )
 
-// cellRunner is a process with an IPython that runs cells one after the other when it is told to.
+// cellRunner is a process with an IPython that runs cells one after the other on request.
 type cellRunner struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -36,7 +36,7 @@ print("done!", flush=True)
 sys.stdin.readline()
 `
 
-// startCells starts one. What goes before the cells runs at once, in their namespace.
+// startCells starts one. Code before the cells runs at once, in their namespace.
 func startCells(t *testing.T, env []string, before string, cells ...string) *cellRunner {
 	t.Helper()
 	return startCellsOn(t, place{}, env, before, cells...)
@@ -124,9 +124,9 @@ def flood():
 thread = threading.Thread(target=flood)
 `
 
-// TestMarkersLeaveCellsRoom: a thread begins experiments without end, as fast as it can, and nobody reads. Every cell
-// has its window and its source; what was refused is counted, in the cells too, and the experiments that were open then
-// are not exact.
+// TestMarkersLeaveCellsRoom has a thread that begins experiments without end, as fast as it can, and nobody reads.
+// Every cell has its window and its source. Refused experiments are counted, in the cells too, and the experiments that
+// were open then are not exact.
 func TestMarkersLeaveCellsRoom(t *testing.T) {
 	together(t)
 	var cells []string

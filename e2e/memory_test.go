@@ -12,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// noted is what a line of memory.py took and gave back, as it knows itself.
+// noted is the memory that a line of memory.py took and gave back, as it knows itself.
 type noted struct {
 	Meter            string
 	Lines            []functionLine // innermost call first
@@ -34,8 +34,8 @@ func (l *functionLine) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&l.Function, &l.Line})
 }
 
-// TestMemoryLines compares, to the byte, what the report says that lines mapped and had from malloc with what they know
-// themselves: random calls of every function of the allocator and of the kernel among them.
+// TestMemoryLines compares the memory that lines mapped and had from malloc in the report with their own figures, to
+// the byte. Random calls of every function of the allocator and of the kernel are among them.
 func TestMemoryLines(t *testing.T) {
 	together(t)
 	onPythons(t, "run_memory.py", [][2]string{
@@ -79,7 +79,7 @@ func checkMemory(t *testing.T, p place) {
 	compared := 0
 	for i, run := range results {
 		for _, n := range run.Noted {
-			// What another allocator maps for a block is its own affair, and tcmalloc has a mremap of its own.
+			// Another allocator may map as much for a block as it likes, and tcmalloc has a mremap of its own.
 			if p.otherAllocator && n.Meter == "cpu.mapped" && (n.Freed == 0 || run.Name == "moved") {
 				continue
 			}
@@ -98,7 +98,7 @@ func checkMemory(t *testing.T, p place) {
 	checkSums(t, r)
 }
 
-// compareNoted says what is wrong with what the report says of a line.
+// compareNoted returns how the report of a line differs.
 func compareNoted(w model.Window, n noted) string {
 	var near []string
 	for _, a := range w.Allocations {

@@ -14,7 +14,7 @@ import (
 	"ipytracer/model"
 )
 
-// TestNamespaces attaches to an IPython in a mount and a pid namespace of its own, in a chroot: what a container is. A
+// TestNamespaces attaches to an IPython in a mount and a pid namespace of its own, in a chroot, as a container has. A
 // chroot of our own files is one all the same.
 func TestNamespaces(t *testing.T) {
 	together(t)

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// hostileNative takes memory from code that no file has, from a library whose place another one takes, from one that is
-// deleted, and from more calls than are kept; each twice, so that the kernel has its rules the second time.
+// hostileNative takes memory from code that no file has, from a library that another one replaces at the same place,
+// from one that is deleted, and from more calls than are kept. It does each twice, so that the kernel has its rules the
+// second time.
 const hostileNative = `
 import _ctypes, ctypes, mmap, os, time
 directory = %q

@@ -18,8 +18,8 @@ import (
 	"ipytracer/tracer/code/native"
 )
 
-// TestNative compares native stacks with what libgcc's backtrace() says at the same moment, frame by frame: of C++
-// functions that Python calls, with --native, and of a thread that Python knows nothing of, with and without.
+// TestNative compares native stacks with libgcc's backtrace() at the same moment, frame by frame: of C++ functions that
+// Python calls, with --native, and of a thread that Python does not know, with and without.
 func TestNative(t *testing.T) {
 	together(t)
 	for _, c := range []struct{ tree, python string }{{"", ""}, {"trixie", "/usr/bin/python3.13"}} {

@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-// TestWithoutGIL: on a free-threaded build windows, statements, markers and what the kernel counts are as on any other.
+// TestWithoutGIL wants windows, statements, markers and the kernel's counts on a free-threaded build as on any other.
 // Debian has no NumPy for one, and no ZeroMQ: cells that need an array are left out, and there is no kernel. Without
 // TRACER_PYTHONS=all it is one build, and the cells of scripts alone.
 func TestWithoutGIL(t *testing.T) {
@@ -39,8 +39,8 @@ func TestWithoutGIL(t *testing.T) {
 	}
 }
 
-// TestThreads: cells that threads run at the same time have each its own window, with its own text, and all see what is
-// there at once.
+// TestThreads runs cells in threads at the same time. Each has its own window, with its own text, and all see the
+// memory that is there at once.
 func TestThreads(t *testing.T) {
 	together(t)
 	onPythons(t, "run_threads.py", oldestAndNewest, checkThreads)

@@ -15,7 +15,7 @@ import (
 	"ipytracer/model"
 )
 
-// marker is what a line of a notebook says of itself (testdata/notebooks/notebook_text.py).
+// marker has the facts that a line of a notebook states of itself (testdata/notebooks/notebook_text.py).
 type marker struct {
 	Says     string `json:"says"`
 	Of       string `json:"of"`
@@ -40,8 +40,8 @@ type tally struct {
 	needs, needsWithin         int
 }
 
-// TestNotebooks runs ordinary notebooks under the default budget and compares what is told of every cell with what the
-// client, the notebook itself and the kernel's own high-water mark say. `make test-notebooks` runs it alone.
+// TestNotebooks runs ordinary notebooks under the default budget and compares the report of every cell with the client,
+// the notebook itself and the kernel's own high-water mark. `make test-notebooks` runs it alone.
 func TestNotebooks(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
@@ -162,7 +162,7 @@ func runNotebooks(t *testing.T, names []string) notebookSession {
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 
-// checkTyped compares what the client typed and was told with the window.
+// checkTyped compares the client's input and output with the window.
 func checkTyped(t *testing.T, w model.Window, run result) {
 	t.Helper()
 	if w.Status != run.Expected {
@@ -215,7 +215,7 @@ func checkNeeds(t *testing.T, cells []model.Window, results []result, all *tally
 	}
 }
 
-// small is what a cell's own doings may leave beside the array it is about.
+// small is the memory that a cell may leave beside its array.
 const small = 64 << 10
 
 // checkKept: an array is in the account from the cell that makes it to the one that frees it, whatever ran between.
@@ -265,9 +265,9 @@ func freed(w model.Window, meter string, bytes int64) bool {
 	return false
 }
 
-// What a session of 60 cells may take: bytes of JSON, bytes of the tracer at its highest, lines of text. Of memory it
-// is 100 MiB that it should take at most, and 106 to 114 that it takes, since what waits for the garbage collector is
-// looked at, too; when Go's collector runs depends on the machine.
+// These are limits of a session of 60 cells: bytes of JSON, bytes of the tracer at its highest, lines of text. It
+// should take at most 100 MiB of memory. It takes 106 to 114, since objects that wait for the garbage collector are
+// looked at, too. When Go's collector runs depends on the machine.
 const jsonLimit, memoryLimit, textLimit = 5_000_000, 120 << 20, 80
 
 func checkSize(t *testing.T, s notebookSession) {
@@ -287,7 +287,7 @@ func checkSize(t *testing.T, s notebookSession) {
 	}
 }
 
-// checkReplay: what is printed of the recording is what was printed live.
+// checkReplay compares the output of the recording with the live output.
 func checkReplay(t *testing.T, s notebookSession) {
 	t.Helper()
 	replayed, err := exec.Command(binary, "report", "--format", "json", s.recording).Output()

@@ -39,8 +39,9 @@ func TestUnattributed(t *testing.T) {
 	var r *model.Report
 	var windows []model.Window
 	var at int
-	// NVML is asked again after 20 times what its last answer took, which on a busy machine may be longer than the
-	// notebook runs: what was beyond the driver's is then still that of the time when the process had used no driver.
+	// NVML is asked again after 20 times as long as its last answer took, which on a busy machine may be longer than
+	// the notebook runs. The memory beyond the driver's is then still that of the time when the process had used no
+	// driver.
 	for attempt := 0; attempt == 0 || attempt < 5 && windows[at].Meters["gpu.0.unattributed"].Start == used; attempt++ {
 		var results []result
 		r, results, windows = runGPU(t, place{driver: "../gpu/run_gpu.py"},
@@ -113,9 +114,9 @@ func mapsNVML(t *testing.T, pid int) bool {
 const useGPU = "import gpu; gpu.cu.call('cuInit', 0); " +
 	"gpu.cu.call('cuCtxSetCurrent', gpu.cu.give('cuCtxCreate_v2', 0, 0)); a = gpu.cu.alloc(1 << 20)"
 
-// TestNVMLHelper: NVML is loaded when the target uses its GPU, and the driver has its devices, by a process that has no
-// right; the session itself has nothing of it. When that process is killed the report says so, and what it said before
-// stands.
+// TestNVMLHelper has NVML loaded when the target uses its GPU, and the driver has its devices, by a process without any
+// right. The session itself has nothing of it. When that process is killed the report says so, and its earlier answers
+// stand.
 func TestNVMLHelper(t *testing.T) {
 	together(t)
 	const used = 700 << 20

@@ -42,8 +42,8 @@ func killedIn(t *testing.T, group string) string {
 	return ""
 }
 
-// manyLines is a cell that makes 120,000 arrays of 1,024 to 1,151 bytes at 4,000 lines, and 400,000 other objects, and
-// what the arrays take.
+// manyLines returns a cell that makes 120,000 arrays of 1,024 to 1,151 bytes at 4,000 lines, and 400,000 other objects,
+// and the bytes of the arrays.
 func manyLines() (cell string, bytes int64) {
 	const functions, lines, rounds = 200, 20, 30
 	cell = fmt.Sprintf(`import numpy as np
@@ -123,7 +123,7 @@ func TestTooSmallControlGroup(t *testing.T) {
 	}
 }
 
-// TestTopShowsItself: the screen has a line for the tracer's own memory, and what limits it.
+// TestTopShowsItself wants a line on the screen for the tracer's own memory and its limit.
 func TestTopShowsItself(t *testing.T) {
 	together(t)
 	const limit = 1 << 30

@@ -72,9 +72,10 @@ func (tr *trace) saysTimes(words string, times int) {
 	}
 }
 
-// TestPause: a storm uses up a small budget, and NumPy's meter is paused. What it knew before it knows afterwards;
-// arrays that were freed meanwhile are found to have gone, arrays that were made meanwhile are found. No window says
-// exact that is not. An audit of the recording finds what is held, and the recording gives the same report.
+// TestPause has a storm that uses up a small budget, so NumPy's meter is paused. What it knew before it knows
+// afterwards. Arrays that were freed meanwhile are found to have gone, and arrays that were made meanwhile are found. A
+// window that is not exact does not say so. An audit of the recording finds the held memory, and the recording gives
+// the same report.
 func TestPause(t *testing.T) {
 	require(t)
 	s := startShell(t)
@@ -147,8 +148,8 @@ func markOf(f model.Figure) string {
 	return "bound"
 }
 
-// checkFound: no window lists as its own what a search has found that may have been made before. It returns how much
-// sessions list so.
+// checkFound wants no window to list as its own the arrays that a search has found and that may be older. It returns
+// how much sessions list so.
 func checkFound(t *testing.T, r *model.Report) (made int64) {
 	t.Helper()
 	for i := range r.Windows {

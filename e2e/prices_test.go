@@ -32,10 +32,10 @@ func loadUp(t *testing.T, loops int) (end func()) {
 	return end
 }
 
-// TestPricesTooHigh: where a hit is taken to cost twelve times what it does, on a busy machine, importing 3,000 modules
-// and running code without pause spends all that the probes may cost. PyTorch's totals, which an H100 made meanwhile,
-// stay right in every cell: they are a tenth of what is spent, and all of them are less than what they may spend
-// whatever others do.
+// TestPricesTooHigh takes a hit to cost twelve times its price, on a busy machine. Importing 3,000 modules and running
+// code without pause spends the whole budget of the probes. PyTorch's totals, which an H100 made meanwhile, stay right
+// in every cell. They are a tenth of the spending, and all of them are less than their own share of the budget, which
+// others cannot spend.
 func TestPricesTooHigh(t *testing.T) {
 	require(t)
 	broken, err := brokenTracer()

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// screen is a program on a terminal of its own, and what the terminal shows.
+// screen is a program on a terminal of its own, with the terminal's text.
 type screen struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -101,7 +101,7 @@ func (s *screen) setSize(width, height int) {
 	}
 }
 
-// rows are what the terminal shows.
+// rows returns the text of the terminal.
 func (s *screen) rows() (rows []string) {
 	size, err := s.term.WindowSize()
 	if err != nil {

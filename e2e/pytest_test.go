@@ -12,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// suiteFigures are what the pytest plugin writes with --ipytracer-json.
+// suiteFigures are the figures that the pytest plugin writes with --ipytracer-json.
 type suiteFigures struct {
 	Schema string `json:"schema"`
 	Tests  []struct {
@@ -65,7 +65,7 @@ func runSuite(t *testing.T, options ...string) (told suiteFigures, out string, r
 	return told, out, readReport(t, report)
 }
 
-// checkSuite compares how the tests ended with what their names say, and what the plugin says of them with the report.
+// checkSuite compares the outcomes of the tests with their names, and the plugin's figures of them with the report.
 func checkSuite(t *testing.T, told suiteFigures, out string, r *model.Report) {
 	t.Helper()
 	if told.Schema != "ipytracer/pytest/v1" || len(told.Tests) != 17 {
@@ -105,8 +105,8 @@ func checkSuite(t *testing.T, told suiteFigures, out string, r *model.Report) {
 	}
 }
 
-// sameMeters compares what was told with what is in the report, which has the meters of GPUs in every window once the
-// session has used one.
+// sameMeters compares figures of a test with the report, which has the meters of GPUs in every window once the session
+// has used one.
 func sameMeters(told, report map[string]model.Figure) bool {
 	for m, f := range report {
 		if o, ok := told[m]; !(ok && o.Equal(f)) && (ok || f.Peak != 0 || !strings.HasPrefix(m, "gpu.")) {

@@ -77,7 +77,7 @@ func needTree(t *testing.T, root string) {
 	builds.Need(t, root)
 }
 
-// enter mounts what a workload needs into a chroot, and takes it away at the end.
+// enter mounts the files of a workload into a chroot, and removes them at the end.
 func enter(t *testing.T, root string) {
 	t.Helper()
 	for _, dir := range []string{"/proc", "/dev", "/sys", "/tmp"} {

@@ -16,8 +16,8 @@ func pytorch(t *testing.T, extra ...string) place {
 	return place{driver: "../gpu/pytorch/run_pytorch.py", python: "/usr/bin/python3", chroot: root, extra: extra}
 }
 
-// TestPyTorch runs PyTorch's own caching allocator in its three modes: every driver figure is the sum of the calls that
-// the stand-in served, every active and reserved what torch.cuda says itself, cell by cell, to the byte. PyTorch is
+// TestPyTorch runs PyTorch's own caching allocator in its three modes. Every driver figure is the sum of the calls that
+// the stand-in served. Every active and reserved figure is that of torch.cuda, cell by cell, to the byte. PyTorch is
 // imported by the second cell.
 func TestPyTorch(t *testing.T) {
 	together(t)

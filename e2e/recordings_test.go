@@ -75,8 +75,8 @@ func strictly(stderr string) string { return regexp.MustCompile(`--strict.*`).Fi
 // smallBudgets are budgets at which meters are stepped down, and at the smaller one statements and their ends, too.
 var smallBudgets = []string{"0.5%", "0.02%"}
 
-// TestLeastOfNotebooks: at budgets at which everything is stepped down somewhere, what is said to be at least so much
-// is at least so much, in every window: another tracer that watches the same kernel counts all.
+// TestLeastOfNotebooks runs at budgets at which everything is stepped down somewhere. Every lower bound is one, in
+// every window: another tracer that watches the same kernel counts all.
 func TestLeastOfNotebooks(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
@@ -176,8 +176,8 @@ func boundOf(f model.Figure) int64 {
 	return *f.Bound
 }
 
-// windowsByName are those of a report whose names are in it once: statements that are stepped down are in one report
-// and not in the other.
+// windowsByName returns the windows of a report with names that it has once. Statements that are stepped down are in
+// one report and not in the other.
 func windowsByName(r *model.Report) map[string]*model.Window {
 	cells, all, often := map[int]string{}, map[string]*model.Window{}, map[string]int{}
 	for i := range r.Windows {

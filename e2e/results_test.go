@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// mark is what a workload measured of itself at one instant.
+// mark is a measurement that a workload made of itself at one instant.
 type mark struct {
 	Label    string `json:"label"`
 	NS       int64  `json:"ns"`
@@ -36,32 +36,32 @@ type result struct {
 	Error          string `json:"error"`
 	Skipped        string `json:"skipped"`
 	Marks          []mark `json:"marks"`
-	// Draws is what an inline figure of run_figures.py takes at least.
+	// Draws is the least memory of an inline figure of run_figures.py.
 	Draws int64 `json:"draws"`
 	// Truth is what GPU rigs know of each meter by themselves; null where nothing can be known.
 	Truth map[string]*startPeakEnd `json:"truth"`
 	// Stacks are who called at each allocation of stacks.py.
 	Stacks []calledAt `json:"stacks"`
-	// Expect is what an audit must find of leaks.py.
+	// Expect has the verdicts that an audit must have on leaks.py.
 	Expect []planted `json:"expect"`
 	// Holders are who holds the arrays of holders.py, by their size.
 	Holders map[event.Bytes]heldBy `json:"holders"`
-	// Wanted is what has to be found of variables.py, and Dropped how many bytes went with one like it.
+	// Wanted are the variables of variables.py that must be found. Dropped is how many bytes went with one like each.
 	Wanted  map[string]wantedVariable `json:"wanted"`
 	Dropped map[string]int64          `json:"dropped"`
-	// Columns is what each column of each frame takes, as allocators round it and as pandas says, and Failed the In[N]
-	// of the cell that has failed.
+	// Columns are the bytes of each column of each frame, as allocators round them and as pandas has them. Failed is
+	// the In[N] of the cell that has failed.
 	Columns map[string]map[string][][2]int64 `json:"columns"`
 	Failed  int                              `json:"failed"`
-	// Noted is what lines of memory.py took.
+	// Noted is the memory of lines of memory.py.
 	Noted []noted `json:"noted"`
 	// Embedded says of a cell of run_embed.py that IPython.embed() has opened its shell.
 	Embedded bool `json:"embedded"`
-	// Markers are what the lines of a notebook say of themselves; Before and After what /proc says while the kernel is
-	// idle.
+	// Markers are the facts that the lines of a notebook state of themselves. Before and After are the figures of /proc
+	// while the kernel is idle.
 	Markers       []marker `json:"markers"`
 	Before, After kernelMemory
-	// Kernel is the process that ran a cell of run_server.py, Size what it made.
+	// Kernel is the process that ran a cell of run_server.py. Size is that of the cell's array.
 	Kernel int   `json:"kernel"`
 	Size   int64 `json:"size"`
 	// Between is the same from the cell's end to the next one's begin.
@@ -124,7 +124,7 @@ type expected struct {
 	} `json:"nested"`
 }
 
-// leastOnly leaves of what the meters may show that nothing which was there is missing.
+// leastOnly reduces the allowances of meters to lower bounds: no memory that was there may be missing.
 func (e *expected) leastOnly() {
 	for meter, a := range e.Meters {
 		if meter == "cpu.resident" {
@@ -135,7 +135,7 @@ func (e *expected) leastOnly() {
 	}
 }
 
-// allowances says what a meter may show in a cell.
+// allowances returns the figures that a meter may have in a cell.
 type allowances struct {
 	Mark  string  `json:"mark"`
 	Above int64   `json:"above"`

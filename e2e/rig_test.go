@@ -26,9 +26,9 @@ import (
 // have run.
 var binary, workloads, suite string
 
-// linkedIn returns what the linker sets in the tracer under test. A system call that the tracer has taken from itself
-// fails; here it ends the tracer, so that none is missed. Packages are named by a type of theirs: the linker says
-// nothing of a variable that is not there.
+// linkedIn returns the settings of the linker in the tracer under test. A system call that the tracer has given up
+// fails; here it ends the tracer, so that none is missed. Packages are named by a type of theirs: the linker ignores a
+// variable that does not exist.
 func linkedIn() string {
 	set := "-X " + reflect.TypeFor[confine.Rule]().PkgPath() + ".denied=trap"
 	set += " -X " + reflect.TypeFor[tracer.Session]().PkgPath() + ".startPatience=1m"
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	// `sudo make test` is root's: the files of the tests are, and so is what they start.
+	// `sudo make test` is root's: the files of the tests are, and so are the processes that they start.
 	for _, by := range []string{"SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND", "PKEXEC_UID", "DOAS_USER"} {
 		os.Unsetenv(by)
 	}
@@ -89,16 +89,16 @@ func require(t *testing.T) {
 	t.Skip(lack)
 }
 
-// together says, first of all, that a test may run beside others, as most may: it waits more than it computes. Those
-// that are about time, what a budget buys or what else there is on the machine have [require] instead, and run before,
-// one after another.
+// together comes first in a test that may run beside others, as most may: it waits more than it computes. Tests of
+// time, of the effect of a budget, or of other processes on the machine have [require] instead, and run before, one
+// after another.
 func together(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 	require(t)
 }
 
-// lacking is what real tracing needs and this machine has not, "" where nothing is amiss.
+// lacking returns what the machine lacks for real tracing, or "".
 var lacking = sync.OnceValue(func() string {
 	if os.Geteuid() != 0 {
 		return "not root"
@@ -191,7 +191,7 @@ func (w *workload) read(into any) {
 	}
 }
 
-// run lets the cells run and returns what the driver saw.
+// run lets the cells run and returns the driver's results.
 func (w *workload) run() []result {
 	w.t.Helper()
 	if _, err := io.WriteString(w.in, "go\n"); err != nil {
@@ -223,7 +223,7 @@ func (w *workload) run() []result {
 	return results
 }
 
-// expect reads what the workload's own catalogue promises of the cells that ran.
+// expect reads the expectations of the workload's own catalogue of the cells that ran.
 func (w *workload) expect(cells []string, results []result) expectations {
 	w.t.Helper()
 	frontend := "kernel"

@@ -14,7 +14,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// secretCell is what a program of root's runs: nobody else may read its file.
+// secretCell is the program of root's: nobody else may read its file.
 const secretCell = `from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell(history_length=0)
 shell.history_manager.enabled = False
@@ -38,8 +38,8 @@ func setuidPython(t *testing.T) (interpreter, program string) {
 	return interpreter, program
 }
 
-// TestSetuidChild: of a Python that a kernel starts and that runs as root nothing is told but what it occupies; of one
-// of the user's own the cells are.
+// TestSetuidChild has a kernel that starts a Python which runs as root. Only its memory is reported. Of a Python of the
+// user's own the cells are reported, too.
 func TestSetuidChild(t *testing.T) {
 	together(t)
 	interpreter, program := setuidPython(t)

@@ -127,7 +127,7 @@ func difference(a, b []byte) string {
 	return fmt.Sprintf("%d and %d lines", len(la), len(lb))
 }
 
-// startCell starts a process that runs one IPython cell when told to.
+// startCell starts a process that runs one IPython cell on request.
 func startCell(t *testing.T, cell string) (pid int, run func() error) {
 	t.Helper()
 	return startCellIn(t, "", "", cell)
@@ -265,8 +265,8 @@ func compileSite(t *testing.T, pid int) func() byte {
 	}
 }
 
-// TestAttachTwice: two tracers at once see the same. Their boundaries come one after the other: what other threads of
-// the process touch in between is on different sides of them.
+// TestAttachTwice wants two tracers at once to have the same figures. Their boundaries come one after the other: pages
+// that other threads of the process touch in between are on different sides of them.
 func TestAttachTwice(t *testing.T) {
 	require(t)
 	w := startWorkload(t, place{driver: "run_kernel.py"}, []string{"gil_spike", "np_ones_freed"})

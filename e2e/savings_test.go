@@ -9,8 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestPlanFollowed does what a plan says: a notebook without the lines that it names is as much lower as it says. The
-// array that counts stands at both of the two highest moments; the cell of the second moves nothing that NumPy has.
+// TestPlanFollowed follows a plan: a notebook without the lines that it names is as much lower as it says. The array
+// that counts stands at both of the two highest moments. The cell of the second moves no memory of NumPy's.
 func TestPlanFollowed(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient")
@@ -60,7 +60,7 @@ func TestPlanFollowed(t *testing.T) {
 	}
 }
 
-// demandIn is what a notebook needs of memory, as a plan has it.
+// demandIn returns the memory that a notebook needs, as a plan has it.
 func demandIn(t *testing.T, cells []string) *model.Demand {
 	t.Helper()
 	got, out := status(t, "plan", "-q", "--format", "json", recordNotebook(t, cells))

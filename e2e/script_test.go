@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs the sessions of testdata/script: what a user types, and what comes back.
+// TestScripts runs the sessions of testdata/script: a user's input, and the output.
 func TestScripts(t *testing.T) {
 	require(t)
 	testscript.Run(t, testscript.Params{

@@ -32,8 +32,8 @@ func startsWithCompanion(t *testing.T, home string) {
 	}
 }
 
-// TestServeAuto: under a server that traces every kernel the first cell of a new kernel has its figures, and so has
-// that of the kernel behind it, whose user has typed nothing; each leaves a report. A kernel that wants none has none.
+// TestServeAuto has a server that traces every kernel. The first cell of a new kernel has its figures, and so has that
+// of the next kernel, without a word from its user. Each leaves a report. A kernel that wants none has none.
 func TestServeAuto(t *testing.T) {
 	together(t)
 	s := startServer(t, "--auto")

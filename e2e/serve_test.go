@@ -63,7 +63,7 @@ func (s *serving) session(pid int) (process.Identity, bool) {
 	return process.Identity{}, false
 }
 
-// isLeft waits until a session has left its report to nobody, who alone may read it, and says what is in it.
+// isLeft waits until a session has left its report to nobody, who alone may read it, and returns its text.
 func (s *serving) isLeft(path string) (text string) {
 	s.t.Helper()
 	until(s.t, path+" is there", func() bool {
@@ -78,7 +78,7 @@ func (s *serving) isLeft(path string) (text string) {
 	return text
 }
 
-// reportOf is where the report of the session that traces a notebook will be, as the notebook is told.
+// reportOf returns the place that the notebook prints for the report of its session.
 func (s *serving) reportOf(n *notebook) (path string) {
 	s.t.Helper()
 	until(s.t, "the notebook is told where its report will be", func() bool {
@@ -143,8 +143,9 @@ func (n *notebook) runsUntil(cell, want string) {
 	until(n.t, fmt.Sprintf("%q shows %q", cell, want), func() bool { return strings.Contains(n.run(cell), want) })
 }
 
-// TestServe: a notebook of an ordinary user asks for a session, has its figures, and ends it; the session has that
-// user's rights. It begins another, which ends with the server; then there is none, and the notebook says what to type.
+// TestServe has a notebook of an ordinary user. It asks for a session, has its figures, and ends it. The session has
+// that user's rights. It begins another, which ends with the server. Then there is none, and the notebook says what to
+// type.
 func TestServe(t *testing.T) {
 	together(t)
 	s := startServer(t)
@@ -231,7 +232,8 @@ func TestServeEndsWithTheKernel(t *testing.T) {
 	}
 }
 
-// TestServePytest: without root a pytest says what to type beside a server, and has its figures when that is typed.
+// TestServePytest runs a pytest without root beside a server. It prints a command, and has its figures when that is
+// typed.
 func TestServePytest(t *testing.T) {
 	together(t)
 	needModules(t, "pytest")

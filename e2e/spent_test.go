@@ -44,8 +44,8 @@ func TestBudgetIsSpent(t *testing.T) {
 	}
 }
 
-// TestBudgetForABurst: a burst like that of a figure with many subplots, right after the attach, is within what the
-// default budget allows: numpy is exact, and so are its lines.
+// TestBudgetForABurst has a burst like that of a figure with many subplots, right after the attach. The default budget
+// allows it: numpy is exact, and so are its lines.
 func TestBudgetForABurst(t *testing.T) {
 	require(t)
 	pid, r := tracedCell(t, "import numpy as np\nkeep = np.ones(1 << 20)\nfor i in range(20_000): np.ones(2000)")

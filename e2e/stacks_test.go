@@ -76,8 +76,8 @@ for i in range(%[1]d):
     exec(f"def many_{i}():\n    return np.empty({4096 + 8 * i})\nkept.append(many_{i}); many_{i}()")
 `
 
-// TestManyFunctions: what allocated in a long cell is known of every function, though nothing else wakes up the tracer
-// while it runs.
+// TestManyFunctions wants the allocations of every function in a long cell to be known, though nothing else wakes up
+// the tracer while it runs.
 func TestManyFunctions(t *testing.T) {
 	together(t)
 	const functions = 3000
@@ -94,7 +94,7 @@ func TestManyFunctions(t *testing.T) {
 	}
 }
 
-// compareStack says what is wrong with a stack; the report leaves out what is outside of the cell.
+// compareStack returns how a stack differs. The report leaves out frames outside of the cell.
 func compareStack(got []model.Frame, want []calledFrom) string {
 	if len(got) == 0 || len(got) > len(want) {
 		return fmt.Sprintf("%d frames", len(got))
@@ -174,7 +174,7 @@ sys.setrecursionlimit(20_000)
 deep(9_000)
 `
 
-// TestHostileStacks: whatever a process makes of its frames, the tracer ends, says what it can, and the figures are
+// TestHostileStacks has a process that spoils its frames. The tracer ends, reports what it can, and the figures are
 // right.
 func TestHostileStacks(t *testing.T) {
 	together(t)

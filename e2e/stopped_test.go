@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The child runs one cell, as soon as it is told that the tracer stands still.
+// The child runs one cell, as soon as it learns that the tracer stands still.
 const (
 	stoppedParent = `
 import os, subprocess, sys, time

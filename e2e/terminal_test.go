@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// manyCells runs cells one after the other once it is told to, and says when it has.
+// manyCells runs cells one after the other on request, and prints a line when it has.
 const manyCells = `
 import sys
 from IPython.core.interactiveshell import InteractiveShell

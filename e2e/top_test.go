@@ -17,7 +17,7 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// growing is an IPython that runs a cell which takes memory at one of its lines, and then waits to be told to go on.
+// growing is an IPython that runs a cell which takes memory at one of its lines, and then waits for a line of input.
 const growing = `
 import sys
 from IPython.core.interactiveshell import InteractiveShell
@@ -139,7 +139,7 @@ func checkScreen(t *testing.T, s *screen) {
 	}
 }
 
-// TestTopOnce prints one screen as text and as JSON that follows its schema, whose figures are the truth.
+// TestTopOnce prints one screen as text and as JSON that follows its schema, with true figures.
 func TestTopOnce(t *testing.T) {
 	together(t)
 	g := startGrowing(t)
@@ -213,7 +213,7 @@ func TestTopOnceWithCells(t *testing.T) {
 	}
 }
 
-// TestTopWithoutATerminal says what it needs, and what to type.
+// TestTopWithoutATerminal wants a sentence that names what it needs, and a command.
 func TestTopWithoutATerminal(t *testing.T) {
 	together(t)
 	for _, env := range []string{"TERM=dumb", "TERM=xterm"} {
@@ -234,7 +234,7 @@ func TestTopWithoutATerminal(t *testing.T) {
 	}
 }
 
-// TestTopLosesItsTerminal: a terminal that is gone ends the session, whose recording is whole.
+// TestTopLosesItsTerminal takes the terminal away. That ends the session, and its recording is whole.
 func TestTopLosesItsTerminal(t *testing.T) {
 	together(t)
 	g := startGrowing(t)

@@ -103,7 +103,7 @@ func tracedCell(t *testing.T, cell string, flags ...string) (pid int, r *model.R
 	return pid, r
 }
 
-// hostileCell runs a cell that does what it can to the tracer, and returns the report and its window.
+// hostileCell runs a cell that is as hostile to the tracer as it can be, and returns the report and its window.
 func hostileCell(t *testing.T, cell string, flags ...string) (*model.Report, model.Window) {
 	t.Helper()
 	pid, run := startCell(t, cell)
@@ -181,7 +181,7 @@ func (tr *trace) wait(status int) (*model.Report, []byte) {
 	return r, data
 }
 
-// output is what it has printed once it has ended with a status.
+// output returns the output of the tracer once it has ended with a status.
 func (tr *trace) output(status int) []byte {
 	tr.t.Helper()
 	<-tr.ended
@@ -191,7 +191,7 @@ func (tr *trace) output(status int) []byte {
 	return tr.stdout.Bytes()
 }
 
-// audit ends an audit and returns what it found.
+// audit ends an audit and returns its results.
 func (tr *trace) audit(status int) *model.Audit {
 	tr.t.Helper()
 	_ = tr.cmd.Process.Signal(os.Interrupt)
@@ -229,7 +229,7 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// said is what a program whose Output was asked for wrote to standard error, "" if it was not started.
+// said returns the standard error of a program with an Output, or "" if it was not started.
 func said(err error) string {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -9,8 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestTruth runs the whole catalogue of cells with known memory and compares every figure with what the traced
-// process measured of itself.
+// TestTruth runs the whole catalogue of cells with known memory and compares every figure with the traced process's own
+// measurements.
 func TestTruth(t *testing.T) {
 	require(t)
 	for _, driver := range []string{"run_kernel.py", "run_terminal.py"} {
@@ -83,8 +83,8 @@ func sources(windows []model.Window) (out []string) {
 	return out
 }
 
-// checkCell compares a cell's window with what is known of it. Patient, it says quiet = false instead of failing where
-// somebody else may have moved the resident set.
+// checkCell compares a cell's window with its known memory. If patient, it returns quiet = false instead of failing
+// where somebody else may have moved the resident set.
 func checkCell(t *testing.T, r *model.Report, w model.Window, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
 	quiet = true
@@ -116,8 +116,8 @@ func checkCell(t *testing.T, r *model.Report, w model.Window, e expected, run re
 	return checkChildren(t, r, e, run, patient) && quiet
 }
 
-// checkHooks compares the row of what follows a cell's result. Every cell has one, but awaited ones where Python does
-// not say when they have their result.
+// checkHooks compares the row behind a cell's result. Every cell has one, but awaited ones where Python does not say
+// when they have their result.
 func checkHooks(t *testing.T, r *model.Report, cell model.Window, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
 	quiet = true
@@ -146,7 +146,7 @@ func checkHooks(t *testing.T, r *model.Report, cell model.Window, e expected, ru
 	return quiet
 }
 
-// checkChildren compares the peaks of child processes with what they saw of themselves at their highest.
+// checkChildren compares the peaks of child processes with their own measurements at their highest.
 func checkChildren(t *testing.T, r *model.Report, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
 	quiet = true
@@ -234,7 +234,7 @@ func checkMeter(t *testing.T, e expected, meter string, w model.Window, a allowa
 	return quiet
 }
 
-// statementsOf returns the statements of a cell, without what follows its result.
+// statementsOf returns the statements of a cell, without the row behind its result.
 func statementsOf(r *model.Report, cell model.Window) (statements []model.Window) {
 	for _, w := range r.Windows {
 		if w.Kind == model.Statement && w.Parent == cell.ID && w.Name != model.Hooks {

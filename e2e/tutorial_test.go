@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// tutorial is docs/tutorial.md: what the reader types into the notebook, and what the terminal shows.
+// tutorial is docs/tutorial.md: the reader's input in the notebook, and the text of the terminal.
 type tutorial struct {
 	cells    []string
 	consoles []string
@@ -46,7 +46,7 @@ func readTutorial(t *testing.T) tutorial {
 	return page
 }
 
-// shape is a text without what differs between two runs: sizes, times, pids, and where it is wrapped.
+// shape returns a text without parts that differ between two runs: sizes, times, pids, and places where it is wrapped.
 func shape(text string) string {
 	for _, v := range []struct{ found, as string }{
 		{`-?\b[\d.]+ [KMG]?i?B\b`, "SIZE"}, {`\b[\d.]+ (ns|µs|ms|s)\b`, "TIME"}, {`(process|audit) \d+`, "$1 PID"},
@@ -57,7 +57,7 @@ func shape(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// shows wants what a console of the page shows in what came out, in this order; […] stands for anything.
+// shows wants the lines of a console of the page in the output, in this order; […] stands for anything.
 func (p tutorial) shows(t *testing.T, console int, came string) {
 	t.Helper()
 	left := shape(came)
@@ -72,8 +72,8 @@ func (p tutorial) shows(t *testing.T, console int, came string) {
 	}
 }
 
-// TestTutorial types what docs/tutorial.md says, into a real kernel and a terminal of 120 columns, and compares what
-// comes out with what the page shows; what it says frees memory does, and its repair leaves nothing to say.
+// TestTutorial types the code of docs/tutorial.md into a real kernel and a terminal of 120 columns, and compares the
+// output with the page. The code that frees memory does so, and after the repair there is no verdict.
 func TestTutorial(t *testing.T) {
 	together(t)
 	page := readTutorial(t)
@@ -108,7 +108,7 @@ func TestTutorial(t *testing.T) {
 	for _, cell := range page.cells[2:4] {
 		n.run(cell)
 	}
-	// 48 MiB; malloc may keep two arrays, or give up what it kept of two more
+	// It is 48 MiB; malloc may keep two arrays, or give up two more that it kept
 	if fell := before - residentNow(t, n.pid); fell < 32<<20 || fell > 64<<20 {
 		t.Errorf("%q gave %d bytes back", page.cells[2:4], fell)
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestUnits runs scripts/packaging/*.service under a systemd of its own (testdata/systemd): a plain user's notebook has
-// its figures by %tracer start, and so has one that is a service itself; what the units take from the tracer breaks
-// nothing; stop, kill and restart leave nothing behind.
+// TestUnits runs scripts/packaging/*.service under a systemd of its own (testdata/systemd). A plain user's notebook has
+// its figures by %tracer start, and so has one that is a service itself. The rights that the units take from the tracer
+// break nothing. Stop, kill and restart leave nothing behind.
 func TestUnits(t *testing.T) {
 	together(t)
 	needModules(t, "ipykernel", "jupyter_client")

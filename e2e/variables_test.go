@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// wantedVariable is what a cell says of a variable that it has made.
+// wantedVariable has the facts that a cell states of a variable that it has made.
 type wantedVariable struct {
 	Bytes, Near int64
 	Type, DType string
@@ -18,8 +18,8 @@ type wantedVariable struct {
 	Also        []string
 }
 
-// TestVariables compares what a report says is there by name with what the cells have made, and how much of it a
-// deletion gives back with what one gave back.
+// TestVariables compares a report's named objects with those that the cells have made, and the memory that a deletion
+// gives back with that of a real deletion.
 func TestVariables(t *testing.T) {
 	together(t)
 	onPythons(t, "run_variables.py", [][2]string{
@@ -87,7 +87,7 @@ func checkVariables(t *testing.T, p place) {
 	}
 }
 
-// checkResident: the parts add up, to what the kernel's counters say, and what the cells have made is in the right
+// checkResident wants the parts to add up to the kernel's counters, and the memory of the cells to be in the right
 // ones.
 func checkResident(t *testing.T, r *model.Report) {
 	t.Helper()

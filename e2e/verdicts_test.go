@@ -9,9 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestVerdictsNotebooks follows every verdict at the end of ordinary notebooks: it collects first, and sees that
-// nothing goes which the audit says that something holds, and that all goes which is said to wait; then it types
-// what each verdict says.
+// TestVerdictsNotebooks follows every verdict at the end of ordinary notebooks. It collects first: no memory goes that
+// the audit gives a holder, and all goes that waits according to the audit. Then it types the advice of each verdict.
 func TestVerdictsNotebooks(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
@@ -30,11 +29,11 @@ func TestVerdictsNotebooks(t *testing.T) {
 	}
 }
 
-// slackOfCollecting is what a collection may free beside what an audit says of it, in bytes of a place in the code:
-// of some KiB and less nothing is asked.
+// slackOfCollecting is the memory that a collection may free beside the audit's, in bytes of a place in the code:
+// nothing is asked of some KiB and less.
 const slackOfCollecting = 64 << 10
 
-// followed is an audit, and what its verdicts have been found to be worth.
+// followed is an audit, with the memory that following its verdicts gave back.
 type followed struct {
 	t         *testing.T
 	w         *workload
@@ -43,7 +42,7 @@ type followed struct {
 	typed     []typedVerdict
 }
 
-// typedVerdict is a verdict, and the In[N] of the cell with what it says to type.
+// typedVerdict is a verdict, and the In[N] of the cell with its advice.
 type typedVerdict struct {
 	model.Verdict
 	at int
@@ -55,7 +54,7 @@ func (f *followed) collect() {
 	f.collected = f.w.again("import gc; gc.collect();")[0]
 }
 
-// follow types what each verdict says, once.
+// follow types the advice of each verdict, once.
 func (f *followed) follow() {
 	f.t.Helper()
 	for _, v := range f.a.Verdicts {
@@ -77,7 +76,7 @@ func (f *followed) follow() {
 	}
 }
 
-// check looks at what has gone, in the windows of a tracer that was there.
+// check compares the memory that has gone, in the windows of a tracer that was there.
 func (f *followed) check(r *model.Report) {
 	f.t.Helper()
 	gone := f.goneWithCollection(r)
@@ -124,7 +123,8 @@ func placeOf(meter string, stack []model.Frame) string {
 	return text
 }
 
-// goneWithCollection is what was freed since the last cell of the notebook, up to the collection, by its place.
+// goneWithCollection returns the memory that was freed since the last cell of the notebook, up to the collection, by
+// its place.
 func (f *followed) goneWithCollection(r *model.Report) map[string]int64 {
 	f.t.Helper()
 	gone := map[string]int64{}
@@ -142,7 +142,7 @@ func (f *followed) goneWithCollection(r *model.Report) map[string]int64 {
 	return gone
 }
 
-// waiting is what the audit says of memory that only the collector is missing to, by its place.
+// waiting returns the memory that only waits for the collector according to the audit, by its place.
 func (f *followed) waiting() map[string]int64 {
 	waiting := map[string]int64{}
 	perhaps := slices.ContainsFunc(f.a.Verdicts,

@@ -102,8 +102,9 @@ var wheelSymbols = map[string]uint64{
 	"npy_alloc_cache": 0x175f30, "npy_alloc_cache_zero": 0x176040, "npy_free_cache": 0x176180,
 }
 
-// TestWheelsNumPy: cpu.numpy of the code that pip gives people, to the byte, on every way through it, with tracemalloc
-// and without. With NUMPY_BUILDS it also looks at what scripts/numpy-builds.sh made, as far as it has symbols.
+// TestWheelsNumPy compares cpu.numpy of the code in the wheels of pip, to the byte, on every way through it, with
+// tracemalloc and without. With NUMPY_BUILDS it also looks at the builds of scripts/numpy-builds.sh, as far as they
+// have symbols.
 func TestWheelsNumPy(t *testing.T) {
 	together(t)
 	wheel := unpacked(t, "../tracer/python/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
@@ -141,7 +142,7 @@ func TestWheelsNumPy(t *testing.T) {
 	}
 }
 
-// symbolsOf reads a build, and where in it is what a test calls.
+// symbolsOf reads a build, and the places in it of the functions that a test calls.
 func symbolsOf(t *testing.T, file string) (code []byte, symbols map[string]uint64) {
 	t.Helper()
 	code, err := os.ReadFile(file)
@@ -230,7 +231,7 @@ func checkUntold(t *testing.T, r *model.Report) {
 	}
 }
 
-// unpacked is what a file compressed by bzip2 contains.
+// unpacked returns the content of a file compressed by bzip2.
 func unpacked(t *testing.T, name string) []byte {
 	t.Helper()
 	f, err := os.Open(name)

@@ -13,7 +13,7 @@ import (
 	"ipytracer/tracer/gpu/gputest"
 )
 
-// checkSuspended compares what windows say of memory that was on the host.
+// checkSuspended compares the memory of windows that was on the host.
 func checkSuspended(t *testing.T, results []result, windows []model.Window, want map[string]model.Suspended) {
 	t.Helper()
 	for i, run := range results {
@@ -34,8 +34,8 @@ func checkSuspended(t *testing.T, results []result, windows []model.Window, want
 
 const keptOnGPU = 256 << 20 // by the cell `keep`
 
-// TestGPUYield: a kernel is made to yield its GPU, and gets it back, while a session traces it. The session sees that,
-// marks the windows, and its figures are exact; who made what is alive is still known.
+// TestGPUYield has a kernel yield its GPU and get it back, while a session traces it. The session sees that, marks the
+// windows, and its figures are exact. The makers of live blocks are still known.
 func TestGPUYield(t *testing.T) {
 	together(t)
 	file := filepath.Join(t.TempDir(), "run.arrows")
@@ -54,7 +54,7 @@ func TestGPUYield(t *testing.T) {
 	})
 	checkNothingMissed(t, r)
 	for _, w := range windows {
-		// What moved is no block: who made what is still known, and does not add up to how the meter moved.
+		// Moved memory is no block: its makers are still known, and do not add up to the change of the meter.
 		if c, there := w.Coverage["gpu.0.driver"]; there && c.Exact == (w.Suspended != nil) {
 			t.Errorf("%s: %+v, suspended %+v", w.Source, c, w.Suspended)
 		}
@@ -68,7 +68,7 @@ func TestGPUYield(t *testing.T) {
 	}
 }
 
-// TestYieldOnATerminal: what is being done is shown, and how much the process still holds, until it is over.
+// TestYieldOnATerminal wants each step to be shown, and how much the process still holds, until it is over.
 func TestYieldOnATerminal(t *testing.T) {
 	together(t)
 	cuda, dir := t.TempDir(), t.TempDir()

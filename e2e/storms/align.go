@@ -18,9 +18,9 @@ type aligned struct {
 	links   []link.Link
 }
 
-// align attaches the delays for threads whose names begin with one of these, at most 4 with at most 8 bytes. The tracer
-// attaches behind it: programs at a tracepoint run in the order in which they were attached. meeting is how far the
-// instants at which threads meet are apart.
+// align attaches the delays for threads with names that begin with one of these, at most 4 with at most 8 bytes. The
+// tracer attaches behind it: programs at a tracepoint run in the order in which they were attached. meeting is the time
+// between the instants at which threads meet.
 func align(meeting time.Duration, names []string) (_ *aligned, err error) {
 	spec, err := loadAlign()
 	if err != nil {

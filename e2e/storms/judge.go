@@ -6,7 +6,7 @@ import (
 	"ipytracer/model"
 )
 
-// Result is what was seen of one storm.
+// Result has the tracer's figures of one storm.
 type Result struct {
 	Storm     string `json:"storm"`
 	Aligned   bool   `json:"aligned"`
@@ -39,7 +39,7 @@ func (r *Result) fail(format string, args ...any) {
 	}
 }
 
-// judge compares what was seen of a storm with what it says of itself.
+// judge compares the tracer's figures of a storm with the storm's own.
 func judge(s *session) Result {
 	l := &s.lives
 	r := Result{

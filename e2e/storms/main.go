@@ -68,7 +68,7 @@ type options struct {
 	meeting       time.Duration
 }
 
-// run runs the storms one after the other and prints what was seen of each.
+// run runs the storms one after the other and prints the result of each.
 func (o *options) run(ctx context.Context) error {
 	wrong := 0
 	for _, s := range o.sessions() {

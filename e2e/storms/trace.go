@@ -17,7 +17,7 @@ import (
 	"ipytracer/tracer/host/launch"
 )
 
-// peak is what a process had at its highest, as it read it itself.
+// peak is the memory of a process at its highest, as it read it itself.
 type peak struct {
 	round, pid       int
 	resident, mapped int64
@@ -69,7 +69,7 @@ func trace(ctx context.Context, program string, storms []storm) (*session, error
 	return s, s.parse(<-said)
 }
 
-// parse reads what the storm's processes have written about themselves.
+// parse reads the lines that the storm's processes have written about themselves.
 func (s *session) parse(text []byte) error {
 	for line := range bytes.Lines(text) {
 		var p peak

@@ -39,7 +39,7 @@ func (s *session) window() *model.Window {
 	return &model.Window{}
 }
 
-// highest returns what each process had at its highest in its whole life: the first one says it in every round.
+// highest returns the highest memory of each process in its whole life: the first one says it in every round.
 func (s *session) highest() []peak {
 	most := map[int]peak{}
 	for _, p := range s.peaks {
@@ -49,8 +49,8 @@ func (s *session) highest() []peak {
 	return slices.SortedFunc(maps.Values(most), func(a, b peak) int { return cmp.Compare(a.pid, b.pid) })
 }
 
-// tree returns what the processes of a round had together when all were at their highest, in the round that had most.
-// What a forked process had from its parent counts once, with the parent.
+// tree returns the memory of the processes of a round together when all were at their highest, in the round that had
+// most. Memory that a forked process has from its parent counts once, with the parent.
 func (s *session) tree() map[string]int64 {
 	type sum struct{ resident, mapped int64 }
 	rounds := map[int]sum{}
@@ -66,7 +66,7 @@ func (s *session) tree() map[string]int64 {
 	return most
 }
 
-// compareTree compares what all processes had together.
+// compareTree compares the memory of all processes together.
 func (r *Result) compareTree(s *session) {
 	bounds := map[string]int64{}
 	for _, p := range s.report.Processes {
