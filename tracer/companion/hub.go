@@ -57,7 +57,8 @@ type Options struct {
 	Who      func([]model.Frame) string // puts a stack in words
 	NoSource bool                       // no notebook learns a source
 	Words    Words
-	// Older is called, from any goroutine, for a process that throws lines away as an older companion does.
+	// Older is called, from any goroutine, for a process that throws lines away as an older companion does. nil:
+	// no function is called.
 	Older  func(pid int)
 	Slower func() []string // returns the causes that slow the notebook down; nil: there are none
 }

@@ -95,8 +95,8 @@ func TestTorch(t *testing.T) {
 
 // TestTensors: the functions that report tensors on the CPU do without those that report GPUs, and the other way round.
 func TestTensors(t *testing.T) {
-	const report, made, freed, noRoom = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", torchMade, torchFreed,
-		torchNoRoom
+	const report = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+	const made, freed, noRoom = torchMade, torchFreed, torchNoRoom
 	for _, c := range []struct {
 		functions               []string
 		known, tensors, missing bool

@@ -57,8 +57,8 @@ func TestIndexedFrames(t *testing.T) {
 		t.Fatalf("%d marks, want %d", len(prepared.marks), want)
 	}
 	first, last := without.indexed[0], without.indexed[len(without.indexed)-1]
-	for _, at := range append([]indexedEntry{{start: 0}, {start: first.start - 1}, {start: last.end}, {start: 1 << 60}},
-		without.indexed...) {
+	outside := []indexedEntry{{start: 0}, {start: first.start - 1}, {start: last.end}, {start: 1 << 60}}
+	for _, at := range append(outside, without.indexed...) {
 		for _, vaddr := range []uint64{at.start, at.start + 1, at.end - 1} {
 			a, okA := prepared.At(vaddr)
 			b, okB := with.At(vaddr)

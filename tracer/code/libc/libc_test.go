@@ -33,8 +33,8 @@ func TestOwned(t *testing.T) {
 		defines, want [][]string
 	}{
 		{"C library", [][]string{nil, {new, delete}, libc}, [][]string{nil, nil, libc}},
-		{"an allocator in front", [][]string{nil, {"free", "malloc", "calloc", "realloc", new, delete}, {new, delete},
-			libc},
+		{"an allocator in front", [][]string{nil, {"free", "malloc", "calloc", "realloc", new, delete},
+			{new, delete}, libc},
 			[][]string{nil, {"free", "malloc", "calloc", "realloc", new, delete}, nil, {"pvalloc"}}},
 		{"two allocators", [][]string{{"malloc", "free"}, {"malloc", "free", "calloc", new}},
 			[][]string{{"malloc", "free"}, {"calloc"}}},

@@ -83,7 +83,8 @@ func (t *tracking) atMostWhereZero(n *node, h *holdings) (x term) {
 	return x
 }
 
-// above returns the meaning of a byte that an instruction sets by comparing a value with a constant, 0 if it has none.
+// above returns the value of a byte that an instruction sets where another value is above a constant, 0 if that is not
+// known.
 func (t *tracking) above(n *node) Value {
 	if n.Relation != isa.Above && n.Relation != isa.AboveOrEqual || len(n.before) == 0 {
 		return 0

@@ -77,8 +77,8 @@ func (m *processor) observe(t *testing.T, in *executed, flags uint64) {
 		}
 		m.result = 0
 		if s.Result != Zero {
-			m.result = m.regs[[]x86asm.Reg{x86asm.RAX, x86asm.RBX, x86asm.RBP, x86asm.R12, x86asm.R13, x86asm.R14,
-				x86asm.R15}[s.Result]]
+			m.result = m.regs[[]x86asm.Reg{x86asm.RAX, x86asm.RBX, x86asm.RBP, x86asm.R12,
+				x86asm.R13, x86asm.R14, x86asm.R15}[s.Result]]
 		}
 	}
 }

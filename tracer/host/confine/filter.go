@@ -167,7 +167,8 @@ func (r Rule) block() (code []unix.SockFilter) {
 	return append(code, no)
 }
 
-// code goes on with the next instruction where the test holds. Else it skips the given number of instructions as well.
+// code returns the instructions of the test. Where the test holds, the program goes on behind them. Else it skips the
+// given number of instructions behind them, too.
 func (t Test) code(behind int) (code []unix.SockFilter) {
 	at := offsetArguments + 8*t.Argument // little-endian: the lower half first
 	half := func(offset int, mask, value uint32, behind int) []unix.SockFilter {

@@ -125,8 +125,8 @@ func checkLines(t *testing.T, python []string) {
 		for _, l := range lines {
 			instructions++
 			if got := Line(Version{Major: 3, Minor: said.Version}, first, table, l[0]); int64(got) != l[1] {
-				t.Fatalf("3.%d: code at line %d: instruction %d is on line %d, got %d", said.Version, first, l[0], l[1],
-					got)
+				t.Fatalf("3.%d: code at line %d: instruction %d is on line %d, got %d", said.Version, first,
+					l[0], l[1], got)
 			}
 		}
 	}

@@ -36,8 +36,8 @@ const headerGrowth = 16
 // every version: Include/object.h, Include/cpython/{code,unicodeobject}.h of 3.13.5 and 3.14.6.
 func tableFreeThreaded(o *Offsets, minor int) {
 	o.FreeThreaded, o.CodeMask = true, ^uint64(7)
-	for _, at := range []*uint32{&o.ModuleDict, &o.CodeFlags, &o.CodeVersion, &o.GenName, &o.GenQualName, &o.GenFrame,
-		&o.GenState} {
+	for _, at := range []*uint32{&o.ModuleDict, &o.CodeFlags, &o.CodeVersion,
+		&o.GenName, &o.GenQualName, &o.GenFrame, &o.GenState} {
 		*at += headerGrowth
 	}
 	if minor >= 14 {

@@ -60,8 +60,8 @@ func TestSitesOfBuilds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, site := range []machine.Site{s.Compile, s.EvalCode, s.Ends[0].Site, s.SetSignal, s.Track, s.Untrack,
-			s.CodeFreed} {
+		for i, site := range []machine.Site{s.Compile, s.EvalCode, s.Ends[0].Site, s.SetSignal,
+			s.Track, s.Untrack, s.CodeFreed} {
 			if site.Symbol == endSymbol && b.name == "plain-3.13" && site.Delta == 0 {
 				continue // single-stepped, and hardly ever called: its callers have its body
 			}

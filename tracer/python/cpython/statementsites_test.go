@@ -72,8 +72,8 @@ func TestStatementSites(t *testing.T) {
 		{"two calls in exec()", slices.Concat(callAt(codeAt, 0xe8, 0x90), callAt(codeAt+6, 0xe8, 0x90, 0xc3)), tailCall,
 			builtins, nil, 0},
 		{"no call in eval()", callRet, []byte{0x90, 0xc3}, builtins, nil, 0},
-		{"no such table", callRet, tailCall, methods(nameOfExec, nameOfEval, fakeBase+publicAt, fakeBase+codeAt), nil,
-			0},
+		{"no such table", callRet, tailCall, methods(nameOfExec, nameOfEval, fakeBase+publicAt, fakeBase+codeAt),
+			nil, 0},
 		{"two such tables", callRet, tailCall, builtins, builtins, 0},
 		{"a table of other things, too", callRet, tailCall, builtins,
 			methods(nameOfEval, nameOfExec, 0, fakeBase+codeAt), 5},
@@ -85,8 +85,8 @@ func TestStatementSites(t *testing.T) {
 // TestStatementSitesUnsure: none are sites where exec() or eval() may get to PyEval_EvalCode by another way as well.
 func TestStatementSitesUnsure(t *testing.T) {
 	for _, test := range []statementCase{
-		{"exec(): jmp rax", callAt(codeAt, 0xe8, 0x48, 0x85, 0xc0, 0x74, 1, 0xc3, 0xff, 0xe0), tailCall, builtins, nil,
-			0},
+		{"exec(): jmp rax", callAt(codeAt, 0xe8, 0x48, 0x85, 0xc0, 0x74, 1, 0xc3, 0xff, 0xe0), tailCall,
+			builtins, nil, 0},
 		{"exec(): je PyEval_EvalCode", slices.Concat(jumpIfEqual(codeAt), callAt(codeAt+6, 0xe8, 0x90, 0xc3)), tailCall,
 			builtins, nil, 0},
 		{"exec(): push; je PyEval_EvalCode", slices.Concat([]byte{0x53}, jumpIfEqual(codeAt+1),

@@ -135,8 +135,8 @@ func TestShares(t *testing.T) {
 		shown := f.refs(f.list(both), 3)
 		cycle := f.refs(f.list(0, f.bigText(3*size)), 2)
 		f.put(f.word(cycle+uint64(f.h.ListItems)), cycle)
-		f.main("a", a, "b", b, "alone", alone, "cycle", cycle, "again", shown, "Out", f.dict(number(7), shown), "_7",
-			shown)
+		f.main("a", a, "b", b, "alone", alone, "cycle", cycle, "again", shown, "Out", f.dict(number(7), shown),
+			"_7", shown)
 		l, err := list(context.Background(), f.h, f.memory(), everything, Limits{})
 		if err != nil {
 			t.Fatal(err)

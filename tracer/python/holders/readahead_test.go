@@ -54,8 +54,8 @@ func TestAhead(t *testing.T) {
 	}
 	// One page of seven is missing: it ends a call, and is asked for once more.
 	if from.calls > len(asked)*2/3 || from.most > runPages*pageSize || m.total > int64(len(asked)*pageSize)*5/4 {
-		t.Errorf("%d calls for %d pages, of at most %d bytes, %d pages counted", from.calls, len(asked), from.most,
-			m.total/pageSize)
+		t.Errorf("%d calls for %d pages, of at most %d bytes, %d pages counted", from.calls, len(asked),
+			from.most, m.total/pageSize)
 	}
 	for _, k := range m.kept {
 		if k.number != 0 && !asked[k.number] {

@@ -45,8 +45,8 @@ func NewSurvey(ctx context.Context, p *cpython.Interpreter, process Process, lim
 	return newSurvey(ctx, heap, p.Memory(), process, limits)
 }
 
-func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process Process, limits Limits) (*Survey,
-	error) {
+func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process Process,
+	limits Limits) (*Survey, error) {
 	defer onThread()()
 	limits.defaults()
 	if process.Used == nil {

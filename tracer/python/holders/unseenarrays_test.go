@@ -23,8 +23,8 @@ func TestUnseen(t *testing.T) {
 		view := f.object("numpy.ndarray", made+8, 1, 0, 0, 0, 0, 0, 0)
 		known := f.ownArray(f.block, 1<<20, 8)
 		small, endless := f.ownArray(made+1<<32, 100, 8), f.ownArray(made+2<<32, 1<<60, 8)
-		f.program([]uint64{f.str("view"), view, f.str("small"), small, f.str("endless"), endless, f.str("known"),
-			known},
+		f.program([]uint64{f.str("view"), view, f.str("small"), small, f.str("endless"), endless,
+			f.str("known"), known},
 			[]uint64{f.str("kept"), f.list(f.ownArray(made, 1<<20, 8), f.ownArray(made+3<<32, 1<<20, ^uint64(0)-7))})
 		r, err := find(context.Background(), f.h, f.memory(), []Block{{f.block, 4096}}, Limits{Unseen: true})
 		if err != nil || !r.Complete {

@@ -237,8 +237,8 @@ func TestWithoutPLT(t *testing.T) {
 		t.Errorf("no place right behind the call with the block in rax and the size in rbp: %+v", sites.Made)
 	}
 	for name, parts := range map[string][]any{
-		"through pointers": {begins, "\xff\x15", uint32(mallocPointer), passes, "\xff\x15", uint32(trackPointer),
-			ends},
+		"through pointers": {begins, "\xff\x15", uint32(mallocPointer), passes,
+			"\xff\x15", uint32(trackPointer), ends},
 		"through registers": {begins, "\x48\x8b\x05", uint32(mallocPointer), "\xff\xd0", passes, "\x48\x8b\x05",
 			uint32(trackPointer), "\xff\xd0", ends},
 	} {
