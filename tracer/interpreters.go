@@ -86,7 +86,7 @@ func (i *interpreters) lookThrough(pid int, file *process.MappedFile) (found int
 	}
 	facts, err := interpreterAnalysis.of(i.analyses, pid, file, file.File)
 	if err != nil {
-		return interpreter{err: err}, facts.Version.Minor != 0
+		return interpreter{err: err}, facts.Version.Minor != 0 || errors.Is(err, cpython.ErrUnsupported)
 	}
 	if found.binary, err = cpython.Recall(facts); err != nil {
 		return interpreter{err: err}, true
