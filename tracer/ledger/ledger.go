@@ -139,8 +139,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	spec.Maps["boundaries"].MaxEntries = uint32(o.BoundaryRing)
 	if !o.Heap {
 		spec.Maps["heap_blocks"].MaxEntries = 1
-		// nobody hits them: nothing to verify
-		for _, name := range []string{"heap_enter", "heap_leave", "heap_leave_late"} {
+		for _, name := range []string{"heap_enter", "heap_leave", "heap_leave_late"} { // no hits: nothing to verify
 			spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 0).WithSymbol(name), asm.Return()}
 		}
 	}
