@@ -104,7 +104,7 @@ func (v *Verdict) IsLeak() bool { return v.Kind != IdlePool && v.Kind != Waits }
 
 // View is memory that only views hold.
 type View struct {
-	// Names are the paths to the views, all of which must go; 8 at most.
+	// Names are the paths to the views, 8 at most. All of the views must go.
 	Names []string `json:"names"`
 	// Bytes are the bytes that the views use; Base is the size of the memory.
 	Bytes int64 `json:"bytes"`

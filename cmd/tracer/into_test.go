@@ -96,7 +96,7 @@ func reportCommand(t *testing.T, tracerPath string) func(want int, args ...strin
 	}
 }
 
-// checkRefusals compares what is refused, of which nothing changes the notebook or the recording.
+// checkRefusals compares the messages of refusals. None of them changes the notebook or the recording.
 func checkRefusals(t *testing.T, into func(want int, args ...string) string, folder string, text, recorded []byte) {
 	t.Helper()
 	run, notebook := filepath.Join(folder, "run.arrows"), filepath.Join(folder, "nb.ipynb")

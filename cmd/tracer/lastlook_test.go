@@ -18,8 +18,8 @@ import (
 	"ipytracer/report/text"
 )
 
-// lookedAt is a session of which every figure is known: behind the Settled it waits, as a look at objects takes its
-// time, until that is let go or ended.
+// lookedAt is a session with a look at objects at its end. All its figures are known before. After the Settled it
+// waits, as a look takes its time, until the look is let go or ended.
 type lookedAt struct {
 	before  []event.Event
 	settled *event.Settled // nil: it has none
@@ -309,8 +309,8 @@ func TestWholeElsewhere(t *testing.T) {
 	}
 }
 
-// TestStoppedTerminal: a terminal that takes nothing keeps nobody from looking, and so from taking the probes out; what
-// it has to show waits for it.
+// TestStoppedTerminal: a terminal that takes nothing does not delay the look, and so not the removal of the probes. The
+// text waits for the terminal.
 func TestStoppedTerminal(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	main, other := terminalOf(t)

@@ -122,8 +122,8 @@ func (l *leaving) store(log *slog.Logger, p serving.Peer, path string) {
 	ctx, cancel := context.WithTimeout(context.Background(), keepPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, keeper[0], append(slices.Clone(keeper[1:]), path)...)
-	said := &lastSaid{}
-	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stderr = []string{"LANG=C.UTF-8"}, "/", bytes.NewReader(text), said
+	errs := &lastOutput{}
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stderr = []string{"LANG=C.UTF-8"}, "/", bytes.NewReader(text), errs
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: credentialOf(p)}
 	err := cmd.Start()
@@ -138,7 +138,7 @@ func (l *leaving) store(log *slog.Logger, p serving.Peer, path string) {
 	}
 	if err != nil {
 		log.Warn("a session's report could not be left to its user", "pid", p.PID, "uid", p.UID, "path", path, "error",
-			err, "said", said.text())
+			err, "said", errs.text())
 	}
 }
 
@@ -203,7 +203,7 @@ func keepReport(from io.Reader, path string) error {
 	return errors.Join(f.Sync(), f.Commit())
 }
 
-// isLeft reports whether a name is that of a report which a session has left.
+// isLeft reports whether a session may have left a report under this name.
 func isLeft(name string) bool {
 	when, rest, ok := strings.Cut(name, "-")
 	clock, pid, _ := strings.Cut(strings.TrimSuffix(rest, ".txt"), "-")

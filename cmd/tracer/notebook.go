@@ -103,23 +103,23 @@ func install(ctx context.Context, who *invoker.Invoker, interpreter, action stri
 	if err := who.Dress(cmd); err != nil {
 		return done, err
 	}
-	var out, said firstSaid
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = "/", bytes.NewReader(packed), &out, &said
+	var out, errs firstOutput
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = "/", bytes.NewReader(packed), &out, &errs
 	failed := cmd.Run()
 	if json.Unmarshal(out.text, &done) == nil && (done.Error != "" || done.Folder != "") {
 		return done, nil
 	}
-	text := cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(said.text), "?")), fmt.Sprint(failed))
+	text := cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(errs.text), "?")), fmt.Sprint(failed))
 	return done, fmt.Errorf("%s is not a working Python: %s",
 		interpreter, escape.Bounded(text[strings.LastIndexByte(text, '\n')+1:], 200))
 }
 
-// firstSaid keeps the beginning of an interpreter's output, up to 64 KiB. The interpreter may be any program of its
+// firstOutput keeps the beginning of an interpreter's output, up to 64 KiB. The interpreter may be any program of its
 // user's.
-type firstSaid struct{ text []byte }
+type firstOutput struct{ text []byte }
 
 // Write accepts everything and keeps as much as there is room for.
-func (f *firstSaid) Write(p []byte) (int, error) {
+func (f *firstOutput) Write(p []byte) (int, error) {
 	const most = 64 << 10
 	f.text = append(f.text, p[:min(len(p), most-len(f.text))]...)
 	return len(p), nil

@@ -142,35 +142,35 @@ func promisedIn(ctx context.Context, s *session, path string) ([]promise, error)
 	defer f.Close()
 	progress := startProgress(s.console.err, s.options.Quiet, "reading")
 	defer progress.stop()
-	said, err := askRecall(ctx, f)
+	found, err := askRecall(ctx, f)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", path, err)
-	case said.Error != "":
-		return nil, fmt.Errorf("read %s: %s", path, said.Error)
-	case len(said.Processes) == 0 && said.Old:
+	case found.Error != "":
+		return nil, fmt.Errorf("read %s: %s", path, found.Error)
+	case len(found.Processes) == 0 && found.Old:
 		return nil, usageError{
 			fmt.Errorf("%s is of an earlier tracer, which does not record the objects that a check looks for: "+
 				"'sudo tracer audit --check PID' needs no recording", path),
 		}
-	case len(said.Processes) == 0:
+	case len(found.Processes) == 0:
 		return nil, usageError{fmt.Errorf("%s names nothing that can be freed: there is nothing to check", path)}
 	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return nil, err
 	}
-	if said.BootID != strings.TrimSpace(string(boot)) {
+	if found.BootID != strings.TrimSpace(string(boot)) {
 		return nil, usageError{
 			fmt.Errorf("%s was recorded on another machine, or before this one was started: its processes are not here",
 				path),
 		}
 	}
-	return said.Processes, nil
+	return found.Processes, nil
 }
 
 // askRecall has another process read a recording, and keeps the part of the answer that is within bounds.
-func askRecall(ctx context.Context, f *os.File) (said recalled, err error) {
+func askRecall(ctx context.Context, f *os.File) (found recalled, err error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", recallCommand)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), "GOMAXPROCS=2"), "/", time.Second
 	cmd.Stdin, cmd.Stderr = f, os.Stderr
@@ -179,9 +179,9 @@ func askRecall(ctx context.Context, f *os.File) (said recalled, err error) {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return said, err
+		return found, err
 	}
-	err = json.NewDecoder(io.LimitReader(out, maxRecall)).Decode(&said)
+	err = json.NewDecoder(io.LimitReader(out, maxRecall)).Decode(&found)
 	if err != nil {
 		_ = cmd.Process.Kill()
 	}
@@ -189,7 +189,7 @@ func askRecall(ctx context.Context, f *os.File) (said recalled, err error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return said.bounded(), err
+	return found.bounded(), err
 }
 
 // bounded removes everything beyond the bounds.

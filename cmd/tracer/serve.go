@@ -121,8 +121,8 @@ func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Chi
 	}
 	cmd := exec.Command("/proc/self/exe", append(args, strconv.Itoa(p.PID))...)
 	cmd.Env, cmd.Dir = environmentOf(p), "/"
-	said, left := &lastSaid{}, &leaving{}
-	cmd.Stdout, cmd.Stderr = left, said
+	errs, left := &lastOutput{}, &leaving{}
+	cmd.Stdout, cmd.Stderr = left, errs
 	cmd.WaitDelay = time.Second // its children may hold its standard error, and be stopped
 	// Ctrl-C at the server does not reach them: the server ends them
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -143,7 +143,7 @@ func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Chi
 		}
 		return cmd.Process.Signal(s)
 	}
-	return &serving.Child{Signal: signal, Ended: ended, Said: said.text, Report: report}, nil
+	return &serving.Child{Signal: signal, Ended: ended, Said: errs.text, Report: report}, nil
 }
 
 // environmentOf returns the environment that sudo would set for the peer's user: files are opened with that user's
@@ -161,8 +161,8 @@ func environmentOf(p serving.Peer) []string {
 	return env
 }
 
-// lastSaid keeps the end of a session's standard error.
-type lastSaid struct {
+// lastOutput keeps the end of a session's standard error.
+type lastOutput struct {
 	mu   sync.Mutex
 	tail []byte
 }
@@ -170,7 +170,7 @@ type lastSaid struct {
 // mostSaid is the kept length, in bytes.
 const mostSaid = 1 << 10
 
-func (l *lastSaid) Write(p []byte) (int, error) {
+func (l *lastOutput) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tail = append(l.tail, p...)
@@ -181,7 +181,7 @@ func (l *lastSaid) Write(p []byte) (int, error) {
 }
 
 // text returns the last line.
-func (l *lastSaid) text() string {
+func (l *lastOutput) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(l.tail), "?")), "\n")

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recorded returns a recording of which so many bytes are there.
+// recorded returns a file with so many percent of a recording, and the whole recording.
 func recorded(t *testing.T, share int) (path string, whole []byte) {
 	t.Helper()
 	whole, err := os.ReadFile("../../testdata/recording/format6.arrows")

@@ -176,11 +176,11 @@ func (w *Writer) beginStreamed(kind string, s streamed) (*table, error) {
 func (w *Writer) addDevices(number uint64, time event.Nanoseconds, pid int32, groups ...*event.Readings) {
 	for n := range event.MaxDevices {
 		first := event.OfDevice(n, 0)
-		said := slices.ContainsFunc(groups, func(r *event.Readings) bool {
+		has := slices.ContainsFunc(groups, func(r *event.Readings) bool {
 			of := [event.DeviceMeters]event.Bytes(r[first : first+event.DeviceMeters])
 			return of != [event.DeviceMeters]event.Bytes{}
 		})
-		if !said {
+		if !has {
 			continue
 		}
 		t := w.begin(kindDevice, time, pid)

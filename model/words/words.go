@@ -22,9 +22,9 @@ func Times(n int64) string {
 }
 
 // Join joins two remarks about one thing; an empty text is left out.
-func Join(said, also string) string {
-	if said == "" || also == "" {
-		return said + also
+func Join(text, also string) string {
+	if text == "" || also == "" {
+		return text + also
 	}
-	return said + "; " + also
+	return text + "; " + also
 }

@@ -72,7 +72,7 @@ func (b *builder) left() {
 	say(more, "stack", "without a box of their own: their sum is in the graph")
 	say(b.thinned, "point",
 		"of the timeline: of each stretch of time it has the first, the lowest, the highest and the last")
-	say(b.untold, "lighter track", "of the timeline")
+	say(b.omitted, "lighter track", "of the timeline")
 	say(len(b.r.Lines)-len(b.page.Lines), "lighter line", "of the session")
 	say(len(b.r.Processes)-len(b.page.Processes), "lighter process", "")
 	say(len(b.r.Tensors)-len(b.page.Tensors), "lighter group", "of PyTorch's blocks")

@@ -32,7 +32,7 @@ type builder struct {
 	calls    *calls
 	children int
 	dropped  int // rows without room
-	untold   int // tracks of the timeline without room
+	omitted  int // tracks of the timeline without room
 	thinned  int // its points without room
 }
 

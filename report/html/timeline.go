@@ -63,7 +63,7 @@ func (b *builder) timeline() {
 		one := thin[k]
 		if one == nil {
 			if len(thin) >= mostPoints/fewest {
-				b.untold++
+				b.omitted++
 				continue
 			}
 			b.page.Timeline = append(b.page.Timeline, track{

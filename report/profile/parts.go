@@ -71,11 +71,11 @@ func eachPart(w *model.Window, meters []string, visit func(part)) (off []string)
 }
 
 // whyRest returns the reason why a part has no stack.
-func whyRest(meter string, told bool) string {
+func whyRest(meter string, known bool) string {
 	switch {
 	case !words.HasBlocks(meter):
 		return noStacks
-	case told:
+	case known:
 		return before
 	}
 	return unchanged

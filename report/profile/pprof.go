@@ -54,9 +54,9 @@ const maxComments = 20
 // pprof is an unfinished profile. Samples are written as they come, and the tables that they refer to after them, so
 // that only names and lines are held.
 type pprof struct {
-	to   io.Writer
-	err  error
-	tell tellings
+	to     io.Writer
+	err    error
+	doubts doubts
 
 	meters    []string
 	first     map[string]int // of each meter, its first value
@@ -170,12 +170,12 @@ func (p *pprof) window(w *model.Window) {
 	}
 	labels := p.labels(w, end)
 	for _, id := range eachPart(w, p.meters, func(one part) { p.sample(w, one, labels) }) {
-		p.tell.say("the blocks of %s that are known in %s are more than its peak: its samples do not add up to it",
+		p.doubts.add("the blocks of %s that are known in %s are more than its peak: its samples do not add up to it",
 			clean(id), title(w))
 	}
 	for _, id := range p.meters {
 		if why := doubt(w.Meters[id]); why != "" && w.Meters[id].Peak > 0 {
-			p.tell.say("%s in %s: %s", clean(id), title(w), why)
+			p.doubts.add("%s in %s: %s", clean(id), title(w), why)
 		}
 	}
 }

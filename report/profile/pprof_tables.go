@@ -7,17 +7,17 @@ import (
 	"ipytracer/report/wire"
 )
 
-// tellings are sentences, of which a bounded number is kept.
-type tellings struct {
+// doubts are sentences on figures that are not exact. A bounded number is kept.
+type doubts struct {
 	all  []string
 	more int
 }
 
-func (t *tellings) say(format string, args ...any) {
-	if len(t.all) < maxComments {
-		t.all = append(t.all, fmt.Sprintf(format, args...))
+func (d *doubts) add(format string, args ...any) {
+	if len(d.all) < maxComments {
+		d.all = append(d.all, fmt.Sprintf(format, args...))
 	} else {
-		t.more++
+		d.more++
 	}
 }
 
@@ -107,11 +107,11 @@ func (p *pprof) comments(r *model.Report) []string {
 	for _, why := range unknown[:min(len(unknown), maxComments)] {
 		all = append(all, "who allocated is not known in full: "+clean(why))
 	}
-	all = append(all, p.tell.all...)
-	if p.tell.more > 0 {
+	all = append(all, p.doubts.all...)
+	if p.doubts.more > 0 {
 		all = append(all,
 			fmt.Sprintf("and %d more figures that are not exact; their samples have the label \"inexact\"",
-				p.tell.more))
+				p.doubts.more))
 	}
 	return all
 }

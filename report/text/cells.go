@@ -103,8 +103,8 @@ func countersOf(w *model.Window) []span {
 	if w.Counters == nil {
 		return nil
 	}
-	if said := words.Counters(w.Counters); said != "" {
-		return []span{{said, dim}, {" · ", dim}}
+	if counted := words.Counters(w.Counters); counted != "" {
+		return []span{{counted, dim}, {" · ", dim}}
 	}
 	return nil
 }

@@ -76,14 +76,14 @@ type endingView struct{ *view }
 
 // endings lists the processes that did not end by themselves, those that ran out of memory first.
 func (v endingView) endings() {
-	told, more := 0, 0
+	shown, more := 0, 0
 	for _, memory := range []bool{true, false} {
 		for _, p := range v.r.Processes {
 			e := p.Ending
 			if !notable(e, p.IPython) || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
 				continue
 			}
-			if told++; told > maxEndings {
+			if shown++; shown > maxEndings {
 				more++
 				continue
 			}
@@ -151,12 +151,12 @@ func (v endingView) during(p *model.Process) string {
 
 // starved lists cells that failed for want of memory, the last first.
 func (v endingView) starved() {
-	told := 0
+	shown := 0
 	for _, c := range slices.Backward(v.cells) {
-		if told == maxEndings || !isWant(c.failure) {
+		if shown == maxEndings || !isWant(c.failure) {
 			continue
 		}
-		told++
+		shown++
 		cell := v.window(c.id)
 		text := escape.Bounded(lastOf(c.failure), maxName) + " in " + v.shortName(c)
 		for _, w := range v.statementsOf(map[int]bool{c.id: true})[c.id] {

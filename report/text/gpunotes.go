@@ -12,7 +12,7 @@ const maxGPUNotes = 4
 
 // gpuNotes shows facts to know before the figures of GPUs.
 func gpuNotes(to *printer, all []model.GPUNote) {
-	told := 0
+	shown := 0
 	several := false
 	for i := range all {
 		several = several || all[i].PID != all[0].PID
@@ -22,7 +22,7 @@ func gpuNotes(to *printer, all []model.GPUNote) {
 		if text == "" {
 			continue
 		}
-		if told++; told > maxGPUNotes {
+		if shown++; shown > maxGPUNotes {
 			continue
 		}
 		if several {
@@ -30,7 +30,7 @@ func gpuNotes(to *printer, all []model.GPUNote) {
 		}
 		to.answer(fmt.Sprintf("GPU %d", all[i].GPU), text)
 	}
-	if more := told - maxGPUNotes; more > 0 {
+	if more := shown - maxGPUNotes; more > 0 {
 		to.answer("", "and "+words.Plural(more, "more note")+" on GPUs")
 	}
 }

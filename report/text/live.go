@@ -87,10 +87,10 @@ func liveLine(p *printer, window model.Window, segments []segment) {
 	for _, part := range append(line, time) {
 		p.paint(escape.Text(part.text), part.style)
 	}
-	said := remarks(window)
+	notes := remarks(window)
 	source := span{escape.OneLine(window.Source, window.SourceTruncated, cmp.Or(p.width, maxProse)), plain}
-	if p.width == 0 || used+spanCells(trimmed(said)) <= p.width {
-		p.clipped(trimmed(append(said, source)), p.width-used)
+	if p.width == 0 || used+spanCells(trimmed(notes)) <= p.width {
+		p.clipped(trimmed(append(notes, source)), p.width-used)
 		p.blank()
 		return
 	}
@@ -98,7 +98,7 @@ func liveLine(p *printer, window model.Window, segments []segment) {
 	p.blank()
 	indent := strings.Repeat(" ", rowIndent)
 	p.b.WriteString(indent)
-	p.wrapFrom(rowIndent, indent, fitting(splitWords(trimmed(said)), p.width-rowIndent))
+	p.wrapFrom(rowIndent, indent, fitting(splitWords(trimmed(notes)), p.width-rowIndent))
 	p.blank()
 }
 

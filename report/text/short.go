@@ -18,7 +18,7 @@ func (v *view) short() {
 	parts{v}.last()
 }
 
-// figures writes the sections about cells, none of which change once the session is over.
+// figures writes the sections about cells. They do not change once the session is over.
 func (v *view) figures() {
 	headerView{v}.about()
 	if len(v.cells) == 0 {

@@ -30,7 +30,7 @@ type alone struct {
 	times []model.Gap
 	had   []int64
 	at    int   // the next of them, for the process
-	told  int   // the next of them, for the tree
+	next  int   // the next of them, for the tree
 	value int64 // the present value of the process
 }
 
@@ -132,11 +132,11 @@ func (c *counters) tree(track *model.Track) {
 	for _, point := range track.Points {
 		bytes := point.Bytes
 		if point.Kind == model.PointGap {
-			for a.told < len(a.times) && a.times[a.told].StartNS < point.NS {
-				a.told++
+			for a.next < len(a.times) && a.times[a.next].StartNS < point.NS {
+				a.next++
 			}
-			if a.told < len(a.times) && a.times[a.told].StartNS == point.NS {
-				bytes = a.had[a.told]
+			if a.next < len(a.times) && a.times[a.next].StartNS == point.NS {
+				bytes = a.had[a.next]
 			}
 		}
 		c.to.counter(of.pid, ofTree+of.meter, max(0, point.NS), bytes)

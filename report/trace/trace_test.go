@@ -22,7 +22,7 @@ import (
 )
 
 // schema has the messages and fields of Perfetto's trace.proto that a trace has: names, numbers and types as published.
-// A field that is not in it makes a message of which not all is known, which the test refuses.
+// The test refuses a message with any other field.
 const schema = `
 name: "trace.proto" package: "perfetto.protos" syntax: "proto2"
 message_type { name: "Trace"

@@ -120,7 +120,7 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 
 // askEach asks both loops, each once without use: caches are cold, and garbage must be collected before the
 // measurement, not during it.
-func askEach(loops [2]*workload.Loop, told func(i int, ns float64)) error {
+func askEach(loops [2]*workload.Loop, report func(i int, ns float64)) error {
 	runtime.GC()
 	for i, l := range loops {
 		if _, err := l.Ask(); err != nil {
@@ -130,7 +130,7 @@ func askEach(loops [2]*workload.Loop, told func(i int, ns float64)) error {
 		if err != nil {
 			return err
 		}
-		told(i, ns)
+		report(i, ns)
 	}
 	return nil
 }
