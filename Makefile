@@ -154,6 +154,11 @@ lint: ## go vet, staticcheck, mypy, who may import whom, the shape of types and 
 	cd python && /usr/bin/python3 -m mypy
 	$(GO) mod tidy -diff
 
+# Its version and its modules are in a file of its own: the tracer has none of them.
+.PHONY: golangci
+golangci: ## golangci-lint has nothing to say (.golangci.yml): unchecked errors, unused assignments, … (the first time it is built)
+	$(GO) tool -modfile=scripts/lint/go.mod golangci-lint run --allow-parallel-runners ./...
+
 PYTHON := python scripts testdata bench docs/examples
 STYLE_MODULES := scripts/style/node_modules/.package-lock.json
 

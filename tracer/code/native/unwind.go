@@ -58,7 +58,7 @@ func Unwind(r Registers, stack []byte, limit int,
 // caller applies a rule: the frame's address and the caller's frame pointer. end is EndStopped if there is a caller.
 func (r Registers) caller(how Rule, word func(uint64) (uint64, bool)) (frame, bp uint64, end End) {
 	bp = r.BP
-	ok := true
+	var ok bool
 	switch how.Base {
 	case Outermost:
 		return 0, 0, EndOutermost
