@@ -20,7 +20,7 @@ var (
 var may = map[string]string{
 	"tracer/code/isa/seam_test.go":         "looks for them",
 	"tracer/code/machine/architectures.go": "lists the architectures",
-	"report/reporttest/fixtures.go":        "has the path of a library, which goldens show",
+	"report/reporttest/notebook.go":        "has the path of a library, which goldens show",
 	"e2e/storms/align.go":                  "has a BPF object compiled for the machine of the tests",
 	"bpf/machine.h":                        "is what depends on the processor",
 }
