@@ -105,11 +105,11 @@ func (ac *activity) unseenBefore(p *process, b *event.Boundary, gap *window) {
 func (ac *activity) unseenIn(p *process, in *window, first, last int64) {
 	what := words.Cells(first, last) + words.OfKernel(p.kernel())
 	ac.unseen += last - first + 1
-	doubted := startProbe
+	doubted := words.StartProbes
 	if in != nil {
 		in.addNote(words.RanUnseen(what))
 		if in.kind == kindCell {
-			doubted = endProbes
+			doubted = words.EndProbes
 		}
 	}
 	ac.problems.add(words.Unseen(int(p.info.PID), what, doubted))

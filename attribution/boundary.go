@@ -38,7 +38,7 @@ func (in *intake) apply(r *root, b *event.Boundary) {
 		p.ended, p.gone = true, b.Time
 		r.lives(p, in.session.cut, false)
 		p.dying(b)
-		in.activity.closeProcess(p, b, "the process ended")
+		in.activity.closeProcess(p, b, words.ProcessEnded)
 		delete(r.away, b.PID)
 		p.past.clear(in.session.cut, r.latest())
 		p.isForked = false
@@ -81,7 +81,7 @@ func (in *intake) exec(p *process, b *event.Boundary) {
 		p.parent = b.Parent
 	}
 	for len(p.open) > 0 {
-		in.activity.abandonCell(p, b, "the process executed another program")
+		in.activity.abandonCell(p, b, words.ProcessExeced)
 	}
 	if b.Command != "" {
 		p.info.Command, _ = in.limits.keep(b.Command, maxName)

@@ -1,6 +1,9 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"ipytracer/event"
+	"ipytracer/model/words"
+)
 
 // maxBehind is how many changes may come between a boundary and its readings: more than a ring of 16 MiB holds, for the
 // changes are read before each record of the boundaries' ring.
@@ -146,6 +149,6 @@ func (in *intake) introduce(info event.ProcessInfo) {
 // endAll closes what a stream left open: a recording that was cut.
 func (in *intake) endAll() {
 	for _, p := range in.processes.order {
-		in.activity.closeProcess(p, in.processes.now(p), "the recording ends here")
+		in.activity.closeProcess(p, in.processes.now(p), words.RecordingEnds)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/model/words"
 )
 
 // maxFixes is how many roots one fix clears.
@@ -158,7 +159,7 @@ func fixOf(key verdictKey, f *found) string {
 			return ""
 		case f.kind == event.HeldByCycle:
 			return collect
-		case key.holder == "" || key.holder == lastError:
+		case key.holder == "" || key.holder == words.LastException:
 			return lastErrorGone
 		}
 		return f.portion.ways.fix()

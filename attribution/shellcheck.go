@@ -68,10 +68,9 @@ func (sc *shellCheck) compare(shells []event.Shell) {
 			w.overAt(at)
 		}
 	}
-	sc.doubt(endProbes, "was not seen to end", "were not seen to end", func(w *window) bool { return w.missed })
-	sc.doubt(resultProbe, "was not seen to have its result", "were not seen to have their results", sc.lacksResult)
-	sc.doubt(statementProbe, "ran code, and no statement of it was seen", "ran code, and no statement of them was seen",
-		sc.lacksStatements)
+	sc.doubt(words.EndUnseen, func(w *window) bool { return w.missed })
+	sc.doubt(words.ResultUnseen, sc.lacksResult)
+	sc.doubt(words.StatementsUnseen, sc.lacksStatements)
 }
 
 // overAt marks a cell of a process whose front end waited for the next request: of its main thread, if it was open
@@ -83,8 +82,8 @@ func (w *window) overAt(at event.Nanoseconds) {
 	w.missed = w.missed || w.untold
 }
 
-// doubt says of the cells that something is amiss with how many there are, and which probes' hits are missing.
-func (sc *shellCheck) doubt(probes, one, several string, amiss func(*window) bool) {
+// doubt adds a problem for the cells of each process of which a part was not seen.
+func (sc *shellCheck) doubt(unseen words.CellDoubt, amiss func(*window) bool) {
 	count := map[*process]int{}
 	for _, w := range sc.table.staying {
 		if w.kind == kindCell && amiss(w) {
@@ -94,7 +93,7 @@ func (sc *shellCheck) doubt(probes, one, several string, amiss func(*window) boo
 	}
 	for _, p := range sc.processes.order {
 		if n := count[p]; n > 0 {
-			sc.problems.add(words.Amiss(int(p.info.PID), n, one, several, probes))
+			sc.problems.add(words.Amiss(int(p.info.PID), n, unseen))
 		}
 	}
 }

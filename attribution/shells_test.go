@@ -80,8 +80,8 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 		{"two, one about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+2, false) }, "In[2], ", ""},
 		{"emptied", func(s *shell) { s.cell(1); s.cell(2); s.inputs = 1; s.cell(3); s.says(2, true) }, "", ""},
 		{"runs on", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, false) }, "", words.StillRuns},
-		{"open at the prompt", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, true) }, endProbes,
-			"its end was not seen"},
+		{"open at the prompt", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, true) },
+			words.EndProbes, "its end was not seen"},
 		{"swallowed", func(s *shell) {
 			s.cell(1)
 			s.openCell(2, true)
@@ -89,10 +89,10 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 			s.closeCell(2, event.OutcomeMissed)
 			s.cell(3)
 			s.says(s.inputs, true)
-		}, endProbes, "In[3] to In[5] ran in it without being seen"},
+		}, words.EndProbes, "In[3] to In[5] ran in it without being seen"},
 		{"ends as the next begins", func(s *shell) { s.cell(1); s.time -= 99_000; s.cell(2); s.says(s.inputs, true) },
-			endProbes, "its end was not seen"},
-		{"no statements", func(s *shell) { s.bare("# a\nx = 1") }, statementProbe, ""},
+			words.EndProbes, "its end was not seen"},
+		{"no statements", func(s *shell) { s.bare("# a\nx = 1") }, words.StatementProbes, ""},
 		{"a comment", func(s *shell) { s.bare("# a\n\n  # b") }, "", ""},
 		{"statements stepped down", func(s *shell) {
 			s.boundary(event.MeterShed, main, func(b *event.Boundary) {

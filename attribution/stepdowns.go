@@ -55,11 +55,3 @@ func (sd *stepDowns) names() (names []string) {
 
 // maxGroupsShed is how many there are, and more.
 const maxGroupsShed = 32
-
-// The probes that windows hang on, as the certificate names them.
-const (
-	startProbe     = "cell starts"
-	endProbes      = "cell ends and prompts"
-	resultProbe    = "cell ends"
-	statementProbe = "statements"
-)

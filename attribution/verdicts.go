@@ -8,6 +8,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/model/words"
 )
 
 // find files what a site left behind under the verdict it belongs to.
@@ -31,9 +32,6 @@ func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *fou
 	return f
 }
 
-// lastError is the holder of what the exception has that was shown last, in sys and in IPython.
-const lastError = "the last exception"
-
 // key says which verdict what a site left belongs to: that of its holder, where it can be named.
 func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Holder) verdictKey {
 	key := verdictKey{kind: kind, pid: s.pid, meter: s.meter}
@@ -55,7 +53,7 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 	case kind == model.HeldByTraceback && by == event.HeldByTraceback && holder.Root != "":
 		key.holder = holder.Root
 		if strings.HasPrefix(holder.Root, "sys.last_") || strings.HasPrefix(holder.Root, "get_ipython") {
-			key.holder = lastError
+			key.holder = words.LastException
 		}
 	case kind == model.HeldAfterWindow && by == event.HeldByModule:
 		key.holder = string(by) + " " + rootOf(holder)

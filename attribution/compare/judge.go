@@ -93,7 +93,7 @@ func (c *comparison) judge(limits []Limit) *model.Judgement {
 	for _, l := range limits {
 		j.Limits = append(j.Limits, l.text)
 	}
-	one := func(what string, m *model.MeterDiff, of func(model.Figure) int64, name string, cutA, cutB bool) {
+	one := func(row *model.CellDiff, m *model.MeterDiff, of func(model.Figure) int64, cutA, cutB bool) {
 		if !slices.Contains(c.judged, m.Meter) {
 			return
 		}
@@ -103,13 +103,12 @@ func (c *comparison) judge(limits []Limit) *model.Judgement {
 			if b.high != math.MaxInt64 && b.high-a.low < c.d.Least { // as little as two runs of the same differ
 				surely, perhaps = false, false
 			}
-			text := fmt.Sprintf("%s, %s: %s %s → %s, over %s", what, words.Meter(m.Meter), name, shown(m.A, of),
-				shown(m.B, of), l.text)
+			e := words.Excess{Row: row, Meter: m.Meter, Need: row != nil, A: m.A, B: m.B, Limit: l.text}
 			switch {
 			case surely && len(j.Over) < maxSentences:
-				j.Over = append(j.Over, text)
+				j.Over = append(j.Over, e.String())
 			case !surely && perhaps && len(j.Unsure) < maxSentences:
-				j.Unsure = append(j.Unsure, text)
+				j.Unsure = append(j.Unsure, e.String())
 			}
 		}
 	}
@@ -117,7 +116,7 @@ func (c *comparison) judge(limits []Limit) *model.Judgement {
 	need := func(f model.Figure) int64 { return f.Need() }
 	for i := range c.d.Whole {
 		for k := range c.d.Whole[i].Meters {
-			one("the session", &c.d.Whole[i].Meters[k], peak, "peak", c.a.notWhole(), c.b.notWhole())
+			one(nil, &c.d.Whole[i].Meters[k], peak, c.a.notWhole(), c.b.notWhole())
 		}
 	}
 	for i := range c.d.Cells {
@@ -126,28 +125,15 @@ func (c *comparison) judge(limits []Limit) *model.Judgement {
 			continue
 		}
 		for k := range row.Meters {
-			one(words.Row(row), &row.Meters[k], need, "need", incomplete(row.A) && row.A.Status != row.B.Status,
+			one(row, &row.Meters[k], need, incomplete(row.A) && row.A.Status != row.B.Status,
 				incomplete(row.B) && row.A.Status != row.B.Status)
 		}
 	}
 	if len(c.d.Cells) == 0 && len(c.d.Whole) == 0 {
-		j.Unsure = append(j.Unsure, "there is nothing to compare")
+		j.Unsure = append(j.Unsure, words.NothingToCompare)
 	}
 	return j
 }
 
 // notWhole says whether there may have been more of a session than was seen.
 func (r *Run) notWhole() bool { return r.report.Finished == cut || r.left > 0 }
-
-// shown is a figure with the mark of what it is.
-func shown(f *model.Figure, of func(model.Figure) int64) string {
-	switch {
-	case f == nil:
-		return "nothing"
-	case f.Exact:
-		return words.Bytes(of(*f))
-	case f.Bound == nil:
-		return "≥" + words.Bytes(of(*f))
-	}
-	return "≈" + words.Bytes(of(*f))
-}

@@ -1,65 +1,66 @@
 package plan
 
 import (
-	"fmt"
-
 	"ipytracer/model"
 	"ipytracer/model/words"
 )
 
-// maxReasons is how many reasons are told of each run.
+// maxReasons is the number of reasons that each run has at most.
 const maxReasons = 8
 
 // cut is how a recording that was cut says that it finished.
 const cut = "recording cut"
 
-// doubts are why the notebook may need more than the plan says.
+// doubts returns the reasons why the notebook may need more than the plan says.
 func doubts(runs []*Run, p *model.Plan) []string {
 	out := []string{}
-	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	add := func(d words.Doubt) { out = append(out, d.String()) }
 	for i, r := range runs {
-		name := "the recording"
-		if len(runs) > 1 {
-			name = fmt.Sprintf("recording %d", i+1)
-		}
-		if r.Finished == cut {
-			add("%s was cut: what came after is not known", name)
-		}
-		if r.Cells == 0 {
-			add("no cell ran in %s", name)
-		}
-		if r.Failed > 0 {
-			add("%s: %s did not end well: with what did not run it would need more", name,
-				words.Plural(r.Failed, "cell"))
-		}
-		if r.late {
-			add("%s began in a process that ran already: what it needed before is not known", name)
-		}
-		for _, text := range r.ended {
-			add("%s: %s", name, text)
-		}
-		for k, text := range r.reasons {
-			if k == maxReasons {
-				add("%s: %s", name, words.Plural(len(r.reasons)-k, "more reason")+" why it is not complete")
-				break
-			}
-			add("%s: %s", name, text)
+		name := words.Recording(i, len(runs))
+		for _, d := range r.doubts() {
+			d.Run = name
+			add(d)
 		}
 	}
 	for i := range p.Demands {
 		d := &p.Demands[i]
 		if d.Bound == nil {
-			add("%s: the highest moment is a lower bound: part of the time or of the memory was not seen",
-				words.Meter(d.Meter))
+			add(words.Doubt{Kind: words.LowerBound, Text: d.Meter})
 		}
 		if d.At == nil && runs[d.Run].Cells > 0 {
-			add("%s was highest between two cells: no line is known for that", words.Meter(d.Meter))
+			add(words.Doubt{Kind: words.BetweenCells, Text: d.Meter})
 		}
 	}
 	if len(runs) > 1 && differ(runs) {
-		add("the recordings are of different machines")
+		add(words.Doubt{Kind: words.OtherMachines})
 	}
 	return out
+}
+
+// doubts returns those of one recording.
+func (r *Run) doubts() (all []words.Doubt) {
+	add := func(d words.Doubt) { all = append(all, d) }
+	if r.Finished == cut {
+		add(words.Doubt{Kind: words.WasCut})
+	}
+	if r.Cells == 0 {
+		add(words.Doubt{Kind: words.NoCells})
+	}
+	if r.Failed > 0 {
+		add(words.Doubt{Kind: words.CellsFailed, Count: r.Failed})
+	}
+	if r.late {
+		add(words.Doubt{Kind: words.LateNeed})
+	}
+	all = append(all, r.ended...)
+	for k, text := range r.reasons {
+		if k == maxReasons {
+			add(words.Doubt{Kind: words.MoreNotComplete, Count: len(r.reasons) - k})
+			break
+		}
+		add(words.Doubt{Kind: words.NotComplete, Text: text})
+	}
+	return all
 }
 
 func differ(runs []*Run) bool {

@@ -31,7 +31,7 @@ type Run struct {
 	model.PlanRun
 	demands []*demand
 	reasons []string // in words, why it may have needed more
-	ended   []string
+	ended   []words.Doubt
 	late    bool
 }
 
@@ -294,12 +294,10 @@ func (x *reader) processes() {
 			x.run.late = true
 		}
 		if p.Ending != nil && p.Ending.OutOfMemory {
-			x.run.ended = append(x.run.ended,
-				"the OOM killer ended a process of it: what it would have needed is not known")
+			x.run.ended = append(x.run.ended, words.Doubt{Kind: words.KilledForMemory})
 		}
 		if p.SoftLimit != nil && p.SoftLimit.By != "" {
-			x.run.ended = append(x.run.ended,
-				"a soft limit of "+words.Bytes(p.SoftLimit.Bytes)+" kept a process from mapping more")
+			x.run.ended = append(x.run.ended, words.Doubt{Kind: words.LimitedBySetting, Bytes: p.SoftLimit.Bytes})
 		}
 	}
 }

@@ -108,14 +108,6 @@ func Unseen(pid int, cells, probes string) string {
 // RecordingCut says that a recording stops before its session did.
 const RecordingCut = "the recording was cut: what came after is not known"
 
-// Amiss describes a problem with one or several cells of a process, and names the probes that missed them.
-func Amiss(pid, n int, one, several, probes string) string {
-	if n == 1 {
-		return fmt.Sprintf("pid %d: a cell %s; the probes on %s are in doubt", pid, one, probes)
-	}
-	return fmt.Sprintf("pid %d: %d cells %s; the probes on %s are in doubt", pid, n, several, probes)
-}
-
 // NotBegun says that an experiment ends and did not begin.
 func NotBegun(name string, pid int) string {
 	return fmt.Sprintf("experiment %q ended in pid %d, but had not begun", name, pid)

@@ -8,6 +8,9 @@ import (
 	"ipytracer/model"
 )
 
+// LastException names the holder of the objects of the exception that was shown last, in sys and in IPython.
+const LastException = "the last exception"
+
 // Found has the facts behind the words of a verdict, beside the verdict itself.
 type Found struct {
 	By       string // its holder, as in [model.Held]; "" without a look

@@ -1,0 +1,113 @@
+package words
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// elsewhere are the files of attribution and event that may have phrases, with the reason.
+var elsewhere = map[string]string{
+	"attribution/compare/names/names.go": "the keywords of Python",
+	"attribution/fix.go":                 "code to paste",
+	"attribution/fix_views.go":           "code to paste",
+	"attribution/typed.go":               "code to paste",
+	"event/loss.go":                      "reasons of losses, which recordings have",
+	"event/meters.go":                    "the table of meters, with sources that recordings have",
+}
+
+// TestPhrasesAreHere: attribution and event have no phrase of three words or more. They find facts; this package says
+// them. Errors are exempt.
+func TestPhrasesAreHere(t *testing.T) {
+	found := map[string]bool{}
+	each := func(path string) {
+		phrases := phrasesOf(t, path)
+		name := filepath.ToSlash(strings.TrimPrefix(path, filepath.Join("..", "..")+string(filepath.Separator)))
+		found[name] = len(phrases) > 0
+		if elsewhere[name] == "" && len(phrases) > 0 {
+			t.Errorf("%s: these belong into model/words: %q", name, phrases)
+		}
+	}
+	err := filepath.WalkDir("../../attribution", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && isSource(path) && !strings.Contains(path, "attributiontest") {
+			each(filepath.Clean(path))
+		}
+		return err
+	})
+	events, globErr := filepath.Glob("../../event/*.go")
+	if err != nil || globErr != nil || len(events) == 0 || len(found) == 0 {
+		t.Fatal(err, globErr, len(events), len(found))
+	}
+	for _, path := range events {
+		if isSource(path) {
+			each(filepath.Clean(path))
+		}
+	}
+	for name := range elsewhere {
+		if !found[name] {
+			t.Errorf("%s has no phrase: take it out of the list", name)
+		}
+	}
+}
+
+func isSource(path string) bool {
+	return strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go")
+}
+
+// phrasesOf returns the strings of a file that have three words or more, but for those of errors.
+func phrasesOf(t *testing.T, path string) (phrases []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			return !makesError(n)
+		case *ast.FuncDecl:
+			return n.Name.Name != "Error"
+		case *ast.BasicLit:
+			if n.Kind != token.STRING {
+				break
+			}
+			if text, err := strconv.Unquote(n.Value); err == nil && isPhrase(text) {
+				phrases = append(phrases, text)
+			}
+		}
+		return true
+	})
+	return phrases
+}
+
+// makesError reports whether a call is fmt.Errorf or errors.New.
+func makesError(call *ast.CallExpr) bool {
+	f, is := call.Fun.(*ast.SelectorExpr)
+	if !is {
+		return false
+	}
+	from, is := f.X.(*ast.Ident)
+	return is && (from.Name == "fmt" && f.Sel.Name == "Errorf" || from.Name == "errors" && f.Sel.Name == "New")
+}
+
+// isPhrase reports whether a text has three words. A word has letters alone, and punctuation around them.
+func isPhrase(text string) bool {
+	n := 0
+	for _, field := range strings.Fields(text) {
+		word := strings.TrimFunc(field, func(r rune) bool { return !unicode.IsLetter(r) })
+		if word != "" && strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }) < 0 &&
+			!isVerb(field) {
+			n++
+		}
+	}
+	return n >= 3
+}
+
+// isVerb reports whether a field is a verb of a format, as %s is.
+func isVerb(field string) bool { return strings.HasPrefix(field, "%") && len(field) <= 3 }
