@@ -6,7 +6,7 @@
 #   scripts/kernels.sh [VERSION ...]      such as 6.1 or 7.2; default: $KERNELS
 #
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
-# PYTHON        the Python, with IPython and NumPy, whose cells run (/usr/bin/python3); "none" for no cells
+# PYTHON        the Python, with IPython and NumPy, that runs cells (/usr/bin/python3); "none" for no cells
 # CPUS          of the machine that is emulated (8)
 # CHECKS        the checks to run, of
 #               doctor     the kernel's features

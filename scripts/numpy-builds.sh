@@ -152,8 +152,8 @@ preprocess() {
     mkdir -p "$d/generated"
     python3 -c 'import sys, runpy; print(runpy.run_path(sys.argv[1])["process_file"](sys.argv[2]))' \
         "${template[0]}" "$core/src/common/templ_common.h.src" >"$d/generated/templ_common.h"
-    # What else a build generates says which functions the C library and which instructions the processor has; alloc.c
-    # uses neither.
+    # Other generated headers say which functions the C library and which instructions the processor has; alloc.c uses
+    # neither.
     echo '#define NPY_SIZEOF_PY_LONG_LONG 8' >"$d/generated/config.h"
     : >"$d/generated/npy_cpu_dispatch_config.h"
     # As for the oldest of the compilers, which reads no newer attributes; clang says that it is GCC 4.2.

@@ -34,7 +34,7 @@ joined["margin"] = joined.revenue - joined.units * joined.cost""",
     "signal = np.cumsum(rng.standard_normal(1 << 19))\nspectrum = np.abs(np.fft.rfft(signal)) ** 2\n"
     "int(spectrum[1:].argmax())",
     "ordered = np.sort(rng.random(3_000_000))\nordered[::600_000]",
-    # what a plot is made of, without the display
+    # data of a plot, without the display
     "heights, edges = np.histogram(joined.margin, bins=200)\n"
     "picture = np.histogram2d(joined.price, joined.margin, bins=100)[0]\npicture.max()",
     """def step(w, x, y, rate=0.1):

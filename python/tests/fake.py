@@ -149,7 +149,7 @@ class Tracer:
         self.told, self.next = 0, 2
         self.memory = {"cpu.resident": 100 * MIB}    # now, in bytes
         self.coming = []        # members of the next cells' windows
-        # how many looks were asked for; how often a notebook is told that one is not over
+        # how many looks were asked for; how often a notebook hears that one is not over
         self.looks, self.looked = 0, 2
         self.variables, self.names = (
             [variable("x")],

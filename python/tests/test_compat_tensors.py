@@ -58,7 +58,7 @@ class Reporter(unittest.TestCase):
         reporter = pytorch_memlab.MemReporter()
         _, text = self.report(reporter, verbose=True)
         stats = [s for s in reporter.device_tensor_stat[torch.device("cpu")] if s[3] == 4 << 20 or "->" in s[0]]
-        # what part is a view of may be an object of Python's, too
+        # part is a view of memory that may be an object of Python's, too
         self.assertIn(sorted(s[3] for s in stats), ([0, 4 << 20], [0, 0, 4 << 20]))
         self.assertEqual(len(re.findall(r"\(->Tensor\d+\)", text)), len(stats) - 1)
         self.assertEqual(again.numel(), 1)

@@ -57,7 +57,7 @@ class Magic(ShellTest):
         self.run_cell("x = 2")
         self.assertEqual(self.run_cell("%tracer last")[0].split("  ")[0], "In[3]")
         table = self.run_cell("%tracer table")[0].split("\n")
-        # the fake tells of a cell when it is asked
+        # the fake sends a cell when it is asked
         self.assertEqual([row.split()[0] for row in table], ["cell", "In[3]", "In[2]"])
         self.assertTrue(table[1].endswith("error · x = 1") and table[2].endswith("a = 1 ⏎ b = 2"), table)
         self.assertIn("In[2] line 1 › ones", self.run_cell("%tracer lines")[0])

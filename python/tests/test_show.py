@@ -9,7 +9,7 @@ from ipytracer import _html, _packets, _show, _text
 from .fake import MIB, figure, window
 
 HELLO = _packets.Hello("1", 1, 1024 * MIB, "container")
-# What JupyterLab's sanitiser keeps of notebooks that are not trusted, as far as it is used here
+# Tags and attributes that JupyterLab's sanitiser keeps of notebooks that are not trusted, as far as used here
 # (packages/apputils/src/sanitizer.ts).
 KEPT = {
     "div": {"style"},

@@ -4,7 +4,7 @@
 #
 #   scripts/release/build.sh [OUT]    into bin/release, if none is named
 #
-# What is not committed is not in it. Needs what `scripts/install.sh release` installs. The same compilers make the same
+# Uncommitted files are not in it. Needs the packages of `scripts/install.sh release`. The same compilers make the same
 # bytes: another Go, C compiler, C library or setuptools may make others.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

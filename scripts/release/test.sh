@@ -86,7 +86,7 @@ types() {
 # shell PYTHON: a command that reads cells. Without a history, for which a thread of its own would map memory meanwhile.
 shell() { echo "$1 -m IPython --simple-prompt --no-banner --HistoryManager.enabled=False"; }
 
-# uses TRACER PYTHON: says its version, finds that it can trace, and traces a session whose figures are known.
+# uses TRACER PYTHON: prints its version, finds that it can trace, and traces a session with known figures.
 uses() {
     local tracer=$1 python=$2
     [ "$(types "$tracer" version)" = "tracer $version" ] || fails "it is not $version: $(types "$tracer" version)"

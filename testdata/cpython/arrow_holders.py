@@ -1,4 +1,5 @@
-"""Makes pyarrow's objects that hold buffers of Arrow's pools, says of each buffer who holds it ("wanted") and of which only slices have it ("views"), and waits."""
+"""Makes pyarrow's objects that hold buffers of Arrow's pools, says of each buffer who holds it ("wanted") and of which
+only slices have it ("views"), and waits."""
 
 import gc
 import json
@@ -53,11 +54,16 @@ def slices():
     """Only a small part of each is left, with its buffers' addresses."""
     out = {}
     for name, whole, part in (
-            ("head", pa.table({"n": made(7), "b": pc.equal(numbers, 3), "s": pa.array(["text %d" % (i % 7) for i in range(300_000)])}), lambda x: x.slice(1000, 10)),
-            ("piece", made(8), lambda x: x.slice(7, 90)), ("few", pa.record_batch({"n": made(9)}), lambda x: x.slice(5, 3)),
-            ("some", pa.chunked_array([made(10), made(11)]), lambda x: x.slice(10, 299_995)), ("large", made(12), lambda x: x.slice(0, 200_000))):
+            ("head", pa.table({"n": made(7), "b": pc.equal(numbers, 3),
+                               "s": pa.array(["text %d" % (i % 7) for i in range(300_000)])}),
+             lambda x: x.slice(1000, 10)),
+            ("piece", made(8), lambda x: x.slice(7, 90)), ("few", pa.record_batch({"n": made(9)}),
+                                                           lambda x: x.slice(5, 3)),
+            ("some", pa.chunked_array([made(10), made(11)]), lambda x: x.slice(10, 299_995)),
+        ("large", made(12), lambda x: x.slice(0, 200_000))):
         columns = whole.columns if hasattr(whole, "columns") else [whole]
-        out[name] = (part(whole), [b.address for c in columns for chunk in getattr(c, "chunks", [c]) for b in chunk.buffers() if b is not None])
+        out[name] = (part(whole), [b.address for c in columns for chunk in getattr(c, "chunks", [c])
+                                   for b in chunk.buffers() if b is not None])
     return out
 
 

@@ -1,6 +1,6 @@
 # Makes blocks of memory that are held in every way there is, and says on file descriptor 3 where each is and who has to
-# be found to hold it; then it waits on descriptor 4. Blocks are NumPy arrays, or ctypes' buffers where there is no NumPy.
-# Arguments are modules to import first.
+# be found to hold it; then it waits on descriptor 4. Blocks are NumPy arrays, or ctypes' buffers where there is no
+# NumPy. Arguments are modules to import first.
 import collections
 import ctypes
 import functools
@@ -116,7 +116,8 @@ remembered(7)
 remembered(8)
 
 
-def defaulted(x=want(make(), "variable", "defaulted.__defaults__[0]"), *, y=want(make(), "variable", "defaulted.__kwdefaults__['y']")):
+def defaulted(x=want(make(), "variable", "defaulted.__defaults__[0]"), *,
+              y=want(make(), "variable", "defaulted.__kwdefaults__['y']")):
     pass
 
 
@@ -148,7 +149,8 @@ queue = collections.deque(range(200))
 queue.append(want(make(), "variable", "queue[200]"))
 queue.appendleft(want(make(), "variable", "queue[0]"))
 wanted[-2]["path"] = "queue[201]"
-partial = functools.partial(print, 1, want(make(), "variable", "partial.args[1]"), key=want(make(), "variable", "partial.keywords['key']"))
+partial = functools.partial(print, 1, want(make(), "variable", "partial.args[1]"),
+                            key=want(make(), "variable", "partial.keywords['key']"))
 bound = [want(make(), "variable", "bound.__self__[0]")].append
 ordered = collections.OrderedDict(a=want(make(), "variable", "ordered['a']"))
 default = collections.defaultdict(list)

@@ -1,4 +1,5 @@
-"""The cells of one session, in order. Every figure follows from the sizes in the cell and the rules in model.py and README.md."""
+"""The cells of one session, in order. Every figure follows from the sizes in the cell and the rules in model.py and
+README.md."""
 
 from model import MEMORY, Cell, GiB, KiB, MiB, gpu, innocent, torch
 
@@ -23,7 +24,8 @@ def _start():
 
 def _tensors():
     return [
-        Cell("blip", "t = gpu.Tensor(gpu.GiB); del t", torch(GiB), gpu(driver=GiB, reserved=GiB), why="the segment stays cached"),
+        Cell("blip", "t = gpu.Tensor(gpu.GiB); del t", torch(GiB), gpu(driver=GiB, reserved=GiB),
+             why="the segment stays cached"),
         innocent("pass_after_blip"),
         Cell("temporaries", """
             for _ in range(10):
@@ -67,7 +69,8 @@ def _tensors():
             gpu.empty_cache()
             """, torch(48 * MiB), gpu(driver=48 * MiB, reserved=48 * MiB),
              why="a graph's pool is not emptied while the graph lives"),
-        Cell("private_pool_released", "pool.release()\ngpu.empty_cache()", kept=gpu(driver=-48 * MiB, reserved=-48 * MiB),
+        Cell("private_pool_released", "pool.release()\ngpu.empty_cache()",
+             kept=gpu(driver=-48 * MiB, reserved=-48 * MiB),
              needs=["private_pool"]),
         Cell("training", """
             import queue
@@ -87,10 +90,12 @@ def _tensors():
             tasks.put(None)
             worker.join()
             """, torch(144 * MiB), gpu(driver=144 * MiB, reserved=144 * MiB),
-             why="8 activations, and in the backward pass the next gradient beside the one before it: 8 + 1, 7 + 2, 6 + 2, …; "
-                 "the segments are freed on another thread"),
-        Cell("training_emptied", "gpu.empty_cache()", kept=gpu(driver=-144 * MiB, reserved=-144 * MiB), needs=["training"]),
-        Cell("tensor_on_each", "a, b = gpu.Tensor(32 * gpu.MiB, device=1), gpu.Tensor(64 * gpu.MiB)\ndel a, b\ngpu.empty_cache()",
+             why="8 activations, and in the backward pass the next gradient beside the one before it: "
+                 "8 + 1, 7 + 2, 6 + 2, …; the segments are freed on another thread"),
+        Cell("training_emptied", "gpu.empty_cache()", kept=gpu(driver=-144 * MiB, reserved=-144 * MiB),
+             needs=["training"]),
+        Cell("tensor_on_each",
+             "a, b = gpu.Tensor(32 * gpu.MiB, device=1), gpu.Tensor(64 * gpu.MiB)\ndel a, b\ngpu.empty_cache()",
              dict(torch(64 * MiB), **torch(32 * MiB, 1))),
     ]
 
@@ -120,11 +125,13 @@ def _errors():
             """, torch(128 * MiB), torch(128 * MiB), status="error", why="the traceback holds the frame"),
         innocent("pass_after_error"),
         Cell("exception_replaced", 'raise KeyError("another")', status="error",
-             needs=["exception_keeps_locals"], why="nobody holds the traceback before it any more; frame and exception hold each other"),
+             needs=["exception_keeps_locals"],
+             why="nobody holds the traceback before it any more; frame and exception hold each other"),
         Cell("exception_collected", "collected = gc.collect()\ngpu.empty_cache()", kept=torch(-128 * MiB),
              needs=["exception_replaced"]),
         Cell("refused", """
-            codes = [gpu.cu.code("cuMemAlloc_v2", gpu.ctypes.byref(gpu.ctypes.c_uint64()), size) for size in (0, 9 * gpu.GiB)]
+            codes = [gpu.cu.code("cuMemAlloc_v2", gpu.ctypes.byref(gpu.ctypes.c_uint64()), size)
+                     for size in (0, 9 * gpu.GiB)]
             codes += [gpu.cu.code("cuMemFree_v2", 4096), gpu.rt.code("cudaFree", 0)]
             thread = threading.Thread(target=lambda: codes.append(gpu.cu.code("cuMemFree_v2", 4096)))
             thread.start(); thread.join()
@@ -152,8 +159,8 @@ def _errors():
             gpu.empty_cache()
             """, gpu(active=180 * MiB, reserved=200 * MiB, driver=220 * MiB + 25348),
              gpu(active=30 * MiB, reserved=40 * MiB, driver=60 * MiB + 25348), needs=["expandable_freed"],
-             why="as cuDNN on an H100: it takes two blocks on the thread that PyTorch takes eight pieces on before its next report, "
-                 "which go while a graph's pool stays"),
+             why="as cuDNN on an H100: it takes two blocks on the thread that PyTorch takes eight pieces on before "
+                 "its next report, which go while a graph's pool stays"),
         Cell("expandable_beside_libraries_freed", """
             del static
             graph.release()
@@ -161,7 +168,8 @@ def _errors():
                 gpu.rt.free(p)
             gpu.cu.release(handle)
             gpu.empty_cache()
-            """, kept=gpu(active=-30 * MiB, reserved=-40 * MiB, driver=-60 * MiB - 25348), needs=["expandable_beside_libraries"]),
+            """, kept=gpu(active=-30 * MiB, reserved=-40 * MiB, driver=-60 * MiB - 25348),
+             needs=["expandable_beside_libraries"]),
         Cell("expandable_oom", """
             try:
                 gpu.Tensor(9 * gpu.GiB)
@@ -182,7 +190,8 @@ def _errors():
 def _raw():
     mipmapped = sum((1024 >> i) ** 2 * 4 for i in range(11))
     return [
-        Cell("blip_with_gil", "gpu.app.blip(5 * gpu.GiB)", gpu(driver=5 * GiB), why="cudaMalloc and cudaFree in one call"),
+        Cell("blip_with_gil", "gpu.app.blip(5 * gpu.GiB)", gpu(driver=5 * GiB),
+             why="cudaMalloc and cudaFree in one call"),
         innocent("pass_after_raw_blip"),
         Cell("blip_without_gil", "gpu.app_nogil.blip(2 * gpu.GiB)", gpu(driver=2 * GiB)),
         Cell("preallocated", """
@@ -222,7 +231,8 @@ def _raw():
             assert pitch == 1024
             gpu.cu.free(p)
             """, gpu(driver=4 * MiB), why="4096 rows of 1024 bytes"),
-        Cell("managed", 'p = gpu.rt.give("cudaMallocManaged", 128 * gpu.MiB, 1)\ngpu.rt.free(p)', gpu(driver=128 * MiB)),
+        Cell("managed", 'p = gpu.rt.give("cudaMallocManaged", 128 * gpu.MiB, 1)\ngpu.rt.free(p)',
+             gpu(driver=128 * MiB)),
         Cell("arrays", """
             arrays = [gpu.cu.array(1024, 1024, gpu.FLOAT, 4), gpu.cu.array(4096, 0, gpu.UINT8, 1),
                       gpu.cu.array3d(256, 256, 64, gpu.HALF, 2)]
@@ -250,7 +260,8 @@ def _raw():
             gpu.cu.call("cuMemFreeAsync", p, 0)
             gpu.cu.call("cuMemPoolTrimTo", pool, 0)
             gpu.cu.call("cuMemPoolDestroy", pool)
-            """, gpu(driver=150 * MiB), gpu(driver=50 * MiB), why="a pool that is destroyed keeps what is still allocated"),
+            """, gpu(driver=150 * MiB), gpu(driver=50 * MiB),
+             why="a pool that is destroyed keeps what is still allocated"),
         Cell("pool_outlived", 'gpu.cu.call("cuMemFreeAsync", q, 0)', kept=gpu(driver=-50 * MiB), needs=["pool"]),
         Cell("static_runtime", """
             program = gpu.static()
@@ -268,7 +279,8 @@ def _vmm():
             gpu.cu.map(at, 64 * gpu.MiB, handle)
             gpu.cu.release(handle)
             """, gpu(driver=64 * MiB), gpu(driver=64 * MiB), why="released, but mapped"),
-        Cell("vmm_unmapped", "gpu.cu.unmap(at, 64 * gpu.MiB)", kept=gpu(driver=-64 * MiB), needs=["vmm_released_first"]),
+        Cell("vmm_unmapped", "gpu.cu.unmap(at, 64 * gpu.MiB)", kept=gpu(driver=-64 * MiB),
+             needs=["vmm_released_first"]),
         Cell("vmm_released_last", """
             handle = gpu.cu.create(32 * gpu.MiB)
             gpu.cu.map(at, 32 * gpu.MiB, handle)
@@ -287,7 +299,8 @@ def _vmm():
             other = gpu.cu.create(32 * gpu.MiB)
             gpu.cu.release(again); gpu.cu.release(other)
             gpu.cu.unreserve(at, 128 * gpu.MiB)
-            """, gpu(driver=96 * MiB), why="one reference keeps it, mapped here, there or nowhere", needs=["vmm_released_last"]),
+            """, gpu(driver=96 * MiB), why="one reference keeps it, mapped here, there or nowhere",
+             needs=["vmm_released_last"]),
         Cell("vmm_not_permitted", """
             try:
                 gpu.cu.create(2 * gpu.MiB, types=gpu.FABRIC)

@@ -107,7 +107,8 @@ def processes():
                 gpu.cu.call("cuCheckpointProcess" + step, os.getpid(), 0)
             """, why="gone, and back before the cell ends"),
         Cell("suspended", """
-            child = "import gpu, sys; [gpu.cu.call('cuCheckpointProcess' + s, int(sys.argv[1]), 0) for s in sys.argv[2:]]"
+            child = ("import gpu, sys; "
+                     "[gpu.cu.call('cuCheckpointProcess' + s, int(sys.argv[1]), 0) for s in sys.argv[2:]]")
             subprocess.run([sys.executable, "-c", child, str(os.getpid()), "Lock", "Checkpoint"], check=True)
             """, kept=gpu(driver=-KEPT), children=[({}, {})],
              why="another process calls: nothing of the driver runs in this one. The allocator goes on counting"),
@@ -126,7 +127,8 @@ def yielded():
     return [
         Cell("yielded", command % "yield", kept=gpu(driver=-KEPT), children=[({}, {})]),
         innocent("pass_while_yielded", needs=["yielded"]),
-        Cell("given_back", command % "restore", gpu(driver=KEPT), gpu(driver=KEPT), children=[({}, {})], needs=["yielded"]),
+        Cell("given_back", command % "restore", gpu(driver=KEPT), gpu(driver=KEPT), children=[({}, {})],
+             needs=["yielded"]),
     ]
 
 
@@ -178,7 +180,8 @@ def stacks():
                 time.sleep(0.5)
                 gpu.app.blip(90 * gpu.MiB)
             threading.Thread(target=later).start()
-            """, between=(gpu(driver=90 * MiB), {}), settle=1.5, why="what it takes comes after the cell and before the next"),
+            """, between=(gpu(driver=90 * MiB), {}), settle=1.5,
+             why="what it takes comes after the cell and before the next"),
         innocent("pass_after_between"),
         Cell("end", "del kept\ngpu.empty_cache()", kept=torch(-KEPT)),
         innocent("pass_last"),

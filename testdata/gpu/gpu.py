@@ -1,4 +1,4 @@
-"""The stand-ins as the cells use them: ctypes around the driver, the runtime, programs of their own, the caching allocator.
+"""The stand-ins as the cells use them: ctypes around the driver, the runtime, other programs, the caching allocator.
 
     import gpu                                  loads the libraries from $STANDIN_LIBRARIES: as `import torch` would
     t = gpu.Tensor(64 * gpu.MiB, device=1)      torch-like: freed when nobody holds it
@@ -15,6 +15,7 @@ import os
 KiB, MiB, GiB = 1 << 10, 1 << 20, 1 << 30
 
 _directory = os.environ["STANDIN_LIBRARIES"]
+_FORMAT = [("Format", ctypes.c_int), ("NumChannels", ctypes.c_uint)]
 
 
 class Error(Exception):
@@ -47,12 +48,11 @@ class PoolProps(ctypes.Structure):
 
 
 class ArrayDesc(ctypes.Structure):
-    _fields_ = [("Width", ctypes.c_size_t), ("Height", ctypes.c_size_t), ("Format", ctypes.c_int), ("NumChannels", ctypes.c_uint)]
+    _fields_ = [(name, ctypes.c_size_t) for name in ("Width", "Height")] + _FORMAT
 
 
 class Array3DDesc(ctypes.Structure):
-    _fields_ = [("Width", ctypes.c_size_t), ("Height", ctypes.c_size_t), ("Depth", ctypes.c_size_t), ("Format", ctypes.c_int),
-                ("NumChannels", ctypes.c_uint), ("Flags", ctypes.c_uint)]
+    _fields_ = [(name, ctypes.c_size_t) for name in ("Width", "Height", "Depth")] + _FORMAT + [("Flags", ctypes.c_uint)]
 
 
 class ChannelFormat(ctypes.Structure):
@@ -250,7 +250,7 @@ def observe_oom(function):
 
 
 class PrivatePool:
-    """A pool of its own, as a CUDA graph has: tensors made inside `with` come from it; its segments go after release()."""
+    """A pool of its own, as a CUDA graph has. Tensors made inside `with` use it. Its segments go after release()."""
 
     count = 0
 

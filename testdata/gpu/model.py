@@ -4,7 +4,7 @@ import textwrap
 
 KiB, MiB, GiB = 1 << 10, 1 << 20, 1 << 30
 
-# What the cells are computed for: $STANDIN_DEVICES and $STANDIN_MEMORY of the session.
+# The cells are computed for these values of $STANDIN_DEVICES and $STANDIN_MEMORY of the session.
 DEVICES, MEMORY = 2, 8 * GiB
 METERS = ["cpu.pinned"] + [
     "gpu.%d.%s" % (device, name) for device in range(DEVICES) for name in ("driver", "active", "reserved")

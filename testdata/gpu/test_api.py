@@ -4,26 +4,11 @@ import os
 import subprocess
 import unittest
 
+import symbols
 import test_rig as rig
 
 # unittest looks for the last two here.
 from test_rig import GiB, MiB, python, setUpModule, tearDownModule  # noqa: F401
-
-# Every name that a tracer may look for in the driver.
-DRIVER = """
-cuInit cuDriverGetVersion cuDeviceGet cuDeviceGetCount cuDeviceGetName cuDeviceTotalMem_v2 cuDeviceGetUuid cuDeviceGetUuid_v2
-cuDeviceGetPCIBusId cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxSetFlags_v2
-cuCtxCreate_v2 cuCtxCreate_v3 cuCtxCreate_v4 cuCtxDestroy_v2 cuCtxSetCurrent cuCtxGetCurrent cuCtxPushCurrent_v2 cuCtxPopCurrent_v2
-cuCtxGetDevice cuMemGetInfo_v2 cuMemAlloc cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemAllocManaged cuMemFree cuMemFree_v2 cuMemAllocAsync
-cuMemAllocAsync_ptsz cuMemAllocFromPoolAsync cuMemAllocFromPoolAsync_ptsz cuMemFreeAsync cuMemFreeAsync_ptsz cuMemPoolCreate
-cuMemPoolDestroy cuMemPoolTrimTo cuMemPoolSetAttribute cuMemPoolGetAttribute cuDeviceGetDefaultMemPool cuDeviceGetMemPool
-cuDeviceSetMemPool cuMemAddressReserve cuMemAddressFree cuMemCreate cuMemRelease cuMemMap cuMemUnmap cuMemSetAccess
-cuMemRetainAllocationHandle cuMemExportToShareableHandle cuMemImportFromShareableHandle cuMemGetAllocationGranularity
-cuMemHostAlloc cuMemAllocHost_v2 cuMemFreeHost cuMemHostRegister_v2 cuMemHostUnregister cuArrayCreate_v2 cuArray3DCreate_v2
-cuArrayDestroy cuMipmappedArrayCreate cuMipmappedArrayDestroy cuIpcGetMemHandle cuIpcOpenMemHandle_v2 cuIpcCloseMemHandle
-cuCheckpointProcessLock cuCheckpointProcessCheckpoint cuCheckpointProcessRestore cuCheckpointProcessUnlock cuGetProcAddress_v2
-cuGetErrorString cuGetErrorName cuCheckpointProcessGetState
-""".split()
 
 REPORT = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
 OUT_OF_MEMORY = "_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE"
@@ -52,7 +37,7 @@ class Symbols(unittest.TestCase):
         return {line.split()[-1] for line in out.decode().splitlines()}
 
     def test_driver(self):
-        self.assertEqual(set(), set(DRIVER) - self.names("libcuda.so.1"))
+        self.assertEqual(set(), set(symbols.DRIVER) - self.names("libcuda.so.1"))
 
     def test_c10_has_two(self):
         self.assertEqual({REPORT, OUT_OF_MEMORY}, self.names("libc10.so"))
@@ -65,23 +50,27 @@ class Symbols(unittest.TestCase):
         self.assertEqual(set(), {n for n in self.names("libcudart.so.12") if not n.startswith(("cuda", "__cuda"))})
 
     def test_no_two_at_one_address(self):
-        out = subprocess.check_output(["nm", "-D", "--defined-only", os.path.join(rig.directory.name, "libcuda.so.1")]).decode()
+        out = subprocess.check_output(["nm", "-D", "--defined-only",
+                                       os.path.join(rig.directory.name, "libcuda.so.1")]).decode()
         addresses = [line.split()[0] for line in out.splitlines()]
         self.assertEqual(len(addresses), len(set(addresses)))
 
     def test_code(self):
         """push rbp; mov rbp, rsp at the very first byte, as on driver 580."""
-        out = python("import gpu, ctypes, sys\nout = {n: ctypes.string_at(gpu.cu.exported(n), 4).hex() for n in sys.argv[1:]}", *DRIVER)
-        self.assertEqual({name: "554889e5" for name in DRIVER}, out)
+        out = python(
+            "import gpu, ctypes, sys\nout = {n: ctypes.string_at(gpu.cu.exported(n), 4).hex() for n in sys.argv[1:]}",
+            *symbols.DRIVER)
+        self.assertEqual({name: "554889e5" for name in symbols.DRIVER}, out)
 
     def test_proc_address(self):
         out = python("""
 import gpu, ctypes
 def same(name, function, version=12000, flags=0):
     return gpu.cu.proc_address(name, version, flags) == (gpu.cu.exported(function) if function else None)
-out = [same(*t) for t in [("cuMemAlloc", "cuMemAlloc_v2"), ("cuMemAlloc", "cuMemAlloc_v2", 13000, 2), ("cuMemAlloc", "cuMemAlloc", 3000),
+out = [same(*t) for t in [("cuMemAlloc", "cuMemAlloc_v2"), ("cuMemAlloc", "cuMemAlloc_v2", 13000, 2),
+       ("cuMemAlloc", "cuMemAlloc", 3000), ("cuMemFree", "cuMemFree_v2"), ("cuMemAllocAsync", None, 11000),
        ("cuMemAllocAsync", "cuMemAllocAsync"), ("cuMemAllocAsync", "cuMemAllocAsync_ptsz", 12000, 2),
-       ("cuMemFreeAsync", "cuMemFreeAsync_ptsz", 12000, 2), ("cuMemFree", "cuMemFree_v2"), ("cuMemAllocAsync", None, 11000),
+       ("cuMemFreeAsync", "cuMemFreeAsync_ptsz", 12000, 2),
        ("cuCtxCreate", "cuCtxCreate_v2", 11000), ("cuCtxCreate", "cuCtxCreate_v4", 13000), ("cuNothing", None)]]
 """)
         self.assertEqual({True}, set(out))
@@ -97,7 +86,8 @@ class Nesting(unittest.TestCase):
                 ("gpu.rt.free(0)", "cudaFree", "cuMemFree_v2"),
                 ("gpu.rt.give('cudaHostAlloc', 4096, 0)", "cudaHostAlloc", "cuMemHostAlloc"),
                 ("gpu.rt.give('cudaMallocHost', 4096)", "cudaMallocHost", "cuMemHostAlloc"),
-                ("gpu.rt.give('cudaMallocPitch', ctypes.byref(ctypes.c_size_t()), 100, 100)", "cudaMallocPitch", "cuMemAllocPitch_v2"),
+                ("gpu.rt.give('cudaMallocPitch', ctypes.byref(ctypes.c_size_t()), 100, 100)", "cudaMallocPitch",
+                 "cuMemAllocPitch_v2"),
                 ("gpu.rt.give('cudaMallocManaged', 4096, 1)", "cudaMallocManaged", "cuMemAllocManaged"),
                 ("gpu.rt.give('cudaMallocAsync', 4096, 0)", "cudaMallocAsync", "cuMemAllocAsync"),
                 ("gpu.rt.malloc_array(64, 64)", "cudaMallocArray", "cuArray3DCreate_v2")]:
@@ -107,16 +97,20 @@ class Nesting(unittest.TestCase):
     def test_exported_functions_call_none_of_the_others(self):
         out = self.visits("""
 out = []
-for call in (lambda: gpu.cu.alloc(5), lambda: gpu.cu.give("cuMemAlloc", 5), lambda: gpu.cu.give("cuMemAllocAsync_ptsz", 5, 0),
+for call in (lambda: gpu.cu.alloc(5), lambda: gpu.cu.give("cuMemAlloc", 5),
+             lambda: gpu.cu.give("cuMemAllocAsync_ptsz", 5, 0),
              lambda: gpu.cu.array(5, 0, gpu.UINT8, 1), lambda: gpu.cu.give("cuMemAllocHost_v2", 5)):
     call()
     out.append(visits())
-""", "cuMemAlloc", "cuMemAlloc_v2", "cuMemAllocAsync", "cuMemAllocAsync_ptsz", "cuArrayCreate_v2", "cuArray3DCreate_v2", "cuMemHostAlloc",
+""", "cuMemAlloc", "cuMemAlloc_v2", "cuMemAllocAsync", "cuMemAllocAsync_ptsz", "cuArrayCreate_v2", "cuArray3DCreate_v2",
+                          "cuMemHostAlloc",
                           "cuMemAllocHost_v2")
-        self.assertEqual([["cuMemAlloc_v2"], ["cuMemAlloc"], ["cuMemAllocAsync_ptsz"], ["cuArrayCreate_v2"], ["cuMemAllocHost_v2"]], out)
+        self.assertEqual([["cuMemAlloc_v2"], ["cuMemAlloc"], ["cuMemAllocAsync_ptsz"], ["cuArrayCreate_v2"],
+                          ["cuMemAllocHost_v2"]], out)
 
     def test_static_runtime_calls_driver(self):
-        self.assertEqual(["cuMemAlloc_v2", "cuMemFree_v2"], self.visits("gpu.static().blip(5)\nout = visits()", "cudaMalloc",
+        self.assertEqual(["cuMemAlloc_v2", "cuMemFree_v2"], self.visits(
+            "gpu.static().blip(5)\nout = visits()", "cudaMalloc",
                                                                           "cuMemAlloc_v2", "cudaFree", "cuMemFree_v2"))
 
     def test_tensor(self):
@@ -140,7 +134,8 @@ out = [visits()]
 t = gpu.Tensor(gpu.MiB)
 out.append(visits())
 """, "cudaMalloc", "cuMemAlloc_v2", REPORT, OUT_OF_MEMORY)
-        self.assertEqual([(["cudaMalloc", "cuMemAlloc_v2"] * 2 + [OUT_OF_MEMORY]) * 3, ["cudaMalloc", "cuMemAlloc_v2", REPORT]], out)
+        self.assertEqual([(["cudaMalloc", "cuMemAlloc_v2"] * 2 + [OUT_OF_MEMORY]) * 3,
+                          ["cudaMalloc", "cuMemAlloc_v2", REPORT]], out)
 
     def test_what_is_reported(self):
         """Address, size (negative: freed), totals after it, device (type 1 is CUDA, then the index)."""
@@ -181,7 +176,8 @@ gpu.mode("expandable")
 t = gpu.Tensor(21 * gpu.MiB); del t
 gpu.empty_cache()
 out = visits()
-""", "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemUnmap", "cuMemRelease", "cuMemAddressFree", REPORT)
+""", "cuMemAddressReserve", "cuMemCreate", "cuMemMap", "cuMemSetAccess", "cuMemUnmap", "cuMemRelease",
+                          "cuMemAddressFree", REPORT)
         self.assertEqual(
             ["cuMemAddressReserve"]
             + ["cuMemCreate"] * 3
@@ -269,7 +265,8 @@ out["inside"] = code("cuMemFree_v2", a + 512)
 out["host as device"] = code("cuMemFree_v2", gpu.cu.give("cuMemHostAlloc", 5, 0))
 out["device as host"] = code("cuMemFreeHost", a)
 out["not registered"] = code("cuMemHostUnregister", 4096)
-out["granularity"] = code("cuMemCreate", ctypes.byref(p), 5, ctypes.byref(gpu.AllocationProp(1, 0, gpu.Location(1, 0))), 0)
+prop = gpu.AllocationProp(1, 0, gpu.Location(1, 0))
+out["granularity"] = code("cuMemCreate", ctypes.byref(p), 5, ctypes.byref(prop), 0)
 out["released twice"] = (lambda h: (gpu.cu.release(h), code("cuMemRelease", h))[1])(gpu.cu.create(2 << 20))
 out["mapped nowhere"] = code("cuMemMap", 4096, 2 << 20, 0, gpu.cu.create(2 << 20), 0)
 out["own ipc"] = code("cuIpcOpenMemHandle_v2", ctypes.byref(p), gpu.IpcHandle.from_buffer_copy(gpu.cu.ipc_handle(a)), 1)

@@ -36,10 +36,12 @@ class Truth:
         if version != VERSION:
             raise OSError("truth: version %d" % version)
         names = [self.map[256 + 32 * i:288 + 32 * i] for i in range(devices)]
-        return [{"index": i, "uuid": name[:16].hex(), "pci": name[16:].rstrip(b"\0").decode()} for i, name in enumerate(names)]
+        return [{"index": i, "uuid": name[:16].hex(), "pci": name[16:].rstrip(b"\0").decode()} for i,
+                name in enumerate(names)]
 
     def cut(self, pid):
-        """{meter: (current, peak)} of this process since the last cut; from here on peaks begin anew. {}: nothing loaded."""
+        """{meter: (current, peak)} of this process since the last cut; from here on peaks begin anew. {}: nothing
+        loaded."""
         out = ctypes.create_string_buffer(SLOT)
         if not self.library.reader_cut(self.file, pid, out):
             return {}
@@ -54,4 +56,5 @@ class Truth:
 
 def segment(before, after):
     """{meter: {start, peak, end}} between two cuts. A process that loaded nothing holds nothing."""
-    return {meter: {"start": before.get(meter, (0, 0))[0], "peak": peak, "end": current} for meter, (current, peak) in after.items()}
+    return {meter: {"start": before.get(meter, (0, 0))[0], "peak": peak, "end": current} for meter,
+            (current, peak) in after.items()}

@@ -1,4 +1,5 @@
-"""A suite of planted needs and leaks. What each test's name begins with says how it has to end: passes_, fails_, skips_, or unjudged_."""
+"""A suite of planted needs and leaks. What each test's name begins with says how it has to end: passes_, fails_,
+skips_, or unjudged_."""
 
 import os
 import subprocess
@@ -102,8 +103,10 @@ class Units(unittest.TestCase):
 
 
 @pytest.mark.skipif("STANDIN_LIBRARIES" not in os.environ, reason="there are no stand-ins of CUDA")
-@pytest.mark.parametrize("limit", [pytest.param("33 MiB", marks=pytest.mark.limit_memory("33 MiB", meter="gpu"), id="passes_on_a_gpu"),
-                                   pytest.param("32 MiB", marks=pytest.mark.limit_memory("32 MiB", meter="gpu"), id="fails_on_a_gpu")])
+@pytest.mark.parametrize("limit", [pytest.param("33 MiB", marks=pytest.mark.limit_memory("33 MiB", meter="gpu"),
+                                                id="passes_on_a_gpu"),
+                                   pytest.param("32 MiB", marks=pytest.mark.limit_memory("32 MiB", meter="gpu"),
+                                                id="fails_on_a_gpu")])
 def test_gpu(limit):
     import gpu
     gpu.cu.use()

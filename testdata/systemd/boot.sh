@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Boots a systemd of its own beside this machine's: in namespaces of its own (pid, mount, IPC, UTS, network, control groups), on this machine's
-# files with a layer of memory over them, so that nothing of it is left. It runs one program and ends with that.
+# Boots a systemd beside this machine's. It has its own namespaces (pid, mount, IPC, UTS, network, control groups), and
+# this machine's files with a layer of memory over them, so that nothing of it is left. It runs one program, and ends
+# when that ends.
 #
-#   boot.sh TRACER CHECK     as root; CHECK is Python. What it prints comes out here, and the status is 0 if its was
+#   boot.sh TRACER CHECK     needs root. CHECK is Python. Its output is printed, and the status is 0 if CHECK's is
 set -euo pipefail
 top=$(realpath "$(dirname "$0")/../..")
 
@@ -88,7 +89,8 @@ UNIT
     mount --bind "$work/out" "$root/out"
     mount --bind "$work/log" "$root/log"
     exec env -i container=ipytracer PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$root" /bin/sh -c \
-        'exec /lib/systemd/systemd --system --unit=check.service --show-status=no --log-target=console </dev/null >/log 2>&1'
+        'exec /lib/systemd/systemd --system --unit=check.service --show-status=no --log-target=console \
+            </dev/null >/log 2>&1'
 }
 
 case ${1:-} in

@@ -11,12 +11,13 @@ import subprocess
 import sys
 import time
 
+HERE = {"PATH": "/usr/bin:/bin", "PYTHONPATH": "/opt/check", "LANG": "C.UTF-8", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 SERVE, SOCKET = "ipytracer-serve", "/run/ipytracer/serve.sock"
 PATIENCE = 180       # seconds that something may take; nothing is judged by it
 GROUP = "/sys/fs/cgroup/system.slice/%s.service/cgroup.procs" % SERVE
 # seconds that systemctl stop may take under attack; 62 is a session's time to be killed in, and 3 what it takes
 ENDS = 20
-# What a third user does to the server: descriptors that take hours to close, with a request, behind one and alone;
+# A third user attacks the server: descriptors that take hours to close, with a request, behind one and alone;
 # connections that say nothing, and that never read. It says how many of each were made, and keeps them.
 ATTACK = r"""
 import array, os, resource, socket, struct, sys
@@ -50,7 +51,8 @@ def once(name, n):
     if name == "unread": return
     s, end = slow()
     kept.append((s, end))
-    c.sendmsg([b"" if name == "alone" else b'{"ask": "stop"}'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [s.fileno()] * 200))])
+    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [s.fileno()] * 200))]
+    c.sendmsg([b"" if name == "alone" else b'{"ask": "stop"}'], rights)
 for n in range(200):
     for name in "request", "behind", "alone", "silent", "unread":
         try: once(name, n); how = name
@@ -110,7 +112,7 @@ class Notebook:
         home = "/var/tmp/home-" + user
         os.mkdir(home)
         command("chown", user, home)
-        here = {"HOME": home, "PATH": "/usr/bin:/bin", "PYTHONPATH": "/opt/check", "LANG": "C.UTF-8", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+        here = dict(HERE, HOME=home)
         words = ["/usr/bin/python3", "/opt/check/run_notebook.py"]
         if service:
             ends = home + "/in", home + "/out"
@@ -122,8 +124,8 @@ class Notebook:
             command("systemctl", "start", "--no-block", "notebook")
             self.ends = open(ends[0], "w"), open(ends[1])
         else:
-            process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/", env=here, user=user, group="nogroup",
-                                       extra_groups=[])
+            process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/",
+                                       env=here, user=user, group="nogroup", extra_groups=[])
             self.ends = process.stdin, process.stdout
         self.pid = self._next()["pid"]
         self.run("%load_ext ipytracer")
@@ -164,7 +166,8 @@ def of_service():
     for pid in pids:
         try:
             with open("/proc/%s/status" % pid) as status, open("/proc/%s/cmdline" % pid) as words:
-                found[int(pid)] = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line), words.read().split("\0")[:-1]
+                facts = dict(line.rstrip("\n").split(":\t", 1) for line in status if ":\t" in line)
+                found[int(pid)] = facts, words.read().split("\0")[:-1]
         except OSError:
             pass     # it has just ended
     return found
@@ -180,7 +183,8 @@ def session_of(notebook):
 def well_formed():
     for unit in sorted(glob.glob("/etc/systemd/system/ipytracer*.service")):
         name = os.path.basename(unit).replace("@", "@1")
-        complaints = [line for line in command("systemd-analyze", "verify", "--man=no", "/etc/systemd/system/" + name).splitlines() if "ipytracer" in line]
+        answer = command("systemd-analyze", "verify", "--man=no", "/etc/systemd/system/" + name)
+        complaints = [line for line in answer.splitlines() if "ipytracer" in line]
         holds("systemd has nothing to say against %s" % os.path.basename(unit), not complaints, complaints)
         exposure = command("systemd-analyze", "security", "--no-pager", "--offline=true", unit).splitlines()[-1]
         print("  " + exposure.encode("ascii", "ignore").decode().strip(" >:"), flush=True)
@@ -204,7 +208,8 @@ def give_home(user):
 
 def figures(nobody, hub):
     """A plain user's notebook, and one that is a service itself."""
-    for notebook, user, what in ((nobody, "nobody", "a plain user's notebook"), (hub, "daemon", "a notebook in a service with a /tmp and /dev of its own")):
+    for notebook, user, what in ((nobody, "nobody", "a plain user's notebook"),
+                                 (hub, "daemon", "a notebook in a service with a /tmp and /dev of its own")):
         began = time.monotonic()
         # "begins", or "was begun already" where the first answer came too late on a busy machine
         notebook.shows("%tracer start", "a session ")
@@ -214,7 +219,8 @@ def figures(nobody, hub):
         uid = command("id", "-u", user).strip()
         pid, status = session_of(notebook)
         holds("its session is that user's, without capabilities, in the service's control group",
-              status["Uid"].split() == [uid] * 4 and int(status["CapEff"], 16) == 0 and status["Seccomp"] == "2", status)
+              status["Uid"].split() == [uid] * 4 and int(status["CapEff"], 16) == 0 and status["Seccomp"] == "2",
+              status)
 
 
 def stops(nobody, hub):
@@ -222,8 +228,8 @@ def stops(nobody, hub):
     command("systemctl", "stop", SERVE)
     print("  systemctl stop took %.1f s" % (time.monotonic() - began), flush=True)
     how = shown(SERVE, "Result"), shown(SERVE, "ExecMainStatus"), shown(SERVE, "ActiveState")
-    holds("systemctl stop ends the server well, and nothing of it is left", how == ("success", "0", "inactive") and not of_service()
-          and not os.path.exists(SOCKET), (how, of_service()))
+    holds("systemctl stop ends the server well, and nothing of it is left",
+          how == ("success", "0", "inactive") and not of_service() and not os.path.exists(SOCKET), (how, of_service()))
     for notebook in nobody, hub:
         notebook.shows("pass", "the tracer has ended")
     holds("its notebooks say that the tracer has ended")
@@ -231,7 +237,8 @@ def stops(nobody, hub):
     told = open(left[0]).read() if left else ""
     whose = (lambda st: (st.st_uid, oct(st.st_mode)))(os.stat(left[0])) if left else None
     holds("the session has left its report in its user's home, for that user alone",
-          len(left) == 1 and "x = bytearray(64 << 20)" in told and whose == (int(command("id", "-u", "nobody")), "0o100600"), (left, told, whose))
+          len(left) == 1 and "x = bytearray(64 << 20)" in told
+          and whose == (int(command("id", "-u", "nobody")), "0o100600"), (left, told, whose))
     holds("and without a server, what to type", "sudo tracer attach" in nobody.run("%tracer start"))
 
 
@@ -243,7 +250,8 @@ def killed(nobody):
     session, _ = session_of(nobody)
     first = shown(SERVE, "MainPID")
     os.kill(int(first), 9)
-    until("another server", lambda: shown(SERVE, "ActiveState") == "active" and shown(SERVE, "MainPID") not in (first, "0"))
+    until("another server", lambda: shown(SERVE, "ActiveState") == "active"
+          and shown(SERVE, "MainPID") not in (first, "0"))
     holds("a server that was killed begins again, and its sessions are gone", not os.path.exists("/proc/%d" % session))
     nobody.shows("pass", "the tracer has ended")
     nobody.shows("%tracer start", "a session begins")
@@ -264,8 +272,8 @@ def attacked(nobody):
     loopback()
     command("systemctl", "start", SERVE)
     nobody.shows("%tracer start", "a session begins")
-    with subprocess.Popen(["/usr/bin/python3", "-c", ATTACK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user="games", group="nogroup",
-                          extra_groups=[], cwd="/") as attacker:
+    with subprocess.Popen(["/usr/bin/python3", "-c", ATTACK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          user="games", group="nogroup", extra_groups=[], cwd="/") as attacker:
         made = attacker.stdout.readline().strip()
         holds("1,000 connections of a third user's: descriptors that take hours to close, silence, no reading", made)
         print("  made: " + made, flush=True)
@@ -276,7 +284,8 @@ def attacked(nobody):
         holds("beside them another user's notebook has its figures, ends its session and begins another")
         main = shown(SERVE, "MainPID")
         threads, files = len(os.listdir("/proc/%s/task" % main)), len(os.listdir("/proc/%s/fd" % main))
-        holds("the server has fewer than 100 threads and 1,100 descriptors", threads < 100 and files < 1100, (threads, files))
+        holds("the server has fewer than 100 threads and 1,100 descriptors", threads < 100 and files < 1100,
+              (threads, files))
         print("  %d threads, %d descriptors" % (threads, files), flush=True)
         session, _ = session_of(nobody)
         subprocess.run(["kill", "-STOP", str(session)], user="nobody", group="nogroup", extra_groups=[], check=True)
@@ -285,8 +294,8 @@ def attacked(nobody):
         took = time.monotonic() - began
         print("  systemctl stop took %.1f s" % took, flush=True)
         how = shown(SERVE, "Result"), shown(SERVE, "ExecMainStatus"), shown(SERVE, "ActiveState")
-        holds("systemctl stop ends it all the same, with a session that its user has stopped", how == ("success", "0", "inactive") and not of_service() and took < ENDS,
-              (how, of_service(), took))
+        holds("systemctl stop ends it all the same, with a session that its user has stopped",
+              how == ("success", "0", "inactive") and not of_service() and took < ENDS, (how, of_service(), took))
         attacker.stdin.close()
     nobody.shows("pass", "the tracer has ended")
 
@@ -305,23 +314,20 @@ def records(nobody):
     command("systemctl", "stop", unit)
     how = shown(unit, "Result"), shown(unit, "ExecMainStatus")
     recordings = recorded()
-    holds("ipytracer@PID ends well and leaves one recording", how == ("success", "0") and len(recordings) == 1, (how, recordings))
+    holds("ipytracer@PID ends well and leaves one recording", how == ("success", "0") and len(recordings) == 1,
+          (how, recordings))
     report = json.loads(command("/usr/local/bin/tracer", "report", "--format", "json", recordings[0]))
     cells = [w for w in report["windows"] if w["kind"] == "cell" and w["source"].startswith("x = bytearray(48")]
-    holds(
-        "with the cell in it, exactly",
-        cells and cells[-1]["meters"]["cpu.resident"]["exact"] and report["certificate"]["complete"],
-        report["certificate"],
-    )
+    certificate = report["certificate"]
+    holds("with the cell in it, exactly",
+          cells and cells[-1]["meters"]["cpu.resident"]["exact"] and certificate["complete"], certificate)
 
 
 def main():
     well_formed()
     command("systemctl", "enable", "--now", SERVE)
-    holds(
-        "systemctl enable --now enables and starts it",
-        shown(SERVE, "UnitFileState") == "enabled" and shown(SERVE, "ActiveState") == "active",
-    )
+    holds("systemctl enable --now enables and starts it",
+          shown(SERVE, "UnitFileState") == "enabled" and shown(SERVE, "ActiveState") == "active")
     holds("it listens when it has started", os.path.exists(SOCKET))
     give_home("nobody")
     nobody, hub = Notebook("nobody"), Notebook("daemon", service=True)
@@ -338,9 +344,6 @@ try:
     main()
 except Exception as e:
     print("%s: %s" % (type(e).__name__, e), flush=True)
-    subprocess.run(
-        "systemctl status --no-pager ipytracer*; journalctl --no-pager --quiet --lines 60",
-        shell=True,
-        stderr=subprocess.STDOUT,
-    )
+    subprocess.run("systemctl status --no-pager ipytracer*; journalctl --no-pager --quiet --lines 60",
+                   shell=True, stderr=subprocess.STDOUT)
     sys.exit(1)

@@ -1,6 +1,7 @@
-"""Cells that make Arrow's tables, arrays and buffers, of every pool that the build has, and let go of them. The truth is what the pools themselves say:
-bytes_allocated(), and max_memory() where the cell raised one of them, which is then what the cell needed. tell() is each cell's last line. It is told what
-the cell needed where the pools cannot say. line() is as in tensors.py."""
+"""Cells that make Arrow's tables, arrays and buffers, of every pool that the build has, and let go of them. The truth
+is what the pools themselves say: bytes_allocated(), and max_memory() where the cell raised one of them, which is then
+what the cell needed. tell() is each cell's last line. It is told what the cell needed where the pools cannot say.
+line() is as in tensors.py."""
 
 from model import Plain
 
@@ -31,7 +32,7 @@ def tell(peak=None):
     start, end = (sum(held for held, _ in state.values()) for state in (before, now))
     raised = [name for name in now if now[name][1] > before[name][1]]
     said = -1 if peak is None else start + peak
-    if len(raised) == 1 and peak is None:       # the others had at that moment what they had at the start: cells use one pool
+    if len(raised) == 1 and peak is None:       # cells use one pool: the others had then what they had at the start
         said = start - before[raised[0]][0] + now[raised[0]][1]
     _told.append({"start": start, "peak": said, "end": end})
     _before[0] = now
@@ -95,7 +96,8 @@ CASES = [
         tell()
         """),
     ("grouped", """
-        g = pa.table({"key": pc.bit_wise_and(a, 255), "value": a}).group_by("key", use_threads=False).aggregate([("value", "sum")])
+        g = pa.table({"key": pc.bit_wise_and(a, 255), "value": a}).group_by("key", use_threads=False).aggregate(
+            [("value", "sum")])
         tell()
         """),
     ("to_pandas", """
@@ -208,21 +210,23 @@ CASES = [
         tell(400_000)
         """),
     ("gone", """
-        del a, b, w, s, q, t, names, p, back, ps, up, read, stream, again, kept, own, grown, mi, through, many, total, stays
+        del (a, b, w, s, q, t, names, p, back, ps, up, read, stream, again, kept, own, grown, mi, through, many, total,
+             stays)
         tell()
         """),
     # What is there by name at the end. Of each the test knows how much its pool got back when one like it was deleted.
     ("named", """
-        numbers = np.arange(4_000_000)
+        integers, strings = np.arange(4_000_000), "string[pyarrow]"
         def given_back(name, make):
             gone, before = make(), sum(held for held, _ in _state().values())
             del gone; gc.collect()
             _dropped[name] = before - sum(held for held, _ in _state().values())
             return make()
-        big = given_back('big', lambda: pa.table({"n": pc.add(numbers, 1), "m": pc.multiply(numbers, 2), "o": pc.subtract(numbers, 3)}))
+        big = given_back('big', lambda: pa.table({n: pc.add(integers, i) for i, n in enumerate(("n", "m", "o"), 1)}))
         texts = given_back('texts', lambda: pd.Series(["text %d" % i for i in range(300_000)], dtype="string[pyarrow]"))
-        frame = given_back('frame', lambda: pd.DataFrame({"s": pd.array(["some text %d" % i for i in range(200_000)], dtype="string[pyarrow]")}))
-        del numbers; tell()
+        frame = given_back('frame', lambda: pd.DataFrame(
+            {"s": pd.array(["some text %d" % i for i in range(200_000)], dtype=strings)}))
+        del integers, strings; tell()
         """),
 ]
 

@@ -1,6 +1,6 @@
 /*
- * Calls of malloc and of mmap with known sums, for memory.py. What was asked for and given back is counted here, by this
- * code alone. Linked with nothing: the calls reach whatever the process has.
+ * Calls of malloc and of mmap with known sums, for memory.py. What was asked for and given back is counted here, by
+ * this code alone. Linked with nothing: the calls reach whatever the process has.
  */
 #define _GNU_SOURCE
 #include <stddef.h>
@@ -190,7 +190,8 @@ void ask_mapped(struct sums *s, int64_t calls, uint32_t seed)
 			set(s, first, pages, 1);
 			break;
 		case 5: /* shared memory does not count */
-			s->failed += mmap(at, pages * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at;
+			s->failed += mmap(at, pages * PAGE, PROT_READ | PROT_WRITE,
+					  MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != at;
 			set(s, first, pages, 0);
 			s->failed += mmap(at, pages * PAGE, PROT_NONE, fixed, -1, 0) != at;
 			break;

@@ -1,7 +1,8 @@
-// A library that takes memory as NumPy does (it tells PyTraceMalloc_Track of each block), from C++ functions that call one another,
-// and asks libgcc's backtrace() each time who called: the truth. Nothing here knows the tracer.
+// A library that takes memory as NumPy does (it tells PyTraceMalloc_Track of each block), from C++ functions that call
+// one another, and asks libgcc's backtrace() each time who called: the truth. Nothing here knows the tracer.
 //
-// calls_truth(FILE) has every block written to FILE as a line of JSON: [size, [[module, symbol or null], …]], innermost first.
+// calls_truth(FILE) has every block written to FILE as a line of JSON: [size, [[module, symbol or null], …]]. The
+// innermost call is the first.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +20,7 @@ extern "C" int PyTraceMalloc_Track(unsigned domain, uintptr_t address, size_t si
 static FILE *truth;
 static const unsigned numpy = 389047; // NPY_TRACE_DOMAIN
 
-// Of other libraries than this one only the file is told: their symbols may merely come before an address.
+// Other libraries than this one have only their file: their symbols may merely come before an address.
 static void write_down(size_t size, void *const *calls, int count)
 {
 	fprintf(truth, "[%zu, [", size);

@@ -1,4 +1,5 @@
-"""The cells, in the order they run: each group is a function, here or in catalogue_shell.py, the list is at the end. What the fields mean: cells.py."""
+"""The cells, in the order they run. Each group is a function, here or in catalogue_shell.py; the list is at the end.
+cells.py explains the fields."""
 
 import catalogue_shell as shell
 from model import (
@@ -47,12 +48,15 @@ def _one_call():
         spike("brk_churn", 'T.gil.brk_churn(b"top", 20, 16, T.MiB)', 16 * MiB, 16 * MiB,
               proof=[proof("top", times=2, mapped=16 * MiB, resident=16 * MiB)]),
         spike("untouched", 'T.gil.untouched(b"top", 1024 * T.MiB)', 1024 * MiB, 0),
-        spike("zero_page", 'T.gil.zero_page(b"top", 64 * T.MiB)', n, 0, why="every page read: all of them the zero page"),
-        spike("refused", 'T.gil.refused(b"top")', 0, 0, meters=nothing(), why="a mapping of 2^62 bytes: nothing happens"),
+        spike("zero_page", 'T.gil.zero_page(b"top", 64 * T.MiB)', n, 0,
+              why="every page read: all of them the zero page"),
+        spike("refused", 'T.gil.refused(b"top")', 0, 0, meters=nothing(),
+              why="a mapping of 2^62 bytes: nothing happens"),
         spike("map_shared", 'T.gil.map_shared(b"top", 64 * T.MiB)', 0, n,
               proof=[proof("top", mapped=0, anon=0, file=0, shmem=n)]),
         spike("map_file", 'T.gil.map_file(b"top", T.scratch("file"), 64 * T.MiB, 0)', 0, n,
-              proof=[proof("top", mapped=0, resident=n, anon=0)], why="counted as shmem where scratch files are on tmpfs"),
+              proof=[proof("top", mapped=0, resident=n, anon=0)],
+              why="counted as shmem where scratch files are on tmpfs"),
         spike("map_file_private", 'T.gil.map_file(b"top", T.scratch("file"), 64 * T.MiB, 1)', n, n,
               proof=[proof("top", mapped=n, anon=n, file=0, shmem=0)]),
         spike("thp", 'T.gil.thp(b"top", 64 * T.MiB)', 66 * MiB, n,
@@ -70,12 +74,14 @@ def _one_call():
              why="lazily freed pages stay resident until the machine needs them"),
         Cell("prot_flip", 'T.gil.prot_flip(b"reserved", b"writable", b"top", b"read_only", 64 * T.MiB)',
              proof=[proof("reserved", mapped=0, resident=0), proof("writable", "reserved/before", mapped=n, resident=0),
-                    proof("top", "reserved/before", mapped=n, resident=n), proof("read_only", "reserved/before", mapped=0, resident=n)],
+                    proof("top", "reserved/before", mapped=n, resident=n),
+                    proof("read_only", "reserved/before", mapped=0, resident=n)],
              meters={"cpu.mapped": top(), "cpu.resident": top()}, why="mprotect alone moves the mapped figure"),
         Cell("replace_and_punch", 'T.gil.replace_and_punch(b"top", b"replaced", b"punched", 64 * T.MiB)',
              proof=[proof("top", mapped=n, resident=n), proof("replaced", "top/before", mapped=n, resident=n // 2),
                     proof("punched", "top/before", mapped=n // 2, resident=n // 4)],
-             meters={"cpu.mapped": top(), "cpu.resident": top()}, why="freed without a munmap of its own, then from the middle"),
+             meters={"cpu.mapped": top(), "cpu.resident": top()},
+             why="freed without a munmap of its own, then from the middle"),
     ]
 
 
@@ -85,7 +91,8 @@ def _interpreter():
         Cell("pure_python_spike", "n = len(b'x' * (64 << 20))",
              meters={"cpu.mapped": {"rise": near(64 * MiB), "kept": HEAP},
                      "cpu.resident": {"rise": near(64 * MiB), "kept": HEAP}, **spread},
-             objects=True, why="one bytes object of 67108897 bytes: a mapping of its own from any malloc; gone before a mark can be made"),
+             objects=True, why="one bytes object of 67108897 bytes: a mapping of its own from any malloc; "
+                 "gone before a mark can be made"),
         Cell("bytearray_growth", """
             block = bytearray()
             for _ in range(64):
@@ -94,14 +101,16 @@ def _interpreter():
             del block
             """, meters={"cpu.mapped": top(above=2 * MiB, rise=[62 * MiB, 84 * MiB]),
                          "cpu.resident": top(above=2 * MiB, rise=near(64 * MiB, [-2 * MiB, 4 * MiB])), **spread},
-             objects=True, why="the MiB being added is gone at the mark; over-allocation of an eighth is mapped, not touched"),
+             objects=True,
+             why="the MiB being added is gone at the mark; over-allocation of an eighth is mapped, not touched"),
         Cell("list_comprehension", """
             numbers = [float(i) for i in range(2000000)]
             T.mark("top")
             del numbers
             """, meters={"cpu.mapped": top(above=20 * MiB, rise=[60 * MiB, 90 * MiB]),
                          "cpu.resident": top(above=20 * MiB, rise=[58 * MiB, 90 * MiB]), **spread},
-             objects=True, why="2 million floats of 24 bytes and a list of 16 MB: what CPython's arenas make of that, and malloc of the list"),
+             objects=True, why="2 million floats of 24 bytes and a list of 16 MB: what CPython's arenas make of that, "
+                 "and malloc of the list"),
         Cell("heap_reuse", """
             for _ in range(40):
                 pieces = [bytes(1000) for _ in range(2000)]
@@ -134,20 +143,22 @@ def _interpreter():
 
 
 def _numpy():
-    # No array is smaller than 32 MiB: glibc takes those from its heap once one was freed, and gives them back when it likes.
+    # No array is below 32 MiB: glibc takes those from its heap once one was freed, and gives them back when it likes.
     n = 32 * MiB
     return [
         Cell("np_ones_freed", """
             a = np.ones(8 * T.MiB)
             T.mark("top")
             del a
-            """, meters={"cpu.mapped": top(above=MiB, rise=near(2 * n)), "cpu.resident": top(above=MiB, rise=near(2 * n)),
+            """, meters={"cpu.mapped": top(above=MiB, rise=near(2 * n)),
+                         "cpu.resident": top(above=MiB, rise=near(2 * n)),
                          "cpu.numpy": {"rise": arrays(2 * n), "kept": [0, 0]}}),
         Cell("np_empty_untouched", """
             a = np.empty(1 << 30, np.uint8)
             T.mark("top")
             del a
-            """, meters={"cpu.mapped": top(above=MiB, rise=near(1 << 30)), "cpu.resident": {"rise": PYTHON, "why": PYTHON_WHY},
+            """, meters={"cpu.mapped": top(above=MiB, rise=near(1 << 30)),
+                         "cpu.resident": {"rise": PYTHON, "why": PYTHON_WHY},
                          "cpu.numpy": {"rise": [1 << 30, 1 << 30], "kept": [0, 0]}}),
         Cell("temporaries", """
             a = np.ones(4 * T.MiB); b = np.ones(4 * T.MiB); c = np.ones(4 * T.MiB)
@@ -193,7 +204,8 @@ def _numpy():
             """, needs=["pandas_import"], requires=["pandas"],
              meters={"cpu.mapped": {"rise": [96 * MiB, 240 * MiB]}, "cpu.resident": {"rise": [96 * MiB, 240 * MiB]},
                      "cpu.numpy": {"rise": [96 * MiB, 240 * MiB], "kept": [-1024, 1024]}},
-             why="32 + 64 MiB stay to the mark; how many copies pandas makes meanwhile, and what its index takes, is its own affair"),
+             why="32 + 64 MiB stay to the mark; how many copies pandas makes meanwhile, and what its index takes, "
+                 "is its own affair"),
     ]
 
 
@@ -245,7 +257,8 @@ def _children():
     python = "import truth as T; T.gil.spike(b'child', 64 * T.MiB)"
     child = [proof("child", child=True, mapped=64 * MiB, resident=64 * MiB)]
     children = [{"label": "child", "base": "child/before"}]
-    small = {"cpu.mapped": {"rise": [0, 16 * MiB], "kept": [-2 * MiB, 12 * MiB]}, "cpu.resident": {"rise": [0, 8 * MiB]},
+    small = {"cpu.mapped": {"rise": [0, 16 * MiB], "kept": [-2 * MiB, 12 * MiB]},
+             "cpu.resident": {"rise": [0, 8 * MiB]},
              "cpu.numpy": {"rise": [0, 0]}}
     why = "the cell's own process takes next to nothing; the child takes 64 MiB"
     fork = [proof("top", mapped=64 * MiB, resident=64 * MiB), proof("copied", "born", child=True, mapped=0, anon=0),
@@ -276,9 +289,11 @@ def _children():
             child = multiprocessing.get_context("fork").Process(target=T.gil.spike, args=(b"child", 64 * T.MiB))
             child.start()
             child.join()
-            """, proof=child, children=children, why=why + "; the C library may let a stack go that it kept of the cell with threads",
+            """, proof=child, children=children,
+             why=why + "; the C library may let a stack go that it kept of the cell with threads",
              meters=dict(small, **{"cpu.mapped": {"rise": [0, 16 * MiB], "kept": [-12 * MiB, 12 * MiB]}})),
-        Cell("bang", '!{sys.executable} -c "%s"' % python, statements=[1], proof=child, children=children, meters=small, why=why),
+        Cell("bang", '!{sys.executable} -c "%s"' % python, statements=[1], proof=child, children=children, meters=small,
+             why=why),
         Cell("bash_magic", '%%%%bash\n"$IPYTRACER_PYTHON" -c "%s"' % python, statements=[1],
              proof=child, children=children, meters=dict(small, **{"cpu.mapped": {"rise": [0, 40 * MiB]}}), why=why),
     ]
@@ -295,7 +310,8 @@ def _between():
                 T.free.spike(b"between", 64 * T.MiB)
             threading.Thread(target=later, daemon=True).start()
             """, request={"wait_for": "between/after"}, proof=between, meters=starter,
-             why="the thread's stack is this cell's (8 MiB mapped, with an allocator arena); its 64 MiB come when no cell runs"),
+             why="the thread's stack is this cell's (8 MiB mapped, with an allocator arena); "
+                 "its 64 MiB come when no cell runs"),
         innocent("pass_after_thread"),
         Cell("task_after_cell", """
             async def later():

@@ -9,7 +9,8 @@ def awaited():
     meters = {"cpu.mapped": top(), "cpu.resident": top(), "cpu.numpy": {"rise": [0, 0]}}
     return [
         Cell("await_first", 'await asyncio.sleep(0.02)\nT.gil.spike(b"top", 32 * T.MiB)', proof=one, meters=meters),
-        Cell("await_middle", 'T.gil.spike(b"low", 16 * T.MiB)\nawait asyncio.sleep(0.02)\nT.gil.spike(b"top", 32 * T.MiB)',
+        Cell("await_middle",
+             'T.gil.spike(b"low", 16 * T.MiB)\nawait asyncio.sleep(0.02)\nT.gil.spike(b"top", 32 * T.MiB)',
              proof=one + [proof("low", mapped=n // 2, resident=n // 2)], meters=meters),
         Cell("await_last", 'T.gil.spike(b"top", 32 * T.MiB)\nawait asyncio.sleep(0.02)', proof=one, meters=meters),
         Cell("await_gather", """
@@ -20,8 +21,10 @@ def awaited():
                 await asyncio.sleep(0.02)
                 return i
             _ = await asyncio.gather(*[part(i) for i in range(4)])
-            """, meters={"cpu.mapped": top(above=MiB, rise=near(128 * MiB)), "cpu.resident": top(above=MiB, rise=near(128 * MiB)),
-                         "cpu.numpy": {"rise": arrays(128 * MiB), "kept": [0, 0]}}, why="four tasks of 32 MiB wait at once"),
+            """, meters={"cpu.mapped": top(above=MiB, rise=near(128 * MiB)),
+                         "cpu.resident": top(above=MiB, rise=near(128 * MiB)),
+                         "cpu.numpy": {"rise": arrays(128 * MiB), "kept": [0, 0]}},
+             why="four tasks of 32 MiB wait at once"),
         Cell("async_for", """
             async def chunks():
                 for _ in range(3):
@@ -46,10 +49,12 @@ def magics():
         Cell("timeit_magic", '%timeit -n2 -r2 T.gil.spike(b"top", 16 * T.MiB)', statements=[1],
              proof=[proof("top", times=4, mapped=n // 4, resident=n // 4)], meters=meters),
         Cell("run_magic", "%run {T.here('run_me.py')}", statements=[1], proof=one, meters=meters),
-        Cell("capture_magic", '%%capture\nprint(1)\nT.gil.spike(b"top", 64 * T.MiB)', statements=[1], proof=one, meters=meters,
+        Cell("capture_magic", '%%capture\nprint(1)\nT.gil.spike(b"top", 64 * T.MiB)', statements=[1], proof=one,
+             meters=meters,
              nested=[{"source": 'print(1)\nT.gil.spike(b"top", 64 * T.MiB)'}], why="the magic calls run_cell"),
         Cell("nested_run_cell", 'inner = get_ipython().run_cell("%s")\nT.gil.spike(b"outer", 32 * T.MiB)' % inner,
-             nested=[{"source": inner}], proof=[proof("inner", mapped=n, resident=n), proof("outer", mapped=n // 2, resident=n // 2)],
+             nested=[{"source": inner}], proof=[proof("inner", mapped=n, resident=n),
+                                                proof("outer", mapped=n // 2, resident=n // 2)],
              meters={"cpu.mapped": top("inner"), "cpu.resident": top("inner"), "cpu.numpy": {"rise": [0, 0]}}),
         Cell("after_nested", "x = 1", meters=nothing()),
     ]
@@ -67,19 +72,23 @@ def sources():
         typed("source_wide", "x = '10 \u20ac'\n!echo '\u20ac'", [1, 2]),
         typed("source_astral", "x = '\U0001f642'\n%time y = '\U0001f642'", [1, 2], front_ends=["kernel"],
               why="prompt_toolkit takes its time over some of these"),
-        typed("source_long", "x = 1\n# " + 200000 * "-" + "\ny = 2", [1, 3], front_ends=["kernel"], why="more than 128 KiB"),
-        typed("source_long_wide", "x = 1\n# " + 100000 * "\u20ac" + "\ny = 2", [1, 3], front_ends=["kernel"], why="400 KB of UTF-8"),
+        typed("source_long", "x = 1\n# " + 200000 * "-" + "\ny = 2", [1, 3], front_ends=["kernel"],
+              why="more than 128 KiB"),
+        typed("source_long_wide", "x = 1\n# " + 100000 * "\u20ac" + "\ny = 2", [1, 3], front_ends=["kernel"],
+              why="400 KB of UTF-8"),
         innocent("pass_after_sources"),
     ]
 
 
 def hooks():
-    """What runs after the cell's code and is the cell's all the same: IPython's events, where inline figures are drawn."""
+    """IPython's events run after the cell's code, where inline figures are drawn. They count for the cell."""
     n = 64 * MiB
     drawn = [proof("drawn", mapped=n, resident=n)]
     meters = {"cpu.mapped": top("drawn"), "cpu.resident": top("drawn"), "cpu.numpy": {"rise": [0, 0]}}
-    failed = {"cpu.mapped": top("drawn", above=TRACEBACK), "cpu.resident": top("drawn", above=TRACEBACK), "cpu.numpy": {"rise": [0, 0]}}
-    row = {"cpu.mapped": top("drawn", rise=near(n)), "cpu.resident": top("drawn", rise=near(n)), "cpu.numpy": {"rise": [0, 0]}}
+    failed = {"cpu.mapped": top("drawn", above=TRACEBACK), "cpu.resident": top("drawn", above=TRACEBACK),
+              "cpu.numpy": {"rise": [0, 0]}}
+    row = {"cpu.mapped": top("drawn", rise=near(n)), "cpu.resident": top("drawn", rise=near(n)),
+           "cpu.numpy": {"rise": [0, 0]}}
     silent = {"cpu.mapped": top("executed"), "cpu.resident": top("executed"), "cpu.numpy": {"rise": [0, 0]}}
     needs = ["hooks_registered"]
     return [
@@ -91,7 +100,8 @@ def hooks():
             get_ipython().events.register("post_execute", executed)
             get_ipython().events.register("post_run_cell", ran)
             """, proof=drawn, meters=meters, hooks=row, why="both are called at the end of this cell already"),
-        Cell("hooks_only", "pass", needs=needs, proof=drawn, meters=meters, hooks=row, why="64 MiB that its one line did not take"),
+        Cell("hooks_only", "pass", needs=needs, proof=drawn, meters=meters, hooks=row,
+             why="64 MiB that its one line did not take"),
         Cell("hooks_below", 'T.gil.spike(b"top", 128 * T.MiB)', needs=needs,
              proof=drawn + [proof("top", mapped=2 * n, resident=2 * n)],
              meters={"cpu.mapped": top(), "cpu.resident": top(), "cpu.numpy": {"rise": [0, 0]}}, hooks=row),
@@ -99,15 +109,19 @@ def hooks():
         Cell("hooks_awaited", "await asyncio.sleep(0.02)\nx = 1", needs=needs, proof=drawn, meters=meters, hooks=row,
              why="in the cell always; a row of their own only where Python tells when an awaited cell has its result"),
         Cell("hooks_nested", 'inner = get_ipython().run_cell("x = 1")\nT.gil.spike(b"outer", 128 * T.MiB)', needs=needs,
-             nested=[{"source": "x = 1"}], proof=[proof("outer", mapped=2 * n, resident=2 * n), proof("drawn", times=2, mapped=n, resident=n)],
+             nested=[{"source": "x = 1"}], proof=[proof("outer", mapped=2 * n, resident=2 * n),
+                                                  proof("drawn", times=2, mapped=n, resident=n)],
              meters={"cpu.mapped": top("outer"), "cpu.resident": top("outer"), "cpu.numpy": {"rise": [0, 0]}},
              why="the inner cell's hooks are the outer statement's"),
-        Cell("hooks_failed", "raise ValueError('but drawn')", status="error", needs=needs, proof=drawn, meters=failed, hooks=row),
-        Cell("hooks_syntax", "x = = 1", status="error", statements=[], needs=needs, proof=drawn, meters=failed, hooks=row),
+        Cell("hooks_failed", "raise ValueError('but drawn')", status="error", needs=needs, proof=drawn, meters=failed,
+             hooks=row),
+        Cell("hooks_syntax", "x = = 1", status="error", statements=[], needs=needs, proof=drawn, meters=failed,
+             hooks=row),
         Cell("hooks_interrupted", 'T.mark("waiting")\ntime.sleep(30)', status="interrupted", ran=2, needs=needs,
              request={"interrupt_at": "waiting"}, proof=drawn, meters=failed, hooks=row),
         Cell("hooks_silent", "x = 1", counts=0, front_ends=["kernel"], request={"silent": True}, needs=needs,
-             proof=[proof("executed", mapped=48 * MiB, resident=48 * MiB)], meters=silent, why="post_run_cell is not for silent cells"),
+             proof=[proof("executed", mapped=48 * MiB, resident=48 * MiB)], meters=silent,
+             why="post_run_cell is not for silent cells"),
         Cell("hooks_that_fail", front_ends=["kernel"], source="""
             def fails():
                 raise ValueError("in a hook")
@@ -137,17 +151,21 @@ def experiments():
         return [proof(label, mapped=size * MiB, resident=size * MiB) for label, size in labels.items()]
 
     return [
-        Cell("experiment", lines("low = " + take("low", 16), "_ = " + begin("one"), take("top", 48), "_ = " + end("one"),
+        Cell("experiment", lines("low = " + take("low", 16), "_ = " + begin("one"), take("top", 48),
+                                 "_ = " + end("one"),
                                  take("after", 32)),
              markers=[["begin", "one"], ["end", "one"]], proof=sizes(low=16, top=48, after=32), meters=meters("top")),
-        Cell("experiment_nested", lines("_ = " + begin("outer"), take("low", 16), "_ = " + begin("inner"), take("middle", 32),
+        Cell("experiment_nested", lines("_ = " + begin("outer"), take("low", 16), "_ = " + begin("inner"),
+                                        take("middle", 32),
                                         "_ = " + end("inner"), take("top", 64), "_ = " + end("outer")),
              markers=[["begin", "outer"], ["begin", "inner"], ["end", "inner"], ["end", "outer"]],
              proof=sizes(low=16, middle=32, top=64), meters=meters("top")),
-        Cell("experiment_overlap_1", lines("_ = " + begin("left"), take("top", 48), "_ = " + begin("right"), take("low", 16)),
+        Cell("experiment_overlap_1", lines("_ = " + begin("left"), take("top", 48), "_ = " + begin("right"),
+                                           take("low", 16)),
              markers=[["begin", "left"], ["begin", "right"]], proof=sizes(top=48, low=16), meters=meters("top")),
         innocent("pass_in_experiment"),
-        Cell("experiment_overlap_2", lines(take("low", 32), "_ = " + end("left"), take("top", 96), "_ = " + end("right")),
+        Cell("experiment_overlap_2", lines(take("low", 32), "_ = " + end("left"), take("top", 96),
+                                           "_ = " + end("right")),
              needs=["experiment_overlap_1"], markers=[["end", "left"], ["end", "right"]],
              proof=sizes(low=32, top=96), meters=meters("top")),
         Cell("experiment_lost", lines("_ = " + begin("lost"), 'block = T.gil.keep(b"top", 32 * T.MiB)'),
@@ -165,9 +183,12 @@ def experiments():
 EXPERIMENTS = [
     {"name": "one", "begin": "experiment", "end": "experiment", "peak": ["experiment", "top"]},
     {"name": "outer", "begin": "experiment_nested", "end": "experiment_nested", "peak": ["experiment_nested", "top"]},
-    {"name": "inner", "begin": "experiment_nested", "end": "experiment_nested", "peak": ["experiment_nested", "middle"]},
-    {"name": "left", "begin": "experiment_overlap_1", "end": "experiment_overlap_2", "peak": ["experiment_overlap_1", "top"]},
-    {"name": "right", "begin": "experiment_overlap_1", "end": "experiment_overlap_2", "peak": ["experiment_overlap_2", "top"]},
+    {"name": "inner", "begin": "experiment_nested", "end": "experiment_nested",
+     "peak": ["experiment_nested", "middle"]},
+    {"name": "left", "begin": "experiment_overlap_1", "end": "experiment_overlap_2",
+     "peak": ["experiment_overlap_1", "top"]},
+    {"name": "right", "begin": "experiment_overlap_1", "end": "experiment_overlap_2",
+     "peak": ["experiment_overlap_2", "top"]},
     {"name": "lost", "begin": "experiment_lost", "end": None, "peak": ["experiment_lost", "top"]},
 ]
 
@@ -176,17 +197,22 @@ def endings():
     n = 32 * MiB
     one = [proof("top", mapped=n, resident=n)]
     meters = {"cpu.mapped": top(), "cpu.resident": top(), "cpu.numpy": {"rise": [0, 0]}}
-    failing = {"cpu.mapped": {"rise": [0, TRACEBACK]}, "cpu.resident": {"rise": [0, TRACEBACK]}, "cpu.numpy": {"rise": [0, 0]}}
+    failing = {"cpu.mapped": {"rise": [0, TRACEBACK]}, "cpu.resident": {"rise": [0, TRACEBACK]},
+               "cpu.numpy": {"rise": [0, 0]}}
     return [
-        Cell("syntax_error", "x = = 1", status="error", statements=[], meters=failing, why="the compile that opens the window fails"),
-        Cell("interrupted", 'T.gil.spike(b"top", 32 * T.MiB)\nT.mark("waiting")\ntime.sleep(30)\nnever = 1', status="interrupted",
+        Cell("syntax_error", "x = = 1", status="error", statements=[], meters=failing,
+             why="the compile that opens the window fails"),
+        Cell("interrupted", 'T.gil.spike(b"top", 32 * T.MiB)\nT.mark("waiting")\ntime.sleep(30)\nnever = 1',
+             status="interrupted",
              ran=3, request={"interrupt_at": "waiting"}, proof=one,
-             meters={"cpu.mapped": top(above=TRACEBACK), "cpu.resident": top(above=TRACEBACK), "cpu.numpy": {"rise": [0, 0]}},
+             meters={"cpu.mapped": top(above=TRACEBACK), "cpu.resident": top(above=TRACEBACK),
+                     "cpu.numpy": {"rise": [0, 0]}},
              why="a traceback is rendered at the end"),
         innocent("pass_after_interrupt"),
         Cell("silent", 'T.gil.spike(b"top", 32 * T.MiB)', counts=0, front_ends=["kernel"], request={"silent": True},
              proof=one, meters=meters),
-        Cell("no_history", 'T.gil.spike(b"top", 32 * T.MiB)', counts=0, front_ends=["kernel"], request={"store_history": False},
+        Cell("no_history", 'T.gil.spike(b"top", 32 * T.MiB)', counts=0, front_ends=["kernel"],
+             request={"store_history": False},
              proof=one, meters=meters),
         Cell("last", 'T.mark("last")', meters=nothing()),
     ]

@@ -1,34 +1,35 @@
 """The workload: cells whose memory is known by construction, and what a tracer must say about each.
 
-    python3 cells.py --json [--front-end kernel|terminal] [--cells a,b]     the expectations, for tests in other languages
+    python3 cells.py --json [--front-end kernel|terminal] [--cells a,b]     the expectations, for tests in other
+    languages
 
-Every cell marks the truth itself where that can be done at the peak (truth.c does it between the last write and the free), so a
-test compares the tracer's figure with a figure taken in the same process a moment before the memory went, not with a guess.
+Every cell marks the truth itself where that can be done at the peak (truth.c does it between the last write and the
+free), so a test compares the tracer's figure with a figure taken in the same process a moment before the memory went,
+not with a guess.
 
 One cell in the JSON:
 
-    name, source              source with {placeholders} already filled in only by the drivers: their results carry what was sent
-    front_ends, requires      where it can run; Python modules it needs
-    needs                     cells that must have run before it (a selection brings them along)
-    request                   silent, store_history (kernel only); interrupt_at: SIGINT once this mark was made;
-                              wait_for: when the cell is over the driver says so (truth.is_over), and lets this mark come before
-                              it goes on (work between cells)
-    status                    ok | error | interrupted
-    execution_count           In[N] when exactly the listed cells run in a fresh IPython; null when it takes none
-    statements                line of each top-level statement of the cell, in order; `ran`: how many of them began
-    nested                    windows of run_cell calls made by the cell itself, in order: source and execution_count (null)
-    markers                   experiment markers in order: [["begin", "a"], ["end", "a"]]
-    proof                     differences between two marks that hold in every run, front end and version:
+    name, source              source with {placeholders} already filled in only by the drivers: their results carry what
+    was sent front_ends, requires      where it can run; Python modules it needs needs                     cells that
+    must have run before it (a selection brings them along) request                   silent, store_history (kernel
+    only); interrupt_at: SIGINT once this mark was made;
+                              wait_for: when the cell is over the driver says so (truth.is_over), and lets this mark
+                              come before it goes on (work between cells)
+    status                    ok | error | interrupted execution_count           In[N] when exactly the listed cells run
+    in a fresh IPython; null when it takes none statements                line of each top-level statement of the cell,
+    in order; `ran`: how many of them began nested                    windows of run_cell calls made by the cell itself,
+    in order: source and execution_count (null) markers                   experiment markers in order: [["begin", "a"],
+    ["end", "a"]] proof                     differences between two marks that hold in every run, front end and version:
                               {label, base, times, mapped|resident|anon|file|shmem: bytes or [least, most], child: true}
     meters                    cpu.mapped, cpu.resident, cpu.numpy of the cell's window, each with some of
-                                mark        peak = this mark's value of the meter (mapped, resident), or up to `above` bytes more
-                                rise        peak - start, [least, most]
-                                kept        end - start, [least, most]
-                                why         why this is a range
-    hooks                     the same for the row "display and hooks": what IPython's events take behind the cell's code
-    yields                    gives up the GIL while it holds its memory: another Python thread may map an arena of objects (1 MiB)
-    objects                   its memory is Python's own: figures are those of an interpreter that gives it back at once
-    children                  marks made by child processes: {label, base, why}; their processes have their own windows or none
+                                mark        peak = this mark's value of the meter (mapped, resident), or up to `above`
+                                bytes more rise        peak - start, [least, most] kept        end - start, [least,
+                                most] why         why this is a range
+    hooks                     the same for the row "display and hooks": what IPython's events take behind the cell's
+    code yields                    gives up the GIL while it holds its memory: another Python thread may map an arena of
+    objects (1 MiB) objects                   its memory is Python's own: figures are those of an interpreter that gives
+    it back at once children                  marks made by child processes: {label, base, why}; their processes have
+    their own windows or none
 
 `experiments` beside `cells`: name, cells of begin and end (end null: never), and the [cell, mark] that is its peak.
 All sizes in bytes.
@@ -45,7 +46,8 @@ SCHEMA = "ipytracer/workloads/v1"
 
 
 def select(front_end="kernel", names=None, have=lambda module: True):
-    """The cells that run in this front end, in order; the prelude and what others need always. Raises KeyError for a name nobody knows."""
+    """The cells that run in this front end, in order; the prelude and what others need always. Raises KeyError for a
+    name nobody knows."""
     known = {cell.name for cell in CELLS}
     for name in names or ():
         if name not in known:

@@ -31,7 +31,7 @@ from marks import read_log
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# What is installed says its version itself; importing it takes half a second of a CPU, for each session.
+# Installed packages have their version in metadata; importing one takes half a second of a CPU, for each session.
 _PROBE = """
 import importlib.metadata, importlib.util, json, platform
 def version(name):

@@ -1,4 +1,4 @@
-/* What every helper marks: LABEL/before ahead of its first step, LABEL/after behind its last. */
+/* Every helper makes two marks: LABEL/before ahead of its first step, LABEL/after behind its last. */
 #pragma once
 
 #include "truth.h"

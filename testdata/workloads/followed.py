@@ -1,4 +1,5 @@
-"""The notebooks of leaks.py after their cells were changed as the audit's advice says: an audit must say nothing of them."""
+"""The notebooks of leaks.py after their cells were changed as the audit's advice says: an audit must say nothing of
+them."""
 
 from leaks import LEAKS, size
 from notebooks import Notebook, Step
@@ -50,7 +51,10 @@ FOLLOWED = [
         day = 0
         """ % size(6), "day += 1\nmean = load(day).mean()"),
     followed("callbacks", "def on_done(data, event): return data.sum()",
-             "handlers = collections.defaultdict(list)\nhandlers['done'].append(functools.partial(on_done, block(%d)))" % size(7)),
+             (
+                 "handlers = collections.defaultdict(list)\n"
+                 "handlers['done'].append(functools.partial(on_done, block(%d)))"
+             ) % size(7)),
     followed("views_of_large_arrays", "heads = []", """
         def head():
             whole = block(%d)
@@ -58,7 +62,8 @@ FOLLOWED = [
         heads.append(head())
         """ % size(8)),
     followed("object_array", "", "slots = np.empty(100, dtype=object)\nslots[0] = block(%d)" % size(9)),
-    followed("deque_without_bound", "recent = collections.deque(maxlen=2)", "recent.append((time.time(), block(%d)))" % size(10)),
+    followed("deque_without_bound", "recent = collections.deque(maxlen=2)",
+             "recent.append((time.time(), block(%d)))" % size(10)),
     followed("generators_that_wait", """
         def reader():
             chunk = block(%d)
@@ -77,7 +82,11 @@ FOLLOWED = [
         """ % size(15), "evaluate();"),
     followed("output_and_deleted", "frame = block(%d)\nframe;\ndel frame" % size(16)),
     # Clear or bound what a module keeps.
-    followed("module_cache", "import types\nhelpers = types.ModuleType('helpers')\nsys.modules['helpers'] = helpers\nhelpers._cache = {}",
+    followed("module_cache",
+             (
+                 "import types\nhelpers = types.ModuleType('helpers')\nsys.modules['helpers'] = helpers\n"
+                 "helpers._cache = {}"
+             ),
              "helpers._cache[0] = block(%d)\nhelpers._cache.clear()" % size(17)),
     followed("attribute_of_a_library", "json.last_payload = block(%d)\ndel json.last_payload" % size(18)),
     # End the thread.
@@ -109,7 +118,8 @@ FOLLOWED = [
         timer.join()
         del timer
         """ % size(21), pause=3),
-    followed("process_that_stays", "child = subprocess.Popen(['sleep', '1000'])\nchild.terminate()\nstatus = child.wait()"),
+    followed("process_that_stays",
+             "child = subprocess.Popen(['sleep', '1000'])\nchild.terminate()\nstatus = child.wait()"),
     followed("forked_worker", """
         pid = os.fork()
         if pid == 0:

@@ -1,4 +1,5 @@
-"""Notebooks that keep what they need, free what they do not, and of which an audit must say nothing. The imports of leaks.py are theirs, too."""
+"""Notebooks that keep what they need, free what they do not, and of which an audit must say nothing. The imports of
+leaks.py are theirs, too."""
 
 from notebooks import MIB, Notebook, Step
 
@@ -42,7 +43,8 @@ HEALTHY = [
             """ % (4 * MIB)),
         Step("day += 1\nlast.append(load(day)[:5].copy())\nlast.append(block(%d))" % (3 * MIB), 7)]),
     Notebook("collected_and_cleared", [
-        Step("parts = []"), Step("parts.append(block(%d))" % (6 * MIB), 4), Step("whole = np.concatenate(parts)\nparts.clear()"), Step("del whole")]),
+        Step("parts = []"), Step("parts.append(block(%d))" % (6 * MIB), 4),
+        Step("whole = np.concatenate(parts)\nparts.clear()"), Step("del whole")]),
     Notebook("threads_joined", [
         Step("""
             def work(out, i):
@@ -60,8 +62,8 @@ HEALTHY = [
                 squares = list(pool.map(abs, range(10)))
             done = subprocess.run(["true"]).returncode
             """, 2)]),
-    # A string in some of the arenas that each run maps keeps those, and the next run's strings go there: at the end each run has left
-    # the same, and all of it is in use.
+    # A string in some of the arenas that each run maps keeps those, and the next run's strings go there: at the end
+    # each run has left the same, and all of it is in use.
     Notebook("arenas_that_are_used_again", [
         Step("pins, arena, runs = [], 1 << 20 if sys.version_info >= (3, 10) else 1 << 18, 0"),
         Step("""

@@ -1,6 +1,6 @@
-/* Fills a heap of malloc's and frees parts of it, in the main thread or in another, which has an arena of its own; says what
- * glibc says of it: bytes free, in use, mapped by themselves, resident. After a line on standard input it trims, and says
- * again what is resident. */
+/* Fills a heap of malloc's and frees parts of it, in the main thread or in another, which has an arena of its own. It
+ * prints glibc's figures of it: bytes free, in use, mapped by themselves, resident. After a line on standard input it
+ * trims, and prints the resident bytes again. */
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -60,7 +60,8 @@ int main(int argc, char **argv)
 		fill(NULL);
 	}
 	struct mallinfo2 m = mallinfo2();
-	printf("{\"free\": %zu, \"used\": %zu, \"mapped\": %zu, \"resident\": %lu}\n", m.fordblks, m.uordblks, m.hblkhd, resident());
+	printf("{\"free\": %zu, \"used\": %zu, \"mapped\": %zu, \"resident\": %lu}\n", m.fordblks, m.uordblks, m.hblkhd,
+	       resident());
 	fflush(stdout);
 	getchar();
 	malloc_trim(0);

@@ -1,4 +1,5 @@
-"""Notebooks with planted leaks. healthy.py has those without, followed.py these after the advice was taken; notebooks.py says what they are made of."""
+"""Notebooks with planted leaks. healthy.py has those without, followed.py these after the advice was taken;
+notebooks.py says what they are made of."""
 
 from notebooks import (
     AFTER,
@@ -29,13 +30,15 @@ def size(number):
 
 
 def mapped(n):
-    """What glibc's malloc maps for a bytes object of n: more than 32 MiB always has a mapping of its own, of whole pages."""
+    """What glibc's malloc maps for a bytes object of n: more than 32 MiB always has a mapping of its own, of whole
+    pages."""
     chunk = (n + 33 + 8 + 15) // 16 * 16
     return (chunk + 8 + 4095) // 4096 * 4096
 
 
 LEAKS = [
-    Notebook("list", [Step("acc = []"), Step("acc.append(block(%d))  # leaks" % size(1), 4)], [Leak(GROWTH, 4 * size(1), 4)]),
+    Notebook("list", [Step("acc = []"), Step("acc.append(block(%d))  # leaks" % size(1), 4)],
+             [Leak(GROWTH, 4 * size(1), 4)]),
     Notebook("dict_in_helper", [
         Step("""
             results = {}
@@ -82,7 +85,8 @@ LEAKS = [
         Step("day += 1\nmean = load(day).mean()", 4)], [Leak(GROWTH, 4 * size(6), 4, "load")]),
     Notebook("callbacks", [
         Step("handlers = collections.defaultdict(list)\ndef on_done(data, event): return data.sum()"),
-        Step("handlers['done'].append(functools.partial(on_done, block(%d)))  # leaks" % size(7), 3)], [Leak(GROWTH, 3 * size(7), 3)]),
+        Step("handlers['done'].append(functools.partial(on_done, block(%d)))  # leaks" % size(7), 3)],
+             [Leak(GROWTH, 3 * size(7), 3)]),
     Notebook("views_of_large_arrays", [
         Step("heads = []"),
         Step("""
@@ -119,9 +123,11 @@ LEAKS = [
             logger.addHandler(Keep())
             logger.propagate = False
             """),
-        Step("batch = block(%d)  # leaks\nlogger.warning('batch %%s', batch)\ndel batch" % size(12), 3)], [Leak(GROWTH, 3 * size(12), 3)]),
+        Step("batch = block(%d)  # leaks\nlogger.warning('batch %%s', batch)\ndel batch" % size(12), 3)],
+             [Leak(GROWTH, 3 * size(12), 3)]),
     Notebook("output_once", [Step("block(%d)  # leaks" % size(13))], [Leak(OUTPUT, size(13), 1)]),
-    Notebook("output_of_each_run", [Step("np.sqrt(block(%d))[:3]  # leaks" % size(14), 3)], [Leak(OUTPUT, 3 * 2 * size(14), 3)]),
+    Notebook("output_of_each_run", [Step("np.sqrt(block(%d))[:3]  # leaks" % size(14), 3)],
+             [Leak(OUTPUT, 3 * 2 * size(14), 3)]),
     Notebook("output_in_an_object", [
         Step("""
             class Result:
@@ -131,7 +137,8 @@ LEAKS = [
                 return Result(block(%d))  # leaks
             """ % size(15)),
         Step("evaluate()")], [Leak(OUTPUT, size(15), 1, "evaluate")]),
-    Notebook("output_and_deleted", [Step("frame = block(%d)  # leaks\nframe" % size(16)), Step("del frame")], [Leak(OUTPUT, size(16), 1)]),
+    Notebook("output_and_deleted", [Step("frame = block(%d)  # leaks\nframe" % size(16)), Step("del frame")],
+             [Leak(OUTPUT, size(16), 1)]),
     Notebook("module_cache", [
         Step("""
             helpers = types.ModuleType("helpers")
@@ -142,8 +149,10 @@ LEAKS = [
                 _cache[len(_cache)] = make()
             '''.replace("\\n            ", "\\n"), helpers.__dict__)
             """),
-        Step("helpers.fetch(lambda: block(%d))  # leaks" % size(17)), Step("del helpers")], [Leak(AFTER, size(17), 1, "<lambda>")]),
-    Notebook("attribute_of_a_library", [Step("json.last_payload = block(%d)  # leaks" % size(18))], [Leak(AFTER, size(18), 1)]),
+        Step("helpers.fetch(lambda: block(%d))  # leaks" % size(17)), Step("del helpers")],
+             [Leak(AFTER, size(17), 1, "<lambda>")]),
+    Notebook("attribute_of_a_library", [Step("json.last_payload = block(%d)  # leaks" % size(18))],
+             [Leak(AFTER, size(18), 1)]),
     waiting_thread(size(19), "cpu.numpy"),
     stolen_reference(size(20), "cpu.numpy"),
     # More than a second after its cell's end and before the next one's begin, also where the machine is busy.
@@ -180,7 +189,8 @@ LEAKS = [
              [Leak(GROWTH, 4 * mapped(40_000_000), 4, meter="cpu.mapped")]),
     Notebook("small_objects", [Step("rows = []"), Step("rows.extend([str(i) for i in range(300_000)])  # leaks", 5)],
              [Leak(GROWTH, None, None, meter="cpu.mapped", exact=False)]),
-    # From here on the order matters: an exception drops the traceback of the one before, an exception's frames may have much.
+    # From here on the order matters: an exception drops the traceback of the one before, an exception's frames may have
+    # much.
     collected_traceback(size(26), "cpu.numpy"),
     Notebook("traceback_dropped_by_the_next", [
         Step("""
@@ -241,7 +251,8 @@ MANY = Step("""
 CROWD = [
     Notebook("many", [MANY]),
     Notebook("output_in_a_crowd", [Step("block(%d)  # leaks" % size(31))], [Leak(OUTPUT, size(31), 1)]),
-    Notebook("library_in_a_crowd", [Step("json.last_crowd = block(%d)  # leaks" % size(32))], [Leak(AFTER, size(32), 1)]),
+    Notebook("library_in_a_crowd", [Step("json.last_crowd = block(%d)  # leaks" % size(32))],
+             [Leak(AFTER, size(32), 1)]),
     Notebook("cycle_in_a_crowd", [
         Step("""
             class Node:

@@ -1,5 +1,5 @@
-"""Cells that take memory in known lines and known amounts, and note what: [meter, [[function, line of the cell], …], allocated,
-freed], innermost call first. What a line allocates through C is counted by ask.c."""
+"""Cells that take memory in known lines and known amounts, and note what: [meter, [[function, line of the cell], …],
+allocated, freed], innermost call first. What a line allocates through C is counted by ask.c."""
 
 from model import Plain
 
@@ -15,7 +15,8 @@ ask.ask_moved.argtypes = ask.ask_no_heap.argtypes = [ctypes.POINTER(Sums)]
 ask.ask_returned.argtypes = [ctypes.POINTER(Sums), ctypes.c_int64]
 _noted = []
 sums = Sums()
-a = many = kept = m = s = t = gone = inner = outer = work = None # so that the namespace does not grow in a line that is compared
+# These are set so that the namespace does not grow in a line that is compared.
+a = many = kept = m = s = t = gone = inner = outer = work = None
 
 def note(meter, frames, allocated, freed=0):
     _noted.append([meter, frames, allocated, freed])

@@ -1,4 +1,4 @@
-"""The vocabulary cells are described in: sizes, tolerances with their reasons, proofs, expectations of a meter, a cell."""
+"""Types that describe cells: sizes, tolerances with their reasons, proofs, expectations of a meter, a cell."""
 
 import ast
 import textwrap
@@ -8,13 +8,15 @@ PAGE = 4096
 
 # Between the reading and the free another thread of the process (ipykernel's I/O threads) may write pages of its own.
 THREADS = 16 * PAGE
-# What IPython and CPython take around a statement: frames, code objects, results, display; an arena of objects is 1 MiB.
+# What IPython and CPython take around a statement: frames, code objects, results, display; an arena of objects is 1
+# MiB.
 PYTHON = [0, 2 * MiB]
-# While a helper has given up the GIL another thread may run Python (IPython saves its history in one) and map an arena of
-# objects: 256 KiB in CPython 3.9, 1 MiB since 3.10 (Objects/obmalloc.c, ARENA_BITS).
+# While a helper has given up the GIL another thread may run Python (IPython saves its history in one) and map an arena
+# of objects: 256 KiB in CPython 3.9, 1 MiB since 3.10 (Objects/obmalloc.c, ARENA_BITS).
 ARENA = MiB
 PYTHON_WHY = "CPython and IPython take some for the cell's own code; arenas of objects come in 256 KiB (3.9) or 1 MiB"
-# malloc may give back some of its own between the window's start and the peak, so a rise can be short of what a cell takes.
+# malloc may give back some of its own between the window's start and the peak, so a rise can be short of what a cell
+# takes.
 HEAP = [-2 * MiB, 2 * MiB]
 # A traceback is rendered inside the cell: the first one imports modules and reads sources.
 TRACEBACK = 96 * MiB
@@ -50,10 +52,12 @@ class Cell:
     """One cell; the arguments are the fields that cells.py describes. `counts`: how many execution counts it takes."""
 
     def __init__(self, name, source, status="ok", counts=1, front_ends=("kernel", "terminal"), requires=(), needs=(),
-                 request=None, statements=None, ran=None, nested=(), markers=(), proof=(), meters=None, children=(), hooks=None, exact=False, objects=False, why=""):
+                 request=None, statements=None, ran=None, nested=(), markers=(), proof=(), meters=None, children=(),
+                 hooks=None, exact=False, objects=False, why=""):
         self.name, self.status, self.counts, self.why = name, status, counts, why
         self.source = source if exact else textwrap.dedent(source).strip("\n")
-        self.front_ends, self.requires, self.needs = list(front_ends), list(requires) + ["numpy"] * ("np." in self.source), list(needs)
+        self.front_ends, self.requires, self.needs = list(front_ends), list(requires) + ["numpy"] * (
+            "np." in self.source), list(needs)
         self.request = dict(request or {})
         self.statements = _lines(self.source) if statements is None else list(statements)
         self.ran = len(self.statements) if ran is None else ran
@@ -65,9 +69,11 @@ class Cell:
         own = execution_count if self.counts and not self.request.get("silent") else None
         nested = [dict(window, execution_count=None) for window in self.nested]
         return {"name": self.name, "source": self.source, "front_ends": self.front_ends, "requires": self.requires,
-                "needs": self.needs, "request": self.request, "status": self.status, "execution_count": own, "statements": self.statements,
+                "needs": self.needs, "request": self.request, "status": self.status, "execution_count": own,
+                "statements": self.statements,
                 "ran": self.ran, "nested": nested, "markers": self.markers, "proof": self.proof, "meters": self.meters,
-                "children": self.children, "hooks": self.hooks, "yields": "T.free." in self.source, "objects": self.objects, "why": self.why}
+                "children": self.children, "hooks": self.hooks, "yields": "T.free." in self.source,
+                "objects": self.objects, "why": self.why}
 
 
 def _lines(source):

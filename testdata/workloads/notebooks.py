@@ -1,8 +1,9 @@
 """What notebooks for audits are made of, and how they are run.
 
-A notebook is a list of steps: a cell's source and how often it runs. What an audit must say of it is beside it: the kind of
-verdict, the meter, bytes (exact), blocks, and the function whose line is marked with "# leaks". All notebooks of a list run in one
-kernel, one after another; an audit in the end must find every leak and nothing else. So each leak has a size of its own.
+A notebook is a list of steps: a cell's source and how often it runs. What an audit must say of it is beside it: the
+kind of verdict, the meter, bytes (exact), blocks, and the function whose line is marked with "# leaks". All notebooks
+of a list run in one kernel, one after another; an audit in the end must find every leak and nothing else. So each leak
+has a size of its own.
 """
 
 import json
@@ -35,8 +36,10 @@ class Notebook:
 
     def expectations(self):
         for leak in self.leaks:
-            lines = [number for step in self.steps for number, line in enumerate(step.source.split("\n"), 1) if "# leaks" in line]
-            yield {"notebook": self.name, "kinds": leak.kinds, "meter": leak.meter, "bytes": leak.size, "count": leak.count,
+            lines = [number for step in self.steps for number,
+                     line in enumerate(step.source.split("\n"), 1) if "# leaks" in line]
+            yield {"notebook": self.name, "kinds": leak.kinds, "meter": leak.meter, "bytes": leak.size,
+                   "count": leak.count,
                    "function": leak.function, "lines": lines, "exact": leak.exact, "says": leak.says}
 
 
@@ -96,7 +99,7 @@ def collected_traceback(size, meter):
 
 
 def run(opts, kernel, session, imports, notebooks):
-    """The notebooks one after another; results are JSON lines, see driver.py, the last one is what an audit must find."""
+    """Runs the notebooks one after another. Results are JSON lines (driver.py); the last has the audit's findings."""
     steps = [(book, step) for book in [Notebook("imports", [imports])] + notebooks for step in book.steps]
     with driver.create(opts.out) as out:
         driver.write(out, {"session": session})
@@ -114,7 +117,8 @@ def run(opts, kernel, session, imports, notebooks):
 
 
 def goes_on(opts, kernel, line):
-    """More cells, as a user would type them: what an audit or a report advised. line is what the caller answered when all cells had run."""
+    """More cells, as a user would type them: what an audit or a report advised. line is what the caller answered when
+    all cells had run."""
     while line.startswith("["):
         results = [kernel.run(Step(source), []) for source in json.loads(line)]
         line = driver.say({"results": results}, opts)

@@ -15,7 +15,10 @@ import textwrap
 import driver
 from run_kernel import started
 
-FAILING = "import numpy as np\nheld = np.ones(3_000_000)\ndef step(x):\n    batch = x * 2\n    raise ValueError('no')\nstep(held)"
+FAILING = (
+    "import numpy as np\nheld = np.ones(3_000_000)\ndef step(x):\n    batch = x * 2\n    raise ValueError('no')\n"
+    "step(held)"
+)
 
 CELLS = ["""
     import json, os, sys
@@ -23,8 +26,10 @@ CELLS = ["""
     n = 120_000
     texts = ['sku-%08d' % i for i in range(n)]
     """, """
-    plain = pd.DataFrame({'sku': ['item-%08d' % i for i in range(n)], 'city': [['Paris', 'London', 'Rome'][i % 3] for i in range(n)],
-                          'note': ['\\xe9%d' % i * 3 for i in range(n)], 'price': np.random.rand(n), 'count': np.arange(n, dtype='int32'),
+    plain = pd.DataFrame({'sku': ['item-%08d' % i for i in range(n)],
+                          'city': [['Paris', 'London', 'Rome'][i % 3] for i in range(n)],
+                          'note': ['\\xe9%d' % i * 3 for i in range(n)], 'price': np.random.rand(n),
+                          'count': np.arange(n, dtype='int32'),
                           'none': [None] * n, 'tuples': [(i, 'x') for i in range(n)]})
     """, """
     parts = pd.DataFrame({'a': np.arange(n * 1.0)})
@@ -34,8 +39,10 @@ CELLS = ["""
     parts['again'] = texts
     parts[7] = 1.5
     """, """
-    extended = pd.DataFrame({'when': pd.date_range('2020', periods=n, freq='s'), 'kind': pd.Categorical([['a', 'b'][i % 2] for i in range(n)]),
-                             'Int32': pd.array(range(n), dtype='Int32'), 'boolean': pd.array([True, False] * (n // 2), dtype='boolean'),
+    extended = pd.DataFrame({'when': pd.date_range('2020', periods=n, freq='s'),
+                             'kind': pd.Categorical([['a', 'b'][i % 2] for i in range(n)]),
+                             'Int32': pd.array(range(n), dtype='Int32'),
+                             'boolean': pd.array([True, False] * (n // 2), dtype='boolean'),
                              'string': pd.array(['text-%d' % i for i in range(n)], dtype='string[python]')})
     try:
         extended['arrow'] = extended['string'].astype('string[pyarrow]')
@@ -54,13 +61,17 @@ SAY = """
         said, usage, alone = {}, frame.memory_usage(deep=True, index=False), frame.memory_usage(index=False)
         for i, name in enumerate(frame.columns):
             values = frame.iloc[:, i].array
-            of = np.asarray(values) if hasattr(values, '_ndarray') and values._ndarray.dtype == object or getattr(values, 'dtype', None) == object else ()
+            boxed = hasattr(values, '_ndarray') and values._ndarray.dtype == object
+            of = np.asarray(values) if boxed or getattr(values, 'dtype', None) == object else ()
             once = {id(x): x for x in of if x is not None}.values()
-            column = int((alone if len(of) else usage).iloc[i])  # of objects, what pandas counts of each depends on its version
-            said.setdefault(str(name), []).append([column + sum(-(-sys.getsizeof(x) // 16) * 16 for x in once), column + sum(x.__sizeof__() for x in once)])
+            # What pandas counts of each object depends on its version.
+            column = int((alone if len(of) else usage).iloc[i])
+            said.setdefault(str(name), []).append([column + sum(-(-sys.getsizeof(x) // 16) * 16 for x in once),
+                                                   column + sum(x.__sizeof__() for x in once)])
         return said
     with open(os.path.join(os.path.dirname(os.environ["IPYTRACER_TRUTH_LOG"]), "columns.json"), "w") as f:
-        json.dump({name: columns_of(globals()[name]) for name in ('plain', 'parts', 'extended', 'numbered', 'backwards', 'twice')}, f)
+        json.dump({name: columns_of(globals()[name])
+                   for name in ('plain', 'parts', 'extended', 'numbered', 'backwards', 'twice')}, f)
     """
 
 

@@ -65,7 +65,7 @@ BOOKS = {
         Step("node = ring(56)"),
         Step("_garbage = ring(32)\ndel _garbage"),
     ],
-    # What a report is not to promise: a module has it as well.
+    # A report must not promise this memory: a module has it as well.
     "elsewhere": [
         Step("import colorsys\nmine = block(64)\ncolorsys.cache = mine"),
         Step("free = block(33)"),
@@ -81,11 +81,17 @@ BOOKS = {
     ],
     # Two million texts in a frame, which a list has as well: more than a report looks at one by one.
     "many_texts": [
-        Step("import pandas as pd\nskus = ['sku-%08d' % i for i in range(2_000_000)]\ndf = pd.DataFrame({'sku': skus, 'n': range(2_000_000)})"),
+        Step(
+            "import pandas as pd\nskus = ['sku-%08d' % i for i in range(2_000_000)]\n"
+            "df = pd.DataFrame({'sku': skus, 'n': range(2_000_000)})"
+        ),
         Step("plain = block(40)"),
     ],
     "frames": [
-        Step("import pandas as pd\ndf = pd.DataFrame({'a': np.arange(8_000_000), 'b': np.ones(8_000_000), 'sku': ['x%d' % (i % 1000) for i in range(8_000_000)]})"),
+        Step(
+            "import pandas as pd\ndf = pd.DataFrame({'a': np.arange(8_000_000), 'b': np.ones(8_000_000), "
+            "'sku': ['x%d' % (i % 1000) for i in range(8_000_000)]})"
+        ),
         Step("top = df.head(5)"),
         Step("top"),
         Step("merged = df[['a', 'b']]"),

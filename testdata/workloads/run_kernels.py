@@ -18,7 +18,10 @@ CELLS = [
     (
         0,
         "second",
-        "def make(n):\n    return np.ones(n, dtype=np.uint8)\nd = [make(10_000_001) for _ in range(2)]\nlen(make(70_000_001))",
+        (
+            "def make(n):\n    return np.ones(n, dtype=np.uint8)\nd = [make(10_000_001) for _ in range(2)]\n"
+            "len(make(70_000_001))"
+        ),
     ),
 ]
 

@@ -15,8 +15,14 @@ import driver
 from model import Cell
 from run_kernel import Kernel
 
-INNER = "%time n = 1\nopen({begun!r}, 'w').close()\nwhile not os.path.exists({go!r}): time.sleep(0.01)\nx = np.ones(8 << 20); del x"
-OUTER = "\n%time import os, time; import numpy as np\ninner = get_ipython().run_cell({inner!r})\ny = np.ones(4 << 20)\ndel y  # größer\nz = 1"
+INNER = (
+    "%time n = 1\nopen({begun!r}, 'w').close()\nwhile not os.path.exists({go!r}): time.sleep(0.01)\n"
+    "x = np.ones(8 << 20); del x"
+)
+OUTER = (
+    "\n%time import os, time; import numpy as np\ninner = get_ipython().run_cell({inner!r})\ny = np.ones(4 << 20)\n"
+    "del y  # größer\nz = 1"
+)
 
 
 def run(held, opts):

@@ -44,7 +44,10 @@ CELLS = [
     ("executed child", "told = child().communicate(b'go')[0]\nassert told == b'refused\\n', told"),
     (
         "forked child",
-        "pid = os.fork()\nif pid == 0:\n    os._exit(7 if asks() == 'refused' else 1)\n_, status = os.waitpid(pid, 0)\nassert status >> 8 == 7, status",
+        (
+            "pid = os.fork()\nif pid == 0:\n    os._exit(7 if asks() == 'refused' else 1)\n"
+            "_, status = os.waitpid(pid, 0)\nassert status >> 8 == 7, status"
+        ),
     ),
 ]
 

@@ -24,7 +24,10 @@ from jupyter_client.manager import KernelManager
 PATIENCE = 180       # seconds
 CHROOTED = "chrooted"
 # It waits for as long as is needed, on a busy machine too.
-WAIT = "import os, time; end = time.monotonic() + %d\nwhile not os.path.exists(%r) and time.monotonic() < end: time.sleep(0.01)"
+WAIT = (
+    "import os, time; end = time.monotonic() + %d\n"
+    "while not os.path.exists(%r) and time.monotonic() < end: time.sleep(0.01)"
+)
 
 
 def say(**what):

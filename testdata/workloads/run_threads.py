@@ -31,10 +31,14 @@ sys.stdout, out = sys.stderr, sys.stdout        # what cells print is not the pr
 print("ready", file=out, flush=True)
 sources = json.loads(sys.stdin.readline())
 ended = [None] * len(sources)
-shell.run_cell("import ctypes; C = ctypes.CDLL(None); C.malloc.restype, C.malloc.argtypes, C.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]")
-shell.user_ns.update(there=[False] * len(sources), together=threading.Barrier(len(sources)), left=threading.Barrier(len(sources)))
-shell.builtin_trap.__enter__()                  # else each thread puts names into builtins and takes them out: a KeyError now and then, without a GIL
-shell.builtin_trap._nested_level += 100         # which threads count up and down, not one after the other
+shell.run_cell("import ctypes; C = ctypes.CDLL(None); C.malloc.restype, C.malloc.argtypes, C.free.argtypes = "
+               "ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]")
+shell.user_ns.update(there=[False] * len(sources), together=threading.Barrier(len(sources)),
+                     left=threading.Barrier(len(sources)))
+# Otherwise each thread puts names into builtins and takes them out: without a GIL that is a KeyError now and then.
+# Threads count the level up and down at the same time.
+shell.builtin_trap.__enter__()
+shell.builtin_trap._nested_level += 100
 def run(i):
     ended[i] = shell.run_cell(sources[i], store_history=False)
 threads = [threading.Thread(target=run, args=(i,)) for i in range(len(sources))]

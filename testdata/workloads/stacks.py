@@ -1,4 +1,5 @@
-"""Cells that allocate from everywhere Python code can be, and note who called: what the frames said at that very moment.
+"""Cells that allocate from everywhere Python code can be, and note who called: what the frames said at that very
+moment.
 
 Each allocation has a size of its own, so that a report's line can be told by it."""
 
@@ -48,7 +49,8 @@ CASES = [
         """),
     ("several_on_one_line", "alloc(); alloc()\nalloc()"),
     ("list_comprehension", "[alloc() for _ in range(2)]"),
-    ("comprehensions", "def f():\n    return ({alloc() for _ in range(1)},\n            {i: alloc() for i in range(1)})\nf()"),
+    ("comprehensions",
+     "def f():\n    return ({alloc() for _ in range(1)},\n            {i: alloc() for i in range(1)})\nf()"),
     ("generator_expression", "sum(alloc()\n    for _ in range(2))"),
     ("lambda", "f = lambda: (\n    alloc())\nf()"),
     ("decorator", """
@@ -165,7 +167,11 @@ CASES = [
     ("loop", "for i in range(2):\n    if i:\n        alloc()\n    else:\n        alloc()"),
     ("assert", "assert alloc() and \\\n    alloc()"),
     ("star", "print(*[alloc()], **{'end': str(alloc() * 0)[:0]})"),
-    ("library", "import collections\nclass D(collections.UserDict):\n    def __missing__(self, k):\n        return alloc()\nD()['x']"),
+    ("library",
+     (
+         "import collections\nclass D(collections.UserDict):\n    def __missing__(self, k):\n        return alloc()\n"
+         "D()['x']"
+     )),
 ]
 
 LAST = """

@@ -1,9 +1,10 @@
 """Waits until threads that have ended are gone.
 
-Up to Python 3.12 Thread.join returns when the thread has no more to do with Python. It has its stack yet, 8 MiB that the C library
-keeps for the next thread or unmaps; on a busy machine for long enough to do so in the next cell. IPython's prompt
-starts and joins a thread each time (prompt_toolkit's patch_stdout): it begins in the window of the cell before it and is joined right before the
-next cell. If the stack of the last one is not free when it begins, that cell maps 8 MiB more.
+Up to Python 3.12 Thread.join returns when the thread has no more to do with Python. It has its stack yet, 8 MiB that
+the C library keeps for the next thread or unmaps; on a busy machine for long enough to do so in the next cell.
+IPython's prompt starts and joins a thread each time (prompt_toolkit's patch_stdout): it begins in the window of the
+cell before it and is joined right before the next cell. If the stack of the last one is not free when it begins, that
+cell maps 8 MiB more.
 """
 
 import os
@@ -11,7 +12,8 @@ import time
 
 
 def wait(pid, but=None, seconds=5):
-    """Until all threads of a process sleep, but for one that may be left out; one that computes for long is waited for so long."""
+    """Until all threads of a process sleep, but for one that may be left out; one that computes for long is waited for
+    so long."""
     end = time.monotonic() + seconds
     while _moving(pid, but) and time.monotonic() < end:
         time.sleep(0.001)

@@ -1,5 +1,6 @@
 /*
- * A library with one function, FUNCTION, that takes memory as NumPy does. Built twice, under two names, the two have the same layout.
+ * A library with one function, FUNCTION, that takes memory as NumPy does. Two libraries that are built of it under two
+ * names have the same layout.
  */
 #include <stddef.h>
 #include <stdint.h>

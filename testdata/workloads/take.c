@@ -1,7 +1,7 @@
 /*
  * Helpers that take memory and mark at the top, in one call: nothing of Python runs between the mark and the free.
- * Each returns 0, or -1 when the system refused, and also marks LABEL/before ahead of its first step and LABEL/after behind
- * its last: the top minus before is what the helper took, to the page. Readings: see truth.c.
+ * Each returns 0, or -1 when the system refused, and also marks LABEL/before ahead of its first step and LABEL/after
+ * behind its last: the top minus before is what the helper took, to the page. Readings: see truth.c.
  */
 #include "edges.h"
 
@@ -96,7 +96,7 @@ int populate(const char *label, size_t bytes)
 	return 0;
 }
 
-/* What realloc does with large blocks: grows in steps, moving when it must. */
+/* Grows a large block in steps by realloc, which moves it when it must. */
 int mremap_growth(const char *label, size_t from, size_t to, size_t step)
 {
 	EDGES(label);
@@ -122,8 +122,8 @@ int mremap_growth(const char *label, size_t from, size_t to, size_t step)
 	return 0;
 }
 
-/* Raises the program break in n steps, marks, lowers it in n steps; all of it `rounds` times. The break is back where it
- * was at the end, so the allocator never notices; keep the GIL so that no other Python thread moves it meanwhile. */
+/* Raises the program break in n steps, marks, lowers it in n steps; all of it `rounds` times. The break is back where
+ * it was at the end, so the allocator never notices; keep the GIL so that no other Python thread moves it meanwhile. */
 int brk_churn(const char *label, int rounds, int n, size_t size)
 {
 	EDGES(label);
@@ -146,7 +146,8 @@ int brk_churn(const char *label, int rounds, int n, size_t size)
 }
 
 /* Writes all of it, gives the pages back with the advice, writes the first half again. Marks LABEL (full), LABEL-given
- * (after the advice) and LABEL-half. MADV_DONTNEED drops the pages, MADV_FREE leaves them resident until someone needs them. */
+ * (after the advice) and LABEL-half. MADV_DONTNEED drops the pages, MADV_FREE leaves them resident until someone needs
+ * them. */
 int advise(const char *label, size_t bytes, int advice, const char *given, const char *half)
 {
 	EDGES(label);
@@ -164,7 +165,8 @@ int advise(const char *label, size_t bytes, int advice, const char *given, const
 	return 0;
 }
 
-/* A file of holes, mapped: read (shared, read-only) or, with `write`, privately and written, which makes its pages anonymous. */
+/* Maps a file of holes, and reads it (shared, read-only) or, with `write`, maps it privately and writes it, which makes
+ * its pages anonymous. */
 int map_file(const char *label, const char *path, size_t bytes, int write)
 {
 	EDGES(label);
@@ -225,8 +227,8 @@ int prot_flip(const char *reserved, const char *writable, const char *written, c
 	return 0;
 }
 
-/* A new mapping put over a full one, and the middle half cut out of it: no munmap tells of the first, two mappings remain of
- * the second. */
+/* Puts a new mapping over a full one, and cuts the middle half out of it. There is no munmap for the first, and two
+ * mappings remain of the second. */
 int replace_and_punch(const char *full, const char *replaced, const char *punched, size_t bytes)
 {
 	EDGES(full);

@@ -58,8 +58,10 @@ LEAKS = [
             sys.modules["helpers"] = helpers
             helpers.cache = {}
             """),
-        Step("helpers.cache['batch'] = block(%d)  # leaks" % size(4)), Step("del helpers")], [Leak(AFTER, size(4), 1, meter=TORCH, says="helpers.cache['batch']")]),
-    Notebook("numpy_view_of_a_tensor", [Step("views = []"), Step("views.append(block(%d).numpy()[:10])  # leaks" % size(5), 3)],
+        Step("helpers.cache['batch'] = block(%d)  # leaks" % size(4)), Step("del helpers")],
+             [Leak(AFTER, size(4), 1, meter=TORCH, says="helpers.cache['batch']")]),
+    Notebook("numpy_view_of_a_tensor", [Step("views = []"), Step(
+        "views.append(block(%d).numpy()[:10])  # leaks" % size(5), 3)],
              [Leak(GROWTH, 3 * size(5), 3, meter=TORCH, says="views[")]),
     stolen_reference(size(6), TORCH),
     waiting_thread(size(7), TORCH),
@@ -90,5 +92,6 @@ HEALTHY = [
             """, 4)]),
     Notebook("evaluation", [Step("with torch.no_grad():\n    score = float(model(data).sum())", 4)]),
     Notebook("rebinding", [Step("x = block(%d)\ny = x * 2" % (20 * MIB), 4)]),
-    Notebook("history_of_numbers", [Step("history = []"), Step("history.append(float((model(data) - data).abs().mean()))", 4)]),
+    Notebook("history_of_numbers", [Step("history = []"), Step(
+        "history.append(float((model(data) - data).abs().mean()))", 4)]),
 ]

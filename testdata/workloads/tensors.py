@@ -1,7 +1,8 @@
-"""Cells that make tensors on the CPU, and keep an account of their own: the storages of all tensors that Python can reach, each once,
-and what else a cell says it holds. tell() is each cell's last line: how much PyTorch's allocator must have at its highest in the cell
-beyond the start (None where nobody but the allocator knows), and what the account does not see (a graph keeps it). line() is what a
-line of the cell must have allocated and freed: [meter, [[function, line of the cell], …], allocated, freed], innermost call first."""
+"""Cells that make tensors on the CPU, and keep an account of their own: the storages of all tensors that Python can
+reach, each once, and what else a cell says it holds. tell() is each cell's last line: how much PyTorch's allocator must
+have at its highest in the cell beyond the start (None where nobody but the allocator knows), and what the account does
+not see (a graph keeps it). line() is what a line of the cell must have allocated and freed: [meter, [[function, line of
+the cell], …], allocated, freed], innermost call first."""
 
 from model import Plain
 
@@ -130,7 +131,8 @@ CASES = [
         tell(None)
         """),
     ("convolutions", """
-        net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.LazyLinear(4))
+        net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                            nn.LazyLinear(4))
         out = net(torch.randn(16, 3, 32, 32)).sum(); out.backward(); del out
         tell(None)
         """),

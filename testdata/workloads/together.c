@@ -49,8 +49,8 @@ int threads(const char *label, int n, size_t bytes)
 	return started == n && !g.failed ? 0 : -1;
 }
 
-/* The parent fills `bytes` and forks; the child writes the first half (copies appear, nothing new is mapped), then maps and
- * writes as much again as that half, marks and is gone. Marks: parent, child-born, child-cow, child. */
+/* The parent fills `bytes` and forks; the child writes the first half (copies appear, nothing new is mapped), then maps
+ * and writes as much again as that half, marks and is gone. Marks: parent, child-born, child-cow, child. */
 int fork_cow(const char *parent, const char *born, const char *copied, const char *child, size_t bytes)
 {
 	EDGES(parent);

@@ -10,22 +10,22 @@
  * Three sources, three qualities:
  *
  *  VmData in /proc/self/status  mm->data_vm, a plain counter changed under the mmap lock: exact on every kernel.
- *  /proc/self/smaps             a walk of the page tables: counts pages that are there, touches no counter: exact on every
- *                               kernel as long as no other thread of the process faults or unmaps during the walk (1-20 ms).
- *                               The sum over all mappings equals smaps_rollup; mapping by mapping it also tells shmem from
- *                               file, which smaps_rollup only does as Pss, that is divided by the number of sharers.
- *  Rss* in /proc/self/status    the counters MM_ANONPAGES, MM_FILEPAGES, MM_SHMEMPAGES. Summed over the CPUs since Linux 6.16
- *                               (and stable kernels with "mm: fix the inaccurate memory statistics issue for users"):
- *                               exact, a few microseconds. Linux 6.2 to 6.15 leave out up to batch x CPUs pages of each;
- *                               before 6.2 every thread keeps up to 64 faults to itself.
- *
- * Walk and counters must agree to the page, because what the walk skips the counters skip too: the zero page and the huge
- * zero page, pages mapped by frame number (vvar, remap_pfn_range), hugetlb pages (they have their own count), swap entries
+ *  /proc/self/smaps             a walk of the page tables. It counts pages that are there, and touches no counter. It
+ *                               is exact on every kernel as long as no other thread of the process faults or unmaps
+ *                               during the walk (1-20 ms). The sum over all mappings equals smaps_rollup. Mapping by
+ *                               mapping it also separates shmem from file, which smaps_rollup only does as Pss, that
+ *                               is divided by the number of sharers.
+ *  Rss* in /proc/self/status    the counters MM_ANONPAGES, MM_FILEPAGES, MM_SHMEMPAGES. They are summed over the CPUs
+ *                               since Linux 6.16 (and stable kernels with "mm: fix the inaccurate memory statistics
+ *                               issue for users"): exact, a few microseconds. Linux 6.2 to 6.15 leave out up to
+ *                               batch x CPUs pages of each; before 6.2 every thread keeps up to 64 faults to itself.
+ * Walk and counters must agree to the page, because both skip the same pages: the zero page and the huge zero page,
+ * pages mapped by frame number (vvar, remap_pfn_range), hugetlb pages (they have their own count), swap entries
  * (MM_SWAPENTS). Both count vdso pages once touched, pages put in with vm_insert_page (BPF ring buffers: file), a
- * breakpoint's private copy of a text page (one page less of file, one more of anon), a huge page as 512 pages from its first
- * byte on, and pages under migration.
- * truth_mark() reads counters, walk, counters, and calls the mark settled when all three say the same; unsettled means that
- * another thread moved in between, or a kernel whose counters are approximate: then only the walk counts.
+ * breakpoint's private copy of a text page (one page less of file, one more of anon), a huge page as 512 pages from its
+ * first byte on, and pages under migration.
+ * truth_mark() reads counters, walk, counters, and calls the mark settled when all three agree. Unsettled means that
+ * another thread moved in between, or a kernel with approximate counters: then only the walk counts.
  */
 #include "log.h"
 #include "text.h"
@@ -74,9 +74,9 @@ static int lines(const char *path, void (*each)(const char *line, void *to), voi
 }
 
 /*
- * Has every page of this library and of the log mapped, so that no mark is the first to touch one and none counts itself.
- * Done at load and again in a forked child, whose page tables leave file pages out. Reading through a system call is safe
- * where a page is not there.
+ * Has every page of this library and of the log mapped, so that no mark is the first to touch one and none counts
+ * itself. Done at load and again in a forked child: its page tables leave file pages out. Reading through a system
+ * call is safe where a page is not there.
  */
 static void warm(void)
 {

@@ -24,7 +24,10 @@ void truth_mark(const char *label);
 void truth_mark_fast(const char *label);
 
 static inline void sys_close(int fd) { syscall(SYS_close, fd); }
-static inline int sys_open(const char *path, int flags, int mode) { return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode); }
+static inline int sys_open(const char *path, int flags, int mode)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
 static inline void *sys_mmap(size_t size, int protection, int flags, int fd)
 {
 	return (void *)syscall(SYS_mmap, 0, size, protection, flags, fd, 0);

@@ -66,7 +66,7 @@ class Lab:
         self._comms: list[Any] = []
         self._sign = _Sign()
         self._now = None      # the cell that runs: its ExecutionInfo
-        # execution count: whose figures have not come yet, as (id of the cell or None, crc, length)
+        # execution count of cells without figures yet: (id of the cell or None, crc, length)
         self._running: dict[int | None, _Own] = {}
         self._known: dict[int, _Own] = {}      # id of the window: the same
         self._silent = ""     # what is wrong with a tracer that does not answer in time
@@ -135,7 +135,7 @@ class Lab:
         for comm in self._comms[:]:
             self._send(comm, data)
 
-    # ---- what is told
+    # ---- messages
 
     def _hello(self) -> Data:
         hello = self._line.hello if self._line.listens() else None

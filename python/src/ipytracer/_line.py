@@ -55,7 +55,7 @@ class Line(Ends):
 
     def _clear(self) -> None:
         self.hello: _packets.Hello | None = None       # _packets.Hello while a tracer listens
-        # the last cell that the tracer told of, and that did not only ask about others
+        # the last cell in an answer of the tracer that did not only ask about others
         self.newest: Window | None = None
         self.late: list[Any] = []          # Windows that were asked for after cells, and came too late to be waited for
         self._pid = os.getpid()

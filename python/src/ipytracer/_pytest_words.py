@@ -60,7 +60,7 @@ def _row(test: Data, most: tuple[int, str, Figure]) -> list[str]:
         if p in _PHASES and "cpu.resident" in figures(w)
     )
     time = sum(w["duration_ns"] for p, w in windows.items() if p in _PHASES)
-    # What maps memory for an array maps a page more.
+    # Code that maps memory for an array maps a page more.
     top = max(
         window.get("top", {}).items(),
         key=lambda t: int(t[1]["at_peak"] - (t[1]["at_peak"] >> 4 if t[0] == "cpu.mapped" else 0)),

@@ -61,7 +61,7 @@ class Companion:
         self._report = ""                 # where the report of the tracer that listens will be
         self.slower = ""                  # what slows the notebook down, as the tracer said last
         self.silence = _silence.Silence()
-        # the In[N] whose figures are to be shown, and have not come yet
+        # the In[N] with figures that are to be shown, and have not come yet
         self._wanted: list[int | None] = []
         # .cells: the ExecutionInfo of each cell that runs in the thread, the outermost first
         self._running = threading.local()
@@ -225,7 +225,7 @@ def _runs(info: Any) -> bool:
 
 def load(shell: Shell) -> None:
     """Load the extension. Loaded twice it is loaded once."""
-    # In a cell its user will be told whether there is a tracer: once it is worth waiting for. Nothing else ever waits
+    # In a cell the user learns whether there is a tracer: that is worth one wait. Nothing else ever waits
     # for one that is not there.
     LINE.look(cell=True, patience=0 if LINE.said or not any(_frames()) else _TO_ANSWER)
     if of(shell) is not None:

@@ -80,7 +80,7 @@ def running(window: Window, hello: Hello | None = None) -> Bundle:
 def publish(shell: Shell, bundle: Bundle, display: str | None = None, again: bool = False) -> None:
     """Display a bundle under the cell that runs, or in the terminal. display: an id by which it can be changed; again:
     this changes it."""
-    # What is transient is not saved: JupyterLab's extension sees by it that there is a companion.
+    # Transient data is not saved: JupyterLab's extension sees by it that there is a companion.
     if display is None:
         shell.display_pub.publish(data=bundle, metadata={}, transient=dict(_MARK))
     else:

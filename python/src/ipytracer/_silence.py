@@ -18,7 +18,7 @@ class Silence:
     and those of others are only in %tracer table and in the report."""
 
     def __init__(self) -> None:
-        # the In[N] whose figures have not come, since the tracer answered in time last
+        # the In[N] without figures, since the tracer answered in time last
         self._waiting: list[int] = []
         self._told: set[int] = set()      # those of them that it has told of meanwhile, too late to be shown
         self.since: int | None = None       # the first of them, once that is worth a word

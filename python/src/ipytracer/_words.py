@@ -73,7 +73,7 @@ def meter_name(meter: str) -> str:
     return (meter[4:] if meter.startswith("cpu.") else meter).replace(".", " ")
 
 
-# What the command line shows first; parts of others are left out of what is short.
+# Meters that the command line shows first. Short texts leave out parts of others.
 _PLACES = {"cpu.resident": 1, "driver": 2, "active": 3, "cpu.mapped": 4, "cpu.numpy": 5, "cpu.torch": 6, "cpu.arrow": 7}
 
 

@@ -32,7 +32,7 @@ _MARKERS = (
 )
 _OBJECTS = "limit_leaked_objects(filter_fn=None): pytest-memray's; it is not judged here"
 
-# Options: ours, then those by which users of pytest-memray know them. (flags, what argparse is told)
+# Options: ours, then those by which users of pytest-memray know them. (flags, arguments of argparse)
 _OURS = (
     (
         ("--ipytracer",),

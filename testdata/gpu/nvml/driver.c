@@ -1,6 +1,7 @@
-// The system calls that NVIDIA's library makes to reach its driver: those of nvmlInit, of a query of memory and processes, and of nvmlShutdown, in the
-// order in which driver 580.159.04 made them on an H100. There is no driver behind the devices here, so that an ioctl may fail, but not for want
-// of a right. What a program that has given up some calls refuses the library is seen by nvmlInit, as with the real one. See README.md.
+// Makes the system calls by which NVIDIA's library reaches its driver: those of nvmlInit, of a query of memory and
+// processes, and of nvmlShutdown, in the order in which driver 580.159.04 made them on an H100. There is no driver
+// behind the devices here, so that an ioctl may fail, but not for want of a right. A program that has given up some
+// calls refuses them to the library, and nvmlInit notices, as with the real one. See README.md.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -86,8 +87,9 @@ static long looks_at(const char *path, int needed)
 	return needed ? needs(path, result) : result;
 }
 
-// prepares is what the library does before it opens a device (nvidia-modprobe-utils.c): it reads how devices are made, looks whether this one is right, makes it
-// if not, and links to it, itself or by nvidia-modprobe(1). Only a device that cannot be looked at, or made, is an error.
+// Prepares a device as the library does before it opens one (nvidia-modprobe-utils.c). It reads how devices are made,
+// looks whether this one is right, makes it if not, and links to it, itself or by nvidia-modprobe(1). Only a device
+// that cannot be looked at, or made, is an error.
 static int prepares(const char *name, unsigned int major, unsigned int minor)
 {
 	char path[512], link[600], target[256];
@@ -293,7 +295,8 @@ void driver_stops(void)
 	asks(driver.control, 0xc0104629); // free
 	if (write(driver.pipe[1], "q", 1) == 1)
 		pthread_join(driver.thread, NULL);
-	for (int *fd = (int[]){ driver.event, driver.pipe[0], driver.pipe[1], driver.control, driver.uvm[0], driver.uvm[1], -1 }, i = 0; i < 6; i++)
+	int open[] = { driver.event, driver.pipe[0], driver.pipe[1], driver.control, driver.uvm[0], driver.uvm[1] };
+	for (int *fd = open, i = 0; i < 6; i++)
 		if (fd[i] >= 0)
 			close(fd[i]);
 }

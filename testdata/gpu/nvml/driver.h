@@ -6,7 +6,8 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-// Makes the calls of nvmlInit; false if one was refused that the library cannot do without. code is what nvmlInit answers then.
+// Makes the calls of nvmlInit. Returns false if one was refused that the library cannot do without, with the code that
+// nvmlInit returns then.
 HIDDEN int driver_starts(nvmlReturn_t *code);
 
 // Makes the calls of a query of a device; false if one was refused.

@@ -28,8 +28,8 @@ IMPORTS = Step("""
 
 
 def size(number):
-    """A size in bytes that no other leak has and that PyTorch's allocator does not round: blocks of 12 MiB and more are taken
-    in steps of 512 bytes, segments in steps of 2 MiB."""
+    """A size in bytes that no other leak has and that PyTorch's allocator does not round: blocks of 12 MiB and more are
+    taken in steps of 512 bytes, segments in steps of 2 MiB."""
     return 12 * MIB + number * 4096
 
 
@@ -42,7 +42,8 @@ LEAKS = [
                 return layer(x).relu().mean()
             losses.append(forward())  # leaks
             """, 3)], [Leak(GROWTH, None, 9, meter=ACTIVE, exact=False)]),
-    Notebook("list_of_tensors", [Step("kept = []"), Step("kept.append(block(%d))  # leaks" % size(1), 4)], [Leak(GROWTH, 4 * size(1), 4, meter=ACTIVE)]),
+    Notebook("list_of_tensors", [Step("kept = []"), Step("kept.append(block(%d))  # leaks" % size(1), 4)],
+             [Leak(GROWTH, 4 * size(1), 4, meter=ACTIVE)]),
     Notebook("cache_in_a_helper", [
         Step("""
             embeddings = {}
@@ -62,7 +63,8 @@ LEAKS = [
             """),
         Step("y = net(block(%d))" % size(3), 3)], [Leak(GROWTH, 3 * size(3), 3, "keep", ACTIVE)]),
     Notebook("output", [Step("block(%d)  # leaks" % size(4))], [Leak(OUTPUT, size(4), 1, meter=ACTIVE)]),
-    Notebook("library_attribute", [Step("json.last_batch = block(%d)  # leaks" % size(5))], [Leak(AFTER, size(5), 1, meter=ACTIVE)]),
+    Notebook("library_attribute", [Step("json.last_batch = block(%d)  # leaks" % size(5))],
+             [Leak(AFTER, size(5), 1, meter=ACTIVE)]),
     stolen_reference(size(6), ACTIVE),
     waiting_thread(size(7), ACTIVE),
     Notebook("raw_cudamalloc", [
@@ -72,13 +74,15 @@ LEAKS = [
             assert runtime.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(%d)) == 0  # leaks
             """ % (32 * MIB), 3)], [Leak(GROWTH, 3 * 32 * MIB, 3, meter=DRIVER)]),
     Notebook("pinned_batches", [
-        Step("batches = []"), Step("batches.append(torch.empty(%d, dtype=torch.uint8, pin_memory=True))  # leaks" % (16 * MIB), 3)],
+        Step("batches = []"), Step("batches.append(torch.empty(%d, dtype=torch.uint8, pin_memory=True))  # leaks" % (
+            16 * MIB), 3)],
         [Leak(GROWTH, 3 * 16 * MIB, 3, meter=PINNED)]),
     Notebook("cache_in_pieces", [
         Step("torch.cuda.empty_cache()\nwhole = [block(100 * MiB) for _ in range(8)]\ndel whole"),
         Step("halves = [block(45 * MiB) for _ in range(16)]"),
         Step("del halves[::2]"),
-        Step("again = [block(90 * MiB) for _ in range(4)]  # leaks")], [Leak("fragmentation", None, 4, meter=RESERVED, exact=False)]),
+        Step("again = [block(90 * MiB) for _ in range(4)]  # leaks")],
+             [Leak("fragmentation", None, 4, meter=RESERVED, exact=False)]),
     collected_traceback(size(10), ACTIVE),
     Notebook("traceback_of_out_of_memory", [
         Step("""
@@ -119,7 +123,11 @@ HEALTHY = [
             del x
             """, 3)]),
     Notebook("cache_given_back", [Step("x = block(300 * MiB)\ndel x"), Step("torch.cuda.empty_cache()")]),
-    Notebook("pinned_and_moved", [Step("host = torch.empty(32 * MiB, dtype=torch.uint8, pin_memory=True)\nmoved = host.to('cuda', non_blocking=True)\ndel host, moved", 4)]),
+    Notebook("pinned_and_moved",
+             [Step((
+                 "host = torch.empty(32 * MiB, dtype=torch.uint8, pin_memory=True)\n"
+                 "moved = host.to('cuda', non_blocking=True)\ndel host, moved"
+             ), 4)]),
     Notebook("raw_and_freed", [
         Step("runtime = ctypes.CDLL('libcudart.so.12')"),
         Step("""

@@ -33,7 +33,10 @@ from run_kernel import Kernel
 from truth import Truth, segment
 
 _CONFIGURATIONS = {"default": "", "expandable": "expandable_segments:True", "async": "backend:cudaMallocAsync"}
-_PROBE = "import importlib.metadata, json; print(json.dumps({name: importlib.metadata.version(name) for name in ('ipykernel', 'torch')}))"
+_PROBE = (
+    "import importlib.metadata, json; print(json.dumps({name: importlib.metadata.version(name) for name in "
+    "('ipykernel', 'torch')}))"
+)
 
 
 def parser():

@@ -1,5 +1,6 @@
-"""What PyTorch says of itself, cell by cell. Runs in the kernel as a startup file of its IPython profile; its hooks run before
-a cell's compilation and after its result, so nothing here is in a cell. Writes lines of JSON to $PYTORCH_TRUTH."""
+"""What PyTorch says of itself, cell by cell. Runs in the kernel as a startup file of its IPython profile; its hooks
+run before a cell's compilation and after its result, so nothing here is in a cell. Writes lines of JSON to
+$PYTORCH_TRUTH."""
 
 import json
 import os
@@ -30,7 +31,8 @@ class Watch:
 
     def after(self, result):
         torch = self.torch()
-        self.out.write(json.dumps({"start": self.start, "peak": torch and _totals(torch, True), "end": torch and _totals(torch, False)}) + "\n")
+        self.out.write(json.dumps({"start": self.start, "peak": torch and _totals(torch, True),
+                                   "end": torch and _totals(torch, False)}) + "\n")
 
 
 def _start():

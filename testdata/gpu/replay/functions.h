@@ -1,7 +1,7 @@
 /*
  * The functions that occur in the recordings: identifier, name, whether the first argument points to where a result of
- * eight bytes goes. A function's number is its place in this list, CUDA first, then the runtime, then c10; the C sources
- * and libraries.py read the numbers from here.
+ * eight bytes goes. A function's number is its place in this list, CUDA first, then the runtime, then c10; the C
+ * sources and libraries.py read the numbers from here.
  */
 #define CUDA_FUNCTIONS(F) \
 	F(cuCtxSetCurrent, 0) \

@@ -32,7 +32,8 @@ for step in r.recording.steps():
         r.play(step)
     except replay.RecordedError:
         raised.append(step)
-json.dump({"log": [entry[:-1] + (entry[-1].hex(),) for entry in r.log()], "main": threading.get_native_id(), "raised": raised}, sys.stdout)
+log = [entry[:-1] + (entry[-1].hex(),) for entry in r.log()]
+json.dump({"log": log, "main": threading.get_native_id(), "raised": raised}, sys.stdout)
 """
 
 

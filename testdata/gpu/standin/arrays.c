@@ -36,7 +36,8 @@ static int64_t level(const CUDA_ARRAY3D_DESCRIPTOR *d, unsigned i)
 	if (!d->Width || !channel(d->Format) || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4))
 		return 0;
 	bytes = channel(d->Format) * d->NumChannels;
-	if (__builtin_mul_overflow(bytes, one(d->Width >> i), &bytes) || __builtin_mul_overflow(bytes, one(d->Height >> i), &bytes) ||
+	if (__builtin_mul_overflow(bytes, one(d->Width >> i), &bytes) ||
+	    __builtin_mul_overflow(bytes, one(d->Height >> i), &bytes) ||
 	    __builtin_mul_overflow(bytes, one(depth), &bytes) || bytes > INT64_MAX / 4)
 		return 0;
 	return (int64_t)bytes;

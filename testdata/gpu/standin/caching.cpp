@@ -86,7 +86,7 @@ FRAME Block *DeviceAllocator::new_segment(Pool &pool, uint64_t size)
 	return new Block{ reinterpret_cast<uint64_t>(p), segment, &pool, nullptr };
 }
 
-/* Small pools and expandable segments split to the last 512 bytes; else what is left must be good for more than 1 MiB. */
+/* Small pools and expandable segments split to the last 512 bytes. Otherwise the rest must be larger than 1 MiB. */
 void DeviceAllocator::split(Block *block, uint64_t size)
 {
 	uint64_t rest = block->size - size;
@@ -170,11 +170,13 @@ FRAME uint64_t DeviceAllocator::malloc(uint64_t size, Mode mode)
 
 FRAME void DeviceAllocator::fail(uint64_t size)
 {
-	c10::reportOutOfMemoryToProfiler(static_cast<int64_t>(size), static_cast<size_t>(allocated_), static_cast<size_t>(reserved_),
+	c10::reportOutOfMemoryToProfiler(static_cast<int64_t>(size), static_cast<size_t>(allocated_),
+					 static_cast<size_t>(reserved_),
 					 { c10::DeviceType::CUDA, static_cast<int8_t>(device_) });
 	if (oom_observer)
 		oom_observer();
-	throw OutOfMemory("CUDA out of memory. Tried to allocate " + std::to_string(size) + " bytes. GPU " + std::to_string(device_));
+	std::string sizes = std::to_string(size) + " bytes. GPU " + std::to_string(device_);
+	throw OutOfMemory("CUDA out of memory. Tried to allocate " + sizes);
 }
 
 bool DeviceAllocator::free(uint64_t ptr)
@@ -193,7 +195,7 @@ bool DeviceAllocator::free(uint64_t ptr)
 	return true;
 }
 
-/* Gives back every segment in which nothing is alive; of a private pool only when its owner is gone. Nothing is reported. */
+/* Gives back every segment without live blocks, but of a private pool only without its owner. It reports nothing. */
 void DeviceAllocator::release_cached()
 {
 	for (auto &entry : pools_) {

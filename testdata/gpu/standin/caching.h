@@ -1,6 +1,6 @@
 /*
- * The shape of PyTorch's CUDACachingAllocator, as its source describes it (c10/cuda/CUDACachingAllocator.cpp, 2.x), written
- * anew and only as far as sizes and calls depend on it.
+ * The shape of PyTorch's CUDACachingAllocator, as its source describes it (c10/cuda/CUDACachingAllocator.cpp, 2.x),
+ * written anew and only as far as sizes and calls depend on it.
  */
 #ifndef STANDIN_CACHING_H
 #define STANDIN_CACHING_H
@@ -61,7 +61,7 @@ struct Pool {
 struct Expandable {
 	Expandable(int device, uint64_t piece);
 	~Expandable();
-	/* Maps the pieces that [ptr, ptr + size) touches, all of them or none. The bytes mapped: 0 when there is no memory. */
+	/* Maps the pieces that [ptr, ptr + size) touches, all or none. Returns the bytes mapped: 0 without memory. */
 	uint64_t map(uint64_t ptr, uint64_t size);
 	/* Unmaps the pieces that lie whole within it; their range replaces the arguments. */
 	bool unmap(uint64_t &ptr, uint64_t &size);

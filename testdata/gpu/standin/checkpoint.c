@@ -2,9 +2,10 @@
  * Suspending a process: cuda-checkpoint calls these with another process's pid, and the memory goes from the devices
  * without any call of the driver API in that process. Other processes are found through $STANDIN_TRUTH.
  *
- * What goes wrong is said by the caller's $STANDIN_CHECKPOINT, a file with lines, read at each call. CALL is Init, GetState, Lock, …:
+ * The caller's $STANDIN_CHECKPOINT says how calls fail. It is a file with lines, which is read at each call. CALL is
+ * Init, GetState, Lock, …:
  *   fail CALL CODE          it does nothing and returns CODE
- *   leave CALL STATE        it has done nothing but to leave the process in that state, and returns 999 unless it fails with a code
+ *   leave CALL STATE        it only leaves the process in that state, and returns 999 unless it fails with a code
  *   wait CALL FILE          it makes FILE.begun, and goes on once FILE is there
  */
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Expandable segments: memory of 2 or 20 MiB pieces mapped into one long range, by the driver's functions themselves. */
+/* Expandable segments: the driver's own functions map pieces of 2 or 20 MiB into one long range. */
 #include <dlfcn.h>
 
 #include "caching.h"

@@ -32,8 +32,8 @@ RUNTIME cudaError_t cudaStreamIsCapturing(CUstream stream, int *status)
 	return 0;
 }
 
-RUNTIME cudaError_t cudaStreamGetCaptureInfo_v2(CUstream stream, int *status, unsigned long long *id, cudaGraph_t *graph, const void **nodes,
-						size_t *count)
+RUNTIME cudaError_t cudaStreamGetCaptureInfo_v2(CUstream stream, int *status, unsigned long long *id,
+						cudaGraph_t *graph, const void **nodes, size_t *count)
 {
 	(void)graph, (void)nodes;
 	*status = stream && stream->capture ? CAPTURE_ACTIVE : CAPTURE_NONE;

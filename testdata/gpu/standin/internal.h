@@ -1,5 +1,6 @@
 /*
- * What the files of the driver stand-in share. One mutex guards everything; enter() takes it, leave() gives it back.
+ * Declarations that the files of the driver stand-in share. One mutex guards everything: enter() takes it, and leave()
+ * gives it back.
  *
  * Every exported function is `API`: not inlined, not cloned, never the target of a sibling call, so that each call and
  * each return passes its first instruction and its own `ret`. An exported function never calls another one.
@@ -22,7 +23,7 @@ struct context {
 	struct context *next;
 };
 
-/* What an address stands for. */
+/* The kinds of an address. */
 enum kind { LINEAR, PITCH, MANAGED, ASYNC, HOST, REGISTERED, OPENED };
 
 struct block {
@@ -62,7 +63,7 @@ struct block *block_at(uint64_t address);
 CUresult free_kind(uint64_t address, enum kind kind, CUresult unknown);
 /* Takes it out of the list, gives back what it counts for, frees it. */
 void block_free(struct block *block);
-/* What a context held goes with it. */
+/* Frees the memory of a context with it. */
 void blocks_of_context_free(struct context *context);
 
 /* ---- ranges.c: device addresses, never backed by memory; freed ones are given out again, lowest first */
@@ -75,7 +76,10 @@ void arrays_of_context_free(struct context *context);
 void pool_freed(struct pool *pool, int64_t bytes);
 
 /* ---- checkpoint.c */
-/* What $STANDIN_CHECKPOINT says of a call: what it returns, once it has waited. *left: the state it leaves the process in, -1 none. */
+/*
+ * Waits as $STANDIN_CHECKPOINT says of a call, and returns the call's result. *left is the state that the call leaves
+ * the process in, or -1.
+ */
 CUresult checkpoint_script(const char *call, int *left);
 
 #endif

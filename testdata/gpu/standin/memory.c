@@ -24,7 +24,8 @@ void discharge(int device, int64_t bytes)
 	truth_add(&truth_self()->device[device].driver, -bytes);
 }
 
-static struct block *keep(enum kind kind, uint64_t address, int64_t bytes, int64_t span, int device, struct context *context)
+static struct block *keep(enum kind kind, uint64_t address, int64_t bytes, int64_t span, int device,
+			  struct context *context)
 {
 	struct block *b = malloc(sizeof *b);
 
@@ -137,7 +138,8 @@ API CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t widt
 	uint64_t found = 0;
 	CUresult r = CUDA_ERROR_INVALID_VALUE;
 
-	if (address && pitch && (element == 4 || element == 8 || element == 16) && !__builtin_mul_overflow_p(row, height, (size_t)0))
+	if (address && pitch && (element == 4 || element == 8 || element == 16) &&
+	    !__builtin_mul_overflow_p(row, height, (size_t)0))
 		r = allocate(PITCH, &found, row * height);
 	if (!r) {
 		*address = found;

@@ -1,7 +1,7 @@
 /*
  * Stream-ordered memory. What is allocated counts from the call on and until the call that frees it: streams are always
- * idle here. What a pool keeps cached does not count, so trimming changes nothing that is measured. Belongs to the pool's
- * device, whatever context is current, and to no context.
+ * idle here. What a pool keeps cached does not count, so trimming changes nothing that is measured. Belongs to the
+ * pool's device, whatever context is current, and to no context.
  */
 #include <stdlib.h>
 
@@ -142,7 +142,8 @@ API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 
 	if (r)
 		return r;
-	if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED || props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+	if (!out || !props || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+	    props->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
 		return leave(CUDA_ERROR_INVALID_VALUE);
 	device = device_of(props->location.id);
 	if (device < 0)

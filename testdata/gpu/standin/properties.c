@@ -84,8 +84,9 @@ struct properties {
 	size_t shared_per_block_optin;
 	char rest[328];
 };
-_Static_assert(offsetof(struct properties, unified) == 604 && offsetof(struct properties, shared_per_block_optin) == 696 &&
-	       sizeof(struct properties) == 1032, "cudaDeviceProp of CUDA 12");
+_Static_assert(offsetof(struct properties, unified) == 604, "cudaDeviceProp of CUDA 12");
+_Static_assert(offsetof(struct properties, shared_per_block_optin) == 696, "cudaDeviceProp of CUDA 12");
+_Static_assert(sizeof(struct properties) == 1032, "cudaDeviceProp of CUDA 12");
 
 RUNTIME cudaError_t cudaGetDeviceProperties_v2(struct properties *p, int device)
 {
@@ -100,10 +101,23 @@ RUNTIME cudaError_t cudaGetDeviceProperties_v2(struct properties *p, int device)
 	if (r)
 		return r;
 	*p = (struct properties){
-		.total = total, .shared_per_block = 48 << 10, .registers_per_block = 1 << 16, .warp = 32, .threads_per_block = 1024,
-		.threads = { 1024, 1024, 64 }, .grid = { 0x7fffffff, 65535, 65535 }, .major = 9, .processors = 132, .unified = 1,
-		.l2 = 50 << 20, .threads_per_processor = 2048, .priorities = 1, .shared_per_processor = 228 << 10,
-		.registers_per_processor = 1 << 16, .managed = 1, .shared_per_block_optin = 227 << 10,
+		.total = total,
+		.shared_per_block = 48 << 10,
+		.registers_per_block = 1 << 16,
+		.warp = 32,
+		.threads_per_block = 1024,
+		.threads = { 1024, 1024, 64 },
+		.grid = { 0x7fffffff, 65535, 65535 },
+		.major = 9,
+		.processors = 132,
+		.unified = 1,
+		.l2 = 50 << 20,
+		.threads_per_processor = 2048,
+		.priorities = 1,
+		.shared_per_processor = 228 << 10,
+		.registers_per_processor = 1 << 16,
+		.managed = 1,
+		.shared_per_block_optin = 227 << 10,
 	};
 	snprintf(p->name, sizeof(p->name), "Stand-in %d", device);
 	return cudaSetDevice(before);

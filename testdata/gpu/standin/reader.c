@@ -33,7 +33,8 @@ EXPORT int reader_cut(struct truth *file, int pid, struct truth_process *out)
 	uint32_t nobody = 0;
 	int found = 0;
 
-	while (!__atomic_compare_exchange_n(&file->lock, &nobody, (uint32_t)getpid(), 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+	while (!__atomic_compare_exchange_n(&file->lock, &nobody, (uint32_t)getpid(), 0, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED)) {
 		nobody = 0;
 		usleep(10);
 	}

@@ -1,7 +1,7 @@
 /*
- * libcudart: the runtime API on top of the driver's. As the real one it opens libcuda.so.1 when it is first needed, asks
- * cuGetProcAddress for everything, retains the device's primary context and makes it current, and each of its functions
- * calls the driver on the same thread. What calls what was seen on driver 580 with CUDA 13.
+ * libcudart: the runtime API on top of the driver's. As the real one it opens libcuda.so.1 when it is first needed,
+ * asks cuGetProcAddress for everything, retains the device's primary context and makes it current, and each of its
+ * functions calls the driver on the same thread. The calls were seen on driver 580 with CUDA 13.
  *
  * Compiled twice: into libcudart.so.12, and hidden into libstatic_app.so (-DHIDDEN), as cudart_static is in CuPy.
  */
@@ -26,18 +26,33 @@ static const struct {
 	const char *name;
 	void *to;
 } wanted[] = {
-	{ "cuInit", &cu.Init }, { "cuDeviceGetCount", &cu.DeviceGetCount },
+	{ "cuInit", &cu.Init },
+	{ "cuDeviceGetCount", &cu.DeviceGetCount },
 	{ "cuDeviceGetPCIBusId", &cu.DeviceGetPCIBusId },
-	{ "cuDevicePrimaryCtxRetain", &cu.DevicePrimaryCtxRetain }, { "cuDevicePrimaryCtxReset", &cu.DevicePrimaryCtxReset },
-	{ "cuCtxGetCurrent", &cu.CtxGetCurrent }, { "cuCtxSetCurrent", &cu.CtxSetCurrent }, { "cuCtxGetDevice", &cu.CtxGetDevice },
-	{ "cuMemGetInfo", &cu.MemGetInfo }, { "cuMemAlloc", &cu.MemAlloc }, { "cuMemAllocPitch", &cu.MemAllocPitch },
-	{ "cuMemAllocManaged", &cu.MemAllocManaged }, { "cuMemFree", &cu.MemFree }, { "cuMemAllocAsync", &cu.MemAllocAsync },
-	{ "cuMemFreeAsync", &cu.MemFreeAsync }, { "cuMemHostAlloc", &cu.MemHostAlloc }, { "cuMemFreeHost", &cu.MemFreeHost },
-	{ "cuMemHostRegister", &cu.MemHostRegister }, { "cuMemHostUnregister", &cu.MemHostUnregister },
-	{ "cuArray3DCreate", &cu.Array3DCreate }, { "cuArrayDestroy", &cu.ArrayDestroy },
-	{ "cuMipmappedArrayCreate", &cu.MipmappedArrayCreate }, { "cuMipmappedArrayDestroy", &cu.MipmappedArrayDestroy },
-	{ "cuDeviceGetDefaultMemPool", &cu.DeviceGetDefaultMemPool }, { "cuMemPoolTrimTo", &cu.MemPoolTrimTo },
-	{ "cuMemPoolSetAttribute", &cu.MemPoolSetAttribute }, { "cuMemPoolGetAttribute", &cu.MemPoolGetAttribute },
+	{ "cuDevicePrimaryCtxRetain", &cu.DevicePrimaryCtxRetain },
+	{ "cuDevicePrimaryCtxReset", &cu.DevicePrimaryCtxReset },
+	{ "cuCtxGetCurrent", &cu.CtxGetCurrent },
+	{ "cuCtxSetCurrent", &cu.CtxSetCurrent },
+	{ "cuCtxGetDevice", &cu.CtxGetDevice },
+	{ "cuMemGetInfo", &cu.MemGetInfo },
+	{ "cuMemAlloc", &cu.MemAlloc },
+	{ "cuMemAllocPitch", &cu.MemAllocPitch },
+	{ "cuMemAllocManaged", &cu.MemAllocManaged },
+	{ "cuMemFree", &cu.MemFree },
+	{ "cuMemAllocAsync", &cu.MemAllocAsync },
+	{ "cuMemFreeAsync", &cu.MemFreeAsync },
+	{ "cuMemHostAlloc", &cu.MemHostAlloc },
+	{ "cuMemFreeHost", &cu.MemFreeHost },
+	{ "cuMemHostRegister", &cu.MemHostRegister },
+	{ "cuMemHostUnregister", &cu.MemHostUnregister },
+	{ "cuArray3DCreate", &cu.Array3DCreate },
+	{ "cuArrayDestroy", &cu.ArrayDestroy },
+	{ "cuMipmappedArrayCreate", &cu.MipmappedArrayCreate },
+	{ "cuMipmappedArrayDestroy", &cu.MipmappedArrayDestroy },
+	{ "cuDeviceGetDefaultMemPool", &cu.DeviceGetDefaultMemPool },
+	{ "cuMemPoolTrimTo", &cu.MemPoolTrimTo },
+	{ "cuMemPoolSetAttribute", &cu.MemPoolSetAttribute },
+	{ "cuMemPoolGetAttribute", &cu.MemPoolGetAttribute },
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,4 +1,4 @@
-/* The part of the CUDA runtime API that is stood in for. -DHIDDEN: for linking into a library that does not export it. */
+/* The simulated part of the CUDA runtime API. -DHIDDEN: for linking into a library that does not export it. */
 #ifndef STANDIN_RUNTIME_H
 #define STANDIN_RUNTIME_H
 
@@ -43,11 +43,13 @@ RUNTIME cudaError_t cudaMallocHost(void **address, size_t bytes);
 RUNTIME cudaError_t cudaFreeHost(void *address);
 RUNTIME cudaError_t cudaHostRegister(void *address, size_t bytes, unsigned flags);
 RUNTIME cudaError_t cudaHostUnregister(void *address);
-RUNTIME cudaError_t cudaMallocArray(CUarray *array, const struct cudaChannelFormatDesc *d, size_t width, size_t height, unsigned flags);
-RUNTIME cudaError_t cudaMalloc3DArray(CUarray *array, const struct cudaChannelFormatDesc *d, struct cudaExtent size, unsigned flags);
+RUNTIME cudaError_t cudaMallocArray(CUarray *array, const struct cudaChannelFormatDesc *d, size_t width, size_t height,
+				    unsigned flags);
+RUNTIME cudaError_t cudaMalloc3DArray(CUarray *array, const struct cudaChannelFormatDesc *d, struct cudaExtent size,
+				      unsigned flags);
 RUNTIME cudaError_t cudaFreeArray(CUarray array);
-RUNTIME cudaError_t cudaMallocMipmappedArray(CUmipmappedArray *array, const struct cudaChannelFormatDesc *d, struct cudaExtent size,
-					     unsigned levels, unsigned flags);
+RUNTIME cudaError_t cudaMallocMipmappedArray(CUmipmappedArray *array, const struct cudaChannelFormatDesc *d,
+					     struct cudaExtent size, unsigned levels, unsigned flags);
 RUNTIME cudaError_t cudaFreeMipmappedArray(CUmipmappedArray array);
 
 RUNTIME cudaError_t cudaDeviceGetDefaultMemPool(CUmemoryPool *pool, int device);

@@ -3,7 +3,8 @@
 
 /* ---- arrays ---------------------------------------------------------------------------------------------------- */
 
-static CUDA_ARRAY3D_DESCRIPTOR descriptor(const struct cudaChannelFormatDesc *d, size_t width, size_t height, size_t depth)
+static CUDA_ARRAY3D_DESCRIPTOR descriptor(const struct cudaChannelFormatDesc *d, size_t width, size_t height,
+					  size_t depth)
 {
 	static const int formats[3][3] = { { 0x08, 0x09, 0x0a }, { 0x01, 0x02, 0x03 }, { 0, 0x10, 0x20 } };
 	int bits = d->x == 8 ? 0 : d->x == 16 ? 1 : 2;
@@ -12,7 +13,8 @@ static CUDA_ARRAY3D_DESCRIPTOR descriptor(const struct cudaChannelFormatDesc *d,
 					  (unsigned)(!!d->x + !!d->y + !!d->z + !!d->w), 0 };
 }
 
-RUNTIME cudaError_t cudaMallocArray(CUarray *array, const struct cudaChannelFormatDesc *d, size_t width, size_t height, unsigned flags)
+RUNTIME cudaError_t cudaMallocArray(CUarray *array, const struct cudaChannelFormatDesc *d, size_t width, size_t height,
+				    unsigned flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR whole = descriptor(d, width, height, 0);
 	cudaError_t r = runtime_context();
@@ -21,7 +23,8 @@ RUNTIME cudaError_t cudaMallocArray(CUarray *array, const struct cudaChannelForm
 	return r ? r : cu.Array3DCreate(array, &whole);
 }
 
-RUNTIME cudaError_t cudaMalloc3DArray(CUarray *array, const struct cudaChannelFormatDesc *d, struct cudaExtent size, unsigned flags)
+RUNTIME cudaError_t cudaMalloc3DArray(CUarray *array, const struct cudaChannelFormatDesc *d, struct cudaExtent size,
+				      unsigned flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR whole = descriptor(d, size.width, size.height, size.depth);
 	cudaError_t r = runtime_context();
@@ -37,8 +40,8 @@ RUNTIME cudaError_t cudaFreeArray(CUarray array)
 	return r ? r : cu.ArrayDestroy(array);
 }
 
-RUNTIME cudaError_t cudaMallocMipmappedArray(CUmipmappedArray *array, const struct cudaChannelFormatDesc *d, struct cudaExtent size,
-					     unsigned levels, unsigned flags)
+RUNTIME cudaError_t cudaMallocMipmappedArray(CUmipmappedArray *array, const struct cudaChannelFormatDesc *d,
+					     struct cudaExtent size, unsigned levels, unsigned flags)
 {
 	CUDA_ARRAY3D_DESCRIPTOR whole = descriptor(d, size.width, size.height, size.depth);
 	cudaError_t r = runtime_context();

@@ -1,4 +1,4 @@
-/* What PyTorch's expandable segments and symmetric memory look up in the driver besides memory: nothing is ever to be done. */
+/* Functions that PyTorch's expandable segments and symmetric memory look up in the driver. They never have to work. */
 #include "internal.h"
 
 /* CUdevice_attribute by number: "yes", or some, to all. */

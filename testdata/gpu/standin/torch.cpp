@@ -1,4 +1,4 @@
-/* What Python calls: the allocator as torch's bindings use it. The exception is caught here and nowhere below. */
+/* Python's entries: the allocator as torch's bindings use it. The exception is caught here and nowhere below. */
 #include <cstring>
 
 #include "caching.h"
@@ -87,7 +87,7 @@ ENTRY void sc_empty_cache(void)
 		allocator(i)->empty_cache();
 }
 
-/* 0 default, 1 expandable segments, 2 cudaMallocAsync. PyTorch fixes it at start; blocks of one mode outlive a change here. */
+/* 0 default, 1 expandable segments, 2 cudaMallocAsync. PyTorch fixes it at start; here blocks may outlive a change. */
 ENTRY void sc_mode(int to)
 {
 	mode = static_cast<Mode>(to);

@@ -52,7 +52,8 @@ static struct truth *map(const char *path)
 		if (fd < 0 || ftruncate(fd, sizeof(struct truth)) < 0)
 			return NULL;
 	}
-	p = mmap(NULL, sizeof(struct truth), PROT_READ | PROT_WRITE, fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+	p = mmap(NULL, sizeof(struct truth), PROT_READ | PROT_WRITE, fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED,
+		 fd, 0);
 	if (fd >= 0)
 		close(fd);
 	return p == MAP_FAILED ? NULL : p;

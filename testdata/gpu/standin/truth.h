@@ -4,7 +4,8 @@
  * One file, named by $STANDIN_TRUTH, mapped shared by every process that loads a stand-in (without it: memory of its
  * own). All integers little endian, all sizes in bytes, no padding that is not named. README.md has it as a table.
  *
- * Devices are numbered as they are on the machine, whatever CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER show to a process.
+ * Devices are numbered as they are on the machine, whatever CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER show to a
+ * process.
  */
 #ifndef TRUTH_H
 #define TRUTH_H
@@ -20,7 +21,7 @@ extern "C" {
 
 enum { TRUTH_VERSION = 1, TRUTH_DEVICES = 8, TRUTH_PROCESSES = 31 };
 
-/* What cuCheckpointProcess* left a process in; the numbers are CUprocessState's. */
+/* States that cuCheckpointProcess* leaves a process in; the numbers are CUprocessState's. */
 enum truth_state { RUNNING, LOCKED, CHECKPOINTED };
 
 struct gauge {

@@ -1,7 +1,7 @@
 /*
- * libvisits.so: writes down which functions are entered, in which order, on which thread, with what; for the tests of the nesting. A
- * breakpoint replaces the `push %rbp` that a function begins with (behind endbr64, if there is one), and its handler does
- * what the instruction did: the way the kernel does it for a uprobe there.
+ * libvisits.so writes down which functions are entered, in which order, on which thread, with which arguments. It is
+ * for the tests of the nesting. A breakpoint replaces the `push %rbp` that a function begins with (behind endbr64, if
+ * there is one), and its handler does the work of the instruction, as the kernel does for a uprobe there.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 /*
  * Virtual memory management: memory without an address, addresses without memory, and mapping the one at the other.
- * Memory counts from cuMemCreate until every reference is released and no mapping is left, in whichever order. It belongs
- * to no context.
+ * Memory counts from cuMemCreate until every reference is released and no mapping is left, in whichever order. It
+ * belongs to no context.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -31,7 +31,7 @@ struct reservation {
 	struct reservation *next;
 };
 
-/* What an exported descriptor holds. */
+/* The content of an exported descriptor. */
 struct exported {
 	int64_t bytes;
 	int32_t device, pid;
@@ -84,7 +84,8 @@ API CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAlloc
 	return leave(CUDA_SUCCESS);
 }
 
-API CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *prop, unsigned long long flags)
+API CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocationProp *prop,
+			 unsigned long long flags)
 {
 	int device;
 	CUresult r = enter();
@@ -141,7 +142,8 @@ API CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, v
 
 /* ---- addresses ------------------------------------------------------------------------------------------------- */
 
-API CUresult cuMemAddressReserve(CUdeviceptr *address, size_t span, size_t alignment, CUdeviceptr wanted, unsigned long long flags)
+API CUresult cuMemAddressReserve(CUdeviceptr *address, size_t span, size_t alignment, CUdeviceptr wanted,
+				 unsigned long long flags)
 {
 	struct reservation *s;
 	uint64_t found;
@@ -196,7 +198,8 @@ static int reserved(uint64_t address, int64_t span)
 	return 0;
 }
 
-API CUresult cuMemMap(CUdeviceptr address, size_t span, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags)
+API CUresult cuMemMap(CUdeviceptr address, size_t span, size_t offset, CUmemGenericAllocationHandle handle,
+		      unsigned long long flags)
 {
 	struct memory *memory;
 	struct mapping *m;
@@ -205,8 +208,9 @@ API CUresult cuMemMap(CUdeviceptr address, size_t span, size_t offset, CUmemGene
 	if (r)
 		return r;
 	memory = memory_of(handle);
-	if (!memory || flags || !span || span % GRANULARITY || offset % GRANULARITY || (int64_t)(offset + span) > memory->bytes ||
-	    !reserved(address, (int64_t)span) || mapped_in(address, (int64_t)span))
+	if (!memory || flags || !span || span % GRANULARITY || offset % GRANULARITY ||
+	    (int64_t)(offset + span) > memory->bytes || !reserved(address, (int64_t)span) ||
+	    mapped_in(address, (int64_t)span))
 		return leave(CUDA_ERROR_INVALID_VALUE);
 	m = malloc(sizeof *m);
 	*m = (struct mapping){ address, (int64_t)span, memory, mappings };
@@ -255,7 +259,8 @@ API CUresult cuMemSetAccess(CUdeviceptr address, size_t span, const CUmemAccessD
 
 /* ---- sharing --------------------------------------------------------------------------------------------------- */
 
-API CUresult cuMemExportToShareableHandle(void *to, CUmemGenericAllocationHandle handle, int type, unsigned long long flags)
+API CUresult cuMemExportToShareableHandle(void *to, CUmemGenericAllocationHandle handle, int type,
+					  unsigned long long flags)
 {
 	struct exported e;
 	struct memory *m;
@@ -283,7 +288,8 @@ API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle
 
 	if (r)
 		return r;
-	if (!handle || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || pread((int)(intptr_t)from, &e, sizeof e, 0) != sizeof e)
+	if (!handle || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+	    pread((int)(intptr_t)from, &e, sizeof e, 0) != sizeof e)
 		return leave(CUDA_ERROR_INVALID_VALUE);
 	*handle = memory_new(e.device, e.bytes, type, 1);
 	return leave(CUDA_SUCCESS);

@@ -1,10 +1,11 @@
 /*
- * The rest of the runtime that PyTorch cannot do without: streams, events, copies, kernels, and in graphs.c and properties.c
- * what their names say. No work is ever done, and memory of devices has no contents. So results are nonsense, and every
- * allocation of a real PyTorch takes place. From NVIDIA's public documentation ("CUDA Runtime API", 12.4); nothing copied.
+ * The rest of the runtime that PyTorch cannot do without: streams, events, copies, kernels, and in graphs.c and
+ * properties.c graphs and properties. No work is ever done, and memory of devices has no contents. So results are
+ * nonsense, and every allocation of a real PyTorch takes place. From NVIDIA's public documentation ("CUDA Runtime
+ * API", 12.4); nothing copied.
  *
- * Work is over as soon as it is asked for, unless $STANDIN_KERNEL_NS says how long a kernel takes: then all devices together
- * run one after another, the CPU runs ahead, and who synchronizes waits.
+ * Work is over as soon as it is asked for, unless $STANDIN_KERNEL_NS says how long a kernel takes: then all devices
+ * together run one after another, the CPU runs ahead, and who synchronizes waits.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -155,7 +156,8 @@ RUNTIME cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, in
 	return runtime_context();
 }
 
-RUNTIME cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes, CUstream stream)
+RUNTIME cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+					CUstream stream)
 {
 	(void)to, (void)to_device, (void)from, (void)from_device, (void)bytes, (void)stream;
 	return runtime_context();
@@ -216,13 +218,15 @@ RUNTIME void __cudaUnregisterFatBinary(void **handle)
 	free(handle);
 }
 
-RUNTIME void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit, void *tid, void *bid,
-				    void *block, void *grid, int *warp)
+RUNTIME void __cudaRegisterFunction(void **handle, const char *host, char *device, const char *name, int limit,
+				    void *tid, void *bid, void *block, void *grid, int *warp)
 {
-	(void)handle, (void)host, (void)device, (void)name, (void)limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
+	(void)handle, (void)host, (void)device, (void)name, (void)limit, (void)tid, (void)bid, (void)block, (void)grid,
+		(void)warp;
 }
 
-RUNTIME void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external, size_t size, int constant, int global)
+RUNTIME void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external, size_t size,
+			       int constant, int global)
 {
 	(void)handle, (void)host, (void)device, (void)name, (void)external, (void)size, (void)constant, (void)global;
 }
@@ -245,7 +249,8 @@ RUNTIME cudaError_t __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *b
 	return 0;
 }
 
-RUNTIME cudaError_t cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **arguments, size_t shared, CUstream stream)
+RUNTIME cudaError_t cudaLaunchKernel(const void *function, struct dim3 grid, struct dim3 block, void **arguments,
+				     size_t shared, CUstream stream)
 {
 	(void)function, (void)grid, (void)block, (void)arguments, (void)shared, (void)stream;
 	return launch();
@@ -266,7 +271,9 @@ struct function_attributes {
 RUNTIME cudaError_t cudaFuncGetAttributes(struct function_attributes *a, const void *function)
 {
 	(void)function;
-	*a = (struct function_attributes){ .threads_per_block = 1024, .registers = 32, .ptx = 90, .binary = 90, .dynamic_shared = 48 << 10 };
+	*a = (struct function_attributes){
+		.threads_per_block = 1024, .registers = 32, .ptx = 90, .binary = 90, .dynamic_shared = 48 << 10
+	};
 	return 0;
 }
 
@@ -276,8 +283,8 @@ RUNTIME cudaError_t cudaFuncSetAttribute(const void *function, int attribute, in
 	return 0;
 }
 
-RUNTIME cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int size, size_t shared,
-									   unsigned flags)
+RUNTIME cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int size,
+									   size_t shared, unsigned flags)
 {
 	(void)function, (void)size, (void)shared, (void)flags;
 	*blocks = 2;

@@ -34,7 +34,7 @@ class MemWatcher:
     def __init__(self) -> None:
         self.window: Window | None = None         # the Window of the last cell
         self._cells = _cells.Cells("MemWatcher", self._after)
-        # what there was at the last cell's end; the first is against its own start
+        # memory at the last cell's end; the first cell is compared with its own start
         self._previous: int | None = None
         self._measurements = Measurements(
             0, 0, -1, _figures.mebibytes(_figures.resident() if _figures.listens() else None)

@@ -1,5 +1,7 @@
-// Command reports makes a recording of the reports alone that PyTorch's allocator made, in the format of recordings.py, out of one of
-// the program's own in which each block is streamed: go run ./testdata/gpu/replay/reports NAME FILE.arrows > NAME.jsonl
+// Command reports reads one of the program's recordings, in which each block is streamed. It makes a recording in the
+// format of recordings.py that has only the reports of PyTorch's allocator:
+//
+//	go run ./testdata/gpu/replay/reports NAME FILE.arrows > NAME.jsonl
 package main
 
 import (
@@ -46,8 +48,8 @@ func convert(name, path string) error {
 	fill(cells, changes)
 	out := bufio.NewWriter(os.Stdout)
 	lines := json.NewEncoder(out)
-	err = lines.Encode(map[string]any{"recording": name, "libraries": []string{"libc10.so"}, "functions": []string{report}, "threads": 1,
-		"truth_from": "reports", "cells": cells})
+	err = lines.Encode(map[string]any{"recording": name, "libraries": []string{"libc10.so"},
+		"functions": []string{report}, "threads": 1, "truth_from": "reports", "cells": cells})
 	for _, c := range cells {
 		for _, row := range c.rows {
 			err = errors.Join(err, lines.Encode(row))
@@ -96,7 +98,8 @@ func read(path string) (cells []*cell, changes []*event.Change, err error) {
 	}
 }
 
-// fill gives cells their reports: one for each block, with the totals behind it. Which thread made it is dropped, and addresses are numbered.
+// fill gives cells their reports: one for each block, with the totals behind it. It drops the threads and numbers the
+// addresses.
 func fill(cells []*cell, changes []*event.Change) {
 	var active, reserved event.Bytes
 	numbers := map[uint64]uint64{}
@@ -121,7 +124,9 @@ func fill(cells []*cell, changes []*event.Change) {
 				numbers[change.Address] = uint64(len(numbers)+1) << 9
 			}
 			const gpu0 = 1 // the type in the lowest byte, the index in the next
-			c.rows = append(c.rows, []any{step + 1, 0, 0, []uint64{numbers[change.Address], uint64(change.Size), uint64(active), uint64(reserved), gpu0, 0}})
+			address, size := numbers[change.Address], uint64(change.Size)
+			arguments := []uint64{address, size, uint64(active), uint64(reserved), gpu0, 0}
+			c.rows = append(c.rows, []any{step + 1, 0, 0, arguments})
 			c.Truth = [4]event.Bytes{active, max(c.Truth[1], active), reserved, max(c.Truth[3], reserved)}
 		}
 	}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
             """A function returns, raises or yields."""
 
 _listeners: list[Listener] = []      # objects with enter(frame), line(frame, number), leave(frame) and wants(code)
-# what takes part in the interpreter's hooks while there are listeners
+# objects that take part in the interpreter's hooks while there are listeners
 _hooks: list[_Monitoring | _Tracing] = []
 
 

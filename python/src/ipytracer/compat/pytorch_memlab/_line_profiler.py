@@ -41,7 +41,7 @@ _OF_CPU = {
 }
 _FIELDS = ("current", "peak")
 COLUMNS = tuple("%s.all.%s" % (name, field) for name in (*_OF_GPU, *_OF_CPU) for field in _FIELDS)
-# Columns of torch.cuda.memory_stats() that are told by nobody here, and why in a sentence.
+# Columns of torch.cuda.memory_stats() that nobody knows here, and the reason in a sentence.
 _PYTORCHS = re.compile(
     r"(?:allocation|segment|active|inactive_split|(?:allocated|reserved|active|inactive_split|requested)_bytes)"
     r"\.(?:all|small_pool|large_pool)\.(?:current|peak|allocated|freed)"
