@@ -88,13 +88,13 @@ func hasBlock(j *judge, pid int32, at uint64) bool {
 // mappedFor is what malloc mapped for a block alone.
 func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (one kept, ok bool) {
 	all := j.audit.ranges[pid]
-	start := at - mallocHeader
-	if all == nil || size < leastOfMapped || start%pageSize != 0 {
+	start, page := at-mallocHeader, j.t.session.page()
+	if all == nil || size < leastOfMapped || start%page != 0 {
 		return one, false
 	}
 	all.tree.DescendLessOrEqual(piece{start: start}, func(p piece) bool {
 		if ok = start < p.end && start >= p.start; ok {
-			whole := (size + mallocHeader + pageSize - 1) &^ (pageSize - 1)
+			whole := (size + mallocHeader + event.Bytes(page) - 1) &^ event.Bytes(page-1)
 			one = kept{size: min(whole, event.Bytes(p.end-start)), stack: p.stack, birth: p.birth, at: p.at}
 		}
 		return false

@@ -14,7 +14,6 @@ const (
 	leastOfArray  = 1 << 10
 	leastOfMapped = 128 << 10
 	mallocHeader  = 16
-	pageSize      = 4096
 )
 
 // namespaces are what processes have by name, and where their resident memory is: the last that came of each.
@@ -142,7 +141,7 @@ func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bo
 		return 0, false, event.NumPy, v.Size >= leastOfArray
 	}
 	start := v.Block - mallocHeader
-	if v.Size < leastOfMapped || start%pageSize != 0 {
+	if v.Size < leastOfMapped || start%ns.session.page() != 0 {
 		return 0, false, 0, false
 	}
 	stack, found = ns.ledger.rangeAt(pid, start)

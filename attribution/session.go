@@ -31,6 +31,14 @@ func (s *session) host() model.Host {
 	return out
 }
 
+// page returns the size of a page of the machine's memory.
+func (s *session) page() uint64 {
+	if s.start == nil {
+		return uint64(event.UsualPage)
+	}
+	return uint64(s.start.Host.Page())
+}
+
 // since is a time as the report counts it: from the first boundary.
 func (s *session) since(at event.Nanoseconds) int64 {
 	if at == 0 {

@@ -32,7 +32,7 @@ static __always_inline bool read_frame(struct walk *w, struct python *py)
 		return true;
 	}
 	/* Never below the frame's own page: a read that fails is dear. */
-	__u64 below = w->frame & (PAGE - 1) & ~7ull;
+	__u64 below = w->frame & (page_size - 1) & ~7ull;
 	below = AT_MOST(below, FRAME_STRETCH);
 	bool near = !w->stretch || w->stretch - w->frame < FAR_AWAY;
 	if (py->frame_kind && near &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What depends on the processor: its registers, the numbers of its system calls, what a call leaves on the stack, and
- * the size of a page. No other header names a register.
+ * What depends on the processor: its registers, the numbers of its system calls, and what a call leaves on the stack.
+ * No other header names a register. The size of a page is the machine's: page_size in state.h.
  *
  * Arguments are PT_REGS_PARM1 to 6 of a function and PT_REGS_PARM1_SYSCALL to 5 of a system call, what a function
  * returns is PT_REGS_RC, the stack's and the frame's pointers are PT_REGS_SP and PT_REGS_FP, and the instruction's is
@@ -42,8 +42,6 @@ struct task_struct___machine {
 #pragma clang diagnostic pop
 
 #define THREAD_POINTER(task) FIELD(task, task_struct___machine, thread.fsbase)
-
-#define PAGE 4096
 
 /* Bytes of the return address: a function's return takes it off the stack. */
 #define RETURN_ADDRESS 8

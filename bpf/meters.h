@@ -17,12 +17,12 @@
 
 static __always_inline __s64 mapped_bytes(__u64 mm)
 {
-	return word_at(mm + bpf_core_field_offset(struct mm_struct, data_vm)) * PAGE;
+	return word_at(mm + bpf_core_field_offset(struct mm_struct, data_vm)) * page_size;
 }
 
 static __always_inline __u64 whole_pages(__u64 size)
 {
-	return (size + PAGE - 1) & ~(__u64)(PAGE - 1);
+	return (size + page_size - 1) & ~(__u64)(page_size - 1);
 }
 
 /* Where what brk() has made ends. */
@@ -75,7 +75,7 @@ __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, 
 
 static __always_inline void part_is(__u32 slot, __u32 meter, __s64 pages)
 {
-	__s64 now = pages < 0 ? 0 : pages * PAGE;
+	__s64 now = pages < 0 ? 0 : pages * page_size;
 
 #pragma clang loop unroll(full)
 	for (int i = 0; i < MOVES; i++) {
@@ -201,7 +201,7 @@ static __always_inline __s64 own_share_moved(struct process *p, __u32 slot, __u3
 static __always_inline void part_moved(struct process *p, struct root *r, __u32 slot, __u32 member, __s64 pages)
 {
 	__u32 meter = meter_of(member);
-	__s64 by = pages * PAGE;
+	__s64 by = pages * page_size;
 
 	if (by > 0 && !*(volatile __u32 *)&r->shared) {
 		fetch_add(&p->value[meter], by);

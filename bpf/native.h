@@ -101,7 +101,7 @@ static __always_inline __u32 copy_stack(struct copy *c, __u64 sp)
 		__u64 at = sp + done;
 		if (!bpf_probe_read_user(c->memory + done, COPY_CHUNK, (void *)at))
 			continue;
-		__u64 rest = -at & (PAGE - 1); /* up to the page that is not there */
+		__u64 rest = -at & (page_size - 1); /* up to the page that is not there */
 		if (rest >= COPY_CHUNK || bpf_probe_read_user(c->memory + done, AT_MOST(rest, COPY_CHUNK), (void *)at))
 			rest = 0;
 		return done + rest;
@@ -126,7 +126,7 @@ static __always_inline long scan_word(__u32 i, struct walk **walk)
 	if (!(i & (SCAN_WORDS - 1)) && READ(w->chunk, w->sp + (__u64)i * 8))
 		return 1;
 	__u64 word = w->chunk[i & (SCAN_WORDS - 1)], before = 0;
-	if (word < PAGE || word >= USER_LIMIT || word - w->sp < MAX_STACK || READ(before, word - 8) ||
+	if (word < page_size || word >= USER_LIMIT || word - w->sp < MAX_STACK || READ(before, word - 8) ||
 	    !ends_with_call(before))
 		return 0;
 	w->signature = mix(mix(w->signature, word), i);

@@ -95,13 +95,14 @@ struct {
 } changes SEC(".maps");
 
 /* Set before loading. */
-const volatile __s64 boot_offset = 0; /* ns by which the tracer's time namespace has the time since boot more */
-const volatile __u32 cpus = 1;	      /* possible CPUs, at most MAX_CPUS */
-const volatile __u32 have_loop = 1;   /* kernel 5.17: bpf_loop */
-const volatile __u32 have_cast = 1;   /* kernel 6.2: bpf_rdonly_cast */
-const volatile __u32 percpu_rss = 1;  /* kernel 6.2: RSS counters are per CPU */
-const volatile __u32 rss_offset = 0;  /* of mm->rss_stat: an array now, a structure before 6.2 */
-const volatile __u32 held_offset = 0; /* before 6.2: of task->rss_stat.count; 0: threads hold nothing back */
+const volatile __s64 boot_offset = 0;  /* ns by which the tracer's time namespace has the time since boot more */
+const volatile __u32 cpus = 1;	       /* possible CPUs, at most MAX_CPUS */
+const volatile __u32 page_size = 4096; /* bytes, a power of two */
+const volatile __u32 have_loop = 1;    /* kernel 5.17: bpf_loop */
+const volatile __u32 have_cast = 1;    /* kernel 6.2: bpf_rdonly_cast */
+const volatile __u32 percpu_rss = 1;   /* kernel 6.2: RSS counters are per CPU */
+const volatile __u32 rss_offset = 0;   /* of mm->rss_stat: an array now, a structure before 6.2 */
+const volatile __u32 held_offset = 0;  /* before 6.2: of task->rss_stat.count; 0: threads hold nothing back */
 const volatile __u32 change_ring_size = 1 << 22;
 const volatile __u32 boundary_ring_size = 1 << 20;
 const volatile __u32 counting = 0;	 /* page faults and switches are read with the CPU time */

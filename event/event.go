@@ -165,18 +165,6 @@ type MeterSource struct {
 	Absent bool  // no probe serves the meter here
 }
 
-// Host describes the machine.
-type Host struct {
-	Name    string
-	Kernel  string
-	CPUs    int
-	Memory  Bytes
-	Tracer  string // version of the tracer that recorded
-	BootID  string
-	WallNow Nanoseconds // CLOCK_REALTIME at the instant MonoNow
-	MonoNow Nanoseconds
-}
-
 // Start opens a stream. It has the traced processes, the sources of the meters, and the machine.
 type Start struct {
 	Host      Host

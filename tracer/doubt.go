@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -117,7 +118,7 @@ func (all *searches) take(r *steps, one look) {
 	if r.looks.spoilt {
 		return
 	}
-	headers := readHeaders(t.python.memory)
+	headers := readHeaders(t.python.memory, uint64(os.Getpagesize()))
 	counted, left := judgeArrays(one.found.Blocks, known, headers, arraysBefore(t))
 	for _, f := range counted {
 		if _, err := all.kernel.SettleArray(t.slot, f.address, f.known, f.found); err != nil {
@@ -236,7 +237,6 @@ const (
 	prevInUse = 1
 	isMapped  = 2
 	flagBits  = 7
-	pageBytes = 4096
 )
 
 // fits says whether malloc gives such a block to one who asks for so many bytes. It may leave as much as does not make
@@ -246,11 +246,11 @@ func (h header) fits(size uint64) bool {
 	return h.usable >= size && (h.mapped || h.usable-size < spare)
 }
 
-// readHeaders reads headers out of a process's memory.
-func readHeaders(memory io.ReaderAt) func(address uint64) (header, bool) {
+// readHeaders reads headers out of the memory of a process with pages of so many bytes. Nothing is in the first page.
+func readHeaders(memory io.ReaderAt, page uint64) func(address uint64) (header, bool) {
 	word := func(address uint64) (uint64, bool) {
 		var raw [8]byte
-		if address < pageBytes || address >= cpython.UserSpace {
+		if address < page || address >= cpython.UserSpace {
 			return 0, false
 		}
 		_, err := memory.ReadAt(raw[:], int64(address))

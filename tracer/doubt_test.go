@@ -63,7 +63,7 @@ func TestJudgeArrays(t *testing.T) {
 		{Address: made, Size: 5000},
 		{Address: smaller, Size: 1600}, {Address: old, Size: 7000}}
 	before := func(a uint64) bool { return a == old }
-	got, left := judgeArrays(found, known, readHeaders(h), before)
+	got, left := judgeArrays(found, known, readHeaders(h, 4096), before)
 	slices.SortFunc(got, func(a, b verdict) int { return cmp.Compare(a.address, b.address) })
 	want := []verdict{{alive, 2000, 2000}, {freed, 2000, 0}, {other, 2000, 3000}, {made, 0, 5000},
 		{smaller, 2000, 2000}, {gone, 2000, 0}, {unmapped, 1 << 20, 0}}
@@ -75,7 +75,7 @@ func TestJudgeArrays(t *testing.T) {
 	}
 	// Where a block that lives has another allocator's header, headers prove nothing.
 	h.put(alive-8, 0)
-	got, left = judgeArrays(found, known, readHeaders(h), before)
+	got, left = judgeArrays(found, known, readHeaders(h, 4096), before)
 	for _, v := range got {
 		if v.found == 0 && v.address != unmapped {
 			t.Errorf("%x is said to have gone", v.address)

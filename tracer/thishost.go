@@ -18,11 +18,15 @@ func thisHost(version string) event.Host {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	var info unix.Sysinfo_t
 	_ = unix.Sysinfo(&info)
-	return event.Host{
+	host := event.Host{
 		Name: name, Kernel: ledger.KernelRelease(), CPUs: cpus(), Tracer: version,
 		Memory: event.Bytes(info.Totalram) * event.Bytes(info.Unit), WallNow: event.Nanoseconds(time.Now().UnixNano()),
 		MonoNow: now(), BootID: strings.TrimSpace(string(boot)),
 	}
+	if size := event.Bytes(os.Getpagesize()); size != event.UsualPage {
+		host.PageSize = size
+	}
+	return host
 }
 
 func cpus() int { return runtime.NumCPU() }

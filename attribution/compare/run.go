@@ -110,7 +110,7 @@ func (run *Run) session(r *model.Report, w *model.Window) {
 			break
 		}
 	}
-	run.sessions = append(run.sessions, session{command: bounded(command, maxSource), figures: run.figures(w)})
+	run.sessions = append(run.sessions, session{command: beginning(command, maxSource), figures: run.figures(w)})
 }
 
 // figures are those of a window, of the process and its children together.
@@ -153,7 +153,7 @@ func (run *Run) cell(r *model.Report, w *model.Window) {
 	if w.SourceTruncated {
 		run.truncatedSources++
 	}
-	c.Source = bounded(w.Source, min(maxSource, max(0, maxSources-run.sources)))
+	c.Source = beginning(w.Source, min(maxSource, max(0, maxSources-run.sources)))
 	c.SourceTruncated = w.SourceTruncated || len(c.Source) < len(w.Source)
 	run.sources += len(c.Source)
 	if r.Detail != nil {
@@ -207,7 +207,7 @@ func (run *Run) intern(s string) string {
 	if known, ok := run.interned[s]; ok {
 		return known
 	}
-	s = bounded(s, maxSource)
+	s = beginning(s, maxSource)
 	run.interned[s] = s
 	return s
 }
@@ -231,7 +231,7 @@ func (run *Run) processes(r *model.Report, ran map[int]bool) {
 
 // also lists a version with others, once.
 func also(all, one string) string {
-	one = bounded(one, 64)
+	one = beginning(one, 64)
 	if all == "" || one == "" {
 		return all + one
 	}
@@ -241,8 +241,9 @@ func also(all, one string) string {
 	return all + ", " + one
 }
 
-// bounded is a copy of the beginning of a text.
-func bounded(s string, most int) string {
+// beginning returns a copy of the beginning of a text, without bytes that are no characters. A text of a recording goes
+// with its batch, so a part of it must not keep it.
+func beginning(s string, most int) string {
 	return strings.Clone(strings.ToValidUTF8(s[:min(len(s), most)], ""))
 }
 

@@ -11,14 +11,15 @@ import (
 // public names. The conversion between the two fails to compile when an event gains a field.
 
 type hostDetail struct {
-	Name    string            `json:"name"`
-	Kernel  string            `json:"kernel"`
-	CPUs    int               `json:"cpus"`
-	Memory  event.Bytes       `json:"memory"`
-	Tracer  string            `json:"tracer"`
-	BootID  string            `json:"boot_id"`
-	WallNow event.Nanoseconds `json:"wall_now_ns"`
-	MonoNow event.Nanoseconds `json:"mono_now_ns"`
+	Name     string            `json:"name"`
+	Kernel   string            `json:"kernel"`
+	CPUs     int               `json:"cpus"`
+	Memory   event.Bytes       `json:"memory"`
+	Tracer   string            `json:"tracer"`
+	BootID   string            `json:"boot_id"`
+	WallNow  event.Nanoseconds `json:"wall_now_ns"`
+	MonoNow  event.Nanoseconds `json:"mono_now_ns"`
+	PageSize event.Bytes       `json:"page_size,omitempty"`
 }
 
 type processDetail struct {

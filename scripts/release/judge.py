@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Fails unless a report of the cells in cells.py has their exact figures: judge.py REPORT.json."""
 import json
+import mmap
 import sys
 
-BLOCK = (1 << 26) + 4096  # 64 MiB, and the page that the headers of the object and of its block take beyond it
+BLOCK = (1 << 26) + mmap.PAGESIZE  # 64 MiB, and the page that the headers of the object and of its block take beyond it
 WANT = {"x = 1": 0, "x = b'x' * (1 << 26)": BLOCK, "y = x[1:]": BLOCK, "del x, y": -2 * BLOCK}
 
 

@@ -195,7 +195,8 @@ func short(stack []model.Frame) []model.Frame {
 	return out
 }
 
-// bounded is a text of at most so many bytes, and whether it was cut.
+// bounded returns a text of at most so many bytes, and whether it is cut: cut says so of the text that comes. It copies
+// nothing: a text goes out in a packet at once.
 func bounded(text string, limit int, cut bool) (string, bool) {
 	if len(text) <= limit {
 		return text, cut

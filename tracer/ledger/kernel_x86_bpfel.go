@@ -991,6 +991,7 @@ const (
 	kernelVarNextEra             = "next_era"
 	kernelVarNextNumber          = "next_number"
 	kernelVarNextTicket          = "next_ticket"
+	kernelVarPageSize            = "page_size"
 	kernelVarPercpuRss           = "percpu_rss"
 	kernelVarPidLevel            = "pid_level"
 	kernelVarProgramCopies       = "program_copies"
@@ -1208,6 +1209,7 @@ type kernelVariableSpecs struct {
 	NextEra             *ebpf.VariableSpec `ebpf:"next_era"`
 	NextNumber          *ebpf.VariableSpec `ebpf:"next_number"`
 	NextTicket          *ebpf.VariableSpec `ebpf:"next_ticket"`
+	PageSize            *ebpf.VariableSpec `ebpf:"page_size"`
 	PercpuRss           *ebpf.VariableSpec `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.VariableSpec `ebpf:"pid_level"`
 	ProgramCopies       *ebpf.VariableSpec `ebpf:"program_copies"`
@@ -1396,6 +1398,7 @@ type kernelVariables struct {
 	NextEra             *ebpf.Variable `ebpf:"next_era"`
 	NextNumber          *ebpf.Variable `ebpf:"next_number"`
 	NextTicket          *ebpf.Variable `ebpf:"next_ticket"`
+	PageSize            *ebpf.Variable `ebpf:"page_size"`
 	PercpuRss           *ebpf.Variable `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.Variable `ebpf:"pid_level"`
 	ProgramCopies       *ebpf.Variable `ebpf:"program_copies"`

@@ -43,6 +43,7 @@ type Options struct {
 	copies      uint32        // of the programs at tracepoints; 0: as many as the kernel makes necessary
 	alike       bool          // each copy does all the work
 	detached    uint32        // so many of the first copies are not attached, but the last one is
+	pageSize    uint32        // bytes; 0: the machine's
 }
 
 // Capabilities are those of the loaded object on this kernel.
@@ -135,8 +136,7 @@ func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 // configure sets the constants and sizes that depend on the kernel, before loading.
 func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) error {
 	o.sizes(spec)
-	spec.Maps["changes"].MaxEntries = uint32(o.ChangeRing)
-	spec.Maps["boundaries"].MaxEntries = uint32(o.BoundaryRing)
+	spec.Maps["changes"].MaxEntries, spec.Maps["boundaries"].MaxEntries = uint32(o.ChangeRing), uint32(o.BoundaryRing)
 	if !o.Heap {
 		spec.Maps["heap_blocks"].MaxEntries = 1
 		for _, name := range []string{"heap_enter", "heap_leave", "heap_leave_late"} { // no hits: nothing to verify
@@ -162,9 +162,8 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	}
 	l.cap = Capabilities{CPUs: cpus, MultiUprobe: from.multiUprobe, ExactResident: f.ExactResident}
 	l.clocks.cpus, l.Probes.multi = cpus, from.multiUprobe
-	// a thread hands in its held-back pages when it faults for the 66th time (check_sync_rss_stat)
-	if !f.ExactResident {
-		l.cap.ResidentBound = 66 * 4096
+	if !f.ExactResident { // a thread hands in its pages when it faults for the 66th time (check_sync_rss_stat)
+		l.cap.ResidentBound = 66 * int64(o.page())
 	}
 	l.Tracepoints.wanted, l.Tracepoints.alike, l.Tracepoints.detached = copiesOf(f, o), o.alike, o.detached
 	loop := f.Loop && !o.OldLoops
@@ -172,10 +171,11 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 		spec.Maps["ticks"].MaxEntries = 1
 	}
 	for name, value := range map[string]uint32{
-		"cpus": uint32(cpus), "change_ring_size": uint32(o.ChangeRing), "boundary_ring_size": uint32(o.BoundaryRing),
-		"small_arrays": flag(o.SmallArrays), "have_loop": flag(loop), "have_cast": flag(f.Cast),
-		"percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset, "held_offset": f.heldOffset,
-		"lingering": o.lingering, "counting": flag(o.Counters), "program_copies": l.Tracepoints.wanted,
+		"cpus": uint32(cpus), "page_size": o.page(), "change_ring_size": uint32(o.ChangeRing),
+		"boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
+		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset,
+		"held_offset": f.heldOffset, "lingering": o.lingering, "counting": flag(o.Counters),
+		"program_copies": l.Tracepoints.wanted,
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
@@ -193,6 +193,9 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	}
 	return nil
 }
+
+// page returns the size of a page of memory, in bytes.
+func (o *Options) page() uint32 { return cmp.Or(o.pageSize, uint32(os.Getpagesize())) }
 
 // flag is a condition as BPF has it.
 func flag(on bool) uint32 {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 )
 
 // ErrNotELF is the error for a file that is not an ELF file for the machine that the tracer runs on.
@@ -188,13 +189,17 @@ func (f *File) Bias(start, offset uint64) (bias uint64, ok bool) {
 // executable mapping of the file (r-xp) in /proc/PID/maps, in bytes; others may share a page of the file with a
 // neighbour and are ambiguous. ok is false where no executable segment of the file is mapped that way.
 func (all Segments) Bias(start, offset uint64) (bias uint64, ok bool) {
-	const page = 1<<12 - 1
+	return all.bias(start, offset, uint64(os.Getpagesize()))
+}
+
+// bias is [Segments.Bias] on a machine with pages of so many bytes.
+func (all Segments) bias(start, offset, page uint64) (bias uint64, ok bool) {
 	for _, s := range all {
-		first := s.Offset &^ page // the loader rounds a segment down to a page
+		first := s.Offset &^ (page - 1) // the loader rounds a segment down to a page
 		if !s.Exec || offset < first || offset >= s.Offset+s.Size {
 			continue
 		}
-		bias, ok = start-(s.Vaddr&^page+(offset-first)), true
+		bias, ok = start-(s.Vaddr&^(page-1)+(offset-first)), true
 		if offset == first {
 			break
 		}

@@ -29,6 +29,23 @@ func TestBias(t *testing.T) {
 	}
 }
 
+// TestBiasOfLargePages: the loader maps whole pages. The same file is mapped at other places where they are larger.
+func TestBiasOfLargePages(t *testing.T) {
+	const base = 0x7f0000000000
+	all := Segments{{Vaddr: 0x32800, Offset: 0x21800, Size: 0x3000, Exec: true}}
+	for page, test := range map[uint64]struct{ start, offset, bias uint64 }{
+		4096:  {base + 0x32000, 0x21000, base},
+		65536: {base + 0x30000, 0x20000, base},
+	} {
+		if bias, ok := all.bias(test.start, test.offset, page); !ok || bias != test.bias {
+			t.Errorf("pages of %d bytes: %#x, %v", page, bias, ok)
+		}
+	}
+	if _, ok := all.bias(base+0x30000, 0x20000, 4096); ok {
+		t.Error("a mapping in front of the segment's page is not the segment's")
+	}
+}
+
 // TestContents reads as much of a segment as the file has, whatever its header says.
 func TestContents(t *testing.T) {
 	f := &File{reader: strings.NewReader("0123456789")}

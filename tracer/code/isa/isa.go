@@ -72,8 +72,11 @@ type Architecture struct {
 
 	// Results are the places that a site may name for a function's result: by [Result], the best first.
 	Results []Place
-	// StubStep is by how many bytes code in the linkage table may begin apart.
+	// StubStep is by how many bytes stubs, the code in the linkage table, may begin apart.
 	StubStep uint64
+	// Stub returns the pointer through which the stub at an address jumps to its function. It decodes a stub's
+	// instructions, and so many more. ok is false where there is no stub.
+	Stub func(decode func(addr uint64) (in Instruction, ok bool), addr uint64, more int) (pointer uint64, ok bool)
 
 	// Decode returns the first instruction of some code, which lies at an address. ok is false for bytes that are not a
 	// known instruction.

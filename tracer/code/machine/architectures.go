@@ -15,7 +15,10 @@ var unknown = isa.Architecture{
 	Arguments: make([]isa.Register, 6),
 	StubStep:  1,
 	Decode:    func([]byte, uint64) (in isa.Instruction, ok bool) { return in, false },
-	Scan:      func(uint64, []byte, func(isa.Reference) bool) {},
+	Stub: func(func(uint64) (isa.Instruction, bool), uint64, int) (pointer uint64, ok bool) {
+		return 0, false
+	},
+	Scan: func(uint64, []byte, func(isa.Reference) bool) {},
 }
 
 func architectureOf(machine elf.Machine) *isa.Architecture {

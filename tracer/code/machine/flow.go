@@ -58,8 +58,12 @@ const (
 	tailReturns                 // to a function with a known result
 )
 
-// onePage is the assumed size of a function or fragment of unknown size.
-func onePage(start uint64) elffile.Span { return elffile.Span{Start: start, End: start + codePage} }
+// usualSize is the assumed size of a function or fragment of unknown size, in bytes.
+const usualSize = 4096
+
+func ofUnknownSize(start uint64) elffile.Span {
+	return elffile.Span{Start: start, End: start + usualSize}
+}
 
 // state is a place to go on at, with the stack there.
 type state struct {
@@ -91,7 +95,7 @@ func newFlow(code *Text, entry, size uint64) *flow {
 	if size == 0 {
 		var ok bool
 		if f.body, ok = f.image.Fragment(entry); !ok {
-			f.body = onePage(entry)
+			f.body = ofUnknownSize(entry)
 		}
 	}
 	return f
@@ -174,7 +178,7 @@ func (f *flow) tailCall(in *isa.Instruction, s *state, target uint64) (at uint64
 	switch t := f.tails(target); {
 	case t.kind == tailFollow:
 		if s.fragment, ok = f.image.Fragment(t.at); !ok {
-			s.fragment = onePage(t.at)
+			s.fragment = ofUnknownSize(t.at)
 		}
 		f.linked[target] = t.at
 		return t.at, true
@@ -222,7 +226,7 @@ func (f *flow) jump(in *isa.Instruction, s state) {
 		return
 	default:
 		if s.fragment, ok = f.image.Fragment(target); !ok {
-			s.fragment = onePage(target)
+			s.fragment = ofUnknownSize(target)
 		}
 	}
 	s.addr = target

@@ -110,6 +110,9 @@ func (t *Text) Entry(name string, arguments int) Site {
 // maxPrologue bounds how far from the entry a site is looked for, in instructions.
 const maxPrologue = 24
 
+// maxPushed bounds how many bytes of the stack a site's function may have taken before it.
+const maxPushed = 4096
+
 // EntryIn chooses the first emulated instruction on the straight path from a function's entry that every call passes
 // exactly once with so many arguments still in place, or else the entry itself.
 func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
@@ -127,7 +130,7 @@ func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
 		if in.MayWrite(t.arguments(arguments)) {
 			break
 		}
-		if sp.step(&in); !sp.known || sp.pushed < 0 || sp.pushed > codePage {
+		if sp.step(&in); !sp.known || sp.pushed < 0 || sp.pushed > maxPushed {
 			break
 		}
 		addr = in.End()

@@ -48,7 +48,7 @@ func (t *Text) Refer(variable string, functions ...string) *References {
 		}
 	}
 	t.stubs(func(at uint64) {
-		if pointer, ok := t.stub(at, 2); ok {
+		if pointer, ok := t.stub(at, 0); ok {
 			if to, ok := r.slots[pointer]; ok {
 				r.stubs[at] = to
 			}

@@ -1,28 +1,15 @@
 package machine
 
-import (
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/code/isa"
-)
+import "ipytracer/tracer/code/elffile"
 
-// stub returns the pointer through which code in the PLT jumps, within so many instructions.
-func (t *Text) stub(target uint64, instructions int) (pointer uint64, ok bool) {
-	for range instructions {
-		in, decoded := t.decode(target)
-		if !decoded {
-			return 0, false
-		}
-		if pointer, ok := in.Through(); ok && in.Kind == isa.Jump {
-			return pointer, true
-		}
-		target = in.End()
-	}
-	return 0, false
+// stub returns the pointer through which code in the PLT jumps, as [isa.Architecture] knows stubs.
+func (t *Text) stub(target uint64, more int) (pointer uint64, ok bool) {
+	return t.arch.Stub(t.decode, target, more)
 }
 
 // linked returns the function that a place in the PLT jumps to.
 func (t *Text) linked(target uint64) (to elffile.Import, ok bool) {
-	pointer, ok := t.stub(target, 3)
+	pointer, ok := t.stub(target, 1)
 	if ok {
 		to, ok = t.image.Imports[pointer]
 	}

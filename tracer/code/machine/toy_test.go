@@ -50,6 +50,35 @@ func TestArchitectureOfHeader(t *testing.T) {
 	}
 }
 
+// TestToyStubs: each processor has stubs of its own. A jump through a pointer is one of x86-64's, and none of the
+// toy's.
+func TestToyStubs(t *testing.T) {
+	const pointer = fakeBase + codeAt + 64
+	for _, test := range []struct {
+		name string
+		code [][]byte
+		ok   bool
+	}{
+		{"a load and a jump", [][]byte{toy.LoadFrom(toy.R4, place(0), pointer), toy.JumpRegister(toy.R4)}, true},
+		{"to another register", [][]byte{toy.LoadFrom(toy.R4, place(0), pointer), toy.JumpRegister(toy.R1)}, false},
+		{"no jump", [][]byte{toy.LoadFrom(toy.R4, place(0), pointer), toy.Ret()}, false},
+		{"one jump", [][]byte{toy.JumpThrough(place(0), pointer)}, false},
+	} {
+		text, img := toyFunction(t, nil, test.code...)
+		if got, ok := text.stub(place(0), 0); ok != test.ok || ok && got != pointer {
+			t.Errorf("%s: %#x, %v", test.name, got, ok)
+		}
+		if _, ok := textFor(img, architectureOf(0)).stub(place(0), 1); ok {
+			t.Errorf("%s: a stub of an unknown processor", test.name)
+		}
+	}
+	through := append([]byte{0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25}, 0x36, 0, 0, 0) // endbr64; jmp *0x36(%rip)
+	text := textFor(fakeImage(t, through, nil), &x86.Architecture)
+	if got, ok := text.stub(place(0), 0); !ok || got != pointer {
+		t.Errorf("x86-64: %#x, %v", got, ok)
+	}
+}
+
 func TestToyEntries(t *testing.T) {
 	for _, test := range []struct {
 		name     string

@@ -39,13 +39,31 @@ func TestOwners(t *testing.T) {
 		bytes int64
 	}{
 		{process.NoLimit, Nobody, process.NoLimit}, {1 << 30, Other, 1 << 30}, {1<<30 + 1, Other, 1<<30 + 1},
-		{int64(marked(1<<30, sessionMark, math.MaxUint64)), Session, 1 << 30},
-		{int64(marked(1<<30+5, commandMark, math.MaxUint64)), Command, 1 << 30},
-		{int64(marked(1<<30, sessionMark, 1<<30)), Session, 1<<30 - 4096},
+		{int64(thisMachine.marked(1<<30, sessionMark, math.MaxUint64)), Session, 1 << 30},
+		{int64(thisMachine.marked(1<<30+5, commandMark, math.MaxUint64)), Command, 1 << 30},
+		{int64(thisMachine.marked(1<<30, sessionMark, 1<<30)), Session, 1<<30 - int64(thisMachine)},
 	} {
 		if owner, bytes := OwnerOf(c.soft); owner != c.owner || bytes != c.bytes {
 			t.Errorf("%#x is of %d, %d", c.soft, owner, bytes)
 		}
+	}
+}
+
+// TestOwnersOfLargePages: the kernel takes no notice of the part of a limit that is no whole page. The same limits are
+// others where a page is 65,536 bytes.
+func TestOwnersOfLargePages(t *testing.T) {
+	const size = 1<<30 + 5<<12 // whole pages of 4,096 bytes
+	for page, want := range map[pages]int64{4096: size, 65536: 1 << 30} {
+		if owner, bytes := page.ownerOf(int64(page.marked(size, sessionMark, math.MaxUint64))); owner != Session ||
+			bytes != want {
+			t.Errorf("pages of %d bytes: a limit of %d, %d", page, owner, bytes)
+		}
+		if soft := page.marked(1<<30, commandMark, 1<<30); soft != 1<<30-uint64(page)|commandMark {
+			t.Errorf("pages of %d bytes: %#x below a hard limit", page, soft)
+		}
+	}
+	if owner, _ := pages(65536).ownerOf(size | sessionMark); owner != Other {
+		t.Errorf("a limit that is no whole page and a mark is of %d", owner)
 	}
 }
 
@@ -78,7 +96,7 @@ func TestRule(t *testing.T) {
 		"it is shared": {[]process.Cgroup{group(2, "/a", 4*gib, none, 0, 0)}, 4,
 			Choice{100<<20 + (4*gib-gib/5)/4, "memory.max of control group /a"}},
 	} {
-		c.want.Bytes &^= pageBits
+		c.want.Bytes = thisMachine.whole(c.want.Bytes)
 		if got, err := Rule(status, c.groups, machine, c.processes); err != nil || got != c.want {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, c.want)
 		}

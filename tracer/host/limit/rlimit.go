@@ -104,7 +104,7 @@ func impose(id process.Identity, bytes int64, mark uint64) (i imposed, err error
 		case owner == Other && size < bytes:
 			return 0, &Error{PID: id.PID, Kind: ErrTighter, Size: size}
 		}
-		i.ours = marked(bytes, mark, now.Max)
+		i.ours = thisMachine.marked(bytes, mark, now.Max)
 		return i.ours, nil
 	})
 	i.before = was.Cur
@@ -112,15 +112,6 @@ func impose(id process.Identity, bytes int64, mark uint64) (i imposed, err error
 		i.before = was.Max
 	}
 	return i, err
-}
-
-// marked is a soft limit with its mark, never above the hard one.
-func marked(bytes int64, mark, hard uint64) uint64 {
-	soft := uint64(bytes)&^pageBits | mark
-	if soft > hard {
-		soft -= pageBits + 1
-	}
-	return soft
 }
 
 func sizeOf(limit uint64) int64 { return int64(min(limit, math.MaxInt64)) }

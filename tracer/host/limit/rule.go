@@ -40,7 +40,8 @@ func Rule(st process.Status, groups []process.Cgroup, machine process.MachineMem
 			room, why = left, fmt.Sprintf("%s of control group %s", name, g.Path)
 		}
 	}
-	c := Choice{Bytes: (st.ResidentAnonBytes + max(room, 0)/int64(max(processes, 1))) &^ pageBits, Why: why}
+	share := max(room, 0) / int64(max(processes, 1))
+	c := Choice{Bytes: thisMachine.whole(st.ResidentAnonBytes + share), Why: why}
 	if c.Bytes < st.DataBytes+Least {
 		return c, ErrNoRoom
 	}

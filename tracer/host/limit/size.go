@@ -11,6 +11,7 @@ package limit
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"ipytracer/model/words"
 )
@@ -45,7 +46,6 @@ func Parse(text string) (Size, error) {
 // The kernel compares whole pages, so the last bits of a limit are free. They mark the program that set it. So a limit
 // that a killed tracer has left differs from one that somebody chose.
 const (
-	pageBits    = 4096 - 1
 	sessionMark = 0x7a1 // a session, which puts the earlier limit back
 	commandMark = 0x7a2 // `tracer limit`, to stay
 )
@@ -62,16 +62,36 @@ const (
 )
 
 // OwnerOf returns the program that set a soft limit, and the allowed size without the mark.
-func OwnerOf(soft int64) (Owner, int64) {
+func OwnerOf(soft int64) (Owner, int64) { return thisMachine.ownerOf(soft) }
+
+// pages are the pages of memory of a machine, by the size of one in bytes.
+type pages int64
+
+var thisMachine = pages(os.Getpagesize())
+
+// whole returns a number of bytes without what is no whole page.
+func (p pages) whole(bytes int64) int64 { return bytes &^ (int64(p) - 1) }
+
+func (p pages) ownerOf(soft int64) (Owner, int64) {
+	whole := p.whole(soft)
 	switch {
 	case soft == unlimited:
 		return Nobody, soft
-	case soft&pageBits == sessionMark:
-		return Session, soft &^ pageBits
-	case soft&pageBits == commandMark:
-		return Command, soft &^ pageBits
+	case soft-whole == sessionMark:
+		return Session, whole
+	case soft-whole == commandMark:
+		return Command, whole
 	}
 	return Other, soft
+}
+
+// marked returns a soft limit with its mark, never above the hard one.
+func (p pages) marked(bytes int64, mark, hard uint64) uint64 {
+	soft := uint64(p.whole(bytes)) | mark
+	if soft > hard {
+		soft -= uint64(p)
+	}
+	return soft
 }
 
 // The reasons why a process gets no limit.

@@ -109,7 +109,7 @@ func (f *distantFile) ask(r *helperRequest, pass int) (helperReply, error) {
 func (f *distantFile) populate(offsets []uint64) error {
 	seen := map[uint64]bool{}
 	for _, at := range offsets {
-		page := at &^ 4095
+		page := at &^ (pageSize - 1)
 		if seen[page] {
 			continue
 		}

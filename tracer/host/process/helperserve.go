@@ -16,6 +16,9 @@ import (
 // maxHandles is how many files a helper's process has open.
 const maxHandles = 4096
 
+// pageSize is the size of a page of memory, in bytes. What is mapped begins and ends with one.
+var pageSize = uint64(os.Getpagesize())
+
 // HelperServer is the side of a helper's process.
 type HelperServer struct {
 	conn    *net.UnixConn
@@ -131,7 +134,7 @@ func (s *HelperServer) answer(r *helperRequest, fd int) (a *helperAnswer, data [
 		}
 		return &helperAnswer{}, data[:n], -1
 	case "populate":
-		return failure(populate(f.Fd(), int64(r.At), 4096)), nil, -1
+		return failure(populate(f.Fd(), int64(r.At), int(pageSize))), nil, -1
 	case "close":
 		return failure(f.Close()), nil, -1
 	}
@@ -222,7 +225,7 @@ func (s *HelperServer) load(q *openRequest, at uint64, size int) error {
 		s.mapped[m.File] = f
 		s.mu.Unlock()
 	}
-	first := at &^ 4095
+	first := at &^ (pageSize - 1)
 	return populate(f.Fd(), int64(m.Offset+(first-m.Start)), int(at-first)+size)
 }
 
@@ -231,7 +234,7 @@ func (s *HelperServer) load(q *openRequest, at uint64, size int) error {
 // machine takes (dup_mmap_sem, kernel/events/uprobes.c). So are files behind memory that is to be read: /proc/PID/mem
 // waits with the lock of the target's mmap.
 func populate(fd uintptr, at int64, size int) error {
-	size = (size + 4095) &^ 4095
+	size = (size + int(pageSize) - 1) &^ (int(pageSize) - 1)
 	page, err := unix.MmapPtr(int(fd), at, nil, uintptr(size), unix.PROT_READ, unix.MAP_PRIVATE)
 	if err != nil {
 		return err

@@ -211,7 +211,7 @@ func FuzzExplain(f *testing.F) {
 	f.Add("7f0000000000-7f0004000000 rw-p 00000000 00:00 0\nRss: 64 kB\n", []byte{0x30, 0, 0, 0, 0, 0x7f}, 9)
 	f.Add("x", []byte{}, 0)
 	f.Fuzz(func(t *testing.T, smaps string, data []byte, python int) {
-		memory := bytesAt{0x55550000, append(data, make([]byte, page)...)}
+		memory := bytesAt{0x55550000, append(data, make([]byte, 4096)...)}
 		a, err := Explain(Source{Smaps: strings.NewReader(smaps), Memory: memory, Pages: same(present), Python: python},
 			Limits{Bytes: 8 << 20})
 		if err != nil {

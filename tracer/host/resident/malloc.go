@@ -40,7 +40,7 @@ func (x *explainer) heap(m mapping) (h heap, ok bool) {
 	// heap_info: ar_ptr, prev, size, mprotect_size.
 	arena, ok1 := x.word(m.start)
 	size, ok2 := x.word(m.start + 16)
-	if !ok1 || !ok2 || size == 0 || size > m.end-m.start || size%page != 0 || arena%8 != 0 {
+	if !ok1 || !ok2 || size == 0 || size > m.end-m.start || size%x.page != 0 || arena%8 != 0 {
 		return h, false
 	}
 	end := m.start + size
@@ -76,7 +76,7 @@ func (x *explainer) chunks(m mapping, first, end uint64) (h heap, ok bool) {
 			isFree = true
 		}
 		if last != 0 && isFree {
-			h.add(last, at)
+			h.add(last, at, x.page)
 			small = true
 		} else if last != 0 {
 			small = small && at-last <= fastMost
@@ -87,7 +87,7 @@ func (x *explainer) chunks(m mapping, first, end uint64) (h heap, ok bool) {
 			return heap{}, false
 		case at+size == end && size >= smallest: // the top
 			h.free = append(h.free, span{at + chunkHead, end})
-			h.top = span{(at + smallest + page) &^ (page - 1), end}
+			h.top = span{(at + smallest + x.page) &^ (x.page - 1), end}
 			h.joins = small
 			return h, true
 		case size == chunkHead || size == 0: // a fence at the end of a heap that is not the arena's last
@@ -100,8 +100,8 @@ func (x *explainer) chunks(m mapping, first, end uint64) (h heap, ok bool) {
 	}
 }
 
-// add takes a free chunk in.
-func (h *heap) add(start, end uint64) {
+// add takes a free chunk in, of memory with pages of so many bytes.
+func (h *heap) add(start, end, page uint64) {
 	h.free = append(h.free, span{start + chunkHead, end})
 	if from, to := (start+freeHead+page-1)&^(page-1), end&^(page-1); from < to {
 		h.whole = append(h.whole, span{from, to})
@@ -116,10 +116,11 @@ func (x *explainer) mapped(at, end uint64) uint64 {
 	before, ok1 := x.word(at)
 	word, ok2 := x.word(at + 8)
 	size := word &^ flags
-	if size%page == page-chunkHead {
+	if size%x.page == x.page-chunkHead {
 		size += chunkHead
 	}
-	if !ok1 || !ok2 || before != 0 || word&flags != isMapped || size < least || size%page != 0 || size > end-at {
+	if at%x.page != 0 || !ok1 || !ok2 || before != 0 || word&flags != isMapped ||
+		size < least || size%x.page != 0 || size > end-at {
 		return 0
 	}
 	return size

@@ -6,18 +6,20 @@ type scanned struct {
 	used, free uint64 // of Python's pools
 }
 
-// scan goes over a mapping page by page. At a page begins a block that malloc mapped, one of Python's pools, or unknown
-// memory.
+// scan goes over a mapping page by page, or pool by pool where pools are smaller. There begins a block that malloc
+// mapped, one of Python's pools, or unknown memory.
 func (x *explainer) scan(m mapping) (s scanned) {
-	x.ahead = page
-	defer func() { x.ahead = ahead }()
+	before := x.ahead
+	x.ahead = x.page
+	defer func() { x.ahead = before }()
 	pool := uint64(16 << 10)
 	if x.python <= 9 {
 		pool = 4 << 10
 	}
+	step := min(x.page, pool)
 	for at := m.start; at < m.end && !x.stopped; {
 		if !x.isResident(at) {
-			at += page
+			at += step
 			continue
 		}
 		if size := x.mapped(at, m.end); size > 0 {
@@ -33,7 +35,7 @@ func (x *explainer) scan(m mapping) (s scanned) {
 			at += pool
 			continue
 		}
-		at += page
+		at += step
 	}
 	return s
 }

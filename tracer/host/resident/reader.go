@@ -1,13 +1,14 @@
 package resident
 
 import (
+	"cmp"
 	"encoding/binary"
 	"io"
+	"os"
 	"time"
 )
 
 const (
-	page    = 4 << 10
 	present = 1 << 63 // of a pagemap entry (Documentation/admin-guide/mm/pagemap.rst)
 	ahead   = 64 << 10
 )
@@ -18,6 +19,7 @@ type span struct{ start, end uint64 }
 // reader reads one mapping's memory, where it is resident.
 type reader struct {
 	memory, pagemap io.ReaderAt
+	page            uint64 // bytes of one
 	left            int64
 	deadline        time.Time
 	ended           <-chan struct{}
@@ -29,18 +31,20 @@ type reader struct {
 	have  []byte
 	buf   []byte
 	steps int
-	ahead int // bytes that are read at a time
+	ahead uint64 // bytes that are read at a time
 }
 
 func newReader(s Source, limits Limits) *reader {
-	return &reader{memory: s.Memory, pagemap: s.Pages, left: limits.Bytes, deadline: time.Now().Add(limits.Time),
-		ended: limits.Ended, buf: make([]byte, ahead), ahead: ahead}
+	page := cmp.Or(s.PageSize, uint64(os.Getpagesize()))
+	return &reader{memory: s.Memory, pagemap: s.Pages, page: page, left: limits.Bytes,
+		deadline: time.Now().Add(limits.Time), ended: limits.Ended, buf: make([]byte, max(ahead, page)),
+		ahead: max(ahead, page)}
 }
 
 // load finds out which pages of a mapping are resident.
 func (r *reader) load(m mapping) bool {
 	const most = 1 << 24 // pages: 64 GiB
-	count := (m.end - m.start) / page
+	count := (m.end - m.start) / r.page
 	if r.over() || count > most {
 		r.stopped = r.stopped || count > most
 		return false
@@ -49,7 +53,7 @@ func (r *reader) load(m mapping) bool {
 	raw := make([]byte, 8*min(count, 64<<10))
 	for done := uint64(0); done < count; {
 		part := raw[:8*min(count-done, uint64(len(raw)/8))]
-		if n, _ := r.pagemap.ReadAt(part, int64((m.start/page+done)*8)); n != len(part) {
+		if n, _ := r.pagemap.ReadAt(part, int64((m.start/r.page+done)*8)); n != len(part) {
 			return false
 		}
 		for i := range len(part) / 8 {
@@ -76,7 +80,7 @@ func (r *reader) over() bool {
 
 // isResident reports whether the page of an address is resident.
 func (r *reader) isResident(addr uint64) bool {
-	i := (addr - r.at) / page
+	i := (addr - r.at) / r.page
 	return addr >= r.at && i < uint64(len(r.pages)) && r.pages[i]
 }
 
@@ -95,10 +99,10 @@ func (r *reader) word(addr uint64) (w uint64, ok bool) {
 
 // fill reads the resident pages from an address on, as many as lie side by side.
 func (r *reader) fill(addr uint64) bool {
-	first := addr &^ (page - 1)
-	size := 0
-	for size < r.ahead && r.isResident(first+uint64(size)) {
-		size += page
+	first := addr &^ (r.page - 1)
+	size := uint64(0)
+	for size < r.ahead && r.isResident(first+size) {
+		size += r.page
 	}
 	r.have = nil
 	if size == 0 {
@@ -106,7 +110,7 @@ func (r *reader) fill(addr uint64) bool {
 	}
 	n, _ := r.memory.ReadAt(r.buf[:size], int64(first))
 	r.left -= int64(size)
-	if n = n &^ (page - 1); n <= 0 {
+	if n &^= int(r.page) - 1; n <= 0 {
 		return false
 	}
 	r.from, r.have = first, r.buf[:n]
@@ -118,7 +122,7 @@ func (r *reader) fill(addr uint64) bool {
 func (r *reader) residentIn(all ...span) (bytes uint64) {
 	for _, s := range all {
 		for s.start < s.end {
-			next := min(s.end, s.start&^(page-1)+page)
+			next := min(s.end, s.start&^(r.page-1)+r.page)
 			if r.isResident(s.start) {
 				bytes += next - s.start
 			}

@@ -58,6 +58,7 @@ type Source struct {
 	Smaps         io.Reader   // /proc/PID/smaps
 	Memory, Pages io.ReaderAt // /proc/PID/mem and pagemap; nil where they cannot be read
 	Python        int         // minor version of its Python 3, 0 for none
+	PageSize      uint64      // bytes of a page of its memory; 0: as on this machine
 }
 
 // kinds is the order of the parts.

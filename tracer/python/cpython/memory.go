@@ -4,13 +4,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"os"
 )
 
 // memory reads a process's memory through a reader with addresses as offsets, such as /proc/PID/mem.
 type memory struct{ r io.ReaderAt }
 
 // firstPage is the first address that can be mapped: no process has the page at 0.
-const firstPage = 4096
+var firstPage = uint64(os.Getpagesize())
 
 // read fills buf from an address and returns how much could be read; less than all of it is an error.
 func (m memory) read(addr uint64, buf []byte) (int, error) {

@@ -12,6 +12,9 @@ import (
 )
 
 // Pages that were read are kept, in a table of sets: objects lie close together, and are looked at several times.
+//
+// These are pages of 4 KiB on every machine. The machine's own pages may be larger, by a power of two. Then each of
+// these lies in one of those, and can be read as a whole or not at all.
 const (
 	pageSize  = 4 << 10
 	ways      = 8        // pages a set holds

@@ -92,6 +92,44 @@ func TestMemoryWords(t *testing.T) {
 	}
 }
 
+// largeHoled is memory from lowestAddress on, of which every third page is missing. Its pages are of 65,536 bytes.
+type largeHoled []byte
+
+const largePage = 65536
+
+func (h largeHoled) ReadAt(buf []byte, off int64) (n int, err error) {
+	for n < len(buf) {
+		at := off + int64(n)
+		if at/largePage%3 == 0 || at < lowestAddress || at-lowestAddress >= int64(len(h)) {
+			return n, io.EOF
+		}
+		n += copy(buf[n:min(n+int(largePage-at%largePage), len(buf))], h[at-lowestAddress:])
+	}
+	return n, nil
+}
+
+// TestMemoryOfLargePages: a machine's pages may be larger than those that are kept. All that is there is read.
+func TestMemoryOfLargePages(t *testing.T) {
+	h := largeHoled(newHoled(40 * largePage / pageSize))
+	m := newMemory(h, 1<<40)
+	defer m.close()
+	random := rand.New(rand.NewPCG(7, 8))
+	for range 20_000 {
+		size := 1 + random.IntN(3*pageSize)
+		addr := lowestAddress + random.Uint64N(uint64(len(h)-size))
+		if random.IntN(4) == 0 {
+			m.ahead([]uint64{addr / pageSize, addr/pageSize + 1, addr/pageSize + 2})
+		}
+		want := h[addr-lowestAddress:][:size]
+		if addr/largePage%3 == 0 || (addr+uint64(size)-1)/largePage%3 == 0 {
+			want = nil
+		}
+		if got := m.bytes(addr, size); !bytes.Equal(got, want) {
+			t.Fatalf("%d bytes from %#x: %d read, want %d", size, addr, len(got), len(want))
+		}
+	}
+}
+
 func TestMemoryEnds(t *testing.T) {
 	h := newHoled(40)
 	m := newMemory(h, 4*pageSize)

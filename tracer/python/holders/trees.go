@@ -1,10 +1,15 @@
 package holders
 
+import "os"
+
 // scikit-learn's forests, and whatever else is made of its decision trees, keep their nodes in memory of malloc's, that
 // no object of Python's has.
 
 // treeType is the type of a tree, in Cython, of scikit-learn 0.18 to 1.7.
 const treeType = "sklearn.tree._tree.Tree"
+
+// machinePage is the size of a page of this machine's memory. malloc maps whole ones.
+var machinePage = uint64(os.Getpagesize())
 
 // treeSize is the memory of a tree besides its object: its nodes and its values. Their fields lie one behind the other
 // in the object (sklearn/tree/_tree.pxd): the number of nodes, the number that there is room for, the place of the
@@ -24,11 +29,11 @@ func treeSize(s *sizer, addr uint64, t *typ) (bytes uint64, known bool) {
 			continue
 		}
 		ofNodes, ok := gaveOut(s, nodes)
-		if !ok || ofNodes < nodeLeast*room || ofNodes > nodeMost*room+2*pageSize {
+		if !ok || ofNodes < nodeLeast*room || ofNodes > nodeMost*room+2*machinePage {
 			continue
 		}
 		ofValues, ok := gaveOut(s, values)
-		if want := value * room * stride; ok && ofValues >= want && ofValues <= want+2*pageSize {
+		if want := value * room * stride; ok && ofValues >= want && ofValues <= want+2*machinePage {
 			return ofNodes + ofValues, true
 		}
 	}

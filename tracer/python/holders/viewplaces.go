@@ -81,9 +81,7 @@ func attributesOf(w *walker, addr uint64, do func(name string, value uint64)) {
 		w.entries(addr, each)
 		return
 	}
-	if dict := (visits{w}).attributes(addr, t, each); dict != 0 {
-		w.entries(dict, each)
-	}
+	w.attributes(addr, t, each)
 }
 
 // referrers notes the objects that refer to those that must perhaps be copied, as far as that was noted.

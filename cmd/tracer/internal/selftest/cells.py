@@ -4,7 +4,7 @@ a, b, truths, N = bytearray(1 << 14), bytearray(1 << 14), {}, 40 << 20
 kib = lambda text, key: int(bytes(text).split(key)[1].split()[0]) << 10
 exec("def spike(name, size):\n" \
      "    m = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n" \
-     "    m[::4096] = zeros[:size // 4096]\n" \
+     "    m[::mmap.PAGESIZE] = zeros[:size // mmap.PAGESIZE]\n" \
      "    os.preadv(status, [a], 0)\n" \
      "    os.preadv(rollup, [b], 0)\n" \
      "    m.close()\n" \
@@ -14,10 +14,10 @@ exec("def lazy(name, size):\n" \
      "    os.preadv(status, [a], 0)\n" \
      "    m.close()\n" \
      "    truths[name] = {'mapped': kib(a, b'VmData:')}\n")
-zeros = bytes(2 * N // 4096)
+zeros = bytes(2 * N // mmap.PAGESIZE)
 begin, end = (lambda name: compile("", "<ipytracer:begin " + name + ">", "exec")), \
     (lambda name: compile("", "<ipytracer:end " + name + ">", "exec"))
-n = 123456789; block = lambda n: n + 33 + 8 + 4095 & ~4095
+n = 123456789; block = lambda n: n + 33 + 8 + mmap.PAGESIZE - 1 & -mmap.PAGESIZE
 spike("warm", N); spike("warm", 2 * N); lazy("warm", N)
 w = len(b"x" * n)
 spike("spike", N)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 
@@ -160,10 +161,11 @@ func WantsCells(only []string) bool {
 		slices.ContainsFunc(cellTests, func(c cellTest) bool { return slices.Contains(only, c.name) })
 }
 
-const (
-	smallRing    = "small ring" // the name of a test
-	smallestRing = 4096         // one page; it holds about fifty changes
-)
+const smallRing = "small ring" // the name of a test
+
+// smallestRing is the size of the smallest ring there is, in bytes: one page. A page of 4,096 bytes holds about fifty
+// changes.
+var smallestRing = os.Getpagesize()
 
 // step runs one test, keeps its result and prints its line.
 func (t *selftest) step(into *[]Test, name, about string, run func() (Test, error)) error {

@@ -146,3 +146,17 @@ func scan(addr uint64, code []byte, found func(isa.Reference) bool) {
 		}
 	}
 }
+
+// stub finds a load of the pointer and a jump to where it points: no instruction of the toy's stubs does both.
+func stub(decode func(addr uint64) (isa.Instruction, bool), addr uint64, _ int) (pointer uint64, ok bool) {
+	load, ok := decode(addr)
+	if from := &load.Operands[1]; !ok || load.Kind != isa.Move || !from.Relative() {
+		return 0, false
+	}
+	jump, ok := decode(load.End())
+	to, isRegister := jump.ThroughRegister()
+	if !ok || jump.Kind != isa.Jump || !isRegister || to != load.Operands[0].Base {
+		return 0, false
+	}
+	return uint64(load.Operands[1].Value), true
+}

@@ -41,6 +41,7 @@ var Architecture = isa.Architecture{
 		InFP: {Name: "fp", Register: FP}, Nothing: {Name: "nothing"},
 	},
 	StubStep: Size,
+	Stub:     stub,
 	Decode:   decode,
 	Scan:     scan,
 }

@@ -48,6 +48,7 @@ var Architecture = isa.Architecture{
 		R15: {Name: "r15", Register: r15}, Zero: {Name: "0"}, RDI: {Name: "rdi", Register: rdi},
 	},
 	StubStep: 8,
+	Stub:     stub,
 	Decode:   decode,
 	Scan:     scan,
 }

@@ -1,0 +1,28 @@
+package event
+
+// UsualPage is the size of a page of memory on a machine that says nothing else.
+const UsualPage Bytes = 4096
+
+// largestPage is the size of the largest page that is believed. Linux has pages of up to 256 KiB, apart from huge ones.
+const largestPage Bytes = 1 << 20
+
+// Host describes the machine.
+type Host struct {
+	Name     string
+	Kernel   string
+	CPUs     int
+	Memory   Bytes
+	Tracer   string // version of the tracer that recorded
+	BootID   string
+	WallNow  Nanoseconds // CLOCK_REALTIME at the instant MonoNow
+	MonoNow  Nanoseconds
+	PageSize Bytes // of a page of memory; 0: [UsualPage]
+}
+
+// Page returns the size of a page of memory. It is a power of two, whatever a recording says.
+func (h *Host) Page() Bytes {
+	if p := h.PageSize; p >= UsualPage && p <= largestPage && p&(p-1) == 0 {
+		return p
+	}
+	return UsualPage
+}
