@@ -98,7 +98,7 @@ func (s *Session) settle() error {
 			s.examiner.relist(t)
 		}
 	}
-	s.watches.look()
+	s.watches.Look()
 	s.allowance.refresh()
 	s.budget.stepDown(s.targets.all)
 	s.searches.takeIn(s.targets.all, s.budget.roots)

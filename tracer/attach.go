@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/internal/adoption"
 	"ipytracer/tracer/ledger"
 )
 
@@ -170,13 +171,13 @@ func (s *Session) attachAll() error {
 func (s *Session) attach(root uint32, t *target, late bool) error {
 	t.root, t.late = root, late
 	s.devices.expect(t.pid)
-	below := adoption{
-		scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.pid) }, kernel: s.ledger.processes,
-		stat:    func(pid int) (process.Stat, error) { return s.fs.Proc(pid).Stat() },
-		refused: func(pid int, err error) { s.misses(t.pid, 0, nil, "child %d is not traced: %v", pid, err) },
-		take:    cmp.Or(s.options.scansTake, scansTake),
+	below := adoption.Tree{
+		Scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.pid) }, Kernel: s.ledger.processes,
+		Stat:    func(pid int) (process.Stat, error) { return s.fs.Proc(pid).Stat() },
+		Refused: func(pid int, err error) { s.misses(t.pid, 0, nil, "child %d is not traced: %v", pid, err) },
+		Take:    cmp.Or(s.options.scansTake, adoption.UsualTime),
 	}
-	slot, unsettled, err := below.attach(root, t.handle.Identity())
+	slot, unsettled, err := below.Attach(root, t.handle.Identity())
 	if err != nil {
 		return err
 	}
@@ -195,8 +196,8 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 	}
 	t.announced = true
 	s.starts = append(s.starts, t.info())
-	s.queue.add(s.watches.begin(t))
-	s.examiner.adoptPythons(t, below.slots)
+	s.queue.add(s.watches.Begin(t.pid, t.root))
+	s.examiner.adoptPythons(t, below.Slots)
 	return nil
 }
 

@@ -23,9 +23,9 @@
 //     code objects and machine code, for lines and stacks.
 //   - devices says which GPU a CUDA device is, charges asks NVML's helper which memory is whose, and counters reads
 //     what processors count.
-//   - lines are the lines that notebooks make. They are taken over in the background; package companion answers on them
-//     between two batches of events.
-//   - limits are the limits that the session sets, watches those that exist.
+//   - lines makes the lines that notebooks ask for, in the background; package companion answers on them between two
+//     batches of events.
+//   - limits are the limits that the session sets, watches those that exist, and say at an end which one was hit.
 //   - glances and Looks serve whoever watches a session: boundaries at which nothing happens, and one look at a
 //     time at a Python's objects, beside the session. A look that a notebook asks for is an [event.Looked], which no
 //     recording has.

@@ -70,7 +70,7 @@ func (s *Session) drawLast() error {
 	if err := s.ledger.Drain(&s.intake); err != nil {
 		return err
 	}
-	s.queue.add(s.watches.last()...)
+	s.queue.add(s.watches.Last()...)
 	return nil
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/internal/endings"
+	"ipytracer/tracer/internal/lines"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/cpython"
 )
@@ -31,10 +33,10 @@ type intake struct {
 	natives    *natives
 	devices    *devices
 	limits     *limits
-	watches    *watches
+	watches    *endings.Watches
 	overlooked *overlooked
 	live       *live
-	lines      *lines
+	lines      *lines.Maker
 }
 
 var _ ledger.Sink = (*intake)(nil)
@@ -79,7 +81,7 @@ func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	i.counters.sample(b)
 	i.queue.add(b)
 	if b.Kind == event.ProcessExit {
-		i.queue.add(i.watches.ending(b, extra))
+		i.queue.add(i.watches.Ending(b, extra))
 	}
 	if b.Late {
 		if c := i.cells.open[b.Cell]; c != nil && c.found != nil {
@@ -103,7 +105,9 @@ func (i *intake) complete(t *target, b *event.Boundary, extra ledger.BoundaryExt
 		b.Experiment = strings.TrimSuffix(b.Experiment, ">")
 	case event.Line:
 		b.Descriptor = strings.TrimSuffix(b.Descriptor, ">")
-		i.lines.takeOver(t, b.Descriptor)
+		if t != nil && !t.gone {
+			i.lines.TakeOver(t.pid, b.Descriptor)
+		}
 	case event.CellOpen:
 		i.cellOpened(t, b)
 	case event.CellResult:

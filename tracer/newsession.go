@@ -22,14 +22,15 @@ func newSessionOn(fs process.FS, o Options) *Session {
 	if o.Budget == 0 {
 		s.options.Budget = DefaultBudget
 	}
-	s.interpreters.fs, s.watches.fs, s.analyses.fs = s.fs, s.fs, s.fs
+	s.interpreters.fs, s.analyses.fs = s.fs, s.fs
+	s.watches.FS, s.watches.Now = s.fs, now
 	s.interpreters.analyses, s.ahead.analyses = &s.analyses, &s.analyses
 	s.limits = limits{fs: s.fs, size: o.Limit, may: o.MayLimit, report: &s.certificate}
 	s.targets = targets{fs: s.fs, options: &s.options}
 	s.natives = natives{fs: s.fs, log: s.log, target: s.targets.find, room: elffile.Room{Bytes: maxNativeBytes}}
 	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
 	s.codes.report = &s.certificate
-	s.lines.serve(s.fs.Helper, s.log, o.Companion)
+	s.lines.Serve(s.fs.Helper, s.log, o.Companion)
 	s.glances.every = o.Glances
 	s.searches.log, s.searches.report = s.log, &s.certificate
 	s.budget.report, s.budget.searches = &s.certificate, &s.searches

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/host/limit"
+	"ipytracer/tracer/internal/lines"
 )
 
 // Options are what a session can be told. The zero value traces with the default budget.
@@ -54,7 +55,7 @@ type Options struct {
 	// not kept.
 	Cache string
 
-	scansTake time.Duration // of an [adoption], for tests; 0 for the default
+	scansTake time.Duration // of an [adoption.Tree], for tests; 0 for the default
 }
 
 // DefaultBudget is the share of the time that probes may cost.
@@ -71,3 +72,6 @@ func (o *Options) boundaryRing() int {
 	}
 	return 0
 }
+
+// Companion is who talks with notebooks.
+type Companion = lines.Companion

@@ -5,6 +5,8 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/internal/endings"
+	"ipytracer/tracer/internal/lines"
 )
 
 // Session is a running trace: it attaches, takes in what the kernel half records, and hands events out in their order.
@@ -38,10 +40,10 @@ type Session struct {
 	natives      natives
 	devices      devices
 	limits       limits
-	watches      watches
+	watches      endings.Watches
 	overlooked   overlooked
 	live         live
-	lines        lines
+	lines        lines.Maker
 	glances      glances
 	garbage      garbage
 	allowance    allowance

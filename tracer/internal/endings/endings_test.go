@@ -1,4 +1,4 @@
-package tracer
+package endings
 
 import (
 	"errors"
@@ -56,7 +56,7 @@ func TestNearestLimitFirst(t *testing.T) {
 		now: []process.Cgroup{{Path: "/x\xff", Limit: 90, Usage: 85, Peak: 88},
 			{Path: "/", Limit: process.NoLimit}},
 	}
-	l := w.limits(3)
+	l := w.limits(0, 3)
 	if l.Root != 3 || l.PID != 7 || len(l.Limits) != 3 || l.Limits[0].Kind != event.LimitCgroup ||
 		l.Limits[0].Path != "/x?" || l.Limits[1].Kind != event.LimitMachine {
 		t.Errorf("%+v", l)
@@ -83,12 +83,12 @@ func TestMovedToAnotherGroup(t *testing.T) {
 	write("v2/small/memory.events.local", "oom 5")
 	fs := process.FS{Root: dir + "/proc"}
 	w := watchOf(fs, 7)
-	if l := w.limits(1).Limits; len(l) != 1 || l[0].Kind != event.LimitMachine {
+	if l := w.limits(0, 1).Limits; len(l) != 1 || l[0].Kind != event.LimitMachine {
 		t.Fatalf("%+v", l)
 	}
 	write("proc/7/cgroup", "0::/small")
 	w.look(fs)
-	if l := w.limits(1).Limits; len(l) != 2 || l[1].Path != "/small" || l[1].Bytes != 600 {
+	if l := w.limits(0, 1).Limits; len(l) != 2 || l[1].Path != "/small" || l[1].Bytes != 600 {
 		t.Errorf("%+v", l)
 	}
 	write("v2/small/memory.events.local", "oom 6")

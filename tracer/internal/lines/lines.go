@@ -1,4 +1,5 @@
-package tracer
+// Package lines makes lines to the notebooks that offer a pair of sockets for one.
+package lines
 
 import (
 	"errors"
@@ -31,9 +32,9 @@ const (
 	maxRefusing   = 1024    // processes of which that is known
 )
 
-// lines makes lines to the notebooks that offer a pair of sockets for it. What a process says of its descriptors may be
+// Maker makes lines to the notebooks that offer a pair of sockets for it. What a process says of its descriptors may be
 // anything: nobody waits for it.
-type lines struct {
+type Maker struct {
 	helper    *process.Helper
 	log       *slog.Logger
 	companion Companion
@@ -51,8 +52,8 @@ type use struct {
 	live bool
 }
 
-// serve has lines made for a companion.
-func (l *lines) serve(h *process.Helper, log *slog.Logger, c Companion) {
+// Serve has lines made for a companion.
+func (l *Maker) Serve(h *process.Helper, log *slog.Logger, c Companion) {
 	l.helper, l.log, l.companion = h, log, c
 }
 
@@ -90,13 +91,12 @@ var errStale = errors.New("the number means something else by now")
 // errLater: there is no room for one more just now.
 var errLater = errors.New("to be offered again")
 
-// takeOver makes a line over an end that a process offers by its number, in the background.
-func (l *lines) takeOver(t *target, text string) {
+// TakeOver makes a line over an end that a traced process offers by its number, in the background.
+func (l *Maker) TakeOver(pid int, text string) {
 	o, ok := parseOffer(text)
-	if !ok || l.companion == nil || t == nil || t.gone || !l.companion.Accepts(t.pid) || !l.begins(t.pid, o) {
+	if !ok || l.companion == nil || !l.companion.Accepts(pid) || !l.begins(pid, o) {
 		return
 	}
-	pid := t.pid
 	go func() { // maxTakeovers of them
 		end, err := l.line(pid, o)
 		l.ends(pid, o, err)
@@ -109,7 +109,7 @@ func (l *lines) takeOver(t *target, text string) {
 }
 
 // line makes a line over the socket that is offered.
-func (l *lines) line(pid int, o offer) (end int, err error) {
+func (l *Maker) line(pid int, o offer) (end int, err error) {
 	end, err = l.helper.Line(pid, o.number, o.inode, l.companion.Announces())
 	if errors.Is(err, unix.EBUSY) {
 		return -1, errors.Join(errLater, err)
@@ -120,7 +120,7 @@ func (l *lines) line(pid int, o offer) (end int, err error) {
 	return end, err
 }
 
-func (l *lines) begins(pid int, o offer) bool {
+func (l *Maker) begins(pid int, o offer) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.underway >= maxTakeovers || l.refused[pid] >= maxRefusals {
@@ -139,7 +139,7 @@ func (l *lines) begins(pid int, o offer) bool {
 	return true
 }
 
-func (l *lines) ends(pid int, o offer, err error) {
+func (l *Maker) ends(pid int, o offer, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.underway--

@@ -1,4 +1,4 @@
-package tracer
+package adoption
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ type vforks struct {
 	gate                io.WriteCloser
 	in                  io.WriteCloser // of the cat that the child executes
 	out                 *bufio.Reader
-	adoption            adoption
+	adoption            Tree
 	kernel              *ledger.Ledger
 }
 
@@ -54,11 +54,11 @@ func startVforks(t *testing.T, l *ledger.Ledger, path string, depth int) *vforks
 	if _, err := fmt.Fscanln(v.out, &v.child, &v.parent); err != nil {
 		t.Fatal(err)
 	}
-	v.adoption = adoption{
-		scan:    func() ([]process.Identity, error) { return process.FS{}.Descendants(v.root) },
-		kernel:  &v.kernel.Processes,
-		stat:    func(pid int) (process.Stat, error) { return process.FS{}.Proc(pid).Stat() },
-		refused: func(pid int, err error) { t.Errorf("pid %d: %v", pid, err) }, take: time.Hour,
+	v.adoption = Tree{
+		Scan:    func() ([]process.Identity, error) { return process.FS{}.Descendants(v.root) },
+		Kernel:  &v.kernel.Processes,
+		Stat:    func(pid int) (process.Stat, error) { return process.FS{}.Proc(pid).Stat() },
+		Refused: func(pid int, err error) { t.Errorf("pid %d: %v", pid, err) }, Take: time.Hour,
 	}
 	return v
 }
@@ -122,8 +122,8 @@ func TestVforkDuringTheAttach(t *testing.T) {
 					what(v, t)
 				}
 			}
-			if scan := v.adoption.scan; c.reversed {
-				v.adoption.scan = func() ([]process.Identity, error) {
+			if scan := v.adoption.Scan; c.reversed {
+				v.adoption.Scan = func() ([]process.Identity, error) {
 					all, err := scan()
 					slices.Reverse(all)
 					return all, err

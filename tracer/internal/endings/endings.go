@@ -1,4 +1,6 @@
-package tracer
+// Package endings tells how attached processes end: it watches from outside what limits their memory, so that it is
+// known which limit was hit, should the OOM killer come.
+package endings
 
 import (
 	"cmp"
@@ -24,20 +26,21 @@ type watch struct {
 	looked   time.Time
 }
 
-// watches are those of a session's targets, by root.
-type watches struct {
-	fs   process.FS
-	root map[uint32]*watch
+// Watches are those of a session's targets, by root.
+type Watches struct {
+	FS    process.FS
+	Now   func() event.Nanoseconds // is the clock of events
+	roots map[uint32]*watch
 }
 
 // watchEvery is how often the use of limits is looked at, at most.
 const watchEvery = time.Second
 
-// begin looks at what limits a target's memory, and goes on to.
-func (all *watches) begin(t *target) *event.Limits {
-	w := watchOf(all.fs, t.pid)
-	if r, err := all.fs.Proc(t.pid).Rlimits(); err == nil {
-		status, _ := all.fs.Proc(t.pid).Status()
+// Begin looks at what limits a target's memory, and goes on to.
+func (all *Watches) Begin(pid int, root uint32) *event.Limits {
+	w := watchOf(all.FS, pid)
+	if r, err := all.FS.Proc(pid).Rlimits(); err == nil {
+		status, _ := all.FS.Proc(pid).Status()
 		if r.Data.Soft != process.NoLimit {
 			w.rlimits = append(w.rlimits, event.Limit{Kind: event.LimitData, Bytes: event.Bytes(r.Data.Soft),
 				Used: event.Bytes(status.DataBytes)})
@@ -46,11 +49,11 @@ func (all *watches) begin(t *target) *event.Limits {
 			w.rlimits = append(w.rlimits, event.Limit{Kind: event.LimitSpace, Bytes: event.Bytes(r.AddressSpace.Soft)})
 		}
 	}
-	if all.root == nil {
-		all.root = map[uint32]*watch{}
+	if all.roots == nil {
+		all.roots = map[uint32]*watch{}
 	}
-	all.root[t.root] = w
-	return w.limits(t.root)
+	all.roots[root] = w
+	return w.limits(all.Now(), root)
 }
 
 // watchOf begins to watch what limits a process, or what did: one that has ended is still in its group of version 2
@@ -63,21 +66,21 @@ func watchOf(fs process.FS, pid int) *watch {
 	return w
 }
 
-// look sees what is used of the limits. Groups that are gone stay as they were.
-func (all *watches) look() {
-	for _, w := range all.root {
+// Look sees what is used of the limits. Groups that are gone stay as they were.
+func (all *Watches) Look() {
+	for _, w := range all.roots {
 		if time.Since(w.looked) >= watchEvery {
-			w.look(all.fs)
+			w.look(all.FS)
 		}
 	}
 }
 
-// last is how the limits stand in the end, in the order of the roots.
-func (all *watches) last() (out []event.Event) {
-	for _, root := range slices.Sorted(maps.Keys(all.root)) {
-		w := all.root[root]
-		w.look(all.fs)
-		out = append(out, w.limits(root))
+// Last is how the limits stand in the end, in the order of the roots.
+func (all *Watches) Last() (out []event.Event) {
+	for _, root := range slices.Sorted(maps.Keys(all.roots)) {
+		w := all.roots[root]
+		w.look(all.FS)
+		out = append(out, w.limits(all.Now(), root))
 	}
 	return out
 }
@@ -103,8 +106,8 @@ func (w *watch) look(fs process.FS) {
 }
 
 // limits are all there are, those first of which least is left.
-func (w *watch) limits(root uint32) *event.Limits {
-	out := &event.Limits{Time: now(), Root: root, PID: int32(w.pid), Limits: slices.Clone(w.rlimits)}
+func (w *watch) limits(at event.Nanoseconds, root uint32) *event.Limits {
+	out := &event.Limits{Time: at, Root: root, PID: int32(w.pid), Limits: slices.Clone(w.rlimits)}
 	for _, c := range w.now {
 		if c.Limit != process.NoLimit {
 			out.Limits = append(out.Limits, cgroupLimit(c))
@@ -127,14 +130,14 @@ func (w *watch) machineLimit() event.Limit {
 		Used: event.Bytes(w.machine.Total - w.machine.Available)}
 }
 
-// ending says how a process has ended, when the record of its end is read.
-func (all *watches) ending(b *event.Boundary, extra ledger.BoundaryExtra) *event.Ending {
+// Ending says how a process has ended, when the record of its end is read.
+func (all *Watches) Ending(b *event.Boundary, extra ledger.BoundaryExtra) *event.Ending {
 	e := &event.Ending{Time: b.Time, Root: b.Root, PID: b.PID, Status: extra.Status, OutOfMemory: extra.OutOfMemory}
-	if w := all.root[b.Root]; w != nil && e.OutOfMemory {
-		w.look(all.fs)
-		group, ok := all.fs.Proc(int(b.PID)).MemoryGroup()
+	if w := all.roots[b.Root]; w != nil && e.OutOfMemory {
+		w.look(all.FS)
+		group, ok := all.FS.Proc(int(b.PID)).MemoryGroup()
 		if ok && group != w.group { // a worker in a group of its own
-			w = watchOf(all.fs, int(b.PID))
+			w = watchOf(all.FS, int(b.PID))
 		}
 		e.Limit, e.Likely = w.hit()
 	}

@@ -1,4 +1,4 @@
-package tracer
+package lines
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ func TestParseOffer(t *testing.T) {
 
 // TestRefusals: who offers what is no line is not heard any more, but for what has only become old.
 func TestRefusals(t *testing.T) {
-	l := &lines{}
+	l := &Maker{}
 	for i := range 10 {
 		if !l.begins(7, offer{}) {
 			t.Fatal("not heard although its offers were only old")
@@ -48,7 +48,7 @@ func TestRefusals(t *testing.T) {
 // TestOneLineOfAPair: over one pair one line is made, however often it is offered, and another one where nothing came
 // of the first.
 func TestOneLineOfAPair(t *testing.T) {
-	l := &lines{}
+	l := &Maker{}
 	first, live, second := offer{number: 5, inode: 77}, offer{number: 6, inode: 78, live: true},
 		offer{number: 5, inode: 79}
 	for _, c := range []struct {
