@@ -10,6 +10,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/numpy"
 )
@@ -125,7 +126,7 @@ func (i *numpyInstrument) untrack() {
 }
 
 func (i *numpyInstrument) placeModule(m *arrayModule) (err error) {
-	m.probes, err = i.probeFile(i.target, m.file, arrayPlacements(m.sites))
+	m.probes, err = i.probeFile(i.target, m.file, places.OfArrays(m.sites))
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/arrow"
 )
@@ -121,40 +122,12 @@ func (i *arrowInstrument) placePools(l *poolLibrary) error {
 	if !l.usable || l.probes != nil || i.isShed(i.target.root, ledger.GroupArrow) {
 		return nil
 	}
-	c, err := i.probeFile(i.target, l.file, poolPlacements(l.sites))
+	c, err := i.probeFile(i.target, l.file, places.OfPools(l.sites))
 	if err != nil {
 		return err
 	}
 	l.probes = c
 	return nil
-}
-
-// poolPlacements places frees first, as a block of which the free was missed stays, and then ways out: an entry without
-// them is a call that never ends.
-func poolPlacements(s arrow.Sites) []ledger.Placement {
-	freeing, returning := ledger.Placement{Program: ledger.PoolFreeing}, ledger.Placement{Program: ledger.PoolReturning}
-	allocating, reallocating := ledger.Placement{Program: ledger.PoolAllocating},
-		ledger.Placement{Program: ledger.PoolReallocating}
-	for _, f := range s.Free {
-		freeing.Offsets, freeing.Cookies = append(freeing.Offsets, f.Entry.FileOffset),
-			append(freeing.Cookies, ledger.At(f.Entry.Emulated, 0))
-	}
-	for _, kind := range []struct {
-		functions []arrow.Function
-		into      *ledger.Placement
-	}{{s.Allocate, &allocating}, {s.Reallocate, &reallocating}} {
-		for _, f := range kind.functions {
-			kind.into.Offsets = append(kind.into.Offsets, f.Entry.FileOffset)
-			kind.into.Cookies = append(kind.into.Cookies, ledger.At(f.Entry.Emulated, ledger.PoolCall(f.Entry.Pushed)))
-			for _, r := range f.Leaves {
-				returning.Offsets = append(returning.Offsets, r.FileOffset)
-				returning.Cookies = append(returning.Cookies,
-					ledger.At(r.Emulated, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask,
-						r.Condition.Value)))
-			}
-		}
-	}
-	return []ledger.Placement{freeing, returning, allocating, reallocating}
 }
 
 // expect puts probes, ahead of time, on the libraries that pyarrow would load where the target's sys.path has it.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/cpython"
 )
@@ -24,7 +25,7 @@ func init() {
 	}
 	group, how, _ := strings.Cut(os.Getenv("TRACER_BROKEN"), "=")
 	placed = func(g ledger.Group, s cpython.Sites) []ledger.Placement {
-		p := placements(g, s)
+		p := places.OfPython(g, s)
 		if g.String() != group {
 			return p
 		}

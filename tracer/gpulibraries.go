@@ -10,6 +10,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/tracer/code/cuda"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
 )
 
@@ -143,7 +144,7 @@ func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind, mapp
 
 // placeLibrary puts in what probes are not in place.
 func (i *libraryInstrument) placeLibrary(l *library) error {
-	for g := range libraryPlacements(l.sites) {
+	for g := range places.OfLibrary(l.sites) {
 		if i.isShed(i.target.root, g) {
 			continue
 		}
@@ -156,7 +157,7 @@ func (i *libraryInstrument) placeLibrary(l *library) error {
 
 // placeGroup puts a group's probes on a library, if it has any and they are not in place.
 func (i *libraryInstrument) placeGroup(l *library, g ledger.Group) error {
-	placements := libraryPlacements(l.sites)[g]
+	placements := places.OfLibrary(l.sites)[g]
 	if len(placements) == 0 || l.probes[g] != nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/code/libc"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
 )
 
@@ -196,7 +197,7 @@ func (i *heapInstrument) placeAllocator(m process.Mapping, names []string) error
 		}
 		return false
 	})
-	c, err := i.probeFile(i.target, file, heapPlacements(found, libc.IsLibc(m.Path)))
+	c, err := i.probeFile(i.target, file, places.OfHeap(found, libc.IsLibc(m.Path)))
 	if err != nil {
 		return err
 	}
@@ -204,31 +205,6 @@ func (i *heapInstrument) placeAllocator(m process.Mapping, names []string) error
 	i.heapCosts(i.costOf(found))
 	i.noteUse(ledger.GroupHeap, fmt.Sprintf("%d functions of %s", len(found), path.Base(clean(m.Path))))
 	return nil
-}
-
-// heapPlacements places the ways out first: an entry without them is a call that never ends.
-func heapPlacements(found []libc.Function, glibc bool) []ledger.Placement {
-	enter, leave := ledger.Placement{Program: ledger.HeapEnter}, ledger.Placement{Program: ledger.HeapLeave}
-	late := ledger.Placement{Program: ledger.HeapLeaveLate}
-	type exit struct{ offset, cookie uint64 }
-	seen := map[exit]bool{} // functions may share their ends
-	for _, f := range found {
-		enter.Offsets = append(enter.Offsets, f.Entry.FileOffset)
-		enter.Cookies = append(enter.Cookies, ledger.HeapCall(uint8(f.Operation), f.Entry.Pushed, glibc))
-		if !f.Complete {
-			late.Offsets = append(late.Offsets, f.Start.FileOffset)
-			continue
-		}
-		for _, r := range f.Leaves {
-			one := exit{r.FileOffset, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value)}
-			if !seen[one] {
-				seen[one] = true
-				leave.Offsets, leave.Cookies = append(leave.Offsets, one.offset), append(leave.Cookies, one.cookie)
-			}
-		}
-	}
-	return slices.DeleteFunc([]ledger.Placement{late, leave, enter},
-		func(p ledger.Placement) bool { return len(p.Offsets) == 0 })
 }
 
 // costOf estimates what a malloc and its free cost, without lines, from what a probe costs here: the dearest way out

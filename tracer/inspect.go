@@ -6,6 +6,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/tracer/code/libc"
 	"ipytracer/tracer/code/machine"
+	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/cpython"
 	"ipytracer/tracer/python/numpy"
@@ -39,10 +40,11 @@ func Inspect(r io.ReaderAt) (Build, error) {
 	if err != nil {
 		return b, err
 	}
-	b.Blind = blind(sites)
+	b.Blind = places.Blind(sites)
 	for g := range ledger.Group(ledger.PythonGroups) {
-		group := BuildGroup{Name: g.String(), Found: len(placements(g, sites)) > 0 && len(doubted(g, sites)) == 0,
-			Sites: sitesOf(g, sites)}
+		group := BuildGroup{Name: g.String(),
+			Found: len(places.OfPython(g, sites)) > 0 && len(places.Doubted(g, sites)) == 0,
+			Sites: places.Sites(g, sites)}
 		b.Groups = append(b.Groups, group)
 		if g == ledger.GroupStatement {
 			b.Statements = group.Found

@@ -12,6 +12,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/tracer/code/libc"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
 )
 
@@ -110,7 +111,7 @@ func TestHeapPlacements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	placements := heapPlacements(found, true)
+	placements := places.OfHeap(found, true)
 	last := placements[len(placements)-1]
 	if last.Program != ledger.HeapEnter || len(last.Offsets) != 2 || len(last.Cookies) != 2 {
 		t.Errorf("%+v", placements)

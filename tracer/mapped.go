@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"ipytracer/tracer/code/libc"
-	"ipytracer/tracer/code/machine"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
 )
 
@@ -69,7 +69,7 @@ func (i *mappedInstrument) meet(_ listing, m process.Mapping) {
 	i.libraries = append(i.libraries, l)
 	calls, err := callAnalysis.of(i.analyses, pid, file, file.File)
 	if err == nil {
-		l.probes, err = i.probeFile(i.target, file, callPlacements(calls))
+		l.probes, err = i.probeFile(i.target, file, places.OfCalls(calls))
 	}
 	if err != nil {
 		if !i.hasEnded(i.target) {
@@ -77,22 +77,6 @@ func (i *mappedInstrument) meet(_ listing, m process.Mapping) {
 		}
 		return
 	}
-	i.noteUse(ledger.GroupMapping, fmt.Sprintf("%s in %s", describeSites(slices.Concat(calls.Mmap, calls.Mremap)),
+	i.noteUse(ledger.GroupMapping, fmt.Sprintf("%s in %s", places.Describe(slices.Concat(calls.Mmap, calls.Mremap)),
 		path.Base(clean(m.Path))))
-}
-
-func callPlacements(c libc.Calls) (placements []ledger.Placement) {
-	add := func(p ledger.Program, sites []machine.Site) {
-		if len(sites) == 0 {
-			return
-		}
-		one := ledger.Placement{Program: p}
-		for _, site := range sites {
-			one.Offsets = append(one.Offsets, site.FileOffset)
-		}
-		placements = append(placements, one)
-	}
-	add(ledger.MmapReturned, c.Mmap)
-	add(ledger.MremapReturned, c.Mremap)
-	return placements
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
 	"ipytracer/tracer/python/cpython"
 )
@@ -23,7 +24,7 @@ func (e *examiner) probe(t *target) error {
 			return err
 		}
 	}
-	if why := blind(t.python.sites); why != "" && t.late && !t.child && t.python.inputs != 0 {
+	if why := places.Blind(t.python.sites); why != "" && t.late && !t.child && t.python.inputs != 0 {
 		return fmt.Errorf("pid %d: %w", t.pid,
 			&cpython.UnsupportedError{Version: t.python.binary.Version(), Reason: why + ": its cells cannot be seen"})
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
 )
 
@@ -40,8 +41,8 @@ func (i *windowInstrument) place() error {
 // noteBlind says of a Python whose cells cannot be seen that it is one.
 func (i *windowInstrument) noteBlind() {
 	sites := i.target.python.sites
-	inlined := sites.CompileInlined && !compiledByAudit(sites)
-	if inlined || len(placements(ledger.GroupCell, sites)) == 0 {
+	inlined := sites.CompileInlined && !places.CompiledByAudit(sites)
+	if inlined || len(places.OfPython(ledger.GroupCell, sites)) == 0 {
 		i.countUnseen()
 	}
 	if inlined {
@@ -81,6 +82,9 @@ func (i *windowInstrument) close() {
 	closing.Wait()
 	i.groups = nil
 }
+
+// placed says which programs serve a group on a build, unless this is a build for tests that breaks probes (broken.go).
+var placed = places.OfPython
 
 // placeInPython puts a group's probes into a target's interpreter. Nil if that has no place for them.
 func placeInPython(h *host, t *target, g ledger.Group) (io.Closer, error) {
@@ -132,15 +136,15 @@ func (p *python) tookEffect(placements []ledger.Placement) error {
 // means.
 func noteInPython(h *host, t *target, g ledger.Group) {
 	sites := t.python.sites
-	if len(placements(g, sites)) == 0 {
+	if len(places.OfPython(g, sites)) == 0 {
 		h.problem("pid %d: this Python (%s) has no place for the probes on %v", t.pid, t.python.version(), g)
 		return
 	}
-	if names := doubted(g, sites); len(names) > 0 && (g != ledger.GroupCell || !sites.CompileInlined) {
+	if names := places.Doubted(g, sites); len(names) > 0 && (g != ledger.GroupCell || !sites.CompileInlined) {
 		h.countUnseen()
 		h.problem("pid %d: in this Python (%s) nothing calls %s: the probes on %v may not see what they are for", t.pid,
 			t.python.version(),
 			strings.Join(names, ", "), g)
 	}
-	h.noteUse(g, describeSites(sitesOf(g, sites)))
+	h.noteUse(g, places.Describe(places.Sites(g, sites)))
 }

@@ -1,4 +1,6 @@
-package tracer
+// Package places says which programs of the kernel half serve which places that analyses have found: in interpreters,
+// in NumPy, in libraries.
+package places
 
 import (
 	"fmt"
@@ -10,8 +12,8 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// placements says which programs serve a group on a build.
-func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
+// OfPython says which programs serve a group on a build.
+func OfPython(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	entry := func(p ledger.Program, site machine.Site, cookie uint64) []ledger.Placement {
 		if !site.Present() {
 			return nil
@@ -29,7 +31,7 @@ func placements(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	case ledger.GroupResult:
 		return ends(s.Ends)
 	case ledger.GroupCell:
-		if !compiledByAudit(s) {
+		if !CompiledByAudit(s) {
 			return entry(ledger.CellCompile, s.Compile, 0)
 		}
 		p := ledger.Placement{Program: ledger.CellCompile}
@@ -73,8 +75,9 @@ func statementPlacements(s cpython.Sites) []ledger.Placement {
 	return []ledger.Placement{opens, returns}
 }
 
-// compiledByAudit says whether compiles are seen at their calls of PySys_Audit, as the function for them is passed by.
-func compiledByAudit(s cpython.Sites) bool {
+// CompiledByAudit reports whether compiles are seen at their calls of PySys_Audit, as the function for them is passed
+// by.
+func CompiledByAudit(s cpython.Sites) bool {
 	passedBy := !s.Compile.Present() || s.CompileInlined || slices.Contains(s.Doubted, s.Compile.Symbol)
 	return passedBy && len(s.Compiles) > 0
 }
@@ -92,9 +95,9 @@ func ends(sites []cpython.EndSite) []ledger.Placement {
 	return []ledger.Placement{p}
 }
 
-// doubted returns the functions a group's probes are on that hardly anybody calls in this build.
-func doubted(g ledger.Group, s cpython.Sites) (names []string) {
-	for _, site := range sitesOf(g, s) {
+// Doubted returns the functions a group's probes are on that hardly anybody calls in this build.
+func Doubted(g ledger.Group, s cpython.Sites) (names []string) {
+	for _, site := range Sites(g, s) {
 		if slices.Contains(s.Doubted, site.Symbol) && !slices.Contains(names, site.Symbol) {
 			names = append(names, site.Symbol)
 		}
@@ -102,8 +105,8 @@ func doubted(g ledger.Group, s cpython.Sites) (names []string) {
 	return names
 }
 
-// sitesOf returns a group's sites, for people.
-func sitesOf(g ledger.Group, s cpython.Sites) []machine.Site {
+// Sites returns a group's sites, for people.
+func Sites(g ledger.Group, s cpython.Sites) []machine.Site {
 	switch g {
 	case ledger.GroupNumPy:
 		return []machine.Site{s.Track, s.Untrack}
@@ -123,7 +126,7 @@ func sitesOf(g ledger.Group, s cpython.Sites) []machine.Site {
 		}
 		return sites
 	case ledger.GroupCell:
-		if compiledByAudit(s) {
+		if CompiledByAudit(s) {
 			return s.Compiles
 		}
 		return []machine.Site{s.Compile}
@@ -135,25 +138,25 @@ func sitesOf(g ledger.Group, s cpython.Sites) []machine.Site {
 	return nil
 }
 
-// blind says why cells of a build cannot be seen, "" if they can: nothing to see them begin or have their results, or
+// Blind says why cells of a build cannot be seen, "" if they can: nothing to see them begin or have their results, or
 // nothing that passes it.
-func blind(s cpython.Sites) string {
-	if s.CompileInlined && !compiledByAudit(s) {
+func Blind(s cpython.Sites) string {
+	if s.CompileInlined && !CompiledByAudit(s) {
 		return "it compiles without calling Py_CompileStringObject"
 	}
 	for _, g := range []ledger.Group{ledger.GroupCell, ledger.GroupResult} {
-		if len(placements(g, s)) == 0 {
+		if len(OfPython(g, s)) == 0 {
 			return fmt.Sprintf("it has no place for the probes on %v", g)
 		}
-		if names := doubted(g, s); len(names) > 0 {
+		if names := Doubted(g, s); len(names) > 0 {
 			return fmt.Sprintf("nothing calls %s, where the probes on %v would be", strings.Join(names, ", "), g)
 		}
 	}
 	return ""
 }
 
-// describeSites names the places of a group: "PyEval_EvalCode+0, +237".
-func describeSites(sites []machine.Site) string {
+// Describe names the places of a group: "PyEval_EvalCode+0, +237".
+func Describe(sites []machine.Site) string {
 	var out strings.Builder
 	last := ""
 	for _, site := range sites {
@@ -171,6 +174,3 @@ func describeSites(sites []machine.Site) string {
 	}
 	return out.String()
 }
-
-// placed is placements, unless this is a build for tests that breaks probes (broken.go).
-var placed = placements

@@ -1,4 +1,4 @@
-package tracer
+package places
 
 import (
 	"ipytracer/tracer/code/machine"
@@ -6,8 +6,8 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// arrayPlacements says which programs serve which places in NumPy.
-func arrayPlacements(sites numpy.Sites) []ledger.Placement {
+// OfArrays says which programs serve which places in NumPy.
+func OfArrays(sites numpy.Sites) []ledger.Placement {
 	handlers := ledger.Placement{Program: ledger.NumPyHandler}
 	for _, site := range sites.Handlers {
 		handlers.Offsets = append(handlers.Offsets, site.FileOffset)

@@ -1,4 +1,4 @@
-package tracer
+package places
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// libraryPlacements says which programs serve which group on a library.
-func libraryPlacements(s cuda.Sites) map[ledger.Group][]ledger.Placement {
+// OfLibrary says which programs serve which group on a library.
+func OfLibrary(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 	one := func(p ledger.Program, site cuda.Site) []ledger.Placement {
 		if site.Symbol == "" {
 			return nil

@@ -1,4 +1,4 @@
-package tracer
+package places
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ func TestDoubtedGroups(t *testing.T) {
 		ledger.GroupStatement: nil, ledger.GroupSignal: {"PyOS_setsig"},
 		ledger.GroupResult: {"_PyGen_SetStopIterationValue"},
 	} {
-		if got := doubted(g, sites); !slices.Equal(got, want) {
+		if got := Doubted(g, sites); !slices.Equal(got, want) {
 			t.Errorf("%v: %v, want %v", g, got, want)
 		}
 	}
@@ -64,8 +64,8 @@ func TestBlind(t *testing.T) {
 		}, false},
 	} {
 		s := sees
-		if c.change(&s); (blind(s) != "") != c.blind {
-			t.Errorf("%s: %q", name, blind(s))
+		if c.change(&s); (Blind(s) != "") != c.blind {
+			t.Errorf("%s: %q", name, Blind(s))
 		}
 	}
 }
@@ -79,7 +79,7 @@ func TestStatementPlacements(t *testing.T) {
 	sites := cpython.Sites{EvalCode: site(16), EvalReturns: []machine.ReturnSite{{Site: site(32), Result: x86.RBX}}}
 	check := func(name string, opens, cookies, ends []uint64) {
 		t.Helper()
-		got := placements(ledger.GroupStatement, sites)
+		got := OfPython(ledger.GroupStatement, sites)
 		if len(got) != 2 || got[0].Program != ledger.StatementOpen || got[1].Program != ledger.StatementReturn ||
 			!slices.Equal(got[0].Offsets, opens) || !slices.Equal(got[0].Cookies, cookies) ||
 			!slices.Equal(got[1].Offsets, ends) {
@@ -89,7 +89,7 @@ func TestStatementPlacements(t *testing.T) {
 	check("in the function", []uint64{16}, []uint64{8}, []uint64{32})
 	sites.Statements = cpython.StatementSites{Exec: site(48), Behind: site(64), Eval: site(80)}
 	check("at its calls", []uint64{48, 80}, []uint64{8, 8 | 1<<16}, []uint64{64})
-	if got := placements(ledger.GroupStatement, cpython.Sites{EvalCode: site(16)}); got != nil {
+	if got := OfPython(ledger.GroupStatement, cpython.Sites{EvalCode: site(16)}); got != nil {
 		t.Errorf("statements without ends: %+v", got)
 	}
 }
