@@ -1,10 +1,10 @@
 package attribution
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
+	"ipytracer/attribution/freeing"
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/report/reporttest"
@@ -71,10 +71,10 @@ func TestAuditOfGarbage(t *testing.T) {
 		want    string
 		fix     string
 	}{
-		{event.HeldByCycle, event.GarbageWaits, model.Waits, collect},
-		{event.HeldByNone, event.GarbageYoung, model.Waits, collect},
-		{event.HeldByCycle, event.GarbageOff, model.HeldAfterWindow, collect},
-		{event.HeldByCycle, event.GarbageFrozen, model.HeldAfterWindow, thaw},
+		{event.HeldByCycle, event.GarbageWaits, model.Waits, freeing.Collect},
+		{event.HeldByNone, event.GarbageYoung, model.Waits, freeing.Collect},
+		{event.HeldByCycle, event.GarbageOff, model.HeldAfterWindow, freeing.Collect},
+		{event.HeldByCycle, event.GarbageFrozen, model.HeldAfterWindow, freeing.Thaw},
 		{event.HeldByNone, event.GarbageOld, model.HeldAfterWindow, ""},
 		{event.HeldByNone, "", model.HeldAfterWindow, ""},
 	} {
@@ -110,35 +110,5 @@ func TestAuditOfProbableGarbage(t *testing.T) {
 	v := only(t, a, model.Waits, 2*mib, 1)
 	if !v.Probable || !strings.HasPrefix(v.Evidence, "it probably waits") || v.IsLeak() {
 		t.Errorf("%+v", v)
-	}
-}
-
-// TestDropOutputs: each output goes by its number, and the history only where it is not known which are meant; what is
-// in a cycle needs the collector.
-func TestDropOutputs(t *testing.T) {
-	many := ways{}
-	for i := range 10 {
-		many.add(1, event.Holder{Kind: event.HeldByOutput, Output: i + 1, Path: fmt.Sprintf("Out[%d]", i+1),
-			Root: "Out"})
-	}
-	if got := many.dropOutputs(); !strings.HasPrefix(got, "for n in (1, 2, ") ||
-		!strings.HasSuffix(got, ", 10):\n    get_ipython().del_var(f'_{n}')") {
-		t.Errorf("of ten: %q", got)
-	}
-	for _, c := range []struct {
-		holder event.Holder
-		want   string
-	}{
-		{event.Holder{Output: 8, Path: "Out[8]", Root: "Out"}, "%xdel _8"},
-		{event.Holder{Output: 8, Path: "Out[8].x", Root: "Out", Cyclic: true}, "%xdel _8\n" + collect},
-		{event.Holder{Path: "Out[8]", Root: "Out"}, "%xdel _8"}, {event.Holder{Path: "_", Root: "_"}, "%xdel _"},
-		{event.Holder{Path: "Out{…}", Root: "Out"}, dropHistory},
-	} {
-		c.holder.Kind = event.HeldByOutput
-		all := ways{}
-		all.add(1, c.holder)
-		if got := all.dropOutputs(); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.holder, got, c.want)
-		}
 	}
 }

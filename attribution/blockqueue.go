@@ -50,7 +50,7 @@ func (q *blockQueue) await(r *root, c *event.Change) {
 func (q *blockQueue) handOnAll() {
 	for _, number := range slices.Sorted(maps.Keys(q.processes.roots)) {
 		r := q.processes.roots[number]
-		r.ordered.flush(func(c *event.Change) { q.allocate(r, c) })
+		r.ordered.Flush(func(c *event.Change) { q.allocate(r, c) })
 		r.sides.flush(r.ended, true, func(c *event.Change) { q.await(r, c) })
 	}
 }
@@ -96,7 +96,7 @@ func (q *blockQueue) close() {
 
 // inOrder takes a number of the change stream in, with its change or nil if it is of something else.
 func (q *blockQueue) inOrder(r *root, stream uint64, c *event.Change) {
-	r.ordered.add(stream, c, func(c *event.Change) { q.allocate(r, c) })
+	r.ordered.Add(stream, c, func(c *event.Change) { q.allocate(r, c) })
 }
 
 // allocate takes a change in that made or freed a block, once the windows of its segment are open.
@@ -111,7 +111,7 @@ func (q *blockQueue) allocate(r *root, c *event.Change) {
 		return
 	}
 	if c.IsBlock() && c.Meter.Facts().Chained() {
-		r.sides.link(c, r.ended, r.ordered.skips, func(c *event.Change) { q.await(r, c) })
+		r.sides.link(c, r.ended, r.ordered.Skips(), func(c *event.Change) { q.await(r, c) })
 		return
 	}
 	q.await(r, c)

@@ -34,8 +34,8 @@ func (ce *certifier) evidence() model.Certificate {
 		c.Problems = append(c.Problems, words.WindowsMissing(uint64(ce.table.dropped)))
 	}
 	for _, r := range ce.processes.roots {
-		c.Made += r.stream.made
-		c.Delivered += r.stream.count
+		c.Made += r.stream.Made
+		c.Delivered += r.stream.Count
 	}
 	proofs := ce.proofs(&c)
 	for _, m := range ce.gpus.meters {
@@ -73,7 +73,7 @@ func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 				*n += w.closeFrees.Unknown[kind] - w.openFrees.Unknown[kind]
 			}
 		}
-		complete := ce.processes.root(w.root).stream.complete(w.openStream, w.closeStream)
+		complete := ce.processes.root(w.root).stream.Complete(w.openStream, w.closeStream)
 		for _, m := range ce.gpus.meters {
 			ce.prove(proofs[m], w, m, complete, between)
 		}

@@ -14,7 +14,7 @@ func (in *intake) change(c *event.Change) {
 		in.limits.Ahead++
 		return
 	}
-	r.stream.received(c.Stream)
+	r.stream.Received(c.Stream)
 	in.gpus.notes.take(c)
 	if c.Learned {
 		in.gpus.mark(c.Meter)
@@ -70,7 +70,7 @@ func (in *intake) asked(e event.Event) {
 		in.limits.Late++
 		return
 	}
-	r.stream.received(at.stream)
+	r.stream.Received(at.stream)
 	in.queue.inOrder(r, at.stream, nil)
 	in.gpus.mark(at.meter)
 	in.requests.request(r, e)

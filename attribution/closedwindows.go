@@ -77,8 +77,7 @@ func (cw *closedWindows) of(of *process) []*window {
 func (cw *closedWindows) settle() {
 	n := 0
 	for _, w := range cw.closing[:max(0, len(cw.closing)-lingering)] {
-		if r := cw.processes.root(w.root); r.ordered.next <= w.closeStream && len(r.ordered.waiting) > 0 &&
-			len(cw.closing) < maxPatient {
+		if r := cw.processes.root(w.root); r.ordered.WaitsFor(w.closeStream) && len(cw.closing) < maxPatient {
 			break
 		}
 		n++

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/archive"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -14,7 +15,7 @@ type core struct {
 	processes  *processes
 	stacks     *stackTable
 	texts      *texts
-	archive    *archive
+	archive    *archive.Archive
 	table      *windowTable
 	files      *cellFiles
 	closed     *closedWindows
@@ -37,7 +38,7 @@ type core struct {
 // newCore returns a core that no ledger follows yet.
 func newCore() *core {
 	c := &core{
-		session: &session{}, limits: &limits{}, gpus: newGPUs(), stacks: newStackTable(), archive: &archive{},
+		session: &session{}, limits: &limits{}, gpus: newGPUs(), stacks: newStackTable(), archive: &archive.Archive{},
 		invariants: &invariants{}, problems: &problems{}, stepDowns: &stepDowns{}, lent: &lent{},
 	}
 	c.texts, c.processes = newTexts(c.limits), newProcesses(c.session, c.limits)

@@ -11,7 +11,8 @@
 // windows. Two interfaces follow: a ledger keeps blocks (a Tracker's is allocations, an Auditor's is audit), and a
 // chart keeps what meters do over time (a Tracker's is the timeline). A window that closes goes from closedWindows,
 // where late changes still find it, into the windowTable as bytes. Figurer, symbolizer, lister, presenter and certifier
-// make a report of it, and change nothing.
+// make a report of it, and change nothing. Files stand in an order in which each uses those below it: a window with its
+// process is near the bottom, a core above what it consists of, a Tracker and an Auditor at the top.
 //
 // Lines. For each window the package keeps what each stack allocated, freed and held at the window's peak. The
 // composition of a peak costs nothing until the peak is passed: a tally that has moved since the last highest total is

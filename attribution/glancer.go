@@ -245,8 +245,8 @@ func (gl *glancer) lacks() model.Lacks {
 	add := func(text string) { l.Reasons = append(l.Reasons, text) }
 	down := map[string]bool{}
 	for _, r := range gl.processes.roots {
-		l.Made += r.stream.made
-		l.Delivered += r.stream.count
+		l.Made += r.stream.Made
+		l.Delivered += r.stream.Count
 		r.isDown(down)
 		l.Reasons = append(l.Reasons, r.refusals()...)
 		if r.last != nil {

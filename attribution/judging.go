@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/freeing"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -85,7 +86,7 @@ func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 	if at.meter.Encloses() {
 		return // who holds them is not known, and what they are filled with has been said
 	}
-	name := heldBy{pid, at.meter, kind, rootOf(holder)}
+	name := heldBy{pid, at.meter, kind, freeing.RootOf(holder)}
 	if name.kind == notAsked {
 		name.name = ""
 	}
@@ -228,7 +229,7 @@ func (j *judge) report() *model.Audit {
 			slices.CompareFunc(x.Stack, y.Stack, orderFrames), slices.Compare(x.Executions, y.Executions))
 	})
 	out.Variables, out.Names = j.t.namespaces.variables()
-	out.ToFree = freeingOf(j.t.namespaces.listed)
+	out.ToFree = freeing.OfAll(j.t.namespaces.listed)
 	out.Resident, out.GPUNotes = j.t.namespaces.resident(), j.t.presenter.notes()
 	out.Live = slices.Clip(j.live[:min(len(j.live), maxListed)])
 	j.describe(out)

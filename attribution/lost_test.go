@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/attribution/changes"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -108,7 +109,7 @@ func TestLateChangesReachLaterWindows(t *testing.T) {
 	s.take(1, 96000)
 	s.cut(event.CellClose, 1)
 	s.cut(event.CellOpen, 2)
-	for range 2 * patience {
+	for range 2 * changes.Patience {
 		s.take(2, 1000)
 	}
 	s.cut(event.CellClose, 2)

@@ -76,7 +76,7 @@ func (j *judge) steppedDown() {
 // lost is what got lost on the way here.
 func (j *judge) lost() {
 	for _, r := range j.t.processes.roots {
-		if !r.stream.complete(0, r.stream.made) {
+		if !r.stream.Complete(0, r.stream.Made) {
 			n := model.NotJudged{Reason: model.ChangesLost}
 			n.Why, n.Advice = words.ChangesLost()
 			j.cannot(n)

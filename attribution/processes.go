@@ -184,7 +184,7 @@ func (ps *processes) now(p *process) *event.Boundary {
 	if r == nil {
 		return b
 	}
-	b.Stream, b.Segment = r.stream.made, r.ended
+	b.Stream, b.Segment = r.stream.Made, r.ended
 	if r.last != nil {
 		carry(b, r.last)
 	}
@@ -235,8 +235,8 @@ func (ps *processes) blindTo(all []event.Blind) {
 // changesMissing is how many changes of all roots did not come.
 func (ps *processes) changesMissing() (n uint64) {
 	for _, r := range ps.roots {
-		if !r.stream.complete(0, r.stream.made) {
-			n += max(1, r.stream.made-min(r.stream.made, r.stream.count))
+		if !r.stream.Complete(0, r.stream.Made) {
+			n += max(1, r.stream.Made-min(r.stream.Made, r.stream.Count))
 		}
 	}
 	return n

@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/freeing"
 	"ipytracer/model"
 )
 
@@ -67,7 +68,7 @@ func (t *Tracker) Stream() *model.Report {
 	r.Levels = model.LevelsOf(r.Processes, r.GPUs)
 	r.Lines, r.Tensors = t.lister.lines(), t.lister.tensors()
 	r.Variables, r.Names = t.namespaces.variables()
-	r.ToFree = freeingOf(t.namespaces.listed)
+	r.ToFree = freeing.OfAll(t.namespaces.listed)
 	r.Resident = t.namespaces.resident()
 	r.Certificate = t.certifier.certificate()
 	return r

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"ipytracer/attribution/changes"
 	"ipytracer/event"
 	"ipytracer/model/words"
 )
@@ -12,8 +13,8 @@ import (
 // root is the tree of one attached process.
 type root struct {
 	executions int
-	stream     stream
-	ordered    ordered
+	stream     changes.Stream
+	ordered    changes.Order
 	away       map[int32]bool // whose device memory is on the host
 	counted    []*window      // that are open and in which it is counted who allocates
 	open       []*window      // in the order they opened; some that have closed may be among them

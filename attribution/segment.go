@@ -134,7 +134,7 @@ func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
 			}
 		}
 	}
-	r.stream.made = max(r.stream.made, b.Stream)
+	r.stream.Made = max(r.stream.Made, b.Stream)
 }
 
 // doubtSegment notes what was lost or guessed by the end of a segment.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/attribution/freeing"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -56,14 +57,14 @@ type portion struct {
 	failed  event.Bytes             // made by statements that failed
 	largest event.Bytes
 	holder  event.Holder // of the largest
-	ways    ways
+	ways    freeing.Ways
 }
 
 func (p *portion) add(b kept, holder event.Holder) {
 	if p.runs == nil {
-		p.runs, p.ways = map[*window]event.Bytes{}, ways{}
+		p.runs, p.ways = map[*window]event.Bytes{}, freeing.Ways{}
 	}
-	p.ways.add(b.size, holder)
+	p.ways.Add(b.size, holder)
 	if p.count == 0 || b.at < p.oldest {
 		p.oldest = b.at
 	}
@@ -99,7 +100,7 @@ func (p *portion) executions() (executions, counts []int) {
 
 // join makes one portion of several.
 func join(parts ...*portion) *portion {
-	all := &portion{runs: map[*window]event.Bytes{}, ways: ways{}}
+	all := &portion{runs: map[*window]event.Bytes{}, ways: freeing.Ways{}}
 	for _, p := range parts {
 		if p == nil {
 			continue
@@ -113,7 +114,7 @@ func join(parts ...*portion) *portion {
 		for cell, bytes := range p.runs {
 			all.runs[cell] += bytes
 		}
-		all.ways.join(p.ways)
+		all.ways.Join(p.ways)
 		if p.largest > all.largest {
 			all.largest, all.holder = p.largest, p.holder
 		}
@@ -156,13 +157,13 @@ func (s *survivors) add(pid int32, m event.Meter, b kept, kind event.HolderKind,
 	root := rootKey{kind: kind}
 	switch kind {
 	case event.HeldByOutput, event.HeldByTraceback:
-		root.name = rootName(holder)
+		root.name = freeing.RootName(holder)
 	case heldByView:
 		root.name = s.groups[viewAt{pid, holder.Address}]
 	case event.HeldByModule:
-		root.name = rootOf(holder)
+		root.name = freeing.RootOf(holder)
 	case event.HeldByThread:
-		root.name = holder.Function + " " + rootOf(holder)
+		root.name = holder.Function + " " + freeing.RootOf(holder)
 	}
 	if one.roots[root] == nil {
 		one.roots[root] = &portion{}

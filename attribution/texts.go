@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
+
+	"ipytracer/attribution/archive"
 )
 
 // texts are those of cells: each once, packed. A cell has the number of its text, 0 for none.
@@ -12,7 +14,7 @@ type texts struct {
 	known   map[digest]uint32 // numbers
 	digests []digest          // by number, from 1
 	at      []uint64          // likewise, in archive
-	archive archive
+	archive archive.Archive
 	decoded uint32 // the number of the text that was read last
 	text    string
 }
@@ -29,7 +31,7 @@ func digestOf(text string) digest {
 const textChunk = 16 << 10
 
 func newTexts(l *limits) *texts {
-	return &texts{limits: l, known: map[digest]uint32{}, archive: archive{size: textChunk}}
+	return &texts{limits: l, known: map[digest]uint32{}, archive: archive.Archive{Chunk: textChunk}}
 }
 
 // add takes a text in, and is its number.
@@ -40,7 +42,7 @@ func (t *texts) add(text string) uint32 {
 	key := digestOf(text)
 	number, known := t.known[key]
 	if !known {
-		t.at = append(t.at, t.archive.add(append(binary.AppendUvarint(nil, uint64(len(text))), text...)))
+		t.at = append(t.at, t.archive.Add(append(binary.AppendUvarint(nil, uint64(len(text))), text...)))
 		t.digests = append(t.digests, key)
 		number = uint32(len(t.at))
 		t.known[key] = number
@@ -56,7 +58,7 @@ func (t *texts) of(number uint32) string {
 	case t.decoded:
 		return t.text
 	}
-	packed := t.archive.of(t.at[number-1])
+	packed := t.archive.Of(t.at[number-1])
 	size, n := binary.Uvarint(packed)
 	t.decoded, t.text = number, string(packed[n:][:size])
 	return t.text

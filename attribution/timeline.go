@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"ipytracer/attribution/archive"
 	"ipytracer/event"
 )
 
@@ -17,7 +18,7 @@ type timeline struct {
 	limits    *limits
 	gpus      *gpus
 	processes *processes
-	archive   *archive
+	archive   *archive.Archive
 
 	bytes   int // in the archive
 	tracks  int
@@ -108,7 +109,7 @@ func (tl *timeline) store(k *track) {
 		return
 	}
 	tl.coded = append(binary.AppendUvarint(tl.coded[:0], uint64(len(k.stored.coded))), k.stored.coded...)
-	k.stored.places = append(k.stored.places, tl.archive.add(tl.coded))
+	k.stored.places = append(k.stored.places, tl.archive.Add(tl.coded))
 	tl.bytes += len(tl.coded)
 	k.stored.coded, k.stored.last = k.stored.coded[:0], point{}
 	tl.full = tl.bytes > maxTimeline

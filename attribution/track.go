@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"ipytracer/attribution/archive"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -277,10 +278,10 @@ func (k *track) pause(f *foldMemory, at event.Nanoseconds, reason gap) {
 }
 
 // all goes through the points of a track that a boundary has told.
-func (k *track) all(a *archive) iter.Seq[point] {
+func (k *track) all(a *archive.Archive) iter.Seq[point] {
 	return func(yield func(point) bool) {
 		for _, at := range k.stored.places {
-			record := a.of(at)
+			record := a.Of(at)
 			size, n := binary.Uvarint(record)
 			if !decode(record[n:n+int(size)], yield) {
 				return

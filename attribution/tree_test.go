@@ -3,6 +3,7 @@ package attribution
 import (
 	"testing"
 
+	"ipytracer/attribution/changes"
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/report/reporttest"
@@ -79,7 +80,7 @@ func TestLateChangeOfSettledWindow(t *testing.T) {
 		s.take(2, 10)
 		s.cut(event.CellClose, cell)
 	}
-	for range 2 * patience { // so many that it is given up
+	for range 2 * changes.Patience { // so many that it is given up
 		s.take(3, 8)
 	}
 	s.cut(event.CellOpen, 1000)

@@ -3,6 +3,7 @@ package attribution
 import (
 	"strings"
 
+	"ipytracer/attribution/freeing"
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/model/words"
@@ -48,7 +49,7 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	}
 	v.Fix = fixOf(key, f)
 	if g := j.views.groups[viewKey{key.pid, key.holder}]; g != nil && key.kind == model.HeldByView {
-		v.Fix = g.fix()
+		v.Fix = freeing.OfViews(g.viewers, g.collect)
 		facts.First, _, _ = strings.Cut(v.Fix, "\n")
 	}
 	v.Evidence, v.Advice = words.Verdict(&v, facts)
@@ -67,9 +68,9 @@ func (f *found) facts(key verdictKey) words.Found {
 		waste = string(holder.Garbage)
 	}
 	return words.Found{
-		By: string(by), Asked: holder.Address != 0, Root: rootOf(holder), Function: holder.Function,
+		By: string(by), Asked: holder.Address != 0, Root: freeing.RootOf(holder), Function: holder.Function,
 		Until: cellName(f.release), GapNS: int64(f.gap), Pool: f.pool.name, Unseen: f.unseen, Garbage: waste,
-		Cyclic: f.portion.ways.cyclic(), Failed: f.portion.failed == f.portion.bytes,
+		Cyclic: f.portion.ways.IsCyclic(), Failed: f.portion.failed == f.portion.bytes,
 		Reserved: int64(f.reserved), Grown: int64(f.grown),
 	}
 }

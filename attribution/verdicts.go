@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/attribution/freeing"
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/model/words"
@@ -43,7 +44,7 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 	}
 	switch {
 	case kind == model.HeldByOutput:
-		key.holder = rootName(holder)
+		key.holder = freeing.RootName(holder)
 		if shown := j.shownBy(s.pid, holder.Output); shown != nil { // by the same cell, each time it ran
 			key.text, key.holder = j.t.texts.textOf(shown), ""
 		}
@@ -56,11 +57,11 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 			key.holder = words.LastException
 		}
 	case kind == model.HeldAfterWindow && by == event.HeldByModule:
-		key.holder = string(by) + " " + rootOf(holder)
+		key.holder = string(by) + " " + freeing.RootOf(holder)
 	case kind == model.HeldAfterWindow && by == event.HeldByThread:
-		key.holder = string(by) + " " + holder.Function + " " + rootOf(holder)
+		key.holder = string(by) + " " + holder.Function + " " + freeing.RootOf(holder)
 	case kind == model.RerunGrowth && (by == event.HeldByVariable || by == event.HeldByModule):
-		key.text, key.holder = s.text, string(by)+" "+rootOf(holder)
+		key.text, key.holder = s.text, string(by)+" "+freeing.RootOf(holder)
 	default:
 		key.text, key.line, key.holder = s.text, line, string(by)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"ipytracer/attribution/archive"
 	"ipytracer/event"
 )
 
@@ -16,7 +17,7 @@ type windowTable struct {
 	limits    *limits
 	stacks    *stackTable
 	inTheEnd  *inTheEnd
-	archive   *archive
+	archive   *archive.Archive
 
 	slots                   []slot
 	staying                 []*window // those that others may refer to
@@ -34,7 +35,7 @@ type windowTable struct {
 	space   space
 }
 
-func newWindowTable(s *session, p *processes, stacks *stackTable, a *archive) *windowTable {
+func newWindowTable(s *session, p *processes, stacks *stackTable, a *archive.Archive) *windowTable {
 	return &windowTable{session: s, processes: p, limits: p.limits, stacks: stacks, inTheEnd: &inTheEnd{processes: p},
 		archive: a, nextID: 1}
 }
@@ -100,14 +101,14 @@ func (wt *windowTable) put(w *window) *detail {
 	c, of := wt.coder(wt.coded[:0]), w.detail
 	if w.stays() || w == w.process.lastGap {
 		c.detail(w)
-		w.archived, w.detail, wt.coded = wt.archive.add(c.bytes), nil, c.bytes
+		w.archived, w.detail, wt.coded = wt.archive.Add(c.bytes), nil, c.bytes
 		return of
 	}
 	if w.slot == 0 || w.dropped {
 		return nil
 	}
 	c.all(w)
-	wt.slots[w.slot-1] = slot{at: wt.archive.add(c.bytes), id: int32(w.id), kind: w.kind}
+	wt.slots[w.slot-1] = slot{at: wt.archive.Add(c.bytes), id: int32(w.id), kind: w.kind}
 	wt.coded = c.bytes
 	return of
 }
@@ -303,7 +304,7 @@ func (wt *windowTable) forget() { wt.decoded = nil }
 
 // read reads what is at a place of the archive.
 func (wt *windowTable) read(at uint64) coder {
-	bytes := wt.archive.of(at)
+	bytes := wt.archive.Of(at)
 	c := wt.coder(bytes)
 	c.reads, c.end = true, at+uint64(len(bytes))
 	return c
@@ -334,14 +335,6 @@ func (wt *windowTable) doubtsOf(w *window) *doubts {
 	out := new(doubts)
 	*out = d
 	return out
-}
-
-// slot is where a window is: itself, or in the archive.
-type slot struct {
-	w    *window
-	at   uint64
-	id   int32
-	kind windowKind
 }
 
 // latest is how many windows a change can be late.

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"ipytracer/attribution"
+	"ipytracer/attribution/freeing"
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -73,7 +74,7 @@ func (a looker) ToFree(e *event.Looked) ([]model.Freeing, [][]event.Piece) {
 }
 
 func toFree(e *event.Variables) (free []model.Freeing, pieces [][]event.Piece) {
-	for _, p := range attribution.Promises(e) {
+	for _, p := range freeing.Promises(e) {
 		free, pieces = append(free, p.Freeing), append(pieces, p.Pieces)
 	}
 	return free, pieces

@@ -15,9 +15,9 @@ import (
 // elsewhere are the files of attribution and event that may have phrases, with the reason.
 var elsewhere = map[string]string{
 	"attribution/compare/names/names.go": "the keywords of Python",
-	"attribution/fix.go":                 "code to paste",
-	"attribution/fix_views.go":           "code to paste",
-	"attribution/typed.go":               "code to paste",
+	"attribution/freeing/fix.go":         "code to paste",
+	"attribution/freeing/views.go":       "code to paste",
+	"attribution/freeing/typed.go":       "code to paste",
 	"event/loss.go":                      "reasons of losses, which recordings have",
 	"event/meters.go":                    "the table of meters, with sources that recordings have",
 }

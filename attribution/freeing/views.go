@@ -1,4 +1,4 @@
-package attribution
+package freeing
 
 import (
 	"fmt"
@@ -9,10 +9,11 @@ import (
 	"ipytracer/event"
 )
 
-// fix is code that replaces views by copies, "" where not all of them can be replaced: one that stays keeps everything.
-func (g *viewed) fix() string {
+// OfViews returns code that replaces views by copies. It is "" where not all of them can be replaced: one that stays
+// keeps everything.
+func OfViews(viewers []event.Viewer, collects bool) string {
 	var lines, outputs []string
-	for _, one := range g.viewers {
+	for _, one := range viewers {
 		if one.Fixed {
 			return ""
 		}
@@ -39,8 +40,8 @@ func (g *viewed) fix() string {
 		}
 	}
 	lines = append(outputs, lines...)
-	if g.collect {
-		lines = append(lines, collect)
+	if collects {
+		lines = append(lines, Collect)
 	}
 	return strings.Join(lines, "\n")
 }

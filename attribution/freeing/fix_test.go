@@ -1,6 +1,7 @@
-package attribution
+package freeing
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -48,19 +49,19 @@ func TestFix(t *testing.T) {
 		{event.HeldByVariable, "x", []string{"x[(1, 'a')].y"}, "del x[(1, 'a')]"},
 		{event.HeldByVariable, "x", []string{"x[__import__('os').system('true')]"}, ""},
 	} {
-		all := ways{}
+		all := Ways{}
 		for i, path := range c.paths {
-			all.add(event.Bytes(i+1), event.Holder{Kind: c.kind, Root: c.root, Path: path})
+			all.Add(event.Bytes(i+1), event.Holder{Kind: c.kind, Root: c.root, Path: path})
 		}
-		if got := all.fix(); got != c.want {
+		if got := all.Fix(); got != c.want {
 			t.Errorf("%q: %q, want %q", c.paths, got, c.want)
 		}
 	}
-	all := ways{}
-	all.add(5, event.Holder{Kind: event.HeldByVariable, Root: "a", Path: "a[0]"})
-	all.add(9, event.Holder{Kind: event.HeldByVariable, Root: "b", Path: "b[0]"})
-	all.add(9, event.Holder{Kind: event.HeldByVariable, Root: "b", Path: "b[1]"})
-	if got, want := all.fix(), "b.clear()\ndel a[0]"; got != want {
+	all := Ways{}
+	all.Add(5, event.Holder{Kind: event.HeldByVariable, Root: "a", Path: "a[0]"})
+	all.Add(9, event.Holder{Kind: event.HeldByVariable, Root: "b", Path: "b[0]"})
+	all.Add(9, event.Holder{Kind: event.HeldByVariable, Root: "b", Path: "b[1]"})
+	if got, want := all.Fix(), "b.clear()\ndel a[0]"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -72,15 +73,45 @@ func FuzzFix(f *testing.F) {
 		f.Add(path, path+"[1]")
 	}
 	f.Fuzz(func(t *testing.T, one, other string) {
-		all := ways{}
+		all := Ways{}
 		for _, path := range []string{one, other} {
-			all.add(1, event.Holder{Kind: event.HeldByVariable, Root: "x", Path: path})
+			all.Add(1, event.Holder{Kind: event.HeldByVariable, Root: "x", Path: path})
 		}
-		code, _ := strings.CutPrefix(all.fix(), "import inspect\n")
+		code, _ := strings.CutPrefix(all.Fix(), "import inspect\n")
 		for _, c := range code {
 			if c < ' ' {
-				t.Errorf("%q, %q: %q", one, other, all.fix())
+				t.Errorf("%q, %q: %q", one, other, all.Fix())
 			}
 		}
 	})
+}
+
+// TestDropOutputs: each output goes by its number, and the history only where it is not known which are meant; what is
+// in a cycle needs the collector.
+func TestDropOutputs(t *testing.T) {
+	many := Ways{}
+	for i := range 10 {
+		many.Add(1, event.Holder{Kind: event.HeldByOutput, Output: i + 1, Path: fmt.Sprintf("Out[%d]", i+1),
+			Root: "Out"})
+	}
+	if got := many.DropOutputs(); !strings.HasPrefix(got, "for n in (1, 2, ") ||
+		!strings.HasSuffix(got, ", 10):\n    get_ipython().del_var(f'_{n}')") {
+		t.Errorf("of ten: %q", got)
+	}
+	for _, c := range []struct {
+		holder event.Holder
+		want   string
+	}{
+		{event.Holder{Output: 8, Path: "Out[8]", Root: "Out"}, "%xdel _8"},
+		{event.Holder{Output: 8, Path: "Out[8].x", Root: "Out", Cyclic: true}, "%xdel _8\n" + Collect},
+		{event.Holder{Path: "Out[8]", Root: "Out"}, "%xdel _8"}, {event.Holder{Path: "_", Root: "_"}, "%xdel _"},
+		{event.Holder{Path: "Out{…}", Root: "Out"}, DropHistory},
+	} {
+		c.holder.Kind = event.HeldByOutput
+		all := Ways{}
+		all.Add(1, c.holder)
+		if got := all.DropOutputs(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.holder, got, c.want)
+		}
+	}
 }

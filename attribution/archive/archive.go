@@ -1,4 +1,5 @@
-package attribution
+// Package archive keeps bytes in memory, packed: a session has hundreds of thousands of windows that are over.
+package archive
 
 import (
 	"bytes"
@@ -6,14 +7,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A window that closed a while ago, so that no late change can be one of its own, is kept as bytes: of a statement, an
-// experiment and the time between cells all of it; of a cell, to which others refer, its detail. A session has hundreds
-// of thousands of them.
-
-// archive is what windows were turned into, one after another, packed chunk by chunk. A place in it is the number of
-// its chunk, from 1, and its offset there.
-type archive struct {
-	size   int // of a chunk, 0 for chunkSize
+// Archive is records, one after another, packed chunk by chunk. A place in it is the number of its chunk, from 1, and
+// its offset there.
+type Archive struct {
+	Chunk  int // bytes that are packed at once, 0 for 64 KiB
 	packed [][]byte
 	last   []byte // the chunk that is being filled
 	space  []byte // to pack it in
@@ -25,11 +22,12 @@ type archive struct {
 
 const chunkSize = 64 << 10
 
-func (a *archive) add(record []byte) uint64 {
-	if a.size == 0 {
-		a.size = chunkSize
+// Add puts a record in, and returns its place.
+func (a *Archive) Add(record []byte) uint64 {
+	if a.Chunk == 0 {
+		a.Chunk = chunkSize
 	}
-	if len(a.last)+len(record) > a.size && len(a.last) > 0 {
+	if len(a.last)+len(record) > a.Chunk && len(a.last) > 0 {
 		a.pack()
 	}
 	at := uint64(len(a.packed)+1)<<32 | uint64(len(a.last))
@@ -39,7 +37,7 @@ func (a *archive) add(record []byte) uint64 {
 
 // pack packs the last chunk. Both coders work in memory only: they fail for options that do not exist, and for bytes
 // that are not theirs.
-func (a *archive) pack() {
+func (a *Archive) pack() {
 	if a.zstd == nil {
 		a.zstd, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
 			zstd.WithWindowSize(chunkSize), zstd.WithLowerEncoderMem(true))
@@ -50,7 +48,8 @@ func (a *archive) pack() {
 	a.last = a.last[:0]
 }
 
-func (a *archive) of(at uint64) []byte {
+// Of returns what is in the archive from a place on: the record knows its own end. It is valid until the next call.
+func (a *Archive) Of(at uint64) []byte {
 	chunk, offset := int(at>>32), uint32(at)
 	if chunk > len(a.packed) {
 		return a.last[offset:]

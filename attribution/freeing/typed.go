@@ -1,4 +1,4 @@
-package attribution
+package freeing
 
 import (
 	"slices"
@@ -14,10 +14,10 @@ import (
 // longestName is how long a name can be that is sure to be whole, in bytes.
 const longestName = 100
 
-// lastErrorGone frees what the last exception has, wherever Python (sys.last_exc from 3.12 on) and IPython (7 to 9)
+// LastErrorGone frees what the last exception has, wherever Python (sys.last_exc from 3.12 on) and IPython (7 to 9)
 // keep it. sys.last_type is a class only. Of what shows exceptions only InteractiveTB keeps a traceback. IPython
 // forgets the result of the cell that failed when the next is over: after the collection.
-const lastErrorGone = "import sys, gc; " +
+const LastErrorGone = "import sys, gc; " +
 	"sys.last_value = sys.last_traceback = sys.last_exc = get_ipython().InteractiveTB.tb = " +
 	"get_ipython().last_execution_result = None; gc.collect();"
 
@@ -88,7 +88,7 @@ func typed(owners []event.Owner, collects bool) string {
 	}
 	switch {
 	case traceback: // an exception and its frames are a cycle
-		code = append(code, lastErrorGone)
+		code = append(code, LastErrorGone)
 	case collects:
 		code = append(code, "import gc; gc.collect();")
 	}

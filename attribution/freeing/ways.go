@@ -1,4 +1,4 @@
-package attribution
+package freeing
 
 import (
 	"fmt"
@@ -17,11 +17,12 @@ type way struct {
 	cyclic  bool     // what the root has is in a reference cycle
 }
 
-// ways are by root.
-type ways map[string]*way
+// Ways are by root.
+type Ways map[string]*way
 
-func (all ways) add(size event.Bytes, h event.Holder) {
-	root := rootName(h)
+// Add takes a block in, and the path to it.
+func (all Ways) Add(size event.Bytes, h event.Holder) {
+	root := RootName(h)
 	if root == "" || h.Path == "" {
 		return
 	}
@@ -36,7 +37,8 @@ func (all ways) add(size event.Bytes, h event.Holder) {
 	w.join(&way{holder: h, bytes: size, largest: size, steps: steps, cyclic: h.Cyclic})
 }
 
-func (all ways) join(others ways) {
+// Join takes other ways in.
+func (all Ways) Join(others Ways) {
 	for root, w := range others {
 		if mine := all[root]; mine != nil {
 			mine.join(w)
@@ -68,15 +70,15 @@ func (w *way) join(x *way) {
 	w.steps = w.steps[:n]
 }
 
-// rootName is the name at which the way to a block begins. Out[7] and _7 are the same.
-func rootName(h event.Holder) string {
+// RootName is the name at which the way to a block begins. Out[7] and _7 are the same.
+func RootName(h event.Holder) string {
 	if h.Kind == event.HeldByOutput && h.Output > 0 {
 		return fmt.Sprintf("Out[%d]", h.Output)
 	}
 	if h.Root != "" {
 		return h.Root
 	}
-	return rootOf(h)
+	return RootOf(h)
 }
 
 // stepsOf splits the way to a block: .name, [index], and what is no Python, such as .<dict>.
@@ -123,8 +125,8 @@ func stepLength(way string) int {
 	return len(way)
 }
 
-// rootOf is the name at the beginning of the way to a block.
-func rootOf(h event.Holder) string {
+// RootOf is the name at the beginning of the way to a block.
+func RootOf(h event.Holder) string {
 	end := strings.IndexAny(h.Path, "[(")
 	if h.Kind == event.HeldByVariable {
 		end = strings.IndexAny(h.Path, ".[(")

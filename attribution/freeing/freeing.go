@@ -1,4 +1,6 @@
-package attribution
+// Package freeing says what to type in a notebook to free memory: what names hold, what paths lead to, and what views
+// keep. It is pure: the same look gives the same code.
+package freeing
 
 import (
 	"cmp"
@@ -18,9 +20,9 @@ const (
 	maxDeleted   = 4         // names that share nothing in one entry
 )
 
-// Freeing is what to type to free what a process has by name, the most first. What owners hold together is one entry: a
+// Of is what to type to free what a process has by name, the most first. What owners hold together is one entry: a
 // part of it frees nothing of that.
-func Freeing(e *event.Variables) (out []model.Freeing) {
+func Of(e *event.Variables) (out []model.Freeing) {
 	for _, p := range Promises(e) {
 		out = append(out, p.Freeing)
 	}
@@ -33,7 +35,7 @@ type Promise struct {
 	Pieces []event.Piece
 }
 
-// Promises are the entries of [Freeing].
+// Promises are the entries of [Of].
 func Promises(e *event.Variables) (out []Promise) {
 	f := newFreer(withOwners(e))
 	f.join()
@@ -243,10 +245,10 @@ func (f *freer) entry(all []int) (out Promise, ok bool) {
 	return out, true
 }
 
-// freeingOf is that of several processes.
-func freeingOf(all []*event.Variables) (out []model.Freeing) {
+// OfAll is [Of] for several processes.
+func OfAll(all []*event.Variables) (out []model.Freeing) {
 	for _, e := range all {
-		out = append(out, Freeing(e)...)
+		out = append(out, Of(e)...)
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package attribution
+package changes
 
 import (
 	"container/heap"
@@ -6,20 +6,20 @@ import (
 	"ipytracer/event"
 )
 
-// ordered hands changes on in the order in which the kernel made them: two CPUs may pass each other on the way into the
+// Order hands changes on in the order in which the kernel made them: two CPUs may pass each other on the way into the
 // ring. Where numbers are missing it waits for a while, then goes on without them.
-type ordered struct {
+type Order struct {
 	next    uint64 // the stream number that comes next; 0: 1
 	waiting map[uint64]*event.Change
 	numbers numbers // of what waits, and some that came since
 	skips   uint64  // how often numbers were given up on
 }
 
-// patience is how many changes wait for one that is missing.
-const patience = 1024
+// Patience is how many changes wait for one that is missing.
+const Patience = 1024
 
-// add takes a change in, nil for a number that is no change, and hands on what its turn has come for.
-func (o *ordered) add(stream uint64, c *event.Change, handOn func(*event.Change)) {
+// Add takes a change in, nil for a number that is no change, and hands on what its turn has come for.
+func (o *Order) Add(stream uint64, c *event.Change, handOn func(*event.Change)) {
 	if o.next == 0 {
 		o.next, o.waiting = 1, map[uint64]*event.Change{}
 	}
@@ -42,7 +42,7 @@ func (o *ordered) add(stream uint64, c *event.Change, handOn func(*event.Change)
 			heap.Push(&o.numbers, stream)
 		}
 		o.waiting[stream] = kept
-		if len(o.waiting) > patience {
+		if len(o.waiting) > Patience {
 			o.skip()
 			o.run(handOn)
 		}
@@ -56,7 +56,7 @@ func (o *ordered) add(stream uint64, c *event.Change, handOn func(*event.Change)
 }
 
 // run hands on what follows without a gap.
-func (o *ordered) run(handOn func(*event.Change)) {
+func (o *Order) run(handOn func(*event.Change)) {
 	for len(o.waiting) > 0 {
 		c, ok := o.waiting[o.next]
 		if !ok {
@@ -72,7 +72,7 @@ func (o *ordered) run(handOn func(*event.Change)) {
 }
 
 // skip gives up on the numbers before the first that is there.
-func (o *ordered) skip() {
+func (o *Order) skip() {
 	for {
 		first := heap.Pop(&o.numbers).(uint64)
 		if _, waits := o.waiting[first]; waits {
@@ -97,10 +97,16 @@ func (n *numbers) Pop() any {
 	return x
 }
 
-// flush hands on everything: no more will come.
-func (o *ordered) flush(handOn func(*event.Change)) {
+// Flush hands on everything: no more will come.
+func (o *Order) Flush(handOn func(*event.Change)) {
 	for len(o.waiting) > 0 {
 		o.skip()
 		o.run(handOn)
 	}
 }
+
+// Skips returns how often changes were given up on.
+func (o *Order) Skips() uint64 { return o.skips }
+
+// WaitsFor reports whether changes wait for others, and not all up to a number have come.
+func (o *Order) WaitsFor(number uint64) bool { return o.next <= number && len(o.waiting) > 0 }

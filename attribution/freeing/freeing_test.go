@@ -1,4 +1,4 @@
-package attribution
+package freeing
 
 import (
 	"slices"
@@ -35,7 +35,7 @@ func TestFreeing(t *testing.T) {
 		for i := range test.want {
 			test.want[i].PID, test.want[i].Exact = 7, true
 		}
-		got := Freeing(test.of)
+		got := Of(test.of)
 		same := func(a, b model.Freeing) bool {
 			return a.Type == b.Type && a.Predicted == b.Predicted && a.Device == b.Device && a.Shared == b.Shared &&
 				a.Exact == b.Exact && a.PID == b.PID && slices.Equal(a.Names, b.Names)
@@ -61,7 +61,7 @@ var (
 
 const (
 	collects  = "import gc; gc.collect();"
-	errorGone = lastErrorGone
+	errorGone = LastErrorGone
 )
 
 var freeings = map[string]freeingCase{
@@ -123,7 +123,7 @@ var freeings = map[string]freeingCase{
 
 // TestFreeingOfNames has what to type where a recording says only what goes with each name alone.
 func TestFreeingOfNames(t *testing.T) {
-	got := Freeing(&event.Variables{PID: 7, Complete: true, Variables: []event.Variable{
+	got := Of(&event.Variables{PID: 7, Complete: true, Variables: []event.Variable{
 		{Kind: event.HeldByVariable, Name: "x", Also: []string{"y"}, Bytes: 9 * mebi, Exact: true},
 		{Kind: event.HeldByOutput, Name: "Out[2]", Bytes: 8 * mebi, Exact: true},
 		{Kind: event.HeldByVariable, Name: "z'); import os; ('", Bytes: 7 * mebi, Exact: true},
@@ -138,11 +138,11 @@ func TestFreeingOfNames(t *testing.T) {
 func TestFreeingBound(t *testing.T) {
 	of := listed([]event.Share{share(9, 0, 0)}, owner(0, "x"))
 	of.Complete = false
-	if got := Freeing(of); len(got) != 1 || got[0].Exact {
+	if got := Of(of); len(got) != 1 || got[0].Exact {
 		t.Errorf("%+v", got)
 	}
 	of.Complete, of.Shares[0].Exact = true, false
-	if got := Freeing(of); len(got) != 1 || got[0].Exact {
+	if got := Of(of); len(got) != 1 || got[0].Exact {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,11 +1,13 @@
-package attribution
+// Package changes follows the numbers that the changes of a tree have: which are missing, and in which order the kernel
+// made them.
+package changes
 
 import "slices"
 
-// stream remembers which of a root's changes are missing.
-type stream struct {
-	made    uint64 // changes made, as the last boundary said
-	count   uint64 // changes received
+// Stream remembers which of a root's changes are missing.
+type Stream struct {
+	Made    uint64 // changes made, as the last boundary said
+	Count   uint64 // changes received
 	next    uint64 // the first number that has not been reached
 	missing []span // numbers below next that did not come, ascending
 	merged  bool   // spans were joined to bound memory: some that came count as missing
@@ -17,8 +19,9 @@ type span struct{ first, last uint64 }
 // maxSpans bounds the memory for a stream that loses a change here and there all the time.
 const maxSpans = 1 << 16
 
-func (s *stream) received(number uint64) {
-	s.count++
+// Received takes in that a change came.
+func (s *Stream) Received(number uint64) {
+	s.Count++
 	if s.next == 0 {
 		s.next = 1
 	}
@@ -33,7 +36,7 @@ func (s *stream) received(number uint64) {
 	}
 }
 
-func (s *stream) lose(lost span) {
+func (s *Stream) lose(lost span) {
 	if n := len(s.missing); n >= maxSpans {
 		s.missing[n-1].last = lost.last
 		s.merged = true
@@ -43,7 +46,7 @@ func (s *stream) lose(lost span) {
 }
 
 // found takes a number out again that had been thought lost: records of two CPUs may pass each other.
-func (s *stream) found(number uint64) {
+func (s *Stream) found(number uint64) {
 	i, ok := slices.BinarySearchFunc(s.missing, number, func(m span, n uint64) int {
 		switch {
 		case m.last < n:
@@ -67,8 +70,8 @@ func (s *stream) found(number uint64) {
 	s.missing = slices.Replace(s.missing, i, i+1, rest...)
 }
 
-// complete says whether every change with a number in (after, upTo] came.
-func (s *stream) complete(after, upTo uint64) bool {
+// Complete says whether every change with a number in (after, upTo] came.
+func (s *Stream) Complete(after, upTo uint64) bool {
 	if upTo <= after {
 		return true
 	}
