@@ -40,6 +40,16 @@ func (g Group) Paused() (meters []Meter) {
 	return meters
 }
 
+// Only returns the meter of the CPU that a group stops, if that is the only meter that it stops and no other group stops
+// it. Such a group needs no text of its own: it has the meter's name.
+func (g Group) Only() (m Meter, ok bool) {
+	paused := g.Paused()
+	if len(paused) != 1 || paused[0] >= CPUMeters || len(paused[0].Facts().Paused) != 1 {
+		return 0, false
+	}
+	return paused[0], true
+}
+
 // IsOfStacks reports whether a group is about stacks, or about blocks that are reported for their stacks.
 func (g Group) IsOfStacks() bool {
 	return g == NativeStacks || slices.ContainsFunc(table, func(f Facts) bool { return slices.Contains(f.Unwalked, g) })

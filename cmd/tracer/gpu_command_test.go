@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"ipytracer/tracer/gpu/gputest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ipytracer/tracer/gpu/gputest"
 )
 
 // running is a command that has not ended.

@@ -8,12 +8,10 @@ import (
 
 // groups are the texts of groups of probes in recordings. They are part of the format, so they stay as they are; the
 // words of reports are in model/words.
-var groups = [event.Groups]string{
+var groups = withMeters([event.Groups]string{
 	event.ArrayProbes:   "",
 	event.ForeignArrays: "blocks of another NumPy, or of another memory handler",
 	event.SmallBlocks:   "NumPy's small blocks",
-	event.TorchCPU:      "cpu.torch",
-	event.ArrowPools:    "cpu.arrow",
 	event.TorchTotals:   "gpu.*.active, gpu.*.reserved",
 	event.Stacks:        "stacks",
 	event.SmallStacks:   "stacks of blocks below 64 KiB",
@@ -23,6 +21,16 @@ var groups = [event.Groups]string{
 	event.HeapStacks:    "stacks of malloc's blocks",
 	event.Statements:    "the probes on statements were stepped down to keep the overhead budget",
 	event.CellEnds:      "the probes on cell ends were stepped down to keep the overhead budget",
+})
+
+// withMeters adds the texts of groups that stop one meter: its name.
+func withMeters(texts [event.Groups]string) [event.Groups]string {
+	for g := range texts {
+		if m, ok := event.Group(g).Only(); ok {
+			texts[g] = m.String()
+		}
+	}
+	return texts
 }
 
 // isOfGroup reports whether the text of a kind of boundary names a group of probes.

@@ -7,12 +7,11 @@ import (
 	"ipytracer/model"
 )
 
-// groups describe groups of probes that are stepped down. [event.ArrayProbes] has no text of its own.
+// groups describe groups of probes that are stepped down. [event.ArrayProbes] has no text of its own, and a group that
+// stops one meter has the meter's name.
 var groups = [event.Groups]string{
 	event.ForeignArrays: "blocks of another NumPy, or of another memory handler",
 	event.SmallBlocks:   "NumPy's small blocks",
-	event.TorchCPU:      "cpu.torch",
-	event.ArrowPools:    "cpu.arrow",
 	event.TorchTotals:   "gpu.*.active, gpu.*.reserved",
 	event.Stacks:        "stacks",
 	event.SmallStacks:   "stacks of blocks below 64 KiB",
@@ -25,7 +24,12 @@ var groups = [event.Groups]string{
 }
 
 // Group describes a group of probes that is stepped down; "" for those of NumPy's meter, and for another tracer's.
-func Group(g event.Group) string { return groups[g] }
+func Group(g event.Group) string {
+	if m, ok := g.Only(); ok {
+		return m.String()
+	}
+	return groups[g]
+}
 
 // GapOf returns the reason of a [model.Gap] that a group makes.
-func GapOf(g event.Group) string { return cmp.Or(groups[g], model.GapStepped) }
+func GapOf(g event.Group) string { return cmp.Or(Group(g), model.GapStepped) }

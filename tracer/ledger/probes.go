@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"ipytracer/event"
 	"sync"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
+
+	"ipytracer/event"
 )
 
 // Group names probes that are stepped down together when they cost more than the budget. Their numbers are the

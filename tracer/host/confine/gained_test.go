@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"ipytracer/tracer/host/attacktest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/host/attacktest"
 )
 
 // executed is a program that is executed, the user who executes it, and the rights that it has then.

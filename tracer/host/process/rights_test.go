@@ -2,7 +2,6 @@ package process
 
 import (
 	"errors"
-	"ipytracer/tracer/host/attacktest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/host/attacktest"
 )
 
 const nobody = 65534

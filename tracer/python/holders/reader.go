@@ -1,8 +1,9 @@
 package holders
 
 import (
-	"ipytracer/tracer/python/cpython"
 	"slices"
+
+	"ipytracer/tracer/python/cpython"
 )
 
 // reader reads the objects that CPython itself has, as that version keeps them.
