@@ -6,7 +6,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// activity follows the code that runs in the processes: cells, statements and experiments, and the time between cells.
+// activity follows the code that runs in the processes: cells, statements, experiments, and the time between cells.
 type activity struct {
 	limits     *limits
 	processes  *processes
@@ -19,12 +19,12 @@ type activity struct {
 	invariants *invariants
 	ledger     ledger
 
-	cells  map[uint64]*window // that run
+	cells  map[uint64]*window // that are running
 	done   []*window          // cells that closed since the last Finished
-	unseen int64              // cells that In has and no window
+	unseen int64              // cells that In has and that have no window
 }
 
-// cell returns a cell that runs, nil for none.
+// cell returns the running cell with an id, nil if there is none.
 func (ac *activity) cell(id uint64) *window { return ac.cells[id] }
 
 // takeDone returns the cells that closed since the last call.
@@ -34,13 +34,13 @@ func (ac *activity) takeDone() []*window {
 	return done
 }
 
-// forgetCell notes that a cell is over. Its text may still come.
+// forgetCell records that a cell is over. Its text may still arrive.
 func (ac *activity) forgetCell(w *window) {
 	delete(ac.cells, w.cell)
 	ac.closed.remember(w)
 }
 
-// startBetween and endBetween frame the time in which no cell of a process runs.
+// startBetween and endBetween begin and end the window for the time in which no cell of a process runs.
 func (ac *activity) startBetween(p *process, b *event.Boundary) {
 	if p.between != nil || p.ended {
 		return
@@ -56,14 +56,14 @@ func (ac *activity) endBetween(p *process, b *event.Boundary) {
 	}
 }
 
-// linkBetween tells the time that just ended which cell came after it.
+// linkBetween records, in the time between cells that just ended, which cell came after it.
 func (ac *activity) linkBetween(p *process, next *window) {
 	if w := p.lastGap; w != nil && !w.isOpen && w.after == nil {
 		w.after = next
 	}
 }
 
-// failureOf is the type of the exception that ended a cell, "" for none.
+// failureOf returns the type of the exception that ended a cell, "" for none.
 func (ac *activity) failureOf(b *event.Boundary) string {
 	if b.Outcome != event.OutcomeError {
 		return ""
@@ -84,8 +84,8 @@ func outcomeStatus(o event.Outcome) string {
 	return model.OK
 }
 
-// unseenBefore marks what the cells ran in that In has and that were not seen to begin, when the next cell begins; gap
-// is the time between cells that ends with it, nil if there is none.
+// unseenBefore marks, when the next cell begins, the window in which cells ran that are in In but were not seen to
+// begin. gap is the time between cells that ends there, nil if there is none.
 func (ac *activity) unseenBefore(p *process, b *event.Boundary, gap *window) {
 	first, last := p.inputs, b.Inputs-2
 	if b.Late || p.inputs < 0 || last < first {
@@ -95,13 +95,13 @@ func (ac *activity) unseenBefore(p *process, b *event.Boundary, gap *window) {
 	switch {
 	case len(p.open) > 0:
 		in = p.open[len(p.open)-1]
-	case p.lastCell != nil && p.lastCell.missed: // it went on until now
+	case p.lastCell != nil && p.lastCell.missed: // that cell went on until now
 		in = p.lastCell
 	}
 	ac.unseenIn(p, in, first, last)
 }
 
-// unseenIn says that cells ran in a window without one of their own.
+// unseenIn records that cells ran in a window without a window of their own.
 func (ac *activity) unseenIn(p *process, in *window, first, last int64) {
 	what := words.Cells(first, last) + words.OfKernel(p.kernel())
 	ac.unseen += last - first + 1

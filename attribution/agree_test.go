@@ -15,7 +15,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// meterGroups are the groups of probes that can be stepped down and stop a meter on the CPU.
+// meterGroups returns the groups of probes that can be stepped down and stop a meter on the CPU.
 func meterGroups() (groups []event.Group) {
 	for m := range event.Meter(event.CPUMeters) {
 		for _, group := range m.Facts().Paused {
@@ -27,11 +27,11 @@ func meterGroups() (groups []event.Group) {
 	return groups
 }
 
-// noGroup is stepped down.
+// noGroup stands for no step-down.
 const noGroup = event.OtherProbes
 
-// TestFormatsAgreeOnWhatIsComplete: whatever is stepped down, the certificate, the windows, the report as text, in
-// Markdown and as a page say of the same meters that they are not complete; and none of them does without a step-down.
+// TestFormatsAgreeOnWhatIsComplete: whichever group is stepped down, the certificate, the windows, and the report as
+// text, in Markdown and as a page call the same meters incomplete; and none of them does so without a step-down.
 func TestFormatsAgreeOnWhatIsComplete(t *testing.T) {
 	groups := meterGroups()
 	if len(groups) < 4 {

@@ -6,9 +6,9 @@ import (
 	"ipytracer/event"
 )
 
-// allocations knows what every traced process holds of the meters that count single blocks, and who allocated it, from
-// the change stream. What the stream has lost is missing here, and shows: the blocks known at a window's peak then do
-// not add up to the peak that the kernel's ledger says.
+// allocations records, from the change stream, the memory that each traced process holds of the meters that count
+// single blocks, and the code that allocated it. Changes that the stream lost are missing here. This shows: the blocks
+// known at a window's peak then do not add up to the peak in the kernel's ledger.
 type allocations struct {
 	unfollowed
 	*holdings
@@ -23,14 +23,14 @@ type allocations struct {
 	ranges  map[int32]*ranges // of cpu.mapped, by process
 	pieces  int               // of all ranges
 	stacks  *stackTable
-	asked   map[askedKey]event.Bytes // what tensors asked for, of the blocks that lived at the end
-	untold  bool                     // of blocks that moved a meter some were not told: of small ones, only samples
-	late    []*window                // for those that are looked for again and again
-	in      []*window                // likewise, those that hold a change's segment
-	givenUp string                   // why nothing of this is kept any more, see [GiveUp]; "": it is
+	asked   map[askedKey]event.Bytes // the bytes that tensors requested, of the blocks that lived at the end
+	untold  bool                     // some blocks that moved a meter were not streamed: of small ones, only samples
+	late    []*window                // reused by lately
+	in      []*window                // reused by windowsOf
+	givenUp string                   // why these records are no longer kept, see [GiveUp]; "": they are kept
 }
 
-// heldBy takes in how many bytes of their blocks tensors asked for.
+// heldBy records the bytes that tensors requested, by block.
 func (a *allocations) heldBy(e *event.Holders) {
 	for _, h := range e.Holders {
 		if h.Asked > 0 && a.givenUp == "" && len(a.asked) < maxBlocks {
@@ -51,7 +51,7 @@ func newAllocations(c *core, d *divided) *allocations {
 	}
 }
 
-// missesStacks says whether stacks of a meter were not walked at some time in the window.
+// missesStacks reports whether stacks of a meter were not walked at some time in the window.
 func (w *window) missesStacks(m event.Meter) bool {
 	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks event.Group) bool {
 		return slices.Contains(w.unwalked, stacks)
@@ -64,13 +64,13 @@ func (a *allocations) blockAt(pid int32, m event.Meter, address uint64) (stack u
 	return b.stack, ok
 }
 
-// rangeAt returns the stack of mapped memory.
+// rangeAt returns the stack that mapped an address.
 func (a *allocations) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 	return a.ranges[pid].stackAt(address)
 }
 
-// isWhole reports whether everything that came has found room.
+// isWhole reports whether everything that arrived has found room.
 func (a *allocations) isWhole() bool { return a.missing() == 0 && a.givenUp == "" }
 
-// missing returns how many blocks, tallies and stacks found no room.
+// missing returns the number of blocks, tallies and stacks that found no room.
 func (a *allocations) missing() int { return a.holdings.dropped + a.stacks.dropped }

@@ -9,16 +9,16 @@ import (
 	"ipytracer/model"
 )
 
-// TestAllocations compares what a window says of its allocations with the whole history, for random ones, with changes
-// that come late, and with some that were made while a boundary was being drawn.
+// TestAllocations compares a window's allocations with the whole history, for random ones, with changes that come late,
+// and with some that were made while a boundary was being drawn.
 func TestAllocations(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := newBlocks()
-		if seed%3 == 2 { // a GPU's memory is taken and given back by threads of its own
+		if seed%3 == 2 { // threads of the GPU's own allocate and free its memory
 			s.meter = event.OfDevice(1, []event.DeviceMeter{event.Driver, event.Active}[seed/3%2])
 		}
-		if seed%3 == 1 { // another CPU's, behind the boundary
+		if seed%3 == 1 { // changes of another CPU come behind the boundary
 			s.delay = func() bool { return r.IntN(4) == 0 }
 		}
 		if seed%2 == 1 {
@@ -45,7 +45,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// checkLines wants the lines of a session to add up to its allocations.
+// checkLines checks that the lines of a session add up to its allocations.
 func checkLines(t *testing.T, r *model.Report) {
 	t.Helper()
 	lines, own := map[model.Frame][4]int64{}, int64(0)
@@ -114,7 +114,7 @@ func (s *blocks) check(t *testing.T, w model.Window, cell uint64) {
 			snapshot()
 		}
 	}
-	if s.starts[cell] == s.ends[cell] { // it lists nothing, or, as the highest so far, what stood
+	if s.starts[cell] == s.ends[cell] { // no change: it lists nothing, or the blocks then held as the highest so far
 		if len(w.Allocations) == 0 {
 			return
 		}
@@ -162,8 +162,8 @@ func TestAllocationsThatAreLost(t *testing.T) {
 	}
 }
 
-// TestFramesOfCells: a frame in a cell's code names the cell, the innermost one of that name at the time; what is
-// outside of the cell is left out.
+// TestFramesOfCells: a frame in a cell's code names the cell, the innermost one of that name at the time; frames
+// outside the cell are left out.
 func TestFramesOfCells(t *testing.T) {
 	s := newBlocks()
 	s.stack(1, event.Frame{Function: "ones", File: "/usr/lib/python3/dist-packages/numpy/x.py", Line: 9},
@@ -172,7 +172,7 @@ func TestFramesOfCells(t *testing.T) {
 			File: "interactiveshell.py", Line: 3000})
 	s.cut(event.CellOpen, 1)
 	s.cut(event.CellClose, 1)
-	for range 2 { // the second cell, twice
+	for range 2 { // the second cell runs twice
 		s.cut(event.CellOpen, 2)
 		s.take(1, 100)
 		s.cut(event.CellClose, 2)
@@ -189,7 +189,7 @@ func TestFramesOfCells(t *testing.T) {
 	}
 }
 
-// TestResizedBlock: NumPy resizes in place by telling of the same address again.
+// TestResizedBlock: NumPy resizes in place with a second change at the same address.
 func TestResizedBlock(t *testing.T) {
 	s := newBlocks()
 	s.stack(1, event.Frame{Function: "f", File: "lib.py", Line: 1})
@@ -210,7 +210,7 @@ func TestResizedBlock(t *testing.T) {
 }
 
 // TestBetween: a change that was made while a boundary was being drawn counts on the side on which the ledger has it,
-// and in whatever holds both.
+// and in each window that holds both sides.
 func TestBetween(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		s := newBlocks()

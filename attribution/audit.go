@@ -12,7 +12,7 @@ type audit struct {
 	table     *windowTable
 	stacks    *stackTable
 	finds     *finds
-	openCell  func(id uint64) *window // nil for a cell that does not run
+	openCell  func(id uint64) *window // returns nil for a cell that is not running
 
 	births     *births
 	departures *departures
@@ -24,33 +24,33 @@ type audit struct {
 	count   int // of live blocks
 	dropped int // blocks and tallies that found no room
 	blind   blinds
-	sampled bool // small blocks were told as samples
+	sampled bool // small blocks were streamed as samples
 
-	exited map[int32]bool   // processes that did; true: the interpreter freed what it could
-	pools  map[int32]string // which processes wait in a pool for the next task, and in which
+	exited map[int32]bool   // processes that exited; true: the interpreter freed all that it could
+	pools  map[int32]string // the pool in which a process waits for the next task, by process
 }
 
-// holders is what a process said, in the end, of who holds its blocks.
+// holders records, from a process at its end, which objects hold its blocks.
 type holders struct {
 	complete bool
 	objects  int64
 	by       map[uint64]event.Holder
-	views    map[uint64]event.View // memory that only views hold, by its address
+	views    map[uint64]event.View // memory that only views hold, by address
 }
 
-// keeps reports whether windows of a kind are kept: what a statement made remembers it.
+// keeps reports whether windows of a kind are kept. Of a statement, the births of its blocks remain.
 func (a *audit) keeps(kind windowKind) bool { return kind != kindStatement && kind != kindLife }
 
-// becameGap makes a statement that was none the time between cells.
+// becameGap turns a statement that was none into time between cells.
 func (a *audit) becameGap(w *window) {
 	*w.birth = birth{}
 	a.table.keep(w)
 }
 
-// ended has nothing left to do: see [audit.boundary].
+// ended does nothing: see [audit.boundary].
 func (a *audit) ended(int32) {}
 
-// opened gives a window what its blocks will refer to.
+// opened gives a window the birth that its blocks will refer to.
 func (a *audit) opened(w *window, line int) {
 	w.line = line
 	switch w.kind {
@@ -63,10 +63,10 @@ func (a *audit) opened(w *window, line int) {
 	}
 }
 
-// takes reports whether a change is of a block, or of PyTorch's totals.
+// takes reports whether a change concerns a block, or PyTorch's totals.
 func (a *audit) takes(c *event.Change) bool { return c.IsBlock() || c.Meter >= event.CPUMeters }
 
-// move takes in what moved: a block, or PyTorch's totals.
+// move takes in a change of a block, or of PyTorch's totals.
 func (a *audit) move(r *root, c *event.Change) {
 	a.torch.totals(r, c)
 	switch {
@@ -78,7 +78,7 @@ func (a *audit) move(r *root, c *event.Change) {
 	}
 }
 
-// moveBlock makes, resizes or frees a block.
+// moveBlock allocates, resizes or frees a block.
 func (a *audit) moveBlock(r *root, c *event.Change) {
 	a.torch.claim(c)
 	blocks := a.live[c.PID]
@@ -89,17 +89,17 @@ func (a *audit) moveBlock(r *root, c *event.Change) {
 	at := place{c.Meter, c.Address}
 	b, known := blocks[at]
 	size := c.Size
-	if c.Sample { // it stands for others
+	if c.Sample { // it stands for other blocks, too
 		size, a.sampled = sampleSize(size), true
 	}
 	b.size += size
 	switch {
-	case !known && size < 0: // made before the attach, or lost
+	case !known && size < 0: // allocated before the attach, or its allocation was lost
 	case b.size <= 0:
 		delete(blocks, at)
 		a.count--
 		b.size -= size
-		if !c.Found { // it went at some time while nobody looked
+		if !c.Found { // a block that a search found missing went at an unknown time
 			a.departures.free(a.births.innermost(r, c), at, b, c)
 		}
 	case known:
@@ -118,11 +118,11 @@ func (a *audit) moveBlock(r *root, c *event.Change) {
 	}
 }
 
-// moveRange takes in that a range was mapped or unmapped.
+// moveRange records that a range was mapped or unmapped.
 func (a *audit) moveRange(r *root, c *event.Change) {
 	w := a.births.innermost(r, c)
 	by := maker{stack: c.Stack, at: c.Time}
-	if w != nil { // not the very time: a heap would be a piece for each page it grew by
+	if w != nil { // the window's time, not its own: a heap would become a piece for each page it grew by
 		by.birth, by.at = w.birth, w.opened
 	}
 	gone, _ := rangesOf(a.ranges, c.PID).move(c, by, &a.count, &a.dropped)
@@ -133,7 +133,7 @@ func (a *audit) moveRange(r *root, c *event.Change) {
 	}
 }
 
-// each goes through what lives of a process.
+// each calls do for each live block and range of a process.
 func (a *audit) each(pid int32, do func(place, kept)) {
 	for at, b := range a.live[pid] {
 		do(at, b)
@@ -146,7 +146,7 @@ func (a *audit) each(pid int32, do func(place, kept)) {
 	}
 }
 
-// boundary follows the lives of processes.
+// boundary follows the starts, program changes and exits of processes, and the ends of statements.
 func (a *audit) boundary(p *process, b *event.Boundary) {
 	switch b.Kind {
 	case event.CellOpen:
@@ -164,12 +164,12 @@ func (a *audit) boundary(p *process, b *event.Boundary) {
 	case event.ProcessStart:
 		a.births.start(b)
 	case event.ProcessExec:
-		if !p.alive { // a vfork: it begins with its program
+		if !p.alive { // a child of vfork: it begins with its program
 			a.births.execute(b)
 		}
 		a.drop(b.PID)
 	case event.ProcessExit:
-		if p.session == nil { // a child's memory goes with it
+		if p.session == nil { // a child's memory ends with it
 			a.drop(b.PID)
 			return
 		}
@@ -177,7 +177,7 @@ func (a *audit) boundary(p *process, b *event.Boundary) {
 	}
 }
 
-// cellOver remembers a cell that ended with an exception.
+// cellOver records a cell that ended with an exception.
 func (a *audit) cellOver(pid int32, w *window) {
 	if w.status == model.Error || w.status == model.Interrupted {
 		a.departures.fail(pid, w)
@@ -208,7 +208,7 @@ func (a *audit) forget(root uint32, which func(event.Meter) bool) {
 	a.departures.forget(func(pid int32, m event.Meter) bool { return which(m) && of(pid) })
 }
 
-// heldBy takes in what the target's objects said.
+// heldBy records the holders that the target's objects reported.
 func (a *audit) heldBy(e *event.Holders) {
 	if e.Pool != "" {
 		a.pools[e.PID] = e.Pool
@@ -233,7 +233,7 @@ func (a *audit) heldBy(e *event.Holders) {
 	}
 }
 
-// ask has what was found now stand for what processes have said, until the function that it returns is called.
+// ask replaces the holders that processes reported by those found now, until the function that it returns is called.
 func (a *audit) ask(found []*event.Holders) (restore func()) {
 	holdersBefore, poolsBefore := a.holders, a.pools
 	a.holders, a.pools = map[int32]*holders{}, map[int32]string{}
@@ -249,13 +249,13 @@ func (a *audit) blockAt(pid int32, m event.Meter, address uint64) (stack uint64,
 	return b.stack, ok
 }
 
-// rangeAt returns the stack of mapped memory.
+// rangeAt returns the stack that mapped an address.
 func (a *audit) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 	return a.ranges[pid].stackAt(address)
 }
 
-// isWhole reports whether everything that came has found room.
+// isWhole reports whether everything that arrived has found room.
 func (a *audit) isWhole() bool { return a.stacks.dropped == 0 && a.leftOut() == 0 }
 
-// leftOut returns how many blocks and tallies found no room.
+// leftOut returns the number of blocks and tallies that found no room.
 func (a *audit) leftOut() int { return a.dropped + a.departures.dropped }

@@ -7,8 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// Objects of C++ alone may have what Arrow's pools handed out: what no object leads to is no verdict then, unless it
-// grows, and is not passed over.
+// Blocks of Arrow's pools may be held by C++ objects alone. A block that no Python object leads to gets no verdict
+// then, unless it grows, but is listed as not judged.
 func TestInsideOfReaders(t *testing.T) {
 	n := newNotebook()
 	n.run("cell", func() {

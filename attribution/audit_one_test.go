@@ -9,7 +9,7 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// so is an Auditor that has taken in what there is so far.
+// so returns an Auditor that has taken in the notebook's events so far.
 func (n *notebook) so() *Auditor {
 	a := NewAuditor()
 	for _, e := range n.events {
@@ -26,8 +26,8 @@ func saying(kind event.HolderKind, root string, addresses ...uint64) *event.Hold
 	return e
 }
 
-// TestAuditOne: what is said of a process while it runs is what the audit at the end says, however often it was asked
-// before.
+// TestAuditOne: the audit of one process while it runs has the verdicts of the audit at the end, however often it was
+// called before.
 func TestAuditOne(t *testing.T) {
 	n := newNotebook()
 	var kept []uint64
@@ -63,7 +63,7 @@ func TestAuditOne(t *testing.T) {
 	}
 }
 
-// TestAuditOneForgets: what was asked while the session ran is not there at its end, when nobody knows who holds what.
+// TestAuditOneForgets: holders found while the session ran are not kept for its end, when no holders are known.
 func TestAuditOneForgets(t *testing.T) {
 	n := newNotebook()
 	var kept uint64
@@ -74,8 +74,8 @@ func TestAuditOneForgets(t *testing.T) {
 	none(t, a.Audit(int64(mib)))
 }
 
-// TestAuditOneWhileACellRuns: what the cell that asks has made, and what its calls hold, is no finding, and is said to
-// be undecided.
+// TestAuditOneWhileACellRuns: the blocks that the asking cell allocated, and those that its calls hold, are no finding,
+// and are reported as undecided.
 func TestAuditOneWhileACellRuns(t *testing.T) {
 	n := newNotebook()
 	var before, own uint64
@@ -94,7 +94,7 @@ func TestAuditOneWhileACellRuns(t *testing.T) {
 			{Address: before, Kind: event.HeldByThread, Function: "f", Path: "big", Root: "big", Running: true},
 		}}}, int64(mib)))
 	a := n.so().AuditOne(int(main), []*event.Holders{saying(event.HeldByThread, "big", before)}, int64(mib))
-	only(t, a, model.HeldAfterWindow, 5*mib, 1) // another thread's
+	only(t, a, model.HeldAfterWindow, 5*mib, 1) // the call of another thread
 	if a.Complete || len(a.NotJudged) == 0 || a.NotJudged[0].Reason != model.CellRuns ||
 		*a.NotJudged[0].Bytes != int64(2*mib) {
 		t.Errorf("not judged: %+v", a.NotJudged)

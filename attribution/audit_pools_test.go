@@ -7,13 +7,13 @@ import (
 	"ipytracer/model"
 )
 
-// torch is PyTorch's allocator on one GPU, as the events show it.
+// torch is PyTorch's allocator on one GPU, as events show it.
 type torch struct {
 	*notebook
 	active, reserved event.Bytes
 }
 
-// segment takes one from the driver for a block of its own at its beginning.
+// segment takes a segment from the driver, with one block at its beginning.
 func (p *torch) segment(size, block event.Bytes) uint64 {
 	at := p.takeOf(event.OfDevice(0, event.Driver), "torch", 1, size)
 	p.block(at, block)
@@ -28,8 +28,9 @@ func (p *torch) block(at uint64, size event.Bytes) {
 	p.move(event.Change{Meter: event.OfDevice(0, event.Active), Value: p.active, Size: size, Address: at, Block: true})
 }
 
-// PyTorch's cache is in pieces if it takes more from the driver though as much was free in it, and what is free lies
-// between blocks in use. Free segments are what a cache is for, and its blocks of the driver never count as the cell's.
+// PyTorch's cache is fragmented if it takes more from the driver although as much was free in it, and the free parts
+// lie between blocks in use. Free segments are the purpose of a cache, and its blocks of the driver never count as the
+// cell's.
 func TestFragmentation(t *testing.T) {
 	for _, pieces := range []bool{true, false} {
 		p := &torch{notebook: newNotebook()}

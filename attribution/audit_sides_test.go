@@ -12,13 +12,13 @@ import (
 	"ipytracer/model/words"
 )
 
-// A process that a cell started and that still runs is named with its line; one that ended, one that a running cell
-// has, and multiprocessing's own are not.
+// A process that a cell started and that still runs is named with its line. One that exited, one of a running cell, and
+// multiprocessing's own are not.
 func TestChildAlive(t *testing.T) {
 	n := newNotebook()
 	start := func(pid int32, command string) {
 		n.born(pid, 5000)
-		if pid != 201 { // that one is a vfork: its parent waits until it executes a program
+		if pid != 201 { // 201 is a vfork: its parent waits until it executes a program
 			n.boundary(event.ProcessStart, pid, func(b *event.Boundary) { b.Parent = main })
 		}
 		n.boundary(event.ProcessExec, pid, func(b *event.Boundary) { b.Parent, b.Command = main, command })
@@ -37,7 +37,7 @@ func TestChildAlive(t *testing.T) {
 	}
 }
 
-// A child of vfork may be seen only when the statement, or the cell, that started it is over.
+// A child of vfork may be seen only after the statement, or the cell, that started it is over.
 func TestChildSeenLate(t *testing.T) {
 	for _, late := range []string{"statement", "cell"} {
 		n := newNotebook()
@@ -62,7 +62,7 @@ func TestChildSeenLate(t *testing.T) {
 	}
 }
 
-// A pause of NumPy's meter takes away nothing of what was known before; the audit says that it was there.
+// A pause of NumPy's meter drops nothing that was known before; the audit reports the pause.
 func TestAuditKnowsThroughAPause(t *testing.T) {
 	n := newNotebook()
 	for range 4 {
@@ -79,8 +79,8 @@ func TestAuditKnowsThroughAPause(t *testing.T) {
 	}
 }
 
-// An audit knows of every meter's pauses of its blocks: none of them leaves it with nothing to say and nothing left
-// behind.
+// An audit reports the pauses of each meter's blocks: after none of them does it claim, without findings, that nothing
+// stays behind.
 func TestAuditKnowsOfPauses(t *testing.T) {
 	for _, f := range event.Meters() {
 		for _, group := range f.Paused {
@@ -101,7 +101,8 @@ func TestAuditKnowsOfPauses(t *testing.T) {
 	}
 }
 
-// When the lines of malloc's blocks are stepped down, what they knew is forgotten, and the audit says so.
+// When the lines of malloc's blocks are stepped down, the records of these blocks are dropped, and the audit reports
+// it.
 func TestAuditForgets(t *testing.T) {
 	n := newNotebook()
 	for range 4 {
@@ -115,7 +116,7 @@ func TestAuditForgets(t *testing.T) {
 	}
 }
 
-// What is held adds up to what lives, for random blocks.
+// The held bytes add up to the live bytes, for random blocks.
 func TestAuditAddsUp(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -150,8 +151,8 @@ func TestAuditAddsUp(t *testing.T) {
 	}
 }
 
-// What was there before, what the process had when it ended and resident memory that no meter has are not judged, and
-// with what else can be more than a limit is known.
+// Memory from before the attach, memory that the process had when it exited, and resident memory of no meter are not
+// judged. The audit knows whether the rest can exceed a limit.
 func TestNotJudged(t *testing.T) {
 	reasons := func(a *model.Audit) (all []string) {
 		for _, n := range a.NotJudged {
@@ -211,8 +212,8 @@ func TestIdlePool(t *testing.T) {
 	}
 }
 
-// Arrays that no change told of are judged by what holds them: outputs, the last exception and cycles always, modules
-// only where probes were out, so that they need not have been there before.
+// Arrays without a change are judged by their holders: outputs, the last exception and cycles always, modules only
+// where probes were detached, so that the arrays need not be from before the attach.
 func TestMadeWhenNobodyLooked(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		n := newNotebook()

@@ -10,7 +10,7 @@ import (
 
 const mib = event.Bytes(1 << 20)
 
-// A cell that leaves something behind in each run grows, whoever holds it; the line is that of the block.
+// A cell that leaves memory behind in each run grows, whichever object holds it; the line is that of the block.
 func TestRerunGrowth(t *testing.T) {
 	n := newNotebook()
 	for range 4 {
@@ -30,7 +30,7 @@ func TestRerunGrowth(t *testing.T) {
 	}
 }
 
-// What is kept for a while, and bounded, is not growth; neither is what the next run replaces.
+// Memory that is kept for a while, within a bound, is not growth; neither is memory that the next run replaces.
 func TestBoundedIsNoGrowth(t *testing.T) {
 	for _, keeps := range []int{1, 2, 4} {
 		n := newNotebook()
@@ -55,8 +55,8 @@ func TestBoundedIsNoGrowth(t *testing.T) {
 	none(t, n.audit(t))
 }
 
-// Mapped memory that a few runs took and kept, ever less of it, is what allocators do; the same in each of four runs is
-// growth.
+// Mapped memory that a few runs took and kept, ever less of it, is normal for allocators; the same in each of four runs
+// is growth.
 func TestMappedGrowth(t *testing.T) {
 	for _, c := range []struct {
 		sizes []event.Bytes
@@ -81,9 +81,9 @@ func TestMappedGrowth(t *testing.T) {
 	}
 }
 
-// A cell that makes the same anew in each run does not grow, though an allocator spreads what the last run made over
-// memory that each of them mapped. The numbers are arenas, of each run, behind each run; the first ones are of a real
-// cell that makes 300,000 strings.
+// A cell that allocates the same anew in each run does not grow, though an allocator spreads the objects of the last
+// run over memory that each of the runs mapped. The numbers are the arenas of each run, after each run; the first ones
+// are from a real cell that allocates 300,000 strings.
 func TestMappedGrowthInArenas(t *testing.T) {
 	for name, c := range map[string]struct {
 		after [][]int
@@ -98,7 +98,7 @@ func TestMappedGrowthInArenas(t *testing.T) {
 		"more behind each run":      {[][]int{{5}, {5, 5}, {5, 5, 5}, {5, 5, 5, 5}}, true},
 		"more, and some given back": {[][]int{{14}, {6, 13}, {6, 6, 12}, {6, 6, 5, 13}, {6, 6, 5, 6, 7}}, true},
 	} {
-		for _, elsewhere := range []bool{false, true} { // it is the next run that gives back, or another cell before it
+		for _, elsewhere := range []bool{false, true} { // the next run unmaps, or another cell before it
 			n := newNotebook()
 			number, arenas := uint64(1<<60), make([][]event.Change, len(c.after))
 			n.events = append(n.events, &event.Stack{Number: number, PID: main,
@@ -135,7 +135,7 @@ func TestMappedGrowthInArenas(t *testing.T) {
 	}
 }
 
-// A leak that not every run makes is found with enough of them.
+// A leak in only some of the runs is found once there are enough of them.
 func TestGrowthNowAndThen(t *testing.T) {
 	n := newNotebook()
 	left := event.Bytes(0)
@@ -153,7 +153,7 @@ func TestGrowthNowAndThen(t *testing.T) {
 	}
 }
 
-// Who holds a block decides what is said of it.
+// The holder of a block decides the verdict.
 func TestHolders(t *testing.T) {
 	for _, c := range []struct {
 		kind event.HolderKind
@@ -190,7 +190,7 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// A holder that is not certain is said to be so.
+// A holder that is not certain is reported as such.
 func TestProbably(t *testing.T) {
 	n := newNotebook()
 	n.run("cell", func() {
@@ -203,7 +203,7 @@ func TestProbably(t *testing.T) {
 	}
 }
 
-// What no object has is only said to leak if every object was looked at, and not of memory that libraries keep.
+// A block without a holder is a leak only if each object was searched, and it is not memory that libraries keep.
 func TestNobodyHoldsIt(t *testing.T) {
 	n := newNotebook()
 	n.run("cell", func() {
@@ -228,7 +228,8 @@ func TestNobodyHoldsIt(t *testing.T) {
 	none(t, n.audit(t))
 }
 
-// All that one holder has is one verdict, whichever lines made it; what has no name is one for each line.
+// All blocks of one holder are one verdict, whichever lines allocated them; blocks of unnamed holders get one for each
+// line.
 func TestOneVerdictForEachHolder(t *testing.T) {
 	n := newNotebook()
 	var all []uint64
@@ -276,8 +277,8 @@ func TestStudent(t *testing.T) {
 	}
 }
 
-// TestSiteIsNamedAlike: of several stacks that are one place in the code, which one names it does not depend on which
-// block is looked at first.
+// TestSiteIsNamedAlike: if several stacks are one place in the code, the stack that names it does not depend on which
+// block comes first.
 func TestSiteIsNamedAlike(t *testing.T) {
 	names := map[uint64]string{5: "first.py", 7: "", 9: "second.py"}
 	for _, order := range [][]uint64{{5, 7, 9}, {9, 5, 7}, {7, 9, 5}} {

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-// Without its objects a failed statement still tells: what it made has no name.
+// Without its objects a failed statement still leads to a verdict: on the blocks that it allocated, without names.
 func TestTraceback(t *testing.T) {
 	n := newNotebook()
 	n.run("fine", func() { n.take("fine", 1, 8*mib) })
@@ -25,12 +25,13 @@ func TestTraceback(t *testing.T) {
 	}
 }
 
-// What an exception's frames have goes some time after the next exception has come: they refer to it, so it takes the
-// garbage collector, which runs in any cell, or in none. A variable's goes when a cell says so.
+// The objects of an exception's frames are freed some time after the next exception has come: the frames refer to the
+// exception, so the garbage collector must free them, and it runs in any cell, or in none. A variable's block is freed
+// when a cell says so.
 func TestTracebackGoesLater(t *testing.T) {
 	nothing := func() {}
 	for name, c := range map[string]struct {
-		between bool // a cell fails between the one that made it and what frees it
+		between bool // a cell fails between the one that allocated it and the one that frees it
 		frees   func(n *notebook, give func(), collect func())
 		held    bool
 	}{
@@ -73,7 +74,7 @@ func TestTracebackGoesLater(t *testing.T) {
 	}
 }
 
-// What an interpreter that ends clears away was not held by a traceback.
+// Blocks that an exiting interpreter clears away were not held by a traceback.
 func TestTracebackOfAProcessThatEnds(t *testing.T) {
 	n := newNotebook()
 	var address uint64
@@ -88,14 +89,14 @@ func TestTracebackOfAProcessThatEnds(t *testing.T) {
 	}
 }
 
-// What goes long after its cell, when no cell runs, was freed late; what goes as the process ends was not.
+// A block freed long after its cell, when no cell runs, was freed late; a block freed as the process exits was not.
 func TestFreedLate(t *testing.T) {
 	n := newNotebook()
 	var soon, late uint64
 	n.run("cell", func() { soon, late = n.take("cell", 1, 7*mib), n.take("cell", 2, 9*mib) })
 	n.give(soon)
 	n.wait(5)
-	// any boundary: time goes on
+	// any boundary will do: time goes on
 	n.boundary(event.MeterBack, main, func(b *event.Boundary) { b.Group = event.TorchTotals })
 	n.give(late)
 	n.run("next", func() {})
@@ -113,7 +114,7 @@ func TestFreedLate(t *testing.T) {
 	none(t, n.finish(t))
 }
 
-// What is still there when the interpreter has cleared everything away was never freed, if it did clear.
+// A block that is live after the interpreter has cleared everything away was never freed, if the interpreter did clear.
 func TestNeverFreed(t *testing.T) {
 	for _, clears := range []bool{true, false} {
 		n := newNotebook()
@@ -143,9 +144,9 @@ func TestGrowthUntilExit(t *testing.T) {
 	only(t, n.finish(t), model.RerunGrowth, 6*mib, 1, 2, 3)
 }
 
-// What the last exception has was often made by cells that did not fail: the one that did is named, and is the one
-// to change. Not so for a copy of IPython's, which can be of an earlier exception, nor where the cell that failed
-// made all of it.
+// The objects that the last exception holds were often allocated by cells that did not fail: the verdict names the
+// failed cell, and that is the one to change. This is not so for IPython's copy, which can be of an earlier exception,
+// nor if the failed cell allocated everything itself.
 func TestTracebackNamesWhoRaised(t *testing.T) {
 	for _, c := range []struct {
 		maker, root, says string

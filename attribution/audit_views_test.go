@@ -11,7 +11,7 @@ import (
 )
 
 // TestAuditOfViews: memory that only views hold has one verdict for all its views, with code that replaces each of
-// them; none that would not free it.
+// them; there is no verdict where that would not free it.
 func TestAuditOfViews(t *testing.T) {
 	for _, c := range []struct {
 		viewers []event.Viewer
@@ -62,8 +62,8 @@ func TestAuditOfViews(t *testing.T) {
 	}
 }
 
-// TestAuditOfGarbage: what waits for the collector is no leak, in one verdict for all of it, also if each run of a cell
-// leaves more; what the collector leaves alone is one.
+// TestAuditOfGarbage: garbage that waits for the collector is no leak, and has one verdict for all of it, even if each
+// run of a cell leaves more; garbage that the collector leaves alone is a leak.
 func TestAuditOfGarbage(t *testing.T) {
 	for _, c := range []struct {
 		kind    event.HolderKind
@@ -99,7 +99,7 @@ func TestAuditOfGarbage(t *testing.T) {
 	}
 }
 
-// TestAuditOfProbableGarbage: where a library's own memory accounts for a reference, garbage is garbage probably.
+// TestAuditOfProbableGarbage: if a library's own memory accounts for a reference, the block is only probably garbage.
 func TestAuditOfProbableGarbage(t *testing.T) {
 	n := newNotebook()
 	var address uint64

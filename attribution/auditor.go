@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// Auditor finds memory that stays behind, in the events of a session. It keeps every live block with the cell and the
-// statement that made it, and nothing of the windows but their figures: a session of millions of changes fits.
+// Auditor finds memory that stays behind, in the events of a session. It keeps each live block with the cell and the
+// statement that allocated it, and of the windows only their figures: a session of millions of changes fits.
 type Auditor struct {
 	*core
 	audit *audit
@@ -31,30 +31,30 @@ func NewAuditor() *Auditor {
 	return &Auditor{c, a}
 }
 
-// Add takes the next event in.
+// Add takes in the next event.
 func (a *Auditor) Add(e event.Event) { a.intake.add(e) }
 
-// Flush settles what has come so far, see [Tracker.Flush].
+// Flush settles the events taken in so far, see [Tracker.Flush].
 func (a *Auditor) Flush() { a.intake.flush() }
 
 // Finished returns the cells that closed since the last call, see [Tracker.Finished].
 func (a *Auditor) Finished() []model.Window { return a.finished() }
 
-// Audit says what stays behind. A verdict has at least so many bytes. It can be called at any time.
+// Audit returns the verdicts on memory that stays behind, each on at least so many bytes. It can be called at any time.
 func (a *Auditor) Audit(least int64) *model.Audit {
 	a.intake.flush()
 	a.queue.handOnAll()
 	return newJudge(a.core, a.audit, least).judgeAll()
 }
 
-// leastAsked is how many bytes a block has at least of which it is asked who holds it.
+// leastAsked is the least size of a block, in bytes, for which holders are searched.
 const leastAsked = 4 << 10
 
-// Size is how many live blocks an Auditor keeps.
+// Size returns the number of live blocks that an Auditor keeps.
 func (a *Auditor) Size() int { return a.audit.count }
 
-// Blocks are the live blocks of a process of which can be asked who holds them, in the order of their addresses: those
-// of [Auditor.AuditOne].
+// Blocks returns the live blocks of a process for which holders can be searched, by address: the input of the search
+// before [Auditor.AuditOne].
 func (a *Auditor) Blocks(pid int) (all []event.Block) {
 	a.Flush()
 	for at, b := range a.audit.live[int32(pid)] {
@@ -68,15 +68,15 @@ func (a *Auditor) Blocks(pid int) (all []event.Block) {
 	return slices.CompactFunc(all, func(a, b event.Block) bool { return a.Address == b.Address })
 }
 
-// AuditOne says what stays behind in one process while the session goes on, as far as it has been taken in: found is
-// what a look at its objects has shown, after [Auditor.Blocks]. What a cell has made that runs still, and what only the
-// calls of running cells hold, is not judged, and said to be so. Nothing of it stays in the Auditor.
+// AuditOne returns the verdicts on one process while the session goes on, from the events taken in so far. found is the
+// result of a search of its objects for the holders of [Auditor.Blocks]. Memory that a running cell allocated, or that
+// only the calls of running cells hold, is reported without a verdict. The Auditor keeps nothing of it.
 func (a *Auditor) AuditOne(pid int, found []*event.Holders, least int64) *model.Audit {
 	a.intake.flush()
 	defer a.audit.ask(found)()
 	j := newJudge(a.core, a.audit, least)
 	j.only, j.asking = int32(pid), true
 	out := j.judgeAll()
-	out.Variables, out.Names, out.ToFree, out.Resident, out.GPUNotes = nil, nil, nil, nil, nil // they are of the end
+	out.Variables, out.Names, out.ToFree, out.Resident, out.GPUNotes = nil, nil, nil, nil, nil // they belong to the end
 	return out
 }

@@ -8,14 +8,15 @@ import (
 	"ipytracer/event"
 )
 
-// sessions are what the benchmarks take in: a notebook of many statements, a crowd of processes, and anything at all.
+// sessions are the input of the benchmarks: a notebook of many statements, a crowd of processes, and random events.
 var sessions = map[string]func(emit func(event.Event)){
 	"notebook": func(emit func(event.Event)) { attributiontest.Notebook(emit, 300, 10) },
 	"crowd":    func(emit func(event.Event)) { attributiontest.Crowd(emit, 200, 30) },
 	"anything": func(emit func(event.Event)) { attributiontest.Anything(emit, 1, 3000) },
 }
 
-// recorded are the events of a session. A boundary or a change may be another one's memory later, so each is copied.
+// recorded returns the events of a session. The memory of a boundary or a change may be reused later, so each is
+// copied.
 func recorded(session func(emit func(event.Event))) (all []event.Event) {
 	session(func(e event.Event) {
 		switch one := e.(type) {
@@ -31,7 +32,7 @@ func recorded(session func(emit func(event.Event))) (all []event.Event) {
 	return all
 }
 
-// BenchmarkTracker takes a session in.
+// BenchmarkTracker takes in a session.
 func BenchmarkTracker(b *testing.B) {
 	for name, session := range sessions {
 		events := recorded(session)
@@ -47,7 +48,7 @@ func BenchmarkTracker(b *testing.B) {
 	}
 }
 
-// BenchmarkAuditor takes a session in, and judges what it leaves.
+// BenchmarkAuditor takes in a session, and judges the memory that it leaves.
 func BenchmarkAuditor(b *testing.B) {
 	for name, session := range sessions {
 		events := recorded(session)

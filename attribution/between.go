@@ -15,17 +15,17 @@ type betweenKey struct {
 	meter event.Meter
 }
 
-// betweens are the changes that were made while boundaries were being drawn.
+// betweens are the changes that were made while boundaries were being drawn. A change may have passed one or several.
 type betweens struct {
-	one  map[betweenKey][]betweenChange // one boundary: by segment and value
-	more map[betweenKey][]betweenChange // several: few
+	one  map[betweenKey][]betweenChange // passed one boundary: by segment and value
+	more map[betweenKey][]betweenChange // passed several: these are few
 }
 
 type betweenChange struct {
 	segment uint64
 	passed  uint64
 	value   event.Bytes
-	highest []event.Bytes // the highest value of this change and so many behind it: 1, 2, 4 … changes
+	highest []event.Bytes // the highest value of 1, 2, 4 … changes from this one on
 }
 
 func (ps *processes) betweens() betweens {
@@ -58,8 +58,8 @@ func (ps *processes) betweens() betweens {
 	return all
 }
 
-// recomputed is a window's peak by the change stream. A change that was made while a boundary was being drawn is on
-// either side of it: where that decides, it is on the side on which the kernel's peak says it was.
+// recomputed returns a window's peak by the change stream. A change that was made while a boundary was being drawn may
+// be on either side of it. Where the side decides, the change counts on the side that agrees with the kernel's peak.
 func (all betweens) recomputed(w *window, m event.Meter, kernel event.Bytes) event.Bytes {
 	peak := w.recomputed.of(m)
 	key := betweenKey{w.root, w.process.info.PID, m}
@@ -77,7 +77,7 @@ func (all betweens) recomputed(w *window, m event.Meter, kernel event.Bytes) eve
 	if first < last { // segments that have both sides within the window
 		peak = max(peak, highestOf(of, at(first), at(last)))
 	}
-	for _, edge := range []uint64{first - 1, last} { // of which one side is
+	for _, edge := range []uint64{first - 1, last} { // segments that have one side within it
 		begin, end := at(edge), at(edge+1)
 		if n := sort.Search(end-begin, func(i int) bool { return of[begin+i].value > kernel }); n > 0 {
 			peak = max(peak, of[begin+n-1].value)
@@ -92,7 +92,7 @@ func (all betweens) recomputed(w *window, m event.Meter, kernel event.Bytes) eve
 	return peak
 }
 
-// highestOf is the highest value in [begin, end), 0 for none.
+// highestOf returns the highest value in [begin, end), 0 for none.
 func highestOf(of []betweenChange, begin, end int) (highest event.Bytes) {
 	for begin < end {
 		n := len(of[begin].highest) - 1

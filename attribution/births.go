@@ -10,15 +10,15 @@ type closing struct {
 	closed event.Nanoseconds
 }
 
-// vforkLag is how long after its parent went on a child that was started by vfork may be seen to execute its program:
-// the kernel lets the parent go when the child's old memory is released, and tells of the new program after that.
+// vforkLag is the longest time from when a parent resumes after vfork until its child is seen to execute its program:
+// the kernel lets the parent go when the child's old memory is released, and reports the new program after that.
 const vforkLag = event.Nanoseconds(100e6)
 
-// births knows in which statement, cell or time between cells blocks are made, and processes started.
+// births records in which statement, cell or time between cells blocks are allocated and processes started.
 type births struct {
 	processes *processes
 	table     *windowTable
-	started   map[int32]*birth  // processes, by where their first ancestor was started
+	started   map[int32]*birth  // where its first ancestor was started, by process
 	statement map[int32]closing // the last that ended, by process
 }
 
@@ -26,7 +26,7 @@ func newBirths(p *processes, t *windowTable) *births {
 	return &births{processes: p, table: t, started: map[int32]*birth{}, statement: map[int32]closing{}}
 }
 
-// innermost is the statement, cell or time between cells of the process in which a change fell.
+// innermost returns the innermost statement, cell or time between cells of the process at a change.
 func (bs *births) innermost(r *root, c *event.Change) (found *window) {
 	if c.Segment <= r.ended {
 		return bs.innermostBefore(c)
@@ -44,14 +44,14 @@ func (bs *births) innermost(r *root, c *event.Change) (found *window) {
 	return found
 }
 
-// innermostBefore finds the innermost window for a change that comes late, among the last cells.
+// innermostBefore returns the innermost window, among the last cells, for a change that comes late.
 func (bs *births) innermostBefore(c *event.Change) *window {
 	return bs.table.latest(func(w *window) bool {
 		return w.birth != nil && w.process.info.PID == c.PID && w.holds(c.Root, c.Segment)
 	})
 }
 
-// start remembers which statement started a process, or the process that started it.
+// start records which statement started a process, directly or through the process that started it.
 func (bs *births) start(b *event.Boundary) {
 	from := bs.started[b.Parent]
 	if p := bs.processes.byPID[b.Parent]; p != nil {
@@ -68,10 +68,10 @@ func (bs *births) start(b *event.Boundary) {
 	}
 }
 
-// close remembers the statement of a process that ended last.
+// close records the statement of a process that ended last.
 func (bs *births) close(pid int32, one closing) { bs.statement[pid] = one }
 
-// execute remembers where a child was started by vfork: it begins with its program.
+// execute records where a child of vfork was started: it begins with its program.
 func (bs *births) execute(b *event.Boundary) {
 	bs.start(b)
 	now, last := bs.started[b.PID], bs.statement[b.Parent]

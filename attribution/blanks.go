@@ -6,13 +6,13 @@ import (
 	"ipytracer/event"
 )
 
-// While NumPy's meter is stepped down arrays come and go unseen; when its probes are back, a search finds out which.
-// They were made, or went, at some time since then: for certain in the windows that have been open all that time, and
-// of no other it can be said. These have them from their beginning, under a name of their own.
+// While NumPy's meter is stepped down, arrays are allocated and freed unseen. When its probes are back, a search finds
+// which. These came or went at some time since the step-down. That is certain only for the windows that have been open
+// all that time. Other windows have them from their beginning, under a name of their own.
 
 const maxBlanks = 64
 
-// blanksAt follows where they begin and end.
+// blanksAt follows where these times begin and end.
 func (r *root) blanksAt(b *event.Boundary) {
 	last := len(r.blanks) - 1
 	isOn := last >= 0 && !r.blanks[last].settled
@@ -40,7 +40,7 @@ func (r *root) blanksAt(b *event.Boundary) {
 	r.blanks = append(r.blanks, one)
 }
 
-// blankOf is the one that a change is about which a search has led to; nil where it is not known any more.
+// blankOf returns the blank of a change that a search led to; nil if it is no longer known.
 func (r *root) blankOf(c *event.Change) *blank {
 	for i := range slices.Backward(r.blanks) {
 		if b := &r.blanks[i]; b.segment < c.Segment {

@@ -8,7 +8,7 @@ import (
 	"ipytracer/event"
 )
 
-// blindness is when, by meter, something could not be probed for. gpu.0 stands for all GPUs.
+// blindness records, by meter, the times in which something could not be probed. gpu.0 stands for all GPUs.
 type blindness map[event.Meter]stretches
 
 func (b *blindness) add(one event.Blind) {
@@ -22,7 +22,7 @@ func (b *blindness) add(one event.Blind) {
 	(*b)[one.Meter] = (*b)[one.Meter].with(stretch{one.Since, until})
 }
 
-// of are the meters of which something is missing in what was open for a time.
+// of returns the meters that miss something between two times.
 func (b blindness) of(opened, closed event.Nanoseconds) (meters meterSet) {
 	for m, all := range b {
 		if all.meet(opened, closed) {
@@ -35,10 +35,10 @@ func (b blindness) of(opened, closed event.Nanoseconds) (meters meterSet) {
 // stretch is a time from since to until.
 type stretch struct{ since, until event.Nanoseconds }
 
-// stretches are in order of time, none over another.
+// stretches are in order of time and do not overlap.
 type stretches []stretch
 
-// with takes one more in. Those it meets become one.
+// with adds one stretch. Those that it meets are merged with it.
 func (s stretches) with(one stretch) stretches {
 	from := s.from(one.since)
 	to := from
@@ -48,7 +48,7 @@ func (s stretches) with(one stretch) stretches {
 	return slices.Replace(s, from, to, one)
 }
 
-// from is the first that does not end before a time.
+// from returns the index of the first stretch that does not end before a time.
 func (s stretches) from(since event.Nanoseconds) int {
 	at, _ := slices.BinarySearchFunc(s, since, func(x stretch, t event.Nanoseconds) int {
 		return cmp.Compare(x.until, t)
@@ -61,5 +61,5 @@ func (s stretches) meet(since, until event.Nanoseconds) bool {
 	return at < len(s) && s[at].since <= until
 }
 
-// forever is later than everything.
+// forever is later than any time.
 const forever = event.Nanoseconds(math.MaxInt64)

@@ -6,10 +6,10 @@ import (
 	"ipytracer/event"
 )
 
-// blind is how long a meter's blocks were not told of, and how often that began.
+// blind records for how long a meter's blocks were not streamed, and how often that began.
 type blind struct {
 	times int
-	since event.Nanoseconds // 0: they are told of
+	since event.Nanoseconds // 0: they are streamed
 	sum   event.Nanoseconds
 }
 
@@ -24,10 +24,10 @@ func (one *blind) turn(b *event.Boundary) {
 	}
 }
 
-// blinds are the meters of whose blocks it was not told for a while.
+// blinds are the meters with blocks that were not streamed for a while.
 type blinds map[event.Meter]*blind
 
-// turn follows which meters' blocks are not told. That there are two reasons at a time is not told apart.
+// turn follows which meters' blocks are not streamed. Two reasons at the same time are not distinguished.
 func (all blinds) turn(b *event.Boundary) {
 	for _, f := range event.Meters() {
 		if slices.Contains(f.Untold, b.Group) {
@@ -36,7 +36,7 @@ func (all blinds) turn(b *event.Boundary) {
 	}
 }
 
-// of returns how long a meter's blocks were not told of.
+// of returns for how long a meter's blocks were not streamed.
 func (all blinds) of(m event.Meter) *blind {
 	if all[m] == nil {
 		all[m] = &blind{}

@@ -17,16 +17,16 @@ type block struct {
 	stack uint64
 }
 
-// askedKey is a block of a process.
+// askedKey identifies a block of a process.
 type askedKey struct {
 	pid     int32
 	address uint64
 }
 
-// Limits of what is kept: a target can make blocks and stacks without end.
+// Limits on the records kept: a target can allocate blocks and use stacks without end.
 const (
-	maxBlocks  = 2 << 20 // the kernel's own tables hold as many
+	maxBlocks  = 2 << 20 // as many as the kernel's own tables hold
 	maxTallies = 1 << 20
-	maxFrames  = 1 << 20 // of all stacks
+	maxFrames  = 1 << 20 // of all stacks together
 	maxWaits   = 1 << 18 // changes that wait for their segments
 )

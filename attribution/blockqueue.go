@@ -7,19 +7,19 @@ import (
 	"ipytracer/event"
 )
 
-// blockQueue hands on to a ledger the changes that it takes: in the order in which the kernel made them, and none
+// blockQueue passes on to a ledger the changes that it takes: in the order in which the kernel made them, and none
 // before the windows of its segment are open.
 type blockQueue struct {
 	limits    *limits
 	processes *processes
 	ledger    ledger
-	waiting   map[uint32]map[uint64][]event.Change // of segments whose windows have not opened yet, by tree
-	waits     int                                  // how many wait
+	waiting   map[uint32]map[uint64][]event.Change // of segments with windows that have not opened yet, by tree
+	waits     int                                  // the number of changes that wait
 	spare     spareChanges
-	isClosed  bool // nobody wants them any more
+	isClosed  bool // the ledger takes no more
 }
 
-// await takes in a change whose turn it is.
+// await passes on a change that is next in order, or keeps it until its segment's windows are open.
 func (q *blockQueue) await(r *root, c *event.Change) {
 	until, late := r.sides.waitsFor(c, r.ended)
 	if late > 0 {
@@ -46,7 +46,7 @@ func (q *blockQueue) await(r *root, c *event.Change) {
 	waiting[until] = append(all, *c)
 }
 
-// handOnAll takes in what waits in the order of changes: nothing more comes.
+// handOnAll passes on the changes that wait for their order: no more will come.
 func (q *blockQueue) handOnAll() {
 	for _, number := range slices.Sorted(maps.Keys(q.processes.roots)) {
 		r := q.processes.roots[number]
@@ -55,7 +55,7 @@ func (q *blockQueue) handOnAll() {
 	}
 }
 
-// allocateIn takes in what waited for the segments up to this one.
+// allocateIn passes on the changes that waited for the segments up to this one.
 func (q *blockQueue) allocateIn(root uint32, r *root, upTo uint64) {
 	waiting := q.waiting[root]
 	r.sides.heard(upTo)
@@ -80,7 +80,7 @@ func (q *blockQueue) allocateIn(root uint32, r *root, upTo uint64) {
 	}
 }
 
-// move hands on a change, under the segment that it belongs to.
+// move passes on a change, with the segment that it belongs to.
 func (q *blockQueue) move(r *root, c *event.Change) {
 	if segment := r.sides.segment(c); segment != c.Segment {
 		placed := *c
@@ -89,17 +89,17 @@ func (q *blockQueue) move(r *root, c *event.Change) {
 	q.ledger.move(r, c)
 }
 
-// close lets go of what waits, and takes in no more.
+// close drops the changes that wait, and takes in no more.
 func (q *blockQueue) close() {
 	q.waiting, q.waits, q.spare, q.isClosed = map[uint32]map[uint64][]event.Change{}, 0, spareChanges{}, true
 }
 
-// inOrder takes a number of the change stream in, with its change or nil if it is of something else.
+// inOrder takes in a number of the change stream, with its change or nil if it belongs to something else.
 func (q *blockQueue) inOrder(r *root, stream uint64, c *event.Change) {
 	r.ordered.Add(stream, c, func(c *event.Change) { q.allocate(r, c) })
 }
 
-// allocate takes a change in that made or freed a block, once the windows of its segment are open.
+// allocate takes in a change. It passes on a change that the ledger takes, once the windows of its segment are open.
 func (q *blockQueue) allocate(r *root, c *event.Change) {
 	if q.isClosed {
 		return

@@ -7,10 +7,10 @@ import (
 	"ipytracer/event"
 )
 
-// blocks adds NumPy's blocks to a script, and remembers everything that happened to compare with.
+// blocks adds NumPy's blocks to a script, and records all changes to compare with.
 type blocks struct {
 	*script
-	meter   event.Meter // of all of them
+	meter   event.Meter // of all blocks
 	live    map[uint64]move
 	address []uint64
 	value   event.Bytes
@@ -21,14 +21,14 @@ type blocks struct {
 	next    uint64
 	kept    []*event.Change // changes that come after their boundary
 	delay   func() bool
-	between func() bool // of a change: a boundary was drawn meanwhile
+	between func() bool // reports for a change whether a boundary was drawn meanwhile
 	swap    func() bool
-	unsure  []unsure // what a boundary was drawn meanwhile of, in this segment
-	since   int      // changes since the boundary, and
-	before  int      // between that and the one before it
+	unsure  []unsure // changes of this segment during which a boundary was drawn
+	since   int      // changes since the boundary
+	before  int      // changes between that and the one before it
 }
 
-// unsure is a change during which a boundary was drawn, and how high its segment had been before it.
+// unsure is a change during which a boundary was drawn, with the highest value of its segment before it.
 type unsure struct {
 	*event.Change
 	before event.Bytes
@@ -55,7 +55,7 @@ func (s *blocks) change(address, stack uint64, size event.Bytes) {
 		Block: s.meter.Facts().Kind == event.Total,
 	}
 	if s.since++; s.between != nil && s.between() {
-		// its program looked which segment it is before the boundary
+		// its program read the segment's number before the boundary
 		for c.Passed = 1; c.Passed < 3 && s.since < 4 && c.Segment > 1; c.Passed++ {
 			if c.Segment--; s.before >= 4 {
 				break
@@ -97,7 +97,7 @@ func (s *blocks) give(address uint64) {
 
 func (s *blocks) cut(kind event.BoundaryKind, cell uint64) {
 	for _, u := range s.unsure {
-		// value and maximum came back to what they were: its side is anybody's guess
+		// value and maximum came back to their earlier values: the change may be on either side
 		if u.Value-u.Size == s.value && u.before == s.high {
 			u.Passed, u.Segment = 0, s.number+1
 		}

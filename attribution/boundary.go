@@ -7,7 +7,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// apply carries out what the boundary says.
+// apply carries out a boundary.
 func (in *intake) apply(r *root, b *event.Boundary) {
 	p := in.processes.process(b.PID, b.Root)
 	if p == nil {
@@ -22,7 +22,7 @@ func (in *intake) apply(r *root, b *event.Boundary) {
 		in.activity.startBetween(p, b)
 	case event.Detached:
 		in.activity.closeProcess(p, b, words.StillRuns)
-		for _, other := range in.processes.order { // kernels of a server
+		for _, other := range in.processes.order { // other kernels of a server
 			if other != p && other.root == p.root && other.alive {
 				in.activity.closeProcess(other, in.processes.now(other), words.StillRuns)
 			}
@@ -74,7 +74,7 @@ func (in *intake) join(p *process, b *event.Boundary) {
 	}
 }
 
-// exec: the same process with another program; what it was doing is over.
+// exec continues a process with another program; the code that ran in it is over.
 func (in *intake) exec(p *process, b *event.Boundary) {
 	if !p.alive {
 		in.join(p, b)
@@ -86,7 +86,7 @@ func (in *intake) exec(p *process, b *event.Boundary) {
 	if b.Command != "" {
 		p.info.Command, _ = in.limits.keep(b.Command, maxName)
 	}
-	if p.isForked { // what it was forked with was its parent's
+	if p.isForked { // it was forked with its parent's memory
 		p.copied, p.isForked = nil, false
 		p.life = startFigures(&b.Value, in.gpus.meters)
 		for i := range p.life {
@@ -105,7 +105,7 @@ func (in *intake) exec(p *process, b *event.Boundary) {
 	}
 }
 
-// shedding notes that a root's probe group was stepped down or up. The windows that are open are marked.
+// shedding records that a root's probe group was stepped down or up, and marks the windows that are open.
 func (in *intake) shedding(r *root, b *event.Boundary) {
 	down := b.Kind == event.MeterShed
 	paused := b.Group.Paused()
@@ -127,7 +127,7 @@ func (in *intake) shedding(r *root, b *event.Boundary) {
 	}
 }
 
-// stacksAreShed notes that stacks are not walked, or are again.
+// stacksAreShed records that stacks are not walked, or are walked again.
 func (in *intake) stacksAreShed(r *root, b *event.Boundary) {
 	if r.unwalked == nil {
 		r.unwalked = map[event.Group]shedding{}

@@ -14,7 +14,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// keeps is how many bytes are reachable of what a tracker has taken in, with its report.
+// keeps returns the number of bytes reachable from a tracker that has taken in events, and its report.
 func keeps(t *testing.T, take func(add func(event.Event))) (int64, *model.Report) {
 	t.Helper()
 	before := reachable()
@@ -29,7 +29,7 @@ func keeps(t *testing.T, take func(add func(event.Event))) (int64, *model.Report
 	return kept, r
 }
 
-// says holds a report to be incomplete, and to say why.
+// says checks that a report is incomplete, and gives the reason.
 func says(t *testing.T, r *model.Report, why string) {
 	t.Helper()
 	c := &r.Certificate
@@ -42,9 +42,8 @@ func says(t *testing.T, r *model.Report, why string) {
 	}
 }
 
-// TestLongNotebook: a window that is over takes a few hundred bytes, its share of stacks, texts and the timeline
-// included. 1,000 cells of ten statements with 10,000 stacks of their own took 5.1 MB with everything that a report
-// needs.
+// TestLongNotebook: a window that is over takes a few hundred bytes, with its share of stacks, texts and the timeline.
+// 1,000 cells of ten statements with 10,000 stacks of their own took 5.1 MB with everything that a report needs.
 func TestLongNotebook(t *testing.T) {
 	const cells, statements, most = 1000, 10, 550
 	kept, r := keeps(t, func(add func(event.Event)) { attributiontest.Notebook(add, cells, statements) })
@@ -63,8 +62,8 @@ func TestLongNotebook(t *testing.T) {
 	}
 }
 
-// TestLeftOpen: what is open costs next to nothing for each child that comes and goes, and what has no room in the
-// report is counted.
+// TestLeftOpen: an open window costs next to nothing for each child that comes and goes, and children that have no room
+// in the report are counted.
 func TestLeftOpen(t *testing.T) {
 	kept, r := keeps(t, func(add func(event.Event)) { attributiontest.LeftOpen(add, 1000, 2000) })
 	if kept > 64<<20 {
@@ -83,7 +82,7 @@ func TestLeftOpen(t *testing.T) {
 	}
 }
 
-// TestFlood: as many markers as a target likes.
+// TestFlood: a target may send any number of markers.
 func TestFlood(t *testing.T) {
 	for _, pairs := range []bool{true, false} {
 		kept, r := keeps(t, func(add func(event.Event)) { attributiontest.Flood(add, 20_000, pairs) })
@@ -102,7 +101,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestHostile: whatever a recording says, it takes a bounded amount of memory, and what had no room is said.
+// TestHostile: whatever a recording contains, it takes a bounded amount of memory, and losses for want of room are
+// reported.
 func TestHostile(t *testing.T) {
 	const n = 200_000
 	for name, one := range map[string]struct {
@@ -165,7 +165,7 @@ func TestHostile(t *testing.T) {
 }
 
 // TestCellsHaveRoom: cells of a Python that begins when there is no room for one more process are in the report, with
-// their figures, and it says that something is missing.
+// their figures, and it reports that something is missing.
 func TestCellsHaveRoom(t *testing.T) {
 	const child = 90_000
 	tracker := attribution.New()

@@ -6,13 +6,13 @@ import (
 	"ipytracer/event"
 )
 
-// seeLeast takes in a segment that ended at a cut. What the driver takes from what an allocator holds makes that fall,
-// and says no total.
+// seeLeast takes in a segment that ended at a cut. Where the driver takes memory from an allocator, the allocator's
+// meter falls without a total from the allocator.
 func (g *gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
 	l := g.least
 	if l.waits && (high > g.before || value != g.before && g.meter.Facts().Kind == event.Total) {
 		l.begin(observation{from: cut, exact: true})
-		if high <= g.before { // that may be from before the pause
+		if high <= g.before { // the high may be from before the pause
 			high = value
 		}
 	}
@@ -27,11 +27,11 @@ func (g *gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
 	l.top = max(l.top, high-slack+s.slack-s.base)
 }
 
-// lower makes of a figure in such a window what is certain: of the peak, and of how far that is above the start and
-// above the end. Start and end are what they are believed to be as far as that goes together.
+// lower returns the certain part of a figure, in a window in which its meter was stepped down: of the peak, and of its
+// height above the start and above the end. Start and end are the believed values, as far as these fit together.
 func (g *gauge) lower(f figure, w since) figure {
 	l := g.least
-	if l == nil { // it was never stepped down
+	if l == nil { // the meter was never stepped down
 		return f
 	}
 	at, upper, known := l.of(w.cut), event.Bytes(0), !w.there
@@ -48,7 +48,7 @@ func (g *gauge) lower(f figure, w since) figure {
 		if !ok {
 			continue
 		}
-		there := high + s.slack - s.base // for certain
+		there := high + s.slack - s.base // certain
 		peak = max(peak, there)
 		switch {
 		case known:
@@ -61,7 +61,7 @@ func (g *gauge) lower(f figure, w since) figure {
 	return figure{start: peak - need, peak: peak, end: min(peak, max(f.end, peak-l.drop(f.end, w))), meter: f.meter}
 }
 
-// restart begins anew what is certain of meters that are seen, but not from the beginning.
+// restart begins the certain part anew for meters that are seen, but not from the beginning.
 func (p *past) restart(cut uint64, freed *event.Frees) {
 	for i := range p.gauges {
 		g := &p.gauges[i]
@@ -74,7 +74,7 @@ func (p *past) restart(cut uint64, freed *event.Frees) {
 	}
 }
 
-// certain takes in what is certain of a segment that ended at a cut.
+// certain updates the certain part with a segment that ended at a cut.
 func (p *past) certain(cut uint64, value, high *event.Readings, freed *event.Frees) {
 	for i := range p.gauges {
 		if g := &p.gauges[i]; g.least != nil {
@@ -83,7 +83,7 @@ func (p *past) certain(cut uint64, value, high *event.Readings, freed *event.Fre
 	}
 }
 
-// lowered makes of figures of a past what is certain of them, where meters were stepped down.
+// lowered replaces figures of a past by their certain part, where meters were stepped down.
 func (p *past) lowered(all figures, meters []event.Meter, w *window, there bool) {
 	for _, m := range meters {
 		i := slices.IndexFunc(all, func(f figure) bool { return f.meter == m })
@@ -93,7 +93,7 @@ func (p *past) lowered(all figures, meters []event.Meter, w *window, there bool)
 	}
 }
 
-// slackOf is how many bytes a tree freed at most, so far, that had not been seen to be made.
+// slackOf returns the most bytes that a tree can have freed so far of blocks with unseen allocations.
 func slackOf(m event.Meter, freed *event.Frees) (sum event.Bytes) {
 	for _, kind := range m.Facts().Unknown {
 		sum += freed.Slack[kind]
@@ -101,7 +101,7 @@ func slackOf(m event.Meter, freed *event.Frees) (sum event.Bytes) {
 	return sum
 }
 
-// pausable are the gauges of a meter in a tree: its own, and those of its processes.
+// pausable calls do for the gauges of a meter in a tree: its own, and those of its processes.
 func (r *root) pausable(m event.Meter, do func(g *gauge, life event.Bytes)) {
 	do(r.past.need(m), 0)
 	for _, p := range r.living {
@@ -109,7 +109,7 @@ func (r *root) pausable(m event.Meter, do func(g *gauge, life event.Bytes)) {
 	}
 }
 
-// pause ends what is certain of a meter at a cut.
+// pause ends the certain part of a meter at a cut.
 func (r *root) pause(m event.Meter, cut uint64) {
 	r.pausable(m, func(g *gauge, life event.Bytes) {
 		if g.least == nil {
@@ -121,8 +121,8 @@ func (r *root) pause(m event.Meter, cut uint64) {
 	})
 }
 
-// resume goes on with it. Arrays are looked for first: until that is over, the meter's value has what is found of
-// before. An allocator's total is what it was until the allocator says the next.
+// resume begins the certain part again. Arrays are searched first: until the search is over, the meter's value includes
+// the arrays found from before. An allocator's total keeps its old value until the allocator reports the next.
 func (r *root) resume(m event.Meter, cut uint64, slack event.Bytes) {
 	r.pausable(m, func(g *gauge, _ event.Bytes) {
 		if g.least == nil {
@@ -138,7 +138,7 @@ func (r *root) resume(m event.Meter, cut uint64, slack event.Bytes) {
 	})
 }
 
-// breaks follows at a boundary where what is certain of meters ends and begins.
+// breaks follows, at a boundary, where the certain part of meters ends and begins.
 func (r *root) breaks(b *event.Boundary, cut uint64) {
 	switch b.Kind {
 	case event.MeterShed, event.MeterBack:
@@ -154,13 +154,13 @@ func (r *root) breaks(b *event.Boundary, cut uint64) {
 		if s, known := r.shed[event.NumPy]; known && !s.now {
 			r.resume(event.NumPy, cut, slackOf(event.NumPy, &r.freed))
 		}
-	case event.ProcessExit, event.ProcessExec: // what is not known of the process goes with it
+	case event.ProcessExit, event.ProcessExec: // the unknown part of the process ends with it
 		r.past.restart(cut, &r.freed)
 	}
 }
 
-// isUnsaid reports whether an allocator whose total is back had not said it yet when a window began: until then it is
-// what it was before the pause.
+// isUnsaid reports whether an allocator with probes that are back had not reported its total yet when a window began:
+// until then the total is that from before the pause.
 func isUnsaid(r *root, w *window, m event.Meter) bool {
 	if kind := m.Facts().Kind; kind != event.Total && kind != event.Reserve {
 		return false
@@ -173,7 +173,7 @@ func isUnsaid(r *root, w *window, m event.Meter) bool {
 	return false
 }
 
-// frees takes in what a boundary says of that. Two CPUs' boundaries may pass each other.
+// frees takes in a boundary's counts of frees. Boundaries of two CPUs may overtake each other.
 func (r *root) frees(f *event.Frees) {
 	for kind := range f.Unknown {
 		r.freed.Unknown[kind] = max(r.freed.Unknown[kind], f.Unknown[kind])
@@ -181,7 +181,7 @@ func (r *root) frees(f *event.Frees) {
 	}
 }
 
-// lower makes of what the meters say of a window what is certain of it.
+// lower replaces the measured figures of a window by their certain part.
 func (r *root) lower(m *measured, w *window) {
 	shed := r.shedIn(w)
 	if len(shed) == 0 {
@@ -195,7 +195,7 @@ func (r *root) lower(m *measured, w *window) {
 	}
 }
 
-// certainLife are the figures of a process from its beginning, as far as they are certain.
+// certainLife returns the certain part of a process's figures from its beginning.
 func (p *process) certainLife() figures {
 	out := slices.Clone(p.life)
 	for i, f := range out {
@@ -210,7 +210,7 @@ func (p *process) certainLife() figures {
 	return out
 }
 
-// bornBlind notes of a process that begins which meters nobody sees just then.
+// bornBlind records which meters are not seen when a process begins.
 func (r *root) bornBlind(p *process) {
 	for m, s := range r.shed {
 		if s.now && p.past.need(m).least == nil {
@@ -219,8 +219,8 @@ func (r *root) bornBlind(p *process) {
 	}
 }
 
-// shedIn are the meters that were stepped down at some time in a window that is open. Where it begins or ends is not
-// certain, they are all that ever were: what a meter says after that may be too much.
+// shedIn returns the meters that were stepped down at some time in a window that is open. If its beginning or end is
+// not certain, it returns all that ever were: a meter's value after that may be too high.
 func (r *root) shedIn(w *window) (meters []event.Meter) {
 	for m, s := range r.shed {
 		if s.in(w.since) || w.doubts != nil && w.doubts.loose || isUnsaid(r, w, m) {

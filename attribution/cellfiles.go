@@ -5,34 +5,34 @@ import (
 	"sort"
 )
 
-// ran are the cells that a file name stands for in a process, 0 for not known.
+// ran are the cells that a file name stands for in a process. pid is 0 if not known.
 type ran struct {
 	pid   int32
 	cells []*window
 }
 
-// fileKey is the name of a cell's code in a process.
+// fileKey is the file name of a cell's code in a process.
 type fileKey struct {
 	pid  int32
 	file string
 }
 
-// cellFiles are the cells that names of files stand for.
+// cellFiles finds the cells that file names stand for.
 type cellFiles struct {
 	stacks *stackTable
 	byName map[fileKey][]*window
 	ran    []ran // by the number of the name
 }
 
-// add notes the file name of a cell that begins.
+// add records the file name of a cell that begins.
 func (cf *cellFiles) add(pid int32, cell *window) {
 	key := fileKey{pid, cell.file}
 	cf.byName[key] = append(cf.byName[key], cell)
 	cf.ran = nil
 }
 
-// cellOf is the cell that a file name stands for, by its number, seen from a window: itself, or the latest that began
-// before its end.
+// cellOf returns the cell that a file name, given by its number, stands for in a window: the window's own cell, or the
+// latest that began before the window's end.
 func (cf *cellFiles) cellOf(w *window, pid int32, number uint32) *window {
 	file := cf.stacks.names[number]
 	cells := cf.ranIn(pid, number)
@@ -51,7 +51,7 @@ func (cf *cellFiles) cellOf(w *window, pid int32, number uint32) *window {
 	return cells[n-1]
 }
 
-// ranIn are the cells that a file name stands for. The names of a report are few, and asked for again and again.
+// ranIn returns the cells that a file name stands for. A report has few names, and looks them up again and again.
 func (cf *cellFiles) ranIn(pid int32, number uint32) []*window {
 	if n := len(cf.stacks.names); len(cf.ran) < n {
 		cf.ran = slices.Grow(cf.ran, n-len(cf.ran))[:n]

@@ -40,8 +40,8 @@ func (ac *activity) openCell(r *root, p *process, b *event.Boundary) {
 	ac.files.add(b.PID, w)
 }
 
-// isFull says whether so many cells and experiments of a tree are open that there is no room for one more; it is
-// counted then.
+// isFull reports whether a tree has as many open cells and experiments as there is room for. If so, it counts one
+// dropped window.
 func (ac *activity) isFull(r *root) bool {
 	if len(r.open) < maxOpen {
 		return false
@@ -50,7 +50,7 @@ func (ac *activity) isFull(r *root) bool {
 	return true
 }
 
-// closeCell ends a cell: where the front end is done with it, at its result where nobody says more.
+// closeCell ends a cell: where the front end is done with it, or at its result if nothing more is reported.
 func (ac *activity) closeCell(p *process, b *event.Boundary) {
 	w := ac.cells[b.Cell]
 	if w == nil || !w.isOpen {
@@ -58,7 +58,7 @@ func (ac *activity) closeCell(p *process, b *event.Boundary) {
 	}
 	if w.hooks != nil {
 		if b.Outcome == event.OutcomeMissed {
-			first := p.ranCells == 0 && p.info.Late // its request may have begun before the tracer looked
+			first := p.ranCells == 0 && p.info.Late // its request may have begun before the tracer was looking
 			ac.endAtResult(p, w, b, p.info.Frontend != "" && w.isOwn() && !first)
 			return
 		}
@@ -86,7 +86,7 @@ func (ac *activity) closeCell(p *process, b *event.Boundary) {
 	ac.finishCell(p, w, b)
 }
 
-// finishCell closes a cell's window and, if no other cell runs, begins the time between.
+// finishCell closes a cell's window and, if no other cell runs, begins the time between cells.
 func (ac *activity) finishCell(p *process, w *window, b *event.Boundary) {
 	ac.windows.close(w, b)
 	ac.forgetCell(w)
@@ -102,7 +102,7 @@ func (ac *activity) finishCell(p *process, w *window, b *event.Boundary) {
 	}
 }
 
-// abandonCell closes the innermost cell that something else than its end put an end to.
+// abandonCell closes the innermost cell of a process when something other than the cell's own end has ended it.
 func (ac *activity) abandonCell(p *process, b *event.Boundary, why string) {
 	w := p.open[len(p.open)-1]
 	if w.hooks != nil {
@@ -118,7 +118,7 @@ func (ac *activity) abandonCell(p *process, b *event.Boundary, why string) {
 	ac.finishCell(p, w, b)
 }
 
-// closeProcess ends everything that is open for a process.
+// closeProcess closes everything that is open for a process.
 func (ac *activity) closeProcess(p *process, b *event.Boundary, why string) {
 	for len(p.open) > 0 {
 		ac.abandonCell(p, b, why)
@@ -132,7 +132,7 @@ func (ac *activity) closeProcess(p *process, b *event.Boundary, why string) {
 	}
 }
 
-// source gives a cell its text. It may come a while after the cell's end.
+// source gives a cell its text. The text may arrive a while after the cell's end.
 func (ac *activity) source(e *event.CellSource) {
 	w := ac.cells[e.Cell]
 	if w == nil {

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// certifier says how far a report is proven, and what is missing.
+// certifier decides how far a report is proven, and lists the missing parts.
 type certifier struct {
 	session     *session
 	limits      *limits
@@ -23,8 +23,8 @@ type certifier struct {
 	allocations *allocations
 }
 
-// evidence gathers what there is, and compares for every window that is closed the kernel's peak with the
-// peak recomputed from the change stream, where that is complete.
+// evidence gathers the evidence. For each closed window it compares the kernel's peak with the peak recomputed from the
+// change stream, where the stream is complete.
 func (ce *certifier) evidence() model.Certificate {
 	c := model.Certificate{
 		Lost: []model.Loss{}, LateLibraries: []string{}, Probes: []model.Probe{}, Meters: []model.Proof{},
@@ -39,7 +39,7 @@ func (ce *certifier) evidence() model.Certificate {
 	}
 	proofs := ce.proofs(&c)
 	for _, m := range ce.gpus.meters {
-		if m.Facts().Kind != event.Sampled { // no change says it, so there is nothing to compare
+		if m.Facts().Kind != event.Sampled { // no change carries it, so there is nothing to compare
 			c.Meters = append(c.Meters, *proofs[m])
 		}
 	}
@@ -60,7 +60,7 @@ func (ce *certifier) evidence() model.Certificate {
 	return c
 }
 
-// proofs goes through the windows, all meters of each at once.
+// proofs compares all windows, for each of them all meters at once.
 func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 	proofs := map[event.Meter]*model.Proof{}
 	for _, m := range ce.gpus.meters {

@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestChangesBeforeTheirBoundaries: a tracer that got no CPU reads thousands of changes before the boundaries between
-// them, one of them made as a boundary was drawn.
+// TestChangesBeforeTheirBoundaries: a tracer that got no CPU time reads thousands of changes before the boundaries
+// between them, one of them made as a boundary was drawn.
 func TestChangesBeforeTheirBoundaries(t *testing.T) {
 	for _, many := range []int{100, 2*maxWaiting + 100} {
 		s := newBlocks()
@@ -43,8 +43,8 @@ func TestChangesBeforeTheirBoundaries(t *testing.T) {
 	}
 }
 
-// TestLossBreaksTheChain: behind a change that was lost, what waits for it is taken in after a while, and the next
-// cells are exact.
+// TestLossBreaksTheChain: the changes that wait for a lost one are taken in after a while, and the next cells are
+// exact.
 func TestLossBreaksTheChain(t *testing.T) {
 	s := newBlocks()
 	s.stack(1, event.Frame{Function: "f", File: "lib.py", Line: 1})

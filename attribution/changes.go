@@ -5,7 +5,7 @@ import "ipytracer/event"
 // change files one value of the stream under its segment.
 func (in *intake) change(c *event.Change) {
 	r := in.processes.root(c.Root)
-	if c.Segment <= r.archived && r.archived > 0 { // so late that the windows it belongs to may not be there to be told
+	if c.Segment <= r.archived && r.archived > 0 { // too late: its windows may be archived
 		in.limits.Late++
 		return
 	}
@@ -20,7 +20,7 @@ func (in *intake) change(c *event.Change) {
 		in.gpus.mark(c.Meter)
 		if in.limits.room(&in.limits.Ahead, len(r.learned) < maxAsked) {
 			learned := *c
-			r.learned = append(r.learned, &learned) // its segment's windows may not have opened yet
+			r.learned = append(r.learned, &learned) // the windows of its segment may not have opened yet
 		}
 	}
 	in.chart.tell(r, c, in.pending)
@@ -51,7 +51,7 @@ func (in *intake) change(c *event.Change) {
 	segment[c.PID] = high
 }
 
-// late gives a change whose segment is over to the windows that hold the segment.
+// late adds a change of a segment that is over to the windows that hold the segment.
 func (in *intake) late(r *root, c *event.Change) {
 	if p := in.processes.byPID[c.PID]; p != nil {
 		p.past.need(c.Meter).seen.push(r.cutOf(c.Segment, in.session.cut), c.Highest())
@@ -61,8 +61,8 @@ func (in *intake) late(r *root, c *event.Change) {
 	}
 }
 
-// asked files a request that moved no meter under its segment, as changes are: one that was refused, or that opened or
-// closed memory of another process.
+// asked files, under its segment, a request that moved no meter: one that was refused, or that opened or closed memory
+// of another process.
 func (in *intake) asked(e event.Event) {
 	at := placeOf(e)
 	r := in.processes.root(at.root)
@@ -76,7 +76,7 @@ func (in *intake) asked(e event.Event) {
 	in.requests.request(r, e)
 }
 
-// learn takes in the values that became known in a segment that ends, while its windows are the ones that are open: see
+// learn takes in the values that became known in a segment that ends, while the windows of the segment are open: see
 // [intake.learned].
 func (in *intake) learn(r *root, segment uint64) {
 	waiting := r.learned[:0]
@@ -90,8 +90,8 @@ func (in *intake) learn(r *root, segment uint64) {
 	r.learned = waiting
 }
 
-// learned corrects the windows that began before a meter was known: PyTorch's totals after a late attach. Nothing has
-// changed them since, so the windows that are open began with that value; those that are over cannot tell theirs.
+// learned corrects the windows that began before a meter's value was known: PyTorch's totals after a late attach.
+// Nothing has changed them since, so the open windows began with that value; for windows that are over, it is unknown.
 func (in *intake) learned(c *event.Change) {
 	if c.Value == 0 {
 		return
@@ -112,5 +112,5 @@ func (in *intake) learned(c *event.Change) {
 	}
 }
 
-// maxBetween is how many of these are kept: they are rare.
+// maxBetween is the most changes made during boundaries that are kept: they are rare.
 const maxBetween = 1 << 16

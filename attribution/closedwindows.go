@@ -5,13 +5,13 @@ import (
 )
 
 const (
-	// maxPatient is how many wait for changes that may be lost.
+	// maxPatient is the most windows that may wait for changes that may be lost.
 	maxPatient = 1 << 12
-	// maxUnsettled is how many may close at one boundary before they are settled.
+	// maxUnsettled is the most windows that may close at one boundary before they are settled.
 	maxUnsettled = 128
 )
 
-// closedWindows are the windows that closed a short while ago: late changes may still be theirs.
+// closedWindows are the windows that closed a short while ago: late changes may still belong to them.
 type closedWindows struct {
 	processes *processes
 	table     *windowTable
@@ -19,7 +19,7 @@ type closedWindows struct {
 	closing   []*window          // closed, but not settled
 	settled   []*window          // settled, but not archived
 	over      []*window          // sessions and lives
-	cells     map[uint64]*window // of these, the cells
+	cells     map[uint64]*window // the cells among these
 }
 
 // add takes in a window that has closed.
@@ -36,13 +36,13 @@ func (cw *closedWindows) add(w *window) {
 // all returns the windows of all processes.
 func (cw *closedWindows) all() []*window { return slices.Concat(cw.closing, cw.settled, cw.over) }
 
-// remember notes that a cell is over.
+// remember records that a cell is over.
 func (cw *closedWindows) remember(cell *window) { cw.cells[cell.cell] = cell }
 
-// cell returns a cell that is over; nil where that is long ago.
+// cell returns a cell that is over; nil if that is long ago.
 func (cw *closedWindows) cell(id uint64) *window { return cw.cells[id] }
 
-// with are the windows of a process that are over and hold a segment, and can still be told of it.
+// with returns the windows of a process that are over, hold a segment and can still take in a change of it.
 func (cw *closedWindows) with(pid int32, root uint32, segment uint64) (found []*window) {
 	p := cw.processes.byPID[pid]
 	if p == nil {
@@ -61,7 +61,7 @@ func (cw *closedWindows) with(pid int32, root uint32, segment uint64) (found []*
 	return found
 }
 
-// of are the windows that are over and not archived; of sessions those of a process.
+// of returns the windows that are over and not archived; of session windows only those of one process.
 func (cw *closedWindows) of(of *process) []*window {
 	all := slices.Concat(cw.closing, cw.settled)
 	for _, w := range []*window{of.session, of.whole} {
@@ -72,8 +72,8 @@ func (cw *closedWindows) of(of *process) []*window {
 	return all
 }
 
-// settle settles the windows that closed long enough ago. It is called where the same events have been taken in
-// whether they came live or from a recording: before a boundary.
+// settle settles the windows that closed long enough ago. It is called before a boundary: there, the same events have
+// been taken in from a live session and from its recording.
 func (cw *closedWindows) settle() {
 	n := 0
 	for _, w := range cw.closing[:max(0, len(cw.closing)-lingering)] {

@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// coder turns a window into bytes, or back where it reads: each part of it is told once, for both.
+// coder turns a window into bytes, or back if it reads: one description of each part serves both directions.
 type coder struct {
 	others    []*window // that windows may refer to
 	processes []*process
@@ -17,7 +17,7 @@ type coder struct {
 	bytes     []byte
 	reads     bool
 	end       uint64 // where bytes end, as a place in the archive
-	space     *space // for what it reads, nil where that is to be kept
+	space     *space // memory for the parts that it reads; nil if these are to be kept
 }
 
 type integer interface {
@@ -36,7 +36,7 @@ func codeOne[T integer](c *coder, v *T) {
 		c.bytes = binary.AppendVarint(c.bytes, int64(*v))
 		return
 	}
-	if first := c.bytes[0]; first < 0x80 { // most have one byte
+	if first := c.bytes[0]; first < 0x80 { // most values have one byte
 		*v, c.bytes = T(int64(first>>1)^-int64(first&1)), c.bytes[1:]
 		return
 	}
@@ -44,7 +44,7 @@ func codeOne[T integer](c *coder, v *T) {
 	*v, c.bytes = T(n), c.bytes[length:]
 }
 
-// beside codes a value by how far it is from another.
+// beside codes a value as its distance from another.
 func beside[T integer](c *coder, v *T, from T) {
 	away := *v - from
 	codeOne(c, &away)
@@ -74,7 +74,7 @@ func (c *coder) text(s *string) {
 	*s, c.bytes = string(c.bytes[:n]), c.bytes[n:]
 }
 
-// length codes the length of a list, and makes it when it reads.
+// length codes the length of a list, and allocates the list when it reads.
 func length[T any](c *coder, list *[]T) {
 	n := len(*list)
 	codeOne(c, &n)
@@ -103,14 +103,14 @@ func (c *coder) process(p **process) {
 	*p = c.processes[index]
 }
 
-// all codes a window that nobody refers to, its id first.
+// all codes a window that no other refers to, its id first.
 func (c *coder) all(w *window) {
 	codeOne(c, &w.id)
 	c.core(w)
 	c.detail(w)
 }
 
-// core codes what the others refer to; of windows that nobody refers to.
+// core codes the part of a window that others may refer to. It is called for windows that no other refers to.
 func (c *coder) core(w *window) {
 	codeOne(c, &w.kind)
 	c.staying(&w.parent)
@@ -130,7 +130,7 @@ func (c *coder) core(w *window) {
 	c.staying(&w.after)
 }
 
-// detail codes a window's detail. Its tallies come last: it does not read them, but says where they are.
+// detail codes a window's detail. The tallies come last: it does not read them, but records their place.
 func (c *coder) detail(w *window) {
 	d := w.detail
 	codeOne(c, &d.openStream)
@@ -198,7 +198,7 @@ func (c *coder) figures(all *figures) {
 	}
 }
 
-// recomputed codes what differs from the peaks that the kernel's ledger says.
+// recomputed codes the differences from the peaks in the kernel's ledger.
 func (c *coder) recomputed(d *detail) {
 	var differ levels
 	if !c.reads {
@@ -318,7 +318,7 @@ func (c *coder) tally(all *tallies) {
 	}
 }
 
-// stack codes a stack's number by where it is in the table. A number that is not there is 0 by now.
+// stack codes a stack's number as its place in the table. A number that is no longer in the table becomes 0.
 func (c *coder) stack(number *uint64) {
 	table, at := c.stacks, uint32(0)
 	if !c.reads {
@@ -338,7 +338,7 @@ func (c *coder) done(y *doneTally) {
 	codeOne(c, &y.count)
 }
 
-// counters codes what was counted, where something was.
+// counters codes the counters. It is called only where something was counted.
 func (c *coder) counters(d *detail) {
 	if c.reads {
 		d.openCounters, d.closeCounters = &event.Counters{}, &event.Counters{}

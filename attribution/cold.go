@@ -4,11 +4,11 @@ import (
 	"ipytracer/event"
 )
 
-// A session that goes on for long has many stacks that did something once and hold nothing any more: a cell is run, and
-// its lines have stacks of their own. Of these it needs what they add up to. They are put where one takes 24 bytes, and
-// come back as they were, should they be heard of again.
+// A long session has many stacks that did something once and hold nothing any more: each run of a cell has stacks of
+// its own. Only the sums of these are needed. They are kept in 24 bytes a stack, and come back unchanged if the stack
+// appears again.
 
-// cold is what the stacks of a window did that hold nothing and held nothing at its peak, by their places in the table
+// cold are the sums of a window's stacks that hold nothing and held nothing at its peak, by their places in the table
 // of stacks.
 type cold struct {
 	pages map[uint32]*[coldPage]coldTally
@@ -17,13 +17,13 @@ type cold struct {
 
 const coldPage = 1 << 8
 
-// coldTally is what one did.
+// coldTally are the sums of one stack.
 type coldTally struct {
 	allocated, freed event.Bytes
 	count            int64
 }
 
-// of is what the stack at a place did.
+// of returns the sums of the stack at a place.
 func (c *cold) of(place uint32) coldTally {
 	if page := c.pages[place/coldPage]; page != nil {
 		return page[place%coldPage]

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-// TestCold: of a session's stacks those that hold nothing take little, and what they did is in the report all the same.
+// TestCold: a session's stacks that hold nothing take little memory, and their sums are in the report all the same.
 func TestCold(t *testing.T) {
 	tracker := New()
 	made, freed, stacks := map[uint64]int64{}, int64(0), 0

@@ -9,7 +9,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// certificateOf is what a session's certificate says that finishes like that.
+// certificateOf returns the certificate of a session with such a finish.
 func certificateOf(f *event.Finish) model.Certificate {
 	s := newScript()
 	tracker := New()
@@ -19,9 +19,9 @@ func certificateOf(f *event.Finish) model.Certificate {
 	return tracker.Report().Certificate
 }
 
-// TestCompleteIsOfFiguresAndWindows: whatever was lost is said, however many changes have come. What can make a figure
-// or a window wrong, and what nobody has thought of, leaves the certificate incomplete; what concerns only who
-// allocated, names and texts leaves that incomplete, and nothing else. What came another way is no loss.
+// TestCompleteIsOfFiguresAndWindows: each loss is reported, however many changes have come. A loss that can make a
+// figure or a window wrong, and a loss of an unknown kind, make the certificate incomplete. A loss of attribution,
+// names and texts makes only those incomplete. Data that came another way is no loss.
 func TestCompleteIsOfFiguresAndWindows(t *testing.T) {
 	const figures, attribution, neither = "figures", "attribution", "neither"
 	for reason, of := range map[string]string{
@@ -49,14 +49,15 @@ func count(is bool) int {
 	return 0
 }
 
-// TestUnnamedIsOfAttribution: what could not be read of names and lines is no figure's.
+// TestUnnamedIsOfAttribution: names and lines that could not be read concern no figure.
 func TestUnnamedIsOfAttribution(t *testing.T) {
 	c := certificateOf(&event.Finish{Reason: "interrupted", Unnamed: []string{"not every line is known"}})
 	expect(t, "complete", []any{c.Complete, c.Attribution.Complete, strings.Join(c.Attribution.Incomplete, "; "),
 		len(c.Problems)}, []any{true, false, "not every line is known", 0})
 }
 
-// TestCutRecordingIsIncomplete: what came after the cut is not known, so neither are the figures of whatever was open.
+// TestCutRecordingIsIncomplete: events after the cut are not known, so neither are the figures of the windows that were
+// open.
 func TestCutRecordingIsIncomplete(t *testing.T) {
 	c := certificateOf(&event.Finish{Reason: event.FinishCut})
 	expect(t, "cut", []any{c.Complete, strings.Join(c.Incomplete, "; "), c.Attribution.Complete},
@@ -66,7 +67,7 @@ func TestCutRecordingIsIncomplete(t *testing.T) {
 }
 
 // TestMetersSteppedDownAreOfFigures: a meter that is not counted for a while makes figures lower bounds, and statements
-// without windows are missing: the certificate is not complete, and says which.
+// without windows are missing: the certificate is not complete, and gives both reasons.
 func TestMetersSteppedDownAreOfFigures(t *testing.T) {
 	const statements = "the probes on statements were stepped down to keep the overhead budget"
 	for group, why := range map[event.Group]string{event.ArrayProbes: words.MeterPaused("cpu.numpy"),
@@ -84,7 +85,7 @@ func TestMetersSteppedDownAreOfFigures(t *testing.T) {
 	}
 }
 
-// TestLinesOfCells: no line is said that the text of its cell has not.
+// TestLinesOfCells: no line is reported that the text of its cell does not have.
 func TestLinesOfCells(t *testing.T) {
 	for text, want := range map[string]int{"a\nb\n\n": 0, "a\r\nb\rc": 3, "a\nb\nc\nd": 3, "": 3} {
 		s := newScript()
@@ -97,8 +98,8 @@ func TestLinesOfCells(t *testing.T) {
 	}
 }
 
-// TestStacksSteppedDownAreOfAttribution: figures are counted on while nobody walks stacks, so the window is exact, and
-// so is the certificate.
+// TestStacksSteppedDownAreOfAttribution: figures are counted while stacks are not walked, so the window is exact, and
+// the certificate is complete.
 func TestStacksSteppedDownAreOfAttribution(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)

@@ -6,7 +6,8 @@ import (
 	"ipytracer/model/words"
 )
 
-// missing is what is not there or not certain, in words: of figures and windows, and of who allocated, names and texts.
+// missing lists, in words, the parts that are missing or not certain: of figures and windows, and of attribution, names
+// and texts.
 type missing struct{ figures, attribution []string }
 
 func (m *missing) figure(text string) { m.figures = append(m.figures, text) }
@@ -20,7 +21,7 @@ func (ce *certifier) certificate() model.Certificate {
 	return c
 }
 
-// incomplete adds what is missing of figures and windows.
+// incomplete adds the missing parts of figures and windows.
 func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	add := m.figure
 	if ce.session.finish != nil && ce.session.finish.Reason == event.FinishCut {
@@ -55,7 +56,7 @@ func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	}
 }
 
-// unattributed adds what is missing of who allocated.
+// unattributed adds the missing parts of attribution.
 func (ce *certifier) unattributed(m *missing) {
 	if ce.allocations.missing() > 0 {
 		m.name(words.AllocationsMissing(uint64(ce.allocations.missing())))
@@ -68,8 +69,8 @@ func (ce *certifier) unattributed(m *missing) {
 	}
 }
 
-// complete says whether a certificate is complete, and why not. What can make a figure or a window wrong is of the one
-// kind, what leaves all of them as they are of the other.
+// complete decides whether a certificate is complete, and why not. A loss that can make a figure or a window wrong goes
+// into the first list, a loss that leaves all of them as they are into the second.
 func (ce *certifier) complete(c *model.Certificate) {
 	var m missing
 	ce.incomplete(&m, c)

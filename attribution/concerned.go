@@ -6,11 +6,11 @@ import (
 	"ipytracer/event"
 )
 
-// concerned are the windows that a change is to be told to.
+// concerned are the windows that a change concerns.
 type concerned struct {
-	in    []*window // they hold its segment
-	later []*window // they began after it, where it comes late, and took what was known then for all there was
-	times int64     // how many allocations it stands for
+	in    []*window // they hold the change's segment
+	later []*window // opened after a late change: they took the known values for complete
+	times int64     // the number of allocations that the change stands for
 }
 
 func (a *allocations) concerned(r *root, c *event.Change) concerned {
@@ -34,7 +34,7 @@ func (a *allocations) concerned(r *root, c *event.Change) concerned {
 	return found
 }
 
-// lately are the windows of a process that are over and not settled yet.
+// lately returns the windows of a process that are over and not settled yet.
 func (a *allocations) lately(pid int32) []*window {
 	p := a.processes.byPID[pid]
 	if p == nil {
@@ -60,7 +60,7 @@ func (a *allocations) lately(pid int32) []*window {
 	return found
 }
 
-// windowsOf are the windows of a process that hold a change's segment. They are forgotten when it is called again.
+// windowsOf returns the windows of a process that hold a change's segment. The result is valid until the next call.
 func (a *allocations) windowsOf(r *root, c *event.Change) []*window {
 	p := a.processes.byPID[c.PID]
 	if p == nil {
@@ -76,12 +76,12 @@ func (a *allocations) windowsOf(r *root, c *event.Change) []*window {
 	if c.Segment > r.ended {
 		return found
 	}
-	found = append(found, a.over.with(c.PID, c.Root, c.Segment)...) // it comes late
+	found = append(found, a.over.with(c.PID, c.Root, c.Segment)...) // the change comes late
 	return found
 }
 
-// sinceBefore takes windows out of those that saw a block come or go which a search has found: they opened after that
-// may have been. They have it, or have it not, from their beginning.
+// sinceBefore moves windows that hold the segment of a block that a search found to the later ones: the block may have
+// come or gone before they opened. They have it, or do not have it, from their beginning.
 func (c *concerned) sinceBefore(b *blank) {
 	c.in = slices.DeleteFunc(c.in, func(w *window) bool {
 		if w.kind == kindSession || w.kind == kindLife || b != nil && w.firstSegment <= b.segment {
@@ -92,8 +92,8 @@ func (c *concerned) sinceBefore(b *blank) {
 	})
 }
 
-// follow has windows look for their peaks where the meter's value says, and no longer where what is known adds up to
-// the most. Until now that was the same. The change is still to come.
+// follow has windows find their peaks by the meter's value, and no longer by the largest sum of the known blocks. Until
+// now the two were the same. It is called before the change is applied.
 func (windows concerned) follow(h *holdings, key heldKey, c *event.Change) {
 	from := c.Value - c.Size
 	for _, w := range windows.in {
@@ -105,7 +105,7 @@ func (windows concerned) follow(h *holdings, key heldKey, c *event.Change) {
 	windows.stood(h, key, from)
 }
 
-// stood takes in that a meter has a value now.
+// stood records that a meter has a value now.
 func (windows concerned) stood(h *holdings, key heldKey, value event.Bytes) {
 	for _, w := range windows.in {
 		if all := w.tallies[key.meter]; all != nil && all.byStack != nil && value > all.value {
@@ -115,7 +115,7 @@ func (windows concerned) stood(h *holdings, key heldKey, value event.Bytes) {
 	}
 }
 
-// timesOf is how many blocks the one of a change stands for.
+// timesOf returns the number of blocks that the block of a change stands for.
 func timesOf(c *event.Change) int64 {
 	if !c.Sample || c.Size <= 0 || c.Size > event.SampleOf {
 		return 1
@@ -123,7 +123,7 @@ func timesOf(c *event.Change) int64 {
 	return int64((event.SampleOf + c.Size/2) / c.Size)
 }
 
-// replace puts one block in the place of another, in the totals of a process and in windows. Either may be none.
+// replace puts one block in the place of another, in the totals of a process and in windows. A block of size 0 is none.
 func (a *allocations) replace(windows concerned, key heldKey, before, after block) {
 	for _, w := range windows.in {
 		w.beforeMove(a.holdings, key)
@@ -139,8 +139,8 @@ func (a *allocations) replace(windows concerned, key heldKey, before, after bloc
 	}
 }
 
-// hold changes what a process has of a stack. The windows that saw it so far and are not to see this get a tally of
-// what it had.
+// hold changes the bytes that a process holds of a stack. The windows that have followed the process so far, but are
+// not to have this change, get a tally of the bytes before it.
 func (a *allocations) hold(windows concerned, key heldKey, stack uint64, by event.Bytes) {
 	for _, w := range windows.later {
 		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
@@ -160,8 +160,8 @@ func (a *allocations) hold(windows concerned, key heldKey, stack uint64, by even
 	a.holdings.of(key).add(stack, by)
 }
 
-// copyAll gives all windows of a process that know of a meter's blocks tallies of all that it has: that is to be
-// forgotten.
+// copyAll gives all windows of a process that follow a meter's blocks tallies of all of the process's stacks: the
+// process's own totals are about to be forgotten.
 func (a *allocations) copyAll(key heldKey) {
 	p := a.processes.byPID[key.pid]
 	if p == nil {
@@ -174,7 +174,7 @@ func (a *allocations) copyAll(key heldKey) {
 	}
 }
 
-// copyInto gives tallies all that a process has.
+// copyInto adds tallies of all the stacks of a process.
 func (a *allocations) copyInto(all *tallies, key heldKey) {
 	for stack := range a.holdings.of(key).byStack {
 		all.of(a.holdings, key, stack)

@@ -6,8 +6,8 @@ import (
 	"ipytracer/model"
 )
 
-// core is what a [Tracker] and an [Auditor] have in common: it takes events in, cuts the time into windows and knows
-// what the meters did in each.
+// core is the common part of a [Tracker] and an [Auditor]: it takes in events, cuts the time into windows and records
+// the values of the meters in each.
 type core struct {
 	session    *session
 	limits     *limits
@@ -35,7 +35,7 @@ type core struct {
 	intake     *intake
 }
 
-// newCore returns a core that no ledger follows yet.
+// newCore returns a core without a ledger.
 func newCore() *core {
 	c := &core{
 		session: &session{}, limits: &limits{}, gpus: newGPUs(), stacks: newStackTable(), archive: &archive.Archive{},
@@ -77,7 +77,7 @@ func newCore() *core {
 	return c
 }
 
-// follow has a ledger and a chart follow what is taken in.
+// follow connects a ledger and a chart to the events taken in.
 func (c *core) follow(l ledger, of chart) {
 	c.closed.ledger, c.windows.ledger, c.activity.ledger = l, l, l
 	c.queue.ledger, c.namespaces.ledger, c.intake.ledger = l, l, l

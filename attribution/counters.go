@@ -5,7 +5,7 @@ import (
 	"ipytracer/model"
 )
 
-// countersOf keeps what a boundary counted, nil if it did not.
+// countersOf returns a copy of a boundary's counters, nil if it has none.
 func countersOf(b *event.Boundary) *event.Counters {
 	if b.Counters == (event.Counters{}) {
 		return nil
@@ -14,7 +14,7 @@ func countersOf(b *event.Boundary) *event.Counters {
 	return &kept
 }
 
-// counters are what was counted in a window, nil where nothing was.
+// counters returns the counts of a window, nil if there are none.
 func (d *detail) counters() *model.Counters {
 	if d.openCounters == nil || d.closeCounters == nil {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestCountersAddUp: what statements counted, and what was counted between them, is the cell's, also of cells that
-// ended long ago; what the processor counted is known of cells only; what nobody counted is not there.
+// TestCountersAddUp: the counts of statements and between them add up to the cell's, also for cells that ended long
+// ago. The processor's counts are known of cells only; a count that was not made is not there.
 func TestCountersAddUp(t *testing.T) {
 	const cells, statements = 300, 3
 	s := newScript()
@@ -48,8 +48,7 @@ func TestCountersAddUp(t *testing.T) {
 	expect(t, "cells", checkCounters(t, r, want, own[:]), uint64(cells))
 }
 
-// checkCounters compares a report with what was counted in cells, and in their statements. It returns how many cells
-// there are.
+// checkCounters compares a report with the counts of cells and of their statements. It returns the number of cells.
 func checkCounters(t *testing.T, r *model.Report, want map[uint64][2]event.Counters, own []int64) (seen uint64) {
 	sums := map[int]int64{}
 	for _, w := range r.Windows {

@@ -7,9 +7,9 @@ import (
 	"ipytracer/model"
 )
 
-// A boundary of a child's looks at the kernel's process when that has drawn a later one of its own meanwhile: what it
-// reached since then is in the window that opened there, not in the one before, whichever of the two records comes
-// first.
+// A child's boundary reads the values of the kernel's process when that has drawn a later boundary of its own
+// meanwhile. The maximum since then belongs to the window that opened there, not to the one before, whichever of the
+// two records comes first.
 func TestReadingBehindALaterBoundary(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -58,7 +58,7 @@ func TestReadingBehindALaterBoundary(t *testing.T) {
 	}
 }
 
-// What a boundary says of a process of its tree stays in that tree, though a boundary of another tree comes in between.
+// A boundary's reading of a process of its tree stays in that tree, though a boundary of another tree comes in between.
 func TestReadingBehindAnotherTree(t *testing.T) {
 	const child, other = int32(200), int32(300)
 	s := newScript()
@@ -96,9 +96,9 @@ func TestReadingBehindAnotherTree(t *testing.T) {
 	}
 }
 
-// Another process's boundary looks at a child just before that ends, on another CPU. The child's end comes first,
-// whether the reading comes right behind it or behind one more boundary: what the child had at its highest is in its
-// own figures and in the cell's, and it has nothing at the end.
+// Another process's boundary reads the values of a child just before that exits, on another CPU. The child's exit comes
+// first, whether the reading comes right behind it or behind one more boundary. The child's highest value is in its own
+// figures and in the cell's, and it has nothing at the end.
 func TestReadingBehindAnEnd(t *testing.T) {
 	for _, behind := range []int{0, 1} {
 		for _, isForked := range []bool{true, false} {
@@ -110,7 +110,7 @@ func TestReadingBehindAnEnd(t *testing.T) {
 			if !isForked {
 				s.boundary(event.ProcessExec, child)
 			}
-			s.number++ // the other one's end
+			s.number++ // the other child's exit
 			first := &event.Boundary{Number: s.number, Segment: s.number, Time: s.time + 10, Kind: event.ProcessExit,
 				PID: other, TID: other, Inputs: -1, Stream: s.stream}
 			late := &event.Reading{Number: s.number, PID: child, Since: s.number}
@@ -145,8 +145,7 @@ func TestReadingBehindAnEnd(t *testing.T) {
 	}
 }
 
-// A reading that comes when its boundary has been settled, because nothing more was to be read for a moment, is not
-// lost.
+// A reading that comes after its boundary was settled, because nothing more was to be read for a moment, is not lost.
 func TestReadingBehindAFlush(t *testing.T) {
 	const child = int32(200)
 	s := newScript()
@@ -158,7 +157,7 @@ func TestReadingBehindAFlush(t *testing.T) {
 	}
 	tracker.Flush()
 	late := &event.Reading{Number: s.number, PID: main, Since: s.number}
-	late.Value[event.Resident], late.High[event.Resident] = 800, 800 // no change says it: it rose
+	late.Value[event.Resident], late.High[event.Resident] = 800, 800 // no change carries it: the meter rose
 	tracker.Add(late)
 	s.events = nil
 	s.closeCell(1, event.OutcomeOK)

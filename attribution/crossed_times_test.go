@@ -9,8 +9,8 @@ import (
 )
 
 // TestTimelineOfBoundariesThatCross: a child's boundary begins first, on another CPU, which is held up before it reads
-// the clock. The kernel draws a whole statement meanwhile. What the child had added to the tree before is in both, and
-// the statement has it in the timeline, too.
+// the clock. The kernel draws a whole statement meanwhile. The bytes that the child had added to the tree before are in
+// both, and the statement has them in the timeline, too.
 func TestTimelineOfBoundariesThatCross(t *testing.T) {
 	const child = int32(200)
 	s := newScript()
@@ -40,8 +40,8 @@ func TestTimelineOfBoundariesThatCross(t *testing.T) {
 	reporttest.Timeline(t, r)
 }
 
-// TestTreeWithoutWhoHasEnded: a child's end has been drawn, and what it had is taken out of its tree while the kernel
-// draws a statement. The tree is that of those that live.
+// TestTreeWithoutWhoHasEnded: a child's exit has been drawn, and its bytes are subtracted from its tree while the
+// kernel draws a statement. The tree is the sum of the live processes.
 func TestTreeWithoutWhoHasEnded(t *testing.T) {
 	const child = int32(200)
 	s := newScript()

@@ -8,15 +8,16 @@ import (
 	"ipytracer/event"
 )
 
-// What goes after the cell that made it: too late, or because an exception was not the last one any more.
+// Blocks that are freed after the cell that allocated them: too late, or because the next exception replaced the last
+// one.
 
-// departures are blocks and ranges that went.
+// departures are blocks and ranges that were freed or unmapped.
 type departures struct {
-	// leaving are blocks that were freed after the process's last cell. Should another cell follow, they were freed
-	// late; should the process end, it was the interpreter that cleared everything away.
+	// leaving are blocks that were freed after the process's last cell. If another cell follows, they were freed late;
+	// if the process exits, the interpreter freed them as it cleared everything away.
 	leaving map[int32]map[place]left
 	gone    map[passing]*passed
-	// unmapped is what went of ranges after the run of the cell that mapped them.
+	// unmapped sums the parts of ranges that were unmapped after the run of the cell that mapped them.
 	unmapped map[unmapping]event.Bytes
 	failures map[int32][]*window // cells that ended with an exception, by process, in order
 	dropped  int                 // blocks and tallies that found no room
@@ -27,11 +28,12 @@ func newDepartures() *departures {
 		unmapped: map[unmapping]event.Bytes{}, failures: map[int32][]*window{}}
 }
 
-// lateBy is how long after its cell's end a block must go to have been freed late: what IPython does after a cell takes
-// less.
+// lateBy is how long after its cell's end a block must be freed to count as freed late: the work of IPython after a
+// cell takes less.
 const lateBy = event.Nanoseconds(1e9)
 
-// free decides whether a block went too late: when no cell ran, or because an exception was not the last one any more.
+// free decides whether a block was freed too late: when no cell ran, or because an exception was not the last one any
+// more.
 func (d *departures) free(w *window, at place, b kept, c *event.Change) {
 	if w == nil || b.birth == nil || b.birth.cell == nil || b.birth.cell.isOpen {
 		return
@@ -62,12 +64,13 @@ func (d *departures) free(w *window, at place, b kept, c *event.Change) {
 	}
 }
 
-// fail remembers a cell that ended with an exception.
+// fail records a cell that ended with an exception.
 func (d *departures) fail(pid int32, w *window) { d.failures[pid] = append(d.failures[pid], w) }
 
-// failureBetween is the first cell that failed after another one had ended, if it has before a change. An exception is
-// the last one, in sys and in IPython, until the next comes, and has its frames. They refer to it as well: what the
-// next exception does not free at once goes with the garbage collector, whenever that runs.
+// failureBetween returns the first cell that failed after another one had ended and before a change, nil if there is
+// none. An exception is the last one, in sys and in IPython, until the next comes, and holds its frames. The frames
+// refer to the exception as well: blocks that the next exception does not free at once are freed by the garbage
+// collector, whenever that runs.
 func (d *departures) failureBetween(cell *window, c *event.Change) *window {
 	all := d.failures[c.PID]
 	i, _ := slices.BinarySearchFunc(all, cell.closed, func(f *window, closed event.Nanoseconds) int {
@@ -96,8 +99,8 @@ func (d *departures) pass(key passing, b kept, freed event.Nanoseconds) {
 	p.first, p.last = min(p.first, b.at), max(p.last, freed)
 }
 
-// settle files what left: the process goes on, so what was freed when no cell ran was freed late, or an exception had
-// it.
+// settle files the blocks of leaving: the process goes on, so they were freed late while no cell ran, or an exception
+// held them.
 func (d *departures) settle(pid int32) {
 	for at, b := range d.leaving[pid] {
 		key := passing{pid: pid, meter: at.meter, stack: b.stack, birth: b.birth}
@@ -112,14 +115,14 @@ func (d *departures) settle(pid int32) {
 	delete(d.leaving, pid)
 }
 
-// forget drops what left of some processes' meters.
+// forget drops blocks of leaving, by process and meter.
 func (d *departures) forget(which func(pid int32, m event.Meter) bool) {
 	for pid, blocks := range d.leaving {
 		maps.DeleteFunc(blocks, func(at place, _ left) bool { return which(pid, at.meter) })
 	}
 }
 
-// unmap remembers that a piece went in a later cell than the one that mapped it, or between cells.
+// unmap records that a piece was unmapped in a later cell than the one that mapped it, or between cells.
 func (d *departures) unmap(in *window, p piece, pid int32) {
 	if in == nil || p.birth == nil || p.birth.cell == nil {
 		return
@@ -149,24 +152,24 @@ type left struct {
 type passed struct {
 	bytes event.Bytes
 	count int64
-	first event.Nanoseconds // when the first was made
+	first event.Nanoseconds // when the first was allocated
 	last  event.Nanoseconds // when the last was freed
 }
 
-// unmapping is what is added up of ranges that went.
+// unmapping is the key of a sum of unmapped ranges.
 type unmapping struct {
 	pid   int32
 	stack uint64
 	birth *birth
-	in    *window // the cell in which they went, or the time between
+	in    *window // the cell in which they were unmapped, or the time between cells
 }
 
-// passing is what is added up of blocks that went, but too late.
+// passing is the key of a sum of blocks that were freed too late.
 type passing struct {
 	pid     int32
 	meter   event.Meter
 	stack   uint64
 	birth   *birth
-	release *window // the failed cell that let go of them; nil: no cell ran when they went
-	in      *birth  // where in that cell they went, if that has to fail for it; nil: it has failed
+	release *window // the failed cell that released them; nil: no cell ran when they were freed
+	in      *birth  // where in that cell they were freed, if that has to fail for it; nil: it has failed
 }

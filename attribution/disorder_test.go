@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// TestRandomWindows compares every window's peak with the maximum over all values taken inside it.
+// TestRandomWindows compares each window's peak with the maximum over all values taken inside it.
 func TestRandomWindows(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -60,7 +60,7 @@ func TestRandomWindows(t *testing.T) {
 	}
 }
 
-// TestTooManyStatements: a cell that never stops making statements does not fill the memory, and is told of.
+// TestTooManyStatements: a cell that runs statements without end does not fill the memory, and the loss is reported.
 func TestTooManyStatements(t *testing.T) {
 	tracker := New()
 	for _, e := range newScript().events {
@@ -89,7 +89,7 @@ func TestChangesBeforeReadings(t *testing.T) {
 	s.openCell(1, true)
 	s.to(main, 9_000)
 	s.to(main, 60)
-	s.boundary(event.ProcessExit, child) // what the main process did is in its reading
+	s.boundary(event.ProcessExit, child) // the main process's values are in its reading
 	reading := s.events[len(s.events)-1]
 	if _, ok := reading.(*event.Reading); !ok {
 		t.Fatalf("no reading but %T", reading)
@@ -110,8 +110,8 @@ func TestChangesBeforeReadings(t *testing.T) {
 	}
 }
 
-// TestToldBeforeReadings: what is said of a process may come between a boundary and the readings of others that belong
-// to it.
+// TestToldBeforeReadings: an event that describes a process may come between a boundary and the readings of others that
+// belong to it.
 func TestToldBeforeReadings(t *testing.T) {
 	const child = int32(200)
 	s := newScript()

@@ -6,25 +6,25 @@ import (
 	"ipytracer/event"
 )
 
-// What the kernel had no room for, or had to guess, reaches the windows here. The kernel counts it by tree, and each
-// boundary says the counts; so the windows that are open as one has grown are those that it touches. Where more cannot
-// be told they are all marked. As with meters a tree keeps what was said, and a window asks for its part when it is
+// Events that the kernel had no room for, or had to guess, reach the windows here. The kernel counts them by tree, and
+// each boundary carries the counts: when a count has grown, the windows that are open are affected. Where more cannot
+// be decided, all of them are marked. As for meters, a tree keeps the counts, and a window reads its part when it is
 // over.
 
-// doubts is what is not certain of a window's figures.
+// doubts are the parts of a window's figures that are not certain.
 type doubts struct {
 	missing [event.MissingKinds]event.Bytes // by how much meters may be off, at most at any time
-	// statements and markers are beginnings and ends that found no room while it was open.
+	// statements and markers count beginnings and ends that found no room while the window was open.
 	statements, markers uint64
-	// loose: where it begins or ends is not certain, so none of its figures is.
+	// loose: the window's beginning or end is not certain, so none of its figures is.
 	loose bool
-	// partly: processes of its tree were not taken in.
+	// partly: processes of the window's tree were not taken in.
 	partly bool
 	// blind are meters that something could not be probed for, in the process and in its tree.
 	blind, blindTree meterSet
 }
 
-// doubtful is what the boundaries have said of a tree.
+// doubtful are the counts of a tree, from its boundaries.
 type doubtful struct {
 	doubts  event.Doubts              // so far
 	missing [event.MissingKinds]peaks // by how much meters may be off
@@ -32,11 +32,11 @@ type doubtful struct {
 	loose   [looseKinds]uint64        // the last cuts at which windows were loosened
 	drawn   uint64                    // the last cut
 	left    uint64                    // the last cut at which windows closed
-	unread  []uint64                  // cuts at which windows closed, and readings found no room
+	unread  []uint64                  // cuts at which windows closed and readings found no room
 	blind   blindness
 }
 
-// What loosens windows: all of them, statements, experiments.
+// The windows that are loosened: all of them, statements, experiments.
 const (
 	looseAll = iota
 	looseStatements
@@ -44,21 +44,21 @@ const (
 	looseKinds
 )
 
-// maxUnread is how many cuts without their readings are kept. Of what closes after so many it is taken that theirs were
-// refused too.
+// maxUnread is the most cuts without readings that are kept. For windows that close after that, the readings are taken
+// to be refused, too.
 const maxUnread = 1 << 16
 
-// hasDoubts says whether a tree has lost or guessed anything so far.
+// hasDoubts reports whether a tree has lost or guessed anything so far.
 func hasDoubts(d *event.Doubts) bool { return *d != event.Doubts{} }
 
-// counts counts it.
+// counts adds the beginnings and ends that were refused.
 func (d *doubts) counts(refused *[event.RefusedKinds]uint64) {
 	d.statements += refused[event.RefusedStatements]
 	d.markers += refused[event.RefusedMarkers]
 }
 
-// off is by how many bytes a meter's figures may be off because of what found no room or was guessed; unknown: nobody
-// can say.
+// off returns the bytes by which a meter's figures may be off, because of events that found no room or were guessed.
+// unknown: the number cannot be stated.
 func (d *doubts) off(m event.Meter) (bytes event.Bytes, unknown bool) {
 	if d == nil {
 		return 0, false
@@ -72,7 +72,7 @@ func (d *doubts) off(m event.Meter) (bytes event.Bytes, unknown bool) {
 	return bytes, unknown || d.loose || d.blind.has(m.Template())
 }
 
-// inTree says whether a meter's figures of a window's tree are lower bounds, because not all of the tree was seen.
+// inTree reports whether a meter's figures of a window's tree are lower bounds, because not all of the tree was seen.
 func (d *doubts) inTree(m event.Meter) bool {
 	return d != nil && (d.partly || d.blindTree.has(m.Template()))
 }

@@ -10,14 +10,14 @@ import (
 	"ipytracer/model/words"
 )
 
-// refusing makes the next boundary say what was refused so far.
+// refusing makes the next boundary carry the count of refused events so far.
 func refusing(kind event.RefusedKind, n uint64) func(*event.Boundary) {
 	return func(b *event.Boundary) { b.Refused[kind] = n }
 }
 
 func isExact(w model.Window, meter string) bool { return w.Meters[meter].Exact }
 
-// cellWith runs a cell whose last boundary says something.
+// cellWith runs a cell and edits its last boundary.
 func (s *script) cellWith(cell uint64, more ...func(*event.Boundary)) {
 	s.openCell(cell, true)
 	s.to(main, s.value[main]+1)
@@ -25,7 +25,7 @@ func (s *script) cellWith(cell uint64, more ...func(*event.Boundary)) {
 		func(b *event.Boundary) { b.Cell, b.Outcome = cell, event.OutcomeOK })...)
 }
 
-// still repeats what was said of a kind: counters never fall.
+// still repeats the count of a kind in later boundaries: counters never fall.
 func (s *script) still(kind event.RefusedKind, n uint64) {
 	for _, e := range s.events[1:] {
 		if b, ok := e.(*event.Boundary); ok && b.Number > 0 && b.Refused[kind] == 0 && s.said(kind, b.Number) {
@@ -43,8 +43,8 @@ func (s *script) said(kind event.RefusedKind, before uint64) bool {
 	return false
 }
 
-// TestRefusedStatements: the statement that was open may have ended before, and its cell lacks some. Other cells have
-// nothing of it.
+// TestRefusedStatements: the statement that was open may have ended before, and its cell lacks some. Other cells are
+// not affected.
 func TestRefusedStatements(t *testing.T) {
 	s := newScript()
 	s.cellWith(1)
@@ -69,8 +69,8 @@ func TestRefusedStatements(t *testing.T) {
 	expect(t, "session", nth(t, r, model.Session, 0).LostStatements, int64(3))
 }
 
-// TestRefusedMarkers: an experiment that was open may have ended then; those before and after have not, and an end that
-// has no begin is no problem of the user's.
+// TestRefusedMarkers: an experiment that was open may have ended then; those before and after have not, and an end
+// without a begin is no problem of the user's.
 func TestRefusedMarkers(t *testing.T) {
 	s := newScript()
 	s.mark(event.ExperimentBegin, "before")
@@ -92,8 +92,8 @@ func TestRefusedMarkers(t *testing.T) {
 	expect(t, "problems", len(r.Certificate.Problems), 0)
 }
 
-// TestRefusedBoundaries: where a cell's or a process's boundary found no room nobody knows where the windows around
-// begin and end. What a boundary could not say of other processes is missing in the windows that ended there.
+// TestRefusedBoundaries: if a cell's or a process's boundary found no room, it is not known where the windows around it
+// begin and end. The readings of other processes that a boundary lacks are missing in the windows that ended there.
 func TestRefusedBoundaries(t *testing.T) {
 	for kind, exact := range map[event.RefusedKind][]bool{event.RefusedBoundaries: {true, true, false},
 		event.RefusedReadings: {true, false, true}} {
@@ -117,7 +117,7 @@ func TestRefusedBoundaries(t *testing.T) {
 	}
 }
 
-// TestRefusedInTheEnd: what no boundary has told is told by the counters.
+// TestRefusedInTheEnd: a loss that no boundary carries is taken from the counters at the end.
 func TestRefusedInTheEnd(t *testing.T) {
 	s := newScript()
 	s.cellWith(1)
@@ -134,8 +134,8 @@ func TestRefusedInTheEnd(t *testing.T) {
 		[]bool{true, false, false})
 }
 
-// TestMissingBytes: what found no room in a table, or was guessed, is in the bound of the meters it concerns, of all
-// windows from then on.
+// TestMissingBytes: bytes that found no room in a table, or were guessed, widen the bound of the meters concerned, in
+// all windows from then on.
 func TestMissingBytes(t *testing.T) {
 	for _, test := range []struct {
 		kind event.MissingKind
@@ -194,7 +194,7 @@ func inWords(f model.Figure) string {
 	return fmt.Sprintf("off by %d", *f.Bound)
 }
 
-// TestUntraced: while a child lives that was not taken in, the tree is a part of what it was.
+// TestUntraced: while a child that was not taken in lives, the tree's figures cover only a part of the tree.
 func TestUntraced(t *testing.T) {
 	s := newScript()
 	s.cellWith(1)
@@ -217,7 +217,7 @@ func TestUntraced(t *testing.T) {
 	}
 }
 
-// TestBlind: where a library could not be probed its meters are lower bounds in the windows since then, and in no
+// TestBlind: where a library could not be probed, its meters are lower bounds in the windows since then, and in no
 // others.
 func TestBlind(t *testing.T) {
 	s := newScript()
@@ -241,8 +241,8 @@ func TestBlind(t *testing.T) {
 	expect(t, "complete", r.Certificate.Complete, false)
 }
 
-// TestBlindToAChild: what a child misses is missing in the tree while it lived, and at no time in the process that
-// started it.
+// TestBlindToAChild: bytes that a child's probes miss are missing in the tree while it lived, and at no time in the
+// process that started it.
 func TestBlindToAChild(t *testing.T) {
 	s := newScript()
 	var began, ended []event.Nanoseconds

@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// draw takes in what a boundary says that has been applied.
+// draw takes in the values of a boundary that has been applied.
 func (tl *timeline) draw(r *root, b *event.Boundary, moved moves) {
 	s := seen{at: b.Time, segment: b.Segment, hold: r.drawnAt, isEdge: isEdge(b, tl.processes.byPID[b.PID])}
 	turns := b.Kind == event.CellOpen || b.Kind == event.CellClose
@@ -29,7 +29,7 @@ func (tl *timeline) draw(r *root, b *event.Boundary, moved moves) {
 	tl.tellEarly()
 }
 
-// inOrderOfPID are the processes that moved, in an order that is the same every time.
+// inOrderOfPID returns the processes that moved, in an order that is the same each time.
 func (tl *timeline) inOrderOfPID(moved moves) []int32 {
 	pids := tl.pids[:0]
 	for pid := range moved {
@@ -42,7 +42,7 @@ func (tl *timeline) inOrderOfPID(moved moves) []int32 {
 	return pids
 }
 
-// drawLine takes in what a boundary says of a process, or of a tree.
+// drawLine takes in a boundary's values of a process, or of a tree.
 func (tl *timeline) drawLine(r *root, l *line, s *seen, value, high *event.Readings, turns bool) {
 	i := 0
 	for _, m := range tl.gpus.meters {
@@ -56,7 +56,7 @@ func (tl *timeline) drawLine(r *root, l *line, s *seen, value, high *event.Readi
 		}
 		k := l.tracks[i]
 		s.value, s.high = value[m], high[m]
-		// made by a change of a later segment, which may be told what it has had all along
+		// made by a change of a later segment, which may yet report the value that it has had all along
 		if !k.hasBegun && s.value == 0 && s.high == 0 {
 			k.drop(&tl.folds, s.segment)
 			continue
@@ -74,7 +74,7 @@ func (tl *timeline) drawLine(r *root, l *line, s *seen, value, high *event.Readi
 	}
 }
 
-// drawTree takes in what a boundary says of its tree, while there are more processes than the one that is attached.
+// drawTree takes in a boundary's values of its tree, while there are more processes than the one that is attached.
 func (tl *timeline) drawTree(r *root, b *event.Boundary, s *seen, turns bool) {
 	isAlone := len(r.living) == 0 || len(r.living) == 1 && r.living[0].parent == 0
 	wasOn, l := r.line.isOn, &r.line
@@ -100,7 +100,7 @@ func (tl *timeline) drawTree(r *root, b *event.Boundary, s *seen, turns bool) {
 	}
 }
 
-// isShed says whether a meter is stepped down.
+// isShed reports whether a meter is stepped down.
 func (tl *timeline) isShed(r *root, m event.Meter) bool { return len(r.shed) > 0 && r.shed[m].now }
 
 // drawShed begins and ends the gaps of meters that are stepped down.
@@ -133,7 +133,7 @@ func (tl *timeline) drawShedOf(r *root, l *line, b *event.Boundary, m event.Mete
 	}
 }
 
-// drawLearned notes what a meter has had all along.
+// drawLearned records the value that a meter has had all along.
 func (tl *timeline) drawLearned(l *line, m event.Meter, value event.Bytes) {
 	if l.began == 0 {
 		return
@@ -143,7 +143,7 @@ func (tl *timeline) drawLearned(l *line, m event.Meter, value event.Bytes) {
 	}
 }
 
-// close stores what a process did that has ended.
+// close stores the track of a process that has ended.
 func (tl *timeline) close(l *line) {
 	for _, k := range l.tracks {
 		k.pin()
@@ -154,7 +154,7 @@ func (tl *timeline) close(l *line) {
 	}
 }
 
-// isEdge says whether windows begin or end at a boundary.
+// isEdge reports whether windows begin or end at a boundary.
 func isEdge(b *event.Boundary, p *process) bool {
 	switch b.Kind {
 	case event.MeterShed:

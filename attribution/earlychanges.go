@@ -1,15 +1,16 @@
 package attribution
 
-// A boundary waits for its readings, in a replay for longer than live. What changes tell meanwhile of a process that it
-// begins, or of a meter whose gap it ends, is kept until it has been taken in: the timeline is the same for both.
+// A boundary waits for its readings, in a replay for longer than live. Meanwhile, changes may arrive of a process that
+// it begins, or of a meter with a gap that it ends. They are kept until the boundary has been taken in, so the timeline
+// is the same live and in a replay.
 
-// maxEarly is how many meters of processes may wait so.
+// maxEarly is the most meters of processes that may wait in this way.
 const maxEarly = 1 << 12
 
-// earlyChanges are the tracks that changes are told to while a boundary waits.
+// earlyChanges are the tracks that record changes while a boundary waits.
 type earlyChanges map[heldKey]*track
 
-// track returns the one of a meter, nil where there is no room.
+// track returns the track of a meter, nil if there is no room.
 func (early *earlyChanges) track(key heldKey) *track {
 	k := (*early)[key]
 	if k == nil && len(*early) < maxEarly {

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// dying notes what a process was doing when it ended.
+// dying records the cell and the statement that a process was running when it ended.
 func (p *process) dying(b *event.Boundary) {
 	most := func(m event.Meter) event.Bytes { return max(b.Value[m], b.High[m]) }
 	p.last = last{resident: most(event.Resident), mapped: most(event.Mapped)}
@@ -22,8 +22,8 @@ func (p *process) dying(b *event.Boundary) {
 	}
 }
 
-// noteOf says of the statement in which a process ended what put an end to it, "" of all others: it may be in the
-// archive by the time that is known.
+// noteOf returns the cause of a process's end as the note of the statement in which it ended, "" for all other windows.
+// The statement may be in the archive by the time the cause is known.
 func (l *last) noteOf(w *window) string {
 	if l.ending == nil || !l.inStatement || w.kind != kindStatement || w.id != l.id {
 		return ""
@@ -31,7 +31,7 @@ func (l *last) noteOf(w *window) string {
 	return howKilled(l.ending)
 }
 
-// endingOf is how a process ended, for the report; nil if nobody said.
+// endingOf returns how a process ended, for the report; nil if that was not reported.
 func endingOf(p *process) *model.Ending {
 	e := p.last.ending
 	if e == nil {
@@ -64,7 +64,7 @@ func limitOf(l event.Limit) model.Limit {
 		Highest: int64(l.Highest)}
 }
 
-// howKilled says what a signal did, "" where none did it.
+// howKilled returns the effect of a signal in words, "" if no signal ended the process.
 func howKilled(e *event.Ending) string {
 	status := unix.WaitStatus(e.Status)
 	switch {

@@ -5,19 +5,19 @@ import (
 	"ipytracer/model/words"
 )
 
-// maxBehind is how many changes may come between a boundary and its readings: more than a ring of 16 MiB holds, for the
-// changes are read before each record of the boundaries' ring.
+// maxBehind is the most changes that may come between a boundary and its readings: more than a ring of 16 MiB holds,
+// because the changes are read before each record of the boundaries' ring.
 const maxBehind = 1 << 18
 
-// maxAbout is how many events that tell something may come between a boundary and its readings.
+// maxAbout is the most descriptive events (see isAbout) that may come between a boundary and its readings.
 const maxAbout = 64
 
-// add takes the next event in. A boundary or a change may be another one's memory when it returns.
+// add takes in the next event. When it returns, the memory of a boundary or a change may be reused for another one.
 func (in *intake) add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Reading:
-		// One of an earlier boundary, passed by another CPU's, counts with the later one, or with a later one still:
-		// see gather.
+		// A reading of an earlier boundary that another CPU's overtook counts with the later one, or with a later one
+		// still: see gather.
 		if in.pending == nil {
 			in.wait(in.processes.rootOf(e, nil), e)
 		} else if in.limits.room(&in.limits.Readings, len(in.readings) < maxReadings) {
@@ -26,7 +26,7 @@ func (in *intake) add(e event.Event) {
 		return
 	case *event.Change:
 		in.change(e)
-		// By now they would have come, or there is no room for more that waits for the boundary.
+		// By now the readings would have come, or there is no room for more changes that wait for the boundary.
 		if in.behind++; in.behind > maxBehind || in.pending != nil && in.queue.waits >= maxWaits {
 			in.flush()
 		}
@@ -58,8 +58,8 @@ func (in *intake) add(e event.Event) {
 	in.take(e)
 }
 
-// isAbout says whether an event tells something of what is there: it may come between a boundary and its readings, and
-// waits for them. It opens and closes no window, so it does not matter when its time comes.
+// isAbout reports whether an event only describes something: it may come between a boundary and its readings, and waits
+// for them. It opens and closes no window, so its time of arrival does not matter.
 func isAbout(e event.Event) bool {
 	switch e.(type) {
 	case *event.CellSource, *event.Limits, *event.Ending:
@@ -96,7 +96,7 @@ func (in *intake) take(e event.Event) {
 	}
 }
 
-// finish takes in how the session has ended. Where that is said again it takes the first one's place: that had less.
+// finish takes in how the session ended. A second such event replaces the first, which had less.
 func (in *intake) finish(f *event.Finish) {
 	isFirst := in.session.ends(f)
 	in.table.inTheEnd.unsaid(f.Lost, in.table.closings)
@@ -120,7 +120,7 @@ func (in *intake) flush() {
 	}
 }
 
-// introduce learns about a process, or learns more.
+// introduce records a process, or more data on it.
 func (in *intake) introduce(info event.ProcessInfo) {
 	p := in.processes.process(info.PID, info.Root)
 	// it may run cells, which have room when nothing else has
@@ -135,7 +135,7 @@ func (in *intake) introduce(info event.ProcessInfo) {
 	}
 	if p.inputs < 0 {
 		p.inputs = info.Inputs
-		// what has been stored by now was stored while its cells were watched: In begins with one empty entry
+		// inputs stored by now were stored while its cells were watched: In begins with one empty entry
 		if !info.Late {
 			p.inputs = min(p.inputs, 1)
 		}
@@ -146,7 +146,7 @@ func (in *intake) introduce(info event.ProcessInfo) {
 	}
 }
 
-// endAll closes what a stream left open: a recording that was cut.
+// endAll closes the windows that a stream left open: a recording that was cut.
 func (in *intake) endAll() {
 	for _, p := range in.processes.order {
 		in.activity.closeProcess(p, in.processes.now(p), words.RecordingEnds)

@@ -41,7 +41,7 @@ func (ac *activity) endExperiment(p *process, b *event.Boundary) {
 	}
 	of := all.byName[name]
 	if len(of) == 0 {
-		// else its begin may have been refused, which is said
+		// otherwise its begin may have been refused, which is reported
 		if ac.processes.root(b.Root).doubts.Refused[event.RefusedMarkers] == 0 {
 			ac.problems.add(words.NotBegun(b.Experiment, int(b.PID)))
 		}
@@ -60,7 +60,7 @@ func (ac *activity) endExperiment(p *process, b *event.Boundary) {
 	all.open--
 }
 
-// endExperiments closes those that are open, in the order they began.
+// endExperiments closes the open experiments, in the order in which they began.
 func (ac *activity) endExperiments(p *process, b *event.Boundary) {
 	var left []*window
 	for _, of := range p.experiments.byName {

@@ -26,8 +26,8 @@ func (cf *cellFiles) withCells(e *event.Variables) *event.Variables {
 	return &of
 }
 
-// failedCell is what people call the cell that a traceback came from, "" if that is not known: the first of its calls,
-// from the outermost on, that is a cell's. Of several runs of it, the last that failed.
+// failedCell returns the name, for people, of the cell that a traceback came from, "" if it is not known: the outermost
+// of its calls that belongs to a cell. If the cell ran several times, it is the last run that failed.
 func (cf *cellFiles) failedCell(pid int32, codes []event.Code) string {
 	for _, code := range codes {
 		if code.Input > 0 {
@@ -50,7 +50,7 @@ func (cf *cellFiles) failedCell(pid int32, codes []event.Code) string {
 	return ""
 }
 
-// countOf is a cell's In[N], "" where it has none.
+// countOf returns a cell's In[N], "" if it has none.
 func countOf(w *window) string {
 	if w.count < 0 || w.silent {
 		return ""

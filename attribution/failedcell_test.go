@@ -7,9 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestTracebackOfItsCell: the traceback that is left goes by the cell that it came from, also where that ran before the
-// attach; where that is not known, it keeps its name. What a recording says of files that are no cell's changes
-// nothing.
+// TestTracebackOfItsCell: the remaining traceback is named after the cell that it came from, also if that ran before
+// the attach; if the cell is not known, it keeps its name. Files in a recording that are no cell's change nothing.
 func TestTracebackOfItsCell(t *testing.T) {
 	n := newNotebook()
 	n.run("a", func() {})

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// bareName is what people call a cell where it is known which kernel's it is, "" for none.
+// bareName returns the name of a cell for people, without its kernel, for places where that is known; "" for none.
 func bareName(w *window) string {
 	if w == nil {
 		return ""
@@ -16,7 +16,7 @@ func bareName(w *window) string {
 	return words.Cell(w.execution, w.count, w.silent)
 }
 
-// cellName is what people call a cell, "" for none.
+// cellName returns the name of a cell for people, with its kernel; "" for none.
 func cellName(w *window) string {
 	if w == nil {
 		return ""
@@ -24,15 +24,15 @@ func cellName(w *window) string {
 	return words.Cell(w.execution, w.count, w.silent) + words.OfKernel(w.process.kernel())
 }
 
-// figurer makes figures of a report, of a process and of its tree, with how exact they are.
+// figurer makes the figures of a report, of a process and of its tree, and decides how exact they are.
 type figurer struct {
 	session *session
 	gpus    *gpus
 	lent    *lent
 }
 
-// figureMap turns figures of a window into the report's form: its process's own, or another process's in it. w is nil
-// where nothing but the probes limits exactness.
+// figureMap returns figures of a window in the report's form: those of its own process (own), or of another one in it.
+// w is nil if only the probes limit exactness.
 func (fg *figurer) figureMap(all figures, w *window, own, numpy bool) map[string]model.Figure {
 	out := fg.lent.figures()
 	shown := w
@@ -50,7 +50,7 @@ func (fg *figurer) figureMap(all figures, w *window, own, numpy bool) map[string
 func (fg *figurer) figure(m event.Meter, f figure, w *window, own bool) model.Figure {
 	exact, bound := fg.quality(m, w)
 	peak := f.highest()
-	// the stream saw more than the ledger: see Proof
+	// the stream has a higher value than the ledger: see Proof
 	if own && !slices.Contains(w.shed, m) && w.recomputed.of(m) > peak {
 		exact, bound = false, widen(bound, w.recomputed.of(m)-peak)
 		peak = w.recomputed.of(m)
@@ -70,10 +70,10 @@ func widen(bound *int64, by event.Bytes) *int64 {
 	return &wider
 }
 
-// nothing is the bound of what is exact.
+// nothing is the bound of exact figures.
 var nothing int64
 
-// quality says how good a meter's figures in a window are; a nil bound is one nobody can state.
+// quality returns how exact a meter's figures in a window are. A nil bound is one that cannot be stated.
 func (fg *figurer) quality(m event.Meter, w *window) (exact bool, bound *int64) {
 	exact, bound = true, &nothing
 	if fg.session.start != nil {
@@ -110,8 +110,8 @@ func (fg *figurer) quality(m event.Meter, w *window) (exact bool, bound *int64) 
 	return exact, bound
 }
 
-// freed says whether what was freed in a window without having been seen to be made changes its figures, and by how
-// many bytes they are off for that and because a meter was stepped down. sized: that can be said.
+// freed reports whether frees of blocks with unseen allocations change a window's figures. off is the bytes by which
+// the figures are off for that and because a meter was stepped down. sized: off can be stated.
 func (w *window) freed(kind event.UnknownKind) (freed bool, off event.Bytes, sized bool) {
 	off = w.unsure[kind]
 	if w.isOpen || w.closeFrees.Unknown[kind] <= w.openFrees.Unknown[kind] {

@@ -6,16 +6,16 @@ import (
 	"ipytracer/event"
 )
 
-// figure is one meter's three readings, from which everything a window reports of it is derived.
+// figure is one meter's three readings, from which a window derives all its values of the meter.
 type figure struct {
 	start, peak, end event.Bytes
 	meter            event.Meter
 }
 
-// highest is the peak, whichever reading says it.
+// highest returns the highest of the three readings.
 func (f figure) highest() event.Bytes { return max(f.peak, f.start, f.end) }
 
-// figures are by meter, ascending. One that is not there was 0 all the time.
+// figures are by meter, ascending. A meter that is not there was 0 all the time.
 type figures []figure
 
 func startFigures(value *event.Readings, meters []event.Meter) (out figures) {
@@ -27,7 +27,7 @@ func startFigures(value *event.Readings, meters []event.Meter) (out figures) {
 	return out
 }
 
-// of is a meter's figure.
+// of returns a meter's figure.
 func (all figures) of(m event.Meter) figure {
 	for _, f := range all {
 		if f.meter == m {
@@ -37,7 +37,7 @@ func (all figures) of(m event.Meter) figure {
 	return figure{meter: m}
 }
 
-// need is the same to be changed.
+// need returns a meter's figure to be changed, and adds it if it is not there.
 func (all *figures) need(m event.Meter) *figure {
 	i, found := slices.BinarySearchFunc(*all, m, func(f figure, m event.Meter) int { return int(f.meter) - int(m) })
 	if !found {
@@ -46,7 +46,7 @@ func (all *figures) need(m event.Meter) *figure {
 	return &(*all)[i]
 }
 
-// see takes in a segment.
+// see takes in the readings at the end of a segment.
 func (all *figures) see(value, high *event.Readings, meters []event.Meter) {
 	for _, m := range meters {
 		if value[m] == 0 && high[m] == 0 && all.of(m) == (figure{meter: m}) {
@@ -58,7 +58,7 @@ func (all *figures) see(value, high *event.Readings, meters []event.Meter) {
 	}
 }
 
-// raise adds to all figures of a meter what had been missing.
+// raise adds bytes that had been missing to all figures of a meter.
 func (all *figures) raise(m event.Meter, by event.Bytes) {
 	f := all.need(m)
 	f.start += by
@@ -72,7 +72,7 @@ type level struct {
 	meter event.Meter
 }
 
-// levels are by meter, ascending; one that is not there is 0.
+// levels are by meter, ascending. A meter that is not there is 0.
 type levels []level
 
 func (all levels) of(m event.Meter) event.Bytes {
@@ -92,7 +92,7 @@ func (all *levels) need(m event.Meter) *level {
 	return &(*all)[i]
 }
 
-// raise makes a level as high as a value, if it is not higher.
+// raise raises a level to a value, if it is lower.
 func (all *levels) raise(m event.Meter, to event.Bytes) {
 	if to == 0 && all.of(m) == 0 {
 		return
@@ -101,7 +101,7 @@ func (all *levels) raise(m event.Meter, to event.Bytes) {
 	l.bytes = max(l.bytes, to)
 }
 
-// levelsOf are the meters that are not 0.
+// levelsOf returns the meters that are not 0.
 func levelsOf(value *event.Readings, meters []event.Meter) (out levels) {
 	for _, m := range meters {
 		if v := value[m]; v != 0 {

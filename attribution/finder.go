@@ -1,13 +1,13 @@
 package attribution
 
-// finder finds what is in a list by a hash of it: open addressing, 5 to 11 bytes an item, with nothing for the
-// collector to look at. The hash must be one that a target cannot foresee.
+// finder finds items of a list by their hashes: open addressing, 5 to 11 bytes an item, with nothing for the garbage
+// collector to scan. The hash must be one that a target cannot foresee.
 type finder struct {
-	places []uint32 // in the list, from 1; 0 is free. As many as a power of two
+	places []uint32 // in the list, from 1; 0 is free. The length is a power of two
 	used   int
 }
 
-// find is where an item is in the list; is says whether it is the one looked for.
+// find returns the place of an item in the list; is reports whether a place holds the item looked for.
 func (x *finder) find(hash uint64, is func(at uint32) bool) (at uint32, known bool) {
 	if len(x.places) == 0 {
 		return 0, false
@@ -21,7 +21,7 @@ func (x *finder) find(hash uint64, is func(at uint32) bool) (at uint32, known bo
 	return 0, false
 }
 
-// add takes in the item at a place of the list, which is not in it yet; hashOf is the hash of any that is.
+// add adds the item at a place of the list, which must not be in the finder yet; hashOf returns the hash of any item.
 func (x *finder) add(at uint32, hashOf func(at uint32) uint64) {
 	const least, fullFourths = 64, 3
 	if 4*(x.used+1) > fullFourths*len(x.places) {

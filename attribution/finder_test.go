@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestFinder finds what was put in, whatever shares a hash, and nothing else.
+// TestFinder finds all added items, even if they share a hash, and nothing else.
 func TestFinder(t *testing.T) {
 	seed := maphash.MakeSeed()
 	for name, hash := range map[string]func(uint32) uint64{

@@ -5,14 +5,15 @@ import (
 	"ipytracer/model/words"
 )
 
-// finds names the stacks of blocks that searches have found.
+// finds gives names to the stacks of blocks that searches have found.
 type finds struct {
 	processes *processes
 	stacks    *stackTable
-	count     int // so far
+	count     int // stacks so far
 }
 
-// stackOf returns the number of the stack of a block that a search has found: nobody knows who made it, but when.
+// stackOf returns the number of the stack of a block that a search has found: the stack that allocated it is not known,
+// only the time.
 func (f *finds) stackOf(r *root, c *event.Change) uint64 {
 	b, p := r.blankOf(c), f.processes.byPID[c.PID]
 	if b == nil || p == nil {
@@ -38,8 +39,8 @@ func (f *finds) stackOf(r *root, c *event.Change) uint64 {
 }
 
 const (
-	// maxFound is how many such stacks a tracker has. What is beyond them has no name.
+	// maxFound is the most such stacks that a tracker has. Those beyond it have no name.
 	maxFound = 1 << 12
-	// foundMark is the first number of theirs.
+	// foundMark is the first number of such a stack.
 	foundMark = 0xf0d1_a7e4_0000_0000
 )

@@ -7,7 +7,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// fixOf is what to type in a cell to free what a verdict is about.
+// fixOf returns the code to type in a cell to free the memory of a verdict.
 func fixOf(key verdictKey, f *found) string {
 	switch key.kind {
 	case model.HeldByOutput:

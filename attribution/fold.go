@@ -2,28 +2,28 @@ package attribution
 
 import "ipytracer/event"
 
-// A segment may have millions of changes. Of each meter they are kept as a chart of so many columns would show them:
-// the lowest and the highest value of each column of time. The columns get wider as the segment goes on.
+// A segment may have millions of changes. For each meter they are kept at the resolution of a chart: the lowest and the
+// highest value in each of a number of columns of time. The columns get wider as the segment goes on.
 
 const (
-	foldColumns = 64 // of a segment, at most
-	firstShift  = 20 // columns are 2^20 ns wide at first: what is shorter no chart of a session shows
+	foldColumns = 64 // the most columns of a segment
+	firstShift  = 20 // columns are 2^20 ns wide at first: no chart of a session shows anything shorter
 )
 
-// moment is a value that a change told.
+// moment is a meter's value at a change.
 type moment struct {
 	at    event.Nanoseconds
 	bytes event.Bytes
-	fell  bool // and that the meter fell from
+	fell  bool // the meter fell from this value
 }
 
-// column is what a meter did in a stretch of time.
+// column is the lowest and the highest value of a meter in a stretch of time.
 type column struct {
 	least, most moment
 	any         bool
 }
 
-// fold is what a meter did in a segment.
+// fold is the values of a meter in a segment.
 type fold struct {
 	segment uint64
 	origin  event.Nanoseconds
@@ -31,8 +31,7 @@ type fold struct {
 	columns []column
 }
 
-// add takes in one more value. A thread may tell what it saw before what another has told: the first column has what is
-// earlier than it.
+// add adds one value. Threads may report values out of order: the first column includes those from before it.
 func (f *fold) add(m moment) {
 	i := uint64(max(0, m.at-f.origin)) >> f.shift
 	for ; i >= foldColumns; i >>= 1 {
@@ -44,7 +43,7 @@ func (f *fold) add(m moment) {
 	f.columns[i].with(column{m, m, true})
 }
 
-// with takes in what a meter did in another stretch.
+// with adds the values of another stretch.
 func (c *column) with(other column) {
 	if !c.any {
 		*c = other
@@ -58,7 +57,7 @@ func (c *column) with(other column) {
 	}
 }
 
-// widen makes one column of every two.
+// widen merges each two columns into one.
 func (f *fold) widen() {
 	f.shift++
 	for i, c := range f.columns {
@@ -70,7 +69,7 @@ func (f *fold) widen() {
 	f.columns = f.columns[:(len(f.columns)+1)/2]
 }
 
-// moments are all that are kept, in order of time.
+// moments appends all values that are kept, in order of time.
 func (f *fold) moments(out []moment) []moment {
 	for i := range f.columns {
 		c := &f.columns[i]
@@ -88,14 +87,14 @@ func (f *fold) moments(out []moment) []moment {
 	return out
 }
 
-// Limits of what is kept.
+// Limits on the folds kept.
 const (
 	maxColumns    = 1 << 16
-	maxFolds      = 4  // segments that are not over, of a track
-	maxSpareFolds = 32 // columns of folds, to be used again
+	maxFolds      = 4  // of a track, for segments that are not over
+	maxSpareFolds = 32 // columns of folds, to be reused
 )
 
-// foldMemory is memory for the folds of all tracks.
+// foldMemory is the memory for the folds of all tracks.
 type foldMemory struct {
 	columns int // of all folds
 	spare   [][]column
@@ -116,14 +115,14 @@ func (f *foldMemory) fold(segment uint64, m moment) fold {
 	return one
 }
 
-// add adds one more value to a fold.
+// add adds one value to a fold.
 func (f *foldMemory) add(to *fold, m moment) {
 	before := len(to.columns)
 	to.add(m)
 	f.columns += len(to.columns) - before
 }
 
-// free takes the memory of a fold back.
+// free takes back the memory of a fold.
 func (f *foldMemory) free(of *fold) {
 	f.columns -= len(of.columns)
 	if len(f.spare) < maxSpareFolds {

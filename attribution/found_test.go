@@ -9,13 +9,13 @@ import (
 	"ipytracer/model/words"
 )
 
-// found has a search tell of a block: one that came, or one that went.
+// found adds a change from a search: a block that came, or one that went.
 func (s *blocks) found(address uint64, size event.Bytes) {
 	s.change(address, 0, size)
 	s.held[len(s.held)-1].Found = true
 }
 
-// pause draws a boundary about NumPy's probes.
+// pause draws a boundary of NumPy's probes.
 func (s *blocks) pause(kind event.BoundaryKind) {
 	s.boundary(kind, main, func(b *event.Boundary) {
 		b.Value[s.meter], b.High[s.meter], b.Tree[s.meter], b.TreeHigh[s.meter] = s.value, s.high, s.value, s.high
@@ -23,8 +23,8 @@ func (s *blocks) pause(kind event.BoundaryKind) {
 	s.high = s.value
 }
 
-// searched is a session in which a search finds an array that came in a pause from the first cell to the second, and
-// one that went, while the third runs; and then one that came in a pause within the fourth.
+// searched is a session in which a search finds, while the third cell runs, an array that came in a pause from the
+// first cell to the second, and one that went. Then it finds one that came in a pause within the fourth.
 func searched() *blocks {
 	s := newBlocks()
 	s.stack(1, event.Frame{Function: "f", File: "lib.py", Line: 1})
@@ -55,7 +55,7 @@ func searched() *blocks {
 	return s
 }
 
-// madeBy is what the stacks of a window allocated, and freed, by their innermost function.
+// madeBy returns the bytes that the stacks of a window allocated, freed and held at the peak, by innermost function.
 func madeBy(w model.Window) (made, freed, peak map[string]int64) {
 	made, freed, peak = map[string]int64{}, map[string]int64{}, map[string]int64{}
 	for _, a := range w.Allocations {
@@ -70,8 +70,8 @@ func madeBy(w model.Window) (made, freed, peak map[string]int64) {
 	return made, freed, peak
 }
 
-// TestFoundLater: an array that a search finds is no later cell's, nor is one that it finds to have gone. Where the
-// whole pause was in a cell it is that cell's.
+// TestFoundLater: an array that a search finds belongs to no later cell, nor does one that it finds to have gone. If
+// the whole pause was in a cell, it belongs to that cell.
 func TestFoundLater(t *testing.T) {
 	r := searched().run(t)
 	between := words.FoundLater("cpu.numpy", words.Cell(1, -1, false), words.Cell(3, -1, false))
@@ -100,8 +100,8 @@ func TestFoundLater(t *testing.T) {
 	}
 }
 
-// TestFoundIsNoCells: an audit takes what a search finds for no cell's, and what it finds to have gone for freed by
-// none.
+// TestFoundIsNoCells: an audit counts arrays that a search finds for no cell, and arrays that it finds to have gone as
+// freed by none.
 func TestFoundIsNoCells(t *testing.T) {
 	s := searched()
 	a := NewAuditor()

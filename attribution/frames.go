@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// orderFrames puts the same line of one cell's code behind that of a cell that ran before it.
+// orderFrames orders frames so that the same line of a cell that ran earlier comes first.
 func orderFrames(x, y model.Frame) int {
 	return cmp.Or(compareFrames(x, y), cmp.Compare(x.Execution, y.Execution))
 }
@@ -36,7 +36,7 @@ func frameKey(frames []model.Frame) string {
 	return string(key)
 }
 
-// frameOf is a line of a cell as a frame.
+// frameOf returns a line of a cell as a frame.
 func frameOf(cell *window, line int) model.Frame {
 	f := model.Frame{Function: "<module>", File: cell.file, Line: cell.lineOf(line), Execution: cell.execution,
 		Kernel: cell.process.kernel()}
@@ -47,8 +47,8 @@ func frameOf(cell *window, line int) model.Frame {
 	return f
 }
 
-// anyRun is a file's name without what differs from one run of a cell to the next: the terminal's have In[N] in it,
-// <ipython-input-7-5f4dcc3b5aa7>.
+// anyRun returns a file's name without the part that differs from one run of a cell to the next: the terminal's names
+// contain In[N], <ipython-input-7-5f4dcc3b5aa7>.
 func anyRun(file string) string {
 	rest, ok := strings.CutPrefix(file, "<ipython-input-")
 	if !ok {
@@ -60,7 +60,7 @@ func anyRun(file string) string {
 	return file
 }
 
-// common are the outer calls that two stacks share.
+// common returns the outer calls that two stacks share.
 func common(a, b []model.Frame) []model.Frame {
 	n := 0
 	for n < len(a) && n < len(b) {
@@ -74,7 +74,7 @@ func common(a, b []model.Frame) []model.Frame {
 	return a[len(a)-n:]
 }
 
-// isImport says whether a module was being imported.
+// isImport reports whether a module was being imported.
 func isImport(frames []model.Frame) bool {
 	return slices.ContainsFunc(frames, func(f model.Frame) bool {
 		return f.Function == "_call_with_frames_removed" || f.Function == "_find_and_load"

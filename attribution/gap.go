@@ -6,7 +6,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// gap is the reason why a track is not known for a time. Behind those that have a name here come the groups of probes.
+// gap is the reason why a track is not known for a time. The groups of probes follow the named reasons.
 type gap uint8
 
 const (
@@ -15,10 +15,10 @@ const (
 	gapGroups            // the first group
 )
 
-// gapOfGroup returns the reason of a gap that a group of probes makes.
+// gapOfGroup returns the reason for a gap that a group of probes makes.
 func gapOfGroup(g event.Group) gap { return gapGroups + gap(g) }
 
-// reason returns the reason as a report has it.
+// reason returns the reason in the words of a report.
 func (g gap) reason() string {
 	switch g {
 	case gapAlone:

@@ -1,8 +1,8 @@
 package attribution
 
-// GiveUp lets go what is known of who allocated, in the whole session, and takes in no more of that; texts of cells
-// that come from now on are kept up to 1 KiB. Figures, windows and their proof go on as before. why is a sentence for
-// those who ask meanwhile ([Tracker.Glance]); the session's end says it again.
+// GiveUp drops the attribution of the whole session, and takes in no more of it. Texts of cells that come from now on
+// are kept up to 1 KiB. Figures, windows and their proof go on as before. why is a sentence for readers of
+// [Tracker.Glance] meanwhile; the session's end reports it again.
 func GiveUp(t *Tracker, why string) {
 	if t.allocations.givenUp != "" {
 		return
@@ -25,7 +25,7 @@ func GiveUp(t *Tracker, why string) {
 	}
 }
 
-// giveUp lets go what is known.
+// giveUp drops the records of blocks and stacks.
 func (a *allocations) giveUp(why string) {
 	*a.divided = divided{stacks: a.stacks}
 	*a.finds = finds{processes: a.finds.processes, stacks: a.stacks}
@@ -36,19 +36,19 @@ func (a *allocations) giveUp(why string) {
 	}
 }
 
-// forget lets go of what was listed.
+// forget drops the listed names.
 func (ns *namespaces) forget() { ns.early, ns.listed = nil, nil }
 
-// forget lets go of the stacks that it remembers.
+// forget drops the stacks that it remembers.
 func (sy *symbolizer) forget() { sy.shown = shown{} }
 
-// forget lets go of what names stand for, by their numbers.
+// forget drops the cells that it has looked up for file names.
 func (cf *cellFiles) forget() { cf.ran = nil }
 
-// giveUp has windows that are read from the archive no tallies any more.
+// giveUp makes windows that are read from the archive come without tallies.
 func (wt *windowTable) giveUp() { wt.decoded, wt.noTallies = nil, true }
 
-// forgetTallies takes from windows what they know of who allocated.
+// forgetTallies removes the tallies of windows.
 func forgetTallies(all []*window) {
 	for _, w := range all {
 		if w == nil {

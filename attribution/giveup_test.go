@@ -10,14 +10,14 @@ import (
 	"ipytracer/model"
 )
 
-// withoutAllocators is a report with figures only, as JSON.
+// withoutAllocators returns a report with figures only, as JSON.
 func withoutAllocators(t *testing.T, r *model.Report) string {
 	t.Helper()
 	var windows []model.Window
 	for w := range r.All() {
 		one := *w
 		one.Allocations, one.Coverage, one.Source, one.SourceTruncated = nil, nil, "", false
-		one.Refused = nil // they have stacks
+		one.Refused = nil // refusals have stacks
 		windows = append(windows, one)
 	}
 	c := r.Certificate
@@ -29,8 +29,8 @@ func withoutAllocators(t *testing.T, r *model.Report) string {
 	return string(data)
 }
 
-// TestGiveUp: whenever who allocated is given up, every figure, window and proof is as without that, and nothing is
-// said of who allocated.
+// TestGiveUp: whenever attribution is given up, each figure, window and proof is as without that, and the report has no
+// attribution.
 func TestGiveUp(t *testing.T) {
 	sessions := map[string]func(emit func(event.Event)){
 		"notebook": func(emit func(event.Event)) { attributiontest.Notebook(emit, 60, 4) },

@@ -11,7 +11,7 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// looker takes a notebook's events in as they come.
+// looker takes in a notebook's events as they come.
 type looker struct {
 	*notebook
 	t       *testing.T
@@ -19,7 +19,7 @@ type looker struct {
 	taken   int
 }
 
-// look is the one kernel of a glance, at a boundary at which nothing happens.
+// look returns the one kernel of a glance, at a boundary at which nothing happens.
 func (l *looker) look() model.Kernel {
 	l.t.Helper()
 	l.boundary(event.Asked, main)
@@ -64,7 +64,7 @@ func TestGlance(t *testing.T) {
 	})
 }
 
-// TestGlancesChangeNothing: a session that was looked at all the while has the same report.
+// TestGlancesChangeNothing: a session with glances all the while has the same report.
 func TestGlancesChangeNothing(t *testing.T) {
 	for seed := range uint64(12) {
 		looked, plain := New(), New()
@@ -85,7 +85,7 @@ func TestGlancesChangeNothing(t *testing.T) {
 	}
 }
 
-// TestEarlyVariables: what was there by name while the session ran is in glances, and not in the report.
+// TestEarlyVariables: variables that were found while the session ran are in glances, and not in the report.
 func TestEarlyVariables(t *testing.T) {
 	l := &looker{notebook: newNotebook(), t: t, tracker: New()}
 	l.run("a", func() {
@@ -100,7 +100,7 @@ func TestEarlyVariables(t *testing.T) {
 	}
 }
 
-// TestGlanceLacksInvariants: what does not hold by its nature is in glances, as it is in the report.
+// TestGlanceLacksInvariants: a broken invariant is in glances, as it is in the report.
 func TestGlanceLacksInvariants(t *testing.T) {
 	l := &looker{notebook: newNotebook(), t: t, tracker: New()}
 	l.run("a", func() { l.take("a", 1, mib) })

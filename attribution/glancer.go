@@ -9,14 +9,14 @@ import (
 	"ipytracer/model/words"
 )
 
-// Bounds of a glance: it is made while the session runs, several times a minute.
+// Limits on a glance: it is made while the session runs, several times a minute.
 const (
 	maxGlanced   = 64 // processes
 	maxGrown     = 200
-	maxGlancedAt = 50 // children and variables of one
+	maxGlancedAt = 50 // children and variables of one process
 )
 
-// glancer looks at a session while it goes on.
+// glancer reports on a session while it goes on.
 type glancer struct {
 	session     *session
 	limits      *limits
@@ -34,15 +34,15 @@ type glancer struct {
 	marked      *baseline // nil for none
 }
 
-// baseline is what processes had of each stack at some time.
+// baseline is the bytes that processes held of each stack at some time.
 type baseline struct {
 	held map[heldKey]map[uint64]event.Bytes
 }
 
-// maxMarked is how many stacks a mark remembers: of what has no room growth since then is not told.
+// maxMarked is the most stacks that a mark records. With more there is no mark, so no growth since it is reported.
 const maxMarked = 1 << 18
 
-// mark remembers what there is now, for [Tracker.Mark].
+// mark records the current holdings, or drops the mark, for [Tracker.Mark].
 func (gl *glancer) mark(now bool) {
 	gl.marked = nil
 	if now {
@@ -50,7 +50,7 @@ func (gl *glancer) mark(now bool) {
 	}
 }
 
-// baseline returns what there is now; nil where there is too much to remember.
+// baseline returns the current holdings; nil if there are too many to remember.
 func (a *allocations) baseline() *baseline {
 	m := &baseline{held: map[heldKey]map[uint64]event.Bytes{}}
 	room := maxMarked
@@ -68,7 +68,7 @@ func (a *allocations) baseline() *baseline {
 	return m
 }
 
-// glance returns what there is just now.
+// glance returns the current state of the session.
 func (gl *glancer) glance() *model.Glance {
 	g := &model.Glance{Schema: model.GlanceSchema, Host: gl.session.host(),
 		ElapsedNS: gl.session.since(gl.session.last),
@@ -111,7 +111,7 @@ func (gl *glancer) kernel(p *process) model.Kernel {
 	return k
 }
 
-// glanceAtCell tells of the cell that runs, or ran last, and who allocated in it.
+// glanceAtCell adds the cell that runs, or ran last, and the allocations in it.
 func (gl *glancer) glanceAtCell(p *process, k *model.Kernel) {
 	w := p.lastCell
 	if len(p.open) > 0 {
@@ -138,7 +138,7 @@ func (gl *glancer) glanceAtCell(p *process, k *model.Kernel) {
 	}
 }
 
-// grownIn lists who allocated in a cell, what grew most in front.
+// grownIn lists the allocations in a cell, those that grew most first.
 func (gl *glancer) grownIn(w *window, k *model.Kernel) ([]model.Allocation, map[string]model.Coverage) {
 	coverage := map[string]model.Coverage{}
 	whole := gl.table.whole(w)
@@ -146,7 +146,7 @@ func (gl *glancer) grownIn(w *window, k *model.Kernel) ([]model.Allocation, map[
 	complete := gl.processes.changesMissing() == 0 && gl.allocations.missing() == 0
 	for m, tallied := range whole.tallies {
 		c := coverage[m.String()]
-		if w.isOpen { // they are of this very moment, and figures of the last boundary
+		if w.isOpen { // tallies are of this moment, figures of the last boundary
 			c.Exact = complete && !slices.Contains(whole.shed, m) && !tallied.wrong && !whole.missesStacks(m)
 			c.Rest = max(0, c.Rest)
 		}
@@ -209,7 +209,7 @@ func (gl *glancer) grownSince(p *process, k *model.Kernel) {
 	})
 }
 
-// glanceAtChildren lists the processes below one that live.
+// glanceAtChildren lists the live processes below a process.
 func (gl *glancer) glanceAtChildren(p *process, k *model.Kernel) {
 	for _, c := range gl.processes.root(p.root).living {
 		if c == p || !gl.processes.isBelow(c, p) {
@@ -227,7 +227,7 @@ func (gl *glancer) glanceAtChildren(p *process, k *model.Kernel) {
 	}
 }
 
-// glanceAtVariables lists what is largest by name, as it was when it was looked for.
+// glanceAtVariables lists the largest variables by name, as of the last search.
 func (gl *glancer) glanceAtVariables(p *process, k *model.Kernel) {
 	i := slices.IndexFunc(gl.namespaces.early, func(e *event.Variables) bool { return e.PID == p.info.PID })
 	if i < 0 || p.ended {
@@ -239,7 +239,7 @@ func (gl *glancer) glanceAtVariables(p *process, k *model.Kernel) {
 	k.Variables, k.Names, k.VariablesNS = all[:min(len(all), maxGlancedAt)], &names, gl.session.since(e.Time)
 }
 
-// lacks is what is known to be missing so far.
+// lacks returns the losses that are known so far.
 func (gl *glancer) lacks() model.Lacks {
 	l := model.Lacks{Reasons: []string{}, SteppedDown: []string{}}
 	add := func(text string) { l.Reasons = append(l.Reasons, text) }

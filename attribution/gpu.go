@@ -6,11 +6,11 @@ import (
 	"ipytracer/event"
 )
 
-// gpus is what is known of the GPUs' meters, and of page-locked memory: they are in the report once they were used.
+// gpus records which of the GPUs' meters, and that of page-locked memory, were used: a report has them from then on.
 type gpus struct {
 	used   [event.MeterCount]bool
-	meters []event.Meter // that the report has, ascending
-	others []event.Meter // that a report has only if they are used
+	meters []event.Meter // the meters of the report, ascending
+	others []event.Meter // meters that a report has only if they are used
 	notes  gpuNotes
 }
 
@@ -26,7 +26,7 @@ func newGPUs() *gpus {
 	return g
 }
 
-// note marks the meters that have ever been other than 0.
+// note marks the meters that are not 0.
 func (g *gpus) note(all ...*event.Readings) {
 	for _, r := range all {
 		for _, m := range g.others {
@@ -37,7 +37,7 @@ func (g *gpus) note(all ...*event.Readings) {
 	}
 }
 
-// mark says that a meter is in use. A GPU's driver meter stands beside the others of the same GPU.
+// mark records that a meter is in use. A GPU's driver meter is shown with the other meters of the same GPU.
 func (g *gpus) mark(m event.Meter) {
 	g.use(m)
 	if n, _, ok := m.Device(); ok {
@@ -52,8 +52,8 @@ func (g *gpus) use(m event.Meter) {
 	}
 }
 
-// shows says whether a meter belongs into the figures of a window, nil for a whole process or tree. numpy: the process
-// is a Python with probes of its own, so that its arrays and tensors are seen.
+// shows reports whether a meter belongs to the figures of a window. w is nil for a whole process or tree. numpy: the
+// process is a Python with probes of its own, so that its arrays and tensors are seen.
 func (g *gpus) shows(m event.Meter, w *window, numpy bool) bool {
 	switch facts := m.Facts(); {
 	case facts.OfPythons && !numpy:

@@ -38,7 +38,7 @@ func readingsOf(w model.Window, meter string) [3]int64 {
 	return [3]int64{f.Start, f.Peak, f.End}
 }
 
-// A session without a GPU says nothing about GPUs; one with a GPU says it of every window.
+// A session without a GPU reports nothing of GPUs; one with a GPU reports its meters for each window.
 func TestGPUMetersAppearOnceUsed(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -67,8 +67,8 @@ func TestGPUMetersAppearOnceUsed(t *testing.T) {
 	}
 }
 
-// PyTorch's totals are known from its first report after the attach on: windows that are open began with what was there
-// before, windows that are over cannot tell.
+// PyTorch's totals are known from its first report after the attach on: open windows began with the value before that
+// report; for windows that are over it is not known.
 func TestTotalsLearnedLate(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -86,7 +86,7 @@ func TestTotalsLearnedLate(t *testing.T) {
 	expect(t, "the session", readingsOf(nth(t, r, model.Session, 0), "gpu.0.active"), [3]int64{1000, 1200, 1100})
 }
 
-// The timeline has them from the beginning too, wherever the boundary before comes among what is said of the segment.
+// The timeline has them from the beginning, too, wherever the earlier boundary comes among the records of the segment.
 func TestTimelineOfTotalsLearnedLate(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -126,8 +126,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What a limit refuses a process, or a child that has the limit from it, is told with the limit; that of another meter
-// is not.
+// A request that a limit refuses, to a process or to a child that inherits the limit, is reported with the limit; a
+// refusal of another meter is not.
 func TestRefusalsByALimit(t *testing.T) {
 	s := newScript()
 	start := s.events[0].(*event.Start)
@@ -152,7 +152,7 @@ func TestRefusalsByALimit(t *testing.T) {
 	expect(t, "the process", r.Processes[0].SoftLimit, &model.SoftLimit{Bytes: 1000, By: "session"})
 }
 
-// Memory from before the attach is freed: nobody knows how much, so what depends on it is not exact.
+// Memory from before the attach is freed: its size is not known, so the figures that depend on it are not exact.
 func TestUnknownDeviceFrees(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -191,8 +191,8 @@ func (s *script) moved(caller event.Caller, value, by event.Bytes) {
 		Value: value, Size: by, Caller: caller})
 }
 
-// Windows say that memory was on the host: those in which it went and came, and those that began meanwhile. It is
-// nobody's block.
+// Windows report that memory was on the host: those in which it went and came, and those that began meanwhile. It is no
+// block of any stack.
 func TestSuspendedWindows(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)

@@ -9,8 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// gpuNotes collects notes on GPUs that come before their figures: who took most of one in one block, and which
-// processes have tensors that nobody reports.
+// gpuNotes collects notes on GPUs that come before their figures: which library took most of a GPU in one block, and
+// which processes have tensors that are not reported.
 type gpuNotes struct {
 	of map[gpuOwner]*gpuOwned
 }
@@ -20,14 +20,14 @@ type gpuOwner struct {
 	gpu int
 }
 
-// gpuOwned is what a process did with a GPU.
+// gpuOwned is the use of a GPU by a process.
 type gpuOwned struct {
 	highest    event.Bytes // of the driver's meter
 	unreported bool        // PyTorch takes its tensors from a pool of the driver's
 	largest    []largeBlock
 }
 
-// largeBlock is the largest block that a stack made.
+// largeBlock is the largest block that a stack allocated.
 type largeBlock struct {
 	size  event.Bytes
 	stack uint64
@@ -37,12 +37,12 @@ const (
 	maxGPUOwners = 4096
 	maxLarge     = 8
 	leastLarge   = 1 << 30
-	// leastOfUnknown is how large a block is that is taken for most of a GPU of unknown size, if it is also three
-	// quarters of what the process ever had there.
+	// leastOfUnknown is the least size of a block that is taken for most of a GPU of unknown size, if the block is also
+	// three quarters of the most that the process ever had there.
 	leastOfUnknown = 4 << 30
 )
 
-// take looks at a change.
+// take takes in a change.
 func (g *gpuNotes) take(c *event.Change) {
 	gpu, kind, ok := c.Meter.Device()
 	if !ok || kind != event.Driver || c.Size <= 0 || c.Caller.Moves() {
@@ -67,7 +67,7 @@ func (g *gpuNotes) take(c *event.Change) {
 	}
 }
 
-// grew keeps a block among the largest, the largest first, each stack once.
+// grew adds a block to the largest ones, the largest first, each stack once.
 func (o *gpuOwned) grew(b largeBlock) {
 	if i := slices.IndexFunc(o.largest, func(known largeBlock) bool { return known.stack == b.stack }); i >= 0 {
 		o.largest[i].size = max(o.largest[i].size, b.size)
@@ -78,7 +78,7 @@ func (o *gpuOwned) grew(b largeBlock) {
 	o.largest = o.largest[:min(len(o.largest), maxLarge)]
 }
 
-// list returns the notes, the largest share first. gpus are those with known sizes.
+// list returns the notes, the largest share first. gpus are the GPUs with known sizes.
 func (g *gpuNotes) list(gpus []event.GPU, stacks *stackTable) (notes []model.GPUNote) {
 	for owner, owned := range g.of {
 		note := model.GPUNote{PID: int(owner.pid), GPU: owner.gpu}
@@ -108,7 +108,7 @@ func (g *gpuNotes) list(gpus []event.GPU, stacks *stackTable) (notes []model.GPU
 	return notes
 }
 
-// isMost says whether a block is at least half of a GPU.
+// isMost reports whether a block is at least half of a GPU.
 func (o *gpuOwned) isMost(size, total event.Bytes) bool {
 	if total > 0 {
 		return size >= total-size
@@ -117,11 +117,11 @@ func (o *gpuOwned) isMost(size, total event.Bytes) bool {
 }
 
 // allocators are libraries that take most of a GPU before they need it, by the names of their own files (jaxlib and its
-// plugins since 0.4, TensorFlow 2), and by where their Python code is.
+// plugins since 0.4, TensorFlow 2), and by the paths of their Python code.
 var allocators = []struct {
 	name    string
-	modules []string // how names of files with machine code begin
-	parts   []string // of paths of Python files
+	modules []string // prefixes of the names of files with machine code
+	parts   []string // parts of paths of Python files
 }{
 	{model.JAX, []string{"xla_cuda_plugin", "xla_extension", "libjax_common", "pjrt_c_api_gpu"},
 		[]string{"/jax/_src/", "/jaxlib/", "/jax_plugins/"}},
@@ -129,8 +129,8 @@ var allocators = []struct {
 		[]string{"/tensorflow/python/", "/tensorflow/compiler/"}},
 }
 
-// allocatorOf returns the library of the machine code that asked for a block or, where that is not known, of the Python
-// code that called it; "" for others. A stack through PyTorch's machine code is PyTorch's.
+// allocatorOf returns the library of the machine code that requested a block or, if that is not known, of the Python
+// code that called it; "" for others. A stack through PyTorch's machine code belongs to PyTorch.
 func allocatorOf(frames []event.Frame) string {
 	for _, f := range frames {
 		if !f.Native {

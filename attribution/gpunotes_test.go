@@ -21,8 +21,8 @@ var (
 	cell = event.Frame{Function: "<module>", File: "/tmp/ipykernel_1/7.py", Line: 2}
 )
 
-// notesOf plays a session in which one process makes a block of 60 GiB, and two small ones, on a GPU whose size is
-// told, or 0.
+// notesOf plays a session in which one process allocates a block of size bytes, and two small ones, on a GPU. total is
+// the reported size of the GPU, 0 for none.
 func notesOf(t *testing.T, size, total event.Bytes, frames ...event.Frame) []model.GPUNote {
 	t.Helper()
 	tracker := New()
@@ -42,8 +42,8 @@ func notesOf(t *testing.T, size, total event.Bytes, frames ...event.Frame) []mod
 	return tracker.Report().GPUNotes
 }
 
-// A library that takes most of a GPU in one block is named with the share it took, once, whether machine code or Python
-// is known to have called.
+// A library that takes most of a GPU in one block is named with its share, once, whether machine code or Python is
+// known to have called.
 func TestPreallocated(t *testing.T) {
 	tensorflow := event.Frame{Function: "x", Module: "libtensorflow_framework.so.2", Native: true}
 	torch := event.Frame{Function: "c10::cuda::CUDACachingAllocator::malloc", Module: "libc10_cuda.so", Native: true}
@@ -85,8 +85,7 @@ func TestPreallocated(t *testing.T) {
 	}
 }
 
-// Where the GPU's size is not known, a block that is not three quarters of what the process had is not called most of
-// it.
+// If the GPU's size is not known, a block that is not three quarters of the process's bytes is not called most of it.
 func TestOneBlockOfManyIsNotPreallocated(t *testing.T) {
 	tracker := New()
 	s := attributiontest.New(tracker.Add, 1)
@@ -100,7 +99,7 @@ func TestOneBlockOfManyIsNotPreallocated(t *testing.T) {
 	}
 }
 
-// PyTorch's blocks from a pool of the driver's are said to be in driver; a target can fill no memory with notes.
+// PyTorch's blocks from a pool of the driver's are reported to be in driver; a target cannot fill memory with notes.
 func TestUnreported(t *testing.T) {
 	tracker := New()
 	s := attributiontest.New(tracker.Add, 1)

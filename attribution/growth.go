@@ -8,13 +8,13 @@ import (
 	"ipytracer/model"
 )
 
-// minRuns is from how many runs of a cell on it can be said to grow.
+// minRuns is the least number of runs of a cell that can show growth.
 const minRuns = 3
 
-// growthOf fits what each run of a cell left behind, nil where it does not grow. It grows if every one of at least
-// three runs left something, or so many that 95 % confidence of a mean above zero is reached, the early runs among
-// them. What is kept for a while only (the last result, the last few of a bounded queue) has nothing left of its first
-// runs.
+// growthOf fits the bytes that each run of a cell left behind; nil if the cell does not grow. It grows if each of at
+// least three runs left something, or if enough did to reach 95 % confidence of a mean above zero, the early runs among
+// them. For memory that is kept for a while only (the last result, the last few of a bounded queue), the first runs
+// have left nothing.
 func growthOf(runs []*window, leftBy map[*window]event.Bytes) *model.Growth {
 	n := len(runs)
 	if n < minRuns {
@@ -46,9 +46,9 @@ func growthOf(runs []*window, leftBy map[*window]event.Bytes) *model.Growth {
 	return &model.Growth{Runs: n, Slope: round(mean), Low: round(mean - half), High: round(mean + half)}
 }
 
-// mappedAfter is what a site has of what all runs of its cell mapped, after each of them. An allocator gives memory
-// back when the last object in it goes, and makes new objects where old ones were: so at the end each run's memory can
-// be there, all of it in use by what the last run made, and no run have added to what there is.
+// mappedAfter returns, after each run of a site's cell, the bytes left of those that all runs had mapped. An allocator
+// unmaps memory when the last object in it is freed, and puts new objects where old ones were. So at the end each run's
+// memory may still be mapped, all of it used by objects of the last run, although no run has added to the total.
 func (j *judge) mappedAfter(s *site, runs []*window, leftBy map[*window]event.Bytes) []event.Bytes {
 	number, after, total := make(map[*window]int, len(runs)), make([]event.Bytes, len(runs)), event.Bytes(0)
 	for i, w := range runs {
@@ -65,7 +65,7 @@ func (j *judge) mappedAfter(s *site, runs []*window, leftBy map[*window]event.By
 	return after
 }
 
-// unmapped is what went of what each site mapped.
+// unmapped returns the unmapped parts of the ranges that each site mapped.
 func (j *judge) unmapped() map[siteKey][]went {
 	if j.went == nil {
 		j.went = map[siteKey][]went{}
@@ -78,8 +78,8 @@ func (j *judge) unmapped() map[siteKey][]went {
 	return j.went
 }
 
-// riseOf is by how much values rise with each: the median over half of them, from each to the one that is as far behind
-// it.
+// riseOf returns by how much values rise from each to the next: the median over half of them, each compared with the
+// one that is half the list behind it.
 func riseOf(values []event.Bytes) event.Bytes {
 	apart := len(values) / 2
 	if apart == 0 {
@@ -95,14 +95,14 @@ func riseOf(values []event.Bytes) event.Bytes {
 
 func round(x float64) int64 { return int64(math.Round(x)) }
 
-// student is the two-sided 95 % quantile of Student's t distribution, for so many degrees of freedom.
+// student returns the two-sided 95 % quantile of Student's t distribution for a number of degrees of freedom.
 func student(freedom int) float64 {
 	table := [...]float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
 		2.145, 2.131}
 	if freedom <= len(table) {
 		return table[max(freedom, 1)-1]
 	}
-	// The first terms of its expansion around the normal distribution's quantile, right to 0.001 from here on.
+	// The first terms of the expansion around the normal distribution's quantile, correct to 0.001 from here on.
 	const z = 1.959964
 	f := float64(freedom)
 	return z + (z*z*z+z)/(4*f) + (5*math.Pow(z, 5)+16*z*z*z+3*z)/(96*f*f)

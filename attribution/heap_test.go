@@ -43,9 +43,9 @@ func newHeaper() *heaper {
 	return s
 }
 
-// TestHeapLinesSteppedDown: while the lines of malloc's blocks are stepped down nothing is told of them. What had been
-// told is forgotten; later windows have their own lines again; the figures are right all along, and other meters' lines
-// are not touched.
+// TestHeapLinesSteppedDown: while the lines of malloc's blocks are stepped down, no change of theirs is streamed. The
+// blocks from before are forgotten; later windows have their own lines again; the figures are right all along, and
+// other meters' lines stay.
 func TestHeapLinesSteppedDown(t *testing.T) {
 	s := newHeaper()
 	s.change(0x1000, 1, 100, true)
@@ -77,9 +77,8 @@ func TestHeapLinesSteppedDown(t *testing.T) {
 	}
 }
 
-// TestHeapOfUnknownSize: where nothing is said of the size of what was freed, the figure is not exact, and by how much
-// it is off is not said. Recordings have such frees whose header could not be read; today's kernel half says how much
-// was mapped then.
+// TestHeapOfUnknownSize: where the size of a freed block is not recorded, the figure is not exact and has no bound.
+// Recordings have such frees of blocks with an unreadable header; today's kernel half records how much was mapped then.
 func TestHeapOfUnknownSize(t *testing.T) {
 	s := newHeaper()
 	s.cut(event.CellOpen, 1)
@@ -92,7 +91,7 @@ func TestHeapOfUnknownSize(t *testing.T) {
 	}
 }
 
-// TestHeapFromBeforeTheAttach: frees of blocks that were made before make a window's heap a bound, and only that.
+// TestHeapFromBeforeTheAttach: frees of blocks from before the attach make a window's heap a bound, and only that.
 func TestHeapFromBeforeTheAttach(t *testing.T) {
 	s := newHeaper()
 	s.cut(event.CellOpen, 1)

@@ -5,18 +5,19 @@ import (
 	"ipytracer/model/words"
 )
 
-// Some of what is in doubt of a window is known only when it is over, and may be in the archive. It is put to it where
-// it is read.
+// Some doubts about a window are known only at the end of the session, when the window may be in the archive. They are
+// added to the window where it is read.
 
-// inTheEnd is what was said when everything was over, of the windows that had closed by then.
+// inTheEnd holds the facts that came at the end of the session and concern the windows that had closed by then.
 type inTheEnd struct {
 	processes *processes
 
 	closings uint64
-	refused  [event.RefusedKinds]uint64 // what no boundary has told
+	refused  [event.RefusedKinds]uint64 // that no boundary reported
 }
 
-// unsaid takes in, at the end, what the kernel counts as refused and no boundary has told: nothing was drawn after it.
+// unsaid takes in, at the end, the refusals that the kernel counted and no boundary reported: no boundary was drawn
+// after them.
 func (e *inTheEnd) unsaid(lost []event.Loss, closings uint64) {
 	e.closings = closings
 	var told [event.RefusedKinds]uint64
@@ -44,7 +45,7 @@ func (e *inTheEnd) unsaid(lost []event.Loss, closings uint64) {
 	}
 }
 
-// inHindsight is a window with what was learned of it after it had closed.
+// inHindsight returns a window with the facts that came after it had closed.
 func (e *inTheEnd) inHindsight(w *window) *window {
 	if w.isOpen {
 		return w
@@ -76,12 +77,12 @@ func (e *inTheEnd) inHindsight(w *window) *window {
 	return &one
 }
 
-// wasOver says whether a window had closed before the end.
+// wasOver reports whether a window had closed before the end.
 func (e *inTheEnd) wasOver(w *window) bool { return w.closing <= e.closings }
 
 func (e *inTheEnd) wasBlind(r *root, w *window) bool { return len(r.blind) > 0 && e.wasOver(w) }
 
-// lacksUnsaid says whether something that no boundary has told may have been within a window that had closed.
+// lacksUnsaid reports whether a refusal that no boundary reported may lie in a window that had closed.
 func (e *inTheEnd) lacksUnsaid(r *root, w *window) bool {
 	if e.refused == [event.RefusedKinds]uint64{} || !e.wasOver(w) {
 		return false

@@ -12,7 +12,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// archived lets so many windows close that all before are in the archive, where far is true.
+// archived closes enough windows to archive all earlier ones, where far is true.
 func (s *script) archived(far bool) {
 	if !far {
 		return
@@ -23,8 +23,7 @@ func (s *script) archived(far bool) {
 	}
 }
 
-// TestDoubtsInTheArchive: whatever is in doubt of a window is the same whether it closed a while ago, just now or not
-// at all.
+// TestDoubtsInTheArchive: the doubts about a window are the same whether it closed a while ago, just now or not at all.
 func TestDoubtsInTheArchive(t *testing.T) {
 	for _, far := range []bool{false, true} {
 		s := newScript()
@@ -86,8 +85,8 @@ func TestDoubtsInTheArchive(t *testing.T) {
 	}
 }
 
-// TestEndedAmongMany: what put an end to a process reaches the cell and the statement in which it ended, however much
-// closed with them.
+// TestEndedAmongMany: the cause of a process's end reaches the cell and the statement in which the process ended,
+// however many windows closed with them.
 func TestEndedAmongMany(t *testing.T) {
 	for _, open := range []int{0, 4 * maxUnsettled} {
 		s := newScript()
@@ -117,7 +116,7 @@ func TestEndedAmongMany(t *testing.T) {
 	}
 }
 
-// TestUnreadAmongMany: where the readings of a boundary found no room the windows that ended there are not exact, in
+// TestUnreadAmongMany: where the readings of a boundary found no room, the windows that ended there are not exact, in
 // the archive or not.
 func TestUnreadAmongMany(t *testing.T) {
 	for _, n := range []int{1, 4 * maxUnsettled} {

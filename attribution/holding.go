@@ -9,15 +9,15 @@ import (
 	"ipytracer/event"
 )
 
-// holding is what a process has of a meter of blocks, by who allocated it. A window refers to it for all stacks that
-// did nothing in it: its own tallies are of those that did.
+// holding is the memory of a process on a meter of blocks, by allocating stack. A window refers to it for all stacks
+// that did nothing in the window; the window's own tallies are of the others.
 type holding struct {
 	byStack map[uint64]event.Bytes
 	total   event.Bytes
-	order   *btree.BTreeG[holds] // the same, the most first; nil where there are few
+	order   *btree.BTreeG[holds] // the same, the largest first; nil where there are few
 }
 
-// holds is what a stack has.
+// holds is the memory that a stack has.
 type holds struct {
 	size  event.Bytes
 	stack uint64
@@ -57,7 +57,7 @@ func compareHolds(a, b holds) int {
 	return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.stack, b.stack))
 }
 
-// most goes through the stacks, the most first.
+// most calls do for the stacks, the largest first, until do returns false.
 func (h *holding) most(do func(holds) bool) {
 	if h.order != nil {
 		h.order.Ascend(do)
@@ -75,7 +75,7 @@ func (h *holding) most(do func(holds) bool) {
 	}
 }
 
-// holdings are what all processes have, and how many tallies windows have made of that.
+// holdings are the memory that all processes have, and the number of tallies that windows made of it.
 type holdings struct {
 	stacks  *stackTable
 	held    map[heldKey]*holding
@@ -88,7 +88,7 @@ func newHoldings(stacks *stackTable) *holdings {
 	return &holdings{stacks: stacks, held: map[heldKey]*holding{}}
 }
 
-// of is what a process has of a meter.
+// of returns the memory that a process has on a meter.
 func (h *holdings) of(key heldKey) *holding {
 	one := h.held[key]
 	if one == nil {

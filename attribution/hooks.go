@@ -9,9 +9,9 @@ import (
 )
 
 // A cell goes on after its result: IPython's hooks draw inline figures, ipykernel evaluates user_expressions and
-// replies. That is a row of its own in the cell, up to the front end's word that it is done. Where that word does not
-// come (the shell was left with exit, the process ended, somebody took over the signals that say it) the cell has ended
-// at its result, and what came behind it is the time between cells.
+// replies. That is a row of its own in the cell, until the front end reports that it is done. Without that report (the
+// shell was left with exit, the process ended, another program took over the signals that carry it) the cell ended at
+// its result, and the rest is the time between cells.
 
 // cellResult ends a cell's last statement and begins its display and hooks.
 func (ac *activity) cellResult(p *process, b *event.Boundary) {
@@ -29,8 +29,8 @@ func (ac *activity) cellResult(p *process, b *event.Boundary) {
 	w.hooks.name = model.Hooks
 }
 
-// endAtResult ends a cell where it had its result. What came behind is the time between, which goes on. missed says
-// that its front end was done with it, and nobody saw when: which is amiss if it is one that shows it.
+// endAtResult ends a cell at its result. The rest becomes the time between cells, which goes on. missed: the front end
+// finished with the cell at a time that was not seen. That is a defect where the front end is one that shows this time.
 func (ac *activity) endAtResult(p *process, w *window, b *event.Boundary, missed bool) {
 	hooks, session := w.hooks, ac.processes.sessionOf(p)
 	ac.windows.leave(w)
@@ -41,7 +41,7 @@ func (ac *activity) endAtResult(p *process, w *window, b *event.Boundary, missed
 	ac.invariants.left(w)
 	ac.table.count(w, 1)
 	w.untold = missed
-	if p.info.Frontend != "" { // nobody draws figures in a program without one
+	if p.info.Frontend != "" { // a program without one draws no figures
 		w.addNote(words.NoHooksEnd)
 	}
 	ac.forgetCell(w)

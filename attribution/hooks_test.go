@@ -15,7 +15,7 @@ func (s *script) result(cell uint64, o event.Outcome) {
 	s.boundary(event.CellResult, main, func(b *event.Boundary) { b.Cell, b.Outcome = cell, o })
 }
 
-// figured is a cell of 60 for its code, which fails, and 200 for its figure.
+// figured returns a session with a failing cell: 60 for its code and 200 for its figure.
 func figured() *script {
 	s := newScript()
 	s.openCell(1, true)
@@ -29,7 +29,7 @@ func figured() *script {
 
 func TestHooksAreTheCells(t *testing.T) {
 	s := figured()
-	s.closeCell(1, event.OutcomeOK) // what hooks show decides nothing
+	s.closeCell(1, event.OutcomeOK) // the outcome of the hooks decides nothing
 	s.to(main, 90)
 	s.boundary(event.Detached, main)
 	r := s.run(t)
@@ -45,7 +45,7 @@ func TestHooksAreTheCells(t *testing.T) {
 	expect(t, "note", cell.Note, "")
 }
 
-// TestNobodySaysWhenHooksAreOver: then the cell has ended at its result, whatever is seen next.
+// TestNobodySaysWhenHooksAreOver: a cell with hooks of unknown end ended at its result, whatever is seen next.
 func TestNobodySaysWhenHooksAreOver(t *testing.T) {
 	for name, next := range map[string]func(*script){
 		"the next cell": func(s *script) {
@@ -74,14 +74,14 @@ func TestNobodySaysWhenHooksAreOver(t *testing.T) {
 				t.Errorf("between: %+v", after)
 			}
 			expect(t, "complete", r.Certificate.Complete, true)
-			if name != "exec" && name != "cut" { // a process's program and what was never delivered end it otherwise
+			if name != "exec" && name != "cut" { // an exec and undelivered records end it otherwise
 				expect(t, "between", r.Between[1].Meters["cpu.resident"].Peak, int64(200))
 			}
 		})
 	}
 }
 
-// TestOverlappingHooks: another thread's cell runs on where one has ended at its result, so that there is no time
+// TestOverlappingHooks: another thread's cell still runs when a cell has ended at its result, so there is no time
 // between.
 func TestOverlappingHooks(t *testing.T) {
 	s := figured()
@@ -95,8 +95,8 @@ func TestOverlappingHooks(t *testing.T) {
 	expect(t, "between", len(r.Between), 2)
 }
 
-// TestMissedIsAsIfItHadEnded compares, for random cells, what a missed end leaves with cells that closed at their
-// result.
+// TestMissedIsAsIfItHadEnded compares, for random cells, the reports of cells with a missed end and of cells that
+// closed at their result.
 func TestMissedIsAsIfItHadEnded(t *testing.T) {
 	for seed := range uint64(50) {
 		reports := [2]*model.Report{}
@@ -162,7 +162,8 @@ func equalButIDs(t *testing.T, seed uint64, want, got *model.Report) {
 	}
 }
 
-// TestCellThatRanAlready: what user space has found out of a cell is told, and nothing is taken for a silent one.
+// TestCellThatRanAlready: the facts that user space found out about a cell are reported, and no cell is taken for a
+// silent one.
 func TestCellThatRanAlready(t *testing.T) {
 	for name, c := range map[string]struct {
 		inputs int64

@@ -8,24 +8,24 @@ import (
 )
 
 // inner are blocks that lie in blocks of another meter: an array's data, or a tensor's, are in a block of malloc's,
-// which is in memory that was mapped. A leak is said once, of the innermost.
+// which is in memory that was mapped. A leak is reported once, for the innermost block.
 type inner struct {
-	layers map[int]*layer // by how many meters their blocks lie in, of the CPU's
+	layers map[int]*layer // by the number of the CPU's meters in which their blocks lie
 }
 
-// layer are meters whose blocks lie in those of the same others, as arrays and tensors do.
+// layer holds the blocks of meters that lie in blocks of the same other meters, as arrays and tensors do.
 type layer struct {
 	within []event.Meter
 	blocks []extent // by address
 }
 
-// extent is where a block lies.
+// extent is the address and the size of a block.
 type extent struct {
 	at   uint64
 	size event.Bytes
 }
 
-// inner collects what can lie in other blocks of a process, also what was freed when it ended.
+// inner collects the blocks of a process that can lie in other blocks, also those that were freed when it ended.
 func (j *judge) inner(pid int32, ended bool) *inner {
 	in := &inner{layers: map[int]*layer{}}
 	add := func(at place, b kept) {
@@ -52,7 +52,7 @@ func (j *judge) inner(pid int32, ended bool) *inner {
 	return in
 }
 
-// fill says whether at least half of a block is taken by blocks that lie in it.
+// fill reports whether blocks that lie in a block take at least half of it.
 func (in *inner) fill(at place, size event.Bytes) bool {
 	most := event.Bytes(0)
 	for _, one := range in.layers {
@@ -63,7 +63,7 @@ func (in *inner) fill(at place, size event.Bytes) bool {
 	return at.meter.Encloses() && 2*most >= size
 }
 
-// within is how many bytes of blocks lie in [start, start+size).
+// within returns the number of bytes of blocks that lie in [start, start+size).
 func within(blocks []extent, start uint64, size event.Bytes) (sum event.Bytes) {
 	i, _ := slices.BinarySearchFunc(blocks, start, func(b extent, at uint64) int { return cmp.Compare(b.at, at) })
 	for ; i < len(blocks) && blocks[i].at-start < uint64(size); i++ {

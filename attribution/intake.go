@@ -2,8 +2,8 @@ package attribution
 
 import "ipytracer/event"
 
-// intake takes events in, in the order of their Source. Readings and changes wait for their boundary; it ends a
-// segment, opens and closes windows, and all that follows is handed on.
+// intake takes events in, in the order of their Source. Readings and changes wait for their boundary. The boundary ends
+// a segment and opens and closes windows, and then everything after it is handed on.
 type intake struct {
 	session    *session
 	limits     *limits
@@ -24,9 +24,9 @@ type intake struct {
 	chart      chart
 
 	pending  *event.Boundary // its readings may still follow
-	drawn    event.Boundary  // the same, in memory of its own: whoever adds an event may use its own again
+	drawn    event.Boundary  // a copy of it: the caller of Add may use the event's memory again
 	readings []*event.Reading
-	waiting  int           // readings that wait for a boundary of their own tree: see gather
-	behind   int           // changes that came after it
-	about    []event.Event // what came after it and tells something of what is there
+	waiting  int           // readings that wait for a boundary of their own tree: see [intake.gather]
+	behind   int           // changes that came after pending
+	about    []event.Event // other events after pending that open and close no window: see isAbout
 }

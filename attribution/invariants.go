@@ -7,50 +7,50 @@ import (
 	"ipytracer/model/words"
 )
 
-// invariants are what holds of every session, whatever the target does: a process ends once, a tree is at least as high
-// as each of its processes, and a window as each window inside it. Where one of them does not hold, something was taken
-// in that the kernel half cannot have meant, and figures are wrong of which nothing else would say so.
+// invariants are conditions that hold for every session, whatever the target does: a process ends once, a tree is at
+// least as high as each of its processes, and a window as each window inside it. Where one of them does not hold, an
+// input was taken in that the kernel half cannot have meant. Figures are then wrong, and nothing else would report it.
 type invariants struct {
-	endedAgain uint64 // ends of processes that had ended
-	lowTrees   uint64 // maxima of a process that its tree has not reached
-	lowWindows uint64 // windows that are lower than one inside them, or a session than its process
+	endedAgain uint64 // ends of processes that had ended before
+	lowTrees   uint64 // maxima of a process that its tree did not reach
+	lowWindows uint64 // windows lower than one inside them, and sessions lower than their process
 	inside     map[*window]*inside
 	trees      map[uint32]*treeMaxima
 }
 
-// inside is how high the windows inside one that is open were, of those that are over.
+// inside is the highest values, so far, of the closed windows inside an open one.
 type inside struct{ own, tree levels }
 
-// skew is by how many boundaries of a tree what a process reached may come before or after what its tree reached: the
-// one is taken a moment earlier or later than the other, and boundaries on other CPUs may be drawn in between.
+// skew is the number of boundaries of a tree by which a process's maximum may come before or after its tree's. One is
+// taken a moment before the other, and boundaries on other CPUs may be drawn in between.
 const skew = 16
 
-// maxOwed is how many maxima are kept that a tree has yet to reach.
+// maxOwed limits the maxima that are kept because a tree has yet to reach them.
 const maxOwed = 256
 
-// treeMaxima are the last maxima of a tree, and what it has yet to reach.
+// treeMaxima are the last maxima of a tree, and the maxima that it has yet to reach.
 type treeMaxima struct {
 	last [skew]event.Readings
 	next int
 	owed []owed
 }
 
-// owed is a maximum of a process that none of its tree's has reached so far.
+// owed is a maximum of a process that no maximum of its tree has reached so far.
 type owed struct {
 	meter event.Meter
 	bytes event.Bytes
-	left  int // how many boundaries there are left for it
+	left  int // the number of boundaries left in which the tree may reach it
 }
 
-// ends looks at the end of a process, before it is taken in.
+// ends checks the end of a process, before it is taken in.
 func (i *invariants) ends(p *process) {
 	if p.ended && !p.alive {
 		i.endedAgain++
 	}
 }
 
-// segment looks at what a segment did to a tree and to the processes in it, when it has been taken in. Of an exec, the
-// old memory's and the new one's maxima are one process's, and were not in the tree together.
+// segment checks the effect of a segment on a tree and on the processes in it, after it was taken in. At an exec, the
+// maxima of the old memory and of the new one belong to one process, and were not in the tree together.
 func (i *invariants) segment(b *event.Boundary, moved moves, ps *processes, meters []event.Meter) {
 	tree := i.trees[b.Root]
 	if tree == nil {
@@ -67,7 +67,7 @@ func (i *invariants) segment(b *event.Boundary, moved moves, ps *processes, mete
 			continue
 		}
 		for _, meter := range meters {
-			// A forked child's tree has what it shares with its parent once.
+			// The tree counts the memory that a forked child shares with its parent once.
 			if bytes := m.high[meter]; bytes > b.TreeHigh[meter] && meter.Facts().Kind != event.Sampled {
 				tree.owe(meter, bytes-p.copied.of(meter))
 			}
@@ -75,7 +75,7 @@ func (i *invariants) segment(b *event.Boundary, moved moves, ps *processes, mete
 	}
 }
 
-// see takes a tree's maxima in. It returns how many of what it owed it has not reached in time.
+// see takes in a tree's maxima. It returns the number of owed maxima that the tree did not reach in time.
 func (r *treeMaxima) see(high *event.Readings) (missing uint64) {
 	r.last[r.next%skew] = *high
 	r.next++
@@ -94,7 +94,7 @@ func (r *treeMaxima) see(high *event.Readings) (missing uint64) {
 	return missing
 }
 
-// owe notes a maximum that the tree must reach, unless it has just done so.
+// owe records a maximum that the tree must reach, unless the tree has just reached it.
 func (r *treeMaxima) owe(m event.Meter, bytes event.Bytes) {
 	for i := range r.last {
 		if r.last[i][m] >= bytes {
@@ -106,8 +106,8 @@ func (r *treeMaxima) owe(m event.Meter, bytes event.Bytes) {
 	}
 }
 
-// left looks at a window that is over, and notes how high it was for the one around it. One that is open still will end
-// where its cell had its result, and is looked at then.
+// left checks a closed window, and records its highest values for the window around it. A window that is still open
+// will end at its cell's result, and is checked then.
 func (i *invariants) left(w *window) {
 	in := i.inside[w]
 	delete(i.inside, w)
@@ -141,8 +141,8 @@ func (all *levels) raiseAll(to figures) {
 	}
 }
 
-// above says whether any level is above the highest of its figure. Of meters that were stepped down figures are lower
-// bounds, each for itself.
+// above reports whether any level is above the highest value of its figure. Meters that were stepped down are left out:
+// their figures are lower bounds, each for itself.
 func (all levels) above(of figures, shed []event.Meter) bool {
 	for _, l := range all {
 		if !slices.Contains(shed, l.meter) && l.bytes > of.of(l.meter).highest() {
@@ -152,7 +152,7 @@ func (all levels) above(of figures, shed []event.Meter) bool {
 	return false
 }
 
-// below says whether any figure is below another one of its meter, apart from those of meters that were stepped down.
+// below reports whether any figure is below the other figure of its meter, apart from meters that were stepped down.
 func (all figures) below(others figures, shed []event.Meter) bool {
 	for _, f := range others {
 		if !slices.Contains(shed, f.meter) && all.of(f.meter).highest() < f.highest() {
@@ -162,7 +162,7 @@ func (all figures) below(others figures, shed []event.Meter) bool {
 	return false
 }
 
-// broken says in words which invariants do not hold.
+// broken returns the invariants that do not hold, in words.
 func (i *invariants) broken() (reasons []string) {
 	for _, one := range []struct {
 		n    uint64

@@ -12,8 +12,8 @@ import (
 )
 
 // TestEndedTwice: the kernel half drew two ends of one process: one record has the maximum of the last segment, the
-// other one only the values. Where the one without comes first, all that closes with the process lacks the maximum.
-// Either way the certificate says so.
+// other one only the values. Where the one without comes first, all windows that close with the process lack the
+// maximum. Either way the certificate lists the second end.
 func TestEndedTwice(t *testing.T) {
 	for _, c := range []struct{ lowFirst, lowIsEarlier bool }{{false, false}, {false, true}, {true, false},
 		{true, true}} {
@@ -21,7 +21,7 @@ func TestEndedTwice(t *testing.T) {
 			s := newScript()
 			s.openCell(1, true)
 			s.to(main, 900)
-			s.value[main], s.high[main], s.tree = 60, 900, 900 // and fell
+			s.value[main], s.high[main], s.tree = 60, 900, 900 // the values fell again
 			s.boundary(event.ProcessExit, main)
 			high := s.events[len(s.events)-1].(*event.Boundary)
 			low := *high
@@ -44,7 +44,7 @@ func TestEndedTwice(t *testing.T) {
 	}
 }
 
-// broken checks which invariants a report says do not hold.
+// broken checks the invariants that a report lists as broken.
 func broken(t *testing.T, r *model.Report, want ...string) {
 	t.Helper()
 	var got []string
@@ -58,7 +58,7 @@ func broken(t *testing.T, r *model.Report, want ...string) {
 	}
 }
 
-// family is a session with a child that has had its own program for a while.
+// family returns a session with a child that has had its own program for a while.
 func family() *script {
 	s := newScript()
 	s.openCell(1, true)
@@ -69,12 +69,12 @@ func family() *script {
 	return s
 }
 
-// TestTreeBelowItsProcess: a child reaches what its tree does not, neither in the same segment nor in those around it.
+// TestTreeBelowItsProcess: a child reaches a maximum that its tree does not, in the same segment or those around it.
 func TestTreeBelowItsProcess(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		of    int32 // who draws the boundary at which the child's maximum is told
-		where int   // boundaries by which the tree reaches it earlier, or later; 0: never
+		of    int32 // the process at whose boundary the child's maximum is reported
+		where int   // the tree reaches it so many boundaries earlier, or later; 0: never
 		want  []string
 	}{
 		{"its own boundary", 200, 0, []string{words.TreesTooLow(1)}},
@@ -107,8 +107,8 @@ func TestTreeBelowItsProcess(t *testing.T) {
 	}
 }
 
-// TestForkedChildAboveItsTree: what a forked child shares with its parent is in the tree once, though the parent has
-// given it back since.
+// TestForkedChildAboveItsTree: the tree counts memory that a forked child shares with its parent once, though the
+// parent has given it back since.
 func TestForkedChildAboveItsTree(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -135,7 +135,7 @@ func TestForkedChildAboveItsTree(t *testing.T) {
 	broken(t, s.run(t))
 }
 
-// TestWindowBelowOneInside: what a window lacks of one inside it is said.
+// TestWindowBelowOneInside: a window that is lower than one inside it is reported.
 func TestWindowBelowOneInside(t *testing.T) {
 	for name, spoil := range map[string]func(in *inside){
 		"own":  func(in *inside) { in.own.raise(event.Resident, 901) },
@@ -179,7 +179,7 @@ func TestWindowBelowOneInside(t *testing.T) {
 	}
 }
 
-// TestSessionBelowItsProcess: a session that ends with its process has all that the process had.
+// TestSessionBelowItsProcess: a session that ends with its process reaches all maxima of the process.
 func TestSessionBelowItsProcess(t *testing.T) {
 	tracker := New()
 	s := newScript()

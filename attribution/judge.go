@@ -5,7 +5,7 @@ import (
 	"ipytracer/model"
 )
 
-// judge turns what is left at the end into verdicts.
+// judge turns the blocks that are left at the end into verdicts.
 type judge struct {
 	t        *core
 	audit    *audit
@@ -16,19 +16,19 @@ type judge struct {
 	live     []model.LiveBlocks
 	runs     map[runKey][]*window      // of each text, in order
 	shown    map[int32]map[int]*window // cells by their In[N], by process
-	unknown  map[int32]event.Bytes     // in blocks of which nobody knows who holds them, by process
-	seen     map[int32]event.Bytes     // in blocks that only the walk over the objects has seen
+	unknown  map[int32]event.Bytes     // in blocks with an unknown holder, by process
+	seen     map[int32]event.Bytes     // in blocks that only the walk over the objects found
 	went     map[siteKey][]went        // of cpu.mapped
 
 	views     views
 	notJudged []model.NotJudged
 
-	only    int32       // the one process that it is about, 0 for all
-	asking  bool        // the process runs still, and may run a cell: what that has made and holds is not judged yet
-	running event.Bytes // so much
+	only    int32       // the one process that is judged, 0 for all
+	asking  bool        // the process still runs; blocks that a running cell made or holds are not judged
+	running event.Bytes // in these blocks
 }
 
-// about says whether a process is judged.
+// about reports whether a process is judged.
 func (j *judge) about(pid int32) bool { return j.only == 0 || j.only == pid }
 
 // runKey is a cell's text in a process.
@@ -37,7 +37,7 @@ type runKey struct {
 	text digest
 }
 
-// heldBy is what is in one row of the account of what is still there.
+// heldBy is the key of one row in the account of the blocks that are still there.
 type heldBy struct {
 	pid   int32
 	meter event.Meter
@@ -55,8 +55,8 @@ func newJudge(c *core, a *audit, least int64) *judge {
 	}
 }
 
-// verdictKey is what one verdict is about: all that one holder has, or where none is known what one line of a cell led
-// to.
+// verdictKey is the subject of one verdict: all blocks of one holder or, without a known holder, all that one line of a
+// cell led to.
 type verdictKey struct {
 	kind   string
 	pid    int32
@@ -71,17 +71,17 @@ type found struct {
 	model.Verdict
 	portion         *portion
 	kind            event.HolderKind
-	release         *window // the failed cell in which it went
+	release         *window // the failed cell in which it was freed
 	gap             event.Nanoseconds
-	command         string      // of a process that never ended
+	command         string      // of a child that still runs
 	reserved, grown event.Bytes // of [model.Fragmentation]
-	unseen          bool        // some of it was made when nobody looked
+	unseen          bool        // some of it was made while no probe was in place
 	pool            pool
 	// children are the processes of [model.ChildAlive] and [model.IdlePool].
 	children []int
 }
 
-// went is what a run of a cell mapped and what was unmapped later.
+// went is memory that a run of a cell mapped and that was unmapped later.
 type went struct {
 	run   *window
 	at    event.Nanoseconds // not before

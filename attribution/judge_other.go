@@ -10,8 +10,8 @@ import (
 	"ipytracer/model"
 )
 
-// fragmented judges PyTorch's caches: memory that lies between blocks that are in use, so that it cannot be given back,
-// if PyTorch took more from the driver though as much was free in its cache.
+// fragmented judges PyTorch's caches. It reports memory between blocks in use, which cannot be given back, if PyTorch
+// took more from the driver although as much was free in its cache.
 func (j *judge) fragmented() {
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.torch.devices),
 		func(a, b heldKey) int { return int(a.pid-b.pid) + 1000*int(a.meter) - 1000*int(b.meter) }) {
@@ -21,7 +21,7 @@ func (j *judge) fragmented() {
 		d := j.audit.torch.devices[key]
 		lost := j.inPieces(key)
 		if d.times == 0 || lost < d.reserved/8 || lost < max(j.least, largeSegment) {
-			continue // what a cache is for
+			continue // a cache keeps free memory by design
 		}
 		number, _, _ := key.meter.Device()
 		f := &found{portion: &portion{bytes: lost, count: d.times, oldest: d.first, runs: map[*window]event.Bytes{}}}
@@ -38,8 +38,8 @@ func (j *judge) fragmented() {
 	}
 }
 
-// inPieces is what is free in segments of PyTorch's in which something is in use: what torch.cuda.memory_stats calls
-// inactive_split_bytes. Expandable segments have no addresses with the driver; they are left out.
+// inPieces returns the free bytes in those segments of PyTorch's in which a block is in use: torch.cuda.memory_stats
+// calls them inactive_split_bytes. Expandable segments have no addresses with the driver; they are left out.
 func (j *judge) inPieces(key heldKey) (free event.Bytes) {
 	number, _, _ := key.meter.Device()
 	var segments, blocks []extent
@@ -62,7 +62,7 @@ func (j *judge) inPieces(key heldKey) (free event.Bytes) {
 	return free
 }
 
-// children judges processes that a cell started and that still run, long after it.
+// children judges processes that a cell started and that still run, long after the cell.
 func (j *judge) children() {
 	for _, p := range j.t.processes.order {
 		b := j.audit.births.started[p.info.PID]
@@ -97,7 +97,7 @@ func (j *judge) children() {
 	}
 }
 
-// describe says what was audited, and what is not known.
+// describe lists the audited processes, and the parts that were not judged.
 func (j *judge) describe(out *model.Audit) {
 	for _, p := range j.t.processes.order {
 		starved := p.last.ending != nil && p.last.ending.OutOfMemory

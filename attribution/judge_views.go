@@ -7,7 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// judged says what a block is filed under: who holds it, or that only views do, or that it waits for the collector.
+// judged returns the kind under which a block is filed: its holder, or that only views hold it, or that it waits for
+// the collector.
 func (j *judge) judged(pid int32, at place, kind event.HolderKind, of event.Holder) event.HolderKind {
 	switch {
 	case kind == event.HeldByVariable && at.meter.Facts().Owned:
@@ -23,8 +24,8 @@ func (j *judge) judged(pid int32, at place, kind event.HolderKind, of event.Hold
 	return kind
 }
 
-// isGarbage says whether the collector frees a block, for sure or for all that is known. What it has looked at and left
-// alone is held by something.
+// isGarbage reports whether the collector will free a block, for certain or as far as is known. A block that the
+// collector examined and kept is held by something.
 func isGarbage(h event.Holder) bool {
 	switch h.Garbage {
 	case event.GarbageWaits:
@@ -35,7 +36,7 @@ func isGarbage(h event.Holder) bool {
 	return false
 }
 
-// accountedAs is the kind that an account has of what is filed under another.
+// accountedAs returns the kind that the account has for blocks filed under another kind.
 func accountedAs(kind event.HolderKind, p *portion) event.HolderKind {
 	switch kind {
 	case heldByView:
@@ -48,7 +49,7 @@ func accountedAs(kind event.HolderKind, p *portion) event.HolderKind {
 	return kind
 }
 
-// otherViews judges memory of which no meter has a block, such as a bytearray's: it is in what was mapped.
+// otherViews judges memory that is no meter's block, such as a bytearray's: it lies in mapped memory.
 func (j *judge) otherViews() {
 	for _, p := range j.t.processes.order {
 		pid := p.info.PID
@@ -75,7 +76,7 @@ func (j *judge) otherViews() {
 	}
 }
 
-// hasBlock says whether a meter of blocks knows memory by its address.
+// hasBlock reports whether a meter of blocks has a block at an address.
 func hasBlock(j *judge, pid int32, at uint64) bool {
 	for m := range event.Meter(event.MeterCount) {
 		if _, ok := j.audit.live[pid][place{m, at}]; ok && m.Facts().Owned {
@@ -85,7 +86,7 @@ func hasBlock(j *judge, pid int32, at uint64) bool {
 	return false
 }
 
-// mappedFor is what malloc mapped for a block alone.
+// mappedFor returns the memory that malloc mapped for one block alone.
 func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (one kept, ok bool) {
 	all := j.audit.ranges[pid]
 	start, page := at-mallocHeader, j.t.session.page()
@@ -102,7 +103,7 @@ func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (one kept, ok b
 	return one, ok
 }
 
-// viewOf is what a verdict says of the views.
+// viewOf returns the part of a verdict that describes the views.
 func viewOf(j *judge, key verdictKey, f *found) *model.View {
 	g := j.views.groups[viewKey{key.pid, key.holder}]
 	if g == nil {
@@ -120,5 +121,5 @@ func viewOf(j *judge, key verdictKey, f *found) *model.View {
 	return out
 }
 
-// maxWorded is how many names a text has.
+// maxWorded limits the names in a text.
 const maxWorded = 8

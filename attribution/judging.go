@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// survivors judges what is still there, or was when the last cell ended.
+// survivors judges the blocks that are still there, or were when the last cell ended.
 func (j *judge) survivors() {
 	left, never := newSurvivors(j.t), newSurvivors(j.t)
 	left.groups = j.views.names
@@ -53,10 +53,10 @@ func (j *judge) survivors() {
 	}
 }
 
-// account lists what a site left, whatever holds it.
+// account lists the blocks that a site left, whatever holds them.
 func (j *judge) account(s *site) {
 	if s.unseen {
-		return // who made it is not known
+		return // the code that made it is not known
 	}
 	for kind, p := range s.by {
 		l := model.LiveBlocks{
@@ -72,7 +72,7 @@ func (j *judge) account(s *site) {
 
 func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 	if j.audit.torch.blocks[blockKey{heldKey{pid, at.meter}, at.address}] {
-		return // PyTorch's allocator has it: what it hands out is counted as active
+		return // PyTorch's allocator has it: the blocks that it hands out are counted as active
 	}
 	kind, holder := j.holder(pid, at)
 	if j.isOfRunning(b, holder) {
@@ -84,7 +84,7 @@ func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 	}
 	to.add(pid, at.meter, b, j.judged(pid, at, kind, holder), holder)
 	if at.meter.Encloses() {
-		return // who holds them is not known, and what they are filled with has been said
+		return // their holder is not known, and the blocks inside them were added already
 	}
 	name := heldBy{pid, at.meter, kind, freeing.RootOf(holder)}
 	if name.kind == notAsked {
@@ -99,7 +99,7 @@ func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
 	one.Count++
 }
 
-// holder is who holds a block, as the process said in the end.
+// holder returns the holder of a block, as the process reported it at the end.
 func (j *judge) holder(pid int32, at place) (event.HolderKind, event.Holder) {
 	h := j.audit.holders[pid]
 	if h == nil || !at.meter.Facts().Owned {
@@ -117,7 +117,7 @@ func (j *judge) holder(pid int32, at place) (event.HolderKind, event.Holder) {
 	return notAsked, event.Holder{}
 }
 
-// judge decides on a site. It says whether its cell grows with each run.
+// judge decides on a site. It reports whether the site's cell grows with each run.
 func (j *judge) judge(s *site) bool {
 	for _, p := range s.of(event.HeldByOutput) {
 		j.find(model.HeldByOutput, s, event.HeldByOutput, p)
@@ -150,12 +150,12 @@ func (j *judge) judge(s *site) bool {
 		delete(s.roots, rootKey{kind: event.HeldByCycle})
 	}
 	if isImport(s.frames) {
-		return false // what a module makes when it is imported is meant to stay
+		return false // blocks that a module makes when it is imported are meant to stay
 	}
 	for _, kind := range []event.HolderKind{event.HeldByModule, event.HeldByThread, event.HeldByCycle,
 		event.HeldByNone} {
 		if s.unseen && kind != event.HeldByCycle && j.audit.blind[event.NumPy] == nil {
-			continue // it was there before the audit began: meant to stay, for all that is known
+			continue // it was there before the audit began, so it may be meant to stay
 		}
 		for _, p := range s.of(kind) {
 			if !isWorkspace(s.meter, kind, p) {
@@ -166,17 +166,17 @@ func (j *judge) judge(s *site) bool {
 	return false
 }
 
-// known: a site was judged although nobody knows who holds its blocks.
+// known takes a judged site's blocks out of those with an unknown holder.
 func (j *judge) known(s *site) {
 	if p := s.by[notAsked]; p != nil && s.meter.Facts().Owned {
 		j.unknown[s.pid] = max(j.unknown[s.pid]-p.bytes, 0)
 	}
 }
 
-// grows says whether each run of a site's cell leaves more. Of mapped memory that must be steady, at least half of the
-// mean with 95 % confidence, and over four runs: allocators keep what is freed, an arena for each thread and more, and
-// stop taking new memory after a while. And what is there behind a run must have become more: what each run left can
-// all be in use by the last one, see [judge.mappedAfter].
+// grows reports whether each run of a site's cell leaves more. The growth of mapped memory must be steady, at least
+// half of the mean with 95 % confidence, and over at least four runs: allocators keep freed memory, an arena for each
+// thread and more, and stop taking new memory after a while. And the memory after a run must have grown: the memory
+// that each run left can all be in use by the last one, see [judge.mappedAfter].
 func (j *judge) grows(s *site, left *portion) bool {
 	runs := j.runs[runKey{s.pid, digestOf(s.text)}]
 	g := growthOf(runs, left.runs)
@@ -186,9 +186,9 @@ func (j *judge) grows(s *site, left *portion) bool {
 	return g.Runs > minRuns && 2*g.Low >= g.Slope && 2*int64(riseOf(j.mappedAfter(s, runs, left.runs))) >= g.Slope
 }
 
-// isWorkspace knows the memory that PyTorch takes for cuBLAS at the first matrix product of each thread and stream and
-// keeps: 4,096 KiB × 2 and 16 KiB × 8, or 32 MiB on Hopper (getChosenWorkspaceSize in
-// aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 1.11 to 2.11). No Python object has it.
+// isWorkspace reports whether blocks are the memory that PyTorch takes for cuBLAS at the first matrix product of each
+// thread and stream and keeps: 4,096 KiB × 2 and 16 KiB × 8, or 32 MiB on Hopper (getChosenWorkspaceSize in
+// aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 1.11 to 2.11). No Python object holds it.
 func isWorkspace(m event.Meter, kind event.HolderKind, p *portion) bool {
 	if !isActive(m) || kind != event.HeldByNone || p.bytes%event.Bytes(p.count) != 0 {
 		return false
@@ -197,7 +197,7 @@ func isWorkspace(m event.Meter, kind event.HolderKind, p *portion) bool {
 	return each == 4096*2<<10+16*8<<10 || each == 32<<20
 }
 
-// report puts the verdicts into their order.
+// report returns the audit, with its verdicts in order.
 func (j *judge) report() *model.Audit {
 	out := &model.Audit{
 		Schema: model.AuditSchema, Host: j.t.session.host(), Processes: []model.AuditProcess{},
@@ -255,13 +255,13 @@ func (j *judge) judgeAll() *model.Audit {
 	return j.report()
 }
 
-// isOfRunning says of a block whether a cell that runs has made it, or only its calls hold it.
+// isOfRunning reports whether a running cell made a block, or only that cell's calls hold it.
 func (j *judge) isOfRunning(b kept, holder event.Holder) bool {
 	return j.asking && (holder.Running || b.birth != nil && b.birth.cell != nil && b.birth.cell.isOpen)
 }
 
-// unseen takes in arrays that no change told of: made before the audit began, or while its probes were out. The
-// process's objects say how large they are and who holds them; who made them nobody knows.
+// unseen takes in arrays that no change reported: made before the audit began, or while its probes were detached. The
+// process's objects give the sizes and the holders; the code that made the arrays is not known.
 func (j *judge) unseen(left *survivors, pid int32) {
 	h := j.audit.holders[pid]
 	if h == nil {

@@ -2,7 +2,7 @@ package attribution
 
 import "ipytracer/event"
 
-// place is where a block lies in its process.
+// place is the meter and the address of a block in its process.
 type place struct {
 	meter   event.Meter
 	address uint64
@@ -14,6 +14,6 @@ type kept struct {
 	stack uint64
 	birth *birth
 	at    event.Nanoseconds
-	// sample: it stands for other blocks that are as large as it is.
+	// sample: the block stands for other blocks of its size.
 	sample bool
 }

@@ -2,7 +2,7 @@ package attribution
 
 import "ipytracer/model/words"
 
-// met notes that a process runs IPython, or a cell.
+// met records that a process runs IPython, or a cell.
 func (k *kernels) met(p *process) {
 	if p.kernels == nil {
 		p.kernels = k
@@ -11,7 +11,7 @@ func (k *kernels) met(p *process) {
 	k.stale = true
 }
 
-// settle finds the names.
+// settle computes the kernels' names.
 func (k *kernels) settle() {
 	if !k.stale {
 		return
@@ -26,7 +26,8 @@ func (k *kernels) settle() {
 	}
 }
 
-// kernel is the name of a process among several kernels; "" for one that is none, and where there is one only.
+// kernel returns the name of a process among several kernels; "" for a process that is none, and where there is only
+// one.
 func (p *process) kernel() string {
 	if p == nil || p.kernels == nil {
 		return ""
@@ -35,7 +36,7 @@ func (p *process) kernel() string {
 	return p.name
 }
 
-// kernelAbove is the name of a process or, where it is no kernel, of the one by which it was started.
+// kernelAbove returns the name of a process or, where it is no kernel, of the nearest kernel above it.
 func kernelAbove(processes map[int32]*process, pid int32) string {
 	const deepest = 64
 	p := processes[pid]

@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// twoKernels is a session with a kernel and a child that is one, too, each with an In[1] that allocates. Before the
-// second is known, early gets what is known of the first.
+// twoKernels emits a session with a kernel and a child that is a kernel, too, each with an In[1] that allocates. early
+// runs when the first is known, and before the second is.
 func twoKernels(add func(event.Event), early func()) {
 	const other = int32(5000)
 	s := attributiontest.New(add, 1)
@@ -32,7 +32,7 @@ func twoKernels(add func(event.Event), early func()) {
 	s.End()
 }
 
-// TestKernelsHaveNames: as soon as a session has two kernels, all that is of one of them says which: cells, the times
+// TestKernelsHaveNames: as soon as a session has two kernels, every part of a report names its kernel: cells, the times
 // between them, calls, verdicts. Calls of cells from before the session have their In[N], and the name.
 func TestKernelsHaveNames(t *testing.T) {
 	tr := New()
@@ -94,7 +94,7 @@ func TestKernelsHaveNames(t *testing.T) {
 	}
 }
 
-// TestOneKernelHasNoName: where there is nothing to tell apart, nothing is said.
+// TestOneKernelHasNoName: a single kernel is not named, as there is none to tell it apart from.
 func TestOneKernelHasNoName(t *testing.T) {
 	tr := New()
 	s := attributiontest.New(tr.Add, 1)

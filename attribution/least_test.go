@@ -12,8 +12,8 @@ import (
 	"ipytracer/model"
 )
 
-// watched is a process with a meter that is stepped down now and then: what it has, and what the kernel half knows of
-// it.
+// watched is a process with a meter that is stepped down now and then: its blocks, and the blocks that the kernel half
+// knows.
 type watched struct {
 	meter        event.Meter
 	group        event.Group // that stops the meter
@@ -21,25 +21,25 @@ type watched struct {
 	has, known   map[int]event.Bytes
 	truth, value event.Bytes
 	most, high   event.Bytes
-	down, silent bool // silent: PyTorch has not said its total since it is back
-	finding      bool // arrays are being looked for
+	down, silent bool // silent: PyTorch has not reported its total since the meter is back
+	finding      bool // a search for arrays runs
 	frees        event.Frees
 	made         int
 	segment      uint64
-	told, all    *attribution.Tracker // of what is known, and of what there is
+	told, all    *attribution.Tracker // of the known blocks, and of all blocks
 	names        []string
 	line         int32 // of the statement that runs, or ran last
-	running      bool  // one does
-	blind        bool  // nobody looks for statements
-	stale        bool  // the kernel half takes one for running that ended while nobody looked
+	running      bool  // a statement runs
+	blind        bool  // the probes on statements are stepped down
+	stale        bool  // the kernel half takes a statement for running that ended unseen
 }
 
 func (w *watched) raise() { w.most, w.high = max(w.most, w.truth), max(w.high, w.value) }
 
-// boundary ends a segment, for both.
+// boundary ends a segment, for both trackers.
 func (w *watched) boundary(kind event.BoundaryKind, text string) { w.cut(kind, kind, text, 0) }
 
-// cut does so where the one that knows part of it and the one that knows all see other things happen.
+// cut ends a segment where the tracker of the known blocks and that of all blocks get different boundaries.
 func (w *watched) cut(kind, really event.BoundaryKind, text string, group event.Group) {
 	w.segment++
 	b := event.Boundary{Number: w.segment, Time: event.Nanoseconds(w.segment * 1000), Kind: kind, PID: 7, TID: 7,
@@ -104,7 +104,7 @@ func (w *watched) free() {
 	}
 }
 
-// find takes in something that a search has found out; nothing is left to be where it returns false.
+// find takes in one block that a search found; it returns false where nothing is left to be found.
 func (w *watched) find() bool {
 	for _, which := range slices.Sorted(maps.Keys(w.has)) {
 		if w.known[which] == 0 {
@@ -142,7 +142,7 @@ func (w *watched) statement() {
 	}
 }
 
-// lookAway has the probes on statements stepped down, or put back.
+// lookAway steps the probes on statements down, or puts them back.
 func (w *watched) lookAway() {
 	if w.blind = !w.blind; w.blind {
 		w.stale = w.running
@@ -195,8 +195,8 @@ func (w *watched) step() {
 	}
 }
 
-// TestLeastIsLeast: where a meter was stepped down in a window, its peak, its need and what it had only for a while are
-// at least what is said, whatever came and went unseen, and whatever was found late.
+// TestLeastIsLeast: where a meter was stepped down in a window, its peak, its need and the memory it had only for a
+// while are at least the reported bounds, whatever came and went unseen, and whatever was found late.
 func TestLeastIsLeast(t *testing.T) {
 	for _, of := range []struct {
 		meter event.Meter
@@ -237,10 +237,10 @@ func TestLeastIsLeast(t *testing.T) {
 	}
 }
 
-// leastBounds counts lower bounds: all, those of more than nothing, those of statements that ended when nobody looked.
+// leastBounds counts lower bounds: all, those of more than 0, those of statements that ended unseen.
 type leastBounds struct{ all, needs, short int }
 
-// compare holds the windows of a session in which a meter was stepped down against those of the same session without.
+// compare checks the windows of a session in which a meter was stepped down against those of the same session without.
 func (n *leastBounds) compare(t *testing.T, seed uint64, m event.Meter, told, all *model.Report) {
 	really := map[string]model.Window{}
 	for _, one := range all.Windows {
@@ -278,7 +278,7 @@ func (n *leastBounds) compare(t *testing.T, seed uint64, m event.Meter, told, al
 	}
 }
 
-// windowKey is what a window is known by in two reports of one session.
+// windowKey identifies a window in two reports of one session.
 func windowKey(w model.Window) string { return fmt.Sprint(w.Kind, w.Name, w.Line) }
 
 func checkLeast(t *testing.T, what string, least, truth model.Figure) {

@@ -2,8 +2,8 @@ package attribution
 
 import "ipytracer/model"
 
-// lent is memory for the window, or the time between cells, that is made for a printer that has done with it when it
-// asks for the next.
+// lent is memory for the window, or the time between cells, that is made for a printer. The printer is done with it
+// when it asks for the next.
 type lent struct {
 	window      model.Window
 	between     model.Between
@@ -14,13 +14,13 @@ type lent struct {
 	coverage    map[string]model.Coverage
 }
 
-// begin lends maps of figures from now on; those that were lent before are gone.
+// begin lends maps of figures from now on; maps that were lent before are no longer valid.
 func (l *lent) begin() { l.used, l.lends = 0, true }
 
-// end makes maps that whoever gets them may keep.
+// end makes maps that the caller may keep, from now on.
 func (l *lent) end() { l.lends = false }
 
-// figures is an empty map.
+// figures returns an empty map.
 func (l *lent) figures() map[string]model.Figure {
 	if !l.lends {
 		return map[string]model.Figure{}
@@ -34,7 +34,7 @@ func (l *lent) figures() map[string]model.Figure {
 	return one
 }
 
-// covered is an empty map.
+// covered returns an empty map.
 func (l *lent) covered() map[string]model.Coverage {
 	if l.coverage == nil {
 		l.coverage = map[string]model.Coverage{}

@@ -12,7 +12,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// madeUp are sessions that are made up, long enough that windows are archived.
+// madeUp are synthetic sessions, long enough that windows are archived.
 var madeUp = map[string]func(emit func(event.Event)){
 	"notebook": func(emit func(event.Event)) { attributiontest.Notebook(emit, 40, 10) },
 	"open":     func(emit func(event.Event)) { attributiontest.LeftOpen(emit, 60, 120) },
@@ -45,7 +45,7 @@ func inText(t *testing.T, r *model.Report, full bool) string {
 	return printed(t, func(w *bytes.Buffer) error { return text.Report(w, r, text.Options{Full: full}) })
 }
 
-// TestLent: windows that are made in the same memory one after another are printed as those that anybody may keep.
+// TestLent: windows that are made in the same memory, one after another, are printed as those that a caller may keep.
 func TestLent(t *testing.T) {
 	for name, session := range madeUp {
 		tracker := attribution.New()
@@ -76,7 +76,7 @@ func TestLent(t *testing.T) {
 	}
 }
 
-// TestKept: what was kept of a report's windows stays as it was when others have been made in lent memory.
+// TestKept: the kept parts of a report's windows stay as they were when others have been made in lent memory.
 func TestKept(t *testing.T) {
 	tracker := attribution.New()
 	madeUp["notebook"](tracker.Add)
@@ -97,7 +97,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestMemoryIsUsedAgain: a tracker keeps no boundary and no change that it was given, nor does an auditor.
+// TestMemoryIsUsedAgain: neither a tracker nor an auditor keeps a boundary or a change that it was given.
 func TestMemoryIsUsedAgain(t *testing.T) {
 	for name, session := range madeUp {
 		tracker, again := attribution.New(), attribution.New()
@@ -120,7 +120,7 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 	}
 }
 
-// passing hands an event on in memory that is another's afterwards.
+// passing hands an event on in memory that it overwrites afterwards.
 func passing(e event.Event, add func(event.Event)) {
 	switch e := e.(type) {
 	case *event.Boundary:

@@ -7,8 +7,8 @@ import (
 	"ipytracer/model/words"
 )
 
-// limits count what had no room. A target can make anything without end, and so can whoever made a recording; each of
-// these leaves the report incomplete, and is said in its certificate.
+// limits count the records that had no room. A target can make anything without end, and so can the author of a
+// recording. Each of these counts leaves the report incomplete, and its certificate lists it.
 type limits struct {
 	words.LeftOut
 
@@ -18,14 +18,14 @@ type limits struct {
 }
 
 const (
-	maxReadings = 1 << 12 // of one boundary; and that wait for one
+	maxReadings = 1 << 12 // of one boundary; also those that wait for one
 	maxAhead    = 1 << 16 // maxima of segments that have not ended
 	maxText     = 64 << 20
 	maxSource   = 2 << 20 // bytes of a cell's text: 512 KiB as they are in the target, in UTF-8
 	maxName     = 16 << 10
 )
 
-// room counts what has none.
+// room counts a record that has no room.
 func (l *limits) room(counter *int, has bool) bool {
 	if !has {
 		*counter++
@@ -33,8 +33,8 @@ func (l *limits) room(counter *int, has bool) bool {
 	return has
 }
 
-// cut is as much of a text as can be kept, none longer than most bytes, and all of them bounded. whole is false where
-// that is not all of it.
+// cut returns as much of a text as can be kept: no more than most bytes, within a bound on all texts together. whole is
+// false where that is not the whole text.
 func (l *limits) cut(text string, most int) (kept string, whole bool) {
 	kept = text
 	if l.brief {
@@ -52,8 +52,8 @@ func (l *limits) cut(text string, most int) (kept string, whole bool) {
 	return kept, whole
 }
 
-// keep is a text as it is kept: each once, none longer than most bytes, and all of them bounded. whole is false where
-// it was cut.
+// keep returns a text from memory in which each text is kept once: no more than most bytes, within a bound on all texts
+// together. whole is false where the text was cut.
 func (l *limits) keep(text string, most int) (kept string, whole bool) {
 	if known, ok := l.known[text]; ok {
 		return known, true
@@ -71,7 +71,7 @@ func (l *limits) keep(text string, most int) (kept string, whole bool) {
 	return kept, whole
 }
 
-// bounded is what is known of a process, with texts that are kept.
+// bounded returns the description of a process, with texts that are kept.
 func (l *limits) bounded(info event.ProcessInfo) event.ProcessInfo {
 	for _, text := range []*string{&info.Command, &info.Python, &info.IPython, &info.Frontend, &info.Notebook} {
 		*text, _ = l.keep(*text, maxName)
@@ -79,15 +79,16 @@ func (l *limits) bounded(info event.ProcessInfo) event.ProcessInfo {
 	return info
 }
 
-// maxBrief is how long a text is that is kept once memory is scarce, in bytes.
+// maxBrief limits a kept text once memory is scarce, in bytes.
 const maxBrief = 1 << 10
 
-// few is how many stacks are looked through one after another.
+// few is the number of stacks up to which they are searched one after another.
 const few = 64
 
-// horizon is how many windows must have closed after one before it is archived. What comes later than that is lost.
+// horizon is the number of windows that must close after a window before it is archived. Events for it that come later
+// are lost.
 const horizon = 128
 
-// lingering is how many windows stay open to late changes after they closed: another CPU's may come behind the
+// lingering is the number of windows that take late changes after they closed: another CPU's may come behind the
 // boundary.
 const lingering = 16

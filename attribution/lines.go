@@ -8,34 +8,34 @@ import (
 	"ipytracer/model"
 )
 
-// lineSum is what one line did of one meter in a session.
+// lineSum is the sum of one line on one meter in a session.
 type lineSum struct {
 	allocated, freed, atPeak, ownAllocated, ownAtPeak, left event.Bytes
 	count                                                   int64
 	call                                                    uint32 // of the stack table
-	sampled                                                 bool   // some of it is estimated from samples
-	// the same line in other runs of its cell: where in lineSums.others, from 1
+	sampled                                                 bool   // part of it is estimated from samples
+	// others is the place of the same line in other runs of its cell: in lineSums.others, from 1
 	others int32
 }
 
-// lineSums are those of a meter in a session.
+// lineSums are the sums of all lines on a meter in a session.
 type lineSums struct {
 	t      *lister
 	w      *window
 	meter  event.Meter
 	sums   []lineSum
 	others []otherRun
-	runs   map[event.Frame]int32 // where a line is in sums that has a name for each run, from 1
+	runs   map[event.Frame]int32 // places in sums, from 1, of lines that have a name for each run
 }
 
-// otherRun is a call of the same line, and where the next is, from 1.
+// otherRun is a call of the same line, and the place of the next one, from 1.
 type otherRun struct {
 	call uint32
 	next int32
 }
 
-// lines adds up, for each line of code in a session, of the attached processes and of the Pythons that they start, what
-// was allocated in it and in what it called.
+// lines adds up, for each line of code in the sessions of the attached processes and of the Pythons that they start,
+// the allocations of that line and of the functions that it called.
 func (li *lister) lines() (out []model.Line) {
 	for _, w := range li.table.staying {
 		if w.kind != kindSession && w.kind != kindLife {
@@ -51,7 +51,7 @@ func (li *lister) lines() (out []model.Line) {
 	return mostLines(out)
 }
 
-// mostLines are the first of some lines, in order.
+// mostLines returns the first of some lines, in order.
 func mostLines(all []model.Line) []model.Line {
 	if len(all) == 0 {
 		return nil
@@ -64,7 +64,7 @@ func mostLines(all []model.Line) []model.Line {
 	return slices.Clone(all[:min(len(all), maxLines)])
 }
 
-// most are the lines that can be among the first of a report.
+// most returns the lines that can be among the first of a report.
 func (l *lineSums) most() []model.Line {
 	slices.SortFunc(l.sums, func(x, y lineSum) int {
 		return cmp.Or(cmp.Compare(y.atPeak, x.atPeak), cmp.Compare(y.allocated, x.allocated))
@@ -81,11 +81,11 @@ func (l *lineSums) most() []model.Line {
 	return mostLines(out)
 }
 
-// add adds up what the stacks of the meter did, by their lines. A line of a cell's code that has a name for each run is
-// one line.
+// add adds up the tallies of the meter's stacks, by their lines. A line of a cell's code that has a name for each run
+// counts as one line.
 func (l *lineSums) add(all *tallies) {
 	t, table := l.t, l.t.stacks
-	of := make([]int32, len(table.frames)) // where a call is in sums, from 1
+	of := make([]int32, len(table.frames)) // the place of each call in sums, from 1
 	l.sums = make([]lineSum, 0, min(len(table.frames), all.len()))
 	for _, stack := range slices.Sorted(all.stacks(t.allocations.holdings)) {
 		s := table.of(stack)
@@ -107,7 +107,7 @@ func (l *lineSums) add(all *tallies) {
 	}
 }
 
-// of begins the sum of a line, or finds that of another run of the same.
+// of begins the sum of a line, or finds that of another run: its place in sums, from 1.
 func (l *lineSums) of(call uint32) int32 {
 	f := l.t.stacks.frame(call)
 	run := anyRun(f.File)
@@ -139,10 +139,10 @@ func (l *lineSum) add(y *tally, left event.Bytes, own bool) {
 	}
 }
 
-// samples notes that some of it may be estimated.
+// samples records that part of the sum may be estimated.
 func (l *lineSum) samples(is bool) { l.sampled = l.sampled || is }
 
-// line is a line of a report. Of several runs of a cell it is that of the latest.
+// line returns a line of a report. For several runs of a cell it is the line of the latest run.
 func (l *lineSums) line(one *lineSum) model.Line {
 	t, pid := l.t, l.w.process.info.PID
 	out := model.Line{
@@ -166,8 +166,8 @@ func (l *lineSums) line(one *lineSum) model.Line {
 	return out
 }
 
-// left is what a stack had when the process's last cell was over: what it frees as it ends is not asked for. Without a
-// cell, or while one runs, it is what the stack has in the end.
+// left returns the memory that a stack had when the process's last cell was over: frees at the process's exit do not
+// count. Without a cell, or while one runs, it returns the memory that the stack has at the end.
 func (w *window) left(y *tally) event.Bytes {
 	if p := w.process; p.ranCells > 0 && len(p.open) == 0 && y.cells == p.ranCells {
 		return max(0, y.held-y.since)
@@ -175,7 +175,7 @@ func (w *window) left(y *tally) event.Bytes {
 	return max(0, y.held)
 }
 
-// tensors groups PyTorch's blocks that live at the end of a session by who made them and by their size.
+// tensors groups PyTorch's blocks that live at the end of a session by allocating stack and by size.
 func (li *lister) tensors() []model.Tensors {
 	type key struct {
 		pid   int32
@@ -230,5 +230,5 @@ func (li *lister) tensors() []model.Tensors {
 	return slices.Clip(out[:min(len(out), maxListed)])
 }
 
-// maxLines is how many lines a report has, the most at the peak first.
+// maxLines limits the lines of a report, those with the most at the peak first.
 const maxLines = 3000

@@ -8,23 +8,23 @@ import (
 	"ipytracer/model"
 )
 
-// listing says how many allocations of a meter are listed in a window, the most at the peak first: so few in any case,
-// more of them only if they have a share of the heaviest, and so many at most. What is not listed is added up.
+// listing sets how many allocations of a meter a window lists, the most at the peak first: few in any case, and up to
+// most while each exceeds a share of the heaviest. The others are added up.
 type listing struct{ few, most, share int }
 
-// divided is memory to divide in, window by window.
+// divided is memory for divide, used again for each window.
 type divided struct {
 	stacks            *stackTable
 	all, listed, rest []doneTally
-	// at is where in all the tally of each stack is, by the stack's place in the table, from 1; of 0 those that are not
-	// there. It is of the turn it says, and of no other.
+	// at is the index in all of each stack's tally, by the stack's place in the table, from 1. Place 0 is for stacks
+	// that are not in the table. An entry is valid only in the turn that it names.
 	at   []turnedAt
 	turn uint32
 }
 
 type turnedAt struct{ turn, at uint32 }
 
-// sameLines adds up what is of the same lines, the most at the peak first.
+// sameLines adds up the tallies of the same lines, the most at the peak first.
 func (dv *divided) sameLines(tallies []doneTally) []doneTally {
 	table := dv.stacks
 	if dv.turn++; dv.turn == 0 || len(dv.at) <= len(table.stacks) {
@@ -32,7 +32,7 @@ func (dv *divided) sameLines(tallies []doneTally) []doneTally {
 	}
 	out := dv.all[:0]
 	for _, y := range tallies {
-		place := table.place(y.stack) // 0 where there was none, it was not walked, or it was lost
+		place := table.place(y.stack) // 0 where there was no stack, it was not walked, or it was lost
 		before := &dv.at[place]
 		if before.turn == dv.turn {
 			out[before.at].add(&y)
@@ -49,8 +49,8 @@ func (dv *divided) sameLines(tallies []doneTally) []doneTally {
 	return out
 }
 
-// divide parts what a window has kept into what a report lists, and the rest. Neither is to be changed, and both go
-// when it is called again.
+// divide splits the tallies that a window kept into those that a report lists, and the rest. The caller changes
+// neither, and both are valid until the next call.
 func (dv *divided) divide(w *window, s *settled) (listed, rest []doneTally) {
 	if s.isShort {
 		return s.tallies, nil
@@ -78,7 +78,7 @@ func compareAllocations(x, y model.Allocation) int {
 	return cmp.Or(cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))
 }
 
-// lists says whether a window lists what is the i-th heaviest.
+// lists reports whether a window lists the i-th heaviest tally.
 func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
 	l := listingOfSession
 	switch w.kind {
@@ -90,7 +90,7 @@ func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
 	return i < l.few || i < l.most && max(y.atPeak, y.allocated) > heaviest/event.Bytes(l.share)
 }
 
-// maxListed is how many groups of blocks that are left are listed, the most bytes first.
+// maxListed limits the listed groups of blocks that are left, the most bytes first.
 const maxListed = 1000
 
 var (

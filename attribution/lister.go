@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-// lister lists who allocated, for a report.
+// lister lists the stacks that allocated, for a report.
 type lister struct {
 	processes   *processes
 	table       *windowTable
@@ -17,8 +17,8 @@ type lister struct {
 	symbolizer  *symbolizer
 }
 
-// allocationsOf lists who allocated in a window, behind what out has, and adds to coverage how far that explains its
-// peaks.
+// allocationsOf appends to out the allocations in a window, by stack. It adds to coverage how much of the window's
+// peaks they explain.
 func (li *lister) allocationsOf(w *window, out []model.Allocation,
 	coverage map[string]model.Coverage) []model.Allocation {
 	tallies := li.table.talliesOf(w)
@@ -44,7 +44,7 @@ func (li *lister) allocationsOf(w *window, out []model.Allocation,
 			c.UnlistedNet += int64(y.allocated - y.freed)
 			c.UnlistedAllocated += int64(y.allocated)
 		}
-		// an estimate may be above what there was, and a lower bound is below it
+		// an estimate may be above the true value, and a lower bound is below it
 		if c.Sampled > 0 || slices.Contains(w.shed, m) {
 			c.Rest = max(0, c.Rest)
 		}

@@ -6,8 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// TestRefusedWhileClosedWindowsWait: windows that are closed and not yet taken out have nothing left that could be
-// marked.
+// TestRefusedWhileClosedWindowsWait: windows that are closed and not yet taken out have no detail left to mark.
 func TestRefusedWhileClosedWindowsWait(t *testing.T) {
 	outer, inner := &window{detail: &detail{}, isOpen: true}, &window{detail: &detail{}, isOpen: true}
 	r := &root{open: []*window{outer, {}, inner}}

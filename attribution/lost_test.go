@@ -11,7 +11,7 @@ import (
 )
 
 // TestLossesOweNothing: whatever is lost, of blocks of few sizes at addresses that are used again, no stack holds less
-// than nothing at a peak, and what is called exact is.
+// than 0 at a peak, and the figures that are called exact are exact.
 func TestLossesOweNothing(t *testing.T) {
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -40,7 +40,7 @@ func TestLossesOweNothing(t *testing.T) {
 	}
 }
 
-// sameSizes makes and frees blocks whose sizes and addresses repeat.
+// sameSizes makes and frees blocks of few sizes at addresses that repeat.
 func (s *blocks) sameSizes(r *rand.Rand) {
 	for range r.IntN(30) {
 		if len(s.address) > 0 && r.IntN(2) == 0 {
@@ -68,8 +68,8 @@ func (s *blocks) owesNothing(t *testing.T, w *model.Window) {
 	}
 }
 
-// TestSameSizesAndALoss: a block is freed and one of the same size made, and the first of this is lost: the values seem
-// to follow on without the second, but its own end must not come before its beginning.
+// TestSameSizesAndALoss: a block is freed, one of the same size is made, and the record of the free is lost. The values
+// seem to follow on without the new block, but it must not be freed before it is made.
 func TestSameSizesAndALoss(t *testing.T) {
 	s := newBlocks()
 	for i := range uint64(3) {
@@ -99,7 +99,7 @@ func TestSameSizesAndALoss(t *testing.T) {
 	}
 }
 
-// TestLateChangesReachLaterWindows: what comes late was there when the windows after it began.
+// TestLateChangesReachLaterWindows: a block from a late change was there when the windows after it began.
 func TestLateChangesReachLaterWindows(t *testing.T) {
 	s := newBlocks()
 	for i := range uint64(2) {

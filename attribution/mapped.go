@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// moveRange makes a range count, or no more, in the ledger of blocks and in the windows of its segment.
+// moveRange adds a range to the ledger of blocks and to the windows of its segment, or takes it out of them.
 func (a *allocations) moveRange(r *root, c *event.Change) {
 	gone, made := rangesOf(a.ranges, c.PID).move(c, maker{stack: c.Stack}, &a.pieces, &a.holdings.dropped)
 	key, windows := heldKey{c.PID, c.Meter}, a.concerned(r, c)
@@ -28,7 +28,7 @@ func (a *allocations) boundary(_ *process, b *event.Boundary) {
 	a.ended(b.PID)
 }
 
-// ended drops them: the process is over.
+// ended drops the ranges of a process that has ended.
 func (a *allocations) ended(pid int32) {
 	if all := a.ranges[pid]; all != nil {
 		a.pieces -= all.tree.Len()

@@ -7,8 +7,7 @@ import (
 	"ipytracer/event"
 )
 
-// mark is a value of a meter from a cut on or, where maxima are meant, one that was seen as a segment ended at that
-// cut.
+// mark is a value of a meter from a cut on. Among maxima it is one that was seen in the segment that ended at that cut.
 type mark struct {
 	cut   uint64
 	bytes event.Bytes
@@ -17,7 +16,7 @@ type mark struct {
 // steps are the values of a meter, in the order of their cuts.
 type steps []mark
 
-// at is the value that a cut left.
+// at returns the value that holds after a cut.
 func (s steps) at(cut uint64) event.Bytes {
 	i := sort.Search(len(s), func(i int) bool { return s[i].cut > cut })
 	if i == 0 {
@@ -26,7 +25,7 @@ func (s steps) at(cut uint64) event.Bytes {
 	return s[i-1].bytes
 }
 
-// last is the value now.
+// last returns the current value.
 func (s steps) last() event.Bytes {
 	if len(s) == 0 {
 		return 0
@@ -34,8 +33,8 @@ func (s steps) last() event.Bytes {
 	return s[len(s)-1].bytes
 }
 
-// set gives the meter a value from a cut on. latest is the cut since which the youngest open window is open: nobody
-// asks for values between that and this cut.
+// set gives the meter a value from a cut on. latest is the cut at which the youngest open window opened: no window asks
+// for values between that cut and this one.
 func (s *steps) set(cut, latest uint64, bytes event.Bytes) {
 	n := len(*s)
 	switch {
@@ -47,7 +46,7 @@ func (s *steps) set(cut, latest uint64, bytes event.Bytes) {
 	}
 }
 
-// thin drops the values that no window asks for. open are the cuts since which windows are open, ascending.
+// thin drops the values that no window asks for. open are the cuts at which open windows began, ascending.
 func (s *steps) thin(open []uint64) {
 	kept := (*s)[:0]
 	for i, m := range *s {
@@ -62,7 +61,7 @@ func (s *steps) thin(open []uint64) {
 // peaks are the maxima of a meter that can be the highest since some cut: each is lower than those before it.
 type peaks []mark
 
-// since is the highest after a cut.
+// since returns the highest maximum after a cut.
 func (p peaks) since(cut uint64) (bytes event.Bytes, ok bool) {
 	i := sort.Search(len(p), func(i int) bool { return p[i].cut > cut })
 	if i == len(p) {
@@ -71,7 +70,7 @@ func (p peaks) since(cut uint64) (bytes event.Bytes, ok bool) {
 	return p[i].bytes, true
 }
 
-// push adds the maximum of the segment that ended at a cut, the last so far or an earlier one.
+// push adds the maximum of the segment that ended at a cut, the last segment so far or an earlier one.
 func (p *peaks) push(cut uint64, bytes event.Bytes) {
 	all := *p
 	end := sort.Search(len(all), func(i int) bool { return all[i].cut > cut })
@@ -88,7 +87,7 @@ func (p *peaks) push(cut uint64, bytes event.Bytes) {
 	*p = slices.Replace(all, begin, end, mark{cut, bytes})
 }
 
-// thin drops what is the highest since no cut at which a window opened.
+// thin drops the maxima that are the highest since no cut at which an open window began.
 func (p *peaks) thin(open []uint64) {
 	kept, before := (*p)[:0], uint64(0)
 	for _, m := range *p {

@@ -29,7 +29,7 @@ func TestShedMeterIsNotExact(t *testing.T) {
 	}
 }
 
-// TestShedForTwoReasons: what is put back for one reason may still be out for another.
+// TestShedForTwoReasons: a meter that is put back for one reason may still be stepped down for another.
 func TestShedForTwoReasons(t *testing.T) {
 	foreign := func(b *event.Boundary) { b.Group = event.ForeignArrays }
 	s := newScript()
@@ -50,8 +50,8 @@ func TestShedForTwoReasons(t *testing.T) {
 	}
 }
 
-// TestPauseOfNumPy: while the meter is paused a window knows only a least; then it is off by at most what is in doubt,
-// and by less once that was looked into. Windows before the pause are exact.
+// TestPauseOfNumPy: while the meter is paused a window has only a lower bound; then it is off by at most the bytes in
+// doubt, and by less after a search. Windows before the pause are exact.
 func TestPauseOfNumPy(t *testing.T) {
 	s := newScript()
 	unsure := func(by event.Bytes) func(*event.Boundary) {
@@ -91,7 +91,7 @@ func TestPauseOfNumPy(t *testing.T) {
 	}
 }
 
-// TestShedInOneTree: what is stepped down in one tree is none of another's business.
+// TestShedInOneTree: a meter that is stepped down in one tree is not in another.
 func TestShedInOneTree(t *testing.T) {
 	tr := New()
 	tr.processes.root(0).sheds(0, event.ArrayProbes, true, event.NumPy)

@@ -2,10 +2,10 @@ package attribution
 
 import "ipytracer/event"
 
-// movement is what a process has, and what it had: at its highest, and of the values at which it was looked at.
+// movement is the values of a process: the current ones, the maxima, and the highest of those in readings.
 type movement struct {
 	value, high, looked *event.Readings
-	waited              bool // of more than the segment that ends
+	waited              bool // the movement covers more than the segment that ends
 }
 
 func highest(a event.Readings, b *event.Readings) *event.Readings {
@@ -15,5 +15,5 @@ func highest(a event.Readings, b *event.Readings) *event.Readings {
 	return &a
 }
 
-// moves is what one segment did to the processes of a tree.
+// moves are the movements of a tree's processes in one segment.
 type moves map[int32]movement

@@ -4,15 +4,15 @@ import (
 	"ipytracer/event"
 )
 
-// takes reports whether a change is of a block, or of a value that a meter fell from.
+// takes reports whether a change is of a block, or of a value from which a meter fell.
 func (a *allocations) takes(c *event.Change) bool { return c.IsTurn() || c.IsBlock() }
 
-// move takes in what became of a block or a range, in the ledger of blocks and in the windows of its segment.
+// move takes in a change of a block or a range, in the ledger of blocks and in the windows of its segment.
 func (a *allocations) move(r *root, c *event.Change) {
 	if a.givenUp != "" {
 		return
 	}
-	if c.Caller.Moves() { // the blocks are still the process's, wherever they are
+	if c.Caller.Moves() { // the blocks still belong to the process, wherever they are
 		return
 	}
 	if p := a.processes.byPID[c.PID]; p != nil {
@@ -28,7 +28,7 @@ func (a *allocations) move(r *root, c *event.Change) {
 	}
 }
 
-// moveBlock makes, resizes or frees a block of an allocator.
+// moveBlock adds, resizes or removes a block of an allocator.
 func (a *allocations) moveBlock(r *root, c *event.Change) {
 	key := heldKey{c.PID, c.Meter}
 	before, after, isKnown := a.put(r, c, key)
@@ -50,8 +50,8 @@ func (a *allocations) moveBlock(r *root, c *event.Change) {
 	}
 }
 
-// put changes the ledger of blocks, and returns what was there and what is. isKnown is false where the block was made
-// before the attach, or lost, or found no room.
+// put changes the ledger of blocks, and returns the block as it was and as it is. isKnown is false where the block was
+// allocated before the attach, or lost, or found no room.
 func (a *allocations) put(r *root, c *event.Change, key heldKey) (before, after block, isKnown bool) {
 	at := blockKey{key, c.Address}
 	before, known := a.blocks[at]
@@ -78,8 +78,8 @@ func (a *allocations) put(r *root, c *event.Change, key heldKey) (before, after 
 	return before, after, true
 }
 
-// forget drops all blocks of some meters of a root: what becomes of them is not told for a while. What windows know
-// that they allocated, and held at the peak so far, stays.
+// forget drops all blocks of some meters of a root: their changes are not reported for a while. The recorded
+// allocations of windows, and the memory held at their peaks so far, stay.
 func (a *allocations) forget(root uint32, which func(event.Meter) bool) {
 	of := func(pid int32) bool { p := a.processes.byPID[pid]; return p != nil && p.root == root }
 	for at := range a.blocks {

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-// Sizes from which on a block is looked for. NumPy keeps what is smaller in a cache of its own; from 128 KiB on malloc
+// Least sizes of blocks that are looked up. NumPy keeps smaller ones in a cache of its own; from 128 KiB on, malloc
 // maps most blocks one by one, and such a mapping begins 16 bytes in front of its block (malloc/malloc.c).
 const (
 	leastOfArray  = 1 << 10
@@ -16,7 +16,7 @@ const (
 	mallocHeader  = 16
 )
 
-// namespaces are what processes have by name, and where their resident memory is: the last that came of each.
+// namespaces are the named variables of processes, and the parts of their resident memory: the last event of each.
 type namespaces struct {
 	session    *session
 	limits     *limits
@@ -26,12 +26,12 @@ type namespaces struct {
 	files      *cellFiles
 	symbolizer *symbolizer
 	ledger     ledger
-	listed     []*event.Variables // in the end
+	listed     []*event.Variables // at the end
 	early      []*event.Variables // while the session ran
 	where      []*event.Residence
 }
 
-// variables are what processes have by name at the end, with who made it.
+// variables returns the named variables of processes at the end, with the code that made them.
 func (ns *namespaces) variables() (out []model.Variable, names []model.Names) {
 	for _, e := range ns.listed {
 		some, of := ns.variablesOf(e)
@@ -71,7 +71,7 @@ func (ns *namespaces) variablesOf(e *event.Variables) (out []model.Variable, nam
 		Complete: e.Complete}
 }
 
-// resident is where the resident memory of processes is at the end.
+// resident returns the parts of the resident memory of processes at the end.
 func (ns *namespaces) resident() (out []model.Resident) {
 	for _, e := range ns.where {
 		one := model.Resident{PID: int(e.PID), Total: int64(e.Total), Trim: int64(e.Trim), Complete: e.Complete,
@@ -84,7 +84,7 @@ func (ns *namespaces) resident() (out []model.Resident) {
 	return out
 }
 
-// list takes in what a process has by name; what it said before does not hold any more.
+// list takes in the named variables of a process, in place of those that it reported before.
 func (ns *namespaces) list(e *event.Variables) {
 	e = ns.files.withCells(e)
 	all := &ns.listed
@@ -97,7 +97,7 @@ func (ns *namespaces) list(e *event.Variables) {
 	}
 }
 
-// resides takes in where a process's resident memory is; what it said before does not hold any more.
+// resides takes in the parts of a process's resident memory, in place of those reported before.
 func (ns *namespaces) resides(e *event.Residence) {
 	ns.where = slices.DeleteFunc(ns.where, func(known *event.Residence) bool { return known.PID == e.PID })
 	if ns.limits.room(&ns.limits.Processes, len(ns.where) < maxListed) {
@@ -105,7 +105,7 @@ func (ns *namespaces) resides(e *event.Residence) {
 	}
 }
 
-// madeBy says who made the largest piece of memory of a variable, as far as it is known.
+// madeBy records the code that made the largest piece of memory of a variable, as far as it is known.
 func (ns *namespaces) madeBy(one *model.Variable, pid int32, v event.Variable) {
 	stack, found, meter, seen := ns.maker(pid, v)
 	p := ns.processes.byPID[pid]
@@ -119,15 +119,15 @@ func (ns *namespaces) madeBy(one *model.Variable, pid int32, v event.Variable) {
 		return
 	}
 	one.Stack = ns.symbolizer.frames(w, s)
-	for _, f := range one.Stack { // the outermost that is a cell's
+	for _, f := range one.Stack { // the outermost frame in a cell counts
 		if f.InCell() {
 			one.Execution, one.ExecutionCount, one.Line = f.Execution, f.ExecutionCount, f.Line
 		}
 	}
 }
 
-// maker finds the stack of a variable's largest piece of memory. seen says that a meter would have known the block, had
-// it been made in the session.
+// maker finds the stack of a variable's largest piece of memory. seen says that a meter would have recorded the block,
+// had it been made in the session.
 func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bool, meter event.Meter, seen bool) {
 	if v.Block == 0 {
 		return 0, false, 0, false
@@ -148,7 +148,7 @@ func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bo
 	return stack, found, event.Mapped, true
 }
 
-// heard says whether every block that was made in the session is known, of meters that were never stepped down.
+// heard reports whether every block that was made in the session is known, on meters that were never stepped down.
 func (ns *namespaces) heard() bool {
 	if !ns.ledger.isWhole() || ns.session.finish == nil {
 		return false

@@ -31,7 +31,7 @@ func (n *notebook) move(c event.Change) {
 	n.held = append(n.held, &c)
 }
 
-// take makes a block of NumPy's at a line of the cell that runs, through a helper of its own.
+// take makes a block of NumPy's at a line of the running cell, through a helper of the cell's own.
 func (n *notebook) take(text string, line int, size event.Bytes) uint64 {
 	return n.takeOf(event.NumPy, text, line, size)
 }
@@ -57,7 +57,7 @@ func (n *notebook) give(addresses ...uint64) {
 	}
 }
 
-// collect has the garbage collector free them.
+// collect frees blocks in the garbage collector.
 func (n *notebook) collect(addresses ...uint64) {
 	first := len(n.held)
 	n.give(addresses...)
@@ -66,7 +66,7 @@ func (n *notebook) collect(addresses ...uint64) {
 	}
 }
 
-// failsIn lets a cell run whose first statements end, and whose last fails.
+// failsIn runs a cell in which all statements but the last end, and the last fails.
 func (n *notebook) failsIn(statements int, text string, first func()) {
 	n.ends(text, event.OutcomeError, func() {
 		for line := 2; line <= statements; line++ {
@@ -78,7 +78,7 @@ func (n *notebook) failsIn(statements int, text string, first func()) {
 	})
 }
 
-// run lets a cell run; its text is also the name of its code.
+// run runs a cell; its text is also the name of its code.
 func (n *notebook) run(text string, body func()) { n.ends(text, event.OutcomeOK, body) }
 
 func (n *notebook) ends(text string, outcome event.Outcome, body func()) {
@@ -96,7 +96,7 @@ func (n *notebook) ends(text string, outcome event.Outcome, body func()) {
 // wait lets seconds go by.
 func (n *notebook) wait(seconds int) { n.time += event.Nanoseconds(seconds) * 1e9 }
 
-// hold says who holds blocks in the end.
+// hold records the holders of blocks at the end.
 func (n *notebook) hold(holders ...event.Holder) {
 	n.events = append(n.events, &event.Holders{PID: main, Complete: true, Objects: 1000, Holders: holders})
 }
@@ -118,7 +118,7 @@ func (n *notebook) finish(t *testing.T) *model.Audit {
 	return out
 }
 
-// only is the one verdict of an audit.
+// only returns the one verdict of an audit.
 func only(t *testing.T, a *model.Audit, kind string, size event.Bytes, cells ...int) model.Verdict {
 	t.Helper()
 	if len(a.Verdicts) != 1 {

@@ -9,7 +9,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// unjudged says what this audit did not see, so that nobody takes its silence for an all-clear.
+// unjudged lists the parts that this audit did not see, so that its silence is not taken for an all-clear.
 func (j *judge) unjudged() {
 	if j.running > 0 {
 		n := model.NotJudged{Reason: model.CellRuns, PID: int(j.only), Bytes: bytesOf(j.running)}
@@ -30,7 +30,7 @@ func (j *judge) unjudged() {
 	if f := j.t.session.finish; f != nil {
 		for _, text := range slices.Concat(f.Problems, f.Unnamed) {
 			if strings.HasPrefix(text, "gpu.N.unattributed") {
-				continue // nothing is judged of that meter
+				continue // that meter is not judged
 			}
 			n := model.NotJudged{Reason: model.TracingProblem}
 			n.Why, n.Advice = words.TracingProblem(text)
@@ -56,7 +56,7 @@ func (j *judge) steppedDown() {
 		n.Why, n.Advice = words.SampledBlocks()
 		j.cannot(n)
 	}
-	// Innermost first: arrays are in blocks, blocks in what is mapped.
+	// Innermost first: arrays are in blocks, blocks in mapped memory.
 	for _, f := range slices.SortedStableFunc(slices.Values(event.Meters()),
 		func(a, b event.Facts) int { return len(b.Within) - len(a.Within) }) {
 		b := j.audit.blind[f.Meter]
@@ -73,7 +73,7 @@ func (j *judge) steppedDown() {
 	}
 }
 
-// lost is what got lost on the way here.
+// lost lists the records that were lost on the way to the audit.
 func (j *judge) lost() {
 	for _, r := range j.t.processes.roots {
 		if !r.stream.Complete(0, r.stream.Made) {
@@ -97,8 +97,8 @@ func (j *judge) lost() {
 	}
 }
 
-// notJudgedFor says what an audit does not know for a loss. Where only lines are missing it knows all memory, and less
-// of where it was made.
+// notJudgedFor returns the gap that a loss leaves in an audit. Where only lines are missing, the audit knows all
+// memory, but not always where it was made.
 func notJudgedFor(l event.Loss) model.NotJudged {
 	n := model.NotJudged{Reason: model.RecordsLost}
 	n.Why, n.Advice = words.RecordsLost(l.Reason, l.Count)
@@ -108,7 +108,7 @@ func notJudgedFor(l event.Loss) model.NotJudged {
 	return n
 }
 
-// unread: nobody could say who holds the blocks that are left.
+// unread lists the blocks that are left with an unknown holder.
 func (j *judge) unread(p *process) {
 	pid, h, unknown := p.info.PID, j.audit.holders[p.info.PID], j.unknown[p.info.PID]
 	n := model.NotJudged{Reason: model.ObjectsUnread, PID: int(pid), Bytes: bytesOf(unknown)}
@@ -125,7 +125,7 @@ func (j *judge) unread(p *process) {
 	j.cannot(n)
 }
 
-// notReached is what objects of C++ have that no object of Python's was found to lead to, or nothing has any more:
+// notReached lists memory of C++ objects that no Python object was found to lead to, or that nothing holds any more:
 // only its growth is judged.
 func notReached(j *judge, p *process) {
 	for _, f := range event.Meters() {
@@ -140,7 +140,7 @@ func notReached(j *judge, p *process) {
 	}
 }
 
-// noBlocks: a probe that would tell of blocks could not be placed.
+// noBlocks lists the meters of blocks with a probe that could not be placed.
 func (j *judge) noBlocks(p *process) {
 	if j.t.session.start == nil || p.info.Python == "" {
 		return
@@ -154,11 +154,12 @@ func (j *judge) noBlocks(p *process) {
 	}
 }
 
-// before is what the process had when the audit began. Of that only arrays and tensors are judged, by what holds them.
+// before lists the memory that the process had when the audit began. Of it only arrays and tensors are judged, by their
+// holders.
 func (j *judge) before(p *process) {
 	n := model.NotJudged{Reason: model.MadeBefore, Meter: event.Resident.String(), PID: int(p.info.PID)}
 	least := true
-	if p.session != nil { // of a child nobody knows how much that was
+	if p.session != nil { // of a child that amount is not known
 		had := j.t.table.whole(p.session).own.of(event.Resident).start - j.seen[p.info.PID]
 		n.Bytes, least = bytesOf(had), had >= j.least
 	}
@@ -168,13 +169,13 @@ func (j *judge) before(p *process) {
 	}
 }
 
-// notExplained is by how much resident memory grew beyond what the meters of blocks say.
+// notExplained lists the growth of resident memory beyond the growth of the meters of blocks.
 func (j *judge) notExplained(p *process) {
 	if p.ended {
 		return
 	}
 	pid := p.info.PID
-	grown := max(p.past.value(event.Resident)-p.shares(event.Resident), 0) // of a child, that began with nothing
+	grown := max(p.past.value(event.Resident)-p.shares(event.Resident), 0) // of a child, which began with nothing
 	if p.session != nil {
 		own := j.t.table.whole(p.session).own.of(event.Resident)
 		grown = own.end - own.start

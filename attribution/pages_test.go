@@ -9,7 +9,7 @@ import (
 )
 
 // TestPageSize: a block that malloc maps by itself has whole pages, and begins behind a header in the first of them. A
-// recording that says nothing has pages of 4,096 bytes.
+// recording without a page size has pages of 4,096 bytes.
 func TestPageSize(t *testing.T) {
 	const size = 8*mib - 4096 // whole pages of 4,096 bytes, with the header
 	for _, c := range []struct {
@@ -18,7 +18,7 @@ func TestPageSize(t *testing.T) {
 		whole event.Bytes
 	}{
 		{0, 1<<40 + 1<<12, 8*mib - 4096}, {4096, 1<<40 + 1<<12, 8*mib - 4096}, {12345, 1<<40 + 1<<12, 8*mib - 4096},
-		{65536, 1<<40 + 1<<12, 0}, // such a mapping is no block's
+		{65536, 1<<40 + 1<<12, 0}, // such a mapping is not one block's
 		{65536, 1 << 40, 8 * mib},
 	} {
 		n := newNotebook()

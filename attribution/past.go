@@ -6,27 +6,27 @@ import (
 	"ipytracer/event"
 )
 
-// Windows that are open have no readings of their own. What a process's meters did, and a tree's, is kept once, as far
-// as any window that is open may ask; each knows the cut since which it is open. Cuts are the boundaries of all trees,
-// in the order they came. So a boundary costs the same however many windows are open, and so does a window however many
-// processes there are.
+// Open windows have no readings of their own. The course of the meters of a process, and of a tree, is kept once, as
+// far back as any open window may ask; each window has the cut at which it opened. Cuts are the boundaries of all
+// trees, in the order they came. So the cost of a boundary does not depend on the number of open windows, nor the cost
+// of a window on the number of processes.
 
-// gauge is what one meter did.
+// gauge is the course of one meter.
 type gauge struct {
 	meter event.Meter
 	value steps
 	high  peaks // by the kernel's ledger
 	seen  peaks // by the change stream
-	// least is what is certain of it; nil where it was never stepped down, and all is. before is the value before the
-	// last segment.
+	// least is the certain part of it; nil where the meter was never stepped down, and all of it is certain. before is
+	// the value before the last segment.
 	least  *least
 	before event.Bytes
 }
 
-// past is what the meters did of one process, or of a tree. Those that were 0 all the time are not in it.
+// past is the course of the meters of one process, or of a tree. Meters that were always 0 are not in it.
 type past struct{ gauges []gauge }
 
-// of is a meter's gauge, nil if it has always been 0.
+// of returns a meter's gauge, nil if the meter has always been 0.
 func (p *past) of(m event.Meter) *gauge {
 	for i := range p.gauges {
 		if p.gauges[i].meter == m {
@@ -45,7 +45,7 @@ func (p *past) need(m event.Meter) *gauge {
 	return &p.gauges[i]
 }
 
-// value is what a meter has now.
+// value returns the current value of a meter.
 func (p *past) value(m event.Meter) event.Bytes {
 	if g := p.of(m); g != nil {
 		return g.value.last()
@@ -69,7 +69,7 @@ func (p *past) see(cut, latest uint64, value, high *event.Readings, meters []eve
 	}
 }
 
-// reach takes in the values at a cut as what the change stream must have led to.
+// reach takes in the values at a cut, to which the change stream must have led.
 func (p *past) reach(cut uint64, value *event.Readings) {
 	for i := range p.gauges {
 		g := &p.gauges[i]
@@ -77,7 +77,7 @@ func (p *past) reach(cut uint64, value *event.Readings) {
 	}
 }
 
-// raise adds to all that is known of a meter what had been missing.
+// raise adds missing bytes to all kept values and maxima of a meter.
 func (p *past) raise(cut uint64, m event.Meter, by event.Bytes) {
 	g := p.need(m)
 	for i := range g.value {
@@ -98,8 +98,8 @@ func (p *past) clear(cut, latest uint64) {
 	}
 }
 
-// figures are what is known of the meters in a window that began at a cut and ends now. Without a start they had
-// nothing then.
+// figures returns the figures of a window that began at a cut and ends now. Without a start the meters were 0 at that
+// cut.
 func (p *past) figures(since uint64, start bool) figures {
 	out := make(figures, 0, len(p.gauges))
 	for i := range p.gauges {
@@ -119,7 +119,7 @@ func (p *past) figures(since uint64, start bool) figures {
 	return out
 }
 
-// recomputed are the peaks of a window that began at a cut, by the change stream, given its figures.
+// recomputed returns the peaks of a window that began at a cut, by the change stream, given its figures.
 func (p *past) recomputed(since uint64, own figures) levels {
 	var out levels
 	for i := range p.gauges {

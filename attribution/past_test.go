@@ -8,7 +8,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestPast compares what is kept of a meter with a list of all that it did, for windows that open and close at random.
+// TestPast compares the kept values of a meter with a list of all its values, for windows that open and close at
+// random.
 func TestPast(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))

@@ -9,8 +9,8 @@ import (
 
 // pool is a kind of pool whose workers wait for the next task until it is shut down.
 type pool struct {
-	name string // for people
-	fix  string // Python that ends it; "" where that takes the name that the notebook gave it
+	name string // as reports show it
+	fix  string // Python code that ends it; "" where the code needs the name that the notebook gave it
 }
 
 var pools = []pool{
@@ -20,8 +20,8 @@ var pools = []pool{
 	{event.PoolExecutor, ""},
 }
 
-// poolOf knows the workers of pools: by what their frames said in the end, or by their command line. ok is false for
-// other processes.
+// poolOf recognizes the workers of pools, by the frames that they reported at the end, or by their command line. ok is
+// false for other processes.
 func poolOf(command, told string) (p pool, ok bool) {
 	if told == "" && (strings.Contains(command, "loky.backend.popen_loky") ||
 		strings.Contains(command, "--process-name LokyProcess-")) {
@@ -38,7 +38,7 @@ func poolOf(command, told string) (p pool, ok bool) {
 	return p, false
 }
 
-// isHelper knows the processes that multiprocessing and joblib keep for themselves until the program ends.
+// isHelper reports whether multiprocessing or joblib keeps a process for itself until the program ends.
 func isHelper(command string) bool {
 	for _, name := range []string{"multiprocessing.resource_tracker", "multiprocessing.semaphore_tracker",
 		"loky.backend.resource_tracker", "loky.backend.semaphore_tracker"} {

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// presenter makes windows and processes of a report.
+// presenter builds the windows and processes of a report.
 type presenter struct {
 	session    *session
 	gpus       *gpus
@@ -75,7 +75,7 @@ func (pr *presenter) between(w *window) model.Between {
 	return out
 }
 
-// refusals are a window's, each with who asked for the most.
+// refusals returns a window's refusals, each with the stack of the largest request.
 func (pr *presenter) refusals(w *window) []model.Refusal {
 	out := slices.Clone(w.refused)
 	for i := range out {
@@ -99,7 +99,7 @@ func (pr *presenter) describe(p *process, restartOf int, sessions map[*window]*w
 		Ended: p.ended, Ending: endingOf(p), Limits: p.limits, Late: p.info.Late || p.adopted, RestartOf: restartOf,
 		Meters: pr.figurer.figureMap(p.certainLife(), session, false, p.info.Python != ""),
 	}
-	if p.adopted { // what it had, and its peaks, before that are not known
+	if p.adopted { // its values and peaks before that are not known
 		for id, f := range out.Meters {
 			f.Exact, f.Bound = false, nil
 			out.Meters[id] = f

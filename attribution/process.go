@@ -7,7 +7,8 @@ import (
 	"ipytracer/event"
 )
 
-// countOf is In[N]: IPython appends a cell to In before it compiles it, unless the cell is silent.
+// countOf returns N of In[N], -1 for none: IPython appends a cell to In before it compiles it, unless the cell is
+// silent.
 func (p *process) countOf(b *event.Boundary) int {
 	if b.Inputs >= 0 {
 		grew := b.Inputs > p.inputs || p.reset(b.Inputs) && b.Inputs > 1
@@ -24,10 +25,10 @@ func (p *process) countOf(b *event.Boundary) int {
 	return -1
 }
 
-// reset says whether len(In) shows that In was emptied (%reset).
+// reset reports whether len(In) shows that In was emptied (%reset).
 func (p *process) reset(inputs int64) bool { return inputs >= 0 && inputs < p.inputs }
 
-// cellNow is the cell that runs in a process, or else the last one that did; nil for none.
+// cellNow returns the cell that runs in a process, or else the last one that ran; nil for none.
 func (p *process) cellNow() *window {
 	if n := len(p.open); n > 0 {
 		return p.open[n-1]
@@ -35,7 +36,7 @@ func (p *process) cellNow() *window {
 	return p.lastCell
 }
 
-// learn notes that a meter became known when so many windows had closed.
+// learn records, for a meter that became known, the number of windows that had closed by then.
 func (p *process) learn(m event.Meter, closed uint64) {
 	for i := range p.learnedAt {
 		if p.learnedAt[i].meter == m {
@@ -46,7 +47,7 @@ func (p *process) learn(m event.Meter, closed uint64) {
 	p.learnedAt = append(p.learnedAt, learning{m, closed})
 }
 
-// reached takes in what a process that has ended had at its highest before that, where its end has come first.
+// reached takes in the maxima of a process from before its end, where the end came first.
 func (p *process) reached(high *event.Readings, meters []event.Meter) {
 	for _, m := range meters {
 		if high[m] == 0 {
@@ -58,7 +59,7 @@ func (p *process) reached(high *event.Readings, meters []event.Meter) {
 	}
 }
 
-// lateCount is In[N] of a cell that was not seen to begin: what the tracer has found out.
+// lateCount returns N of In[N] of a cell that was not seen to begin, as the tracer found it out.
 func lateCount(p *process, b *event.Boundary) int {
 	p.inputs = max(p.inputs, b.Inputs)
 	return max(int(b.Inputs)-1, -1)
@@ -66,7 +67,7 @@ func lateCount(p *process, b *event.Boundary) int {
 
 var terminalCell = regexp.MustCompile(`^<ipython-input-(\d{1,9})-`)
 
-// shares is how much of a meter a forked child still has from its parent, at most.
+// shares returns how much of a meter a forked child still has from its parent, at most.
 func (p *process) shares(m event.Meter) event.Bytes {
 	if !p.isForked {
 		return 0
@@ -74,14 +75,14 @@ func (p *process) shares(m event.Meter) event.Bytes {
 	return p.copied.of(m)
 }
 
-// isCopyIn says whether a process shares memory with its parent at some time in a window.
+// isCopyIn reports whether a process shares memory with its parent at some time in a window.
 func (p *process) isCopyIn(w *window) bool {
 	return p.copied != nil && (p.isForked || p.left > w.since)
 }
 
-// figuresIn are what a process did in a window of another.
+// figuresIn returns the figures of a process in a window of another process.
 func (p *process) figuresIn(w *window, atStart bool) figures {
-	if since := p.replaced; since > w.since { // what it was forked with is gone: it had nothing at its start
+	if since := p.replaced; since > w.since { // the memory that it was forked with is gone: it had none at its start
 		return p.past.figures(since-1, false)
 	}
 	return p.past.figures(w.since, atStart)

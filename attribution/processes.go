@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-// processes are those of a session, and the trees that they make up.
+// processes are the processes of a session, and the trees that they form.
 type processes struct {
 	session *session
 	limits  *limits
@@ -21,7 +21,7 @@ func newProcesses(s *session, l *limits) *processes {
 	return &processes{session: s, limits: l, byPID: map[int32]*process{}, roots: map[uint32]*root{}}
 }
 
-// process is a process by its pid, nil if there is no room for one more.
+// process returns the process with a pid, nil if there is no room for one more.
 func (ps *processes) process(pid int32, root uint32) *process {
 	p := ps.byPID[pid]
 	if p == nil && ps.limits.room(&ps.limits.Processes, len(ps.order) < maxProcesses) {
@@ -38,8 +38,8 @@ func (ps *processes) add(pid int32, root uint32) *process {
 	return p
 }
 
-// adopt takes in a child for which there was no room when it began: from whom and with what is not known, so of its
-// life as a whole there is no window.
+// adopt takes in a child for which there was no room when it began. Its parent and its memory at that time are not
+// known, so no window covers its whole life.
 func (ps *processes) adopt(pid int32, root uint32) *process {
 	i := slices.IndexFunc(ps.order, func(p *process) bool { return p.root == root && p.session != nil })
 	if i < 0 {
@@ -61,8 +61,8 @@ func (ps *processes) root(id uint32) *root {
 	return r
 }
 
-// rootOf is the tree that a reading is of, as far as that is told; otherwise is what it is else, nil for that of its
-// process.
+// rootOf returns the tree of a reading, where the reading names it. Else it returns otherwise or, if that is nil, the
+// tree of the reading's process.
 func (ps *processes) rootOf(of *event.Reading, otherwise *root) *root {
 	if of.Since != 0 {
 		if r := ps.roots[of.Root]; r != nil {
@@ -95,7 +95,8 @@ func (ps *processes) sessionOf(p *process) *window {
 	return nil
 }
 
-// isBelow says whether a process is a child of another, or a child's child: not its parent, not another child of that.
+// isBelow reports whether a process is a child of another, or a child's child: not its parent, nor another child of its
+// parent.
 func (ps *processes) isBelow(p, of *process) bool {
 	const deepest = 64
 	for range deepest {
@@ -110,8 +111,8 @@ func (ps *processes) isBelow(p, of *process) bool {
 	return false
 }
 
-// limitOn is the soft limit on what the process that was refused memory may map: what it was introduced with, or has
-// from its root.
+// limitOn returns the soft limit on mapped memory of the process that was refused memory: the limit that it was
+// introduced with, or that of the nearest process above it.
 func (ps *processes) limitOn(e event.Event) event.Bytes {
 	refusal, ok := e.(*event.Refusal)
 	if !ok || refusal.Meter != event.Mapped {
@@ -130,10 +131,10 @@ func (ps *processes) limitOn(e event.Event) event.Bytes {
 	return p.info.Limit
 }
 
-// deepestChild bounds the way from a process to its root; a recording may say that two are each other's parent.
+// deepestChild bounds the way from a process to its root; a recording may name two processes as each other's parent.
 const deepestChild = 32
 
-// limited takes in what limits a process's memory. What is told last has what was used in the end, and the highest.
+// limited takes in the limits on a process's memory. The last such event has the use at the end, and the highest.
 func (ps *processes) limited(e *event.Limits) {
 	p := ps.byPID[e.PID]
 	if p == nil {
@@ -143,7 +144,7 @@ func (ps *processes) limited(e *event.Limits) {
 	for _, l := range e.Limits {
 		limit := limitOf(l)
 		limit.Path, _ = ps.limits.keep(limit.Path, maxName)
-		if l.Kind == event.LimitData { // what is mapped is what it is about
+		if l.Kind == event.LimitData { // this limit is on mapped memory
 			mapped := p.life.of(event.Mapped)
 			limit.Used, limit.Highest = int64(mapped.end), int64(mapped.peak)
 		}
@@ -151,7 +152,7 @@ func (ps *processes) limited(e *event.Limits) {
 	}
 }
 
-// ending takes in how a process has ended.
+// ending takes in the cause of a process's end.
 func (ps *processes) ending(e *event.Ending) {
 	p := ps.byPID[e.PID]
 	if p == nil || !p.ended {
@@ -177,7 +178,7 @@ func (ps *processes) cells() (n int) {
 	return n
 }
 
-// now is a boundary at the end of the last segment, where the kernel drew none.
+// now returns a boundary at the end of the last segment, where the kernel drew none.
 func (ps *processes) now(p *process) *event.Boundary {
 	b := &event.Boundary{Time: ps.session.last, Root: p.root, PID: p.info.PID}
 	r := ps.roots[p.root]
@@ -191,13 +192,13 @@ func (ps *processes) now(p *process) *event.Boundary {
 	return b
 }
 
-// carry gives a boundary what another says that is counted since the beginning.
+// carry copies into a boundary another one's counts since the beginning.
 func carry(b, of *event.Boundary) {
 	b.Frees, b.Doubts = of.Frees, of.Doubts
 }
 
-// enter puts a process into another tree: its pid was used there before. What the windows of the other tree know of it
-// goes.
+// enter moves a process into another tree: its pid was used in the old tree before. The old tree's windows lose their
+// records of it.
 func (ps *processes) enter(p *process, root uint32) {
 	if p.root == root {
 		return
@@ -211,7 +212,7 @@ func (ps *processes) enter(p *process, root uint32) {
 	p.root, p.past, p.lives, p.copied, p.isForked = root, past{}, nil, nil, false
 }
 
-// blindTo notes, at the end, that a meter of a process was short because something could not be probed.
+// blindTo records, at the end, that a meter of a process was too low because something could not be probed.
 func (ps *processes) blindTo(all []event.Blind) {
 	for _, b := range all {
 		p := ps.byPID[b.PID]
@@ -232,7 +233,7 @@ func (ps *processes) blindTo(all []event.Blind) {
 	}
 }
 
-// changesMissing is how many changes of all roots did not come.
+// changesMissing returns the number of changes of all roots that did not arrive.
 func (ps *processes) changesMissing() (n uint64) {
 	for _, r := range ps.roots {
 		if !r.stream.Complete(0, r.stream.Made) {

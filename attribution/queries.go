@@ -9,8 +9,8 @@ import (
 // maxRunning bounds the windows that [Tracker.Running] returns.
 const maxRunning = 100
 
-// Running returns the windows of a process that are open, the one that opened first in front, at most a hundred of the
-// newest: their figures up to the last boundary, without who allocated.
+// Running returns the open windows of a process: at most the hundred newest, the one that opened first in front. Their
+// figures reach to the last boundary; the stacks that allocated are left out.
 func (t *Tracker) Running(pid int) (all []model.Window) {
 	p := t.processes.byPID[int32(pid)]
 	if p == nil {
@@ -31,7 +31,8 @@ func (t *Tracker) Running(pid int) (all []model.Window) {
 	return all
 }
 
-// CellsAfter returns the cells of a process that are over and have a higher id, oldest first, without who allocated.
+// CellsAfter returns the closed cells of a process that have a higher id, oldest first, without the stacks that
+// allocated.
 func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
 	first := t.table.first(id + 1)
 	for w := range t.table.all(first, func(k windowKind) bool { return k == kindCell }) {
@@ -58,7 +59,7 @@ func (t *Tracker) LastExperiment(pid int, name string) (model.Window, bool) {
 	return w, ok
 }
 
-// Window returns a window by its id, with who allocated in it.
+// Window returns a window by its id, with the stacks that allocated in it.
 func (t *Tracker) Window(id int) (model.Window, bool) {
 	w, ok := t.reader.find(id)
 	if ok {

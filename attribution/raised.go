@@ -7,9 +7,9 @@ import (
 	"ipytracer/model"
 )
 
-// raisedBy returns the cell that raised the exception which was shown last, where a verdict is about what that one's
-// traceback has and other cells made some of it; else nil. What a call was given, or what pandas copies of the
-// notebook's names for eval and query, was made in cells that did not fail.
+// raisedBy returns the cell that raised the exception that was shown last, if a verdict is about the blocks that its
+// traceback holds and other cells allocated some of them; else nil. The arguments of a call, and the copies that pandas
+// makes of the notebook's names for eval and query, were allocated in cells that did not fail.
 func raisedBy(j *judge, key verdictKey, f *found) *window {
 	all := j.audit.departures.failures[key.pid]
 	if key.kind != model.HeldByTraceback || f.kind != event.HeldByTraceback || f.release != nil || len(all) == 0 {

@@ -6,19 +6,20 @@ import (
 	"ipytracer/event"
 )
 
-// ranges are the addresses of one process that cpu.mapped counts and whose making was seen, none over another. Unlike a
-// block of an allocator, memory that was mapped at once may go in pieces, and in one call with its neighbours.
+// ranges are the address ranges of one process that cpu.mapped counts and that were seen to be mapped. They do not
+// overlap. Unlike a block of an allocator, memory that was mapped at once may be unmapped in pieces, and in one call
+// with its neighbours.
 type ranges struct {
 	tree *btree.BTreeG[piece]
 }
 
-// piece is the addresses [start, end).
+// piece is the address range [start, end).
 type piece struct {
 	start, end uint64
 	maker
 }
 
-// maker is who mapped it and, in an audit, where in the notebook and when.
+// maker is the stack that mapped a piece and, in an audit, its place and time in the notebook.
 type maker struct {
 	stack uint64
 	birth *birth
@@ -31,10 +32,10 @@ func newRanges() *ranges {
 
 func (p piece) size() event.Bytes { return event.Bytes(p.end - p.start) }
 
-// cut takes [start, end) out and returns what was there, in order of address.
+// cut removes [start, end) and returns the pieces that were there, in order of address.
 func (r *ranges) cut(start, end uint64) (gone []piece) {
 	var found []piece
-	r.tree.DescendLessOrEqual(piece{start: start}, func(p piece) bool { // the one that reaches into it from below
+	r.tree.DescendLessOrEqual(piece{start: start}, func(p piece) bool { // the piece that reaches in from below
 		if p.start < start && p.end > start {
 			found = append(found, p)
 		}
@@ -57,7 +58,7 @@ func (r *ranges) cut(start, end uint64) (gone []piece) {
 	return gone
 }
 
-// add puts a piece where nothing is. Neighbours of the same maker become one: a heap grows page by page.
+// add adds a piece where there is none. Neighbours of the same maker become one: a heap grows page by page.
 func (r *ranges) add(p piece) {
 	r.tree.DescendLessOrEqual(p, func(below piece) bool {
 		if below.end == p.start && below.maker == p.maker {
@@ -73,11 +74,11 @@ func (r *ranges) add(p piece) {
 	r.tree.ReplaceOrInsert(p)
 }
 
-// move makes the range of a change one piece that counts, or nothing of it, and returns what was there. count is of the
-// pieces of all processes; where there are too many, dropped is.
+// move makes the range of a change one piece that counts, or removes it, and returns the pieces that were there. count
+// is the number of pieces of all processes; dropped counts the pieces above the limit.
 func (r *ranges) move(c *event.Change, by maker, count, dropped *int) (gone []piece, made bool) {
 	end := c.Address + uint64(max(c.Size, -c.Size))
-	if end < c.Address { // beyond all memory: the arguments of a call that cannot have been
+	if end < c.Address { // beyond all memory: the arguments of a call that cannot have happened
 		return nil, false
 	}
 	*count -= r.tree.Len()
@@ -94,7 +95,7 @@ func (r *ranges) move(c *event.Change, by maker, count, dropped *int) (gone []pi
 	return gone, made
 }
 
-// stackAt returns the stack that mapped an address; nil ranges have none.
+// stackAt returns the stack that mapped an address. It works on nil ranges, which have none.
 func (r *ranges) stackAt(address uint64) (stack uint64, ok bool) {
 	if r == nil {
 		return 0, false

@@ -11,7 +11,7 @@ import (
 
 const page = 4096
 
-// pages is an address space of few pages: who mapped each that counts, 0 for none.
+// pages is an address space of few pages: the stack that mapped each page that counts, 0 for none.
 type pages [64]uint64
 
 func (p *pages) total() (n event.Bytes) {
@@ -57,8 +57,8 @@ func (s *mapper) cut(kind event.BoundaryKind, cell uint64) {
 	s.high = s.value
 }
 
-// TestRanges maps, unmaps and replaces ranges at random, of which many cover others in part, and compares each cell
-// with what became of single pages.
+// TestRanges maps, unmaps and replaces ranges at random, many of which partly cover others, and compares each cell with
+// the state of single pages.
 func TestRanges(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -86,7 +86,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// some moves ranges and returns the pages when there were most of them, the first time.
+// some moves ranges and returns the pages at their first maximum.
 func (s *mapper) some(r *rand.Rand, n int) pages {
 	highest := s.pages
 	for range n {
@@ -103,7 +103,7 @@ func (s *mapper) some(r *rand.Rand, n int) pages {
 func compareRanges(t *testing.T, w model.Window, before, after, peak pages) {
 	t.Helper()
 	c, moved := w.Coverage["cpu.mapped"]
-	if !moved && before == after && before == peak { // it unmapped what was not there
+	if !moved && before == after && before == peak { // it unmapped pages that were not there
 		return
 	}
 	if !c.Exact || c.Rest != 0 {
@@ -131,8 +131,8 @@ func compareRanges(t *testing.T, w model.Window, before, after, peak pages) {
 	}
 }
 
-// TestRangesEndWithTheirProgram: what a process had mapped is not there when it has executed another program, and a
-// cell later on owes nothing to it.
+// TestRangesEndWithTheirProgram checks that ranges of a process are gone when it has executed another program, and that
+// a later cell has none of them.
 func TestRangesEndWithTheirProgram(t *testing.T) {
 	s := &mapper{script: newScript()}
 	s.events = append(s.events, &event.Stack{Number: 1, PID: main,
@@ -149,7 +149,7 @@ func TestRangesEndWithTheirProgram(t *testing.T) {
 	}
 }
 
-// TestAbsurdRanges: a range that goes beyond all memory, or is all memory, changes nothing it should not.
+// TestAbsurdRanges checks that a range that goes beyond all memory, or is all memory, changes nothing else.
 func TestAbsurdRanges(t *testing.T) {
 	tracker := New()
 	move := func(address uint64, size event.Bytes) {

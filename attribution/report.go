@@ -7,15 +7,15 @@ import (
 	"ipytracer/model"
 )
 
-// Finished returns the cells that closed since the last call, for live output, without who allocated in them. Figures
-// of cells do not change after they have closed, except that a late loss may still mark one as not proven.
+// Finished returns the cells that closed since the last call, for live output, without the stacks that allocated in
+// them. The figures of a cell do not change after it has closed, except that a late loss may still mark one as not
+// proven.
 func (t *Tracker) Finished() []model.Window { return t.finished() }
 
-// Cells returns how many cells have begun.
+// Cells returns the number of cells that have begun.
 func (t *Tracker) Cells() int { return t.processes.cells() }
 
-// Report returns everything that is known. It can be called at any time; windows that are open end at the last
-// boundary.
+// Report returns everything that is known. It can be called at any time: open windows end at the last boundary.
 func (t *Tracker) Report() *model.Report {
 	r := t.Stream()
 	r.Windows, r.Between = []model.Window{}, []model.Between{}
@@ -37,8 +37,8 @@ func (t *Tracker) Report() *model.Report {
 	return r
 }
 
-// Stream returns the same as [Tracker.Report], but its windows are made one at a time, whenever they are asked for. No
-// event may be added before it has been printed.
+// Stream returns the same as [Tracker.Report], but makes its windows one at a time, when they are asked for. No event
+// may be added before the report has been printed.
 func (t *Tracker) Stream() *model.Report {
 	t.intake.flush()
 	t.queue.handOnAll()
@@ -74,7 +74,7 @@ func (t *Tracker) Stream() *model.Report {
 	return r
 }
 
-// meterIDs are the meters that any window or process of a report has.
+// meterIDs returns the meters that any window or process of a report has.
 func (pr *presenter) meterIDs() (ids []string) {
 	for _, m := range pr.gpus.meters {
 		if slices.ContainsFunc(pr.processes.order,

@@ -5,14 +5,15 @@ import (
 	"ipytracer/model"
 )
 
-// requests are those that move no meter: for memory that is refused, or is of other processes.
+// requests handles the events that move no meter: refused requests, moves of device memory to the host and back, and
+// uses of other processes' memory.
 type requests struct {
 	processes *processes
 	closed    *closedWindows
-	dropped   uint64 // requests that are in no window
+	dropped   uint64 // requests that are counted in no window
 }
 
-// request keeps it until the windows of its segment are open, or gives it to those that hold the segment.
+// request keeps an event until the windows of its segment are open, or adds it to the windows that hold that segment.
 func (rq *requests) request(r *root, e event.Event) {
 	at := placeOf(e)
 	if at.segment > r.ended {
@@ -27,7 +28,7 @@ func (rq *requests) request(r *root, e event.Event) {
 	for _, w := range r.counted {
 		if w.firstSegment <= at.segment {
 			w.add(e, rq.processes.limitOn(e))
-		} else if c, ok := e.(*event.Change); ok { // it came late
+		} else if c, ok := e.(*event.Change); ok { // the change came late
 			w.suspended.Away = c.Caller == event.MovedOut
 		}
 	}
@@ -38,7 +39,7 @@ func (rq *requests) request(r *root, e event.Event) {
 	}
 }
 
-// askedIn gives the requests of a segment that ends to the windows that are open.
+// askedIn adds the requests of a segment that ends to the open windows.
 func (rq *requests) askedIn(r *root, segment uint64) {
 	waiting := r.asked[:0]
 	for _, e := range r.asked {
@@ -72,10 +73,11 @@ func placeOf(e event.Event) requestPlace {
 	return requestPlace{}
 }
 
-// maxAsked bounds what waits for its segment to end: a target may ask in vain as often as it likes.
+// maxAsked bounds the requests that wait for their segment to end: a target may make as many failing requests as it
+// likes.
 const maxAsked = 1 << 16
 
-// movedOut notes whose device memory is on the host.
+// movedOut records which processes have their device memory on the host.
 func (r *root) movedOut(e event.Event) {
 	c, ok := e.(*event.Change)
 	switch {
@@ -123,7 +125,7 @@ func (w *window) refuse(e *event.Refusal, limit event.Bytes) {
 	w.refusedBy = append(w.refusedBy, e.Stack)
 }
 
-// moves counts that all of a process's memory on a device was moved.
+// moves counts a move of all memory that a process has on a device.
 func (w *window) moves(c *event.Change) {
 	s := &w.suspended
 	if c.Caller == event.MovedOut {
@@ -135,14 +137,15 @@ func (w *window) moves(c *event.Change) {
 	}
 }
 
-// wasAway says whether memory of a meter was on the host: the blocks that were there are in its lines, and not in its
-// figures.
+// wasAway reports whether memory of a meter was on the host during a window. The blocks that were there are in the
+// window's lines, and not in its figures.
 func (w *window) wasAway(m event.Meter) bool {
 	_, of, ok := m.Device()
 	return ok && of == event.Driver && w.suspended != (model.Suspended{})
 }
 
-// suspension is whether, and how often, device memory of a window's tree was moved to the host; nil for never.
+// suspension reports how often device memory of a window's tree was moved to the host, and whether it is there; nil for
+// never.
 func (w *window) suspension() *model.Suspended {
 	if w.suspended == (model.Suspended{}) {
 		return nil
@@ -151,7 +154,7 @@ func (w *window) suspension() *model.Suspended {
 	return &s
 }
 
-// othersMemory is what a window opened and closed of other processes' memory, nil for nothing.
+// othersMemory returns how often a window opened and closed memory of other processes; nil for never.
 func (w *window) othersMemory() *model.Foreign {
 	if w.foreign == (model.Foreign{}) {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// connectionFile is the file that a kernel's command line says it talks through, "" if it names none. A kernel that is
+// connectionFile returns the connection file that a kernel's command line names, "" if it names none. A kernel that is
 // restarted keeps it (jupyter_client, KernelManager.restart_kernel).
 func connectionFile(command string) string {
 	words := strings.Fields(command)
@@ -24,8 +24,8 @@ func connectionFile(command string) string {
 	return ""
 }
 
-// restarts are, by process, the pid of the kernel in whose place it was started: the last one with the same connection
-// file that ended before it, of the same tree.
+// restarts returns, by process, the pid of the kernel that it replaced: the last process of the same tree, with the
+// same connection file, that ended before it began.
 func (ps *processes) restarts() map[*process]int {
 	type place struct {
 		root uint32
@@ -53,8 +53,8 @@ func (ps *processes) restarts() map[*process]int {
 	return out
 }
 
-// lastBefore is the process that ended last before another began, of those that ended, in that order; the first of
-// several at once.
+// lastBefore returns the process of ended, which is in order of the end, that ended last before p began; the first of
+// several that ended at once.
 func lastBefore(ended []*process, p *process) (before *process) {
 	n := sort.Search(len(ended), func(i int) bool { return ended[i].gone > p.began })
 	for _, other := range slices.Backward(ended[:n]) {

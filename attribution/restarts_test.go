@@ -24,7 +24,8 @@ func TestConnectionFile(t *testing.T) {
 	}
 }
 
-// TestRestart: a kernel with the connection file of one that ended is its successor; one beside it is not.
+// TestRestart checks that a kernel with the connection file of one that ended is its successor, and that one beside it
+// is not.
 func TestRestart(t *testing.T) {
 	s := newScript()
 	kernel := func(pid int32, file string) {
@@ -53,8 +54,8 @@ func TestRestart(t *testing.T) {
 	expect(t, "restarts", got, map[int]int{int(main): 0, 200: 0, 300: 0, 400: 200, 500: 400})
 }
 
-// TestKernelsOfAServer: when the session ends, what a kernel that was started by the attached process runs is cut off
-// there, and what was counted by then is in its windows.
+// TestKernelsOfAServer checks that the cells of a kernel that was started by the attached process end with the session,
+// and have the figures up to then.
 func TestKernelsOfAServer(t *testing.T) {
 	s := newScript()
 	s.born(200, 10)

@@ -15,25 +15,26 @@ type root struct {
 	executions int
 	stream     changes.Stream
 	ordered    changes.Order
-	away       map[int32]bool // whose device memory is on the host
-	counted    []*window      // that are open and in which it is counted who allocates
+	away       map[int32]bool // processes with device memory on the host
+	counted    []*window      // open windows that count the stacks that allocate
 	open       []*window      // in the order they opened; some that have closed may be among them
-	closed     int            // how many
+	closed     int            // windows of open that have closed
 	past       past           // of the tree
 	line       line
-	drawnAt    event.Nanoseconds // when the last boundary was
+	drawnAt    event.Nanoseconds // time of the last boundary
 	crowded    shedding          // more processes came than are followed
 	unsure     [event.UnknownKinds]peaks
 	recent     *process   // the process that moved last; see process.older
-	living     []*process // those that live
+	living     []*process // the processes that live
 	archived   uint64     // the last segment of any window that is archived
-	// highs of segments not yet ended, by segment, pid and meter, from the change stream.
+	// changes has the highs, from the change stream, of segments that have not ended, by segment, pid and meter.
 	changes map[uint64]map[int32]levels
-	ahead   int             // how many of these there are, of a segment and pid each
-	purged  uint64          // the last segment that had ended when old ones were forgotten
+	ahead   int             // pairs of segment and pid in changes
+	purged  uint64          // value of ended when old segments were last removed from changes
 	ended   uint64          // the last segment that ended
-	last    *event.Boundary // that ended it: its counts
-	// learned are values that windows had from their beginning, asked what moved no meter, of segments not yet ended.
+	last    *event.Boundary // the boundary that ended it: its counts
+	// learned are values that windows had from their beginning, and asked are the requests; both of segments not yet
+	// ended.
 	learned []*event.Change
 	// readings are those that came with a boundary of another tree, or are of a segment that is not over yet.
 	readings []*event.Reading
@@ -42,14 +43,14 @@ type root struct {
 	between  []event.Change
 	sides    sides
 	shed     map[event.Meter]shedding // the meters that were ever stepped down
-	reasons  map[shedReason]bool      // why they are now; see sheds
-	unwalked map[event.Group]shedding // stacks that were ever not walked
-	blanks   []blank                  // when NumPy's arrays came and went unseen, the last ones
-	freed    event.Frees              // of what was not seen to be made, so far
+	reasons  map[shedReason]bool      // why they are stepped down now; see sheds
+	unwalked map[event.Group]shedding // stacks that were not walked at some time
+	blanks   []blank                  // the last times in which NumPy's arrays came and went unseen
+	freed    event.Frees              // frees so far of blocks that were not seen to be allocated
 	doubtful
 }
 
-// shedding is whether something is stepped down, and the cut at which that was last said.
+// shedding is whether something is stepped down, and the cut at which that last changed.
 type shedding struct {
 	now bool
 	cut uint64
@@ -61,7 +62,8 @@ type shedReason struct {
 	why   event.Group
 }
 
-// sheds notes that the probes of some meters are out, for one reason or several, or back.
+// sheds notes that the probes of some meters are detached for a reason, or attached again. A meter may have several
+// reasons.
 func (r *root) sheds(cut uint64, why event.Group, down bool, meters ...event.Meter) {
 	if r.reasons == nil {
 		r.reasons, r.shed = map[shedReason]bool{}, map[event.Meter]shedding{}
@@ -80,7 +82,7 @@ func (r *root) sheds(cut uint64, why event.Group, down bool, meters ...event.Met
 	}
 }
 
-// unwalkedIn are the stacks that were not walked at some time in a window that is open.
+// unwalkedIn returns the stacks that were not walked at some time in an open window.
 func (r *root) unwalkedIn(w *window) (stacks []event.Group) {
 	for group, s := range r.unwalked {
 		if s.in(w.since) {
@@ -91,10 +93,11 @@ func (r *root) unwalkedIn(w *window) (stacks []event.Group) {
 	return stacks
 }
 
-// in says whether it was stepped down at some time since a cut.
+// in reports whether the meter or stack was stepped down at some time since a cut.
 func (s shedding) in(since uint64) bool { return s.now || s.cut > since }
 
-// cutOf is a cut at which a window that holds a segment that is over was open, and none that opened after it.
+// cutOf returns a cut at which every open window that holds a segment that is over was open, and none that opened after
+// that segment.
 func (r *root) cutOf(segment, now uint64) uint64 {
 	i := sort.Search(len(r.open), func(i int) bool { return r.open[i].firstSegment > segment })
 	for ; i < len(r.open); i++ {
@@ -105,7 +108,7 @@ func (r *root) cutOf(segment, now uint64) uint64 {
 	return now
 }
 
-// isDown adds what is stepped down just now.
+// isDown adds the names of the meters and stacks that are stepped down now.
 func (r *root) isDown(down map[string]bool) {
 	for m, s := range r.shed {
 		if s.now {
@@ -119,7 +122,7 @@ func (r *root) isDown(down map[string]bool) {
 	}
 }
 
-// refusals are what found no room in the kernel so far, in words.
+// refusals returns the records that found no room in the kernel so far, in words.
 func (r *root) refusals() (reasons []string) {
 	refused := [event.RefusedKinds]string{
 		event.RefusedBoundaries: event.LostBoundaries, event.RefusedStatements: event.LostStatements,
@@ -147,7 +150,8 @@ func (r *root) whyShed(m event.Meter) (why event.Group) {
 	return why
 }
 
-// takeChanges are the highs of a segment that ends. Those of segments whose end has not come for long are forgotten.
+// takeChanges removes and returns the highs of a segment that ends. It drops those of segments that have not ended for
+// long.
 func (r *root) takeChanges(segment uint64) map[int32]levels {
 	of := r.changes[segment]
 	delete(r.changes, segment)
@@ -165,18 +169,18 @@ func (r *root) takeChanges(segment uint64) map[int32]levels {
 	return of
 }
 
-// follows puts a boundary behind the one before it of its tree: a CPU that is held up between reading the clock and
-// cutting the tree may have read it before the other one did. Then its time is a nanosecond after that, and a window
-// and what its meters did over time agree on what lies in it.
+// follows moves a boundary's time behind that of the boundary before it of its tree. A CPU that is held up between
+// reading the clock and cutting the tree may have read the clock before the other CPU did. The time is then set a
+// nanosecond after the earlier boundary, so that a window and the timeline of its meters agree on what lies in it.
 func (r *root) follows(b *event.Boundary) {
 	if b.Time <= r.drawnAt {
 		b.Time = min(r.drawnAt, math.MaxInt64-1) + 1
 	}
 }
 
-// isOne gives a tree that is its attached process alone what that has. A process is in the tree until its last
-// boundary; the kernel half takes out what it had a moment later, and reads a tree and its processes one after another.
-// Where a process may have begun without a boundary it is not known who is alone.
+// isOne copies the figures of the attached process to its tree, if that process is alone in it. A process is in the
+// tree until its last boundary; the kernel half subtracts its memory a moment later, and reads a tree and its processes
+// one after another. Where a process may have begun without a boundary it is not known which process is alone.
 func (r *root) isOne(b *event.Boundary, own *movement) {
 	isKnown := r.crowded == (shedding{}) && b.Refused[event.RefusedBoundaries] == 0 && b.Kind != event.Attached
 	if isKnown && len(r.living) == 1 && r.living[0].parent == 0 && r.living[0].info.PID == b.PID {
@@ -186,14 +190,14 @@ func (r *root) isOne(b *event.Boundary, own *movement) {
 
 // blank is a stretch of time in which a meter's blocks came and went unseen, up to the end of the search for them.
 type blank struct {
-	segment uint64 // the last one before it
-	// by process: the cell that ran as it began, or else the last one before; not there for none
+	segment uint64 // the last segment before it
+	// by process: the cell that ran as the blank began, or else the last one before; no entry for none
 	after   map[int32]*window
 	settled bool // the search is over
 	stacks  map[foundStack]uint64
 }
 
-// foundStack stands for the stack of what was found in a process.
+// foundStack identifies the stack that stands for blocks that were found in a process.
 type foundStack struct {
 	pid  int32
 	text string

@@ -2,11 +2,12 @@ package attribution
 
 import "ipytracer/event"
 
-// A program that makes small blocks by the hundred thousand is told of by samples: of the others the meter knows, and
-// nobody else. A sample stands for [event.SampleOf] bytes. Its stack has a number of its own, so that wherever stacks
-// are added up it is known which sums are estimates; both numbers have the same calls.
+// If a program allocates small blocks by the hundred thousand, only samples of them are streamed. The meter counts the
+// other blocks, and no stack is recorded for them. A sample stands for [event.SampleOf] bytes. Its stack has a number
+// of its own, so that wherever stacks are added up it is known which sums are estimates; both numbers have the same
+// calls.
 
-// sampled is a block as what it stands for; none where it is freed.
+// sampled returns the block that a sample stands for; an empty one for a free.
 func (a *allocations) sampled(c *event.Change) block {
 	if c.Size <= 0 {
 		return block{}
@@ -14,7 +15,7 @@ func (a *allocations) sampled(c *event.Change) block {
 	return block{size: event.SampleOf, stack: a.stacks.sample(c.Stack)}
 }
 
-// sampleSize is how many bytes a sample adds, or takes away, as a block of so many is made or freed.
+// sampleSize returns how many bytes a sample adds, or subtracts, as a block of a size is allocated or freed.
 func sampleSize(size event.Bytes) event.Bytes {
 	if size < 0 {
 		return -event.SampleOf
@@ -22,7 +23,8 @@ func sampleSize(size event.Bytes) event.Bytes {
 	return event.SampleOf
 }
 
-// turn takes in a value that a meter fell from as a block went that was not told: what lived then lived at that value.
+// turn handles a value from which a meter fell when a block that was not streamed was freed: the meter had that value
+// while the blocks before that lived.
 func (a *allocations) turn(r *root, c *event.Change) {
 	key := heldKey{c.PID, c.Meter}
 	a.untold = true

@@ -10,17 +10,17 @@ import (
 	"ipytracer/model"
 )
 
-// sampler makes NumPy's blocks as the kernel half tells them while the stacks of small ones are stepped down: those
-// below [event.SampleOf] with a probability of their size in it, the others by the values from which the meter falls,
-// where these are the highest of their segment so far.
+// sampler makes NumPy's blocks as the kernel half streams them while the stacks of small ones are stepped down: blocks
+// below [event.SampleOf] are streamed with a probability of their size divided by SampleOf. Of the others only the
+// values are streamed from which the meter falls, where these are the highest of their segment so far.
 type sampler struct {
 	*script
 	random            *rand.Rand
 	value, high, sent event.Bytes
 	next              uint64
 	live              []sampled
-	forgets           func() bool // a mutant: a value from which the meter fell is not told
-	untold            bool        // some block was not told
+	forgets           func() bool // a mutant: a value from which the meter fell is not streamed
+	untold            bool        // some block was not streamed
 }
 
 type sampled struct {
@@ -90,7 +90,7 @@ func (s *sampler) cut(kind event.BoundaryKind, cell uint64, text string, more ..
 	s.high, s.sent = s.value, 0
 }
 
-// cell runs one that makes and frees so many blocks at random, of up to a largest size.
+// cell runs a cell that allocates and frees blocks at random, in some steps, of up to a largest size.
 func (s *sampler) cell(cell uint64, steps int, largest int64) {
 	s.cut(event.CellOpen, cell, fmt.Sprintf("cell-%d.py", cell))
 	for range steps {
@@ -121,8 +121,8 @@ func proofOf(t *testing.T, r *model.Report, meter string) model.Proof {
 	return model.Proof{}
 }
 
-// TestSamples: while small blocks are told as samples, figures are exact and proven, what is made by whom is an
-// estimate without a bias that says so, and what large blocks alone did is exact to the byte.
+// TestSamples checks that while small blocks are streamed as samples, figures are exact and proven, allocations by
+// stack are estimates without a bias that are marked as such, and those of large blocks alone are exact to the byte.
 func TestSamples(t *testing.T) {
 	for seed := range uint64(20) {
 		s := newSampler(seed)
@@ -171,8 +171,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestSamplesHaveNoBias: over many sessions what samples say is what there was, in sum, within six standard errors of
-// that sum.
+// TestSamplesHaveNoBias checks that over many sessions the sum of the samples is the true sum, within six standard
+// errors of it.
 func TestSamplesHaveNoBias(t *testing.T) {
 	var told, made, variance, times, blocks float64
 	for seed := range uint64(60) {
@@ -201,7 +201,8 @@ func TestSamplesHaveNoBias(t *testing.T) {
 	}
 }
 
-// TestSamplesAreProven: where a value from which the meter fell is not told, and was a cell's peak, the proof says so.
+// TestSamplesAreProven checks that where a value from which the meter fell is not streamed, and was a cell's peak, the
+// proof fails.
 func TestSamplesAreProven(t *testing.T) {
 	s := newSampler(7)
 	s.forgets = func() bool { return true }
@@ -218,15 +219,15 @@ func TestSamplesAreProven(t *testing.T) {
 	}
 }
 
-// TestSampledPeak: who had what at a peak is who had it as the meter was at its highest, which blocks that were not
-// told may have made.
+// TestSampledPeak checks that the stacks at a peak are those with blocks as the meter was at its highest, even if
+// blocks that were not streamed made that peak.
 func TestSampledPeak(t *testing.T) {
 	s := newSampler(7)
 	s.shed(event.MeterShed)
 	s.cut(event.CellOpen, 1, "cell-1.py")
 	s.take(1, 100<<10)
 	s.untold = true
-	for range 20 { // 200 KiB that nobody is told of
+	for range 20 { // 200 KiB that are not streamed
 		s.live = append(s.live, sampled{address: 0x10, size: 10 << 10})
 		s.value += 10 << 10
 		s.high = max(s.high, s.value)
@@ -252,10 +253,10 @@ func TestSampledPeak(t *testing.T) {
 	}
 }
 
-// TestSamplesAreOfAttribution: that lines come from samples is said, also where it is a burst and no stacks were
-// stepped down. Figures stand.
+// TestSamplesAreOfAttribution checks that lines from samples are marked, also in a burst in which no stacks were
+// stepped down. Figures stay exact.
 func TestSamplesAreOfAttribution(t *testing.T) {
-	for _, size := range []event.Bytes{5000, 100 << 10} { // one block is not told, or all are
+	for _, size := range []event.Bytes{5000, 100 << 10} { // one block is not streamed, or all are
 		s := newSampler(7)
 		s.cut(event.CellOpen, 1, "cell-1.py")
 		for range 20 {

@@ -58,7 +58,7 @@ func (s *script) total() (sum event.Bytes) {
 	return sum
 }
 
-// to lets a process's memory take a value.
+// to sets a process's memory to a value.
 func (s *script) to(pid int32, value event.Bytes) {
 	s.value[pid] = value
 	s.high[pid] = max(s.high[pid], value)

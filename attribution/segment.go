@@ -7,19 +7,19 @@ import (
 )
 
 func (in *intake) settle(drawn *event.Boundary, readings []*event.Reading) {
-	one := *drawn // others keep what the event says
+	one := *drawn // others keep the event as it is
 	b := &one
 	r := in.processes.root(b.Root)
 	r.follows(b)
 	in.session.draws(b)
 	if p := in.processes.byPID[b.PID]; b.Kind == event.ProcessStart && p != nil && p.ended {
-		delete(in.processes.byPID, b.PID) // its pid has been handed on: that is another one
+		delete(in.processes.byPID, b.PID) // its pid was reused: that is another process
 	}
 	in.gpus.note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
 	moved := in.gather(r, b, readings)
 	own := movement{value: &b.Value, high: &b.High, looked: &b.Value}
-	// An exec: the same pid with its old memory, which of a forked process was its parent's. Or another CPU's boundary
-	// looked at the process just before it drew this one, which has passed that on the way here.
+	// An exec: the same pid with its old memory, which in a forked process was its parent's. Or another CPU's boundary
+	// read the process just before it drew this one, and this boundary overtook that one on the way here.
 	if before, again := moved[b.PID]; again && (b.Kind != event.ProcessExec || !in.processes.isForked(b.PID)) {
 		own.high, own.looked = highest(*own.high, before.high), highest(*own.looked, before.looked)
 	}
@@ -35,8 +35,8 @@ func (in *intake) settle(drawn *event.Boundary, readings []*event.Reading) {
 	in.queue.allocateIn(b.Root, r, r.ended+1)
 }
 
-// withAttached makes a boundary's tree at least as high as the attached process: all that it has is the tree's. The
-// kernel half keeps no maximum of a tree before its first child, which may begin anywhere in a segment.
+// withAttached raises a boundary's tree to at least the attached process: all that it has is the tree's. The kernel
+// half keeps no maximum of a tree before its first child, which may begin anywhere in a segment.
 func (in *intake) withAttached(b *event.Boundary, moved moves) {
 	for pid, m := range moved {
 		p := in.processes.byPID[pid]
@@ -49,10 +49,10 @@ func (in *intake) withAttached(b *event.Boundary, moved moves) {
 	}
 }
 
-// gather is what the readings that came with a boundary, and those that waited for one, say of its segment. Two CPUs'
-// boundaries may pass each other. What came with one of another tree waits for one of its own. Where the process's own
-// boundary had been drawn when it was looked at, what it reached is of the segment after that, and waits for its end:
-// the windows that opened in between have it.
+// gather collects the readings of a boundary's segment: those that came with the boundary, and those that waited for
+// one. Two CPUs' boundaries may pass each other. A reading that came with a boundary of another tree waits for one of
+// its own. If the process's own boundary had already been drawn when the process was read, its high belongs to the next
+// segment, and waits for the end of that: the windows that opened in between have it.
 func (in *intake) gather(r *root, b *event.Boundary, readings []*event.Reading) moves {
 	waited := r.readings
 	r.readings, in.waiting = nil, in.waiting-len(r.readings)
@@ -81,7 +81,7 @@ func (in *intake) wait(r *root, of *event.Reading) {
 	}
 }
 
-// endSegment takes in the segment that ends: what every open window of the tree sees of it.
+// endSegment adds the segment that ends to every open window of the tree.
 func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
 	changes := r.takeChanges(b.Segment)
 	if r.last == nil {
@@ -156,7 +156,7 @@ func (in *intake) doubtSegment(r *root, d *event.Doubts) {
 		}
 	}
 	r.loosenOpen(in.session.cut, &refused)
-	// those were of the boundary before this one
+	// those readings were of the boundary before this one
 	if refused[event.RefusedReadings] > 0 && r.left == before && before > 0 {
 		if r.unread = append(r.unread, before); len(r.unread) > maxUnread {
 			r.unread = r.unread[:maxUnread]

@@ -7,15 +7,15 @@ import (
 	"ipytracer/model"
 )
 
-// session is the frame of what is traced: its first and its last word, and how far its boundaries have come.
+// session is the frame of the trace: its start and finish events, and the count of its boundaries.
 type session struct {
 	start      *event.Start
 	finish     *event.Finish
 	began      event.Nanoseconds // time of the first boundary
 	last       event.Nanoseconds // time of the last
-	cut        uint64            // how many boundaries were taken in
+	cut        uint64            // boundaries processed
 	numbered   uint64            // the highest number of a boundary
-	boundaries uint64            // how many came: they may pass each other, none may be missing
+	boundaries uint64            // boundaries received: they may pass each other, and none may be missing
 }
 
 func (s *session) host() model.Host {
@@ -39,7 +39,7 @@ func (s *session) page() uint64 {
 	return uint64(s.start.Host.Page())
 }
 
-// since is a time as the report counts it: from the first boundary.
+// since converts a time to that of the report, which counts from the first boundary.
 func (s *session) since(at event.Nanoseconds) int64 {
 	if at == 0 {
 		at = s.last
@@ -54,13 +54,13 @@ func (s *session) duration(w *window) int64 {
 	return int64(w.closed - w.opened)
 }
 
-// starts takes in the first word.
+// starts records the start event.
 func (s *session) starts(e *event.Start) { s.start = e }
 
-// next goes on to the next cut.
+// next advances to the next cut.
 func (s *session) next() { s.cut++ }
 
-// draws takes in that a boundary came.
+// draws records that a boundary came.
 func (s *session) draws(b *event.Boundary) {
 	s.boundaries++
 	s.numbered = max(s.numbered, b.Number)
@@ -70,7 +70,7 @@ func (s *session) draws(b *event.Boundary) {
 	s.last = max(s.last, b.Time)
 }
 
-// ends takes in the last word, and reports whether there was none before.
+// ends records a finish event, and reports whether it is the first.
 func (s *session) ends(f *event.Finish) (isFirst bool) {
 	isFirst = s.finish == nil
 	s.finish = f

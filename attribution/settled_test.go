@@ -8,8 +8,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestFinishedTwice: a session may say how it has ended as soon as every figure is known, and again behind what it has
-// found out since. The report is that of one that says it once, whatever was seen in between.
+// TestFinishedTwice checks that a session may send its finish as soon as every figure is known, and again with all that
+// was found since. The report is that of a session that finishes once, whatever was seen in between.
 func TestFinishedTwice(t *testing.T) {
 	for seed := range uint64(40) {
 		once, twice := attribution.New(), attribution.New()

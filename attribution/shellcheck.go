@@ -8,8 +8,8 @@ import (
 	"ipytracer/model/words"
 )
 
-// The windows are held against what IPython says of itself: it stores each cell in In before it compiles it, and its
-// front end shows whether it waits for the next one. Where the two do not fit, a probe has been passed by.
+// The windows are compared with IPython's own counts: IPython stores each cell in In before it compiles it, and its
+// front end shows whether it waits for the next one. Where the two do not match, a probe was not hit.
 
 // shellCheck compares the windows with the numbers that IPython has in the end.
 type shellCheck struct {
@@ -21,11 +21,12 @@ type shellCheck struct {
 	activity  *activity
 }
 
-// soonest is how long a front end takes at least from being done with a cell to having the next one compiled: it runs
-// hundreds of lines of Python in between.
+// soonest is the least time from a front end finishing a cell to the next one being compiled: it runs hundreds of lines
+// of Python in between.
 const soonest event.Nanoseconds = 10_000
 
-// lateEnd marks the cell before whose end came with the beginning of the next: that is no word of a front end's.
+// lateEnd marks the cell before a gap if its end came with the beginning of the next cell: such an end is no report of
+// a front end.
 func lateEnd(b *event.Boundary, gap *window) {
 	if gap == nil || gap.before == nil || b.Time-gap.opened >= soonest {
 		return
@@ -36,7 +37,7 @@ func lateEnd(b *event.Boundary, gap *window) {
 	}
 }
 
-// compare holds what is known of each process against what IPython said in the end.
+// compare compares the windows of each process with the counts that IPython had in the end.
 func (sc *shellCheck) compare(shells []event.Shell) {
 	idle := map[*process]event.Nanoseconds{}
 	for _, s := range shells {
@@ -48,7 +49,7 @@ func (sc *shellCheck) compare(shells []event.Shell) {
 		if known < 0 && !p.info.Late {
 			known = 1
 		}
-		running := int64(0) // one that has been stored and is about to be compiled
+		running := int64(0) // a cell that has been stored and is about to be compiled
 		if !s.Idle {
 			running = 1
 		}
@@ -73,8 +74,8 @@ func (sc *shellCheck) compare(shells []event.Shell) {
 	sc.doubt(words.StatementsUnseen, sc.lacksStatements)
 }
 
-// overAt marks a cell of a process whose front end waited for the next request: of its main thread, if it was open
-// then, and any that its front end did not say to be over.
+// overAt marks the cell of a process with a front end that waited for the next request: a cell of its main thread, if
+// it was open then, and any that its front end did not report as finished.
 func (w *window) overAt(at event.Nanoseconds) {
 	if w.isOwn() && w.note == words.StillRuns && w.opened < at {
 		w.missed, w.note = true, words.NoEnd
@@ -98,8 +99,8 @@ func (sc *shellCheck) doubt(unseen words.CellDoubt, amiss func(*window) bool) {
 	}
 }
 
-// lacksStatements says whether a cell that ran to its end must have had statements, and none was seen. Where their
-// probes were stepped down that is said already.
+// lacksStatements reports whether a cell that ran to its end must have had statements, and none was seen. Where their
+// probes were stepped down, that is reported already.
 func (sc *shellCheck) lacksStatements(w *window) bool {
 	if w.lastLine > 0 || w.late || w.isOpen || w.status != model.OK || w.truncated ||
 		sc.stepDowns.were(event.Statements) {
@@ -108,8 +109,8 @@ func (sc *shellCheck) lacksStatements(w *window) bool {
 	return hasCode(sc.texts.sourceOf(w))
 }
 
-// lacksResult says whether a front end's cell must have had its result seen, and had not. Of awaited cells not every
-// Python tells.
+// lacksResult reports whether the result of a front end's cell must have been seen, and was not. Not every Python
+// reports the results of awaited cells.
 func (sc *shellCheck) lacksResult(w *window) bool {
 	if !w.resultless || !w.isOwn() || w.process.info.Frontend == "" || w.source == 0 ||
 		sc.stepDowns.were(event.CellEnds) {
@@ -119,7 +120,7 @@ func (sc *shellCheck) lacksResult(w *window) bool {
 	return !strings.Contains(source, "await") && !strings.Contains(source, "async")
 }
 
-// hasCode says whether a text has a line that is neither blank nor a comment.
+// hasCode reports whether a text has a line that is neither blank nor a comment.
 func hasCode(source string) bool {
 	for line := range strings.Lines(source) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {

@@ -10,7 +10,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// shell is a script of cells in a front end, and what IPython says in the end.
+// shell is a script of cells in a front end, with the counts of IPython in the end.
 type shell struct {
 	*script
 	said []event.Shell
@@ -18,7 +18,7 @@ type shell struct {
 
 func newShell() *shell { return &shell{script: newScript()} }
 
-// cell runs one to its end, with a statement.
+// cell runs a cell to its end, with a statement.
 func (s *shell) cell(number uint64) {
 	s.openCell(number, true)
 	s.source(number, "x = 1")
@@ -26,7 +26,7 @@ func (s *shell) cell(number uint64) {
 	s.over(number)
 }
 
-// bare runs one without statements.
+// bare runs a cell without statements.
 func (s *shell) bare(text string) {
 	s.openCell(1, true)
 	s.source(1, text)
@@ -47,7 +47,7 @@ func (s *shell) statement(number uint64) {
 	s.boundary(event.StatementClose, main, func(b *event.Boundary) { b.Cell, b.Outcome = number, event.OutcomeOK })
 }
 
-// says is what IPython says just before the detach.
+// says adds the counts that IPython has just before the detach.
 func (s *shell) says(inputs int64, idle bool) {
 	s.said = append(s.said, event.Shell{PID: main, Time: s.time + 1, Inputs: inputs, Idle: idle})
 }
@@ -62,9 +62,9 @@ func (s *shell) report(t *testing.T) *model.Report {
 	return tracker.Report()
 }
 
-// TestWindowsFitWhatIPythonSays: where In has cells that have no window, or a front end waits while a cell is open, or
-// a cell's parts are missing, the certificate is not complete and names the probes; where everything fits it says
-// nothing.
+// TestWindowsFitWhatIPythonSays checks cells in In without a window, a front end that waits while a cell is open, and
+// cells with missing parts: the certificate is not complete and names the probes. Where everything fits it has no
+// problem.
 func TestWindowsFitWhatIPythonSays(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -123,7 +123,7 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 	}
 }
 
-// TestResultsAreSeen: a front end's cell that awaits nothing has a result before it ends.
+// TestResultsAreSeen checks that a front end's cell that awaits nothing has a result before it ends.
 func TestResultsAreSeen(t *testing.T) {
 	for source, doubted := range map[string]bool{"x = 1": true, "await f()": false, "async with f(): pass": false} {
 		s := newShell()
@@ -138,8 +138,8 @@ func TestResultsAreSeen(t *testing.T) {
 	}
 }
 
-// TestFrontEndsThatTell: a cell whose front end did not say when it was done with it ends at its result; that is amiss
-// only if it is one that shows that it waits.
+// TestFrontEndsThatTell checks that a cell ends at its result if its front end did not report its end; that is a
+// problem only if the front end shows that it waits.
 func TestFrontEndsThatTell(t *testing.T) {
 	for _, tells := range []bool{true, false} {
 		s := newShell()

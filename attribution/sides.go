@@ -8,51 +8,52 @@ import (
 )
 
 // The changes of a meter of blocks lead from one value to the next. That gives their true order, where two threads
-// passed each other between taking a number and changing the meter. And it says on which side of a boundary a change is
-// that was made while the boundary was being drawn: the boundary lies where the changes had led to the kernel's value
-// at it, and had been as high as its maximum.
+// passed each other between taking a number and changing the meter. It also gives the side of a boundary on which a
+// change lies that was made while the boundary was being drawn: the boundary lies where the changes had led to the
+// value that the kernel recorded at it, and had reached its maximum.
 
-// sides is what is known of a tree's changes and boundaries to tell.
+// sides has the values at a tree's boundaries, and its chains of changes.
 type sides struct {
-	// what the boundaries said that ended the last segments, of the meters that are asked about: a ring
+	// cuts is a ring of the values at the ends of the last segments, of the meters whose changes are chained
 	cuts   []sideCut
-	noted  int // how many did
+	noted  int // boundaries noted so far
 	chains map[heldKey]*chain
-	key    heldKey // of the chain looked for last: most changes are of one meter
+	key    heldKey // of the chain looked up last: most changes are of one meter
 	last   *chain
 }
 
-// sideCut is what a boundary said.
+// sideCut has the values and highs at a boundary.
 type sideCut struct {
 	segment uint64
 	values  map[int32]levels
 	highs   map[int32]levels
 }
 
-// chain is one meter of one process.
+// chain is the chain of changes of one meter of one process.
 type chain struct {
-	value event.Bytes // to which the changes have led
+	value event.Bytes // the value after the last change
 	known bool
-	anew  bool   // changes were not told: the next one begins it
-	of    uint64 // the segment they have come to
-	// high is how high they have led in it, where all of its changes are known.
+	anew  bool   // some changes were not streamed: the next change begins the chain
+	of    uint64 // the segment of the last change
+	// high is the highest value in that segment, where all of its changes are known.
 	high     event.Bytes
 	knowHigh bool
-	// loose are changes that do not begin at value: what leads there is on its way, or was lost.
+	// loose are changes that do not begin at value: those in between are on their way, or were lost.
 	loose []event.Change
 	since uint64 // the last segment that had ended when the first of them came
-	// until is the segment whose beginning a change waits for, 0 for none: all later ones wait with it.
+	// until is the segment that a change waits for to begin, 0 for none: all later changes wait with it.
 	until uint64
 	kept  int // changes that wait
 	skips uint64
 }
 
 const (
-	// maxCuts is how many segments' ends are remembered: a change comes soon behind its boundary.
+	// maxCuts is the number of segment ends that are kept: a change comes soon after its boundary.
 	maxCuts = 64
-	// maxWaiting is how many changes wait for a boundary. It may not come: where it found no room there is none.
+	// maxWaiting is the number of changes that wait for a boundary. It may not come: the kernel may have had no room
+	// for it.
 	maxWaiting = 1 << 12
-	// maxLoose is how many changes wait for one that leads to them, and through how many segments.
+	// maxLoose is the number of loose changes that wait for the one before them, maxSince the number of segments.
 	maxLoose = 32
 	maxSince = lingering / 2
 )
@@ -73,8 +74,8 @@ func (s *sides) chain(key heldKey) *chain {
 	return c
 }
 
-// link hands changes on in the order in which they changed the meter. skips is how often changes are known to be lost:
-// a chain begins anew there.
+// link passes changes on in the order in which they changed the meter. skips is the number of losses of changes so far:
+// the chain begins anew where it grows.
 func (s *sides) link(c *event.Change, ended, skips uint64, handOn func(*event.Change)) {
 	ch := s.chain(heldKey{c.PID, c.Meter})
 	if skips != ch.skips || c.Unchained {
@@ -117,7 +118,7 @@ func (ch *chain) take(c *event.Change, handOn func(*event.Change)) {
 	handOn(c)
 }
 
-// giveUp hands on what does not link, in the order of its numbers.
+// giveUp passes the loose changes on, in the order of their numbers.
 func (ch *chain) giveUp(handOn func(*event.Change)) {
 	loose := ch.loose
 	ch.knowHigh = ch.knowHigh && len(loose) == 0
@@ -127,7 +128,7 @@ func (ch *chain) giveUp(handOn func(*event.Change)) {
 	}
 }
 
-// flush gives up on what waited long enough, or on everything.
+// flush gives up on the changes that waited long enough, or on all.
 func (s *sides) flush(ended uint64, all bool, handOn func(*event.Change)) {
 	var due []heldKey
 	for key, ch := range s.chains {
@@ -143,7 +144,7 @@ func (s *sides) flush(ended uint64, all bool, handOn func(*event.Change)) {
 	}
 }
 
-// note remembers what a boundary said.
+// note records the values and highs at a boundary.
 func (s *sides) note(segment uint64, m moves, meters []event.Meter) {
 	if len(s.cuts) < maxCuts {
 		s.cuts = append(s.cuts, sideCut{})
@@ -161,7 +162,7 @@ func (s *sides) note(segment uint64, m moves, meters []event.Meter) {
 	}
 }
 
-// chained are the meters whose changes lead from one value to the next, as far as they are not 0.
+// chained returns the values that are not 0 of the meters whose changes lead from one value to the next.
 func chained(of *event.Readings, meters []event.Meter) (all levels) {
 	for _, m := range meters {
 		if v := of[m]; v != 0 && m.Facts().Chained() {
@@ -171,11 +172,11 @@ func chained(of *event.Readings, meters []event.Meter) (all levels) {
 	return all
 }
 
-// cut is what the n-th boundary said, or will.
+// cut returns the place in the ring of the n-th boundary.
 func (s *sides) cut(n int) *sideCut { return &s.cuts[n%maxCuts] }
 
-// at returns a meter's value where a segment ended: processes that a boundary does not name had not moved since one
-// before.
+// at returns a meter's value where a segment ended. A process that a boundary does not name had not moved since an
+// earlier one.
 func (s *sides) at(segment uint64, key heldKey) (event.Bytes, bool) {
 	i, first := s.noted-1, s.noted-len(s.cuts)
 	for i >= first && s.cut(i).segment != segment {
@@ -189,8 +190,8 @@ func (s *sides) at(segment uint64, key heldKey) (event.Bytes, bool) {
 	return 0, false
 }
 
-// highest returns how high a meter was in a segment that ended. A process that its boundary does not name did not move
-// in it.
+// highest returns the highest value of a meter in a segment that ended. A process that its boundary does not name did
+// not move in it.
 func (s *sides) highest(segment uint64, key heldKey) (event.Bytes, bool) {
 	for i := s.noted - 1; i >= s.noted-len(s.cuts); i-- {
 		if cut := s.cut(i); cut.segment == segment {
@@ -203,15 +204,15 @@ func (s *sides) highest(segment uint64, key heldKey) (event.Bytes, bool) {
 	return 0, false
 }
 
-// restart begins a meter's chain anew: a change that is of no block says that there are others which are not told.
+// restart begins a meter's chain anew: a change that is of no block shows that other changes are not streamed.
 func (s *sides) restart(c *event.Change, handOn func(*event.Change)) {
 	ch := s.chain(heldKey{c.PID, c.Meter})
 	ch.giveUp(handOn)
 	ch.anew, ch.knowHigh = true, false
 }
 
-// waitsFor says up to which segment's beginning a change has to wait, 0 for not at all. Where it waited for too long,
-// late is up to which what waits is to be taken in first.
+// waitsFor returns the segment that a change has to wait for to begin, 0 for not at all. Where too many changes wait,
+// late is the segment up to which the waiting ones are to be processed first.
 func (s *sides) waitsFor(c *event.Change, ended uint64) (until, late uint64) {
 	if !c.Meter.Facts().Chained() {
 		return 0, 0
@@ -233,7 +234,7 @@ func (s *sides) waitsFor(c *event.Change, ended uint64) (until, late uint64) {
 	return max(ch.until, c.Segment), 0
 }
 
-// heard ends the waiting for segments up to this one.
+// heard ends the waiting for segments up to upTo.
 func (s *sides) heard(upTo uint64) {
 	for _, ch := range s.chains {
 		if ch.until <= upTo {
@@ -242,7 +243,7 @@ func (s *sides) heard(upTo uint64) {
 	}
 }
 
-// segment is the one that a change belongs to. Changes are to be asked about in their order.
+// segment returns the segment that a change belongs to. It must be called for the changes in their order.
 func (s *sides) segment(c *event.Change) uint64 {
 	if !c.Meter.Facts().Chained() || !c.IsBlock() || c.Unchained {
 		return c.Segment
@@ -270,8 +271,8 @@ func (s *sides) segment(c *event.Change) uint64 {
 	return min(max(ch.of, c.Segment), c.Segment+uint64(c.Passed))
 }
 
-// begin goes on to a segment, with a change that leads from a value: the one at which the segment begins, if none is
-// missing.
+// begin moves the chain on to a segment, with a change that leads from a value. all: that is the value at which the
+// segment begins, so no change is missing.
 func (ch *chain) begin(segment uint64, value event.Bytes, all bool) {
 	ch.of, ch.high, ch.knowHigh = segment, value, all
 }

@@ -16,13 +16,13 @@ import (
 	"ipytracer/report/text"
 )
 
-// What a notebook of 60 cells may take.
+// Limits of a notebook of 60 cells.
 const (
 	mostJSON = 5 << 20
-	mostHeap = 48 << 20 // of what is reachable; Go's garbage may be as much again
+	mostHeap = 48 << 20 // reachable memory; Go's garbage may be as much again
 )
 
-// notebook makes the events of a notebook with many calls: cells of statements, each of which makes blocks by many
+// notebook makes the events of a notebook with many calls: cells of statements, each of which allocates blocks by many
 // stacks of calls, frees most of them, and leaves some.
 type notebook struct {
 	*attribution.Tracker
@@ -37,7 +37,7 @@ const (
 	deep        = 30
 )
 
-// newStack announces a stack: half of its calls are the library's, which many have in common.
+// newStack announces a stack: half of its calls are the library's, which many stacks have in common.
 func (n *notebook) newStack(file string, line int) uint64 {
 	n.stacks++
 	frames := make([]event.Frame, deep)
@@ -102,7 +102,7 @@ type counter int64
 
 func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
 
-// reachable is the heap after a collection.
+// reachable returns the size of the heap after a collection.
 func reachable() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -110,7 +110,7 @@ func reachable() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// cpuTime is what the process has used: other work on the machine does not count.
+// cpuTime returns the CPU time of the process: other work on the machine does not count.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -119,8 +119,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestNotebookIsSmall holds a notebook of 60 cells and 6,000 stacks to what its data and its memory may take; it logs
-// how long its printing takes. On two CPUs it took 4.6 MB of JSON, 22 MiB of reachable memory and 0.3 s of CPU time.
+// TestNotebookIsSmall checks the output and the memory of a notebook of 60 cells and 6,000 stacks against limits; it
+// logs the time of its printing. On two CPUs it took 4.6 MB of JSON, 22 MiB of reachable memory and 0.3 s of CPU time.
 func TestNotebookIsSmall(t *testing.T) {
 	before := reachable()
 	n := &notebook{Tracker: attribution.New(), random: rand.New(rand.NewPCG(1, 2))}

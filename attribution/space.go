@@ -2,8 +2,8 @@ package attribution
 
 import "ipytracer/event"
 
-// space is memory for the window that is read from the archive: it goes when the next is. Where there is none, what is
-// read is to be kept.
+// space is memory for one window that is read from the archive; the next one overwrites it. A nil space allocates new
+// memory, for a window that is to be kept.
 type space struct {
 	window     window
 	detail     detail
@@ -13,7 +13,7 @@ type space struct {
 	each       []*tallies
 }
 
-// begin is a window to be read.
+// begin returns an empty window to read into.
 func (s *space) begin() *window {
 	s.all = s.all[:0]
 	s.detail = detail{}
@@ -22,23 +22,23 @@ func (s *space) begin() *window {
 	return &s.window
 }
 
-// end keeps what the window may have outgrown.
+// end keeps the memory that the window may have grown.
 func (s *space) end() { s.recomputed = s.detail.recomputed }
 
-// figures are so many, to be read.
+// figures returns n figures to read into.
 func (s *space) figures(n int) figures {
 	if s == nil {
 		return make(figures, n)
 	}
 	if len(s.all)+n > cap(s.all) {
-		s.all = make([]figure, 0, 2*cap(s.all)+n) // what has been handed out stays where it is
+		s.all = make([]figure, 0, 2*cap(s.all)+n) // figures that were returned before keep their memory
 	}
 	begin := len(s.all)
 	s.all = s.all[:begin+n]
 	return figures(s.all[begin:len(s.all):len(s.all)])
 }
 
-// tallied is where the tallies of so many meters are to be put.
+// tallied returns a map for the tallies of n meters.
 func (s *space) tallied(n int) map[event.Meter]*tallies {
 	if s == nil {
 		return make(map[event.Meter]*tallies, n)
@@ -50,7 +50,7 @@ func (s *space) tallied(n int) map[event.Meter]*tallies {
 	return s.tallies
 }
 
-// talliesOf are tallies of the i-th meter, to be read.
+// talliesOf returns tallies of the i-th meter to read into.
 func (s *space) talliesOf(i int) *tallies {
 	if s == nil {
 		return &tallies{done: &settled{isShort: true}}

@@ -2,22 +2,22 @@ package attribution
 
 import "ipytracer/event"
 
-// spareLists is memory for tallies that was in use and is not any more: of what each statement needs for a short while.
+// spareLists is memory for tallies that is free to be used again: each statement needs lists for a short while.
 type spareLists struct {
 	own   []doneTally      // for one window at a time
-	lists [2][][]doneTally // of statements, and of what keeps more
+	lists [2][][]doneTally // of statements, and of windows that keep more
 }
 
 // spareChanges is the same for changes that wait.
 type spareChanges struct{ changes [][]event.Change }
 
 const (
-	maxSpare     = lingering + horizon // lists: so many windows have one at the same time
+	maxSpare     = lingering + horizon // lists: the number of windows that have one at the same time
 	maxSpareList = maxKeptOfCell       // tallies of one
 	maxSpareWait = few                 // changes of one
 )
 
-// list is an empty list with room for so many tallies.
+// list returns an empty list with room for n tallies.
 func (s *spareLists) list(n int) []doneTally {
 	all := &s.lists[sizeOf(n)]
 	if last := len(*all) - 1; last >= 0 {
@@ -29,7 +29,7 @@ func (s *spareLists) list(n int) []doneTally {
 	return make([]doneTally, 0, n)
 }
 
-// sizeOf is where in lists one with room for so many is.
+// sizeOf returns the index in lists of the lists with room for n tallies.
 func sizeOf(n int) int {
 	if n <= maxKeptOfStatement {
 		return 0
@@ -37,7 +37,7 @@ func sizeOf(n int) int {
 	return 1
 }
 
-// from takes a list of a window that has been turned into bytes.
+// from takes back the list of a window that has been turned into bytes.
 func (s *spareLists) from(list []doneTally) {
 	n := cap(list)
 	if lists := &s.lists[sizeOf(n)]; n > 0 && n <= maxSpareList && len(*lists) < maxSpare {
@@ -45,7 +45,7 @@ func (s *spareLists) from(list []doneTally) {
 	}
 }
 
-// waiting is an empty list of changes.
+// waiting returns an empty list of changes.
 func (s *spareChanges) waiting() []event.Change {
 	last := len(s.changes) - 1
 	if last < 0 {
@@ -56,7 +56,7 @@ func (s *spareChanges) waiting() []event.Change {
 	return one
 }
 
-// waited takes a list of changes that have been taken in.
+// waited takes back a list of changes that have been processed.
 func (s *spareChanges) waited(all []event.Change) {
 	if cap(all) <= maxSpareWait && len(s.changes) < maxSpare {
 		s.changes = append(s.changes, all[:0])

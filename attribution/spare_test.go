@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestSpareLists: a list that is in use is nobody else's, has the room that was asked for, and so many wait at the
-// most.
+// TestSpareLists checks that a list in use is not shared, that it has the requested room, and that the number of spare
+// lists is bounded.
 func TestSpareLists(t *testing.T) {
 	var s spareLists
 	back := func(lists ...[]doneTally) {

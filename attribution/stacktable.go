@@ -7,16 +7,17 @@ import (
 	"ipytracer/event"
 )
 
-// stackTable has the stacks that were told, each call once: a session has many stacks of few calls. Stacks of the same
-// lines are one: two instructions of a line have stacks of their own. Nothing in it refers to anything, so that many
-// cost the collector nothing.
+// stackTable has the stacks that were streamed, and each call once: a session has many stacks of few calls. Stacks of
+// the same lines are one: two instructions of a line have stacks of their own. Nothing in it has pointers, so that many
+// stacks cost the garbage collector nothing.
 type stackTable struct {
 	stacks []stack
 	known  finder // of stacks, by their calls
 	firsts finder // of stacks, by their numbers
 	// sampled are the numbers that stand for stacks of blocks that are samples: see [sampleMark].
 	sampled map[uint64]struct{}
-	// where in stacks others are, by their numbers: of the same calls as one before, or told anew
+	// also has places in stacks, by number, of stacks with the same calls as an earlier one, or that were streamed
+	// again
 	also     map[uint64]uint32
 	calls    []uint32 // of all stacks, one after another
 	frames   []frame
@@ -26,27 +27,27 @@ type stackTable struct {
 	seed     maphash.Seed
 	text     int  // bytes of all names
 	dropped  int  // stacks that found no room
-	isClosed bool // nobody wants them any more
-	// recent are stacks that were asked for a short while ago: a window asks for those that hold most, and so does the
-	// next.
+	isClosed bool // the stacks are not needed any more
+	// recent are stacks that were looked up a short while ago: a window needs the stacks that hold most, and the next
+	// window needs the same ones.
 	recent [recents]struct {
 		number uint64
 		at     uint32 // in stacks, from 1
 	}
 }
 
-// recents is how many stacks are remembered so, a power of two.
+// recents is the size of recent, a power of two.
 const recents = 1 << 10
 
-// stack is one of them, innermost call first.
+// stack is one stack, innermost call first.
 type stack struct {
-	number       uint64 // of the first that was told
+	number       uint64 // of the first that was streamed with these calls
 	pid          int32
 	first, count uint32
 	more         bool // there were more calls further out
 }
 
-// frame is a call, its names in the table's.
+// frame is a call; its names are indexes into names of the table.
 type frame struct {
 	function, file, module uint32
 	line, input            int32
@@ -63,14 +64,14 @@ func newStackTable() *stackTable {
 	return &stackTable{also: map[uint64]uint32{}, nameAt: map[string]uint32{}, seed: maphash.MakeSeed()}
 }
 
-// take takes a stack in, or counts it where there is no room.
+// take adds a stack, or counts it where there is no room.
 func (t *stackTable) take(s *event.Stack) {
 	if !t.isClosed && !t.add(s) {
 		t.dropped++
 	}
 }
 
-// add takes a stack in; false if there is no room for it.
+// add adds a stack; it returns false if there is no room for it.
 func (t *stackTable) add(s *event.Stack) bool {
 	if len(t.calls)+len(s.Frames) > maxFrames || len(t.stacks)+len(t.also) >= maxStacks || t.text > maxStackText {
 		return false
@@ -90,7 +91,7 @@ func (t *stackTable) add(s *event.Stack) bool {
 	at := uint32(len(t.stacks))
 	t.stacks = append(t.stacks, one)
 	t.known.add(at, func(i uint32) uint64 { return t.hash(&t.stacks[i]) })
-	if told { // what it was told last counts
+	if told { // the last calls that were streamed for a number count
 		t.also[s.Number] = at
 	} else {
 		t.firsts.add(at, func(i uint32) uint64 { return t.hashOf(t.stacks[i].number) })
@@ -100,7 +101,7 @@ func (t *stackTable) add(s *event.Stack) bool {
 
 func (t *stackTable) hashOf(number uint64) uint64 { return maphash.Comparable(t.seed, number) }
 
-// placeOf is where a stack is in stacks, by its number.
+// placeOf returns the place in stacks of the stack with a number.
 func (t *stackTable) placeOf(number uint64) (uint32, bool) {
 	if len(t.also) > 0 {
 		if i, known := t.also[number]; known {
@@ -110,12 +111,13 @@ func (t *stackTable) placeOf(number uint64) (uint32, bool) {
 	return t.firstOf(number)
 }
 
-// firstOf is where a stack is that was told first of its calls, by its number. It never changes.
+// firstOf returns the place in stacks of the stack with a number, if it was the first to be streamed with its calls.
+// That place never changes.
 func (t *stackTable) firstOf(number uint64) (uint32, bool) {
 	return t.firsts.find(t.hashOf(number), func(i uint32) bool { return t.stacks[i].number == number })
 }
 
-// isSame says whether two stacks have the same calls.
+// isSame reports whether two stacks have the same calls.
 func (t *stackTable) isSame(a, b *stack) bool {
 	return a.pid == b.pid && a.more == b.more && slices.Equal(t.callsOf(a), t.callsOf(b))
 }
@@ -131,7 +133,7 @@ func (t *stackTable) hash(s *stack) uint64 {
 	return h.Sum64()
 }
 
-// call is where a frame is in frames.
+// call returns the index of a frame in frames, added if new.
 func (t *stackTable) call(f event.Frame) uint32 {
 	one := frame{t.name(f.Function), t.name(f.File), t.name(f.Module), f.Line, max(f.Input, 0), f.Native}
 	if at, known := t.framed.find(maphash.Comparable(t.seed, one),
@@ -155,17 +157,17 @@ func (t *stackTable) name(text string) uint32 {
 	return at
 }
 
-// callsOf are the calls of a stack, see [stackTable.frame].
+// callsOf returns the calls of a stack, see [stackTable.frame].
 func (t *stackTable) callsOf(s *stack) []uint32 { return t.calls[s.first:][:s.count:s.count] }
 
-// frame is a call with its names.
+// frame returns a call with its names.
 func (t *stackTable) frame(call uint32) event.Frame {
 	f := t.frames[call]
 	return event.Frame{Function: t.names[f.function], File: t.names[f.file], Module: t.names[f.module], Line: f.line,
 		Input: f.input, Native: f.native}
 }
 
-// of is a stack by its number, nil for none.
+// of returns the stack with a number, nil for none.
 func (t *stackTable) of(number uint64) *stack {
 	if place := t.place(number); place > 0 {
 		return &t.stacks[place-1]
@@ -173,7 +175,7 @@ func (t *stackTable) of(number uint64) *stack {
 	return nil
 }
 
-// place is where a stack is in stacks, from 1, by its number; 0 for none.
+// place returns the place in stacks, from 1, of the stack with a number; 0 for none.
 func (t *stackTable) place(number uint64) uint32 {
 	if _, sampled := t.sampled[number]; sampled {
 		number ^= sampleMark
@@ -190,10 +192,11 @@ func (t *stackTable) place(number uint64) uint32 {
 	return one.at
 }
 
-// sampleMark tells the number of a stack of samples from that of the same stack of blocks that were all told.
+// sampleMark distinguishes the number of a stack of samples from that of the same stack of blocks that were all
+// streamed.
 const sampleMark = 0x5a4d_504c_e5a4_d50d
 
-// maxSampled is how many stacks of samples are told apart. Those of the others are not known.
+// maxSampled is the number of stacks of samples that are kept. Further ones are not known.
 const maxSampled = 1 << 17
 
 // sample returns the number that stands for a stack where its blocks are samples.
@@ -211,13 +214,13 @@ func (t *stackTable) sample(stack uint64) uint64 {
 	return number
 }
 
-// isSampled says whether a stack's number is that of samples.
+// isSampled reports whether a stack's number is that of samples.
 func (t *stackTable) isSampled(stack uint64) bool {
 	_, is := t.sampled[stack]
 	return is
 }
 
-// framesOf are the calls of a stack, the innermost first; none where it is not known.
+// framesOf returns the calls of a stack, the innermost first; none where it is not known.
 func (t *stackTable) framesOf(number uint64) (frames []event.Frame) {
 	if s := t.of(number); s != nil {
 		for _, call := range t.callsOf(s) {
@@ -227,7 +230,7 @@ func (t *stackTable) framesOf(number uint64) (frames []event.Frame) {
 	return frames
 }
 
-// close lets go of all stacks, and takes in no more.
+// close drops all stacks; further ones are ignored.
 func (t *stackTable) close() {
 	*t = *newStackTable()
 	t.isClosed = true

@@ -2,10 +2,10 @@ package attribution
 
 import "ipytracer/event"
 
-// A window lists who allocated of the meters of which a block moved in it. A cell that only uses what earlier cells
-// have made moves none, and can be the highest of the session all the same; what fills the memory then is what a report
-// is asked for first. So each cell that is the highest of its process so far, when it is over, lists what stood all the
-// while.
+// A window lists the stacks that allocated, of the meters of which a block moved in it. A cell that only uses blocks of
+// earlier cells moves none, and can be the highest of the session all the same; the blocks that fill the memory at that
+// time are the first thing to look for in a report. So each cell that, when it is over, is the highest of its process
+// so far also lists the blocks that stood throughout.
 
 // keeps reports that all windows are kept.
 func (a *allocations) keeps(windowKind) bool { return true }
@@ -26,8 +26,8 @@ func (a *allocations) closed(w *window) {
 	}
 }
 
-// risesTo says whether a meter by which cells are ranked was as high in a window as in none of its process before, and
-// remembers that.
+// risesTo reports whether a meter by which cells are ranked was at least as high in a window as in all of its process
+// before, and records the new highs.
 func (p *process) risesTo(w *window) (highest bool) {
 	for _, all := range [...]figures{w.own, w.tree} {
 		for _, f := range all {

@@ -9,8 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// standing is a session of three cells: the first makes an array, the second only uses it and is the highest, the third
-// uses it and is not.
+// standing returns a session of three cells: the first allocates an array, the second only uses it and is the highest,
+// the third uses it and is not.
 func standing() *model.Report {
 	tracker := attribution.New()
 	s := attributiontest.New(tracker.Add, 1)
@@ -42,7 +42,8 @@ func standing() *model.Report {
 	return tracker.Report()
 }
 
-// TestStanding: a cell that is the highest so far lists what earlier cells made, though nothing of it moved.
+// TestStanding checks that a cell that is the highest so far lists the blocks of earlier cells, though none of them
+// moved.
 func TestStanding(t *testing.T) {
 	r := standing()
 	var cells []model.Window

@@ -32,8 +32,8 @@ func (ac *activity) closeStatement(b *event.Boundary, status string) {
 	cell.statement = nil
 }
 
-// cutShort closes the statements of a tree that run when their probes are stepped down: nobody looks for their ends
-// any more. Each window has what was seen of its statement, so its figures are lower bounds.
+// cutShort closes the running statements of a tree when their probes are stepped down: their ends are not seen any
+// more. Each window has the part of its statement that was seen, so its figures are lower bounds.
 func (ac *activity) cutShort(r *root, b *event.Boundary) {
 	var running []*window
 	for _, w := range r.open {
@@ -54,8 +54,8 @@ func (ac *activity) cutShort(r *root, b *event.Boundary) {
 	}
 }
 
-// endsAnywhere says of a window that is over that its meters may have ended at any value: of the peak it is not
-// certain that anything went after it.
+// endsAnywhere allows the meters of a closed window to have ended at any value: it is not certain that anything was
+// freed after the peak.
 func (w *window) endsAnywhere() {
 	all := []figures{w.own, w.tree}
 	for i := range w.children {

@@ -11,14 +11,14 @@ import (
 // problems are the problems of a session, in words.
 type problems struct{ texts []string }
 
-// add adds one, while there is room.
+// add adds a problem, while there is room.
 func (pb *problems) add(text string) {
 	if len(pb.texts) < 100 {
 		pb.texts = append(pb.texts, text)
 	}
 }
 
-// probes are a group of probes that serve no meter, but windows. The text names those of another tracer.
+// probes are a group of probes that serve windows, and no meter. The text names those of another tracer.
 type probes struct {
 	group event.Group
 	text  string
@@ -26,7 +26,7 @@ type probes struct {
 
 // stepDowns are the probes and stacks that were ever stepped down and serve no meter.
 type stepDowns struct {
-	stacks bool // they were not walked, at some time
+	stacks bool // stacks were not walked, at some time
 	groups []probes
 }
 
@@ -35,14 +35,14 @@ func (sd *stepDowns) were(group event.Group) bool {
 	return slices.ContainsFunc(sd.groups, func(p probes) bool { return p.group == group })
 }
 
-// add notes a group of probes that is stepped down.
+// add records a group of probes that is stepped down.
 func (sd *stepDowns) add(p probes) {
 	if len(sd.groups) < maxGroupsShed && !slices.Contains(sd.groups, p) {
 		sd.groups = append(sd.groups, p)
 	}
 }
 
-// addStacks notes that stacks are not walked.
+// addStacks records that stacks are not walked.
 func (sd *stepDowns) addStacks() { sd.stacks = true }
 
 // names returns the names of the groups for a report.
@@ -53,5 +53,5 @@ func (sd *stepDowns) names() (names []string) {
 	return names
 }
 
-// maxGroupsShed is how many there are, and more.
+// maxGroupsShed is a little more than the number of groups.
 const maxGroupsShed = 32

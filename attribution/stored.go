@@ -7,11 +7,11 @@ import (
 	"ipytracer/model"
 )
 
-// stored are points as bytes: of each its kind, and how much later it is and how much more it has than the one before
-// it. What fills a piece is put into the archive, each piece for itself.
+// stored are points as bytes: of each its kind, and the differences in time and value from the point before. A piece
+// that is full is put into the archive, each piece for itself.
 type stored struct {
 	coded  []byte
-	last   point // the one before, in this piece
+	last   point // the point before, in this piece
 	places []uint64
 }
 
@@ -34,7 +34,7 @@ type point struct {
 	gap   gap // of a gap: its reason
 }
 
-// decode goes through the points of a piece.
+// decode yields the points of a piece.
 func decode(coded []byte, yield func(point) bool) bool {
 	var p point
 	for len(coded) > 0 {

@@ -10,24 +10,24 @@ import (
 	"ipytracer/model"
 )
 
-// site is a place in the code, in every run of its cell: what it made that is still there.
+// site is a place in the code, in every run of its cell, with the blocks allocated there that still live.
 type site struct {
 	siteKey
-	frames []model.Frame // of the latest run, and of several stacks in it of the first
-	latest int           // its execution
+	frames []model.Frame // of the latest run; of several stacks in it those of the first
+	latest int           // the execution number of that run
 	stack  uint64
-	unseen bool // it was made when nobody looked
+	unseen bool // the blocks were allocated while they were not recorded
 	by     map[event.HolderKind]*portion
-	roots  map[rootKey]*portion // the same of what has a name, by that
+	roots  map[rootKey]*portion // roots has the blocks that have a name, by that
 }
 
-// rootKey is what holds blocks.
+// rootKey identifies a holder of blocks.
 type rootKey struct {
 	kind event.HolderKind
 	name string
 }
 
-// of are the portions of a kind, by what holds them.
+// of returns the portions of a kind, by holder.
 func (s *site) of(kind event.HolderKind) (all []*portion) {
 	for _, key := range slices.SortedFunc(maps.Keys(s.roots),
 		func(a, b rootKey) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) }) {
@@ -45,16 +45,16 @@ type siteKey struct {
 	where string // the calls, whichever run of the cell they were in
 }
 
-// notAsked stands for blocks of which nobody asked who holds them.
+// notAsked stands for blocks of which no holder was looked for.
 const notAsked = event.HolderKind("unknown")
 
-// portion is a part of what a site left behind.
+// portion is a part of the blocks that a site left behind.
 type portion struct {
 	bytes   event.Bytes
 	count   int64
 	oldest  event.Nanoseconds
 	runs    map[*window]event.Bytes // by cell; nil stands for no cell
-	failed  event.Bytes             // made by statements that failed
+	failed  event.Bytes             // allocated by statements that failed
 	largest event.Bytes
 	holder  event.Holder // of the largest
 	ways    freeing.Ways
@@ -81,7 +81,7 @@ func (p *portion) add(b kept, holder event.Holder) {
 	}
 }
 
-// executions are the runs of cells that a portion comes from, and their In[N], 0 where there is none.
+// executions returns the runs of cells that a portion comes from, and their In[N], 0 where there is none.
 func (p *portion) executions() (executions, counts []int) {
 	var cells []*window
 	for cell := range p.runs {
@@ -122,12 +122,12 @@ func join(parts ...*portion) *portion {
 	return all
 }
 
-// survivors groups what is left by where it was made.
+// survivors groups the blocks that are left by the place of their allocation.
 type survivors struct {
 	t     *core
 	sites map[siteKey]*site
 	named map[named]siteName
-	// groups are the names of the views that hold memory, by where it is.
+	// groups are the names of the views that hold memory, by its address.
 	groups map[viewAt]string
 }
 
@@ -147,7 +147,7 @@ func newSurvivors(t *core) *survivors {
 	return &survivors{t: t, sites: map[siteKey]*site{}, named: map[named]siteName{}}
 }
 
-// add files a block.
+// add files a block under its site and holder.
 func (s *survivors) add(pid int32, m event.Meter, b kept, kind event.HolderKind, holder event.Holder) {
 	one := s.site(pid, m, b.stack, b.birth)
 	if one.by[kind] == nil {
@@ -171,7 +171,7 @@ func (s *survivors) add(pid int32, m event.Meter, b kept, kind event.HolderKind,
 	one.roots[root].add(b, holder)
 }
 
-// site is where a stack stands for.
+// site returns the site that a stack stands for, and adds it if it is new.
 func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *birth) *site {
 	var cell *window
 	execution := 0
@@ -197,7 +197,7 @@ func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *birth) *sit
 	return one
 }
 
-// inOrder are the sites in an order that depends on them only.
+// inOrder returns the sites in an order that depends on them only.
 func (s *survivors) inOrder() []*site {
 	return slices.SortedFunc(maps.Values(s.sites), func(a, b *site) int {
 		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.text, b.text),
@@ -205,7 +205,7 @@ func (s *survivors) inOrder() []*site {
 	})
 }
 
-// name says what a stack is called.
+// name returns the name of a stack's site.
 func (s *survivors) name(key named, at *birth) siteName {
 	n := siteName{}
 	seen := key.cell
@@ -229,10 +229,10 @@ func (s *survivors) name(key named, at *birth) siteName {
 	return n
 }
 
-// Kinds of holder that only a judge knows: what it files blocks under that verdicts of their own are about.
+// Kinds of holder that only a judge uses, for blocks that have verdicts of their own.
 const (
 	heldByView  = event.HolderKind("view")  // only views have it
-	heldWaiting = event.HolderKind("waits") // garbage, which the collector frees when it comes
-	// no object was found to have it, but one of C++ may, see [event.Facts.Inside]
+	heldWaiting = event.HolderKind("waits") // garbage, which the collector frees when it next runs
+	// heldInside: no Python object was found to hold the block, but a C++ object may, see [event.Facts.Inside]
 	heldInside = event.HolderKind("inside")
 )

@@ -14,11 +14,11 @@ type symbolizer struct {
 	shown     shown
 }
 
-// shown are stacks as a report has shown them a short while ago: windows that follow each other list the same ones, and
+// shown are stacks that a report has shown a short while ago: windows that follow each other list the same ones, and
 // share them.
 type shown struct {
 	recent [recentlyShown]shownStack
-	cells  []inCell // of the stack that is asked for
+	cells  []inCell // of the stack that is looked up
 }
 
 // shownStack is a stack as it is shown where its calls are in some cells.
@@ -37,10 +37,10 @@ type inCell struct {
 
 const (
 	recentlyShown = 1 << 9 // a power of two
-	maxShown      = 1 << 7 // calls of one that is remembered
+	maxShown      = 1 << 7 // calls of one that is kept
 )
 
-// frames is a stack as a report shows it: without what is outside of the cell. Nobody is to change it.
+// frames returns a stack as a report shows it: without the calls outside of the cell. The result must not be changed.
 func (sy *symbolizer) frames(w *window, s *stack) []model.Frame {
 	if s == nil || s.count == 0 {
 		return []model.Frame{}
@@ -56,8 +56,8 @@ func (sy *symbolizer) frames(w *window, s *stack) []model.Frame {
 	return one.frames
 }
 
-// cellsIn are the cells that the calls of a stack lie in, as far as the outermost that lies in one; of all calls if
-// none does. It goes when it is called again.
+// cellsIn returns the cells that the calls of a stack lie in, up to the outermost call that lies in one; of all calls
+// if none does. The next call overwrites the result.
 func (sy *symbolizer) cellsIn(w *window, s *stack) []inCell {
 	cells := sy.shown.cells[:0]
 	within := 0
@@ -75,7 +75,7 @@ func (sy *symbolizer) cellsIn(w *window, s *stack) []inCell {
 	return cells
 }
 
-// cellIn is the cell that a call lies in, seen from a window.
+// cellIn returns the cell that a call lies in, seen from a window.
 func (sy *symbolizer) cellIn(w *window, pid int32, call uint32) inCell {
 	f := &sy.stacks.frames[call]
 	if f.native {
@@ -91,7 +91,7 @@ func (sy *symbolizer) cellIn(w *window, pid int32, call uint32) inCell {
 	return inCell{}
 }
 
-// framesIn are the calls of a stack that lie in cells.
+// framesIn returns the calls of a stack that lie in cells.
 func (sy *symbolizer) framesIn(s *stack, cells []inCell) []model.Frame {
 	out := make([]model.Frame, len(cells))
 	calls := sy.stacks.callsOf(s)
@@ -101,7 +101,7 @@ func (sy *symbolizer) framesIn(s *stack, cells []inCell) []model.Frame {
 	return out
 }
 
-// frame is a call as a report shows it.
+// frame returns a call as a report shows it.
 func (sy *symbolizer) frame(at uint32, in inCell) model.Frame {
 	f := sy.stacks.frame(at)
 	out := model.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}

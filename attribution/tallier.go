@@ -19,7 +19,7 @@ func (h *holdings) copied(w *window) {
 	}
 }
 
-// forgo lets the tallies of a window go.
+// forgo drops the tallies of a window.
 func (h *holdings) forgo(w *window) {
 	for _, all := range w.tallies {
 		h.entries -= all.len()
@@ -36,7 +36,7 @@ func (h *holdings) settle(w *window) {
 	}
 }
 
-// shorten leaves of a window's tallies what a report lists.
+// shorten leaves of a window's tallies those that a report lists.
 func (a *allocations) shorten(w *window) {
 	for _, all := range w.tallies {
 		s := all.done
@@ -47,12 +47,12 @@ func (a *allocations) shorten(w *window) {
 			s.rest.freed += y.freed
 			s.rest.atPeak += y.atPeak
 		}
-		copy(s.tallies, listed) // in the same memory: the window is turned into bytes now, and then it goes
+		copy(s.tallies, listed) // in the same memory: the window is now turned into bytes, and then dropped
 		s.tallies, s.isShort = s.tallies[:len(listed)], true
 	}
 }
 
-// archived takes the memory of a window's tallies back.
+// archived takes back the memory of a window's tallies.
 func (h *holdings) archived(d *detail) {
 	for _, all := range d.tallies {
 		h.spare.from(all.done.tallies)
@@ -88,7 +88,7 @@ func (all *tallies) settle(h *holdings, key heldKey, limit int) *settled {
 		s.rest.allocated += y.allocated
 		s.rest.freed += y.freed
 		s.rest.count += y.count
-		if len(own) == 2*limit { // of more than the heaviest none is kept
+		if len(own) == 2*limit { // only the heaviest are kept
 			slices.SortFunc(own, heavier)
 			own = own[:limit]
 		}
@@ -122,7 +122,7 @@ func (all *tallies) settle(h *holdings, key heldKey, limit int) *settled {
 	return s
 }
 
-// keeps is how many stacks of each meter a window keeps.
+// keeps returns the number of stacks of each meter that a window keeps.
 func (w *window) keeps() int {
 	switch w.kind {
 	case kindStatement:
@@ -133,7 +133,7 @@ func (w *window) keeps() int {
 	return maxKept
 }
 
-// beforeMove remembers how much was there when the first block of a meter moves in a window.
+// beforeMove records the total of a meter when its first block moves in a window.
 func (w *window) beforeMove(h *holdings, key heldKey) {
 	if w.kind == kindBetween || w.tallies[key.meter] != nil {
 		return

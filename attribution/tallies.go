@@ -6,25 +6,25 @@ import (
 	"ipytracer/event"
 )
 
-// tallies are what a window knows of a meter's allocations. Of stacks that have none nothing moved since the window
-// began: they have what the process has of them now.
+// tallies are the allocations of a meter in a window, by stack. For a stack without a tally nothing moved since the
+// window began: it holds the same as the process holds by it now.
 type tallies struct {
 	byStack map[uint64]*tally
 	cold    cold
-	coolAt  int      // of how many in byStack it is looked which are cold
+	coolAt  int      // size of byStack at which cold tallies are looked for
 	moved   []*tally // since the highest total so far
 	highest event.Bytes
 	first   event.Bytes // total before the first change
-	// byValue: blocks that were not told move the meter, too, so its value says where its peak is. value is the highest
-	// so far.
+	// byValue: blocks that were not streamed move the meter, too, so its value shows where its peak is. value is the
+	// highest so far.
 	byValue bool
 	value   event.Bytes
-	done    *settled // in the place of byStack, once the window is settled
+	done    *settled // replaces byStack, once the window is settled
 	stood   bool     // nothing moved in the window: see [allocations.closed]
-	wrong   bool     // a change came after that, or frees what nobody is known to have made
+	wrong   bool     // a change came after that, or it frees a block of which no allocation is known
 }
 
-// tally is what one stack did in a window.
+// tally has the allocations and frees of one stack in a window.
 type tally struct {
 	stack            uint64
 	allocated, freed event.Bytes
@@ -35,7 +35,8 @@ type tally struct {
 	isMoved, isCold  bool
 }
 
-// of is a stack's tally, nil if there is no room for one more. It has what the process has of the stack.
+// of returns a stack's tally, nil if there is no room for one more. It starts with the bytes that the process holds by
+// the stack.
 func (all *tallies) of(h *holdings, key heldKey, stack uint64) *tally {
 	y := all.byStack[stack]
 	if y == nil {
@@ -51,7 +52,7 @@ func (all *tallies) of(h *holdings, key heldKey, stack uint64) *tally {
 	return y
 }
 
-// isAtPeak notes what all stacks have: the meter is at its peak.
+// isAtPeak records the bytes of all stacks: the meter is at its peak.
 func (all *tallies) isAtPeak() {
 	for _, y := range all.moved {
 		y.isMoved = false
@@ -60,7 +61,8 @@ func (all *tallies) isAtPeak() {
 	all.moved = all.moved[:0]
 }
 
-// shift changes what a stack held from the window's beginning on. Without a tally it does so by itself.
+// shift changes the bytes that a stack held from the window's beginning on. A stack without a tally needs none, unless
+// the process would hold less than nothing by it.
 func (all *tallies) shift(h *holdings, key heldKey, stack uint64, by event.Bytes) {
 	all.highest += by
 	all.first += by
@@ -73,7 +75,7 @@ func (all *tallies) shift(h *holdings, key heldKey, stack uint64, by event.Bytes
 	}
 }
 
-// hadAtPeak notes what a stack held at the peak. Less than nothing is what a loss looks like.
+// hadAtPeak records the bytes that a stack held at the peak. A negative value is the result of a loss.
 func (all *tallies) hadAtPeak(y *tally, held event.Bytes) {
 	if held < 0 {
 		all.wrong, held = true, 0
@@ -93,7 +95,7 @@ func (all *tallies) moves(y *tally, by event.Bytes, cells int32) {
 	}
 }
 
-// isNothing says whether a stack had nothing in a window, and did nothing: it came later.
+// isNothing reports whether a stack held and did nothing in a window: its first block came later.
 func (y *tally) isNothing() bool { return y.allocated == 0 && y.freed == 0 && y.atPeak == 0 }
 
 func (all *tallies) clone() *tallies {
@@ -109,7 +111,7 @@ func (all *tallies) clone() *tallies {
 	return out
 }
 
-// sampled is what samples stand for of what all stacks had at the peak.
+// sampled returns the part that samples stand for of the bytes that all stacks had at the peak.
 func (all *tallies) sampled(h *holdings, key heldKey) (sum event.Bytes) {
 	if len(h.stacks.sampled) == 0 {
 		return 0
@@ -128,8 +130,8 @@ func (all *tallies) sampled(h *holdings, key heldKey) (sum event.Bytes) {
 	return sum
 }
 
-// cool puts tallies that are cold to the others. Those of stacks that may yet be told stay, and those that moved since
-// the last cell of the process ended: what is left of them is not known yet.
+// cool moves cold tallies to the others. Those of stacks that may yet be streamed stay, and those that moved since the
+// last cell of the process ended: how much of them is left is not known yet.
 func (all *tallies) cool(h *holdings, key heldKey, cells int32) {
 	before, held := all.len(), h.of(key).byStack
 	for stack, y := range all.byStack {
@@ -158,10 +160,10 @@ func (all *tallies) cool(h *holdings, key heldKey, cells int32) {
 	h.entries -= before - all.len()
 }
 
-// isWarm says whether it is time to look which of them are cold.
+// isWarm reports whether it is time to look for cold tallies.
 func (all *tallies) isWarm() bool { return len(all.byStack) >= max(minHot, all.coolAt) }
 
-// each goes through all that stacks did.
+// each calls do with the tally of each stack.
 func (all *tallies) each(h *holdings, key heldKey, do func(*tally)) {
 	if all.cold.count == 0 {
 		for _, y := range all.byStack {
@@ -175,7 +177,7 @@ func (all *tallies) each(h *holdings, key heldKey, do func(*tally)) {
 	}
 }
 
-// has says whether a stack has a tally.
+// has reports whether a stack has a tally.
 func (all *tallies) has(h *holdings, stack uint64) bool {
 	if all.byStack[stack] != nil {
 		return true
@@ -187,7 +189,7 @@ func (all *tallies) has(h *holdings, stack uint64) bool {
 	return known && all.cold.of(place) != (coldTally{})
 }
 
-// stacks are all that tallies are of, in no order.
+// stacks returns all stacks that have tallies, in no order.
 func (all *tallies) stacks(h *holdings) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for stack := range all.byStack {
@@ -208,7 +210,7 @@ func (all *tallies) stacks(h *holdings) iter.Seq[uint64] {
 	}
 }
 
-// tally is all that a stack did; one that is cold has what the process has of it.
+// tally returns the tally of a stack; a cold one holds the same as the process holds by the stack.
 func (all *tallies) tally(h *holdings, key heldKey, stack uint64) tally {
 	y := tally{stack: stack}
 	if hot := all.byStack[stack]; hot != nil {
@@ -228,8 +230,8 @@ func (all *tallies) tally(h *holdings, key heldKey, stack uint64) tally {
 	return y
 }
 
-// len is how many there are.
+// len returns the number of tallies.
 func (all *tallies) len() int { return len(all.byStack) + all.cold.count }
 
-// minHot is how many tallies a window has before it is looked which of them are cold.
+// minHot is the number of tallies of a window from which on cold ones are looked for.
 const minHot = 1 << 10

@@ -8,7 +8,7 @@ import (
 	"ipytracer/attribution/archive"
 )
 
-// texts are those of cells: each once, packed. A cell has the number of its text, 0 for none.
+// texts are the texts of cells: each once, packed. A cell has the number of its text, 0 for none.
 type texts struct {
 	limits  *limits
 	known   map[digest]uint32 // numbers
@@ -27,14 +27,14 @@ func digestOf(text string) digest {
 	return digest(sum[:16])
 }
 
-// textChunk is how much text is packed at once: little, for texts are asked for here and there.
+// textChunk is the amount of text that is packed at once: little, for texts are read here and there.
 const textChunk = 16 << 10
 
 func newTexts(l *limits) *texts {
 	return &texts{limits: l, known: map[digest]uint32{}, archive: archive.Archive{Chunk: textChunk}}
 }
 
-// add takes a text in, and is its number.
+// add adds a text, and returns its number.
 func (t *texts) add(text string) uint32 {
 	if text == "" || len(t.at) >= math.MaxInt32 {
 		return 0
@@ -50,7 +50,7 @@ func (t *texts) add(text string) uint32 {
 	return number
 }
 
-// of is a text by its number.
+// of returns a text by its number.
 func (t *texts) of(number uint32) string {
 	switch number {
 	case 0:
@@ -64,8 +64,8 @@ func (t *texts) of(number uint32) string {
 	return t.text
 }
 
-// keep is the number of a cell's text as it is kept: each once, none too long, and all of them bounded. whole is false
-// where it was cut.
+// keep adds a cell's text within the limits for one and for all, and returns its number. whole is false where it was
+// cut.
 func (t *texts) keep(text string) (number uint32, whole bool) {
 	l := t.limits
 	if number, known := t.known[digestOf(text)]; known {
@@ -79,10 +79,10 @@ func (t *texts) keep(text string) (number uint32, whole bool) {
 	return number, whole
 }
 
-// sourceOf is a cell's text, "" where it is not known.
+// sourceOf returns a cell's text, "" where it is not known.
 func (t *texts) sourceOf(w *window) string { return t.of(w.source) }
 
-// textOf is what runs of the same cell have in common: its source, or without it the name of its code.
+// textOf returns the text that runs of the same cell have in common: its source, or without it the name of its code.
 func (t *texts) textOf(cell *window) string {
 	if cell.source != 0 {
 		return t.sourceOf(cell)
@@ -90,7 +90,7 @@ func (t *texts) textOf(cell *window) string {
 	return anyRun(cell.file)
 }
 
-// keyOf stands for it.
+// keyOf returns the digest of textOf.
 func (t *texts) keyOf(cell *window) digest {
 	if cell.source != 0 {
 		return t.digests[cell.source-1]

@@ -8,11 +8,11 @@ import (
 	"ipytracer/event"
 )
 
-// What meters did over time is kept as turning points (see [model.Track]): what each boundary says, and in between what
-// changes tell. Few of them are needed: windows need their starts, peaks and ends; of the others a chart needs so many
-// for each cell. A stretch that is over is turned into bytes, see [stored].
+// The timeline of meters is kept as turning points (see [model.Track]): the values at each boundary, and in between the
+// values of changes. Few of them are needed: windows need their starts, peaks and ends; of the others a chart needs a
+// limited number for each cell. A stretch that is over is turned into bytes, see [stored].
 
-// timeline is what is kept of that for all processes.
+// timeline has the tracks of all processes.
 type timeline struct {
 	session   *session
 	limits    *limits
@@ -26,7 +26,7 @@ type timeline struct {
 	full    bool
 	pids    []int32
 	waiting earlyChanges
-	coded   []byte // memory for what is to be put into the archive
+	coded   []byte // buffer for records of the archive
 }
 
 // Limits of what is kept.
@@ -35,7 +35,7 @@ const (
 	maxTimeline = 192 << 20 // bytes, before they are packed
 )
 
-// track is a meter's, made where it is not there yet; nil where there is no room.
+// track returns a meter's track, and adds it if it is new; nil where there is no room.
 func (tl *timeline) track(l *line, m event.Meter) *track {
 	i, found := l.find(m)
 	if found {
@@ -50,13 +50,13 @@ func (tl *timeline) track(l *line, m event.Meter) *track {
 	return k
 }
 
-// tell takes in a change.
+// tell adds a change to the track of its meter.
 func (tl *timeline) tell(r *root, c *event.Change, pending *event.Boundary) {
 	over := r.ended
 	if pending != nil && pending.Root == c.Root {
 		over = max(over, pending.Segment)
 	}
-	// Its boundary has been drawn, or may have been: that is for the peaks to settle.
+	// The change's boundary has been drawn, or may have been: the peaks cover it.
 	if c.Segment <= over || c.Passed > 0 || c.Learned {
 		return
 	}
@@ -74,7 +74,7 @@ func (tl *timeline) tell(r *root, c *event.Change, pending *event.Boundary) {
 		kind == event.Ranges && !c.Block || c.IsTurn()})
 }
 
-// running is the track of a process that has begun, nil otherwise.
+// running returns the track of a meter of a process that has begun, nil otherwise.
 func (tl *timeline) running(pid int32, m event.Meter) *track {
 	p := tl.processes.byPID[pid]
 	if p == nil || p.began == 0 {
@@ -83,7 +83,7 @@ func (tl *timeline) running(pid int32, m event.Meter) *track {
 	return tl.track(&p.line, m)
 }
 
-// store turns points into bytes, but for those behind the last window's beginning or end.
+// store turns points into bytes, except those after the last beginning or end of a window.
 func (tl *timeline) store(k *track) {
 	if k.free > maxFree {
 		k.thin()
@@ -115,8 +115,8 @@ func (tl *timeline) store(k *track) {
 	tl.full = tl.bytes > maxTimeline
 }
 
-// waitsFor says whether a change is to be told once the boundary that waits has been taken in: there is no track yet to
-// tell it to.
+// waitsFor reports whether a change has to wait until the pending boundary has been processed: its track does not exist
+// yet.
 func (tl *timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
 	if b == nil || b.Root != c.Root {
 		return false
@@ -129,7 +129,7 @@ func (tl *timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
 	return !found || p.line.tracks[i].isGap
 }
 
-// tellEarly hands on what waited, once the boundary has been taken in.
+// tellEarly adds the changes that waited to their tracks, once the boundary has been processed.
 func (tl *timeline) tellEarly() {
 	for key, waited := range tl.waiting {
 		if k := tl.running(key.pid, key.meter); k != nil && !k.isGap && len(k.folds) == 0 {
@@ -140,5 +140,5 @@ func (tl *timeline) tellEarly() {
 	clear(tl.waiting)
 }
 
-// pieceSize is how many bytes go into the archive at once.
+// pieceSize is the number of bytes that go into the archive at once.
 const pieceSize = 2 << 10

@@ -12,8 +12,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// TestTimelineHasWindows: the start, the peak and the end of every window are in the timeline, whatever a session does,
-// loses and hears late.
+// TestTimelineHasWindows checks that the start, the peak and the end of every window are in the timeline, in any
+// session, with lost and late changes.
 func TestTimelineHasWindows(t *testing.T) {
 	for seed := range uint64(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -28,8 +28,8 @@ func TestTimelineHasWindows(t *testing.T) {
 	}
 }
 
-// TestTimelineIsReplayed: whether a boundary is taken in at once, as live, or with the next event, as from a recording,
-// changes nothing.
+// TestTimelineIsReplayed checks that the timeline is the same whether a boundary is processed at once, as live, or with
+// the next event, as from a recording.
 func TestTimelineIsReplayed(t *testing.T) {
 	for seed := range uint64(100) {
 		var events []event.Event

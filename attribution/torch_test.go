@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-// tensor makes or frees a tensor on the CPU, and moves the meter.
+// tensor allocates or frees a tensor on the CPU, and moves the meter.
 func (s *script) tensor(at uint64, value *event.Bytes, size event.Bytes) {
 	*value += size
 	s.stream++
@@ -15,7 +15,7 @@ func (s *script) tensor(at uint64, value *event.Bytes, size event.Bytes) {
 		Value: *value, Size: size, Address: at})
 }
 
-// TestTorchIsItsOwn: tensors and arrays have figures, frees of unknown blocks and pauses of their own.
+// TestTorchIsItsOwn checks that tensors and arrays have figures, frees of unknown blocks and pauses of their own.
 func TestTorchIsItsOwn(t *testing.T) {
 	s := newScript()
 	var value event.Bytes
@@ -64,7 +64,7 @@ func TestTorchIsItsOwn(t *testing.T) {
 	expect(t, "frees", r.Certificate.UnknownTorchFrees, uint64(2))
 }
 
-// TestTorchAppearsOnceUsed: a session without tensors says nothing of them.
+// TestTorchAppearsOnceUsed checks that the report of a session without tensors does not mention them.
 func TestTorchAppearsOnceUsed(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -75,7 +75,8 @@ func TestTorchAppearsOnceUsed(t *testing.T) {
 	}
 }
 
-// TestForkedWorkersAreUnseen: what a forked child makes is in no figure of arrays, so the tree's are lower bounds.
+// TestForkedWorkersAreUnseen checks that allocations of a forked child are in no figure of arrays, so the tree's are
+// lower bounds.
 func TestForkedWorkersAreUnseen(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -99,7 +100,8 @@ func TestForkedWorkersAreUnseen(t *testing.T) {
 	}
 }
 
-// TestTensorsFillMemory: what tensors have is not said again of the mapped memory and the heap that they are in.
+// TestTensorsFillMemory checks that the memory of tensors is not listed again in the mapped memory and the heap that
+// contain it.
 func TestTensorsFillMemory(t *testing.T) {
 	n := newNotebook()
 	for range 4 {

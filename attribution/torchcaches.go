@@ -2,11 +2,12 @@ package attribution
 
 import "ipytracer/event"
 
-// largeSegment is the least that PyTorch takes from the driver for blocks above 1 MiB, in bytes. What it takes for
-// small blocks (2 MiB) cannot be served from free large ones (c10/cuda/CUDACachingAllocator.h, PyTorch 1.0 to 2.11).
+// largeSegment is the least, in bytes, that PyTorch allocates from the driver for blocks above 1 MiB. Its allocations
+// for small blocks (2 MiB) cannot be served from free large ones (c10/cuda/CUDACachingAllocator.h, PyTorch 1.0 to
+// 2.11).
 const largeSegment = 20 << 20
 
-// isActive says whether a meter is what PyTorch has handed out on some GPU.
+// isActive reports whether a meter counts the memory that PyTorch has handed out on some GPU.
 func isActive(m event.Meter) bool { return m.Template() == event.OfDevice(0, event.Active) }
 
 // torchCaches are PyTorch's caching allocators, one on each device of a process.
@@ -14,7 +15,7 @@ type torchCaches struct {
 	births  *births
 	devices map[heldKey]*cache // by process and its meter of handed out memory
 	pending map[int32]*pending // by thread
-	blocks  map[blockKey]bool  // the driver's blocks that they have
+	blocks  map[blockKey]bool  // the driver's blocks that the caches have
 }
 
 func newTorchCaches(b *births) *torchCaches {
@@ -22,8 +23,8 @@ func newTorchCaches(b *births) *torchCaches {
 		blocks: map[blockKey]bool{}}
 }
 
-// claim follows whose the driver's blocks are, as bpf/torch.h does: PyTorch's, if reserved rises on the same thread by
-// just what was taken.
+// claim follows which blocks of the driver are PyTorch's, as bpf/torch.h does: those after which reserved rises on the
+// same thread by exactly their size.
 func (tc *torchCaches) claim(c *event.Change) {
 	_, kind, isDevice := c.Meter.Device()
 	if !isDevice || kind != event.Driver {
@@ -32,7 +33,7 @@ func (tc *torchCaches) claim(c *event.Change) {
 	at := blockKey{heldKey{c.PID, c.Meter}, c.Address}
 	if c.Size < 0 {
 		if tc.blocks[at] {
-			tc.cache(c.PID, c.Meter).reserved += c.Size // nobody reports what a cache gives back
+			tc.cache(c.PID, c.Meter).reserved += c.Size // the frees of a cache are not reported
 			delete(tc.blocks, at)
 		}
 		return
@@ -50,7 +51,7 @@ func (tc *torchCaches) claim(c *event.Change) {
 	}
 }
 
-// totals follows PyTorch's totals. The new total of what is handed out comes before that of what is reserved.
+// totals follows PyTorch's totals. PyTorch reports the new active total before the new reserved total.
 func (tc *torchCaches) totals(r *root, c *event.Change) {
 	_, kind, isDevice := c.Meter.Device()
 	if !isDevice || kind != event.Active && kind != event.Reserved {
@@ -88,7 +89,7 @@ func (tc *torchCaches) totals(r *root, c *event.Change) {
 	}
 }
 
-// cache is that of the device that a meter is of.
+// cache returns the cache of a meter's device, and adds it if it is new.
 func (tc *torchCaches) cache(pid int32, m event.Meter) *cache {
 	number, _, _ := m.Device()
 	key := heldKey{pid, event.OfDevice(number, event.Active)}
@@ -100,7 +101,7 @@ func (tc *torchCaches) cache(pid int32, m event.Meter) *cache {
 	return d
 }
 
-// maxRuns is how many runs of a cell a verdict names.
+// maxRuns is the number of runs of a cell that a verdict names.
 const maxRuns = 1000
 
 func (tc *torchCaches) claimed(p *pending, rise event.Bytes) {
@@ -123,14 +124,15 @@ func (tc *torchCaches) claimed(p *pending, rise event.Bytes) {
 type cache struct {
 	active, reserved event.Bytes
 	before           event.Bytes // active, before the last report
-	// grown counts how often reserved grew by no more than what lay free in the cache already, and by how much in all.
+	// grown is the sum of the rises of reserved by no more than what lay free in the cache already; times is their
+	// number.
 	grown  event.Bytes
 	times  int64
 	first  event.Nanoseconds
-	births []*birth // of the last of them
+	births []*birth // of these rises, up to maxRuns
 }
 
-// pending are the driver's blocks that a thread has taken since PyTorch last reported on it.
+// pending are the driver's blocks that a thread has allocated since PyTorch last reported on it.
 type pending struct {
 	blocks   []blockKey
 	sizes    []event.Bytes

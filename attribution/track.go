@@ -10,40 +10,40 @@ import (
 	"ipytracer/model"
 )
 
-// How many points a stretch of a track has, beside those that windows need: a stretch is a cell, or what lies between
-// two, or what has so many that windows need.
+// Number of points that a stretch of a track has, beside those that windows need. A stretch is a cell, or the time
+// between two, or a part with the maximum of points that windows need.
 const (
 	maxFree    = 128
 	maxStretch = 1 << 10
-	shortest   = 1 << firstShift // how long a meter stands still at least for that to be a point
+	shortest   = 1 << firstShift // least time that a meter stands still for that to be a point
 )
 
-// track is what one meter of a process, or of a tree, does over time.
+// track has the values over time of one meter of a process, or of a tree.
 type track struct {
 	meter    event.Meter
 	value    event.Bytes // at the last boundary
 	points   []point     // that are not stored yet
-	edge     int         // of these, how many are behind no window's beginning or end
+	edge     int         // number of these up to the last beginning or end of a window
 	atEdge   event.Bytes // the value there
-	free     int         // how many may be thinned
+	free     int         // number of points that may be thinned
 	isGap    bool
 	hasBegun bool
-	folds    []fold // what changes tell of segments that are not over
+	folds    []fold // values of changes in segments that are not over
 	stored   stored
 	end      event.Nanoseconds // of the last point
 }
 
-// seen is what a boundary says of one meter.
+// seen has the values of one meter at a boundary.
 type seen struct {
 	at          event.Nanoseconds
 	segment     uint64
 	value, high event.Bytes
-	hold        event.Nanoseconds // when the boundary before it was drawn
+	hold        event.Nanoseconds // time of the boundary before it
 	waited      bool              // its high is not only of the segment that ends
 	isEdge      bool              // windows begin or end there
 }
 
-// see takes in a boundary.
+// see adds a boundary.
 func (k *track) see(f *foldMemory, s *seen) {
 	if k.isGap {
 		k.drop(f, s.segment)
@@ -61,7 +61,7 @@ func (k *track) see(f *foldMemory, s *seen) {
 	}
 }
 
-// move adds what a meter did in a segment in which it moved.
+// move adds the points of a segment in which the meter moved.
 func (k *track) move(f *foldMemory, s *seen) {
 	highest := max(k.value, s.value)
 	waited := s.waited
@@ -76,7 +76,7 @@ func (k *track) move(f *foldMemory, s *seen) {
 	if len(moments) == 0 && s.value == k.value && s.high <= k.value {
 		return
 	}
-	// so long it stood still
+	// it stood still until then
 	if k.hasBegun && !waited && s.hold <= s.at && s.hold-k.end > max(shortest, (s.at-k.end)/64) {
 		k.add(point{at: s.hold, bytes: k.value, kind: model.PointValue})
 	}
@@ -90,7 +90,7 @@ func (k *track) move(f *foldMemory, s *seen) {
 			kind = model.PointFell
 		}
 		highest = max(highest, m.bytes)
-		// A clock is read a moment before or after the meter: what is of a segment lies in it.
+		// A clock is read a moment before or after the meter: the time of a change is moved into its segment.
 		k.add(point{at: min(max(m.at, since+1, k.end), s.at), bytes: m.bytes, kind: kind})
 	}
 	if s.high > highest {
@@ -110,7 +110,7 @@ func (k *track) begin(at event.Nanoseconds, value event.Bytes) {
 
 func (k *track) add(p point) {
 	k.hasBegun = true
-	p.at = max(p.at, k.end) // a process may come into another tree, in which less time has passed
+	p.at = max(p.at, k.end) // a process may move to another tree, with an earlier time
 	k.points = append(k.points, p)
 	k.end = p.at
 	if !p.kept {
@@ -118,8 +118,8 @@ func (k *track) add(p point) {
 	}
 }
 
-// extremes are the places of the highest and of the lowest point since the last window began or ended, -1 where these
-// are its ends.
+// extremes returns the indexes of the highest and of the lowest point since the last window began or ended, -1 where
+// these are the values at its ends.
 func (k *track) extremes() (most, least int) {
 	most, least = -1, -1
 	high, low := max(k.atEdge, k.value), min(k.atEdge, k.value)
@@ -135,7 +135,8 @@ func (k *track) extremes() (most, least int) {
 	return most, least
 }
 
-// pin keeps what windows need that begin or end here: the value, and the highest and the lowest since others did.
+// pin marks as kept the points needed by windows that begin or end here: the last one, and the highest and the lowest
+// since the last pin.
 func (k *track) pin() {
 	if k.edge == len(k.points) {
 		return
@@ -150,7 +151,7 @@ func (k *track) pin() {
 	k.edge, k.atEdge = len(k.points), k.value
 }
 
-// thin drops the points that change the picture the least, but for those that windows need or will.
+// thin drops the points that change the picture the least, except those that windows need or will need.
 func (k *track) thin() {
 	most, least := k.extremes()
 	type weight struct {
@@ -179,7 +180,7 @@ func (k *track) thin() {
 			if k.free == maxFree {
 				break
 			}
-			if w.at > 0 && drop[w.at-1] || drop[w.at+1] { // its neighbours are not what they were
+			if w.at > 0 && drop[w.at-1] || drop[w.at+1] { // its neighbours have changed
 				continue
 			}
 			drop[w.at] = true
@@ -207,7 +208,7 @@ func (k *track) thin() {
 	}
 }
 
-// area is that of the triangle of a point and its neighbours.
+// area returns the area of the triangle of a point and its neighbours, doubled.
 func (k *track) area(i int) float64 {
 	p, next := k.points[i], k.points[i+1]
 	before := point{at: p.at, bytes: p.bytes}
@@ -219,8 +220,8 @@ func (k *track) area(i int) float64 {
 	return max(ax*by-bx*ay, bx*ay-ax*by)
 }
 
-// tell takes in what a change says of a segment. What waits to be drawn, up to the segment that is over, does not
-// count: how long it waits is another matter live than in a replay.
+// tell adds a change to the fold of its segment. Folds up to the segment that is over, which wait to be drawn, do not
+// count for the limit: they wait for another time in a live session than in a replay.
 func (k *track) tell(f *foldMemory, over, segment uint64, m moment) {
 	running := 0
 	for i := range k.folds {
@@ -237,7 +238,7 @@ func (k *track) tell(f *foldMemory, over, segment uint64, m moment) {
 	}
 }
 
-// drop forgets what changes tell of segments that are over.
+// drop drops the folds of all segments up to one.
 func (k *track) drop(f *foldMemory, segment uint64) {
 	if len(k.folds) == 0 {
 		return
@@ -254,7 +255,7 @@ func (k *track) drop(f *foldMemory, segment uint64) {
 	k.folds = left
 }
 
-// begin ends a gap, where the meter has a value again.
+// resume ends a gap, where the meter has a value again.
 func (k *track) resume(at event.Nanoseconds, value event.Bytes) {
 	if !k.isGap {
 		return
@@ -277,7 +278,7 @@ func (k *track) pause(f *foldMemory, at event.Nanoseconds, reason gap) {
 	k.edge, k.atEdge = len(k.points), k.value
 }
 
-// all goes through the points of a track that a boundary has told.
+// all yields the points of a track, without the folds.
 func (k *track) all(a *archive.Archive) iter.Seq[point] {
 	return func(yield func(point) bool) {
 		for _, at := range k.stored.places {

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-// TestTrack compares a track with all that its meter did: it has the values at windows' ends and the extremes between
+// TestTrack compares a track with all values of its meter: it has the values at windows' ends and the extremes between
 // them, no value that was not there, and few points, however many changes there were.
 func TestTrack(t *testing.T) {
 	for seed := range uint64(16) {
@@ -49,7 +49,7 @@ func TestTrack(t *testing.T) {
 	}
 }
 
-// wander is a meter that moves at random, its track, and all that it did to compare with.
+// wander is a meter that moves at random, with its track, and all its values to compare with.
 type wander struct {
 	tracker *Tracker
 	track   *track
@@ -70,7 +70,7 @@ type run struct {
 
 func (w *wander) note() { w.was[w.now] = append(w.was[w.now], w.value) }
 
-// segment has the meter move for a while, and then draws a boundary.
+// segment moves the meter for a while, and then draws a boundary.
 func (w *wander) segment(segment uint64) {
 	random, one, folds := w.random, &w.run, &w.tracker.timeline.folds
 	before, high, told := w.now, w.value, random.IntN(5) > 0
@@ -87,7 +87,7 @@ func (w *wander) segment(segment uint64) {
 	w.note()
 	isEdge := random.IntN(2) == 0
 	w.track.see(folds, &seen{at: w.now, segment: segment, value: w.value, high: high, hold: before, isEdge: isEdge})
-	one.untold = one.untold || !told // nobody said how low it was
+	one.untold = one.untold || !told // the lowest value was not streamed
 	if isEdge {
 		one.to = w.now
 		w.runs = append(w.runs, *one)
@@ -98,7 +98,7 @@ func (w *wander) segment(segment uint64) {
 	}
 }
 
-// of returns the highest and the lowest value of points in a run, and the one in its end.
+// of returns the highest and the lowest value of points in a run, and the one at its end.
 func (r *run) of(points []point) (most, least, end event.Bytes) {
 	for _, p := range points {
 		if p.at > r.to {
@@ -113,7 +113,7 @@ func (r *run) of(points []point) (most, least, end event.Bytes) {
 	return most, least, end
 }
 
-// wasThere says whether a meter had a value at a time, or since the last time that it moved.
+// wasThere reports whether a meter had a value at a time, or since the last time that it moved.
 func wasThere(naive map[event.Nanoseconds][]event.Bytes, p point) bool {
 	for at := p.at; at >= max(0, p.at-1); at-- { // two changes of one instant are a nanosecond apart in a track
 		for _, v := range naive[at] {
@@ -125,7 +125,7 @@ func wasThere(naive map[event.Nanoseconds][]event.Bytes, p point) bool {
 	return false
 }
 
-// TestTrackOfCrossingBoundaries: a boundary that comes behind a later one says nothing of the time between.
+// TestTrackOfCrossingBoundaries checks that a boundary that comes after a later one adds nothing for the time between.
 func TestTrackOfCrossingBoundaries(t *testing.T) {
 	tracker := New()
 	k := &track{meter: event.Resident}

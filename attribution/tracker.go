@@ -46,28 +46,29 @@ func New() *Tracker {
 	return t
 }
 
-// Add takes the next event in. A boundary or a change may be another one's memory when it returns.
+// Add processes the next event. The caller may reuse the memory of a boundary or a change when Add returns.
 func (t *Tracker) Add(e event.Event) { t.intake.add(e) }
 
-// Flush settles the last boundary, as an [event.Lull] does. A reading of it that comes only after that counts with the
-// next boundary of its tree, which makes peaks of other processes too low: a live session reads until none is to come
-// (ledger.Poll).
+// Flush settles the last boundary, as an [event.Lull] does. A reading of that boundary that comes only after Flush
+// counts with the next boundary of its tree, which makes peaks of other processes too low: a live session reads until
+// no reading is left (ledger.Poll).
 func (t *Tracker) Flush() { t.intake.flush() }
 
-// Mark has [Tracker.Glance] tell growth from now on, or from the beginning of cells where now is false again.
+// Mark makes [Tracker.Glance] measure growth from now on, or from the beginning of cells where now is false again.
 func (t *Tracker) Mark(now bool) { t.glancer.mark(now) }
 
-// Glance returns what there is just now: figures up to the last boundary, the largest variables as they were last
-// listed. It takes a time that grows with the stacks of the cells that run, and with nothing that is over.
+// Glance returns the present state: figures up to the last boundary, and the largest variables as they were last
+// listed. Its time grows with the stacks of the running cells, and with nothing that is over.
 func (t *Tracker) Glance() *model.Glance {
 	t.Flush()
 	return t.glancer.glance()
 }
 
-// Named are the variables that a look at a process has found while the session ran, in no order, with who made them.
+// Named returns the variables that were found in a process while the session ran, in no order, with the cells that made
+// them.
 func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) {
 	return t.namespaces.variablesOf(WithCells(t, e))
 }
 
-// WithCells returns what there is by name with the traceback called by the cell that it came from, if that is known.
+// WithCells returns the variables with the traceback named after the cell that it came from, if that is known.
 func WithCells(t *Tracker, e *event.Variables) *event.Variables { return t.files.withCells(e) }

@@ -8,7 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestCellWithoutNumber: a cell whose shell's In is not known has no number, and is not called silent for that.
+// TestCellWithoutNumber checks that a cell has no number if its shell's In is not known, and does not count as silent
+// for that.
 func TestCellWithoutNumber(t *testing.T) {
 	for _, inputs := range []int64{-1, event.InputsElsewhere} {
 		s := newScript()
@@ -106,7 +107,7 @@ func TestNestedAndOverlappingWindows(t *testing.T) {
 func TestChildrenAndTheTree(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
-	s.born(200, 50) // fork: the child has what its parent has
+	s.born(200, 50) // fork: the child starts with its parent's memory
 	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main })
 	s.to(200, 400)
 	s.to(main, 80)
@@ -133,8 +134,8 @@ func TestChildrenAndTheTree(t *testing.T) {
 	expect(t, "child ended", r.Processes[1].Ended, true)
 }
 
-// TestTreeBelowTheTop: what the window of a child has together is its own and its children's, and nothing of its parent
-// or of that one's others.
+// TestTreeBelowTheTop checks that the tree of a child's window is its own memory and its children's, without its parent
+// and the parent's other children.
 func TestTreeBelowTheTop(t *testing.T) {
 	s := newScript()
 	born := func(pid, parent int32) {
@@ -172,8 +173,8 @@ func TestTreeBelowTheTop(t *testing.T) {
 	}
 }
 
-// TestPIDThatIsHandedOn: a pid that two children have had, one after the other, is two processes, each with its command
-// and its memory.
+// TestPIDThatIsHandedOn checks that a pid that two children have had, one after the other, is two processes, each with
+// its command and its memory.
 func TestPIDThatIsHandedOn(t *testing.T) {
 	s := newScript()
 	for i := range 2 {
@@ -205,7 +206,7 @@ func TestPIDThatIsHandedOn(t *testing.T) {
 	}
 }
 
-// TestExecForgetsWhatWasForked: what a child was before it executed a program was its parent's.
+// TestExecForgetsWhatWasForked checks that the memory of a child before it executed a program counts as its parent's.
 func TestExecForgetsWhatWasForked(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -276,13 +277,13 @@ func TestLossMarksTheProofNotThePeak(t *testing.T) {
 			break
 		}
 	}
-	// The session, the first cell; not the second cell nor what lies around it.
+	// The session and the first cell; not the second cell and the times around it.
 	if p.Skipped != 2 || p.Agreed != p.Compared || p.Compared != 4 {
 		t.Errorf("proof: %+v", p)
 	}
 }
 
-// TestBoundariesThatPassEachOther are not missing; one that does not come is.
+// TestBoundariesThatPassEachOther checks that these are not missing, and that one that does not come is.
 func TestBoundariesThatPassEachOther(t *testing.T) {
 	for _, c := range []struct {
 		numbers []uint64
@@ -302,7 +303,7 @@ func TestBoundariesThatPassEachOther(t *testing.T) {
 	}
 }
 
-// TestLedgerThatMissesAPeak: a stream that saw more than the ledger must not go unnoticed.
+// TestLedgerThatMissesAPeak checks that a change stream with a higher peak than the ledger's is reported.
 func TestLedgerThatMissesAPeak(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)

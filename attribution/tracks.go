@@ -5,7 +5,8 @@ import (
 	"ipytracer/model"
 )
 
-// trackPoints is how many points an item of a report's timeline has at most; a gap's beginning and its end are in one.
+// trackPoints is the most points that an item of a report's timeline has; a gap's beginning and its end are in one
+// item.
 const trackPoints = 8 << 10
 
 // eachTrack makes a report's timeline.
@@ -29,8 +30,8 @@ func (tl *timeline) eachTrack(yield func(*model.Track) bool) {
 	}
 }
 
-// onlyOwn makes the tracks of the tree for meters that no other process of it has moved: what they do is what the
-// attached process's own do.
+// onlyOwn makes the tracks of the tree for meters that no other process of it has moved: these meters have the values
+// of the attached process.
 func (d *drawing) onlyOwn(tree *line, p *process) bool {
 	if len(tree.tracks) == 0 {
 		return true
@@ -68,7 +69,7 @@ func (d *drawing) each(l *line, p *process, tree bool, gone event.Nanoseconds) b
 	return true
 }
 
-// blindOf is when something could not be probed for a meter.
+// blindOf returns the times in which a probe of a meter was missing.
 func (ps *processes) blindOf(p *process, tree bool, m event.Meter) stretches {
 	if tree {
 		return ps.root(p.root).blind[m.Template()]
@@ -82,7 +83,7 @@ type drawing struct {
 	track       model.Track
 	blind       stretches
 	began, gone event.Nanoseconds
-	alone       bool // until its first point, the process is all that there is of the tree
+	alone       bool // until its first point, the process is alone in the tree
 	yield       func(*model.Track) bool
 	last        point
 	inGap       bool
@@ -113,7 +114,7 @@ func (d *drawing) all(k *track) bool {
 	return d.flush()
 }
 
-// add adds a point, and hands out the item when it is full.
+// add adds a point, and yields the item when it is full.
 func (d *drawing) add(p point) bool {
 	if len(d.track.Points) >= trackPoints && !d.inGap && !d.flush() {
 		return false
@@ -132,10 +133,10 @@ func (d *drawing) add(p point) bool {
 	return true
 }
 
-// since is a time as the report counts it.
+// since converts a time to that of the report.
 func (d *drawing) since(at event.Nanoseconds) int64 { return int64(at - d.t.session.began) }
 
-// flush hands out what there is.
+// flush yields the points so far as an item.
 func (d *drawing) flush() bool {
 	if len(d.track.Points) == 0 {
 		return true

@@ -12,8 +12,8 @@ const (
 	maxChildren  = 1 << 20 // of all windows
 )
 
-// others goes through the processes of a tree that a window has seen, but its own: those that lived when it began, and
-// those that moved since.
+// others calls do with the processes of a tree that a window has seen, except its own: those that lived when it began,
+// and those that moved since.
 func (r *root) others(w *window, do func(p *process, atStart bool)) {
 	for p := r.recent; p != nil && p.moved > w.since; p = p.older {
 		if p != w.process {
@@ -27,7 +27,7 @@ func (r *root) others(w *window, do func(p *process, atStart bool)) {
 	}
 }
 
-// lives notes that a process of the tree begins or ends.
+// lives records that a process of the tree begins or ends.
 func (r *root) lives(p *process, cut uint64, alive bool) {
 	if p.alive == alive {
 		return
@@ -45,7 +45,7 @@ func (r *root) lives(p *process, cut uint64, alive bool) {
 	}
 }
 
-// moved notes that a process moved, or was born or ended, in the segment that ended at a cut.
+// moved records that a process moved, or was born or ended, in the segment that ended at a cut.
 func (r *root) moved(p *process, cut uint64) {
 	p.moved = cut
 	if r.recent == p {
@@ -59,7 +59,7 @@ func (r *root) moved(p *process, cut uint64) {
 	r.recent = p
 }
 
-// leave takes a process out of the order of those that moved.
+// leave removes a process from the list of those that moved.
 func (r *root) leave(p *process) {
 	if r.recent == p {
 		r.recent = p.older
@@ -73,7 +73,7 @@ func (r *root) leave(p *process) {
 	p.older, p.newer = nil, nil
 }
 
-// latest is the cut since which the youngest open window is open.
+// latest returns the cut since which the youngest open window is open.
 func (r *root) latest() uint64 {
 	if n := len(r.open); n > 0 {
 		return r.open[n-1].since
@@ -81,7 +81,7 @@ func (r *root) latest() uint64 {
 	return 0
 }
 
-// cuts are the cuts since which windows are open, ascending.
+// cuts returns the cuts since which windows are open, ascending.
 func (r *root) cuts() []uint64 {
 	out := make([]uint64, 0, len(r.open))
 	for _, w := range r.open {
@@ -93,7 +93,7 @@ func (r *root) cuts() []uint64 {
 	return out
 }
 
-// thin forgets what no open window asks a past for any more, where that is worth the while.
+// thin removes the marks of a past that no open window needs any more, where there are many.
 func (r *root) thin(p *past) {
 	most := crowded + 2*len(r.open)
 	for i := range p.gauges {
@@ -113,5 +113,5 @@ func (r *root) thin(p *past) {
 	}
 }
 
-// crowded is from how many marks on it is worth looking which of them anybody needs, beside two for each window.
+// crowded is the number of marks, beside two for each window, above which they are thinned.
 const crowded = 8

@@ -9,8 +9,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// kernelUnder is a program that starts a kernel, as nbconvert does: pid 200 runs cells, and the program that was traced
-// runs none.
+// kernelUnder returns a program that starts a kernel, as nbconvert does: pid 200 runs cells, and the program that was
+// traced runs none.
 func kernelUnder() *script {
 	s := newScript()
 	s.born(200, 50)
@@ -28,8 +28,8 @@ func (s *script) numpy(pid int32, address, stack uint64, value, size event.Bytes
 		Value: value, Size: size, Address: address, Stack: stack})
 }
 
-// TestLinesOfAKernelThatWasStarted: its lines are in the report, with what was left when its last cell was over; its
-// parent is nobody's child.
+// TestLinesOfAKernelThatWasStarted checks that its lines are in the report, with the blocks left after its last cell;
+// its parent is no child.
 func TestLinesOfAKernelThatWasStarted(t *testing.T) {
 	s := kernelUnder()
 	s.events = append(s.events, &event.Stack{Number: 7, PID: 200,
@@ -66,7 +66,8 @@ func TestLinesOfAKernelThatWasStarted(t *testing.T) {
 	}
 }
 
-// TestLateChangeOfSettledWindow: what comes when a window's tallies are summed up is not in them, and it says so.
+// TestLateChangeOfSettledWindow checks that a change after a window's tallies are summed up is not in them, but marks
+// the window.
 func TestLateChangeOfSettledWindow(t *testing.T) {
 	s := newBlocks()
 	s.cut(event.CellOpen, 1)
@@ -100,7 +101,7 @@ func TestLateChangeOfSettledWindow(t *testing.T) {
 	}
 }
 
-// TestUnlistedIsAddedUp: a window's list and the sums of what is not in it are all that was allocated in it.
+// TestUnlistedIsAddedUp checks that a window's list and its sums of unlisted stacks are all that was allocated in it.
 func TestUnlistedIsAddedUp(t *testing.T) {
 	for _, kind := range []string{model.Cell, model.Statement} {
 		s := newBlocks()
@@ -140,8 +141,8 @@ func TestUnlistedIsAddedUp(t *testing.T) {
 	}
 }
 
-// TestTreeOfTheFirstChild: what the attached process had at its highest before its first child began, in the same
-// segment, the tree has had too. The kernel half keeps no maxima of a tree of one.
+// TestTreeOfTheFirstChild checks that the tree has the peak that the attached process had before its first child began,
+// in the same segment. The kernel half keeps no maxima of a tree of one.
 func TestTreeOfTheFirstChild(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
@@ -161,9 +162,9 @@ func TestTreeOfTheFirstChild(t *testing.T) {
 	reporttest.Timeline(t, r)
 }
 
-// TestTreeOfOne: while the attached process is alone its tree has what it has, though another of its threads touches a
-// page, or gives some back, between the kernel half's look at the one and at the other. Beside a child the tree's own
-// values count.
+// TestTreeOfOne checks that while the attached process is alone its tree has its values, though another of its threads
+// touches a page, or frees some, between the kernel half's reads of the process and of the tree. Beside a child the
+// tree's own values count.
 func TestTreeOfOne(t *testing.T) {
 	const page = 4096
 	for _, between := range []event.Bytes{page, -3 * page} {

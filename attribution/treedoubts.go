@@ -8,14 +8,14 @@ import (
 	"ipytracer/model/words"
 )
 
-// isUnread says whether what a boundary could say of other processes may have found no room.
+// isUnread reports whether the readings of other processes at a boundary may have found no room.
 func (r *root) isUnread(cut uint64) bool {
 	i, found := slices.BinarySearch(r.unread, cut)
 	return found || i >= maxUnread
 }
 
-// loosenOpen loosens the windows that are open, for what found no room. Those that opened before this was done for the
-// same reason are loose already.
+// loosenOpen loosens the open windows, for records that found no room. Windows that opened before the last loosening
+// for the same reason are loose already.
 func (r *root) loosenOpen(cut uint64, refused *[event.RefusedKinds]uint64) {
 	for kind, n := range [looseKinds]uint64{
 		refused[event.RefusedBoundaries] + refused[event.RefusedReadings], refused[event.RefusedStatements],
@@ -25,7 +25,7 @@ func (r *root) loosenOpen(cut uint64, refused *[event.RefusedKinds]uint64) {
 			continue
 		}
 		for _, w := range slices.Backward(r.open) {
-			if !w.isOpen { // it is to be taken out, and has forgotten when it began
+			if !w.isOpen { // it is to be removed, and has lost the cut at which it began
 				continue
 			}
 			if w.since < r.loose[kind] {
@@ -37,7 +37,8 @@ func (r *root) loosenOpen(cut uint64, refused *[event.RefusedKinds]uint64) {
 	}
 }
 
-// refusedSince is what found no room since the boundary before. Two CPUs' boundaries may pass each other.
+// refusedSince returns the records that found no room since the boundary before. Two CPUs' boundaries may pass each
+// other.
 func (r *root) refusedSince(d *event.Doubts) (refused [event.RefusedKinds]uint64) {
 	for kind, n := range d.Refused {
 		if before := r.doubts.Refused[kind]; n > before {
@@ -47,7 +48,7 @@ func (r *root) refusedSince(d *event.Doubts) (refused [event.RefusedKinds]uint64
 	return refused
 }
 
-// doubtOpened begins a window with what was in doubt before it.
+// doubtOpened begins a window with the doubts before it.
 func (w *window) doubtOpened(r *root, b *event.Boundary) {
 	w.openStatements, w.openMarkers = r.doubts.Refused[event.RefusedStatements], r.doubts.Refused[event.RefusedMarkers]
 	if b.Missing != [event.MissingKinds]event.Bytes{} || b.UntracedNow > 0 {
@@ -56,7 +57,7 @@ func (w *window) doubtOpened(r *root, b *event.Boundary) {
 	}
 }
 
-// lacks takes in what it says of a window's ends that something found no room while it was open.
+// lacks loosens a window for the records that found no room while it was open, if they may have been its ends.
 func (w *window) lacks(refused *[event.RefusedKinds]uint64) {
 	switch {
 	case refused[event.RefusedBoundaries]+refused[event.RefusedReadings] > 0:
@@ -67,7 +68,7 @@ func (w *window) lacks(refused *[event.RefusedKinds]uint64) {
 	}
 }
 
-// lost tells in a window of a report what found no room in it.
+// lost sets in a window of a report the numbers of records that found no room in it.
 func (w *window) lost(out *model.Window) {
 	d := w.doubts
 	if d == nil || w.kind != kindCell && w.kind != kindSession {
@@ -80,7 +81,7 @@ func (w *window) lost(out *model.Window) {
 	out.Note = words.Join(out.Note, words.StatementsRefused(d.statements))
 }
 
-// loosen says that nobody knows where a window begins or ends.
+// loosen records that the beginning or the end of a window is not known.
 func (w *window) loosen(why string) {
 	d := w.inDoubt()
 	if !d.loose {
@@ -89,7 +90,7 @@ func (w *window) loosen(why string) {
 	d.loose = true
 }
 
-// inDoubt is what is not certain of a window, to be added to; most windows have nothing.
+// inDoubt returns the doubts of a window, for more to be added; most windows have none.
 func (w *window) inDoubt() *doubts {
 	if w.doubts == nil {
 		w.doubts = &doubts{}
@@ -97,7 +98,7 @@ func (w *window) inDoubt() *doubts {
 	return w.doubts
 }
 
-// isBlind notes what is missing in a window that closed at a time.
+// isBlind records the meters that are incomplete in a window that closed at a time.
 func (w *window) isBlind(r *root, closed event.Nanoseconds) {
 	tree, own := r.blind.of(w.opened, closed), meterSet{}
 	if w.process.root == w.root {

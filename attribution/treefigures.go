@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-// treeOf are a window's figures of its process and the children together, where they are others than its own.
+// treeOf returns a window's figures of its process and the children together, where they differ from its own.
 func (fg *figurer) treeOf(w *window, own map[string]model.Figure) map[string]model.Figure {
 	out := fg.lent.figures()
 	whole := w.isOfTop()
@@ -28,8 +28,8 @@ func (fg *figurer) treeOf(w *window, own map[string]model.Figure) map[string]mod
 	return out
 }
 
-// isOfTop says whether the window's process is the one whose tree the kernel half adds up: the one that was attached to
-// or started, not one below it.
+// isOfTop reports whether the window's process is the one with the tree that the kernel half adds up: the process that
+// was attached to or started, not one below it.
 func (w *window) isOfTop() bool {
 	top := w
 	for top.parent != nil {
@@ -38,7 +38,7 @@ func (w *window) isOfTop() bool {
 	return top.kind == kindSession && top.process == w.process
 }
 
-// wholeTree is what the kernel half has added up at each instant.
+// wholeTree returns the figure that the kernel half has added up at each instant.
 func (fg *figurer) wholeTree(w *window, m event.Meter) model.Figure {
 	f := fg.figure(m, w.tree.of(m), w, false)
 	if shared := w.shared.of(m); shared > 0 {
@@ -47,25 +47,25 @@ func (fg *figurer) wholeTree(w *window, m event.Meter) model.Figure {
 	return fg.asSeen(f, w, m)
 }
 
-// asSeen is a figure of several processes, with what may be missing in it.
+// asSeen returns a figure of several processes, not exact if a part may be missing in it.
 func (fg *figurer) asSeen(f model.Figure, w *window, m event.Meter) model.Figure {
-	// A forked child has no probes: what it makes is in none of them. And not all of the tree may have been seen.
+	// A forked child has no probes: its allocations are in no figure. And not all of the tree may have been seen.
 	if w.crowded || w.sharing && m.Facts().OfPythons || w.doubts.inTree(m) {
 		f.Exact, f.Bound = false, nil
 	}
 	return f
 }
 
-// branch is for a process below the top, such as a kernel of a server: the kernel half does not add up what such a
-// process and its own children have. Without children that is its own figure. With some, what they have at the start
-// and the end is a sum; the peak of the sum is at least each one's, and at most the sum of all. What it most likely
-// was, with a bound that covers both: a process that waits for its child has what it had.
+// branch returns the figure of a process below the top, such as a kernel of a server, and its children: the kernel half
+// does not add these up. Without children it is the process's own figure. With children, the start and the end are
+// sums; the peak of the sum is at least the peak of each one, and at most the sum of all peaks. The figure has the most
+// likely peak, with a bound that covers both: a process that waits for its child keeps its own value.
 func (fg *figurer) branch(w *window, m event.Meter) model.Figure {
 	own := w.own.of(m)
 	if len(w.measured.children) == 0 && w.unlisted == 0 {
 		return fg.figure(m, own, w, true)
 	}
-	if slices.Contains(w.shed, m) { // what of it is certain at the same time is not known
+	if slices.Contains(w.shed, m) { // the values that are certain at the same time are not known
 		return fg.figure(m, figure{start: own.start, peak: own.start, end: own.start, meter: m}, w, false)
 	}
 	sum, waits := own, min(own.start, own.end)
@@ -73,7 +73,7 @@ func (fg *figurer) branch(w *window, m event.Meter) model.Figure {
 	for _, c := range w.measured.children {
 		f := c.figures.of(m)
 		least, most, sum.peak = max(least, f.highest()), most+f.highest(), max(sum.peak, waits+f.highest())
-		if !w.sharing { // else what a forked child began with may be its parent's
+		if !w.sharing { // else the start of a forked child may be its parent's
 			sum.start, sum.end = sum.start+f.start, sum.end+f.end
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// verdict is what was found, with the words for it.
+// verdict returns the verdict on what was found, with its words.
 func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	v := f.Verdict
 	v.Kind, v.Meter, v.PID = key.kind, key.meter.String(), int(key.pid)
@@ -44,7 +44,7 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	case model.ChildAlive, model.IdlePool:
 		v.Command, v.PIDs = words.Bounded(f.command, 200), f.children
 	}
-	if v.Change == nil && key.kind != model.Waits { // of which nothing has to change
+	if v.Change == nil && key.kind != model.Waits { // nothing has to change for garbage that waits
 		v.Change = f.made(v.Stack)
 	}
 	v.Fix = fixOf(key, f)
@@ -56,7 +56,7 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	return v
 }
 
-// facts are what the words of a verdict rest on.
+// facts returns the facts that the words of a verdict rest on.
 func (f *found) facts(key verdictKey) words.Found {
 	holder := f.portion.holder
 	by := holder.Kind
@@ -75,7 +75,7 @@ func (f *found) facts(key verdictKey) words.Found {
 	}
 }
 
-// made is where the latest run of the cell made it.
+// made returns the place of the allocation in the latest run of the cell.
 func (f *found) made(stack []model.Frame) *model.Place {
 	var latest *window
 	for cell := range f.portion.runs {

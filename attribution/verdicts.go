@@ -12,7 +12,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// find files what a site left behind under the verdict it belongs to.
+// find adds a portion of a site to the verdict it belongs to.
 func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *found {
 	key := j.key(kind, s, by, p.holder)
 	f := j.verdicts[key]
@@ -33,7 +33,8 @@ func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *fou
 	return f
 }
 
-// key says which verdict what a site left belongs to: that of its holder, where it can be named.
+// key returns the key of the verdict that a portion of a site belongs to: that of its holder, where the holder has a
+// name.
 func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Holder) verdictKey {
 	key := verdictKey{kind: kind, pid: s.pid, meter: s.meter}
 	line := ""
@@ -50,7 +51,7 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 		}
 	case kind == model.HeldByView:
 		key.holder = j.views.names[viewAt{s.pid, holder.Address}]
-	case kind == model.Waits: // one for all of it: one collection has it all
+	case kind == model.Waits: // one for all of it: one collection frees it all
 	case kind == model.HeldByTraceback && by == event.HeldByTraceback && holder.Root != "":
 		key.holder = holder.Root
 		if strings.HasPrefix(holder.Root, "sys.last_") || strings.HasPrefix(holder.Root, "get_ipython") {
@@ -68,10 +69,10 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 	return key
 }
 
-// shownBy is the cell that showed Out[n], nil if that is not known.
+// shownBy returns the cell that showed Out[n], nil if that is not known.
 func (j *judge) shownBy(pid int32, n int) *window { return j.shown[pid][n] }
 
-// passed judges what is gone, but went too late.
+// passed judges the blocks that were freed, but too late.
 func (j *judge) passed() {
 	names := newSurvivors(j.t)
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.departures.gone), comparePassing) {

@@ -7,7 +7,7 @@ import (
 	"ipytracer/event"
 )
 
-// viewKey is one group of views that must be replaced together.
+// viewKey identifies a group of views that must be replaced together.
 type viewKey struct {
 	pid   int32
 	names string
@@ -19,7 +19,7 @@ type viewAt struct {
 	address uint64
 }
 
-// views are groups of views, and which group has which memory.
+// views are groups of views, and the group of each memory.
 type views struct {
 	groups map[viewKey]*viewed
 	names  map[viewAt]string
@@ -53,7 +53,7 @@ func (all views) add(pid int32, v event.View, meter event.Meter) {
 	g.base, g.used, g.collect = g.base+v.Size, g.used+v.Used, g.collect || v.Collect
 	switch {
 	case meter == event.NumPy:
-		g.copies += v.Copies - v.Small // which are in no meter
+		g.copies += v.Copies - v.Small // small copies are in no meter
 	case meter == event.Mapped && v.Copies < leastOfMapped:
 	default:
 		g.copies += v.Copies

@@ -11,8 +11,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// TestWildEvents: a recording may say anything, in any order. A report and an audit of it come to an end, in every
-// form.
+// TestWildEvents checks that a report and an audit end, in every form, for a recording with any events in any order.
 func TestWildEvents(t *testing.T) {
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 3))

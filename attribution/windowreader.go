@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-// windowReader goes through the windows of a report, each made when it is asked for.
+// windowReader yields the windows of a report, each made when it is asked for.
 type windowReader struct {
 	table     *windowTable
 	presenter *presenter
@@ -15,10 +15,10 @@ type windowReader struct {
 	lent      *lent
 }
 
-// each makes the windows of a report, in the order they began.
+// each yields the windows of a report, in the order they began.
 func (wr *windowReader) each(yield func(*model.Window) bool) { wr.from(0)(yield) }
 
-// from makes those from the i-th window on.
+// from returns those from the i-th window on.
 func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 	return func(yield func(*model.Window) bool) {
 		for w := range wr.table.all(i, windowKind.isReported) {
@@ -30,12 +30,12 @@ func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 	}
 }
 
-// after makes those from a window on.
+// after returns those from the window with an id on.
 func (wr *windowReader) after(id int) iter.Seq[*model.Window] {
 	return wr.from(wr.table.first(id))
 }
 
-// eachBetween makes the times between cells, in the order they began.
+// eachBetween yields the times between cells, in the order they began.
 func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
 	for w := range wr.table.all(0, func(k windowKind) bool { return k == kindBetween }) {
 		one := wr.presenter.between(w)
@@ -45,7 +45,7 @@ func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
 	}
 }
 
-// pass makes the same as each, in the same memory.
+// pass yields the same as each, in the same memory.
 func (wr *windowReader) pass(yield func(*model.Window) bool) {
 	for w := range wr.table.all(0, windowKind.isReported) {
 		wr.lent.begin()
@@ -57,7 +57,7 @@ func (wr *windowReader) pass(yield func(*model.Window) bool) {
 	}
 }
 
-// passBetween makes the same as eachBetween, in the same memory.
+// passBetween yields the same as eachBetween, in the same memory.
 func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
 	for w := range wr.table.all(0, func(k windowKind) bool { return k == kindBetween }) {
 		wr.lent.begin()
@@ -77,7 +77,7 @@ func (wr *windowReader) find(id int) (model.Window, bool) {
 	return model.Window{}, false
 }
 
-// detail says who allocated in a window of a report.
+// detail sets the stacks that allocated in a window of a report.
 func (wr *windowReader) detail(of *model.Window) {
 	w := wr.table.windowOf(of.ID)
 	if w == nil {

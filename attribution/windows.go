@@ -29,7 +29,7 @@ func (ws *windows) open(p *process, b *event.Boundary, kind windowKind, parent *
 		opened: b.Time, status: model.OK,
 	}
 	ws.table.open(w)
-	ws.ledger.opened(w, int(b.Line)) // not the boundary, which need not live on
+	ws.ledger.opened(w, int(b.Line)) // not the boundary, which may be reused
 	if ws.ledger.keeps(kind) {
 		ws.table.keep(w)
 	}
@@ -49,7 +49,7 @@ func (ws *windows) open(p *process, b *event.Boundary, kind windowKind, parent *
 	return w
 }
 
-// close ends a window at a boundary whose segment it has seen.
+// close ends a window with the segment that a boundary ends.
 func (ws *windows) close(w *window, b *event.Boundary) {
 	if !w.isOpen {
 		return
@@ -59,7 +59,7 @@ func (ws *windows) close(w *window, b *event.Boundary) {
 	ws.leave(w)
 }
 
-// end notes where a window ends: at a boundary whose segment it has seen.
+// end records the end of a window, with the segment that a boundary ends.
 func (ws *windows) end(w *window, b *event.Boundary) {
 	r := ws.processes.root(w.root)
 	w.measured = ws.table.measure(w)
@@ -77,7 +77,7 @@ func (ws *windows) end(w *window, b *event.Boundary) {
 	w.closed, w.closeCPU, w.closeFrees, w.closeCounters = b.Time, b.CPUTime, b.Frees, countersOf(b)
 }
 
-// leave takes a window out of those that are open.
+// leave removes a window from those that are open.
 func (ws *windows) leave(w *window) {
 	ws.invariants.left(w)
 	r := ws.processes.root(w.root)
@@ -93,14 +93,14 @@ func (ws *windows) leave(w *window) {
 		r.open = r.open[:n-1]
 		r.closed--
 	}
-	if r.closed > len(r.open)/2 { // they are taken out many at a time
+	if r.closed > len(r.open)/2 { // they are removed many at a time
 		r.open = slices.DeleteFunc(r.open, func(w *window) bool { return !w.isOpen })
 		r.closed = 0
 	}
 	ws.closed.add(w)
 }
 
-// snapshot is a window as it is if it ends at a boundary whose segment it has seen.
+// snapshot returns a copy of a window, ended with the segment that a boundary ends.
 func (ws *windows) snapshot(w *window, b *event.Boundary) *window {
 	s, d := *w, *w.detail
 	s.detail = &d
@@ -116,7 +116,7 @@ func (ws *windows) snapshot(w *window, b *event.Boundary) *window {
 	return &s
 }
 
-// drop takes a statement out again.
+// drop removes a statement again.
 func (ws *windows) drop(w *window, b *event.Boundary) {
 	w.dropped = true
 	ws.close(w, b)

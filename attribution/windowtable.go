@@ -10,7 +10,7 @@ import (
 	"ipytracer/event"
 )
 
-// windowTable has all windows of a session in the order they began: each itself, or where it is in the archive.
+// windowTable has all windows of a session in the order they began: each itself, or its place in the archive.
 type windowTable struct {
 	session   *session
 	processes *processes
@@ -25,13 +25,13 @@ type windowTable struct {
 	dropped                 int       // not kept
 	nextID                  int
 	counted                 bool   // a window has counters
-	children                int    // that windows list, of all that are over
-	closings                uint64 // how many windows closed
-	noTallies               bool   // nothing of who allocated is kept any more, see [GiveUp]
+	children                int    // listed by all windows that are over
+	closings                uint64 // number of windows that closed
+	noTallies               bool   // tallies are not kept any more, see [GiveUp]
 
-	coded   []byte  // memory for what is to be put into the archive
-	reached int     // the window that was made last, of all
-	decoded *window // the last that was made of the archive
+	coded   []byte  // buffer for records of the archive
+	reached int     // index of the window that was made last by all
+	decoded *window // the last that was read from the archive
 	space   space
 }
 
@@ -40,8 +40,7 @@ func newWindowTable(s *session, p *processes, stacks *stackTable, a *archive.Arc
 		archive: a, nextID: 1}
 }
 
-// open gives a window its number. The time between cells is no window of a report: it has the number of what comes
-// next.
+// open gives a window its id. The time between cells is no window of a report: it has the id of the next window.
 func (wt *windowTable) open(w *window) {
 	wt.counted = wt.counted || w.openCounters != nil
 	w.id = wt.nextID
@@ -59,12 +58,12 @@ func (wt *windowTable) close(w *window) {
 // drop counts a window for which there is no room.
 func (wt *windowTable) drop() { wt.dropped++ }
 
-// first returns the place of the first window that has at least an id.
+// first returns the index of the first window that has at least an id.
 func (wt *windowTable) first(id int) int {
 	return sort.Search(len(wt.slots), func(i int) bool { return wt.idAt(i) >= id })
 }
 
-// latest returns the latest window, among the last ones, that is one to look for; nil for none.
+// latest returns the latest window, among the last ones, for which is returns true; nil for none.
 func (wt *windowTable) latest(is func(*window) bool) *window {
 	for i := len(wt.slots) - 1; i >= max(0, len(wt.slots)-latest); i-- {
 		if w := wt.slots[i].w; w != nil && !w.dropped && is(w) {
@@ -74,7 +73,7 @@ func (wt *windowTable) latest(is func(*window) bool) *window {
 	return nil
 }
 
-// keep remembers a window for the report, or counts it where there are too many.
+// keep adds a window for the report, or counts it where there are too many.
 func (wt *windowTable) keep(w *window) {
 	if w.kind == kindStatement {
 		wt.statements++
@@ -96,7 +95,7 @@ func (wt *windowTable) keep(w *window) {
 }
 
 // put turns a window into bytes, and returns the detail that is not needed any more; nil for a window that is not in
-// the table: there were too many, or it turned out to be none.
+// the table: there were too many, or it was dropped.
 func (wt *windowTable) put(w *window) *detail {
 	c, of := wt.coder(wt.coded[:0]), w.detail
 	if w.stays() || w == w.process.lastGap {
@@ -129,7 +128,7 @@ func (wt *windowTable) kindAt(i int) windowKind {
 	return wt.slots[i].kind
 }
 
-// at is the i-th window, whole.
+// at returns the i-th window, whole.
 func (wt *windowTable) at(i int) *window {
 	if wt.decoded != nil && wt.decoded.slot == i+1 {
 		return wt.decoded
@@ -159,8 +158,8 @@ func (wt *windowTable) at(i int) *window {
 	return wt.decoded
 }
 
-// all goes through the windows of some kinds, from the first-th of all on, whole, in the order they began. They are not
-// to be changed.
+// all yields the windows of some kinds, whole, in the order they began, starting at index first of all windows. They
+// must not be changed.
 func (wt *windowTable) all(first int, of func(windowKind) bool) iter.Seq[*window] {
 	return func(yield func(*window) bool) {
 		for i := first; i < len(wt.slots); i++ {
@@ -175,10 +174,10 @@ func (wt *windowTable) all(first int, of func(windowKind) bool) iter.Seq[*window
 	}
 }
 
-// anyKind is all windows.
+// anyKind selects all windows.
 func anyKind(windowKind) bool { return true }
 
-// windowOf finds a window of a report, nil if there is none.
+// windowOf returns a window of a report, nil if there is none.
 func (wt *windowTable) windowOf(id int) *window {
 	if wt.reached < len(wt.slots) && wt.idAt(wt.reached) == id {
 		if w := wt.at(wt.reached); w.kind.isReported() && !w.dropped {
@@ -198,8 +197,8 @@ func (wt *windowTable) windowOf(id int) *window {
 	return nil
 }
 
-// whole is a window with its detail, up to now if it is open; of an archived one without its tallies, see
-// [windowTable.talliesOf]. It is not to be changed.
+// whole returns a window with its detail, up to now if it is open; of an archived one without its tallies, see
+// [windowTable.talliesOf]. It must not be changed.
 func (wt *windowTable) whole(w *window) *window {
 	switch {
 	case w.detail == nil:
@@ -219,7 +218,7 @@ func (wt *windowTable) whole(w *window) *window {
 	return wt.inTheEnd.inHindsight(w)
 }
 
-// talliesOf are a window's tallies.
+// talliesOf returns a window's tallies.
 func (wt *windowTable) talliesOf(w *window) map[event.Meter]*tallies {
 	if w.talliesAt > 0 && w.tallies == nil && !wt.noTallies {
 		c := wt.read(w.talliesAt)
@@ -231,7 +230,7 @@ func (wt *windowTable) talliesOf(w *window) map[event.Meter]*tallies {
 	return w.tallies
 }
 
-// sessions are the sessions, whole.
+// sessions returns the sessions, whole.
 func (wt *windowTable) sessions() map[*window]*window {
 	out := map[*window]*window{}
 	for _, w := range wt.staying {
@@ -242,7 +241,7 @@ func (wt *windowTable) sessions() map[*window]*window {
 	return out
 }
 
-// count takes in, or out, what a window lists of other processes.
+// count adds (by 1) or subtracts (by -1) the other processes that a window lists.
 func (wt *windowTable) count(w *window, by int) {
 	wt.children += by * len(w.children)
 	wt.limits.Children += by * w.measured.unlisted
@@ -257,7 +256,7 @@ func (wt *windowTable) notSeenWhole() (n uint64) {
 	return n
 }
 
-// measure is what the meters say of a window that is open, up to now.
+// measure returns the figures of an open window, up to now.
 func (wt *windowTable) measure(w *window) measured {
 	r := wt.processes.root(w.root)
 	m := measured{own: w.process.past.figures(w.since, true), tree: r.past.figures(w.since, true)}
@@ -278,7 +277,7 @@ func (wt *windowTable) measure(w *window) measured {
 		}
 		switch {
 		case !wt.processes.isBelow(p, w.process):
-		case p.adopted && !atStart: // with what it began there is not known
+		case p.adopted && !atStart: // its values at the beginning of the window are not known
 			m.unlisted++
 		case len(m.children) < room:
 			m.children = append(m.children, child{p, p.figuresIn(w, atStart)})
@@ -299,10 +298,10 @@ func (wt *windowTable) measure(w *window) measured {
 	return m
 }
 
-// forget lets go of the window that was read last: what was known of it then may not hold any more.
+// forget drops the window that was read last: it may be outdated.
 func (wt *windowTable) forget() { wt.decoded = nil }
 
-// read reads what is at a place of the archive.
+// read returns a coder that reads at a place of the archive.
 func (wt *windowTable) read(at uint64) coder {
 	bytes := wt.archive.Of(at)
 	c := wt.coder(bytes)
@@ -315,7 +314,7 @@ func (wt *windowTable) coder(bytes []byte) coder {
 	return coder{others: wt.staying, processes: wt.processes.order, stacks: wt.stacks, bytes: bytes}
 }
 
-// doubtsOf is what is in doubt of a window that is open, up to now; nil for nothing.
+// doubtsOf returns the doubts of an open window, up to now; nil for none.
 func (wt *windowTable) doubtsOf(w *window) *doubts {
 	r := wt.processes.root(w.root)
 	var d doubts
@@ -337,5 +336,5 @@ func (wt *windowTable) doubtsOf(w *window) *doubts {
 	return out
 }
 
-// latest is how many windows a change can be late.
+// latest is the most windows that a change can be late.
 const latest = 64

@@ -1,4 +1,4 @@
-// Package archive keeps bytes in memory, packed: a session has hundreds of thousands of windows that are over.
+// Package archive keeps bytes in memory, compressed: a session has hundreds of thousands of windows that are over.
 package archive
 
 import (
@@ -7,14 +7,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Archive is records, one after another, packed chunk by chunk. A place in it is the number of its chunk, from 1, and
-// its offset there.
+// Archive is a sequence of records, compressed chunk by chunk. A place in it is the number of its chunk, from 1, and
+// the offset in the chunk.
 type Archive struct {
-	Chunk  int // bytes that are packed at once, 0 for 64 KiB
+	Chunk  int // bytes that are compressed at once, 0 for 64 KiB
 	packed [][]byte
 	last   []byte // the chunk that is being filled
-	space  []byte // to pack it in
-	opened int    // the chunk that was unpacked last, from 1
+	space  []byte // buffer for compression
+	opened int    // the chunk that was decompressed last, from 1
 	open   []byte
 	zstd   *zstd.Encoder
 	unzstd *zstd.Decoder
@@ -22,7 +22,7 @@ type Archive struct {
 
 const chunkSize = 64 << 10
 
-// Add puts a record in, and returns its place.
+// Add adds a record, and returns its place.
 func (a *Archive) Add(record []byte) uint64 {
 	if a.Chunk == 0 {
 		a.Chunk = chunkSize
@@ -35,8 +35,8 @@ func (a *Archive) Add(record []byte) uint64 {
 	return at
 }
 
-// pack packs the last chunk. Both coders work in memory only: they fail for options that do not exist, and for bytes
-// that are not theirs.
+// pack compresses the last chunk. Both coders work in memory only: they fail only for options that do not exist, and
+// for bytes that they did not write.
 func (a *Archive) pack() {
 	if a.zstd == nil {
 		a.zstd, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
@@ -48,7 +48,8 @@ func (a *Archive) pack() {
 	a.last = a.last[:0]
 }
 
-// Of returns what is in the archive from a place on: the record knows its own end. It is valid until the next call.
+// Of returns the bytes of a chunk from a place on: the record marks its own end. The bytes are valid until the next
+// call.
 func (a *Archive) Of(at uint64) []byte {
 	chunk, offset := int(at>>32), uint32(at)
 	if chunk > len(a.packed) {

@@ -2,13 +2,13 @@ package attributiontest
 
 import "ipytracer/event"
 
-// Ledger is what the kernel's half keeps of one process that is alone in its tree: it numbers events, moves meters, and
-// hands events to Emit. For processes that fork, and events that are lost or late, there is [Session].
+// Ledger is the state that the kernel half keeps of one process that is alone in its tree. It numbers events, moves
+// meters, and passes events to Emit. For processes that fork, and events that are lost or late, there is [Session].
 type Ledger struct {
 	Emit func(event.Event)
 	PID  int32
 	Now  event.Nanoseconds
-	// How much later it is with each.
+	// Time that passes with each.
 	Boundaries, Changes event.Nanoseconds
 	Stream              uint64 // changes so far
 	number, segment     uint64

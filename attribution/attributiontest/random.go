@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// Anything does so many things at random that a session can do, some of its changes lost or late, some boundaries of
-// two CPUs', and small blocks told by samples.
+// Anything emits a session of random steps, with some changes lost or late, some boundaries of two CPUs crossed, and
+// small blocks streamed as samples.
 func Anything(emit func(event.Event), seed uint64, steps int) {
 	s := New(emit, seed)
 	if seed%2 == 1 {
@@ -23,7 +23,7 @@ func Anything(emit func(event.Event), seed uint64, steps int) {
 	s.End()
 }
 
-// wanderer is what a session at random has open.
+// wanderer is the state of a random session.
 type wanderer struct {
 	*Session
 	cells    []uint64 // open, innermost last

@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// block is one that lives.
+// block is a block that lives.
 type block struct {
 	meter   event.Meter
 	size    event.Bytes
@@ -14,7 +14,7 @@ type block struct {
 	as      telling
 }
 
-// telling says how a block is told.
+// telling is the way in which a block is streamed.
 type telling uint8
 
 const (
@@ -23,14 +23,14 @@ const (
 	notTold
 )
 
-// sampling is what the kernel half keeps of a process while it tells small blocks as samples.
+// sampling is the state that the kernel half keeps of a process while it streams samples of small blocks.
 type sampling struct {
-	skipped [event.MeterCount]bool // some block of the meter was not told
-	sent    event.Readings         // the highest value that was told in this segment of those that the meter fell from
+	skipped [event.MeterCount]bool // some block of the meter was not streamed
+	sent    event.Readings         // the highest value streamed in this segment of those that the meter fell from
 }
 
-// draw draws how a block that is made is told: one below [event.SampleOf] bytes that is not told by itself, as some of
-// share are, is a sample with a probability of its size in that.
+// draw draws the way in which an allocated block is streamed. A share of the blocks below [event.SampleOf] bytes is not
+// streamed one by one: such a block is a sample with a probability of its size divided by SampleOf.
 func (g *sampling) draw(random *rand.Rand, share float64, m event.Meter, size event.Bytes) telling {
 	switch {
 	case share == 0 || size <= 0 || size >= event.SampleOf || !m.Facts().Sampled || random.Float64() >= share:
@@ -42,7 +42,7 @@ func (g *sampling) draw(random *rand.Rand, share float64, m event.Meter, size ev
 	return notTold
 }
 
-// falls reports whether the value from which a meter falls is told: one above all that were in its segment.
+// falls reports whether the value from which a meter falls is streamed: one above all before it in its segment.
 func (g *sampling) falls(m event.Meter, from event.Bytes) bool {
 	if from <= g.sent[m] {
 		return false
@@ -51,7 +51,7 @@ func (g *sampling) falls(m event.Meter, from event.Bytes) bool {
 	return true
 }
 
-// moves makes the block in a process, or frees it where the size is negative, and tells that as the block is told.
+// moves allocates the block in a process, or frees it where the size is negative, and streams that as b.as says.
 func (b block) moves(s *Session, p *process, size event.Bytes, stack uint64) {
 	from := p.value[b.meter]
 	s.set(p.pid, b.meter, from+size)

@@ -1,6 +1,6 @@
 // Package attributiontest makes up sessions for tests and benchmarks: events as the kernel ledger sends them, of
-// notebooks of any size and of targets that want to exhaust the tracer's memory. It makes the same session for the
-// same arguments, and checks nothing of what is made of it.
+// notebooks of any size and of targets that try to exhaust the tracer's memory. It makes the same session for the same
+// arguments, and checks no result.
 package attributiontest
 
 import (
@@ -13,7 +13,7 @@ import (
 // Kernel is the attached process of a session that is made up.
 const Kernel = int32(4242)
 
-// Session is a tree of processes as the kernel ledger sees it. Its methods hand events to emit.
+// Session is a tree of processes as the kernel ledger sees it. Its methods pass events to emit.
 type Session struct {
 	emit            func(event.Event)
 	Random          *rand.Rand
@@ -25,11 +25,11 @@ type Session struct {
 	tree, treeHigh  event.Readings
 	inputs          int64
 	address, stacks uint64
-	held            []event.Change // changes that are told after the boundary that ends their segment
+	held            []event.Change // changes that are streamed after the boundary that ends their segment
 	Losing          float64        // share of the changes that are lost
-	Late            float64        // of those that are told behind their boundary
+	Late            float64        // of those that are streamed after their boundary
 	Crossed         float64        // of the boundaries that have the time of an earlier or a later one
-	Sampled         float64        // of the small blocks that are told as samples, or not at all
+	Sampled         float64        // of the small blocks that are streamed as samples, or not at all
 }
 
 type process struct {
@@ -85,16 +85,16 @@ func (s *Session) set(pid int32, m event.Meter, to event.Bytes) {
 	p.moved = true
 }
 
-// Value is what a meter of a process has.
+// Value returns the value of a meter of a process.
 func (s *Session) Value(pid int32, m event.Meter) event.Bytes { return s.processes[pid].value[m] }
 
-// To lets a meter of pages take a value, and tells the value that it may have fallen from.
+// To sets a meter of pages to a value, and streams the value that it may have fallen from.
 func (s *Session) To(pid int32, m event.Meter, to event.Bytes) {
 	s.set(pid, m, to)
 	s.change(event.Change{PID: pid, Meter: m, Value: to})
 }
 
-// Block makes a block of a meter, or frees it where the size is negative.
+// Block allocates a block of a meter, or frees it where the size is negative.
 func (s *Session) Block(pid int32, m event.Meter, size event.Bytes, address, stack uint64) {
 	block{meter: m, size: size, address: address}.moves(s, s.processes[pid], size, stack)
 }
@@ -111,7 +111,7 @@ func (s *Session) change(c event.Change) {
 	}
 }
 
-// Make makes a block of a new address and remembers it.
+// Make allocates a block at a new address and keeps it for Free.
 func (s *Session) Make(pid int32, m event.Meter, size event.Bytes, stack uint64) {
 	s.address += 1 << 32
 	p := s.processes[pid]
@@ -120,7 +120,7 @@ func (s *Session) Make(pid int32, m event.Meter, size event.Bytes, stack uint64)
 	p.blocks = append(p.blocks, b)
 }
 
-// Free frees one of the blocks that were made, the last where newest.
+// Free frees one of the blocks that Make allocated, the last where newest.
 func (s *Session) Free(pid int32, newest bool) {
 	p := s.processes[pid]
 	if len(p.blocks) == 0 {
@@ -135,14 +135,14 @@ func (s *Session) Free(pid int32, newest bool) {
 	b.moves(s, p, -b.size, 0)
 }
 
-// Stack announces a stack of calls.
+// Stack emits a stack of calls, and returns its number.
 func (s *Session) Stack(pid int32, frames ...event.Frame) uint64 {
 	s.stacks++
 	s.emit(&event.Stack{Number: s.stacks * 0x9e3779b97f4a7c15, PID: pid, Frames: frames})
 	return s.stacks * 0x9e3779b97f4a7c15
 }
 
-// Emit hands out an event as it is.
+// Emit emits an event as it is.
 func (s *Session) Emit(e event.Event) { s.emit(e) }
 
 // Streamed numbers an event of the change stream that moves no meter.
@@ -177,7 +177,7 @@ func (s *Session) Boundary(b event.Boundary) {
 	s.held = s.held[:0]
 }
 
-// Fork starts a child that shares what its parent has.
+// Fork starts a child that shares its parent's memory.
 func (s *Session) Fork(parent, pid int32) {
 	from := s.processes[parent]
 	p := s.born(pid)
@@ -217,7 +217,7 @@ func (s *Session) Exit(pid int32) {
 	delete(s.processes, pid)
 }
 
-// Alive says whether a process lives.
+// Alive reports whether a process lives.
 func (s *Session) Alive(pid int32) bool { return s.processes[pid] != nil }
 
 // OpenCell begins a cell; IPython stores it.
@@ -228,12 +228,12 @@ func (s *Session) OpenCell(cell, outer uint64, file, source string) {
 	s.emit(&event.CellSource{Cell: cell, PID: Kernel, Text: source})
 }
 
-// CloseCell ends it.
+// CloseCell ends a cell.
 func (s *Session) CloseCell(cell uint64, o event.Outcome) {
 	s.Boundary(event.Boundary{Kind: event.CellClose, PID: Kernel, Cell: cell, Outcome: o, Inputs: -1})
 }
 
-// Of draws a boundary of the kernel's that is about a cell.
+// Of draws a boundary of the kernel process for a cell.
 func (s *Session) Of(kind event.BoundaryKind, cell uint64, line int32, o event.Outcome) {
 	s.Boundary(event.Boundary{Kind: kind, PID: Kernel, Cell: cell, Line: line, Outcome: o, Inputs: -1})
 }

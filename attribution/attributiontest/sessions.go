@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// Notebook makes a notebook of so many cells, each of its own text, of so many statements: all move pages, every second
-// makes two arrays by lines of its own and frees one, and a worker and a shell command run beside some cells.
+// Notebook emits a notebook of many cells, each with its own text and statements. All move pages; every second
+// allocates two arrays by lines of its own and frees one; a worker and a shell command run beside some cells.
 func Notebook(emit func(event.Event), cells, statements int) {
 	s := New(emit, 1)
 	const worker, command = Kernel + 1, Kernel + 2
@@ -65,7 +65,7 @@ func (s *Session) statement(file string, cell uint64, line int) {
 	s.To(Kernel, event.Resident, s.Value(Kernel, event.Resident)-pages+kept)
 }
 
-// LeftOpen begins experiments that nobody ends, and forks children, one after another, that end.
+// LeftOpen begins experiments that never end, and forks children, one after another, that end.
 func LeftOpen(emit func(event.Event), experiments, forks int) {
 	s := New(emit, 2)
 	for i := range experiments {
@@ -79,7 +79,7 @@ func LeftOpen(emit func(event.Event), experiments, forks int) {
 	s.End()
 }
 
-// Flood is a target that draws markers as fast as it can: begins without an end where pairs is false.
+// Flood emits a target that draws markers as fast as it can: only begins, without an end, where pairs is false.
 func Flood(emit func(event.Event), markers int, pairs bool) {
 	s := New(emit, 3)
 	s.OpenCell(1, 0, "/tmp/ipykernel_1/1.py", "while True: mark()")
@@ -95,7 +95,7 @@ func Flood(emit func(event.Event), markers int, pairs bool) {
 	s.End()
 }
 
-// Crowd is a target of many processes at once, beside cells.
+// Crowd emits a target of many processes at once, beside cells.
 func Crowd(emit func(event.Event), processes, cells int) {
 	s := New(emit, 4)
 	for i := range int32(processes) {

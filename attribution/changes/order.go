@@ -6,19 +6,19 @@ import (
 	"ipytracer/event"
 )
 
-// Order hands changes on in the order in which the kernel made them: two CPUs may pass each other on the way into the
+// Order passes changes on in the order in which the kernel made them: two CPUs may pass each other on the way into the
 // ring. Where numbers are missing it waits for a while, then goes on without them.
 type Order struct {
 	next    uint64 // the stream number that comes next; 0: 1
 	waiting map[uint64]*event.Change
-	numbers numbers // of what waits, and some that came since
+	numbers numbers // of the waiting changes, and some that came since
 	skips   uint64  // how often numbers were given up on
 }
 
-// Patience is how many changes wait for one that is missing.
+// Patience is the number of changes that wait for a missing one.
 const Patience = 1024
 
-// Add takes a change in, nil for a number that is no change, and hands on what its turn has come for.
+// Add adds a change, nil for a number that is no change, and passes on the changes that are next in order.
 func (o *Order) Add(stream uint64, c *event.Change, handOn func(*event.Change)) {
 	if o.next == 0 {
 		o.next, o.waiting = 1, map[uint64]*event.Change{}
@@ -55,7 +55,7 @@ func (o *Order) Add(stream uint64, c *event.Change, handOn func(*event.Change)) 
 	o.run(handOn)
 }
 
-// run hands on what follows without a gap.
+// run passes on the changes that follow without a gap.
 func (o *Order) run(handOn func(*event.Change)) {
 	for len(o.waiting) > 0 {
 		c, ok := o.waiting[o.next]
@@ -97,7 +97,7 @@ func (n *numbers) Pop() any {
 	return x
 }
 
-// Flush hands on everything: no more will come.
+// Flush passes on everything: no more will come.
 func (o *Order) Flush(handOn func(*event.Change)) {
 	for len(o.waiting) > 0 {
 		o.skip()

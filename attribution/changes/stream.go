@@ -1,12 +1,12 @@
-// Package changes follows the numbers that the changes of a tree have: which are missing, and in which order the kernel
-// made them.
+// Package changes follows the numbers that the changes of a tree have: it finds missing ones, and the order in which
+// the kernel made the changes.
 package changes
 
 import "slices"
 
-// Stream remembers which of a root's changes are missing.
+// Stream records which of a root's changes are missing.
 type Stream struct {
-	Made    uint64 // changes made, as the last boundary said
+	Made    uint64 // changes made, by the last boundary
 	Count   uint64 // changes received
 	next    uint64 // the first number that has not been reached
 	missing []span // numbers below next that did not come, ascending
@@ -19,7 +19,7 @@ type span struct{ first, last uint64 }
 // maxSpans bounds the memory for a stream that loses a change here and there all the time.
 const maxSpans = 1 << 16
 
-// Received takes in that a change came.
+// Received records that a change came.
 func (s *Stream) Received(number uint64) {
 	s.Count++
 	if s.next == 0 {
@@ -45,7 +45,7 @@ func (s *Stream) lose(lost span) {
 	s.missing = append(s.missing, lost)
 }
 
-// found takes a number out again that had been thought lost: records of two CPUs may pass each other.
+// found removes a number from the missing ones: records of two CPUs may pass each other.
 func (s *Stream) found(number uint64) {
 	i, ok := slices.BinarySearchFunc(s.missing, number, func(m span, n uint64) int {
 		switch {
@@ -70,7 +70,7 @@ func (s *Stream) found(number uint64) {
 	s.missing = slices.Replace(s.missing, i, i+1, rest...)
 }
 
-// Complete says whether every change with a number in (after, upTo] came.
+// Complete reports whether every change with a number in (after, upTo] came.
 func (s *Stream) Complete(after, upTo uint64) bool {
 	if upTo <= after {
 		return true

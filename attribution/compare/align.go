@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// match is a cell of A and the one of B that it is; −1 for none.
+// match is a cell of A and the matching one of B; −1 for none.
 type match struct{ a, b int }
 
-// exactly is how many pairs the table of a stretch may have that is compared cell by cell: more are told apart by what
-// occurs once.
+// exactly is the most pairs of a stretch that is compared cell by cell, in a table: larger ones are split at the
+// elements that occur once.
 const exactly = 4 << 20
 
-// align finds a long common subsequence of two lists: their common beginning and end, what occurs once in both (as
-// patience diff does), and between those the longest there is, where that is not too much to find out. The result is in
-// order.
+// align finds a long common subsequence of two lists: their common beginning and end, the elements that occur once in
+// both (as in patience diff), and between those the longest common subsequence, where that does not take too long. The
+// result is in order.
 func align(a, b []uint64) []match { return alignAt(a, b, 0, 0, nil) }
 
 func alignAt(a, b []uint64, i, j int, found []match) []match {
@@ -41,7 +41,7 @@ func alignAt(a, b []uint64, i, j int, found []match) []match {
 	return found
 }
 
-// anchored aligns what lies between those that occur once in each.
+// anchored aligns the stretches between the elements that occur once in each list.
 func anchored(a, b []uint64, i, j int, found []match) []match {
 	type place struct{ a, b, inA, inB int }
 	places := map[uint64]*place{}
@@ -81,7 +81,7 @@ func anchored(a, b []uint64, i, j int, found []match) []match {
 	return alignAt(a[fromA:], b[fromB:], i+fromA, j+fromB, found)
 }
 
-// rising is the longest part of some matches, ordered by a, in which b rises, too.
+// rising returns the longest part of some matches, ordered by a, in which b rises, too.
 func rising(all []match) []match {
 	var ends []int // the last of the best of each length
 	before := make([]int, len(all))
@@ -107,10 +107,10 @@ func rising(all []match) []match {
 	return out
 }
 
-// longest is the textbook's longest common subsequence.
+// longest adds the longest common subsequence, by the textbook's algorithm.
 func longest(a, b []uint64, i, j int, found []match) []match {
 	width := len(b) + 1
-	best := make([]int32, (len(a)+1)*width) // of what begins here
+	best := make([]int32, (len(a)+1)*width) // length of the best that begins here
 	for x := len(a) - 1; x >= 0; x-- {
 		for y := len(b) - 1; y >= 0; y-- {
 			if a[x] == b[y] {
@@ -134,7 +134,7 @@ func longest(a, b []uint64, i, j int, found []match) []match {
 	return found
 }
 
-// inTurn takes of a long stretch in which everything is repeated the next that is the same, in one go.
+// inTurn matches a long stretch of repeated elements in one pass: each element with the next equal one.
 func inTurn(a, b []uint64, i, j int, found []match) []match {
 	where := map[uint64][]int{}
 	for k, h := range b {
@@ -153,5 +153,5 @@ func inTurn(a, b []uint64, i, j int, found []match) []match {
 	return found
 }
 
-// exactlyAhead is how far a match may skip what is still to be matched.
+// exactlyAhead is how many elements a match may skip that are still to be matched.
 const exactlyAhead = 64

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// valid says whether matches are in order, and of the same.
+// valid checks that matches are in order, and match equal elements.
 func valid(t *testing.T, a, b []uint64, all []match) {
 	t.Helper()
 	x, y := -1, -1

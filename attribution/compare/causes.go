@@ -8,8 +8,8 @@ import (
 	"ipytracer/model/words"
 )
 
-// own is by how much a cell's own memory changed: what it needs on top of what stood before it, or what it leaves,
-// whichever changed more.
+// own returns the change of a cell's own memory: of the bytes that it needs on top of those before it, or of those that
+// it leaves, whichever changed more.
 func own(m *model.MeterDiff) (bytes int64, keeps bool) {
 	if abs(m.Consumed) > abs(m.Need) {
 		return m.Consumed, true
@@ -17,8 +17,8 @@ func own(m *model.MeterDiff) (bytes int64, keeps bool) {
 	return m.Need, false
 }
 
-// causes tells the cells that made the difference from those that follow from them, and from those that only stand
-// higher or lower.
+// causes separates the cells that made the difference from those that follow from them, and from those that are only
+// higher or lower because of cells before.
 func (c *comparison) causes() {
 	var same []int
 	for i := range c.d.Cells {
@@ -52,7 +52,7 @@ func (c *comparison) causes() {
 	})
 }
 
-// largest is the most that a cause or what follows from it changed by.
+// largest returns the largest change of a cause and of the cells that follow from it.
 func largest(x *model.Cause) int64 {
 	most := abs(x.Bytes)
 	for i := range x.Follows {
@@ -61,8 +61,8 @@ func largest(x *model.Cause) int64 {
 	return most
 }
 
-// isOwn reports whether the source of a cell is why its memory changed: of an edited one unless the lines that made the
-// difference are as they were and read what another cell made.
+// isOwn reports whether the source of a cell is the reason why its memory changed. It is for an edited cell unless the
+// lines that made the difference are unchanged and read a value that another cell made.
 func (c *comparison) isOwn(row int, changed *model.MeterDiff) bool {
 	switch c.d.Cells[row].Change {
 	case model.Same, model.Moved:
@@ -83,7 +83,7 @@ func (c *comparison) isOwn(row int, changed *model.MeterDiff) bool {
 	return true
 }
 
-// cause notes a cell that made a difference itself.
+// cause adds a cell that made a difference itself.
 func (c *comparison) cause(i int, changed *model.MeterDiff, doubt string) {
 	row := &c.d.Cells[i]
 	bytes, keeps := own(changed)
@@ -94,8 +94,8 @@ func (c *comparison) cause(i int, changed *model.MeterDiff, doubt string) {
 		Why: words.More(row.Change, changed.Meter, bytes, keeps) + "; " + row.Why})
 }
 
-// other explains a cell whose source is not the reason: by the function of another cell that made the difference, by
-// what it reads, or not at all.
+// other explains a cell if its source is not the reason: by the function of another cell that made the difference, by
+// the names that it reads, or not at all.
 func (c *comparison) other(i int) {
 	row := &c.d.Cells[i]
 	changed := c.change(row)
@@ -122,7 +122,7 @@ func (c *comparison) other(i int) {
 	c.follow(found.root, model.DiffFollow{Cell: i, Meter: changed.Meter, Bytes: bytes, Why: more + ": " + why})
 }
 
-// change is the meter, of those that matter, of which a cell's own memory changed most; nil where none did by enough.
+// change returns the judged meter of which a cell's own memory changed most; nil where no change was large enough.
 func (c *comparison) change(row *model.CellDiff) (most *model.MeterDiff) {
 	var best int64
 	for k := range row.Meters {
@@ -135,7 +135,7 @@ func (c *comparison) change(row *model.CellDiff) (most *model.MeterDiff) {
 	return most
 }
 
-// reason says why a cell's own memory changed, and whether its source did.
+// reason returns the reason why a cell's own memory changed, and whether that is its source.
 func (c *comparison) reason(row *model.CellDiff) (text string, edited bool) {
 	switch row.Change {
 	case model.Edited:
@@ -150,8 +150,7 @@ func (c *comparison) reason(row *model.CellDiff) (text string, edited bool) {
 	return words.WhySame, false
 }
 
-// lineElsewhere is the line of another cell, one that was edited or is new, that made most of a difference; nil for
-// none.
+// lineElsewhere returns the line of another cell, edited or new, that made most of a difference; nil for none.
 func (c *comparison) lineElsewhere(row *model.CellDiff) *model.LineDiff {
 	for i := range row.Lines {
 		l := &row.Lines[i]
@@ -163,7 +162,8 @@ func (c *comparison) lineElsewhere(row *model.CellDiff) *model.LineDiff {
 	return nil
 }
 
-// definedIn says whether a line is in a function that its cell defines: one of the cell itself stood there before.
+// definedIn reports whether a line is in a function that its cell defines: memory of a line of the cell itself was
+// there before.
 func (c *comparison) definedIn(l model.LineDiff) bool {
 	return l.Function != "<module>" && l.Function != ""
 }

@@ -9,27 +9,27 @@ import (
 	"ipytracer/model"
 )
 
-// Bounds of what is kept of sources beside their texts. What has no room is not explained.
+// Bounds on the parts of sources that are kept beside their texts. Changes of the rest are not explained.
 const (
 	maxCodeLines = 4096    // of one source
 	maxKept      = 4 << 20 // names and lines of a run
 )
 
-// code is what is known of a source: a run of the same cell has the same.
+// code is the analysis of a source: runs of the same cell share it.
 type code struct {
 	lines      []uint64
 	statements []statement
 }
 
-// statement is one of a cell's outermost: which names it reads, gives a value, changes in place and takes away, and
-// which ones a function that it defines reads.
+// statement is an outermost statement of a cell: the names that it reads, assigns, changes in place and deletes, and
+// those that a function it defines reads.
 type statement struct {
 	first, last                             int
 	reads, assigns, changes, deletes, calls []string
 	text                                    uint64
 }
 
-// codeOf finds out what a cell does with names.
+// codeOf returns the analysis of a cell's source.
 func (run *Run) codeOf(source string) *code {
 	if source == "" {
 		return nil
@@ -67,7 +67,7 @@ func (run *Run) codeOf(source string) *code {
 	return c
 }
 
-// editsOf says in which lines a source differs from what it was.
+// editsOf returns the lines in which a source differs from its earlier version.
 func editsOf(a, b *code) []model.Edit {
 	if a == nil || b == nil {
 		return nil
@@ -87,10 +87,10 @@ func editsOf(a, b *code) []model.Edit {
 	return slices.Clip(out[:min(len(out), maxEdits)])
 }
 
-// maxEdits is how many places of a cell are told.
+// maxEdits is the most edits of a cell that are reported.
 const maxEdits = 256
 
-// changedIn are the statements of one side that lie in edited lines and that the other side has not.
+// changedIn returns the statements of one side that lie in edited lines and that the other side lacks.
 func changedIn(edits []model.Edit, of, other *code, ofB bool) map[int]bool {
 	if of == nil {
 		return nil

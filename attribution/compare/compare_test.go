@@ -12,7 +12,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// changes is what happened to each cell: "In[1] same".
+// changes returns the change of each cell: "In[1] same".
 func changes(d *model.Diff) (out []string) {
 	for i := range d.Cells {
 		out = append(out, words.Row(&d.Cells[i])+" "+d.Cells[i].Change)
@@ -62,7 +62,7 @@ func TestCellsAreMatchedBySource(t *testing.T) {
 	}
 }
 
-// TestEveryCellIsThereOnce: of any two sessions each run of a cell is in one row.
+// TestEveryCellIsThereOnce checks that each run of a cell of any two sessions is in one row.
 func TestEveryCellIsThereOnce(t *testing.T) {
 	var a, b []string
 	for i := range 300 {
@@ -95,7 +95,8 @@ func TestEveryCellIsThereOnce(t *testing.T) {
 	}
 }
 
-// TestTheFirstCauseIsNamed: the edited cell is the cause; the one that stands higher for it is a consequence.
+// TestTheFirstCauseIsNamed checks that the edited cell is the cause, and the cell that is higher because of it a
+// consequence.
 func TestTheFirstCauseIsNamed(t *testing.T) {
 	a := session(one{source: "import numpy"},
 		one{source: "keep = np.ones(10)", needs: 10, keeps: 10, lines: []model.Allocation{made(2, 1, "<module>", 10)}},
@@ -120,7 +121,8 @@ func TestTheFirstCauseIsNamed(t *testing.T) {
 	}
 }
 
-// TestALineOfAnEditedCell: a function that was edited needs more where it is called; the caller's source is the same.
+// TestALineOfAnEditedCell checks a function that was edited and needs more where it is called; the caller's source is
+// the same.
 func TestALineOfAnEditedCell(t *testing.T) {
 	a := session(one{source: "def f():\n    return np.ones(1)"}, one{source: "other()", needs: 300},
 		one{source: "f()", needs: 10, lines: []model.Allocation{made(1, 2, "f", 10)}})
@@ -142,7 +144,8 @@ func TestALineOfAnEditedCell(t *testing.T) {
 	}
 }
 
-// TestLinesOfFiles are told apart by file, function and line; where a package is installed makes no difference.
+// TestLinesOfFiles checks that lines of files are distinguished by file, function and line, and not by the folder where
+// a package is installed.
 func TestLinesOfFiles(t *testing.T) {
 	at := func(folder string, line int, bytes int64) []model.Allocation {
 		return []model.Allocation{{Meter: "cpu.numpy", Allocated: bytes * mib, AtPeak: bytes * mib,
@@ -165,7 +168,7 @@ func TestUnknownMeter(t *testing.T) {
 	}
 }
 
-// TestTwoKernels: each is compared with the one that ran the same cells.
+// TestTwoKernels checks that each kernel is compared with the one that ran the same cells.
 func TestTwoKernels(t *testing.T) {
 	kernel := func(pid int) func(*model.Window) { return func(w *model.Window) { w.PID = pid } }
 	a := session(one{source: "a1", change: kernel(7)}, one{source: "b1", change: kernel(8)},

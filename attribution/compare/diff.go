@@ -7,12 +7,12 @@ import (
 	"ipytracer/model/words"
 )
 
-// Options say what is compared.
+// Options are the options of a comparison.
 type Options struct {
-	// Meters are those to compare; none are those that Compare chooses: resident memory, and of each GPU what the
-	// driver and PyTorch have.
+	// Meters are those to compare. Without any, Compare chooses resident memory, and of each GPU the meters of the
+	// driver and of PyTorch.
 	Meters []string
-	Least  int64 // bytes from which on a change is one
+	Least  int64 // least bytes of a change
 	Limits []Limit
 }
 
@@ -52,20 +52,20 @@ func Runs(a, b *Run, o Options) (*model.Diff, error) {
 	return d, nil
 }
 
-// comparison is one on its way.
+// comparison is the state of one comparison.
 type comparison struct {
 	a, b       *Run
 	d          *model.Diff
 	pairs      []pair
 	judged     []string // the meters of causes and limits
 	rowA, rowB map[run]int
-	indexA     []int // in a's meters, of d's; -1 for none
+	indexA     []int // for each of d's meters the index in a's; -1 for none
 	indexB     []int
 	inA, inB   map[int][]reading // by row
-	causeOf    map[int]int       // which cause a row is
+	causeOf    map[int]int       // index of a row's cause
 }
 
-// run is one of a cell.
+// run is a run of a cell.
 type run struct{ pid, execution int }
 
 func union(a, b []string) []string {
@@ -78,7 +78,7 @@ func union(a, b []string) []string {
 	return all
 }
 
-// ordered are meters in the order people look at them: those that were asked for, those with a place of their own, the
+// ordered returns the meters in the order of their importance: those in first, those that reports show first, the
 // others.
 func ordered(all, first []string) []string {
 	var out []string
@@ -90,7 +90,7 @@ func ordered(all, first []string) []string {
 	return out
 }
 
-// judged are the meters by which a change matters: what a machine can run out of.
+// judged returns the meters by which a change matters: those of memory that a machine can run out of.
 func judged(all, asked []string) []string {
 	if len(asked) > 0 {
 		return asked
@@ -104,7 +104,7 @@ func judged(all, asked []string) []string {
 	return out
 }
 
-// place notes which row each run of a cell is, and which column each meter.
+// place records the row of each run of a cell, and the column of each meter.
 func (c *comparison) place() {
 	c.rowA, c.rowB = map[run]int{}, map[run]int{}
 	for i, p := range c.pairs {
@@ -142,7 +142,7 @@ func (c *comparison) row(i int) model.CellDiff {
 	return out
 }
 
-// meters compares two sets of figures, in the order of the comparison; what neither run has is left out.
+// meters compares two sets of figures, in the order of the comparison; meters that neither run has are left out.
 func (c *comparison) meters(a, b []*model.Figure) []model.MeterDiff {
 	out := make([]model.MeterDiff, 0, len(c.d.Meters))
 	for i, id := range c.d.Meters {
@@ -171,7 +171,7 @@ func figure(f *model.Figure) model.Figure {
 	return *f
 }
 
-// whole compares the sessions, and says in which cells they were at their highest.
+// whole compares the sessions, and finds the cells in which they were at their highest.
 func (c *comparison) whole() {
 	for i := range max(len(c.a.sessions), len(c.b.sessions)) {
 		var one model.WholeDiff
@@ -191,7 +191,7 @@ func (c *comparison) whole() {
 	}
 }
 
-// highest is the cell in which the meter that ranks was at its highest in one of the runs.
+// highest returns the cell in which the first meter was at its highest in one of the runs.
 func (c *comparison) highest(of func(*model.MeterDiff) *model.Figure) *int {
 	best, at := int64(-1), -1
 	for i := range c.d.Cells {

@@ -12,7 +12,7 @@ import (
 // maxReasons is the number of reasons that each run has at most.
 const maxReasons = 8
 
-// doubts describes other reasons than the notebook why the runs may differ, and what was not seen.
+// doubts describes other reasons than the notebook why the runs may differ, and the parts that were not seen.
 func (c *comparison) doubts() []string {
 	out := []string{}
 	add := func(d words.Doubt) { out = append(out, d.String()) }
@@ -109,7 +109,7 @@ func (c *comparison) otherMeters(add func(words.Doubt)) {
 	}
 }
 
-// otherEndings adds the cells that ended in another way: one that did not run to its end needed less than it would
+// otherEndings adds the cells that ended in another way: a cell that did not run to its end needed less than it would
 // have.
 func (c *comparison) otherEndings(add func(words.Doubt)) {
 	n := 0
@@ -127,7 +127,7 @@ func (c *comparison) otherEndings(add func(words.Doubt)) {
 	}
 }
 
-// cut is how a recording that was cut says that it finished.
+// cut is the value of Finished of a recording that was cut.
 const cut = "recording cut"
 
 // incomplete reports whether a cell did not run to its end.

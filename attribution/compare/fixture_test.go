@@ -9,7 +9,7 @@ import (
 
 const mib = int64(1) << 20
 
-// one is a cell of a made-up session: its source, what it needs and what it keeps of resident memory, in MiB.
+// one is a cell of a made-up session: its source, and the resident memory that it needs and keeps, in MiB.
 type one struct {
 	source       string
 	needs, keeps int64
@@ -23,7 +23,7 @@ func exact(start, peak, end int64) model.Figure {
 		Exact: true, Bound: &zero}
 }
 
-// session is a report of some cells, one after another, from 100 MiB on.
+// session returns a report of some cells, one after another, from 100 MiB on.
 func session(cells ...one) *model.Report {
 	zero := int64(0)
 	r := &model.Report{Schema: model.Schema, Host: model.Host{Name: "box", Kernel: "6.18", CPUs: 2, Memory: 16 << 30,
@@ -54,7 +54,7 @@ func session(cells ...one) *model.Report {
 	return r
 }
 
-// made is what a line of a cell allocated, in MiB.
+// made returns an allocation of a line of a cell, in MiB.
 func made(execution, line int, function string, bytes int64) model.Allocation {
 	count := execution
 	return model.Allocation{Meter: "cpu.numpy", Allocated: bytes * mib, Net: bytes * mib, AtPeak: bytes * mib, Count: 1,

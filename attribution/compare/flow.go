@@ -6,19 +6,19 @@ import (
 	"ipytracer/model"
 )
 
-// A cell whose source is the same may need more or less because of what it reads: a name that a cell before it made
-// whose source was edited, or that a cell made which read such a name. The names are followed through the cells of each
-// kernel in the order they ran.
+// A cell with the same source may need more or less because of a name that it reads: one that an edited cell before it
+// made, or that a cell made which itself read such a name. The names are followed through the cells of each kernel in
+// the order they ran.
 
-// link is a name that has another value than in the other run, as far as that can be read off the sources.
+// link is a name that has another value than in the other run, as far as the sources show that.
 type link struct {
 	name    string
 	row     int   // of the cell that made it
 	inPlace bool  // the cell did not make it, but may have changed it
-	from    *link // what the cell read for that; nil where its own source is the reason
+	from    *link // the name that the cell read for that; nil where its own source is the reason
 }
 
-// root is the link that the reason lies in.
+// root returns the link with the reason.
 func (l *link) root() *link {
 	for l.from != nil {
 		l = l.from
@@ -30,10 +30,10 @@ func (l *link) root() *link {
 type reading struct {
 	first, last int
 	of          *link
-	released    bool // it lets go of the value
+	released    bool // the statement releases the value
 }
 
-// Bounds of what is followed.
+// Bounds of the search.
 const (
 	maxReadings = 256 // of a cell
 	maxCalled   = 256 // names that functions read, of a statement
@@ -44,11 +44,11 @@ const (
 // flow follows names through the cells of one kernel.
 type flow struct {
 	values map[string]*link    // names that have another value
-	calls  map[string][]string // what functions read
+	calls  map[string][]string // names that functions read
 }
 
-// readings are, by row, the statements that read what has another value: of B what was edited or is new, of A what was
-// edited or is gone.
+// readings returns, by row, the statements that read values that differ: in B those of edited or new cells, in A those
+// of edited or gone ones.
 func (c *comparison) readings(ofB bool) map[int][]reading {
 	out, flows := map[int][]reading{}, map[int]*flow{}
 	run := c.a
@@ -86,7 +86,7 @@ func (c *comparison) index(row int, ofB bool) int {
 	return c.pairs[row].a
 }
 
-// seeds are the statements of a cell that are other ones than in the other run.
+// seeds returns the statements of a cell that differ from those in the other run.
 func (c *comparison) seeds(row int, of *code, ofB bool) map[int]bool {
 	switch c.pairs[row].change {
 	case model.Edited:
@@ -113,7 +113,7 @@ func (c *comparison) codeAt(row int, ofB bool) *code {
 	return nil
 }
 
-// cell goes through the statements of one.
+// cell returns the readings of a cell's statements.
 func (f *flow) cell(row int, of *code, seeds map[int]bool) (out []reading) {
 	for i := range of.statements {
 		s := &of.statements[i]
@@ -141,7 +141,7 @@ func (f *flow) cell(row int, of *code, seeds map[int]bool) (out []reading) {
 	return out
 }
 
-// read are the links of the names that a statement reads, and that the functions read which it may call.
+// read returns the links of the names that a statement reads, and that the functions read which it may call.
 func (f *flow) read(s *statement) (found []*link) {
 	seen, left := map[string]bool{}, slices.Clone(s.reads)
 	for len(left) > 0 && len(seen) < maxCalled {
@@ -159,7 +159,7 @@ func (f *flow) read(s *statement) (found []*link) {
 	return found
 }
 
-// write notes what has become of the names that a statement gives a value.
+// write updates the names that a statement assigns, changes or deletes.
 func (f *flow) write(row int, s *statement, isSeed bool, from *link) {
 	if from != nil && from.row == row {
 		from, isSeed = from.from, isSeed || from.from == nil

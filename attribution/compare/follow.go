@@ -8,10 +8,10 @@ import (
 	"ipytracer/model/words"
 )
 
-// explained is what a cell reads that has another value, and whether that fits the figures.
+// explained has the names that a cell reads that have another value, and whether that fits the figures.
 type explained struct {
 	reads []model.DiffRead
-	root  int // the row in which the reason lies
+	root  int // the row with the reason
 	fits  bool
 }
 
@@ -51,7 +51,7 @@ func (c *comparison) explain(row int, changed *model.MeterDiff) (best explained,
 	return best, true
 }
 
-// grewIn are the lines of the cell itself that made most of the difference, where that is known.
+// grewIn returns the lines of the cell itself that made most of the difference, where that is known.
 func (c *comparison) grewIn(row int, bytes int64) (lines []int) {
 	for _, l := range c.d.Cells[row].Lines {
 		if l.Cell == row && l.Function == "<module>" && l.Line > 0 && 2*abs(l.Change) >= abs(bytes) &&
@@ -63,7 +63,7 @@ func (c *comparison) grewIn(row int, bytes int64) (lines []int) {
 }
 
 // fits reports whether the cells that a value came from changed in the same direction, as far as they changed; in the
-// other one of a cell that gives memory back.
+// opposite direction for a cell that frees memory.
 func (c *comparison) fits(r reading, changed *model.MeterDiff) bool {
 	bytes, _ := own(changed)
 	gives := givesBack(changed)
@@ -78,13 +78,13 @@ func (c *comparison) fits(r reading, changed *model.MeterDiff) bool {
 	return true
 }
 
-// givesBack reports whether a cell gives memory back in both runs, more of it or less.
+// givesBack reports whether a cell frees memory on balance in both runs, more of it or less.
 func givesBack(m *model.MeterDiff) bool {
 	_, keeps := own(m)
 	return keeps && m.A != nil && m.B != nil && m.A.Consumed < 0 && m.B.Consumed < 0
 }
 
-// ownOf is by how much a cell's own memory changed, of one meter.
+// ownOf returns the change of a cell's own memory, of one meter.
 func (c *comparison) ownOf(row int, meter string) int64 {
 	for k := range c.d.Cells[row].Meters {
 		if m := &c.d.Cells[row].Meters[k]; m.Meter == meter {
@@ -97,7 +97,7 @@ func (c *comparison) ownOf(row int, meter string) int64 {
 
 func (c *comparison) weight(row int, meter string) int64 { return abs(c.ownOf(row, meter)) }
 
-// follow puts a cell behind the one that it follows from, which becomes a cause if it is none.
+// follow adds a cell to the cause that it follows from, which is added if it is new.
 func (c *comparison) follow(root int, f model.DiffFollow) {
 	at, known := c.causeOf[root]
 	if !known {

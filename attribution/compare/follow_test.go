@@ -15,7 +15,7 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// whys are why cells changed: "In[4]: it reads orders, …".
+// whys returns the reasons why cells changed: "In[4]: it reads orders, …".
 func whys(d *model.Diff) (out []string) {
 	for i := range d.Cells {
 		if row := &d.Cells[i]; row.Why != "" {
@@ -25,7 +25,7 @@ func whys(d *model.Diff) (out []string) {
 	return out
 }
 
-// versions are two sessions of the same cells, but for one; each cell needs and keeps what is given for it.
+// versions returns two sessions of the same cells, except for one; each cell of b needs and keeps the given bytes.
 func versions(edited int, before, after string, cells ...one) (a, b []one) {
 	a, b = slices.Clone(cells), slices.Clone(cells)
 	a[edited].source, b[edited].source = before, after
@@ -35,7 +35,7 @@ func versions(edited int, before, after string, cells ...one) (a, b []one) {
 	return a, b
 }
 
-// TestCellsFollowFromWhatTheyRead is the example of the manual: one cell is edited, and those that read what it makes
+// TestCellsFollowFromWhatTheyRead is the example of the manual: one cell is edited, and the cells that read its values
 // are named with it.
 func TestCellsFollowFromWhatTheyRead(t *testing.T) {
 	cells := []one{{source: "import numpy as np"}, {needs: 76, keeps: 76},
@@ -70,7 +70,7 @@ func TestCellsFollowFromWhatTheyRead(t *testing.T) {
 	}
 }
 
-// TestWhyACellFollows goes through what a cell may read, and what it only seems to.
+// TestWhyACellFollows checks names that a cell may read, and some that it only seems to read.
 func TestWhyACellFollows(t *testing.T) {
 	const no = words.WhySame
 	for _, c := range []struct{ name, before, after, between, reader, want string }{
@@ -118,7 +118,7 @@ func TestWhyACellFollows(t *testing.T) {
 	}
 }
 
-// TestNewAndGone: what a cell made that is new or gone is a reason, too.
+// TestNewAndGone checks that values of a cell that is new or gone are a reason, too.
 func TestNewAndGone(t *testing.T) {
 	short := session(one{source: "import numpy"}, one{source: "orders = load(everything)"},
 		one{source: "orders.groupby('a')"})
@@ -135,8 +135,8 @@ func TestNewAndGone(t *testing.T) {
 	}
 }
 
-// TestOnlyWhereFiguresFit: a cell that needs less does not follow from one that keeps more, and a line that reads
-// something else not from what others read.
+// TestOnlyWhereFiguresFit checks that a cell that needs less does not follow from one that keeps more, and that a line
+// does not follow from names that other lines read.
 func TestOnlyWhereFiguresFit(t *testing.T) {
 	a := session(one{source: "import numpy"}, one{source: "orders = load(1)"}, one{source: "orders.sum()", needs: 200})
 	b := session(one{source: "import numpy"}, one{source: "orders = load(9)", needs: 100, keeps: 100},
@@ -157,7 +157,7 @@ func TestOnlyWhereFiguresFit(t *testing.T) {
 	}
 }
 
-// TestWhatLetsGo: a cell that deletes or replaces a value gives back as much more as another one made.
+// TestWhatLetsGo checks a cell that deletes or replaces a value: it frees as much more as another one allocated.
 func TestWhatLetsGo(t *testing.T) {
 	for _, source := range []string{"del orders", "orders = None"} {
 		a := session(one{source: "import numpy"}, one{source: "orders = load(1)", needs: 50, keeps: 50},
@@ -177,8 +177,8 @@ func TestWhatLetsGo(t *testing.T) {
 	}
 }
 
-// TestAnEditThatIsNotTheReason: a cell was edited in one line, and another one makes the difference, which reads what
-// another cell made.
+// TestAnEditThatIsNotTheReason checks a cell that was edited in one line, while another line makes the difference,
+// which reads a value of another cell.
 func TestAnEditThatIsNotTheReason(t *testing.T) {
 	for line, want := range map[int]string{1: "it reads orders, made in In[1], edited in line 1",
 		2: "its source was edited in line 2"} {
@@ -192,7 +192,7 @@ func TestAnEditThatIsNotTheReason(t *testing.T) {
 	}
 }
 
-// TestNamesAreOfTheSource: without sources no name is told.
+// TestNamesAreOfTheSource checks that no name is reported without sources.
 func TestNamesAreOfTheSource(t *testing.T) {
 	a, b := versions(0, "orders = load(1)", "orders = load(2)", one{}, one{source: "top = orders * 2", needs: 100},
 		one{source: "top.plot()", needs: 50})
@@ -217,8 +217,8 @@ func TestNamesAreOfTheSource(t *testing.T) {
 	}
 }
 
-// TestReadersAreFound runs made-up notebooks in both versions: a cell reads another value than before if and only if it
-// is said to, and what it is said to read has another value.
+// TestReadersAreFound runs made-up notebooks in both versions: a cell reads another value than before if and only if
+// that is reported, and the names reported for it have another value.
 func TestReadersAreFound(t *testing.T) {
 	followed := 0
 	for seed := range uint64(300) {
@@ -266,8 +266,8 @@ func TestReadersAreFound(t *testing.T) {
 	}
 }
 
-// runs runs a cell of lines like x = f(y, z), and returns what it read from other cells. A value is what it was made
-// of.
+// runs runs a cell of lines like x = f(y, z), and returns the values that it read from other cells. A value is the text
+// of the calls that made it.
 func runs(source string, values map[string]string) map[string]string {
 	read, own := map[string]string{}, map[string]bool{}
 	for line := range strings.Lines(source) {
@@ -295,7 +295,7 @@ func hash(s string) (h uint64) {
 	return h
 }
 
-// TestHostileChains: however long the way from a cell to its cause is, it is bounded.
+// TestHostileChains checks that the chain from a cell to its cause is bounded, however long it is.
 func TestHostileChains(t *testing.T) {
 	a, b := []one{{source: "n0 = 1"}}, []one{{source: "n0 = 2"}}
 	for i := range 400 {

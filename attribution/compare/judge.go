@@ -11,10 +11,10 @@ import (
 	"ipytracer/model/words"
 )
 
-// Limit is by how much a figure may grow: by a share of what it was, or by bytes.
+// Limit is the most that a figure may grow: by a share of its earlier value, or by bytes.
 type Limit struct {
 	text    string
-	percent float64 // < 0: Bytes
+	percent float64 // < 0: bytes
 	bytes   int64
 }
 
@@ -40,11 +40,11 @@ func ParseLimits(text string) ([]Limit, error) {
 	return all, nil
 }
 
-// span is between what a figure is for certain; high is math.MaxInt64 where nobody can say.
+// span has the bounds of a figure; high is math.MaxInt64 where it is not known.
 type span struct{ low, high int64 }
 
-// spanOf is what a figure's peak, or its need, can be. A cell that did not run to its end would have needed that, or
-// more.
+// spanOf returns the bounds of a figure's peak, or its need. A cell that did not run to its end would have needed that,
+// or more.
 func spanOf(f *model.Figure, of func(model.Figure) int64, cutShort bool) span {
 	if f == nil {
 		return span{}
@@ -57,7 +57,7 @@ func spanOf(f *model.Figure, of func(model.Figure) int64, cutShort bool) span {
 		out.high = math.MaxInt64
 	default:
 		out = span{max(0, n-*f.Bound), n + *f.Bound}
-		if out.high < n { // it is as far off as a number can say
+		if out.high < n { // the bound overflows
 			out.high = math.MaxInt64
 		}
 	}
@@ -67,7 +67,7 @@ func spanOf(f *model.Figure, of func(model.Figure) int64, cutShort bool) span {
 	return out
 }
 
-// exceeds says whether b is more than a by more than the limit, for certain, or perhaps.
+// exceeds reports whether b is more than a by more than the limit, for certain, or perhaps.
 func (l Limit) exceeds(a, b span) (surely, perhaps bool) {
 	over := func(from, to int64) bool {
 		if from == math.MaxInt64 {
@@ -84,10 +84,10 @@ func (l Limit) exceeds(a, b span) (surely, perhaps bool) {
 	return over(a.high, b.low), over(a.low, b.high)
 }
 
-// maxSentences is how many are kept of what is over, and of what may be.
+// maxSentences is the most sentences on figures over a limit, and on those that may be.
 const maxSentences = 100
 
-// judge compares with limits: the peaks of the sessions, and what each cell of both needs.
+// judge compares the peaks of the sessions, and the need of each cell of both, with limits.
 func (c *comparison) judge(limits []Limit) *model.Judgement {
 	j := &model.Judgement{Limits: []string{}, Over: []string{}, Unsure: []string{}}
 	for _, l := range limits {
@@ -135,5 +135,5 @@ func (c *comparison) judge(limits []Limit) *model.Judgement {
 	return j
 }
 
-// notWhole says whether there may have been more of a session than was seen.
+// notWhole reports whether a part of a session may not have been seen.
 func (r *Run) notWhole() bool { return r.report.Finished == cut || r.left > 0 }

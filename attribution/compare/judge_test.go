@@ -21,7 +21,7 @@ func TestParseLimits(t *testing.T) {
 	}
 }
 
-// inexact says that a cell's figure is off by a bound, or by nobody knows what where that is below 0.
+// inexact makes a cell's figure inexact by a bound, or without a bound where that is below 0.
 func inexact(bound int64) func(*model.Window) {
 	return func(w *model.Window) {
 		f := w.Meters["cpu.resident"]
@@ -70,7 +70,7 @@ func TestJudgement(t *testing.T) {
 	} {
 		a, b := session(one{source: "x", needs: c.a.needs, change: c.a.change}), session(one{source: "x",
 			needs: c.b.needs, change: c.b.change})
-		// only what the cell says
+		// only the cell's figures
 		a.Windows[0].Meters, b.Windows[0].Meters = map[string]model.Figure{}, map[string]model.Figure{}
 		j := diff(t, a, b, c.limits).Judged
 		if (len(j.Over) > 0) != c.over || (len(j.Unsure) > 0) != c.unsure {
@@ -79,7 +79,8 @@ func TestJudgement(t *testing.T) {
 	}
 }
 
-// TestLittleIsNotJudged: what is less than the least change is as two runs of the same differ.
+// TestLittleIsNotJudged checks that a difference below the least change counts as that of two runs of the same
+// notebook.
 func TestLittleIsNotJudged(t *testing.T) {
 	a, b := session(one{source: "x"}), session(one{source: "x"})
 	b.Windows[1].Meters["cpu.resident"] = exact(100*mib, 100*mib+mib/2, 100*mib)
@@ -88,7 +89,7 @@ func TestLittleIsNotJudged(t *testing.T) {
 	}
 }
 
-// TestACutSession cannot be cleared, however little is in it.
+// TestACutSession checks that a cut session is never surely within a limit.
 func TestACutSession(t *testing.T) {
 	a, b := session(one{source: "x", needs: 100}, one{source: "y", needs: 10}), session(one{source: "x", needs: 100})
 	b.Certificate.Finished = "recording cut"
@@ -97,7 +98,7 @@ func TestACutSession(t *testing.T) {
 	}
 }
 
-// TestOtherMetersAreJudgedOnlyIfAsked: mapped and numpy say little of what a machine needs.
+// TestOtherMetersAreJudgedOnlyIfAsked: mapped and numpy hardly show how much memory a machine needs.
 func TestOtherMetersAreJudgedOnlyIfAsked(t *testing.T) {
 	a, b := session(one{source: "x"}), session(one{source: "x"})
 	a.Windows[1].Meters["cpu.numpy"], b.Windows[1].Meters["cpu.numpy"] = exact(0, mib, 0), exact(0, 90*mib, 0)

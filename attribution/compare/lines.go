@@ -8,21 +8,21 @@ import (
 	"ipytracer/model"
 )
 
-// maxRowLines is how many lines a row lists.
+// maxRowLines is the most lines that a row lists.
 const maxRowLines = 12
 
-// heavier orders lines by what they have, and always in the same way.
+// heavier orders lines by their bytes, and always in the same way.
 func heavier(a, b line) int {
 	return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.meter, b.meter), cmp.Compare(a.file, b.file),
 		cmp.Compare(a.execution, b.execution),
 		cmp.Compare(a.number, b.number), cmp.Compare(a.function, b.function))
 }
 
-// lines says whose memory stood at the peaks of a cell in both runs, where that is not the same.
+// lines returns the lines with memory at the peaks of a cell in both runs, where that differs.
 func (c *comparison) lines(p pair) []model.LineDiff {
 	before, after := c.located(c.a, p.a, c.rowA), c.located(c.b, p.b, c.rowB)
 	out := []model.LineDiff{}
-	// Lines of the same text first, then of the same number, then what is left of the same function, in order.
+	// Lines of the same text first, then of the same number, then the rest of the same function, in order.
 	for _, same := range []func(x, y *model.LineDiff) bool{
 		func(x, y *model.LineDiff) bool { return x.Source == y.Source && (x.Source != "" || x.Line == y.Line) },
 		func(x, y *model.LineDiff) bool { return x.Line == y.Line },
@@ -60,7 +60,7 @@ func (c *comparison) lines(p pair) []model.LineDiff {
 	return slices.Clip(out[:min(len(out), maxRowLines)])
 }
 
-// located are a cell's lines with what they are of in the comparison. Their bytes stand where the run is: A or B.
+// located returns a cell's lines with their rows in the comparison. Their bytes are in A or B, by the run.
 func (c *comparison) located(of *Run, index int, rows map[run]int) []model.LineDiff {
 	if index < 0 {
 		return nil
@@ -86,7 +86,7 @@ func (c *comparison) located(of *Run, index int, rows map[run]int) []model.LineD
 	return out
 }
 
-// text is a line of a cell's source.
+// text returns a line of a cell's source.
 func (c *comparison) text(of *Run, row, number int) string {
 	index := c.pairs[row].b
 	if of == c.a {
@@ -101,7 +101,7 @@ func (c *comparison) text(of *Run, row, number int) string {
 	return ""
 }
 
-// where is a file without the folder that it is installed in, which may be another one.
+// where returns a file without the folder that it is installed in, which may differ.
 func where(file string) string {
 	for _, installed := range []string{"/site-packages/", "/dist-packages/"} {
 		if i := strings.LastIndex(file, installed); i >= 0 {

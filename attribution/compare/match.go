@@ -12,7 +12,7 @@ type pair struct {
 	change string
 }
 
-// pairs says which cell of A is which of B, kernel by kernel, in B's order.
+// pairs matches the cells of A with those of B, kernel by kernel, in B's order.
 func pairs(a, b *Run) []pair {
 	inA, inB := kernels(a.cells), kernels(b.cells)
 	other := partners(a.cells, b.cells, inA, inB)
@@ -30,7 +30,7 @@ func pairs(a, b *Run) []pair {
 	return out
 }
 
-// kernels are the cells of each process, in the order of the first.
+// kernels returns the cells of each process, in the order of their first cells.
 func kernels(cells []cell) (all [][]int) {
 	at := map[int]int{}
 	for i := range cells {
@@ -44,7 +44,7 @@ func kernels(cells []cell) (all [][]int) {
 	return all
 }
 
-// partners says which kernel of A each of B is: the one that ran most of the same cells; −1 for none.
+// partners returns for each kernel of B the one of A that ran most of the same cells; −1 for none.
 func partners(a, b []cell, inA, inB [][]int) []int {
 	out, taken := make([]int, len(inB)), make([]bool, len(inA))
 	counts := make([]map[uint64]int, len(inA))
@@ -82,11 +82,11 @@ func partners(a, b []cell, inA, inB [][]int) []int {
 	return out
 }
 
-// maxKernels is among how many the one that is the same is looked for.
+// maxKernels is the number of kernels of A that are considered.
 const maxKernels = 64
 
-// within pairs the cells of a kernel: those whose source is the same in the same order, those that moved, and what is
-// similar at the same place.
+// within pairs the cells of a kernel: those with the same source in the same order, those that moved, and similar ones
+// at the same place.
 func within(a, b []cell, inA, inB []int) []pair {
 	ofA, ofB := make([]int, len(inA)), make([]int, len(inB))
 	moved := map[int]bool{}
@@ -114,7 +114,7 @@ func within(a, b []cell, inA, inB []int) []pair {
 	edits := inGaps(a, b, inA, inB, ofA, ofB, moved)
 	var out []pair
 	next := 0
-	left := func(to int) { // those of A that went, where they stood
+	left := func(to int) { // gone cells of A, at their place
 		for ; next < to; next++ {
 			if ofA[next] < 0 {
 				out = append(out, pair{match{inA[next], -1}, model.Gone})
@@ -149,7 +149,7 @@ func hashes(cells []cell, of []int) []uint64 {
 	return out
 }
 
-// inGaps pairs what is left between two pairs that are the same, by how similar it is, and says which of B are edited.
+// inGaps pairs the remaining cells between two equal pairs, by their similarity, and returns which of B are edited.
 func inGaps(a, b []cell, inA, inB []int, ofA, ofB []int, moved map[int]bool) map[int]bool {
 	edits := map[int]bool{}
 	next := 0
@@ -184,7 +184,7 @@ func inGaps(a, b []cell, inA, inB []int, ofA, ofB []int, moved map[int]bool) map
 	return edits
 }
 
-// tokensOf are those of some cells.
+// tokensOf returns the tokens of some cells.
 func tokensOf(cells []cell, in, of []int) [][]string {
 	out := make([][]string, len(of))
 	for i, c := range of {

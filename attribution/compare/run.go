@@ -1,6 +1,6 @@
-// Package compare puts two sessions side by side: which cell is which, what grew and shrank, by which line, what is the
-// cause and what only follows from it, and whether that is over a limit. It is pure; how a comparison is shown is
-// package report's business.
+// Package compare compares two sessions: it matches their cells, finds which grew and shrank, by which line, which are
+// causes and which only follow, and whether that is over a limit. It is pure; how a comparison is shown is package
+// report's business.
 package compare
 
 import (
@@ -13,7 +13,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// What is kept of a run: it stays while the other recording is read.
+// Bounds on the parts of a run that are kept while the other recording is read.
 const (
 	maxSource  = 4 << 10  // bytes of a cell's source
 	maxSources = 64 << 20 // of all of them
@@ -32,23 +32,23 @@ type Run struct {
 
 	left, sources    int      // cells that had no room; bytes
 	unseen           []string // reasons why figures or windows are in doubt
-	unnamed          []string // reasons why who allocated is not known in full
+	unnamed          []string // reasons why the stacks that allocated are not known in full
 	bare             int      // cells without a source
 	late             bool
 	limits           []string
 	interned         map[string]string
 	truncatedSources int
 	codes            map[uint64]*code
-	kept             int // of codes
+	kept             int // names and lines in codes
 }
 
-// session is what one traced tree had in all.
+// session has the figures of one traced tree in all.
 type session struct {
 	command string
 	figures []*model.Figure // in the order of Run.meters
 }
 
-// cell is a run of one.
+// cell is a run of a cell.
 type cell struct {
 	model.DiffCell
 	hash    uint64 // of the source, white space apart
@@ -57,20 +57,19 @@ type cell struct {
 	lines   []line
 }
 
-// line is what one line had at the peak of a meter in a cell that it allocated in.
+// line has the bytes of one line at the peak of a meter in a cell that it allocated in.
 type line struct {
 	meter     int // in Run.meters
 	function  string
 	file      string
 	number    int
-	execution int // the cell that it is of, 0 for a file's
+	execution int // the cell of the line, 0 for a file's
 	bytes     int64
 }
 
 var seed = maphash.MakeSeed()
 
-// Read takes from a report what is compared. It goes through the windows once, and holds nothing of the report when it
-// is done.
+// Read takes from a report the parts that are compared. It reads the windows once, and keeps nothing of the report.
 func Read(name string, r *model.Report) *Run {
 	run := &Run{report: model.DiffRun{File: name, Host: r.Host, Finished: r.Certificate.Finished,
 		Complete: r.Certificate.Complete}, interned: map[string]string{}, codes: map[uint64]*code{}}
@@ -80,7 +79,7 @@ func Read(name string, r *model.Report) *Run {
 		run.gpus = append(run.gpus, g.Name)
 	}
 	run.unseen = append(slices.Clone(r.Certificate.Incomplete), r.Certificate.Problems...)
-	// which is said in front of them
+	// that one is reported first
 	run.unseen = slices.DeleteFunc(run.unseen, func(why string) bool { return why == words.RecordingCut })
 	run.unnamed = slices.Clone(r.Certificate.Attribution.Incomplete)
 	ran := map[int]bool{}
@@ -98,7 +97,7 @@ func Read(name string, r *model.Report) *Run {
 	return run
 }
 
-// Cells is how many cells it has.
+// Cells returns the number of cells.
 func (run *Run) Cells() int { return len(run.cells) }
 
 func (run *Run) session(r *model.Report, w *model.Window) {
@@ -113,7 +112,7 @@ func (run *Run) session(r *model.Report, w *model.Window) {
 	run.sessions = append(run.sessions, session{command: beginning(command, maxSource), figures: run.figures(w)})
 }
 
-// figures are those of a window, of the process and its children together.
+// figures returns the figures of a window, of the process and its children together.
 func (run *Run) figures(w *model.Window) []*model.Figure {
 	all := make([]model.Figure, 0, len(run.meters))
 	out := make([]*model.Figure, len(run.meters))
@@ -163,7 +162,8 @@ func (run *Run) cell(r *model.Report, w *model.Window) {
 	run.cells = append(run.cells, c)
 }
 
-// linesOf adds up what each line of the user's had at the peak of each meter, of those that allocated in the cell.
+// linesOf sums up the bytes of each of the user's lines at the peak of each meter, for lines that allocated in the
+// cell.
 func (run *Run) linesOf(w *model.Window) []line {
 	type key struct {
 		meter, number, execution int
@@ -185,7 +185,7 @@ func (run *Run) linesOf(w *model.Window) []line {
 	}
 	all := make([]line, 0, len(sums))
 	for k, bytes := range sums {
-		if !made[k] || bytes == 0 { // it stood there before
+		if !made[k] || bytes == 0 { // its memory was there before
 			continue
 		}
 		all = append(all, line{meter: k.meter, number: k.number, execution: k.execution, function: k.function,
@@ -202,7 +202,7 @@ func (run *Run) linesOf(w *model.Window) []line {
 	return slices.Clone(kept)
 }
 
-// intern keeps each text once, and apart from what it was a part of.
+// intern returns one copy of each text, separate from the text that it was a part of.
 func (run *Run) intern(s string) string {
 	if known, ok := run.interned[s]; ok {
 		return known
@@ -212,7 +212,7 @@ func (run *Run) intern(s string) string {
 	return s
 }
 
-// processes says of those that ran cells what may make a difference.
+// processes records the properties of processes that ran cells that may make a difference.
 func (run *Run) processes(r *model.Report, ran map[int]bool) {
 	for i := range r.Processes {
 		p := &r.Processes[i]
@@ -229,7 +229,7 @@ func (run *Run) processes(r *model.Report, ran map[int]bool) {
 	}
 }
 
-// also lists a version with others, once.
+// also adds a version to a list of others, once.
 func also(all, one string) string {
 	one = beginning(one, 64)
 	if all == "" || one == "" {
@@ -241,13 +241,13 @@ func also(all, one string) string {
 	return all + ", " + one
 }
 
-// beginning returns a copy of the beginning of a text, without bytes that are no characters. A text of a recording goes
-// with its batch, so a part of it must not keep it.
+// beginning returns a copy of the beginning of a text, without bytes that are no characters. The memory of a
+// recording's text is freed with its batch, so a part of it must not keep it.
 func beginning(s string, most int) string {
 	return strings.Clone(strings.ToValidUTF8(s[:min(len(s), most)], ""))
 }
 
-// normal is a source without what changes nothing: trailing blanks, empty lines, the kind of line ends.
+// normal returns a source without trailing blanks, empty lines and differences of line ends.
 func normal(source string) string {
 	var b strings.Builder
 	b.Grow(len(source) + 1)

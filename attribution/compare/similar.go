@@ -5,13 +5,13 @@ import (
 	"unicode"
 )
 
-// alike is from which similarity on a cell is the other one, edited.
+// alike is the similarity from which on a cell is the edited version of another.
 const alike = 0.5
 
-// maxTokens is how many of a source's tokens are looked at.
+// maxTokens is the most tokens of a source that are compared.
 const maxTokens = 4096
 
-// tokens are the names, numbers and signs of a source, sorted.
+// tokens returns the names, numbers and signs of a source, sorted.
 func tokens(source string) []string {
 	var all []string
 	begin := -1
@@ -40,7 +40,8 @@ func tokens(source string) []string {
 	return all
 }
 
-// similarity is twice what two sources have in common by what both have (Dice's coefficient of their tokens): 0 to 1.
+// similarity returns twice the number of common tokens divided by the number of all tokens of both (Dice's
+// coefficient): 0 to 1.
 func similarity(a, b []string) float64 {
 	if len(a)+len(b) == 0 {
 		return 0
@@ -59,12 +60,11 @@ func similarity(a, b []string) float64 {
 	return 2 * float64(common) / float64(len(a)+len(b))
 }
 
-// maxPairs is how many pairs of cells between two that are the same are compared; of longer stretches each with the one
-// at its place.
+// maxPairs is the most pairs of cells between two equal ones that are compared; in longer stretches each cell is
+// compared with the one at its place.
 const maxPairs = 4096
 
-// edited pairs cells that went with cells that came in their place, in order, so that the similarities add up to the
-// most.
+// edited pairs gone cells with new cells at their place, in order, so that the sum of the similarities is the highest.
 func edited(a, b [][]string) []match {
 	if len(a)*len(b) > maxPairs {
 		var out []match

@@ -11,11 +11,11 @@ import (
 	"ipytracer/event"
 )
 
-// maxFixes is how many roots one fix clears.
+// maxFixes is the most roots that one fix clears.
 const maxFixes = 4
 
-// Fix is code that frees what the ways lead to: it empties the container whose entries differ, or deletes the entry if
-// there is one only. "" where the way is none that can be typed.
+// Fix returns code that frees the blocks at the ends of the ways: it empties the container with the differing entries,
+// or deletes the entry if there is one only. It returns "" where the way cannot be typed.
 func (all Ways) Fix() string {
 	var lines, imports []string
 	for _, root := range slices.SortedFunc(maps.Keys(all),
@@ -80,7 +80,7 @@ func (w *way) fix(root string) string {
 	return "del " + text
 }
 
-// clear empties the container whose entries the ways differ in.
+// clear empties the container in which the ways differ.
 func (w *way) clear(root string) string {
 	n := len(w.steps)
 	switch {
@@ -108,7 +108,7 @@ func (w *way) call(root string, steps []string, what string) string {
 // index is a subscript that is a number, a text or a tuple of these: a path can come from anywhere.
 var index = regexp.MustCompile(`^\[(?:(?:-?[0-9]+|'(?:[^'\\]|\\.)*')|\((?:(?:-?[0-9]+|'(?:[^'\\]|\\.)*'),? ?)+\))\]$`)
 
-// expression writes a way as Python evaluates it.
+// expression returns a way as an expression of Python.
 func expression(root string, steps []string) (text string, ok bool) {
 	text = root
 	for i := 0; i < len(steps); i++ {
@@ -128,7 +128,7 @@ func expression(root string, steps []string) (text string, ok bool) {
 	return text, true
 }
 
-// isName says whether a text is a name in Python; only of ASCII letters, which need no escapes.
+// isName reports whether a text is a name in Python; only of ASCII letters, which need no escapes.
 func isName(text string) bool {
 	for i, c := range text {
 		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
@@ -138,7 +138,7 @@ func isName(text string) bool {
 	return text != ""
 }
 
-// Code that frees what IPython or the interpreter itself keeps.
+// Code that frees objects that IPython or the interpreter itself keeps.
 const (
 	Collect     = "import gc\ngc.collect()"
 	Thaw        = "import gc\ngc.unfreeze()\ngc.collect()"
@@ -146,11 +146,11 @@ const (
 	maxDropped  = 8 // outputs that are dropped one by one
 )
 
-// outputIn is n of a path that begins with Out[n].
+// outputIn matches a path that begins with Out[n], and n.
 var outputIn = regexp.MustCompile(`^(?:Out|_oh)\[([0-9]{1,9})\]`)
 
-// DropOutputs takes outputs out of IPython's history, wherever it keeps them: these and no others, as far as that is
-// known.
+// DropOutputs returns code that removes outputs from IPython's history, wherever it keeps them: these and no others, as
+// far as they are known.
 func (all Ways) DropOutputs() string {
 	var numbers, lines []string
 	for _, root := range slices.SortedFunc(maps.Keys(all), func(a, b string) int {
@@ -185,7 +185,7 @@ func (all Ways) DropOutputs() string {
 	return strings.Join(lines, "\n")
 }
 
-// IsCyclic says whether some of it is in a reference cycle.
+// IsCyclic reports whether some of the blocks are in a reference cycle.
 func (all Ways) IsCyclic() bool {
 	for _, w := range all {
 		if w.cyclic {

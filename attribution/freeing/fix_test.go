@@ -8,7 +8,7 @@ import (
 	"ipytracer/event"
 )
 
-// TestFix: what to type to free what paths lead to, from one block and from several.
+// TestFix checks the code that frees the ends of paths, from one block and from several.
 func TestFix(t *testing.T) {
 	for _, c := range []struct {
 		kind  event.HolderKind
@@ -66,7 +66,7 @@ func TestFix(t *testing.T) {
 	}
 }
 
-// FuzzFix: no path of a target's makes code that does not end where a line does, or a crash.
+// FuzzFix checks that no path of a target causes code that does not end where a line does, or a crash.
 func FuzzFix(f *testing.F) {
 	for _, path := range []string{"x[0].y", "x['a'][1]", "x.__closure__['b'][0]", "x.<dict>[1]", "x{…}", "x.flat[2]",
 		"x['", "x]]"} {
@@ -86,8 +86,8 @@ func FuzzFix(f *testing.F) {
 	})
 }
 
-// TestDropOutputs: each output goes by its number, and the history only where it is not known which are meant; what is
-// in a cycle needs the collector.
+// TestDropOutputs checks that each output is dropped by its number, and the history only where the numbers are not
+// known; blocks in a cycle need the collector.
 func TestDropOutputs(t *testing.T) {
 	many := Ways{}
 	for i := range 10 {

@@ -1,5 +1,5 @@
-// Package freeing says what to type in a notebook to free memory: what names hold, what paths lead to, and what views
-// keep. It is pure: the same look gives the same code.
+// Package freeing generates the code to type in a notebook to free memory: of names, of the ends of paths, and of the
+// bases of views. It is pure: the same look gives the same code.
 package freeing
 
 import (
@@ -10,18 +10,18 @@ import (
 	"ipytracer/model"
 )
 
-// Bounds of what is told to be freed.
+// Bounds on the entries of code.
 const (
 	leastFreed   = 1 << 20   // bytes of an entry
-	leastBetween = 256 << 10 // bytes that owners must share to be let go of together
-	leastSmall   = 16 << 20  // the same where they are in small blocks: of fewer of these little is seen to come back
+	leastBetween = 256 << 10 // bytes that owners must share to be released together
+	leastSmall   = 16 << 20  // the same in small blocks: of less, little memory visibly comes back
 	maxFreeings  = 8         // entries of a process
 	maxTogether  = 16        // owners of an entry
 	maxDeleted   = 4         // names that share nothing in one entry
 )
 
-// Of is what to type to free what a process has by name, the most first. What owners hold together is one entry: a
-// part of it frees nothing of that.
+// Of returns the code to type to free the memory that a process holds by name, the most first. Memory that several
+// owners hold together is one entry: a part of the entry frees nothing of it.
 func Of(e *event.Variables) (out []model.Freeing) {
 	for _, p := range Promises(e) {
 		out = append(out, p.Freeing)
@@ -29,17 +29,17 @@ func Of(e *event.Variables) (out []model.Freeing) {
 	return out
 }
 
-// Promise is an entry, and the largest objects that go with it.
+// Promise is an entry, and the largest objects that it frees.
 type Promise struct {
 	model.Freeing
 	Pieces []event.Piece
 }
 
-// Promises are the entries of [Of].
+// Promises returns the entries of [Of].
 func Promises(e *event.Variables) (out []Promise) {
 	f := newFreer(withOwners(e))
 	f.join()
-	var plain []int // names that share nothing and that the collector need not come for
+	var plain []int // names that share nothing and need no garbage collection
 	for _, all := range f.sets() {
 		one, ok := f.entry(all)
 		switch {
@@ -63,10 +63,10 @@ func Promises(e *event.Variables) (out []Promise) {
 	return out[:min(len(out), maxFreeings)]
 }
 
-// freer says what goes with sets of owners.
+// freer finds the memory that is freed with sets of owners.
 type freer struct {
 	of        *event.Variables
-	collector int // the owner that is what waits for the collector, -1 for none
+	collector int // the owner that stands for garbage that waits for the collector, -1 for none
 	usable    []bool
 	set       []int // of each owner: another of the same set, or itself
 }
@@ -83,7 +83,7 @@ func newFreer(e *event.Variables) *freer {
 	return f
 }
 
-// shares are those of which all owners can be let go of.
+// shares yields the shares with owners that can all be released.
 func (f *freer) shares(yield func(int, *event.Share) bool) {
 	for i := range f.of.Shares {
 		s := &f.of.Shares[i]
@@ -103,8 +103,8 @@ func (f *freer) find(o int) int {
 	return o
 }
 
-// join puts owners into one set that have to be let go of together. What waits for the collector goes with the last
-// exception, and with whatever needs the collector as well.
+// join joins owners that have to be released together into one set. Garbage that waits for the collector goes with the
+// last exception, and with every set that needs the collector as well.
 func (f *freer) join() {
 	size := make([]int, len(f.set))
 	for i := range size {
@@ -138,7 +138,7 @@ func (f *freer) join() {
 	}
 }
 
-// sets are the owners that go together, in their order.
+// sets returns the owners that go together, in their order.
 func (f *freer) sets() (out [][]int) {
 	by := map[int]int{}
 	for i := range f.set {
@@ -162,14 +162,14 @@ func worth(s *event.Share, least event.Bytes) bool {
 	return s.Bytes-s.Small+s.Device >= least || s.Small >= leastSmall
 }
 
-// sum is what goes with a set of owners, and how much of it several of them share.
+// sum is the memory that is freed with a set of owners, and how much of it several of them share.
 type sum struct {
 	event.Share
 	shared event.Bytes
-	of     []int // the shares
+	of     []int // indexes of the shares
 }
 
-// sum is that of a set.
+// sum returns the sum of a set.
 func (f *freer) sum(all []int) (out sum) {
 	out.Exact = true
 	for i, s := range f.shares {
@@ -189,7 +189,7 @@ func (f *freer) sum(all []int) (out sum) {
 	return out
 }
 
-// collects reports whether letting go of a set takes the garbage collector.
+// collects reports whether releasing a set needs the garbage collector.
 func (f *freer) collects(all []int) bool {
 	if slices.ContainsFunc(all, func(o int) bool {
 		return f.of.Owners[o].Kind == event.HeldByCycle || f.of.Owners[o].Kind == event.HeldByTraceback
@@ -200,13 +200,13 @@ func (f *freer) collects(all []int) bool {
 	return whole.Cyclic > whole.Bytes/64
 }
 
-// alone is what goes with one owner.
+// alone returns the bytes that are freed with one owner.
 func (f *freer) alone(o int) event.Bytes {
 	whole := f.sum([]int{o})
 	return whole.Bytes + whole.Device
 }
 
-// isOnGPU reports whether most of what goes with one owner is memory of GPUs.
+// isOnGPU reports whether most of the memory that is freed with one owner is memory of GPUs.
 func (f *freer) isOnGPU(o int) bool {
 	whole := f.sum([]int{o})
 	return whole.Device > whole.Bytes
@@ -217,7 +217,7 @@ func (f *freer) isPlain(o int) bool {
 	return f.of.Owners[o].Kind == event.HeldByVariable && isDeleted(f.of.Owners[o]) && !f.collects([]int{o})
 }
 
-// entry is what to type to let go of a set; false where that is not worth it.
+// entry returns the code to release a set; false where that is not worth it.
 func (f *freer) entry(all []int) (out Promise, ok bool) {
 	whole := f.sum(all)
 	if !worth(&whole.Share, leastFreed) {
@@ -245,7 +245,7 @@ func (f *freer) entry(all []int) (out Promise, ok bool) {
 	return out, true
 }
 
-// OfAll is [Of] for several processes.
+// OfAll returns [Of] for several processes.
 func OfAll(all []*event.Variables) (out []model.Freeing) {
 	for _, e := range all {
 		out = append(out, Of(e)...)

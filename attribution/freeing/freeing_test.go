@@ -10,7 +10,7 @@ import (
 
 const mebi = 1 << 20
 
-// owner is an owner with names in the notebook.
+// owner returns an owner with names in the notebook.
 func owner(variable int32, names ...string) event.Owner {
 	return event.Owner{Kind: event.HeldByVariable, Variable: variable, Names: names}
 }
@@ -19,7 +19,8 @@ func share(mebibytes, cyclic event.Bytes, owners ...int32) event.Share {
 	return event.Share{Owners: owners, Bytes: mebibytes * mebi, Cyclic: cyclic * mebi, Exact: true}
 }
 
-// listed is a look at owners, the last of which is what waits for the collector; their variables are a, b, c …
+// listed returns a look at owners, and last the owner of garbage that waits for the collector; their variables are a,
+// b, c …
 func listed(shares []event.Share, owners ...event.Owner) *event.Variables {
 	e := &event.Variables{PID: 7, Complete: true, Shares: shares,
 		Owners: append(owners, event.Owner{Kind: event.HeldByCycle, Variable: -1})}
@@ -29,7 +30,7 @@ func listed(shares []event.Share, owners ...event.Owner) *event.Variables {
 	return e
 }
 
-// TestFreeing has what to type for each way of sharing, and what that frees.
+// TestFreeing checks the code for each way of sharing, and the bytes that it frees.
 func TestFreeing(t *testing.T) {
 	for name, test := range freeings {
 		for i := range test.want {
@@ -46,13 +47,13 @@ func TestFreeing(t *testing.T) {
 	}
 }
 
-// freeingCase is what a process has by name, and what there is to type.
+// freeingCase has the memory of a process by name, and the code that frees it.
 type freeingCase struct {
 	of   *event.Variables
 	want []model.Freeing
 }
 
-// Owners that several cases have.
+// Owners of several cases.
 var (
 	output = event.Owner{Kind: event.HeldByOutput, Variable: 1, Output: "_2", Kept: true}
 	newest = event.Owner{Kind: event.HeldByOutput, Variable: 0, Output: "_9", Kept: true, Last: true}
@@ -121,7 +122,7 @@ var freeings = map[string]freeingCase{
 			{Type: "del t", Predicted: 1000, Device: 7 * mebi, Names: []string{"b"}}}},
 }
 
-// TestFreeingOfNames has what to type where a recording says only what goes with each name alone.
+// TestFreeingOfNames checks the code where a recording has only the memory of each name alone.
 func TestFreeingOfNames(t *testing.T) {
 	got := Of(&event.Variables{PID: 7, Complete: true, Variables: []event.Variable{
 		{Kind: event.HeldByVariable, Name: "x", Also: []string{"y"}, Bytes: 9 * mebi, Exact: true},
@@ -134,7 +135,7 @@ func TestFreeingOfNames(t *testing.T) {
 	}
 }
 
-// TestFreeingBound has the least where a walk was cut or a share is one.
+// TestFreeingBound checks that the bytes are a lower bound where a walk was cut or a share is one.
 func TestFreeingBound(t *testing.T) {
 	of := listed([]event.Share{share(9, 0, 0)}, owner(0, "x"))
 	of.Complete = false

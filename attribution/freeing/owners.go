@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// withOwners returns a look that says who shares what. Recordings of earlier versions say only what goes with each name
-// alone: of these each variable is an owner that shares nothing.
+// withOwners returns a look with owners and shares. Recordings of earlier versions have only the memory of each name
+// alone: there each variable is an owner that shares nothing.
 func withOwners(e *event.Variables) *event.Variables {
 	if len(e.Owners) > 0 {
 		return e

@@ -7,21 +7,21 @@ import (
 	"ipytracer/event"
 )
 
-// What is typed is one line of one cell: it can be pasted anywhere, and a line of a terminal shows it. IPython keeps an
-// output under several names and in places without one; its del_var (%xdel) takes an object out of all of them, given
+// The code is one line of one cell: it can be pasted anywhere, and fits on a line of a terminal. IPython keeps an
+// output under several names and in places without one; its del_var (%xdel) removes an object from all of them, given
 // any of its names.
 
-// longestName is how long a name can be that is sure to be whole, in bytes.
+// longestName is the length in bytes up to which a name is surely not cut.
 const longestName = 100
 
-// LastErrorGone frees what the last exception has, wherever Python (sys.last_exc from 3.12 on) and IPython (7 to 9)
-// keep it. sys.last_type is a class only. Of what shows exceptions only InteractiveTB keeps a traceback. IPython
-// forgets the result of the cell that failed when the next is over: after the collection.
+// LastErrorGone frees the objects of the last exception, wherever Python (sys.last_exc from 3.12 on) and IPython (7 to
+// 9) keep it. sys.last_type is a class only. Of the formatters of exceptions only InteractiveTB keeps a traceback.
+// IPython drops the result of the cell that failed when the next is over: after the collection.
 const LastErrorGone = "import sys, gc; " +
 	"sys.last_value = sys.last_traceback = sys.last_exc = get_ipython().InteractiveTB.tb = " +
 	"get_ipython().last_execution_result = None; gc.collect();"
 
-// isTypable reports whether code can let go of an owner.
+// isTypable reports whether code can release an owner.
 func isTypable(o event.Owner) bool {
 	switch o.Kind {
 	case event.HeldByCycle, event.HeldByTraceback:
@@ -32,7 +32,7 @@ func isTypable(o event.Owner) bool {
 	return false
 }
 
-// isDeleted reports whether del takes all that leads to an owner.
+// isDeleted reports whether del removes all references to an owner.
 func isDeleted(o event.Owner) bool {
 	for _, name := range o.Names {
 		if !isIdentifier(name) || len(name) > longestName {
@@ -42,7 +42,8 @@ func isDeleted(o event.Owner) bool {
 	return len(o.Names) > 0 && !o.More && !o.Kept && o.Output == ""
 }
 
-// anyName is a name that IPython finds an owner by, "" for none. It must be one that means the same later: _ does not.
+// anyName returns a name by which IPython finds an owner, "" for none. It must be one that means the same later: _ does
+// not.
 func anyName(o event.Owner) string {
 	for _, name := range append(slices.Clip(o.Names), o.Output) {
 		if strings.Trim(name, "_") != "" && len(name) <= longestName &&
@@ -53,7 +54,7 @@ func anyName(o event.Owner) string {
 	return ""
 }
 
-// typed is code that lets go of owners, each of which can be.
+// typed returns code that releases owners, each of which can be released.
 func typed(owners []event.Owner, collects bool) string {
 	var deleted, asked, code []string
 	traceback, last := false, ""
@@ -64,7 +65,7 @@ func typed(owners []event.Owner, collects bool) string {
 		case o.Kind == event.HeldByCycle:
 		case isDeleted(o):
 			deleted = append(deleted, o.Names...)
-		case o.Last: // what del_var does with the result of the last cell fails any that comes after it
+		case o.Last: // del_var on the result of the last cell makes every del_var after it fail
 			last = anyName(o)
 		default:
 			asked = append(asked, anyName(o))
@@ -93,7 +94,7 @@ func typed(owners []event.Owner, collects bool) string {
 		code = append(code, "import gc; gc.collect();")
 	}
 	text := strings.Join(code, "; ")
-	if strings.HasSuffix(text, "]") { // what an expression is would be shown, and kept
+	if strings.HasSuffix(text, "]") { // the value of an expression would be shown, and kept
 		text += ";"
 	}
 	return text
@@ -110,7 +111,7 @@ var keywords = map[string]bool{
 	"with": true, "yield": true,
 }
 
-// isIdentifier reports whether Python takes a text for a name, and for that very one: it writes some letters anew,
+// isIdentifier reports whether Python accepts a text as a name without changing it: Python normalizes some letters,
 // which are left out here.
 func isIdentifier(text string) bool {
 	for i, c := range text {

@@ -46,7 +46,8 @@ func OfViews(viewers []event.Viewer, collects bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// copying is code that makes a copy of x, or of a part of it, by the way, in the order in which ways are gone.
+// copying has code that makes a copy of x, or of a part of it, for each way, in the order in which the ways are
+// applied.
 var copying = []struct {
 	how                event.ViewCopy
 	before, part, code string
@@ -66,10 +67,10 @@ var copying = []struct {
 
 const pyarrow = "import pyarrow; "
 
-// object is x in the code of [copying].
+// object matches x in the code of [copying].
 var object = regexp.MustCompile(`\bx\b`)
 
-// replaced is code that makes copies of an object, in each of the ways, and puts them in its places.
+// replaced returns code that makes copies of an object, in each of the ways, and puts them in its places.
 func replaced(places []string, ways []event.ViewCopy) (lines []string) {
 	for _, one := range copying {
 		if !slices.Contains(ways, one.how) {
@@ -84,7 +85,7 @@ func replaced(places []string, ways []event.ViewCopy) (lines []string) {
 	return lines
 }
 
-// placeAt is a path that begins with a variable as one types it; ok is false where that is not possible.
+// placeAt returns a path that begins with a variable as code; ok is false where that is not possible.
 func placeAt(path string) (text string, ok bool) {
 	end := strings.IndexAny(path, ".[(")
 	if end < 0 {

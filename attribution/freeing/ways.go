@@ -7,20 +7,20 @@ import (
 	"ipytracer/event"
 )
 
-// way is how blocks of one root are reached: the steps that their paths share.
+// way is the path to the blocks of one root: the steps that their paths share.
 type way struct {
 	holder  event.Holder // of the largest block
 	bytes   event.Bytes
 	largest event.Bytes
-	steps   []string // shared, the root left out
-	next    string   // the first step behind them, of one of the paths; "" if all paths are the same
-	cyclic  bool     // what the root has is in a reference cycle
+	steps   []string // shared, without the root
+	next    string   // the first step after them, of one of the paths; "" if all paths are the same
+	cyclic  bool     // some blocks of the root are in a reference cycle
 }
 
-// Ways are by root.
+// Ways are ways by root.
 type Ways map[string]*way
 
-// Add takes a block in, and the path to it.
+// Add adds a block, and the path to it.
 func (all Ways) Add(size event.Bytes, h event.Holder) {
 	root := RootName(h)
 	if root == "" || h.Path == "" {
@@ -37,7 +37,7 @@ func (all Ways) Add(size event.Bytes, h event.Holder) {
 	w.join(&way{holder: h, bytes: size, largest: size, steps: steps, cyclic: h.Cyclic})
 }
 
-// Join takes other ways in.
+// Join adds other ways.
 func (all Ways) Join(others Ways) {
 	for root, w := range others {
 		if mine := all[root]; mine != nil {
@@ -70,7 +70,7 @@ func (w *way) join(x *way) {
 	w.steps = w.steps[:n]
 }
 
-// RootName is the name at which the way to a block begins. Out[7] and _7 are the same.
+// RootName returns the name with which the way to a block begins. Out[7] and _7 are the same.
 func RootName(h event.Holder) string {
 	if h.Kind == event.HeldByOutput && h.Output > 0 {
 		return fmt.Sprintf("Out[%d]", h.Output)
@@ -81,7 +81,7 @@ func RootName(h event.Holder) string {
 	return RootOf(h)
 }
 
-// stepsOf splits the way to a block: .name, [index], and what is no Python, such as .<dict>.
+// stepsOf splits the way to a block: .name, [index], and steps that are no Python, such as .<dict>.
 func stepsOf(h event.Holder, root string) (steps []string) {
 	rest, found := strings.CutPrefix(h.Path, root)
 	if !found {
@@ -95,7 +95,7 @@ func stepsOf(h event.Holder, root string) (steps []string) {
 	return steps
 }
 
-// stepLength is how long the first step of a way is.
+// stepLength returns the length of the first step of a way.
 func stepLength(way string) int {
 	quote, depth := byte(0), 0
 	for i := 0; i < len(way); i++ {
@@ -125,7 +125,7 @@ func stepLength(way string) int {
 	return len(way)
 }
 
-// RootOf is the name at the beginning of the way to a block.
+// RootOf returns the name at the beginning of the way to a block.
 func RootOf(h event.Holder) string {
 	end := strings.IndexAny(h.Path, "[(")
 	if h.Kind == event.HeldByVariable {
@@ -137,5 +137,5 @@ func RootOf(h event.Holder) string {
 	return h.Path
 }
 
-// maxWays is how many roots are kept of a portion.
+// maxWays is the most roots that are kept of a portion.
 const maxWays = 64

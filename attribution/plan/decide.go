@@ -8,8 +8,8 @@ import (
 	"ipytracer/model/words"
 )
 
-// decide says which cell decides how much is needed, which lines matter there, and how much lower it would be without
-// them.
+// decide finds the cell that decides how much is needed, the lines that matter there, and how much lower the need would
+// be without them.
 func decide(out *model.Demand, d *demand) {
 	if len(d.top) == 0 || d.gap > d.top[0].peak {
 		return
@@ -52,8 +52,8 @@ const nextToNothing = 100
 
 func isNextToNothing(rise, to int64) bool { return rise < to/nextToNothing }
 
-// deciding are the cell that the highest moment belongs to, which is the first before it that rose to the rest where it
-// rose by next to nothing in its own, and the next-highest that rose; nil for none.
+// deciding returns the cell that the highest moment belongs to, and the next-highest cell that rose; nil for none. If
+// the highest cell rose by next to nothing, the moment belongs to the first cell before it that rose to the rest of it.
 func (d *demand) deciding() (first, next *top) {
 	highest := d.top[0]
 	first = highest
@@ -71,7 +71,7 @@ func (d *demand) deciding() (first, next *top) {
 	return first, next
 }
 
-// together are the lines that save most, each as it stands where it has most in memory.
+// together returns the lines that save most, each at the cell where it has most in memory.
 func together(out *model.Demand, d *demand) *model.PlanSet {
 	if d.set == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 // maxReasons is the number of reasons that each run has at most.
 const maxReasons = 8
 
-// cut is how a recording that was cut says that it finished.
+// cut is the value of Finished of a recording that was cut.
 const cut = "recording cut"
 
 // doubts returns the reasons why the notebook may need more than the plan says.

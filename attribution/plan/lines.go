@@ -10,7 +10,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// look finds out whose memory stood at the peak of a cell, by the lines of the notebook.
+// look finds the lines of the notebook with memory at the peak of a cell.
 func (x *reader) look(d *demand, t *top) {
 	t.lines = map[place]*share{}
 	w := x.window(t.id)
@@ -52,8 +52,8 @@ func (x *reader) look(d *demand, t *top) {
 	}
 }
 
-// counts reports whether what a meter counts is a part of the demand, and whether it counts blocks: those lie in what
-// is mapped.
+// counts reports whether the memory of a meter is a part of the demand, and whether the meter counts blocks, which lie
+// in mapped memory.
 func (d *demand) counts(meter string) (counts, blocks bool) {
 	if words.OfGPU(d.rank) {
 		return meter == d.rank, true
@@ -65,7 +65,7 @@ func (d *demand) counts(meter string) (counts, blocks bool) {
 // mapped is the meter in which the blocks of all others lie.
 const mapped = "cpu.mapped"
 
-// text is a line of a cell.
+// text returns the text of a line of a cell.
 func (x *reader) text(pid int, at place) string {
 	id, ok := x.sources[cellRun{pid, at.execution}]
 	if !ok {
@@ -84,7 +84,7 @@ func (x *reader) text(pid int, at place) string {
 	return lineOfText(source, at.line)
 }
 
-// lineOfText is a line of a source, bounded.
+// lineOfText returns a line of a source, bounded.
 func lineOfText(source string, number int) string {
 	for l := range strings.Lines(source) {
 		if number--; number == 0 {
@@ -97,7 +97,7 @@ func lineOfText(source string, number int) string {
 	return ""
 }
 
-// window makes one window again, with who allocated in it.
+// window makes one window again, with the stacks that allocated in it.
 func (x *reader) window(id int) *model.Window {
 	if x.r.Find != nil {
 		w, ok := x.r.Find(id)
@@ -115,8 +115,8 @@ func (x *reader) window(id int) *model.Window {
 	return nil
 }
 
-// lineOf is the outermost line of a cell on a stack, the user's own; without one the innermost line of a file of the
-// user's. Within says where below it: the innermost function of the user's.
+// lineOf returns the outermost line of a cell on a stack, which is the user's own; without one the innermost line of a
+// file of the user's. within is the innermost function of the user's below that line.
 func lineOf(stack []model.Frame) (at place, count *int, within string) {
 	inner, users := model.Users(stack)
 	for i := len(stack) - 1; i >= 0; i-- {
@@ -142,7 +142,7 @@ func lineOf(stack []model.Frame) (at place, count *int, within string) {
 	return at, count, ""
 }
 
-// placeOf is the same line, in the memory of the stack.
+// placeOf returns the same line, in the memory of the stack.
 func placeOf(stack []model.Frame) place {
 	for i := len(stack) - 1; i >= 0; i-- {
 		if f := &stack[i]; f.Execution > 0 {
@@ -155,7 +155,7 @@ func placeOf(stack []model.Frame) place {
 	return place{}
 }
 
-// nameOf is a call for people, hostile as it comes.
+// nameOf returns a call for people. Its text is untrusted and not escaped.
 func nameOf(f model.Frame) string {
 	where := path.Base(f.File)
 	if f.InCell() {
@@ -170,7 +170,7 @@ func nameOf(f model.Frame) string {
 	return strings.Clone(where[:min(len(where), 400)])
 }
 
-// rose is by how far resident memory rose in the statement that a line is in; ok is false where there is no such
+// rose returns the rise of resident memory in the statement that a line is in; ok is false where there is no such
 // statement.
 func (x *reader) rose(pid int, at place) (bytes int64, ok bool) {
 	key := cellRun{pid, at.execution}

@@ -22,7 +22,7 @@ func resident(f model.Figure) map[string]model.Figure {
 	return map[string]model.Figure{"cpu.resident": f}
 }
 
-// notebook is a report of some windows, the session's peak first, in MiB.
+// notebook returns a report of some windows, the session's peak first, in MiB.
 func notebook(peak int64, windows ...model.Window) *model.Report {
 	r := &model.Report{Processes: []model.Process{{PID: 7, Command: "ipykernel", Python: "3.11"}},
 		Meters: []model.Meter{{ID: "cpu.resident"}, {ID: "cpu.mapped"}, {ID: "cpu.numpy"}},
@@ -34,7 +34,7 @@ func notebook(peak int64, windows ...model.Window) *model.Report {
 	return r
 }
 
-// cell is one of some lines; a statement of each follows it.
+// cell returns a cell of some lines, followed by a statement for each.
 func cell(execution int, source string, f model.Figure, statements ...model.Figure) (all []model.Window) {
 	count := execution
 	w := model.Window{ID: 100 * execution, Parent: 1, Kind: model.Cell, PID: 7, Execution: execution,
@@ -47,7 +47,7 @@ func cell(execution int, source string, f model.Figure, statements ...model.Figu
 	return all
 }
 
-// by is what a line of a cell had at the peak of a meter, in MiB.
+// by returns the allocation of a line at the peak of a meter, in MiB.
 func by(meter string, execution, line int, bytes int64, library ...string) model.Allocation {
 	count := execution
 	a := model.Allocation{Meter: meter, AtPeak: bytes * mib}
@@ -72,7 +72,8 @@ func make1(r *model.Report) (*model.Plan, *model.Demand) {
 	return p, &p.Demands[0]
 }
 
-// TestWhatDecides: the line that rose most of those near the peak, not the one after it that went a little higher.
+// TestWhatDecides checks that the line decides that rose most of those near the peak, not the one after it that went a
+// little higher.
 func TestWhatDecides(t *testing.T) {
 	_, d := make1(notebook(505, join(
 		cell(1, "import numpy", exact(100, 150, 150)),
@@ -88,7 +89,7 @@ func TestWhatDecides(t *testing.T) {
 	}
 }
 
-// TestMappedIsNotResident: KMeans maps 136 MiB of which 12 come into memory; the array beside it is touched.
+// TestMappedIsNotResident: KMeans maps 136 MiB of which 12 become resident; the array beside it is touched.
 func TestMappedIsNotResident(t *testing.T) {
 	cells := join(
 		cell(1, "x = np.ones(n)", exact(100, 180, 180), exact(100, 180, 180)),
@@ -105,7 +106,7 @@ func TestMappedIsNotResident(t *testing.T) {
 	}
 }
 
-// TestTheFallGoesToTheNextCell: without the line that decides, another cell does.
+// TestTheFallGoesToTheNextCell checks that another cell decides without the line that decides.
 func TestTheFallGoesToTheNextCell(t *testing.T) {
 	cells := join(
 		cell(1, "a = load()", exact(100, 300, 300), exact(100, 300, 300)),
@@ -131,7 +132,7 @@ func TestTheFallGoesToTheNextCell(t *testing.T) {
 	}
 }
 
-// TestTheCellThatRose: a cell that only stands as high as one before it left it does not decide, nor is it the next.
+// TestTheCellThatRose checks that a cell that only stays as high as one before it does not decide, and is not the next.
 func TestTheCellThatRose(t *testing.T) {
 	cells := join(
 		cell(1, "small = load()", exact(100, 300, 200), exact(100, 300, 200)),
@@ -154,7 +155,7 @@ func TestTheCellThatRose(t *testing.T) {
 	}
 }
 
-// TestManyCells: those that are not looked at bound the fall.
+// TestManyCells checks that cells that are not looked at bound the fall.
 func TestManyCells(t *testing.T) {
 	var cells []model.Window
 	for i := range 40 {
@@ -168,8 +169,8 @@ func TestManyCells(t *testing.T) {
 	}
 }
 
-// TestTheProcessThatStartsKernels: what it has is there whatever lines are left out, and is no moment of its own; a
-// kernel beside it without cells is one.
+// TestTheProcessThatStartsKernels checks that its memory is there whatever lines are left out, and is no moment of its
+// own; a kernel beside it without cells is one.
 func TestTheProcessThatStartsKernels(t *testing.T) {
 	for _, c := range []struct {
 		parent int

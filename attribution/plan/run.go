@@ -1,5 +1,5 @@
-// Package plan says what machine a notebook needs, from recordings of it: how high it goes, which cell and line decides
-// that, and what would bring it down. It is pure; how a plan is shown is package report's business.
+// Package plan finds the machine that a notebook needs, from recordings of it: how high it goes, which cell and line
+// decides that, and which changes would lower it. It is pure; how a plan is shown is package report's business.
 package plan
 
 import (
@@ -11,22 +11,22 @@ import (
 	"ipytracer/model/words"
 )
 
-// highestCells and highestStatements are how many of each are looked at for their lines, of each kind of memory: those
-// that are highest.
+// highestCells and highestStatements are the numbers of the highest cells and statements, of each kind of memory, in
+// which lines are looked for.
 const (
 	highestCells      = 16
 	highestStatements = 64
 )
 
-// What is kept of a run.
+// Bounds on the parts of a run that are kept.
 const (
 	maxSource     = 4 << 10 // bytes of a cell's source
 	maxLine       = 400     // of a line of it
-	maxStatements = 1 << 20 // whose rise is known
+	maxStatements = 1 << 20 // with a known rise
 	maxGPUs       = 32
 )
 
-// Run is one session, as far as a plan takes it in.
+// Run is one session, as far as a plan needs it.
 type Run struct {
 	model.PlanRun
 	demands []*demand
@@ -37,8 +37,8 @@ type Run struct {
 
 // demand is one kind of memory in one run.
 type demand struct {
-	meter   string // of which a machine has so much
-	rank    string // by which cells are ranked: the same, or what PyTorch has
+	meter   string // of the memory that a machine is limited in
+	rank    string // by which cells are ranked: the same, or PyTorch's active memory
 	figure  model.Figure
 	parts   map[string]int64 // highest of the parts of it
 	base    int64
@@ -77,17 +77,17 @@ type place struct {
 	file, function       string
 }
 
-// share is what a line has at a cell's peak.
+// share is the memory of a line at a cell's peak.
 type share struct {
 	blocks, mapped int64
-	touched        int64 // of that, what is in memory at most
+	touched        int64 // the most of that that is resident
 	count          *int
 	source         string
 	within         string
 	withinBytes    int64
 }
 
-// statement is one, by its cell.
+// statement is a statement of a cell.
 type statement struct {
 	line int
 	need int64
@@ -108,13 +108,13 @@ type reader struct {
 	texts      map[int]string  // by these
 }
 
-// Read takes from a report what a plan needs. It goes through the windows once, and then to the highest of them.
+// Read takes from a report the parts that a plan needs. It reads the windows once, and then the highest of them again.
 func Read(name string, r *model.Report) *Run {
 	run := &Run{PlanRun: model.PlanRun{File: name, Host: r.Host, Finished: r.Certificate.Finished,
 		Complete: r.Certificate.Complete}}
-	// of figures and windows: who allocated decides nothing here
+	// of figures and windows: the stacks that allocated decide nothing here
 	run.reasons = append(slices.Clone(r.Certificate.Incomplete), r.Certificate.Problems...)
-	// which is said in front of them
+	// that one is reported first
 	run.reasons = slices.DeleteFunc(run.reasons, func(why string) bool { return why == words.RecordingCut })
 	x := &reader{run: run, r: r, cells: map[int]cellRun{}, statements: map[cellRun][]statement{},
 		needs: map[cellRun]int64{}, sources: map[cellRun]int{}}
@@ -144,7 +144,7 @@ func Read(name string, r *model.Report) *Run {
 	return run
 }
 
-// demandsOf are the kinds of memory that a machine can run out of, the one that ranks first.
+// demandsOf returns the kinds of memory that a machine can run out of, the one that ranks first.
 func demandsOf(ids []string, ranks string) []*demand {
 	all := []*demand{{meter: "cpu.resident", rank: "cpu.resident", parts: map[string]int64{}}}
 	for _, id := range ids {
@@ -165,8 +165,8 @@ func demandsOf(ids []string, ranks string) []*demand {
 	return all
 }
 
-// session takes in what a tree had in all. Of several the highest counts: they are not known to have been there at
-// once.
+// session adds the figures of a tree in all. Of several trees the highest counts: they are not known to have been there
+// at the same time.
 func (x *reader) session(w *model.Window) {
 	x.run.DurationNS = max(x.run.DurationNS, w.StartNS+w.DurationNS)
 	for _, d := range x.run.demands {
@@ -225,7 +225,7 @@ func (x *reader) cell(w *model.Window) {
 	}
 }
 
-// topOf is a window that is among the highest.
+// topOf returns the top of a window that is among the highest.
 func topOf(w *model.Window, execution int, count *int, f model.Figure) *top {
 	one := &top{id: w.ID, pid: w.PID, kernel: strings.Clone(w.Kernel), run: execution, peak: f.Peak, need: f.Need()}
 	if count != nil {
@@ -235,7 +235,7 @@ func topOf(w *model.Window, execution int, count *int, f model.Figure) *top {
 	return one
 }
 
-// among puts a window among the highest, behind those that are as high.
+// among inserts a window among the highest, after those that are as high.
 func among(all []*top, most int, peak int64, one func() *top) []*top {
 	if len(all) == most && all[most-1].peak >= peak {
 		return all
@@ -247,10 +247,10 @@ func among(all []*top, most int, peak int64, one func() *top) []*top {
 	return all[:min(len(all), most)]
 }
 
-// statement notes by how much a statement rose, and whether it decides how high its cell goes.
+// statement records the rise of a statement, and whether the statement decides how high its cell goes.
 func (x *reader) statement(w *model.Window) {
 	key, ok := x.cells[w.Parent]
-	if !ok || w.Line == 0 { // what hooks take is of no line
+	if !ok || w.Line == 0 { // the allocations of hooks are of no line
 		return
 	}
 	if f, ok := w.Meters["cpu.resident"]; ok && x.known < maxStatements {
@@ -271,11 +271,11 @@ func (x *reader) statement(w *model.Window) {
 	}
 }
 
-// near is how near to a cell's peak a statement must have come to be the one that decides: one that rises little on top
-// of what an earlier one took, as plt.show() does, is not.
+// near is the share of a cell's peak that a statement must have reached to be the one that decides: one that rises
+// little above the memory of an earlier one, as plt.show() does, is not.
 const near = 0.9
 
-// decide takes the statement that rose most of those that came near to the cell's peak.
+// decide chooses the statement that rose most of those that came near to the cell's peak.
 func (t *top) decide(c candidate) {
 	isNear, wasNear := float64(c.peak) >= near*float64(t.peak), t.best.line > 0 &&
 		float64(t.best.peak) >= near*float64(t.peak)
@@ -286,7 +286,7 @@ func (t *top) decide(c candidate) {
 	}
 }
 
-// processes says what else may matter.
+// processes collects other facts that may matter.
 func (x *reader) processes() {
 	for i := range x.r.Processes {
 		p := &x.r.Processes[i]

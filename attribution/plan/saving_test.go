@@ -10,7 +10,7 @@ import (
 	"ipytracer/model"
 )
 
-// made is a session of which it is known what each line has at every moment: of each statement, in order, what stands
+// made is a session in which the memory of each line is known at every moment: for each statement, in order, the memory
 // at its highest.
 type made struct {
 	report  *model.Report
@@ -18,7 +18,7 @@ type made struct {
 	base    int64
 }
 
-// peak is how high it goes without some lines.
+// peak returns the session's peak without some lines.
 func (m *made) peak(without ...string) (highest int64) {
 	for _, live := range m.moments {
 		total := m.base
@@ -32,12 +32,12 @@ func (m *made) peak(without ...string) (highest int64) {
 	return highest * mib
 }
 
-// fall is by how much it would be lower without some lines.
+// fall returns by how much the peak would be lower without some lines.
 func (m *made) fall(without ...string) int64 { return m.peak() - m.peak(without...) }
 
-// session makes one of some cells. Each statement allocates an array that stays, allocates one that goes, frees an
-// earlier one, or does nothing. As a session does, a window lists a meter only if a block of it moved in it, a cell
-// also if it is the highest so far.
+// session makes a session of some cells. Each statement allocates an array that stays, allocates one that is freed,
+// frees an earlier one, or does nothing. As in a real session, a window lists a meter only if a block of it moved in
+// it, a cell also if it is the highest so far.
 func session(random *rand.Rand, cells, most int, statements bool) *made {
 	m := &made{base: 100}
 	live := map[string]int64{}
@@ -67,7 +67,7 @@ func session(random *rand.Rand, cells, most int, statements bool) *made {
 			case what < 3: // stays
 				live[line] = 20 + random.Int64N(100)
 				stands, high = maps.Clone(live), total()
-			case what < 7: // goes
+			case what < 7: // freed
 				stands[line] = 20 + random.Int64N(300)
 				high = wasTotal + stands[line]
 			case what < 8 && len(live) > 0:
@@ -101,7 +101,7 @@ func figures(start, peak, end int64) map[string]model.Figure {
 		"cpu.mapped": exact(100+start, 100+peak, 100+end), "cpu.numpy": exact(start, peak, end)}
 }
 
-// listed is what a window says of who allocated.
+// listed returns the allocations and the coverage that a window lists.
 func listed(before, atPeak, after map[string]int64, stood bool) ([]model.Allocation, map[string]model.Coverage) {
 	if !stood && maps.Equal(before, after) && maps.Equal(before, atPeak) {
 		return nil, nil
@@ -128,8 +128,8 @@ func listed(before, atPeak, after map[string]int64, stood bool) ([]model.Allocat
 
 func nameOf(l *model.PlanLine) string { return fmt.Sprintf("%d.%d", l.Execution, l.Line) }
 
-// check compares what a plan says with the truth: what each line saves, and that no three save more than those it
-// names.
+// check compares a plan with the truth: the bytes that each line saves, and that no three lines save more than the
+// named ones.
 func (m *made) check(t *testing.T, of string) {
 	t.Helper()
 	_, d := make1(m.report)
@@ -178,7 +178,8 @@ func (m *made) check(t *testing.T, of string) {
 	}
 }
 
-// TestSavings makes sessions in which it is known what follows without any lines: every figure of a plan is the truth.
+// TestSavings makes sessions in which the result of leaving out any lines is known: every figure of a plan is the
+// truth.
 func TestSavings(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 27))
@@ -187,13 +188,14 @@ func TestSavings(t *testing.T) {
 	}
 }
 
-// TestSavingsOfManyCells: an array that stands in more cells than are looked at is taken away from each of them.
+// TestSavingsOfManyCells checks that an array that stands in more cells than are looked at is subtracted from each of
+// them.
 func TestSavingsOfManyCells(t *testing.T) {
 	cells := join(cell(1, "a = load()", exact(100, 400, 400), exact(100, 400, 400)))
 	cells[0].Allocations = []model.Allocation{by("cpu.numpy", 1, 1, 300)}
 	cells[0].Allocations[0].Allocated, cells[0].Allocations[0].Net = 300*mib, 300*mib
 	cells[1].Allocations = cells[0].Allocations
-	for i := range 60 { // what they take beside it is of no line
+	for i := range 60 { // their other memory is of no line
 		one := cell(i+2, "work(a)", exact(400, 460+int64(i%7), 400), exact(400, 460+int64(i%7), 400))
 		if i < 7 { // the highest so far
 			one[0].Allocations = []model.Allocation{by("cpu.numpy", 1, 1, 300)}

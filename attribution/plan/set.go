@@ -7,22 +7,22 @@ import (
 	"ipytracer/model"
 )
 
-// outcome is what follows if lines are left out.
+// outcome is the result of leaving lines out.
 type outcome struct {
 	fall int64 // by how much the highest moment is lower
 	then *model.PlanPlace
 }
 
-// set are lines, the one that saves most alone first.
+// set is a set of lines, the one that saves most alone first.
 type set struct {
 	lines []place
 	outcome
 }
 
-// enough is the share of what is needed that one more line must save to be worth being named, as its reciprocal.
+// enough is the share of the need that one more line must save to be worth being named, as its reciprocal.
 const enough = 100
 
-// highestWithout is the moment that is the highest without some of the candidates, and how high.
+// highestWithout returns the index of the highest moment without some of the candidates, and its height.
 func (y *weighing) highestWithout(out ...int) (at, peak int64) {
 	at, peak = -1, -1
 	for i := range y.moments.all {
@@ -41,7 +41,7 @@ func (y *weighing) highestWithout(out ...int) (at, peak int64) {
 	return at, peak
 }
 
-// outcome says what follows if some candidates are left out.
+// outcome returns the result of leaving some candidates out.
 func (y *weighing) outcome(x *reader, out ...int) outcome {
 	at, peak := y.highestWithout(out...)
 	if at < 0 {
@@ -57,8 +57,8 @@ func (y *weighing) outcome(x *reader, out ...int) outcome {
 	return o
 }
 
-// best are the one, two or three candidates without which the highest moment is lowest. One more is among them only if
-// that is worth it.
+// best returns the one, two or three candidates without which the highest moment is lowest. One more is among them only
+// if that is worth it.
 func (y *weighing) best(x *reader) *set {
 	n := len(y.s.lines)
 	worth := max(mib, y.s.d.top[0].peak/enough)
@@ -90,7 +90,7 @@ func (y *weighing) fall(line int) int64 {
 	return y.s.d.top[0].peak - peak
 }
 
-// each calls do with every choice of so many of n, in order.
+// each calls do with every choice of size of n, in order.
 func each(n, size int, do func([]int)) {
 	chosen := make([]int, 0, size)
 	var choose func(from int)

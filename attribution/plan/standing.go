@@ -8,38 +8,38 @@ import (
 	"ipytracer/model"
 )
 
-// A window lists who allocated of the meters that moved in it, and a cell that only uses what earlier ones have made
-// moves none. So what lines have in memory is followed from window to window: what a window lists is taken from there,
-// and what it does not list stands as it was left.
+// A window lists the stacks that allocated, of the meters that moved in it; a cell that only uses the memory of earlier
+// ones moves none. So the memory of lines is followed from window to window: listed values are taken from the window,
+// and others stand as the windows before left them.
 
-// standing is what some lines have in memory while the windows of a report are gone through.
+// standing is the memory of some lines while the windows of a report are gone through.
 type standing struct {
 	d      *demand
 	lines  []place
-	most   []int64 // what of each is in memory at the most
+	most   []int64 // the most memory of each
 	index  map[place]int
 	meters []string // those that are a part of the demand
 }
 
-// heldBy is what one line has of one meter.
+// heldBy is a line and a meter.
 type heldBy struct {
 	line  int
 	meter string
 }
 
-// listing is what a window says of the lines.
+// listing has the entries of a window for the lines.
 type listing struct {
 	entries map[heldBy]entry
-	full    map[string]bool // the meters that it lists, and whether with all who allocated
+	full    map[string]bool // the meters that it lists, and whether with all stacks that allocated
 }
 
-// entry is what a window says of one line and meter.
+// entry is the entry of a window for one line and meter.
 type entry struct {
 	atPeak, allocated, net int64
 	moved                  bool
 }
 
-// listing reads what a window lists.
+// listing returns the listing of a window.
 func (s *standing) listing(w *model.Window) *listing {
 	l := &listing{entries: map[heldBy]entry{}, full: map[string]bool{}}
 	for meter, c := range w.Coverage {
@@ -70,10 +70,10 @@ func (s *standing) listing(w *model.Window) *listing {
 	return l
 }
 
-// of is what a line has at the peak of a window in which it had stood when that began.
+// of returns the memory of a line at the peak of a window, from its memory when the window began.
 func (l *listing) of(key heldBy, stood int64) int64 {
 	if e, ok := l.entries[key]; ok {
-		if !l.full[key.meter] { // some calls of the line may not be listed: what stood beside those that are
+		if !l.full[key.meter] { // some calls of the line may not be listed: their memory stood beside the listed one
 			return e.atPeak + max(0, stood-(e.atPeak-e.allocated))
 		}
 		return e.atPeak
@@ -84,7 +84,7 @@ func (l *listing) of(key heldBy, stood int64) int64 {
 	return stood
 }
 
-// shares are what the lines have in memory at the peak of a window.
+// shares returns the memory of the lines at the peak of a window.
 func (s *standing) shares(w *model.Window, l *listing, stood map[heldBy]int64) []int64 {
 	inBlocks, inMaps := make([]int64, len(s.lines)), make([]int64, len(s.lines))
 	for _, m := range s.meters {
@@ -92,7 +92,7 @@ func (s *standing) shares(w *model.Window, l *listing, stood map[heldBy]int64) [
 		if _, blocks := s.d.counts(m); blocks {
 			of = inBlocks
 		}
-		gone := int64(0) // what was given back unseen: it may have been any line's
+		gone := int64(0) // memory that was freed unseen: it may have been any line's
 		if f, ok := w.Meters[m]; ok {
 			gone = -f.Peak
 			for i := range s.lines {
@@ -109,7 +109,7 @@ func (s *standing) shares(w *model.Window, l *listing, stood map[heldBy]int64) [
 	return inBlocks
 }
 
-// begin corrects what stood before a window by what the window says of it.
+// begin corrects the memory that stood before a window by the window's entries.
 func (s *standing) begin(l *listing, stood map[heldBy]int64) {
 	maps.DeleteFunc(stood, func(key heldBy, _ int64) bool {
 		_, listed := l.entries[key]
@@ -122,7 +122,7 @@ func (s *standing) begin(l *listing, stood map[heldBy]int64) {
 	}
 }
 
-// end takes in what lines kept and gave back in a window.
+// end adds the bytes that lines kept or freed on balance in a window.
 func (s *standing) end(l *listing, stood map[heldBy]int64) {
 	for key, e := range l.entries {
 		if stood[key] = max(0, stood[key]+e.net); stood[key] == 0 {
@@ -131,8 +131,7 @@ func (s *standing) end(l *listing, stood map[heldBy]int64) {
 	}
 }
 
-// candidates are the lines of which it is found out what follows without them: of the highest cell first, then of the
-// other high ones.
+// candidates returns the lines that are weighed: those of the highest cell first, then those of the other high ones.
 func candidates(d *demand, meters []string) *standing {
 	s := &standing{d: d, index: map[place]int{}}
 	for _, m := range meters {
@@ -158,7 +157,7 @@ func candidates(d *demand, meters []string) *standing {
 	return s
 }
 
-// heaviest are the lines that have something in memory at the peak of a cell, the most first.
+// heaviest returns the lines with memory at the peak of a cell, the most first.
 func (t *top) heaviest() []place {
 	var all []place
 	for at, s := range t.lines {

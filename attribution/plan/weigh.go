@@ -10,10 +10,10 @@ import (
 	"ipytracer/model"
 )
 
-// Bounds of what is weighed.
+// Bounds on the weighing.
 const (
 	maxCandidates = 32   // lines
-	maxMoments    = 4096 // whose lines are known apart from each other
+	maxMoments    = 4096 // with shares that are kept apart
 	maxSpikes     = 1 << 16
 )
 
@@ -31,10 +31,10 @@ type moment struct {
 type moments struct {
 	all  []moment
 	at   map[string]int
-	rest *moment // what has no room: as high as the highest of them, and each line has what it has in all of them
+	rest *moment // the moments without room: the highest peak, and the least memory of each line
 }
 
-// add takes a moment in.
+// add adds a moment.
 func (m *moments) add(one moment) {
 	key := make([]byte, 0, 10*len(one.shares))
 	for _, s := range one.shares {
@@ -84,14 +84,14 @@ type weighing struct {
 	moments moments
 	stood   map[int]map[heldBy]int64 // by process, when its last cell was over
 
-	cell    *moment // the one that is gone through
+	cell    *moment // the current cell
 	id      int
 	highest int64            // of its statements
-	running map[heldBy]int64 // what stands within it
+	running map[heldBy]int64 // memory that stands within it
 }
 
-// weigh finds out how much lower each demand would be without lines: it takes them away from every high moment, and
-// looks which one is the highest then.
+// weigh finds out how much lower each demand would be without some lines: it subtracts their memory from every high
+// moment, and looks for the moment that is then the highest.
 func (x *reader) weigh() {
 	var all []*weighing
 	for _, d := range x.run.demands {
@@ -139,9 +139,9 @@ func weighingOf(d *demand, meters []string) *weighing {
 	return y
 }
 
-// findSpikes notes the times between cells that rose on their own: what stands between two cells stands in the next,
-// too. Of processes without cells those matter that no cell ran below: what one has that starts kernels is there
-// whatever lines they have.
+// findSpikes records the times between cells that rose on their own: memory that stands between two cells stands in the
+// next, too. Of processes without cells those matter that no cell ran below: the memory of a process that starts
+// kernels is there whatever lines they have.
 func (x *reader) findSpikes(all []*weighing) {
 	parents, ran := x.parents(), map[int]bool{}
 	for _, c := range x.cells {
@@ -164,7 +164,7 @@ func (x *reader) findSpikes(all []*weighing) {
 	}
 }
 
-// parents are those of processes.
+// parents returns the parents of processes.
 func (x *reader) parents() map[int]int {
 	parents := map[int]int{}
 	for i := range x.r.Processes {
@@ -173,7 +173,7 @@ func (x *reader) parents() map[int]int {
 	return parents
 }
 
-// rootOf is the process that a session was attached to, of one below it.
+// rootOf returns the process above pid that a session was attached to.
 func rootOf(parents map[int]int, pid int) int {
 	for range maxGenerations {
 		if parent := parents[pid]; parent != 0 {
@@ -188,12 +188,12 @@ func rootOf(parents map[int]int, pid int) int {
 // maxGenerations bounds a line of processes, each of which started the next.
 const maxGenerations = 64
 
-// takes reports whether a window says anything of what stands, or is high enough to matter.
+// takes reports whether a window shows standing memory, or is high enough to matter.
 func (y *weighing) takes(x *reader, w *model.Window) bool {
 	if w.Kind == model.Statement {
 		return y.cell != nil && w.Parent == y.id && y.cell.peak >= y.least
 	}
-	_, within := x.cells[w.Parent] // of a cell in a cell the outer one has all
+	_, within := x.cells[w.Parent] // the outer one of a cell in a cell includes it
 	return !within
 }
 
@@ -228,7 +228,7 @@ func (y *weighing) add(w *model.Window) {
 	y.s.end(l, stood)
 }
 
-// finish takes in the cell that is over, where it was highest outside of its statements, and the time behind it.
+// finish adds the cell that is over, where it was highest outside of its statements, and the time after it.
 func (y *weighing) finish() {
 	if y.cell == nil {
 		return
@@ -240,7 +240,7 @@ func (y *weighing) finish() {
 	y.between(y.id)
 }
 
-// between takes in the times behind a cell.
+// between adds the times after a cell.
 func (y *weighing) between(after int) {
 	for _, one := range y.spikes[after] {
 		y.take(moment{peak: one.peak, shares: y.s.shares(&model.Window{PID: one.pid}, &listing{}, y.stood[one.pid]),
@@ -259,7 +259,7 @@ func childrenOf(w *model.Window, meter string) int64 {
 	return f.Peak - min(f.Peak, w.Meters[meter].Peak)
 }
 
-// conclude says what each line saves alone, and which save most together.
+// conclude finds how much each line saves alone, and which lines save most together.
 func (y *weighing) conclude(x *reader) {
 	if y.moments.rest != nil {
 		y.moments.all = append(y.moments.all, *y.moments.rest)

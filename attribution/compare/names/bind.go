@@ -2,12 +2,12 @@ package names
 
 import "slices"
 
-// binder collects what a statement does with names.
+// binder collects the uses of names in a statement.
 type binder struct {
 	read, assigned, changed, deleted, global []string
 }
 
-// imports takes "a.b as c, d".
+// imports parses "a.b as c, d".
 func (b *binder) imports(tokens []token) {
 	for len(tokens) > 0 {
 		var one []token
@@ -20,7 +20,7 @@ func (b *binder) imports(tokens []token) {
 	}
 }
 
-// importsFrom takes "x import (a as b, c)".
+// importsFrom parses "x import (a as b, c)".
 func (b *binder) importsFrom(tokens []token) {
 	at := slices.IndexFunc(tokens, func(t token) bool { return t.kind == name && t.text == "import" })
 	if at < 0 {
@@ -31,7 +31,7 @@ func (b *binder) importsFrom(tokens []token) {
 		switch {
 		case t.kind != name:
 			before = ""
-		case t.text == "as": // the name in front of it is none here
+		case t.text == "as": // the name in front of it is not bound
 			if n := len(b.assigned); n > 0 && before != "" {
 				b.assigned = b.assigned[:n-1]
 			}
@@ -43,7 +43,7 @@ func (b *binder) importsFrom(tokens []token) {
 	}
 }
 
-// deletes takes "a, b[0]".
+// deletes parses "a, b[0]".
 func (b *binder) deletes(tokens []token) {
 	t := &binder{}
 	t.targets(tokens)
@@ -51,7 +51,7 @@ func (b *binder) deletes(tokens []token) {
 		t.read...)
 }
 
-// forIn takes "for x, y in z", and what else async begins.
+// forIn parses "for x, y in z", and statements after async.
 func (b *binder) forIn(tokens []token) {
 	if wordOf(tokens) == "async" {
 		tokens = tokens[1:]
@@ -72,7 +72,7 @@ func (b *binder) forIn(tokens []token) {
 	b.reads(tokens[at+1:])
 }
 
-// with takes "a as b, c as (d, e)", in brackets or not; so does except.
+// with parses "a as b, c as (d, e)", in brackets or not; it also parses except.
 func (b *binder) with(tokens []token) {
 	begin := 0
 	for i := 0; i < len(tokens); i++ {
@@ -92,14 +92,14 @@ func (b *binder) with(tokens []token) {
 	}
 }
 
-// augmented are signs that ask for a value and give one.
+// augmented are operators that read a name and assign it.
 var augmented = []string{"+=", "-=", "*=", "/=", "//=", "%=", "**=", ">>=", "<<=", "&=", "|=", "^=", "@="}
 
-// assignment takes "a = b = c", "a: int = b", "a += b", or an expression.
+// assignment parses "a = b = c", "a: int = b", "a += b", or an expression.
 func (b *binder) assignment(tokens []token) {
 	begin := 0
 	for i, t := range tokens {
-		if t.text == "lambda" && t.kind == name && t.depth == 0 { // an = behind it is a default
+		if t.text == "lambda" && t.kind == name && t.depth == 0 { // an = after it is a default
 			break
 		}
 		if t.kind != sign || t.depth != 0 {
@@ -123,7 +123,7 @@ func (b *binder) assignment(tokens []token) {
 	}
 }
 
-// called takes x.append(1), which may change x: a statement that is nothing but a call of something that a name has.
+// called parses x.append(1), which may change x: a statement that only calls an attribute of a name.
 func (b *binder) called(tokens []token) {
 	if n := len(tokens); n >= 4 && tokens[0].kind == name && tokens[1].text == "." && tokens[n-1].text == ")" &&
 		tokens[n-1].depth == 0 {
@@ -131,7 +131,7 @@ func (b *binder) called(tokens []token) {
 	}
 }
 
-// targets takes what is given a value: "a, (b, *c), d[0], e.f".
+// targets parses the targets of an assignment: "a, (b, *c), d[0], e.f".
 func (b *binder) targets(tokens []token) {
 	for i := 0; i < len(tokens); {
 		t := tokens[i]
@@ -150,7 +150,7 @@ func (b *binder) targets(tokens []token) {
 	}
 }
 
-// trailer is where that ends which follows a name: .x, [0], (y).
+// trailer returns the end of the trailer after a name: .x, [0], (y).
 func trailer(tokens []token, i int) int {
 	for i < len(tokens) && tokens[i].kind == sign {
 		switch tokens[i].text {
@@ -168,8 +168,8 @@ func trailer(tokens []token, i int) int {
 	return i
 }
 
-// parameters takes the head of a definition behind its name, and returns what it calls its arguments. Of a class the
-// bases are read.
+// parameters parses the head of a definition after its name, and returns the names of its arguments. The bases of a
+// class are reads.
 func (b *binder) parameters(tokens []token, class bool) (all []string) {
 	if class {
 		b.reads(tokens)
@@ -194,7 +194,7 @@ func (b *binder) parameters(tokens []token, class bool) (all []string) {
 	return all
 }
 
-// body takes a line of a function's or a class's body: what it assigns is its own.
+// body parses a line of a function's or a class's body: names that it assigns are its own.
 func (b *binder) body(tokens []token) {
 	for len(tokens) > 0 {
 		var one []token

@@ -2,8 +2,8 @@ package names
 
 import "slices"
 
-// reads takes an expression: names whose values it asks for, and those that it gives one with :=. What a comprehension
-// or a lambda calls something is known within it only.
+// reads parses an expression: it collects the names that the expression reads, and those that it assigns with :=. Names
+// bound by a comprehension or a lambda are known within it only.
 func (b *binder) reads(tokens []token) {
 	var within []scope
 	for i := 0; i < len(tokens); i++ {
@@ -27,7 +27,7 @@ func (b *binder) reads(tokens []token) {
 	}
 }
 
-// scope is a part of an expression with names of its own: what stands in brackets, or behind a lambda.
+// scope is a part of an expression with names of its own: in brackets, or after a lambda.
 type scope struct {
 	depth    int16
 	begin    int
@@ -46,8 +46,8 @@ func (s scope) ends(t token, at int) bool {
 
 func opens(t token) bool { return t.text == "(" || t.text == "[" || t.text == "{" }
 
-// isLabel reports whether a name asks for no value: an attribute, what an argument is called, or what := gives a value,
-// which is noted.
+// isLabel reports whether a name is not read: an attribute, an argument's name, or a target of :=, which is added to
+// assigned.
 func (b *binder) isLabel(tokens []token, i int) bool {
 	t := tokens[i]
 	if i > 0 && tokens[i-1].kind == sign && tokens[i-1].text == "." {
@@ -66,7 +66,7 @@ func (b *binder) isLabel(tokens []token, i int) bool {
 	return false
 }
 
-// comprehended are the names that a comprehension in brackets goes through its values with.
+// comprehended returns the names that a comprehension in brackets binds.
 func comprehended(tokens []token) (own []string) {
 	depth := tokens[0].depth + 1
 	for i := 1; i < len(tokens) && tokens[i].depth >= depth; i++ {
@@ -83,7 +83,7 @@ func comprehended(tokens []token) (own []string) {
 	return own
 }
 
-// lambda is what a lambda calls its arguments, and where its colon is.
+// lambda returns the argument names of a lambda, and the index of its colon.
 func lambda(tokens []token) (own []string, colon int) {
 	depth := tokens[0].depth
 	for i := 1; i < len(tokens) && tokens[i].depth >= depth; i++ {
@@ -102,7 +102,7 @@ func lambda(tokens []token) (own []string, colon int) {
 	return own, 0
 }
 
-// defaults takes what a lambda's arguments are where they are not given.
+// defaults parses the default values of a lambda's arguments.
 func (b *binder) defaults(tokens []token) {
 	for i := 1; i < len(tokens); i++ {
 		if t := tokens[i]; t.kind == name && !keywords[t.text] && tokens[i-1].kind == sign && tokens[i-1].text != "," &&

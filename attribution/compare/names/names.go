@@ -1,6 +1,6 @@
-// Package names finds out which names a cell of a notebook reads and which it assigns, from its source. It is no parser
-// of Python: it knows strings, comments, brackets, indentation and the statements that bind names, and what it does not
-// know reads nothing and assigns nothing. It is pure, and any text whatever is taken.
+// Package names finds the names that a cell of a notebook reads and assigns, from its source. It is no parser of
+// Python: it knows strings, comments, brackets, indentation and the statements that bind names; code that it does not
+// know reads nothing and assigns nothing. It is pure, and accepts any text.
 package names
 
 import (
@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// Statement is one of a cell's outermost, or one in a block of one: what if, for, with and the like contain stands in
-// the cell's own namespace.
+// Statement is an outermost statement of a cell, or a statement in a block of one: the names in if, for, with and
+// similar blocks are in the cell's own namespace.
 type Statement struct {
 	First, Last int // lines, from 1
-	// Reads are names whose value it asks for, Assigns those that it gives a value, Changes those whose value it may
-	// change: x[0] = 1, x.y = 1, and x.append(1) where a statement is nothing else.
+	// Reads are names that it reads, Assigns names that it assigns, Changes names of values that it may change:
+	// x[0] = 1, x.y = 1, and x.append(1) where a statement is nothing else.
 	Reads, Assigns, Changes []string
-	// Deletes are names that it takes away.
+	// Deletes are names that it deletes.
 	Deletes []string
-	// Body are the names that a function or a class asks for when it is called, by a name that is among Assigns.
+	// Body are the names that a function or a class reads when it is called, by a name that is among Assigns.
 	Body []string
 	// Text is the statement without white space and comments.
 	Text string
 }
 
-// maxNames is how many names of each kind a statement has at most, maxName how many bytes one has that is known.
+// maxNames is the most names of each kind that a statement has, maxName the most bytes of a known name.
 const (
 	maxNames = 256
 	maxName  = 200
 )
 
-// Of are the statements of a source, in order.
+// Of returns the statements of a source, in order.
 func Of(source string) []Statement {
 	if strings.HasPrefix(source, "%%") {
 		line, rest, _ := strings.Cut(source, "\n")
@@ -62,10 +62,10 @@ type parser struct {
 	out   []Statement
 }
 
-// compound are words that begin a block whose names are the cell's.
+// compound are words that begin a block with names of the cell.
 var compound = []string{"if", "elif", "else", "for", "while", "try", "except", "finally", "with", "match", "case"}
 
-// line takes a line, with the body of the function that it defines.
+// line parses a line, with the body of the function that it defines.
 func (p *parser) line(l logical) {
 	p.at++
 	for tokens := l.tokens; len(tokens) > 0; {
@@ -77,7 +77,7 @@ func (p *parser) line(l logical) {
 	}
 }
 
-// piece takes what stands between semicolons, and reports whether what follows is a part of it.
+// piece parses a statement between semicolons, and reports whether the rest of the line is a part of it.
 func (p *parser) piece(l logical, one, rest []token) (whole bool) {
 	for len(one) > 0 {
 		word := wordOf(one)
@@ -96,7 +96,7 @@ func (p *parser) piece(l logical, one, rest []token) (whole bool) {
 	return false
 }
 
-// isName reports whether what may begin a match is a name here: match = 1, case.x, match(y).
+// isName reports whether a word that may begin a match statement is a name here: match = 1, case.x, match(y).
 func isName(tokens []token) bool {
 	if word := wordOf(tokens); word != "match" && word != "case" {
 		return false
@@ -106,7 +106,7 @@ func isName(tokens []token) bool {
 		strings.Contains("=.,:)", tokens[1].text)
 }
 
-// wordOf is the name that tokens begin with, "" for none.
+// wordOf returns the name that tokens begin with, "" for none.
 func wordOf(tokens []token) string {
 	if len(tokens) > 0 && tokens[0].kind == name {
 		return tokens[0].text
@@ -114,7 +114,7 @@ func wordOf(tokens []token) string {
 	return ""
 }
 
-// cut parts tokens at the first sign outside of brackets.
+// cut splits tokens at the first sign outside of brackets.
 func cut(tokens []token, at string) (before, after []token) {
 	for i, t := range tokens {
 		if t.kind == sign && t.text == at && t.depth == 0 {
@@ -124,7 +124,7 @@ func cut(tokens []token, at string) (before, after []token) {
 	return tokens, nil
 }
 
-// atColon parts the head of a block from what stands behind its colon: of a lambda's it is none.
+// atColon splits tokens into the head of a block and the part after its colon, which is not the colon of a lambda.
 func atColon(tokens []token) (head, body []token) {
 	lambdas := 0
 	for i, t := range tokens {
@@ -143,7 +143,7 @@ func atColon(tokens []token) (head, body []token) {
 	return tokens, nil
 }
 
-// statement takes one that is no definition: a simple one, or the head of a block.
+// statement parses a statement that is no definition: a simple one, or the head of a block.
 func (p *parser) statement(l logical, tokens []token) {
 	if len(tokens) == 0 {
 		return
@@ -180,7 +180,7 @@ func (p *parser) add(l logical, tokens []token, b *binder, body []string) {
 	p.out = append(p.out, s)
 }
 
-// textOf is what tokens say, white space and comments apart.
+// textOf returns the text of tokens, without white space and comments.
 func textOf(tokens []token) string {
 	var b strings.Builder
 	for _, t := range tokens {
@@ -190,8 +190,7 @@ func textOf(tokens []token) string {
 	return b.String()
 }
 
-// definition takes a function or a class: its head, what stands behind the colon, and the lines that are indented
-// further.
+// definition parses a function or a class: its head, the part after the colon, and the lines that are indented further.
 func (p *parser) definition(l logical, head, behind, rest []token) {
 	b := &binder{}
 	word := 1
@@ -225,7 +224,7 @@ func (p *parser) definition(l logical, head, behind, rest []token) {
 	p.out[len(p.out)-1].Last = last
 }
 
-// unique are names, each once, in their order.
+// unique returns names, each once, in their order.
 func unique(all []string) (out []string) {
 	for _, n := range all {
 		if len(out) < maxNames && len(n) <= maxName && !slices.Contains(out, n) && !keywords[n] {

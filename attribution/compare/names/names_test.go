@@ -13,7 +13,7 @@ import (
 	"ipytracer/attribution/compare/names"
 )
 
-// said is what statements do with names: "reads; assigns; changes", sorted.
+// said returns the uses of names in statements: "reads; assigns; changes", sorted.
 func said(all []names.Statement) string {
 	var reads, assigns, changes []string
 	for _, s := range all {
@@ -85,7 +85,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestBodies: a function asks for names when it is called.
+// TestBodies checks that a function reads names when it is called.
 func TestBodies(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"def f(n):\n    x = np.ones(n * N)\n    return x + y", "np N y"},
@@ -103,7 +103,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestLines: statements know where they stand.
+// TestLines checks the lines of statements.
 func TestLines(t *testing.T) {
 	got := ""
 	for _, s := range names.Of("%%time\nx = f(\n  1,\n)\n\nif x:\n    y = '''\n  a'''; z = 2\n" +
@@ -115,7 +115,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestWhitespaceAndCommentsAreNoChange: the text of a statement is without them, and has what strings say.
+// TestWhitespaceAndCommentsAreNoChange checks that the text of a statement is without them, and has the contents of
+// strings.
 func TestWhitespaceAndCommentsAreNoChange(t *testing.T) {
 	text := func(source string) string { return names.Of(source)[0].Text }
 	if text("x = f( 1,\n 'a' ) # c") != text("x=f(1,'a')") {
@@ -126,7 +127,7 @@ func TestWhitespaceAndCommentsAreNoChange(t *testing.T) {
 	}
 }
 
-// TestPython compares what is assigned with what Python's own parser says.
+// TestPython compares the assigned names with those that Python's own parser finds.
 func TestPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -178,7 +179,7 @@ print(json.dumps(out))
 	}
 }
 
-// TestHostileSources take no time, however they are made.
+// TestHostileSources checks that any source takes little time.
 func TestHostileSources(t *testing.T) {
 	for _, piece := range []string{"(", "[x for x in ", "lambda a: ", "f'{", "if x: ", "if x: a; ", "def f(", "x = ",
 		"x, ", "'''", "\\\n", "f'{f\"{", "x;", "@", "class A: ", "with a as b, ", "del ", "x.", "x[", "{", "for x in ",

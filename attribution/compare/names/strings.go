@@ -2,7 +2,7 @@ package names
 
 import "strings"
 
-// quoted takes a string, whose prefix begins at begin; of an f-string the names in its expressions, too.
+// quoted scans a string with a prefix that starts at begin; of an f-string also the names in its expressions.
 func (s *scanner) quoted(begin int) {
 	prefix := strings.ToLower(s.text[begin:s.at])
 	quote := s.text[s.at : s.at+1]
@@ -20,7 +20,7 @@ func (s *scanner) quoted(begin int) {
 		case s.next(quote):
 			s.at += len(quote)
 			return
-		case c == '\\' && s.at+1 < len(s.text): // in a raw string, too, a quote behind it does not end the string
+		case c == '\\' && s.at+1 < len(s.text): // in a raw string, too, a quote after it does not end the string
 			if s.text[s.at+1] == '\n' {
 				s.line++
 			}
@@ -42,8 +42,8 @@ func (s *scanner) quoted(begin int) {
 	}
 }
 
-// field takes an expression of an f-string, its format with it, up to its end: a brace, or the end of the string where
-// it is not closed.
+// field scans an expression of an f-string with its format, up to its end: a brace, or the end of the string where it
+// is not closed.
 func (s *scanner) field(quote string) {
 	depth := s.depth
 	s.depth++
@@ -76,7 +76,7 @@ func (s *scanner) field(quote string) {
 	}
 }
 
-// format takes what stands behind the colon in an f-string, with the expressions in it.
+// format scans the part after the colon in an f-string, with the expressions in it.
 func (s *scanner) format(quote string) {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; {

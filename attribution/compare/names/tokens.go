@@ -6,33 +6,33 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a token is.
+// kind is the kind of a token.
 type kind uint8
 
 const (
 	name    kind = iota
 	sign         // an operator or delimiter
 	literal      // a number or a string
-	opaque       // a magic, or what else is no Python: nothing is known of it
+	opaque       // a magic, or other text that is no Python: nothing is known of it
 )
 
-// token is one of a source.
+// token is a token of a source.
 type token struct {
 	kind  kind
-	depth int16 // of brackets that it lies in; of a bracket, of what is around it
+	depth int16 // number of brackets around it; of a bracket, of those around the bracket
 	line  int32 // from 1
 	text  string
-	field bool // it stands in the expression of an f-string
+	field bool // it is in the expression of an f-string
 }
 
-// logical is a line of Python: from one line end that counts to the next.
+// logical is a logical line of Python: from one line end that counts to the next.
 type logical struct {
 	first, last int // lines, from 1
 	indent      int
 	tokens      []token
 }
 
-// Bounds of what is read of a source.
+// Bounds on the part of a source that is read.
 const (
 	maxSource = 64 << 10
 	maxTokens = 16 << 10
@@ -51,7 +51,7 @@ type scanner struct {
 	count  int
 }
 
-// scan parts a source into lines of Python. What is beyond its bounds is left out.
+// scan splits a source into logical lines of Python. The part beyond its bounds is left out.
 func scan(source string) (lines []logical) {
 	s := &scanner{text: source[:min(len(source), maxSource)], line: 1}
 	for s.at < len(s.text) && s.count < maxTokens {
@@ -71,8 +71,8 @@ func scan(source string) (lines []logical) {
 	return lines
 }
 
-// indent skips what stands before the first token of a line, and returns how far that is indented: a tab reaches to the
-// next multiple of 8.
+// indent skips the white space before the first token of a line, and returns its width: a tab reaches to the next
+// multiple of 8.
 func (s *scanner) indent() (n int) {
 	for ; s.at < len(s.text); s.at++ {
 		switch s.text[s.at] {
@@ -87,7 +87,7 @@ func (s *scanner) indent() (n int) {
 	return n
 }
 
-// newline takes the end of a line.
+// newline scans the end of a line.
 func (s *scanner) newline() {
 	if s.at < len(s.text) && s.text[s.at] == '\r' {
 		s.at++
@@ -98,7 +98,7 @@ func (s *scanner) newline() {
 	s.line++
 }
 
-// magic takes a line that IPython does not hand to Python as it is: %magic, !command, ?name, name?.
+// magic scans a line that IPython changes before Python compiles it: %magic, !command, ?name, name?.
 func (s *scanner) magic(l *logical) bool {
 	rest, _, _ := strings.Cut(s.text[s.at:], "\n")
 	trimmed := strings.TrimRight(rest, " \t\r")
@@ -110,7 +110,7 @@ func (s *scanner) magic(l *logical) bool {
 	}
 	if word, _, _ := strings.Cut(trimmed, " "); word == "%time" || word == "%%time" || word == "%%capture" {
 		s.at += len(word)
-		if word == "%time" { // a statement, whose names stay
+		if word == "%time" { // a statement, and its names stay
 			s.blanks()
 			s.python()
 			return true
@@ -142,7 +142,7 @@ func (s *scanner) token(k kind, text string) {
 	}
 }
 
-// python takes tokens up to the end of the line of Python.
+// python scans tokens up to the end of the logical line.
 func (s *scanner) python() {
 	for s.at < len(s.text) && s.count < maxTokens {
 		switch c := s.text[s.at]; {
@@ -166,7 +166,7 @@ func (s *scanner) python() {
 	}
 }
 
-// isCommand reports whether files = !ls or x = %magic stands here.
+// isCommand reports whether an assignment such as files = !ls or x = %magic starts here.
 func (s *scanner) isCommand() bool {
 	n := len(s.tokens)
 	return n > 0 && s.tokens[n-1].text == "=" && s.tokens[n-1].depth == 0
@@ -174,7 +174,7 @@ func (s *scanner) isCommand() bool {
 
 func (s *scanner) next(text string) bool { return strings.HasPrefix(s.text[s.at:], text) }
 
-// one takes a token.
+// one scans a token.
 func (s *scanner) one() {
 	r, size := utf8.DecodeRuneInString(s.text[s.at:])
 	switch {
@@ -191,7 +191,7 @@ func (s *scanner) one() {
 	}
 }
 
-// word takes a name, or a string with a prefix.
+// word scans a name, or a string with a prefix.
 func (s *scanner) word() {
 	begin := s.at
 	for s.at < len(s.text) {
@@ -225,7 +225,7 @@ func (s *scanner) number() {
 	s.token(literal, s.text[begin:s.at])
 }
 
-// operators are those of more than one character that matter: each holds an = that assigns nothing, or is one token.
+// operators are those of more than one character that matter: each contains an = that assigns nothing, or is one token.
 var operators = []string{"**=", "//=", ">>=", "<<=", "...", "==", "!=", "<=", ">=", ":=", "->", "+=", "-=", "*=", "/=",
 	"%=", "&=", "|=", "^=", "@=", "**", "//", "<<", ">>"}
 
