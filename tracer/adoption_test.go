@@ -12,8 +12,8 @@ import (
 	"ipytracer/tracer/internal/adoption"
 )
 
-// TestForkedDuringTheAttach: a session takes in what its target forks between the look at /proc and the moment in which
-// it is traced.
+// TestForkedDuringTheAttach: a session adopts a process that its target forks between the look at /proc and the moment
+// in which the target is traced.
 func TestForkedDuringTheAttach(t *testing.T) {
 	var child *exec.Cmd
 	var adopted []int
@@ -27,7 +27,7 @@ func TestForkedDuringTheAttach(t *testing.T) {
 	}
 }
 
-// TestForksWithoutEnd: the certificate says where processes were started faster than they were found.
+// TestForksWithoutEnd: the certificate reports that processes were started faster than they were found.
 func TestForksWithoutEnd(t *testing.T) {
 	k := &fakeKernel{adopt: func(int) (uint32, error) { startCat(t); return 1, nil }}
 	startCat(t)

@@ -9,16 +9,16 @@ import (
 	"ipytracer/event"
 )
 
-// begin puts the Start event in front of everything.
+// begin puts the Start event in front of all other events.
 func (s *Session) begin() {
 	s.queue.putFirst(&event.Start{
 		Host: thisHost(s.options.Version), Processes: s.starts, Meters: s.meterSources(), Command: s.options.Command,
 	})
 }
 
-// Next returns the next event; it waits for one. When ctx ends, or the last target has, it draws the last boundaries,
-// hands out what is left, with [Options.Settle] an *event.Settled once every figure is known, then an *event.Finish,
-// then io.EOF.
+// Next returns the next event and waits for one. When ctx or the last target has ended, it draws the last boundaries
+// and hands out the remaining events. With [Options.Settle] an *event.Settled follows once every figure is known. The
+// last results are an *event.Finish and io.EOF.
 func (s *Session) Next(ctx context.Context) (event.Event, error) {
 	for !s.Pending() {
 		if s.end.over {
@@ -35,7 +35,7 @@ func (s *Session) Next(ctx context.Context) (event.Event, error) {
 // Pending reports whether Next would return at once.
 func (s *Session) Pending() bool { return s.queue.waiting() > 0 && !s.queue.isHeld() }
 
-// tick is how often a session looks around when nothing wakes it.
+// tick is the interval at which a session examines its targets when nothing wakes it.
 const tick = time.Second
 
 func (s *Session) advance(ctx context.Context) error {
@@ -56,7 +56,7 @@ func (s *Session) advance(ctx context.Context) error {
 	return s.settle()
 }
 
-// patience is until when the session waits for a record.
+// patience returns the time until which the session waits for a record.
 func (s *Session) patience() time.Time {
 	until := time.Now().Add(tick)
 	if s.targets.impatient() {
@@ -74,7 +74,7 @@ func (s *Session) patience() time.Time {
 	return until
 }
 
-// settle does what cannot be done while records are being read.
+// settle does the work that cannot be done while records are being read.
 func (s *Session) settle() error {
 	s.queue.add(s.Looks.found()...)
 	s.targets.all = slices.DeleteFunc(s.targets.all, func(t *target) bool {
@@ -109,7 +109,7 @@ func (s *Session) settle() error {
 	return s.budget.prices.settle()
 }
 
-// meterSources says for each meter which probe serves it on this kernel.
+// meterSources names for each meter the probe that serves it on this kernel.
 func (s *Session) meterSources() []event.MeterSource {
 	sources := MeterSources(s.ledger.Capabilities(), s.targets.threads())
 	for _, m := range RequestedSources() {

@@ -10,45 +10,46 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// allowance is what memory the program may take, and what the session gives up to stay below that: who allocated first,
-// in the end its own future. The figures that it has stand, and there is a report.
+// allowance is the memory that the program may take. To stay below it, the session gives up attribution first, and in
+// the end its own continuation. The figures that it has remain valid, and there is a report.
 type allowance struct {
 	meter     *footprint.Meter // nil: nothing is measured
 	last      footprint.Footprint
 	looked    time.Time
 	collected time.Time
-	had       int64  // of Go's memory in use, when looked
-	small     bool   // tables and rings are small, and so is what waits here
+	had       int64  // bytes of Go's memory in use at the last look
+	small     bool   // tables, rings and the queue of changes are small
 	given     string // why attribution was given up; "" while it was not
 }
 
 const (
-	// leastRoom and roomOfCPU are the least that a session takes with small tables, in bytes: of a kernel with IPython
-	// and NumPy of which nobody knows who allocated (TestSmallControlGroup). roomForAll is what one takes with tables
-	// of the usual sizes and some thousand stacks.
+	// leastRoom and roomOfCPU are the least that a session takes with small tables, in bytes: for a kernel with IPython
+	// and NumPy, without the stacks of allocations (TestSmallControlGroup). roomForAll is the amount for tables of the
+	// usual sizes and some thousand stacks.
 	leastRoom, roomOfCPU = 54 << 20, 512 << 10
 	roomForAll           = 256 << 20
-	// kernelTakes and smallTakes are what Linux takes for the kernel half as it is loaded, in bytes: maps, programs,
-	// what their verification takes meanwhile.
+	// kernelTakes and smallTakes are the bytes that Linux takes to load the kernel half: for maps, for programs, and
+	// for their verification meanwhile.
 	kernelTakes, smallTakes = 96 << 20, 36 << 20
 
-	soonestLook = 50 * time.Millisecond // after the last one, but where Go's memory grows
+	soonestLook = 50 * time.Millisecond // after the last look, unless Go's memory grows
 	latestLook  = 10 * time.Second
 	grownMuch   = 1 << 20 // bytes of Go's memory
-	// of a bound: where less is left, attribution is given up; where half of that, the session ends
+	// the margin, a part of a bound: where less is left, attribution is given up; where half of that, the session ends
 	nearShare   = 8
-	leastNear   = 6 << 20 // but so much at least, in bytes
+	leastNear   = 6 << 20 // but at least this much, in bytes
 	mostNear    = 64 << 20
 	manyMargins = 4
 
-	roomForLook   = 32 << 20 // that a look at objects takes, in bytes, besides what it knows of each object
-	bytesOfObject = 160      // which it does of each
+	roomForLook   = 32 << 20 // that a look at objects takes, in bytes, besides the table of objects
+	bytesOfObject = 160      // that the table takes for each object
 	leastObjects  = 100_000  // fewer are not worth a look: a Python with NumPy has as many
 
 	mostWaiting = 1 << 16 // changes that wait to be handed out where memory is scarce
 )
 
-// begin finds out how much may be taken, in front of all that takes much. It fails with a [footprint.TooSmallError].
+// begin determines how much memory may be taken, before anything takes much of it. It fails with a
+// [footprint.TooSmallError].
 func (a *allowance) begin(fs process.FS) error {
 	a.meter = footprint.New(fs, nil)
 	a.last, a.looked = a.meter.Look(), time.Now()
@@ -67,7 +68,7 @@ func (a *allowance) begin(fs process.FS) error {
 	return nil
 }
 
-// loaded has the kernel half's memory counted from now on.
+// loaded includes the kernel half's memory in the measurements from now on.
 func (a *allowance) loaded(k object) {
 	if a.meter != nil {
 		a.meter.Kernel(k.Memory)
@@ -75,14 +76,14 @@ func (a *allowance) loaded(k object) {
 	}
 }
 
-// close has Go's memory limit as it was.
+// close restores Go's memory limit.
 func (a *allowance) close() {
 	if a.meter != nil {
 		a.meter.Restore()
 	}
 }
 
-// margin is how much is to be left below the bound.
+// margin returns how many bytes are to be left below the bound.
 func (a *allowance) margin() int64 {
 	if a.last.Bound == nil {
 		return 0
@@ -96,8 +97,8 @@ func (a *allowance) look() {
 	a.meter.KeepBelow(&a.last, a.margin())
 }
 
-// due is when to look next where the kernel half could take what is left meanwhile: it grows with what a target
-// allocates, whether anything is handed out or not. The zero time: there is no hurry.
+// due returns when to look next if the kernel half could use up the remaining memory meanwhile: it grows with the
+// allocations of a target, whether events are handed out or not. The zero time means that there is no hurry.
 func (a *allowance) due() time.Time {
 	if b := a.last.Bound; b == nil || b.Room() > manyMargins*a.margin() {
 		return time.Time{}
@@ -105,7 +106,7 @@ func (a *allowance) due() time.Time {
 	return a.looked.Add(soonestLook)
 }
 
-// isDue reports whether it is time to look: not often where there is no bound.
+// isDue reports whether it is time to look. Without a bound, looks are rare.
 func (a *allowance) isDue() bool {
 	since := time.Since(a.looked)
 	if a.last.Bound == nil {
@@ -114,14 +115,14 @@ func (a *allowance) isDue() bool {
 	return since >= soonestLook || footprint.InUse()-a.had >= grownMuch
 }
 
-// refresh looks, if it is time.
+// refresh looks if it is time.
 func (a *allowance) refresh() {
 	if a.meter != nil && a.isDue() {
 		a.look()
 	}
 }
 
-// isNear reports whether less than a part of the margin is left once Go's collector has done what it can.
+// isNear reports whether less than a part of the margin is left after a collection by Go's collector.
 func (a *allowance) isNear(part int64) bool {
 	if !a.last.Near(a.margin()/part) || time.Since(a.collected) < soonestLook {
 		return false
@@ -132,8 +133,8 @@ func (a *allowance) isNear(part int64) bool {
 	return a.last.Near(a.margin() / part)
 }
 
-// isCrowded reports whether no more changes are to wait. One that does not is missing from the stream, as one is that
-// the ring had no room for: no peak depends on it.
+// isCrowded reports whether no more changes are to wait. A change that does not wait is missing from the stream, as is
+// one for which the ring had no room: no peak depends on it.
 func (a *allowance) isCrowded(waiting int) bool { return a.small && waiting >= mostWaiting }
 
 // says names the bound.
@@ -142,7 +143,7 @@ func (a *allowance) says() string {
 	return fmt.Sprintf("the tracer came near the limit on its own memory (%s: %s)", clean(b.Name), words.Bytes(b.Bytes))
 }
 
-// allow says how many objects can be looked at in the memory that is left.
+// allow sets how many objects can be looked at in the memory that is left.
 func (l *lastLook) allow(a *allowance) {
 	if a.meter == nil {
 		return

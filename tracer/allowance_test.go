@@ -13,7 +13,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// limitedTo has a session measure its memory in a control group of its own, whose use a test sets.
+// limitedTo returns a session's view of its own control group, and a function that sets its memory use.
 func limitedTo(t *testing.T, limit int64) (fs process.FS, use func(int64)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,8 +36,8 @@ func limitedTo(t *testing.T, limit int64) (fs process.FS, use func(int64)) {
 	return process.FS{Root: dir + "/proc"}, use
 }
 
-// TestEconomize: who comes near the limit gives up who allocated, once, and goes on; who comes near it again ends, with
-// the last boundary and a finish that say why.
+// TestEconomize: near the limit a session gives up attribution, once, and goes on; near it again it ends, with the last
+// boundary and a finish that give the reason.
 func TestEconomize(t *testing.T) {
 	const limit = 80 << 20
 	fs, use := limitedTo(t, limit)
@@ -82,8 +82,8 @@ func TestEconomize(t *testing.T) {
 	}
 }
 
-// TestTooSmall: where a session does not fit it is refused, with the limit and what it takes; what others have filled
-// counts.
+// TestTooSmall: a session that does not fit is refused, with the limit and the memory that it needs; memory that others
+// use counts.
 func TestTooSmall(t *testing.T) {
 	for _, tt := range []struct {
 		limit, used int64
@@ -104,7 +104,8 @@ func TestTooSmall(t *testing.T) {
 	}
 }
 
-// TestCrowded: where memory is scarce only so many changes wait; those that do not are missing from the stream.
+// TestCrowded: where memory is scarce, the number of waiting changes is limited; the others are missing from the
+// stream.
 func TestCrowded(t *testing.T) {
 	k := &fakeKernel{}
 	s := attached(t, k, Options{})

@@ -20,19 +20,19 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// analyses are what was found out about the code in files, in this session and in those before it ([filecache]). To
-// find it out takes a tenth of a second for an interpreter and a NumPy; to look whether a file is still what it was
-// takes next to nothing.
+// analyses are the results of analysing the code in files, in this session and in earlier ones ([filecache]). An
+// analysis takes a tenth of a second for an interpreter and a NumPy; to check whether a file is unchanged takes next to
+// nothing.
 //
-// A file is known by its device, inode, size and the times at which it and its inode were changed last, of which nobody
-// but the kernel sets the second: what is in it need not be read for that, which would take longer than the analysis.
-// And where probes are to go, the code must read as it did.
+// A file is identified by its device, inode, size, and the times of the last change of its content and of its inode.
+// Only the kernel sets the second time, so the content need not be read: to read it would take longer than the
+// analysis. And where probes are to go, the code must be the same as before.
 type analyses struct {
 	cache *filecache.Cache // nil: nothing is kept
 	log   *slog.Logger     // nil for silence
 	fs    process.FS
-	uid   uint32 // of the processes that it is about
-	// settled is how long ago a file must have been changed: one that is changed twice within a tick of the kernel's
+	uid   uint32 // of the traced processes
+	// settled is the least age of a file's last change: a file that is changed twice within a tick of the kernel's
 	// clock has the same times.
 	settled time.Duration
 }
@@ -40,8 +40,8 @@ type analyses struct {
 // settledAfter is many ticks of any kernel's clock.
 const settledAfter = time.Second
 
-// open opens what is kept for the processes that are to be traced, if they are all one user's and see one root. It is
-// called in front of [Session.confine].
+// open opens the cache for the processes that are to be traced, if all of them belong to one user and see one root. It
+// is called before [Session.confine].
 func (a *analyses) open(folder string, targets []*target, log *slog.Logger) {
 	if folder == "" || len(targets) == 0 {
 		return
@@ -58,7 +58,7 @@ func (a *analyses) open(folder string, targets []*target, log *slog.Logger) {
 
 var errMixed = errors.New("the processes are not all of one user and root")
 
-// domain returns the one domain of all targets.
+// domain returns the domain that all targets share.
 func (a *analyses) domain(targets []*target) (one filecache.Domain, err error) {
 	for i, t := range targets {
 		st, err := a.fs.Proc(t.pid).Status()
@@ -69,7 +69,7 @@ func (a *analyses) domain(targets []*target) (one filecache.Domain, err error) {
 		if err := unix.Stat(fmt.Sprintf("/proc/%d/root", t.pid), &root); err != nil {
 			return one, err
 		}
-		if err := t.lives(); err != nil { // or it was another one that was looked at
+		if err := t.lives(); err != nil { // or another process was looked at
 			return one, err
 		}
 		domain := filecache.Domain{UID: st.EUID, Device: root.Dev, Inode: root.Ino}
@@ -81,8 +81,8 @@ func (a *analyses) domain(targets []*target) (one filecache.Domain, err error) {
 	return one, nil
 }
 
-// ownBuild tells this build of the program from every other: by what Go's linker has marked it with, which is made from
-// all that went into it. Empty where it is not marked.
+// ownBuild identifies this build of the program by the build ID that Go's linker has written into it, which depends on
+// all inputs of the build. It returns an empty string where there is none.
 func ownBuild() string {
 	f, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -96,15 +96,15 @@ func ownBuild() string {
 	return string(file.Section(".note.go.buildid", nil))
 }
 
-// close gives the files back. Nothing is kept from then on.
+// close closes the cache. Nothing is kept from then on.
 func (a *analyses) close() {
 	if a != nil {
 		a.cache.Close()
 	}
 }
 
-// keyOf returns what a file is known by, with what is found out about it; nil where nothing is kept of it: its times
-// are somebody else's to say, who serves the file system, or its process has become another user's.
+// keyOf returns the key of a subject's analysis of a file. It returns nil where nothing is kept of the file: a server
+// of the file system sets its times, or its process has become another user's.
 func (a *analyses) keyOf(subject string, pid int, file *process.MappedFile) []byte {
 	if a == nil || a.cache == nil {
 		return nil
@@ -121,7 +121,7 @@ func (a *analyses) keyOf(subject string, pid int, file *process.MappedFile) []by
 	return appendState([]byte(subject+"\x00"), &file.Stat)
 }
 
-// appendState appends what tells a file, as it is, from all others.
+// appendState appends the fields that distinguish a file in its present state from all others.
 func appendState(key []byte, st *unix.Stat_t) []byte {
 	for _, n := range []uint64{st.Dev, st.Ino, uint64(st.Size), uint64(st.Mtim.Sec), uint64(st.Mtim.Nsec),
 		uint64(st.Ctim.Sec), uint64(st.Ctim.Nsec)} {
@@ -130,25 +130,24 @@ func appendState(key []byte, st *unix.Stat_t) []byte {
 	return key
 }
 
-// kept is an analysis as it is kept.
+// kept is an analysis in the form that the cache holds.
 type kept[T any] struct {
 	Found   T
 	Refused string `json:",omitempty"` // why nothing was found
-	Code    []byte // a sum of the code at the places
+	Code    []byte // a checksum of the code at the places
 }
 
 // analysis is a kind of analysis, and how it is kept.
 type analysis[T any] struct {
 	subject string
 	find    func(io.ReaderAt) (T, error)
-	// places are where probes would go, in the file.
+	// places returns the offsets in the file where probes would go.
 	places func(T) []uint64
-	// refusal makes the error anew that an analysis came to, of its text; nil where those are not kept.
+	// refusal recreates the error of an analysis from its text; nil where errors are not kept.
 	refusal func(string) error
 }
 
-// of returns what was found out about a file before, or finds it out. The file is read by way of another descriptor of
-// it.
+// of returns the earlier result for a file, or runs the analysis. It reads the file by another descriptor.
 func (k analysis[T]) of(a *analyses, pid int, file *process.MappedFile, read process.File) (T, error) {
 	key := a.keyOf(k.subject, pid, file)
 	if key == nil {
@@ -169,13 +168,13 @@ func (k analysis[T]) of(a *analyses, pid int, file *process.MappedFile, read pro
 	return found, err
 }
 
-// watchedFile is a file that notes whether it could be read. What is found out about one that could not is not kept.
+// watchedFile notes whether a read of the file failed. The analysis of a file with a failed read is not kept.
 type watchedFile struct {
 	process.File
 	failed atomic.Bool
 }
 
-// ReadAt is as of [io.ReaderAt].
+// ReadAt implements [io.ReaderAt].
 func (f *watchedFile) ReadAt(p []byte, at int64) (n int, err error) {
 	n, err = f.File.ReadAt(p, at)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -184,7 +183,7 @@ func (f *watchedFile) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, err
 }
 
-// recall returns what was found out about a file before, if that is still so.
+// recall returns the earlier result for a file, if it is still valid.
 func (k analysis[T]) recall(a *analyses, key []byte, read process.File) (found T, err error, ok bool) {
 	value, ok := a.cache.Get(key)
 	if !ok {
@@ -204,7 +203,7 @@ func (k analysis[T]) recall(a *analyses, key []byte, read process.File) (found T
 	return one.Found, nil, known && bytes.Equal(sum, one.Code)
 }
 
-// keep keeps what was found out about a file, unless the file was changed meanwhile.
+// keep stores the result for a file, unless the file was changed meanwhile.
 func (k analysis[T]) keep(a *analyses, key []byte, file *process.MappedFile, read process.File, found T, err error) {
 	one := kept[T]{Found: found}
 	if err != nil {
@@ -227,13 +226,13 @@ func (k analysis[T]) keep(a *analyses, key []byte, file *process.MappedFile, rea
 }
 
 const (
-	// longestInstruction is how many bytes an instruction has at most.
+	// longestInstruction is the greatest length of an instruction, in bytes.
 	longestInstruction = 15
-	// maxKeptPlaces bounds how many places are compared. NumPy and an interpreter have some 60.
+	// maxKeptPlaces bounds the number of places that are compared. NumPy and an interpreter have some 60.
 	maxKeptPlaces = 4096
 )
 
-// codeAt is a sum of the code at some places of a file. known is false where it cannot be read.
+// codeAt returns a checksum of the code at some places of a file. known is false where the code cannot be read.
 func codeAt(file process.File, places []uint64) (sum []byte, known bool) {
 	if len(places) > maxKeptPlaces {
 		return nil, false

@@ -15,13 +15,13 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// cacheRig is a file that is analysed, and a folder in which that is kept.
+// cacheRig is a file to be analysed, and a folder that keeps the results.
 type cacheRig struct {
 	t      *testing.T
 	folder string
 	name   string
-	times  int // it was analysed
-	// analysing is called while it is.
+	times  int // number of analyses
+	// analysing is called during an analysis.
 	analysing func() error
 }
 
@@ -40,7 +40,7 @@ func (r *cacheRig) write(text string) {
 	}
 }
 
-// open opens what is kept for the processes of a user.
+// open opens the cache for the processes of a user.
 func (r *cacheRig) open(uid uint32) *analyses {
 	r.t.Helper()
 	cache, err := filecache.Open(r.folder, filecache.Domain{UID: uid}, "this build")
@@ -51,10 +51,10 @@ func (r *cacheRig) open(uid uint32) *analyses {
 	return &analyses{cache: cache, uid: uid}
 }
 
-// byUs are the analyses of sessions for processes of this test's user.
+// byUs opens the cache for processes of this test's user.
 func (r *cacheRig) byUs() *analyses { return r.open(uint32(os.Geteuid())) }
 
-// somewhere is where a probe would go.
+// somewhere is the place of a probe.
 type somewhere struct{ At uint64 }
 
 // analysis finds the fifth byte.
@@ -72,7 +72,7 @@ func (r *cacheRig) analysis() analysis[somewhere] {
 	}
 }
 
-// mappedFile is a file as if a process had mapped it.
+// mappedFile returns a file as if a process had mapped it.
 func mappedFile(t testing.TB, name string) *process.MappedFile {
 	t.Helper()
 	f, err := os.Open(name)
@@ -87,7 +87,7 @@ func mappedFile(t testing.TB, name string) *process.MappedFile {
 	return file
 }
 
-// find has a session look for the word; analysed says whether that takes an analysis.
+// find lets a session look for the word. With analysed, it must take an analysis; else it must not.
 func (r *cacheRig) find(a *analyses, analysed bool) error {
 	r.t.Helper()
 	file := mappedFile(r.t, r.name)
@@ -110,8 +110,8 @@ func TestAnalysisIsKept(t *testing.T) {
 	_ = r.find(&analyses{}, true)
 }
 
-// TestAnalysisOfAnotherState: a file that was written to, given other times or put in the place of another is not the
-// one that was analysed.
+// TestAnalysisOfAnotherState: the result is not used for a file that was written to, given other times or replaced by
+// another.
 func TestAnalysisOfAnotherState(t *testing.T) {
 	change := map[string]func(r *cacheRig) error{
 		"written": func(r *cacheRig) error { r.write("other code of the library"); return nil },
@@ -139,8 +139,7 @@ func TestAnalysisOfAnotherState(t *testing.T) {
 	}
 }
 
-// TestAnalysisOfYoungFile: a file that may be changed again without that its times show it is neither looked up nor
-// kept.
+// TestAnalysisOfYoungFile: a file that may change again without a change of its times is neither looked up nor kept.
 func TestAnalysisOfYoungFile(t *testing.T) {
 	r := newCacheRig(t)
 	a := r.byUs()
@@ -152,17 +151,17 @@ func TestAnalysisOfYoungFile(t *testing.T) {
 	_ = r.find(a, false)
 }
 
-// TestAnalysisOfAnotherUser: what was kept for one user's processes is not used for another's, nor for a process that
-// has become one.
+// TestAnalysisOfAnotherUser: the results for one user's processes are not used for another's, nor for a process that
+// has become another user's.
 func TestAnalysisOfAnotherUser(t *testing.T) {
 	r := newCacheRig(t)
 	_ = r.find(r.byUs(), true)
 	_ = r.find(r.open(uint32(os.Geteuid())+1), true)
-	_ = r.find(r.open(uint32(os.Geteuid())+1), true) // nor is it kept: the process is none of theirs
+	_ = r.find(r.open(uint32(os.Geteuid())+1), true) // nor is it kept: the process is not this user's
 	_ = r.find(r.byUs(), false)
 }
 
-// TestAnalysisOfOtherCode: an entry that says something of other code than the file has is not used, and replaced.
+// TestAnalysisOfOtherCode: an entry about other code than the file's is not used, and replaced.
 func TestAnalysisOfOtherCode(t *testing.T) {
 	for name, entry := range map[string]kept[somewhere]{
 		"other code":          {Found: somewhere{9}, Code: make([]byte, 32)},
@@ -191,7 +190,7 @@ func TestAnalysisOfOtherCode(t *testing.T) {
 	_ = r.find(a, true)
 }
 
-// TestRefusalIsKept: that nothing is found in a file is kept, too, unless the file could not be read or was changed
+// TestRefusalIsKept: an analysis that finds nothing is kept, too, unless the file could not be read or was changed
 // meanwhile.
 func TestRefusalIsKept(t *testing.T) {
 	r := newCacheRig(t)
@@ -207,7 +206,7 @@ func TestRefusalIsKept(t *testing.T) {
 	}
 }
 
-// TestUnreadableIsNotKept: what was found out about a file that could not be read everywhere is not kept.
+// TestUnreadableIsNotKept: the result for a file that could not be read everywhere is not kept.
 func TestUnreadableIsNotKept(t *testing.T) {
 	r := newCacheRig(t)
 	file := mappedFile(t, r.name)
@@ -222,7 +221,7 @@ func TestUnreadableIsNotKept(t *testing.T) {
 	_ = r.find(r.byUs(), true)
 }
 
-// TestChangedMeanwhileIsNotKept: an analysis of a file that is written to while it is read is nobody's.
+// TestChangedMeanwhileIsNotKept: the result for a file that is written to during the analysis is not kept.
 func TestChangedMeanwhileIsNotKept(t *testing.T) {
 	r := newCacheRig(t)
 	r.analysing = func() error { return os.Truncate(r.name, 8192) }
@@ -232,7 +231,7 @@ func TestChangedMeanwhileIsNotKept(t *testing.T) {
 	_ = r.find(r.byUs(), false)
 }
 
-// BenchmarkAnalysis takes what this machine has of Pythons and NumPys: to analyse, and to find in the cache.
+// BenchmarkAnalysis measures, for this machine's Pythons and NumPys, an analysis and a look-up in the cache.
 func BenchmarkAnalysis(b *testing.B) {
 	pythons, _ := filepath.Glob("/usr/bin/python3.[0-9]*[0-9]")
 	modules, _ := filepath.Glob("/usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so")

@@ -9,11 +9,11 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// GPUs are the machine's, as far as they are known by now.
+// GPUs lists the machine's GPUs that are known by now.
 func (s *Session) GPUs() []event.GPU { return s.devices.named() }
 
-// HeapCost is what each pair of malloc and free costs the targets, roughly, without lines; 0 with [Options.Heap] off.
-// Until their allocators are known it is what glibc's would: three hits on instructions that are emulated.
+// HeapCost returns the rough cost to the targets of each pair of malloc and free, without lines; 0 with [Options.Heap]
+// off. Until their allocators are known, it is the cost for glibc: three hits on instructions that are emulated.
 func (s *Session) HeapCost() time.Duration {
 	if s.options.Heap && s.budget.prices.heap == 0 {
 		return 3 * (s.budget.prices.costs.Emulated + work[ledger.GroupHeap])
@@ -24,8 +24,8 @@ func (s *Session) HeapCost() time.Duration {
 // Limited lists the roots that the session has limited.
 func (s *Session) Limited() []Limited { return s.limits.chosen }
 
-// LeftLimits are the processes that came with a limit that a tracer has left, or one that runs has set, and how much it
-// allows.
+// LeftLimits lists the processes that came with a limit from another tracer, which has ended or still runs, and how
+// much each limit allows.
 func (s *Session) LeftLimits() (left []Limited) {
 	for _, info := range s.starts {
 		if info.LimitBy == event.LimitLeft {
@@ -35,8 +35,9 @@ func (s *Session) LeftLimits() (left []Limited) {
 	return left
 }
 
-// DearProbes are the probes at dearer places than there might be, of a session that runs, with what they cost so far;
-// of none, and of one that is over, there are none. It is for the goroutine that calls [Session.Next].
+// DearProbes lists the probes of a running session that are at dearer places than the best ones, with their cost so
+// far. It returns none for nil and for a session that is over. Only the goroutine that calls [Session.Next] may call
+// it.
 func DearProbes(s *Session) (dear []event.ProbeUse) {
 	if s == nil || s.ledger == nil || !s.certificate.isDear() {
 		return nil
@@ -49,11 +50,11 @@ func DearProbes(s *Session) (dear []event.ProbeUse) {
 	return dear
 }
 
-// LeftOut says that there were more kernels than the session traces; "" where there were not.
+// LeftOut says that there were more kernels than the session traces; it returns "" where there were not.
 func LeftOut(s *Session) string { return s.certificate.leftOut }
 
-// Footprint is what this program takes and may take, a second ago at most. It is for the goroutine that calls
-// [Session.Next].
+// Footprint returns how much memory this program takes and may take, a second ago at most. Only the goroutine that
+// calls [Session.Next] may call it.
 func Footprint(s *Session) footprint.Footprint {
 	if s == nil || s.allowance.meter == nil {
 		return footprint.Footprint{}
@@ -64,7 +65,7 @@ func Footprint(s *Session) footprint.Footprint {
 	return s.allowance.last
 }
 
-// EndedEarly says why a session ended by itself, for want of memory; "" where it did not.
+// EndedEarly says why a session ended by itself, for want of memory; it returns "" where it did not.
 func EndedEarly(s *Session) string {
 	if s == nil {
 		return ""

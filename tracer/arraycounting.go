@@ -2,7 +2,7 @@ package tracer
 
 import "ipytracer/tracer/ledger"
 
-// arrayCounting is the kernel's counting of arrays, and the searches for those that it could not count.
+// arrayCounting combines the kernel's counting of arrays and the searches for arrays that it could not count.
 type arrayCounting struct {
 	ledger   *kernelHalf
 	searches *searches

@@ -16,9 +16,9 @@ import (
 )
 
 // numpyInstrument is the instrument for NumPy's blocks. Where NumPy's code is found ahead of time and understood,
-// probes are in it before the target loads it, and see the first array. Else it begins with the probes on
-// PyTraceMalloc_Track in the interpreter, which serve any NumPy, whenever it is loaded, until probes in that take over:
-// see bpf/numpy.h, which loses nothing meanwhile and counts nothing twice.
+// probes are in it before the target loads it, and see the first array. Else the instrument begins with the probes on
+// PyTraceMalloc_Track in the interpreter, which serve any NumPy whenever it is loaded, until probes in NumPy take over.
+// The change loses nothing and counts nothing twice: see bpf/numpy.h.
 type numpyInstrument struct {
 	inert
 	*host
@@ -31,27 +31,28 @@ type numpyInstrument struct {
 	tracked  io.Closer // the probes on PyTraceMalloc_Track, while they are in place
 	modules  []*arrayModule
 	expected []expectedModule
-	// foreseen: there is a NumPy on its sys.path. unsure: one of them has no probes.
+	// foreseen: there is a NumPy on the target's sys.path. unsure: one of these has no probes.
 	foreseen, unsure bool
-	begun            bool // what other targets had on their sys.path is expected
+	begun            bool // the modules on other targets' sys.path have been expected
 	state            ledger.Arrays
-	settled          time.Time // while settling: when the probes on the interpreter are not needed any more
-	// a module was not understood, or there is another memory handler: it stays as it began, or goes back
+	settled          time.Time // while settling: when the probes on the interpreter become unnecessary
+	// refused: a module was not understood, or there is another memory handler. The probes on the interpreter stay or
+	// return.
 	refused bool
-	// leaving says why it must go back, once those in NumPy have taken over; empty: it need not.
+	// leaving says why it must go back after the probes in NumPy have taken over; empty: it need not.
 	leaving string
-	passed  event.Nanoseconds // when it had to last; 0: never
+	passed  event.Nanoseconds // when it last had to go back; 0: never
 	untold  untoldArrays
-	// stranger: it must go back until the NumPy that it has loaded is understood.
+	// stranger: it must go back until the NumPy that the target has loaded is understood.
 	stranger bool
 }
 
-// arrayCounter is how the instrument for NumPy has a target's blocks counted: by which probes.
+// arrayCounter selects the probes that count a target's blocks.
 type arrayCounter interface {
-	// foresee says which modules have probes, countBy which probes count from now on.
+	// foresee records which modules have probes; countBy sets which probes count from now on.
 	foresee(t *target, files []ledger.File) error
 	countBy(t *target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error)
-	// lookAgain looks for the arrays that came and went while nobody saw them.
+	// lookAgain looks for the arrays that were allocated or freed while no probe counted.
 	lookAgain(t *target)
 }
 
@@ -71,14 +72,14 @@ func (m *arrayModule) close() {
 
 func (m *arrayModule) isMapped() bool { return m.file.Mapping.End != 0 }
 
-// meet notes where a module that was expected is mapped.
+// meet notes where an expected module is mapped.
 func (m *arrayModule) meet(at process.Mapping) {
 	if !m.isMapped() {
 		m.file.Mapping = at
 	}
 }
 
-// module is the one of a file, nil if there is none.
+// module returns the module of a file, nil if there is none.
 func (i *numpyInstrument) module(id process.FileID) *arrayModule {
 	for _, m := range i.modules {
 		if m.file.Mapping.File == id {
@@ -99,18 +100,18 @@ func (i *numpyInstrument) files() (files []ledger.File) {
 	return files
 }
 
-// areMapped says whether the target has loaded a NumPy that has probes.
+// areMapped reports whether the target has loaded a NumPy that has probes.
 func (i *numpyInstrument) areMapped() bool {
 	return slices.ContainsFunc(i.modules, (*arrayModule).isMapped)
 }
 
-// areSure says whether a target will load no NumPy but those that have probes: it has loaded one, or its sys.path has
-// no other.
+// areSure reports whether the target will load only NumPys that have probes: it has loaded one, or its sys.path has no
+// other.
 func (i *numpyInstrument) areSure() bool {
 	return i.areMapped() || i.foreseen && !i.unsure && len(i.expected) == 0
 }
 
-// track puts the probes on PyTraceMalloc_Track in, while they are of use.
+// track places the probes on PyTraceMalloc_Track, while they are of use.
 func (i *numpyInstrument) track() (err error) {
 	if i.tracked == nil && i.state != ledger.ArraysInside {
 		i.tracked, err = placeInPython(i.host, i.target, ledger.GroupNumPy)
@@ -153,7 +154,7 @@ func (i *numpyInstrument) giveUp(why string) {
 // refuse leaves the target's blocks, for good, to the probes on PyTraceMalloc_Track.
 func (i *numpyInstrument) refuse(why string) {
 	i.refused, i.state = true, ledger.ArraysTracked
-	// what the probes on the interpreter miss of the modules that are mapped is said as they are met again
+	// the mapped modules are met again, which reports the blocks that the probes on the interpreter miss
 	i.target.unlisted = true
 	for _, m := range i.modules {
 		m.close()
@@ -162,7 +163,7 @@ func (i *numpyInstrument) refuse(why string) {
 	i.noteDear(ledger.GroupNumPy, why)
 }
 
-// reason is an error in the words of the certificate.
+// reason returns an error in the words of the certificate.
 func reason(err error) error {
 	if errors.Is(err, numpy.ErrNoHandler) {
 		return numpy.ErrNoHandler

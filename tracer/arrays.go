@@ -10,7 +10,7 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// close takes the probes out, those on the interpreter at the same time as those in NumPy.
+// close takes out the probes on the interpreter and, at the same time, those in NumPy.
 func (i *numpyInstrument) close() {
 	var closing sync.WaitGroup
 	closing.Go(i.untrack)
@@ -25,7 +25,7 @@ func (i *numpyInstrument) close() {
 	i.modules, i.expected = nil, nil
 }
 
-// place puts in the probes on the interpreter, unless those in NumPy serve alone. Who attaches waits for these.
+// place puts in the probes on the interpreter, unless those in NumPy serve alone. The attach waits for them.
 func (i *numpyInstrument) place() error {
 	if i.target.late {
 		i.placeAhead(true)
@@ -43,7 +43,7 @@ func (i *numpyInstrument) place() error {
 	return nil
 }
 
-// meet puts probes in NumPy's extension module when it meets it first.
+// meet puts probes in NumPy's extension module when the target first maps it.
 func (i *numpyInstrument) meet(l listing, m process.Mapping) {
 	if m.Perm&process.Exec == 0 || m.File.Inode == 0 || !numpy.IsModule(m.Path) || i.target.python == nil {
 		return
@@ -77,7 +77,7 @@ func (i *numpyInstrument) meetModule(m process.Mapping) {
 	}
 	module := &arrayModule{file: file}
 	i.modules = append(i.modules, module)
-	// While the group is stepped down they are placed when it is stepped up.
+	// While the group is stepped down, its probes wait for the step up.
 	if module.sites, err = i.ahead.find(i.target.pid, file); err == nil && !i.isShed(i.target.root, ledger.GroupNumPy) {
 		err = i.placeModule(module)
 	}
@@ -94,7 +94,7 @@ func (i *numpyInstrument) listed(listing) {
 	}
 }
 
-// stepUp puts them back.
+// stepUp puts the probes back.
 func (i *numpyInstrument) stepUp(g ledger.Group) error {
 	if g != ledger.GroupNumPy {
 		return nil
@@ -116,7 +116,8 @@ func (i *numpyInstrument) stepUp(g ledger.Group) error {
 	return nil
 }
 
-// settle goes on: back to the interpreter where blocks pass the probes in NumPy by, else forward as these are placed.
+// settle goes back to the probes on the interpreter where blocks bypass those in NumPy. Else it goes on as these are
+// placed.
 func (i *numpyInstrument) settle() {
 	i.leave()
 	i.expectKnown()
@@ -125,7 +126,7 @@ func (i *numpyInstrument) settle() {
 	i.leave()
 }
 
-// due is when files have been looked through, or the probes on the interpreter are of no use any more.
+// due returns when to look for finished analyses, or when the probes on the interpreter become unnecessary.
 func (i *numpyInstrument) due() (at time.Time) {
 	if i.isSettling() && i.settled.After(time.Now()) {
 		at = i.settled

@@ -14,13 +14,13 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// fakeCounter counts blocks as it is told, unless it is told by which they are counted instead.
+// fakeCounter counts blocks as requested, unless instead is set.
 type fakeCounter struct {
 	asked   []ledger.Arrays
 	instead ledger.Arrays
 	foreign ledger.Foreign
 	ended   error
-	told    int // files that have probes
+	told    int // number of files with probes
 	looked  int
 }
 
@@ -48,7 +48,7 @@ type noFile struct{ process.File }
 
 func (noFile) Close() error { return nil }
 
-// probedModule is a NumPy that has its probes, and is mapped or is not yet.
+// probedModule returns a NumPy that has its probes, and is mapped or is not yet.
 func (h *fakeHost) probedModule(mapped bool) *arrayModule {
 	m := &arrayModule{file: &process.MappedFile{File: noFile{}}, probes: h.probe()}
 	m.file.Mapping.File.Inode = 5
@@ -58,7 +58,7 @@ func (h *fakeHost) probedModule(mapped bool) *arrayModule {
 	return m
 }
 
-// tracking is an instrument whose target has no NumPy yet, with the probes on PyTraceMalloc_Track in place.
+// tracking returns an instrument of a target without a NumPy yet, with the probes on PyTraceMalloc_Track in place.
 func tracking(h *fakeHost, modules ...*arrayModule) (*numpyInstrument, *fakeCounter) {
 	c := &fakeCounter{}
 	return &numpyInstrument{
@@ -68,8 +68,8 @@ func tracking(h *fakeHost, modules ...*arrayModule) (*numpyInstrument, *fakeCoun
 	}, c
 }
 
-// TestNumPyTakesOver: probes in a NumPy that is not loaded yet serve at once, if no other one can be loaded; those on
-// the interpreter go only then.
+// TestNumPyTakesOver: probes in a NumPy that is not loaded yet serve at once; if no other NumPy can be loaded, the
+// probes on the interpreter are taken out.
 func TestNumPyTakesOver(t *testing.T) {
 	h := &fakeHost{}
 	i, c := tracking(h, h.probedModule(false))
@@ -95,7 +95,7 @@ func TestNumPyTakesOver(t *testing.T) {
 }
 
 // TestNumPySettles: where NumPy was loaded before its probes, those on the interpreter stay for the threads between the
-// two, and it says until when.
+// two, and due says until when.
 func TestNumPySettles(t *testing.T) {
 	h := &fakeHost{}
 	m := h.probedModule(false)
@@ -117,7 +117,7 @@ func TestNumPySettles(t *testing.T) {
 	i.close()
 }
 
-// TestNumPyForeign: what would pass the probes in NumPy by leaves the blocks to the interpreter's: until the other
+// TestNumPyForeign: where blocks would bypass the probes in NumPy, the interpreter's probes count them: until the other
 // NumPy has probes, or for good.
 func TestNumPyForeign(t *testing.T) {
 	h := &fakeHost{}
@@ -139,8 +139,8 @@ func TestNumPyForeign(t *testing.T) {
 	i.close()
 }
 
-// TestNumPyPassedBy: once the kernel has seen blocks pass, it counts by the interpreter's probes again, and arrays that
-// nobody saw are looked for.
+// TestNumPyPassedBy: once the kernel has seen blocks bypass the probes, it counts by the interpreter's probes again,
+// and arrays that were not seen are searched for.
 func TestNumPyPassedBy(t *testing.T) {
 	for _, by := range []ledger.Foreign{ledger.ForeignModule, ledger.ForeignHandler} {
 		h := &fakeHost{}
@@ -171,8 +171,8 @@ func TestNumPyPassedBy(t *testing.T) {
 	i.close()
 }
 
-// TestNumPySteps: all probes go with the group, none take over meanwhile, and those in NumPy come back with the time to
-// settle.
+// TestNumPySteps: all probes are taken out with the group, none take over meanwhile, and those in NumPy come back with
+// the time to settle.
 func TestNumPySteps(t *testing.T) {
 	h := &fakeHost{}
 	i, c := tracking(h, h.probedModule(true))
@@ -203,8 +203,8 @@ func TestNumPySteps(t *testing.T) {
 	i.close()
 }
 
-// TestNumPyIsNotUnderstood: a file that cannot be probed leaves all blocks to the interpreter's probes, which is said
-// once; small blocks are theirs anyway.
+// TestNumPyIsNotUnderstood: a file that cannot be probed leaves all blocks to the interpreter's probes, which is
+// reported once; small blocks are theirs anyway.
 func TestNumPyIsNotUnderstood(t *testing.T) {
 	for _, small := range []bool{false, true} {
 		h := &fakeHost{}

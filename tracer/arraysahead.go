@@ -9,8 +9,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// expect looks through the modules of NumPy that the target would load, beside what else goes on. It needs no kernel
-// half.
+// expect analyses in the background the modules of NumPy that the target would load. It needs no kernel half.
 func (i *numpyInstrument) expect(modules []string) {
 	if i.small || i.refused {
 		return
@@ -23,8 +22,8 @@ func (i *numpyInstrument) expect(modules []string) {
 	}
 }
 
-// expectKnown expects, once, what other targets had on their sys.path: that of an interpreter which only starts is not
-// there yet.
+// expectKnown expects, once, the modules on the sys.path of other targets: an interpreter that is only starting has no
+// sys.path yet.
 func (i *numpyInstrument) expectKnown() {
 	if i.begun || i.target.late || i.small || i.refused {
 		return
@@ -37,7 +36,7 @@ func (i *numpyInstrument) expectKnown() {
 	}
 }
 
-// expectModule takes a file over. look: unless it has been looked through, it is from now on.
+// expectModule takes a file over. look: it starts the file's analysis unless there is one.
 func (i *numpyInstrument) expectModule(file *process.MappedFile, look bool) {
 	known := i.expects(file.Mapping.File) || i.module(file.Mapping.File) != nil
 	if !known && len(i.modules)+len(i.expected) < ledger.MaxModules {
@@ -53,7 +52,7 @@ func (i *numpyInstrument) expectModule(file *process.MappedFile, look bool) {
 	file.File.Close()
 }
 
-// moduleName is the name of NumPy's module for a Python.
+// moduleName returns the name of NumPy's module for a Python.
 func moduleName(p *python) string {
 	v := p.binary.Version()
 	return fmt.Sprintf("_multiarray_umath.cpython-%d%d-%s.so", v.Major, v.Minor, triplet)
@@ -72,7 +71,7 @@ func modulesOf(p *python, modules []string) (names []string) {
 	return names
 }
 
-// placeAhead puts probes in the expected modules that have been looked through. wait: in all of them.
+// placeAhead puts probes in the expected modules that have been analysed. wait: in all of them.
 func (i *numpyInstrument) placeAhead(wait bool) {
 	before := len(i.modules)
 	i.expected = slices.DeleteFunc(i.expected, func(e expectedModule) bool {
@@ -102,10 +101,10 @@ func (i *numpyInstrument) placeAhead(wait bool) {
 	}
 }
 
-// foreseeAgain tells the kernel of modules that have come in when probes in others served already.
+// foreseeAgain reports to the kernel the modules that were added after probes in others had begun to serve.
 func (i *numpyInstrument) foreseeAgain() {
 	switch i.state {
-	case ledger.ArraysSettling: // what was foreign to the kernel must not be forgotten: once more from the beginning
+	case ledger.ArraysSettling: // the kernel must not forget foreign modules: once more from the beginning
 		if _, _, err := i.counter.countBy(i.target, ledger.ArraysTracked); err == nil {
 			i.state = ledger.ArraysTracked
 		}

@@ -14,12 +14,11 @@ import (
 )
 
 // settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was
-// between the two is past the second by then. It may have had to wait for the interpreter's lock, which changes hands
-// every 5 ms (sys.getswitchinterval). Of a block that was longer on its way the end is counted as that of an unknown
-// one.
+// between the two has passed the second by then. It may have waited for the interpreter's lock, which changes hands
+// every 5 ms (sys.getswitchinterval). The free of a block that took longer is counted as that of an unknown one.
 const settling = 300 * time.Millisecond
 
-// count lets the probes in NumPy take over once they are in all of the target's modules, and takes those on the
+// count lets the probes in NumPy take over once they are in all of the target's modules. It takes those on the
 // interpreter out when they are of no use any more.
 func (i *numpyInstrument) count() {
 	if i.refused || len(i.modules) == 0 || len(i.modules) > ledger.MaxModules ||
@@ -45,7 +44,7 @@ func (i *numpyInstrument) takeOver() {
 		i.log.Warn("the modules of NumPy could not be told", "pid", i.target.pid, "error", err)
 		return
 	}
-	// What is mapped after this is foreign to the kernel, or has probes.
+	// A module that is mapped after this is foreign to the kernel, or has probes.
 	if !i.meetModules() {
 		return // another one is mapped: it will be adopted
 	}
@@ -58,7 +57,7 @@ func (i *numpyInstrument) takeOver() {
 		return
 	}
 	i.state, i.settled = ledger.ArraysSettling, time.Time{}
-	// Without a NumPy nobody can be between two probes.
+	// Without a NumPy no thread can be between two probes.
 	if i.meetModules(); (loaded || i.areMapped()) && i.tracked != nil {
 		i.settled = time.Now().Add(settling)
 	}
@@ -68,7 +67,7 @@ func (i *numpyInstrument) takeOver() {
 	}
 }
 
-// meetModules looks which modules of NumPy the target has mapped. It returns false if one has no probes.
+// meetModules finds the modules of NumPy that the target has mapped. It returns false if one has no probes.
 func (i *numpyInstrument) meetModules() bool {
 	known := true
 	for m, err := range i.mappings(i.target.pid) {
@@ -91,8 +90,8 @@ func (i *numpyInstrument) isSettling() bool { return i.state == ledger.ArraysSet
 
 const foreignHandler = "NumPy was given another memory handler than its own, NEP 49"
 
-// move lets other probes count the target's blocks. False if the target has ended, or some blocks would pass those in
-// NumPy by.
+// move lets other probes count the target's blocks. It returns false if the target has ended, or if some blocks would
+// bypass those in NumPy.
 func (i *numpyInstrument) move(to ledger.Arrays) bool {
 	by, foreign, err := i.counter.countBy(i.target, to)
 	switch {
@@ -109,8 +108,8 @@ func (i *numpyInstrument) move(to ledger.Arrays) bool {
 	return false
 }
 
-// hasForeignHandler says whether a memory handler may have been set in any context: then something but NumPy refers to
-// the context variable, whose reference count is the first word of the object (Include/object.h).
+// hasForeignHandler reports whether a memory handler may have been set in any context: then an object outside NumPy
+// refers to the context variable. Its reference count is the first word of the object (Include/object.h).
 func (t *target) hasForeignHandler(m *arrayModule) bool {
 	if !m.isMapped() {
 		return false
@@ -133,7 +132,7 @@ func (t *target) hasForeignHandler(m *arrayModule) bool {
 	return binary.LittleEndian.Uint32(word[:]) != 1
 }
 
-// pass notes that the target's blocks pass the probes in NumPy by, when these served.
+// pass notes that the target's blocks bypass the probes in NumPy, while these served.
 func (i *numpyInstrument) pass(foreign ledger.Foreign) {
 	if foreign&ledger.ForeignHandler != 0 {
 		i.leaving = foreignHandler

@@ -6,13 +6,13 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// untoldArrays are the modules of NumPy that tell tracemalloc of some blocks only while it runs. While the probes on
+// untoldArrays are the modules of NumPy that report some blocks to tracemalloc only while it runs. While the probes on
 // PyTraceMalloc_Track serve, these blocks are missing.
 type untoldArrays struct {
 	files []process.FileID // that have been looked at
 }
 
-// meet looks at a module that a target has mapped since a time. It reads the file once.
+// meet examines a module that a target has mapped since a time. It reads the file once.
 func (u *untoldArrays) meet(h *host, t *target, since event.Nanoseconds, m process.Mapping) {
 	for _, known := range u.files {
 		if known == m.File {
@@ -25,7 +25,7 @@ func (u *untoldArrays) meet(h *host, t *target, since event.Nanoseconds, m proce
 	u.files = append(u.files, m.File)
 	file, err := h.openMapping(t.pid, m)
 	if err != nil {
-		if !h.hasEnded(t) { // it hides its own file, or the file's server is silent
+		if !h.hasEnded(t) { // the target hides its own file, or the file's server does not answer
 			h.misses(t.pid, since, []event.Meter{event.NumPy}, unreadNumPy, t.pid, clean(m.Path), err)
 		}
 		return
@@ -37,10 +37,10 @@ func (u *untoldArrays) meet(h *host, t *target, since event.Nanoseconds, m proce
 	h.misses(t.pid, since, []event.Meter{event.NumPy}, untoldBlocks, t.pid, clean(m.Path))
 }
 
-// unreadNumPy is what may be missing of a module that nobody can read.
+// unreadNumPy describes the blocks that may be missing of a module that cannot be read.
 const unreadNumPy = "pid %d: %s could not be opened: %v: if it is a NumPy of 2.5 or newer, arrays that were resized, " +
 	"and blocks of C extensions (PyDataMem_NEW), are not seen"
 
-// untoldBlocks is what is missing then.
+// untoldBlocks describes the blocks that are missing then.
 const untoldBlocks = "pid %d: %s is a NumPy of 2.5 or newer, and the probes on PyTraceMalloc_Track serve: arrays " +
 	"that were resized, and blocks of C extensions (PyDataMem_NEW), are not seen unless tracemalloc runs"

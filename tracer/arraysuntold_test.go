@@ -13,7 +13,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// hasWheel has the target map the code of NumPy 2.5.2's wheel, with other bytes in a place.
+// hasWheel lets the target map the code of NumPy 2.5.2's wheel, with other bytes in one place.
 func (h *fakeHost) hasWheel(t *testing.T, at int, other string) process.Mapping {
 	t.Helper()
 	f, err := os.Open("python/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
@@ -33,8 +33,8 @@ func (h *fakeHost) hasWheel(t *testing.T, at int, other string) process.Mapping 
 	return h.has(t, name)
 }
 
-// TestUntoldArrays: where the probes on PyTraceMalloc_Track serve a NumPy that tells tracemalloc of some blocks only
-// while it runs, numpy misses them, which is said once; where those in NumPy serve, nothing is missed.
+// TestUntoldArrays: where the probes on PyTraceMalloc_Track serve a NumPy that reports some blocks to tracemalloc only
+// while it runs, numpy misses them, which is reported once; where those in NumPy serve, nothing is missed.
 func TestUntoldArrays(t *testing.T) {
 	for _, c := range []struct {
 		name          string

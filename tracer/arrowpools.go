@@ -13,14 +13,14 @@ import (
 	"ipytracer/tracer/python/arrow"
 )
 
-// arrowInstrument is the instrument for cpu.arrow: probes on the functions of the memory pools in Arrow's library. They
-// are on the file that pyarrow would load before it does, if that is found; else the library has joined late.
+// arrowInstrument is the instrument for cpu.arrow: probes on the functions of the memory pools in Arrow's library. If
+// the file that pyarrow would load is found, they are on it before pyarrow loads it; else the library has joined late.
 type arrowInstrument struct {
 	libraryFiles[*poolLibrary]
 	*host
 	target   *target
 	analyses *analyses
-	crowded  bool // said that some have no room
+	crowded  bool // it was reported that some libraries have no room
 }
 
 // poolLibrary is an Arrow library of a target, loaded or expected, with probes on it.
@@ -32,12 +32,12 @@ type poolLibrary struct {
 	mapped bool
 }
 
-// poolAnalysis is how it is kept where the pools of a library are seen.
+// poolAnalysis finds the functions of a library's pools, and keeps them in the cache.
 var poolAnalysis = analysis[arrow.Sites]{subject: "arrow", find: arrow.Find, places: arrow.Sites.Offsets}
 
 const (
 	maxPoolLibraries = 8 // of a target
-	maxExpectedPools = 6 // as long as there are so few, one that may be loaded is taken for one that is
+	maxExpectedPools = 6 // up to this number, a library that may be loaded has probes as if it were loaded
 )
 
 // close takes the probes out and closes the file.
@@ -55,7 +55,7 @@ func (l *poolLibrary) stepDown() {
 
 func (l *poolLibrary) id() process.FileID { return l.file.Mapping.File }
 
-// meet puts probes on a library that it meets first.
+// meet puts probes on a library when the target first maps it.
 func (i *arrowInstrument) meet(l listing, m process.Mapping) {
 	if !arrow.IsLibrary(m.Path) || m.File.Inode == 0 || m.Perm&process.Exec == 0 {
 		return
@@ -87,7 +87,7 @@ func (i *arrowInstrument) meet(l listing, m process.Mapping) {
 func (i *arrowInstrument) adopt(file *process.MappedFile, mapped bool) bool {
 	name, pid := clean(file.Mapping.Path), i.target.pid
 	l := &poolLibrary{file: file, mapped: mapped}
-	i.libraries = append(i.libraries, l) // even if it is of no use: it need not be looked at again
+	i.libraries = append(i.libraries, l) // even if it is of no use: it need not be examined again
 	var err error
 	if l.sites, err = poolAnalysis.of(i.analyses, pid, file, file.File); err != nil {
 		if mapped {
@@ -109,7 +109,7 @@ func (i *arrowInstrument) adopt(file *process.MappedFile, mapped bool) bool {
 	return true
 }
 
-// sayOthers says which pools of a library that is mapped are not seen.
+// sayOthers names the pools of a mapped library that are not seen.
 func (i *arrowInstrument) sayOthers(l *poolLibrary) {
 	if len(l.sites.Others) > 0 {
 		i.problem("pid %d: %s has pools that are not known (%s): memory taken through them is not seen", i.target.pid,
@@ -148,19 +148,19 @@ func (i *arrowInstrument) expect(modules []string) {
 	}
 }
 
-// module is the name of pyarrow's extension module for the target's Python, in a folder of its sys.path.
+// module returns the name of pyarrow's extension module for the target's Python, in a folder of its sys.path.
 func (i *arrowInstrument) module(folder string) string {
 	v := i.target.python.binary.Version()
 	return path.Join(folder, fmt.Sprintf("pyarrow/lib.cpython-%d%d-%s.so", v.Major, v.Minor, triplet))
 }
 
-// Where distributions have libraries.
+// libraryDirectories are the folders in which distributions install libraries.
 var libraryDirectories = []string{"/usr/lib/" + triplet, "/lib/" + triplet, "/usr/lib64", "/lib64",
 	"/usr/lib", "/usr/local/lib"}
 
-// expected lists the absolute names under which the libraries may be found: pyarrow's own module says how Arrow's is
-// named; the dynamic linker looks for it in LD_LIBRARY_PATH, beside the module (wheels), in the environment's folder
-// (conda) and in the system's.
+// expected lists the absolute names under which the libraries may be found. pyarrow's own module names the library of
+// Arrow that it needs; the dynamic linker looks for it in LD_LIBRARY_PATH, beside the module (wheels), in the
+// environment's folder (conda) and in the system's.
 func (i *arrowInstrument) expected(modules []string) (names []string) {
 	for _, dir := range modules[:min(len(modules), maxExpected/2)] {
 		if !path.IsAbs(dir) {

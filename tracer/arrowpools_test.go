@@ -14,7 +14,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// arrowLibrary compiles what stands for Arrow's library, and returns a mapping of it.
+// arrowLibrary compiles a substitute for Arrow's library, and returns a mapping of it.
 func (h *fakeHost) arrowLibrary(t *testing.T, flags ...string) process.Mapping {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "libarrow.so.2500")
@@ -35,7 +35,7 @@ func (h *fakeHost) arrowLibrary(t *testing.T, flags ...string) process.Mapping {
 }
 
 // TestArrowInstrument: a library that a target has mapped is probed once, frees first and entries last; it has joined
-// late unless it was there when the target was met. The budget takes the probes out and puts them back.
+// late unless it is in the target's first listing. The budget takes the probes out and puts them back.
 func TestArrowInstrument(t *testing.T) {
 	h := &fakeHost{}
 	i := &arrowInstrument{host: h.host(), target: &target{pid: 7}}
@@ -77,8 +77,8 @@ func TestArrowInstrument(t *testing.T) {
 	}
 }
 
-// TestArrowInstrumentMisses: what is not seen is said: a library whose pools are not known, a pool of a kind that is
-// not, and what the kernel refuses. A library that is stepped down when it comes is probed later.
+// TestArrowInstrumentMisses: the report names a library with unknown pools, a pool of an unknown kind, and probes that
+// the kernel refuses. A library that is loaded while the group is stepped down is probed later.
 func TestArrowInstrumentMisses(t *testing.T) {
 	h := &fakeHost{}
 	i := &arrowInstrument{host: h.host(), target: &target{pid: 7}}
@@ -111,8 +111,7 @@ func TestArrowInstrumentMisses(t *testing.T) {
 	i.close()
 }
 
-// TestArrowInstrumentExpects: where sys.path has a pyarrow, the library that it needs is probed before anybody loads
-// it.
+// TestArrowInstrumentExpects: where sys.path has a pyarrow, the library that it needs is probed before it is loaded.
 func TestArrowInstrumentExpects(t *testing.T) {
 	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:", "CONDA_PREFIX": "/opt/conda"}}
 	i := &arrowInstrument{host: h.host(), target: &target{pid: 7, python: pythonWith(t, cpython.Sites{})}}

@@ -12,11 +12,11 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// Attach starts a session on running processes, the very ones that are named: one whose pid is another's by now is
-// refused as one that has ended. A start time of 0 is whoever has the pid. Each must be a Python process; the error
-// matches process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on. When it returns without error
-// every probe is in place. Once ctx is done, files whose file system does not answer are not waited for, which makes it
-// fail with the cause, or leaves them out; the session does not depend on ctx later.
+// Attach starts a session on running processes, exactly those that are named: if a pid has been reused, its process is
+// refused as one that has ended. A start time of 0 stands for any process with the pid. Each must be a Python process;
+// the error matches process.ErrNotPython, process.ErrNoProcess, ledger.ErrNotPermitted and so on. When Attach returns
+// without error, every probe is in place. Once ctx is done, Attach does not wait for files on a file system that does
+// not answer: it fails with the cause, or leaves the files out. The session does not depend on ctx later.
 func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session, err error) {
 	s, err := open(o)
 	if err != nil {
@@ -28,8 +28,8 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session,
 			_ = s.Close()
 		}
 	}()
-	// A wrong pid is found out without loading anything into the kernel. What has it is not looked into before this
-	// program can do no harm.
+	// A wrong pid is found before anything is loaded into the kernel. Its process is examined only after this program
+	// has dropped its privileges.
 	who, err = s.targets.withoutDescendants(who)
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session,
 	return s, nil
 }
 
-// AttachStopped starts a session on one process that is stopped at its exec, before its first instruction. It
-// need not be a Python: whatever it becomes, and whatever it starts, is looked at as it executes programs.
+// AttachStopped starts a session on one process that is stopped at its exec, before its first instruction. It need not
+// be a Python: the process and its descendants are examined as they execute programs.
 func AttachStopped(pid int, o Options) (_ *Session, err error) {
 	s, err := open(o)
 	if err != nil {
@@ -95,13 +95,13 @@ func open(o Options) (*Session, error) {
 	if os.Geteuid() != 0 && !(process.FS{}).Facts().Capabilities.MayLoadBPF() {
 		return nil, fmt.Errorf("%w: tracing needs root", ledger.ErrNotPermitted)
 	}
-	if err := ledger.CheckFiles(); err != nil { // in front of all that opens some
+	if err := ledger.CheckFiles(); err != nil { // before anything opens files
 		return nil, err
 	}
 	return newSession(o), nil
 }
 
-// prepare does all that takes more than the session itself does, and gives up what it took.
+// prepare does everything that needs more privileges than the session itself, and then drops them.
 func (s *Session) prepare() error {
 	if err := s.load(); err != nil {
 		return err
@@ -143,16 +143,16 @@ func (s *Session) use(l *kernelHalf) error {
 		s.certificate.problem("cpu_ns leaves out what each thread that runs has used since the scheduler's last "+
 			"tick: %s", clean(err.Error()))
 	}
-	if s.options.Heap { // what it costs is to be told
+	if s.options.Heap { // the cost is to be reported
 		return s.budget.prices.demand()
 	}
 	return nil
 }
 
-// attachAll takes all targets in.
+// attachAll attaches all targets.
 func (s *Session) attachAll() error {
 	var gone error
-	for i, t := range slices.Clone(s.targets.all) { // their children are added
+	for i, t := range slices.Clone(s.targets.all) { // the loop adds their children
 		err := s.attach(uint32(i), t, true)
 		if s.targets.tolerates(err) {
 			s.targets.drop(t)
@@ -167,7 +167,7 @@ func (s *Session) attachAll() error {
 	return nil
 }
 
-// attach takes one target in: its descendants, itself, its probes.
+// attach attaches one target: its descendants, the process itself, its probes.
 func (s *Session) attach(root uint32, t *target, late bool) error {
 	t.root, t.late = root, late
 	s.devices.expect(t.pid)
@@ -207,10 +207,10 @@ func (s *Session) recognize(ctx context.Context) error {
 	for _, t := range slices.Clone(s.targets.all) {
 		var err error
 		if t.python, err = s.interpreters.open(t.pid); err == nil {
-			err = t.lives() // or it was another one that was looked at
+			err = t.lives() // or another process was looked at
 		}
 		switch {
-		case err != nil && ctx.Err() != nil: // what it did not find may be there
+		case err != nil && ctx.Err() != nil: // a file that was not found may exist
 			return context.Cause(ctx)
 		case s.targets.tolerates(err):
 			s.targets.drop(t)

@@ -13,9 +13,9 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// A tracer that is built with the tag broken takes TRACER_BROKEN=GROUP=absent to leave the probes of a group out, and
-// =elsewhere to place them where another group's are, as a tracer would that took one function for another. With
-// TRACER_PRICES=12 it takes a hit to cost so many times what it measures.
+// A tracer that is built with the tag broken reads TRACER_BROKEN: GROUP=absent leaves the probes of a group out, and
+// GROUP=elsewhere places them where another group's are, like a tracer that mistakes one function for another.
+// TRACER_PRICES=12 multiplies the measured cost of a hit by that factor.
 func init() {
 	if factor, err := strconv.ParseFloat(os.Getenv("TRACER_PRICES"), 64); err == nil {
 		planted = func(c ledger.Costs) ledger.Costs {

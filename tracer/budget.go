@@ -9,13 +9,13 @@ import (
 )
 
 // budget keeps the cost of the probes below a share of the time. The kernel keeps an account for each root and steps
-// groups of probes down when it runs dry (bpf/budget.h); this side says what a hit costs, takes probes out, and steps
-// groups up again when the account has filled.
+// groups of probes down when it runs dry (bpf/budget.h). The budget sets the price of a hit, takes probes out, and
+// steps groups up again when the account has filled.
 type budget struct {
 	ledger   accounts
 	log      *slog.Logger
 	report   *certificate
-	searches *searches // for arrays that nobody saw come or go
+	searches *searches // for arrays that were allocated or freed without a probe
 	prices   prices
 	roots    map[uint32]*steps
 }
@@ -23,7 +23,7 @@ type budget struct {
 // fullTime is how long an account takes to fill: with a share of 3 % it holds half a second of probe time.
 const fullTime = 50 * time.Second / 3
 
-// prepare opens the accounts that roots get from then on, with a share of the time; negative for no limit.
+// prepare opens the accounts that roots get from then on, with a share of the time; a negative share means no limit.
 func (b *budget) prepare(l accounts, share float64, log *slog.Logger) error {
 	b.ledger, b.log, b.roots = l, log, map[uint32]*steps{}
 	if share >= 0 {
@@ -63,7 +63,7 @@ func (b *budget) shed(root uint32, g ledger.Group) {
 	}
 }
 
-// stepDown takes the probes of groups out that the kernel has stepped down.
+// stepDown takes out the probes of groups that the kernel has stepped down.
 func (b *budget) stepDown(targets []*target) {
 	for root, r := range b.roots {
 		for _, g := range r.takeOut {
@@ -84,7 +84,7 @@ func (b *budget) stepDown(targets []*target) {
 	}
 }
 
-// stepUp steps one group of each root up whose account has filled.
+// stepUp steps up one group of each root with a filled account.
 func (b *budget) stepUp(targets []*target) {
 	for root, r := range b.roots {
 		if len(r.down) == 0 {
@@ -101,7 +101,7 @@ func (b *budget) stepUp(targets []*target) {
 	}
 }
 
-// putBack steps a group of a root up: its probes first, which do nothing yet, then the boundary from which on they
+// putBack steps a group of a root up: first its probes, which do nothing yet, then the boundary at which they begin to
 // count.
 func (b *budget) putBack(targets []*target, root uint32, r *steps, g ledger.Group) {
 	alive := -1

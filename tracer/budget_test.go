@@ -8,8 +8,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestStepsUp: what was stepped down last by its nature is put back first, and only once the account has filled beyond
-// its level.
+// TestStepsUp: the group with the lowest level is put back first, and each only once the account has filled beyond its
+// level.
 func TestStepsUp(t *testing.T) {
 	b := budget{roots: map[uint32]*steps{}}
 	for _, g := range []ledger.Group{ledger.GroupNative, ledger.GroupSmallStacks, ledger.GroupNumPy, ledger.GroupFrames,
@@ -17,7 +17,7 @@ func TestStepsUp(t *testing.T) {
 		b.shed(3, g)
 	}
 	b.shed(3, ledger.Group(77))   // a group that does not exist, out of a damaged record
-	b.shed(3, ledger.GroupSignal) // one that is never stepped down
+	b.shed(3, ledger.GroupSignal) // a group that is never stepped down
 	if !b.isShed(3, ledger.GroupNumPy) || b.isShed(2, ledger.GroupNumPy) {
 		t.Error("numpy of root 3 is stepped down, and of no other")
 	}
@@ -30,7 +30,7 @@ func TestStepsUp(t *testing.T) {
 		t.Error("one is put back at once")
 	}
 	for _, c := range r.returns {
-		c.relapses = 4 // all have gone on as before, and before that
+		c.relapses = 4 // the storm of each has gone on, several times
 	}
 	for _, want := range []struct {
 		group ledger.Group
@@ -51,7 +51,7 @@ func TestStepsUp(t *testing.T) {
 	}
 }
 
-// TestRestKeepsNobody: a group that rests keeps no other back, however much lower its level is.
+// TestRestKeepsNobody: a group that rests delays no other group, however much lower its level is.
 func TestRestKeepsNobody(t *testing.T) {
 	b := budget{roots: map[uint32]*steps{}}
 	b.shed(0, ledger.GroupFrames)
@@ -63,14 +63,14 @@ func TestRestKeepsNobody(t *testing.T) {
 	}
 }
 
-// TestComeback: after a storm that is over a group is back when 2 s of credit have been saved, however deep the account
-// was; where it goes on as before, that doubles each time, up to what brings it back in any case, and is forgotten when
-// it has been quiet for long.
+// TestComeback: after the end of a storm a group comes back when 2 s of credit have been saved, however deep the
+// account was. If the storm goes on, that doubles each time, up to the credit that brings the group back in any case,
+// and is forgotten after a long quiet time.
 func TestComeback(t *testing.T) {
 	const full = 500 * time.Millisecond // 3 %
 	var c comeback
 	now := time.Unix(1000, 0)
-	// saved is how much above the lowest credit the group comes back.
+	// saved returns how much above the lowest credit the group comes back.
 	saved := func(low time.Duration) time.Duration {
 		for d := time.Duration(0); d < 3*full; d += time.Millisecond {
 			a := ledger.Account{Credit: low + d, Full: full}

@@ -8,31 +8,31 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// openCell is what is known of a cell that runs.
+// openCell is the known state of a running cell.
 type openCell struct {
 	pid      int32
-	file     string        // what its code says it is from
+	file     string        // the file name in its code
 	ran      bool          // a statement of it was seen
 	decided  event.Outcome // at its result; unknown before
 	typed    []byte        // its text as it was typed, as far as it has arrived, in characters of kind bytes
 	kind     uint32
-	total    int // bytes that there are of it
+	total    int // bytes of the whole text
 	compiled []byte
 	told     bool // its text has been queued
 	lines    []int32
-	found    *event.CellSource // of a cell that ran already: its text
+	found    *event.CellSource // the text of a cell that already ran
 	inputs   int64             // of the same: see [event.Boundary]
 }
 
-// cells are those of a session that run, and what of others is needed still.
+// cells are the running cells of a session, and the data of others that is needed still.
 type cells struct {
 	open   map[uint64]*openCell
-	newest uint64               // that was heard of
-	lines  map[cellFile][]int32 // where the lines of cells' code were typed, if it was elsewhere
-	past   past                 // those that ran before the session
+	newest uint64               // the greatest number seen
+	lines  map[cellFile][]int32 // where the lines of cells' code were typed, if elsewhere
+	past   past                 // the cells that ran before the session
 }
 
-// cell returns a cell that runs, made when it is heard of first.
+// cell returns a running cell, which it creates at the first mention.
 func (all *cells) cell(number uint64, pid int32) *openCell {
 	c := all.open[number]
 	if c == nil {
@@ -45,7 +45,7 @@ func (all *cells) cell(number uint64, pid int32) *openCell {
 	return c
 }
 
-// add takes a chunk in: of what was typed, then of what is compiled. It returns the text once all of it has come.
+// add adds a chunk: of the typed text, then of the compiled text. It returns the text once it is complete.
 func (all *cells) add(chunk *ledger.SourceChunk) *event.CellSource {
 	c := all.cell(chunk.Cell, chunk.PID)
 	if c.told {
@@ -67,7 +67,7 @@ func (all *cells) add(chunk *ledger.SourceChunk) *event.CellSource {
 	return nil
 }
 
-// tell is a cell's text: as it was typed if all of it that is sent is there, else as it was compiled.
+// tell returns a cell's text: as it was typed if all that is sent has arrived, else as it was compiled.
 func (all *cells) tell(number uint64, c *openCell) *event.CellSource {
 	compiled, whole := bytes.CutSuffix(c.compiled, []byte{0})
 	out := &event.CellSource{Cell: number, PID: c.pid, Text: strings.ToValidUTF8(string(compiled), "\ufffd"),
@@ -93,7 +93,7 @@ type cellFile struct {
 	name string
 }
 
-// maxLineMaps is how many cells' lines are remembered. Few have lines that were typed elsewhere.
+// maxLineMaps is the most cells with remembered lines. Few have lines that were typed elsewhere.
 const maxLineMaps = 4096
 
 // keepLines remembers where the lines of a cell's code were typed, for the stacks that go through it.
@@ -109,8 +109,8 @@ func (all *cells) keepLines(c *openCell) {
 	all.lines[key] = c.lines
 }
 
-// typedLine is where a line of a cell's code was typed; lines of other code are what they are. input is N of In[N] if
-// the cell ran before the session, else 0.
+// typedLine returns the line where a line of a cell's code was typed; lines of other code are unchanged. input is N of
+// In[N] if the cell ran before the session, else 0.
 func (all *cells) typedLine(pid int32, file string, line int32) (at, input int32) {
 	lines := all.lines[cellFile{pid, file}]
 	before := all.past.cell(pid, file)

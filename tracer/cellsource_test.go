@@ -53,7 +53,7 @@ func TestSourceOfSeveralChunks(t *testing.T) {
 	}
 }
 
-// TestSourceAsTyped: what was typed is told, in every width Python keeps it in, if all of it has come.
+// TestSourceAsTyped: the typed text is returned, in every width in which Python keeps it, if all of it has arrived.
 func TestSourceAsTyped(t *testing.T) {
 	s := newSession(Options{})
 	typed(s, 1, 1, 0, 6, "%pwd ")
@@ -135,7 +135,7 @@ func TestTypedLines(t *testing.T) {
 	}
 }
 
-// FuzzTypedLines: every line is one of those that were typed, or not known.
+// FuzzTypedLines: every line is one of the typed ones, or not known.
 func FuzzTypedLines(f *testing.F) {
 	f.Add("x\ny\n", "\n!a \\\nx\ny")
 	f.Fuzz(func(t *testing.T, compiled, typed string) {

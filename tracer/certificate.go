@@ -12,16 +12,16 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// certificate is what a session says of itself in the end: what it has seen by which probes, and what it may not have
-// seen.
+// certificate is a session's account of itself in the end: which probes served, how often they were hit, and which data
+// may be missing.
 type certificate struct {
 	probes  [ledger.GroupCount]event.ProbeUse
 	late    []string // libraries, and Pythons, that had run before they had probes
 	trouble []string
-	unnamed []string        // what has no lines or no names, and every figure all the same
-	silence map[string]bool // what was said not to answer
+	unnamed []string        // messages about missing lines or names; figures are complete
+	silence map[string]bool // messages about files that did not answer
 	missing uint64          // problems that leave something out
-	unseen  uint64          // Pythons whose cells cannot be seen
+	unseen  uint64          // Pythons with cells that cannot be seen
 	blind   []event.Blind
 	leftOut string // of the kernels that ran; "": none
 }
@@ -42,13 +42,13 @@ func (c *certificate) misses(pid int, since event.Nanoseconds, meters []event.Me
 	}
 }
 
-// missesPython notes that the cells of a Python, and what only its own probes see, are not seen.
+// missesPython notes that the cells of a Python, and everything that only its own probes see, are missing.
 func (c *certificate) missesPython(pid int, format string, args ...any) {
 	c.countUnseen()
 	c.misses(pid, 0, metersOfPythons, format, args...)
 }
 
-// noteSilence says of a file that may be there, and is only looked for, that what it is on does not answer.
+// noteSilence notes, of an optional file that is being looked for, that its file system does not answer.
 func (c *certificate) noteSilence(err error) {
 	if !errors.Is(err, process.ErrNoAnswer) || c.silence[err.Error()] || len(c.silence) > 100 {
 		return
@@ -61,24 +61,24 @@ func (c *certificate) noteSilence(err error) {
 	c.problem("%s", clean(err.Error()))
 }
 
-// problem notes something the user must know. A target can make many; a hundred are enough to tell.
+// problem notes something that the user must know. A target can cause many; the first hundred are kept.
 func (c *certificate) problem(format string, args ...any) {
 	if len(c.trouble) < 100 {
 		c.trouble = append(c.trouble, fmt.Sprintf(format, args...))
 	}
 }
 
-// leavesUnnamed notes that something tells nothing of who allocated, or of names. No figure depends on it.
+// leavesUnnamed notes that something yields no stacks of allocations, or no names. No figure depends on it.
 func (c *certificate) leavesUnnamed(format string, args ...any) {
 	if len(c.unnamed) < 100 {
 		c.unnamed = append(c.unnamed, fmt.Sprintf(format, args...))
 	}
 }
 
-// countUnseen counts a Python whose cells cannot be seen.
+// countUnseen counts a Python with cells that cannot be seen.
 func (c *certificate) countUnseen() { c.unseen++ }
 
-// noteUse adds where a group's probes are, once for each place.
+// noteUse adds the places of a group's probes, each once.
 func (c *certificate) noteUse(g ledger.Group, where string) {
 	switch p := &c.probes[g]; {
 	case p.Probe == "":
@@ -88,14 +88,14 @@ func (c *certificate) noteUse(g ledger.Group, where string) {
 	}
 }
 
-// noteDear says why a group's probes are at dearer places than there might be; the first reason stands.
+// noteDear notes why a group's probes are at dearer places than the best ones; the first reason stands.
 func (c *certificate) noteDear(g ledger.Group, why string) {
 	if p := &c.probes[g]; p.Dear == "" {
 		p.Dear = why
 	}
 }
 
-// used is where probes were, how often they were hit, and about what that took, by the price of one.
+// used lists where probes were, how often they were hit, and the rough cost, by the price of a hit.
 func (c *certificate) used(hits [ledger.GroupCount]uint64,
 	price func(ledger.Group) time.Duration) (used []event.ProbeUse) {
 	for g, n := range hits {
@@ -112,10 +112,10 @@ func (c *certificate) isDear() bool {
 	return slices.ContainsFunc(c.probes[:], func(p event.ProbeUse) bool { return p.Dear != "" })
 }
 
-// maxPriced is how many hits are priced, so that the product of it and a price is no overflow: some months' worth.
+// maxPriced is the most hits that are priced, so that their product with a price does not overflow: some months' worth.
 const maxPriced = 1 << 43
 
-// losses is what was not recorded, by reason, with what the kernel half lost.
+// losses counts the missing records by reason, including those that the kernel half lost.
 func (c *certificate) losses(lost []event.Loss) []event.Loss {
 	if c.unseen > 0 {
 		lost = append(lost, event.Loss{Reason: event.LostUnseen, Count: c.unseen})
@@ -129,8 +129,8 @@ func (c *certificate) losses(lost []event.Loss) []event.Loss {
 // ErrTooMany says that more processes are named than a session traces.
 var ErrTooMany = errors.New("too many processes are named")
 
-// withRoom leaves out of a list what a session has no room for: it follows so many attached processes at most, each
-// with its children. Where not all must be there it notes what is not traced; else it fails with [ErrTooMany].
+// withRoom shortens a list to as many processes as a session can attach to, each with its children. If tolerant, it
+// notes which processes are not traced; else it fails with [ErrTooMany].
 func (c *certificate) withRoom(who []process.Identity, tolerant bool) ([]process.Identity, error) {
 	if len(who) <= ledger.MaxRoots {
 		return who, nil

@@ -11,7 +11,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestCertificate: what is missing of a meter is told once, since the first time; of many problems a hundred are told,
+// TestCertificate: the gap of a meter is reported once, since the first time; of many problems a hundred are reported,
 // and all count.
 func TestCertificate(t *testing.T) {
 	var c certificate
@@ -37,7 +37,7 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// TestCertificateOfSilence: a file system that does not answer is told of once, and no other failure.
+// TestCertificateOfSilence: a file system that does not answer is reported once, and no other failure.
 func TestCertificateOfSilence(t *testing.T) {
 	var c certificate
 	silent := fmt.Errorf("/mnt: %w", process.ErrNoAnswer)
@@ -49,8 +49,8 @@ func TestCertificateOfSilence(t *testing.T) {
 	}
 }
 
-// TestCertificateOfUses: a group's places are told once each, with how often they were hit; a group that has none is
-// not told.
+// TestCertificateOfUses: each place of a group is listed once, with the number of hits; a group without places is not
+// listed.
 func TestCertificateOfUses(t *testing.T) {
 	var c certificate
 	for _, where := range []string{"a+0", "b+0", "a+0"} {
@@ -68,7 +68,7 @@ func TestCertificateOfUses(t *testing.T) {
 	}
 }
 
-// TestDearProbes: what dear probes have cost is known while a session runs, of no session there is nothing.
+// TestDearProbes: the cost of dear probes is known while a session runs; without a session there is none.
 func TestDearProbes(t *testing.T) {
 	k := &fakeKernel{}
 	s := attached(t, k, Options{})

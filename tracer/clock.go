@@ -14,7 +14,7 @@ func now() event.Nanoseconds {
 	return event.Nanoseconds(ts.Nano())
 }
 
-// sooner is the earlier one of two times, of which the zero one is never.
+// sooner returns the earlier of two times. The zero time means never.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

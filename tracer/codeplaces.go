@@ -12,7 +12,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// at finds the mapping of an address, and looks again for one that is not known.
+// at returns the mapping of an address, and reads the mappings again if none is known.
 func (all *natives) at(t *target, pc uint64) codeMapping {
 	n := &t.natives
 	if m := n.find(pc); m.number != 0 || time.Since(n.read) < remapPause {
@@ -22,11 +22,11 @@ func (all *natives) at(t *target, pc uint64) codeMapping {
 	return n.find(pc)
 }
 
-// remap reads what is mapped, and takes back what is no longer true.
+// remap reads the mappings, and withdraws places and rules that are no longer valid.
 func (all *natives) remap(t *target) {
 	n := &t.natives
 	n.read = time.Now()
-	changes, err := all.kernel.CodeChanges(t.slot) // first: what changes from here on counts as not seen
+	changes, err := all.kernel.CodeChanges(t.slot) // first: a later change counts as not seen
 	if err != nil {
 		all.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
 		return
@@ -64,7 +64,7 @@ func (all *natives) remap(t *target) {
 	}
 }
 
-// catchUp reads what is mapped if libraries have come or gone since, of which no record has come.
+// catchUp reads the mappings if libraries were loaded or unloaded since the last time without a record.
 func (all *natives) catchUp(t *target) {
 	if changes, err := all.kernel.CodeChanges(t.slot); err == nil &&
 		(changes != t.natives.changes || t.natives.code == nil) {
@@ -82,7 +82,7 @@ func (all *natives) dropPlace(t *target, at place, k *known) {
 	all.places--
 }
 
-// forget takes everything back that the kernel was told of a target: its slot may be another's soon.
+// forget withdraws all rules of a target from the kernel: another process may get its slot soon.
 func (all *natives) forget(t *target) {
 	for at, k := range t.natives.places {
 		all.dropPlace(t, at, k)
@@ -96,7 +96,7 @@ func (all *natives) forget(t *target) {
 	}
 }
 
-// known returns what is kept of a place, and makes room for it; what is beyond the limit is kept for the moment only.
+// known returns the stored data of a place, and makes room for it. Beyond the limit, the data is not stored.
 func (all *natives) known(t *target, at place) (*known, codeMapping) {
 	m := all.at(t, at.address())
 	n := &t.natives
@@ -114,7 +114,7 @@ func (all *natives) known(t *target, at place) (*known, codeMapping) {
 	return k, m
 }
 
-// rule finds how to go on from a place, and tells the kernel.
+// rule determines how to unwind from a place, and passes the rule to the kernel.
 func (all *natives) rule(t *target, pc uint64, leaf bool) native.Rule {
 	at := place{pc, leaf}
 	k, m := all.known(t, at)
@@ -122,7 +122,7 @@ func (all *natives) rule(t *target, pc uint64, leaf bool) native.Rule {
 		return k.rule
 	}
 	module, pending := all.moduleOf(t, m.Mapping)
-	if pending { // the next copy may find it
+	if pending { // the next copy of the stack may find it
 		return native.Rule{}
 	}
 	if module != nil {
@@ -144,7 +144,7 @@ var ledgerBases = [...]ledger.Base{
 	native.BPDeref: ledger.BaseBPDeref,
 }
 
-// moduleOf is the ELF file of a mapping, nil if there is none, or, where pending is true, it is not known yet.
+// moduleOf returns the ELF file of a mapping, nil if there is none or, with pending true, if it is not known yet.
 func (all *natives) moduleOf(t *target, m process.Mapping) (found *native.Module, pending bool) {
 	if m.File.Inode == 0 {
 		return nil, false
@@ -154,7 +154,8 @@ func (all *natives) moduleOf(t *target, m process.Mapping) (found *native.Module
 
 const maxModuleName = 192
 
-// place is where a return address, or an instruction (leaf), is. It remains true when the library has gone.
+// place returns the location of a return address, or of an instruction (leaf). It stays valid when the library is
+// unloaded.
 func (all *natives) place(t *target, pc uint64, leaf bool) codePlace {
 	at := place{pc, leaf}
 	m := all.at(t, at.address())
@@ -178,7 +179,7 @@ func (all *natives) place(t *target, pc uint64, leaf bool) codePlace {
 	return codePlace{module: module, name: name, vaddr: pc - bias, leaf: leaf}
 }
 
-// queue has a native stack's functions named, in front of the Python frames.
+// queue queues a native stack, with its functions to be named, in front of the Python frames.
 func (all *natives) queue(out *event.Stack, from *ledger.NativeStack) {
 	t := all.target(int(from.PID))
 	u := unnamedStack{event: out}
@@ -197,13 +198,13 @@ func (all *natives) queue(out *event.Stack, from *ledger.NativeStack) {
 	default:
 		out.More = true
 	}
-	if from.Python != 0 && from.End != ledger.NativePython { // something is between the last call and Python
+	if from.Python != 0 && from.End != ledger.NativePython { // an unknown frame is between the last call and Python
 		u.places = append(u.places, unknownPlace)
 	}
 	all.naming.name(u)
 }
 
-// letGo forgets stacks and what is known of code. Nobody is to ask for more of it.
+// letGo forgets all stacks and the data about code. No caller asks for more of it.
 func (n *natives) letGo(targets []*target) {
 	for _, t := range targets {
 		n.forget(t)

@@ -6,24 +6,24 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// comeback says when a group that was stepped down is tried again. Nobody can see whether its storm is over while its
-// probes are out, so it is put back soon, and later each time that it turns out to have been too soon. As the kernel
-// steps a group down that goes on as before as soon as it has spent a sixteenth of a full account, a try costs less
-// than what was saved for it.
+// comeback decides when a group that was stepped down is tried again. While its probes are out, nothing shows whether
+// its storm is over. So the group is put back soon, and later after each try that was too soon. If the storm goes on,
+// the kernel steps the group down once it has spent a sixteenth of a full account, so a try costs less than was saved
+// for it.
 type comeback struct {
-	least    time.Duration // the lowest credit since it was stepped down
-	seen     bool          // some was
-	relapses int           // how often it went on as before
-	back     time.Time     // when it was put back last
+	least    time.Duration // the lowest credit since the group was stepped down
+	seen     bool          // least is set
+	relapses int           // how often the storm went on as before
+	back     time.Time     // when the group was last put back
 }
 
 const (
-	// reserve is how much must have been saved since the lowest credit for a first try, as a part of a full account: 2
-	// s of what accrues. It doubles with each relapse.
+	// reserve is how much must have been saved since the lowest credit for a first try, as a part of a full account:
+	// the credit of 2 s. It doubles with each relapse.
 	reserve = 1. / 8
-	// hysteresis is how much more credit than its level lets a group come back whatever has been, in such parts.
+	// hysteresis is the credit above its level, as such a part, that lets a group come back regardless of its relapses.
 	hysteresis = 1.5 / 8
-	// relapse is how soon after it was put back a group that is stepped down has gone on as before.
+	// relapse is the time after its return within which a step down of the group means that the storm went on.
 	relapse = 30 * time.Second
 )
 
@@ -37,7 +37,7 @@ func (c *comeback) left(now time.Time) {
 	}
 }
 
-// returned notes that it was put back.
+// returned notes that the group was put back.
 func (c *comeback) returned(now time.Time) { c.back = now }
 
 // sees follows the account while the group is down.
@@ -47,7 +47,7 @@ func (c *comeback) sees(a ledger.Account) {
 	}
 }
 
-// may says whether the group is put back.
+// may reports whether the group is put back.
 func (c *comeback) may(g ledger.Group, a ledger.Account) bool {
 	level, _ := g.Level()
 	saved := reserve

@@ -11,20 +11,20 @@ import (
 	"ipytracer/tracer/host/userfile"
 )
 
-// Remains says what a program will be used for once it is confined, besides what the session does.
+// Remains lists the rights that a program needs once it is confined, besides those of the session.
 type Remains struct {
-	Files     bool           // files are made and put in their places
-	Folders   []string       // which ones, where the kernel can tell them (Landlock)
-	Reads     []string       // what is read by name, and all below, besides what the kernel says
-	User      *userfile.User // who the program, which is root's, becomes; nil: it stays who it is
+	Files     bool           // files are created and moved into place
+	Folders   []string       // their folders, where the kernel can distinguish them (Landlock)
+	Reads     []string       // paths that are read by name, with everything below, besides the kernel's own files
+	User      *userfile.User // the user that the program, which is root's, becomes; nil: it keeps its user
 	Overrides bool           // files are put in folders of others, as root itself
 	Signals   bool           // [Session.Signal] is used
 	Terminals []int          // descriptors of terminals that are drawn on (TCSETS)
 }
 
-// Withdraw makes this program one of r.User, without capabilities but some, that makes only some system calls, and that
-// reads of files what the kernel itself says, and what is open. absent is called with what the kernel has not got for
-// it.
+// Withdraw makes this program run as r.User and leaves it only some capabilities and some system calls. Of files, it
+// can read only those of the kernel itself and those that are open. It calls absent with each restriction that the
+// kernel does not support.
 func Withdraw(r Remains, keep []uint, allowed []confine.Rule, absent func(error)) error {
 	if r.Overrides {
 		keep = append(slices.Clip(keep), unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER)
@@ -43,7 +43,8 @@ func Withdraw(r Remains, keep []uint, allowed []confine.Rule, absent func(error)
 	return nil
 }
 
-// become takes on a user, nil for none, and leaves some capabilities. Who keeps any stays root but for files.
+// become switches to a user, nil for none, and leaves some capabilities. A program that keeps any stays root except for
+// files.
 func become(u *userfile.User, keep []uint) error {
 	if u != nil && len(keep) == 0 {
 		return confine.Become(u.UID, u.GID, u.Groups)
@@ -56,14 +57,14 @@ func become(u *userfile.User, keep []uint) error {
 	return confine.KeepCapabilities(keep...)
 }
 
-// paths are the files that a session reads and makes by name.
+// paths returns the files that a session reads and creates by name.
 func paths(r Remains) confine.Paths {
 	return confine.Paths{Make: r.Folders, Read: slices.Concat(process.CgroupMounts(), r.Reads,
 		[]string{"/proc", "/sys", "/etc", "/dev/null"})}
 }
 
-// probing are the commands of bpf(2) by which what has been loaded is used. None loads anything: a program of the
-// kernel can read all memory.
+// probing are the commands of bpf(2) for using loaded objects. None loads anything: a program of the kernel can read
+// all memory.
 var probing = []uint32{
 	unix.BPF_MAP_LOOKUP_ELEM, unix.BPF_MAP_UPDATE_ELEM, unix.BPF_MAP_DELETE_ELEM, unix.BPF_MAP_GET_NEXT_KEY,
 	unix.BPF_MAP_LOOKUP_AND_DELETE_ELEM,
@@ -73,8 +74,8 @@ var probing = []uint32{
 	unix.BPF_LINK_DETACH, unix.BPF_ITER_CREATE,
 }
 
-// rules are the system calls that a session makes once the kernel half is loaded. What NVML takes is its helper's
-// ([nvmlhelper]).
+// rules returns the system calls that a session makes once the kernel half is loaded. Those for NVML are made by its
+// helper ([nvmlhelper]).
 func rules(r Remains) []confine.Rule {
 	all := slices.Concat(Looking(), confine.Always(
 		unix.SYS_PERF_EVENT_OPEN, // a probe, before Linux 6.6
@@ -95,12 +96,12 @@ func rules(r Remains) []confine.Rule {
 	return all
 }
 
-// Looking are the system calls by which processes are looked at with a helper that opens what takes a right.
+// Looking returns the system calls for examining processes, with a helper that opens files which need privileges.
 func Looking() []confine.Rule {
 	return slices.Concat(confine.Program(), confine.Reading(),
 		confine.Always(unix.SYS_PIDFD_OPEN, unix.SYS_SENDMSG, unix.SYS_RECVMSG), []confine.Rule{
-			confine.OneOf(unix.SYS_KILL, 1, 0), // is it there?
+			confine.OneOf(unix.SYS_KILL, 1, 0), // does the process exist?
 			confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, 0),
-			{Call: unix.SYS_OPENAT2, Refuse: unix.ENOSYS}, // whose flags lie in memory, and openat serves
+			{Call: unix.SYS_OPENAT2, Refuse: unix.ENOSYS}, // its flags lie in memory, and openat serves
 		})
 }

@@ -22,8 +22,8 @@ const confinedVariable = "IPYTRACER_TEST_CONFINED"
 // absent is no descriptor, no process, no user.
 const absent = ^uintptr(0)
 
-// forbidden returns calls by which a tracer that somebody else has got hold of could do harm. Their arguments make them
-// fail at once, in another way than the filter does, where they are made at all.
+// forbidden returns calls by which an attacker in control of the tracer could do harm. Their arguments make them fail
+// at once, in another way than the filter does, where they are made at all.
 func forbidden() map[string][7]uintptr {
 	all := forbiddenOnProcesses()
 	maps.Copy(all, forbiddenOnFiles())
@@ -117,14 +117,14 @@ func forbiddenOnMachines() map[string][7]uintptr {
 	}
 }
 
-// TestForbidden: what the rules of a session leave out fails, whatever it is called with, and would not have failed in
-// this way before.
+// TestForbidden: calls outside the rules of a session fail, with any arguments, and would not have failed in this way
+// before.
 func TestForbidden(t *testing.T) {
 	if os.Getenv(confinedVariable) != "" {
 		tryForbidden(t)
 		return
 	}
-	if os.Geteuid() != 0 { // whom more fails for anyway
+	if os.Geteuid() != 0 { // for other users, more calls fail anyway
 		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
 			t.Fatal("not root")
 		}
@@ -164,8 +164,8 @@ func tryForbidden(t *testing.T) {
 	}
 }
 
-// TestFilesOfASession: a session reads what the kernel says of everybody, makes files in the folders that were named,
-// and can open nothing else.
+// TestFilesOfASession: a session reads the kernel's files about all processes, creates files in the folders that were
+// named, and can open nothing else.
 func TestFilesOfASession(t *testing.T) {
 	const variable = "IPYTRACER_TEST_FOLDER"
 	if os.Getenv(confinedVariable) != "" {
@@ -178,7 +178,7 @@ func TestFilesOfASession(t *testing.T) {
 		}
 		t.Skip("not root")
 	}
-	dir, err := os.MkdirTemp("", "session") // t.TempDir's are below a folder that is root's
+	dir, err := os.MkdirTemp("", "session") // the folders of t.TempDir are below one of root's
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,14 +7,14 @@ import (
 	"ipytracer/tracer/host/counting"
 )
 
-// counters are what processors count for the processes that were attached to; the kernel half reads what the kernel
-// counts.
+// counters are the processors' counters of the attached processes; the kernel half reads the kernel's counters.
 type counters struct {
 	processes map[int32]*counting.Process
 	report    *certificate
 }
 
-// start begins to count, while this program may. Children are not counted: what they execute is not known by then.
+// start begins to count, while this program may. Children are not counted: the programs that they execute are not known
+// by then.
 func (c *counters) start(targets []*target, report *certificate) {
 	c.processes, c.report = map[int32]*counting.Process{}, report
 	for _, t := range targets {
@@ -26,7 +26,8 @@ func (c *counters) start(targets []*target, report *certificate) {
 	}
 }
 
-// sample completes what a boundary counted. Statements' records do not wake anybody: by now it would be another time.
+// sample adds the processors' counts to a boundary. Records of statements do not wake the session: a count would be of
+// a later time.
 func (c *counters) sample(b *event.Boundary) {
 	if b.Counters == (event.Counters{}) || b.Kind == event.StatementOpen || b.Kind == event.StatementClose {
 		return

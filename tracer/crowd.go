@@ -7,17 +7,17 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// A target can map any number of files that are named like a library. Each that has probes takes descriptors and places
-// in the kernel, so there is an end to them; what is beyond it is counted and said.
+// A target can map any number of files with names like a library's. Each file with probes takes descriptors and places
+// in the kernel, so their number is limited; files beyond the limit are counted and reported.
 const (
 	maxLibrariesOfKind = 16   // files of one kind, of one target
-	maxExpectedOfKind  = 12   // as long as there are so few, one that may be loaded is taken for one that is
+	maxExpectedOfKind  = 12   // up to this number, a library that may be loaded has probes as if it were loaded
 	maxLibraries       = 4096 // of all targets
 	maxLibcs           = 8    // C libraries of a target: it has one, or musl's and glibc's
 	maxArrayModules    = 16   // of NumPy
 )
 
-// crowd is the files of each kind that had no room.
+// crowd holds the files of each kind for which there was no room.
 type crowd map[cuda.Kind]crowdOfKind
 
 type crowdOfKind struct {

@@ -13,7 +13,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// mapping is a stored process 7 that maps so many files with a name, each one of its own.
+// mapping returns a /proc with a process 7 that maps so many files of a name, each a file of its own.
 func mapping(t *testing.T, name string, count int) process.FS {
 	t.Helper()
 	fs, files := process.FS{Root: t.TempDir()}, t.TempDir()
@@ -52,8 +52,8 @@ func descriptors(t *testing.T) int {
 	return len(all)
 }
 
-// TestManyLibraries maps many files that are named like a library that is probed. Few are opened, and the others are
-// counted and said.
+// TestManyLibraries maps many files with the name of a library that is probed. Few are opened; the others are counted
+// and reported.
 func TestManyLibraries(t *testing.T) {
 	const many = 60
 	for name, most := range map[string]int{"libcudart.so.12": maxLibrariesOfKind, "libcuda.so.1": maxLibrariesOfKind,

@@ -8,22 +8,22 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// IsPython says whether an ELF file defines a CPython interpreter that is known.
+// IsPython reports whether an ELF file defines a supported CPython interpreter.
 func IsPython(r io.ReaderAt) bool { return isPython(r) }
 
-// Describer looks at running Pythons. It looks through the file of each interpreter once, which takes a tenth of a
-// second of processor time, however many run it. It must be closed.
+// Describer examines running Pythons. It analyses the file of each interpreter once, however many processes run it,
+// which takes a tenth of a second of processor time. It must be closed.
 type Describer struct{ known interpreters }
 
-// NewDescriber returns one that has looked at nothing.
+// NewDescriber returns a Describer without any analysed files.
 func NewDescriber(fs process.FS) *Describer { return &Describer{interpreters{fs: fs}} }
 
-// Close lets go of what is known.
+// Close releases the results of all analyses.
 func (d *Describer) Close() { d.known.close() }
 
-// Describe looks at a running Python process without touching it: versions and front end, as far as they can be told;
-// where the front end is not known it is what the command line says. The error says why a process was not looked into,
-// which has no versions then.
+// Describe examines a running Python process without touching it: versions and front end, as far as they can be
+// determined. If the memory shows no front end, Describe takes it from the command line. The error says why a process
+// was not examined; then its versions are missing.
 func (d *Describer) Describe(of process.Python) (event.ProcessInfo, error) {
 	p, err := d.known.open(of.PID)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestDescriber: of a hundred kernels that run the same interpreter its file is looked through once. Each time takes a
-// tenth of a second, and who lists kernels has five.
+// TestDescriber: for a hundred kernels that run the same interpreter, its file is analysed once. Each analysis takes a
+// tenth of a second, and a listing of kernels has five seconds.
 func TestDescriber(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if _, err := exec.LookPath(python); err != nil {
@@ -53,8 +53,8 @@ func TestDescriber(t *testing.T) {
 	}
 }
 
-// TestTooManyKernels: a session says which of too many kernels it does not trace, and its certificate is not complete;
-// where they were named it is refused.
+// TestTooManyKernels: of too many kernels, a session reports those that it does not trace, and its certificate is not
+// complete; if they were named, it is refused.
 func TestTooManyKernels(t *testing.T) {
 	var who []process.Identity
 	for pid := range 100 {

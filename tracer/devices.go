@@ -15,8 +15,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// devices is what a session knows of the machine's GPUs: what NVML says, which is asked once the first target has a
-// CUDA driver, and, where it says nothing, what /dev has.
+// devices holds what a session knows about the machine's GPUs. NVML is asked once the first target has a CUDA driver;
+// /dev serves where NVML gives no answer.
 type devices struct {
 	fs     process.FS
 	kernel processes
@@ -28,7 +28,7 @@ type devices struct {
 	counted bool // a target has had memory of a GPU
 	shares  shares
 	users   gpuUsers
-	// rest is how much of what NVML charges was beyond the ledger at each process's last boundary.
+	// rest is the part of NVML's charges beyond the ledger at each process's last boundary.
 	rest map[int32]*unattributed
 }
 
@@ -37,7 +37,7 @@ type unattributed struct {
 	bytes [event.MaxDevices]event.Bytes
 }
 
-// open asks NVML for the first time in a session, and takes the answer in where that comes later.
+// open asks NVML for the first time in a session, and uses the answer where that comes later.
 func (d *devices) open() {
 	if d.opened && !d.isStarting() {
 		return
@@ -46,8 +46,8 @@ func (d *devices) open() {
 	d.learn(false)
 }
 
-// learn asks NVML anew, and reports whether it has said what is charged now. The first time it has started, its devices
-// must be the targets'.
+// learn asks NVML again, and reports whether it has returned the current charges. When NVML has first started, its
+// devices must be those of the targets.
 func (d *devices) learn(last bool) bool {
 	before := d.began
 	err := d.ask(last)
@@ -60,7 +60,7 @@ func (d *devices) learn(last bool) bool {
 	return err == nil
 }
 
-// expect has NVML start while a target is attached to that has a GPU open: then that is awake.
+// expect starts NVML during the attach to a target that has a GPU open: then the GPU is awake.
 func (d *devices) expect(pid int) {
 	if d.helper == nil || d.isStarting() {
 		return
@@ -70,7 +70,7 @@ func (d *devices) expect(pid int) {
 	}
 }
 
-// without goes on without NVML, and says why.
+// without continues without NVML, and reports why.
 func (d *devices) without(err error) {
 	d.end(err)
 	d.users.sayDoubts(d.report)
@@ -83,7 +83,7 @@ func (d *devices) without(err error) {
 
 func (d *devices) isAlone() bool { return gpu.IsAlone(cmp.Or(d.fs.Root, "/proc")) }
 
-// conclude says, in the end, what NVML was never asked for.
+// conclude reports, at the end, which data is missing if NVML has not answered by then.
 func (d *devices) conclude() {
 	switch {
 	case d.early && d.counted:
@@ -95,7 +95,7 @@ func (d *devices) conclude() {
 
 func (d *devices) close() { d.end(nil) }
 
-// named lists the devices, once they have been asked for.
+// named lists the devices, once NVML has listed them.
 func (d *devices) named() (out []event.GPU) {
 	for _, g := range d.last.Devices {
 		named := event.GPU{Index: g.Index, UUID: clean(g.UUID), PCIBusID: clean(g.PCIBusID), Name: clean(g.Name)}
@@ -108,7 +108,7 @@ func (d *devices) named() (out []event.GPU) {
 	return out
 }
 
-// snapshot asks NVML anew, at a boundary of a process, unless it was asked a moment ago.
+// snapshot asks NVML again at a boundary of a process, unless it was asked a moment ago.
 func (d *devices) snapshot(b *event.Boundary) (fresh bool) {
 	last := b.Kind == event.Detached
 	if d.helper != nil && d.due(last) {
@@ -124,8 +124,8 @@ func (d *devices) snapshot(b *event.Boundary) (fresh bool) {
 	return fresh
 }
 
-// agrees reports whether NVML, which answers for the first time, numbers the GPUs of the targets as CUDA does; else
-// what it says is of no use.
+// agrees reports whether NVML, at its first answer, numbers the targets' GPUs as CUDA does; else its answers are of no
+// use.
 func (d *devices) agrees() bool {
 	err := d.users.compare(d.last.Devices, &d.shares)
 	if err != nil {
@@ -135,7 +135,7 @@ func (d *devices) agrees() bool {
 	return err == nil
 }
 
-// sample puts into a boundary what NVML charges to its process beyond what the ledger knows of. It is asked anew where
+// sample adds to a boundary NVML's charges to its process beyond those that the ledger knows. It asks NVML again where
 // a cell or a session begins or ends.
 func (d *devices) sample(b *event.Boundary) {
 	if !d.opened {
@@ -151,7 +151,7 @@ func (d *devices) sample(b *event.Boundary) {
 	if ends {
 		d.users.forget(b.PID)
 	}
-	// The first time what was said a moment ago serves.
+	// The first time, the answer of a moment ago serves.
 	if used := d.used[b.PID]; used != nil && (fresh || d.failed == nil && d.rest[b.PID] == nil && !ends) {
 		rest := &unattributed{root: b.Root}
 		for n := range rest.bytes {
@@ -180,8 +180,8 @@ func (d *devices) sample(b *event.Boundary) {
 	}
 }
 
-// identify tells the ledger which GPU each CUDA device of a target is. CUDA numbers them for each process anew. late:
-// the target had the driver mapped already.
+// identify gives the ledger the GPU of each CUDA device of a target. CUDA numbers them anew for each process. late: the
+// target had the driver mapped already.
 func (d *devices) identify(t *target, late bool) {
 	if t.identified {
 		return
@@ -221,8 +221,8 @@ func (d *devices) identify(t *target, late bool) {
 	}
 }
 
-// unnamedDevice is the one GPU that a target can use where NVML says nothing, by CUDA's number; -1 if there may be
-// several. doubt is what is to be said if NVML never does.
+// unnamedDevice returns the one GPU that a target can use where NVML gives no answer, by CUDA's number; -1 if there may
+// be several. doubt is the message for the case that NVML never answers.
 func (d *devices) unnamedDevice(t *target, environment gpu.Environment) (only int, doubt string) {
 	held, _ := d.fs.Proc(t.pid).GPUs() // the tracer may live in a container with one GPU, the target outside
 	if d.isAlone() && !slices.ContainsFunc(held, func(minor int) bool { return minor != 0 }) {
@@ -239,7 +239,8 @@ func (d *devices) unnamedDevice(t *target, environment gpu.Environment) (only in
 	return 0, doubt // whichever it is
 }
 
-// onlyDevice is the one GPU that a target can use, or, where it uses CUDA already, does; -1 if there may be several.
+// onlyDevice returns the one GPU that a target can use or, if it uses CUDA already, does use; -1 if there may be
+// several.
 func (d *devices) onlyDevice(t *target, physical []int) int {
 	if len(physical) == 1 {
 		return physical[0]

@@ -15,31 +15,33 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
-// While the probes on NumPy are stepped down arrays come and go unseen. When they are back this side looks for all
-// arrays that objects of Python's have, and says of each block that the ledger knows whether it is still there:
+// While the probes on NumPy are stepped down, arrays are allocated and freed unseen. When the probes are back, user
+// space searches for all arrays that Python objects hold, and decides for each block that the ledger knows whether it
+// still exists:
 //
-//   - an array has it: it lives, and its size is known. So are arrays that were made meanwhile.
-//   - malloc's header in front of it is not that of a block of its size, or the memory is not mapped any more: it has
-//     gone.
-//   - else nobody can say. It goes on being counted, and the meter is off by at most its bytes.
+//   - An array has it: it is live, and its size is known. Arrays that were allocated meanwhile are found, too.
+//   - malloc's header in front of it is not that of a block of its size, or the memory is not mapped any more: it was
+//     freed.
+//   - Else it is in doubt. It is still counted, and the meter is off by at most its bytes.
 //
-// Arrays that only code in C has are not found; of those made meanwhile nobody can say how many bytes they are, but not
-// more than what the process has mapped beyond what is known. So after a pause the meter is never exact again; its
-// bound says how far off it can be.
+// Arrays that only C code holds are not found. The size of those that were allocated meanwhile is unknown, but it is at
+// most the memory that the process has mapped beyond the known blocks. So after a pause the meter is never exact again;
+// its bound says how far off it can be.
 
-// lookTime is the processor time of one look; the process runs meanwhile, and the probes see what it does.
+// lookTime is the processor time of one look; meanwhile the process runs, and the probes see its allocations.
 const lookTime = 20 * time.Second
 
-// restAfterLook times what a look took is how long a pause lasts at least: looking costs the tracer a core.
+// restAfterLook is the least length of a pause, in multiples of the time of a look: looking costs the tracer a core.
 const restAfterLook = 5
 
-// arrayWaker is what they have of the kernel half: the blocks that it knows, and who waits for records is woken.
+// arrayWaker is the part of the kernel half that searches use: the blocks that it knows, and a way to wake the reader
+// of records.
 type arrayWaker interface {
 	arrayTable
 	Wake() error
 }
 
-// searches are those of all roots.
+// searches are the searches of all roots.
 type searches struct {
 	kernel  arrayWaker
 	log     *slog.Logger
@@ -47,7 +49,7 @@ type searches struct {
 	running sync.WaitGroup
 }
 
-// begin starts to look through the targets of a root.
+// begin starts to search the targets of a root.
 func (all *searches) begin(targets []*target, root uint32, r *steps, before bool) {
 	if r.looks != nil {
 		return
@@ -74,7 +76,7 @@ func (all *searches) begin(targets []*target, root uint32, r *steps, before bool
 // leastArray is the smallest block that counts, in bytes, where small ones do not.
 const leastArray = 1024
 
-// takeIn takes in what was found.
+// takeIn processes the results of the searches.
 func (all *searches) takeIn(targets []*target, roots map[uint32]*steps) {
 	for root, r := range roots {
 		for r.looks != nil {
@@ -95,7 +97,7 @@ func (all *searches) takeIn(targets []*target, roots map[uint32]*steps) {
 	}
 }
 
-// take takes in what was found in one target.
+// take processes the result for one target.
 func (all *searches) take(r *steps, one look) {
 	t := one.target
 	all.log.Debug("looked for arrays", "pid", t.pid, "arrays", len(one.found.Blocks), "complete", one.found.Complete,
@@ -134,7 +136,8 @@ func (all *searches) take(r *steps, one look) {
 	r.looks.unsure += int64(left) + max(0, meters.Mapped-meters.NumPy)
 }
 
-// arraysBefore says whether an array may be one from before the session, of which the meter says nothing.
+// arraysBefore returns a function that reports whether an array may be from before the session, and so not in the
+// meter.
 func arraysBefore(t *target) func(address uint64) bool {
 	return func(address uint64) bool { return t.late && (t.before == nil || t.before[address]) }
 }
@@ -176,11 +179,11 @@ func (all *searches) stop(roots map[uint32]*steps) {
 	all.running.Wait()
 }
 
-// verdict is what was found out about a block.
+// verdict is the result for a block.
 type verdict struct{ address, known, found uint64 }
 
-// judgeArrays compares the blocks that the ledger knows with those that arrays have. It returns what is certain, and
-// how many bytes of the blocks in doubt may have gone.
+// judgeArrays compares the blocks that the ledger knows with those of arrays. It returns the certain results, and how
+// many bytes of the blocks in doubt may have been freed.
 func judgeArrays(found []holders.Block, known []ledger.Array,
 	header func(address uint64) (header, bool), before func(uint64) bool) (out []verdict, left uint64) {
 	there := make(map[uint64]uint64, len(found))
@@ -190,7 +193,7 @@ func judgeArrays(found []holders.Block, known []ledger.Array,
 	glibc, inDoubt := true, map[uint64]bool{}
 	for _, a := range known {
 		size, ok := there[a.Address]
-		if ok && size == a.Size { // such a one says whether malloc is glibc's
+		if ok && size == a.Size { // such a block shows whether malloc is glibc's
 			h, readable := header(a.Address)
 			glibc = glibc && readable && h.fits(a.Size)
 		}
@@ -203,7 +206,7 @@ func judgeArrays(found []holders.Block, known []ledger.Array,
 		size, ok := there[a.Address]
 		h, readable := header(a.Address)
 		switch {
-		case ok && size <= a.Size: // what its array spans can be less than what it has
+		case ok && size <= a.Size: // an array can span less than its block
 			out = append(out, verdict{a.Address, a.Size, a.Size})
 			left += a.Size - size
 		case ok:
@@ -225,11 +228,11 @@ func judgeArrays(found []holders.Block, known []ledger.Array,
 	return out, left
 }
 
-// header is what glibc's malloc keeps in front of a block: malloc_chunk.mchunk_size (malloc/malloc.c), whose lowest
-// bits are PREV_INUSE, IS_MMAPPED and NON_MAIN_ARENA.
+// header is the data of glibc's malloc in front of a block: malloc_chunk.mchunk_size (malloc/malloc.c), with
+// PREV_INUSE, IS_MMAPPED and NON_MAIN_ARENA in its lowest bits.
 type header struct {
 	usable uint64 // bytes that may be used
-	inUse  bool   // as far as the next block says; true for one that was mapped for itself
+	inUse  bool   // according to the next block; true for a block with its own mapping
 	mapped bool
 }
 
@@ -239,14 +242,14 @@ const (
 	flagBits  = 7
 )
 
-// fits says whether malloc gives such a block to one who asks for so many bytes. It may leave as much as does not make
-// a block, and what is mapped for itself is whole pages, which may be huge ones.
+// fits reports whether malloc returns such a block for a request of size bytes. It may leave a rest that is too small
+// for a block. A block with its own mapping consists of whole pages, which may be huge ones.
 func (h header) fits(size uint64) bool {
 	const spare = 48
 	return h.usable >= size && (h.mapped || h.usable-size < spare)
 }
 
-// readHeaders reads headers out of the memory of a process with pages of so many bytes. Nothing is in the first page.
+// readHeaders reads headers from the memory of a process with pages of so many bytes. The first page is empty.
 func readHeaders(memory io.ReaderAt, page uint64) func(address uint64) (header, bool) {
 	word := func(address uint64) (uint64, bool) {
 		var raw [8]byte
@@ -264,7 +267,7 @@ func readHeaders(memory io.ReaderAt, page uint64) func(address uint64) (header, 
 		chunk := size &^ flagBits
 		h = header{usable: max(chunk, 16) - 16, inUse: true, mapped: size&isMapped != 0}
 		if !h.mapped {
-			h.usable = max(chunk, 8) - 8 // the next block's first word is this one's
+			h.usable = max(chunk, 8) - 8 // the next block's first word belongs to this one
 			next, ok := word(address - 16 + chunk + 8)
 			h.inUse = ok && next&prevInUse != 0
 		}

@@ -27,7 +27,7 @@ func (h *heap) ReadAt(p []byte, at int64) (int, error) {
 
 func (h *heap) put(at, word uint64) { binary.LittleEndian.PutUint64(h.words[at-h.start:], word) }
 
-// block is a chunk at an address for so many bytes; the next one says whether it is in use.
+// block puts a chunk at an address for so many bytes; the next chunk says whether it is in use.
 func (h *heap) block(at, size uint64, inUse bool) {
 	chunk := (size + 8 + 15) &^ 15
 	h.put(at-8, chunk|prevInUse)
@@ -44,14 +44,14 @@ func TestJudgeArrays(t *testing.T) {
 		0x1b010, 0x1d010, 0x1f010, 0x90010
 	h.block(alive, 2000, true)
 	h.block(freed, 2000, false)
-	h.block(other, 3000, true) // an array of 3000 bytes is there now
+	h.block(other, 3000, true) // now an array of 3000 bytes
 	h.block(nobody, 2000, true)
 	h.block(sure, 2000, true)
 	h.block(made, 5000, true)
 	h.block(smaller, 2000, true)
 	h.block(old, 7000, true)
 	const gone = 0x21010
-	h.block(gone, 9000, true) // somebody else's block is there now
+	h.block(gone, 9000, true) // now the block of another caller
 	known := []ledger.Array{
 		{Address: alive, Size: 2000, Doubt: true}, {Address: freed, Size: 2000, Doubt: true},
 		{Address: other, Size: 2000, Doubt: true},
@@ -73,7 +73,7 @@ func TestJudgeArrays(t *testing.T) {
 	if left != 2000+400 {
 		t.Errorf("%d bytes are left in doubt", left)
 	}
-	// Where a block that lives has another allocator's header, headers prove nothing.
+	// If a live block has another allocator's header, headers prove nothing.
 	h.put(alive-8, 0)
 	got, left = judgeArrays(found, known, readHeaders(h, 4096), before)
 	for _, v := range got {

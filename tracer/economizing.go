@@ -2,10 +2,10 @@ package tracer
 
 import "ipytracer/event"
 
-// Economize has a session stay below the limit on this program's memory, which is to be asked every few hundred events.
-// Where the session comes near it, it gives up to find out who allocated, and gaveUp says so in a sentence, once:
-// whoever keeps what it found out is to let that go. Where it comes near it again, it ends by itself ([EndedEarly]). It
-// is for the goroutine that calls [Session.Next].
+// Economize keeps a session below the limit on this program's memory. It is to be called every few hundred events. When
+// the session first comes near the limit, it gives up attribution; gaveUp says so in a sentence, once, and the caller
+// is to drop the attribution that it keeps. When the session comes near the limit again, it ends by itself
+// ([EndedEarly]). Only the goroutine that calls [Session.Next] may call it.
 func Economize(s *Session) (gaveUp string) {
 	a := &s.allowance
 	a.refresh()
@@ -23,7 +23,7 @@ func Economize(s *Session) (gaveUp string) {
 	return ""
 }
 
-// giveUpAttribution lets go what the session knows of who allocates, and learns nothing more of it: the kernel half
+// giveUpAttribution drops the session's data about the code that allocates, and stops collecting it: the kernel half
 // walks no stacks from now on.
 func giveUpAttribution(s *Session) {
 	s.options.NoStacks, s.options.Native, s.options.Holders = true, false, false
@@ -43,7 +43,7 @@ func giveUpAttribution(s *Session) {
 	s.codes = codes{report: &s.certificate}
 	s.natives.letGo(s.targets.all)
 	s.live = live{}
-	for _, e := range s.queue.rest() { // what nobody wants any more
+	for _, e := range s.queue.rest() { // these frames are not needed any more
 		if stack, ok := e.(*event.Stack); ok && !s.natives.naming.holds(stack) {
 			stack.Frames = nil
 		}

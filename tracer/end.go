@@ -14,16 +14,16 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// How much garbage may stand in the end, in percent of what is in use: what is left to do is done once, and takes more
-// memory than all that was before; names take most.
+// These are the percentages of garbage, of the memory in use, at the end. The remaining steps are done once and take
+// more memory than everything before; names take most.
 const (
 	windGC    = 40
 	listingGC = 10
 )
 
-// wind ends the session in two steps: the last boundaries, with which every figure is known; then who holds what is
-// left, last records, counters. Between them it hands out what it has, where somebody wants to know of that
-// ([Options.Settle]).
+// wind ends the session in two steps: the last boundaries, with which every figure is known; then the holders of the
+// remaining blocks, the last records, and the counters. Between them it hands out the events so far, if
+// [Options.Settle] asks for that.
 func (s *Session) wind() error {
 	if !s.end.drawn {
 		if err := s.drawLast(); err != nil {
@@ -54,7 +54,7 @@ func (s *Session) wind() error {
 	return nil
 }
 
-// drawLast draws the last boundary of each target that runs, and takes in what came up to it.
+// drawLast draws the last boundary of each running target, and reads the records up to it.
 func (s *Session) drawLast() error {
 	s.Looks.stop()
 	s.limits.lift()
@@ -74,12 +74,12 @@ func (s *Session) drawLast() error {
 	return nil
 }
 
-// canLook reports whether a target lives whose objects can be looked at.
+// canLook reports whether there is a running Python with objects that can be looked at.
 func canLook(targets []*target) bool {
 	return slices.ContainsFunc(targets, func(t *target) bool { return !t.gone && t.python != nil })
 }
 
-// askShells reads what IPython says of itself in each process that runs still.
+// askShells reads IPython's own state in each process that still runs.
 func askShells(fs process.FS, targets []*target) (shells []event.Shell) {
 	for _, t := range targets {
 		if t.python == nil || t.gone || t.python.inputs == 0 {
@@ -90,7 +90,7 @@ func askShells(fs process.FS, targets []*target) (shells []event.Shell) {
 		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
 			shell.Inputs = n
 		}
-		// A request that began or ended in between: In had grown by its cell, or not.
+		// A request may have begun or ended in between: In had grown by its cell, or not.
 		after, _ := t.waits(fs)
 		shell.Idle = before && after && !t.python.runsCell()
 		shells = append(shells, shell)
@@ -98,15 +98,15 @@ func askShells(fs process.FS, targets []*target) (shells []event.Shell) {
 	return shells
 }
 
-// runsCell says whether a cell is on the main thread's stack. Then the prompt that waits is one that the cell has
-// brought up.
+// runsCell reports whether a cell is on the main thread's stack. If so, the cell itself has opened the prompt that
+// waits.
 func (p *python) runsCell() bool {
 	threads, err := p.live.RunningCells()
 	return err == nil && slices.ContainsFunc(threads, func(t cpython.RunningThread) bool { return t.Main })
 }
 
-// lookAtObjects finds out who holds what, and beside that what there is by name, and takes the probes out. It takes
-// more memory than all that was before, and what is not needed any more is given back at each step.
+// lookAtObjects finds the holders of blocks, at the same time lists variables by name, and takes the probes out. It
+// takes more memory than everything before, and gives memory back at each step.
 func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error) {
 	if err := s.ledger.Rest(); err != nil {
 		return nil, nil, err
@@ -120,7 +120,7 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 	look.allow(&s.allowance)
 	var beside sync.WaitGroup
 	var residence []event.Event
-	beside.Go(func() { residence = look.explainResident() }) // it needs no survey, and somebody waits for the report
+	beside.Go(func() { residence = look.explainResident() }) // it needs no survey, and a user waits for the report
 	surveys := look.surveys()
 	others := look.besideThem(surveys)
 	debug.FreeOSMemory()
@@ -137,7 +137,7 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 	return look, append(last, residence...), nil
 }
 
-// finish says how the session has ended, as far as that is known by now.
+// finish describes how the session has ended, as far as that is known by now.
 func (s *Session) finish() *event.Finish {
 	end := now()
 	s.sayOverlooked(end)
@@ -188,8 +188,8 @@ func (s *Session) Close() error {
 	return errors.Join(errs...)
 }
 
-// sayOverlooked takes in what is missing of Pythons that were not looked at, at the end of the session. Those that run
-// still have loaded nobody knows what.
+// sayOverlooked adds, at the end of the session, the missing data of Pythons that were not examined. The libraries of
+// those that still run are unknown.
 func (s *Session) sayOverlooked(at event.Nanoseconds) {
 	o := &s.overlooked
 	for pid := range o.running {

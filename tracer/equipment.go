@@ -2,7 +2,7 @@ package tracer
 
 import "slices"
 
-// equip gives a target its instruments, which it has until it is let go.
+// equip gives a target its instruments, which it keeps until it is released.
 func (e *examiner) equip(t *target) {
 	if t.instruments != nil {
 		return
@@ -23,7 +23,7 @@ func (e *examiner) equip(t *target) {
 	}
 }
 
-// settleInstruments has a target's instruments do what they wait for.
+// settleInstruments lets a target's instruments do their pending work.
 func (e *examiner) settleInstruments(t *target) {
 	e.equip(t)
 	for _, i := range t.instruments {
@@ -31,7 +31,7 @@ func (e *examiner) settleInstruments(t *target) {
 	}
 }
 
-// relist goes through a target's mappings and shows them to its instruments.
+// relist shows a target's mappings to its instruments.
 func (e *examiner) relist(t *target) {
 	e.equip(t)
 	l := listing{first: !t.announced, since: t.listed}
@@ -49,8 +49,8 @@ func (e *examiner) relist(t *target) {
 	}
 }
 
-// expectLibraries has the target's instruments expect the libraries that it may yet load. It does nothing while
-// sys.path is what it was: an interpreter that starts has none yet.
+// expectLibraries lets the target's instruments expect the libraries that it may yet load. It does nothing while
+// sys.path is unchanged: a starting interpreter has none yet.
 func (e *examiner) expectLibraries(t *target) {
 	modules, _ := t.python.live.Path()
 	if t.python.expected && slices.Equal(modules, t.python.modules) {
@@ -63,7 +63,7 @@ func (e *examiner) expectLibraries(t *target) {
 	}
 }
 
-// readAhead has what a target may load looked through while the kernel half is being loaded.
+// readAhead starts the analysis of files that a target may load, while the kernel half is being loaded.
 func (e *examiner) readAhead(t *target) {
 	t.python.modules, _ = t.python.live.Path()
 	e.equip(t)

@@ -2,11 +2,11 @@ package tracer
 
 import "ipytracer/event"
 
-// eventQueue is the events that a session has not handed out yet, in their order.
+// eventQueue holds the events that a session has not handed out yet, in their order.
 type eventQueue struct {
 	naming  *naming // which may hold native stacks back
 	events  []event.Event
-	next    int            // index of the first one that was not handed out
+	next    int            // index of the first event that was not handed out
 	changes []event.Change // room for changes, which come by the thousand
 }
 
@@ -21,16 +21,16 @@ func (q *eventQueue) change(c *event.Change) {
 	q.add(&q.changes[len(q.changes)-1])
 }
 
-// putFirst puts an event in front of all.
+// putFirst puts an event in front of all others.
 func (q *eventQueue) putFirst(e event.Event) { q.events = append([]event.Event{e}, q.events...) }
 
-// waiting returns how many events there are.
+// waiting returns how many events wait.
 func (q *eventQueue) waiting() int { return len(q.events) - q.next }
 
-// rest returns them.
+// rest returns the events that wait.
 func (q *eventQueue) rest() []event.Event { return q.events[q.next:] }
 
-// take takes the first one out.
+// take removes the first event and returns it.
 func (q *eventQueue) take() event.Event {
 	e := q.events[q.next]
 	q.events[q.next] = nil
@@ -38,8 +38,8 @@ func (q *eventQueue) take() event.Event {
 	return e
 }
 
-// compact moves the events that wait to the front of the room, where they are less than half of it. One event that is
-// held each time must not keep the room of those before it.
+// compact moves the waiting events to the front of the slice if they fill less than half of it. If one event is held
+// each time, the space of those before it must not be kept.
 func (q *eventQueue) compact() {
 	if q.next <= len(q.events)/2 {
 		return
@@ -49,11 +49,11 @@ func (q *eventQueue) compact() {
 	q.events, q.next = q.events[:n], 0
 }
 
-// maxHeld is how many events wait behind a native stack without names at most.
+// maxHeld is the most events that wait behind a native stack without names.
 const maxHeld = 1 << 16
 
-// isHeld reports whether the first event waits for its names. Where too many wait behind it, it waits for them itself,
-// up to namingPatience.
+// isHeld reports whether the first event waits for its names. If too many events wait behind it, isHeld itself waits
+// for the names, up to namingPatience.
 func (q *eventQueue) isHeld() bool {
 	held := q.naming.holds(q.events[q.next])
 	if held && q.waiting() > maxHeld {

@@ -6,7 +6,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// examiner finds out what targets are, reads what their Pythons are, and gives them their instruments.
+// examiner identifies targets, reads the state of their Pythons, and gives them their instruments.
 type examiner struct {
 	*certificate
 	log          *slog.Logger
@@ -27,7 +27,7 @@ type examiner struct {
 	overlooked   *overlooked
 }
 
-// sayUnseen says of a process that ends, or becomes another program, that cells ran in it before its probes were in,
+// sayUnseen reports, of a process that ends or becomes another program, that cells ran in it before its probes were in,
 // and none since.
 func (e *examiner) sayUnseen(t *target) {
 	if t.python == nil || t.python.unseen == 0 {

@@ -7,7 +7,7 @@ import (
 	"ipytracer/tracer/host/resident"
 )
 
-// explainResident says where the resident memory is of every Python that lives. A recorded session takes its time.
+// explainResident locates the resident memory of every running Python. In a recorded session it may take more time.
 func (l *lastLook) explainResident() (found []event.Event) {
 	limits := resident.Limits{Bytes: 128 << 20, Time: 300 * time.Millisecond}
 	if l.asked {

@@ -14,7 +14,7 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// throughJSON is what is left of a value that was kept.
+// throughJSON returns a value as it is after it was kept.
 func throughJSON[T any](t *testing.T, value T) (out T) {
 	t.Helper()
 	data, err := json.Marshal(kept[T]{Found: value})
@@ -31,8 +31,8 @@ func throughJSON[T any](t *testing.T, value T) (out T) {
 	return back.Found
 }
 
-// TestFactsSurvive: what is found out about interpreters and NumPys is the same after it was kept, and so is what
-// follows from it.
+// TestFactsSurvive: the facts about interpreters and NumPys are the same after they were kept, and so are the places
+// that follow from them.
 func TestFactsSurvive(t *testing.T) {
 	builds.Each(t, "here", func(t *testing.T, _, root string) {
 		pythons, _ := filepath.Glob(filepath.Join(root, "usr/bin/python3.*"))
@@ -83,7 +83,7 @@ func TestFactsSurvive(t *testing.T) {
 	})
 }
 
-// numpySurvives compares what is found out about a NumPy with what is left of it after it was kept.
+// numpySurvives compares the facts about a NumPy with those that were kept.
 func numpySurvives(t *testing.T, name string) {
 	t.Helper()
 	f, err := os.Open(name)

@@ -2,15 +2,15 @@ package tracer
 
 import "runtime/debug"
 
-// garbage is how much garbage may stand while a session ends, in percent of what is in use ([debug.SetGCPercent]): the
-// whole program's, which may go on with another session.
+// garbage is how much garbage may stand while a session ends, in percent of the memory in use ([debug.SetGCPercent]).
+// It holds for the whole program, which may go on with another session.
 type garbage struct {
 	changed bool
-	before  int // what it was
+	before  int // the percentage before
 	now     int
 }
 
-// allow sets it.
+// allow sets the percentage.
 func (g *garbage) allow(percent int) {
 	before := debug.SetGCPercent(percent)
 	if !g.changed {
@@ -19,7 +19,7 @@ func (g *garbage) allow(percent int) {
 	g.now = percent
 }
 
-// restore sets what was before, unless somebody has set something else since.
+// restore restores the percentage from before, unless other code has set it since.
 func (g *garbage) restore() {
 	if !g.changed {
 		return

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestGarbage: what a session lets stand is over with it, and what somebody else has set meanwhile stays.
+// TestGarbage: a session's percentage ends with it, and one that other code has set meanwhile stays.
 func TestGarbage(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(77))
 	is := func(want int) {

@@ -7,24 +7,24 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// glances are boundaries at which nothing happens, for who looks on while the session runs: what is open has figures up
-// to the last of them.
+// glances are boundaries at which nothing happens. They serve a viewer of the running session: open windows have
+// figures up to the last glance.
 type glances struct {
 	every time.Duration // 0: never
-	last  time.Time     // when the last was drawn
+	last  time.Time     // when the last glance was drawn
 	cost  time.Duration // of drawing it
 }
 
-// glanceShare is how much of the time drawing them may take, as its reciprocal: the kernel goes through all tasks of
-// the machine for each.
+// glanceShare is the reciprocal of the share of time that drawing glances may take: for each, the kernel goes through
+// all tasks of the machine.
 const glanceShare = 100
 
-// due is when the next is to be drawn.
+// due returns when the next glance is to be drawn.
 func (g *glances) due() time.Time {
 	return g.last.Add(max(g.every, glanceShare*g.cost))
 }
 
-// draw draws one for each target that lives, if it is time.
+// draw draws a glance for each running target, if it is time.
 func (g *glances) draw(kernel processes, targets []*target) error {
 	if g.every <= 0 || time.Now().Before(g.due()) {
 		return nil

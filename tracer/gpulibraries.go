@@ -14,15 +14,15 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// libraryInstrument is the instrument for GPUs and tensors: probes in CUDA's driver and runtime and in PyTorch's c10,
-// and in the dynamic linker, which says when a library comes or goes. Probes on a file that the target has not mapped
-// yet are in place the moment it does; what is found among its mappings first has joined late.
+// libraryInstrument is the instrument for GPUs and tensors: probes in CUDA's driver and runtime, in PyTorch's c10, and
+// in the dynamic linker, which reports loaded and unloaded libraries. Probes on a file that the target has not mapped
+// yet are in place when it maps the file. A library that is first found among the mappings has joined late.
 type libraryInstrument struct {
 	libraryFiles[*library]
 	*host
 	target   *target
 	analyses *analyses
-	crowded  [cuda.Runtime + 1]bool // by kind: said that some have no room
+	crowded  [cuda.Runtime + 1]bool // by kind: it was reported that some libraries have no room
 
 	beyond crowd // of this listing
 	driver bool  // one is mapped, as of this listing
@@ -33,11 +33,11 @@ type library struct {
 	file   *process.MappedFile
 	kind   cuda.Kind
 	sites  cuda.Sites
-	probes map[ledger.Group]io.Closer // those that are in place
-	told   bool                       // that it tells nothing of GPUs
+	probes map[ledger.Group]io.Closer // the probes in place
+	told   bool                       // missTotals has reported it
 }
 
-// libraryAnalysis is how it is kept what is found out about libraries of a kind.
+// libraryAnalysis returns the analysis of libraries of a kind, and how it is kept.
 func libraryAnalysis(kind cuda.Kind) analysis[cuda.Sites] {
 	return analysis[cuda.Sites]{
 		subject: fmt.Sprintf("library %d", kind),
@@ -62,7 +62,7 @@ func (l *library) stepDown(g ledger.Group) {
 	}
 }
 
-// meet puts probes on a library that it meets first.
+// meet puts probes on a library when the target first maps it.
 func (i *libraryInstrument) meet(l listing, m process.Mapping) {
 	kind, ok := cuda.KindOf(m.Path)
 	if !ok || m.File.Inode == 0 {
@@ -87,7 +87,7 @@ func (i *libraryInstrument) meet(l listing, m process.Mapping) {
 	}
 }
 
-// listed says what had no room, and which GPUs the target uses.
+// listed reports libraries without room, and identifies the GPUs that the target uses.
 func (i *libraryInstrument) listed(l listing) {
 	i.sayCrowd(l.since)
 	if slices.ContainsFunc(i.libraries,
@@ -100,7 +100,7 @@ func (i *libraryInstrument) listed(l listing) {
 	i.beyond, i.driver = nil, false
 }
 
-// missTotals says of a target that uses a GPU that its PyTorch does not tell what it has there.
+// missTotals reports, for a target that uses a GPU, that its PyTorch does not report its GPU memory.
 func (i *libraryInstrument) missTotals() {
 	for _, l := range i.libraries {
 		if l.sites.Tensors.Present() && l.sites.Report.Symbol == "" && !l.told {
@@ -119,7 +119,7 @@ func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind, mapp
 	name, pid := clean(file.Mapping.Path), i.target.pid
 	sites, err := libraryAnalysis(kind).of(i.analyses, pid, file, file.File)
 	l := &library{file: file, kind: kind, sites: sites, probes: map[ledger.Group]io.Closer{}}
-	i.libraries = append(i.libraries, l) // even if it is of no use: it need not be looked at again
+	i.libraries = append(i.libraries, l) // even if it is of no use: it need not be examined again
 	if err != nil {
 		if mapped && kind != cuda.Loader && kind != cuda.Runtime {
 			i.misses(pid, 0, metersThrough(kind), "pid %d: %s: %v: memory taken through it is not seen", pid, name, err)
@@ -142,7 +142,7 @@ func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind, mapp
 	return true
 }
 
-// placeLibrary puts in what probes are not in place.
+// placeLibrary puts in the probes that are not in place.
 func (i *libraryInstrument) placeLibrary(l *library) error {
 	for g := range places.OfLibrary(l.sites) {
 		if i.isShed(i.target.root, g) {
@@ -190,8 +190,8 @@ func (i *libraryInstrument) note(l *library) {
 	}
 }
 
-// expect puts probes, ahead of time, on the files that the target would load for CUDA and PyTorch: where its dynamic
-// linker and its sys.path would look.
+// expect puts probes, ahead of time, on the files that the target would load for CUDA and PyTorch: in the folders of
+// its dynamic linker and of its sys.path.
 func (i *libraryInstrument) expect(modules []string) {
 	for _, name := range i.expected(modules) {
 		file, err := i.openFile(i.target.pid, name)
@@ -207,14 +207,15 @@ func (i *libraryInstrument) expect(modules []string) {
 	}
 }
 
-// Where the driver is installed: distributions, NVIDIA's own installer, its container runtime, WSL.
+// driverDirectories are the folders of the driver: of distributions, NVIDIA's own installer, its container runtime,
+// WSL.
 var driverDirectories = []string{
 	"/usr/lib/" + triplet, "/usr/lib64", "/lib64", "/usr/lib", "/usr/lib/" + triplet + "/nvidia/current",
 	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib",
 	"/run/opengl-driver/lib",
 }
 
-// Where wheels have the runtime, below sys.path.
+// runtimes are the paths of the runtime in wheels, below sys.path.
 var runtimes = []string{
 	"nvidia/cu13/lib/libcudart.so.13", "nvidia/cuda_runtime/lib/libcudart.so.12",
 	"nvidia/cuda_runtime/lib/libcudart.so.11.0",
@@ -257,7 +258,7 @@ func (i *libraryInstrument) stepUp(g ledger.Group) error {
 	return nil
 }
 
-// hasRoom says whether a target may have one more library of a kind.
+// hasRoom reports whether a target may have one more library of a kind.
 func (i *libraryInstrument) hasRoom(kind cuda.Kind, most int) bool {
 	ofKind := 0
 	for _, l := range i.libraries {
@@ -268,7 +269,7 @@ func (i *libraryInstrument) hasRoom(kind cuda.Kind, most int) bool {
 	return ofKind < most && i.allPlaces() < maxLibraries
 }
 
-// sayCrowd says, once of each kind, what is not seen for lack of room.
+// sayCrowd reports, once for each kind, the libraries that are not seen for lack of room.
 func (i *libraryInstrument) sayCrowd(since event.Nanoseconds) {
 	for _, kind := range []cuda.Kind{cuda.Driver, cuda.Torch, cuda.Loader, cuda.Runtime} {
 		of, crowded := i.beyond[kind]

@@ -12,10 +12,10 @@ import (
 // gpuUsers are the processes that have the CUDA driver mapped.
 type gpuUsers struct {
 	alive map[int32]*gpuUser
-	// ended are the environments of those that have ended and had memory counted by CUDA's numbers, with the pid of
-	// one.
+	// ended are the environments of ended processes with memory that was counted by CUDA's numbers, each with the pid
+	// of one such process.
 	ended map[gpu.Environment]int32
-	// doubts are what is to be said of their numbers if NVML never answers.
+	// doubts are the messages about their numbers for the case that NVML never answers.
 	doubts []string
 }
 
@@ -25,10 +25,10 @@ type gpuUser struct {
 	stale   bool             // the certificate says that NVML does not answer for it
 }
 
-// maxEnded is how many environments are remembered. Children have their parent's, as a rule.
+// maxEnded is the most environments that are remembered. Children usually have their parent's.
 const maxEnded = 100
 
-// add takes a process in.
+// add adds a process.
 func (all *gpuUsers) add(pid int32) *gpuUser {
 	if all.alive == nil {
 		all.alive = map[int32]*gpuUser{}
@@ -39,7 +39,7 @@ func (all *gpuUsers) add(pid int32) *gpuUser {
 	return all.alive[pid]
 }
 
-// note takes in what a boundary says of its process, and reports whether that has, or had, memory of a GPU.
+// note reads the memory of GPUs from a boundary, and reports whether its process has, or had, any.
 func (all *gpuUsers) note(b *event.Boundary) (counted bool) {
 	for n := range event.MaxDevices {
 		m := event.OfDevice(n, event.Driver)
@@ -51,8 +51,8 @@ func (all *gpuUsers) note(b *event.Boundary) (counted bool) {
 	return counted
 }
 
-// forget drops a process that has ended. If its memory was counted by CUDA's numbers these must be NVML's all the same,
-// or the record has both.
+// forget drops a process that has ended. If its memory was counted by CUDA's numbers, these must still be equal to
+// NVML's, or the record has both.
 func (all *gpuUsers) forget(pid int32) {
 	if u := all.alive[pid]; u != nil && u.unnamed != nil && u.counted && len(all.ended) < maxEnded {
 		if all.ended == nil {
@@ -63,7 +63,7 @@ func (all *gpuUsers) forget(pid int32) {
 	delete(all.alive, pid)
 }
 
-// markStale notes, once for each process, that what NVML said last stands for what it does not say.
+// markStale notes, once for each process, that NVML's last answer stands in for one that is missing.
 func (all *gpuUsers) markStale(report *certificate, since event.Nanoseconds, err error) {
 	for _, pid := range slices.Sorted(maps.Keys(all.alive)) {
 		if u := all.alive[pid]; !u.stale {
@@ -74,14 +74,14 @@ func (all *gpuUsers) markStale(report *certificate, since event.Nanoseconds, err
 	}
 }
 
-// doubt keeps what is to be said, if that is anything.
+// doubt keeps a message, unless it is empty.
 func (all *gpuUsers) doubt(text string) {
 	if text != "" && len(all.doubts) < maxEnded {
 		all.doubts = append(all.doubts, text)
 	}
 }
 
-// sayDoubts says what was kept.
+// sayDoubts reports the messages that were kept.
 func (all *gpuUsers) sayDoubts(report *certificate) {
 	for _, text := range all.doubts {
 		report.problem("%s", text)
@@ -89,8 +89,8 @@ func (all *gpuUsers) sayDoubts(report *certificate) {
 	all.doubts = nil
 }
 
-// compare compares the numbers that CUDA has for the GPUs of processes with those of NVML, which answers for the first
-// time. It fails if they may differ, else it takes in which MIG devices they use.
+// compare compares the numbers that CUDA has for the GPUs of processes with those of NVML, at NVML's first answer. It
+// fails if they may differ, else it notes which MIG devices the processes use.
 func (all *gpuUsers) compare(devices []gpu.Device, used *shares) error {
 	if len(all.ended) >= maxEnded {
 		return fmt.Errorf("NVML answered after %d processes with different environments had used GPUs and ended",

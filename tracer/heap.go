@@ -18,8 +18,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// heapInstrument is the instrument for cpu.heap: probes on the functions that a target's calls of malloc and its
-// relatives reach.
+// heapInstrument is the instrument for cpu.heap: probes on the functions that a target calls for malloc and its
+// relatives.
 type heapInstrument struct {
 	inert
 	*host
@@ -27,11 +27,11 @@ type heapInstrument struct {
 	analyses *analyses
 	files    []*process.MappedFile
 	probes   []io.Closer
-	done     bool // found, or given up
+	done     bool // placed, or given up
 	tries    int
 }
 
-// allocatorAnalysis is how it is kept where functions of an allocator with these names are seen.
+// allocatorAnalysis returns the analysis of an allocator's functions with these names, and how it is kept.
 func allocatorAnalysis(names []string) analysis[[]libc.Function] {
 	return analysis[[]libc.Function]{
 		subject: "allocator " + strings.Join(names, " "),
@@ -50,10 +50,10 @@ func (i *heapInstrument) close() {
 	i.probes, i.files = nil, nil
 }
 
-// heapPatience is how often the allocator of a program that is being started is looked for, 20 ms apart.
+// heapPatience is how often the allocator of a starting program is searched for, 20 ms apart.
 const heapPatience = 500
 
-// settle places the probes, once the target's dynamic linker has settled which functions are reached.
+// settle places the probes, once the target's dynamic linker has determined which functions are called.
 func (i *heapInstrument) settle() {
 	if i.done {
 		return
@@ -106,7 +106,7 @@ func (i *heapInstrument) placeAllocators() error {
 	return nil
 }
 
-// linked returns what the target has loaded, in the order in which symbols are looked up, up to the C library.
+// linked returns the target's loaded objects, in the order in which symbols are looked up, up to the C library.
 func (i *heapInstrument) linked() ([]process.Mapping, error) {
 	var mappings []process.Mapping
 	var loader *process.Mapping
@@ -152,7 +152,7 @@ func (i *heapInstrument) linked() ([]process.Mapping, error) {
 			continue
 		}
 		order = append(order, mappings[n])
-		// What comes behind the C library is reached for nothing that it has. A few libraries may be in front of it.
+		// No symbol of the C library is looked up behind it. A few libraries may be in front of it.
 		if libc.IsLibc(mappings[n].Path) || len(order) == maxInFront {
 			break
 		}
@@ -160,10 +160,10 @@ func (i *heapInstrument) linked() ([]process.Mapping, error) {
 	return order, nil
 }
 
-// maxInFront bounds how many libraries are looked at that come before the C library.
+// maxInFront bounds how many libraries before the C library are examined.
 const maxInFront = 256
 
-// loadBias is what to add to a file's addresses, by an executable mapping of it.
+// loadBias returns the offset from a file's addresses to those of an executable mapping of it.
 func loadBias(r io.ReaderAt, m process.Mapping) (uint64, error) {
 	f, err := elffile.Open(r)
 	if err != nil {
@@ -207,8 +207,8 @@ func (i *heapInstrument) placeAllocator(m process.Mapping, names []string) error
 	return nil
 }
 
-// costOf estimates what a malloc and its free cost, without lines, from what a probe costs here: the dearest way out
-// counts.
+// costOf estimates the cost of a malloc and its free, without lines, from the cost of a probe on this machine. Of a
+// function's exits the dearest counts.
 func (i *heapInstrument) costOf(found []libc.Function) (cost time.Duration) {
 	hit := func(emulated bool) time.Duration { return i.hit(emulated) + work[ledger.GroupHeap] }
 	for _, f := range found {

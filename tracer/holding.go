@@ -9,8 +9,8 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
-// findHolders asks of every Python that lives who holds its live blocks. The probes are still in place, so that the
-// change stream tells which blocks have gone by the time that the answer is there. It closes the surveys.
+// findHolders finds the holders of the live blocks of every running Python. The probes are still in place, so the
+// change stream shows which blocks have been freed before the answer is complete. It closes the surveys.
 func (l *lastLook) findHolders(all []*survey) {
 	if !l.asked {
 		return
@@ -43,7 +43,7 @@ func (l *lastLook) findHolders(all []*survey) {
 	l.workers = l.findWorkers(ctx)
 }
 
-// holders are what was found out, without the blocks that have gone since.
+// holders returns the holders that were found, without the blocks that have been freed since.
 func (l *lastLook) holders(typed *cells) (events []event.Event) {
 	for _, worker := range l.workers {
 		events = append(events, worker)
@@ -64,7 +64,7 @@ func (l *lastLook) holders(typed *cells) (events []event.Event) {
 		for _, x := range h.result.Unseen {
 			take(x)
 		}
-		if len(out) == 0 { // that it was looked at must be told
+		if len(out) == 0 { // the report must show that the process was examined
 			events = append(events, h.event(nil))
 		}
 		for part := range slices.Chunk(h.result.Views, viewsEvents) {
@@ -91,14 +91,14 @@ func compareBlock(b holders.Block, address uint64) int {
 	return 0
 }
 
-// cleanHolder is a holder whose texts are UTF-8.
+// cleanHolder returns a holder with its texts in UTF-8.
 func cleanHolder(h event.Holder) event.Holder {
 	h.Path, h.Root, h.Type, h.Function, h.File = clean(h.Path), clean(h.Root), clean(h.Type), clean(h.Function),
 		clean(h.File)
 	return h
 }
 
-// cleanView is a view whose texts are UTF-8.
+// cleanView returns a view with its texts in UTF-8.
 func cleanView(v event.View) event.View {
 	v.Type = clean(v.Type)
 	v.Viewers = slices.Clone(v.Viewers)

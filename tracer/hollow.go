@@ -9,7 +9,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// Without uprobes nothing is placed in the interpreter either: a session looks whether probes there have taken effect.
+// Without uprobes nothing is placed in the interpreter either: a session checks whether probes there have taken effect.
 // See ledger/hollow.go.
 func init() {
 	if os.Getenv("TRACER_HOLLOW") == "tracepoints" {

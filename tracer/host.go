@@ -22,7 +22,7 @@ type host struct {
 	crowdCount
 }
 
-// fileOpener shows and opens what targets map: targetFiles.
+// fileOpener lists and opens the files that targets map: targetFiles.
 type fileOpener interface {
 	openMapping(pid int, m process.Mapping) (*process.MappedFile, error)
 	openFile(pid int, name string) (*process.MappedFile, error)
@@ -36,27 +36,27 @@ type probePlacer interface {
 	hasEnded(t *target) bool
 	// placeCheckpoints puts probes for every process on a library, at these places.
 	placeCheckpoints(file *process.MappedFile, sites []cuda.Site) error
-	// joinedLate notes a library that was used before it had probes, and the groups of which something may have been
-	// missed meanwhile.
+	// joinedLate notes a library that was used before it had probes, and the groups that may have missed something
+	// meanwhile.
 	joinedLate(t *target, name string, missed ...ledger.Group)
 }
 
-// witness notes what was seen and what was not: certificate.
+// witness notes which data is complete and which is missing: certificate.
 type witness interface {
-	// misses notes what is not seen of a process, and since when; problem what else there is to know; noteUse where a
-	// group's probes are.
+	// misses notes which meters of a process are short, and since when; problem notes anything else of importance;
+	// noteUse notes where a group's probes are.
 	misses(pid int, since event.Nanoseconds, meters []event.Meter, format string, args ...any)
 	problem(format string, args ...any)
-	// leavesUnnamed notes what has no lines, and every figure all the same.
+	// leavesUnnamed notes that lines are missing; the figures are complete.
 	leavesUnnamed(format string, args ...any)
 	noteUse(g ledger.Group, where string)
-	// noteDear says why a group's probes are at dearer places than there might be.
+	// noteDear notes why a group's probes are at dearer places than the best ones.
 	noteDear(g ledger.Group, why string)
-	// countUnseen counts a Python whose cells cannot be seen.
+	// countUnseen counts a Python with cells that cannot be seen.
 	countUnseen()
 }
 
-// gpuFinder finds out which GPUs a target uses: devices. late says that it may have used them before.
+// gpuFinder determines which GPUs a target uses: devices. late says that the target may have used them before.
 type gpuFinder interface {
 	identify(t *target, late bool)
 }
@@ -66,7 +66,7 @@ type stepper interface {
 	isShed(root uint32, g ledger.Group) bool
 }
 
-// pricer knows what a probe costs, and is told what a malloc and its free cost the targets: prices.
+// pricer knows the cost of a probe, and receives the cost to the targets of a malloc and its free: prices.
 type pricer interface {
 	hit(emulated bool) time.Duration
 	heapCosts(d time.Duration)
@@ -87,7 +87,7 @@ func (f *targetFiles) openMapping(pid int, m process.Mapping) (*process.MappedFi
 	return f.fs.Image(pid).OpenMapping(m)
 }
 
-// openFile opens a file that is only looked for.
+// openFile opens a file that may not exist.
 func (f *targetFiles) openFile(pid int, name string) (*process.MappedFile, error) {
 	file, err := f.fs.Image(pid).OpenFile(name)
 	if err != nil {

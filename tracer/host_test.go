@@ -24,7 +24,7 @@ type fakeHost struct {
 	maps    []process.Mapping
 	files   map[process.FileID]string
 	ended   bool
-	refused error // what placing probes fails with
+	refused error // the error of placing probes
 	placed  [][]ledger.Placement
 	taking  sync.Mutex
 	taken   int // probes that were taken out
@@ -44,7 +44,7 @@ type fakeHost struct {
 	places      int
 }
 
-// host returns the parts of a session that this one stands in for.
+// host returns the parts of a session for which this one stands in.
 func (h *fakeHost) host() *host { return &host{h, h, h, h, h, h, h} }
 
 func (h *fakeHost) openMapping(_ int, m process.Mapping) (*process.MappedFile, error) {
@@ -73,7 +73,7 @@ func (h *fakeHost) probeFile(_ *target, _ *process.MappedFile, placements []ledg
 	return h.probe(), nil
 }
 
-// probe is one that is in place. Several are taken out at a time.
+// probe returns a probe that is in place. Several are taken out at a time.
 func (h *fakeHost) probe() io.Closer {
 	return closing(func() {
 		h.taking.Lock()
@@ -144,7 +144,7 @@ func (h *fakeHost) allPlaces() int { return h.places }
 
 func (h *fakeHost) heapCosts(d time.Duration) { h.cost = max(h.cost, d) }
 
-// has the target map a file, and returns where.
+// has lets the target map a file, and returns the mapping.
 func (h *fakeHost) has(t *testing.T, name string) process.Mapping {
 	t.Helper()
 	var st unix.Stat_t
@@ -162,7 +162,7 @@ func (h *fakeHost) has(t *testing.T, name string) process.Mapping {
 	return m
 }
 
-// hasNamed has the target map a file that is no library, whatever its name says.
+// hasNamed lets the target map a file that is no library, whatever its name says.
 func (h *fakeHost) hasNamed(t *testing.T, name string) process.Mapping {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)

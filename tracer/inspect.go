@@ -12,7 +12,7 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// Build is what a CPython build on disk offers to the probes.
+// Build describes which probes a CPython build on disk supports.
 type Build struct {
 	Version    string
 	Statements bool // windows of statements are possible
@@ -24,12 +24,12 @@ type Build struct {
 // BuildGroup is where the probes of one group would go.
 type BuildGroup struct {
 	Name  string
-	Found bool // every probe of the group has a place, and something passes it
+	Found bool // every probe of the group has a place that calls pass
 	Sites []machine.Site
 }
 
-// Inspect looks at the ELF file of an interpreter. The error matches cpython.ErrNotPython or
-// cpython.ErrUnsupported; the version is there if it could be told.
+// Inspect examines the ELF file of an interpreter. The error matches cpython.ErrNotPython or cpython.ErrUnsupported;
+// the version is set if it could be determined.
 func Inspect(r io.ReaderAt) (Build, error) {
 	binary, err := cpython.Open(r)
 	if err != nil {
@@ -53,7 +53,7 @@ func Inspect(r io.ReaderAt) (Build, error) {
 	return b, nil
 }
 
-// MeterSources says for each meter which probe serves it on a kernel, for a target with so many threads.
+// MeterSources names for each meter the probe that serves it on a kernel, for a target with so many threads.
 func MeterSources(c ledger.Capabilities, threads int) []event.MeterSource {
 	var sources []event.MeterSource
 	for _, f := range event.Meters() {
@@ -76,14 +76,14 @@ func sourceOf(f event.Facts, c ledger.Capabilities, threads int) event.MeterSour
 	return source
 }
 
-// Libc is what a C library on disk offers to the probes.
+// Libc describes which probes a C library on disk supports.
 type Libc struct {
 	Calls     []machine.Site // for lines of cpu.mapped
-	Allocator int            // functions that cpu.heap would be seen at
-	Late      []string       // those of them whose ways out are not all known
+	Allocator int            // functions on which cpu.heap would have probes
+	Late      []string       // those of them with exits that are not all known
 }
 
-// InspectLibc looks at the ELF file of a C library. The error matches libc.ErrUnknown.
+// InspectLibc examines the ELF file of a C library. The error matches libc.ErrUnknown.
 func InspectLibc(r io.ReaderAt) (l Libc, err error) {
 	calls, err := libc.FindCalls(r)
 	if err != nil {
@@ -99,13 +99,13 @@ func InspectLibc(r io.ReaderAt) (l Libc, err error) {
 	return l, err
 }
 
-// NumPy is what NumPy's extension module on disk offers to the probes.
+// NumPy describes which probes NumPy's extension module on disk supports.
 type NumPy struct {
-	Places  int // where blocks of array data are seen
-	Stepped int // those of them whose instruction is single-stepped
+	Places  int // places of probes on blocks of array data
+	Stepped int // those of them with an instruction that is single-stepped
 }
 
-// InspectNumPy looks at the ELF file of NumPy's extension module. The error matches numpy.ErrNoHandler or
+// InspectNumPy examines the ELF file of NumPy's extension module. The error matches numpy.ErrNoHandler or
 // numpy.ErrUnknown where the probes on PyTraceMalloc_Track serve.
 func InspectNumPy(r io.ReaderAt) (n NumPy, err error) {
 	sites, err := numpy.Find(r)
@@ -117,7 +117,7 @@ func InspectNumPy(r io.ReaderAt) (n NumPy, err error) {
 	return n, err
 }
 
-// RequestedSources says the same of the meters that are served only where a flag asks for them.
+// RequestedSources names the probes of the meters that are served only where a flag asks for them.
 func RequestedSources() (sources []event.MeterSource) {
 	for _, f := range event.Meters() {
 		if f.OnRequest != "" {

@@ -8,47 +8,47 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// An instrument places the probes of one kind in one target, and serves them until the target is let go. An examiner
-// goes through a target's mappings whenever that has loaded or unloaded something, and shows each to the target's
-// instruments. What they cannot see they note with the witness of their [host], for the certificate.
+// An instrument places the probes of one kind in one target, and serves them until the target is released. Whenever a
+// target has loaded or unloaded something, an examiner goes through its mappings and shows each to the target's
+// instruments. Instruments note missing data with the witness of their [host], for the certificate.
 type instrument interface {
-	// meet looks at a mapping, which it may have met before; listed is called once all have been shown, unless the
+	// meet examines a mapping, which it may have met before; listed is called once all have been shown, unless the
 	// target ended meanwhile.
 	meet(l listing, m process.Mapping)
 	listed(l listing)
 	// expect looks for files that the target may yet load, given its sys.path.
 	expect(modules []string)
-	// place puts in the probes that wait for no mapping, but for those of groups that are stepped down. It is called
+	// place puts in the probes that wait for no mapping, except for those of groups that are stepped down. It is called
 	// once, when the target has become a Python.
 	place() error
-	// settle does what neither that nor a mapping brings about; due is when it is to be called next at the latest, the
-	// zero time if it waits for nothing.
+	// settle does the work that neither place nor meet does; due returns when to call it next at the latest, the zero
+	// time if it waits for nothing.
 	settle()
 	due() time.Time
-	// stepDown takes the probes of a group out, stepUp puts them back; of a group that it does not serve it does
-	// nothing.
+	// stepDown takes the probes of a group out, and stepUp puts them back. Both do nothing for a group that the
+	// instrument does not serve.
 	stepDown(g ledger.Group)
 	stepUp(g ledger.Group) error
-	// places is how many files it has probes on, for limits over all targets.
+	// places returns how many files it has probes on, for limits over all targets.
 	places() int
-	// close takes all probes out and closes what it has open, which may take a while.
+	// close takes all probes out and closes its open files, which may take a while.
 	close()
 }
 
 // arrayInstrument is the instrument for NumPy's blocks.
 type arrayInstrument interface {
 	instrument
-	// pass notes that the target's blocks pass the probes in NumPy by, when these served.
+	// pass notes that the target's blocks bypass the probes in NumPy, while these served.
 	pass(foreign ledger.Foreign)
 }
 
 // listing is one pass over a target's mappings.
 type listing struct {
-	first bool              // the target has just been met: what it maps is no news
+	first bool              // the first listing of the target: its mappings are not new
 	since event.Nanoseconds // when the last one was
 }
 
-// inert is what most instruments have nothing to do about.
+// inert implements with empty methods the duties that most instruments do not have.
 type inert struct{}
 
 func (inert) meet(listing, process.Mapping) {}

@@ -27,7 +27,8 @@ func thisLibc(t *testing.T) string {
 	return ""
 }
 
-// TestMappedInstrument: a C library gets its probes once, gives them back, and what cannot have them is said once.
+// TestMappedInstrument: a C library gets its probes once and gives them back; one that cannot have them is reported
+// once.
 func TestMappedInstrument(t *testing.T) {
 	h := &fakeHost{}
 	i := &mappedInstrument{host: h.host(), target: &target{pid: 7}}
@@ -78,8 +79,8 @@ func TestMappedInstrumentMisses(t *testing.T) {
 	}
 }
 
-// TestHeapInstrument: without a dynamic linker nothing can be probed, which is said once, and of a process that has
-// ended not at all.
+// TestHeapInstrument: without a dynamic linker nothing can be probed, which is reported once, and not at all for a
+// process that has ended.
 func TestHeapInstrument(t *testing.T) {
 	h := &fakeHost{}
 	i := &heapInstrument{host: h.host(), target: &target{pid: 7}}
@@ -99,8 +100,7 @@ func TestHeapInstrument(t *testing.T) {
 	}
 }
 
-// TestHeapPlacements: malloc's ways out come in front of its entry, and a function is probed once however often it is
-// named.
+// TestHeapPlacements: malloc's exits come before its entry, and a function is probed once however many names it has.
 func TestHeapPlacements(t *testing.T) {
 	f, err := os.Open(thisLibc(t))
 	if err != nil {
@@ -123,8 +123,8 @@ func TestHeapPlacements(t *testing.T) {
 	}
 }
 
-// TestLibraryInstrument: a library that cannot be probed is said once, and which meters miss it; one of the dynamic
-// linker's is none that a meter misses.
+// TestLibraryInstrument: a library that cannot be probed is reported once, with the meters that miss it; no meter
+// misses the dynamic linker.
 func TestLibraryInstrument(t *testing.T) {
 	h := &fakeHost{}
 	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
@@ -142,8 +142,8 @@ func TestLibraryInstrument(t *testing.T) {
 	i.close()
 }
 
-// TestLibraryInstrumentSteps: the linker's probes are placed at once, but for a group that is stepped down, are taken
-// out and put back, and come late only where the target had been met before.
+// TestLibraryInstrumentSteps: the linker's probes are placed at once, except those of a group that is stepped down.
+// They are taken out and put back, and are late only where the target had an earlier listing.
 func TestLibraryInstrumentSteps(t *testing.T) {
 	loader := "/lib64/ld-linux-x86-64.so.2"
 	h := &fakeHost{}
@@ -180,7 +180,7 @@ func TestLibraryInstrumentSteps(t *testing.T) {
 }
 
 // TestLibraryInstrumentExpects: files that may be loaded are looked for below sys.path and in LD_LIBRARY_PATH, by
-// absolute names, and are no problem where they are not there or of no use.
+// absolute names, and are no problem where they do not exist or are of no use.
 func TestLibraryInstrumentExpects(t *testing.T) {
 	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:/opt/cuda"}}
 	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
@@ -200,7 +200,7 @@ func TestLibraryInstrumentExpects(t *testing.T) {
 	}
 }
 
-// TestLibraryInstrumentHasRoom: what other targets have counts as well.
+// TestLibraryInstrumentHasRoom: the libraries of other targets count as well.
 func TestLibraryInstrumentHasRoom(t *testing.T) {
 	h := &fakeHost{places: maxLibraries}
 	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}

@@ -13,8 +13,8 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// intake takes in the records of the kernel half, of which it is the [ledger.Sink]: it completes them with what only
-// user space knows, and queues them.
+// intake is the [ledger.Sink] for the records of the kernel half: it completes them with data that only user space has,
+// and queues them.
 type intake struct {
 	log        *slog.Logger
 	options    *Options
@@ -52,7 +52,7 @@ func (i *intake) Change(c *event.Change) {
 	i.queue.change(c)
 }
 
-// Reading queues what a boundary says of another process.
+// Reading queues the values that a boundary has for another process.
 func (i *intake) Reading(r *event.Reading) { i.queue.add(r) }
 
 // Refusal queues a request for memory that was refused.
@@ -61,7 +61,7 @@ func (i *intake) Refusal(r *event.Refusal) { i.queue.add(r) }
 // Foreign queues that memory of another process was opened or closed.
 func (i *intake) Foreign(f *event.Foreign) { i.queue.add(f) }
 
-// LibrariesChanged notes that a process's mappings are worth a look.
+// LibrariesChanged notes that a process's mappings are to be listed again.
 func (i *intake) LibrariesChanged(pid int32) {
 	if t := i.targets.find(int(pid)); t != nil {
 		t.unlisted = true
@@ -71,7 +71,7 @@ func (i *intake) LibrariesChanged(pid int32) {
 	}
 }
 
-// Boundary completes a boundary with what only user space can tell, and queues it.
+// Boundary completes a boundary with data that only user space has, and queues it.
 func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	i.limits.note(b)
 	i.cells.past.changed(b)
@@ -90,8 +90,8 @@ func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	}
 }
 
-// complete fills in what a boundary of its kind lacks, and has the session know what has happened. t is nil where the
-// process is no target.
+// complete fills in the fields that a boundary of its kind lacks, and updates the session for the event. t is nil where
+// the process is no target.
 func (i *intake) complete(t *target, b *event.Boundary, extra ledger.BoundaryExtra) {
 	switch b.Kind {
 	case event.StatementOpen:
@@ -157,7 +157,7 @@ func (i *intake) cellOpened(t *target, b *event.Boundary) {
 	if t == nil || t.python == nil {
 		return
 	}
-	t.python.unseen = 0 // what is in In now says it
+	t.python.unseen = 0 // In now holds these cells
 	known := b.Inputs >= 0 || b.Inputs == event.InputsElsewhere
 	if !known && t.python.inputs == 0 {
 		i.examiner.learn(t)
@@ -170,8 +170,8 @@ func (i *intake) cellOpened(t *target, b *event.Boundary) {
 	t.python.stored = max(t.python.stored, b.Inputs)
 }
 
-// cellClosed finds out how a cell ended. What its result decided stands; what hooks have shown since is not the next
-// cell's.
+// cellClosed determines how a cell ended. The outcome decided at its result stands; the records of hooks since then do
+// not count for the next cell.
 func (i *intake) cellClosed(t *target, b *event.Boundary, told bool) {
 	c := i.cells.cell(b.Cell, b.PID)
 	delete(i.cells.open, b.Cell)
@@ -205,7 +205,7 @@ func (i *intake) processChanged(t *target, b *event.Boundary, extra ledger.Bound
 	if extra.NamedPython {
 		i.overlooked.begin(b, b.CPUTime)
 	} else if t == nil {
-		return // most children are not: they are measured, and left alone
+		return // most children are not targets: they are measured, and not examined
 	}
 	known := t != nil
 	if !known {
@@ -215,7 +215,7 @@ func (i *intake) processChanged(t *target, b *event.Boundary, extra ledger.Bound
 			return
 		}
 	}
-	// Who is held and has a slot is of the tree, even if the pid has been handed on since the record.
+	// A process with a handle and a slot belongs to the tree, even if the pid has been reused since the record.
 	slot, err := i.ledger.Slot(t.pid)
 	if err != nil || i.placer.hasEnded(t) {
 		if !known {
@@ -237,19 +237,19 @@ func (i *intake) processChanged(t *target, b *event.Boundary, extra ledger.Bound
 	t.slot, t.patience, t.looked = slot, pythonPatience, time.Time{}
 }
 
-// overlookedEnds notes the end of a program that may not have been looked at.
+// overlookedEnds notes the end of a program that may not have been examined.
 func (i *intake) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
 	if _, known := i.overlooked.running[b.PID]; known {
 		i.overlooked.end(b.PID, i.targets.rootOf(b.Root, b.PID), b.Time, b.CPUTime, extra.Imports)
 	}
 }
 
-// Source collects the chunks of a cell's text, and queues that once it is there.
+// Source collects the chunks of a cell's text, and queues the text once it is complete.
 func (i *intake) Source(chunk *ledger.SourceChunk) {
 	i.queueSource(i.cells.add(chunk))
 }
 
-// queueSource queues a cell's text, if there is one to tell.
+// queueSource queues a cell's text, if there is one.
 func (i *intake) queueSource(source *event.CellSource) {
 	if source != nil {
 		i.queue.add(source)

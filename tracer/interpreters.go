@@ -42,33 +42,32 @@ func (i *interpreters) open(pid int) (_ *python, err error) {
 	return p, nil
 }
 
-// interpreter is an interpreter's file that was looked through: that takes some hundredths of a second, in which a
-// child may be over.
+// interpreter is the result of analysing an interpreter's file: that takes some hundredths of a second, in which a
+// child may have ended.
 type interpreter struct {
 	binary *cpython.Binary
 	sites  cpython.Sites
-	err    error // it is one that cannot be probed
+	err    error // it cannot be probed
 }
 
-// interpreters are those that a session has looked through, by file.
+// interpreters are the analysed interpreters of a session, by file.
 type interpreters struct {
 	fs       process.FS
 	analyses *analyses // nil: nothing is kept for other sessions
 	known    map[readFile]interpreter
 }
 
-// maxInterpreters is how many a session remembers.
+// maxInterpreters is the most interpreters that a session remembers.
 const maxInterpreters = 16
 
-// interpreterAnalysis is how what is found out about an interpreter's file is kept.
+// interpreterAnalysis analyses an interpreter's file, and keeps the result.
 var interpreterAnalysis = analysis[cpython.Facts]{
 	subject: "interpreter",
 	find:    interpreterFacts,
 	places:  func(f cpython.Facts) []uint64 { return f.Sites.Offsets() },
 }
 
-// interpreterFacts looks through a file. Facts that come with an error are those of an interpreter, if they have a
-// version.
+// interpreterFacts analyses a file. Facts that come with an error belong to an interpreter, if they have a version.
 func interpreterFacts(r io.ReaderAt) (cpython.Facts, error) {
 	binary, err := cpython.Open(r)
 	if err != nil {
@@ -78,7 +77,7 @@ func interpreterFacts(r io.ReaderAt) (cpython.Facts, error) {
 	return binary.Facts(sites), err
 }
 
-// lookThrough finds out what is to be known of a file that may be an interpreter's, once for each file as it is.
+// lookThrough analyses a file that may be an interpreter's, once for each state of the file.
 func (i *interpreters) lookThrough(pid int, file *process.MappedFile) (found interpreter, is bool) {
 	key := identify(file)
 	if known, ok := i.known[key]; ok {
@@ -101,7 +100,7 @@ func (i *interpreters) lookThrough(pid int, file *process.MappedFile) (found int
 	return found, true
 }
 
-// close lets go of what is kept for other sessions.
+// close releases the results that are kept for other sessions.
 func (i *interpreters) close() {
 	i.analyses.close()
 	i.known = nil
@@ -112,7 +111,7 @@ func isPython(r io.ReaderAt) bool {
 	return err == nil
 }
 
-// memoryClosed says why a process's memory cannot be read.
+// memoryClosed returns why a process's memory cannot be read.
 func memoryClosed(pid int, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return &process.Error{PID: pid, Kind: process.ErrNotPermitted, Cause: err}

@@ -8,8 +8,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// kernelHalf is the parts of the ledger in the kernel that a session uses. The types of [ledger.Ledger] say what
-// each call does; tests have parts that hand out what they say.
+// kernelHalf is the parts of the ledger in the kernel that a session uses. The types of [ledger.Ledger] document each
+// call; tests have parts with preset answers.
 type kernelHalf struct {
 	stream
 	processes
@@ -28,17 +28,17 @@ func kernelHalfOf(l *ledger.Ledger) *kernelHalf {
 
 // stream is the records that come out of the kernel.
 type stream interface {
-	// Poll hands what there is to sink, and waits for something until the deadline; Wake makes one that waits return,
-	// from any goroutine.
+	// Poll passes the available records to sink, and waits for more until the deadline; Wake ends such a wait, from any
+	// goroutine.
 	Poll(deadline time.Time, sink ledger.Sink) error
-	// Drain hands on what there is, with what is still being written: the end.
+	// Drain passes on all records, including those still being written: the end.
 	Drain(sink ledger.Sink) error
 	Wake() error
 	Rest() error
 	Delivered() uint64
 }
 
-// processes are what is traced, and what the kernel must know of it.
+// processes are the traced processes, and the data about them that the kernel needs.
 type processes interface {
 	AttachProcess(root uint32, pid int, started uint64) (slot uint32, err error)
 	Adopt(root uint32, pid int, started uint64, parent int) (slot uint32, err error)
@@ -49,7 +49,7 @@ type processes interface {
 	SetDevices(slot uint32, d ledger.Devices) error
 }
 
-// cellNumbers are the cells that ran before the probes were there, and how many were opened in all.
+// cellNumbers are the cells that ran before the probes were in place, and how many were opened in all.
 type cellNumbers interface {
 	OpenRunning(t *ledger.RunningThread) error
 	EndRunning(t *ledger.RunningThread) error
@@ -63,7 +63,7 @@ type prober interface {
 	TryProbe() error
 }
 
-// accounts are what probes cost and may cost, how often they were hit, and the groups that are stepped down.
+// accounts are the costs of probes and their limits, the number of hits, and the groups that are stepped down.
 type accounts interface {
 	Calibrate() (ledger.Costs, error)
 	SetBudget(share float64, full time.Duration) error
@@ -83,7 +83,7 @@ type arrayTable interface {
 	Settled(pid int, unsure int64) error
 }
 
-// codeTable is how to go up the stacks of machine code.
+// codeTable is the rules for unwinding stacks of machine code.
 type codeTable interface {
 	CodeChanges(slot uint32) (uint32, error)
 	CodeChecked(slot, changes uint32) error
@@ -92,7 +92,7 @@ type codeTable interface {
 	DropRule(slot uint32, pc uint64, leaf bool) error
 }
 
-// object is all that was loaded: what it can do, what it takes, what it has lost.
+// object is everything that was loaded: its capabilities, its memory, its losses.
 type object interface {
 	Capabilities() ledger.Capabilities
 	Memory() int64

@@ -17,19 +17,19 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// records are some that come out of the kernel together.
+// records are records that come out of the kernel together.
 type records func(sink ledger.Sink)
 
-// fakeKernel is the kernel half as a test wants it: each Poll hands out what was asked for since, like the boundary of
+// fakeKernel is a scripted kernel half: each Poll hands out the records requested since the last, like the boundary of
 // a detach, and then the next records of the script.
 type fakeKernel struct {
 	script []records
 	asked  []records
 	woken  chan struct{}
-	calls  []string // what was asked for, in that order
+	calls  []string // the requests, in order
 
 	credit    ledger.Account
-	detaching error // what Detach fails with
+	detaching error // the error of Detach
 	delivered uint64
 	memory    int64
 	hits      [ledger.GroupCount]uint64
@@ -144,12 +144,12 @@ func (k *fakeKernel) Capabilities() ledger.Capabilities {
 	return ledger.Capabilities{ExactResident: true}
 }
 
-// half returns the kernel half that this one is, with parts of which these tests ask nothing.
+// half returns this kernel half, with parts that these tests do not use.
 func (k *fakeKernel) half() *kernelHalf {
 	return &kernelHalf{k, k, idleCells{}, k, k, idleArrays{}, idleRules{}, k}
 }
 
-// What follows says nothing that these tests are about.
+// The following methods do nothing of interest to these tests.
 
 func (k *fakeKernel) Slot(int) (uint32, error)                        { return 0, nil }
 func (k *fakeKernel) SetPython(uint32, ledger.Python) error           { return nil }
@@ -165,7 +165,7 @@ func (idleCells) CellsOpened() uint64                     { return 0 }
 func (idleCells) OpenRunning(*ledger.RunningThread) error { return nil }
 func (idleCells) EndRunning(*ledger.RunningThread) error  { return nil }
 
-// idleArrays is the table of NumPy's blocks where there are none.
+// idleArrays is an empty table of NumPy's blocks.
 type idleArrays struct{}
 
 func (idleArrays) ForeseeModules(uint32, []ledger.File) error               { return nil }
@@ -178,7 +178,7 @@ func (idleArrays) CountArrays(_ int, by ledger.Arrays) (ledger.Arrays, ledger.Fo
 	return by, 0, nil
 }
 
-// idleRules takes rules, and says that no code changes.
+// idleRules accepts rules, and reports that no code changes.
 type idleRules struct{}
 
 func (idleRules) CodeChanges(uint32) (uint32, error)              { return 0, nil }
@@ -200,7 +200,7 @@ func boundary(b event.Boundary, extra ledger.BoundaryExtra) records {
 	return func(sink ledger.Sink) { sink.Boundary(&b, extra) }
 }
 
-// drawn is a boundary of this very process, which is the target.
+// drawn returns a boundary of this process, which is the target.
 func drawn(number uint64, kind event.BoundaryKind) records {
 	return boundary(event.Boundary{Number: number, Kind: kind, PID: int32(os.Getpid()), Cell: 1},
 		ledger.BoundaryExtra{})
@@ -230,7 +230,7 @@ func shed(g ledger.Group) records {
 		ledger.BoundaryExtra{Group: g})
 }
 
-// attached is a session that is attached to this very process, which it takes for no Python.
+// attached returns a session that is attached to this process, which it takes for no Python.
 func attached(t *testing.T, k *fakeKernel, o Options) *Session {
 	t.Helper()
 	k.woken = make(chan struct{}, 1)
@@ -252,7 +252,7 @@ func attached(t *testing.T, k *fakeKernel, o Options) *Session {
 	return s
 }
 
-// named is an event in a word or two.
+// named describes an event in a word or two.
 func inWords(e event.Event) string {
 	switch e := e.(type) {
 	case *event.Change:

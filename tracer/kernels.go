@@ -13,8 +13,8 @@ import (
 )
 
 // adoptPythons probes the Pythons among the descendants of a target that ran before the session, by their slots: the
-// kernels of a Jupyter server. Those that it starts from now on are probed as they execute their interpreter. A process
-// that was only forked is left alone, as it is later.
+// kernels of a Jupyter server. Kernels that it starts from now on are probed as they execute their interpreter. A
+// process that was only forked gets no probes, as after the attach.
 func (e *examiner) adoptPythons(root *target, slots map[process.Identity]uint32) {
 	byPID := func(a, b process.Identity) int { return cmp.Compare(a.PID, b.PID) }
 	for _, id := range slices.SortedFunc(maps.Keys(slots), byPID) {
@@ -50,19 +50,19 @@ func (e *examiner) adoptPython(t *target, id process.Identity) (err error) {
 	return nil
 }
 
-// onlyForked says whether a process runs the command line of its parent still.
+// onlyForked reports whether a process still runs the command line of its parent.
 func (e *examiner) onlyForked(pid int) bool {
 	stat, err := e.fs.Proc(pid).Stat()
 	if err != nil {
-		return false // it has ended; who opens it will see
+		return false // it has ended; opening it fails later
 	}
 	own, err := e.fs.Proc(pid).Cmdline()
 	parents, err2 := e.fs.Proc(stat.ParentPID).Cmdline()
 	return err == nil && err2 == nil && slices.Equal(own.Args, parents.Args)
 }
 
-// namedPython says whether a process executes a program whose file is named python…, as every CPython's is. Where that
-// cannot be told of a process that is there, the report says so.
+// namedPython reports whether a process executes a program with a file name of python…, as every CPython's is. If that
+// cannot be determined of a process that exists, the report says so.
 func (e *examiner) namedPython(pid int) bool {
 	exe, err := e.fs.Proc(pid).ExeName()
 	if err != nil && !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrZombie) {

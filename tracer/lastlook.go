@@ -13,40 +13,40 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
-// lastLook is a look at what the Pythons that live have in the end: who holds what, what there is by name, where the
-// resident memory is.
+// lastLook examines the live Python processes at the end: the holders of blocks, the variables by name, and the places
+// of resident memory.
 type lastLook struct {
 	fs           process.FS
 	log          *slog.Logger
 	report       *certificate
 	interpreters *interpreters
 	targets      []*target
-	asked        bool // who holds what is to be found out, which takes a while, as may the rest then
+	asked        bool // search for the holders, which takes a while, and so may the rest
 	live         *live
-	within       context.Context // nil: it ends by itself
-	cut          atomic.Bool     // it was ended before it was through
-	objects      int             // that are looked at of each process at most; 0: as many as there may be
-	barred       string          // why no objects are looked at; "": they are
-	one          bool            // it is of one process, that may be a child, while the session runs
-	watch        []event.Piece   // which of these objects are there still is to be found out, in a look at one process
+	within       context.Context // nil: the look ends by itself
+	cut          atomic.Bool     // the look was ended before it was complete
+	objects      int             // objects examined of each process at most; 0: no limit
+	barred       string          // why no objects are examined; "": they are
+	one          bool            // the look is at one process, which may be a child, while the session runs
+	watch        []event.Piece   // in a look at one process: objects to check for whether they still exist
 
-	still []bool // of what was listed last
+	still []bool // for the watched objects of the latest listing
 
 	found   []holding
-	workers []*event.Holders // of pools
+	workers []*event.Holders // workers of pools
 }
 
-// Bounds of finding out who holds what at the end of a session.
+// Bounds of the search for holders at the end of a session.
 const (
 	holdersTime    = 10 * time.Second // of one process: processor time
-	holdersInAll   = 2 * time.Minute  // of all, on the clock
+	holdersInAll   = 2 * time.Minute  // of all processes, wall-clock time
 	holdersObjects = 1_500_000        // of one process: containers
 	holdersEvents  = 1000             // holders in one event
-	viewsEvents    = 64               // views in one
+	viewsEvents    = 64               // views in one event
 )
 
-// Bounds of listing what is there by name at the end of a session: less where nobody asked for more than a report,
-// which people wait for.
+// Bounds of listing the variables at the end of a session. They are lower where only a report was asked for, because
+// people wait for it.
 const (
 	listingTime    = 5 * time.Second // of one process: processor time
 	listingInAll   = 2 * time.Minute
@@ -57,7 +57,7 @@ const (
 	listingObjects = 1_500_000
 )
 
-// holding is what was found out for one process.
+// holding is the search result for one process.
 type holding struct {
 	target *target
 	time   event.Nanoseconds
@@ -78,8 +78,8 @@ func (l *lastLook) context() context.Context {
 	return l.within
 }
 
-// cutShort reports whether somebody has ended the look, and notes that it is not whole: for where something is left to
-// be found out.
+// cutShort reports whether the user has ended the look, and if so notes that it is incomplete. It is called where
+// something is left to search.
 func (l *lastLook) cutShort() bool {
 	ended := l.context().Err() != nil
 	if ended {
@@ -88,7 +88,7 @@ func (l *lastLook) cutShort() bool {
 	return ended
 }
 
-// sayEnded takes in of which processes something was not found out because somebody has ended the look.
+// sayEnded adds to the report the processes with incomplete results because the user ended the look.
 func (l *lastLook) sayEnded() {
 	for _, t := range l.targets {
 		if l.cut.Load() && !t.gone && t.python != nil {
@@ -98,13 +98,13 @@ func (l *lastLook) sayEnded() {
 	}
 }
 
-// survey is of one process.
+// survey covers one process.
 type survey struct {
 	*holders.Survey
 	target *target
 }
 
-// surveys looks at the objects of every Python that lives. They must be closed.
+// surveys examines the objects of every live Python process. The caller must close them.
 func (l *lastLook) surveys() []*survey {
 	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
 	if l.asked {
@@ -150,8 +150,9 @@ func (l *lastLook) surveys() []*survey {
 	return all
 }
 
-// besideThem returns the same surveys for findHolders, if that is asked for. Both must be gone through in the same
-// order, each closed when it is done with: one waits for the other where two at a time would take too much memory.
+// besideThem returns the same surveys for findHolders, if the holders are asked for. Both lists must be processed in
+// the same order, and each survey closed once it is used: one waits for the other where two at a time would take too
+// much memory.
 func (l *lastLook) besideThem(all []*survey) (others []*survey) {
 	if !l.asked {
 		return nil
@@ -162,7 +163,7 @@ func (l *lastLook) besideThem(all []*survey) (others []*survey) {
 	return others
 }
 
-// running are the threads of a process that run cells, where it is looked at while it runs them.
+// running returns the threads of a process that run cells, if the process is examined while it runs them.
 func (l *lastLook) running(t *target) (states []uint64) {
 	if !l.one {
 		return nil
@@ -177,7 +178,7 @@ func (l *lastLook) running(t *target) (states []uint64) {
 	return states
 }
 
-// mapped is what a process has mapped, what lies side by side as one.
+// mapped returns the mapped memory of a process, with adjacent mappings merged.
 func (l *lastLook) mapped(pid int) (all []holders.Block) {
 	for m, err := range l.fs.Image(pid).Mappings() {
 		if err != nil {

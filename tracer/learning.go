@@ -7,7 +7,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// learn reads what is only there once the interpreter, or IPython in it, has started.
+// learn reads the state that exists only once the interpreter, or IPython in it, has started.
 func (e *examiner) learn(t *target) bool {
 	p := t.python
 	p.learning.begin()
@@ -24,7 +24,7 @@ func (e *examiner) learn(t *target) bool {
 		}
 		if news = news || p.inputs != addr; p.inputs == 0 && p.stored == 0 {
 			p.stored = n
-			if !t.late { // it began with one empty entry, and nothing that it has now had been there before
+			if !t.late { // In began with one empty entry, and all its present entries are from later
 				p.stored = 1
 			}
 		}
@@ -43,13 +43,13 @@ func (e *examiner) learn(t *target) bool {
 		e.log.Warn("the Python offsets could not be written", "pid", t.pid, "error", err)
 		return false
 	}
-	if t.announced { // the Start event has an older picture of it
+	if t.announced { // the Start event describes an older state of the process
 		e.queue.add(&event.Process{ProcessInfo: t.info()})
 	}
 	return true
 }
 
-// tellPython tells the ledger how to read the target's Python.
+// tellPython gives the ledger the offsets by which to read the target's Python.
 func (e *examiner) tellPython(t *target, interpreter uint64) error {
 	python := t.offsets(interpreter, !e.options.NoStacks)
 	switch {

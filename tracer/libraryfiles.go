@@ -7,20 +7,20 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// libraryFile is a library of a target, loaded or expected, with probes on it. close takes all of them out and closes
+// libraryFile is a library of a target, loaded or expected, with probes on it. close removes all its probes and closes
 // the file.
 type libraryFile interface {
 	id() process.FileID
 	close()
 }
 
-// libraryFiles are the libraries that an instrument has met or expects: what instruments for libraries have alike.
+// libraryFiles are the libraries that an instrument has met or expects: the part that instruments for libraries share.
 type libraryFiles[L libraryFile] struct {
 	inert
 	libraries []L
 }
 
-// library returns the one in a file, the zero value for none.
+// library returns the library in a file, or the zero value if there is none.
 func (f *libraryFiles[L]) library(id process.FileID) (none L) {
 	for _, l := range f.libraries {
 		if l.id() == id {
@@ -41,8 +41,8 @@ func (f *libraryFiles[L]) close() {
 	f.libraries = nil
 }
 
-// openMet opens a library that a target has mapped. Where that fails it returns nil, and says what is not seen, unless
-// the target has ended.
+// openMet opens a library that a target has mapped. If that fails, it returns nil and reports the meters that miss
+// something, unless the target has ended.
 func openMet(h *host, t *target, l listing, m process.Mapping, meters []event.Meter) *process.MappedFile {
 	file, err := h.openMapping(t.pid, m)
 	if err == nil {

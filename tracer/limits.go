@@ -13,14 +13,14 @@ import (
 // limits are the soft limits that a session sets.
 type limits struct {
 	fs     process.FS
-	size   limit.Size // what was asked for
+	size   limit.Size // the size that was asked for
 	report *certificate
 	may    func(pid int, owner uint32) error // see [Options]
 
 	guards  map[limit.User]*limit.Guard
 	chosen  []Limited
-	started map[int32]process.Identity // by processes that are limited, and run
-	tried   bool                       // to put them back
+	started map[int32]process.Identity // running children of limited processes
+	tried   bool                       // to restore the limits
 }
 
 // Limited is a process that the session has limited.
@@ -32,7 +32,8 @@ type Limited struct {
 // maxStarted bounds the children that are remembered; the ledger has room for fewer.
 const maxStarted = 4096
 
-// start starts who limits processes, of each user whose they are, if that is asked for: later nothing can be started.
+// start starts the guards that set limits, one for each user of the targets, if limits are asked for. After confinement
+// nothing can be started.
 func (l *limits) start(targets []*target) error {
 	if !l.size.Set() {
 		return nil
@@ -50,13 +51,13 @@ func (l *limits) start(targets []*target) error {
 			return err
 		}
 		for _, id := range below {
-			_, _ = l.guard(id.PID) // told when it is to be limited
+			_, _ = l.guard(id.PID) // an error is reported when the child is to be limited
 		}
 	}
 	return nil
 }
 
-// guard is who limits a process. It fails as [Options.MayLimit] does.
+// guard returns the guard that limits a process. It fails as [Options.MayLimit] does.
 func (l *limits) guard(pid int) (*limit.Guard, error) {
 	user, err := limit.UserOf(pid)
 	if err != nil {
@@ -77,7 +78,7 @@ func (l *limits) guard(pid int) (*limit.Guard, error) {
 	return g, nil
 }
 
-// limitAll limits the roots and what they have started, if that is asked for.
+// limitAll limits the roots and their descendants, if that is asked for.
 func (l *limits) limitAll(targets []*target) error {
 	if !l.size.Set() {
 		return nil
@@ -100,8 +101,8 @@ func (l *limits) limitAll(targets []*target) error {
 	return nil
 }
 
-// limitRoot limits one root. Its children share what is free with it, where that is the measure, and have no larger
-// limit than it.
+// limitRoot limits one root and its children. Where the limit follows from the free memory, root and children share it.
+// No child has a larger limit than the root.
 func (l *limits) limitRoot(t *target, below []process.Identity, processes int) error {
 	choice := limit.Choice{Bytes: l.size.Bytes}
 	if l.size.Auto {
@@ -123,7 +124,7 @@ func (l *limits) limitRoot(t *target, below []process.Identity, processes int) e
 	return nil
 }
 
-// impose has the guard of the process's user limit it.
+// impose limits a process through the guard of its user.
 func (l *limits) impose(id process.Identity, bytes int64) error {
 	g, err := l.guard(id.PID)
 	if err != nil {
@@ -132,7 +133,7 @@ func (l *limits) impose(id process.Identity, bytes int64) error {
 	return g.Impose(id, bytes)
 }
 
-// note remembers a child of limited processes, which has their limit. It outlives who started it, maybe.
+// note remembers a child of limited processes, which inherits their limit. The child may outlive its parent.
 func (l *limits) note(b *event.Boundary) {
 	switch {
 	case l.guards == nil:
@@ -145,7 +146,7 @@ func (l *limits) note(b *event.Boundary) {
 	}
 }
 
-// lift puts back what was before.
+// lift restores the earlier limits.
 func (l *limits) lift() {
 	if l.tried {
 		return

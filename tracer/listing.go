@@ -8,8 +8,8 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
-// listVariables says by name what every Python has that lives. Its objects are read from outside, after the last
-// boundary. It closes the surveys.
+// listVariables lists the variables of every Python process that still runs. It reads the objects from outside the
+// process, after the last boundary. It closes the surveys.
 func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
 	if l.asked {
@@ -30,7 +30,7 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 		l.log.Debug("what is there by name", "pid", t.pid, "names", len(listed.Names), "objects", listed.Objects,
 			"bytes", listed.Read,
 			"took", time.Duration(now()-began), "complete", listed.Complete)
-		if !listed.Complete && l.cutShort() { // the little that is known already would look like all there is
+		if !listed.Complete && l.cutShort() { // an incomplete list would look complete
 			continue
 		}
 		e := &event.Variables{
@@ -50,7 +50,7 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 	return found
 }
 
-// cleanVariable is a variable whose texts are UTF-8.
+// cleanVariable returns a variable with its texts as valid UTF-8.
 func cleanVariable(v event.Variable) event.Variable {
 	v.Name, v.Type = clean(v.Name), clean(v.Type)
 	also := v.Also
@@ -71,7 +71,7 @@ func cleanVariable(v event.Variable) event.Variable {
 	return v
 }
 
-// withInputs fills in which code is of cells that had run before they could be seen to.
+// withInputs fills in the input numbers for code of cells that ran before the session.
 func withInputs(all *cells, events []event.Event) []event.Event {
 	for _, e := range events {
 		v, ok := e.(*event.Variables)
@@ -88,7 +88,7 @@ func withInputs(all *cells, events []event.Event) []event.Event {
 	return events
 }
 
-// cleanOwner is an owner whose texts are UTF-8.
+// cleanOwner returns an owner with its texts as valid UTF-8.
 func cleanOwner(o event.Owner) event.Owner {
 	names := o.Names
 	o.Names, o.Output = nil, clean(o.Output)

@@ -8,8 +8,8 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
-// live is the blocks that the traced processes have and that are worth asking who holds them, from the change stream.
-// Those are NumPy's data, page-locked memory and PyTorch's blocks on the CPU and on GPUs.
+// live holds the allocated blocks of the traced processes for which to search holders, from the change stream. They are
+// NumPy's data, page-locked memory and PyTorch's blocks on the CPU and on GPUs.
 type live struct {
 	blocks  map[liveKey]event.Bytes // sizes
 	crowded bool                    // some were left out
@@ -23,10 +23,10 @@ type liveKey struct {
 
 const (
 	smallestLive = 4 << 10 // bytes
-	maxLive      = 200_000 // the smallest go when there are more
+	maxLive      = 200_000 // beyond that the smallest are dropped
 )
 
-// change takes in that a block was made, resized or freed.
+// change records that a block was allocated, resized or freed.
 func (l *live) change(c *event.Change) {
 	if !c.IsBlock() || !c.Meter.Facts().Asked {
 		return
@@ -41,7 +41,7 @@ func (l *live) change(c *event.Change) {
 	}
 }
 
-// add takes a block in.
+// add adds a block.
 func (l *live) add(key liveKey, size event.Bytes) {
 	if l.blocks == nil {
 		l.blocks = map[liveKey]event.Bytes{}
@@ -52,7 +52,7 @@ func (l *live) add(key liveKey, size event.Bytes) {
 	}
 }
 
-// thin drops the smaller half.
+// thin drops the smaller half of the blocks.
 func (l *live) thin() {
 	l.crowded = true
 	sizes := make([]event.Bytes, 0, len(l.blocks))
@@ -61,7 +61,7 @@ func (l *live) thin() {
 	}
 	slices.Sort(sizes)
 	limit, drop := sizes[len(sizes)/2], len(sizes)/2
-	for _, below := range []bool{true, false} { // of many of the same size some
+	for _, below := range []bool{true, false} { // of many blocks of the same size, it drops only some
 		for key, size := range l.blocks {
 			if drop > 0 && (size < limit || !below && size == limit) {
 				delete(l.blocks, key)
@@ -71,7 +71,7 @@ func (l *live) thin() {
 	}
 }
 
-// boundary takes in that what is known of some blocks does not hold any more.
+// boundary drops the blocks that are gone or may change unrecorded from now on.
 func (l *live) boundary(b *event.Boundary) {
 	switch {
 	case b.Kind == event.ProcessExec || b.Kind == event.ProcessExit:
@@ -90,7 +90,7 @@ func (l *live) forget(which func(liveKey) bool) {
 	}
 }
 
-// of returns a process's blocks.
+// of returns the blocks of a process.
 func (l *live) of(pid int) (out []holders.Block) {
 	for key, size := range l.blocks {
 		if key.pid == int32(pid) {

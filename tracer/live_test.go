@@ -16,7 +16,7 @@ func TestLive(t *testing.T) {
 		{PID: 1, Meter: event.NumPy, Size: 4095, Address: 0x9000}, // too small
 		{PID: 1, Meter: event.NumPy, Size: 5000, Address: 0x20000},
 		{PID: 1, Meter: event.NumPy, Size: -5000, Address: 0x20000},
-		{PID: 1, Meter: event.NumPy, Size: -9000, Address: 0x30000}, // made before
+		{PID: 1, Meter: event.NumPy, Size: -9000, Address: 0x30000}, // allocated before the session
 		{PID: 2, Meter: event.NumPy, Size: 8192, Address: 0x1000},
 		{PID: 1, Meter: event.Pinned, Size: 4096, Address: 0x40000},
 		{PID: 1, Meter: event.Torch, Size: 4096, Address: 0x48000},
@@ -49,7 +49,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLiveIsBounded makes more blocks than are kept: the large ones stay.
+// TestLiveIsBounded allocates more blocks than are kept: the large ones stay.
 func TestLiveIsBounded(t *testing.T) {
 	for _, size := range []event.Bytes{4096, 1 << 20} {
 		var l live

@@ -14,8 +14,8 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
-// Looks finds out what there is by name, or who holds what, while the session runs, beside it: the objects of a Python
-// are read from outside, and the process goes on. One look is under way at a time.
+// Looks searches for variables, or for the holders of blocks, while the session runs. It reads the objects of a Python
+// process from outside, and the process keeps running. Only one look runs at a time.
 type Looks struct {
 	log      *slog.Logger
 	fs       process.FS
@@ -26,12 +26,12 @@ type Looks struct {
 	end      *windup
 
 	cancel context.CancelFunc
-	done   chan func() []event.Event // nil while nobody looks; what comes is for the session's goroutine
-	over   chan struct{}             // closed when nothing of the session is used any more
+	done   chan func() []event.Event // nil while no look runs; the result is for the session's goroutine
+	over   chan struct{}             // closed when the look no longer uses anything of the session
 }
 
-// FindVariables has the variables of all Pythons looked for, beside the session: they come as events, at most a quarter
-// of a minute later. It reports whether it has begun: while one look is under way no other begins.
+// FindVariables starts to list the variables of all Python processes, beside the session. They come as events, at most
+// a quarter of a minute later. It reports whether it has started: only one look runs at a time.
 func (l *Looks) FindVariables() bool {
 	look := l.lookBeside(func(*target) bool { return true })
 	return l.begins(look, func() func() []event.Event {
@@ -47,8 +47,8 @@ func (l *Looks) FindVariables() bool {
 	})
 }
 
-// FindVariablesOf has those of one process looked for, as [Looks.FindVariables] does. They come as an [event.Looked],
-// in any case. It says what that took, and which of some objects are there still.
+// FindVariablesOf lists the variables of one process, as [Looks.FindVariables] does. They always come as one
+// [event.Looked]. It contains the cost of the look, and which of the watched objects still exist.
 func (l *Looks) FindVariablesOf(pid int, watch []event.Piece) bool {
 	look := l.lookBeside(func(t *target) bool { return t.pid == pid })
 	look.watch = watch
@@ -64,9 +64,9 @@ func (l *Looks) FindVariablesOf(pid int, watch []event.Piece) bool {
 	})
 }
 
-// FindHoldersOf has it found out who holds these blocks of a process, and which of its children are idle workers, as
-// [Looks.FindVariablesOf] does. The blocks are in the order of their addresses, the smallest left out where there are
-// more than that takes. It may take a minute.
+// FindHoldersOf searches for the holders of these blocks of a process, and for idle workers among its children, as
+// [Looks.FindVariablesOf] does. The blocks are in the order of their addresses. Where there are more than it takes, the
+// smallest are left out. It may take a minute.
 func (l *Looks) FindHoldersOf(pid int, blocks []event.Block) bool {
 	look := l.lookBeside(func(t *target) bool { return t.pid == pid })
 	look.asked, look.one = true, true
@@ -96,7 +96,7 @@ func (l *Looks) FindHoldersOf(pid int, blocks []event.Block) bool {
 	})
 }
 
-// tell adds what was found by name.
+// tell adds the variables that were found.
 func (l *lastLook) tell(out *event.Looked, found []event.Event) {
 	for _, e := range found {
 		if v, ok := e.(*event.Variables); ok {
@@ -105,8 +105,8 @@ func (l *lastLook) tell(out *event.Looked, found []event.Event) {
 	}
 }
 
-// looked says what a look at one process took, and what went wrong with it. used: the processor time of this thread as
-// it began.
+// looked returns the duration and cost of a look at one process, and its errors. used is the processor time of this
+// thread at the start of the look.
 func (l *lastLook) looked(pid int, began time.Time, used time.Duration) *event.Looked {
 	out := &event.Looked{
 		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)),
@@ -118,7 +118,7 @@ func (l *lastLook) looked(pid int, began time.Time, used time.Duration) *event.L
 	return out
 }
 
-// lookBeside is a look at some Pythons while the session goes on: with all of its own.
+// lookBeside returns a look at some Python processes that shares no state with the session, which goes on.
 func (l *Looks) lookBeside(which func(*target) bool) *lastLook {
 	look := &lastLook{
 		fs: l.fs, log: l.log, report: &certificate{}, live: &live{},
@@ -128,14 +128,14 @@ func (l *Looks) lookBeside(which func(*target) bool) *lastLook {
 		if t.gone || t.python == nil || t.python.live == nil || !which(t) {
 			continue
 		}
-		target, python, live := *t, *t.python, *t.python.live // the session goes on with its own
+		target, python, live := *t, *t.python, *t.python.live // copies, because the session goes on with its own
 		target.python, python.live = &python, &live
 		look.targets = append(look.targets, &target)
 	}
 	return look
 }
 
-// begins has a look done beside the session, unless one is under way.
+// begins starts a look beside the session, unless another runs.
 func (l *Looks) begins(look *lastLook, do func() func() []event.Event) bool {
 	if l.done != nil || l.end.stopped != "" {
 		return false
@@ -146,7 +146,7 @@ func (l *Looks) begins(look *lastLook, do func() func() []event.Event) bool {
 	kernel := l.ledger
 	go func() {
 		defer close(over)
-		runtime.LockOSThread() // whose processor time is counted
+		runtime.LockOSThread() // the processor time is that of the thread
 		defer runtime.UnlockOSThread()
 		found := do()
 		look.interpreters.known = nil
@@ -157,10 +157,10 @@ func (l *Looks) begins(look *lastLook, do func() func() []event.Event) bool {
 	return true
 }
 
-// FindsVariables reports whether a look is under way.
+// FindsVariables reports whether a look is running.
 func (l *Looks) FindsVariables() bool { return l.done != nil }
 
-// found are the events of a look that is over.
+// found returns the events of a look that has finished.
 func (l *Looks) found() []event.Event {
 	select {
 	case found := <-l.done:
@@ -172,7 +172,7 @@ func (l *Looks) found() []event.Event {
 	}
 }
 
-// stop ends a look that is under way: what it holds of processes is to be closed.
+// stop ends a look that is running, so that everything it holds of processes is closed.
 func (l *Looks) stop() {
 	if l.done == nil {
 		return

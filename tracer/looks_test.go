@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestLookKnowsInterpreters: a look beside a session analyses no interpreter that is known, and leaves what is kept to
-// the session.
+// TestLookKnowsInterpreters: a look beside a session does not analyse a known interpreter again, and leaves writing to
+// the cache to the session.
 func TestLookKnowsInterpreters(t *testing.T) {
 	cmd, r := aPython(t), newCacheRig(t)
 	s := attached(t, &fakeKernel{}, Options{})
@@ -35,5 +35,5 @@ func TestLookKnowsInterpreters(t *testing.T) {
 		t.Errorf("%d analyses were found, %d before the look", found, known)
 	}
 	_ = r.find(&s.analyses, true)
-	_ = r.find(r.byUs(), false) // the session keeps as before
+	_ = r.find(r.byUs(), false) // the session still writes to the cache
 }

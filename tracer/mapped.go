@@ -12,24 +12,24 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// mappedInstrument is the instrument for the lines of cpu.mapped: probes where a C library has asked for memory, in
-// mmap and mremap.
+// mappedInstrument is the instrument for the lines of cpu.mapped. It probes the places in mmap and mremap at which a C
+// library asks for memory.
 type mappedInstrument struct {
 	inert
 	*host
 	target    *target
 	analyses  *analyses
 	libraries []*mappingLibrary
-	crowded   bool // said that some have no room
+	crowded   bool // it was reported that some libraries are left out
 }
 
-// callAnalysis is how it is kept where a C library asks for memory.
+// callAnalysis caches the places at which a C library asks for memory.
 var callAnalysis = analysis[libc.Calls]{subject: "mmap", find: libc.FindCalls, places: libc.Calls.Offsets}
 
-// mappingLibrary is a C library.
+// mappingLibrary is a C library with its probes.
 type mappingLibrary struct {
 	file   *process.MappedFile
-	probes io.Closer // nil: it is of no use, and need not be looked at again
+	probes io.Closer // nil: the library could not be probed, and is not examined again
 }
 
 func (i *mappedInstrument) close() {
@@ -42,7 +42,7 @@ func (i *mappedInstrument) close() {
 	i.libraries = nil
 }
 
-// meet puts probes on a C library that it meets first.
+// meet probes a C library when it is first mapped.
 func (i *mappedInstrument) meet(_ listing, m process.Mapping) {
 	if m.Perm&process.Exec == 0 || m.File.Inode == 0 || !libc.IsLibc(m.Path) ||
 		slices.ContainsFunc(i.libraries, func(l *mappingLibrary) bool { return l.file.Mapping.File == m.File }) {

@@ -6,10 +6,10 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// metersOfPythons are those that only a Python's own probes see.
+// metersOfPythons are the meters that only the probes of a Python process serve.
 var metersOfPythons = event.MetersOf(func(f *event.Facts) bool { return f.OfPythons })
 
-// metersThrough are the meters of what is taken through a library.
+// metersThrough returns the meters of allocations through a library.
 func metersThrough(kind cuda.Kind) []event.Meter {
 	switch kind {
 	case cuda.Driver:
@@ -20,7 +20,7 @@ func metersThrough(kind cuda.Kind) []event.Meter {
 	return nil
 }
 
-// metersOf are the meters of what libraries allocate.
+// metersOf returns the meters of allocations by the loaded libraries.
 func metersOf(loaded ledger.Imports) (meters []event.Meter) {
 	if loaded&ledger.ImportsNumPy != 0 {
 		meters = append(meters, event.MetersThrough(event.ThroughNumPy)...)
@@ -37,11 +37,11 @@ func metersOf(loaded ledger.Imports) (meters []event.Meter) {
 	return meters
 }
 
-// metersOfPools are the meters of what is taken through Arrow.
+// metersOfPools are the meters of allocations through Arrow.
 var metersOfPools = event.MetersThrough(event.ThroughArrow)
 
-// metersOfGPU are those that are told by device.
+// metersOfGPU are the meters that are kept by device.
 var metersOfGPU = event.MetersOf(func(f *event.Facts) bool { return f.Meter >= event.CPUMeters })
 
-// metersOfNVML are those that only NVML tells.
+// metersOfNVML are the meters that only NVML serves.
 var metersOfNVML = event.MetersOf(func(f *event.Facts) bool { return f.Meter == event.OfDevice(0, event.Unattributed) })

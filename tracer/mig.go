@@ -7,11 +7,11 @@ import (
 	"ipytracer/tracer/gpu"
 )
 
-// shares are the MIG devices that targets use, by the GPU's index: their UUIDs. A process that uses one has its memory,
-// and no more.
+// shares maps a GPU's index to the UUIDs of its MIG devices that targets use. A process that uses a MIG device has the
+// memory of that device, and no more.
 type shares map[int][]string
 
-// note takes in which devices a target's ordinals are, if that is certain.
+// note records the MIG devices among a target's CUDA ordinals, unless they are in doubt.
 func (s *shares) note(devices []gpu.Device, found gpu.Ordinals) {
 	if found.Doubt != "" {
 		return
@@ -28,8 +28,8 @@ func (s *shares) note(devices []gpu.Device, found gpu.Ordinals) {
 	}
 }
 
-// limit puts into what a GPU is called, and into how much memory it has, that targets use a MIG device of it. Of a GPU
-// of which they use several, or nobody knows which, it is not known how much memory they have.
+// limit adds the MIG device that targets use to a GPU's name, and sets the GPU's memory to that of the device. If
+// targets use several devices of the GPU, or it is not known which, the memory is unknown.
 func (s shares) limit(g *gpu.Device, named *event.GPU) {
 	if g.MIG != gpu.MIGOn {
 		return

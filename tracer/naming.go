@@ -9,61 +9,61 @@ import (
 	"ipytracer/tracer/code/native"
 )
 
-// naming names the frames of native stacks, beside the session. Reading the symbols of a library as large as PyTorch's
-// takes tenths of a second, in which hundreds of new stacks can come, and the kernel half keeps few until somebody
-// reads them. What is queued behind a stack without names is not handed out.
+// naming finds the names of the frames of native stacks, beside the session. Reading the symbols of a library as large
+// as PyTorch's takes tenths of a second. Hundreds of new stacks can come in that time, and the kernel half keeps few
+// until they are read. Events behind a stack without names stay in the queue.
 //
-// A file can take long to read. Stacks that find no room, or have waited too long, go without symbols, and are counted.
+// Reading a file can take long. Stacks that find no room, or have waited too long, are passed on without symbols, and
+// are counted.
 type naming struct {
-	done func() // called, by any goroutine, when the stack that was waited for has its names
+	done func() // called, by any goroutine, when the awaited stack has its names
 
 	mu      sync.Mutex
 	todo    []unnamedStack // in the order they were queued
 	frames  int            // of todo
 	running chan struct{}  // closed once all have names; nil before the first
-	idle    bool           // nobody names
-	asked   bool           // somebody waits for the first one
-	stuck   bool           // the goroutine that names has been given up for the stack it is at
+	idle    bool           // no goroutine is naming
+	asked   bool           // the session waits for the first one
+	stuck   bool           // the naming goroutine's current stack has been passed on without it
 	without uint64         // stacks that went without symbols
 	outer   map[*event.Frame][]event.Frame
 
-	names map[codePlace]event.Frame // of the goroutine that names
+	names map[codePlace]event.Frame // used only by the naming goroutine
 }
 
 // unnamedStack is a native stack with known places and no names yet.
 type unnamedStack struct {
 	event  *event.Stack
 	places []codePlace
-	rest   []event.Frame // behind them
+	rest   []event.Frame // Python frames behind the native ones
 }
 
-// size is how many frames the stack will have.
+// size returns the number of frames that the stack will have.
 func (s *unnamedStack) size() int { return len(s.places) + len(s.rest) }
 
-// codePlace is a place in the code of a file, or a function that has its name already.
+// codePlace is a place in the code of a file, or a function with a known name.
 type codePlace struct {
-	module   *native.Module // nil: function and name are all there is
+	module   *native.Module // nil: only function and name are known
 	function string
 	name     string // of the file
 	vaddr    uint64 // the return address in the file, or the instruction
-	leaf     bool   // it is that
+	leaf     bool   // vaddr is that of the instruction
 }
 
-// unknownPlace stands for calls that are not known.
+// unknownPlace stands for unknown calls.
 var unknownPlace = codePlace{function: "?"}
 
 const (
-	// maxNames is how many names are kept to be used again.
+	// maxNames is the maximum of names kept for reuse.
 	maxNames = 1 << 17
-	// maxUnnamed is how many frames the stacks have together that wait for their names: some 150 MiB, once they have
-	// them.
+	// maxUnnamed is the maximum of frames of all stacks that wait for their names: some 150 MiB, once they have them.
 	maxUnnamed = 1 << 20
-	// namingPatience is how long a session that runs waits for names when too many events wait behind them, and
-	// endPatience how long its end does.
+	// namingPatience is how long a running session waits for names when too many events wait behind them. endPatience
+	// is the same at the end of the session.
 	namingPatience, endPatience = 5 * time.Second, 30 * time.Second
 )
 
-// name has a stack named. Until that is done its event belongs to another goroutine.
+// name queues a stack for naming. Until it has its names, its event belongs to another goroutine.
 func (n *naming) name(s unnamedStack) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -94,7 +94,7 @@ func (n *naming) pass(s unnamedStack) {
 	n.without++
 }
 
-// letGo forgets names that were read, unless some are being read.
+// letGo drops the cached names, unless the naming goroutine is using them.
 func (n *naming) letGo() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -104,8 +104,8 @@ func (n *naming) letGo() {
 	}
 }
 
-// unknownIn returns the frames of native code that is not known, in front of others. Python stacks are kept for the
-// whole session, and so are these: as many frames, and one more of each.
+// unknownIn returns the given frames behind one that stands for unknown native code. The result is kept for the whole
+// session, as Python stacks are: as many frames, and one more of each stack.
 func (n *naming) unknownIn(rest []event.Frame) []event.Frame {
 	if len(rest) == 0 {
 		return []event.Frame{unknownPlace.plain()}
@@ -142,7 +142,8 @@ func (n *naming) run(ended chan struct{}) {
 	}
 }
 
-// named gives the first stack its frames, unless it was given up, and reports whether somebody waits for it.
+// named gives the first stack its frames, unless it was passed on already, and reports whether the session waits for
+// it.
 func (n *naming) named(first *unnamedStack, frames []event.Frame) (asked bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -158,7 +159,8 @@ func (n *naming) named(first *unnamedStack, frames []event.Frame) (asked bool) {
 	return asked
 }
 
-// holds reports whether an event waits for names. When it has them, done is called, once for each time this was true.
+// holds reports whether an event waits for names. Each time it returns true, done is called once when the event has
+// them.
 func (n *naming) holds(e event.Event) bool {
 	s, ok := e.(*event.Stack)
 	if !ok {
@@ -166,12 +168,12 @@ func (n *naming) holds(e event.Event) bool {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.asked = len(n.todo) > 0 && n.todo[0].event == s // they have names in the order they have in the queue
+	n.asked = len(n.todo) > 0 && n.todo[0].event == s // stacks get names in the order of the queue
 	return n.asked
 }
 
-// wait waits until all have names. After some time it passes the others on without symbols, and those that come while
-// the same file is read.
+// wait waits until all stacks have names. After the given time it passes the remaining stacks on without symbols, and
+// later ones too while the same file is being read.
 func (n *naming) wait(patience time.Duration) {
 	n.mu.Lock()
 	running, stuck := n.running, n.stuck
@@ -191,7 +193,7 @@ func (n *naming) wait(patience time.Duration) {
 	n.todo, n.frames = nil, 0
 }
 
-// passed is how many stacks have no symbols.
+// passed returns the number of stacks without symbols.
 func (n *naming) passed() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -214,7 +216,7 @@ func (n *naming) frame(p codePlace) event.Frame {
 	return f
 }
 
-// plain returns a place's frame without symbols.
+// plain returns the frame of a place without symbols.
 func (p codePlace) plain() event.Frame {
 	function := p.function
 	if p.module != nil {
@@ -228,7 +230,7 @@ func (p codePlace) offset() string { return fmt.Sprintf("%s+%#x", p.name, p.vadd
 func (p codePlace) describe() event.Frame {
 	at := p.vaddr
 	if !p.leaf {
-		at-- // the call before it, which may be the last instruction of its function
+		at-- // the call before the return address, which may be the last instruction of its function
 	}
 	found := p.module.Place(at)
 	if found.Function == "" {

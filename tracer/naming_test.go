@@ -14,12 +14,12 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// slowFile is a file that, once it is shut, lets nobody read before the gate is open.
+// slowFile is a file that, once it is shut, blocks all reads until the gate is open.
 type slowFile struct {
 	io.ReaderAt
 	shut    atomic.Bool
 	gate    chan struct{}
-	waiting chan struct{} // gets something once a read waits at the gate
+	waiting chan struct{} // receives a value once a read waits at the gate
 }
 
 func (f *slowFile) ReadAt(p []byte, at int64) (int, error) {
@@ -33,8 +33,8 @@ func (f *slowFile) ReadAt(p []byte, at int64) (int, error) {
 	return f.ReaderAt.ReadAt(p, at)
 }
 
-// slowLibc is the C library of this program, opened, and its file, which nobody reads from now on until the gate is
-// open.
+// slowLibc returns the opened C library of this program, and its file. From now on, reads of the file block until the
+// gate is open.
 func slowLibc(t *testing.T) (*native.Module, *slowFile) {
 	t.Helper()
 	libc, err := os.Open(thisLibc(t))
@@ -51,8 +51,8 @@ func slowLibc(t *testing.T) (*native.Module, *slowFile) {
 	return module, file
 }
 
-// TestNamesHoldNothingUp: while the symbols of a library are being read, the session goes on reading what the kernel
-// half has; what is queued behind the stack comes out behind it, when it has its names.
+// TestNamesHoldNothingUp: while the symbols of a library are being read, the session keeps reading the records of the
+// kernel half. Events queued behind the stack come out after it, once it has its names.
 func TestNamesHoldNothingUp(t *testing.T) {
 	module, file := slowLibc(t)
 	k := &fakeKernel{}
@@ -66,7 +66,7 @@ func TestNamesHoldNothingUp(t *testing.T) {
 				[]event.Frame{{Function: "f"}}})
 			together(change(1))(sink)
 		},
-		func(sink ledger.Sink) { // it comes to this although nothing has a name yet
+		func(sink ledger.Sink) { // called although no stack has names yet
 			close(file.gate)
 			together(change(2), drawn(1, event.ProcessExit))(sink)
 		},
@@ -95,8 +95,8 @@ func TestNamesHoldNothingUp(t *testing.T) {
 	}
 }
 
-// TestNamesThatDoNotCome: what waits too long for names goes without symbols, and is counted; the file that holds it up
-// is waited for once. When it has been read after all, names are there again.
+// TestNamesThatDoNotCome: a stack that waits too long for names goes without symbols, and is counted. The session waits
+// for the slow file only once. When it has been read after all, stacks get names again.
 func TestNamesThatDoNotCome(t *testing.T) {
 	module, file := slowLibc(t)
 	var n naming
@@ -110,10 +110,10 @@ func TestNamesThatDoNotCome(t *testing.T) {
 	if !n.holds(first) {
 		t.Fatal("it has names")
 	}
-	<-file.waiting // before that, nothing holds it up: what comes then would be read as well
+	<-file.waiting // before that, a later stack would be named as well
 	n.wait(0)
 	third := ask()
-	n.wait(time.Hour) // nothing is waited for again
+	n.wait(time.Hour) // returns at once
 	for i, stack := range []*event.Stack{first, second, third} {
 		if n.holds(stack) || len(stack.Frames) != 3 || stack.Frames[0].Function != "libc.so.6+0x100" ||
 			stack.Frames[1].Function != "?" || stack.Frames[2].Function != "f" {
@@ -132,8 +132,8 @@ func TestNamesThatDoNotCome(t *testing.T) {
 	}
 }
 
-// TestNamesAreBounded: stacks that find no room take none, however many come; a stack in front of the same Python code
-// shares its frames.
+// TestNamesAreBounded: stacks beyond the limit need no memory, however many come. Stacks in front of the same Python
+// code share their frames.
 func TestNamesAreBounded(t *testing.T) {
 	n := naming{idle: true, frames: maxUnnamed - 1}
 	python := []event.Frame{{Function: "f"}, {Function: "g"}}
@@ -152,7 +152,7 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// TestQueueIsCompact: a queue in which one event is held each time keeps no room of those that are handed out.
+// TestQueueIsCompact: a queue that always holds one event keeps no memory of the events that were taken.
 func TestQueueIsCompact(t *testing.T) {
 	var queue eventQueue
 	for i := range 10000 {

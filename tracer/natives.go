@@ -11,27 +11,27 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// natives are the ELF files of all targets, and the Python stacks that native ones are put in front of.
+// natives are the ELF files of all targets, and the Python stacks behind native ones.
 type natives struct {
 	fs     process.FS
 	kernel codeTable
 	log    *slog.Logger
-	target func(pid int) *target // a process that is traced and has not ended
+	target func(pid int) *target // returns a traced process that has not ended
 
-	modules map[process.FileID]*native.Module // nil where a file is of no use
+	modules map[process.FileID]*native.Module // nil where a file cannot be used
 	ahead   rulesAhead
 	room    elffile.Room
 	places  int        // of all targets
-	opening sync.Mutex // held for files
+	opening sync.Mutex // held for files and closed
 	files   []io.Closer
-	closed  bool // files are closed, and so is what comes later
+	closed  bool // files are closed, and later ones are closed at once
 	stacks  map[uint64]*event.Stack
-	frames  int    // of all of them
-	mapped  uint32 // mappings of code that were ever seen
+	frames  int    // of all stacks
+	mapped  uint32 // number of code mappings ever seen
 	naming  naming
 }
 
-// Limits of what is kept. The kernel's table of stacks has as many.
+// Limits of the caches. The kernel's table of stacks has as many.
 const (
 	maxModules      = 512
 	maxPythonStacks = 1 << 17
@@ -39,7 +39,7 @@ const (
 	maxNativeBytes  = 512 << 20 // of symbols and lines; PyTorch's libraries have some 100 MiB of them
 )
 
-// keep remembers a Python stack for the native ones that refer to it.
+// keep stores a Python stack for the native ones that refer to it.
 func (n *natives) keep(wanted bool, s *event.Stack) {
 	if !wanted || len(n.stacks) >= maxPythonStacks || n.frames+len(s.Frames) > maxPythonFrames {
 		return
@@ -62,7 +62,7 @@ func (n *natives) close() {
 	n.files, n.modules, n.closed = nil, nil, true
 }
 
-// closeLater keeps a file until the session closes. Any goroutine may call it.
+// closeLater keeps a file open until the session closes. Any goroutine may call it.
 func (n *natives) closeLater(f io.Closer) {
 	n.opening.Lock()
 	defer n.opening.Unlock()
@@ -73,8 +73,8 @@ func (n *natives) closeLater(f io.Closer) {
 	n.files = append(n.files, f)
 }
 
-// module opens the file behind a mapping, once. Nil if that cannot be done, or it is no ELF file, or, where pending is
-// true, it is not known yet.
+// module opens the file behind a mapping, once. It returns nil if the file cannot be opened or is no ELF file, and also
+// where pending is true: then the file is still being read.
 func (all *natives) module(t *target, m process.Mapping) (found *native.Module, pending bool) {
 	if known, ok := all.modules[m.File]; ok || len(all.modules) >= maxModules {
 		return known, false
@@ -105,7 +105,7 @@ func (all *natives) module(t *target, m process.Mapping) (found *native.Module, 
 	return module, false
 }
 
-// debugFiles finds files with debug information as a target sees them.
+// debugFiles returns a function that opens debug files as a target sees them.
 func (all *natives) debugFiles(t *target) func(name string) (io.ReaderAt, error) {
 	pid := t.pid
 	return func(name string) (io.ReaderAt, error) {

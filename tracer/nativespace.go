@@ -8,11 +8,11 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// nativeSpace is what is known of the machine code in a target's memory.
+// nativeSpace describes the machine code in a target's memory.
 type nativeSpace struct {
 	code []codeMapping // in order of address
-	read time.Time     // when they were
-	// changes is how often libraries had come or gone by then, as the kernel counts.
+	read time.Time     // when code was read
+	// changes is the kernel's count of library loads and unloads at that time.
 	changes uint32
 	places  map[place]*known
 }
@@ -23,26 +23,26 @@ type place struct {
 	leaf bool
 }
 
-// codeMapping is an executable mapping, with its number among all of the session.
+// codeMapping is an executable mapping, with its number within the session.
 type codeMapping struct {
 	process.Mapping
 	number uint32
 }
 
-// known is what has been found out about a place, and the mapping it was found in.
+// known is the rule of a place, and the mapping in which it was found.
 type known struct {
 	in    uint32
 	rule  native.Rule
 	ruled bool // the kernel has the rule
 }
 
-// maxPlaces is how many are kept; the kernel's table of rules has as many.
+// maxPlaces is the maximum of kept places; the kernel's table of rules has the same.
 const maxPlaces = 1 << 17
 
-// remapPause is how often a target that maps code without its dynamic linker is looked at again.
+// remapPause is the time between two looks at a target that maps code without its dynamic linker.
 const remapPause = 100 * time.Millisecond
 
-// find returns the mapping of an address, the zero one if there is none.
+// find returns the mapping of an address, or the zero value if there is none.
 func (n *nativeSpace) find(pc uint64) codeMapping {
 	i := sort.Search(len(n.code), func(i int) bool { return n.code[i].End > pc })
 	if i < len(n.code) && n.code[i].Start <= pc {
@@ -51,8 +51,8 @@ func (n *nativeSpace) find(pc uint64) codeMapping {
 	return codeMapping{}
 }
 
-// address is what is looked up for a place: of a return address the call before it, which may be the last instruction
-// of its function.
+// address returns the address to look up for a place. For a return address that is the call before it, which may be the
+// last instruction of its function.
 func (p place) address() uint64 {
 	if p.leaf {
 		return p.pc

@@ -8,12 +8,12 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// newSession returns one that has nothing yet.
+// newSession returns a session that has no targets yet.
 func newSession(o Options) *Session {
 	return newSessionOn(process.FS{Helper: process.NewHelper(context.Background())}, o)
 }
 
-// newSessionOn returns one that sees the processes of a proc file system.
+// newSessionOn returns a session that sees the processes of a proc file system.
 func newSessionOn(fs process.FS, o Options) *Session {
 	s := &Session{log: o.Log, options: o, fs: fs}
 	if s.log == nil {

@@ -8,9 +8,9 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// A kernel does not know which notebook it runs. Who starts it may have told it: a Jupyter server puts the notebook's
-// path into the environment (JPY_SESSION_NAME), VS Code into a variable of the notebook's own. Both are the user's
-// word: they name a kernel for people, and nothing else.
+// A kernel does not know which notebook it runs. The program that starts the kernel may have set it: a Jupyter server
+// puts the notebook's path into the environment (JPY_SESSION_NAME), VS Code into a variable in the notebook. Both can
+// be set by the user: they serve as a name for people to read, and nothing else.
 
 const (
 	sessionVariable = "JPY_SESSION_NAME"
@@ -19,7 +19,7 @@ const (
 	maxNotebook = 1024 // bytes of a path; a longer one is not kept
 )
 
-// notebookOf is the path of the notebook that a process says it runs, "" for none.
+// notebookOf returns the path of the notebook that a process says it runs, "" for none.
 func notebookOf(fs process.FS, pid int, live *cpython.Interpreter) string {
 	if path := live.Text("__main__", codesVariable); isPath(path) {
 		return strings.ToValidUTF8(path, "\ufffd")
@@ -33,8 +33,8 @@ func notebookOf(fs process.FS, pid int, live *cpython.Interpreter) string {
 
 func isPath(path string) bool { return path != "" && len(path) <= maxNotebook }
 
-// renamed are the targets that say another notebook now than when they were looked at: VS Code says it once a kernel
-// runs.
+// renamed returns events for the targets that name another notebook than at the last look: VS Code sets its variable
+// only once a kernel runs.
 func renamed(fs process.FS, targets []*target) (news []event.Event) {
 	for _, t := range targets {
 		if t.gone || t.python == nil || t.python.inputs == 0 || !t.announced {

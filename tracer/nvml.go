@@ -12,30 +12,30 @@ import (
 	"ipytracer/tracer/host/userfile"
 )
 
-// nvml is what a session asks: [nvmlhelper.Helper].
+// nvml is the part of [nvmlhelper.Helper] that a session uses.
 type nvml interface {
 	Snapshot() (gpu.Snapshot, error)
 	Close()
 }
 
-// charges are what NVML charges to processes, as it said when it was asked last.
+// charges are the amounts of memory that NVML charges to processes, from its latest answer.
 type charges struct {
-	helper nvml  // nil: there is nobody to ask
-	why    error // and why
-	early  bool  // the driver has no devices yet: it is asked again
+	helper nvml  // nil: NVML cannot be asked
+	why    error // the reason for a nil helper
+	early  bool  // the driver has no devices yet: NVML is asked again
 	began  bool  // NVML has started, and has answered
-	failed error // why the last question has no answer: last is of an earlier one
+	failed error // why the latest question failed: last is from an earlier one
 	last   gpu.Snapshot
-	taken  time.Time                 // when it answered last
-	cost   time.Duration             // of that; 0 for the answer that NVML started for
-	ending time.Duration             // of the session's, for the questions that nothing came after
-	used   map[int32]*event.Readings // nil: NVML has only named the devices
+	taken  time.Time                 // time of the latest answer
+	cost   time.Duration             // of the latest answer; 0 for the answer that started NVML
+	ending time.Duration             // time spent on the last questions at the end of targets
+	used   map[int32]*event.Readings // by pid; nil: NVML has only named the devices
 
-	first    chan nvmlAnswer // where what NVML starts for arrives; nil: nobody waits for it
-	patience time.Duration   // how long the session may wait for it still
+	first    chan nvmlAnswer // receives the answer that starts NVML; nil: none is awaited
+	patience time.Duration   // how long the session may still wait for that answer
 }
 
-// nvmlAnswer is what the helper says, when it was asked, and how long that took.
+// nvmlAnswer is an answer of the helper, with the time of the question and its duration.
 type nvmlAnswer struct {
 	last  gpu.Snapshot
 	err   error
@@ -43,14 +43,13 @@ type nvmlAnswer struct {
 	cost  time.Duration
 }
 
-// How often NVML is asked: it must not take more than a twentieth of the time. The answer that it starts for, which
-// wakes GPUs, comes on top, and so do the questions at the end of targets, which nothing comes after, for a second in
-// all.
+// How often NVML is asked: it must take at most a twentieth of the time. Two things come on top: the answer that starts
+// NVML, which wakes GPUs, and the last questions at the end of targets, for a second in all.
 //
-// That answer can take many seconds. It is asked for beside the session, which waits for nvmlStart in all, at the
-// places that need it: whoever is known early has the right numbers from the beginning. After that it joins at the next
-// cell. What it says of charges is of some instant since it was asked: who comes later takes from it which devices
-// there are, and asks for the charges anew.
+// The answer that starts NVML can take many seconds. It is requested beside the session. The session waits for it for
+// nvmlStart in all, at the places that need it, so that early processes have the right numbers from the beginning.
+// After that it is taken at the next cell. Its charges are of some instant since the question: a later caller takes
+// from it only the devices, and asks for the charges anew.
 const (
 	nvmlStart  = time.Second
 	nvmlShare  = 20
@@ -64,10 +63,10 @@ var (
 	errStarting = errors.New("NVML had not started when the session ended")
 )
 
-// startPatience is nvmlStart in a build for tests (-ldflags -X), of which the machine may be busy; "" in any other.
+// startPatience replaces nvmlStart in a build for tests (-ldflags -X) on a busy machine; it is "" in any other.
 var startPatience string
 
-// start starts the helper, where there is a library to load. This program must not be confined yet.
+// start starts the helper, if there is a library to load. It must be called before this program is confined.
 func (c *charges) start(as *userfile.User) {
 	if missing := gpu.Missing(); missing != nil {
 		c.why = missing
@@ -84,10 +83,10 @@ func (c *charges) start(as *userfile.User) {
 	}
 }
 
-// isStarting reports whether NVML was asked for the first time, and has not answered.
+// isStarting reports whether NVML was asked for the first time and has not answered.
 func (c *charges) isStarting() bool { return c.first != nil }
 
-// due reports whether it may be asked again. last: nothing comes after it.
+// due reports whether NVML may be asked again. last: no question follows.
 func (c *charges) due(last bool) bool {
 	if c.isStarting() {
 		return true
@@ -99,9 +98,9 @@ func (c *charges) due(last bool) bool {
 	return c.taken.IsZero() || time.Since(c.taken) >= pause || last && c.ending < nvmlEnding
 }
 
-// ask asks anew: the charges are of an instant behind the call, or there are none of that answer. Once it fails for
-// good there is nobody to ask. Until NVML has started it fails with errStarting, after what is left of the session's
-// patience, or that of a target's end.
+// ask asks anew: afterwards the charges are of an instant after the call, or that answer has none. After a permanent
+// failure NVML is not asked again. Until NVML has started, ask waits for the rest of the session's patience, or that of
+// a target's end, and then fails with errStarting.
 func (c *charges) ask(last bool) error {
 	if c.helper == nil {
 		return cmp.Or(c.why, errNotAsked)
@@ -115,14 +114,14 @@ func (c *charges) ask(last bool) error {
 		if err := c.take(a); err != nil || !a.asked.Before(came) {
 			return err
 		}
-		c.used = nil // NVML has started, and what it says is of a time that is over
+		c.used = nil // the answer that started NVML is of an earlier time
 		came = time.Now()
 	}
 	all, err := c.helper.Snapshot()
 	return c.take(nvmlAnswer{all, err, came, time.Since(came)})
 }
 
-// askFirst asks for the first time, or joins who did, and waits.
+// askFirst asks for the first time, or joins a question under way, and waits.
 func (c *charges) askFirst(last bool) (a nvmlAnswer, there bool) {
 	c.startNVML()
 	began, wait := time.Now(), c.patience
@@ -134,8 +133,8 @@ func (c *charges) askFirst(last bool) (a nvmlAnswer, there bool) {
 	return a, there
 }
 
-// startNVML asks for the first time, beside the session, unless that is under way. One question at a time is: the
-// helper has a limit of its own.
+// startNVML asks for the first time, beside the session, unless that is under way. Only one question runs at a time:
+// the helper has a limit of its own.
 func (c *charges) startNVML() {
 	if c.helper == nil || c.began || c.isStarting() {
 		return
@@ -144,7 +143,7 @@ func (c *charges) startNVML() {
 	c.first = first
 	go func() {
 		last, err := helper.Snapshot()
-		first <- nvmlAnswer{last, err, asked, time.Since(asked)} // there is room, also where nobody wants it any more
+		first <- nvmlAnswer{last, err, asked, time.Since(asked)} // the channel has room: this never blocks
 	}()
 }
 
@@ -165,7 +164,7 @@ func (c *charges) started(wait time.Duration) (a nvmlAnswer, there bool) {
 	return a, true
 }
 
-// take takes an answer in.
+// take stores an answer.
 func (c *charges) take(a nvmlAnswer) error {
 	err := a.err
 	c.taken, c.cost, c.failed = a.asked.Add(a.cost), a.cost, err
@@ -177,7 +176,7 @@ func (c *charges) take(a nvmlAnswer) error {
 	case err != nil:
 		return err
 	}
-	if !c.began { // what it took to start is not the price of asking
+	if !c.began { // the time to start NVML is not the cost of a question
 		c.began, c.cost = true, 0
 	}
 	c.last = a.last
@@ -185,7 +184,7 @@ func (c *charges) take(a nvmlAnswer) error {
 	return nil
 }
 
-// count takes in what each process has on each GPU.
+// count computes the memory of each process on each GPU.
 func (c *charges) count() {
 	c.used = map[int32]*event.Readings{}
 	for _, device := range c.last.Devices {
@@ -210,10 +209,10 @@ func (c *charges) count() {
 	}
 }
 
-// answered says whether NVML has said anything.
+// answered reports whether NVML has named any device.
 func (c *charges) answered() bool { return len(c.last.Devices) > 0 }
 
-// end asks nothing any more.
+// end stops all further questions.
 func (c *charges) end(why error) {
 	if c.helper != nil {
 		c.helper.Close()

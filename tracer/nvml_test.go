@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestNVMLWhileConfined: NVIDIA's library is loaded and asked after the session has been confined, as for a target that
-// imports PyTorch late. IPYTRACER_NVML=machine takes the machine's own library and devices, not the stand-in.
+// imports PyTorch late. IPYTRACER_NVML=machine uses the machine's own library and devices, not the stand-in.
 func TestNVMLWhileConfined(t *testing.T) {
 	if os.Getenv(confinedVariable) != "" {
 		askConfined(t)
@@ -94,7 +94,7 @@ func askConfined(t *testing.T) {
 	}
 }
 
-// fakeNVML says what a test wants, the last forever.
+// fakeNVML gives the answers of a test, the last one repeatedly.
 type fakeNVML struct {
 	says   []any // a gpu.Snapshot or an error
 	asked  int
@@ -112,7 +112,7 @@ func (f *fakeNVML) Snapshot() (gpu.Snapshot, error) {
 
 func (f *fakeNVML) Close() { f.closed = true }
 
-// devicesKernel notes what it is told of GPUs.
+// devicesKernel records the devices that it is given.
 type devicesKernel struct {
 	processes
 	told []ledger.Devices
@@ -123,7 +123,7 @@ func (k *devicesKernel) SetDevices(_ uint32, d ledger.Devices) error {
 	return nil
 }
 
-// gpuSession is what a session knows of GPUs: a target with an environment, on a machine with some devices.
+// gpuSession is the GPU part of a session: a target with an environment, on a machine with some devices.
 type gpuSession struct {
 	devices
 	report certificate
@@ -166,7 +166,7 @@ func (s *gpuSession) holds(t *testing.T, minor int) {
 	}
 }
 
-// cell is the end of a cell, with so much on GPU 0 as the driver's calls tell. Time has passed since the last one.
+// cell samples the end of a cell, with the given bytes on GPU 0 by the driver's calls. NVML may be asked again.
 func (s *gpuSession) cell(driver event.Bytes) event.Bytes {
 	s.taken = s.taken.Add(-time.Hour)
 	b := event.Boundary{Kind: event.CellClose, PID: gpuTarget, Root: 1}
@@ -179,7 +179,7 @@ func (s *gpuSession) says(text string) bool {
 	return slices.ContainsFunc(s.report.trouble, func(p string) bool { return strings.Contains(p, text) })
 }
 
-// using is what NVML says while the target uses so much of GPU 0.
+// using returns NVML's answer while the target uses the given bytes of GPU 0.
 func using(bytes int64, others ...gpu.Device) gpu.Snapshot {
 	first := gpu.Device{UUID: "GPU-a", PCIBusID: "00000000:0F:00.0", Name: "Stand-in", MIG: gpu.MIGNotSupported}
 	if bytes > 0 {
@@ -188,8 +188,8 @@ func using(bytes int64, others ...gpu.Device) gpu.Snapshot {
 	return gpu.Snapshot{Devices: append([]gpu.Device{first}, others...)}
 }
 
-// TestOneGPUWithoutNVML: where the machine has one GPU its number is certain, whatever NVML says; where it has several
-// it is not.
+// TestOneGPUWithoutNVML: where the machine has one GPU its number is certain, whatever NVML answers; where it has
+// several it is not.
 func TestOneGPUWithoutNVML(t *testing.T) {
 	for name, c := range map[string]struct {
 		environment   string
@@ -197,7 +197,7 @@ func TestOneGPUWithoutNVML(t *testing.T) {
 		served        []string
 		held          []int
 		only          int
-		numbers, said bool // are doubted, in one way or the other
+		numbers, said bool // doubted, in the one form or the other
 	}{
 		"one":                {minors: []string{"0"}, only: 0},
 		"one, that it holds": {minors: []string{"0"}, held: []int{0}, only: 0},
@@ -239,7 +239,7 @@ func TestOneGPUWithoutNVML(t *testing.T) {
 	}
 }
 
-// TestNVMLComesLate: NVIDIA's devices come to /dev when the target uses its GPU.
+// TestNVMLComesLate: NVIDIA's devices appear in /dev when the target uses its GPU.
 func TestNVMLComesLate(t *testing.T) {
 	s := newGPUSession(t, "", nil, nvmlhelper.ErrNoDevices, nvmlhelper.ErrNoDevices, using(700), using(800))
 	s.identify(s.target, false)
@@ -263,7 +263,7 @@ func TestNVMLComesLate(t *testing.T) {
 }
 
 // TestNVMLNeverComes: without devices nothing is missing, unless the target has used a GPU all the same, in a container
-// that has its own.
+// that has devices of its own.
 func TestNVMLNeverComes(t *testing.T) {
 	for _, driver := range []event.Bytes{0, 100} {
 		s := newGPUSession(t, "", nil, nvmlhelper.ErrNoDevices)
@@ -276,8 +276,8 @@ func TestNVMLNeverComes(t *testing.T) {
 	}
 }
 
-// TestNVMLComesLateWithOtherNumbers: memory has been counted by CUDA's numbers; NVML's, which are others, must not
-// stand beside them.
+// TestNVMLComesLateWithOtherNumbers: memory has been counted by CUDA's device numbers. NVML's numbers differ, and must
+// not be used beside them.
 func TestNVMLComesLateWithOtherNumbers(t *testing.T) {
 	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
 		MIG: gpu.MIGNotSupported}
@@ -291,7 +291,7 @@ func TestNVMLComesLateWithOtherNumbers(t *testing.T) {
 	}
 }
 
-// TestNVMLHangs: what it said last stands, with a word and a bound; it is asked again.
+// TestNVMLHangs: its last answer stays, with a notice and a bound; NVML is asked again.
 func TestNVMLHangs(t *testing.T) {
 	s := newGPUSession(t, "", []string{"0"}, using(0), using(700), nvmlhelper.ErrSilent, nvmlhelper.ErrSilent,
 		using(900))
@@ -308,7 +308,7 @@ func TestNVMLHangs(t *testing.T) {
 	}
 }
 
-// TestNVMLHangsAtOnce: nothing waits for it any more.
+// TestNVMLHangsAtOnce: the session does not wait for it again.
 func TestNVMLHangsAtOnce(t *testing.T) {
 	s := newGPUSession(t, "", []string{"0"}, nvmlhelper.ErrSilent)
 	s.identify(s.target, true)
@@ -321,7 +321,7 @@ func TestNVMLHangsAtOnce(t *testing.T) {
 	}
 }
 
-// TestNVMLHelperEnds: what it said last stands, with a word.
+// TestNVMLHelperEnds: its last answer stays, with a notice.
 func TestNVMLHelperEnds(t *testing.T) {
 	s := newGPUSession(t, "", []string{"0"}, using(700), nvmlhelper.ErrEnded)
 	s.identify(s.target, true)
@@ -334,7 +334,7 @@ func TestNVMLHelperEnds(t *testing.T) {
 	}
 }
 
-// TestStrangeGPUs: numbers that no GPU has are left out.
+// TestStrangeGPUs: GPU numbers out of range are left out.
 func TestStrangeGPUs(t *testing.T) {
 	strange := using(700)
 	for _, index := range []int{-1, -1 << 40, event.MaxDevices, 1 << 40} {

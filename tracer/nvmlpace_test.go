@@ -13,7 +13,7 @@ import (
 	"ipytracer/tracer/gpu/nvmlhelper"
 )
 
-// slowNVML takes its time to answer, in the time of a bubble. Where its times are used up it takes the last.
+// slowNVML answers after given times, in a synctest bubble. After the last time in the list, it repeats it.
 type slowNVML struct {
 	fakeNVML
 	takes []time.Duration
@@ -35,8 +35,8 @@ func newSlowSession(t *testing.T, takes []time.Duration, says ...any) (*gpuSessi
 	return s, slow
 }
 
-// bounds draws a boundary of a process of root 1, which has so much on GPU 0 by the driver's calls, and returns what is
-// unattributed.
+// bounds draws a boundary of a process of root 1, with the given bytes on GPU 0 by the driver's calls, and returns the
+// unattributed bytes.
 func (s *gpuSession) bounds(kind event.BoundaryKind, pid int32, driver event.Bytes) event.Bytes {
 	b := event.Boundary{Kind: kind, PID: pid, Root: 1, Time: 1000}
 	b.Value[event.OfDevice(0, event.Driver)] = driver
@@ -44,8 +44,8 @@ func (s *gpuSession) bounds(kind event.BoundaryKind, pid int32, driver event.Byt
 	return b.Value[event.OfDevice(0, event.Unattributed)]
 }
 
-// TestNVMLStartIsNoPrice: after NVML has taken 2 s to start it is asked at the next cell, and then by what an answer
-// takes.
+// TestNVMLStartIsNoPrice: after NVML has taken 2 s to start, it is asked at the next cell, and then at intervals that
+// depend on an answer's duration.
 func TestNVMLStartIsNoPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, slow := newSlowSession(t, []time.Duration{2 * time.Second, 50 * time.Millisecond}, using(0), using(700),
@@ -65,7 +65,8 @@ func TestNVMLStartIsNoPrice(t *testing.T) {
 	})
 }
 
-// TestNVMLTwentieth: whatever the helper answers, and however slowly, it has a twentieth of the time and one question.
+// TestNVMLTwentieth: whatever the helper answers, and however slowly, it takes a twentieth of the time and one
+// question.
 func TestNVMLTwentieth(t *testing.T) {
 	for name, says := range map[string]any{"no devices yet": nvmlhelper.ErrNoDevices, "no devices": gpu.Snapshot{},
 		"devices": using(700)} {
@@ -86,7 +87,7 @@ func TestNVMLTwentieth(t *testing.T) {
 	}
 }
 
-// TestNVMLAtTheEnd: the ends of many targets together are held up for a second and one question.
+// TestNVMLAtTheEnd: the ends of many targets together are delayed by a second and one question.
 func TestNVMLAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const took = 900 * time.Millisecond
@@ -105,7 +106,7 @@ func TestNVMLAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestNVMLStaleForEach: a process that comes after NVML fell silent is marked as well, has no figure made of an old
+// TestNVMLStaleForEach: a process that starts after NVML fell silent is marked as well, gets no figure from an old
 // answer, and is marked once.
 func TestNVMLStaleForEach(t *testing.T) {
 	for name, failure := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded} {
@@ -135,7 +136,7 @@ func TestNVMLStaleForEach(t *testing.T) {
 	}
 }
 
-// TestNVMLComesLateAfterOthers: the numbers of a child that has ended matter if its memory was counted by them.
+// TestNVMLComesLateAfterOthers: the device numbers of an ended child matter if its memory was counted by them.
 func TestNVMLComesLateAfterOthers(t *testing.T) {
 	for _, used := range []event.Bytes{0, 100} {
 		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
@@ -156,7 +157,7 @@ func TestNVMLComesLateAfterOthers(t *testing.T) {
 	}
 }
 
-// environment makes a process with an environment.
+// environment creates a process with an environment.
 func (s *gpuSession) environment(t *testing.T, pid int, text string) {
 	t.Helper()
 	own := filepath.Join(s.fs.Root, fmt.Sprint(pid))
@@ -168,7 +169,7 @@ func (s *gpuSession) environment(t *testing.T, pid int, text string) {
 	}
 }
 
-// TestNVMLComesLateInDoubt: a doubt is one though it leaves no device over.
+// TestNVMLComesLateInDoubt: a doubt is reported even if it leaves no device.
 func TestNVMLComesLateInDoubt(t *testing.T) {
 	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=0,0\x00", nil, nvmlhelper.ErrNoDevices, using(700))
 	s.identify(s.target, false)

@@ -10,7 +10,7 @@ import (
 	"ipytracer/tracer/gpu/nvmlhelper"
 )
 
-// startingSession is one for which NVML takes a time to start, and no time after that.
+// startingSession returns a session for which NVML takes a time to start, and then answers at once.
 func startingSession(t *testing.T, environment string, takes time.Duration, says ...any) (*gpuSession, *slowNVML) {
 	s := newGPUSession(t, environment, []string{"0"}, says...)
 	slow := &slowNVML{fakeNVML: fakeNVML{says: says}, takes: []time.Duration{takes, 0}}
@@ -18,7 +18,7 @@ func startingSession(t *testing.T, environment string, takes time.Duration, says
 	return s, slow
 }
 
-// within fails if what is done takes longer, in the time of a bubble.
+// within fails if do takes longer, in the time of a synctest bubble.
 func within(t *testing.T, most time.Duration, what string, do func()) {
 	t.Helper()
 	began := time.Now()
@@ -28,8 +28,8 @@ func within(t *testing.T, most time.Duration, what string, do func()) {
 	}
 }
 
-// TestNVMLStartsBeside: NVML takes long to start. The session waits a moment for it, in all, and goes on; what it says
-// joins at the next cell.
+// TestNVMLStartsBeside: NVML takes long to start. The session waits a moment for it, in all, and goes on. It uses
+// NVML's answer at the next cell.
 func TestNVMLStartsBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=0\x00", 20*time.Second, using(700), using(800), using(900))
@@ -56,7 +56,7 @@ func TestNVMLStartsBeside(t *testing.T) {
 	})
 }
 
-// TestNVMLStartsInTime: who needs its answer first gets it, if it comes soon: with the numbers that NVML has.
+// TestNVMLStartsInTime: the first caller gets the answer, if it comes soon: with NVML's device numbers.
 func TestNVMLStartsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
@@ -85,8 +85,8 @@ func TestNVMLStartsWithOtherNumbers(t *testing.T) {
 	})
 }
 
-// TestNVMLNeverStarts: the end of a session waits for it a moment, and the certificate says what is missing, if a GPU
-// was used.
+// TestNVMLNeverStarts: the end of a session waits for it a moment, and the certificate names the missing figures, if a
+// GPU was used.
 func TestNVMLNeverStarts(t *testing.T) {
 	for _, driver := range []event.Bytes{0, 100} {
 		synctest.Test(t, func(t *testing.T) {
@@ -106,15 +106,15 @@ func TestNVMLNeverStarts(t *testing.T) {
 				t.Error("the helper is left")
 			}
 			time.Sleep(time.Hour)
-			if synctest.Wait(); slow.asked != 1 { // and nobody is left who asks
+			if synctest.Wait(); slow.asked != 1 { // and no other goroutine asks
 				t.Errorf("asked %d times", slow.asked)
 			}
 		})
 	}
 }
 
-// TestNVMLFailsLate: what it says of itself when it has tried to start for long is a word in the certificate, and
-// nobody asks again.
+// TestNVMLFailsLate: if NVML fails after a long attempt to start, the certificate contains its error, and it is not
+// asked again.
 func TestNVMLFailsLate(t *testing.T) {
 	for name, err := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded,
 		"none": &gpu.NoNVMLError{Reason: gpu.LibraryAbsent}} {
@@ -136,7 +136,7 @@ func TestNVMLFailsLate(t *testing.T) {
 	}
 }
 
-// TestNVMLIsExpected: NVML starts while a target is attached to that uses a GPU, and for no other.
+// TestNVMLIsExpected: NVML starts during the attach to a target that uses a GPU, and for no other.
 func TestNVMLIsExpected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, slow := startingSession(t, "", 2*time.Second, using(700))
@@ -147,7 +147,7 @@ func TestNVMLIsExpected(t *testing.T) {
 		}
 		s.holds(t, 0)
 		within(t, 0, "the start", func() { s.expect(gpuTarget); s.expect(gpuTarget) })
-		time.Sleep(2 * time.Second) // the target is looked into
+		time.Sleep(2 * time.Second) // the time of examining the target
 		within(t, 0, "the answer", func() { s.identify(s.target, true) })
 		if len(s.named()) != 1 || slow.asked != 2 {
 			t.Errorf("%+v, asked %d times", s.named(), slow.asked)
@@ -155,8 +155,8 @@ func TestNVMLIsExpected(t *testing.T) {
 	})
 }
 
-// TestNVMLStartedLongAgo: what NVML said before anybody waited for it names the devices; it is no figure of a boundary
-// that comes an hour later.
+// TestNVMLStartedLongAgo: an answer from before the session waited for it names the devices. It gives no figure for a
+// boundary an hour later.
 func TestNVMLStartedLongAgo(t *testing.T) {
 	for _, end := range []event.BoundaryKind{event.CellClose, event.Detached} {
 		synctest.Test(t, func(t *testing.T) {
@@ -174,8 +174,7 @@ func TestNVMLStartedLongAgo(t *testing.T) {
 	}
 }
 
-// TestNVMLAskedBefore: an answer that arrives while it is waited for is of an earlier time, too, if it was asked for
-// before.
+// TestNVMLAskedBefore: an answer that arrives during a wait is of an earlier time, too, if it was requested before.
 func TestNVMLAskedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, slow := startingSession(t, "", 2*time.Second, using(700), using(800))
@@ -187,8 +186,8 @@ func TestNVMLAskedBefore(t *testing.T) {
 	})
 }
 
-// TestNVMLFailsOnceStarted: NVML has named the devices when nobody waited, and does not say what is charged: no figure
-// is made of the first answer, and that one is missing is said.
+// TestNVMLFailsOnceStarted: NVML has named the devices before the session waited, and then fails to answer. The first
+// answer gives no figure, and the missing figure is reported.
 func TestNVMLFailsOnceStarted(t *testing.T) {
 	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
 		MIG: gpu.MIGNotSupported}
@@ -224,7 +223,7 @@ func TestNVMLFailsOnceStarted(t *testing.T) {
 	}
 }
 
-// TestNVMLStartedForAnother: which GPU a process uses is not taken from what NVML said before the process used one.
+// TestNVMLStartedForAnother: the GPU of a process is not taken from an answer from before the process used one.
 func TestNVMLStartedForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		other := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",

@@ -5,7 +5,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// offsets translates what package cpython knows into what the BPF programs read.
+// offsets translates the offsets of package cpython into those that the BPF programs read.
 func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	p := t.python
 	o, _ := p.binary.Offsets() // cannot fail: NewInterpreter has called it
@@ -31,7 +31,7 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 		DictKeys: o.DictKeys, DictValues: o.DictValues,
 	}
 	if o.FreeThreaded {
-		out.FreeThreaded, out.InterpCollecting = 1, 0 // who frees while the collector runs need not be the collector
+		out.FreeThreaded, out.InterpCollecting = 1, 0 // another thread may free while the collector runs
 	}
 	if out.CodeFullName == 0 {
 		out.CodeFullName = o.CodeName
@@ -61,8 +61,8 @@ func (t *target) offsets(interpreter uint64, stacks bool) ledger.Python {
 	return out
 }
 
-// frameSize is how much of a frame is read to walk a stack; 0 for a build whose objects are larger than what is read of
-// them.
+// frameSize returns the number of bytes of a frame read to walk a stack. It is 0 for a build with objects larger than
+// the bytes that are read of them.
 func frameSize(o cpython.Offsets) uint32 {
 	if max(o.CodeFilename, o.CodeName, o.CodeQualName, o.CodeFirstLine, o.CodeLineTable)+8 > ledger.CodeBytes {
 		return 0

@@ -7,9 +7,9 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// outcome finds out how a cell ended. Mostly IPython has told the kernel half at the very end of the cell. Where it has
-// not, sys.last_value is looked at, the exception that IPython showed last: a look that comes when the next cell has
-// begun proves nothing, and neither does the comparison with one.
+// outcome determines how a cell ended. Usually IPython has reported it to the kernel half at the very end of the cell.
+// Otherwise outcome reads sys.last_value, the exception that IPython showed last. A read after the next cell has begun
+// proves nothing, and neither does a comparison with such a read.
 func (all *cells) outcome(t *target, b *event.Boundary, opened func() uint64, told, ran bool) event.Outcome {
 	before, stale, err := t.python.look(opened, all)
 	out := b.Outcome
@@ -25,8 +25,8 @@ func (all *cells) outcome(t *target, b *event.Boundary, opened func() uint64, to
 	return out
 }
 
-// look reads the exception that was shown last, and returns the one before. It is stale if a cell was opened, as opened
-// says, that is newer than those known.
+// look reads the exception that was shown last, and returns the one before. The read is stale if a newer cell than
+// those known has begun, according to opened.
 func (p *python) look(opened func() uint64, known *cells) (before cpython.Exception, stale bool, err error) {
 	before, stale = p.shown, p.stale
 	shown, err := p.live.LastException()
@@ -44,8 +44,8 @@ func (p *python) look(opened func() uint64, known *cells) (before cpython.Except
 	return before, stale, nil
 }
 
-// judge says how a cell ended by what the kernel half saw of it and by the exceptions that had been shown before it and
-// after. ran: a statement of it was seen to run, so that the kernel half knows whether one has failed.
+// judge returns how a cell ended, from the kernel half's record and the exceptions shown before and after the cell.
+// ran: a statement of the cell was seen to run, so that the kernel half knows whether one has failed.
 func judge(seen event.Outcome, ran bool, before, after cpython.Exception, late bool) event.Outcome {
 	switch {
 	case late && seen == event.OutcomeOK:

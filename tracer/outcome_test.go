@@ -7,7 +7,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// TestJudge: what IPython showed says how a cell ended only where it was shown in that cell for certain.
+// TestJudge: the exception that IPython showed decides how a cell ended only if it was certainly shown in that cell.
 func TestJudge(t *testing.T) {
 	none, value := cpython.Exception{}, cpython.Exception{Value: 1, Traceback: 2, Type: "ValueError"}
 	again := cpython.Exception{Value: 1, Traceback: 3, Type: "ValueError"}

@@ -11,32 +11,32 @@ import (
 
 const (
 	// cellsTake is less CPU time than any Python takes to run a cell: `import IPython` alone takes 206 to 396 ms
-	// (IPython 8.12, 8.35 and 9.11). One that used less and had not loaded what allocates has nothing that is missing.
+	// (IPython 8.12, 8.35 and 9.11). Of a process that used less and had loaded no allocating library, nothing is
+	// missing.
 	cellsTake = event.Nanoseconds(100 * time.Millisecond)
-	// maxOverlookedTimes is how many separate times are kept for one meter of a tree. What comes later is one time with
-	// the last.
+	// maxOverlookedTimes is the maximum of separate intervals kept for one meter of a tree. Later ones extend the last.
 	maxOverlookedTimes = 4096
 	commandShown       = 80 // bytes of a command line
 )
 
-// overlooked are programs that are named python… and of which nothing but pages is known: they have not been looked at
-// yet, or were over by then. What they may have had is missing, and said.
+// overlooked are programs that are named python… and of which only the pages are known: they have not been examined
+// yet, or ended before they were. Their allocations may be missing, and the report says so.
 type overlooked struct {
 	running map[int32]newcomer
-	ended   uint64 // without having been looked at
-	loaded  uint64 // of these, those that had loaded what allocates
+	ended   uint64 // processes that ended without having been examined
+	loaded  uint64 // of these, those that had loaded an allocating library
 	first   string // the first of them
 	times   map[whose][]event.Blind
 }
 
-// newcomer is a Python that has just begun.
+// newcomer is a Python process that has just begun.
 type newcomer struct {
 	since   event.Nanoseconds
 	used    event.Nanoseconds // CPU time
 	command string
 }
 
-// whose are the times in which a meter of a tree misses something.
+// whose identifies a tree's meter that misses something for some time.
 type whose struct {
 	pid     int32
 	meter   event.Meter
@@ -51,11 +51,11 @@ func (o *overlooked) begin(b *event.Boundary, used event.Nanoseconds) {
 	o.running[b.PID] = newcomer{b.Time, used, b.Command}
 }
 
-// found notes that it has been looked at, or that what is missing of it was said.
+// found notes that a process has been examined, or that its missing figures were reported.
 func (o *overlooked) found(pid int) { delete(o.running, int32(pid)) }
 
-// end notes that the process executes another program or has ended, with the CPU time it had used and what it had
-// loaded. root is the tree's first process.
+// end notes that a process executes another program or has ended, with the CPU time it had used and the libraries it
+// had loaded. root is the tree's first process.
 func (o *overlooked) end(pid, root int32, at, used event.Nanoseconds, loaded ledger.Imports) {
 	one, known := o.running[pid]
 	delete(o.running, pid)
@@ -89,7 +89,7 @@ func (o *overlooked) miss(key whose, since, until event.Nanoseconds) {
 		OfChild: key.ofChild})
 }
 
-// said says in words what is missing, "" if nothing is.
+// said returns a sentence on the missing figures, "" if there are none.
 func (o *overlooked) said() string {
 	if o.ended == 0 {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestOverlooked: what ended without having been looked at is counted, with the meters of what it had loaded, unless it
-// cannot have had anything.
+// TestOverlooked: a process that ended without having been examined is counted, with the meters of its loaded
+// libraries, unless it cannot have allocated anything.
 func TestOverlooked(t *testing.T) {
 	const root = 1
 	var o overlooked
@@ -17,15 +17,15 @@ func TestOverlooked(t *testing.T) {
 		o.begin(&event.Boundary{PID: pid, Time: at, Command: "python3\n  x.py"}, 500)
 	}
 	starts(10, 0)
-	o.end(10, root, 100*cellsTake, 500+cellsTake-1, 0) // it waited for the CPU most of the time: too little for a cell
+	o.end(10, root, 100*cellsTake, 500+cellsTake-1, 0) // it mostly waited for the CPU: too little for a cell
 	starts(11, 0)
-	o.found(11) // looked at
+	o.found(11) // examined
 	o.end(11, root, 10*cellsTake, 500+10*cellsTake, ledger.ImportsNumPy)
 	if said := o.said(); said != "" || len(o.times) > 0 {
 		t.Fatalf("nothing is missing: %q, %v", said, o.times)
 	}
 	starts(12, 0)
-	o.end(12, root, cellsTake, 500+cellsTake, 0) // cells, maybe
+	o.end(12, root, cellsTake, 500+cellsTake, 0) // may have run cells
 	starts(13, 100)
 	o.end(13, root, 101, 0, ledger.ImportsNumPy|ledger.ImportsTorch)
 	starts(14, 200)
@@ -48,7 +48,7 @@ func TestOverlooked(t *testing.T) {
 	}
 }
 
-// TestOverlookedIsBounded: a target that starts Pythons without end makes the times coarser, not more.
+// TestOverlookedIsBounded: a target that starts Python processes without end makes the intervals coarser, not more.
 func TestOverlookedIsBounded(t *testing.T) {
 	var o overlooked
 	for i := range event.Nanoseconds(3 * maxOverlookedTimes) {

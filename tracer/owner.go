@@ -2,10 +2,10 @@ package tracer
 
 import "ipytracer/tracer/host/process"
 
-// ownership is whose the targets of a session must be ([Options.Owner]).
+// ownership is the required owner of a session's targets ([Options.Owner]).
 type ownership struct {
 	fs    process.FS
-	owner *uint32 // nil: whoever they are
+	owner *uint32 // nil: any user
 }
 
 // check fails with [process.ErrNotPermitted] where a target is not its owner's, or has further rights.
@@ -21,8 +21,8 @@ func (o ownership) check(targets []*target) error {
 	return nil
 }
 
-// isLost reports whether a target that lives has become another user's, or gained rights. Where that cannot be told, it
-// has.
+// isLost reports whether a live target has become another user's, or gained rights. It returns true where that cannot
+// be determined.
 func (o ownership) isLost(t *target) bool {
 	return o.check([]*target{t}) != nil && t.lives() == nil
 }

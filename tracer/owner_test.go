@@ -8,8 +8,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestOwner: a target is its owner's, or is refused before anything looks into it; one that has ended has not become
-// another's.
+// TestOwner: a target is its owner's, or is refused before it is examined. A target that has ended does not count as
+// another user's.
 func TestOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")

@@ -12,36 +12,36 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// Functions that were defined in cells allocate after an attach, too. Their code says from which file it is, and that
-// is no file: <ipython-input-N-HASH> in a terminal, where HASH is of what IPython compiled, and
-// /tmp/ipykernel_PID/HASH.py in a kernel, where it is of what was typed. IPython keeps both texts of each cell that it
-// stores. So a name stands for a cell if the text of that cell has the hash in it: then nothing else can be meant, not
-// even if the process is hostile, or the cell was a silent one that had no number of its own. IPython's own table of
-// names, compile._filename_map, gives a silent cell the number of the next one.
+// Functions that were defined in cells before an attach allocate after it, too. The file name of their code is not that
+// of a file. In a terminal it is <ipython-input-N-HASH>, where HASH is of the compiled text. In a kernel it is
+// /tmp/ipykernel_PID/HASH.py, where HASH is of the typed text. IPython keeps both texts of each cell that it stores. So
+// a name stands for a cell if the cell's text has that hash. Then it can mean nothing else, even if the process is
+// hostile, or if the cell was a silent one without a number of its own. IPython's own table of names,
+// compile._filename_map, gives a silent cell the number of the next one.
 
 // pastCell is a cell that ran before the session.
 type pastCell struct {
 	number int32
-	lines  []int32 // where the lines of its code were typed, if it was elsewhere
+	lines  []int32 // where the lines of its code were typed, if they differ
 }
 
-// pastCells are those of a process, the latest of each text.
+// pastCells are the past cells of a process, the latest of each text.
 type pastCells struct {
-	typed    map[uint32]*pastCell // by the hash that ipykernel makes of what was typed
+	typed    map[uint32]*pastCell // by ipykernel's hash of the typed text
 	compiled map[compiledName]*pastCell
 }
 
-// compiledName is what tells a terminal's cells apart.
+// compiledName identifies a cell of a terminal.
 type compiledName struct {
 	number int32
 	hash   [compiledHash]byte
 }
 
-// compiledHash is how many bytes of the hash are in a name.
+// compiledHash is the number of bytes of the hash in a name.
 const compiledHash = 6
 
-// Limits of what is read of a process's past cells: their number, the bytes of all texts, and the time. How many
-// newlines a text had at its end is not kept.
+// Limits on reading a process's past cells: their number, the bytes of all texts, and the time. IPython does not keep
+// the number of newlines at the end of a text.
 const (
 	maxPastCells    = 1 << 14
 	maxPastText     = 16 << 20
@@ -54,7 +54,7 @@ const (
 func pastCellsOf(p *python) *pastCells {
 	all := &pastCells{typed: map[uint32]*pastCell{}, compiled: map[compiledName]*pastCell{}}
 	until, cells, text := time.Now().Add(pastCellsTake), 0, 0
-	_ = p.live.PastInputs(p.inputs, func(one cpython.PastInput) bool { // what was read by an error stands
+	_ = p.live.PastInputs(p.inputs, func(one cpython.PastInput) bool { // after an error, the cells read so far stay
 		all.add(&one)
 		cells, text = cells+1, text+len(one.Typed)+len(one.Compiled)
 		return cells < maxPastCells && text < maxPastText && time.Now().Before(until)
@@ -62,7 +62,7 @@ func pastCellsOf(p *python) *pastCells {
 	return all
 }
 
-// add takes a cell in. Later ones have been.
+// add adds a cell. It is called for later cells first.
 func (all *pastCells) add(from *cpython.PastInput) {
 	c := &pastCell{number: int32(from.Number)}
 	if from.Compiled != "" {
@@ -113,8 +113,8 @@ func (all *pastCells) of(file string) *pastCell {
 	return all.typed[uint32(hash)]
 }
 
-// cellHash is the hash of a cell's text that ipykernel names its code by (ipykernel/compiler.py): MurmurHash2, 32 bits,
-// with a seed of its own.
+// cellHash returns the hash of a cell's text in ipykernel's name for its code (ipykernel/compiler.py): MurmurHash2, 32
+// bits, with a seed of its own.
 func cellHash(text string) uint32 {
 	const seed, m = 0xc70f6907, 0x5bd1e995
 	h := seed ^ uint32(len(text))
@@ -138,7 +138,7 @@ func cellHash(text string) uint32 {
 // past are the cells that ran before the session, by process.
 type past struct{ of map[int32]*pastCells }
 
-// read reads those of a target that had run before its probes were in place.
+// read reads the cells of a target that had run before its probes were in place.
 func (a *past) read(t *target) {
 	if p := t.python; p != nil && p.inputs != 0 && (t.late || p.unseen > 0) {
 		if a.of == nil {
@@ -148,7 +148,7 @@ func (a *past) read(t *target) {
 	}
 }
 
-// changed forgets those of a process that ends, or executes another program: the pid is another's then, or may be.
+// changed drops the cells of a process that ends or executes another program: the pid may then be another's.
 func (a *past) changed(b *event.Boundary) {
 	if b.Kind == event.ProcessExec || b.Kind == event.ProcessExit {
 		delete(a.of, b.PID)

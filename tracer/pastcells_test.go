@@ -6,7 +6,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// TestCellHash: these are what ipykernel's get_file_name says of these texts.
+// TestCellHash compares with the results of ipykernel's get_file_name for these texts.
 func TestCellHash(t *testing.T) {
 	for text, want := range map[string]uint32{"": 3990065800, "a": 2167009006, "x = 1": 3427300630,
 		"größer": 4162232779, "def f(n):\n    return n\n": 1074444535} {
@@ -33,12 +33,12 @@ func TestPastCells(t *testing.T) {
 		"/tmp/ipykernel_7/3427300630.py":           {5, 1},
 		"/tmp/ipykernel_7/2323370186.py":           {4, 1},
 		"/tmp/ipykernel_7/361549576.py":            {3, 3},
-		"/tmp/ipykernel_7/3735377656.py":           {3, 3}, // a newline at its end that nobody keeps
+		"/tmp/ipykernel_7/3735377656.py":           {3, 3}, // with a newline at the end, which IPython does not keep
 		"<ipython-input-5-e139f73e3432>":           {5, 1},
 		"<ipython-input-2-e139f73e3432>":           {2, 1},
 		"<ipython-input-3-88c7683062d9>":           {3, 3},
 		"<ipython-input-1-e139f73e3432>":           {},
-		"<ipython-input-5-88c7683062d9>":           {}, // a silent cell, whose number is the next one's
+		"<ipython-input-5-88c7683062d9>":           {}, // a silent cell, with the next cell's number
 		"<ipython-input-99999999999-e139f73e3432>": {}, "<ipython-input--e139f73e3432>": {}, "<ipython-input-5-zz>": {},
 		"<ipython-input-5>":     {},
 		"/tmp/ipykernel_7/1.py": {}, "/tmp/ipykernel_7/99999999999.py": {}, "/tmp/ipykernel_7/-1.py": {},

@@ -10,17 +10,17 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// placer puts probes on files, and takes those of processes that have ended out.
+// placer attaches probes to files, and detaches those of processes that have ended.
 type placer struct {
 	*certificate
 	ledger      *kernelHalf
 	natives     *natives
-	checkpoints map[process.FileID]io.Closer // the probes for every process, by file
-	closing     sync.WaitGroup               // probes of processes that have ended, on their way out
+	checkpoints map[process.FileID]io.Closer // probes for every process, by file
+	closing     sync.WaitGroup               // detaching probes of processes that have ended
 }
 
-// probeFile puts probes for a target on a file that it maps, or may map. It fails with [process.ErrNoProcess] if the
-// target has ended.
+// probeFile attaches probes for a target to a file that it maps, or may map. It fails with [process.ErrNoProcess] if
+// the target has ended.
 func (p *placer) probeFile(t *target, file *process.MappedFile, placements []ledger.Placement) (io.Closer, error) {
 	for _, one := range placements {
 		if err := file.Prepare(one.Offsets); err != nil {
@@ -38,11 +38,11 @@ func (p *placer) probeFile(t *target, file *process.MappedFile, placements []led
 	return c, nil
 }
 
-// hasEnded says whether a target is gone: then nothing of it can be opened any more.
+// hasEnded reports whether a target is gone: then none of its files can be opened any more.
 func (p *placer) hasEnded(t *target) bool { return t.lives() != nil }
 
 // placeCheckpoints probes, for every process, the functions by which one process suspends another's use of its GPUs.
-// Hardly anybody calls them, so they cost nobody anything. One of a session's targets is enough for each file.
+// Few programs call them, so the probes cost others nothing. One attachment is enough for each file and session.
 func (p *placer) placeCheckpoints(file *process.MappedFile, sites []cuda.Site) error {
 	id := file.Mapping.File
 	if len(sites) == 0 || p.checkpoints[id] != nil {
@@ -70,18 +70,18 @@ func (p *placer) placeCheckpoints(file *process.MappedFile, sites []cuda.Site) e
 func (p *placer) joinedLate(t *target, name string, missed ...ledger.Group) {
 	p.late = append(p.late, fmt.Sprintf("%s in pid %d", name, t.pid))
 	for _, g := range missed {
-		_ = p.ledger.Late(g, t.pid) // else it has ended
+		_ = p.ledger.Late(g, t.pid) // an error means that the process has ended
 	}
 }
 
-// release takes the probes of a process that has ended out, without waiting: that takes the kernel a while.
+// release detaches the probes of a process that has ended, without waiting: that takes the kernel a while.
 func (p *placer) release(t *target) {
 	p.natives.forget(t)
 	t.closeInstruments(&p.closing)
 }
 
-// closeAll takes all probes out, and waits until they are: those for every process, those on their way, and those of
-// targets. Behind the first two it calls stop.
+// closeAll detaches all probes, and waits until that is done: first those for every process, then those already being
+// detached, then those of targets. It calls stop after the first two.
 func (p *placer) closeAll(targets []*target, stop func()) {
 	for _, c := range p.checkpoints {
 		_ = c.Close()

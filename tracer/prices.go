@@ -7,18 +7,18 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// prices are what hits cost on this machine. They are measured beside the attach, and again later where that was noisy;
-// the least counts.
+// prices are the costs of hits on this machine. They are measured beside the attach, and again later if that was noisy;
+// the lowest counts.
 type prices struct {
 	ledger   accounts
 	log      *slog.Logger
-	unpaid   bool // nobody pays: the user only wants to know them
+	unpaid   bool // no budget: the user only wants to know the costs
 	costs    ledger.Costs
 	measured chan measurement // nil: nothing is being measured
 	again    time.Time        // when to measure again; the zero time: never
-	times    int              // they were measured
-	tries    int              // to measure them
-	heap     time.Duration    // what a malloc and its free cost the targets; 0 until known
+	times    int              // number of successful measurements
+	tries    int              // number of attempts
+	heap     time.Duration    // cost to the targets of a malloc and its free; 0 until known
 }
 
 type measurement struct {
@@ -26,17 +26,17 @@ type measurement struct {
 	err   error
 }
 
-// A measurement that is noisy or fails is repeated after this time, then after three times that, and so on, so often at
-// most in all.
+// A measurement that is noisy or fails is repeated after this time, then after three times that, and so on, up to a
+// maximum of attempts.
 const (
 	measuredAgain = 5 * time.Second
 	measuredMost  = 5
 )
 
-// planted is what a build for tests makes of what was measured (broken.go).
+// planted changes the measured costs in a build for tests (broken.go).
 var planted = func(c ledger.Costs) ledger.Costs { return c }
 
-// begin has the usual costs hold until others are there, and starts to measure them, which takes a while.
+// begin sets the usual costs until measured ones arrive, and starts the measurement, which takes a while.
 func (p *prices) begin(l accounts, unpaid bool, log *slog.Logger) error {
 	p.ledger, p.unpaid, p.log, p.costs = l, unpaid, log, ledger.UsualCosts
 	if unpaid {
@@ -55,7 +55,7 @@ func (p *prices) start() {
 	}()
 }
 
-// settle takes measured costs in once they are there, and measures again when it is time.
+// settle takes over measured costs once they have arrived, and measures again when it is time.
 func (p *prices) settle() error {
 	if !p.again.IsZero() && time.Now().After(p.again) {
 		p.start()
@@ -68,7 +68,7 @@ func (p *prices) settle() error {
 	}
 }
 
-// demand waits for costs that were measured.
+// demand waits for measured costs.
 func (p *prices) demand() error {
 	if p.measured == nil {
 		p.start()
@@ -76,7 +76,7 @@ func (p *prices) demand() error {
 	return p.take(<-p.measured)
 }
 
-// wait lets a measurement that is under way come to its end: it holds probes of its own.
+// wait waits for the end of a measurement that is under way: it holds probes of its own.
 func (p *prices) wait() {
 	p.again = time.Time{}
 	if p.measured != nil {
@@ -103,7 +103,7 @@ func (p *prices) take(m measurement) error {
 	return p.tell()
 }
 
-// fail says which costs hold although a measurement failed, and has them measured again.
+// fail logs which costs apply after a failed measurement, and schedules another.
 func (p *prices) fail(err error) {
 	if p.times == 0 {
 		p.log.Warn("the cost of a probe could not be measured, assuming a usual one", "error", err)
@@ -113,7 +113,7 @@ func (p *prices) fail(err error) {
 	p.repeat()
 }
 
-// repeat has the costs measured again after a while, unless that was done often enough.
+// repeat schedules another measurement, unless there were enough attempts.
 func (p *prices) repeat() {
 	if p.tries >= measuredMost {
 		return
@@ -125,7 +125,7 @@ func (p *prices) repeat() {
 	p.again = time.Now().Add(after)
 }
 
-// hit is what one costs, without what its program does.
+// hit returns the cost of a hit, without that of its program.
 func (p *prices) hit(emulated bool) time.Duration {
 	if emulated {
 		return p.costs.Emulated
@@ -133,14 +133,15 @@ func (p *prices) hit(emulated bool) time.Duration {
 	return p.costs.Stepped
 }
 
-// heapCosts notes what a malloc and its free cost a target. The most stands.
+// heapCosts records the cost of a malloc and its free to a target. The highest counts.
 func (p *prices) heapCosts(d time.Duration) { p.heap = max(p.heap, d) }
 
-// of is what a hit at an emulated place costs with what the group's program usually does, whether or not anybody pays.
+// of returns the cost of a hit at an emulated place, with that of the group's program in a usual case, also where hits
+// have no price.
 func (p *prices) of(g ledger.Group) time.Duration { return p.costs.Emulated + work[g] }
 
-// work is what the program behind a probe costs on top of the hit, in a usual case and without walks up a stack, which
-// are measured (see docs/overhead.md).
+// work is the cost of the program behind a probe on top of the hit, in a usual case and without stack walks, which are
+// measured (see docs/overhead.md).
 var work = map[ledger.Group]time.Duration{
 	ledger.GroupNumPy: 400 * time.Nanosecond, ledger.GroupStatement: 200 * time.Nanosecond,
 	ledger.GroupResult: 200 * time.Nanosecond,
@@ -149,23 +150,24 @@ var work = map[ledger.Group]time.Duration{
 	ledger.GroupTorch: 300 * time.Nanosecond, ledger.GroupHeap: 300 * time.Nanosecond,
 }
 
-// Discounts: what a group spends counts only so much.
+// Discounts: the spending of a group counts divided by this.
 var discounts = map[ledger.Group]uint{
-	// PyTorch's totals come with work on a GPU, which the CPU runs ahead of, and a training loop that makes some
-	// thousand tensors a step must not lose its peaks.
+	// PyTorch's totals come with work on a GPU, which the CPU runs ahead of. A training loop that makes some thousand
+	// tensors a step must not lose its peaks.
 	ledger.GroupTorch: 4,
-	// The documentation of cpu.heap says that it is dear, and figures without lines are not what was asked for. The
-	// meter itself is never stepped down.
+	// The documentation of cpu.heap says that it is expensive, and figures without lines are not its purpose. The meter
+	// itself is never stepped down.
 	ledger.GroupBlocks: 8,
 }
 
-// paid are the groups whose hits are paid. Calls of the CUDA driver cost nothing here: they are slow themselves.
+// paid are the groups with a price for their hits. Calls of the CUDA driver cost nothing here: they are slow
+// themselves.
 var paid = []ledger.Group{
 	ledger.GroupNumPy, ledger.GroupStatement, ledger.GroupResult, ledger.GroupCell, ledger.GroupSignal,
 	ledger.GroupCode, ledger.GroupTorch, ledger.GroupTorchCPU, ledger.GroupArrow,
 }
 
-// tell tells the kernel what a hit costs at a site of each kind.
+// tell sends the kernel the price of a hit at a site of each kind.
 func (p *prices) tell() error {
 	if p.unpaid {
 		return nil
@@ -177,8 +179,8 @@ func (p *prices) tell() error {
 			return err
 		}
 	}
-	// Each of malloc's blocks is streamed while its lines are found out. The hit has no price: the documentation of the
-	// meter says what it takes.
+	// Each of malloc's blocks is streamed while its lines are looked up. The hit has no price: the documentation of the
+	// meter states its cost.
 	block := work[ledger.GroupHeap]
 	return p.ledger.SetPrice(ledger.GroupBlocks, ledger.Costs{Emulated: block, Stepped: block},
 		discounts[ledger.GroupBlocks])

@@ -11,8 +11,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestPricesAfterFailure: a measurement that fails leaves what was measured before, says so, and is made again, a few
-// times.
+// TestPricesAfterFailure: a measurement that fails keeps the earlier costs, logs that, and is repeated a few times.
 func TestPricesAfterFailure(t *testing.T) {
 	var said bytes.Buffer
 	p := &prices{ledger: &fakeKernel{}, log: slog.New(slog.NewTextHandler(&said, nil)), costs: ledger.UsualCosts}

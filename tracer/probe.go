@@ -11,15 +11,15 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// probe tells the ledger how to read the target's Python and places every group.
+// probe gives the ledger the offsets of the target's Python and places the probes of every group.
 func (e *examiner) probe(t *target) error {
 	e.equip(t)
-	if !e.options.NoStacks { // before the ledger is told that it is there
+	if !e.options.NoStacks { // before the ledger has the offsets
 		if err := t.stepUp(ledger.GroupCode); err != nil {
 			return err
 		}
 	}
-	if !e.learn(t) { // the interpreter has not started: the offsets that do not depend on it are there already
+	if !e.learn(t) { // the interpreter has not started: the offsets that do not depend on it are known already
 		if err := e.tellPython(t, 0); err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func (e *examiner) probe(t *target) error {
 	}
 	running := &runningCells{e.fs, e.ledger.cellNumbers, e.log, e.certificate, e.cells}
 	found := running.open(t)
-	if t.late { // who attaches is waiting, and the interpreter has a sys.path
+	if t.late { // the user is waiting, and the interpreter has a sys.path
 		e.expectLibraries(t)
 	}
 	for _, i := range t.instruments {
@@ -46,13 +46,13 @@ func (e *examiner) probe(t *target) error {
 	return nil
 }
 
-// look finds out whether a process has become a Python, and if so probes it.
+// look checks whether a process has become a Python, and if so probes it.
 func (e *examiner) look(t *target) {
 	t.patience--
 	t.looked = time.Now()
 	p, err := e.interpreters.open(t.pid)
 	if err != nil {
-		if t.patience == 0 && t.child && !e.placer.hasEnded(t) { // it is named like one
+		if t.patience == 0 && t.child && !e.placer.hasEnded(t) { // it has a name like a Python's
 			e.overlooked.found(t.pid)
 			e.missesPython(t.pid,
 				"pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
@@ -62,7 +62,7 @@ func (e *examiner) look(t *target) {
 	t.python = p
 	t.patience = 0
 	if err := e.probe(t); err != nil {
-		if e.placer.hasEnded(t) { // it was over before it could be looked at
+		if e.placer.hasEnded(t) { // it ended before it could be examined
 			p.close()
 			t.python = nil
 			return
@@ -76,7 +76,7 @@ func (e *examiner) look(t *target) {
 	if p.unseen = p.ran(t.late); p.unseen > 0 {
 		e.cells.past.read(t)
 	}
-	if t.announced || t.child { // it ran, unprobed, until it was found out
+	if t.announced || t.child { // it ran, unprobed, until now
 		e.late = append(e.late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.file.Mapping.Path, "?"), t.pid))
 	}
 	t.announced = true

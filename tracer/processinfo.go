@@ -8,7 +8,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// info describes the target for the record.
+// info returns the recording's entry of the target.
 func (t *target) info() event.ProcessInfo {
 	out := event.ProcessInfo{Root: t.root, PID: int32(t.pid), Late: t.late, Inputs: -1}
 	if t.handle != nil { // it is traced, and not only described
@@ -27,7 +27,7 @@ func (t *target) info() event.ProcessInfo {
 	return out
 }
 
-// limitOf is the soft limit on a target's mapped memory, and who has set it.
+// limitOf returns the soft limit on a target's mapped memory, and its origin.
 func (t *target) limitOf() (event.Bytes, event.LimitBy) {
 	now, err := (process.FS{}).Proc(t.pid).Rlimits()
 	if err != nil {

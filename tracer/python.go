@@ -16,41 +16,41 @@ type python struct {
 	live   *cpython.Interpreter
 	sites  cpython.Sites
 	inputs uint64 // address of In, 0 until found
-	count  int64  // its length when last read
-	stored int64  // its length as of the newest cell that was heard of, 0 if not known
-	// unseen are the cells that In had by the time the probes were in, of which no window is known, until the next cell
-	// begins: that tells.
+	count  int64  // the length of In when last read
+	stored int64  // the length of In as of the newest cell known, 0 if not known
+	// unseen is the number of cells without a window that In had when the probes were attached. The beginning of the
+	// next cell settles it.
 	unseen int64
 	ready  bool // the main interpreter's address is known
-	// codeFrees: it is seen when a code object is freed.
+	// codeFrees: the freeing of code objects is seen.
 	codeFrees bool
-	// modules is its sys.path as of when libraries were expected there.
+	// modules is its sys.path at the time when libraries were expected there.
 	modules  []string
 	expected bool
 	learning learning
 	shown    cpython.Exception // the exception shown last
-	stale    bool              // a later cell had begun when that was read: it may be that one's
+	stale    bool              // a later cell had begun when shown was read: the exception may be from that one
 	ipython  string
 	front    string
-	notebook string // that it says it runs
-	terminal bool   // its shell is a terminal's
+	notebook string // the notebook that it says it runs
+	terminal bool   // its shell is at a terminal
 }
 
-// complete says whether everything that can be learned has been, or was tried long enough.
+// complete reports whether all state of the interpreter is known, or the time to learn it is over.
 func (p *python) complete() bool { return p.ready && p.inputs != 0 || p.learning.isOver() }
 
-// learning is how long one has tried to learn of an interpreter what is only there once it, or IPython in it, has
-// started.
+// learning records since when the session has tried to learn the state that exists only once the interpreter, or
+// IPython in it, has started.
 type learning struct{ first, last time.Time }
 
-// An interpreter that starts is looked into 200 times a second at most, however fast records come, and for 12 s: most
-// Pythons never become an IPython. A cell that begins later is looked at all the same.
+// An interpreter that starts is examined at most 200 times a second, however fast records come, and for 12 s: most
+// Python processes never run IPython. After that it is examined only when a cell begins.
 const (
 	betweenLessons = 5 * time.Millisecond
 	lessonsFor     = 12 * time.Second
 )
 
-// begin notes that a look is taken now.
+// begin notes the time of a look.
 func (l *learning) begin() {
 	l.last = time.Now()
 	if l.first.IsZero() {
@@ -81,8 +81,8 @@ func (p *python) version() string {
 	return v.String()
 }
 
-// oneMore is what len(In) was when a cell began, from what it is by now: later cells may have begun. IPython stores at
-// most one for each.
+// oneMore returns len(In) at the beginning of a cell, from its present value: later cells may have begun. IPython
+// stores at most one entry for each.
 func (p *python) oneMore(now int64) int64 {
 	if p.stored <= 0 {
 		return now
@@ -90,7 +90,7 @@ func (p *python) oneMore(now int64) int64 {
 	return min(now, p.stored+1)
 }
 
-// ran is how many cells IPython has stored of a process that began within the session.
+// ran returns the number of cells that IPython has stored in a process that began within the session.
 func (p *python) ran(late bool) int64 {
 	if late || p.inputs == 0 {
 		return 0

@@ -11,14 +11,14 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// modulesAhead are NumPy's extension modules in files that targets would load, looked through before they do, each once
+// modulesAhead are the files with NumPy's extension module that targets would load. Each is analysed before that, once
 // for all of a session's targets.
 type modulesAhead struct {
 	files    map[readFile]*readAhead
 	analyses *analyses // nil: nothing is kept for other sessions
 }
 
-// moduleAnalysis is how what is found out about NumPy's extension module is kept, also that nothing is found.
+// moduleAnalysis caches the analysis of NumPy's extension module, also a failed one.
 var moduleAnalysis = analysis[numpy.Sites]{
 	subject: "numpy",
 	find:    numpy.Find,
@@ -26,21 +26,21 @@ var moduleAnalysis = analysis[numpy.Sites]{
 	refusal: numpy.Refusal,
 }
 
-// readAhead is NumPy's extension module in a file that a target would load, looked through before it does. That takes
-// some hundredths of a second, in which an import makes thousands of arrays.
+// readAhead is the analysis of NumPy's extension module, made before a target loads the file. The analysis takes some
+// hundredths of a second, in which an import makes thousands of arrays.
 type readAhead struct {
-	name  string        // in the target's own root
-	done  chan struct{} // closed once the rest is there
+	name  string        // path in the target's own root
+	done  chan struct{} // closed once sites and err are set
 	sites numpy.Sites
 	err   error
 }
 
-// maxWaitAhead is how long an attach waits for a file that is looked through. It takes some hundredths of a second.
+// maxWaitAhead is how long an attach waits for the analysis of a file. It takes some hundredths of a second.
 const maxWaitAhead = 5 * time.Second
 
 var errWaitAhead = fmt.Errorf("it has been looked through for %v", maxWaitAhead)
 
-// wait waits until the rest is there. It fails where that takes too long, or the file has not been understood.
+// wait waits for the analysis. It fails if that takes too long, or the analysis has failed.
 func (a *readAhead) wait() error {
 	limit := time.NewTimer(maxWaitAhead)
 	defer limit.Stop()
@@ -61,25 +61,25 @@ func (a *readAhead) isDone() bool {
 	}
 }
 
-// readFile is a file as it was when it was looked through. Nobody but the kernel sets the time of its last change.
+// readFile is a file in the state in which it was analysed. Only the kernel sets the time of its last change.
 type readFile struct {
 	id      process.FileID
 	size    int64
 	changed unix.Timespec // st_ctim
 }
 
-// maxReadAhead is how many files a session looks through ahead of time.
+// maxReadAhead is the maximum of files that a session analyses ahead of time.
 const maxReadAhead = 16
 
-// identify says which file, and which state of it, was opened.
+// identify returns the identity and the state of an opened file.
 func identify(file *process.MappedFile) readFile {
 	return readFile{file.Mapping.File, file.Stat.Size, file.Stat.Ctim}
 }
 
-// of is what was found in a file, or will be; nil if it is not looked through.
+// of returns the analysis of a file, finished or not; nil if there is none.
 func (m *modulesAhead) of(file *process.MappedFile) *readAhead { return m.files[identify(file)] }
 
-// begin begins to look through a file that a process would load, unless that was begun before.
+// begin starts to analyse a file that a process would load, unless that was started before.
 func (m *modulesAhead) begin(pid int, file *process.MappedFile) {
 	if m.of(file) != nil || len(m.files) >= maxReadAhead {
 		return
@@ -93,7 +93,7 @@ func (m *modulesAhead) begin(pid int, file *process.MappedFile) {
 	}
 	a := &readAhead{name: file.Mapping.Path, done: make(chan struct{})}
 	m.files[identify(file)] = a
-	as := *file // the other one's mapping is yet to be known
+	as := *file // the caller's mapping is yet to be set
 	go func() {
 		defer close(a.done)
 		defer own.Close()
@@ -101,7 +101,7 @@ func (m *modulesAhead) begin(pid int, file *process.MappedFile) {
 	}()
 }
 
-// understood are those of a name that probes can be put in.
+// understood returns the files of a name in which probes can be placed.
 func (m *modulesAhead) understood(name string) (names []string) {
 	for _, a := range m.files {
 		if path.Base(a.name) == name && a.isDone() && a.err == nil {
@@ -111,7 +111,7 @@ func (m *modulesAhead) understood(name string) (names []string) {
 	return names
 }
 
-// find finds the places in a module that a target has mapped.
+// find returns the places in a module that a target has mapped.
 func (m *modulesAhead) find(pid int, file *process.MappedFile) (numpy.Sites, error) {
 	if a := m.of(file); a != nil {
 		if err := a.wait(); err != nil {
@@ -122,7 +122,7 @@ func (m *modulesAhead) find(pid int, file *process.MappedFile) (numpy.Sites, err
 	return moduleAnalysis.of(m.analyses, pid, file, file.File)
 }
 
-// expectedModule is a module that a target would load and that is being looked through.
+// expectedModule is a module that a target would load and that is being analysed.
 type expectedModule struct {
 	file  *process.MappedFile
 	ahead *readAhead

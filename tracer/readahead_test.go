@@ -10,7 +10,7 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// TestWaitAhead: an attach waits for a file that is looked through, though not for ever.
+// TestWaitAhead: an attach waits for the analysis of a file, though not for ever.
 func TestWaitAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := &process.MappedFile{}

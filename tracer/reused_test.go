@@ -13,8 +13,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// TestReusedPID gives the pid of a process that was looked at to another one, before and while it is attached to. It
-// runs in a pid namespace of its own, where nobody else takes pids.
+// TestReusedPID gives the pid of an examined process to another one, before and during the attach. It runs in a pid
+// namespace of its own, where no other program takes pids.
 func TestReusedPID(t *testing.T) {
 	if attacktest.InPIDNamespace(t) {
 		t.Run("before the attach", reusedBefore)
@@ -22,10 +22,10 @@ func TestReusedPID(t *testing.T) {
 	}
 }
 
-// waitingPython starts one that waits; its pid is the one that is wanted, unless that is 0.
+// waitingPython starts a Python process that waits. Its pid is want, unless that is 0.
 func waitingPython(t *testing.T, want int) *exec.Cmd {
 	t.Helper()
-	for range 100 { // a thread of this program may take it
+	for range 100 { // a thread of this program may take the pid
 		cmd := exec.Command("/usr/bin/python3", "-S", "-c", "import sys; print(flush=True); sys.stdin.read()")
 		in, _ := cmd.StdinPipe()
 		out, _ := cmd.StdoutPipe()
@@ -53,10 +53,10 @@ func end(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// named is the process that has a pid, whoever that is.
+// named returns the process that has a pid, whichever that is.
 func named(pid int) []process.Identity { return []process.Identity{{PID: pid}} }
 
-// looked is a session that has looked at a Python, whose pid is that of another one when next is called.
+// looked returns a session that has examined a Python process. next gives that process's pid to another one.
 func looked(t *testing.T) (s *Session, next func()) {
 	t.Helper()
 	first := waitingPython(t, 0)
@@ -88,7 +88,7 @@ func reusedBefore(t *testing.T) {
 	if err := s.attach(0, s.targets.all[0], true); !errors.Is(err, ledger.ErrNoProcess) {
 		t.Errorf("attached to what has the pid now: %v", err)
 	}
-	// So is one that was chosen from a list.
+	// A process chosen from a list is refused, too.
 	err := s.targets.hold([]process.Identity{seen})
 	if said := fmt.Sprintf("no process %d", seen.PID); !errors.Is(err, process.ErrNoProcess) || err.Error() != said {
 		t.Errorf("found %v, want %q", err, said)

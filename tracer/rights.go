@@ -12,10 +12,10 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// confine takes from this program, in all its threads and for good, the capabilities, system calls and files that the
-// session does not need once the kernel half is loaded, in front of all that looks into a file or a process: what takes
-// a right from now on is asked of the helper. Nothing can be started afterwards. What the machine does not have for it
-// is said in the log, and the rest is done.
+// confine drops from this program, in all its threads and for good, the capabilities, system calls and files that the
+// session does not need once the kernel half is loaded. That happens before any target is examined: from then on, the
+// helper does everything that needs such a right. Nothing can be started afterwards. The log reports the parts that the
+// machine does not support; the others are done.
 func (s *Session) confine() error {
 	r := s.options.Confine
 	if r == nil {
@@ -43,7 +43,7 @@ func (s *Session) confine() error {
 	})
 }
 
-// kept are the capabilities that the session cannot do without on this kernel, and why: before Linux 5.19 the maps,
+// kept returns the capabilities that the session needs on this kernel, and why: before Linux 5.19 the maps need them,
 // where kernel.unprivileged_bpf_disabled is set; before 6.10 probes, which are perf events there.
 func (s *Session) kept() (keep []uint, why error) {
 	try := func() error { return errors.Join(s.ledger.TryProbe(), s.ledger.Wake()) }
@@ -58,7 +58,7 @@ func (s *Session) kept() (keep []uint, why error) {
 	return []uint{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}, why
 }
 
-// Signal sends SIGTERM, SIGHUP or SIGKILL to a target, if [Remains] says so.
+// Signal sends SIGTERM, SIGHUP or SIGKILL to a target, if [Remains] permits that.
 func (s *Session) Signal(pid int, signal unix.Signal) error {
 	return s.fs.Helper.Signal(pid, signal)
 }

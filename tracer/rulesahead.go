@@ -9,44 +9,44 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// rulesAhead are large libraries that targets have mapped, made ready to be walked through before anybody does. Their
-// tables lie on a disk by then: a process maps a gigabyte, and touches little of it. A first walk through such a
-// library would wait for the disk some twenty times a frame, and the stacks that come meanwhile have no frames.
+// rulesAhead prepares large libraries that targets have mapped, before a stack is walked through them. Their tables may
+// still be on disk only: a process maps a gigabyte, and touches little of it. A first walk through such a library would
+// wait for the disk some twenty times a frame, and the stacks that come meanwhile have no frames.
 //
-// Nothing is built from the tables. The kernel has them in its cache then, and the tracer an address for every 512th
-// entry of the sorted table in .eh_frame_hdr. For a library of 1.03 GB with 800,000 functions (28.8 MB of .eh_frame)
-// that took 7 ms of CPU and 12.5 KB; the first rules took 4.4 µs each then, and 2.3 ms without.
+// Preparing builds no rules from the tables. It brings them into the kernel's page cache, and gives the tracer an
+// address for every 512th entry of the sorted table in .eh_frame_hdr. For a library of 1.03 GB with 800,000 functions
+// (28.8 MB of .eh_frame) that took 7 ms of CPU and 12.5 KB; the first rules took 4.4 µs each then, and 2.3 ms without.
 //
-// Nobody waits long for that: reading stops after some seconds, and with the session, between two reads. A file that
-// somebody else serves is not made ready. Its server could answer slowly for hours.
+// No part of the session waits long for that: reading stops after some seconds, and with the session, between two
+// reads. A file that another program or machine serves is not prepared. Its server could answer slowly for hours.
 type rulesAhead struct {
 	modules map[process.FileID]*preparedModule
 	once    sync.Once
-	turn    chan struct{} // has room for the one that reads: nobody is in a hurry
-	stopped chan struct{} // closed when nothing is to be read any more
-	spent   atomic.Int64  // nanoseconds that reading took
-	waited  time.Duration // for modules, by those who walk
+	turn    chan struct{} // has room for one reader: there is no hurry
+	stopped chan struct{} // closed when nothing more is to be read
+	spent   atomic.Int64  // nanoseconds spent on reading
+	waited  time.Duration // for modules, by stack walks
 	ready   func(*native.Module, func() bool)
 }
 
-// preparedModule is a library that is made ready.
+// preparedModule is a library that is prepared, or not to be.
 type preparedModule struct {
-	done   chan struct{} // closed once module is there; nil: it is not made ready at all
-	wanted chan struct{} // closed when somebody walks through it: then it waits for no other's turn
+	done   chan struct{} // closed once module is set; nil: it is not prepared at all
+	wanted chan struct{} // closed when a walk needs it: then it does not wait for its turn
 	asked  bool          // wanted is closed
-	opened bool          // module is what there is to know
+	opened bool          // the preparation has finished, and module is its result
 	module *native.Module
 }
 
 const (
-	// largeCode is how many bytes of code a library has that is made ready. The largest of the others, such as
-	// OpenBLAS, take a few milliseconds when they are walked through first.
+	// largeCode is the least code size, in bytes, of a library that is prepared. The largest of the others, such as
+	// OpenBLAS, take a few milliseconds at the first walk through them.
 	largeCode = 16 << 20
-	// maxRulesAhead is how many libraries a session makes ready. PyTorch for CUDA has some 20 that are so large.
+	// maxRulesAhead is the maximum of libraries that a session prepares. PyTorch for CUDA has some 20 of that size.
 	maxRulesAhead = 32
 	// maxReading is how long one library is read, and maxReadings how long all are together.
 	maxReading, maxReadings = 10 * time.Second, 30 * time.Second
-	// maxWalkWait is how long a session waits in all for libraries that are being made ready: it reads no records
+	// maxWalkWait is how long a session waits in all for libraries that are being prepared: it reads no records
 	// meanwhile.
 	maxWalkWait = time.Second
 	// maxCloseWait is how long the end of a session waits for a read that has begun.
@@ -62,8 +62,7 @@ func (a *rulesAhead) begin() {
 	})
 }
 
-// await waits for the turn of a library, unless somebody walks through it already; ok is false where nothing is to be
-// read any more.
+// await waits for the turn of a library, unless a walk needs it already. ok is false where nothing more is to be read.
 func (a *rulesAhead) await(p *preparedModule) (release func(), ok bool) {
 	select {
 	case <-a.stopped:
@@ -75,8 +74,8 @@ func (a *rulesAhead) await(p *preparedModule) (release func(), ok bool) {
 	}
 }
 
-// deadline returns what reports whether the reading of a library is over, for which it counts the time since the last
-// call. One goroutine may call it.
+// deadline returns a function that reports whether the time to read a library is over. That function adds the time
+// since its last call to the time spent. Only one goroutine may call it.
 func (a *rulesAhead) deadline() (isOver func() bool) {
 	last, own := time.Now(), time.Duration(0)
 	return func() bool {
@@ -92,9 +91,9 @@ func (a *rulesAhead) deadline() (isOver func() bool) {
 	}
 }
 
-// take returns a library that was made ready, nil where it is none. known is false where nobody has tried, or has come
-// to an end. Where it is being made ready still, pending is true: take waits a moment, and no longer than [maxWalkWait]
-// in all calls.
+// take returns a library that was prepared, nil if that failed. known is false where nothing has prepared it, or the
+// preparation did not finish. pending is true where it is still being prepared: take waits a moment for that, and no
+// longer than [maxWalkWait] in all calls.
 func (a *rulesAhead) take(id process.FileID) (module *native.Module, known, pending bool) {
 	p := a.modules[id]
 	if p == nil || p.done == nil {
@@ -114,8 +113,8 @@ func (a *rulesAhead) take(id process.FileID) (module *native.Module, known, pend
 	return p.module, p.opened, false
 }
 
-// stop has nothing more read. It waits for the reads that have begun, up to [maxCloseWait]; who reads longer closes its
-// file itself.
+// stop stops all reading. It waits for the reads that have begun, up to [maxCloseWait]; a later one closes its file
+// itself.
 func (a *rulesAhead) stop() {
 	if a.begin(); !isClosed(a.stopped, 0) {
 		close(a.stopped)

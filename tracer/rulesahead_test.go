@@ -9,8 +9,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestRulesAheadAreBounded: large libraries are made ready, once each, and no more than there is room for, whatever a
-// target maps; small ones are not.
+// TestRulesAheadAreBounded: large libraries are prepared, once each, and no more than the limit, whatever a target
+// maps; small ones are not.
 func TestRulesAheadAreBounded(t *testing.T) {
 	const many = 60
 	fs := mapping(t, "libbig.so", many)
@@ -50,7 +50,7 @@ func TestRulesAheadAreBounded(t *testing.T) {
 	}
 }
 
-// TestRulesAhead: a library that was made ready is the one that is walked through.
+// TestRulesAhead: a walk uses the library that was prepared.
 func TestRulesAhead(t *testing.T) {
 	h := &fakeHost{}
 	m := h.has(t, thisLibc(t))
@@ -66,9 +66,9 @@ func TestRulesAhead(t *testing.T) {
 	all.close()
 }
 
-// TestRulesAheadHoldNothingUp: a library whose tables take long keeps nobody: one that is walked through waits for no
-// other's turn, the library itself is waited for a moment in all, then its rule is not known yet, and the end of the
-// session waits for a bounded time.
+// TestRulesAheadHoldNothingUp: a library with tables that are slow to read blocks nothing. Another one that a walk
+// needs does not wait for its turn. The session waits for the slow library a moment in all; after that its rule is
+// unknown for now. The end of the session waits for a bounded time.
 func TestRulesAheadHoldNothingUp(t *testing.T) {
 	h := &fakeHost{}
 	self, err := os.Executable()
@@ -129,10 +129,11 @@ func TestRulesAheadHoldNothingUp(t *testing.T) {
 	}
 }
 
-// TestRulesAheadAreNear: what somebody else serves, who could take hours, is not read ahead, and asked for once only.
+// TestRulesAheadAreNear: a file that another program or machine serves, which may take hours, is not read ahead, and is
+// checked only once.
 func TestRulesAheadAreNear(t *testing.T) {
 	fs := mapping(t, "libbig.so", 1)
-	fs.Helper = process.NewHelper(t.Context()) // no file system is mounted there: it may be anybody's
+	fs.Helper = process.NewHelper(t.Context()) // no file system is mounted there: any program may serve it
 	defer fs.Helper.Close()
 	all := &natives{fs: fs}
 	for m := range fs.Image(7).Mappings() {
@@ -157,7 +158,7 @@ func TestRulesAheadAreNear(t *testing.T) {
 	all.close()
 }
 
-// TestReadingAheadEnds: one library is not read for longer than its share, nor all together for longer than theirs.
+// TestReadingAheadEnds: one library is not read for longer than its limit, nor all together for longer than theirs.
 func TestReadingAheadEnds(t *testing.T) {
 	var a rulesAhead
 	a.begin()

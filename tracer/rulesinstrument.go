@@ -5,25 +5,25 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// rulesInstrument is the instrument for native stacks: it places nothing, and makes large libraries ready to be walked
-// through.
+// rulesInstrument is the instrument for native stacks: it places no probes, and prepares large libraries for walks
+// through them.
 type rulesInstrument struct {
 	inert
 	target  *target
 	natives *natives
 }
 
-// close has nothing to give back: others may walk through the same libraries.
+// close releases nothing: other targets may use the same libraries.
 func (i *rulesInstrument) close() {}
 
-// meet makes a library ready that it meets first.
+// meet prepares a large library when it is first mapped.
 func (i *rulesInstrument) meet(_ listing, m process.Mapping) {
 	if m.Perm&process.Exec != 0 && m.File.Inode != 0 && m.End-m.Start >= largeCode {
 		i.natives.prepare(i.target, m)
 	}
 }
 
-// prepare begins to make a library ready, beside what else goes on.
+// prepare starts to prepare a library, beside the session.
 func (all *natives) prepare(t *target, m process.Mapping) {
 	_, known := all.modules[m.File]
 	a := &all.ahead
@@ -39,13 +39,13 @@ func (all *natives) prepare(t *target, m process.Mapping) {
 	}
 	file, err := all.fs.Image(t.pid).OpenMapping(m)
 	if err != nil {
-		return // whoever walks through it finds out
+		return // the first walk through it reports that
 	}
 	p.done, p.wanted = make(chan struct{}), make(chan struct{})
 	find := all.debugFiles(t)
 	go func() {
 		defer close(p.done)
-		defer func() { // not before: nobody closes what is being read
+		defer func() { // not before: a file must not be closed while it is read
 			if p.module == nil {
 				_ = file.File.Close()
 				return

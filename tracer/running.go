@@ -12,11 +12,11 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// A cell that runs when the process is attached to was opened before anybody looked. It is found on the stacks of the
-// threads before the probes are placed, so that they see its end; whether it ended in between is looked up once they
-// are.
+// A cell that runs at the attach began before the probes were in place. It is found on the stacks of the threads before
+// the probes are placed, so that they see its end. Once they are in place, the stacks are read again, in case the cell
+// ended in between.
 
-// runningCells finds them.
+// runningCells finds such cells.
 type runningCells struct {
 	fs     process.FS
 	kernel cellNumbers
@@ -31,7 +31,7 @@ type foundCells struct {
 	opened ledger.RunningThread
 }
 
-// open opens the cells that a process runs already.
+// open opens the cells that a process already runs.
 func (r *runningCells) open(t *target) (found []foundCells) {
 	if !t.late || t.child || t.python.inputs == 0 {
 		return nil
@@ -61,14 +61,14 @@ func (r *runningCells) open(t *target) (found []foundCells) {
 	return found
 }
 
-// cell is what is known of a cell that runs already.
+// cell returns the description of a cell that already runs.
 func (r *runningCells) cell(t *target, number uint64, from *cpython.RunningCell) *openCell {
 	c := &openCell{
 		pid: int32(t.pid), file: strings.ToValidUTF8(from.File, "?"), told: true, inputs: -1,
 		found: &event.CellSource{Cell: number, PID: int32(t.pid), Text: strings.ToValidUTF8(from.Typed, "\ufffd"),
 			Truncated: from.Truncated},
 	}
-	// IPython stores a cell in In before it runs, and what was typed of In[N] under the name _iN.
+	// IPython stores a cell in In before it runs, and the typed text of In[N] under the name _iN.
 	last := t.python.count - 1
 	for n := last; n > max(0, last-int64(ledger.MaxNesting)); n-- {
 		if t.python.live.Text("__main__", fmt.Sprintf("_i%d", n)) == strings.TrimRight(from.Typed, "\n") {
@@ -81,14 +81,14 @@ func (r *runningCells) cell(t *target, number uint64, from *cpython.RunningCell)
 	return c
 }
 
-// inRequest says whether a front end's request is under way.
+// inRequest reports whether a front end's request is under way.
 func (t *target) inRequest(fs process.FS) bool {
 	waits, known := t.waits(fs)
 	return known && !waits
 }
 
-// waits says whether a front end waits for the next request, if it can be told: ipykernel ignores SIGINT and a
-// terminal's prompt handles SIGWINCH then (that of --simple-prompt does not).
+// waits reports whether a front end waits for the next request, if that can be determined: while waiting, ipykernel
+// ignores SIGINT and a terminal's prompt handles SIGWINCH (that of --simple-prompt does not).
 func (t *target) waits(fs process.FS) (waits, known bool) {
 	const interrupt, windowChange = 1 << (2 - 1), 1 << (28 - 1)
 	status, err := fs.Proc(t.pid).Status()
@@ -103,8 +103,8 @@ func (t *target) waits(fs process.FS) (waits, known bool) {
 	return false, false
 }
 
-// check ends the cells that were over before the probes were placed. It is called once they are: a cell that runs still
-// is seen to end.
+// check ends the cells that were over before the probes were placed. It is called after that: the probes see the end of
+// a cell that still runs.
 func (r *runningCells) check(t *target, found []foundCells) {
 	for i := range found {
 		if r.run(t, &found[i]) {
@@ -116,8 +116,8 @@ func (r *runningCells) check(t *target, found []foundCells) {
 	}
 }
 
-// run looks whether all cells of a thread run still. A stack that changes while it is read may hide them, so it looks
-// again.
+// run reports whether all cells of a thread still run. A stack that changes while it is read may hide them, so it is
+// read up to three times.
 func (r *runningCells) run(t *target, f *foundCells) bool {
 	for range 3 {
 		threads, err := t.python.live.RunningCells()

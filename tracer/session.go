@@ -9,7 +9,7 @@ import (
 	"ipytracer/tracer/internal/lines"
 )
 
-// Session is a running trace: it attaches, takes in what the kernel half records, and hands events out in their order.
+// Session is a running trace: it attaches, takes in the records of the kernel half, and emits events in their order.
 // Its methods are for one goroutine.
 type Session struct {
 	certificate

@@ -20,7 +20,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// following reads a session to its end. before is called in front of each event.
+// following reads a session to its end, and calls before in front of each event.
 func following(t *testing.T, ctx context.Context, s *Session,
 	before func(told []string)) (told []string, last *event.Finish) {
 	t.Helper()
@@ -47,8 +47,8 @@ func wantTold(t *testing.T, told []string, want ...string) {
 
 func atOnce([]string) {}
 
-// TestEventsInOrder: what the kernel says comes out in its order, what belongs to a record beside it, Start first and
-// Finish last.
+// TestEventsInOrder: the kernel's records come out in their order, with the events that belong to a record beside it,
+// Start first and Finish last.
 func TestEventsInOrder(t *testing.T) {
 	k := &fakeKernel{
 		script: []records{
@@ -92,7 +92,7 @@ func TestManyChanges(t *testing.T) {
 	}
 }
 
-// TestCellThatRan: one that ran at the attach is told with its text, behind its boundary.
+// TestCellThatRan: a cell that ran at the attach comes with its text, after its boundary.
 func TestCellThatRan(t *testing.T) {
 	s := attached(t, &fakeKernel{script: []records{
 		boundary(event.Boundary{Number: 1, Kind: event.CellOpen, Cell: 1, Late: true, Inputs: -1},
@@ -105,13 +105,13 @@ func TestCellThatRan(t *testing.T) {
 		"limits", "finish")
 }
 
-// TestEnds: who ends a session gets the last boundary of each target that runs, and what fell in front of it and
-// meanwhile; who waits is not kept waiting.
+// TestEnds: when a session is ended, the last boundary of each live target comes out, and the records before it and
+// meanwhile; a waiting reader is woken.
 func TestEnds(t *testing.T) {
 	k := &fakeKernel{script: []records{together(change(1), drawn(1, event.CellOpen))}}
 	s := attached(t, k, Options{})
 	ctx, stop := context.WithCancelCause(t.Context())
-	k.idle = func() { stop(errors.New("enough")) } // who waits now is to be woken
+	k.idle = func() { stop(errors.New("enough")) } // wakes the reader that waits now
 	told, last := following(t, ctx, s, func(told []string) {
 		if len(told) == 4 { // nothing more will come
 			k.asked = append(k.asked, change(2))
@@ -131,8 +131,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestChangesUntilTheProbesAreOut: what falls between the detach and the end of the search for holders is told, behind
-// the last boundary.
+// TestChangesUntilTheProbesAreOut: changes between the detach and the end of the search for holders come out after the
+// last boundary.
 func TestChangesUntilTheProbesAreOut(t *testing.T) {
 	k := &fakeKernel{script: []records{change(1), change(2)}}
 	s := attached(t, k, Options{})
@@ -142,7 +142,7 @@ func TestChangesUntilTheProbesAreOut(t *testing.T) {
 	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "change 2", "finish")
 }
 
-// TestDetachFails: a target that has ended meanwhile is none that failed to be let go.
+// TestDetachFails: a target that has ended meanwhile does not count as a failed detach.
 func TestDetachFails(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
@@ -162,11 +162,11 @@ func TestDetachFails(t *testing.T) {
 	}
 }
 
-// fakeInstrument notes beside what its kernel is asked for.
+// fakeInstrument records its calls among those of its kernel.
 type fakeInstrument struct {
 	inert
 	kernel  *fakeKernel
-	refused error // what stepUp fails with
+	refused error // the error of stepUp
 }
 
 func (i *fakeInstrument) stepDown(g ledger.Group) { i.kernel.note("down %v", g) }
@@ -198,7 +198,7 @@ func TestShedding(t *testing.T) {
 	}
 	s = attached(t, k, Options{})
 	only := s.targets.all[0]
-	only.python = &python{learning: learning{first: time.Now().Add(-time.Hour)}} // nothing more can be learnt of it
+	only.python = &python{learning: learning{first: time.Now().Add(-time.Hour)}} // nothing more can be learned of it
 	only.instruments = []instrument{i}
 	k.calls = nil
 	told, _ := following(t, t.Context(), s, atOnce)
@@ -216,7 +216,7 @@ func TestShedding(t *testing.T) {
 }
 
 // TestLateLibrary: a library that is loaded while the session runs gets its probes as soon as the dynamic linker has
-// told of it, and the end names it.
+// reported it, and the end names it.
 func TestLateLibrary(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "libcuda.so.1")
 	code := []byte{0x55, 0x48, 0x89, 0xe5, 0x5d, 0xc3} // push %rbp …
@@ -257,7 +257,7 @@ func TestLateLibrary(t *testing.T) {
 	}
 }
 
-// mapExecutable has this process map a file like a library.
+// mapExecutable makes this process map a file like a library.
 func mapExecutable(t *testing.T, name string) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -274,7 +274,7 @@ func mapExecutable(t *testing.T, name string) {
 	t.Cleanup(func() { _ = unix.Munmap(mapped) })
 }
 
-// TestGlances: who looks on has a boundary drawn now and then, at which nothing happens; who does not has none.
+// TestGlances: with glances, a boundary without an event is drawn now and then; without them, none is.
 func TestGlances(t *testing.T) {
 	for _, every := range []time.Duration{0, time.Millisecond} {
 		k := &fakeKernel{script: []records{change(1), change(2), change(3)}}

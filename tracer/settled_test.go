@@ -12,7 +12,7 @@ import (
 	"ipytracer/event"
 )
 
-// aPython is a Python that waits, and its process.
+// aPython starts a Python process that waits.
 func aPython(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/usr/bin/python3", "-c",
@@ -36,8 +36,8 @@ func aPython(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// endOfPython follows a session with a Python to its end, from the last boundaries on. meanwhile is called once every
-// figure is known, when nothing may have been looked at.
+// endOfPython follows a session with a Python process from the last boundaries to its end. It calls meanwhile once
+// every figure is known, when no objects may have been examined.
 func endOfPython(t *testing.T, o Options,
 	meanwhile func(*exec.Cmd)) (told []string, settled *event.Settled, last *event.Finish) {
 	t.Helper()
@@ -75,8 +75,8 @@ func endOfPython(t *testing.T, o Options,
 
 func nothing(*exec.Cmd) {}
 
-// TestSettled: that every figure is known is told after the last boundaries and in front of the look at objects, with
-// all that the session's end says of figures; only where that is asked for.
+// TestSettled: where it is asked for, a Settled event comes after the last boundaries and before the look at objects,
+// with all that the session's end reports on figures.
 func TestSettled(t *testing.T) {
 	told, settled, last := endOfPython(t, Options{Settle: true, Holders: true}, nothing)
 	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "settled", "change 2", "holders",
@@ -96,8 +96,7 @@ func TestSettled(t *testing.T) {
 		"finish")
 }
 
-// TestLookEnds: who has had enough of the look gets the end without it, which says so; that leaves every figure as it
-// is.
+// TestLookEnds: if the user ends the look, the session's end comes without it and reports that. Every figure stays.
 func TestLookEnds(t *testing.T) {
 	looking, enough := context.WithCancel(t.Context())
 	told, settled, last := endOfPython(t, Options{Settle: true, Looking: looking}, func(*exec.Cmd) { enough() })
@@ -110,8 +109,7 @@ func TestLookEnds(t *testing.T) {
 	}
 }
 
-// TestEndsDuringTheLook: a target that ends once every figure is known costs what was to be found out of it, and
-// nothing else.
+// TestEndsDuringTheLook: if a target ends once every figure is known, only the results of the look at it are lost.
 func TestEndsDuringTheLook(t *testing.T) {
 	told, settled, last := endOfPython(t, Options{Settle: true, Holders: true}, func(cmd *exec.Cmd) {
 		_ = cmd.Process.Kill()

@@ -6,14 +6,14 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// Code keeps a code object for the stacks that follow.
+// Code stores a code object for the stacks that follow.
 func (i *intake) Code(c *ledger.Code) {
 	if t := i.targets.find(int(c.PID)); t != nil && t.python != nil && i.allowance.given == "" {
 		i.codes.add(t.python, c)
 	}
 }
 
-// Stack turns a stack's instructions into lines, and queues it.
+// Stack turns the instructions of a stack into lines, and queues the stack.
 func (i *intake) Stack(from *ledger.Stack) {
 	if i.allowance.given != "" {
 		return
@@ -23,7 +23,7 @@ func (i *intake) Stack(from *ledger.Stack) {
 	i.natives.keep(i.options.Native, out)
 }
 
-// StackCopy unwinds what the kernel could not, hands in the rules it took, and queues the stack.
+// StackCopy unwinds a stack that the kernel could not, passes on the rules it took, and queues the stack.
 func (i *intake) StackCopy(c *ledger.StackCopy) {
 	t := i.targets.find(int(c.PID))
 	if t == nil || t.python == nil || t.slot != c.Slot || i.allowance.given != "" {
@@ -49,7 +49,7 @@ var nativeEnds = [...]ledger.NativeEnd{
 	native.EndUnknown: ledger.NativeUnknown,
 }
 
-// NativeStack queues a native stack. Where its code is, is found out at once: the library may be unloaded soon.
+// NativeStack queues a native stack. It looks up the files of the code at once: the library may be unloaded soon.
 func (i *intake) NativeStack(from *ledger.NativeStack) {
 	if i.allowance.given != "" {
 		return

@@ -9,21 +9,21 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// code is a code object of a traced Python, as it was when a stack first had it.
+// code is a code object of a traced Python, as it was when it was first in a stack.
 type code struct {
 	name, file string
 	firstLine  int32
 	table      []byte
-	partial    bool // there is more of the table
+	partial    bool // the table is longer
 	version    cpython.Version
 }
 
-// codes are those of all targets, by number.
+// codes are the code objects of all targets, by number.
 type codes struct {
 	report *certificate
 	all    map[uint64]*code
 	tables int  // bytes of their line tables
-	full   bool // there was no room for one
+	full   bool // there was no room for a table
 }
 
 // Limits in bytes: of one line table that is fetched, some hundred thousand lines; and of all that are kept.
@@ -51,7 +51,7 @@ func (k *codes) add(p *python, c *ledger.Code) {
 	}
 }
 
-// wholeTable fetches a line table that was too long for its record, if it is still what it was.
+// wholeTable fetches a line table that was too long for its record, if its beginning is unchanged.
 func (p *python) wholeTable(c *ledger.Code) []byte {
 	if c.TableSize <= len(c.Table) || c.TableSize > maxTable {
 		return c.Table
@@ -63,7 +63,7 @@ func (p *python) wholeTable(c *ledger.Code) []byte {
 	return whole
 }
 
-// stack is a stack with its lines as they were typed.
+// stack returns a stack with its lines as they were typed.
 func (k *codes) stack(from *ledger.Stack, typed *cells) *event.Stack {
 	out := &event.Stack{Number: from.Number, PID: from.PID, More: from.More,
 		Frames: make([]event.Frame, len(from.Frames))}

@@ -9,14 +9,14 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
-// steps are the groups of a root that are stepped down, in the order in which they were.
+// steps are the groups of a root that are stepped down, in the order in which that happened.
 type steps struct {
 	down    []ledger.Group
 	takeOut []ledger.Group // stepped down by the kernel, probes still in place
 	returns map[ledger.Group]*comeback
-	looks   *looks        // for arrays, while it is under way
+	looks   *looks        // searches for arrays, while under way
 	since   time.Time     // when NumPy's meter was paused
-	rest    time.Duration // it stays so at least so long
+	rest    time.Duration // the least time for which it stays paused
 }
 
 func (r *steps) comeback(g ledger.Group) *comeback {
@@ -29,8 +29,8 @@ func (r *steps) comeback(g ledger.Group) *comeback {
 	return r.returns[g]
 }
 
-// next is the group of a root to step up first, of those whose account has filled far enough: what was stepped down
-// last by its nature. One that rests keeps no other back.
+// next returns the group of a root to step up first, among those with enough in the account: the one that by its nature
+// is stepped down last. A group that rests does not delay the others.
 func (r *steps) next(a ledger.Account, rests func(ledger.Group) bool) (first ledger.Group, ok bool) {
 	for _, g := range slices.Backward(r.down) {
 		r.comeback(g).sees(a)
@@ -45,7 +45,7 @@ func (r *steps) next(a ledger.Account, rests func(ledger.Group) bool) (first led
 	return first, ok
 }
 
-// rests says whether a group stays down whatever there is to spend: NumPy's while its arrays are searched, and for a
+// rests reports whether a group stays down regardless of the account: NumPy's while its arrays are searched, and for a
 // while after that.
 func (r *steps) rests(g ledger.Group) bool {
 	return g == ledger.GroupNumPy && (r.looks != nil || time.Since(r.since) < r.rest)
@@ -54,7 +54,7 @@ func (r *steps) rests(g ledger.Group) bool {
 // look is a search for the arrays of one target.
 type look struct {
 	target *target
-	before bool // what was there before the session is looked for, as the first pause begins
+	before bool // search for arrays from before the session, as the first pause begins
 	found  holders.Owned
 	err    error
 	began  time.Time

@@ -20,27 +20,27 @@ type target struct {
 	python *python
 	gone   bool
 	late   bool // it ran before the session
-	// before are the addresses of arrays from before the session that lived as NumPy's meter was paused first; nil: not
-	// known.
+	// before are the addresses of arrays from before the session that existed when NumPy's meter was first paused; nil:
+	// not known.
 	before map[uint64]bool
-	// announced: its ProcessInfo has been handed out.
+	// announced: its ProcessInfo has been emitted.
 	announced bool
 	limited   bool // by this session
-	// instruments are nil until it is equipped; numpy is one of them.
+	// instruments are nil until the target is equipped; numpy is one of them.
 	instruments []instrument
 	numpy       arrayInstrument
 	// identified: the ledger knows which GPUs it uses.
 	identified bool
 	natives    nativeSpace
-	// unlisted: it has loaded or unloaded a library since its mappings were looked through.
+	// unlisted: it has loaded or unloaded a library since its mappings were last read.
 	unlisted bool
-	listed   event.Nanoseconds // when its mappings were gone through last
-	// patience is how many more times a process that may yet become a Python is looked at.
+	listed   event.Nanoseconds // when its mappings were last read
+	// patience is the number of further checks whether a process has become a Python.
 	patience int
-	looked   time.Time // when it was last
+	looked   time.Time // time of the last check
 }
 
-// pythonPatience times the time between two looks is 3 s: by then an interpreter has mapped its library.
+// pythonPatience times betweenLooks is 3 s: by then an interpreter has mapped its library.
 const (
 	pythonPatience = 150
 	betweenLooks   = 20 * time.Millisecond
@@ -48,8 +48,8 @@ const (
 
 func (t *target) isRoot() bool { return !t.child }
 
-// lives fails with [process.ErrNoProcess] once a target has ended: from then on its pid may be another process's.
-// Whatever was done by its pid before this was done to the target.
+// lives fails with [process.ErrNoProcess] once a target has ended: from then on its pid may be another process's. While
+// lives succeeds, all earlier operations by pid were on the target.
 func (t *target) lives() error {
 	ended, err := t.handle.Exited()
 	if err == nil && ended {
@@ -58,7 +58,7 @@ func (t *target) lives() error {
 	return err
 }
 
-// closeProbes takes its probes out, and waits until they are.
+// closeProbes detaches the target's probes, and waits until that is done.
 func (t *target) closeProbes() {
 	var closing sync.WaitGroup
 	t.closeInstruments(&closing)
@@ -76,7 +76,7 @@ func (t *target) close() error {
 	return errors.Join(errs...)
 }
 
-// used is the CPU time of the target, 0 if it cannot be told.
+// used returns the CPU time of the target, 0 if it cannot be read.
 func (t *target) used() event.Nanoseconds {
 	if t.handle == nil {
 		return 0
@@ -88,7 +88,7 @@ func (t *target) used() event.Nanoseconds {
 	return event.Nanoseconds(d / time.Nanosecond)
 }
 
-// due is when a target's instruments are to be settled next, the zero time if they wait for nothing.
+// due returns when a target's instruments are to be settled next, the zero time if they wait for nothing.
 func (t *target) due() (at time.Time) {
 	for _, i := range t.instruments {
 		at = sooner(at, i.due())
@@ -96,8 +96,8 @@ func (t *target) due() (at time.Time) {
 	return at
 }
 
-// closeInstruments takes what they have placed out, all at the same time: the kernel lets a while pass for each, but
-// not for one after the other. A process that executes another program is equipped anew.
+// closeInstruments detaches the probes of all instruments at the same time: the kernel lets a while pass for each,
+// which would add up one after the other. A process that executes another program is equipped anew.
 func (t *target) closeInstruments(closing *sync.WaitGroup) {
 	for _, i := range t.instruments {
 		closing.Go(i.close)
@@ -105,7 +105,7 @@ func (t *target) closeInstruments(closing *sync.WaitGroup) {
 	t.instruments, t.numpy = nil, nil
 }
 
-// stepUp puts the probes of a group in.
+// stepUp attaches the probes of a group.
 func (t *target) stepUp(g ledger.Group) error {
 	for _, i := range t.instruments {
 		if err := i.stepUp(g); err != nil {

@@ -33,7 +33,7 @@ func (l *targets) haveRoot() bool {
 	return slices.ContainsFunc(l.all, func(t *target) bool { return t.isRoot() && !t.gone })
 }
 
-// hold takes hold of running processes, without looking into them.
+// hold opens handles of running processes, without reading any of their state.
 func (l *targets) hold(who []process.Identity) error {
 	var gone error
 	for _, id := range who {
@@ -58,20 +58,20 @@ func (l *targets) hold(who []process.Identity) error {
 	return nil
 }
 
-// tolerates says whether an error is one that the session goes on after, without the target: it has ended.
+// tolerates reports whether an error means that the target has ended and that the session goes on without it.
 func (l *targets) tolerates(err error) bool {
 	return l.options.Tolerant && (errors.Is(err, ledger.ErrNoProcess) || errors.Is(err, process.ErrNoProcess) ||
 		errors.Is(err, process.ErrZombie) ||
 		errors.Is(err, unix.ESRCH))
 }
 
-// drop lets go of a target that is not to be traced after all.
+// drop removes and closes a target that is not to be traced after all.
 func (l *targets) drop(t *target) {
 	l.all = slices.DeleteFunc(l.all, func(other *target) bool { return other == t })
 	_ = t.close()
 }
 
-// withoutDescendants drops the processes that are traced with another one of the list, and repetitions.
+// withoutDescendants returns the list without repetitions and without descendants of its other processes.
 func (l *targets) withoutDescendants(who []process.Identity) (out []process.Identity, err error) {
 	covered := map[int]bool{}
 	for _, id := range who {
@@ -91,7 +91,7 @@ func (l *targets) withoutDescendants(who []process.Identity) (out []process.Iden
 	return out, nil
 }
 
-// rootOf is the first process of a tree; pid if it is not known.
+// rootOf returns the pid of a tree's first process, or pid if it is not known.
 func (l *targets) rootOf(root uint32, pid int32) int32 {
 	for _, t := range l.all {
 		if t.isRoot() && t.root == root {
@@ -121,7 +121,7 @@ func (l *targets) allPlaces() (n int) {
 	return n
 }
 
-// impatient says whether a process is to be looked at again soon.
+// impatient reports whether a process is to be examined again soon.
 func (l *targets) impatient() bool {
 	for _, t := range l.all {
 		if !t.gone && (t.python == nil && t.patience > 0 || t.python != nil && !t.python.complete()) {

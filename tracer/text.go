@@ -4,7 +4,7 @@ import "strings"
 
 func clean(name string) string { return strings.ToValidUTF8(name, "?") }
 
-// nativeText bounds a module's name and makes it valid.
+// nativeText returns a module's name, bounded and as valid UTF-8.
 func nativeText(text string, limit int) string {
 	return strings.ToValidUTF8(text[:min(len(text), limit)], "?")
 }

@@ -12,7 +12,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// thisHost describes this machine.
+// thisHost returns the data of this machine.
 func thisHost(version string) event.Host {
 	name, _ := os.Hostname()
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")

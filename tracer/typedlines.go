@@ -2,7 +2,7 @@ package tracer
 
 import "strings"
 
-// lineIn looks a line up in what [typedLines] says.
+// lineIn looks a line up in a result of [typedLines].
 func lineIn(lines []int32, line int32) int32 {
 	switch {
 	case lines == nil || line <= 0:
@@ -13,10 +13,10 @@ func lineIn(lines []int32, line int32) int32 {
 	return lines[line-1]
 }
 
-// typedLines says for each line of what IPython compiles which line of what was typed it is, from 1; 0 where that is
-// not known. Nil where both have the same lines: IPython rewrites line for line (%magic, !command, help?), but it takes
-// blank lines in front away, makes one line of a magic that goes on behind a backslash, and one of a whole cell that
-// begins with %%.
+// typedLines returns, for each line of the text that IPython compiles, its line in the typed text, from 1; 0 where that
+// is not known. It returns nil where both have the same lines. IPython rewrites line for line (%magic, !command,
+// help?), but it removes leading blank lines, and makes one line of a magic continued with a backslash and of a whole
+// cell that begins with %%.
 func typedLines(compiled, typed string) []int32 {
 	c, t := splitLines(compiled), splitLines(typed)
 	if len(c) == len(t) {
@@ -37,12 +37,12 @@ func splitLines(text string) []string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i]) // a common indentation is taken away
+		lines[i] = strings.TrimSpace(lines[i]) // common indentation is removed
 	}
 	return lines
 }
 
-// rewritten follows the lines as IPython rewrites them. False if they do not come out even.
+// rewritten follows the lines as IPython rewrites them. It returns false if the numbers of lines do not match.
 func rewritten(out []int32, c, t []string, from int) bool {
 	at := from
 	for i := range c {
@@ -57,8 +57,8 @@ func rewritten(out []int32, c, t []string, from int) bool {
 	return at == len(t)
 }
 
-// aligned finds lines that both have: from the beginning, from the end, then in order. One that is left alone between
-// others is what was typed there.
+// aligned matches equal lines: from the beginning, from the end, then in order. A single compiled line left between
+// matches stands for the typed lines there.
 func aligned(out []int32, c, t []string, from int) {
 	clear(out)
 	to, end := len(t), len(c)
@@ -83,5 +83,5 @@ func aligned(out []int32, c, t []string, from int) {
 	}
 }
 
-// maxSkipped is how many lines of what was typed are looked through for one.
+// maxSkipped is the number of typed lines searched for a match.
 const maxSkipped = 200

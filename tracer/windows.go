@@ -10,8 +10,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// windowInstrument is the instrument for windows: probes in the interpreter where cells, their statements and their
-// results begin and end, and where code objects are freed, by which stacks are known again.
+// windowInstrument is the instrument for windows. It probes the interpreter where cells, their statements and their
+// results begin and end, and where code objects are freed, by which stacks are recognized.
 type windowInstrument struct {
 	inert
 	*host
@@ -19,14 +19,14 @@ type windowInstrument struct {
 	groups map[ledger.Group]io.Closer // those that are in place
 }
 
-// place puts in all groups but that for code objects, which comes first or not at all: see [examiner.probe].
+// place attaches all groups except that for code objects, which is attached first or not at all: see [examiner.probe].
 func (i *windowInstrument) place() error {
 	for g := range ledger.Group(ledger.PythonGroups) {
 		if g == ledger.GroupNumPy || i.isShed(i.target.root, g) {
 			continue
 		}
 		if g == ledger.GroupCode {
-			if i.groups[g] == nil { // stacks take longer, that is all
+			if i.groups[g] == nil { // only stacks take longer without it
 				continue
 			}
 		} else if err := i.stepUp(g); err != nil {
@@ -38,7 +38,7 @@ func (i *windowInstrument) place() error {
 	return nil
 }
 
-// noteBlind says of a Python whose cells cannot be seen that it is one.
+// noteBlind reports a Python with cells that cannot be seen.
 func (i *windowInstrument) noteBlind() {
 	sites := i.target.python.sites
 	inlined := sites.CompileInlined && !places.CompiledByAudit(sites)
@@ -73,7 +73,7 @@ func (i *windowInstrument) stepDown(g ledger.Group) {
 	}
 }
 
-// close takes all groups out at the same time: the kernel lets a while pass for each.
+// close detaches all groups at the same time: the kernel lets a while pass for each.
 func (i *windowInstrument) close() {
 	var closing sync.WaitGroup
 	for _, c := range i.groups {
@@ -83,10 +83,12 @@ func (i *windowInstrument) close() {
 	i.groups = nil
 }
 
-// placed says which programs serve a group on a build, unless this is a build for tests that breaks probes (broken.go).
+// placed returns the programs that serve a group on a build, unless this is a build for tests that breaks probes
+// (broken.go).
 var placed = places.OfPython
 
-// placeInPython puts a group's probes into a target's interpreter. Nil if that has no place for them.
+// placeInPython attaches a group's probes to a target's interpreter. It returns nil if the interpreter has no place for
+// them.
 func placeInPython(h *host, t *target, g ledger.Group) (io.Closer, error) {
 	p := placed(g, t.python.sites)
 	if len(p) == 0 {
@@ -103,12 +105,12 @@ func placeInPython(h *host, t *target, g ledger.Group) (io.Closer, error) {
 	return c, nil
 }
 
-// errNoEffect says that the kernel takes probes on a file and does not put them in. It is so where a FUSE server passes
-// its files on to another file system (FUSE_PASSTHROUGH, Linux 6.9): then what is mapped is the other file.
+// errNoEffect means that the kernel accepts probes on a file and does not insert them. That happens where a FUSE server
+// passes its files on to another file system (FUSE_PASSTHROUGH, Linux 6.9): then the mapped file is the other one.
 var errNoEffect = fmt.Errorf("%w: it does not put the probes into this process's interpreter, as on a FUSE file "+
 	"system that passes reads on", ledger.ErrNotSupported)
 
-// tookEffect compares the first instruction that has a probe, as it is in memory, with that in the file.
+// tookEffect compares the first probed instruction in memory with that in the file.
 func (p *python) tookEffect(placements []ledger.Placement) error {
 	m := p.file.Mapping
 	for _, one := range placements {
@@ -118,7 +120,7 @@ func (p *python) tookEffect(placements []ledger.Placement) error {
 				continue
 			}
 			if _, err := p.file.File.ReadAt(before[:], int64(at)); err != nil {
-				return nil // nobody can say
+				return nil // unknown
 			}
 			if _, err := p.memory.ReadAt(now[:], int64(m.Start+at-m.Offset)); err != nil {
 				return nil
@@ -132,8 +134,8 @@ func (p *python) tookEffect(placements []ledger.Placement) error {
 	return nil
 }
 
-// noteInPython records for the certificate where a group's probes are in a target's interpreter, and what a missing one
-// means.
+// noteInPython records for the certificate where a group's probes are in a target's interpreter, and the effect of a
+// missing one.
 func noteInPython(h *host, t *target, g ledger.Group) {
 	sites := t.python.sites
 	if len(places.OfPython(g, sites)) == 0 {

@@ -14,7 +14,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// pythonWith is an interpreter of which only its version and its sites are known.
+// pythonWith returns an interpreter with only a version and sites.
 func pythonWith(t *testing.T, sites cpython.Sites) *python {
 	t.Helper()
 	file := elftest.File{Symbols: []elftest.Symbol{
@@ -29,7 +29,7 @@ func pythonWith(t *testing.T, sites cpython.Sites) *python {
 	return &python{binary: binary, sites: sites, file: &process.MappedFile{}}
 }
 
-// seen are the sites of a build whose cells are seen, but not its statements.
+// seen returns the sites of a build with visible cells, but not their statements.
 func seen() cpython.Sites {
 	site := func(name string) machine.Site { return machine.Site{Symbol: name, FileOffset: 16} }
 	return cpython.Sites{
@@ -53,8 +53,8 @@ func programs(h *fakeHost) (all []ledger.Program) {
 	return all
 }
 
-// TestWindowInstrument: all groups of a build are placed but those of NumPy and what is stepped down; one that has no
-// place is said to have none.
+// TestWindowInstrument: all groups of a build are placed except NumPy's and those stepped down. A group without a place
+// is reported.
 func TestWindowInstrument(t *testing.T) {
 	h := &fakeHost{shed: []ledger.Group{ledger.GroupSignal}}
 	i := windows(h, pythonWith(t, seen()))
@@ -82,7 +82,7 @@ func TestWindowInstrument(t *testing.T) {
 	}
 }
 
-// TestWindowSteps: a group goes alone, comes back once, and is another instrument's if it is NumPy's.
+// TestWindowSteps: a group goes alone, comes back once, and belongs to another instrument if it is NumPy's.
 func TestWindowSteps(t *testing.T) {
 	h := &fakeHost{}
 	i := windows(h, pythonWith(t, seen()))
@@ -122,7 +122,7 @@ func TestWindowSteps(t *testing.T) {
 	}
 }
 
-// TestWindowsUnseen: a Python whose cells cannot be seen is counted once.
+// TestWindowsUnseen: a Python with cells that cannot be seen is counted once.
 func TestWindowsUnseen(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*cpython.Sites)

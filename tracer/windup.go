@@ -2,11 +2,11 @@ package tracer
 
 import "ipytracer/event"
 
-// windup is how far the end of a session has come.
+// windup is the progress of a session's end.
 type windup struct {
-	drawn   bool          // the last boundaries are drawn, and what came up to them is in the queue
-	over    bool          // so is everything else
+	drawn   bool          // the last boundaries are drawn, and everything before them is in the queue
+	over    bool          // everything else is queued, too
 	stopped string        // why the session ends, once it does
-	early   string        // why the session ended by itself, for want of memory; "": it did not
+	early   string        // why the session ended by itself, for lack of memory; "": it did not
 	shells  []event.Shell // as they were at the last boundaries
 }

@@ -7,11 +7,11 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
-// maxWorkers bounds the children that are looked at.
+// maxWorkers bounds the children that are examined.
 const maxWorkers = 256
 
-// findWorkers looks which children of the traced processes are workers of a pool that wait for the next task: of a
-// process that was forked the command line does not tell.
+// findWorkers returns the children of the traced processes that are workers of a pool and wait for the next task: the
+// command line of a forked process does not show that.
 func (l *lastLook) findWorkers(ctx context.Context) (found []*event.Holders) {
 	for _, t := range l.targets {
 		if !t.isRoot() && !l.one || t.gone || t.python == nil {

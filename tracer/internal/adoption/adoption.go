@@ -1,4 +1,4 @@
-// Package adoption takes in the processes below a target that an attach finds.
+// Package adoption adopts the processes below a target that an attach finds.
 package adoption
 
 import (
@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// MaxScans is how often the descendants of a target are looked for once it is traced. One look that finds nobody
-	// new is enough, and that is the first, unless processes start just then.
+	// MaxScans is the most scans for the descendants of a target once it is traced. One scan without new processes is
+	// enough, and that is the first, unless processes start at that moment.
 	MaxScans = 16
-	// UsualTime is how long these looks take in all. A target that starts processes for ever holds an attach up no
+	// UsualTime is how long these scans take in all. A target that starts processes for ever delays an attach no
 	// longer.
 	UsualTime = 2 * time.Second
 )
 
-// Tree takes in a target and the descendants that it had before it was traced. What a traced process forks the kernel
-// half takes in itself; a process that is forked, or executes a program, between a look at /proc and the moment in
-// which its parent is traced is in neither. Nor is a vfork child whose parent is not traced yet: the memory that it has
-// is the parent's, and so is the slot. So who attaches looks again behind that moment.
+// Tree adopts a target and the descendants that it had before it was traced. The kernel half itself adopts the
+// processes that a traced process forks. Neither covers a process that is forked, or executes a program, between a look
+// at /proc and the moment in which its parent is traced. Nor do they cover a vfork child with a parent that is not
+// traced yet: its memory is the parent's, and so is the slot. So the attach scans again after that moment.
 type Tree struct {
 	Scan   func() ([]process.Identity, error) // the descendants
 	Stat   func(pid int) (process.Stat, error)
@@ -31,16 +31,16 @@ type Tree struct {
 		Detach(pid int) error
 		Slot(pid int) (uint32, error)
 	}
-	Refused func(pid int, err error) // one that the kernel half has no room for
-	Take    time.Duration            // the looks of follow may take so long in all
+	Refused func(pid int, err error) // the kernel half has no room for this one
+	Take    time.Duration            // the scans of follow may take so long in all
 
-	Slots map[process.Identity]uint32 // of those that were taken in
-	known map[process.Identity]bool   // they, those that are traced already, and those that are refused
+	Slots map[process.Identity]uint32 // of the adopted processes
+	known map[process.Identity]bool   // these, those that are traced already, and those that are refused
 	looks int                         // of follow
 }
 
-// Attach takes in a target and those below it, all or none. unsettled is the number of the last look that
-// [Tree.follow] took if that did not come to an end, else 0.
+// Attach adopts a target and its descendants, all or none. unsettled is the number of the last scan by [Tree.follow] if
+// that did not settle, else 0.
 func (a *Tree) Attach(root uint32, id process.Identity) (slot uint32, unsettled int, err error) {
 	if _, err := a.pass(root, time.Time{}); err != nil {
 		return 0, 0, err
@@ -61,15 +61,15 @@ func (a *Tree) Attach(root uint32, id process.Identity) (slot uint32, unsettled 
 	return slot, unsettled, nil
 }
 
-// release lets those go that were taken in.
+// release detaches the adopted processes.
 func (a *Tree) release() {
 	for d := range a.Slots {
 		_ = a.Kernel.Detach(d.PID) // it may have ended
 	}
 }
 
-// pass looks once, until a time if it is not zero. settled reports whether every descendant is known now and was
-// before, or has ended.
+// pass scans once, until a time if it is not zero. settled reports whether every descendant was known before, or has
+// ended.
 func (a *Tree) pass(root uint32, until time.Time) (settled bool, err error) {
 	if a.known == nil {
 		a.Slots, a.known = map[process.Identity]uint32{}, map[process.Identity]bool{}
@@ -93,8 +93,8 @@ func (a *Tree) pass(root uint32, until time.Time) (settled bool, err error) {
 	return settled, nil
 }
 
-// takeIn reports whether a process was traced already, is refused, or has ended: it changes nothing. Otherwise it may
-// have started others, or executes a program just now, and is taken in by the next pass.
+// takeIn reports whether a process was traced already, is refused, or has ended: such a process changes nothing. Any
+// other may have started processes, or is executing a program and is adopted by the next pass.
 func (a *Tree) takeIn(root uint32, d process.Identity) (was bool) {
 	stat, err := a.Stat(d.PID)
 	if err != nil || stat.StartTicks != d.StartTicks {
@@ -119,8 +119,8 @@ func (a *Tree) takeIn(root uint32, d process.Identity) (was bool) {
 	return err != nil || stat.StartTicks != d.StartTicks || stat.Ended()
 }
 
-// follow looks again, once the target is traced, until it finds nobody new. settled is false where it has not come to
-// an end.
+// follow scans again, once the target is traced, until a scan finds no new process. settled is false if it ran out of
+// scans or of time.
 func (a *Tree) follow(root uint32) (settled bool, err error) {
 	until := time.Now().Add(a.Take)
 	for range MaxScans {

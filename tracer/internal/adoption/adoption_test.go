@@ -16,18 +16,18 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// kin is /proc and the kernel half, for an adoption: pids of descendants, by the look that finds them first.
+// kin is /proc and the kernel half, for an adoption: pids of descendants, by the scan that finds them first.
 type kin struct {
 	looks   int
-	born    map[int][]int // by the look from which on they are there
+	born    map[int][]int // by the first scan that finds them
 	every   func(look int) []int
-	fails   map[int][]error // what Adopt says of one, in turn; then it takes it in
+	fails   map[int][]error // errors of Adopt for a process, in turn; then it succeeds
 	traced  map[int]bool
 	adopted []int
 	ended   map[int]bool
 	refused []int
 	calls   []string
-	blind   int  // the look from which on /proc cannot be read; 0 for none
+	blind   int  // from this scan on /proc cannot be read; 0 for never
 	refuses bool // AttachProcess fails
 }
 
@@ -94,7 +94,7 @@ func (k *kin) Detach(pid int) error {
 
 var errBlind = errors.New("/proc cannot be read")
 
-// TestAttachLetsGo: a target that cannot be taken in with those below it is let go with them.
+// TestAttachLetsGo: if a target cannot be adopted with its descendants, all of them are detached.
 func TestAttachLetsGo(t *testing.T) {
 	target := process.Identity{PID: 5, StartTicks: 5}
 	for name, c := range map[string]struct {
@@ -124,14 +124,14 @@ func TestAttachLetsGo(t *testing.T) {
 	}
 }
 
-// TestAdoption: who attaches looks at the descendants once, and then, with the target traced, until nobody new is
-// there, but not for ever.
+// TestAdoption: an attach scans the descendants once and then, with the target traced, until there is no new process,
+// but not for ever.
 func TestAdoption(t *testing.T) {
 	for name, c := range map[string]struct {
 		kin
 		adopted, refused []int
 		looks            int
-		open             bool // it does not come to an end
+		open             bool // it does not settle
 	}{
 		"nobody":       {looks: 2},
 		"there before": {kin: kin{born: map[int][]int{1: {10, 11}}}, adopted: []int{10, 11}, looks: 2},
@@ -174,7 +174,7 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// TestAdoptionIsBounded: a target that has more processes than there is time for does not hold an attach up.
+// TestAdoptionIsBounded: a target with more processes than there is time for does not delay an attach.
 func TestAdoptionIsBounded(t *testing.T) {
 	k := &kin{every: func(look int) []int { return []int{10 * look, 10*look + 1, 10*look + 2} }}
 	a := k.adoption()
@@ -202,7 +202,7 @@ func loadLedger(t *testing.T) *ledger.Ledger {
 	return l
 }
 
-// TestAdoptionInTheKernel: the same with the real kernel half, on a shell that forks when it is asked to.
+// TestAdoptionInTheKernel: the same with the real kernel half, on a shell that forks on request.
 func TestAdoptionInTheKernel(t *testing.T) {
 	l := loadLedger(t)
 	shell := exec.Command("sh", "-c", "while read line; do cat <&3 3<&- & echo $!; done")
@@ -239,7 +239,7 @@ func TestAdoptionInTheKernel(t *testing.T) {
 	if _, err := l.Processes.AttachProcess(0, root, 0); err != nil {
 		t.Fatal(err)
 	}
-	behind := fork() // the kernel half takes it in
+	behind := fork() // the kernel half adopts it
 	if settled, err := a.follow(0); !settled || err != nil {
 		t.Errorf("settled %v: %v", settled, err)
 	}

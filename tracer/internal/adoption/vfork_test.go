@@ -16,7 +16,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// vforks is a run of testdata/vforks.c: a process whose vfork child has not executed a program yet.
+// vforks is a run of testdata/vforks.c: a process with a vfork child that has not executed a program yet.
 type vforks struct {
 	root, parent, child int
 	gate                io.WriteCloser
@@ -70,7 +70,7 @@ func (v *vforks) execute(t *testing.T) {
 	v.says(t, err1, "runs")
 }
 
-// says has the child's cat repeat a line.
+// says lets the child's cat repeat a line.
 func (v *vforks) says(t *testing.T, err error, line string) {
 	t.Helper()
 	_, err1 := io.WriteString(v.in, line+"\n")
@@ -90,15 +90,15 @@ func (v *vforks) end(t *testing.T) {
 	}
 }
 
-// TestVforkDuringTheAttach: a vfork child has its parent's memory until it executes a program. It takes the parent's
-// place in the ledger at no time, whichever of the two is found first, and has its own once it runs a program, whenever
-// that is.
+// TestVforkDuringTheAttach: a vfork child has its parent's memory until it executes a program. It never takes the
+// parent's place in the ledger, whichever of the two is found first, and has its own once it runs a program, at any
+// time.
 func TestVforkDuringTheAttach(t *testing.T) {
 	execute, end := (*vforks).execute, (*vforks).end
 	l, path, root := loadLedger(t), buildVforks(t), uint32(0)
 	for name, c := range map[string]struct {
 		depth                   int
-		reversed                bool // children are found before their parents, as where pids have begun anew
+		reversed                bool // children are found before their parents, as after a wrap of pids
 		looked, attached, after func(*vforks, *testing.T)
 		ended                   bool
 	}{
@@ -147,7 +147,7 @@ func TestVforkDuringTheAttach(t *testing.T) {
 	}
 }
 
-// check compares the slots of the processes with what they execute.
+// check compares the slots of the processes with the programs that they execute.
 func (v *vforks) check(t *testing.T, root uint32, depth int, ended bool) {
 	t.Helper()
 	if slot, err := v.kernel.Processes.Slot(v.root); err != nil || slot != root {

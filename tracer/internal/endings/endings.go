@@ -1,5 +1,5 @@
-// Package endings tells how attached processes end: it watches from outside what limits their memory, so that it is
-// known which limit was hit, should the OOM killer come.
+// Package endings reports how attached processes end. It watches from outside the limits on their memory, so that it
+// can name the limit that was hit if the OOM killer comes.
 package endings
 
 import (
@@ -14,29 +14,29 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// watch is what limits the memory of an attached process, as seen from outside: to tell which limit was hit, should the
-// OOM killer come.
+// watch holds the limits on the memory of an attached process, as seen from outside: to name the limit that was hit if
+// the OOM killer comes.
 type watch struct {
 	pid      int
-	group    string           // what it is accounted to, see process.Proc.MemoryGroup
+	group    string           // the process's memory group, see process.Proc.MemoryGroup
 	before   []process.Cgroup // when it was put there, or at the attach
-	was, now []process.Cgroup // when looked at last, and the time before
+	was, now []process.Cgroup // now is from the last look, was from the one before
 	rlimits  []event.Limit
 	machine  process.MachineMemory
 	looked   time.Time
 }
 
-// Watches are those of a session's targets, by root.
+// Watches are the watches of a session's targets, by root.
 type Watches struct {
 	FS    process.FS
-	Now   func() event.Nanoseconds // is the clock of events
+	Now   func() event.Nanoseconds // returns the time of the clock of events
 	roots map[uint32]*watch
 }
 
-// watchEvery is how often the use of limits is looked at, at most.
+// watchEvery is the least interval at which the use of limits is examined.
 const watchEvery = time.Second
 
-// Begin looks at what limits a target's memory, and goes on to.
+// Begin examines the limits on a target's memory, and begins to watch them.
 func (all *Watches) Begin(pid int, root uint32) *event.Limits {
 	w := watchOf(all.FS, pid)
 	if r, err := all.FS.Proc(pid).Rlimits(); err == nil {
@@ -56,17 +56,17 @@ func (all *Watches) Begin(pid int, root uint32) *event.Limits {
 	return w.limits(all.Now(), root)
 }
 
-// watchOf begins to watch what limits a process, or what did: one that has ended is still in its group of version 2
-// until its parent has heard of that.
+// watchOf begins to watch the limits of a process. One that has ended is still in its group of version 2 until its
+// parent has waited for it.
 func watchOf(fs process.FS, pid int) *watch {
 	w := &watch{pid: pid, looked: time.Now(), machine: fs.MachineMemory()}
 	w.group, _ = fs.Proc(pid).MemoryGroup()
-	w.before, _ = fs.Proc(pid).MemoryCgroups() // without, nothing is known of them
+	w.before, _ = fs.Proc(pid).MemoryCgroups() // after an error the groups are unknown
 	w.was, w.now = w.before, slices.Clone(w.before)
 	return w
 }
 
-// Look sees what is used of the limits. Groups that are gone stay as they were.
+// Look updates the use of the limits. Groups that no longer exist keep their last values.
 func (all *Watches) Look() {
 	for _, w := range all.roots {
 		if time.Since(w.looked) >= watchEvery {
@@ -75,7 +75,7 @@ func (all *Watches) Look() {
 	}
 }
 
-// Last is how the limits stand in the end, in the order of the roots.
+// Last returns the final state of the limits, in the order of the roots.
 func (all *Watches) Last() (out []event.Event) {
 	for _, root := range slices.Sorted(maps.Keys(all.roots)) {
 		w := all.roots[root]
@@ -105,7 +105,7 @@ func (w *watch) look(fs process.FS) {
 	}
 }
 
-// limits are all there are, those first of which least is left.
+// limits returns all limits, ordered by the bytes that are left, the least first.
 func (w *watch) limits(at event.Nanoseconds, root uint32) *event.Limits {
 	out := &event.Limits{Time: at, Root: root, PID: int32(w.pid), Limits: slices.Clone(w.rlimits)}
 	for _, c := range w.now {
@@ -130,7 +130,7 @@ func (w *watch) machineLimit() event.Limit {
 		Used: event.Bytes(w.machine.Total - w.machine.Available)}
 }
 
-// Ending says how a process has ended, when the record of its end is read.
+// Ending describes how a process has ended, when the record of its end is read.
 func (all *Watches) Ending(b *event.Boundary, extra ledger.BoundaryExtra) *event.Ending {
 	e := &event.Ending{Time: b.Time, Root: b.Root, PID: b.PID, Status: extra.Status, OutOfMemory: extra.OutOfMemory}
 	if w := all.roots[b.Root]; w != nil && e.OutOfMemory {
@@ -144,12 +144,12 @@ func (all *Watches) Ending(b *event.Boundary, extra ledger.BoundaryExtra) *event
 	return e
 }
 
-// nearly is how far below its limit the use of a cgroup may have stayed when the OOM killer came for it: what CPUs hold
-// back (MEMCG_CHARGE_BATCH, 64 pages each) is not worth more than a hundredth.
+// nearly is the part of its limit by which the use of a cgroup may have stayed below it when the OOM killer came: the
+// pages that CPUs hold back (MEMCG_CHARGE_BATCH, 64 pages each) are at most a hundredth.
 const nearly = 100
 
-// hit finds the limit that was used up when the OOM killer came. Version 2 counts for each group how often its own
-// limit left nothing else; version 1 keeps only the highest use.
+// hit returns the limit that was used up when the OOM killer came. Version 2 counts for each group how often its own
+// limit left no other choice; version 1 keeps only the highest use.
 func (w *watch) hit() (l event.Limit, likely bool) {
 	var full []process.Cgroup
 	limited := false

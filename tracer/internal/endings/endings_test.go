@@ -10,7 +10,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestWhichLimitWasHit: what the kernel counted decides; where it counts nothing, what was used up.
+// TestWhichLimitWasHit: the kernel's counts decide; where it counts nothing, the used-up limit does.
 func TestWhichLimitWasHit(t *testing.T) {
 	inner := process.Cgroup{Version: 2, Path: "/a/b", Limit: 1000, High: process.NoLimit}
 	outer := process.Cgroup{Version: 2, Path: "/a", Limit: 5000, High: process.NoLimit}
@@ -48,7 +48,7 @@ func TestWhichLimitWasHit(t *testing.T) {
 	}
 }
 
-// TestNearestLimitFirst: what is about to be used up comes first.
+// TestNearestLimitFirst: the limit with the least room comes first.
 func TestNearestLimitFirst(t *testing.T) {
 	w := watch{
 		pid: 7, machine: process.MachineMemory{Total: 100, Available: 50},
@@ -63,8 +63,8 @@ func TestNearestLimitFirst(t *testing.T) {
 	}
 }
 
-// TestMovedToAnotherGroup: what limits a process is what its group says now, and what the kernel has counted there
-// since.
+// TestMovedToAnotherGroup: the limits of a process are those of its present group, with the kernel's counts since the
+// move.
 func TestMovedToAnotherGroup(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -1,4 +1,4 @@
-// Package lines makes lines to the notebooks that offer a pair of sockets for one.
+// Package lines connects lines to notebooks that offer a pair of sockets for one.
 package lines
 
 import (
@@ -13,10 +13,10 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// Companion is who talks with notebooks.
+// Companion talks with notebooks.
 type Companion interface {
-	// Connected takes over the tracer's end of a line to a traced process: a socket, which it closes, and nobody else
-	// has. live: the process wants to hear of cells while they run. Any goroutine may call it.
+	// Connected takes over the tracer's end of a line to a traced process: a socket, which it closes and has alone.
+	// live: the process requests news of cells while they run. Any goroutine may call it.
 	Connected(pid, end int, live bool)
 	// Accepts reports whether a process may have a line. Any goroutine may call it.
 	Accepts(pid int) bool
@@ -28,12 +28,12 @@ type Companion interface {
 const (
 	maxDescriptor = 1 << 20 // fs.nr_open
 	maxTakeovers  = 4       // at a time, of all processes
-	maxRefusals   = 3       // of a process, one behind the other, before it is not listened to any more
-	maxRefusing   = 1024    // processes of which that is known
+	maxRefusals   = 3       // of a process, in succession, before its offers are ignored
+	maxRefusing   = 1024    // remembered processes with refusals
 )
 
-// Maker makes lines to the notebooks that offer a pair of sockets for it. What a process says of its descriptors may be
-// anything: nobody waits for it.
+// Maker connects lines to the notebooks that offer a pair of sockets for it. The offer of a process may be anything:
+// nothing waits for it.
 type Maker struct {
 	helper    *process.Helper
 	log       *slog.Logger
@@ -41,27 +41,27 @@ type Maker struct {
 
 	mu       sync.Mutex
 	underway int
-	refused  map[int]int // by pid: how often nothing came of it
+	refused  map[int]int // by pid: how many offers came to nothing
 	made     map[use]uint64
 }
 
-// use is what a process has a line for. By it, of the last one that was made, it is known over which socket, by its
-// inode: a process that is not heard at once says the same again.
+// use is the purpose of a process's line. For each use, Maker stores the inode of the last line's socket: a process
+// that gets no prompt answer repeats its offer.
 type use struct {
 	pid  int
 	live bool
 }
 
-// Serve has lines made for a companion.
+// Serve sets the companion for which lines are made.
 func (l *Maker) Serve(h *process.Helper, log *slog.Logger, c Companion) {
 	l.helper, l.log, l.companion = h, log, c
 }
 
-// offer is what a process says of an end of its pair.
+// offer is a process's description of an end of its pair.
 type offer struct {
 	number int
 	live   bool
-	inode  uint64 // of the socket; 0 where that is not said
+	inode  uint64 // of the socket; 0 where the offer has none
 }
 
 // parseOffer reads "N", which "live" and an inode may follow.
@@ -84,14 +84,14 @@ func parseOffer(text string) (o offer, ok bool) {
 	return o, len(words) == 0
 }
 
-// errStale: a process that is not heard at once says the same again, and by then its number may mean another file,
-// another line's end even.
+// errStale: a process that gets no prompt answer repeats its offer, and by then its number may mean another file, even
+// another line's end.
 var errStale = errors.New("the number means something else by now")
 
 // errLater: there is no room for one more just now.
 var errLater = errors.New("to be offered again")
 
-// TakeOver makes a line over an end that a traced process offers by its number, in the background.
+// TakeOver makes a line, in the background, over an end that a traced process offers by its number.
 func (l *Maker) TakeOver(pid int, text string) {
 	o, ok := parseOffer(text)
 	if !ok || l.companion == nil || !l.companion.Accepts(pid) || !l.begins(pid, o) {

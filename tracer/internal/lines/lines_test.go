@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestParseOffer: what a process says of a line's end may be anything.
+// TestParseOffer: an offer of a line's end may be any text.
 func TestParseOffer(t *testing.T) {
 	for text, want := range map[string]offer{
 		"5": {number: 5}, "5 live": {5, true, 0}, "5 77": {5, false, 77},
@@ -25,7 +25,8 @@ func TestParseOffer(t *testing.T) {
 	}
 }
 
-// TestRefusals: who offers what is no line is not heard any more, but for what has only become old.
+// TestRefusals: a process with offers that are no lines is ignored after a while, but not for offers that are merely
+// old.
 func TestRefusals(t *testing.T) {
 	l := &Maker{}
 	for i := range 10 {
@@ -45,8 +46,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestOneLineOfAPair: over one pair one line is made, however often it is offered, and another one where nothing came
-// of the first.
+// TestOneLineOfAPair: over one pair one line is made, however often it is offered, and another one only if the first
+// failed.
 func TestOneLineOfAPair(t *testing.T) {
 	l := &Maker{}
 	first, live, second := offer{number: 5, inode: 77}, offer{number: 6, inode: 78, live: true},

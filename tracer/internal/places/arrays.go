@@ -6,7 +6,7 @@ import (
 	"ipytracer/tracer/python/numpy"
 )
 
-// OfArrays says which programs serve which places in NumPy.
+// OfArrays returns the programs that serve the places in NumPy.
 func OfArrays(sites numpy.Sites) []ledger.Placement {
 	handlers := ledger.Placement{Program: ledger.NumPyHandler}
 	for _, site := range sites.Handlers {

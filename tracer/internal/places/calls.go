@@ -9,8 +9,8 @@ import (
 	"ipytracer/tracer/python/arrow"
 )
 
-// OfHeap places programs on functions of an allocator, the ways out first: an entry without them is a call
-// that never ends.
+// OfHeap places programs on functions of an allocator, the exits first: an entry without them is a call that never
+// ends.
 func OfHeap(found []libc.Function, glibc bool) []ledger.Placement {
 	enter, leave := ledger.Placement{Program: ledger.HeapEnter}, ledger.Placement{Program: ledger.HeapLeave}
 	late := ledger.Placement{Program: ledger.HeapLeaveLate}
@@ -35,8 +35,8 @@ func OfHeap(found []libc.Function, glibc bool) []ledger.Placement {
 		func(p ledger.Placement) bool { return len(p.Offsets) == 0 })
 }
 
-// OfPools places programs on the pools of Arrow: frees first, as a block of which the free was missed stays, and then
-// ways out: an entry without them is a call that never ends.
+// OfPools places programs on the pools of Arrow. Frees come first: a block with a missed free stays. Then come exits:
+// an entry without them is a call that never ends.
 func OfPools(s arrow.Sites) []ledger.Placement {
 	freeing, returning := ledger.Placement{Program: ledger.PoolFreeing}, ledger.Placement{Program: ledger.PoolReturning}
 	allocating, reallocating := ledger.Placement{Program: ledger.PoolAllocating},
@@ -63,7 +63,7 @@ func OfPools(s arrow.Sites) []ledger.Placement {
 	return []ledger.Placement{freeing, returning, allocating, reallocating}
 }
 
-// OfCalls places programs where a C library has asked for memory.
+// OfCalls places programs behind a C library's requests for memory.
 func OfCalls(c libc.Calls) (placements []ledger.Placement) {
 	add := func(p ledger.Program, sites []machine.Site) {
 		if len(sites) == 0 {

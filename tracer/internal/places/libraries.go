@@ -7,7 +7,7 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// OfLibrary says which programs serve which group on a library.
+// OfLibrary returns the programs that serve each group on a library.
 func OfLibrary(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 	one := func(p ledger.Program, site cuda.Site) []ledger.Placement {
 		if site.Symbol == "" {
@@ -36,7 +36,7 @@ func OfLibrary(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 		if s.Report.Symbol != "" {
 			out[ledger.GroupTorch] = append(one(ledger.TorchReport, s.Report), one(ledger.TorchRefused, s.Refused)...)
 		}
-		if s.Tensors.Present() { // frees first: a block whose free was missed stays
+		if s.Tensors.Present() { // frees first: a block with a missed free stays
 			out[ledger.GroupTorchCPU] = slices.Concat(one(ledger.TensorFreed, s.Tensors.Freed),
 				one(ledger.TensorMade, s.Tensors.Made),
 				one(ledger.TensorRefused, s.Tensors.NoRoom))

@@ -1,5 +1,5 @@
-// Package places says which programs of the kernel half serve which places that analyses have found: in interpreters,
-// in NumPy, in libraries.
+// Package places maps the places that analyses have found in interpreters, in NumPy and in libraries to the programs of
+// the kernel half that serve them.
 package places
 
 import (
@@ -12,7 +12,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// OfPython says which programs serve a group on a build.
+// OfPython returns the programs that serve a group on a build, with their places.
 func OfPython(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	entry := func(p ledger.Program, site machine.Site, cookie uint64) []ledger.Placement {
 		if !site.Present() {
@@ -48,8 +48,8 @@ func OfPython(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	return nil
 }
 
-// statementPlacements has statements begin and end at exec()'s and eval()'s calls of PyEval_EvalCode, or in that
-// function, which is passed by more, where a build's calls are not found.
+// statementPlacements lets statements begin and end at exec()'s and eval()'s calls of PyEval_EvalCode. Where a build's
+// calls are not found, it takes that function itself, which other callers pass too.
 func statementPlacements(s cpython.Sites) []ledger.Placement {
 	opens, returns := ledger.Placement{Program: ledger.StatementOpen}, ledger.Placement{Program: ledger.StatementReturn}
 	open := func(site machine.Site, awaits bool) {
@@ -75,8 +75,8 @@ func statementPlacements(s cpython.Sites) []ledger.Placement {
 	return []ledger.Placement{opens, returns}
 }
 
-// CompiledByAudit reports whether compiles are seen at their calls of PySys_Audit, as the function for them is passed
-// by.
+// CompiledByAudit reports whether compiles are seen at their calls of PySys_Audit, since they bypass the function for
+// them.
 func CompiledByAudit(s cpython.Sites) bool {
 	passedBy := !s.Compile.Present() || s.CompileInlined || slices.Contains(s.Doubted, s.Compile.Symbol)
 	return passedBy && len(s.Compiles) > 0
@@ -95,7 +95,7 @@ func ends(sites []cpython.EndSite) []ledger.Placement {
 	return []ledger.Placement{p}
 }
 
-// Doubted returns the functions a group's probes are on that hardly anybody calls in this build.
+// Doubted returns the functions with a group's probes that have hardly any callers in this build.
 func Doubted(g ledger.Group, s cpython.Sites) (names []string) {
 	for _, site := range Sites(g, s) {
 		if slices.Contains(s.Doubted, site.Symbol) && !slices.Contains(names, site.Symbol) {
@@ -105,7 +105,7 @@ func Doubted(g ledger.Group, s cpython.Sites) (names []string) {
 	return names
 }
 
-// Sites returns a group's sites, for people.
+// Sites returns a group's sites, for display.
 func Sites(g ledger.Group, s cpython.Sites) []machine.Site {
 	switch g {
 	case ledger.GroupNumPy:
@@ -138,8 +138,8 @@ func Sites(g ledger.Group, s cpython.Sites) []machine.Site {
 	return nil
 }
 
-// Blind says why cells of a build cannot be seen, "" if they can: nothing to see them begin or have their results, or
-// nothing that passes it.
+// Blind returns why cells of a build cannot be seen, "" if they can: there is no place to see them begin or have their
+// results, or no call passes the place.
 func Blind(s cpython.Sites) string {
 	if s.CompileInlined && !CompiledByAudit(s) {
 		return "it compiles without calling Py_CompileStringObject"

@@ -10,7 +10,7 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// TestDoubtedGroups: a doubted function is named for the group whose probes are on it, and for no other.
+// TestDoubtedGroups: a doubted function is listed for the group of its probes, and for no other.
 func TestDoubtedGroups(t *testing.T) {
 	sites := cpython.Sites{
 		EvalCode:  machine.Site{Symbol: "PyEval_EvalCode"},
@@ -28,7 +28,8 @@ func TestDoubtedGroups(t *testing.T) {
 	}
 }
 
-// TestEndPlacements: the program is told in which argument each place has the value, and what a hit there costs.
+// TestEndPlacements: the program receives, for each place, the argument that has the value, and the price of a hit
+// there.
 func TestEndPlacements(t *testing.T) {
 	got := ends([]cpython.EndSite{
 		{Site: machine.Site{FileOffset: 16, Emulated: true}, Argument: cpython.FirstArgument},
@@ -43,7 +44,7 @@ func TestEndPlacements(t *testing.T) {
 	}
 }
 
-// TestBlind: a build whose cells cannot be seen is one that no cell of is reported.
+// TestBlind: a build is blind if its cells cannot be seen, so that none is reported.
 func TestBlind(t *testing.T) {
 	site := func(name string) machine.Site { return machine.Site{Symbol: name, FileOffset: 16} }
 	sees := cpython.Sites{Compile: site("Py_CompileStringObject"),
