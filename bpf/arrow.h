@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cpu.arrow: what Arrow's memory pools hold. A pool is an object with virtual functions (Arrow 11 and newer,
+ * cpu.arrow: the memory that Arrow's memory pools hold. A pool is an object with virtual functions (Arrow 11 and newer,
  * cpp/src/arrow/memory_pool.h):
  *
  *   Status Allocate(int64_t size, int64_t alignment, uint8_t **out)
  *   Status Reallocate(int64_t old_size, int64_t new_size, int64_t alignment, uint8_t **pointer)
  *   void Free(uint8_t *buffer, int64_t size, int64_t alignment)
  *
- * Those of the pools that take memory themselves are seen (package arrow): where the arguments are in their registers,
- * and the first two on every way out as well, once all that they store is stored: a Status, which is one pointer, NULL
- * for success, where the first argument in front of the pool says; and the block's address. A free is seen before it
- * happens, so nobody can be given the address earlier. For the same reason a block that is resized leaves the table as
- * the call begins, and comes back if that fails. The meter then moves by the difference, as the pool's own count does.
+ * Probes are in the functions of the pools that allocate memory themselves (package arrow): where the arguments are in
+ * their registers, and for the first two also on every way out, once all their results are stored. These are the
+ * block's address, and a Status: one pointer, NULL for success, at the address in the first argument, which is in front
+ * of the pool. A free is seen before it happens, so no other call can have the address by then. For the same reason a
+ * block that is resized leaves the table as the call begins, and is put back if the call fails. The meter then moves by
+ * the difference, as the pool's own count does.
  *
- * Pools that stand in front of others (proxies, capped and logging ones) have functions of their own, which are not
- * seen: what they pass on is. No function that is seen calls another one that is. So a thread has one call at a time.
- * One that is still there as the next begins has thrown, or its thread is over.
+ * Pools in front of others (proxies, capped and logging ones) have functions of their own without probes; the calls
+ * that they pass on are seen. No function with probes calls another one with probes. So a thread has one call at a
+ * time. If a call is still there as the next one begins, it has thrown an exception, or its thread has ended.
  *
- * A block of no bytes has no memory of its own (zero_size_area). A free says how many bytes it was, so of one that is
- * not known it is known to the byte what the meter did not have.
+ * A block of no bytes has no memory of its own (zero_size_area). A free names the size of the block. So the free of an
+ * unknown block gives the exact number of bytes that the meter did not include.
  */
 #ifndef IPYTRACER_ARROW_H
 #define IPYTRACER_ARROW_H
 
 #define STATUS_OUT_OF_MEMORY 1 /* cpp/src/arrow/status.h, StatusCode; the first byte of a Status::State */
 
-/* The thread's call, which is kept for the next one. */
+/* Returns the record of the thread's call. It is kept for the thread's next call. */
 static __always_inline struct pool_call *pool_call_of(__u32 slot)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
@@ -43,7 +44,7 @@ static __always_inline struct pool_call *pool_call_of(__u32 slot)
 	return c;
 }
 
-/* A function of a pool is called that takes memory. Returns the call, NULL where it is not to be seen. */
+/* Handles the beginning of a function of a pool that allocates. Returns the call, NULL where it is not recorded. */
 static __always_inline struct pool_call *pool_called(struct pt_regs *regs, __u32 slot)
 {
 	__u64 cookie = bpf_get_attach_cookie(regs);
@@ -83,8 +84,8 @@ static __always_inline __s64 pool_block_out(__u32 slot, __u64 address, __u32 *te
 }
 
 /*
- * A block comes to be in the table, where there is one after the move, and the meter moves. What was at its address, of
- * which the free was missed, is what the move is from.
+ * Puts the block after the move into the table, if there is one, and moves the meter. If the address has an old block,
+ * because its free was missed, the move is from that block.
  */
 __attribute__((noinline)) int pool_block_moves(struct block_move *m)
 {
@@ -140,7 +141,7 @@ int pool_reallocating(struct pt_regs *regs)
 		return 0;
 	c->size = PT_REGS_PARM4(regs);
 	c->at = PT_REGS_PARM6(regs);
-	if ((__s64)PT_REGS_PARM3(regs) <= 0) /* it was none */
+	if ((__s64)PT_REGS_PARM3(regs) <= 0) /* there is no old block */
 		return 0;
 	if (READ(address, c->at)) {
 		lose(LOSS_READ);
@@ -159,7 +160,7 @@ int pool_reallocating(struct pt_regs *regs)
 	return 0;
 }
 
-/* A call has given a block, or none where none was asked for. */
+/* Enters the block that a call returned, or none where none was requested. */
 static __always_inline void pool_given(struct root *r, struct pool_call *c, struct block_move *m)
 {
 	__u32 telling = TELL_BLOCK;
@@ -180,7 +181,7 @@ static __always_inline void pool_given(struct root *r, struct pool_call *c, stru
 	FORGET(m->after);
 }
 
-/* On every way out of these two there is one such place; see statement_return for its cookie. */
+/* A place on every way out of these two; see statement_return for its cookie. */
 SEC("uprobe")
 int pool_returning(struct pt_regs *regs)
 {
@@ -203,7 +204,7 @@ int pool_returning(struct pt_regs *regs)
 		misses(slot, MISSING_ARROW, c->size + c->before);
 		return 0;
 	}
-	/* A block that could not be resized is what it was. */
+	/* A failed resize leaves the block as it was. */
 	struct block_move m = {
 		.from = c->address,
 		.to = c->address,

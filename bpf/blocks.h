@@ -2,20 +2,21 @@
 /*
  * Meters of blocks: NumPy's, PyTorch's on the CPU, Arrow's, malloc's.
  *
- * A block that is told has a record of its making, with who made it, and one of its end. It leads from one value of the
- * meter to the next. What the walk up the stack, the record and its reader take is most of what a block costs, and a
- * program that makes a hundred thousand small ones in a second has lines that nobody reads one by one. So once the
- * budget says so (GROUP_SMALL_STACKS is stepped down), a block below SAMPLE_OF bytes of any of these but malloc is told
- * with a probability of its size in SAMPLE_OF, as a sample that stands for SAMPLE_OF bytes. The others only move the
- * meter. Which is which is drawn as a block is made, and kept with it: so each end is told whose beginning was.
+ * A recorded block has a record of its allocation, with its stack, and one of its free. Each leads from one value of
+ * the meter to the next. Most of the cost of a block is the walk up the stack, the record and the reading of it, and a
+ * program that allocates a hundred thousand small blocks in a second has lines that are not read one by one. So once
+ * the budget requires it (GROUP_SMALL_STACKS is stepped down), a block below SAMPLE_OF bytes of any of these but malloc
+ * is recorded with a probability of its size in SAMPLE_OF, as a sample that stands for SAMPLE_OF bytes. The others only
+ * move the meter. The draw is made as a block is allocated, and its result is kept with the block: so a free is
+ * recorded if its allocation was.
  *
- * The meter stays exact, and so does the proof of its peak: blocks that are not told are streamed as pages are, by the
- * values from which the meter fells that are the highest of the segment so far.
+ * The meter stays exact, and so does the proof of its peak: blocks without records are streamed as pages are, by those
+ * values before a fall of the meter that are the highest of the segment so far.
  */
 #ifndef IPYTRACER_BLOCKS_H
 #define IPYTRACER_BLOCKS_H
 
-/* From one block, or none, to another, or none: which a process has, and how many bytes count. */
+/* A move from one block, or none, to another, or none: the process that has them, and the bytes that count. */
 struct block_move {
 	__u64 from;
 	__u64 to;
@@ -24,12 +25,12 @@ struct block_move {
 	__u64 stack;
 	__u32 slot;
 	__u32 flags; /* of the change that frees it, see change_flag */
-	__u16 was;   /* enum telling, of what was there before */
-	__u16 is;    /* and after */
+	__u16 was;   /* enum telling, of the block before */
+	__u16 is;    /* enum telling, of the block after */
 	__u32 meter;
 };
 
-/* What small blocks that are told each may take has grown, since the tick before. */
+/* Adds to the credit of records of single small blocks what has accrued since the tick before. */
 static __noinline int top_up_small(struct root *r)
 {
 	if (!r)
@@ -45,9 +46,10 @@ static __noinline int top_up_small(struct root *r)
 }
 
 /*
- * Whether a small block may be told itself. A burst of them spends in no time what the account has saved, on lines that
- * nobody reads one by one. So their telling has an account of its own, which holds a SMALL_BURST of the other and gains
- * a SMALL_SHARE of what that gains: at 3 %, so many blocks at once as 8 ms pay for, and then as many a second.
+ * Reports whether a small block may have its own record. A burst of them would spend at once the credit that the
+ * account has saved, on lines that are not read one by one. So their records have an account of their own, which holds
+ * a SMALL_BURST of the other and gains a SMALL_SHARE of what the other gains: at 3 %, 8 ms pay for the blocks of a
+ * burst, and then for as many a second.
  */
 static __always_inline bool tells_small(struct root *r)
 {
@@ -62,7 +64,7 @@ static __always_inline bool tells_small(struct root *r)
 	return true;
 }
 
-/* How a block that is made is told. */
+/* Returns how a block is recorded that is being allocated: an enum telling. */
 __attribute__((noinline)) int tells_block(__u32 slot, __s64 size, __u32 meter)
 {
 	struct process *p = process_at(slot);
@@ -78,7 +80,7 @@ __attribute__((noinline)) int tells_block(__u32 slot, __s64 size, __u32 meter)
 	return TELL_NOT;
 }
 
-/* The meter moves; what it falls from is told if nothing in the segment was higher. */
+/* Moves the meter; a value from which it falls is streamed if nothing in the segment was higher. */
 __attribute__((noinline)) int moves_untold(struct process *p, __u32 number, __s64 difference)
 {
 	__u64 meter = AT_MOST(number, METERS - 1);
@@ -92,13 +94,13 @@ __attribute__((noinline)) int moves_untold(struct process *p, __u32 number, __s6
 	__s64 from = move(p, r, meter, difference) - difference;
 	if (difference > 0)
 		return 0;
-	if (!told && from > seen) /* another thread's block was between */
+	if (!told && from > seen) /* another thread's block came in between */
 		told = falls(p, segment, meter, from, SENT_BYTE);
 	fell(p, told, segment, meter, from);
 	return 0;
 }
 
-/* Tells of the block at m->from that the meter moved by m->before for it, to a value. */
+/* Records that the meter moved by m->before, to a value, for the block at m->from. */
 __attribute__((noinline)) int tell_of(struct process *p, struct block_move *m, __u64 number, __u64 segment, __s64 value)
 {
 	struct root *r = p && m ? root_of(p) : NULL;
@@ -108,7 +110,10 @@ __attribute__((noinline)) int tell_of(struct process *p, struct block_move *m, _
 	return 0;
 }
 
-/* The meter moves, and blocks are told: of one of so many bytes its end, of one of so many its making; 0 for none. */
+/*
+ * Moves the meter, and records the free of a block of `before` bytes and the allocation of one of `after` bytes; 0 for
+ * none.
+ */
 __attribute__((noinline)) int moves_told(struct process *p, struct block_move *m, __s64 before, __s64 after)
 {
 	struct root *r = p && m ? root_of(p) : NULL;
@@ -119,7 +124,7 @@ __attribute__((noinline)) int moves_told(struct process *p, struct block_move *m
 	bool apart = before && (!after || m->from != m->to || (m->was | m->is));
 	__u64 segment = *(volatile __u64 *)&p->segment, number = fetch_add(&r->stream, 1 + (apart && after)) + 1;
 	__s64 difference = m->after - m->before;
-	if (difference < 0) /* whoever made it rise need not have kept what it falls from */
+	if (difference < 0) /* the code that raised it need not have kept the value from which it falls */
 		raise_to(&p->high[meter], *(volatile __s64 *)&p->value[meter]);
 	__s64 value = move(p, r, meter, difference);
 	if (difference < 0)
@@ -143,7 +148,7 @@ __attribute__((noinline)) int moves_told(struct process *p, struct block_move *m
 	return 0;
 }
 
-/* The meter moves, and both blocks are told, as far as they are. What the move says is used up. */
+/* Moves the meter, and records both blocks, as far as they have records. Uses the move up. */
 __attribute__((noinline)) int block_moves(struct block_move *m)
 {
 	struct process *p = m ? process_at(m->slot) : NULL;
@@ -155,7 +160,7 @@ __attribute__((noinline)) int block_moves(struct block_move *m)
 		return moves_untold(p, m->meter, m->after - m->before);
 	if (m->before == m->after && before == after && m->from == m->to)
 		return 0;
-	if (after && !before && m->after < m->before) { /* what the meter falls from is told by no block */
+	if (after && !before && m->after < m->before) { /* no block's record has the value from which the meter falls */
 		moves_untold(p, m->meter, -m->before);
 		m->before = 0;
 	}
@@ -163,8 +168,8 @@ __attribute__((noinline)) int block_moves(struct block_move *m)
 }
 
 /*
- * Whether the meter has moved by a difference with nothing else to do: it rises, or falls from a value that is known to
- * be no maximum that must be kept, see falls().
+ * Tries to move the meter by a difference with nothing else to do, and reports whether it has: the meter rises, or
+ * falls from a value that is known to be no maximum to keep, see falls().
  */
 static __always_inline bool moves_quickly(struct process *p, struct root *r, __u64 number, __s64 difference)
 {
@@ -186,7 +191,7 @@ static __always_inline bool moves_quickly(struct process *p, struct root *r, __u
 	return true;
 }
 
-/* What block_moves() does, with less to do for a block that is not told, if it is the only one. */
+/* Does the same as block_moves(), with less work for a single block without a record. */
 static __always_inline void one_block_moves(struct process *p, struct root *r, struct block_move *m)
 {
 	bool untold = (!m->before || m->was == TELL_NOT) && (!m->after || m->is == TELL_NOT);

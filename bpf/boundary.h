@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Boundaries: the cut between two segments, and the record of it. Where the store of records is full, no cut
- * happens: the segment goes on.
+ * Boundaries: the cut between two segments, and its record. Where the store of records is full, no cut happens: the
+ * segment goes on.
  */
 #ifndef IPYTRACER_BOUNDARY_H
 #define IPYTRACER_BOUNDARY_H
 
-/* What a boundary is about; passed by pointer because a BPF function takes five arguments. */
+/* The event of a boundary; passed by pointer because a BPF function takes five arguments. */
 struct occasion {
 	__u64 cell;
 	__u64 outer;
 	__s64 inputs;
 	const void *text; /* in user memory, or NULL */
 	__u32 kind;
-	__u32 slot; /* of the process that acts */
+	__u32 slot; /* of the acting process */
 	__u32 outcome;
 	__s32 parent;
 	__s32 first_line;
@@ -22,14 +22,14 @@ struct occasion {
 	__u32 text_size;
 };
 
-/* For tests: what another CPU does just now is between two steps of a boundary. */
+/* For tests: waits, so that the work of another CPU falls between two steps of a boundary. */
 static __always_inline void linger(void)
 {
 	for (__u32 i = 0; i < lingering; i++)
 		bpf_ktime_get_ns();
 }
 
-/* Takes a process's maxima of the segment that ends, into a record, and starts the next from the value now. */
+/* Moves a process's maxima of the segment that ends into a record, and starts the next from the value now. */
 __attribute__((noinline)) int cut(__u32 slot, __u32 place)
 {
 	struct process *p = process_at(slot);
@@ -50,11 +50,11 @@ __attribute__((noinline)) int cut(__u32 slot, __u32 place)
 	return 0;
 }
 
-/* Bytes of what a tree's figures may miss, which a boundary has from its root. */
+/* Bytes of the fields that say how much a tree's figures may miss. A boundary gets them from its root. */
 #define DOUBTS(type) (__builtin_offsetof(type, untraced_now) + sizeof(__u64) - __builtin_offsetof(type, unknown))
 _Static_assert(DOUBTS(struct root) == DOUBTS(struct boundary), "the same fields in the same order");
 
-/* The same for a tree. A tree that has always been one process is that process. */
+/* Does the same for a tree. A tree that has always been one process has that process's figures. */
 __attribute__((noinline)) int cut_tree(__u32 root, __u32 place)
 {
 	struct root *r = bpf_map_lookup_elem(&roots, &root);
@@ -76,7 +76,7 @@ __attribute__((noinline)) int cut_tree(__u32 root, __u32 place)
 	return 0;
 }
 
-/* A boundary's text could not be read: an experiment or a cell without a name, a statement without a line. */
+/* Counts a boundary's unreadable text: an experiment or a cell without a name, a statement without a line. */
 static __always_inline void unread(struct root *r, __u32 kind)
 {
 	if (kind == BOUNDARY_PROCESS_EXEC) /* its arguments: /proc has them, too */
@@ -133,7 +133,7 @@ static __always_inline long other_process(__u32 slot, struct others *o)
 }
 REPEATED_SLOTS(other_process, struct others *)
 
-/* A process that has moved, and not yet its tree, as the thread's CPU was taken away, is in the sum. */
+/* Adds to the tree's sum the move of a process if its thread lost its CPU before its tree followed. */
 static __always_inline long add_process(__u32 slot, __u32 *root)
 {
 	struct process *p = process_at(slot);
@@ -147,8 +147,8 @@ static __always_inline long add_process(__u32 slot, __u32 *root)
 REPEATED_SLOTS(add_process, __u32 *)
 
 /*
- * One boundary. Returns its number, or 0 if there was no room for it: then the segment simply goes on.
- * Not inlined: verified once, called from many programs.
+ * Draws one boundary. Returns its number, or 0 if there was no room for it: then the segment goes on. Not inlined:
+ * verified once, called from many programs.
  */
 __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 {
@@ -168,7 +168,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	__u64 ticket, number = fetch_add(&next_number, 1);
 	fetch_add(&p->cutting, 1);
 	if (r->devices)
-		cut_devices(slot, number); /* in front: whoever reads the boundary has them all */
+		cut_devices(slot, number); /* in front: a reader of the boundary has them all */
 	struct boundary *b = new_record(&ticket, STORE_RESERVE / 2);
 	if (!b) {
 		fetch_add(&p->cutting, -1);
@@ -178,7 +178,7 @@ __attribute__((noinline)) __u64 draw_boundary(struct occasion *why)
 	b->ticket = 0;
 	b->number = number;
 	struct others o = { .number = number, .root = p->root, .acting = slot };
-	/* Only the acting process's mm is sure to be alive; the others' values are what their last event said. */
+	/* Only the acting process's mm is sure to be alive; the others' values are those of their last event. */
 	if (p->mm && why->kind != BOUNDARY_PROCESS_EXIT)
 		refresh(slot);
 	settle(slot);

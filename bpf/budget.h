@@ -2,13 +2,13 @@
 /*
  * The overhead budget: one account for each root.
  *
- * Credit is how many nanoseconds probes may take. It grows with time, at the share that user space sets, up to
- * budget_full, and is full at the attach: what was not spent while the program idled or computed may be spent in a
- * burst. Every hit of a probe takes the price of its site, every walk up a stack what it took. The site's cookie says
- * whether the kernel emulates the instruction there or single-steps it, which is ten times as dear.
+ * Credit is the number of nanoseconds that probes may take. It grows with time, at the share that user space sets, up
+ * to budget_full, and is full at the attach: credit saved while the program idled or computed may be spent in a burst.
+ * Every hit of a probe takes the price of its site, every walk up a stack the time that it took. The site's cookie
+ * shows whether the kernel emulates the instruction there or single-steps it, which costs ten times as much.
  *
- * The clock is looked at each time a sixteenth of a full account was spent: then the credit is topped up for the time
- * that has passed. If it has fallen all the same since the last look, one group may be stepped down, with a boundary:
+ * The clock is read each time a sixteenth of a full account was spent: then the credit is topped up for the time that
+ * has passed. If it has still fallen since the last look, one group may be stepped down, with a boundary:
  *
  *   below 6/8 of a full account	native frames; stacks of small blocks, some of which become samples
  *	   4/8			lines: the stacks of blocks, tensors, mappings
@@ -17,14 +17,16 @@
  *	  -2/8			statements, and the ends of cells
  *	  -4/8			PyTorch's totals on GPUs: the figures that a session on a GPU is run for
  *
- * Lines come first, because a figure without lines is still right. Of a class it is the group that spent most of late.
- * Nobody pays for somebody else's storm: a group is left alone if it spent little of what was spent of late, lines a
- * sixteenth of all, figures a quarter of what the greatest spender did, be that one down already; PyTorch's totals also
- * if it was less than a quarter of a full account, so that they never pay others' debts. And while the credit rises,
- * what it is below does not matter: whoever spent it has stopped, or is out.
+ * Lines come first, because a figure without lines is still right. Within a class the group that spent most of late is
+ * stepped down. No group pays for another group's storm: a group is left alone if it spent little of late. For lines,
+ * little is less than a sixteenth of all that was spent; for figures, less than a quarter of the greatest spender's
+ * amount, even if that one is down already; for PyTorch's totals also less than a quarter of a full account, so that
+ * they never pay others' debts. While the credit rises, its level does not matter: the group that spent it has stopped,
+ * or is out.
  *
- * What a group that is down still costs, until its probes are out, is paid as well, but steps nothing down. An account
- * owes a full one at most. User space steps up, in the opposite order, when the credit has risen (tracer/budget.go).
+ * The cost of a group that is down, until its probes are out, is paid as well, but steps nothing down. An account owes
+ * at most the amount of a full one. User space steps up, in the opposite order, when the credit has risen
+ * (tracer/budget.go).
  */
 #ifndef IPYTRACER_BUDGET_H
 #define IPYTRACER_BUDGET_H
@@ -33,16 +35,16 @@
 #define SIGNIFICANT   16	       /* lines that spent less than a sixteenth of all are left alone */
 #define OWN_STORM     4		       /* figures that spent less than a quarter of the most */
 #define LOOK_AGAIN_AT 16	       /* when a sixteenth of a full account more is spent */
-#define LONGEST_WALK  100000	       /* ns; more is time in which the thread did not run */
+#define LONGEST_WALK  100000	       /* ns; any more is time in which the thread did not run */
 #define LONGEST_WAIT  1000000000000ull /* ns; every account is full by then */
 #define SECOND	      1000000000ull
-#define TOLD_PRICE    1500 /* ns: by how much a block that is told is dearer than one that is not, its end included */
-#define TOLD_RECORDS  700  /* ns: of that, without the walk up the stack */
+#define TOLD_PRICE    1500 /* ns: the extra cost of a block with records over one without, its free included */
+#define TOLD_RECORDS  700  /* ns: the part of that without the walk up the stack */
 #define SMALL_BURST   64
 #define SMALL_SHARE   4
 #define MILLION	      1000000
 
-/* A struct occasion, whose pointer has no Go type. */
+/* A struct occasion. That one has a pointer, which has no Go type. */
 struct step {
 	__u64 words[(sizeof(struct occasion) + 7) / 8];
 };
@@ -55,7 +57,7 @@ enum step_class { STEP_NEVER, STEP_NATIVE, STEP_LINES, STEP_SMALL, STEP_METER, S
 #define BIT(group) (1u << (group))
 #define LINES	   (BIT(GROUP_FRAMES) | BIT(GROUP_TENSORS) | BIT(GROUP_MAPPING) | BIT(GROUP_BLOCKS))
 
-/* Sums and no branches, of which the verifier would follow each. */
+/* Returns a group's step_class. Uses sums and no branches: the verifier would follow each branch. */
 static __always_inline __u32 class_of(__u32 group)
 {
 	const __u32 meters = BIT(GROUP_NUMPY) | BIT(GROUP_TORCH_CPU) | BIT(GROUP_ARROW);
@@ -68,7 +70,7 @@ static __always_inline __u32 class_of(__u32 group)
 	       (BIT(GROUP_TORCH) >> group & 1) * STEP_GPU;
 }
 
-/* The slot of the process that runs now, or NO_SLOT. */
+/* Returns the slot of the process that runs now, or NO_SLOT. */
 static __always_inline __u32 current_slot(void)
 {
 	return slot_of(FIELD(bpf_get_current_task(), task_struct, mm));
@@ -79,7 +81,7 @@ static __always_inline bool is_down(struct root *r, __u32 which)
 	return r->down >> (which & (GROUPS - 1)) & 1;
 }
 
-/* Whether a group is stepped down for a process. */
+/* Reports whether a group is stepped down for a process. */
 static __always_inline bool is_shed(__u32 which, __u32 slot)
 {
 	struct process *p = process_at(slot);
@@ -88,13 +90,13 @@ static __always_inline bool is_shed(__u32 which, __u32 slot)
 	return !r || is_down(r, which);
 }
 
-/* A class is stepped down below so much credit: 6, 4, 2, 0, -2 and -4 eighths of a full account. */
+/* Returns the credit below which a class is stepped down: 6, 4, 2, 0, -2 and -4 eighths of a full account. */
 static __always_inline __s64 level_of(__s64 class)
 {
 	return (__s64)(budget_full / EIGHTHS) * (8 - 2 * class);
 }
 
-/* What has accrued since this was asked last. */
+/* Returns the credit that has accrued since the last call. */
 static __always_inline __s64 accrued(struct root *r, __u64 now)
 {
 	__u64 before = exchange(&r->topped_up, now), passed = now > before ? now - before : 0;
@@ -104,7 +106,7 @@ static __always_inline __s64 accrued(struct root *r, __u64 now)
 	return passed * budget_share / MILLION;
 }
 
-/* Adds that. What is owed beyond a full account is forgiven first. Returns the credit. */
+/* Adds a gain to the credit. Debts beyond a full account are forgiven first. Returns the credit. */
 static __always_inline __s64 top_up(struct root *r, __s64 gain)
 {
 	__s64 full = budget_full, owed = *(volatile __s64 *)&r->credit;
@@ -118,7 +120,7 @@ static __always_inline __s64 top_up(struct root *r, __s64 gain)
 	return full;
 }
 
-/* How many classes of groups may be stepped down at this credit. */
+/* Returns the number of classes of groups that may be stepped down at this credit. */
 static __always_inline __u32 classes_below(__s64 credit)
 {
 	__u32 n = 0;
@@ -129,14 +131,14 @@ static __always_inline __u32 classes_below(__s64 credit)
 	return n;
 }
 
-/* Notes a look at this credit, and when the next one is due. */
+/* Notes a look at this credit, and the credit at which the next one is due. */
 static __always_inline void looked_at(struct root *r, __s64 credit)
 {
 	r->looked = credit;
 	r->floor = credit - (__s64)(budget_full / LOOK_AGAIN_AT);
 }
 
-/* An account as it is at the attach. */
+/* Sets an account up as it is at the attach. */
 static __always_inline void open_account(struct root *r)
 {
 	r->credit = budget_full;
@@ -148,21 +150,21 @@ static __always_inline void open_account(struct root *r)
 	r->down = 0;
 }
 
-/* Which group to step down. */
+/* The search for the group to step down. */
 struct choice {
 	__s64 credit;
 	__u64 total;   /* spent by all of late */
-	__u64 highest; /* by the group that spent most, whichever it is */
-	__u64 most;    /* by the one that is chosen */
+	__u64 highest; /* by the group that spent most, of all groups */
+	__u64 most;    /* by the chosen group */
 	__u32 root;
 	__u32 classes;
 	__u32 class;
 	__u32 group; /* GROUPS for none */
-	__u32 halve; /* so many times */
+	__u32 halve; /* the number of halvings due */
 	__u32 padding;
 };
 
-/* Takes what a group spent since the last look to what it spent of late. */
+/* Adds the amount that a group spent since the last look to its recent spending. */
 static __always_inline long add_spent(__u32 group, struct choice *c)
 {
 	struct root *r = bpf_map_lookup_elem(&roots, &c->root);
@@ -203,7 +205,7 @@ static __always_inline long choose_group(__u32 group, struct choice *c)
 }
 REPEATED(choose_group, struct choice *)
 
-/* The credit is down to the floor. Returns the group that was stepped down, or GROUPS. */
+/* Handles a credit that is down to the floor. Returns the group that was stepped down, or GROUPS. */
 static __noinline __u32 step_down(__u32 root, __u64 now)
 {
 	struct root *r = bpf_map_lookup_elem(&roots, &root);
@@ -231,8 +233,8 @@ static __noinline __u32 step_down(__u32 root, __u64 now)
 }
 
 /*
- * Looks at an account that is below the floor. The stack is short where this is called: the occasion has a place of its
- * own, which nobody else has until user space puts the group back.
+ * Looks at an account that is below the floor. Little stack is left where this is called. So the occasion has a place
+ * of its own, which nothing else uses until user space puts the group back.
  */
 __attribute__((noinline)) int look_at_credit(__u32 slot)
 {
@@ -249,12 +251,12 @@ __attribute__((noinline)) int look_at_credit(__u32 slot)
 	why->slot = slot;
 	why->group = group;
 	why->inputs = -1;
-	if (!draw_boundary(why)) /* user space does not hear of it, and would not put it back */
+	if (!draw_boundary(why)) /* user space gets no record, and would not put the group back */
 		__sync_fetch_and_and(&r->down, ~(1u << (group & (GROUPS - 1))));
 	return 0;
 }
 
-/* The same as a program, for those at uprobes: see calls.h. */
+/* Does the same as a program, for the programs at uprobes: see calls.h. */
 SEC("uprobe")
 int settle_account(struct pt_regs *regs)
 {
@@ -263,7 +265,7 @@ int settle_account(struct pt_regs *regs)
 	return slot == NO_SLOT ? 0 : look_at_credit(slot);
 }
 
-/* Whether an account is to be looked at. */
+/* Reports whether a look at an account is due. */
 static __always_inline bool is_due(struct root *r)
 {
 	return *(volatile __u32 *)&r->due;
@@ -283,8 +285,8 @@ static __always_inline void pay(struct root *r, __u32 which, __u64 price)
 }
 
 /*
- * Counts a hit of a probe group at a site with this cookie, which is paid at so many eighths of its price, and looks at
- * the account where that is due, unless ctx is NULL: then the next hit does. False while the group is stepped down.
+ * Counts a hit of a probe group at a site with this cookie, and pays a number of eighths of its price. Looks at the
+ * account where that is due, unless ctx is NULL: then the next hit does. Returns false while the group is stepped down.
  */
 static __always_inline bool spend_eighths(void *ctx, __u32 which, __u32 slot, __u64 cookie, __u32 eighths)
 {
@@ -306,13 +308,13 @@ static __always_inline bool spend(void *ctx, __u32 which, __u32 slot, __u64 cook
 	return spend_eighths(ctx, which, slot, cookie, EIGHTHS);
 }
 
-/* The time, where there is a budget that wants to know what something takes. */
+/* Returns the time, if there is a budget that needs to measure a duration; else 0. */
 static __always_inline __u64 start_watch(void)
 {
 	return budget_share ? bpf_ktime_get_ns() : 0;
 }
 
-/* Pays for what took from that time on. The next hit looks at the account, if that is due. */
+/* Pays for the time since `from`. The next hit looks at the account, if that is due. */
 static __always_inline void pay_for(__u32 which, __u32 slot, __u64 from)
 {
 	struct process *p = from ? process_at(slot) : NULL;
@@ -324,7 +326,7 @@ static __always_inline void pay_for(__u32 which, __u32 slot, __u64 from)
 	pay(r, which, took > LONGEST_WALK ? LONGEST_WALK : took);
 }
 
-/* A hit that may be made up, at a time that may be: for tests. */
+/* Pays for an invented hit, at an invented time: for tests. */
 SEC("syscall")
 int try_account(struct trial *t)
 {

@@ -2,12 +2,12 @@
 /*
  * Programs that call others.
  *
- * The verifier walks a function once in each program that calls it. What is long and reached from many is a program of
- * its own, which is walked once, and they call that. It is a tail call, made by a function: this takes the place of the
- * function alone, and the program that is called returns to who called the function (emit_bpf_tail_call_indirect,
- * arch/…/net/bpf_jit_comp.c, Linux 5.10). It gets the caller's context, and gives back nothing: the verifier takes
- * what the function below returns, which is 0, for the result. What is called begins with a stack of its own of 512
- * bytes, and whoever calls may have used less than 256 by then (check_max_stack_depth, kernel/bpf/verifier.c).
+ * The verifier walks a function once in each program that calls it. Long code that many programs reach is a program of
+ * its own, which is walked once, and they call that program. This is a tail call, made by a function: the called
+ * program replaces the function alone, and returns to the function's caller (emit_bpf_tail_call_indirect,
+ * arch/…/net/bpf_jit_comp.c, Linux 5.10). It gets the caller's context, and returns nothing: the verifier takes the
+ * value that the function below returns, 0, for the result. The called program begins with a stack of its own of 512
+ * bytes, and its caller may have used less than 256 by then (check_max_stack_depth, kernel/bpf/verifier.c).
  */
 #ifndef IPYTRACER_CALLS_H
 #define IPYTRACER_CALLS_H
@@ -21,8 +21,10 @@ struct {
 	__type(value, __u32);
 } callees SEC(".maps");
 
-/* 0, but the verifier does not know: where it knows which program it is, the kernel patches the code of each caller as
- * that one is put in. */
+/*
+ * 0, but the verifier does not know that: where it knows the program that is called, the kernel patches the code of
+ * each caller as the program is put in.
+ */
 __u32 first_callee;
 
 static __noinline int call(void *ctx, __u32 which)

@@ -3,23 +3,23 @@
  * Cells, statements and experiments, seen from outside.
  *
  * - A cell opens at Py_CompileStringObject(source, file, 257, flags with 0x600, …), file not "<unknown>". Only
- *   CachingCompiler.ast_parse of IPython makes such a compile. The coroutine run_cell_async that asked for it is found
+ *   CachingCompiler.ast_parse of IPython makes such a compile. The coroutine run_cell_async that requested it is found
  *   by a walk up the Python frames. Where a build compiles otherwise, the cell opens at PySys_Audit("compile", …). In
  *   the shell of IPython.embed() the flags are with 0x400, and run_cell_async itself has called ast_parse.
  * - It has its result at _PyGen_SetStopIterationValue(ExecutionResult), or at a call that a build has in its place,
  *   once that coroutine is over. Display and hooks follow: inline figures are drawn there. Some Pythons (3.10 to 3.12,
- *   3.15) do not say so of awaited cells.
+ *   3.15) do not reach that place for awaited cells.
  * - It closes at the end of the front end's request: ipykernel ignores SIGINT again, or a terminal's prompt takes
- *   SIGWINCH, or the prompt is PyOS_Readline (--simple-prompt). That holds only if the request was seen to begin the
- *   same way, and on its thread. Cells of other threads, of programs that are no front end, and cells within cells
+ *   SIGWINCH, or the prompt is PyOS_Readline (--simple-prompt). That applies only if the request was seen to begin in
+ *   the same way, and on its thread. Cells of other threads, of programs without a front end, and cells within cells
  *   close at their result, or at the next PyOS_setsig that finds them over. A cell that is suspended at the end of the
  *   request was abandoned.
- * - A statement is exec() of a code object with the cell's file name. It goes from the call of PyEval_EvalCode up to a
+ * - A statement is exec() of a code object with the cell's file name. It lasts from the call of PyEval_EvalCode to a
  *   place behind it that is passed with the same stack pointer (package cpython finds both). Or it is eval() of a code
  *   object that makes a coroutine, up to the next statement or the cell's end. Where a build's calls are not found, a
  *   statement is PyEval_EvalCode itself, up to a place on its way out.
  * - A marker is compile("", "<ipytracer:begin NAME>", "exec"), or the same with end. The companion has three more: it
- *   has a line to the tracer, it asks something there, or the turn of its hooks has come, the last of all.
+ *   has opened a line to the tracer, it asks something there, or its own hooks begin, the last of all.
  *
  * There are only plain probes here, no return probes: those break programs that switch stacks (greenlet).
  */
@@ -30,19 +30,20 @@
 #define DONT_IMPLY_DEDENT 0x200 /* PyCF_DONT_IMPLY_DEDENT */
 #define ONLY_AST	  0x400 /* PyCF_ONLY_AST */
 
-/* The characters of a str: where they are, how wide one is, how many bytes in all. */
+/* The characters of a str: their address, the bytes in one character, the bytes in all. */
 struct name {
 	__u64 data;
 	__u32 kind;
 	__u32 size;
 };
 
-#define EMBEDDED	 "InteractiveShellEmbed" /* with its NUL, it is compared whole */
+#define EMBEDDED	 "InteractiveShellEmbed" /* compared with its NUL, so as a whole */
 #define INPUTS_ELSEWHERE -2			 /* event.InputsElsewhere */
 
 /*
- * Is the self of a run_cell_async the shell of IPython.embed()? That stores its cells in an In of its own, and what
- * runs behind its last one is the program's. Up to Python 3.10 self has moved elsewhere, but there the flags tell.
+ * Reports whether the self of a run_cell_async is the shell of IPython.embed(). That shell stores its cells in an In of
+ * its own, and the code after its last cell is the program's. Up to Python 3.10 self has moved elsewhere, but there the
+ * flags are enough.
  */
 static __noinline bool is_embedded(struct python *py, __u64 locals)
 {
@@ -60,7 +61,7 @@ static __noinline bool is_embedded(struct python *py, __u64 locals)
 	return is_named(py, type, EMBEDDED, sizeof(EMBEDDED));
 }
 
-/* A cell's file name could not be read, by which its statements are known. */
+/* Counts a cell's file name that could not be read. Statements are identified by it. */
 static __noinline int nameless(__u32 slot)
 {
 	struct process *p = process_at(slot);
@@ -72,7 +73,7 @@ static __noinline int nameless(__u32 slot)
 	return 0;
 }
 
-/* Opens the window of a cell. On its own, so that its stack is not below that of closing the one before. */
+/* Opens the window of a cell. A separate function, so that its stack is not below that of closing the cell before. */
 static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *running, __u64 source, struct name *name)
 {
 	struct python *py = python_at(slot);
@@ -124,7 +125,7 @@ static __noinline int enter_cell(struct thread *t, __u32 slot, struct running *r
 	return 0;
 }
 
-/* The state of the thread that runs, made if it has none. */
+/* Returns the state of the thread that runs. Makes one if it has none. */
 static __always_inline struct thread *own_thread(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
@@ -141,8 +142,8 @@ static __always_inline struct thread *own_thread(void)
 }
 
 /*
- * What is open on a thread and has not called the cell that begins there ends here at the latest. The caller executes.
- * 0: none begins. A function of its own for the verifier.
+ * Closes the cells that are open on a thread and have not called the cell that begins there. The caller of the new cell
+ * executes. Returns 0 if no cell begins. A function of its own for the verifier.
  */
 __attribute__((noinline)) int close_others(struct thread *t, struct python *py, __u32 slot, struct running *running)
 {
@@ -153,7 +154,7 @@ __attribute__((noinline)) int close_others(struct thread *t, struct python *py, 
 		if (!w || (!w->ended && !w->coroutine))
 			break;
 		int state = w->ended ? COROUTINE_FINISHED : coroutine_state(py, w);
-		bool same = w->coroutine == running->coroutine; /* or another one, where the window's lay before */
+		bool same = w->coroutine == running->coroutine; /* or another coroutine at the same address */
 		if (same && running->between && !(state & COROUTINE_FINISHED))
 			return 0; /* the cell's own code called IPython's compiler: no new run_cell, no new cell */
 		if (!same && state & COROUTINE_EXECUTING)
@@ -174,7 +175,7 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 
 	running_cell(py, &running);
 	if (!flagged && (!running.coroutine || running.between))
-		return 0; /* some compile that is none of a cell's own text */
+		return 0; /* a compile of other text than a cell's own */
 	if (t && !close_others(t, py, slot, &running))
 		return 0;
 	t = own_thread();
@@ -190,8 +191,8 @@ static __always_inline int open_cell(struct python *py, __u32 slot, __u64 source
 #define CELL  "<ipytracer:cell>"
 
 /*
- * What is compiled, by its file name: a marker, nothing of interest, or perhaps a cell. This and marked() are functions
- * of their own because a boundary below cell_compile, with close_cell between, leaves it little stack.
+ * The kind of the compiled text, by its file name: a marker, nothing of interest, or perhaps a cell. This and marked()
+ * are functions of their own because a boundary below cell_compile, with close_cell between, leaves it little stack.
  */
 enum compiled {
 	COMPILED_NOTHING,
@@ -199,7 +200,7 @@ enum compiled {
 	COMPILED_UNKNOWN,
 	COMPILED_CELL,
 	COMPILED_ASK,
-	COMPILED_BEGIN, /* it and those behind it have a text */
+	COMPILED_BEGIN, /* this one and those behind it have a text */
 	COMPILED_END,
 	COMPILED_LINE,
 };
@@ -208,7 +209,7 @@ static __noinline int compiled_as(__u64 data, __u32 kind, __u32 size)
 {
 	char head[20] = {};
 
-	/* Marker names may be wide characters; then the prefix is, too. Narrow it to compare. */
+	/* Marker names may have wide characters; then the prefix has, too. Narrow it to compare. */
 	for (int i = 0; i < 18; i++) {
 		char c = 0;
 		if (i * kind >= size)
@@ -256,8 +257,8 @@ static __noinline int marked(__u32 slot, __u64 data, __u32 kind, __u32 size, __u
 }
 
 /*
- * The companion says that display and hooks are over: its own come last, and what they take is not the cell's. Nobody
- * can end a cell so whose code still runs.
+ * Closes the cell for which the companion reports the end of display and hooks: its own hooks come last, and their
+ * memory is not the cell's. A cell cannot end in this way while its code still runs.
  */
 static __noinline int hooks_over(__u32 slot)
 {
@@ -274,8 +275,8 @@ static __noinline int hooks_over(__u32 slot)
 }
 
 /*
- * What the name of a file says of the code that is compiled. COMPILED_NOTHING: nothing is to be done any more. It is no
- * name, or a marker, and what that says has been carried out.
+ * Returns the kind of code that is compiled, by the name of its file. COMPILED_NOTHING: nothing is left to do. It is no
+ * name, or a marker that has been carried out.
  */
 static __always_inline int compiled_by(__u32 slot, struct python *py, __u64 file, struct name *n)
 {
@@ -295,7 +296,7 @@ static __always_inline int compiled_by(__u32 slot, struct python *py, __u64 file
 /*
  * Py_CompileStringObject(const char *source, PyObject *file, int start, PyCompilerFlags *flags, int optimize), or with
  * COMPILE_AUDITED in the cookie PySys_Audit("compile", "yO", const char *source, PyObject *file), at its call: where a
- * build compiles without that function. Neither start symbol nor flags are known there; the frames tell whether it is a
+ * build compiles without that function. Neither start symbol nor flags are known there; the frames show whether it is a
  * cell's text.
  */
 SEC("uprobe")

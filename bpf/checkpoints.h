@@ -10,7 +10,7 @@ struct checkpoint {
 	__u32 operation;
 };
 
-/* Moves what a process has on one device off it, or back. Returns how many devices that are. */
+/* Moves a process's memory on one device off it, or back. Returns the number of devices, 0 or 1. */
 __attribute__((noinline)) int device_checkpointed(__u32 slot, __u32 number, __u32 operation, bool first)
 {
 	struct device *d = device_at(slot, number);
@@ -28,12 +28,12 @@ __attribute__((noinline)) int device_checkpointed(__u32 slot, __u32 number, __u3
 	d->suspended -= amount;
 	if (operation == CUDA_RESTORE)
 		d->suspended = 0;
-	if (amount || first) /* of nothing at least once: that it was suspended is worth knowing */
+	if (amount || first) /* even without memory a change is sent once: it records the suspension */
 		device_moves(&move);
 	return 1;
 }
 
-/* The same of all devices. */
+/* Does the same for all devices. */
 static __always_inline long checkpointed(__u32 slot, struct checkpoint *c)
 {
 	struct process *p = process_at(slot);
@@ -53,8 +53,8 @@ REPEATED_SLOTS(checkpointed, struct checkpoint *)
 
 /*
  * cuCheckpointProcessCheckpoint(int pid, …) and cuCheckpointProcessRestore(int pid, …) (CUDA 12.8). Any process may
- * call them. It is usually not the one that is suspended: that one calls nothing. The pid must be one that the tracer
- * would use.
+ * call them. The caller is usually not the suspended process, which calls nothing. The pid must be the one that the
+ * tracer would use.
  */
 SEC("uprobe")
 int checkpoint_enter(struct pt_regs *regs)

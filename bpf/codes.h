@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Code objects, as stacks name them: by a number that is made of what is in them. */
+/* Code objects, as stacks identify them: by a number that is a hash of their contents. */
 #ifndef IPYTRACER_CODES_H
 #define IPYTRACER_CODES_H
 
 #define MIX_FACTOR 0x9e3779b97f4a7c15ull
 #define LOOK_AGAIN 16	      /* walks of a thread without Python */
 #define FAR_AWAY   (64 << 10) /* bytes between two frames */
-#define TABLE_END  32	      /* bytes of each end of a line table that go into its code object's number */
+#define TABLE_END  32	      /* bytes of each end of a line table that are part of its code object's number */
 
 static __always_inline __u64 mix(__u64 hash, __u64 word)
 {
@@ -14,7 +14,7 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 	return hash ^ hash >> 29;
 }
 
-/* What tells the numbers of one process from another's. */
+/* Returns a seed that makes the numbers of one process differ from another's. */
 static __always_inline __u64 walk_seed(struct process *p, __u32 slot)
 {
 	return mix(p->started, slot);
@@ -30,7 +30,7 @@ static __always_inline __u64 code_word(struct walk *w, __u32 offset)
 	return w->code_copy[offset / 8 & (CODE_WORDS - 1)] >> offset % 8 * 8;
 }
 
-/* Sends what a code object is called and where its lines are. */
+/* Sends the names of a code object, and its line table. */
 static __noinline bool send_code(struct walk *w, struct python *py, __u64 number)
 {
 	if (!w || !py)
@@ -62,13 +62,15 @@ static __noinline bool send_code(struct walk *w, struct python *py, __u64 number
 	bool cut = c->table_size > LINES_SIZE;
 	if (bpf_probe_read_user(c->lines, AT_MOST((__u64)c->table_size, LINES_SIZE), (void *)c->table))
 		c->table_size = TABLE_UNREADABLE;
-	/* What did not fit must be fetched while it is there. */
+	/* The rest of the table must be fetched while it is there. */
 	bpf_ringbuf_submit(c, cut ? BPF_RB_FORCE_WAKEUP : wakes_if_many());
 	return true;
 }
 
-/* What tells a code object from others that have had its address, from Python 3.12 on: its version, which no other has.
- * Nothing else need be read of it then. */
+/*
+ * Returns a number that no other code object at this address has, from Python 3.12 on: a hash of its version, which no
+ * other has. Then nothing else of it need be read.
+ */
 static __always_inline __u64 hash_by_version(struct walk *w, struct python *py, __u64 code)
 {
 	__u32 version = 0;
@@ -78,7 +80,7 @@ static __always_inline __u64 hash_by_version(struct walk *w, struct python *py, 
 	return mix(mix(w->seed, code), version);
 }
 
-/* Before that, and where versions have run out: its pointers and its line table. */
+/* Does the same before 3.12, and where versions have run out: from its pointers and its line table. */
 static __noinline __u64 hash_by_contents(struct walk *w, struct python *py, __u64 code)
 {
 	if (!w || !py)
@@ -92,7 +94,7 @@ static __noinline __u64 hash_by_contents(struct walk *w, struct python *py, __u6
 	hash = mix(hash, code_word(w, py->code_name));
 	hash = mix(hash, (__u32)code_word(w, py->code_first_line));
 	hash = mix(hash, size);
-	/* Beyond a short table lies something else. */
+	/* Behind a short table lie other data. */
 	if (size >= 8)
 		hash = mix(hash, w->table_head[2]);
 	else
@@ -103,8 +105,10 @@ static __noinline __u64 hash_by_contents(struct walk *w, struct python *py, __u6
 	return mix(mix(hash, w->table_tail[2]), w->table_tail[3]);
 }
 
-/* The number of a code object whose address says nothing yet; 0 if it cannot be read, or not be sent when it is seen
- * first. */
+/*
+ * Returns the number of a code object that is not known by its address; 0 if it is unreadable, or cannot be sent when
+ * it is first seen.
+ */
 static __noinline __u64 read_code(struct walk *w, struct python *py, __u64 code)
 {
 	if (!w || !py)
@@ -134,7 +138,7 @@ static __noinline __u64 read_code(struct walk *w, struct python *py, __u64 code)
 	return 0;
 }
 
-/* The number of a code object, 0 if there is none. */
+/* Returns the number of a code object, 0 if it has none. */
 __attribute__((noinline)) __u64 code_number(struct walk *w, __u64 code)
 {
 	struct python *py = w ? python_at(w->slot) : NULL;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What user space asks for: a task iterator that carries out one operation on the task with the wanted pid. */
+/* Requests of user space: a task iterator that carries out one operation on the task with the wanted pid. */
 #ifndef IPYTRACER_CONTROL_H
 #define IPYTRACER_CONTROL_H
 
-/* The pointer of a per-CPU map, and where it really is on each CPU: the offsets all per-CPU pointers share. */
+/*
+ * Finds the address of a per-CPU map's memory on each CPU, relative to the map's pointer: the offsets that all per-CPU
+ * pointers share.
+ */
 SEC("syscall")
 int discover_cpus(void *unused)
 {
@@ -13,7 +16,7 @@ int discover_cpus(void *unused)
 	__u64 where = 0;
 
 	pid_level = INT_FIELD(pid, pid, level);
-	if (!percpu_rss) /* nor is there bpf_map_lookup_percpu_elem (5.19) on every kernel without */
+	if (!percpu_rss) /* bpf_map_lookup_percpu_elem (5.19) is missing on some of these kernels, too */
 		return 0;
 	bpf_probe_read_kernel(&where, sizeof(where), &map); /* as a number */
 	where += bpf_core_field_offset(struct bpf_array, pptrs);
@@ -35,7 +38,10 @@ struct doubted {
 	__u32 padding;
 };
 
-/* Nobody has looked at a process's blocks for a while: any of its memory may be one, or not be one any more. */
+/*
+ * Puts a process's blocks in doubt after a time without probes: any of its memory may have become a block, or ceased to
+ * be one.
+ */
 static __always_inline long doubt_blocks(__u32 slot, struct doubted *d)
 {
 	struct process *p = process_at(slot);
@@ -49,7 +55,7 @@ static __always_inline long doubt_blocks(__u32 slot, struct doubted *d)
 }
 REPEATED_SLOTS(doubt_blocks, struct doubted *)
 
-/* A group of a root is stepped up. */
+/* Steps a group of a root up. */
 static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 {
 	group &= GROUPS - 1;
@@ -69,8 +75,10 @@ static __always_inline void put_back(struct root *r, __u32 root, __u32 group)
 	__sync_fetch_and_and(&r->down, ~(1u << group));
 }
 
-/* A process's NumPy blocks are counted by other probes from now on, which are in place; unless some would pass them
- * by. */
+/*
+ * Counts a process's NumPy blocks by other probes from now on, which are in place; unless some blocks would not pass
+ * them.
+ */
 static __always_inline void count_arrays(struct root *r, struct process *p, struct occasion *why)
 {
 	__u32 before = p->arrays;
@@ -83,7 +91,7 @@ static __always_inline void count_arrays(struct root *r, struct process *p, stru
 	request.request = p->foreign;
 	if (before != ARRAYS_LEAVING || p->arrays != ARRAYS_TRACKED)
 		return;
-	/* Of what was made meanwhile nothing is known yet. */
+	/* Blocks that were allocated meanwhile are not known yet. */
 	exchange(&r->unsure[UNKNOWN_NUMPY], p->value[METER_MAPPED]);
 	exchange(&r->listening, 1);
 	why->kind = BOUNDARY_METER_BACK;
@@ -93,9 +101,9 @@ static __always_inline void count_arrays(struct root *r, struct process *p, stru
 }
 
 /*
- * Takes in a process that is no member yet. Where two CPUs try, the one that lists its mm does so. Its beginning is
- * drawn first, and it becomes a member in one step: its end finds its slot, or nobody. False if it is taken in already,
- * has ended, or executes a program just now.
+ * Takes in a process that is no member yet. Where two CPUs try, the one that lists its mm succeeds. Its beginning is
+ * drawn first, and it becomes a member in one step: so its end finds its slot or no member. Returns false if the
+ * process is already taken in, has ended, or executes a program just now.
  */
 static __noinline bool take_in(__u64 task, struct member *mine, struct occasion *why)
 {
@@ -116,7 +124,7 @@ static __noinline bool take_in(__u64 task, struct member *mine, struct occasion 
 	bool full = bpf_map_update_elem(&members, &tgid, mine, BPF_ANY);
 	if (full || slot == NO_SLOT)
 		leave_out(mine->root);
-	/* Its end, or its exec, may have come before it was a member: nobody else closes the slot then. */
+	/* Its end, or its exec, may have come before it was a member: then no other code closes the slot. */
 	bool lives = INT_FIELD(FIELD(task, task_struct, signal), signal_struct, live.counter) &&
 		     FIELD(task, task_struct, mm) == mm;
 	if (lives && !full)
@@ -169,7 +177,9 @@ static __always_inline void attach(__u64 task, bool root)
 	request.done++;
 }
 
-/* When a process started, as the tracer finds it in /proc/PID/stat: 1/100 s since boot (do_task_stat, fs/proc/array.c).
+/*
+ * Returns the start time of a process, as the tracer finds it in /proc/PID/stat: in 1/100 s since boot (do_task_stat,
+ * fs/proc/array.c).
  */
 static __always_inline __u64 started_at(__u64 task)
 {
@@ -189,7 +199,7 @@ int control_task(struct bpf_iter__task *ctx)
 		return 0;
 	if (request.operation == OP_ATTACH || request.operation == OP_ADOPT) {
 		if (request.started && started_at(task) != request.started)
-			return 0; /* the pid is another's by now */
+			return 0; /* another process has the pid now */
 		attach(task, request.operation == OP_ATTACH);
 		return 0;
 	}
@@ -231,7 +241,7 @@ int control_task(struct bpf_iter__task *ctx)
 		exchange(&r->unsure[UNKNOWN_NUMPY], request.unsure);
 		why.kind = BOUNDARY_METER_SETTLED;
 		draw_boundary(&why);
-	} else if (request.operation == OP_LATE) { /* some was missed, what is known stays */
+	} else if (request.operation == OP_LATE) { /* some blocks were missed, the known ones stay */
 		why.kind = BOUNDARY_METER_BACK;
 		draw_boundary(&why);
 	} else if (request.operation == OP_LOOK && store_has_room(MARKER_RESERVE)) { /* else the next one will do */

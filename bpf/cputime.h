@@ -2,20 +2,20 @@
 /*
  * The CPU time of a process, at the instant of a boundary.
  *
- * It is what thread_group_cputime (kernel/sched/cputime.c) adds up: signal->sum_sched_runtime, of the threads that have
- * ended, and se.sum_exec_runtime of each that lives. The kernel brings the latter up to date at a tick and a switch
- * only, so a thread that runs has used more: by how far the scheduler's clock has moved since se.exec_start, less what
- * interrupts and the hypervisor have taken, which rq->clock_task leaves out of rq->clock.
+ * It is the sum of thread_group_cputime (kernel/sched/cputime.c): signal->sum_sched_runtime, of the threads that have
+ * ended, and se.sum_exec_runtime of each that lives. The kernel updates the latter at a tick and a switch only. So a
+ * thread that runs has used more: the time of the scheduler's clock since se.exec_start, less the time of interrupts
+ * and the hypervisor, which rq->clock_task leaves out of rq->clock.
  *
- * No program can ask for the scheduler's clock. But a perf event that counts a CPU's clock counts it, from the instant
- * on at which it was opened; that instant is learned. rq->clock is what the clock said when it was last looked at, so
- * rq->clock less the count is never later than it, and the latest seen is kept. User space makes that so of each CPU
- * right behind a system call that updates rq->clock (observe_clock).
+ * No program can read the scheduler's clock. But a perf event that counts a CPU's clock counts it, from the instant at
+ * which the event was opened; that instant is learned. rq->clock is the clock's value at its last update. So rq->clock
+ * less the count is never later than that instant, and the latest difference is kept. User space has it computed on
+ * each CPU right behind a system call that updates rq->clock (observe_clock).
  *
- * A thread that ends moves its time to sum_sched_runtime under signal->stats_lock, whose sequence says whether that has
- * happened meanwhile: then all is added up again, as the kernel does. p->cpu_time only rises.
+ * A thread that ends moves its time to sum_sched_runtime under signal->stats_lock, and the lock's sequence shows
+ * whether that has happened meanwhile: then all is added up again, as the kernel does. p->cpu_time only rises.
  *
- * Page faults and switches are added up on the way, if they are asked for.
+ * Page faults and switches are added up on the way, if they are requested.
  *
  * The structures are walked by their types where the kernel can (bpf_rdonly_cast), so that it takes the verifier few
  * steps; a pointer to nothing leads to zeros.
@@ -34,7 +34,7 @@ static __always_inline __u64 queue_of(__u64 task)
 	return FIELD(FIELD(task, task_struct, se.cfs_rq), cfs_rq, rq);
 }
 
-/* The scheduler's clock, in ns; 0 if nobody counts it. */
+/* Returns the time of the scheduler's clock, in ns; 0 if no event counts it. */
 static __always_inline __s64 clock_now(void)
 {
 	struct bpf_perf_event_value counted = {};
@@ -49,7 +49,7 @@ static __always_inline __s64 clock_now(void)
 	return clock_began[cpu] + (__s64)counted.counter;
 }
 
-/* What is read of a thread, in this order. */
+/* The fields that are read of a thread, in this order. */
 struct used_by_thread {
 	__u64 next; /* in the list */
 	__u64 began;
@@ -57,7 +57,7 @@ struct used_by_thread {
 	__u64 clock;
 	__s64 clock_task;
 	__u64 runs;
-	__u64 moved; /* one of the clocks did meanwhile */
+	__u64 moved; /* one of the clocks has changed meanwhile */
 };
 
 static __always_inline void look_at_thread(__u64 at, struct used_by_thread *t)
@@ -89,14 +89,14 @@ static __always_inline void look_at_thread(__u64 at, struct used_by_thread *t)
 struct used {
 	__u64 counted[COUNTERS];
 	__u64 signal;
-	__u64 node; /* of the thread to look at next */
+	__u64 node; /* of the next thread */
 	__s64 now;
 	__s64 time;
 	__u32 sequence;
 	__u32 done;
 };
 
-/* What the kernel counts of a thread, and of those that have ended by the same names. */
+/* Copies the kernel's counters of a thread, or those of the threads that have ended, which have the same names. */
 #define COUNT(counted, how, of, type)                                         \
 	do {                                                                  \
 		(counted)[COUNTER_MINOR_FAULTS] how FIELD(of, type, min_flt); \
@@ -105,7 +105,7 @@ struct used {
 		(counted)[COUNTER_PREEMPTIONS] how FIELD(of, type, nivcsw);   \
 	} while (0)
 
-/* One thread's; or, at the end of the list, its beginning, unless the sum stands. */
+/* Adds one thread's time; or, at the end of the list, begins again, unless the sum is valid. */
 static __always_inline long add_used(__u32 i, struct used *u)
 {
 	if (u->node == u->signal + bpf_core_field_offset(struct signal_struct, thread_head)) {
@@ -138,8 +138,8 @@ static __always_inline long add_used(__u32 i, struct used *u)
 REPEATED(add_used, struct used *)
 
 /*
- * Brings a process's CPU time up to date, in front of a boundary at which a window may begin or end. task: one of its
- * threads. Not part of the boundary: the verifier would walk it in all the programs that only step something down.
+ * Updates a process's CPU time, in front of a boundary at which a window may begin or end. task: one of its threads.
+ * Not part of the boundary: the verifier would walk it in all the programs that only step a group down.
  */
 __attribute__((noinline)) int use_cpu(__u32 slot, __u64 task)
 {
@@ -162,18 +162,21 @@ __attribute__((noinline)) int use_cpu(__u32 slot, __u64 task)
 	if (u.done)
 		raise_to(&p->cpu_time, u.time);
 	else
-		exchange(&p->cpu_time, 0); /* there are too many: not known */
+		exchange(&p->cpu_time, 0); /* there are too many threads: not known */
 	return 0;
 }
 
-/* A boundary at which a window of the process that runs begins or ends. */
+/* Draws a boundary at which a window of the process that runs begins or ends. */
 static __always_inline void draw_window(struct occasion *why)
 {
 	use_cpu(why->slot, bpf_get_current_task());
 	draw_boundary(why);
 }
 
-/* Run by user space, on the CPU where it is. Of a type that cannot sleep: perf events are not for the others. */
+/*
+ * Observes the clock of the CPU on which user space runs it. Of a program type that cannot sleep: the others have no
+ * access to perf events.
+ */
 SEC("raw_tp")
 int observe_clock(struct bpf_raw_tracepoint_args *ctx)
 {

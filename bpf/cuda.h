@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * gpu.N.driver and cpu.pinned, from the exported functions of libcuda.so.1. Whatever a framework uses, static or
- * shared runtime, arrives there (seen with driver 580 and PyTorch, CuPy, JAX). What a call does is in its probes'
- * cookie.
+ * gpu.N.driver and cpu.pinned, from the exported functions of libcuda.so.1. The calls of every framework arrive there,
+ * through a static or a shared runtime (seen with driver 580 and PyTorch, CuPy, JAX). The operation of a call is in its
+ * probes' cookie.
  *
- * A call counts when it returns with CUDA_SUCCESS, by the bytes that it was asked for. Of nested calls the outermost
- * counts. A call whose return was missed is recognised by the stack pointer: the stack has come back up.
+ * A call counts when it returns with CUDA_SUCCESS, by the bytes that it requested. Of nested calls the outermost
+ * counts. If the return of a call was missed, the stack pointer shows it: the stack has come back up.
  *
- * What a free takes away leaves the table at its entry, when nobody can have been given the address again, and the
- * meter at its return; if the call fails it is put back.
+ * A freed block leaves the table at the entry of the free, when no other call can have the address yet, and the meter
+ * at its return; if the call fails, the block is put back.
  *
  * The driver is C and throws nothing, so return probes are safe here; on C++ they are not.
  */
@@ -45,11 +45,13 @@ static __noinline int pinned_moves(__u32 slot, __s64 difference, __u64 address, 
 	return 0;
 }
 
-/* Beside a device: PyTorch's allocator takes it from a pool of the driver's, and reports nothing. */
+/* A flag beside a device: PyTorch's allocator takes the block from a pool of the driver's, and does not report it. */
 #define POOLED (1u << 30)
 
-/* Memory of a device, or page-locked memory of the host, comes or goes. about: the stack it comes from; the batch it
- * was of. */
+/*
+ * Records an allocation or free of memory of a device, or of page-locked memory of the host. about: the allocating
+ * stack, or the batch of the freed block.
+ */
 __attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 difference, __u64 address, __u64 about)
 {
 	__u64 stack = difference > 0 ? about : 0;
@@ -77,7 +79,7 @@ __attribute__((noinline)) int memory_moves(__u32 slot, __u32 device, __s64 diffe
 	return 0;
 }
 
-/* A free of memory whose making was not seen, or memory on a device that is not known. */
+/* Counts a free of memory if its allocation was not seen, or its device is not known. */
 static __always_inline void unknown_free(__u32 slot)
 {
 	struct process *p = process_at(slot);
@@ -95,14 +97,14 @@ static __always_inline __u64 current_context(struct cuda_thread *t)
 	return top < CONTEXT_STACK ? t->contexts[AT_MOST(top, CONTEXT_STACK - 1)] : 0;
 }
 
-/* Beside a device: it is a guess. */
+/* A flag beside a device: it is a guess. */
 #define GUESSED (1u << 31)
 
 /*
- * The device of the thread's current context. A runtime that is linked statically makes contexts current by a way that
- * is not exported: then it is the primary context that the thread asked for last, or the only device in use. That is
- * certain while the process has no other: where it has, or may have, and for a context that was never seen to be made,
- * it is a guess; and where there is nothing to go by, so is the first device.
+ * Returns the device of the thread's current context. A statically linked runtime makes contexts current by a way that
+ * is not exported: then the context is the primary one that the thread requested last, or the device is the only one in
+ * use. That is certain while the process has no context on another device. It is a guess where the process has or may
+ * have one, and for a context with an unseen creation. Without any hint the first device is the guess.
  */
 static __always_inline __u32 current_device(__u32 slot, __u64 *context)
 {
@@ -128,7 +130,7 @@ static __always_inline __u32 current_device(__u32 slot, __u64 *context)
 	return physical_device(slot, 0) | GUESSED;
 }
 
-/* So many bytes are on a device, or are asked for there, that was guessed: any other's may be. */
+/* Counts `size` bytes that are on a guessed device, or were requested there: they may be on any other. */
 static __noinline int guessed(__u32 slot, __s64 size)
 {
 	lose(LOSS_DEVICE);
@@ -138,7 +140,7 @@ static __noinline int guessed(__u32 slot, __s64 size)
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-/* Something found no room, or could not be read: meters may be off from now on by so many bytes. */
+/* Counts an object that found no room, or was unreadable: meters may be off from now on by `size` bytes. */
 static __noinline int unkept(__u32 slot, __s64 size)
 {
 	lose(LOSS_OBJECT);
@@ -151,7 +153,7 @@ static __always_inline bool is_pooled(__u32 operation)
 	return operation == CUDA_ALLOC_POOL || operation == CUDA_ALLOC_ASYNC;
 }
 
-/* A block was made: enters the table and its meter. */
+/* Enters an allocated block into the table and its meter. */
 __attribute__((noinline)) int block_made(struct call *c, __u32 slot, __u32 kind, __u64 address, __s64 size)
 {
 	if (!c || !address || size <= 0)
@@ -174,7 +176,7 @@ __attribute__((noinline)) int block_made(struct call *c, __u32 slot, __u32 kind,
 		}
 	}
 	if (bpf_map_update_elem(&cuda_objects, &key, &o, BPF_ANY)) {
-		unkept(slot, size); /* from here on the meter is short of it */
+		unkept(slot, size); /* from here on the meter does not include it */
 		unknown_free(slot);
 		return 0;
 	}
@@ -182,7 +184,7 @@ __attribute__((noinline)) int block_made(struct call *c, __u32 slot, __u32 kind,
 	return 0;
 }
 
-/* At the entry of a free: takes the block out and remembers it in the call. */
+/* Takes a block out of the table at the entry of a free, and remembers it in the call. */
 __attribute__((noinline)) int block_taken(struct call *c, __u32 slot, __u32 kind, __u64 address)
 {
 	if (!c)
@@ -200,7 +202,7 @@ __attribute__((noinline)) int block_taken(struct call *c, __u32 slot, __u32 kind
 	return 0;
 }
 
-/* Memory that was in the table is free. */
+/* Records the free of memory that was in the table. */
 __attribute__((noinline)) int block_gone(__u32 slot, __u32 device, __s64 size, __u64 address, __u32 batch)
 {
 	struct cuda_thread *t = cuda_thread(false);
@@ -213,7 +215,7 @@ __attribute__((noinline)) int block_gone(__u32 slot, __u32 device, __s64 size, _
 	return 0;
 }
 
-/* A free has succeeded; of NULL it does nothing. */
+/* Handles a free that has succeeded; a free of NULL does nothing. */
 static __always_inline void freed(struct call *c, __u32 slot)
 {
 	if (c->known)

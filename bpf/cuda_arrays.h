@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* How many bytes arrays take, which are asked for by their dimensions and format. */
+/* The sizes of arrays in bytes. A request gives only their dimensions and format. */
 #ifndef IPYTRACER_CUDA_ARRAYS_H
 #define IPYTRACER_CUDA_ARRAYS_H
 
@@ -45,7 +45,7 @@ struct array_3d_narrow {
 
 static __always_inline bool read_descriptor(struct array_3d *a, __u64 descriptor, bool flat, bool narrow)
 {
-	if (narrow) { /* the flat one is the same without the depth */
+	if (narrow) { /* the flat one is the same without depth */
 		struct array_3d_narrow n = {};
 		if (bpf_probe_read_user(&n, flat ? 16 : sizeof(n), (void *)descriptor))
 			return false;
@@ -69,13 +69,16 @@ static __always_inline bool read_descriptor(struct array_3d *a, __u64 descriptor
 	return true;
 }
 
-/* 1 for 0, else 0, of less than 2^63. Without a branch: the verifier would follow each of them at every level. */
+/*
+ * Returns 1 for 0, else 0, for numbers below 2^63. Without a branch: the verifier would follow each of them at every
+ * level.
+ */
 static __always_inline __u64 is_zero(__u64 number)
 {
 	return (number - 1) >> 63;
 }
 
-/* A function of its own: verified once, for any array. */
+/* Returns the bytes of an array's levels. A function of its own: verified once, for any array. */
 __attribute__((noinline)) __u64 levels_bytes(struct array_3d *a, __u64 element, __u32 levels)
 {
 	__u64 total = 0;
@@ -85,7 +88,7 @@ __attribute__((noinline)) __u64 levels_bytes(struct array_3d *a, __u64 element, 
 	bool shrinks = !(a->flags & (ARRAY_LAYERED | ARRAY_CUBEMAP));
 	for (__u32 level = 0; level < MAX_LEVELS && level < levels; level++) {
 		__u64 width = a->width >> level, height = a->height >> level, depth = a->depth >> level * shrinks;
-		/* More levels than there are: as many as there are. */
+		/* Levels beyond the last one do not count. */
 		__u64 there = !level | !is_zero(width | height | depth * shrinks);
 		total += (width + is_zero(width)) * (height + is_zero(height)) * (depth + is_zero(depth)) * element *
 			 there;

@@ -22,13 +22,13 @@ static __always_inline bool makes(__u32 operation)
 	       (operation >= CUDA_ARRAY && operation <= CUDA_MIPMAP);
 }
 
-/* What an allocator of PyTorch's makes its memory by. */
+/* Reports whether PyTorch's allocators allocate by an operation. */
 static __always_inline bool may_be_torch(__u32 operation)
 {
 	return operation == CUDA_ALLOC || operation == CUDA_CREATE || is_pooled(operation);
 }
 
-/* The thread's call, which is kept for the next one: sp is 0 while none is under way. */
+/* Returns the record of the thread's call. It is kept for the thread's next call: sp is 0 while none is under way. */
 static __always_inline struct call *call_of(__u32 tid, __u32 slot)
 {
 	struct call *c = bpf_map_lookup_elem(&calls, &tid);
@@ -90,13 +90,15 @@ static __always_inline __u64 user_word(__u64 address)
 	return word;
 }
 
-/* A number that a first version of a function takes or gives. */
+/* Returns a number that a function takes or returns: 32 bits of it for a first version. */
 static __always_inline __u64 wide(struct call *c, __u64 number)
 {
 	return c->narrow ? (__u32)number : number;
 }
 
-/* The device of a pool; otherwise, as the current one is known, where the pool is not. */
+/*
+ * Returns the device of a pool. If the pool is not known, returns `otherwise`, the current device, mostly as a guess.
+ */
 static __noinline __u32 device_of_pool(__u32 slot, __u64 address, __u32 otherwise)
 {
 	struct cuda_object *pool = object_at(slot, CUDA_POOL, address);
@@ -107,7 +109,7 @@ static __noinline __u32 device_of_pool(__u32 slot, __u64 address, __u32 otherwis
 	return otherwise | (d && (d->only || (!d->several && !d->late)) ? 0 : GUESSED);
 }
 
-/* A call that makes memory has returned. */
+/* Handles the return of a call that allocates memory. */
 __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 {
 	if (!c || (failed && failed != CUDA_ERROR_OUT_OF_MEMORY))
@@ -163,7 +165,7 @@ __attribute__((noinline)) int made(struct call *c, __u32 slot, __u32 failed)
 		address = (__u32)address;
 	c->owner = context;
 	c->device = device;
-	if (!address || !size) /* they could not be read */
+	if (!address || !size) /* unreadable */
 		misses(slot, MISSING_CUDA, size ? size : MISSING_UNKNOWN);
 	block_made(c, slot, kind, address, size);
 	return 0;
@@ -179,11 +181,11 @@ static __noinline int pool_made(struct call *c, __u32 slot)
 	pool.device = c->operation == CUDA_POOL_DEFAULT ? physical_device(slot, c->argument[1])
 							: located(slot, c->argument[1]);
 	if (bpf_map_update_elem(&cuda_objects, &key, &pool, BPF_ANY))
-		lose(LOSS_OBJECT); /* what is made of it is a guess then */
+		lose(LOSS_OBJECT); /* then the device of its blocks is a guess */
 	return 0;
 }
 
-/* A call has come back. */
+/* Handles the return of a call. */
 static __always_inline int returned(struct call *c, __u32 slot, __u32 failed)
 {
 	__u64 first = c->argument[0];
@@ -265,7 +267,7 @@ static __always_inline int returned(struct call *c, __u32 slot, __u32 failed)
 	return 0;
 }
 
-/* Is the driver's call in one of the runtime's? */
+/* Notes whether the driver's call is in one of the runtime's, which then names it. */
 static __noinline int entered_by_runtime(__u64 sp)
 {
 	struct cuda_thread *t = cuda_thread(false);
@@ -275,7 +277,10 @@ static __noinline int entered_by_runtime(__u64 sp)
 	return 0;
 }
 
-/* Then that one is named. A failed call may be repeated in it; anything else is done, or the stack has come back up. */
+/*
+ * Forgets the runtime's call after the driver's. A failed call of the driver may be repeated in it. In all other cases
+ * the runtime's call has had its effect, or the stack has come back up.
+ */
 static __noinline int left_by_runtime(__u32 failed)
 {
 	struct cuda_thread *t = cuda_thread(false);
@@ -304,7 +309,7 @@ int cuda_leave(struct pt_regs *regs)
 	return 0;
 }
 
-/* A function of the CUDA runtime: the driver's memory that it takes or gives back carries its name. */
+/* The entry of a function of the CUDA runtime: the driver's memory that it allocates or frees carries its name. */
 SEC("uprobe")
 int runtime_enter(struct pt_regs *regs)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Contexts of the CUDA driver: made, destroyed, current on a thread. */
+/* Contexts of the CUDA driver: created, destroyed, current on a thread. */
 #ifndef IPYTRACER_CUDA_CONTEXTS_H
 #define IPYTRACER_CUDA_CONTEXTS_H
 
@@ -20,7 +20,7 @@ static long context_ends(void *map, struct cuda_key *key, struct cuda_object *o,
 	return 0;
 }
 
-/* A context is destroyed or reset: what was allocated in it is free. */
+/* Frees all memory of a context that is destroyed or reset. */
 __attribute__((noinline)) int context_gone(__u32 slot, __u64 context)
 {
 	struct context_end e = { .context = context, .slot = slot };
@@ -46,7 +46,7 @@ static __noinline int context_made(__u32 slot, __u64 context, __u32 ordinal, __u
 	else if (d && d->retained != c.device + 1)
 		d->several = 1;
 	if (context && bpf_map_update_elem(&cuda_objects, &key, &c, BPF_ANY))
-		lose(LOSS_OBJECT); /* it is one that was never seen: what is on it is a guess */
+		lose(LOSS_OBJECT); /* it counts as unseen: the device of its memory is a guess */
 	return 0;
 }
 
@@ -63,7 +63,7 @@ static long primary_of(void *map, struct cuda_key *key, struct cuda_object *o, s
 	return 1;
 }
 
-/* The primary context of a device was released once, or reset. */
+/* Handles the primary context of a device that was released once, or reset. */
 __attribute__((noinline)) int primary_gone(__u32 slot, __u32 ordinal, __u32 reset)
 {
 	struct primary_search s = { .slot = slot, .device = physical_device(slot, ordinal) };
@@ -88,7 +88,7 @@ static __always_inline void push_context(__u32 slot, __u64 context, bool replace
 		return;
 	}
 	__u32 at = replace && t->depth ? t->depth - 1 : t->depth;
-	if (at >= CONTEXT_STACK) { /* what is current once others are popped is not known */
+	if (at >= CONTEXT_STACK) { /* the context that is current after pops is not known */
 		guessed(slot, MISSING_UNKNOWN);
 		return;
 	}

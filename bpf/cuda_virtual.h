@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Virtual memory management of the CUDA driver: handles, and where they are mapped. */
+/* Virtual memory management of the CUDA driver: handles and their mappings. */
 #ifndef IPYTRACER_CUDA_VIRTUAL_H
 #define IPYTRACER_CUDA_VIRTUAL_H
 
@@ -24,7 +24,7 @@ static __always_inline __u32 located(__u32 slot, __u64 properties)
 	return at.location_type == LOCATION_DEVICE ? physical_device(slot, at.location_id) : HOST_DEVICE;
 }
 
-/* Memory that another process made counts there. It is told that it is open here. */
+/* Records that memory of another process was opened or closed here. It counts in the process that allocated it. */
 static __noinline int foreign_moves(__u32 slot, __u32 number, __s64 difference, __u64 address)
 {
 	struct process *p = process_at(slot);
@@ -41,7 +41,7 @@ static __noinline int foreign_moves(__u32 slot, __u32 number, __s64 difference, 
 	return 0;
 }
 
-/* Memory behind a handle is free when it is neither referenced nor mapped. */
+/* Frees the memory behind a handle if it is neither referenced nor mapped. */
 __attribute__((noinline)) int handle_looked_at(__u32 slot, __u64 handle)
 {
 	struct cuda_key key = key_of(slot, CUDA_HANDLE, handle);
@@ -107,13 +107,13 @@ static __always_inline long unmap_next(__u32 i, struct unmapping *u)
 }
 REPEATED(unmap_next, struct unmapping *)
 
-/* One call may take several neighbouring mappings away. */
+/* Removes the mappings in a range: one call may unmap several neighbouring ones. */
 static __always_inline void unmapped(__u32 slot, __u64 from, __u64 size)
 {
 	struct unmapping u = { .at = from, .end = from + size, .slot = slot };
 
 	REPEAT(1 << 16, unmap_next, &u);
-	if (u.at < u.end) /* a mapping that was there before the attach */
+	if (u.at < u.end) /* a mapping from before the attach */
 		unknown_free(slot);
 }
 

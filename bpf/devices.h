@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The ledger's GPU side: meters of each device that a process and its tree have used. The same rules as in ledger.h
- * and boundary.h; a device that nothing happened on since its last record has none at a boundary.
+ * The ledger's GPU side: meters of each device that a process and its tree have used. The same rules as in ledger.h and
+ * boundary.h; a device without events since its last record has none at a boundary.
  */
 #ifndef IPYTRACER_DEVICES_H
 #define IPYTRACER_DEVICES_H
@@ -20,12 +20,12 @@ static __always_inline struct device_tree *device_tree_at(__u32 root, __u32 numb
 	return bpf_map_lookup_elem(&device_trees, &key);
 }
 
-/* The device's number in the ledger, for one as the process counts them. */
+/* Returns the device's number in the ledger, for its number in the process. */
 static __always_inline __u32 physical_device(__u32 slot, __u32 ordinal)
 {
 	struct cuda_devices *d = bpf_map_lookup_elem(&ordinals, &slot);
 	ordinal &= MAX_DEVICES - 1;
-	asm volatile("" : "+r"(ordinal)); /* the verifier wants to see the bound where it is used */
+	asm volatile("" : "+r"(ordinal)); /* the verifier must see the bound where it is used */
 	ordinal &= MAX_DEVICES - 1;
 	if (!d || !d->physical[ordinal])
 		return ordinal;
@@ -42,7 +42,7 @@ static __always_inline void uses_device(struct process *p, struct root *r, __u32
 		__sync_fetch_and_or(&r->devices, bit);
 }
 
-/* What CUDA knows of the thread that runs. */
+/* Returns the CUDA state of the thread that runs. */
 static __always_inline struct cuda_thread *cuda_thread(bool make)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
@@ -54,11 +54,11 @@ static __always_inline struct cuda_thread *cuda_thread(bool make)
 	bpf_map_update_elem(&cuda_threads, &tid, &none, BPF_NOEXIST);
 	t = bpf_map_lookup_elem(&cuda_threads, &tid);
 	if (!t)
-		lose(LOSS_OBJECT); /* whoever needs it says what is missing */
+		lose(LOSS_OBJECT); /* the caller counts what is missing */
 	return t;
 }
 
-/* What goes beside the meter into a change: the runtime's function that the thread is in. */
+/* Returns the runtime's function that the thread is in, as a change has it beside the meter. */
 static __noinline __u32 caller(void)
 {
 	struct cuda_thread *t = cuda_thread(false);
@@ -66,19 +66,19 @@ static __noinline __u32 caller(void)
 }
 
 /*
- * A device's meter moves by a difference, and every such move is streamed; or to a value (`to` is set: PyTorch tells
- * totals), and as with page meters only turning points are: the value it falls from, if it is the highest of the
- * segment so far. Flags go into change.meter, and make that a value is streamed in any case.
+ * A move of a device's meter. A move by a difference is always streamed. A move to a value (`to` is set: PyTorch
+ * reports totals) is streamed at turning points only, like page meters: the value from which it falls is, if it is the
+ * highest of the segment so far. Flags go into change.meter, and make that a value is streamed in any case.
  */
 struct device_move {
 	__u64 address;
-	__u64 stack; /* who made the block, 0 for none */
+	__u64 stack; /* the stack that allocated the block, 0 for none */
 	__s64 amount;
-	__s64 size; /* as the stream tells it */
+	__s64 size; /* as it is streamed */
 	__u32 slot;
 	__u32 number;
 	__u32 flags;
-	__u16 meter; /* small, because stack is short where they are used */
+	__u16 meter; /* small, because these structures are used where little stack is left */
 	__u16 to;
 };
 
@@ -109,7 +109,7 @@ __attribute__((noinline)) int device_moves(struct device_move *move)
 		difference = value - exchange(&d->value[m], value);
 	else
 		value = fetch_add(&d->value[m], difference) + difference;
-	if (!move->to && m == DEVICE_RESERVED) /* its rises are PyTorch's totals, which are not all streamed */
+	if (!move->to && m == DEVICE_RESERVED) /* its rises are PyTorch's totals; not all of them are streamed */
 		tell = value - difference;
 	raise_to(&d->high[m], value);
 	raise_to(&t->high[m], fetch_add(&t->value[m], difference) + difference);
@@ -119,7 +119,7 @@ __attribute__((noinline)) int device_moves(struct device_move *move)
 	return 0;
 }
 
-/* A request that was refused: `size` bytes of a meter. Nothing changed; it is worth knowing. */
+/* Records a refused request for `size` bytes of a meter, which has not changed. */
 static __always_inline void refused(__u32 slot, __u32 meter, __s64 held, __s64 size, __u64 address, __u64 stack)
 {
 	struct process *p = process_at(slot);
@@ -131,7 +131,7 @@ static __always_inline void refused(__u32 slot, __u32 meter, __s64 held, __s64 s
 	send_change(p, r, next_change(r), segment, meter | CHANGE_REFUSED, held, size, address, stack);
 }
 
-/* Records what a device's meters are and were at most, of the process in slot and of its tree, if anything moved. */
+/* Records the values and maxima of a device's meters, for the process in slot and for its tree, if anything moved. */
 __attribute__((noinline)) int cut_device(__u32 slot, __u32 number, __u64 boundary)
 {
 	struct process *p = process_at(slot);
@@ -172,7 +172,7 @@ __attribute__((noinline)) int cut_device(__u32 slot, __u32 number, __u64 boundar
 	return 1;
 }
 
-/* Of every device that the tree has used. Returns how many had something to tell. */
+/* Does that for every device that the tree has used. Returns the number of devices with records. */
 __attribute__((noinline)) int cut_devices(__u32 slot, __u64 boundary)
 {
 	struct process *p = process_at(slot);
@@ -203,7 +203,7 @@ static long forget_object(void *map, struct cuda_key *key, struct cuda_object *o
 	return 0;
 }
 
-/* The process is over, or executes another program: nothing of its CUDA objects is left. */
+/* Forgets all CUDA objects of a process that ends, or executes another program. */
 static __always_inline void forget_objects(struct process *p, __u32 slot)
 {
 	if (p->cuda)
@@ -211,7 +211,7 @@ static __always_inline void forget_objects(struct process *p, __u32 slot)
 	p->cuda = 0;
 }
 
-/* The process's device memory is gone with it. */
+/* Sets a process's device meters to 0 when it ends. */
 __attribute__((noinline)) int empty_devices(__u32 slot)
 {
 	struct process *p = process_at(slot);

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Who allocates: the Python frames of the thread, at the event.
+ * The allocating code: the Python frames of the thread, at the event.
  *
- * A stack is sent once: it has a number, a hash of what its frames execute and where, and changes carry the number. So
- * is a code object, with all that it takes to turn an instruction into a line: it may be gone when user space looks.
- * IPython frees a statement's code when it is over, and its address is used again at once. So a code object's number
- * is a hash of its address and its version, which no other has (Python 3.12). Before that, of the addresses of its file
- * name, name and line table, its first line, and the line table's length and both ends.
+ * A stack is sent once: it has a number, a hash of the places that its frames execute, and changes carry the number. A
+ * code object is sent once, too, with all data that turn an instruction into a line: it may be gone when user space
+ * reads it. IPython frees a statement's code when it is over, and its address is reused at once. So a code object's
+ * number is a hash of its address and its version, which no other has (Python 3.12). Before that, it is a hash of the
+ * addresses of its file name, name and line table, its first line, and the line table's length and both ends.
  *
- * To find out a code object's number takes three reads, to know its address none. So its number is remembered by its
- * address, until it is freed; and a stack's by the addresses of its code objects, and how many of them the process has
- * freed: while a frame is there its code object is, and where none was freed since a stack was seen, no address of its
- * is another one's. All of that only where a probe sees each that is freed.
+ * A code object's number takes three reads, its address none. So its number is remembered by its address, until it is
+ * freed. A stack's number is remembered by the addresses of its code objects, and the number of code objects that the
+ * process has freed: a code object lives as long as its frame, and where none was freed since a stack was seen, each of
+ * its addresses still has the same code object. All of that applies only where a probe sees every free of a code
+ * object.
  *
- * The walk ends at the statement that runs, if one does: what called it is IPython. Everything read is the target's
- * word; a walk takes MAX_FRAMES steps at most, whatever it finds.
+ * The walk ends at the statement that runs, if one does: its caller is IPython. All data are read from the target and
+ * may be wrong; a walk takes MAX_FRAMES steps at most in any case.
  */
 #ifndef IPYTRACER_FRAMES_H
 #define IPYTRACER_FRAMES_H
 
 /*
- * Reads a frame. Since Python 3.11 those of a thread lie one behind the other, callers first, so a stretch of them is
- * read at once; what lies far from it, such as the frames that C code enters the interpreter with, alone.
+ * Reads a frame. Since Python 3.11 the frames of a thread lie one behind the other, callers first, so a stretch of them
+ * is read at once. A frame far from it, such as one with which C code enters the interpreter, is read alone.
  */
 static __always_inline bool read_frame(struct walk *w, struct python *py)
 {
@@ -31,7 +32,7 @@ static __always_inline bool read_frame(struct walk *w, struct python *py)
 		w->frame_at = within / 8;
 		return true;
 	}
-	/* Never below the frame's own page: a read that fails is dear. */
+	/* Never below the frame's own page: a read that fails is expensive. */
 	__u64 below = w->frame & (page_size - 1) & ~7ull;
 	below = AT_MOST(below, FRAME_STRETCH);
 	bool near = !w->stretch || w->stretch - w->frame < FAR_AWAY;
@@ -47,7 +48,9 @@ static __always_inline bool read_frame(struct walk *w, struct python *py)
 	return !bpf_probe_read_user(&w->frames_copy[STRETCH_WORDS - FRAME_BYTES / 8], size, (void *)w->frame);
 }
 
-/* How far an instruction is from the first of its code object. Threads without a GIL have copies of the instructions.
+/*
+ * Returns the distance of an instruction from the first of its code object. Threads without a GIL have copies of the
+ * instructions.
  */
 static __always_inline __u64 instruction_at(struct walk *w, struct python *py, __u64 code)
 {
@@ -56,7 +59,7 @@ static __always_inline __u64 instruction_at(struct walk *w, struct python *py, _
 	if (!py->frame_kind)
 		return (__u64)(__s32)at;
 	__u32 copy = py->code_copies ? frame_word(w, py->frame_copy) : 0;
-	if (copy) { /* the first is the code object's own */
+	if (copy) { /* the first copy is the code object's own */
 		READ(copies, code + py->code_copies);
 		READ(first, copies + 8 + 8 * (__u64)copy);
 	}
@@ -76,7 +79,7 @@ static __always_inline long next_python_frame(__u32 i, struct walk **walk)
 	__u8 owner = py->frame_kind ? frame_word(w, py->frame_owner) : 0;
 	__u64 at = instruction_at(w, py, code);
 	w->frame = frame_word(w, py->frame_back);
-	if (owner >= py->owner_skip) /* no Python code in it */
+	if (owner >= py->owner_skip) /* it has no Python code */
 		return 0;
 	__u32 n = w->stack.count;
 	if (n >= MAX_FRAMES) {
@@ -107,7 +110,7 @@ static __always_inline long name_frame(__u32 i, struct walk **walk)
 }
 REPEATED(name_frame, struct walk **)
 
-/* The number of the stack that the frames are, if it is known by its path; else 0. */
+/* Returns the number of the stack with these frames, if it is known by its path; else 0. */
 static __always_inline __u64 known_path(struct walk *w)
 {
 	if (w->path == w->last_path)
@@ -116,7 +119,7 @@ static __always_inline __u64 known_path(struct walk *w)
 	return number ? *number : 0;
 }
 
-/* What a thread's walks use. */
+/* Returns the state that a thread's walks use. */
 static __always_inline struct walk *walk_of(__u32 tid)
 {
 	struct walk *w = bpf_map_lookup_elem(&walks, &tid);
@@ -127,7 +130,7 @@ static __always_inline struct walk *walk_of(__u32 tid)
 	return bpf_map_lookup_elem(&walks, &tid);
 }
 
-/* Sends a stack, of whichever kind, if it is new: size bytes of it, at most so many. False if there was no room. */
+/* Sends a stack of either kind, if it is new: size bytes of it, at most `most`. Returns false if there was no room. */
 static __always_inline bool send_once(struct header *h, struct walk *w, __u32 kind, __u64 number, __u64 size,
 				      __u64 most)
 {
@@ -158,7 +161,7 @@ static __noinline bool send_stack(struct walk *w)
 			      sizeof(struct stack));
 }
 
-/* The number of the Python stack of the thread that runs; 0 where there is none. */
+/* Returns the number of the Python stack of the thread that runs; 0 where there is none. */
 __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 {
 	struct python *py = python_at(slot);
@@ -174,8 +177,9 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 	__u64 self = THREAD_POINTER(bpf_get_current_task()), id = 0;
 	if (w->slot != slot || !w->thread || READ(id, w->thread + py->thread_id) || id != self) {
 		/*
-		 * A thread without Python is not looked for each time. It has a state when one has come to the front of
-		 * the list, or the one there has been given to a thread. Where several wait to be given, later.
+		 * The state of a thread without Python is not searched for each time. The thread has a state when a new
+		 * one is at the front of the list, or the one there has been given to a thread. Where several states
+		 * wait to be given, it is found later.
 		 */
 		__u64 first = 0, first_id = 0;
 		if (!READ(first, py->interpreter + py->threads_head) && first)
@@ -226,7 +230,7 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 	return number;
 }
 
-/* A code object is freed: nothing may be known by its address any more. */
+/* Forgets a code object that is freed: its address may no longer identify it. */
 SEC("uprobe")
 int code_freed(struct pt_regs *regs)
 {
@@ -236,14 +240,14 @@ int code_freed(struct pt_regs *regs)
 	if (!p)
 		return 0;
 	__u64 key = mix(walk_seed(p, slot), PT_REGS_PARM1(regs));
-	if (bpf_map_lookup_elem(&code_numbers, &key)) /* most were never on a stack: nothing is locked for them */
+	if (bpf_map_lookup_elem(&code_numbers, &key)) /* most were never on a stack: no lock is taken for them */
 		bpf_map_delete_elem(&code_numbers, &key);
 	fetch_add(&code_frees[slot & (MAX_PROCESSES - 1)], 1);
 	spend(regs, GROUP_CODE, slot, bpf_get_attach_cookie(regs));
 	return 0;
 }
 
-/* Whether the stacks of a process are walked at all. */
+/* Reports whether the stacks of a process are walked at all. */
 static __always_inline bool walks_stacks(__u32 slot)
 {
 	struct python *py = python_at(slot);

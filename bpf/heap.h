@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cpu.heap: the blocks that a process has from its allocator, by the bytes that it asked for.
+ * cpu.heap: the blocks that a process has from its allocator, by the bytes requested.
  *
- * Each function of the allocator (malloc and its relatives, of the C library or of what is loaded in its place) is seen
+ * Each function of the allocator (malloc and its relatives, of the C library or of a library that replaces it) is seen
  * twice: where its arguments are in their registers, and on every way out, where its result is (package memory). free
- * is seen once: its block leaves the table, and the meter, before anybody can be given the address again. realloc takes
- * its block out of the table when it begins, and puts it back if it fails.
+ * is seen once: its block leaves the table and the meter before another call can have the address. realloc takes its
+ * block out of the table when it begins, and puts it back if it fails.
  *
- * Of nested calls the outermost counts, told by the stack pointer, as in cuda.h: calloc may call malloc. A function
- * that ends by jumping to another one (reallocarray to realloc, realloc to malloc or free) has the same stack pointer
- * there: then what the other one was asked for is what counts.
+ * Of nested calls the outermost counts, identified by the stack pointer, as in cuda.h: calloc may call malloc. A
+ * function that ends by jumping to another one (reallocarray to realloc, realloc to malloc or free) has the same stack
+ * pointer there: then the request to the other function counts.
  *
  * While the stacks of blocks are walked each block is streamed; else turning points only, as for the meters of pages. A
- * free of a block that is not known (made before the attach) changes no value and is counted; glibc keeps the size
- * before the block, see numpy.h.
+ * free of an unknown block (allocated before the attach) changes no value and is counted; glibc keeps the size before
+ * the block, see numpy.h.
  */
 #ifndef IPYTRACER_HEAP_H
 #define IPYTRACER_HEAP_H
 
 #define HEAP_GLIBC (1 << 24) /* in a cookie */
 
-/* A block's end is told where its beginning was. */
+/* Reports whether blocks are recorded. Then both the allocation and the free of a block are. */
 static __always_inline bool tells_blocks(__u32 slot)
 {
 	return !is_shed(GROUP_BLOCKS, slot) && walks_stacks(slot);
@@ -74,7 +74,7 @@ static __always_inline void heap_freed(__u32 slot, __u64 address, __u32 glibc)
 		heap_gone(slot, address, size);
 }
 
-/* A call has given a block. */
+/* Records the block that a call returned. */
 static __noinline int heap_made(struct heap_call *c, __u32 slot, __u64 address)
 {
 	if (!c)
@@ -98,7 +98,7 @@ static __noinline int heap_made(struct heap_call *c, __u32 slot, __u64 address)
 		m.from = address;
 	if (bpf_map_update_elem(&heap_blocks, &key, &size, BPF_ANY)) {
 		lose(LOSS_HEAP);
-		unknown_block(slot, address, 0); /* from here on the meter is short of it */
+		unknown_block(slot, address, 0); /* from here on the meter does not include it */
 		misses(slot, MISSING_HEAP, size);
 		if (c->known)
 			heap_gone(slot, c->address, c->before);
@@ -117,7 +117,7 @@ static __noinline int heap_made(struct heap_call *c, __u32 slot, __u64 address)
 	return block_moves(&m);
 }
 
-/* A call has come back with nothing. */
+/* Handles a call that returned no block. */
 static __noinline int heap_refused(struct heap_call *c, __u32 slot)
 {
 	if (!c || !c->known)
@@ -153,7 +153,7 @@ static __always_inline int heap_returned(struct heap_call *c, __u32 slot, __u64 
 	return 0;
 }
 
-/* The thread's call, which is kept for the next one. */
+/* Returns the record of the thread's call. It is kept for the thread's next call. */
 static __always_inline struct heap_call *heap_call_of(__u32 tid, __u32 slot)
 {
 	struct heap_call *c = bpf_map_lookup_elem(&heap_calls, &tid);
@@ -169,7 +169,7 @@ static __always_inline struct heap_call *heap_call_of(__u32 tid, __u32 slot)
 	return c;
 }
 
-/* What a call asks for. */
+/* Stores the request of a call. */
 static __always_inline void asked(struct heap_call *c, struct pt_regs *regs, __u32 operation)
 {
 	c->operation = operation;
@@ -226,12 +226,12 @@ int heap_enter(struct pt_regs *regs)
 		return 0;
 	c->before = block_out(slot, c->address);
 	c->known = c->before >= 0;
-	if (!c->known) /* should it fail, it is counted in vain: an upper bound all the same */
+	if (!c->known) /* if the call fails, this count is needless, and still an upper bound */
 		unknown_block(slot, c->address, glibc);
 	return 0;
 }
 
-/* On every way out of one of these functions there is one such place; see statement_return for its cookie. */
+/* A place on every way out of one of these functions; see statement_return for its cookie. */
 SEC("uprobe")
 int heap_leave(struct pt_regs *regs)
 {
@@ -247,7 +247,10 @@ int heap_leave(struct pt_regs *regs)
 	return heap_returned(c, slot, where == RESULT_ARGUMENT ? PT_REGS_PARM1(regs) : result_in(regs, where));
 }
 
-/* The same for a function whose ways out are not all known. An allocator throws nothing, and switches no stacks. */
+/*
+ * Does the same for a function of which not all ways out are known. An allocator throws nothing, and switches no
+ * stacks.
+ */
 SEC("uretprobe")
 int heap_leave_late(struct pt_regs *regs)
 {

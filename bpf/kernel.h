@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The few kernel types the ledger reads, relocated against the running kernel's BTF (CO-RE). Only the fields
- * named here are used; their offsets are the running kernel's.
+ * The few kernel types that the ledger reads, relocated against the running kernel's BTF (CO-RE). Only the fields named
+ * here are used; their offsets are the running kernel's.
  */
 #ifndef IPYTRACER_KERNEL_H
 #define IPYTRACER_KERNEL_H
@@ -12,7 +12,7 @@
 /* bpf/bpf.h of the kernel headers brings enum bpf_map_type, flags and struct bpf_... */
 #include <linux/bpf.h>
 
-/* Padding is the kernel's business here. */
+/* The kernel decides on the padding here. */
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpadded"
 
@@ -28,17 +28,17 @@ struct percpu_counter {
 
 enum { MM_FILEPAGES, MM_ANONPAGES, MM_SWAPENTS, MM_SHMEMPAGES, NR_MM_COUNTERS };
 
-/* kernel/locking/rwsem.c; not of a real-time kernel, whose locks are other ones. */
+/* kernel/locking/rwsem.c; not in a real-time kernel, which has other locks. */
 struct rw_semaphore {
 	struct {
 		long counter;
-	} count; /* RWSEM_WRITER_LOCKED, or how many read; 0 where nobody has the lock or waits for it */
+	} count; /* RWSEM_WRITER_LOCKED, or the number of readers; 0 where no thread has the lock or waits for it */
 } KERNEL_TYPE;
 
 #define RWSEM_WRITER_LOCKED 1
 
 /*
- * Not here: rss_stat, whose type changed. An offset that cannot be relocated makes the verifier refuse even a
+ * Not here: rss_stat, which has changed its type. An offset that cannot be relocated makes the verifier refuse even a
  * branch that is never taken, when the compiler has moved the offset out of it.
  */
 struct mm_struct {
@@ -82,7 +82,7 @@ struct signal_struct {
 			} seqcount;
 		} seqcount;
 	} stats_lock;
-	struct mm_struct *oom_mm; /* set for whom the OOM killer has chosen (mark_oom_victim, mm/oom_kill.c) */
+	struct mm_struct *oom_mm; /* set for a process that the OOM killer chose (mark_oom_victim, mm/oom_kill.c) */
 } KERNEL_TYPE;
 
 #define SIGNAL_GROUP_EXIT 4
@@ -95,7 +95,7 @@ struct k_sigaction {
 	struct sigaction sa;
 } KERNEL_TYPE;
 
-/* What a process does with each signal; signal n is at n - 1. */
+/* The action of a process for each signal; signal n is at n - 1. */
 struct sighand_struct {
 	struct k_sigaction action[64];
 } KERNEL_TYPE;
@@ -132,10 +132,10 @@ struct files_struct {
 	struct fdtable *fdt;
 } KERNEL_TYPE;
 
-/* What a CPU runs; kernel/sched/sched.h. */
+/* The run queue of a CPU; kernel/sched/sched.h. */
 struct rq {
-	__u64 clock;	  /* ns, when it was last looked at */
-	__u64 clock_task; /* the same without what interrupts and the hypervisor took */
+	__u64 clock;	  /* ns, at its last update */
+	__u64 clock_task; /* the same without the time of interrupts and the hypervisor */
 	__u64 nr_switches;
 	struct task_struct *curr;
 } KERNEL_TYPE;
@@ -163,7 +163,7 @@ struct task_struct {
 	struct sighand_struct *sighand;
 	struct files_struct *files;
 	struct list_head thread_node;
-	unsigned long nvcsw, nivcsw, min_flt, maj_flt; /* switches that it asked for and others; page faults */
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt; /* voluntary and other switches; page faults */
 	__u64 start_boottime; /* ns; of the process, with the same one for a thread that took it over (de_thread) */
 	char comm[16];
 } KERNEL_TYPE;

@@ -8,27 +8,26 @@
  * instant, and sends both. The peak of a window is the maximum over its segments: exact for any number of
  * nested and overlapping windows, because every window begins and ends at a boundary.
  *
- * Invariants: value and high change by atomics only; at a boundary high >= value; tree[m] is the sum of added[m] of
- * the root's processes once there has been more than one; value[METER_RESIDENT] is only good after settle(),
- * until then the resident total is the sum of its three parts; a boundary that finds no room in the store does not cut
- * (its segment goes on) and is counted.
+ * Invariants: value and high change by atomics only; at a boundary high >= value; tree[m] is the sum of added[m] of the
+ * root's processes once there has been more than one; value[METER_RESIDENT] is only good after settle(), until then the
+ * resident total is the sum of its three parts; a boundary without room in the store does not cut (its segment goes on)
+ * and is counted.
  */
 #ifndef IPYTRACER_LEDGER_H
 #define IPYTRACER_LEDGER_H
 
 #define COUNTER_UNKNOWN (1ll << 62) /* of struct process, in a slot that was just opened */
 
-/* Of what was sent: see sent_before(). The rest of the word are the segment's lowest bits. */
+/* Parts of process.sent: see sent_before(). The rest of the word is the segment's lowest bits. */
 #define SENT_BITS    40
 #define SENT_VALUE   ((1ull << SENT_BITS) - 1)
 #define SENT_SEGMENT (~0ull >> SENT_BITS)
 #define SENT_UNIT    512 /* bytes: every page is a multiple, and every block of PyTorch's on a GPU */
-#define SENT_BYTE    1	 /* of meters that move by what was asked for: up to 1 TiB */
+#define SENT_BYTE    1	 /* for meters that move by the bytes requested: up to 1 TiB */
 
 #define fetch_add(p, v) __sync_fetch_and_add(p, v)
 #define exchange(p, v)	__sync_lock_test_and_set(p, v)
-/* For the verifier's sake: it then knows nothing of what is on the stack there, and does not walk on once for each
- * value. */
+/* Makes the verifier forget the value of a variable on the stack, so that it does not walk on once for each value. */
 #define FORGET(what) fetch_add(&(what), 0)
 
 static __always_inline void lose(__u32 reason)
@@ -50,7 +49,10 @@ static __always_inline void raise(__s64 *high, __s64 value)
 	}
 }
 
-/* Neither static nor inline: the verifier looks at such a function once, and not at every call. */
+/*
+ * Raises a maximum to a value. Neither static nor inline: the verifier checks such a function once, and not at every
+ * call.
+ */
 __attribute__((noinline)) int raise_to(__s64 *high, __s64 value)
 {
 	if (high)
@@ -59,9 +61,9 @@ __attribute__((noinline)) int raise_to(__s64 *high, __s64 value)
 }
 
 /*
- * Takes a maximum; the next one begins at the value of the same instant: where the value moves in between, it is tried
- * again, and all that was taken until then is from before that instant. A change of a meter that moves by blocks is
- * then on one side with its value and with the maximum.
+ * Takes a maximum. The next one begins at the value of the same instant: where the value moves in between, it is tried
+ * again, and all that was taken until then is from before that instant. So a change of a meter that moves by blocks is
+ * on one side with its value and with the maximum.
  */
 static __always_inline void take(__s64 *value, __s64 *high, __s64 *now, __s64 *highest)
 {
@@ -114,23 +116,25 @@ static __always_inline struct root *root_of(struct process *p)
 }
 
 /*
- * The number of a change is taken before the change is made: a boundary that comes between the two says that there is
- * one more, and the proof of its windows waits for it.
+ * Returns the number of a change. It is taken before the change is made: a boundary between the two then counts the
+ * change, and the proof of its windows waits for it.
  */
 static __always_inline __u64 next_change(struct root *r)
 {
 	return fetch_add(&r->stream, 1) + 1;
 }
 
-/* Is a process in no segment but this one? What was kept as a maximum before this is asked was kept in it then. */
+/*
+ * Reports whether a process is in no segment but this one. Maxima kept before the call were then kept in this segment.
+ */
 static __always_inline bool in_segment(struct process *p, __u64 segment)
 {
 	return !*(volatile __u32 *)&p->cutting && *(volatile __u64 *)&p->segment == segment;
 }
 
 /*
- * How many boundaries, at most, have been drawn since a segment was looked up. One that is being drawn counts; it is
- * asked for first: where it has ended, its segment has, too.
+ * Returns the most boundaries that have been drawn since a segment was looked up. One that is being drawn counts. It is
+ * read first: where it has ended, its segment has ended, too.
  */
 static __always_inline __u32 passed(struct process *p, __u64 segment)
 {
@@ -166,18 +170,17 @@ static __always_inline void send_change(struct process *p, struct root *r, __u64
 	c->root = p->root;
 	c->pid = p->pid;
 	c->tid = (__u32)bpf_get_current_pid_tgid();
-	/* What moved while the maxima are taken is on either side; so is what moved after it looked which segment it
-	 * is. */
+	/* A change while the maxima are taken belongs to either side; so does one after its segment was looked up. */
 	c->meter = meter | passed(p, segment) * CHANGE_PASSED;
 	bpf_ringbuf_submit(c, BPF_RB_NO_WAKEUP);
-	/* Look at the fill level now and then; a nudge every so often while it is over a quarter. */
+	/* Check the fill level now and then; send a nudge every so often while it is over a quarter. */
 	if ((number & 127) == 0 && bpf_ringbuf_query(&changes, BPF_RB_AVAIL_DATA) > change_ring_size / 4) {
 		struct header h = { .kind = RECORD_NUDGE };
 		bpf_ringbuf_output(&boundaries, &h, sizeof(h), BPF_RB_FORCE_WAKEUP);
 	}
 }
 
-/* From now on a root's meters may be off by so many bytes more. */
+/* Counts `size` more bytes by which a root's meters may be off from now on. */
 static __always_inline void misses_of(struct root *r, __u32 what, __s64 size)
 {
 	if (size == MISSING_UNKNOWN || size < 0 || size > MISSING_MOST)
@@ -195,7 +198,7 @@ static __always_inline void misses(__u32 slot, __u32 what, __s64 size)
 		misses_of(r, what, size);
 }
 
-/* A root's process freed, or grew, what it was not seen to make: so many bytes at most. */
+/* Counts a free or growth of memory in a root's process if its allocation was not seen: at most `slack` bytes. */
 static __always_inline void unknown_of(struct root *r, __u32 what, __s64 slack)
 {
 	fetch_add(&r->unknown[what], 1);
@@ -210,8 +213,9 @@ static __always_inline __s64 resident_of(struct process *p)
 }
 
 /*
- * What a process is to add to its tree now: what it shares with its parent since the fork counts once, with the parent.
- * One that is being closed adds nothing. There are no branches, as the verifier would walk what follows for each.
+ * Returns the bytes that a process is to add to its tree now: memory that it shares with its parent since the fork
+ * counts once, with the parent. A process that is being closed adds nothing. There are no branches: the verifier would
+ * walk the code behind for each.
  */
 static __always_inline __s64 adds(struct process *p, __u64 meter)
 {
@@ -225,13 +229,13 @@ static __always_inline __s64 adds(struct process *p, __u64 meter)
 	return own & ~(own >> 63);
 }
 
-#define FOLLOWS 3 /* how often it is tried: where others are faster each time, they have seen what there is */
+#define FOLLOWS 3 /* attempts: where other CPUs are faster each time, they have seen the latest values */
 
 /*
- * A process's meter has moved, and its tree follows. `added` is what is in the tree's sum for the process: whoever
- * changes it moves the sum by as much. So the sum is that of all `added`, and does not drift, whatever other CPUs do
- * meanwhile. Behind the change it is looked at again: of two CPUs that move a meter at once, the later one leaves there
- * what both have made of it. Neither static nor inline: the verifier looks at it once, and not at every call.
+ * Moves a tree's sum after a process's meter. `added` is the process's part of the tree's sum: every CPU that changes
+ * it moves the sum by as much. So the sum is that of all `added`, and does not drift, whatever other CPUs do meanwhile.
+ * The meter is read again behind the change: of two CPUs that move it at once, the later one leaves the result of both
+ * there. Neither static nor inline: the verifier checks it once, and not at every call.
  */
 __attribute__((noinline)) int tree_follows(struct process *p, __u32 number)
 {
@@ -252,16 +256,16 @@ __attribute__((noinline)) int tree_follows(struct process *p, __u32 number)
 }
 
 /*
- * Has a value as high been sent in a segment? If not, it is noted that it will be. Segment and value are one word: a
- * note of a segment that is over never takes the place of the next one's, as it did of a pair that two CPUs wrote at
- * once.
+ * Reports whether a value as high has been sent in a segment. If not, notes that it will be. Segment and value are one
+ * word: a note of a segment that is over never replaces one of the next segment, which happened when two CPUs wrote a
+ * pair at once.
  */
 static __always_inline bool sent_before(__u64 *sent, __u64 segment, __u64 value, __u64 unit)
 {
 	__u64 was = *(volatile __u64 *)sent, now = segment << SENT_BITS | value / unit;
 
 	if (value % unit || value / unit >> SENT_BITS)
-		return false; /* it cannot be compared with others: it is sent, and not noted */
+		return false; /* it cannot be compared with others: sent, and not noted */
 	if (was >> SENT_BITS == now >> SENT_BITS && was >= now)
 		return true;
 	/* Where another CPU is faster, too much is sent, never too little. */
@@ -269,7 +273,7 @@ static __always_inline bool sent_before(__u64 *sent, __u64 segment, __u64 value,
 	return false;
 }
 
-/* The number of the change to send for a value that a meter falls from, 0 where it need not be sent. */
+/* Returns the number of the change to send for a value from which a meter falls, 0 where it need not be sent. */
 __attribute__((noinline)) __u64 unless_sent(struct process *p, __u64 segment, __u32 number, __s64 from, __u32 unit)
 {
 	__u64 meter = AT_MOST(number, METERS - 1);
@@ -281,12 +285,12 @@ __attribute__((noinline)) __u64 unless_sent(struct process *p, __u64 segment, __
 }
 
 /*
- * A meter is about to fall from a value: only now is that value a maximum that must be kept. While a meter rises
- * nothing needs to be done for its maximum: the next fall or boundary sees the highest value. It is kept before the
- * value goes: a boundary in between finds either the value or the maximum.
- * Meters that move page by page are streamed only here, and only if it is the highest of the segment so far: nothing
- * else can be a window's peak. While a boundary is being drawn all are: one side has had higher ones, the other not.
- * Returns the number of the change to send, or 0.
+ * Keeps the value from which a meter is about to fall: only now is that value a maximum that must be kept. While a
+ * meter rises nothing needs to be done for its maximum: the next fall or boundary sees the highest value. It is kept
+ * before the value changes: a boundary in between finds either the value or the maximum. Meters that move page by page
+ * are streamed only here, and only if the value is the highest of the segment so far: nothing else can be a window's
+ * peak. While a boundary is being drawn all values are streamed: one side has had higher ones, the other not. Returns
+ * the number of the change to send, or 0.
  */
 static __always_inline __u64 falls(struct process *p, __u64 segment, __u32 meter, __s64 from, __u32 unit)
 {
@@ -294,7 +298,7 @@ static __always_inline __u64 falls(struct process *p, __u64 segment, __u32 meter
 	return unless_sent(p, segment, meter, from, unit);
 }
 
-/* Whether or not it fell in the end: the meter had that value. */
+/* Sends the value from which a meter was to fall, whether or not it fell: the meter had that value. */
 __attribute__((noinline)) int fell(struct process *p, __u64 number, __u64 segment, __u32 meter, __s64 from)
 {
 	struct root *r = p && number ? root_of(p) : NULL;
@@ -304,7 +308,7 @@ __attribute__((noinline)) int fell(struct process *p, __u64 number, __u64 segmen
 	return 0;
 }
 
-/* A meter moves by a difference; returns the new value. Every such change is streamed by the caller. */
+/* Moves a meter by a difference and returns the new value. The caller streams every such change. */
 static __always_inline __s64 move(struct process *p, struct root *r, __u32 meter, __s64 difference)
 {
 	__s64 value = fetch_add(&p->value[meter], difference) + difference;
@@ -316,8 +320,8 @@ static __always_inline __s64 move(struct process *p, struct root *r, __u32 meter
 }
 
 /*
- * Brings a process's maxima and its resident total up to its values. Like the other functions that are neither
- * static nor inline it takes numbers only: the verifier then looks at it once and not at every call.
+ * Updates a process's maxima and its resident total from its values. Like the other functions that are neither static
+ * nor inline it takes numbers only: the verifier then looks at it once and not at every call.
  */
 __attribute__((noinline)) int settle(__u32 slot)
 {

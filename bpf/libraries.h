@@ -7,9 +7,9 @@
 
 /*
  * _dl_debug_state() of ld.so: the list of loaded libraries has changed, or is about to. To wake user space costs some
- * 20 us of the program's time, and an import loads hundreds: it is woken when a library is there that it looks for
- * (code_mapped() in modules.h), and reads of the others when it is awake. Where native stacks are wanted it is woken
- * for each: its rules depend on them.
+ * 20 us of the program's time, and an import loads hundreds of libraries: user space is woken when one is loaded that
+ * it looks for (code_mapped() in modules.h), and reads the records of the others when it is awake. Where native stacks
+ * are requested, it is woken for each library: its rules depend on them.
  */
 SEC("uprobe")
 int library_changed(struct pt_regs *regs)

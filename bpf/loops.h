@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Loops that the verifier walks once: bpf_loop (kernel 5.17), or on older kernels bpf_for_each_map_elem (5.13) over an
- * array that is nothing but its indices. The one that is not used is dead code, which the verifier never sees.
+ * array of which only the indices matter. The one that is not used is dead code, which the verifier never sees.
  *
- * A step is `static __always_inline long step(__u32 i, context)`, for calls within calls are scarce; it returns 1 to
- * end the loop. REPEATED(step, context) makes it known.
+ * A step is `static __always_inline long step(__u32 i, context)`, because the depth of calls is limited; it returns 1
+ * to end the loop. REPEATED(step, context) declares it.
  */
 #ifndef IPYTRACER_LOOPS_H
 #define IPYTRACER_LOOPS_H
 
 #define MOST_TICKS (1 << 16)
 
-/* Where there is bpf_loop, user space makes it one entry. */
+/* Where there is bpf_loop, user space makes it an array of one entry. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, MOST_TICKS);
@@ -44,7 +44,10 @@ struct ticking {
 		}                                                                        \
 	} while (0)
 
-/* The same for each slot that is in use: with less on the stack, which is scarce where boundaries are drawn. */
+/*
+ * REPEATED for a step of REPEAT_SLOTS, which calls it for each slot in use: with less on the stack, which is scarce
+ * where boundaries are drawn.
+ */
 #define REPEATED_SLOTS(step, type)                                                             \
 	static long step##_tick(void *map, const __u32 *slot, const void *value, type context) \
 	{                                                                                      \

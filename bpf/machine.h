@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What depends on the processor: its registers, the numbers of its system calls, and what a call leaves on the stack.
- * No other header names a register. The size of a page is the machine's: page_size in state.h.
+ * The parts that depend on the processor: its registers, the numbers of its system calls, and the bytes that a call
+ * leaves on the stack. No other header names a register. The size of a page is the machine's: page_size in state.h.
  *
- * Arguments are PT_REGS_PARM1 to 6 of a function and PT_REGS_PARM1_SYSCALL to 5 of a system call, what a function
- * returns is PT_REGS_RC, the stack's and the frame's pointers are PT_REGS_SP and PT_REGS_FP, and the instruction's is
+ * Arguments are PT_REGS_PARM1 to 6 of a function and PT_REGS_PARM1_SYSCALL to 5 of a system call, a function's result
+ * is PT_REGS_RC, the stack's and the frame's pointers are PT_REGS_SP and PT_REGS_FP, and the instruction's is
  * PT_REGS_IP: names of libbpf's bpf_tracing.h.
  */
 #ifndef IPYTRACER_MACHINE_H
@@ -30,7 +30,7 @@ struct pt_regs {
 
 /*
  * The thread pointer of a task: its pthread_self(). The structure is the kernel's task_struct with the part that this
- * processor adds to it: relocation takes no notice of three underscores and what follows them.
+ * processor adds to it: relocation ignores three underscores and all that follows them.
  */
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpadded"
@@ -46,7 +46,7 @@ struct task_struct___machine {
 /* Bytes of the return address: a function's return takes it off the stack. */
 #define RETURN_ADDRESS 8
 
-/* The processor's numbers of its registers, which stand in cookies (machine.Place). */
+/* The registers by the processor's numbers, which are in cookies (machine.Place). */
 #define REGISTERS 16
 #define ALL_REGISTERS(regs)                                                                                      \
 	{                                                                                                        \
@@ -63,7 +63,7 @@ struct task_struct___machine {
 	{                                                                                                 \
 		(regs)->ax, (regs)->bx, (regs)->bp, (regs)->r12, (regs)->r13, (regs)->r14, (regs)->r15, 0 \
 	}
-#define RESULT_ARGUMENT 8 /* the first argument of what is called there */
+#define RESULT_ARGUMENT 8 /* the first argument of the function that is called there */
 
 /* arch/x86/entry/syscalls/syscall_64.tbl */
 #define NR_MMAP		 9

@@ -2,10 +2,10 @@
 /*
  * cpu.mapped, read from the mm itself.
  *
- * mm->data_vm changes only while one thread has mmap_lock for writing, and mmap_lock:mmap_lock_released fires
- * before the lock is let go. munmap, brk and mremap have turned it into a reader's by the time they change data_vm:
- * others read beside them, but change nothing. So what is read there is a value that is the releasing thread's own, or
- * is left for the one whose it is.
+ * mm->data_vm changes only while one thread has mmap_lock for writing, and mmap_lock:mmap_lock_released fires before
+ * the lock is released. munmap, brk and mremap have turned it into a reader's lock by then: other threads read beside
+ * them, but change nothing. So a value that is read there is the releasing thread's own, or is left for the thread that
+ * changed it.
  */
 #ifndef IPYTRACER_MAPPED_H
 #define IPYTRACER_MAPPED_H
@@ -17,8 +17,9 @@ static __always_inline long lock_of(__u64 mm)
 }
 
 /*
- * Is a change of cpu.mapped that is seen now, when this thread lets the lock of an address space go, another thread's?
- * One that holds it as a reader, as this one does, but has written: it will let it go, too.
+ * Reports whether another thread made the change of cpu.mapped that is seen now, as this thread releases the lock of an
+ * address space. That thread holds the lock as a reader, as this one does, but has written: it will release the lock,
+ * too.
  */
 static __always_inline bool change_of_another(__u64 mm)
 {
@@ -31,7 +32,10 @@ static __always_inline bool change_of_another(__u64 mm)
 	return call != NR_MUNMAP && call != NR_BRK && call != NR_MREMAP;
 }
 
-/* Called with mmap_lock held, or by the process itself at a boundary. Returns by how much it has changed. */
+/*
+ * Moves cpu.mapped to the mm's value. Called with mmap_lock held, or by the process itself at a boundary. Returns the
+ * difference.
+ */
 static __always_inline __s64 mapped_changed(struct process *p, struct root *r, __u64 mm, bool at_release)
 {
 	__u64 segment = *(volatile __u64 *)&p->segment;
@@ -47,7 +51,7 @@ static __always_inline __s64 mapped_changed(struct process *p, struct root *r, _
 	return now - seen;
 }
 
-/* The same for a slot. */
+/* Does the same for a slot. */
 __attribute__((noinline)) int mapped_refreshed(__u32 slot)
 {
 	struct process *p = process_at(slot);
@@ -55,14 +59,14 @@ __attribute__((noinline)) int mapped_refreshed(__u32 slot)
 
 	if (!r || !p->mm)
 		return 0;
-	/* A change that is under way will be seen by whose it is, and belongs behind the boundary. */
+	/* A change under way will be seen by its own thread, and belongs behind the boundary. */
 	if (p->value[METER_MAPPED] && bpf_core_field_exists(((struct rw_semaphore *)0)->count) && lock_of(p->mm))
 		return 0;
 	mapped_changed(p, r, p->mm, false);
 	return 0;
 }
 
-/* Brings all of a process's page meters up to date, at a boundary. Its mm must be alive. */
+/* Updates all of a process's page meters, at a boundary. Its mm must be alive. */
 static __always_inline void refresh(__u32 slot)
 {
 	if (percpu_rss) {

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cpu.mapped, range by range: which addresses became private writable memory or ceased to be, and who asked for it.
+ * cpu.mapped, range by range: the addresses that became private writable memory or ceased to be, and the code that
+ * requested it.
  *
- * The total is not made here (see meters.h); this explains it. When the mmap lock is let go and mm->data_vm is another
- * than before, the thread that holds the lock is in the system call that changed it: its registers, as it entered the
- * kernel, say which call with which arguments. munmap, mprotect, brk, and mmap and mremap to a given address tell all
- * there is to know, whoever makes them, under the lock: ranges are told in the order in which the address space
- * changed.
+ * The total is not kept here (see meters.h); this explains it. When the mmap lock is released and mm->data_vm has
+ * changed, the thread that holds the lock is in the system call that changed it: its registers at the entry to the
+ * kernel give the call and its arguments. munmap, mprotect, brk, and mmap and mremap to a given address are fully known
+ * from these, for every caller, under the lock: ranges are recorded in the order in which the address space changed.
  *
  * Where mmap and mremap choose the address it is their result. That is seen behind the system call in the C library's
- * function (package memory), with the arguments still in their registers. malloc gets there as well. The address can
- * be nobody else's by then, so the order is the same. (A tracepoint on the way out of system calls would slow every
+ * function (package memory), with the arguments still in their registers. malloc gets there as well. No other call can
+ * have the address by then, so the order is the same. (A tracepoint on the way out of system calls would slow every
  * call of every process down.)
  *
- * A change with CHANGE_BLOCK says: all of [address, address + size) counts from now on, or, with a negative size,
- * nothing of it does. Some bytes may have counted before. Not told: what has no call of its own (the program itself,
- * which exec maps); calls of mmap that pass the C library by; an mprotect of which only a part was new; an mremap to
- * another place with the same size.
+ * A change with CHANGE_BLOCK means: all of [address, address + size) counts from now on, or, with a negative size,
+ * nothing of it does. Some bytes may have counted before. Not recorded: memory without a call of its own (the program
+ * itself, which exec maps); calls of mmap that do not pass the C library; an mprotect of which only a part was new; an
+ * mremap to another place with the same size.
  *
- * A request that was refused (ENOMEM) is told at the same two places. What brk and mprotect are refused malloc asks of
- * mmap.
+ * A refused request (ENOMEM) is recorded at the same two places. Where brk and mprotect are refused, malloc requests
+ * the memory from mmap.
  */
 #ifndef IPYTRACER_MAPPINGS_H
 #define IPYTRACER_MAPPINGS_H
 
-/* linux/mman.h and what it includes */
+/* linux/mman.h and the files that it includes */
 #define PROT_WRITE	    2
 #define MAP_TYPE	    0xf
 #define MAP_PRIVATE	    2
@@ -45,11 +45,11 @@
 
 /*
  * Bytes that CPython maps for frames, and gives back, again and again where calls go deep: DATA_STACK_CHUNK_SIZE in
- * Python/pystate.c, from 3.11 on. Nobody asks who needed one of those.
+ * Python/pystate.c, from 3.11 on. Their stacks are of no interest.
  */
 #define FRAMES_SIZE 16384
 
-/* Whether the interpreter itself calls mmap: one of the uppermost words of the stack is where it goes on. */
+/* Reports whether the interpreter itself calls mmap: then one of the uppermost words of the stack is in its code. */
 static __always_inline bool called_by_interpreter(struct pt_regs *regs, __u32 slot)
 {
 	struct python *py = python_at(slot);
@@ -63,7 +63,7 @@ static __always_inline bool called_by_interpreter(struct pt_regs *regs, __u32 sl
 	return found;
 }
 
-/* A range came or went. */
+/* Records a range that was mapped or unmapped. */
 __attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size, bool walks)
 {
 	struct process *p = process_at(slot);
@@ -71,7 +71,9 @@ __attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size,
 
 	if (!r || !size)
 		return 0;
-	/* Threads that malloc grow their heaps page by page: that comes out of what small blocks' stacks have. */
+	/*
+	 * Threads that call malloc grow their heaps page by page: that is paid from the budget of small blocks' stacks.
+	 */
 	__u32 group = size < SMALL_STACK ? GROUP_SMALL_STACKS : GROUP_MAPPING;
 	__u64 stack = 0, segment = *(volatile __u64 *)&p->segment;
 	if (size > 0 && walks && !is_down(r, group)) {
@@ -84,7 +86,7 @@ __attribute__((noinline)) int range_moves(__u32 slot, __u64 address, __s64 size,
 	return 0;
 }
 
-/* Does what mmap makes count? */
+/* Reports whether a mapping of mmap counts. */
 static __always_inline bool counts(__u64 protection, __u64 flags)
 {
 	return protection & PROT_WRITE && (flags & MAP_TYPE) == MAP_PRIVATE && !(flags & MAP_GROWSDOWN);
@@ -98,7 +100,7 @@ static __always_inline void break_moves(__u32 slot, struct process *p, bool walk
 		range_moves(slot, end > before ? before : end, end - before, true);
 }
 
-/* mremap has changed the address space; what it gives is told here only where that is known. */
+/* Records the ranges of an mremap that has changed the address space; the new one only if its address is known. */
 static __always_inline void range_resized(__u32 slot, struct pt_regs *regs)
 {
 	__u64 address = PT_REGS_PARM1_SYSCALL(regs), flags = PT_REGS_PARM4_SYSCALL(regs);
@@ -116,7 +118,7 @@ static __always_inline void range_resized(__u32 slot, struct pt_regs *regs)
 	}
 }
 
-/* The thread that runs has changed the address space, and still holds its lock. */
+/* Records the range that the thread that runs has changed, while it still holds the lock. */
 static __noinline int range_changed(__u32 slot, __s64 change)
 {
 	struct process *p = process_at(slot);
@@ -162,8 +164,8 @@ static __always_inline bool call_failed(__u64 result)
 }
 
 /*
- * A system call was refused memory that would have counted: there is none, or a limit forbids it (RLIMIT_DATA). malloc
- * asks again, in other ways, before it gives up, and may even find what it needs.
+ * Records that a system call was refused memory that would have counted: there is none, or a limit forbids it
+ * (RLIMIT_DATA). malloc tries again, in other ways, before it fails, and may even find the memory.
  */
 __attribute__((noinline)) int mapping_refused(__u32 slot, __s64 size)
 {

@@ -2,15 +2,15 @@
 /*
  * cpu.resident, read from the mm itself. cpu.mapped is in mapped.h.
  *
- * Since kernel 6.2 mm->rss_stat[] are per-CPU counters; the value is count plus every CPU's share.
- * kmem:rss_stat fires after each update with (mm, member), nearly always on the CPU whose share the update moved. So
- * the ledger remembers each CPU's share as it was last seen, and moves by what its own has moved since, at a price that
- * does not grow with the number of CPUs. A share that is folded into count becomes 0, and count tells by how much both
+ * Since kernel 6.2 mm->rss_stat[] are per-CPU counters; the value is count plus every CPU's share. kmem:rss_stat fires
+ * after each update with (mm, member), nearly always on the CPU of the share that the update moved. So the ledger
+ * remembers each CPU's share as it was last seen, and moves by the change of the CPU's own share since, at a price that
+ * does not grow with the number of CPUs. A share that is folded into count becomes 0, and count shows by how much both
  * have moved. Where that is more than one update of a few pages, or the share has not moved at all (the thread has come
- * from another CPU), every share is looked at, as at each boundary. At any time the ledger's value is the count as last
- * seen plus the shares as last seen, so nothing is counted twice and nothing drifts. count is read before the shares:
- * one that another CPU folds in between is missed until that CPU's own event, which follows.
- * Before 6.2 the counter is one atomic, and each thread holds back up to 66 faults: see held_changed().
+ * from another CPU), every share is read, as at each boundary. At any time the ledger's value is the count as last seen
+ * plus the shares as last seen, so nothing is counted twice and nothing drifts. count is read before the shares: one
+ * that another CPU folds in between is missed until that CPU's own event, which follows. Before 6.2 the counter is one
+ * atomic, and each thread holds back up to 66 faults: see held_changed().
  */
 #ifndef IPYTRACER_METERS_H
 #define IPYTRACER_METERS_H
@@ -25,7 +25,7 @@ static __always_inline __u64 whole_pages(__u64 size)
 	return (size + page_size - 1) & ~(__u64)(page_size - 1);
 }
 
-/* Where what brk() has made ends. */
+/* Returns the end of the memory that brk() has added. */
 static __always_inline __u64 heap_end(__u64 mm)
 {
 	return whole_pages(FIELD(mm, mm_struct, brk));
@@ -37,18 +37,18 @@ static __always_inline __u32 meter_of(__u32 member)
 }
 
 /*
- * How often a meter is tried to be moved. A CPU that takes pages away needs some 300 ns for a try, and another one that
- * touches pages is faster about every other time.
+ * The attempts to move a meter. A CPU that frees pages needs some 300 ns for an attempt, and another one that touches
+ * pages is faster about every other time.
  */
 #define MOVES 16
 
-/* What part_moves is told. */
+/* The modes of part_moves. */
 enum { TO_VALUE, BY_DIFFERENCE, AT_ONCE };
 
 /*
- * One try to move a meter of pages. False if another CPU was faster. At once: it moves all the same, and that it has
- * had the value is known only when it has left it: a boundary in between finds neither. Neither static nor inline, and
- * without a loop, so that every verifier gets through it quickly and its stack is small.
+ * Tries once to move a meter of pages. Returns false if another CPU was faster. AT_ONCE moves it in any case, and knows
+ * the value that the meter had only after it has changed: a boundary in between finds neither. Neither static nor
+ * inline, and without a loop, so that every verifier gets through it quickly and its stack is small.
  */
 __attribute__((noinline)) int part_moves(__u32 slot, __u32 number, __s64 bytes, __u32 how)
 {
@@ -84,7 +84,7 @@ static __always_inline void part_is(__u32 slot, __u32 meter, __s64 pages)
 	}
 }
 
-/* What the threads of a process hold back of its counters (task->rss_stat, until kernel 6.1). */
+/* The counts that the threads of a process hold back (task->rss_stat, until kernel 6.1). */
 struct held {
 	__u64 node;
 	__u64 head;
@@ -108,14 +108,14 @@ static __always_inline long add_held(__u32 i, struct held *h)
 }
 REPEATED(add_held, struct held *)
 
-/* Where the ledger keeps what a CPU's share of a counter was when it was last seen, in pages. */
+/* Returns the place of a CPU's share of a counter as it was last seen, in pages. */
 static __always_inline __s64 *share_seen(__u32 cpu, __u32 slot, __u32 member)
 {
 	__u32 place = (cpu * MAX_PROCESSES + slot) * NR_MM_COUNTERS + member;
 	return bpf_map_lookup_elem(&shares, &place);
 }
 
-/* A counter of an mm, where percpu_rss. */
+/* A counter of an mm, with percpu_rss. */
 struct counter {
 	__u64 shares; /* per-CPU pointer */
 	__s64 moved;  /* pages, since it was last seen */
@@ -133,8 +133,7 @@ static __always_inline __u64 shares_of(__u64 counter)
 	return word_at(counter + bpf_core_field_offset(struct percpu_counter, counters));
 }
 
-/* Takes what is in the counter into what was seen of it, unless another CPU is doing so. Returns by how much it moves.
- */
+/* Updates the last seen value of a counter, unless another CPU is doing so. Returns the difference. */
 static __always_inline __s64 takes(__s64 *seen, __s64 was, __s64 now)
 {
 	return now != was && __sync_val_compare_and_swap(seen, was, now) == was ? now - was : 0;
@@ -175,8 +174,10 @@ static __always_inline __s64 count_at(__u64 counter)
  */
 #define LESS_THAN_A_SHARE 16
 
-/* By how much the share of the CPU that runs this has moved, with count if it was folded; 0 if only a look at all of
- * them can tell. */
+/*
+ * Returns the pages by which the share of the CPU that runs this has moved, with count if it was folded; 0 if all
+ * shares must be read to know.
+ */
 static __always_inline __s64 own_share_moved(struct process *p, __u32 slot, __u32 member)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -195,8 +196,8 @@ static __always_inline __s64 own_share_moved(struct process *p, __u32 slot, __u3
 }
 
 /*
- * A counter has moved by a number of pages. Rising is what happens a thousand times for each fall, and does less:
- * the next fall or boundary sees the highest value.
+ * Moves a meter by the pages by which a counter has moved. Rises are a thousand times as frequent as falls, and need
+ * less work: the next fall or boundary sees the highest value.
  */
 static __always_inline void part_moved(struct process *p, struct root *r, __u32 slot, __u32 member, __s64 pages)
 {
@@ -214,13 +215,13 @@ static __always_inline void part_moved(struct process *p, struct root *r, __u32 
 		part_moves(slot, meter, by, AT_ONCE);
 	}
 moved:
-	if (*(volatile __u32 *)&r->shared) { /* since just now, it may be */
+	if (*(volatile __u32 *)&r->shared) { /* it may have become shared just now */
 		tree_follows(p, meter);
 		tree_follows(p, METER_RESIDENT);
 	}
 }
 
-/* Looks at all of a counter. */
+/* Reads a counter with all its shares. */
 __attribute__((noinline)) int whole_counter(__u32 slot, __u32 number)
 {
 	__u64 member = AT_MOST(number, NR_MM_COUNTERS - 1);
@@ -240,7 +241,7 @@ __attribute__((noinline)) int whole_counter(__u32 slot, __u32 number)
 	return 0;
 }
 
-/* The kernel changed one counter of a traced mm. */
+/* Handles the kernel's change of one counter of a traced mm. */
 static __always_inline void part_changed(struct process *p, struct root *r, __u32 slot, __u32 member)
 {
 	__s64 moved = own_share_moved(p, slot, member & 3);
@@ -260,11 +261,11 @@ static __always_inline void pages_followed(struct process *p)
 }
 
 /*
- * Resident before 6.2: the counters plus what every thread holds back. A counter changes either directly or by a
- * thread handing in what it held; at the event it has not forgotten that yet (sync_mm_rss, mm/memory.c). So just
- * before the event the process had what its counters were plus what its threads hold now, and after it what the
- * counters are plus what the threads hold, less what was handed in. Exact, unless another thread is between
- * handing in and forgetting at this very moment. member: the counter that changed, NR_MM_COUNTERS at a boundary.
+ * Updates resident before 6.2: the counters plus the counts that every thread holds back. A counter changes either
+ * directly or when a thread hands in its held count; at the event the thread has not cleared that yet (sync_mm_rss,
+ * mm/memory.c). So just before the event the process had the old counters plus the counts held now, and after it the
+ * new counters plus the counts held, less the count handed in. Exact, unless another thread is between handing in and
+ * clearing at this very moment. member: the counter that changed, NR_MM_COUNTERS at a boundary.
  */
 __attribute__((noinline)) int held_changed(__u32 slot, __u32 member)
 {
@@ -283,7 +284,7 @@ __attribute__((noinline)) int held_changed(__u32 slot, __u32 member)
 		if (member < NR_MM_COUNTERS && FIELD(current, task_struct, mm) == p->mm)
 			handed = int_at(current + held_offset + member * sizeof(__s32));
 	}
-	/* Files first: a copy on write takes from them what it adds to anonymous memory. */
+	/* Files first: a copy on write moves pages from them to anonymous memory. */
 #pragma clang loop unroll(full)
 	for (__u32 m = 0; m < NR_MM_COUNTERS; m++) {
 		__s64 now = word_at(p->mm + rss_offset + m * sizeof(__s64));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which libraries a process maps: those that user space looks for, and NumPy's extension module.
+ * The libraries that a process maps: those that user space looks for, and NumPy's extension module.
  *
- * A probe is on a file: the kernel puts it in as a process maps that. So user space looks for the NumPy that a process
- * would import, places the probes of numpy.h in its file ahead of time, and says so here (foresee_modules). Then these
- * see the first array, and the ones on PyTraceMalloc_Track are not needed. But the process may import another one. Its
- * module is recognised by the name of its file, as user space does it, when its code is mapped: in mmap, on the thread
- * that imports it, before an instruction of it can run. From then on what the process takes passes the probes by: while
- * those on PyTraceMalloc_Track are in place they go on, and else windows are marked, until user space has put them
- * back.
+ * A probe is on a file: the kernel puts it in as a process maps the file. So user space looks for the NumPy that a
+ * process would import, places the probes of numpy.h in its file ahead of time, and declares that here
+ * (foresee_modules). Then these see the first array, and the probes on PyTraceMalloc_Track are not needed. But the
+ * process may import another NumPy. Its module is recognised by the name of its file, as in user space, when its code
+ * is mapped: in mmap, on the thread that imports it, before an instruction of it can run. From then on the blocks of
+ * the process do not pass the probes. If the probes on PyTraceMalloc_Track are in place, they stay; else windows are
+ * marked, until user space has put those back.
  *
- * A file is known by its inode in the kernel, which lives for as long as user space has it open.
+ * A file is known by its inode in the kernel, which lives for as long as user space has the file open.
  */
 #ifndef IPYTRACER_MODULES_H
 #define IPYTRACER_MODULES_H
@@ -18,7 +18,7 @@
 #define MODULE_NAME  "_multiarray_umath." /* package numpy: IsModule */
 #define MODULE_CHARS (sizeof(MODULE_NAME) - 1)
 
-/* Blocks of a process pass the probes in NumPy by, from now on. */
+/* Notes that blocks of a process do not pass the probes in NumPy from now on. */
 __attribute__((noinline)) int arrays_pass(__u32 slot, __u32 what)
 {
 	struct process *p = process_at(slot);
@@ -42,7 +42,7 @@ __attribute__((noinline)) int arrays_pass(__u32 slot, __u32 what)
 	return 0;
 }
 
-/* The open file behind a descriptor of a task, 0 for none. */
+/* Returns the open file behind a descriptor of a task, 0 for none. */
 static __always_inline __u64 open_file(__u64 task, __u64 number)
 {
 	__u64 table = FIELD(FIELD(task, task_struct, files), files_struct, fdt);
@@ -53,8 +53,8 @@ static __always_inline __u64 open_file(__u64 task, __u64 number)
 }
 
 /*
- * Names of the files that user space looks for when libraries come (packages cuda, numpy): libcuda.so, libcudart,
- * libc10.so, libarrow.so, _multiarray_umath, ld-linux, ld-2.
+ * Reports whether user space looks for a file of this name when libraries are loaded (packages cuda, numpy):
+ * libcuda.so, libcudart, libc10.so, libarrow.so, _multiarray_umath, ld-linux, ld-2.
  */
 static __always_inline bool is_looked_for(const char *name)
 {
@@ -73,7 +73,7 @@ static __always_inline __u32 imports_of(const char *name)
 
 static __always_inline bool is_foreseen(struct process *p, __u64 inode)
 {
-	bool known = !p->modules[0]; /* nothing has been */
+	bool known = !p->modules[0]; /* no module has been foreseen */
 
 	for (int m = 0; m < MAX_MODULES; m++)
 		known |= p->modules[m] == inode;
@@ -81,8 +81,9 @@ static __always_inline bool is_foreseen(struct process *p, __u64 inode)
 }
 
 /*
- * The process that runs has more pages with code than before, and still holds its mmap lock. Mostly its dynamic linker
- * maps a library: mmap(…, fd, …). What is not that, or cannot be read, may be one that is looked for.
+ * Handles a growth of the code pages of the process that runs, which still holds its mmap lock. Mostly its dynamic
+ * linker maps a library: mmap(…, fd, …). Any other mapping, or one with an unreadable name, may be of a library that is
+ * looked for.
  */
 static __noinline int code_mapped(__u32 slot)
 {
@@ -107,7 +108,7 @@ static __noinline int code_mapped(__u32 slot)
 	return 0;
 }
 
-/* At each release of a process's mmap lock. */
+/* Called at each release of a process's mmap lock. */
 static __always_inline void watch_code(struct process *p, __u32 slot, __u64 mm)
 {
 	__u64 code = FIELD(mm, mm_struct, exec_vm), before = p->code_pages;
@@ -120,9 +121,9 @@ static __always_inline void watch_code(struct process *p, __u32 slot, __u64 mm)
 }
 
 /*
- * User space has probes in these files, for a process whose blocks are counted by those on PyTraceMalloc_Track, or by
- * none yet. What it maps from now on and is not among them is foreign; what it has mapped before user space finds out
- * behind this.
+ * Declares the files in which user space has probes, for a process with blocks that are counted by the probes on
+ * PyTraceMalloc_Track, or by none yet. A module that the process maps from now on and that is not among them is
+ * foreign; user space finds out about earlier ones behind this call.
  */
 SEC("syscall")
 int foresee_modules(struct foresight *f)

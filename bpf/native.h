@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Who allocates, below Python: the native frames of the thread, at the event.
+ * The allocating code below Python: the native frames of the thread, at the event.
  *
- * Libraries have no frame pointers; how to get from an instruction to its caller is in their .eh_frame, which is too
- * much for the kernel to read. But a program calls from few places. So the kernel keeps one rule for each place that
- * was ever on such a stack: where the frame's address (the CFA, from which the return address is 8 bytes down) is, and
- * where the caller's rbp. The key is the return address, with the process's slot. User space fills the rules in, on
+ * Libraries have no frame pointers; the way from an instruction to its caller is in their .eh_frame, which is too much
+ * for the kernel to read. But a program calls from few places. So the kernel keeps one rule for each place that was
+ * ever on such a stack: the position of the frame's address (the CFA, from which the return address is 8 bytes down),
+ * and of the caller's rbp. The key is the return address, with the process's slot. User space supplies the rules on
  * demand: where one is missing, the top of the stack is copied and sent, with the registers; user space unwinds the
- * copy, which is of this very event, with the same rules, and hands in all that it took. The next call from there is
+ * copy, which is of this very event, with the same rules, and hands in all that it used. The next call from there is
  * unwound here, frame by frame, exactly: 0.1 us each.
  *
- * While libraries come or go no rule is believed, until user space has taken back those that are no longer true. A
- * library that is loaded where another one was is told from it in the stack's number.
+ * While libraries are loaded or unloaded no rule is used, until user space has removed those that are no longer true. A
+ * library that is loaded in place of another one has another mapping number, which is part of the stack's number.
  *
- * A copy has for its number a signature of the stack. While its answer is under way, the same chain of calls has the
- * same signature, and needs no other copy. The copies that are under way take three eighths of the ring at most; where
- * none can be sent, the stack is as far as the rules led, ends with NATIVE_MISSING, and is counted (LOSS_NATIVE).
+ * The number of a copy is a signature of the stack. While its answer is under way, the same chain of calls has the same
+ * signature, and needs no other copy. The copies under way take three eighths of the ring at most; where none can be
+ * sent, the stack is as far as the rules led, ends with NATIVE_MISSING, and is counted (LOSS_NATIVE).
  *
- * Where the interpreter called, the Python frames are the rest. A thread that has none is unwound to its start.
+ * Where the interpreter is the caller, the Python frames are the rest. A thread without Python frames is unwound to its
+ * start.
  */
 #ifndef IPYTRACER_NATIVE_H
 #define IPYTRACER_NATIVE_H
@@ -25,10 +26,10 @@
 #define LEAF_RULE   (1ull << 63) /* in a rule's key: of the instruction itself, not of the call before it */
 #define USER_LIMIT  (1ull << 47)
 #define COPY_CHUNK  1024
-#define MOST_COPIES (boundary_ring_size / 8 * 3 / sizeof(struct copy)) /* that user space has not read */
-#define MAX_STACK   (8 << 20) /* words that point so far up a stack are not looked at: they point into it */
+#define MOST_COPIES (boundary_ring_size / 8 * 3 / sizeof(struct copy)) /* most copies that user space has not read */
+#define MAX_STACK   (8 << 20) /* words that point at most so far up a stack are ignored: they point into it */
 
-/* Whether the rules of a process are those of the code that it has now. */
+/* Reports whether the rules of a process are those of the code that it has now. */
 static __always_inline bool rules_hold(__u32 slot)
 {
 	slot &= MAX_PROCESSES - 1;
@@ -60,7 +61,7 @@ static __always_inline long next_native_frame(__u32 i, struct walk **walk)
 		if (READ(frame, at) || READ(bp, saved))
 			return 1;
 	}
-	/* Outwards, always. */
+	/* Frames must lead outwards. */
 	if (frame <= w->sp || READ(pc, frame - 8) || (r->bp_offset && READ(bp, frame + (__s64)r->bp_offset)))
 		return 1;
 	w->sp = frame;
@@ -93,7 +94,7 @@ static __noinline bool send_native(struct walk *w)
 			 __builtin_offsetof(struct native, pcs) + (__u64)w->native.count * 8, sizeof(struct native));
 }
 
-/* Copies as much of the stack as there is: all of it, if it ends before STACK_COPY. */
+/* Copies the stack: all of it, if it ends before STACK_COPY. Returns the bytes copied. */
 static __always_inline __u32 copy_stack(struct copy *c, __u64 sp)
 {
 #pragma unroll
@@ -101,7 +102,7 @@ static __always_inline __u32 copy_stack(struct copy *c, __u64 sp)
 		__u64 at = sp + done;
 		if (!bpf_probe_read_user(c->memory + done, COPY_CHUNK, (void *)at))
 			continue;
-		__u64 rest = -at & (page_size - 1); /* up to the page that is not there */
+		__u64 rest = -at & (page_size - 1); /* up to the missing page */
 		if (rest >= COPY_CHUNK || bpf_probe_read_user(c->memory + done, AT_MOST(rest, COPY_CHUNK), (void *)at))
 			rest = 0;
 		return done + rest;
@@ -109,7 +110,7 @@ static __always_inline __u32 copy_stack(struct copy *c, __u64 sp)
 	return STACK_COPY;
 }
 
-/* Whether the eight bytes before an address end with a call: E8 rel32, or FF /2 with what may follow it. */
+/* Reports whether the eight bytes before an address end with a call: E8 rel32, or FF /2 with its possible operands. */
 static __always_inline bool ends_with_call(__u64 bytes)
 {
 	if ((bytes >> 24 & 0xff) == 0xe8)
@@ -118,7 +119,7 @@ static __always_inline bool ends_with_call(__u64 bytes)
 	       (bytes >> 32 & 0x38ff) == 0x10ff || (bytes >> 40 & 0x38ff) == 0x10ff || (bytes >> 48 & 0x38ff) == 0x10ff;
 }
 
-/* One word of the stack. What can be a return address goes into the signature, with its place. */
+/* Handles one word of the stack. A possible return address goes into the signature, with its place. */
 static __always_inline long scan_word(__u32 i, struct walk **walk)
 {
 	struct walk *w = *walk;
@@ -135,9 +136,9 @@ static __always_inline long scan_word(__u32 i, struct walk **walk)
 REPEATED(scan_word, struct walk **)
 
 /*
- * A number that stands for the whole chain of calls while rules are missing: a hash of every word in the stack's top,
- * as much as is copied, that follows a call instruction, and of where it is. All return addresses are such words; two
- * stacks that have the same in the same places are of the same chain.
+ * Returns a number that stands for the whole chain of calls while rules are missing: a hash of every word in the
+ * stack's top, as much as is copied, that follows a call instruction, and of its place. All return addresses are such
+ * words; two stacks with the same words in the same places are of the same chain.
  */
 static __noinline __u64 signature(struct walk *w, __u64 ip, __u64 bp)
 {
@@ -149,12 +150,12 @@ static __noinline __u64 signature(struct walk *w, __u64 ip, __u64 bp)
 	return w->signature;
 }
 
-/* Asks user space to unwind. The number of the stack that it will be; 0 if it cannot be asked now. */
+/* Requests an unwinding by user space. Returns the number that the stack will have; 0 if that is not possible now. */
 __attribute__((noinline)) __u64 ask(struct walk *w, __u64 ip, __u64 sp, __u64 bp)
 {
 	if (!w)
 		return 0;
-	/* A scan costs some 60 us: not for long if nobody answers. */
+	/* A scan costs some 60 us: scans stop soon if user space does not answer. */
 	if (*(volatile __u64 *)&scans - *(volatile __u64 *)&scans_seen >= MAX_SCANS)
 		return 0;
 	fetch_add(&scans, 1);
@@ -188,7 +189,9 @@ __attribute__((noinline)) __u64 ask(struct walk *w, __u64 ip, __u64 sp, __u64 bp
 	return number;
 }
 
-/* The number of the native stack in front of a Python stack; of the Python stack itself where there is nothing between.
+/*
+ * Returns the number of the native stack in front of a Python stack; that of the Python stack itself where there is
+ * nothing between.
  */
 __attribute__((noinline)) __u64 native_stack(__u32 slot, __u64 python, __u64 ip, __u64 sp, __u64 bp)
 {
@@ -213,7 +216,7 @@ __attribute__((noinline)) __u64 native_stack(__u32 slot, __u64 python, __u64 ip,
 	w->native.python = python;
 	w->native.number = mix(w->seed, ~python);
 	w->native.count = w->native.leaf = 0;
-	/* The interpreter's own function that says that memory was taken is not worth a frame. */
+	/* The interpreter's own function that reports an allocation is not worth a frame. */
 	if (ip - w->text >= w->text_size) {
 		w->native.pcs[0] = ip;
 		w->native.number = mix(w->native.number, ip);
@@ -234,7 +237,9 @@ __attribute__((noinline)) __u64 native_stack(__u32 slot, __u64 python, __u64 ip,
 	return number;
 }
 
-/* The number of the stack of the thread that runs, 0 where there is none. A probe group pays for it, and so much more.
+/*
+ * Returns the number of the stack of the thread that runs, 0 where there is none. A probe group pays for it, and `more`
+ * ns.
  */
 static __always_inline __u64 stack_and(struct pt_regs *regs, __u32 slot, __u32 group, __u64 more)
 {
@@ -257,8 +262,8 @@ static __always_inline __u64 stack_of(struct pt_regs *regs, __u32 slot, __u32 gr
 }
 
 /*
- * The same for a block of so many bytes, where the budget allows it. Stepped down before the meter itself is: a figure
- * is worth more than its lines, and the lines of large blocks more than those of small ones.
+ * Does the same for a block of `size` bytes, where the budget allows it. Stacks are stepped down before the meter
+ * itself: a figure is worth more than its lines, and the lines of large blocks more than those of small ones.
  */
 static __always_inline __u64 stack_for(struct pt_regs *regs, __u32 slot, __s64 size)
 {
@@ -267,7 +272,7 @@ static __always_inline __u64 stack_for(struct pt_regs *regs, __u32 slot, __s64 s
 	return is_shed(group, slot) ? 0 : stack_of(regs, slot, group);
 }
 
-/* The same of a block that is told so. The budget was asked whether small ones are. */
+/* Does the same for a block that is recorded in this way. For small ones the budget was checked before. */
 static __always_inline __u64 stack_of_block(struct pt_regs *regs, __u32 slot, __s64 size, __u32 telling)
 {
 	__u32 group = size < SMALL_STACK ? GROUP_SMALL_STACKS : GROUP_FRAMES;

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cpu.numpy: blocks of array data of at least LARGE_BLOCK bytes; all of them where user space asks for it.
+ * cpu.numpy: blocks of array data of at least LARGE_BLOCK bytes; all of them if user space requests it.
  *
- * There are two kinds of places where they are seen. NumPy calls PyTraceMalloc_Track(domain, pointer, size) after every
- * allocation and PyTraceMalloc_Untrack(domain, pointer) before every free, whether or not tracemalloc runs; a Track of
- * a known pointer replaces its block. And in NumPy's own code there are places that hardly any small block passes
- * (package numpy): behind malloc and calloc, before free, before and behind realloc. Where these are, and what lies in
- * which register there, is in the probes' cookies. Where the file of the NumPy that a process would import is known,
- * those of the second kind are in place before it is mapped and the others are not needed (modules.h). Else a process
- * goes from the first kind to the second at once (enum arrays); until a moment later Track still adds blocks whose
- * allocation went by before, and Untrack does nothing any more: so no block is missed, and none is counted twice.
+ * There are two kinds of places where blocks are seen. NumPy calls PyTraceMalloc_Track(domain, pointer, size) after
+ * every allocation and PyTraceMalloc_Untrack(domain, pointer) before every free, whether or not tracemalloc runs; a
+ * Track of a known pointer replaces its block. And NumPy's own code has places that hardly any small block passes
+ * (package numpy): behind malloc and calloc, before free, before and behind realloc. The probes' cookies give these
+ * places' registers for the address and the size. Where the file of the NumPy that a process would import is known,
+ * probes of the second kind are in place before it is mapped and the others are not needed (modules.h). Else a process
+ * goes from the first kind to the second at once (enum arrays); until a moment later Track still adds blocks that were
+ * allocated unseen before, and Untrack does nothing any more: so no block is missed, and none is counted twice.
  *
- * While the probes are stepped down nothing is seen. What is known stays known: the account goes on from there, with
- * all blocks of the eras before in doubt. A block in doubt that is freed or replaced has gone, whatever became of it
- * meanwhile. User space finds out about the others, by looking for the arrays that have them, and says so here
+ * While the probes are stepped down no block is seen. Known blocks stay known: the account goes on from there, with all
+ * blocks of the eras before in doubt. A block in doubt that is freed or replaced has gone, whatever happened to it
+ * meanwhile. User space finds out about the others, by looking for the arrays that have them, and reports it here
  * (settle_array).
  *
- * A free of a block that is not known (made before the attach, or while the probes were shed) changes no value. Its
- * size is known at some places; at others glibc keeps a chunk's size in the word before it: an upper bound of what such
- * frees were worth. A refused allocation, at address 0, changes nothing.
+ * A free of an unknown block (allocated before the attach, or while the probes were shed) changes no value. Its size is
+ * known at some places; at others glibc keeps a chunk's size in the word before it: an upper bound of the size of such
+ * a block. A refused allocation, at address 0, changes nothing.
  */
 #ifndef IPYTRACER_NUMPY_H
 #define IPYTRACER_NUMPY_H
 
-#define SMALL_BLOCK    64     /* bytes: what scalars and NumPy's own helpers have; nobody asks who made one of those */
-#define LARGE_BLOCK    1024   /* bytes: NumPy keeps smaller ones for itself when they are freed (alloc.c, NBUCKETS) */
-#define NUMPY_DOMAIN   389047 /* numpy/core/src/multiarray/alloc.c: NPY_TRACE_DOMAIN */
-#define IMPLAUSIBLE    (1ll << 40) /* bytes: no block is as large, and every pointer larger */
+#define SMALL_BLOCK    64	   /* bytes: the size of scalars and NumPy's own helpers, which have no stacks */
+#define LARGE_BLOCK    1024	   /* bytes: NumPy caches smaller ones when they are freed (alloc.c, NBUCKETS) */
+#define NUMPY_DOMAIN   389047	   /* numpy/core/src/multiarray/alloc.c: NPY_TRACE_DOMAIN */
+#define IMPLAUSIBLE    (1ll << 40) /* bytes: no block is as large, and every pointer is larger */
 #define SIZE_NOT_KNOWN (-1ll)
 #define SMALL_FREE     6 /* eighths of the price: hardly more than the hit alone */
 
-/* Whether blocks of a size are in the meter. */
+/* Reports whether blocks of a size are in the meter. */
 static __always_inline bool array_counts(__s64 size)
 {
 	return small_arrays || size >= LARGE_BLOCK;
 }
 
-/* Memory that was not seen to be taken was given back, or the other way round: so many bytes at most. */
+/* Counts a free of memory with an unseen allocation, or an allocation that is not kept: at most `slack` bytes. */
 static __always_inline void array_unknown(__u32 slot, __s64 slack)
 {
 	struct process *p = process_at(slot);
@@ -47,7 +47,7 @@ static __always_inline void array_unknown(__u32 slot, __s64 slack)
 	unknown_of(r, UNKNOWN_NUMPY, slack);
 }
 
-/* The block at an address, NULL if it is not known. */
+/* Returns the block at an address, NULL if it is not known. */
 static __always_inline struct block *array_at(__u32 slot, __u64 key)
 {
 	struct block *known = block_at(&blocks, key);
@@ -56,7 +56,7 @@ static __always_inline struct block *array_at(__u32 slot, __u64 key)
 	return known && p && known->era >= p->first_era ? known : NULL;
 }
 
-/* Puts a block into the table. What was at its address, in bytes that count, is what the move is from. */
+/* Puts a block into the table. If the address has an old block that counts, the move is from that. */
 static __always_inline bool array_in(struct block_move *m, __u64 address, __s64 size, __u32 telling)
 {
 	__u32 slot = m->slot;
@@ -113,7 +113,9 @@ static __always_inline void array_made(struct pt_regs *regs, __u32 slot, __u64 a
 		one_block_moves(p, r, &m);
 }
 
-/* At most what malloc can have handed out at this address: glibc 2.x, malloc_chunk.mchunk_size. 0: it cannot be read.
+/*
+ * Returns an upper bound of the size that malloc can have returned at this address: glibc 2.x,
+ * malloc_chunk.mchunk_size. 0: unreadable.
  */
 static __always_inline __s64 usable_size(struct process *p, __u64 address)
 {
@@ -125,7 +127,7 @@ static __always_inline __s64 usable_size(struct process *p, __u64 address)
 	return chunk > (__u64)p->value[METER_MAPPED] ? p->value[METER_MAPPED] : chunk;
 }
 
-/* The same of a block that is freed: it cannot have had more than all that is mapped. */
+/* Does the same for a block that is freed; if unreadable, returns all that is mapped. */
 static __always_inline __s64 freed_at_most(struct process *p, __u64 address)
 {
 	__s64 usable = usable_size(p, address);
@@ -133,7 +135,7 @@ static __always_inline __s64 freed_at_most(struct process *p, __u64 address)
 	return usable ? usable : p->value[METER_MAPPED];
 }
 
-/* What malloc's header says, as far as it is of interest: 0 for what is too small to count. */
+/* Returns the size in malloc's header, or 0 for a block that is too small to count. */
 static __always_inline __s64 array_bound(__u32 slot, __u64 address)
 {
 	struct process *p = process_at(slot);
@@ -142,7 +144,7 @@ static __always_inline __s64 array_bound(__u32 slot, __u64 address)
 	return usable > 0 && array_counts(usable) ? usable : 0;
 }
 
-/* While user space looks for arrays: one that it has seen may go before it says so. */
+/* Remembers a free while user space looks for arrays: the array may be freed before user space reports it. */
 static __always_inline void remember_free(__u32 slot, __u64 address)
 {
 	struct process *p = process_at(slot);
@@ -158,7 +160,7 @@ static __always_inline void remember_free(__u32 slot, __u64 address)
 	}
 }
 
-/* told: its size, as far as the place can tell, or SIZE_NOT_KNOWN. */
+/* Handles the free of a block. told: its size, if it is known at the place, or SIZE_NOT_KNOWN. */
 static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
 {
 	struct block_move m = { .from = address, .to = address, .slot = slot, .meter = METER_NUMPY };
@@ -186,7 +188,9 @@ static __always_inline void array_gone(__u32 slot, __u64 address, __s64 told)
 		one_block_moves(p, r, &m);
 }
 
-/* The process that tells of a block, by a place of this kind, or NULL. The hit is paid at so many eighths. */
+/*
+ * Returns the process of a block, if places of this kind count its blocks, or NULL. Pays the given eighths for the hit.
+ */
 static __always_inline struct process *array_process(struct pt_regs *regs, __u32 slot, bool inside, __u64 cookie,
 						     __u32 eighths)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The probes that see arrays made and freed: see numpy.h. */
+/* The probes that see the allocations and frees of arrays: see numpy.h. */
 #ifndef IPYTRACER_NUMPY_PROBES_H
 #define IPYTRACER_NUMPY_PROBES_H
 
@@ -34,8 +34,8 @@ int numpy_untrack(struct pt_regs *regs)
 }
 
 /*
- * A block that a place tells of: its address, and its size or SIZE_NOT_KNOWN. It begins as NOTHING_TOLD: the verifier
- * of Linux 6.1 takes it for possible that at_places() leaves it as it is.
+ * A block that is seen at a place: its address, and its size or SIZE_NOT_KNOWN. It begins as NOTHING_TOLD: the verifier
+ * of Linux 6.1 assumes that at_places() may leave it unchanged.
  */
 struct array_told {
 	__u64 address;
@@ -43,7 +43,7 @@ struct array_told {
 };
 #define NOTHING_TOLD ((struct array_told){})
 
-/* A word of the stack. */
+/* Returns a word of the stack. */
 static __noinline __u64 stack_word(struct pt_regs *regs, __u32 place)
 {
 	__u64 word = 0;
@@ -56,7 +56,7 @@ static __noinline __u64 stack_word(struct pt_regs *regs, __u32 place)
 }
 
 /*
- * What lies at the places of a cookie: see enum array_place. Where there is a block, calloc has made sure that a
+ * Reads the values at the places of a cookie: see enum array_place. Where there is a block, calloc has made sure that a
  * product does not overflow.
  */
 static __noinline int at_places(struct pt_regs *regs, __u64 cookie, struct array_told *told)
@@ -95,8 +95,8 @@ int numpy_made(struct pt_regs *regs)
 }
 
 /*
- * Whether a block of this size, as a place before a free tells it, is none that was ever counted. Where the place knows
- * that of large blocks alone, it has something else for small ones: mostly an address.
+ * Reports whether a block of this size, as seen at a place before a free, was never counted. Where the place has the
+ * size of large blocks alone, it has another value for small ones: mostly an address.
  */
 static __always_inline bool never_counted(__s64 size)
 {
@@ -104,8 +104,8 @@ static __always_inline bool never_counted(__s64 size)
 }
 
 /*
- * Before a free. Many a small block passes: one that NumPy's own cache has no room for. Nothing is looked up for it,
- * unless frees have gone by unseen: what is known at its address may be of a block that has gone.
+ * Before a free. Many small blocks pass: those for which NumPy's own cache has no room. Nothing is looked up for them,
+ * unless frees were missed: the block that is known at the address may have gone.
  */
 SEC("uprobe")
 int numpy_freed(struct pt_regs *regs)
@@ -126,8 +126,8 @@ int numpy_freed(struct pt_regs *regs)
 }
 
 /*
- * Where NumPy is given a memory handler, in a capsule. One that is not its own takes memory that does not pass the
- * places in NumPy. Source: Objects/capsule.c, PyCapsule.
+ * Where NumPy gets a memory handler, in a capsule. A handler that is not its own allocates memory that does not pass
+ * the places in NumPy. Source: Objects/capsule.c, PyCapsule.
  */
 SEC("uprobe")
 int numpy_handler(struct pt_regs *regs)
@@ -144,7 +144,7 @@ int numpy_handler(struct pt_regs *regs)
 	return arrays_pass(slot, FOREIGN_HANDLER);
 }
 
-/* Before a block is resized: it leaves the table, since somebody may be given its address before this comes back. */
+/* Before a block is resized: it leaves the table, since another call may get its address before this one returns. */
 SEC("uprobe")
 int numpy_resizing(struct pt_regs *regs)
 {
@@ -172,7 +172,7 @@ int numpy_resizing(struct pt_regs *regs)
 	return 0;
 }
 
-/* Behind that: the result says whether it was. */
+/* Behind that: the result shows whether the block was resized. */
 SEC("uprobe")
 int numpy_resized(struct pt_regs *regs)
 {
@@ -197,7 +197,7 @@ int numpy_resized(struct pt_regs *regs)
 		.was = r.telling,
 		.is = tells_block(slot, r.size, METER_NUMPY),
 	};
-	if (!address) { /* refused: the block is what it was */
+	if (!address) { /* refused: the block is unchanged */
 		if (known && !array_in(&m, r.address, r.before, r.telling))
 			m.before = r.before;
 		block_moves(&m);
@@ -208,7 +208,7 @@ int numpy_resized(struct pt_regs *regs)
 		m.from = address;
 	if (r.slack)
 		array_unknown(slot, r.slack);
-	/* One that has become small is kept: malloc's header may say that it is still large. */
+	/* A block that has become small is kept: malloc's header may have it as still large. */
 	if (array_in(&m, address, r.size, m.is) && array_counts(r.size)) {
 		m.after = r.size;
 		m.stack = stack_of_block(regs, slot, r.size, m.is);
@@ -218,8 +218,8 @@ int numpy_resized(struct pt_regs *regs)
 }
 
 /*
- * What was found out about a block that has been in doubt since the probes were put back, or that is not known. What
- * the probes have seen of it since then goes before.
+ * Applies a finding about a block that has been in doubt since the probes were put back, or that is not known. Events
+ * of it that the probes have seen since then take precedence.
  */
 SEC("syscall")
 int settle_array(struct finding *f)

@@ -2,13 +2,13 @@
 /*
  * Live blocks of NumPy, of PyTorch on the CPU and of Arrow's pools, by their keys.
  *
- * A table of BPF's takes memory for each entry and a lock for its bucket, which was most of what a small block cost. So
- * there is an array of places beside the tables. A key belongs in one of them, by its hash; only where another block is
- * in it a block goes into the table of its kind (it spills). The place counts those: a block that is in neither is not
- * looked for in the table. A key is in one of the two, never in both.
+ * A BPF hash table takes memory for each entry and a lock for its bucket, which was most of the cost of a small block.
+ * So there is an array of places beside the tables. A key belongs in one of them, by its hash; only where another block
+ * is in it a block goes into the table of its kind (it spills). The place counts the spilt blocks: where there are
+ * none, the table is not searched. A key is in one of the two, never in both.
  *
- * Who puts a block into a place takes it first, then writes, and writes the key last: who finds the key finds the
- * block.
+ * The CPU that puts a block into a place takes the place first, then writes the block, and writes the key last: so
+ * where the key is found, the block is complete.
  */
 #ifndef IPYTRACER_PLACES_H
 #define IPYTRACER_PLACES_H
@@ -25,7 +25,7 @@ static __always_inline struct place *place_of(__u64 key)
 	return bpf_map_lookup_elem(&places, &place);
 }
 
-/* The block of a key, NULL for none. */
+/* Returns the block of a key, NULL for none. */
 static __always_inline struct block *block_at(void *table, __u64 key)
 {
 	struct place *at = place_of(key);
@@ -37,7 +37,7 @@ static __always_inline struct block *block_at(void *table, __u64 key)
 	return *(volatile __u32 *)&at->block.spilt ? bpf_map_lookup_elem(table, &key) : NULL;
 }
 
-/* Whether nobody asks any more for what is in a place: its process has ended, or it was found out that it had gone. */
+/* Reports whether the block in a place is obsolete: its process has ended, or it was found to have gone. */
 static __always_inline bool is_left_over(struct place *at, __u64 key)
 {
 	struct process *p = key > PLACE_TAKEN ? process_at(key >> 48 & (MAX_PROCESSES - 1)) : NULL;
@@ -53,7 +53,7 @@ static __always_inline bool spill_block(void *table, __u64 key, struct block *fr
 
 	if (!at)
 		return false;
-	fetch_add(&at->block.spilt, 1); /* first: who frees it looks there as soon as it is there */
+	fetch_add(&at->block.spilt, 1); /* first: a free of the block searches the table as soon as it is there */
 	if (!bpf_map_update_elem(table, &key, fresh, BPF_NOEXIST))
 		return true;
 	fetch_add(&at->block.spilt, -1);
@@ -68,7 +68,7 @@ static __always_inline void write_block(struct block *to, struct block *fresh)
 	barrier();
 }
 
-/* Puts a block in, in place of the one with its key where that is there: known. Returns whether there was room. */
+/* Puts a block in, in place of `known`, the one with its key, if there is one. Returns whether there was room. */
 static __always_inline bool put_block(void *table, __u64 key, struct block *known, struct block *fresh)
 {
 	if (known) {
@@ -86,7 +86,7 @@ static __always_inline bool put_block(void *table, __u64 key, struct block *know
 	return true;
 }
 
-/* Takes a block that is there out. */
+/* Removes a block that is there. */
 static __always_inline void drop_block(void *table, __u64 key)
 {
 	struct place *at = place_of(key);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which processes are traced: attached roots, and whatever they fork. A process has a slot of the ledger for
- * its memory (mm); a vfork child has none until it executes a program.
+ * The traced processes: attached roots, and all processes that they fork. A process has a slot of the ledger for its
+ * memory (mm); a vfork child has none until it executes a program.
  */
 #ifndef IPYTRACER_PROCESSES_H
 #define IPYTRACER_PROCESSES_H
 
 /*
- * A process that is not taken in: there is no room. Until it is known to have ended, the figures of its tree are those
- * of a part of it.
+ * Counts a process that is not taken in, as there is no room. Until it is known to have ended, the figures of its tree
+ * cover only a part of it.
  */
 static __noinline int leave_out(__u32 root)
 {
@@ -22,7 +22,7 @@ static __noinline int leave_out(__u32 root)
 	return 0;
 }
 
-/* One of these has ended, or is taken in after all. */
+/* Counts one of these that has ended, or is taken in after all. */
 static __always_inline void found_out(__u32 root)
 {
 	struct root *r = bpf_map_lookup_elem(&roots, &root);
@@ -38,7 +38,7 @@ static __always_inline __u32 imports_at(__u32 slot)
 	return p ? p->imports : 0;
 }
 
-/* How a process ends whose last thread does so, as do_exit and wait_task_zombie have it (kernel/exit.c). */
+/* Returns how a process ends with its last thread, as in do_exit and wait_task_zombie (kernel/exit.c). */
 static __noinline __u32 ended_how(__u64 task)
 {
 	__u64 signal = FIELD(task, task_struct, signal), leader = FIELD(task, task_struct, group_leader);
@@ -49,7 +49,7 @@ static __noinline __u32 ended_how(__u64 task)
 	return (status & 0xffff) | (FIELD(signal, signal_struct, oom_mm) ? OUTCOME_OUT_OF_MEMORY : 0);
 }
 
-/* What a thread was doing. Its number may be given to a new one, with another stack. */
+/* Forgets the state of a thread. Its number may be given to a new one, with another stack. */
 static __noinline int forget_thread(__u32 tid)
 {
 	bpf_map_delete_elem(&threads, &tid);
@@ -62,7 +62,7 @@ static __noinline int forget_thread(__u32 tid)
 	return 0;
 }
 
-/* A thread that ends and was never heard of. */
+/* Forgets a found thread that ends without an event. */
 static __noinline int forget_found(__u64 task, __u32 slot)
 {
 	struct thread_key key = { .self = THREAD_POINTER(task), .slot = slot };
@@ -79,7 +79,7 @@ static long forget_found_of(void *map, struct thread_key *key, void *thread, __u
 	return 0;
 }
 
-/* A process is over, for the ledger. Only who has taken it out of `members` comes here: it ends once. */
+/* Ends a process for the ledger. Only the CPU that has taken it out of `members` comes here: it ends once. */
 __attribute__((noinline)) int process_ends(__u64 task, __u32 slot)
 {
 	struct process *p = process_at(slot);
@@ -112,7 +112,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct member mine = { .root = m->root, .slot = NO_SLOT };
 	__u64 mm = FIELD(child, task_struct, mm);
 	if (bpf_map_update_elem(&members, &child_tgid, &mine, BPF_NOEXIST)) {
-		if (held_by(mm) == child_tgid) /* the tracer has found it, or an earlier copy, and taken it in */
+		if (held_by(mm) == child_tgid) /* the tracer, or an earlier copy, has found it and taken it in */
 			return 0;
 		struct member *there = bpf_map_lookup_elem(&members, &child_tgid);
 		if (there && there->untraced && there->root == mine.root) /* an earlier copy has left it out */
@@ -135,11 +135,11 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 		.parent = visible_pid(parent),
 		.inputs = -1,
 	};
-	draw_boundary(&why); /* it does not run yet */
+	draw_boundary(&why); /* the child does not run yet */
 	return 0;
 }
 
-/* Is the file of the program that a process executes named as CPython's are? */
+/* Reports whether the file of the program that a process executes has a name like CPython's. */
 static __always_inline bool is_named_python(__u64 mm)
 {
 	char name[8] = {};
@@ -166,7 +166,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (p && p->mm == mm) /* taken in by the tracer, or an earlier copy, just now */
 		return 0;
 	struct occasion why = { .kind = BOUNDARY_PROCESS_EXEC, .inputs = -1 };
-	/* What the thread was doing is over, and the number that it had, if it was not the first one, is another's. */
+	/* The state of the thread is over. Its old number, if it was not the first thread, belongs to another one. */
 	forget_thread(tgid);
 	forget_thread((__u32)ctx->args[1]);
 	why.parent = visible_pid(FIELD(task, task_struct, real_parent));
@@ -200,11 +200,11 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* The threads of a process, to be looked at one after the other. */
+/* The threads of a process, visited one after the other. */
 struct others_of {
 	__u64 node;
 	__u64 head;
-	__u64 mm; /* the one that has been found */
+	__u64 mm; /* the mm that has been found */
 };
 
 static __always_inline long look_at_mm(__u32 i, struct others_of *o)
@@ -218,8 +218,8 @@ static __always_inline long look_at_mm(__u32 i, struct others_of *o)
 REPEATED(look_at_mm, struct others_of *)
 
 /*
- * Does another thread of the process still have its memory, and will come here when it has not? Before 6.16, a thread
- * has let its memory go and said how it ended when it comes here. That all are about to end is then known earlier than
+ * Reports whether another thread of the process still has its memory, and will come here once it has not. Before 6.16,
+ * a thread has released its memory and stored its exit status when it comes here. So the process is known to end before
  * the last pages have been counted (until 6.1, threads hold some back).
  */
 __attribute__((noinline)) bool memory_is_held(__u64 task)
@@ -235,9 +235,9 @@ __attribute__((noinline)) bool memory_is_held(__u64 task)
 }
 
 /*
- * Before 6.16 this fires after the memory is gone, since then before; the slot knows the mm either way. Threads that
- * end at the same time, as all do that are killed, find each that none is left: whichever takes the process out of
- * `members` draws its end. Two ends would share the maxima between them.
+ * Before 6.16 this fires after the memory has been released, since then before; the slot knows the mm either way.
+ * Threads that end at the same time, as in a killed process, may each find no other one left: the one that takes the
+ * process out of `members` draws its end. Two ends would share the maxima between them.
  */
 SEC("raw_tp/sched_process_exit")
 int process_exit(struct bpf_raw_tracepoint_args *ctx)
@@ -253,7 +253,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 			forget_thread(tid);
 		return 0;
 	}
-	struct member was = *m; /* who has it next may have its place in the table */
+	struct member was = *m; /* the next entry may get its place in the table */
 	forget_thread(tid);
 	if (found_threads)
 		forget_found(task, was.slot);

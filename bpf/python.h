@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Reading CPython's objects in the target's memory: strings, coroutines, the frames of the running thread. Offsets come
- * from struct python. Everything read is the target's word: it may be anything, and it may change meanwhile.
+ * from struct python. All data are read from the target: they may have any value, and may change meanwhile.
  */
 #ifndef IPYTRACER_PYTHON_H
 #define IPYTRACER_PYTHON_H
@@ -14,7 +14,7 @@ static __always_inline struct python *python_at(__u32 slot)
 	return py && py->ready ? py : NULL;
 }
 
-/* CHANGE_COLLECTED where the garbage collector runs just now. It holds the GIL: it is what frees. */
+/* Returns CHANGE_COLLECTED if the garbage collector runs just now. It holds the GIL, so the free is its own. */
 static __always_inline __u32 if_collected(__u32 slot)
 {
 	struct python *py = python_at(slot);
@@ -25,11 +25,11 @@ static __always_inline __u32 if_collected(__u32 slot)
 	return collecting ? CHANGE_COLLECTED : 0;
 }
 
-/* The state word of a str, from the bits on that say how wide a character is. */
+/* Bits of the state word of a str, from the bits of the character width on. */
 #define STRING_COMPACT 8
 #define STRING_ASCII   16
 
-/* Where a str's characters are, how wide one is, how many bytes in all. */
+/* Returns the address of a str's characters, and stores the bytes in one character and in all. */
 static __always_inline __u64 string_data(struct python *py, __u64 object, __u32 *kind, __u32 *size)
 {
 	__u32 state = 0;
@@ -44,7 +44,7 @@ static __always_inline __u64 string_data(struct python *py, __u64 object, __u32 
 	return object + (state & STRING_ASCII ? py->ascii_data : py->compact_data);
 }
 
-/* The code object that a coroutine runs; 0: none. */
+/* Returns the code object that a coroutine runs; 0: none. */
 __attribute__((noinline)) __u64 code_of(struct python *py, __u64 coroutine)
 {
 	__u64 frame = 0, code = 0;
@@ -60,8 +60,8 @@ __attribute__((noinline)) __u64 code_of(struct python *py, __u64 coroutine)
 }
 
 /*
- * Is a cell's coroutine over? And does it execute right now? Addresses are used again: a coroutine that runs other code
- * than the cell's is not the cell's. One of another cell can only be told by that cell's begin.
+ * Whether a cell's coroutine is over, and whether it executes now. Addresses are reused: a coroutine that runs other
+ * code than the cell's is not the cell's. One of another cell is recognised only by that cell's begin.
  */
 enum coroutine_state { COROUTINE_FINISHED = 1, COROUTINE_EXECUTING = 2 };
 
@@ -116,7 +116,7 @@ static __always_inline long next_thread(__u32 i, struct thread_search *s)
 }
 REPEATED(next_thread, struct thread_search *)
 
-/* The PyThreadState of the thread that runs: its thread_id is pthread_self(). */
+/* Returns the PyThreadState of the thread that runs: its thread_id is pthread_self(). */
 static __always_inline __u64 thread_state(struct python *py)
 {
 	struct thread_search s = {
@@ -178,9 +178,9 @@ static __always_inline long next_frame(__u32 i, struct frame_search *s)
 REPEATED(next_frame, struct frame_search *)
 
 /*
- * A cell that runs: its coroutine, or 0, and where the variables of run_cell_async are. Between that and the compiler
- * there are so many functions that are not IPython's ast_parse: none where the cell begins, as run_cell_async itself
- * has its text compiled once. embedded: its shell is that of IPython.embed(), as far as flags tell.
+ * A cell that runs: its coroutine, or 0, and the address of the variables of run_cell_async. between: the functions
+ * between that and the compiler, IPython's ast_parse aside. There are none where the cell begins, as run_cell_async
+ * itself has its text compiled once. embedded: its shell is that of IPython.embed(), as far as the flags show.
  */
 struct running {
 	__u64 coroutine;
@@ -189,7 +189,7 @@ struct running {
 	__u32 embedded;
 };
 
-/* The innermost run_cell_async coroutine on this thread's Python stack. */
+/* Finds the innermost run_cell_async coroutine on this thread's Python stack. */
 static __noinline int running_cell(struct python *py, struct running *out)
 {
 	if (!py || !out)

@@ -33,7 +33,7 @@ static __always_inline __s32 int_at(__u64 address)
 	return word;
 }
 
-/* Without branches: the verifier would follow each, and all that comes behind it. */
+/* Reports whether a text has a prefix. Without branches: the verifier would follow each, and all code behind it. */
 static __always_inline bool starts_with(const char *text, const char *prefix, int n)
 {
 	__u8 different = 0;
@@ -45,8 +45,8 @@ static __always_inline bool starts_with(const char *text, const char *prefix, in
 }
 
 /*
- * A number of bytes with a bound that the verifier sees where the number is used. Written in C, the compiler
- * leaves out what it has proven before, or tests a copy; verifiers before 6.8 follow neither.
+ * A number of bytes with a bound that the verifier sees where the number is used. From a test in C, the compiler would
+ * leave out a bound that it has proven, or test a copy; verifiers before 6.8 follow neither.
  */
 #define AT_MOST(number, limit)                                                               \
 	({                                                                                   \

@@ -2,25 +2,25 @@
 /*
  * Records that are never lost.
  *
- * A record is written into the store first and sent on the ring second. User space sees by the ticket that one
- * is missing from the ring and fetches it from the store; it acknowledges tickets, and only then is a place in
- * the store used again. So a boundary is never lost: where the store is full, no cut happens.
+ * A record is written into the store first and sent on the ring second. User space sees by the tickets that a record is
+ * missing from the ring and fetches it from the store; it acknowledges tickets, and only then a place in the store is
+ * used again. So a boundary is never lost: where the store is full, no cut happens.
  */
 #ifndef IPYTRACER_RECORDS_H
 #define IPYTRACER_RECORDS_H
 
 /*
- * Places that are kept back when a boundary asks whether there is room: for its devices' records, and for CPUs that ask
- * at the same time. What a program can make without end has less of the store, so that a flood of it leaves cells and
- * processes theirs: experiments a half, statements three quarters. An end has some more places than beginnings: it is
- * worth nothing to know a beginning without its end.
+ * Places that are kept back when a boundary checks for room: for its devices' records, and for CPUs that check at the
+ * same time. Kinds of boundaries that a program can cause without end have less of the store, so that a flood of them
+ * leaves room for cells and processes: experiments a half, statements three quarters. Ends have some more places than
+ * beginnings: a beginning without its end is worthless.
  */
 #define STORE_RESERVE	  256
 #define STATEMENT_RESERVE (MAX_STORED / 4)
 #define MARKER_RESERVE	  (MAX_STORED / 2)
-#define END_RESERVE	  (MAX_STORED / 16) /* so many fewer for ends */
+#define END_RESERVE	  (MAX_STORED / 16) /* ends have this many places more */
 
-/* What a boundary is about, as far as room for it goes. */
+/* Returns the kind of a boundary, enum refused, if there is no room for it. */
 static __always_inline __u32 refused_as(__u32 kind)
 {
 	switch (kind) {
@@ -36,7 +36,7 @@ static __always_inline __u32 refused_as(__u32 kind)
 	return REFUSED_BOUNDARY;
 }
 
-/* How many places of the store must stay free behind a boundary. */
+/* Returns the number of places of the store that must stay free behind a boundary. */
 static __always_inline __u64 reserve_for(__u32 kind)
 {
 	switch (kind) {
@@ -54,7 +54,7 @@ static __always_inline __u64 reserve_for(__u32 kind)
 	return STORE_RESERVE;
 }
 
-/* Something of a root's found no room. The windows that are open are told by the root's next boundary. */
+/* Counts a record of a root without room. The root's next boundary reports that to the open windows. */
 static __always_inline void refuse(struct root *r, __u32 what)
 {
 	what &= REFUSED - 1;
@@ -65,7 +65,7 @@ static __always_inline void refuse(struct root *r, __u32 what)
 					: LOSS_READING);
 }
 
-/* The same of what a process's root has to say of it. */
+/* Does the same for a reading of a process. */
 static __always_inline void refuse_reading(struct process *p)
 {
 	struct root *r = root_of(p);
@@ -89,9 +89,9 @@ static __always_inline struct boundary *new_record(__u64 *ticket, __u64 reserve)
 }
 
 /*
- * A wake-up costs more than everything else here, and nobody waits for a statement: its records are read with the
- * cell's, unless many have gathered. Statements and experiments leave half of the ring to what is in no store: cells'
- * sources, code and stacks. They are fetched from the store then.
+ * Sends a record. A wake-up costs more than everything else here, and a statement is not urgent: its records are read
+ * with the cell's, unless many have gathered. Statements and experiments leave half of the ring to records that are in
+ * no store: cells' sources, code and stacks. Beyond that they are fetched from the store.
  */
 static __always_inline void send_record(struct boundary *b, __u64 ticket)
 {
@@ -112,9 +112,9 @@ static __always_inline void send_record(struct boundary *b, __u64 ticket)
 }
 
 /*
- * How what stands in no store is sent: code and stacks. Nobody waits for them, so they are read with what comes next.
- * But a long cell has no boundary for seconds, and what has no room is lost: where much has gathered they wake up who
- * reads.
+ * Returns the flag with which records in no store are sent: code and stacks. They are not urgent, so they are read with
+ * the next record. But a long cell has no boundary for seconds, and records without room are lost: where many have
+ * gathered they wake the reader up.
  */
 static __always_inline __u64 wakes_if_many(void)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How a cell ended, as IPython itself says: every run_cell_async makes an ExecutionResult before anything else, notes
- * in it the exception that ended the cell (error_before_exec, error_in_exec), and returns it. It is read at the end of
- * the cell, on the thread that runs it; so what comes later, and whoever is late, changes nothing.
+ * The outcome of a cell, as IPython itself has it: every run_cell_async makes an ExecutionResult before anything else,
+ * notes in it the exception that ended the cell (error_before_exec, error_in_exec), and returns it. It is read at the
+ * end of the cell, on the thread that runs it; so later events, and late readers, change nothing.
  *
- * Sources: IPython 7.20 to 9.11, core/interactiveshell.py; Include/internal/pycore_dict.h and Objects/dict-common.h
- * of 3.9 to 3.15. Everything read is the target's word.
+ * Sources: IPython 7.20 to 9.11, core/interactiveshell.py; Include/internal/pycore_dict.h and Objects/dict-common.h of
+ * 3.9 to 3.15. All data are read from the target and may be wrong.
  */
 #ifndef IPYTRACER_RESULTS_H
 #define IPYTRACER_RESULTS_H
 
-#define RESULT_NAME "ExecutionResult" /* with its NUL, it is compared whole */
+#define RESULT_NAME "ExecutionResult" /* compared with its NUL, so as a whole */
 
-/* Has an object's type exactly this name, which with its NUL takes size bytes, at most 24? */
+/* Reports whether a type has exactly this name, which with its NUL takes size bytes, at most 24. */
 static __always_inline bool is_named(struct python *py, __u64 type, const char *wanted, __u32 size)
 {
 	__u64 name = 0;
@@ -26,8 +26,8 @@ static __always_inline bool is_named(struct python *py, __u64 type, const char *
 }
 
 /*
- * How many references there are to an object. Without the GIL those of the thread that made it, ob_ref_local, and those
- * of all others, ob_ref_shared, are counted apart, until the first are added to the second.
+ * Returns the number of references to an object. Without the GIL those of the thread that made it, ob_ref_local, and
+ * those of all others, ob_ref_shared, are counted apart, until the first are added to the second.
  */
 static __always_inline __u64 references_to(struct python *py, __u64 object)
 {
@@ -41,7 +41,9 @@ static __always_inline __u64 references_to(struct python *py, __u64 object)
 	return (count >> 32) + (others >> 2);
 }
 
-/* Is this an ExecutionResult that lives? What was freed has a pointer, or nothing, where its count of references was.
+/*
+ * Reports whether this is an ExecutionResult that is alive. A freed object has a pointer, or 0, in place of its count
+ * of references.
  */
 static __noinline bool is_result(struct python *py, __u64 object)
 {
@@ -68,7 +70,7 @@ struct local_search {
 	__u64 result;
 };
 
-/* A nested function refers to the variable, so the frame has a cell in its place. */
+/* Handles one local variable. A nested function refers to the result's, so the frame has a cell in its place. */
 static __always_inline long next_local(__u32 i, struct local_search *s)
 {
 	struct python *py = s->py;
@@ -76,7 +78,7 @@ static __always_inline long next_local(__u32 i, struct local_search *s)
 
 	if (READ(object, s->locals + 8 * i))
 		return 1;
-	object &= py->code_mask; /* the same bits are a reference's */
+	object &= py->code_mask; /* references have the same tag bits */
 	if (!object || READ(type, object + py->object_type))
 		return 0;
 	if (type == py->cell_type || is_named(py, type, "cell", sizeof("cell"))) {
@@ -93,7 +95,7 @@ REPEATED(next_local, struct local_search *)
 
 #define MAX_LOCALS 40 /* run_cell_async has 25 */
 
-/* The ExecutionResult of the run_cell_async whose variables these are; 0: it was not found. */
+/* Returns the ExecutionResult of the run_cell_async with these variables; 0: not found. */
 static __noinline __u64 result_of(struct python *py, __u64 locals)
 {
 	struct local_search s = { .py = py, .locals = locals };
@@ -107,10 +109,10 @@ static __noinline __u64 result_of(struct python *py, __u64 locals)
 struct attributes {
 	struct python *py;
 	__u64 entries; /* address of the first entry's key; its value follows */
-	__u64 values;  /* where the values of a split table are, else 0 */
+	__u64 values;  /* address of the values of a split table, else 0 */
 	__u32 stride;
 	__u32 count;
-	__u64 error; /* the name of the exception's type, if there is one */
+	__u64 error; /* address of the name of the exception's type, if there is one */
 	__u32 outcome;
 	__u32 padding;
 };
@@ -144,7 +146,7 @@ static __always_inline long next_attribute(__u32 i, struct attributes *a)
 }
 REPEATED(next_attribute, struct attributes *)
 
-/* Reads the header of a PyDictKeysObject: where its entries are. */
+/* Reads the header of a PyDictKeysObject: the position of its entries. */
 static __always_inline bool read_keys(struct python *py, __u64 keys, struct attributes *a)
 {
 	__u8 head[40];
@@ -168,9 +170,9 @@ static __always_inline bool read_keys(struct python *py, __u64 keys, struct attr
 }
 
 /*
- * Finds the attributes of an instance: in a dict of its own, or its values only, the names being its type's. By
- * version: 3.9 and 3.10 have a pointer to the dict, 3.11 words for both in front of the object, 3.12 one word for
- * either, later ones the values behind the instance, and a dict's address in front of it.
+ * Finds the attributes of an instance: in a dict of its own, or as values only, with the names in its type. By version:
+ * 3.9 and 3.10 have a pointer to the dict, 3.11 words for both in front of the object, 3.12 one word for either, later
+ * ones the values behind the instance, and a dict's address in front of it.
  */
 static __noinline bool find_attributes(struct python *py, __u64 object, struct attributes *a)
 {
@@ -214,9 +216,9 @@ static __noinline bool find_attributes(struct python *py, __u64 object, struct a
 }
 
 /*
- * How a cell ended, by its ExecutionResult: ok as long as there is no error in it. Unknown where it cannot be read.
- * error is where the name of the exception's type is (tp_name), 0 for none. Not static: two functions of a program call
- * it.
+ * Returns how a cell ended, by its ExecutionResult: ok unless there is an error in it, unknown where it cannot be read.
+ * error gets the address of the name of the exception's type (tp_name), 0 for none. Not static: two functions of a
+ * program call it.
  */
 __attribute__((noinline)) int told_outcome(__u32 slot, __u64 result, __u64 *error)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A process has a slot of the ledger for its memory (mm), from when it is taken in until it ends or executes another
- * program.
+ * A process has a slot of the ledger for its memory (mm), from the time when it is taken in until it ends or executes
+ * another program.
  *
- * Other CPUs may be between finding a slot and using it while it is closed: whoever reclaims the process's pages, or
- * another thread of it that ends. So what has been closed moves its tree no more, and rests for a while before it is
- * another process's.
+ * Other CPUs may be between finding a slot and using it while it is closed: one that reclaims the process's pages, or
+ * that runs another thread of it, which ends. So a closed slot no longer moves its tree, and rests for a while before
+ * another process gets it.
  */
 #ifndef IPYTRACER_SLOTS_H
 #define IPYTRACER_SLOTS_H
 
-/* The pid the tracer sees: the number at the tracer's own depth of pid namespaces; -1 if it has none there. */
+/* Returns the pid that the tracer sees: the number at the tracer's own depth of pid namespaces; -1 if there is none. */
 static __always_inline __s32 visible_pid(__u64 task)
 {
 	__u64 pid = FIELD(task, task_struct, thread_pid);
@@ -22,8 +22,8 @@ static __always_inline __s32 visible_pid(__u64 task)
 }
 
 /*
- * Longer than any program takes, also if the hypervisor takes its processor away; in ns. Where a thread can lose its
- * CPU within a program (copies.h), it may wait for others to let it go on.
+ * The time for which a closed slot rests, in ns: longer than any program takes, also if the hypervisor takes its
+ * processor away. Where a thread can lose its CPU within a program (copies.h), it may wait for its turn among others.
  */
 #define REST (program_copies > 1 ? 1000000000ull : 10000000ull)
 
@@ -33,20 +33,20 @@ static __always_inline void rest_slot(__u32 slot)
 	bpf_map_push_elem(&closed_slots, &closed, 0);
 }
 
-/* A slot for a new process: one that has rested, one that is new, or where there is no other, one that has not. */
+/* Returns a slot for a new process: one that has rested, a new one, or without these one that has not rested. */
 static __always_inline bool take_slot(__u32 *slot)
 {
 	struct closed_slot closed = {};
 	__u64 now = bpf_ktime_get_ns();
 
-	/* One that another CPU closes just now may be from after `now`. */
+	/* A slot that another CPU closes just now may be from after `now`. */
 	if (!bpf_map_peek_elem(&closed_slots, &closed) && now > closed.since + REST &&
 	    !bpf_map_pop_elem(&closed_slots, &closed)) {
 		if (now > closed.since + REST) {
 			*slot = closed.slot;
 			return true;
 		}
-		bpf_map_push_elem(&closed_slots, &closed, 0); /* another CPU has taken the one that was looked at */
+		bpf_map_push_elem(&closed_slots, &closed, 0); /* another CPU has taken the slot that was checked */
 	}
 	if (!bpf_map_pop_elem(&free_slots, slot))
 		return true;
@@ -56,7 +56,7 @@ static __always_inline bool take_slot(__u32 *slot)
 	return true;
 }
 
-/* What goes through all slots goes as far as this one, from now on. Two CPUs may open slots at the same time. */
+/* Extends the loops over all slots to this one. Two CPUs may open slots at the same time. */
 static __always_inline void use_slot(__u32 slot)
 {
 	for (int i = 0; i < 4; i++) {
@@ -67,7 +67,7 @@ static __always_inline void use_slot(__u32 slot)
 	used_slots = MAX_PROCESSES;
 }
 
-/* The tgid of the process to which an mm belongs, for the ledger; 0 for none. */
+/* Returns the tgid of the process to which an mm belongs, for the ledger; 0 for none. */
 static __always_inline __u32 held_by(__u64 mm)
 {
 	__u32 *holder = bpf_map_lookup_elem(&spaces, &mm);
@@ -75,12 +75,12 @@ static __always_inline __u32 held_by(__u64 mm)
 	return p ? p->tgid : 0;
 }
 
-/* How often a new process tries to take the place of one that is being closed: an attempt takes some 100 ns. */
+/* Attempts of a new process to take the place of one that is being closed: each takes some 100 ns. */
 #define ATTEMPTS 64
 
 struct listing {
 	__u64 mm;
-	__u64 first; /* as first_space has it */
+	__u64 first; /* in the form of first_space */
 	__u32 slot;
 	__u32 tgid;
 	__u32 done;
@@ -115,9 +115,9 @@ REPEATED(list_once, struct listing *)
 
 /*
  * Makes a process the one to which its mm belongs. The kernel gives an mm's address to a new process as soon as the old
- * one has none, which may be before that one's slot is closed. So who deletes an entry, or takes it over, is settled by
- * `listed`: an entry of the new process is never deleted by the old one. False if another CPU has taken the process in
- * meanwhile, or takes too long.
+ * one has none, which may be before the old one's slot is closed. So `listed` decides which of the two deletes an
+ * entry, or takes it over: an entry of the new process is never deleted by the old one. Returns false if another CPU
+ * has taken the process in meanwhile, or takes too long.
  */
 static __always_inline bool list_space(struct process *p, __u32 slot, __u32 tgid)
 {
@@ -143,8 +143,8 @@ static __always_inline void unlist_space(struct process *p, __u32 slot)
 }
 
 /*
- * Gives a process a slot for its memory. The ledger starts from the kernel's counts at this instant. TAKEN_IN: another
- * CPU is giving it one.
+ * Gives a process a slot for its memory. The ledger starts from the kernel's counts at this instant. Returns TAKEN_IN
+ * if another CPU is giving it one.
  */
 #define TAKEN_IN   0xfffffffeu
 #define SHARES_ALL (1ll << 62) /* more than any value: adds nothing to its tree */
@@ -183,7 +183,7 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 		p->counter[m] = percpu_rss ? 0 : COUNTER_UNKNOWN;
 	if (percpu_rss)
 		REPEAT(cpus, forget_shares, &slot);
-	p->cpu_time = forked; /* more than nothing, which is not known */
+	p->cpu_time = forked; /* above 0, which means not known */
 	p->heap_end = heap_end(mm);
 	p->devices = 0;
 	p->cuda = 0;
@@ -223,7 +223,7 @@ __attribute__((noinline)) __u32 open_slot(__u64 task, __u64 mm, __u32 root_id, b
 	return slot;
 }
 
-/* The process's memory is gone: its values fall to nothing. */
+/* Sets the values of a process without memory to 0. */
 __attribute__((noinline)) int empty_slot(__u32 slot)
 {
 	struct process *p = process_at(slot);
@@ -246,7 +246,7 @@ static long forget_block(void *map, __u64 *key, void *block, __u32 *slot)
 	return 0;
 }
 
-/* Those in places are left over from then on. */
+/* Removes one block of a process from its table. Blocks in places become obsolete (is_left_over). */
 static long forget_spilt(void *map, __u64 *key, void *block, __u32 *slot)
 {
 	if ((*key >> 48 & (MAX_PROCESSES - 1)) == *slot)
@@ -254,7 +254,7 @@ static long forget_spilt(void *map, __u64 *key, void *block, __u32 *slot)
 	return 0;
 }
 
-/* The process is over, or executes another program: nothing of its heap is left. */
+/* Forgets the heap of a process that ends, or executes another program. */
 static __always_inline void forget_heap(struct process *p, __u32 slot)
 {
 	if (p->heap)

@@ -29,7 +29,7 @@ static __always_inline long copy_source(__u32 i, struct source_copy *c)
 		long n = bpf_probe_read_user_str(s->text, SOURCE_CHUNK, (void *)(c->from + c->done));
 		failed = n <= 0;
 		last = n < SOURCE_CHUNK;
-		size = last ? n : SOURCE_CHUNK - 1; /* without the NUL that only says the chunk is full */
+		size = last ? n : SOURCE_CHUNK - 1; /* without the NUL, which only means that the chunk is full */
 	}
 	if (failed) {
 		lose(LOSS_READ);
@@ -86,7 +86,7 @@ static __noinline int send_typed(struct python *py, __u64 locals, __u64 cell, __
 
 	if (!py || !locals || READ(text, locals + 8))
 		return 0;
-	text &= py->code_mask; /* the same bits are a reference's */
+	text &= py->code_mask; /* references have the same tag bits */
 	if (!text || READ(type, text + py->object_type) || READ(name, type + py->type_name) ||
 	    bpf_probe_read_user_str(as, sizeof(as), (void *)name) != sizeof(as) ||
 	    !starts_with(as, "str", sizeof(as)) || READ(state, text + py->string_state) ||

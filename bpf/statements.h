@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Statements of a cell, and results: what runs a cell has come back. */
+/* Statements of a cell, and results: the code that runs a cell has returned. */
 #ifndef IPYTRACER_STATEMENTS_H
 #define IPYTRACER_STATEMENTS_H
 
-/* Does a code object have the file name of a window's cell? Both names are padded with zeros to whole words. */
+/*
+ * Reports whether a code object has the file name of a window's cell. Both names are padded with zeros to whole words.
+ */
 static __noinline bool same_file(struct python *py, struct window *w, __u64 code)
 {
 	__u64 file = 0, text[FILE_WORDS] = {};
@@ -26,9 +28,9 @@ static __noinline bool same_file(struct python *py, struct window *w, __u64 code
 	return !different;
 }
 
-#define CO_COROUTINE 0x80 /* of co_flags */
+#define CO_COROUTINE 0x80 /* in co_flags */
 
-/* Is what a code object runs a coroutine, which IPython awaits? */
+/* Reports whether a code object runs a coroutine, which IPython awaits. */
 static __always_inline bool is_coroutine(struct python *py, __u64 code)
 {
 	__u32 flags = 0;
@@ -37,9 +39,9 @@ static __always_inline bool is_coroutine(struct python *py, __u64 code)
 }
 
 /*
- * PyEval_EvalCode(PyObject *code, PyObject *globals, PyObject *locals): where it begins, or is called. The cookie says
- * in bits 0-15 how many bytes it has put on the stack there, in bit 16 (STATEMENT_AWAITS) that it is called by eval():
- * only coroutines are statements there, whose end is no return.
+ * PyEval_EvalCode(PyObject *code, PyObject *globals, PyObject *locals): where it begins, or is called. Bits 0-15 of the
+ * cookie are the bytes that it has put on the stack there. Bit 16 (STATEMENT_AWAITS) means a call by eval(): only
+ * coroutines are statements there, and a return is not their end.
  */
 SEC("uprobe")
 int statement_open(struct pt_regs *regs)
@@ -81,7 +83,7 @@ int statement_open(struct pt_regs *regs)
 	return 0;
 }
 
-/* The register of cpython.Register: where a site has the function's result. */
+/* Returns the function's result at a site, from the register of cpython.Register. */
 static __always_inline __u64 result_in(struct pt_regs *regs, __u32 which)
 {
 	/* Copied first: the verifier allows no computed offset into the context. 7: an exit that only returns NULL. */
@@ -90,9 +92,9 @@ static __always_inline __u64 result_in(struct pt_regs *regs, __u32 which)
 }
 
 /*
- * On every way out of PyEval_EvalCode, or behind exec()'s call of it, there is one such place. The cookie says what it
- * looks like there: bits 0-15 bytes on the stack above the return address, 16-23 the register with the result, 24-39 a
- * mask of flags and 40-55 what they must be for this to be the way out (a conditional jump that is taken).
+ * A place on every way out of PyEval_EvalCode, or behind exec()'s call of it. The cookie describes the place: bits 0-15
+ * bytes on the stack above the return address, 16-23 the register with the result, 24-39 a mask of flags and 40-55
+ * their values if this is the way out (a conditional jump that is taken).
  */
 SEC("uprobe")
 int statement_return(struct pt_regs *regs)
@@ -125,7 +127,7 @@ int statement_return(struct pt_regs *regs)
 	return 0;
 }
 
-/* The window on a thread whose cell has this result: its place from 1; 0 for none. */
+/* Returns the window on a thread for the cell with this result: its place from 1; 0 for none. */
 static __noinline __u32 window_with(struct thread *t, __u64 result)
 {
 	if (!t)
@@ -141,7 +143,7 @@ static __noinline __u32 window_with(struct thread *t, __u64 result)
 /*
  * _PyGen_SetStopIterationValue(PyObject *value): a coroutine driven from C is over and returned value. Where a build
  * has the function's body in its callers, the call in it that makes the exception: (PyObject *type, PyObject *value).
- * The cookie says which argument it is.
+ * The cookie is the number of the argument.
  */
 SEC("uprobe")
 int cell_result(struct pt_regs *regs)
@@ -160,15 +162,15 @@ int cell_result(struct pt_regs *regs)
 		return 0;
 	__u32 place = window_with(t, result);
 	for (int i = 0; place && i < MAX_NESTING && t->depth > place; i++)
-		close_cell(t, slot, OUTCOME_MISSED); /* cells within it of which no end was seen */
+		close_cell(t, slot, OUTCOME_MISSED); /* cells within it with unseen ends */
 	struct window *w = innermost(t);
 	if (!w || w->ended)
 		return 0;
-	/* Another cell's coroutine, given up long ago, may end here as well. */
+	/* Another cell's coroutine, abandoned long ago, may end here as well. */
 	if (w->coroutine && !(coroutine_state(py, w) & COROUTINE_FINISHED))
 		return 0;
 	if (w->result && !place) {
-		close_cell(t, slot, OUTCOME_MISSED); /* it is over, and this is another's */
+		close_cell(t, slot, OUTCOME_MISSED); /* the cell is over, and the result is another one's */
 		return 0;
 	}
 	w->result = result;

@@ -4,14 +4,15 @@
  * every allocation and Delete(this, pointer) before every free, profiler or not, and OutOfMemory(this, bytes) where
  * malloc refuses (c10/core/CPUAllocator.cpp, since 1.6). They are C++ and may throw: entries only.
  *
- * Blocks have a table of their own: an array of NumPy's that was not seen to go can have had the same address. A free
- * of a block that is not known changes no value, see numpy.h. While the probes are stepped down nothing is seen; what
- * is known stays known, and the meter may be off from then on by what the process has mapped.
+ * Blocks have a table of their own: an array of NumPy's with a missed free can have had the same address. A free of an
+ * unknown block changes no value, see numpy.h. While the probes are stepped down no block is seen; known blocks stay
+ * known, and the meter may be off from then on by all that the process has mapped.
  */
 #ifndef IPYTRACER_TENSORS_H
 #define IPYTRACER_TENSORS_H
 
-/* The slot of the process that tells of a tensor, or NO_SLOT. An empty one has no memory: it is told of at address 0.
+/*
+ * Returns the slot of the process of a tensor, or NO_SLOT. An empty tensor has no memory: it is reported at address 0.
  */
 static __always_inline __u32 tensor_slot(struct pt_regs *regs, __u64 address)
 {

@@ -3,7 +3,7 @@
  * gpu.N.active and gpu.N.reserved: PyTorch hands its running totals to c10::reportMemoryUsageToProfiler on every
  * allocation and free of its caching allocator, profiler or not (c10/core/Allocator.cpp, since 1.12).
  *
- * It is silent when it gives cached memory back to the driver (empty_cache): see torch_blocks.h.
+ * It reports nothing when it gives cached memory back to the driver (empty_cache): see torch_blocks.h.
  */
 #ifndef IPYTRACER_TORCH_H
 #define IPYTRACER_TORCH_H
@@ -56,7 +56,7 @@ int torch_report(struct pt_regs *regs)
 		t->reported = number + 1;
 	if (first) {
 		d->torch_epoch = epoch;
-		/* What was there before this very call is what the windows that are open began with. */
+		/* The memory from before this call is the value with which the open windows began. */
 		__s64 fresh = !t ? 0 : t->torch.bytes ? t->torch.bytes : t->others.bytes;
 		fresh = fresh > 0 && fresh <= reserved ? fresh : 0;
 		told(slot, number, DEVICE_ACTIVE, allocated - size, 0, 0, 0, CHANGE_LEARNED);
@@ -64,14 +64,14 @@ int torch_report(struct pt_regs *regs)
 		rise = reserved;
 	}
 	claim_blocks(root, t, rise, first);
-	/* Only a block that is made is worth a walk, and is what costs: its end is told where its beginning was. */
+	/* Only an allocated block is worth a walk, which is the cost: where allocations are recorded, so are frees. */
 	bool walks = walks_stacks(slot) && !is_shed(GROUP_TENSORS, slot);
 	__u64 stack = walks && size > 0 ? stack_of(regs, slot, GROUP_TENSORS) : 0;
 	__u32 block = walks ? CHANGE_BLOCK : 0;
 	told(slot, number, DEVICE_ACTIVE, allocated, size, PT_REGS_PARM1(regs), stack,
 	     walks && size < 0 ? CHANGE_BLOCK | if_collected(slot) : block);
 	rise = reserved - d->value[DEVICE_RESERVED];
-	if (rise) /* the flag has it streamed in any case: what the driver gave is PyTorch's */
+	if (rise) /* the flag has it streamed in any case: the driver's memory is PyTorch's */
 		told(slot, number, DEVICE_RESERVED, reserved, rise, 0, 0, block);
 	return 0;
 }

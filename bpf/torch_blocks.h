@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which blocks of the driver are PyTorch's, so that gpu.N.reserved goes down when they go: PyTorch gives cached memory
- * back without a report (empty_cache).
+ * Finds the blocks of the driver that are PyTorch's, so that gpu.N.reserved falls when they are freed: PyTorch gives
+ * cached memory back without a report (empty_cache).
  *
- * PyTorch's allocator is in a library of its own, libc10_cuda.so. A call of the driver that returns there, or that is
- * made in a function of the runtime that returns there, is PyTorch's, and so is the block that it makes. Libraries
+ * PyTorch's allocator is in a library of its own, libc10_cuda.so. A call of the driver is PyTorch's if it returns
+ * there, or if it is made in a function of the runtime that returns there; so is the block that it allocates. Libraries
  * beside it (cuBLAS, cuDNN) call from their own files. Such blocks count in reserved from PyTorch's next report on the
  * thread on: an attempt that runs out of memory makes thousands, and gives them back unreported.
  *
- * Of all others it is not known, as in a pool with an allocator of somebody else's, or a PyTorch in one file: those
- * made on a thread since the last report are PyTorch's if it says that reserved rose by exactly their size.
+ * The owner of all others is not known, as in a pool with another library's allocator, or with a PyTorch in one file:
+ * those allocated on a thread since the last report are PyTorch's if reserved has risen by exactly their size in the
+ * report.
  *
- * What is PyTorch's has a batch with a number; the table has what is left of it.
+ * PyTorch's blocks have a batch with a number; the table has the rest of its bytes.
  */
 #ifndef IPYTRACER_TORCH_BLOCKS_H
 #define IPYTRACER_TORCH_BLOCKS_H
@@ -19,7 +20,7 @@
 #define ALLOCATOR	"libc10_cuda."
 #define ALLOCATOR_CHARS (sizeof(ALLOCATOR) - 1)
 
-/* ---- who calls -------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
 
 struct file_name {
 	char text[ALLOCATOR_CHARS];
@@ -35,7 +36,10 @@ static long name_of_area(struct task_struct *task, struct vm_area_struct *area, 
 	return 0;
 }
 
-/* Is an address in PyTorch's allocator? Where the kernel cannot say just now, it is asked again the next time. */
+/*
+ * Reports whether an address is in PyTorch's allocator. Where the kernel cannot find out now, it is asked again next
+ * time.
+ */
 static __noinline int is_allocator(struct cuda_thread *t, __u64 site)
 {
 	struct file_name name = {};
@@ -56,7 +60,9 @@ static __noinline int is_allocator(struct cuda_thread *t, __u64 site)
 	return 1;
 }
 
-/* A function of the driver is entered, with sp: does PyTorch's allocator call it, or the runtime for it? */
+/*
+ * Reports whether PyTorch's allocator, or the runtime for it, calls the function of the driver that is entered with sp.
+ */
 static __noinline int called_by_torch(__u64 sp)
 {
 	struct cuda_thread *t = cuda_thread(true);
@@ -71,7 +77,7 @@ static __noinline int called_by_torch(__u64 sp)
 
 /* ---- batches ---------------------------------------------------------------------------------------------------- */
 
-/* A block joins those that the thread has made since the last report. Returns the number of the batch. */
+/* Adds a block to those that the thread has allocated since the last report. Returns the number of the batch. */
 static __always_inline __u32 enters_batch(struct unreported *u, __s64 size)
 {
 	if (!u->batch)
@@ -80,7 +86,7 @@ static __always_inline __u32 enters_batch(struct unreported *u, __s64 size)
 	return u->batch;
 }
 
-/* A block of a batch is gone. Returns whether it was PyTorch's. */
+/* Removes a freed block from its batch. Returns whether it was PyTorch's. */
 static __noinline int leaves_batch(__u32 batch, __s64 difference)
 {
 	__s64 *left = bpf_map_lookup_elem(&torch_batches, &batch);
@@ -92,7 +98,10 @@ static __noinline int leaves_batch(__u32 batch, __s64 difference)
 	return 1;
 }
 
-/* Its blocks are PyTorch's from now on. Where there is no room, reserved does not go down when they go. */
+/*
+ * Makes the blocks of a batch PyTorch's from now on. Where there is no room, reserved does not fall when they are
+ * freed.
+ */
 static __noinline int claim(struct root *r, __u32 batch, __s64 bytes)
 {
 	if (r && bpf_map_update_elem(&torch_batches, &batch, &bytes, BPF_ANY)) {
@@ -102,7 +111,7 @@ static __noinline int claim(struct root *r, __u32 batch, __s64 bytes)
 	return 0;
 }
 
-/* PyTorch reports on this thread, for the first time or with a rise of reserved. */
+/* Claims the thread's blocks when PyTorch reports on it, for the first time or with a rise of reserved. */
 static __always_inline void claim_blocks(struct root *r, struct cuda_thread *t, __s64 rise, bool first)
 {
 	if (!t)
@@ -113,7 +122,7 @@ static __always_inline void claim_blocks(struct root *r, struct cuda_thread *t, 
 	rise -= known;
 	if (others > 0 && (others == rise || (first && !known && others <= rise))) {
 		claim(r, t->others.batch, others);
-	} else if (others > 0 && t->last_size == rise) { /* somebody else allocated on this thread as well */
+	} else if (others > 0 && t->last_size == rise) { /* other code allocated on this thread as well */
 		struct cuda_object *o = bpf_map_lookup_elem(&cuda_objects, &t->last);
 		if (o) {
 			o->batch = fetch_add(&next_batch, 1);

@@ -3,49 +3,49 @@
  * The kernel half of ipytracer: one translation unit.
  *
  *   kernel.h     the kernel's types
- *   machine.h    registers, system calls: what depends on the processor
+ *   machine.h    registers, system calls: all that depends on the processor
  *   wire*.h      records and map values shared with user space
  *   state.h      maps and globals
  *   read.h       kernel memory by address
  *   loops.h      loops of many steps
  *   copies.h     the programs at tracepoints, loaded more than once
  *   ledger.h     values, maxima, the change stream
- *   meters.h     how resident is read
- *   mapped.h     how mapped is read
+ *   meters.h     the reading of resident
+ *   mapped.h     the reading of mapped
  *   records.h    records that are never lost
  *   devices.h    the meters of GPUs
  *   boundary.h   the cut between two segments
- *   cputime.h    what a process has used of CPUs
- *   places.h     where live blocks are found first
- *   slots.h      where a process is in the ledger
+ *   cputime.h    the CPU time of a process
+ *   places.h     the places where live blocks are looked up first
+ *   slots.h      the slot of a process in the ledger
  *   processes.h  fork, exec, exit
  *   calls.h      programs that call others
  *   budget.h     the overhead budget
  *   python.h     CPython's objects
- *   windows.h    what is open on a thread, and how it ends
+ *   windows.h    the windows that are open on a thread, and their ends
  *   source.h     the text of cells
- *   cells.h      where cells and experiments begin
+ *   cells.h      the beginnings of cells and experiments
  *   statements.h statements, and results
- *   turns.h      where a front end's request begins and ends
+ *   turns.h      the beginning and end of a front end's request
  *   codes.h      code objects by number
  *   frames.h     Python stacks
  *   native.h     native stacks
  *   mappings.h   cpu.mapped, range by range
  *   modules.h    libraries that a process maps
- *   blocks.h     meters that move by blocks, and which of these are told
+ *   blocks.h     meters that move by blocks, and which blocks have records
  *   numpy*.h     cpu.numpy
  *   tensors.h    cpu.torch
  *   arrow.h      cpu.arrow
  *   cuda*.h      the CUDA driver's memory
  *   checkpoints.h one process suspends another's use of its GPUs
- *   libraries.h  libraries come, for user space to look at
+ *   libraries.h  loaded libraries, for user space to look at
  *   heap.h       malloc's blocks
  *   torch.h      PyTorch's own totals
  *   torch_blocks.h  which of the driver's blocks are PyTorch's
  *   control.h    requests of user space
  *
- * Needs bpf_loop (5.17) or bpf_for_each_map_elem, and what 5.15 has; bpf_rdonly_cast and RSS counters per CPU (6.2) for
- * exact resident at little cost. docs/kernels.md says where it has been run.
+ * Needs bpf_loop (5.17) or bpf_for_each_map_elem, and the features of 5.15; bpf_rdonly_cast and RSS counters per CPU
+ * (6.2) for exact resident at little cost. docs/kernels.md lists the kernels on which it has run.
  */
 #include "kernel.h"
 #include "machine.h"
@@ -123,7 +123,7 @@ int resident(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* mmap_lock_released(mm, …). Read locks count as well: munmap lets the lock go as a reader. */
+/* mmap_lock_released(mm, …). Read locks count as well: munmap releases the lock as a reader. */
 SEC("raw_tp/mmap_lock_released")
 int mapped(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -145,14 +145,14 @@ int mapped(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Does nothing: what it costs to hit a probe at all. */
+/* Does nothing: measures the cost of a hit of a probe. */
 SEC("uprobe")
 int calibrate(struct pt_regs *regs)
 {
 	return 0;
 }
 
-/* The same for a probe on a function's return. */
+/* Does the same for a probe on a function's return. */
 SEC("uretprobe")
 int calibrate_return(struct pt_regs *regs)
 {

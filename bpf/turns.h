@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The turns of a front end: where its request, or the wait for one, begins and ends. */
+/* The turns of a front end: the beginning and end of its request, or of the wait for one. */
 #ifndef IPYTRACER_TURNS_H
 #define IPYTRACER_TURNS_H
 
@@ -7,7 +7,7 @@
 #define SIGWINCH 28
 #define SIG_IGN	 1
 
-/* What the process does with SIGINT now. */
+/* Returns the process's handler of SIGINT now. */
 static __always_inline __u64 interrupt_handler(void)
 {
 	return word_at(FIELD(bpf_get_current_task(), task_struct, sighand) +
@@ -15,8 +15,8 @@ static __always_inline __u64 interrupt_handler(void)
 }
 
 /*
- * Does a front end's request begin, or is it over? A terminal's prompt gives SIGWINCH back before what was typed runs,
- * and takes it when it is there again; ipykernel stops ignoring SIGINT for each message, and ignores it again.
+ * Whether a front end's request begins, or is over. A terminal's prompt gives SIGWINCH back before the typed input
+ * runs, and takes it when it is there again; ipykernel stops ignoring SIGINT for each message, and ignores it again.
  */
 enum turn { TURN_NONE, TURN_BEGIN, TURN_OVER };
 
@@ -29,7 +29,7 @@ static __always_inline enum turn turn_of(__u32 signal, __u64 handler)
 	return interrupt_handler() == SIG_IGN ? TURN_BEGIN : TURN_NONE;
 }
 
-/* Ends what is over on a thread at a turn of its front end's. False while a cell goes on there. */
+/* Ends the cells that are over on a thread at a turn of its front end. Returns false while a cell goes on there. */
 static __always_inline int turns(struct python *py, __u32 slot, enum turn turn)
 {
 	struct process *p = process_at(slot);
@@ -49,7 +49,7 @@ static __always_inline int turns(struct python *py, __u32 slot, enum turn turn)
 		if (turn == TURN_OVER)
 			close_cell(t, slot, finished ? OUTCOME_OK : OUTCOME_ABANDONED);
 		else if (last && p->request == (__u32)bpf_get_current_pid_tgid())
-			return 0; /* ipykernel has SIGINT back behind an awaited cell's hooks; the request goes on */
+			return 0; /* ipykernel restores SIGINT behind an awaited cell's hooks; the request goes on */
 		else
 			cell_ends(t, slot);
 		if (last)
@@ -80,7 +80,7 @@ int cell_signal(struct pt_regs *regs)
 	if (turn == TURN_BEGIN)
 		p->request = tid;
 	if (turns(py, slot, turn) &&
-	    turn == TURN_OVER) /* nothing of a cell goes on; what is typed is answered up to the next prompt */
+	    turn == TURN_OVER) /* no cell goes on; typed input is handled until the next prompt */
 		p->request = prompt ? tid : 0;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The windows that are open on a thread: cells within cells, the statement that runs, how they end. */
+/* The windows that are open on a thread: cells within cells, the statement that runs, their ends. */
 #ifndef IPYTRACER_WINDOWS_H
 #define IPYTRACER_WINDOWS_H
 
@@ -7,7 +7,7 @@ static __always_inline struct window *window_at(struct thread *t, __u32 i)
 {
 	if (i >= MAX_NESTING)
 		return NULL;
-	asm volatile("" : "+r"(i)); /* keep the bound below from being optimised away: the verifier wants to see it */
+	asm volatile("" : "+r"(i)); /* keep the bound below from being optimised away: the verifier must see it */
 	return &t->windows[i & (MAX_NESTING - 1)];
 }
 
@@ -16,7 +16,7 @@ static __always_inline struct window *innermost(struct thread *t)
 	return t && t->depth ? window_at(t, t->depth - 1) : NULL;
 }
 
-/* Takes over what user space has found out of the thread that runs. */
+/* Takes over the state that user space has found out about the thread that runs. */
 static __noinline int take_over(__u32 tid)
 {
 	struct thread_key key = {
@@ -44,8 +44,10 @@ static __always_inline struct thread *current_thread(void)
 	return t;
 }
 
-/* Ends the statement that runs in a window, if one does. The occasion is the caller's, which may draw another with it:
- * stack is scarce. */
+/*
+ * Ends the statement that runs in a window, if one does. The caller passes the occasion, and may draw another boundary
+ * with it: stack is scarce.
+ */
 static __always_inline void close_statement(struct window *w, struct occasion *why, __u32 outcome)
 {
 	if (!w->statement)
@@ -57,13 +59,13 @@ static __always_inline void close_statement(struct window *w, struct occasion *w
 	draw_window(why);
 }
 
-#define TOLD (1 << 8) /* beside an outcome: it is IPython's own word, and final */
+#define TOLD (1 << 8) /* beside an outcome: it is from IPython itself, and final */
 
 /*
- * How a cell has ended, and whether that is final: what IPython says, if its word is out. An exception in its result
- * is. That there is none says something only once the result has been returned: a KeyboardInterrupt in IPython's own
- * code leaves none. Of awaited cells the return is not always seen (see above), but where they await, IPython catches
- * all. error: see told_outcome().
+ * Returns how a cell has ended, and whether that is final: IPython's own outcome, if it is available. An exception in
+ * the cell's result is final. The absence of one is final only once the result has been returned: a KeyboardInterrupt
+ * in IPython's own code leaves none. The return of awaited cells is not always seen (see above), but where they await,
+ * IPython catches all exceptions. error: see told_outcome().
  */
 static __noinline __u32 outcome_of(struct window *w, __u32 slot, __u32 otherwise, __u64 *error)
 {
@@ -76,8 +78,10 @@ static __noinline __u32 outcome_of(struct window *w, __u32 slot, __u32 otherwise
 	return said | TOLD;
 }
 
-/* Not static, and neither is cell_ends: the verifier walks a static function at every call, and again for all that its
- * callers may have in their hands. With these that was half of its work at an attach. */
+/*
+ * Closes the innermost cell. Not static, and neither is cell_ends: the verifier walks a static function at every call,
+ * and again for all values that its callers may pass. With these that was half of its work at an attach.
+ */
 __attribute__((noinline)) int close_cell(struct thread *t, __u32 slot, __u32 outcome)
 {
 	if (!t)
@@ -105,7 +109,10 @@ __attribute__((noinline)) int close_cell(struct thread *t, __u32 slot, __u32 out
 	return 0;
 }
 
-/* A cell has its result. A function of its own, so that its stack is not below that of closing the cell. */
+/*
+ * Draws the boundary of a cell that has its result. A function of its own, so that its stack is not below that of
+ * closing the cell.
+ */
 static __noinline int draw_result(struct window *w, __u32 slot)
 {
 	if (!w)
@@ -125,9 +132,9 @@ static __noinline int draw_result(struct window *w, __u32 slot)
 }
 
 /*
- * A cell is over but for display and hooks, which follow where there is a front end that will say when they are over.
- * Cells within cells are over: what comes next is the outer one's. So are those of IPython.embed(): its next prompt may
- * come up long after the last one was left.
+ * Ends a cell, but for display and hooks. These follow where a front end will show when they are over. Cells within
+ * cells close here: the next events belong to the outer one. So do those of IPython.embed(): its next prompt may come
+ * up long after the last one was left.
  */
 __attribute__((noinline)) int cell_ends(struct thread *t, __u32 slot)
 {

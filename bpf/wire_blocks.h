@@ -13,7 +13,7 @@ struct block {
 	__s64 size;
 	__u64 era;
 	__u32 telling; /* enum telling */
-	__u32 spilt;   /* of a block in a place: how many blocks in the tables belong there */
+	__u32 spilt;   /* of a block in a place: number of blocks in the tables that belong there */
 };
 
 /* The place where a block is looked for first, and mostly found: see places.h. */
@@ -83,9 +83,9 @@ struct resize {
 };
 
 /*
- * The operation of a function of the allocator: bits 0-7 of the cookie of the probe at its beginning. Bits 8-23 are
- * the bytes on the stack above the return address there. Bit 24 says that it is glibc's. Go has the operations as
- * libc.Operation (bpf/wiregen).
+ * The operation of a function of the allocator: bits 0-7 of the cookie of the probe at its beginning. Bits 8-23 are the
+ * bytes on the stack above the return address there. Bit 24 is set for glibc's. Go has the operations as libc.Operation
+ * (bpf/wiregen).
  */
 enum heap_operation {
 	HEAP_NONE,
@@ -129,7 +129,7 @@ struct foresight {
 	__u32 padding;
 };
 
-/* A finding of user space about a block that may have gone or come while the probes were out. */
+/* A finding of user space about a block that may have been freed or allocated while the probes were out. */
 struct finding {
 	__u64 address;
 	__s64 known; /* bytes in the table; 0: the block is not there */

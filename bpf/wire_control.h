@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Shared with user space: what was lost, and requests of user space. */
+/* Shared with user space: losses, and requests of user space. */
 #ifndef IPYTRACER_WIRE_CONTROL_H
 #define IPYTRACER_WIRE_CONTROL_H
 
@@ -10,18 +10,18 @@ _Static_assert(MISSINGS <= MOST_MISSINGS, "enum loss has no room");
 enum loss {
 	LOSS_CHANGE_RING,			    /* no room in the change ring */
 	LOSS_BOUNDARY_RING,			    /* no room in the boundary ring: the record is in the store */
-	LOSS_BOUNDARY,				    /* nor in the store: the boundary did not happen for the ledger */
+	LOSS_BOUNDARY,				    /* nor in the store: the ledger has no such boundary */
 	LOSS_SOURCE,				    /* no room for a cell's source */
 	LOSS_BLOCK,				    /* no room in the table of live NumPy blocks */
 	LOSS_PROCESS,				    /* more processes than MAX_PROCESSES */
 	LOSS_NESTING,				    /* more nested cells than MAX_NESTING */
-	LOSS_THREAD,				    /* more threads with cells than fit */
-	LOSS_READ,				    /* memory of the target that could not be read */
-	LOSS_DEVICE,				    /* a GPU allocation whose device is not known */
+	LOSS_THREAD,				    /* more threads with cells than there is room for */
+	LOSS_READ,				    /* unreadable memory of the target */
+	LOSS_DEVICE,				    /* a GPU allocation on an unknown device */
 	LOSS_OBJECT,				    /* no room in the tables of CUDA memory and contexts */
-	LOSS_FORMAT,				    /* an array of a format whose size is not known */
-	LOSS_CODE,				    /* a code object found no room */
-	LOSS_STACK,				    /* a stack found no room */
+	LOSS_FORMAT,				    /* an array of a format of unknown size */
+	LOSS_CODE,				    /* no room for a code object */
+	LOSS_STACK,				    /* no room for a stack */
 	LOSS_NATIVE,				    /* native frames were not known in time */
 	LOSS_MAPPING,				    /* no room for a call that moves memory */
 	LOSS_HEAP,				    /* no room in the tables of malloc's blocks and calls */
@@ -44,32 +44,33 @@ enum operation {
 	OP_CELL,
 	OP_CELL_END,
 	OP_SETTLED,
-	OP_LOOK /* a boundary, at which nothing happens */
+	OP_LOOK /* a boundary without an event */
 };
 
 struct control {
 	__s64 unsure;  /* OP_SETTLED */
-	__u64 cell;    /* OP_CELL: one that runs; OP_CELL_END: nobody has seen how it ended */
-	__u64 outer;   /* the one it is nested in */
-	__u64 started; /* OP_ATTACH, OP_ADOPT: who has the pid must have started then (started_at); 0: anybody */
+	__u64 cell;    /* OP_CELL: one that runs; OP_CELL_END: one that ended unseen */
+	__u64 outer;   /* the cell in which it is nested */
+	__u64 started; /* OP_ATTACH, OP_ADOPT: the start time that the process with the pid must have (started_at); 0:
+			  any */
 	__u32 operation;
 	__s32 pid; /* in the tracer's pid namespace */
 	__s32 parent;
 	__u32 root;
-	__u32 group;   /* OP_ARRAYS: an enum arrays, and result: the one it is */
-	__u32 done;    /* tasks it was carried out on */
+	__u32 group;   /* OP_ARRAYS: an enum arrays; result: the present one */
+	__u32 done;    /* number of tasks on which it was carried out */
 	__u32 slot;    /* result: the process's slot */
 	__u32 request; /* OP_CELL: the main thread carries out a front end's request. OP_ARRAYS, result: bits of enum
 			  foreign */
 };
 
-/* What try_account is given, and says. */
+/* Argument and result of try_account. */
 struct trial {
 	__u64 now;
 	__u64 price;
 	__u32 root;
 	__u32 group;
-	__u32 stepped; /* the group that was stepped down, GROUPS for none */
+	__u32 stepped; /* result: the group that was stepped down; GROUPS: none */
 	__u32 padding;
 };
 

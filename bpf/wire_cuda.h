@@ -4,9 +4,9 @@
 #define IPYTRACER_WIRE_CUDA_H
 
 /*
- * What a function of the CUDA driver does: bits 0-7 of its probes' cookie. Bits 8-15 are the argument that names the
- * device, where it is not always the same one. Bit 16: a first version of CUDA 3.1 and before, in which addresses,
- * sizes and the numbers in descriptors have 32 bits. Go has it as cuda.Operation (bpf/wiregen).
+ * The operation of a function of the CUDA driver: bits 0-7 of its probes' cookie. Bits 8-15 are the argument that names
+ * the device, where functions differ in it. Bit 16 marks a first version, of CUDA 3.1 and before, in which addresses,
+ * sizes and the numbers in descriptors have 32 bits. Go has the operations as cuda.Operation (bpf/wiregen).
  */
 enum cuda_operation {
 	CUDA_NONE,
@@ -40,12 +40,15 @@ enum cuda_operation {
 	CUDA_PRIMARY_RETAIN,  /* (context *, device) */
 	CUDA_PRIMARY_RELEASE, /* (device) */
 	CUDA_PRIMARY_RESET,   /* (device) */
-	CUDA_CHECKPOINT,      /* (pid, …): by any process. What the process has on its devices goes to the host */
-	CUDA_RESTORE,	      /* (pid, …): and comes back */
+	CUDA_CHECKPOINT, /* (pid, …): by any process. The memory of process pid on its devices moves to the host */
+	CUDA_RESTORE,	 /* (pid, …): that memory comes back */
 	CUDA_OPERATIONS,
 };
 
-/* In bits 8-15 of change.meter, as event.Caller has them: who moved all that a process has on a device. */
+/*
+ * In bits 8-15 of change.meter, as event.Caller has them: the cause of a move of all the memory of a process on a
+ * device.
+ */
 enum cuda_mover {
 	CALLER_MOVED_OUT = 19,
 	CALLER_MOVED_BACK = 20,
@@ -55,18 +58,18 @@ enum cuda_mover {
 struct call {
 	__u64 sp; /* at its entry */
 	__u64 argument[5];
-	__s64 size; /* frees: what goes if the call succeeds */
+	__s64 size; /* frees: bytes that are freed if the call succeeds */
 	__u64 owner;
-	__u64 stack; /* who calls it, where it makes memory */
+	__u64 stack; /* the calling stack, where it allocates memory */
 	__u32 operation;
 	__u32 device; /* frees */
 	__u32 batch;  /* frees */
 	__u32 known;  /* frees: the block was in the table */
 	__u32 narrow; /* a first version: 32 bits */
-	__u32 torch;  /* PyTorch's allocator makes it: see torch_blocks.h */
+	__u32 torch;  /* PyTorch's allocator makes the call: see torch_blocks.h */
 };
 
-/* What a handle or an address of a process stands for. */
+/* The kind of object behind a handle or an address of a process. */
 enum cuda_kind {
 	CUDA_POINTER,
 	CUDA_HOST,
@@ -97,38 +100,38 @@ struct cuda_object {
 #define CONTEXT_STACK 8
 #define MAX_BATCHES   65536
 
-/* Driver blocks that a thread has made since PyTorch's last report on it. */
+/* Driver blocks that a thread has allocated since PyTorch's last report on it. */
 struct unreported {
 	__s64 bytes;
 	__u32 batch;
 	__u32 padding;
 };
 
-/* What a thread that uses CUDA is about. */
+/* The state of a thread that uses CUDA. */
 struct cuda_thread {
 	__u64 contexts[CONTEXT_STACK];
-	__u64 retained;		  /* the primary context it asked for last */
+	__u64 retained;		  /* the primary context that it requested last */
 	struct unreported torch;  /* by PyTorch's allocator */
-	struct unreported others; /* by somebody else, or nobody knows who */
-	struct cuda_key last;	  /* the block of others that was made last */
+	struct unreported others; /* by other code, or by unknown code */
+	struct cuda_key last;	  /* the last block that other code allocated */
 	__s64 last_size;
-	__u64 torch_site; /* where PyTorch's allocator called from, when it was last looked up */
-	__u64 other_site; /* the same of somebody else */
-	__u64 runtime_sp; /* at the entry of the runtime's function that was called last */
+	__u64 torch_site; /* the last site found to call from PyTorch's allocator */
+	__u64 other_site; /* the last site found to call from other code */
+	__u64 runtime_sp; /* at the entry of the last function of the runtime */
 	__u64 runtime_site;
 	__u32 depth;
-	__u32 runtime;	/* which function; 0 once it has had its effect */
-	__u32 calling;	/* the same while the driver's call in it returns */
+	__u32 runtime;	/* that function; 0 once it has had its effect */
+	__u32 calling;	/* the same, while the driver's call in it returns */
 	__u32 reported; /* device of PyTorch's last report, plus one; only while no context is known */
 };
 
 /* A process's CUDA devices: ordinals as the process counts them, physical as NVML does. Zero: the same. */
 struct cuda_devices {
 	__u8 physical[MAX_DEVICES]; /* plus one */
-	__u32 only;		    /* there is but one device: this one, plus one */
+	__u32 only;		    /* the only device, plus one */
 	__u32 retained;		    /* a device in which the process has a context, plus one */
-	__u32 several;		    /* there are others */
-	__u32 late;		    /* contexts may have been made before the attach */
+	__u32 several;		    /* it has contexts on several devices */
+	__u32 late;		    /* contexts may have been created before the attach */
 };
 
 #endif

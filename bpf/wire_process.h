@@ -13,7 +13,7 @@ struct process {
 	__u64 sent[METERS];	 /* the highest value sent in a segment: see sent_before() */
 	__u64 segment;		 /* of its maxima. A change during a cut belongs to one side of it */
 	__s64 told[METERS];	 /* value in the last record about this process */
-	__s64 inherited[METERS]; /* what a forked child shares with its parent, until it executes a program */
+	__s64 inherited[METERS]; /* memory that a forked child shares with its parent, until it executes a program */
 	__s64 added[METERS];	 /* its part of the tree's sum: see tree_follows() */
 	__s64 counter[4];	 /* the kernel's, when last seen, in pages. Since 6.2 without the CPUs' shares */
 	__s64 cpu_time;		 /* ns, at the last boundary that can begin or end a window; 0: not known */
@@ -30,10 +30,10 @@ struct process {
 	__u32 active;
 	__u32 devices; /* bits: GPUs that it has used */
 	__u32 cuda;    /* it has called the driver */
-	__u32 cutting; /* how many of its boundaries are being drawn */
+	__u32 cutting; /* number of its boundaries that are being drawn */
 	__u32 heap;    /* it has called its allocator while that was probed */
-	__u32 torch;   /* it has made tensors on the CPU */
-	__u32 pools;   /* Arrow's pools have made blocks in it */
+	__u32 torch;   /* it has allocated tensors on the CPU */
+	__u32 pools;   /* Arrow's pools have allocated blocks in it */
 	__u32 arrays;  /* enum arrays */
 	__u32 foreign; /* bits of enum foreign */
 	__u32 loads;   /* it may have mapped code of a file that is looked for */
@@ -61,7 +61,7 @@ struct device {
 	__s64 high[DEVICE_METERS]; /* maximum since the last boundary of the root */
 	__s64 told[DEVICE_METERS];
 	__u64 sent[DEVICE_METERS]; /* totals: as a process's */
-	__u64 torch_epoch;	   /* of the group in which PyTorch's totals were last heard; 0: never */
+	__u64 torch_epoch;	   /* of the group at PyTorch's last report of its totals; 0: never */
 	__s64 foreign;		   /* blocks of other processes that are open */
 	__s64 suspended;	   /* driver memory that a checkpoint has taken off the device */
 };
@@ -77,8 +77,8 @@ struct device_tree {
 struct root {
 	__u64 segment;
 	__u64 stream;
-	__u64 unknown[UNKNOWNS]; /* frees of blocks that nobody saw made. Up to untraced_now: as in struct boundary */
-	__s64 slack[UNKNOWNS];	 /* at most so many bytes are theirs */
+	__u64 unknown[UNKNOWNS]; /* frees of unknown blocks. Up to untraced_now: as in struct boundary */
+	__s64 slack[UNKNOWNS];	 /* the most bytes that these can have had */
 	__s64 unsure[UNKNOWNS];	 /* bytes by which a meter may be off since its pause */
 	__u64 refused[REFUSED];
 	__s64 missing[MISSINGS];
@@ -98,7 +98,7 @@ struct root {
 	__u64 halved;
 	__u64 spent[GROUPS]; /* ns since the last look */
 	__u64 late[GROUPS];  /* ns before that, halved every second */
-	__u32 epoch[GROUPS]; /* how often each group has been put back */
+	__u32 epoch[GROUPS]; /* number of times that each group has been put back */
 	__u32 looking;	     /* a CPU looks at the account */
 	__u32 due;	     /* the credit is below the floor: a look is due */
 	__u32 small_tick;    /* ticks of the kernel's clock when small_credit was topped up */

@@ -24,7 +24,7 @@ struct python {
 	__u32 code_copies;    /* co_tlbc: threads' copies of the instructions; free-threaded 3.14+, else 0 */
 	__u32 string_length;
 	__u32 string_state;
-	__u32 string_kind; /* number of the first bit that says what characters it has */
+	__u32 string_kind; /* number of the first bit of the kind of its characters */
 	__u32 ascii_data;
 	__u32 compact_data;
 	__u32 object_type;
@@ -64,7 +64,7 @@ struct python {
 	__u32 dict_keys;
 	__u32 dict_values;
 	__u32 code_frees;	 /* each free of a code object is seen */
-	__u32 interp_collecting; /* an int that says whether the garbage collector runs; 0: not known */
+	__u32 interp_collecting; /* an int: whether the garbage collector runs; 0: not known */
 	__u32 free_threaded;	 /* no GIL: an object's header takes 32 bytes */
 	__u32 padding;
 };

@@ -6,38 +6,38 @@ package event
 const (
 	BoundaryNone    BoundaryKind = 0
 	Attached        BoundaryKind = 1  // a root process was seeded: its session begins
-	Detached        BoundaryKind = 2  // the tracer lets a root process go: its session ends
+	Detached        BoundaryKind = 2  // the tracer detaches from a root process: its session ends
 	CellOpen        BoundaryKind = 3  // IPython compiled a cell
-	CellClose       BoundaryKind = 4  // the front end is done with the cell, or it has its result where nobody says more
+	CellClose       BoundaryKind = 4  // the front end is done with the cell; or the cell has its result, where no later end is reported
 	StatementOpen   BoundaryKind = 5  // one top-level statement of a cell begins
-	StatementClose  BoundaryKind = 6  // it ended
+	StatementClose  BoundaryKind = 6  // the statement ended
 	ExperimentBegin BoundaryKind = 7  // the user's begin marker
 	ExperimentEnd   BoundaryKind = 8  // the user's end marker
 	ProcessStart    BoundaryKind = 9  // a traced process forked a child
 	ProcessExec     BoundaryKind = 10 // a traced process replaced its program
 	ProcessExit     BoundaryKind = 11 // a traced process ended
 	MeterShed       BoundaryKind = 12 // a probe group was stepped down to keep the overhead budget
-	MeterBack       BoundaryKind = 13 // it was put back
+	MeterBack       BoundaryKind = 13 // the group was put back
 	CellResult      BoundaryKind = 14 // IPython's run_cell coroutine is over: display and hooks follow
-	MeterSettled    BoundaryKind = 15 // what became of NumPy's blocks while it was out was looked for
-	Line            BoundaryKind = 16 // the notebook's companion has made a line to the tracer: text is the descriptor's number
-	Asked           BoundaryKind = 17 // somebody asks of this very instant: the companion on its line, or who looks on
+	MeterSettled    BoundaryKind = 15 // user space has searched for changes of NumPy's blocks during their group's pause
+	Line            BoundaryKind = 16 // the notebook's companion has opened a line to the tracer: text is the descriptor's number
+	Asked           BoundaryKind = 17 // a value was requested for this instant: by the companion on its line, or by a viewer
 )
 
 // The values of [Outcome].
 const (
-	OutcomeUnknown     Outcome = 0 // nobody said, and it was too late to look
+	OutcomeUnknown     Outcome = 0 // not reported, and it was too late to read it
 	OutcomeOK          Outcome = 1
 	OutcomeError       Outcome = 2 // an exception left it
 	OutcomeInterrupted Outcome = 3 // a KeyboardInterrupt left it
-	OutcomeAbandoned   Outcome = 4 // the front end gave it up while it was suspended (Ctrl-C during a terminal await)
-	OutcomeMissed      Outcome = 5 // of a cell: nobody said when it, or what followed its result, was over
+	OutcomeAbandoned   Outcome = 4 // the front end abandoned it while it was suspended (Ctrl-C during a terminal await)
+	OutcomeMissed      Outcome = 5 // of a cell: the end of it, or of what followed its result, was not seen
 )
 
 // The values of [RefusedKind].
 const (
-	RefusedStatements RefusedKind = 0 // beginnings and ends of statements, or a cell's file name, by which they are known
+	RefusedStatements RefusedKind = 0 // beginnings and ends of statements, or a cell's file name, which identifies them
 	RefusedMarkers    RefusedKind = 1 // beginnings and ends of experiments, or an experiment's name
-	RefusedBoundaries RefusedKind = 2 // of cells, processes and probes
-	RefusedReadings   RefusedKind = 3 // what a boundary says of other processes, and of GPUs
+	RefusedBoundaries RefusedKind = 2 // those of cells, processes and probes
+	RefusedReadings   RefusedKind = 3 // a boundary's readings of other processes, and of GPUs
 )

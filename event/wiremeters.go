@@ -8,7 +8,7 @@ const (
 	MaxDevices   = 16 // GPUs of one process
 	UnknownKinds = 5
 	MissingKinds = 6
-	Unbounded    = 1 << 61 // a bit of missing bytes: nobody can say how many
+	Unbounded    = 1 << 61 // a bit of missing bytes: their number is unknown
 )
 
 // The values of [Meter].
@@ -19,17 +19,17 @@ const (
 	ResidentFile  Meter = 3 // MM_FILEPAGES
 	ResidentShmem Meter = 4 // MM_SHMEMPAGES
 	NumPy         Meter = 5 // data of live NumPy arrays
-	Pinned        Meter = 6 // page-locked host memory taken through the CUDA driver
-	Heap          Meter = 7 // live blocks of malloc, by the bytes asked for; only where it is asked for
+	Pinned        Meter = 6 // page-locked host memory allocated through the CUDA driver
+	Heap          Meter = 7 // live blocks of malloc, by the bytes requested; only where the meter is requested
 	Torch         Meter = 8 // PyTorch's tensors on the CPU, from c10::ProfiledCPUMemoryReporter
-	Arrow         Meter = 9 // what Arrow's memory pools hold
+	Arrow         Meter = 9 // memory that Arrow's memory pools hold
 )
 
 // The values of [DeviceMeter].
 const (
-	Driver   DeviceMeter = 0 // device memory taken through the CUDA driver
+	Driver   DeviceMeter = 0 // device memory allocated through the CUDA driver
 	Active   DeviceMeter = 1 // PyTorch's caching allocator: bytes in blocks that are handed out
-	Reserved DeviceMeter = 2 // PyTorch's caching allocator: bytes it holds from the driver
+	Reserved DeviceMeter = 2 // PyTorch's caching allocator: bytes that it holds from the driver
 )
 
 // The values of [UnknownKind].
@@ -37,7 +37,7 @@ const (
 	UnknownNumPy  UnknownKind = 0
 	UnknownTorch  UnknownKind = 1 // tensors on the CPU
 	UnknownHeap   UnknownKind = 2 // malloc's blocks
-	UnknownDevice UnknownKind = 3 // device or page-locked memory whose size, or whose device, is not known: it has no slack
+	UnknownDevice UnknownKind = 3 // device or page-locked memory of unknown size or on an unknown device: it has no slack
 	UnknownArrow  UnknownKind = 4 // blocks of Arrow's pools
 )
 
@@ -46,7 +46,7 @@ const (
 	MissingNumPy  MissingKind = 0
 	MissingTorch  MissingKind = 1
 	MissingHeap   MissingKind = 2
-	MissingDevice MissingKind = 3 // on which GPU memory is was guessed
+	MissingDevice MissingKind = 3 // the GPU of some memory was guessed
 	MissingCUDA   MissingKind = 4 // GPU and page-locked memory
 	MissingArrow  MissingKind = 5
 )

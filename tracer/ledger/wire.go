@@ -6,16 +6,16 @@ package ledger
 const (
 	MaxProcesses       = 2048  // traced at once, over all roots; a power of two
 	MaxRoots           = 64    // attached processes
-	maxCPUs            = 512   // CPUs whose RSS counters can be summed
+	maxCPUs            = 512   // CPUs of which the RSS counters can be summed
 	maxStored          = 4096  // boundary records not yet acknowledged; a power of two
-	MaxNative          = 128   // return addresses of a native one; a power of two
-	StackCopySize      = 16384 // bytes of a thread's stack that are copied
-	CodeBytes          = 160   // of a code object that are read: what every version has
-	FrameBytes         = 128   // of a frame that are read at most
+	MaxNative          = 128   // return addresses of a native stack; a power of two
+	StackCopySize      = 16384 // copied bytes of a thread's stack
+	CodeBytes          = 160   // bytes of a code object that are read: the part that every version has
+	FrameBytes         = 128   // most bytes of a frame that are read
 	tableUnreadable    = 0x80000000
-	outcomeTold        = 1       // the outcome is IPython's own word, and final
-	statementAwaits    = 0x10000 // of statement_open's cookie: eval() calls there
-	Audited            = 1       // of cell_compile's cookie: a call of PySys_Audit
-	Prompt             = 1       // of cell_signal's cookie: PyOS_Readline
+	outcomeTold        = 1       // the outcome is from IPython itself, and final
+	statementAwaits    = 0x10000 // in statement_open's cookie: eval() calls there
+	Audited            = 1       // in cell_compile's cookie: a call of PySys_Audit
+	Prompt             = 1       // in cell_signal's cookie: PyOS_Readline
 	outcomeOutOfMemory = 0x10000
 )

@@ -5,7 +5,7 @@ package ledger
 // Numbers that both halves must know.
 const (
 	GroupCount   = 19
-	PythonGroups = 6 // those whose probes are in the interpreter are before it
+	PythonGroups = 6 // the groups before it have their probes in the interpreter
 )
 
 // The values of [Group].
@@ -15,18 +15,18 @@ const (
 	GroupResult      Group = 2  // the end of a cell
 	GroupCell        Group = 3  // the start of a cell, and markers
 	GroupSignal      Group = 4  // the end of an awaited or abandoned cell
-	GroupCode        Group = 5  // code objects that are freed: never stepped down, or stacks are not known by their addresses
+	GroupCode        Group = 5  // freed code objects: never stepped down, or stacks would not be known by their addresses
 	GroupDriver      Group = 6  // calls of the CUDA driver
 	GroupTorch       Group = 7  // PyTorch's totals, at every allocation and free on a GPU
-	GroupLoader      Group = 8  // shared libraries come and go
+	GroupLoader      Group = 8  // shared libraries are loaded and unloaded
 	GroupFrames      Group = 9  // no probes of its own: stacks of NumPy's and the driver's blocks
-	GroupTensors     Group = 10 // nor this: the same for PyTorch's blocks, each of which is streamed then
+	GroupTensors     Group = 10 // no probes of its own: stacks of PyTorch's blocks, each of which is then streamed
 	GroupMapping     Group = 11 // stacks of mapped memory; its probes in the C library are never out
-	GroupHeap        Group = 12 // the allocator's functions, where cpu.heap is asked for
-	GroupBlocks      Group = 13 // no probes of its own: stacks of malloc's blocks, each of which is streamed then
-	GroupNative      Group = 14 // nor this: native frames of all stacks
-	GroupSmallStacks Group = 15 // nor this: stacks of blocks and ranges below SMALL_STACK
-	GroupSmall       Group = 16 // nor this: NumPy's blocks below 1,024 bytes, where they are counted
-	GroupTorchCPU    Group = 17 // every tensor that PyTorch makes and frees on the CPU
-	GroupArrow       Group = 18 // every block that Arrow's pools make, resize and free
+	GroupHeap        Group = 12 // the allocator's functions, where cpu.heap is requested
+	GroupBlocks      Group = 13 // no probes of its own: stacks of malloc's blocks, each of which is then streamed
+	GroupNative      Group = 14 // no probes of its own: native frames of all stacks
+	GroupSmallStacks Group = 15 // no probes of its own: stacks of blocks and ranges below SMALL_STACK
+	GroupSmall       Group = 16 // no probes of its own: NumPy's blocks below 1,024 bytes, where they are counted
+	GroupTorchCPU    Group = 17 // every allocation and free of a tensor by PyTorch on the CPU
+	GroupArrow       Group = 18 // every allocation, resize and free of a block by Arrow's pools
 )

@@ -35,6 +35,6 @@ const (
 	PrimaryRetain  Operation = 28 // (context *, device)
 	PrimaryRelease Operation = 29 // (device)
 	PrimaryReset   Operation = 30 // (device)
-	Checkpoint     Operation = 31 // (pid, …): by any process. What the process has on its devices goes to the host
-	Restore        Operation = 32 // (pid, …): and comes back
+	Checkpoint     Operation = 31 // (pid, …): by any process. The memory of process pid on its devices moves to the host
+	Restore        Operation = 32 // (pid, …): that memory comes back
 )
