@@ -4,15 +4,15 @@
 #   scripts/build.sh OUT
 #
 # LDFLAGS are more flags of the Go linker.
-# CGO_ENABLED=0 asks for the build without: one static file that runs on any Linux, whatever its C library.
-# CARRY=1 asks for that static file with what it lacks inside: it carries the program that loads NVIDIA's libraries
+# CGO_ENABLED=0 asks for the build without: one static file that runs on any Linux, with any C library.
+# CARRY=1 asks for that static file with NVML inside: it carries the program that loads NVIDIA's libraries
 # (tracer/gpu/nvidia), which has cgo, and starts it from memory where such a library is. It needs a C compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$1
 nvidia=tracer/gpu/nvidia
 
-# A compiler without the C library's headers is none.
+# A compiler without the C library's headers does not count.
 works() { printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | ${CC:-gcc} -x c -o /dev/null - 2>/dev/null; }
 
 # osusergo: users are looked up without the C library, so that both builds do the same.
@@ -40,7 +40,7 @@ elif ! works; then
 else
     build 1 $lazy
     # NVML's functions are looked up when they are called. Some compilers (-z now) and C libraries (musl) have all
-    # functions looked up when the program starts, and then it does not.
+    # functions looked up when the program starts, and then it fails to start.
     "$(realpath "$out")" version >/dev/null 2>&1 || missing="a program with NVML does not start here"
 fi
 if [ -n "$missing" ]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The output of bpf/ must equal the committed files: the BPF object and its Go types, and the Go constants of
+# Fails unless the output of bpf/ equals the committed files: the BPF object and its Go types, and the Go constants of
 # bpf/wire*.h. The object is compared with Debian 12's clang 14 only: it depends on the compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."

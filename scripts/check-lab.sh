@@ -4,12 +4,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../python/labextension"
 
-# Newer than the lock file: installed by it.
+# Newer than the lock file means installed by it.
 if ! [ node_modules/.package-lock.json -nt package-lock.json ]; then
     npm ci --ignore-scripts --no-audit --loglevel=error >/dev/null
     touch node_modules/.package-lock.json
 fi
-# Built elsewhere: where it is built must make no difference, and the tree stays as it is.
+# Built in another folder: the place must make no difference, and the tree stays as it is.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r src style core ./*.json ./*.js ./*.mjs "$work"

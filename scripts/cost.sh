@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Counts the instructions that the tracer adds to a page fault, on machines with few and with many CPUs, and fails where
-# that grows with their number. QEMU counts instructions (-icount: each takes one nanosecond of the guest's clock), so
-# the figures are the same on a busy machine. No KVM and no root is needed.
+# the figure grows with the number of CPUs. QEMU counts instructions (-icount: each takes one nanosecond of the guest's
+# clock), so the figures are the same on a busy machine. No KVM and no root is needed.
 #
 #   scripts/cost.sh [CPUS ...]      numbers of possible CPUs, of which one runs; default: 1 2 8 64 255. QEMU has at most
 #                                   255 without an interrupt remapper
@@ -49,7 +49,7 @@ for cpus in machines:
     print("| %d | %s |" % (cpus, " | ".join("%d, %d, %d" % tuple(costs[name]) for name in ("faults", "falls", "maps"))))
     added[cpus] = costs["faults"][1]
 most, few = max(added), min(added)
-# A loop gives its pages back at the end, and for each 512 of them every CPU is looked at.
+# A loop gives its pages back at the end, and for each 512 of them the kernel visits every CPU.
 if added[most] > 1.25 * added[few]:
     sys.exit("cost.sh: the program of a page fault takes %.2f times as many instructions with %d CPUs as with %d"
              % (added[most] / added[few], most, few))

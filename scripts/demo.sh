@@ -5,8 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-export COLUMNS=${COLUMNS:-120}       # the report goes through a file: how wide it is to be
-unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND # all of this is root's, also by sudo
+export COLUMNS=${COLUMNS:-120}       # the report goes through a file, which has no width
+unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND # all of this belongs to root, also under sudo
 dir=$(mktemp -d)
 cleanup() {
     [ -z "${kernel:-}" ] || kill "$kernel" 2>/dev/null || true

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Types the README's first commands on machines that have nothing: in a tree of each Debian with sudo, make, git and
-# ca-certificates, a user who may use sudo clones HEAD and types `sudo make demo`. Then once more as somebody who has a
-# Go of his own, which sudo hides.
+# Types the README's first commands on machines without preparation: in a tree of each Debian with sudo, make, git and
+# ca-certificates, a user who may use sudo clones HEAD and types `sudo make demo`. A second user does the same with a Go
+# of his own, which sudo hides.
 #
 #   scripts/fresh.sh [SUITE ...]      bookworm and trixie, if none is named. FRESH_TEST=1 runs `sudo make test` as well,
 #                                     which takes a quarter of an hour and 2 GB each
@@ -26,7 +26,7 @@ fails() {
     exit 1
 }
 
-# made SUITE: a tree with a user called ada, who may use sudo, and her clone.
+# made SUITE: makes a tree with a user called ada, who may use sudo, and her clone.
 made() {
     local suite=$1 root=$dir/$1
     if [ -z "${FRESH_KEEP:-}" ] || [ ! -e "$root/etc/sudoers.d/ada" ]; then
@@ -48,7 +48,7 @@ made() {
     chroot "$root" chown -R ada:ada /home/ada
 }
 
-# settings FOLDER: where modules come from on this machine, as `go env -w` keeps it.
+# settings FOLDER: the source of modules on this machine, as `go env -w` keeps it.
 settings() {
     local name value
     mkdir -p "$1"
@@ -58,12 +58,12 @@ settings() {
     done >"$1/env"
 }
 
-# types SUITE COMMAND: as ada does who has just come in.
+# types SUITE COMMAND: runs it as ada, freshly logged in.
 types() {
     chroot "$dir/$1" env -i TERM=dumb su - ada -c "cd ipytracer && $2"
 }
 
-# demo SUITE WHOSE: the command of the README, which prints the session.
+# demo SUITE WHOSE: runs the command of the README, which prints the session.
 demo() {
     local log began=$SECONDS
     log=$dir/$1-$(tr ' ' - <<<"$2").log
@@ -88,7 +88,7 @@ for suite; do
     demo "$suite" "without Go"
     cached=$dir/$suite/var/cache/ipytracer/go
     [ -x "$cached/bin/go" ] || fails "$suite: where is the Go that it got?"
-    # Somebody who has unpacked Go at home, and says so in a file of the shell's.
+    # A user who has unpacked Go at home, and names it in a file of the shell's.
     rm -rf "$dir/$suite/home/ada/ipytracer/bin"
     mv "$cached" "$dir/$suite/home/ada/her-go"
     chroot "$dir/$suite" chown -R ada:ada /home/ada/her-go

@@ -9,9 +9,9 @@ trap 'rm -rf "$work"' EXIT
 log=$work/log
 corpus=$(go env GOCACHE)/fuzz # where go test keeps it
 
-# Whether the log says no more than that the time was up. Go's coordinator now and then reports the end of
-# -fuzztime as a failure (golang/go#75804: its own deadline races with that of its workers). A finding always
-# names its input, or shows a panic or the test's own words.
+# Reports whether the log says only that the time was up. Go's coordinator now and then reports the end of -fuzztime as
+# a failure (golang/go#75804: its own deadline races with that of its workers). A finding always names its input, or
+# shows a panic or the test's own words.
 only_the_deadline() {
     grep -q '^    context deadline exceeded$' "$log" &&
         ! grep -vqE '^(fuzz: elapsed|--- FAIL: Fuzz|    context deadline exceeded$|FAIL|exit status 1$|$)' "$log"
@@ -25,7 +25,7 @@ fuzz() {
         -test.fuzzcachedir "$corpus/$2") </dev/null >"$log" 2>&1 || status=$?
     { grep -vE '^fuzz: (elapsed|minimizing)' "$log" || true; } | tail -n 30
     if grep -q 'not built with coverage instrumentation' "$log"; then
-        exit 1 # it would try blindly
+        exit 1 # it would fuzz without coverage
     fi
     if [ "$status" != 0 ]; then
         only_the_deadline || exit "$status"

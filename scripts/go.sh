@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Finds a Go that builds this, which sudo may have hidden, or gets one.
+# Finds a Go that builds this, also one that sudo has hidden, or gets one.
 #
 #   scripts/go.sh             prints the folder to put in front of PATH, or nothing where PATH has a Go that serves.
 #                             Fails where there is no Go
@@ -13,7 +13,7 @@
 #
 # Under sudo the caller's PATH is gone. A shell of the caller's is asked for Go, and the usual places of the caller's
 # home are searched. A Go that is found there runs as root then, as this file does, which is the caller's as well. It
-# must be root's or the caller's: nobody else may have written it, and no group but root's and the caller's own.
+# must be root's or the caller's: no other user may have written it, and no group but root's and the caller's own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,24 +31,24 @@ if [ -z "${GOENV:-}" ] && [ -n "$home" ] && [ -f "$home/.config/go/env" ] &&
     export GOENV=$settings
 fi
 
-# version GO: its own version, such as 1.26.1; nothing if it is none.
+# version GO: prints its own version, such as 1.26.1; nothing for another program.
 version() {
     (cd / && GOTOOLCHAIN=local GOENV=off timeout 20 "$1" version 2>/dev/null) |
         sed -n 's/^go version go\([0-9.]*\).*/\1/p'
 }
 
-# newer A B: whether A is at least B.
+# newer A B: reports whether A is at least B.
 newer() { [ -n "$1" ] && [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# serves GO: whether it is new enough, or fetches one that is.
+# serves GO: reports whether it is new enough, or fetches one that is.
 serves() {
     local is
     is=$(version "$1")
     newer "$is" "$wanted" || { newer "$is" 1.21 && [ "$(cd / && "$1" env GOTOOLCHAIN)" != local ]; }
 }
 
-# private GID: whether a group is the caller's own. useradd makes one for each user: it has the user's name and no other
-# member.
+# private GID: reports whether a group is the caller's own. useradd makes one for each user: it has the user's name and
+# no other member.
 private() {
     local caller=${user:-$(id -un)}
     [ "$1" = "$(id -g "$caller")" ] || return 1
@@ -58,14 +58,14 @@ private() {
     getent passwd | awk -F: -v caller="$caller" -v gid="$1" '$4 == gid && $1 != caller { more = 1 } END { exit more }'
 }
 
-# ours FILE: whether nobody but root and the caller can have written it, or may move it.
+# ours FILE: reports whether only root and the caller can have written it, or may move it.
 ours() {
     local at uid gid mode
     at=$(readlink -e "$1") || return 1
     while :; do
         read -r uid gid mode < <(stat -c '%u %g %a' "$at")
         [ "$uid" = 0 ] || [ "$uid" = "$(id -u ${user:+"$user"})" ] || return 1
-        if [ ! -d "$at" ] || [ $((8#$mode & 8#1000)) = 0 ]; then # not as /tmp, where each moves only what is his
+        if [ ! -d "$at" ] || [ $((8#$mode & 8#1000)) = 0 ]; then # /tmp is allowed: there each user moves only own files
             [ $((8#$mode & 8#2)) = 0 ] || return 1
             [ $((8#$mode & 8#20)) = 0 ] || [ "$gid" = 0 ] || private "$gid" || return 1
         fi
@@ -74,9 +74,9 @@ ours() {
     done
 }
 
-# of_user: where a shell of the caller's has Go. It runs as the caller, without the terminal. A program that the shell
-# starts may keep its output open for ever, so this reads up to a line of its own, for 20 seconds at most. A shell that
-# takes longer is killed: an interactive one ignores SIGTERM.
+# of_user: prints where a shell of the caller's has Go. It runs as the caller, without the terminal. A program that the
+# shell starts may keep its output open for ever, so this reads up to a line of its own, for 20 seconds at most. A shell
+# that takes longer is killed: an interactive one ignores SIGTERM.
 of_user() {
     local shell line found='' end=go.sh-end until=$((SECONDS + 20))
     shell=$(getent passwd "$user" | cut -d: -f7)
@@ -88,7 +88,7 @@ of_user() {
     [ -z "$found" ] || printf '%s\n' "$found"
 }
 
-# places: where Go may be beside PATH, one to a line.
+# places: prints where Go may be beside PATH, one to a line.
 places() {
     echo "$dir/bin/go"
     if [ -n "$home" ]; then
@@ -160,7 +160,7 @@ get() {
         echo "go.sh: Debian's Go could not be fetched; https://go.dev/dl/ has one" >&2
         return 1
     }
-    # It fetches the one that go.mod asks for, and checks it against Go's checksum database.
+    # It fetches the one that go.mod requires, and checks it against Go's checksum database.
     GOROOT=$root GOPATH=$work/path GOTOOLCHAIN="go$wanted" GOFLAGS=-modcacherw \
         "$root/bin/go" version >"$work/log" 2>&1 || {
         cat "$work/log" >&2

@@ -9,7 +9,7 @@ pass, so does this; their first output stands above, and their names go to the f
 numbers of passed, failed and skipped tests. A failure without the name of a test (a build, a time-out) fails. So does a
 panic, behind which no test of its package ran. GO is the go command.
 
-The last lines name the slowest tests. Their seconds leave out what a test waits for its turn beside others.
+The last lines name the slowest tests. Their seconds exclude the time that a test waits for its turn beside others.
 """
 
 import json
@@ -35,7 +35,7 @@ class Run:
     def __init__(self):
         self.status = 0
         self.passed, self.failed, self.skipped = set(), set(), set()  # (package, test), subtests and what contains them
-        # packages that failed without the name of a test, or died in one, so that those behind it never ran
+        # packages that failed without the name of a test, or died in one, so that later tests never ran
         self.unnamed = set()
         self.seconds = {}  # of each test
         self._said, self._running, self._named, self._died = {}, {}, set(), set()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the packages that a target needs on Debian, except those that are there already.
+# Installs the packages that a target needs on Debian, except those that are already installed.
 #
 #   scripts/install.sh demo|test|pythons|lab|viewers|release|kernels
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Boots kernels in QEMU and proves the figures on each: doctor, then the self-test with its cells, and a table at
-# the end (docs/kernels.md has the results). No KVM, no root: an initrd with busybox, the tracer and a Python is
-# all there is, and the serial console is all that comes out.
+# Boots kernels in QEMU and checks the figures on each: doctor, then the self-test with its cells, and a table at the
+# end (docs/kernels.md has the results). No KVM, no root: the guest has only an initrd with busybox, the tracer and a
+# Python, and its only output is the serial console.
 #
 #   scripts/kernels.sh [VERSION ...]      such as 6.1 or 7.2; default: $KERNELS
 #
@@ -18,7 +18,7 @@
 #               aligned    the same beside align
 #               memory     the OOM killer in a cgroup of version 2, and --limit
 #               confined   the rights of the tracer's threads once its probes are in, and a Python probed after that
-# PATIENCE      how many seconds a kernel may take (1800)
+# PATIENCE      the most seconds for a kernel (1800)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/qemu.sh
@@ -95,8 +95,8 @@ cat /tmp/out; echo "== doctor $status"
 INIT
 }
 
-# selftests NAME BEFORE: runs the self-test as often as is wanted, behind a command. GOGC: collecting garbage is half of
-# what the tracer itself computes, and QEMU computes ten times as slowly.
+# selftests NAME BEFORE: runs the self-test as often as requested, behind the command BEFORE. GOGC: collecting garbage
+# is half of the tracer's own computation, and QEMU computes ten times as slowly.
 selftests() {
     cat <<INIT
 for i in \$(seq ${SELFTESTS:-1}); do
@@ -130,9 +130,9 @@ run_storms() { storms storms ""; }
 
 run_aligned() { storms aligned "-aligned -meeting $meeting"; }
 
-meeting=1ms # between the instants at which threads meet: a CPU that is emulated takes longer to hear of an end
+meeting=1ms # between the instants at which threads meet: an emulated CPU takes longer to see an end
 
-# run_memory: a cell that takes more than its cgroup has, and the same one with --limit.
+# run_memory: a cell that takes more than its cgroup has, and the same cell with --limit.
 run_memory() {
     cat <<INIT
 mount -t cgroup2 cgroup /sys/fs/cgroup
@@ -195,9 +195,9 @@ initrd() {
 }
 
 # boot KERNEL LOG: one run. cx16=off: QEMU 7.2 breaks the flags of cmpxchg16b now and then, and the kernel dies in its
-# allocator. It also trips over code that is patched while other CPUs run it, now and then (int3): such a run is no run,
-# and tsc=reliable leaves one reason to patch out. rootfstype=ramfs: files on it count as files, those of tmpfs would
-# count as shared memory.
+# allocator. QEMU also trips over code that is patched while other CPUs run it, now and then (int3): such a run does not
+# count, and tsc=reliable leaves one reason to patch out. rootfstype=ramfs: files on it count as files, those of tmpfs
+# would count as shared memory.
 boot() {
     timeout "${PATIENCE:-1800}" nice -n 10 qemu-system-x86_64 -accel tcg,thread=multi \
         -cpu max,la57=off,cx16=off -smp "${CPUS:-8}" -m 2048 -kernel "$1" -initrd "$work/initrd" \
@@ -214,7 +214,7 @@ echo '|---|---|---|---|---|---|---|---|---|---|'
 for version in "${versions[@]}"; do
     image=$(kernel "$version") || { failed=1; continue; }
     boot "$image" "$dir/$version/log"
-    ! grep -q 'Oops: int3' "$dir/$version/log" || boot "$image" "$dir/$version/log" # see there
+    ! grep -q 'Oops: int3' "$dir/$version/log" || boot "$image" "$dir/$version/log" # see boot
     scripts/kernels_judge.py "$version" "$dir/$version/log" "$CHECKS" "${SELFTESTS:-1}" || failed=1
 done
 exit $failed

@@ -49,7 +49,7 @@ def count(figures):
 
 
 def selftests(name):
-    """Runs of the self-test: programs, cells, and how many were right if there should be more than one."""
+    """Judges runs of the self-test: programs, cells, and the number of right ones if there should be more than one."""
     runs = marks.get(name, [])
     if not runs:
         wrong.append("%s: it did not end" % name)
@@ -136,7 +136,7 @@ def line():
             for c in o.get("checks", [])
             if c["state"] == "missing"
         )
-    for name in "selftest", "clock":  # the latter's figures are in the table, where both are wanted
+    for name in "selftest", "clock":  # the figures of clock are in the table, if both are requested
         if name in CHECKS:
             programs, cells = selftests(name)
     if "clock" in CHECKS and said("jumped") not in ("2001", "2096"):

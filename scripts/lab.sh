@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 [ -e python/labextension/node_modules/puppeteer-core ] ||
     (cd python/labextension && npm ci --ignore-scripts --no-audit --loglevel=error >/dev/null)
 
-unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND # all of this is root's, also by sudo
+unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND # all of this belongs to root, also under sudo
 root=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}/lab
 pictures=${1:-}
 if [ -n "$pictures" ]; then
@@ -20,7 +20,7 @@ if [ -n "$pictures" ]; then
 fi
 work=$(mktemp -d)
 running=()
-# JupyterLab's server may never end where it is stopped while one of its kernels starts.
+# JupyterLab's server may never end if it is stopped while one of its kernels starts.
 cleanup() {
     kill "${running[@]}" 2>/dev/null || true
     for _ in $(seq 300); do
@@ -33,7 +33,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# until_there FILE PID WHAT: waits for a file, as long as the process lives that makes it.
+# until_there FILE PID WHAT: waits for a file, while the process that makes it lives.
 until_there() {
     for _ in $(seq 1200); do
         [ ! -e "$1" ] || return 0
@@ -45,7 +45,7 @@ until_there() {
     exit 1
 }
 
-# The tree's other users must not find anything of this, so it is mounted for this server only.
+# The tree's other users must not see any of this, so it is mounted for this server only.
 install -m 755 bin/tracer "$work/tracer"
 mkdir "$work/home" "$work/notebooks"
 cat >"$work/serve.sh" <<'SH'

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Says in which builds of NumPy the places of large blocks are found: a table of versions, compilers and flags.
+# Reports in which builds of NumPy the places of large blocks are found: a table of versions, compilers and flags.
 #
 #   scripts/numpy-builds.sh [FOLDER]
 #
 # NumPy's sources and headers and the compilers are Debian's, of several releases; they are unpacked into FOLDER (2
-# GiB), nothing is installed. All that the tracer reads in NumPy comes out of one file, alloc.c: it is compiled as whole
-# builds do it, and linked into a shared library of its own. With link-time optimisation its functions may be put into
-# others: scripts/numpy-whole.sh makes such builds, whole. Needs root (chroot), binutils, python3-dev and Go. CASES and
-# COMPILERS (names of cases and compilers below) make it fewer. SUITES names the releases; sources that
+# GiB), nothing is installed. The tracer reads only the output of one file of NumPy, alloc.c: it is compiled as whole
+# builds do it, and linked into a shared library of its own. With link-time optimisation its functions may be merged
+# into others: scripts/numpy-whole.sh makes such builds, whole. Needs root (chroot), binutils, python3-dev and Go. CASES
+# and COMPILERS (names of cases and compilers below) select fewer. SUITES names the releases; sources that
 # FOLDER/numpy-SUITE/numpy-VERSION has already are not fetched.
 #
-# NUMPY_GIT is a clone of NumPy's repository, with its tags. A release's sources come out of it where Debian's mirror
-# does not have them (it may have the packages all the same), and so do those of TAGS ("v1.22.4 v2.5.2"), of which
-# Debian has no package.
+# NUMPY_GIT is a clone of NumPy's repository, with its tags. A release's sources come from it where Debian's mirror
+# lacks them (it may still have the packages), and so do those of TAGS ("v1.22.4 v2.5.2"), of which Debian has no
+# package.
 set -euo pipefail
 shopt -s nullglob inherit_errexit
 
@@ -21,7 +21,7 @@ mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 here=$(dirname "$(realpath "$0")")
 mkdir -p "$folder"
 
-# debian SUITE COMMAND...: apt, with nothing but this release.
+# debian SUITE COMMAND...: runs apt, with this release only.
 debian() {
     local suite=$1 d="$folder/apt/$1"
     shift
@@ -35,7 +35,7 @@ debian() {
         -o Dir::State::status=/dev/null -o APT::Sandbox::User=root
 }
 
-# unpacked SUITE FOLDER PACKAGE...: these packages, and no others.
+# unpacked SUITE FOLDER PACKAGE...: unpacks these packages, and no others.
 unpacked() {
     local suite=$1 to=$2 deb link
     shift 2
@@ -48,7 +48,7 @@ unpacked() {
     touch "$to/.complete"
 }
 
-# A compiler, by name: the release that has it.
+# A compiler's name, and the release that has it.
 declare -A release=(
     [gcc-10]=bullseye [gcc-11]=bookworm [gcc-12]=bookworm [gcc-13]=trixie [gcc-14]=trixie [gcc-15]=sid [gcc-16]=sid
     [clang-14]=bookworm [clang-19]=trixie [clang-22]=sid
@@ -56,7 +56,7 @@ declare -A release=(
 
 declare -A more=([clang-14]="libxml2 libicu72" [clang-19]=libxml2 [clang-22]=libxml2-16) # other names in each release
 
-# compile NAME SOURCE ASSEMBLY FLAG...: the compiler proper, in a root of its own, on a file that is preprocessed.
+# compile NAME SOURCE ASSEMBLY FLAG...: runs the compiler proper, in a root of its own, on a preprocessed file.
 compile() {
     local name=$1 source=$2 out=$3 n=${1#*-} root="$folder/$1"
     shift 3
@@ -80,21 +80,21 @@ compile() {
     mv "$root/out.s" "$out"
 }
 
-# packaged SUITE: a release's NumPy as Debian built it: headers that a build generates.
+# packaged SUITE: gets a release's NumPy as Debian built it: it has the headers that a build generates.
 packaged() {
     local packages=(python3-numpy)
     [ "$1" = bookworm ] || packages+=(python3-numpy-dev)
     unpacked "$1" "$folder/numpy-$1" "${packages[@]}"
 }
 
-# from_git TAG FOLDER: NumPy's sources of a tag, in a folder of it.
+# from_git TAG FOLDER: puts NumPy's sources of a tag into a folder.
 from_git() {
     [ -n "${NUMPY_GIT:-}" ] || return
     mkdir -p "$2/numpy-${1#v}"
     git -C "$NUMPY_GIT" archive "$1" numpy | tar -x -C "$2/numpy-${1#v}"
 }
 
-# sources SUITE|TAG: its sources, and in $folder/numpy-SUITE/include the headers that a build generates.
+# sources SUITE|TAG: gets its sources, and puts the headers that a build generates into $folder/numpy-SUITE/include.
 sources() {
     local d="$folder/numpy-$1" near=$1 source known
     mkdir -p "$d"
@@ -140,7 +140,7 @@ generate_numpy_api.generate_api(sys.argv[2])
 EOT
 }
 
-# preprocess SUITE|TAG gcc|clang: NumPy's alloc.c of a release, with its headers.
+# preprocess SUITE|TAG gcc|clang: preprocesses NumPy's alloc.c of a release, with its headers.
 preprocess() {
     local d="$folder/numpy-$1"
     [ -e "$d/$2.i" ] && return
@@ -156,7 +156,7 @@ preprocess() {
     # neither.
     echo '#define NPY_SIZEOF_PY_LONG_LONG 8' >"$d/generated/config.h"
     : >"$d/generated/npy_cpu_dispatch_config.h"
-    # As for the oldest of the compilers, which reads no newer attributes; clang says that it is GCC 4.2.
+    # As for the oldest of the compilers, which does not know newer attributes; clang claims to be GCC 4.2.
     local old=10
     [ "$2" = gcc ] || old=4
     gcc -E -P -std=c11 -U__GNUC__ -D__GNUC__=$old -U__GNUC_MINOR__ -D__GNUC_MINOR__=2 \

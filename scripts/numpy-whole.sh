@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Says whether the places of large blocks are found in NumPy's extension module as a whole build makes it, with the
-# wheels' flags, with link-time optimisation and without.
+# Reports whether the places of large blocks are found in NumPy's extension module from a whole build, with the wheels'
+# flags, with link-time optimisation and without.
 #
 #   scripts/numpy-whole.sh SOURCE [FOLDER]
 #
 # SOURCE is a checkout of NumPy 2.x with its submodules. Debian 13 with its GCC is unpacked into FOLDER (1 GiB), and of
 # NumPy only this module is built there, without the instructions of newer processors, which have no part in it: some
-# minutes for each. LTO ("true" or "false") makes it one. Needs root, debootstrap and Go.
+# minutes for each. LTO ("true" or "false") selects one. Needs root, debootstrap and Go.
 set -euo pipefail
 
 source=$(realpath "$1")
@@ -20,7 +20,7 @@ if [ ! -e "$folder/.complete" ]; then
     touch "$folder/.complete"
 fi
 
-# inside COMMAND...: in that root.
+# inside COMMAND...: runs it in that root.
 inside() {
     unshare --mount --propagation private \
         sh -c 'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && exec chroot "$@"' sh "$root" "$@"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# page-shots.sh TRACER [FOLDER]: takes the pictures of the page into a folder. Without one: whether the page still says
-# what it says on those in docs/pictures. That is by its text: pixels depend on the machine's fonts.
+# page-shots.sh TRACER [FOLDER]: takes the pictures of the page into a folder. Without a folder, it checks whether the
+# page still has the texts of the pictures in docs/pictures. It compares texts, because pixels depend on the machine's
+# fonts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export TZ=UTC

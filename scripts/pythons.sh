@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the other Pythons that the tests run on: Debian chroots (3.9, 3.13, 3.14), one with PyTorch for CUDA, one with
 # JupyterLab, builds that are not Debian's (python-build-standalone, taken from the Go module that embeds it), and
-# builds as people make them, of Debian's source packages. Idempotent: a finished tree is left alone. Needs root,
+# builds as users make them, of Debian's source packages. Idempotent: a finished tree is left alone. Needs root,
 # debootstrap and Go.
 #
 #   scripts/pythons.sh [NAME ...]      default: those of CI; all: every one
@@ -11,7 +11,7 @@ ci=(bullseye trixie sid torch lab pbs311 pbs314 plain313 plain313t)
 builds=(shared313 o2313 lto313 conda313 clang313 musl313 plain39 plain314 plain314t) # some minutes each
 
 dir=${PYTHONS_DIR:-/var/tmp/ipytracer-pythons}
-# DEBIAN_MIRROR: where from; else debootstrap's own default
+# DEBIAN_MIRROR: the mirror; else debootstrap's own default
 mirror=()
 [ -z "${DEBIAN_MIRROR:-}" ] || mirror=("$DEBIAN_MIRROR")
 names=("$@")
@@ -20,10 +20,10 @@ case $* in
 all) names=("${ci[@]}" "${builds[@]}") ;;
 esac
 mkdir -p "$dir"
-# A mirror may lag behind a suite that moves, and what these trees have was chosen long before.
+# A mirror may lag behind a suite that moves, and the packages of these trees were chosen long before.
 apt=(-o APT::Sandbox::User=root -o Acquire::Check-Valid-Until=false)
 
-# extra SUITE: what only some suites have and the benchmarks or the recording test use.
+# extra SUITE: packages that only some suites have and the benchmarks or the recording test use.
 extra() {
     case $1 in
     bullseye) echo libpython3.9 ;;
@@ -38,13 +38,13 @@ unfinished() {
     echo "pythons.sh: $1 did not finish, see $dir/$1.log" >&2
 }
 
-# finished NAME: gives back what apt has kept, and says that the tree is whole.
+# finished NAME: deletes apt's caches, and marks the tree as whole.
 finished() {
     rm -rf "$dir/$1/var/cache/apt/archives" "$dir/$1/var/lib/apt/lists"
     touch "$dir/$1/.complete"
 }
 
-# copied FROM TO: a tree as another's beginning. Tests may run in it: what they lay over its folders is not part of it.
+# copied FROM TO: starts a tree as a copy of another. Tests may run in that one: mounts over its folders are not copied.
 copied() {
     local under
     ! grep -qF " $(readlink -f "$dir")/$2/" /proc/mounts || {
@@ -177,7 +177,7 @@ compilers() {
     finished "$tree"
 }
 
-# installed TREE PACKAGE ...: what only some builds need.
+# installed TREE PACKAGE ...: installs packages that only some builds need.
 installed() {
     local root="$dir/$1"
     shift
@@ -219,7 +219,7 @@ compiled() {
     rm -rf "${root:?}/usr/src/$name"
 }
 
-# built NAME: a build as people make them, from the table.
+# built NAME: makes a build as users make them, from the table.
 built() {
     local name=$1 suite=trixie tree=builds version=3.13 packages=() arguments=()
     local modules='ctypes, _sqlite3, ssl, zlib, numpy, ipykernel.kernelbase'
@@ -232,7 +232,7 @@ built() {
     plain3*t)                                                    # free-threaded: Debian has no libraries for it
         modules='ctypes, sqlite3, ssl, zlib, IPython' arguments=(--disable-gil)
         ;;
-    plain3*) ;;                                                  # what pyenv makes: static, -O3, no LTO, no PGO
+    plain3*) ;;                                                  # as pyenv makes it: static, -O3, no LTO, no PGO
     shared3*) arguments=("${shared[@]}") ;;                      # the same, as a library
     o23*) arguments=(OPT='-DNDEBUG -g -fwrapv -O2 -Wall') ;;
     lto3*)                                # as official container images, but for PGO: Debian's libraries have both
@@ -250,11 +250,11 @@ built() {
     esac
     [ -e "$dir/$tree/opt/$name/.complete" ] && return
     compilers "$suite" "$tree" "$version"
-    # In the left side of || the shell goes on after errors: what fails is seen by what is not there.
+    # In the left side of || the shell goes on after errors: missing files reveal a failure.
     (
         set -e
         [ ${#packages[@]} -eq 0 ] || installed "$tree" "${packages[@]}"
-        # gcc with musl's specs takes itself for one of glibc's, which configure finds odd.
+        # gcc with musl's specs claims to be one of glibc's, which confuses configure.
         [ "${packages[*]}" != musl-tools ] || install /dev/stdin "$dir/$tree/opt/musl-cc" <<'SH'
 #!/bin/sh
 [ "$1" = --print-multiarch ] && echo x86_64-linux-musl || exec musl-gcc "$@"

@@ -67,8 +67,8 @@ kernel() {
     compgen -G "$into/vmlinuz*" | head -n 1
 }
 
-# guest: makes $work/initrd of busybox, the tracer, and what is to be done there, from standard input. QEMU's serial
-# console is all that comes out.
+# guest: makes $work/initrd of busybox, the tracer, and the guest's commands, from standard input. Its only output is
+# QEMU's serial console.
 guest() {
     local root=$work/root
     CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$work/tracer" ./cmd/tracer

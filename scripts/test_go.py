@@ -1,4 +1,4 @@
-"""go.sh under a simulated sudo: who may choose the Go, and how long go.sh waits."""
+"""go.sh under a simulated sudo: the users that may provide the Go, and how long go.sh waits."""
 
 import contextlib
 import os
@@ -78,7 +78,7 @@ class Go(unittest.TestCase):
             os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
 
     def test_writers(self):
-        """A user who can write to a folder of hers can put another Go there, which root would run."""
+        """A user with write access to a folder of her own Go can put another Go there, which root would run."""
         folder = os.path.join(self.home, "hers")
         os.chown(folder, -1, GID)
         for mode, group, others, served in (

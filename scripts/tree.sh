@@ -1,5 +1,4 @@
-# Sourced: what a tree of Debian needs of the machine before programs run in it. The caller has a mount namespace of its
-# own.
+# Sourced: prepares a tree of Debian so that programs can run in it. The caller has a mount namespace of its own.
 
 # connected ROOT: gives it the machine's /proc, /sys, /dev, network, certificates, and proxies for apt.
 connected() {

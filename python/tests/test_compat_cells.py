@@ -1,5 +1,5 @@
-"""ipython_memory_usage and ipython_memwatcher, whose originals have no tests: their lines and data, as their
-documentation has them."""
+"""ipython_memory_usage and ipython_memwatcher. The originals have no tests: their documentation gives the lines and
+data."""
 
 import math
 import os
@@ -42,7 +42,7 @@ class Usage(CompatTest):
         self.assertEqual(ipython_memory_usage.window.kind, "cell")
 
     def test_between(self):
-        """What somebody took between two cells is in "used", as it was, and is told apart."""
+        """Memory taken between two cells is in "used", as in the original, and is also reported separately."""
         self.printed_by("%imu_start")
         self.tracer.take(256 << 20)
         self.assertEqual(

@@ -1,5 +1,5 @@
-"""fastai 1's utils.mem, utils.ipython and callbacks of memory: what test_callbacks_mem asserts, what the documentation
-says, and what was wrong."""
+"""fastai 1's utils.mem, utils.ipython and callbacks of memory: the assertions of test_callbacks_mem, the documentation,
+and fixed bugs."""
 
 import os
 import types
@@ -13,7 +13,7 @@ from .fake_memory import MIB, CompatTest
 
 
 def gpus(*free):
-    """A machine with GPUs of 8 GiB, of which so many MiB are free; CUDA has them in the opposite order."""
+    """Return a machine with GPUs of 8 GiB, with so many MiB free; CUDA has them in the opposite order."""
     memory = [_gpu.GPUMemory(8192 * MIB, f * MIB, (8192 - f) * MIB) for f in free]
     last = len(memory) - 1
     torch = mock.Mock()
@@ -56,7 +56,7 @@ class Queries(unittest.TestCase):
         self.assertEqual(fastai_mem.b2mb(3 * MIB - 1), 2)
 
     def test_visible_devices(self):
-        """Where CUDA says nothing of the bus, its variable is followed; what is no number is not guessed at."""
+        """Where CUDA does not report the bus, its variable decides; values that are not numbers are not guessed at."""
         for visible, ordinal, want in (
             ("2,0", 0, 2),
             ("2,0", 1, 0),

@@ -1,5 +1,5 @@
-"""ipyexperiments: what its own tests assert (test_basic, test_exp_cpu and the notebook test_cl_gpu), and what it gets
-wrong. test_compat_ipyexperiments_gpu has its GPU and its utils."""
+"""ipyexperiments: the assertions of its own tests (test_basic, test_exp_cpu and the notebook test_cl_gpu), and its
+bugs. test_compat_ipyexperiments_gpu has its GPU and its utils."""
 
 import gc
 import random
@@ -123,15 +123,14 @@ class Cells(CompatTest):
         self.assertIn("consumed 40.00 MiB", shown[0])
 
     def test_other_hooks(self):
-        """What other hooks take is the cell's."""
+        """Memory that other hooks take belongs to the cell."""
         self.logger()
         self.shell.events.register("post_run_cell", lambda *_: self.shell.user_ns.update(drawn=self.Block(30)))
         self.addCleanup(lambda: self.shell.events.callbacks["post_run_cell"].clear())
         self.assertEqual(sizes(self.printed_by("a = Block(40)")), (70, 0, 170))
 
     def test_a_missed_end(self):
-        """A cell within another one that nobody says the end of is over with that one, and leaves no experiment
-        open."""
+        """A cell within another one that lacks an end ends with that one, and leaves no experiment open."""
         self.logger()
         out = self.printed_by("get_ipython().events.trigger('pre_run_cell', object())\na = Block(40)")
         self.assertEqual((sizes(out), self.tracer.open), ((40, 0, 140), []))
@@ -229,7 +228,7 @@ class Experiments(CompatTest):
         self.assertIn("__name__", self.shell.user_ns)
 
     def test_displayed(self):
-        """What a cell displayed is not kept by Out."""
+        """Out does not keep the result that a cell displayed."""
         self.printed_by("exp = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(8); x2 = Block(1)")
         self.printed_by("x1")
         self.check_reclaimed(self.printed_by("r = exp.finish()"), 9, 9)
@@ -252,7 +251,7 @@ class Experiments(CompatTest):
         self.assertEqual(self.printed_by("pass"), "")
 
     def test_reset(self):
-        """With the original, names that go under %reset's hands make it fail."""
+        """The original fails if %reset deletes the names."""
         self.printed_by(
             "exp = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(3); zz = [Block(1) for _ in range(9)]; aa = 1"
         )
@@ -260,7 +259,7 @@ class Experiments(CompatTest):
         self.assertNotIn("x1", self.shell.user_ns)
 
     def test_forked_child(self):
-        """It is its parent's experiment."""
+        """In a forked child the experiment belongs to the parent."""
         out = self.printed_by(
             "import os\nexp = IPyExperimentsCPU(cl_enable=False)\nx1 = Block(3)\nread, write = os.pipe()\n"
             "pid = os.fork()\n"

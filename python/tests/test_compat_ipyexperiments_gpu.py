@@ -1,5 +1,5 @@
-"""ipyexperiments with a GPU, which is a meter of the fake tracer's here (e2e/compat_gpu_test.go has a real one's
-stand-in), and its utils (test_utils_ipython, test_utils_mem)."""
+"""ipyexperiments with a GPU, which is a meter of the fake tracer's here (e2e/compat_gpu_test.go has a stand-in of a
+real one), and its utils (test_utils_ipython, test_utils_mem)."""
 
 import unittest
 import weakref
@@ -14,7 +14,7 @@ from .test_compat_ipyexperiments import sizes
 
 
 class Backend(IPyExperimentsGPU):
-    """A GPU without PyTorch, as a backend of somebody's own."""
+    """A GPU without PyTorch, as a custom backend."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -46,8 +46,8 @@ class OfAGPU(CompatTest):
         self.assertEqual(self.shell.user_ns["data"].gpu, (256 * MIB, 256 * MIB, 258 * MIB))
 
     def test_captured(self):
-        """What PyTorch keeps for later is given back before a cell within %%capture is measured, too; so is what
-        gc.collect() finds."""
+        """Memory that PyTorch keeps for later is also given back before a cell within %%capture is measured; so is
+        garbage for gc.collect()."""
         cached = []
 
         class Tensor(self.Block):
@@ -89,14 +89,14 @@ class Utils(unittest.TestCase):
             pass
 
     def test_frames_let_go(self):
-        """The very exception, with its message, and nothing held by its frames."""
+        """The same exception is raised, with its message, and its frames hold nothing."""
         class Big:
             pass
 
         def raises():
             big = Big()
             weak.append(weakref.ref(big))
-            raise UnicodeDecodeError("utf-8", b"x", 0, 1, "mine")     # it cannot be made of its message alone
+            raise UnicodeDecodeError("utf-8", b"x", 0, 1, "mine")     # the message alone cannot construct it
 
         def inside():
             with ipython.ipython_tb_clear_frames_ctx():

@@ -1,5 +1,5 @@
-"""pytorch_memlab, line by line: what test_line_profiler does, with what it does not assert, and what was wrong. Lines
-take memory of the fake tracer's."""
+"""pytorch_memlab, line by line: the calls of test_line_profiler, with further assertions, and fixed bugs. Lines take
+memory of the fake tracer's."""
 
 import io
 import os
@@ -23,7 +23,7 @@ MEMORY = ("resident_bytes.all.peak",)
 
 
 class LineTest(unittest.TestCase):
-    """Functions of this module, with a fake tracer whose memory take() moves."""
+    """Functions of this module, with a fake tracer and memory that take() changes."""
 
     greets = True
 
@@ -46,7 +46,7 @@ class LineTest(unittest.TestCase):
         self.addCleanup(_profile.global_line_profiler.disable)
 
     def peaks(self, profiler, func, column=MEMORY[0]):
-        """[MiB of each line of a function], None of those that did not run."""
+        """Return [MiB of each line of a function], None for those that did not run."""
         text = str(profiler.display(func, [column])).splitlines()
         rows = [re.match(r"\s*([≥≈]?[-\d.]+[BKMGT]|[≥?]+)?\s+(\d+)  ", row) for row in text[5:]]
         return [row[1] for row in rows if row]
@@ -113,7 +113,7 @@ class Lines(LineTest):
                 profiler.display(columns=[column])
 
     def test_gpu_columns(self):
-        """The default columns are the GPU's where there is one, of the target."""
+        """The default columns are those of the target GPU, where there is one."""
         def work():
             self.tracer.take(4 * MIB, "gpu.1.active"), self.tracer.take(20 * MIB, "gpu.1.reserved")
             self.tracer.take(-4 * MIB, "gpu.1.active"), self.tracer.take(3 * MIB, "gpu.0.active")
@@ -198,7 +198,7 @@ class Lines(LineTest):
         with LineProfiler(down, items, fails) as profiler:
             down(2)
             for _ in items():
-                take(7 * MIB), take(-7 * MIB)       # while it is suspended: nobody's
+                take(7 * MIB), take(-7 * MIB)       # while it is suspended: in no line
             with self.assertRaises(ValueError):
                 fails()
             self.assertEqual(profiler._running, {})
@@ -216,7 +216,7 @@ class Lines(LineTest):
         self.assertEqual((self.peaks(outer, work), self.peaks(inner, work)), (["100.00M", "101.00M"],) * 2)
 
     def test_a_debugger_beside_it(self):
-        """Whoever traces already goes on doing so, while and after."""
+        """An older trace function keeps tracing, meanwhile and afterwards."""
         seen = []
 
         def tracer(frame, event, arg):
@@ -247,7 +247,7 @@ class Lines(LineTest):
         self.assertEqual(str(profiler.display()), "No data collected\n")
 
     def test_unmeasured(self):
-        """Of what was executed beyond the limit it is said that there was more."""
+        """For executions beyond the limit the display says that there were more."""
         def work():
             for _ in range(20):
                 pass

@@ -1,5 +1,5 @@
-"""pytorch_memlab's tensors: what test_mem_reporter and test_courtesy do, with what they do not assert, and what was
-wrong."""
+"""pytorch_memlab's tensors: the calls of test_mem_reporter and test_courtesy, with further assertions, and fixed
+bugs."""
 
 import gc
 import io
@@ -50,7 +50,7 @@ class Reporter(unittest.TestCase):
         self.assertEqual(kept.numel(), 15)
 
     def test_shared_storages(self):
-        """Counted once; the slices are not what they were cut from."""
+        """A shared storage counts once; slices differ from their originals."""
         whole = torch.zeros(1 << 20)
         part = whole[:10]
         del whole
@@ -58,7 +58,7 @@ class Reporter(unittest.TestCase):
         reporter = pytorch_memlab.MemReporter()
         _, text = self.report(reporter, verbose=True)
         stats = [s for s in reporter.device_tensor_stat[torch.device("cpu")] if s[3] == 4 << 20 or "->" in s[0]]
-        # part is a view of memory that may be an object of Python's, too
+        # part is a view of memory that may also be an object of Python's
         self.assertIn(sorted(s[3] for s in stats), ([0, 4 << 20], [0, 0, 4 << 20]))
         self.assertEqual(len(re.findall(r"\(->Tensor\d+\)", text)), len(stats) - 1)
         self.assertEqual(again.numel(), 1)
@@ -108,7 +108,7 @@ class Reporter(unittest.TestCase):
 
 @unittest.skipIf(torch is None, "there is no PyTorch here")
 class Leaving(unittest.TestCase):
-    """Courtesy, on a device that has no memory; e2e/compat_gpu_test.go has one that has."""
+    """Courtesy, on a device without memory; e2e/compat_gpu_test.go has one with memory."""
 
     def test_without_a_gpu(self):
         linear = torch.nn.Linear(8, 8)        # with no gradients: the original fails here

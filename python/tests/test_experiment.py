@@ -1,4 +1,4 @@
-"""Experiments: what they took, what came back, which names went."""
+"""Experiments: the memory that they took, the memory that came back, the names that were deleted."""
 
 import asyncio
 import unittest
@@ -13,7 +13,7 @@ MIB = fake.MIB
 
 
 class Experiments(ShellTest):
-    """The fake tracer's memory is what cells put into take()."""
+    """The fake tracer's memory is the argument of take() in cells."""
 
     def setUp(self):
         super().setUp()
@@ -53,7 +53,7 @@ class Experiments(ShellTest):
         )
 
     def test_names(self):
-        """Kept: what is said to be, modules, functions, classes. Older names that have new values are told, and left
+        """Names in keep, modules, functions and classes are kept. Older names with new values are reported, and left
         alone."""
         self.run_cell("old = take(5); listed = [1]; same = take(1)")
         shown = self.run_cell(
@@ -80,7 +80,7 @@ class Experiments(ShellTest):
     def test_nested_and_overlapping(self):
         self.run_cell("a = ipytracer.start('a'); x = take(1)")
         self.run_cell("b = ipytracer.start('b'); y = take(2)")
-        self.run_cell("ra = a.finish()")      # takes x and y along
+        self.run_cell("ra = a.finish()")      # deletes x and y as well
         self.run_cell("z = take(4)")
         self.run_cell("rb = b.finish()")
         ra, rb = self.shell.user_ns["ra"], self.shell.user_ns["rb"]

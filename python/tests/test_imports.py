@@ -1,4 +1,4 @@
-"""Who imports whom in the package: nobody in a circle, and of the shims for older tools only they themselves."""
+"""The imports between modules of the package: none in circles, and only shims for older tools import shims."""
 
 import ast
 import os
@@ -8,7 +8,7 @@ _SRC = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
 
 
 def modules():
-    """{module: (its tree, whether it is a package)} of everything in the package."""
+    """Return {module: (its tree, whether it is a package)} of everything in the package."""
     found = {}
     for folder, _, names in os.walk(os.path.join(_SRC, "ipytracer")):
         for name in names:
@@ -22,7 +22,7 @@ def modules():
 
 
 def nodes(tree, types):
-    """Everything in a module; types: also what only type checkers see."""
+    """Yield everything in a module; types: include code for type checkers only."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -39,7 +39,7 @@ def nodes(tree, types):
 
 
 def imported(name, tree, package, known, types):
-    """The modules of the package that a module imports, anywhere in it."""
+    """Return the modules of the package that a module imports, anywhere in it."""
     found = set()
     for node in nodes(tree, types):
         if isinstance(node, ast.Import):
@@ -84,7 +84,7 @@ class Imports(unittest.TestCase):
             follow(name, [])
 
     def test_nothing_imports_the_shims(self):
-        """Whoever wants one names it in an import of his own."""
+        """Users of a shim import it by its name."""
         shims = "ipytracer.compat"
         for name, found in self.with_types.items():
             if not name.startswith(shims):

@@ -1,4 +1,4 @@
-"""What JupyterLab's extension is told: of which cell, and what a comm that says nonsense gets."""
+"""The messages to JupyterLab's extension: the cells they belong to, and the answer to invalid messages on a comm."""
 
 import types
 import zlib
@@ -36,7 +36,7 @@ class Comm:
 
 
 class Manager:
-    """The kernel's comm manager, as much of it as the companion uses."""
+    """The part of the kernel's comm manager that the companion uses."""
 
     def __init__(self):
         self.targets, self.comms = {}, {}
@@ -109,7 +109,7 @@ class Told(LabTest):
         self.assertIn("lines", said["asks"])
 
     def test_history(self):
-        """A page that is loaded again gets what was told before, with the cells' ids."""
+        """A page that is loaded again gets the earlier messages, with the cells' ids."""
         self.load()
         self.cell = "early"
         self.run_cell("x = 1")
@@ -117,7 +117,7 @@ class Told(LabTest):
         self.assertEqual([(c["cell"], c["execution_count"]) for c in told], [("early", 2)])
 
     def test_history_before_the_companion(self):
-        """Cells that ran before it was loaded are told with what their text sums up to."""
+        """Cells that ran before it was loaded are sent with the checksum of their text."""
         self.tracer.windows += [
             fake.window(900, execution_count=1, source="z = 1"),
             fake.window(901, execution_count=2, source="z", source_truncated=True),
@@ -136,7 +136,7 @@ class Told(LabTest):
         self.assertIs(comm.of("cut")[-1], True)
 
     def test_ids(self):
-        """What is no id of nbformat's is none."""
+        """An id that is invalid in nbformat is dropped."""
         self.load()
         comm = self.open()
         for cell in ("vscode-notebook-cell:/x#W0sZmls", "x" * 65, 7, "", "a b"):
@@ -145,7 +145,7 @@ class Told(LabTest):
             self.assertIsNone(comm.of("cell")[-1]["cell"])
 
     def test_hostile_figures(self):
-        """Text of the notebook's is escaped and bounded."""
+        """Text of the notebook is escaped and bounded."""
         self.load()
         comm = self.open()
         self.tracer.coming = [
@@ -175,7 +175,7 @@ class Told(LabTest):
 
 class Shown(LabTest):
     def test_lines(self):
-        """Where the extension shows figures nothing is displayed, and so nothing saved, unless somebody wants it."""
+        """Where the extension shows figures nothing is displayed, so nothing is saved, unless the user wants it."""
         self.load()
         self.assertEqual(len(self.run_cell("x = 1")), 1)
         comm = self.open()
@@ -188,7 +188,7 @@ class Shown(LabTest):
         self.assertEqual(len(comm.of("cell")), 6)
 
     def test_transient(self):
-        """The extension sees that there is a companion; what is saved says nothing of it."""
+        """The extension sees that there is a companion; saved data does not show it."""
         self.load()
         self.run_cell("x = 1")
         last = self.published.outputs[-1]
@@ -201,7 +201,7 @@ class Shown(LabTest):
         self.assertEqual(len(self.run_cell("x = 1")), 1)
 
     def test_a_page_that_is_gone(self):
-        """Nobody says so: sending fails, or others take its place."""
+        """No message reports it: sending fails, or other pages take its place."""
         self.load()
         broken = self.open()
         broken.broken = True
@@ -229,7 +229,7 @@ class Asked(LabTest):
         self.assertEqual(answer["table"]["rows"][0][-1], "In[2] line 1 › ones")
 
     def test_looks(self):
-        """The kernel waits for none: the extension is told a number, and asks again."""
+        """The kernel waits for no look: the extension gets a number, and asks again."""
         self.load()
         comm = self.open()
         self.tracer.looked = 1
@@ -257,7 +257,7 @@ class Asked(LabTest):
         self.assertIn(self.ask(comm, {"id": 7, "ask": "audit"})["error"], ("no tracer listens", "the tracer has ended"))
 
     def test_start(self):
-        """Without a tracer the extension is told whether a server can begin a session, has that done, and is told when
+        """Without a tracer the extension learns whether a server can begin a session, has that done, and learns when
         the tracer listens."""
         self.tracer.greets = False
         self.load()
@@ -284,7 +284,7 @@ class Asked(LabTest):
             )
 
     def test_silent(self):
-        """While the tracer does not answer in time that is told, and behind it what the tracer has not told yet."""
+        """While the tracer does not answer in time a message says so; the missing figures follow later."""
         self.load()
         comm = self.open()
         self.patience(0.05)

@@ -31,14 +31,15 @@ class LineTest(unittest.TestCase):
 
 class Pair(LineTest):
     def test_nobody(self):
-        """Without a tracer nothing waits, and there is nothing to see."""
+        """Without a tracer nothing waits, and nothing is visible."""
         with mock.patch.object(Line, "_readable", side_effect=AssertionError("it waits")):
             for _ in range(100):
                 self.assertFalse(self.line.look(cell=True))
                 self.assertIsNone(self.line.ask("cell"))
 
     def test_descriptors(self):
-        """Both ends are closed on exec; the pair is closed once the line has come, whose ends have one owner each."""
+        """Both ends are closed on exec. The pair is closed once the line has come; the line's ends have one owner
+        each."""
         with fake.Tracer(greets=False) as tracer:
             self.line.look(cell=True)
             self.assertRegex(tracer.markers[0], r"^line \d+ \d+$")
@@ -49,7 +50,7 @@ class Pair(LineTest):
                 self.assertTrue(fcntl.fcntl(end, fcntl.F_GETFD) & fcntl.FD_CLOEXEC)
             self.line._offered += 3600                       # as if it were a moment ago, however busy the machine is
             self.line.look(cell=True)
-            self.assertEqual(tracer.markers, [offered])      # it may just be taken over
+            self.assertEqual(tracer.markers, [offered])      # the tracer may be taking it over
             self.line._offered -= 3600 + 1
             self.line.look(cell=True)
             self.assertEqual(tracer.markers, [offered] * 2)
@@ -88,7 +89,7 @@ class Pair(LineTest):
             self.assertEqual(self.line.ask("cell"), [])
 
     def test_taken_number(self):
-        """Where somebody closed our end and its number means another socket, that is neither read nor closed."""
+        """If other code closed our end and its number means another socket, that is neither read nor closed."""
         with fake.Tracer() as tracer:
             self.attached(tracer)
             mine, other = socket.socketpair()
@@ -108,13 +109,13 @@ def _links():
         try:
             found.append(os.readlink("/proc/self/fd/" + number))
         except FileNotFoundError:
-            pass     # the folder's own
+            pass     # the folder's own descriptor
     return found
 
 
 class Fork(LineTest):
     def in_child(self, what):
-        """Run a function in a forked child; what it returned, as text."""
+        """Run a function in a forked child. Return its result as text."""
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
@@ -162,7 +163,7 @@ class Fork(LineTest):
 
 class Answers(LineTest):
     def test_stalled(self):
-        """One that does not answer costs its time, which tests of waits count; what comes late is taken in."""
+        """A tracer that does not answer costs its time, which test_waits.py counts; late answers are taken in."""
         with fake.Tracer() as tracer:
             self.attached(tracer)
             tracer.answers = False
@@ -181,7 +182,7 @@ class Answers(LineTest):
             self.assertEqual(self.line.newest.id, 7)
 
     def test_full_socket(self):
-        """A tracer that reads nothing: requests are left out, and nothing blocks."""
+        """If a tracer reads nothing, requests are left out, and nothing blocks."""
         with fake.Tracer() as tracer:
             self.attached(tracer)
             tracer.marked = lambda text: None
@@ -198,7 +199,7 @@ class Answers(LineTest):
             self.assertEqual([w.id for w in self.line.ask("cells", after=0, limit=200)], [1, 2, 3, 4, 5])
 
     def test_nothing_to_tell(self):
-        """An answer without the member is one without windows."""
+        """An answer without the member has no windows."""
         with fake.Tracer() as tracer:
             self.attached(tracer)
             tracer.reply = lambda r: [{"id": r["id"]}]
@@ -213,7 +214,7 @@ class Answers(LineTest):
             self.assertTrue(self.line.listens())
 
     def test_threads(self):
-        """Answers find those who asked."""
+        """Each answer reaches the thread that asked."""
         with fake.Tracer() as tracer:
             self.attached(tracer)
             tracer.reply = lambda r: [{"id": r["id"], "windows": [fake.window(r["after"])]}]
@@ -268,7 +269,7 @@ HOSTILE = {
 
 class Hostile(LineTest):
     def test_answers(self):
-        """Each is refused, closes the line, and raises nothing."""
+        """Each of them is refused, closes the line, and raises nothing."""
         for name, packet in HOSTILE.items():
             with self.subTest(name), fake.Tracer() as tracer:
                 self.attached(tracer)
@@ -301,8 +302,8 @@ class Hostile(LineTest):
                 self.line.close()
 
     def test_sent(self):
-        """What is sent in the line's place is refused, closed, and raises nothing; one of those is a tracer that knows
-        only the line before this one."""
+        """Invalid messages in the line's place are refused, their descriptors closed, and nothing is raised; one of
+        them is from a tracer that knows only the line before this one."""
         before = len(os.listdir("/proc/self/fd"))
         stream, file = socket.socketpair(), open(os.devnull)
         for name, packet, more, sends, older in (
@@ -334,7 +335,7 @@ class Hostile(LineTest):
             self.assertFalse(self.line.older)
 
     def test_twice(self):
-        """Where a second tracer sends an end, too, the first one's is the line."""
+        """Where a second tracer also sends an end, the first one's is the line."""
         with fake.Tracer() as tracer:
             self.line.look(cell=True)
             tracer.make(int(tracer.markers[0].split()[1])).close()

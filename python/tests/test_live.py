@@ -1,4 +1,4 @@
-"""What is shown of a cell while it runs."""
+"""The display of a cell while it runs."""
 
 import os
 import time
@@ -10,7 +10,7 @@ from .shells import ShellTest
 
 
 def until(true):
-    """Wait for what another thread does."""
+    """Wait for another thread's effect."""
     end = time.monotonic() + 120
     while not true():
         if time.monotonic() > end:
@@ -21,7 +21,7 @@ def until(true):
 class Live(ShellTest):
     def setUp(self):
         super().setUp()
-        self.shell.kernel = object()     # what the shell of a kernel has, and a terminal's has not
+        self.shell.kernel = object()     # the shell of a kernel has it, and a terminal's has not
         self.addCleanup(delattr, self.shell, "kernel")
         self.tracer = fake.Tracer(limit=None).__enter__()
         self.addCleanup(self.tracer.__exit__)
@@ -31,7 +31,7 @@ class Live(ShellTest):
         self.shell.user_ns.update(tracer=self.tracer, until=until, shown=self.published.outputs)
 
     def long(self, ticks, ns=3_200_000_000):
-        """Run a cell that is said to run so often."""
+        """Run a cell during which the tracer reports so many times that it still runs."""
         self.tracer.running = [
             fake.window(70, duration_ns=ns, status="incomplete", execution_count=self.shell.execution_count)
         ]
@@ -60,7 +60,7 @@ class Live(ShellTest):
         self.assertEqual([out["update"] for out in displays], [False, True, False, False, True])
 
     def test_too_early(self):
-        """A tick that was for the cell before shows nothing of the next one."""
+        """A tick for the cell before shows nothing of the next one."""
         self.tracer.running = [fake.window(70, duration_ns=5_000_000, status="incomplete")]
         shown = self.run_cell(
             "asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)"
@@ -69,7 +69,7 @@ class Live(ShellTest):
         self.assertIn("need", shown[0])
 
     def test_silent(self):
-        """What a front end asks beside the cells shows nothing, however long it runs."""
+        """Code that a front end runs silently beside the cells shows nothing, however long it runs."""
         self.tracer.running = [fake.window(70, duration_ns=3_200_000_000, status="incomplete", silent=True)]
         shown = self.run_cell(
             "for n in range(2):\n    asked = len(tracer.requests); tracer.tick(); "
@@ -93,7 +93,7 @@ class Live(ShellTest):
         until(lambda: not live._thread.is_alive())
 
     def test_a_forked_child_that_runs_cells(self):
-        """The thread that shows is not there, and held the lock as it was forked; the tracer that listened was the
+        """The thread that shows is missing, and held the lock at the fork; the tracer that listened was the
         parent's."""
         live, before = _shell.of(self.shell).live, len(self.published.outputs)
         with live._lock:
@@ -131,7 +131,7 @@ class InATerminal(ShellTest):
 
 
 class Kernel:
-    """What of a kernel matters: how it takes requests, and whose request it is at."""
+    """The relevant parts of a kernel: how it takes requests, and the request that it handles."""
 
     def __init__(self):
         self.answered = []
@@ -143,8 +143,8 @@ class Kernel:
 
 
 class InAConsole(ShellTest):
-    """A front end that asks whether code is complete cannot change what it has displayed, so it is shown a cell when
-    that is over, and only then."""
+    """A front end that asks whether code is complete cannot change its displays, so a cell is displayed there only once
+    it has ended."""
 
     def setUp(self):
         super().setUp()
@@ -163,7 +163,7 @@ class InAConsole(ShellTest):
         )
 
     def long(self):
-        """Run a cell that is said to run long until that has been asked about; what is shown of it."""
+        """Run a cell that is reported to run long, until the companion has asked about that. Return its displays."""
         before = len(self.published.outputs)
         shown = self.run_cell(
             "asked = len(tracer.requests); tracer.tick(); until(lambda: len(tracer.requests) > asked)\n"
@@ -190,7 +190,7 @@ class InAConsole(ShellTest):
         self.assertIs(self.kernel.shell_handlers["is_complete_request"], self.plain_handler)
 
     def test_a_strange_kernel(self):
-        """What cannot be asked is no console's."""
+        """A kernel that cannot be asked counts as no console."""
         self.kernel.get_parent = lambda: {}
         self.assertIn(False, self.long()[1])
         self.kernel.shell_handlers["is_complete_request"]("stream", "ident", {})

@@ -1,4 +1,4 @@
-"""%tracer vars, %tracer audit, %tracer live, and what is found in Python."""
+"""%tracer vars, %tracer audit, %tracer live, and their results in Python."""
 
 import unittest
 from unittest import mock
@@ -33,11 +33,11 @@ class Looked(ShellTest):
         )
         self.assertEqual(self.asked("vars"), [None, 1, 1])
         ipytracer.vars()
-        self.assertEqual(self.asked("vars")[3:], [None, 2, 2])      # a new look, not what was found before
+        self.assertEqual(self.asked("vars")[3:], [None, 2, 2])      # a new look, not the earlier result
 
     def test_views(self):
-        """What a view uses of what it holds, and what to type; nothing is typed of what a copy might share, or of a
-        name that is none."""
+        """The part of memory that a view uses, and the code to type; there is none for memory that a copy might share,
+        or for an invalid name."""
         def view(name, kind="numpy.ndarray", **more):
             return dict(
                 {
@@ -119,7 +119,7 @@ class Looked(ShellTest):
         self.assertEqual(ipytracer.audit().all_clear, "Nothing stayed behind.")
 
     def test_waiting_is_said(self):
-        """In a terminal once, in a notebook in the place of what comes of it."""
+        """The wait is shown once in a terminal; in a notebook the result replaces it."""
         self.tracer.looked = 6
         with mock.patch.object(_magic, "_SHOWN_AFTER", 0.0):
             shown = self.run_cell("%tracer vars")
@@ -147,7 +147,7 @@ class Looked(ShellTest):
         self.assertEqual((len(found), found.why[:23]), (0, "the tracer still looks "))
 
     def test_no_answer(self):
-        """It is stopped, or killed, also while it is waited for."""
+        """The tracer is stopped, or killed, also during the wait."""
         self.patience(0.2)
         self.tracer.answers = False
         self.assertEqual(
@@ -173,7 +173,7 @@ class Looked(ShellTest):
         self.assertEqual(ipytracer.audit().why, "too many\x1b ask")
 
     def test_hostile_answers(self):
-        """Whatever is no such answer costs the line, and raises nothing."""
+        """Any other answer costs the line, and raises nothing."""
         for wrong in (
             {"looking": True},
             {"looking": True, "look": -1, "wait_ns": 0},
@@ -241,7 +241,7 @@ class Words(unittest.TestCase):
         self.assertIn("more objects than", note)
 
     def test_safe(self):
-        """What a program can name is seen, in text and in HTML."""
+        """Names under a program's control are visible, in text and in HTML."""
         bad = "<script>\x1b[31m\u202e&\n"
         found = _packets.variables({"variables": [fake.variable(bad, type=bad, where=bad, shaped=bad, also=[bad])]})
         audit = _packets.audit(
@@ -271,7 +271,7 @@ class Words(unittest.TestCase):
         self.assertIn("80 more verdicts", _show.audit(audit)["text/plain"])
 
     def test_no_verdict_of_none(self):
-        """Without an audit nothing is said to be clear."""
+        """Without an audit no text gives an all-clear."""
         none = _packets.audit({"why": "its objects could not be looked at"})
         self.assertEqual(_show.audit(none)["text/plain"], "ipytracer: its objects could not be looked at")
         self.assertFalse(none.complete)

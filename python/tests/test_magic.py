@@ -16,7 +16,7 @@ class Magic(ShellTest):
     def test_off_and_on(self):
         self.assertEqual(self.run_cell("%tracer off"), [])
         self.assertEqual(self.run_cell("x = 1"), [])
-        self.tracer.windows.append(fake.window(50, execution_count=3))     # the tracer saw it all the same
+        self.tracer.windows.append(fake.window(50, execution_count=3))     # the tracer still saw it
         self.assertEqual(self.run_cell("%tracer"), ["ipytracer: tracer 0.1.0 listens, figures under cells: off"])
         self.assertEqual(len(self.run_cell("%tracer on")), 1)
         self.assertEqual(self.run_cell("%tracer")[0], "ipytracer: tracer 0.1.0 listens, figures under cells: compact")
@@ -29,7 +29,7 @@ class Magic(ShellTest):
         self.assertEqual(len(self.run_cell("%tracer compact")[0].split("\n")), 1)
 
     def test_of_one_cell(self):
-        """It runs as it would without, and its figures are there also while they are off."""
+        """The cell runs as it would without the magic, and its figures appear also while they are off."""
         self.run_cell("%tracer off")
         self.assertEqual([s.count("\n") for s in self.run_cell("%%tracer\nx = 5\nx + 1")], [0])
         self.assertEqual(self.shell.user_ns["_"], 6)

@@ -1,5 +1,5 @@
-"""The pytest plugin: suites of planted needs and leaks, each run by a pytest in this process against a tracer that the
-tests play."""
+"""The pytest plugin: suites of planted needs and leaks, each run by a pytest in this process against the tests' own
+tracer."""
 
 import contextlib
 import importlib.metadata
@@ -34,8 +34,8 @@ def take(mib, meter="cpu.resident"):
 
 
 def _plugin():
-    """How pytest is given the plugin: by itself where the package is installed, and as an argument where its sources
-    are tried."""
+    """Return the arguments that load the plugin: none where the package is installed, one where its sources are
+    tested."""
     try:
         importlib.metadata.distribution("ipytracer")
     except importlib.metadata.PackageNotFoundError:
@@ -57,7 +57,7 @@ class Plugin(unittest.TestCase):
         self.addCleanup(_line.LINE.close)
 
     def run_suite(self, suite, *options, ini="", name="test_it"):
-        """Run a suite; the exit status, what is printed, and what the JSON file has by the test's name."""
+        """Run a suite. Return the exit status, the output, and the JSON file's entry with the test's name."""
         with open(os.path.join(self.folder, name + ".py"), "w") as f:
             f.write(_HEAD + textwrap.dedent(suite))
         with open(os.path.join(self.folder, "pytest.ini"), "w") as f:
@@ -234,7 +234,7 @@ class Plugin(unittest.TestCase):
         self.assertIn("not judged: no_leaks: there are no figures", out)
 
     def test_doubts(self):
-        """What may be off is judged only where that makes no difference."""
+        """An inexact figure is judged only where its error makes no difference."""
         def reply(request):
             if request["ask"] != "experiment" or ", call" not in request["name"]:
                 return None

@@ -1,4 +1,4 @@
-"""What is given back: tracebacks, caches; what did not come back; seeds."""
+"""Release of memory: tracebacks, caches; memory that did not come back; seeds."""
 
 import random
 import sys
@@ -22,7 +22,7 @@ class Block:
 
 class Traceback(ShellTest):
     def failing(self, error):
-        """A cell fails in a function that has a Block."""
+        """Run a cell that fails in a function that has a Block."""
         self.shell.user_ns["Block"] = Block
         self.shell.user_ns["seen"] = seen = []
         self.shell.user_ns["weakref"] = weakref
@@ -38,10 +38,10 @@ class Traceback(ShellTest):
         self.assertIsNone(block())
         self.assertEqual(self.shell.user_ns["found"], (True, False))
         self.assertFalse(hasattr(sys, "last_value"))
-        self.assertIn("ZeroDivisionError", (self.run_cell("1/0"), self.printed)[1])     # the next is shown as ever
+        self.assertIn("ZeroDivisionError", (self.run_cell("1/0"), self.printed)[1])     # the next error is shown
 
     def test_at_an_experiment(self):
-        """release: only where memory was what it failed for."""
+        """release: only where the failure was for lack of memory."""
         for error, release, gone in (
             ("MemoryError()", True, True),
             ("RuntimeError('CUDA out of memory. Tried')", True, True),
@@ -89,7 +89,7 @@ class Traceback(ShellTest):
 
 class Left(ShellTest):
     def test_left(self):
-        """What did not come back: the lines, and the names that may hold it."""
+        """The memory that did not come back: its lines, and the names that may hold it."""
         with fake.Tracer() as tracer:
             self.load()
             tracer.settle()

@@ -65,7 +65,7 @@ class Traced(ShellTest):
             self.assertEqual(type(self.result.error_in_exec).__name__, "UsageError", line)
 
     def test_error(self):
-        """What a statement raises is its own, and the window ends."""
+        """A statement's exception stays the same, and the window ends."""
         self.run_cell("%memit 1/0")
         self.assertIsInstance(self.result.error_in_exec, ZeroDivisionError)
         self.assertEqual(self.tracer.open, [])
@@ -114,7 +114,7 @@ class Traced(ShellTest):
         self.assertEqual(self.shell.user_ns["x"], [5, 5])
 
     def test_somebody_elses(self):
-        """A %memit that was there before stays."""
+        """A %memit that was registered before stays."""
         self.run_cell("%unload_ext ipytracer")
         self.assertIsNone(self.shell.find_line_magic("memit"))
         calls = []

@@ -1,4 +1,4 @@
-"""%tracer start and stop, against a server that the tests play."""
+"""%tracer start and stop, against the tests' own server."""
 
 import contextlib
 import io
@@ -21,7 +21,7 @@ from .shells import ShellTest
 
 
 class Server:
-    """A server at a path of its own, in a thread: it answers each packet with what the test says."""
+    """A server at a path of its own, in a thread: it answers each packet as the test says."""
 
     def __init__(self, answer, uid=0):
         self.folder = tempfile.TemporaryDirectory()
@@ -146,10 +146,10 @@ class Magic(ShellTest):
 
 
 class WhatToDo(ShellTest):
-    """Where no tracer listens each text leads to what works: without root that is a server, where one runs."""
+    """Where no tracer listens each text names a way that works: without root that is a server, where one runs."""
 
     def texts(self):
-        """What all say that need a tracer."""
+        """Return all texts about a missing tracer."""
         found = {"load": self.load()[-1]}
         for cell in (
             "%tracer",
@@ -205,7 +205,7 @@ class WhatToDo(ShellTest):
     def test_one_that_has_ended(self):
         with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
             path = os.path.join(folder, "s")
-            listening.bind(path)            # and nobody listens
+            listening.bind(path)            # and no server listens
             with mock.patch.dict(os.environ, IPYTRACER_SERVE=path):
                 self.assertEqual(_serve.look(), _serve.NONE)
 
@@ -223,7 +223,7 @@ class WhatToDo(ShellTest):
             )
 
     def test_one_that_is_busy(self):
-        """As many connect as it has room for: it is there."""
+        """A busy server has as many connections as it has room for: it is there."""
         with mock.patch.object(socket.socket, "connect_ex", lambda *_: 11):
             self.assertEqual(_serve.look(), _serve.THERE)
 
@@ -286,7 +286,7 @@ class Auto(ShellTest):
             self.assertEqual(self.run_cell("x = 1"), [])
 
     def test_others(self):
-        """One that traces who asks, an older one, none, and a process that wants none of it."""
+        """Other cases: a server that traces on request, an older one, none, and an excluded process."""
         for answer in (
             dict(serve="ipytracer/serve/v1", ok=False, error="this server traces only who says 'start'"),
             None,

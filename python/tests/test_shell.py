@@ -1,4 +1,4 @@
-"""The extension in a shell: what is below which cell, and what never is."""
+"""The extension in a shell: the displays below each cell, and the cells without any."""
 
 import threading
 import time
@@ -29,7 +29,7 @@ class WithTracer(ShellTest):
         self.assertEqual(self.tracer.markers[-2:], ["cell", "ask"])
 
     def test_slower(self):
-        """What slows the notebook down is said once, and %tracer says it again."""
+        """The reason for a slower notebook is shown once, and %tracer shows it again."""
         self.tracer.slower = "each array is traced\x1b[2J: 1,000 hits"
         self.assertEqual(
             self.run_cell("x = 1"), ["ipytracer: slower: each array is traced\\x1b[2J: 1,000 hits", "In[2]  " + LINE]
@@ -42,8 +42,8 @@ class WithTracer(ShellTest):
         )
 
     def test_the_cell_that_loads(self):
-        """Nor others whose figures nobody asked for: they are not below the next one, though the tracer tells of
-        them."""
+        """Figures of this cell, and of others that were not asked for, are not below the next one, though the tracer
+        reports them."""
         self.tracer.windows += [fake.window(n, execution_count=1) for n in (900, 901)]
         self.assertEqual([s[:5] for s in self.run_cell("x = 1")], ["In[2]"])
 
@@ -56,14 +56,14 @@ class WithTracer(ShellTest):
         self.assertEqual(self.run_cell("1 +"), ["In[3]  %s · error (SyntaxError)" % LINE])
 
     def test_cells_without_figures(self):
-        """Silent ones, those that are not stored, empty ones."""
+        """Silent cells, cells that are not stored, and empty ones have no figures."""
         for how in (dict(silent=True), dict(store_history=False)):
             self.assertEqual(self.run_cell("x = 1", **how), [])
         self.assertEqual(self.run_cell(" "), [])
         self.assertNotIn("cell", self.tracer.markers)
 
     def test_cells_within(self):
-        """One line, of the outer one; what the inner ones print is not mixed with it."""
+        """There is one line, of the outer cell; the output of inner ones is not mixed with it."""
         self.assertEqual(len(self.run_cell("get_ipython().run_cell('y = 2', store_history=True)\nz = 3")), 1)
         self.assertEqual(self.run_cell("%%capture seen\nprint(5)")[0][:3], "In[")
         self.run_cell("text = seen.stdout, len(seen.outputs)")
@@ -71,7 +71,7 @@ class WithTracer(ShellTest):
         self.assertEqual(self.tracer.markers.count("cell"), 3)
 
     def test_a_cell_that_nobody_ended(self):
-        """A run_cell that was given up does not make all that follow cells within it."""
+        """A run_cell that was given up does not make later cells count as cells within it."""
         companion = _shell.of(self.shell)
         companion._cells().append(object())
         self.assertEqual(len(self.run_cell("x = 1")), 1)
@@ -90,7 +90,7 @@ class WithTracer(ShellTest):
         self.assertEqual(len([f for f in self.shell.events.callbacks["post_run_cell"]]), 1)
 
     def test_hooks_of_others(self):
-        """What other hooks draw belongs to the cell: ours comes behind."""
+        """Figures that other hooks draw belong to the cell: our line comes behind them."""
         seen = []
         def late(result):
             seen.append(self.tracer.markers.count("cell"))
@@ -101,7 +101,7 @@ class WithTracer(ShellTest):
         self.assertEqual(seen, [0, 1])
 
     def test_killed(self):
-        """One sentence, once; and the next tracer is heard again."""
+        """One sentence appears, once; and the next tracer is heard again."""
         self.run_cell("x = 1")
         self.tracer.greets = False
         self.tracer.kill()
@@ -121,7 +121,7 @@ class WithTracer(ShellTest):
         self.assertEqual(self.printed, "")
 
     def test_stalled(self):
-        """A tracer that does not answer costs at most its time, and what comes late is below the next cell."""
+        """A tracer that does not answer costs at most its time, and late figures appear below the next cell."""
         self.patience(0.15)
         self.tracer.answers = False
         start = time.monotonic()
@@ -134,7 +134,7 @@ class WithTracer(ShellTest):
         self.assertEqual([s[:5] for s in self.run_cell("x = 2")], ["In[2]", "In[3]"])
 
     def test_told_to_somebody_else(self):
-        """What came too late for its own cell, and was told to last() then, is below that cell."""
+        """A window that came too late for its own cell, and was then returned by last(), is shown below that cell."""
         self.patience(0.15)
         self.tracer.answers = False
         self.run_cell("x = 1")
@@ -147,7 +147,7 @@ class WithTracer(ShellTest):
         self.assertEqual([s[:5] for s in shown], ["In[2]", "In[3]"])
 
     def test_hostile(self):
-        """Whatever comes, the cell is as it would be without."""
+        """With any answer, the cell runs as it would without a tracer."""
         for packet in (b"\x00", b'{"id": 1, "windows": [3]}', b"x" * 70000):
             self.tracer.reply = lambda r, packet=packet: [packet]
             self.run_cell("x = 5")
@@ -190,7 +190,7 @@ class WithTracer(ShellTest):
 
 class Slow(ShellTest):
     def test_a_tracer_that_takes_its_time(self):
-        """Nobody is told that there is none while it is about to answer."""
+        """No text says that there is none while it is about to answer."""
         with fake.Tracer() as tracer:
             put = tracer.put
             tracer.put = lambda packet: threading.Timer(0.01, put, (packet,)).start()
@@ -200,7 +200,7 @@ class Slow(ShellTest):
 
 class WithoutTracer(ShellTest):
     def test_waits_once(self):
-        """Not even a tracer that is not there is waited for a second time."""
+        """A missing tracer is not waited for a second time either."""
         _line.LINE.said = True
         waited = []
         _line.LINE._readable = waited.append

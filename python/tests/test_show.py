@@ -1,4 +1,4 @@
-"""What is shown of a window, as text and as HTML."""
+"""The display of a window, as text and as HTML."""
 
 import html.parser
 import re

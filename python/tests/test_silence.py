@@ -1,4 +1,4 @@
-"""A tracer that does not answer in time: what is said, how often, and that it is heard again."""
+"""A tracer that does not answer in time: the texts about it, their number, and that it is heard again."""
 
 from ipytracer import _line, _silence
 
@@ -16,13 +16,13 @@ class Silent(ShellTest):
         self.assertEqual(len(self.run_cell("x = 1")), 1)     # In[2]
 
     def silent(self, cells):
-        """Run so many cells while the tracer answers nothing, from In[3] on; all that is shown."""
+        """Run so many cells while the tracer answers nothing, from In[3] on. Return all displays."""
         self.patience(0.05)
         self.tracer.answers = False
         return [s for _ in range(cells) for s in self.run_cell("x = 1")]
 
     def comes_back(self):
-        """The tracer answers again, first what it was asked meanwhile, all at once."""
+        """Have the tracer answer again, first the requests so far, all at once."""
         self.tracer.settle()
         asked, self.tracer.answers = [r for r in self.tracer.requests if r["id"] in _line.LINE._open], True
         self.patience(20)
@@ -64,14 +64,14 @@ class Silent(ShellTest):
         self.assertNotIn("has not answered", self.run_cell("%tracer")[-1])
 
     def test_again(self):
-        """Another silence is told of again."""
+        """Another silence is reported again."""
         for _ in range(2):
             self.assertEqual(len(self.silent(5)), 1)
             self.comes_back()
             self.assertEqual(sum("are missing here" in s for s in self.run_cell("x = 1") + self.run_cell("x = 1")), 1)
 
     def test_reminded(self):
-        """A tracer that has not seen that it was asked is reminded, and answers."""
+        """A tracer that has not seen a request is reminded, and answers."""
         self.silent(6)
         self.tracer.settle()
         del self.tracer.markers[:]
@@ -79,8 +79,7 @@ class Silent(ShellTest):
         self.assertEqual(self.tracer.markers[-2:], ["cell", "ask"])
 
     def test_full(self):
-        """With as many questions open as there may be, one that is not answered is reminded of, and all are once it
-        answers."""
+        """With as many open requests as possible, one without an answer is repeated, and all are answered later."""
         self.patience(0.01)
         self.tracer.answers = False
         for _ in range(2 * _line._MOST_OPEN):
@@ -93,7 +92,7 @@ class Silent(ShellTest):
         self.assertEqual(_line.LINE.ask("running"), [])
 
     def test_gone(self):
-        """What a tracer that has ended did not tell is not told of the next one."""
+        """The missing figures of a tracer that has ended are not reported about the next one."""
         self.silent(5)
         self.tracer.greets = False
         self.tracer.kill()

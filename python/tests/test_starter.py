@@ -17,7 +17,7 @@ from . import fake
 
 
 class Late(fake.Tracer):
-    """A tracer whose probes are in place once the line was offered so often."""
+    """A tracer with probes that are in place once the line was offered so often."""
 
     def __init__(self, offers):
         super().__init__(greets=False)
@@ -39,7 +39,7 @@ class Starter(unittest.TestCase):
         self.addCleanup(_starter._waited.clear)
 
     def started_by(self, pid, start=None):
-        """This process is said to have been started by one."""
+        """Set the environment as if the process pid had started this one."""
         if start is None:
             start = _starter._status(pid)[1]
         patch = mock.patch.dict(os.environ, {_starter.VARIABLE: "%d %d" % (pid, start)})
@@ -47,13 +47,13 @@ class Starter(unittest.TestCase):
         self.addCleanup(patch.stop)
 
     def listens(self):
-        """Whether a tracer listens at the first use, and what is said."""
+        """Return whether a tracer listens at the first use, and the printed text."""
         with contextlib.redirect_stdout(io.StringIO()) as said:
             found = _figures.listens()
         return found, said.getvalue()
 
     def test_waits(self):
-        """It listens, though its probes come after several offers; nothing is said."""
+        """It listens, though its probes come after several offers; nothing is printed."""
         self.started_by(os.getppid())
         with Late(offers=5) as tracer:
             self.assertEqual(self.listens(), (True, ""))
@@ -69,12 +69,12 @@ class Starter(unittest.TestCase):
             self.assertEqual([m.split()[0] for m in tracer.markers[:6]], ["line"] * 5 + ["begin"])
 
     def test_further_ancestors(self):
-        """The command may have been started by a shell of the command's own."""
+        """The tracer may be a further ancestor: the command may run in a shell of its own."""
         self.started_by(_starter._status(os.getppid())[0] or os.getppid())
         self.assertEqual(_starter.runs(), _starter._status(os.getppid())[0] > 0)
 
     def test_once(self):
-        """In vain it is waited for once, as long as was said."""
+        """A vain wait happens once, for the documented time."""
         self.started_by(os.getppid())
         now = [1000.0]
 
@@ -96,14 +96,14 @@ class Starter(unittest.TestCase):
             self.assertLess(now[0] - 1000 - took, 0.2)
 
     def check_nobody(self):
-        with Late(offers=5) as tracer:       # who waits finds it
+        with Late(offers=5) as tracer:       # a process that waits finds it
             self.assertFalse(_starter.runs())
             found, said = self.listens()
             self.assertEqual((found, "no tracer listens yet" in said), (False, True))
             self.assertLess(len(tracer.markers), 5)
 
     def test_nobody(self):
-        """Without a word of a tracer there is none to wait for."""
+        """Without the variable there is no tracer to wait for."""
         os.environ.pop(_starter.VARIABLE, None)
         self.check_nobody()
 
@@ -113,7 +113,7 @@ class Starter(unittest.TestCase):
         self.check_nobody()
 
     def test_strangers(self):
-        """Who is no ancestor has not started this process."""
+        """A process that is no ancestor has not started this one."""
         with subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) as child:
             self.started_by(child.pid)
             self.check_nobody()

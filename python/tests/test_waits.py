@@ -1,5 +1,5 @@
-"""How long the notebook may wait, by a clock of the test's own: as long as the line says that it would, so a busy
-machine makes no difference."""
+"""How long the notebook may wait, by a clock of the test's own: for as long as the line says. So a busy machine makes
+no difference."""
 
 import json
 import time
@@ -36,14 +36,14 @@ class Waits(LineTest):
             self.addCleanup(patch.stop)
 
     def wait(self, seconds):
-        """What a poll of so many seconds does: they pass, or something has come before."""
+        """Act as a poll of so many seconds: they pass, or a message has come before."""
         self.tracer.settle()
         self.waits.append(seconds)
         self.now += seconds
         return self.arrives(seconds)
 
     def cell(self, *asked):
-        """A cell that asks: how long it waited, with what is shown below it."""
+        """Run a cell that asks. Return how long it waited, including the display below it."""
         before = self.now
         self.line.look(cell=True)
         for ask in asked:
@@ -62,7 +62,8 @@ class Waits(LineTest):
         self.assertEqual(self.line.hello is None, False)
 
     def test_a_cell_that_asks_much(self):
-        """All that one cell waits for in vain is once what it may wait, and then next to nothing for each question."""
+        """All vain waits of one cell together take the time that it may wait once, and then next to nothing for each
+        question."""
         def measured():
             with experiment("e"):
                 pass
@@ -81,7 +82,7 @@ class Waits(LineTest):
                 self.assertLessEqual(took, CELL + len(self.waits) * _line._IMPATIENT)
 
     def test_a_tracer_that_trickles(self):
-        """Packets that come just in time prolong only what may be long, and not beyond that."""
+        """Packets that come just in time prolong only long answers, and not beyond their limit."""
         def trickle(seconds):
             self.tracer.put({"id": self.line._next - 1, "windows": [], "more": True})
             return [1]
@@ -98,14 +99,14 @@ class Waits(LineTest):
         self.assertLessEqual(self.cell(), CELL)
 
     def test_who_waits_gets_it(self):
-        """A test run that asks for ten seconds waits as long, once."""
+        """A test run that asks for ten seconds waits for that time, once."""
         before = self.now
         self.line.look(cell=True)
         self.line.ask("running", 10)
         self.assertEqual(round(self.now - before, 3), 10)
 
     def test_late(self):
-        """An answer that comes late, before the next question, makes the line as patient as before."""
+        """A late answer, before the next question, makes the line as patient as before."""
         self.line.look(cell=True)
         self.assertIsNone(self.line.ask("cell"))
         self.tracer.put({"id": self.line._next - 1, "windows": []})
@@ -114,7 +115,7 @@ class Waits(LineTest):
         self.assertEqual(round(self.now - before, 3), CELL)
 
     def test_the_clock_is_the_lines(self):
-        """All of this stands on that clock: nothing else in the line waits."""
+        """All of these tests rely on that clock: nothing else in the line waits."""
         began = time.monotonic()
         for _ in range(200):
             self.cell()

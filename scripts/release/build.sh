@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds everything that is released, of HEAD and nothing else, the same bytes each time: the static program, the wheel,
-# a Debian package, an image for containers, a bill of materials and checksums.
+# Builds all files of a release, from HEAD only, the same bytes each time: the static program, the wheel, a Debian
+# package, an image for containers, a bill of materials and checksums.
 #
 #   scripts/release/build.sh [OUT]    into bin/release, if none is named
 #
@@ -13,7 +13,7 @@ out=$(realpath "${1:-bin/release}")
 export VERSION LC_ALL=C TZ=UTC SOURCE_DATE_EPOCH
 VERSION=$(scripts/release/version.sh)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-# The settings of whoever types this make no difference.
+# The caller's settings make no difference.
 export GOFLAGS='-mod=readonly -buildvcs=false -trimpath' GOAMD64=v1 GOOS=linux GOARCH=amd64 CC=gcc
 unset CGO_CFLAGS CGO_CPPFLAGS CGO_LDFLAGS GOEXPERIMENT LDFLAGS
 umask 022
@@ -25,7 +25,7 @@ cd "$work/tree"
 
 CARRY=1 scripts/build.sh "$work/tracer"
 scripts/release/materials.py >"$work/sbom.json" --licenses "$work/THIRD-PARTY-LICENSES.txt"
-# Whatever Go says is linked in must be in the bill.
+# Every module that Go reports as linked in must be in the bill.
 "${GO:-go}" version -m "$work/tracer" | awk '$1 == "dep" { gsub(/\+/, "%2B"); print $2 "@" $3 }' >"$work/linked"
 while read -r module; do
     grep -qF "\"pkg:golang/$module\"" "$work/sbom.json" || { echo "release: $module is not in the bill" >&2; exit 1; }

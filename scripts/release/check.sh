@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A release is the same bytes whoever builds it, and where: built here, and once more from a clone in another folder,
-# with nothing in Go's cache, another time zone and another umask.
+# Checks that a release has the same bytes on every machine: it is built here, and once more from a clone in another
+# folder, with nothing in Go's cache, another time zone and another umask.
 #
 #   scripts/release/check.sh
 set -euo pipefail

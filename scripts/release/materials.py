@@ -27,7 +27,7 @@ def output(command, environment=None):
 
 
 def documents(text):
-    """The JSON documents that follow each other in a text."""
+    """Returns the JSON documents that follow each other in a text."""
     decoder, at = json.JSONDecoder(), 0
     while at < len(text):
         document, at = decoder.raw_decode(text, at)
@@ -37,7 +37,7 @@ def documents(text):
 
 
 def modules():
-    """The modules that are linked into the programs, by path."""
+    """Returns the modules that are linked into the programs, by path."""
     found = {}
     for cgo, package in PROGRAMS:
         listed = go("list", "-deps", "-tags", "osusergo,netgo", "-json=Module", package, CGO_ENABLED=cgo)
@@ -49,14 +49,14 @@ def modules():
 
 
 def texts(folder):
-    """The licences and notices of a module."""
+    """Returns the licences and notices of a module."""
     names = ("LICENSE", "LICENCE", "COPYING", "NOTICE")
     files = sorted(p for p in pathlib.Path(folder).iterdir() if p.name.upper().startswith(names) and p.is_file())
     return "\n".join(p.read_text(errors="replace").strip() for p in files)
 
 
 def go_components():
-    """(component, licence) of Go's library and of each module."""
+    """Returns (component, licence) of Go's library and of each module."""
     version = go("env", "GOVERSION").strip().removeprefix("go")
     yield component("golang", "std", version), texts(go("env", "GOROOT").strip())
     sums = {}
@@ -74,7 +74,7 @@ def go_components():
 
 
 def page_components():
-    """(component, licence) of each library in the program of the page."""
+    """Returns (component, licence) of each library in the program of the page."""
     parts = pathlib.Path("report/html/page/dist/LICENSES.txt").read_text().split(RULE + "\n")[1:]
     for part in parts:
         head, _, licence = part.partition("\n")
@@ -83,7 +83,7 @@ def page_components():
 
 
 def lab_components():
-    """(component, licence) of each library in JupyterLab's extension."""
+    """Returns (component, licence) of each library in JupyterLab's extension."""
     listed = pathlib.Path("python/labextension/built/static/third-party-licenses.json").read_text()
     for one in json.loads(listed)["packages"]:
         yield component("npm", one["name"], one["versionInfo"]), one["extractedText"].strip()

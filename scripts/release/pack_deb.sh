@@ -17,7 +17,7 @@ mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/usr/lib/systemd/system" "$doc" "$
 install -m 755 "$tracer" "$root/usr/bin/tracer"
 cp -r "$manual"/. "$root/usr/share/"
 for unit in "$units"/*.service; do
-    # The lines that say how to install it are for who has the repository.
+    # The lines on installation are for users of the repository.
     sed '/^#.*\(make install\|packaging\/\)/d; s#/usr/local/bin/tracer#/usr/bin/tracer#' "$unit" \
         >"$root/usr/lib/systemd/system/$(basename "$unit")"
 done

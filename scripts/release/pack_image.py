@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Makes an image for containers, from scratch and without a daemon: one layer with the program and what it looks up.
-The archive is an OCI layout (containerd, podman) and has the list that `docker load` reads.
+"""Makes an image for containers, from scratch and without a daemon: one layer with the program and the files that it
+reads. The archive is an OCI layout (containerd, podman) and has the list that `docker load` reads.
 
     pack_image.py TRACER LICENSES OUT
 """
@@ -23,7 +23,7 @@ FOLDERS = {"root": 0o700, "tmp": 0o1777, "var/cache/ipytracer": 0o700}
 
 
 def archive(files, folders=(), modes=()):
-    """A tar of files, by name, whose parents are made."""
+    """Returns a tar of files, by name, with their parent folders."""
     folders, modes = dict(folders), dict(modes)
     for name in [*files, *folders]:
         for parent in pathlib.PurePosixPath(name).parents:

@@ -21,8 +21,8 @@ PLATFORMS = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "musllinux_1_1_x86
 
 
 def built(version):
-    """The members of the wheel that setuptools builds, by name."""
-    from setuptools import build_meta  # here: it takes sys.argv for its own
+    """Returns the members of the wheel that setuptools builds, by name."""
+    from setuptools import build_meta  # imported here: it reads sys.argv as its own
 
     with tempfile.TemporaryDirectory() as work:
         source = pathlib.Path(work, "source")

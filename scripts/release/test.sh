@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs and uses each thing that is released, in trees of Debian that have a Python and neither Go, nor a C compiler,
+# Installs and uses each product of a release, in trees of Debian that have a Python and neither Go, nor a C compiler,
 # nor the repository: the package, the wheel, the static program, and the image under Debian's containerd and runc.
 #
 #   scripts/release/test.sh RELEASE [SUITE ...]    bookworm and trixie, if none is named
@@ -42,14 +42,14 @@ fails() {
     exit 1
 }
 
-# quietly WHAT COMMAND ...: shows what it prints only if it fails.
+# quietly WHAT COMMAND ...: shows the command's output only if it fails.
 quietly() {
     local what=$1
     shift
     "$@" >"$work/log" 2>&1 || { tail -n 40 "$work/log" >&2; fails "$what failed"; }
 }
 
-# made SUITE: the tree that others are layers over.
+# made SUITE: makes the tree below all layers.
 made() {
     local suite=$1 root=$dir/$1 one
     [ -z "${RELEASE_ANEW:-}" ] || rm -rf --one-file-system "$root"
@@ -65,7 +65,7 @@ made() {
     touch "$root/made"
 }
 
-# layer SUITE: a layer over its tree, mounted at $top and connected to the machine.
+# layer SUITE: makes a layer over its tree, mounted at $top and connected to the machine.
 layer() {
     local at none
     at=$(mktemp -d "$dir/layer.XXXXXX")
@@ -77,13 +77,13 @@ layer() {
     for none in go gcc cc; do ! types which "$none" >/dev/null || fails "the tree has $none"; done
 }
 
-# types COMMAND ...: as root in the tree at $top, who has nothing of this environment.
+# types COMMAND ...: runs it as root in the tree at $top, without this environment.
 types() {
     local path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     chroot "$top" env -i HOME=/root TERM=dumb "PATH=$path" DEBIAN_FRONTEND=noninteractive "$@"
 }
 
-# shell PYTHON: a command that reads cells. Without a history, for which a thread of its own would map memory meanwhile.
+# shell PYTHON: prints a command that reads cells. It has no history: a thread for that would map memory meanwhile.
 shell() { echo "$1 -m IPython --simple-prompt --no-banner --HistoryManager.enabled=False"; }
 
 # uses TRACER PYTHON: prints its version, finds that it can trace, and traces a session with known figures.
@@ -96,7 +96,7 @@ uses() {
     scripts/release/judge.py "$top/root/report.json"
 }
 
-# package SUITE: installed by apt, complete, used, compared with the truth of the self-test, and removed.
+# package SUITE: the package is installed by apt, complete, used, compared with the self-test's truth, and removed.
 package() {
     local file
     layer "$1"
@@ -119,7 +119,7 @@ package() {
     echo "test-release: $1: the Debian package"
 }
 
-# wheel SUITE: installed by pip without network, each file as its record says, used, and removed.
+# wheel SUITE: the wheel is installed by pip without network, each file as its record says, used, and removed.
 wheel() {
     layer "$1"
     cp "$release"/ipytracer-*.whl "$top/root/"
@@ -133,7 +133,7 @@ wheel() {
     echo "test-release: $1: the wheel"
 }
 
-# static SUITE: used as it is, and started where there is nothing else at all.
+# static SUITE: the program is used as it is, and started where there is nothing else at all.
 static() {
     layer "$1"
     install -D -m 755 "$release/tracer" "$top/root/nothing/tracer"
@@ -143,7 +143,8 @@ static() {
     echo "test-release: $1: the static program"
 }
 
-# image SUITE: imported into Debian's containerd; a container of it, which sees the machine's processes, traces one.
+# image SUITE: it is imported into Debian's containerd; a container of it, which sees the machine's processes, traces
+# one.
 image() {
     local name container=ipytracer-test pid one caps=()
     layer "$1"

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// ordered are the packages of which arrows are measured. Each has more files than anybody keeps in mind.
+// ordered are the packages with measured arrows. Each has more files than a reader can keep in mind.
 var ordered = []string{"attribution", "tracer"}
 
 // module is the path of the repository's module.

@@ -82,7 +82,7 @@ func measure(m *measures) error {
 	return nil
 }
 
-// isSource reports whether people write a file of this name.
+// isSource reports whether files of this name are written by hand.
 func isSource(name string) bool {
 	if strings.Contains(name, "/dist/") || strings.Contains(name, "/built/") {
 		return false

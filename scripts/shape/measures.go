@@ -46,7 +46,7 @@ func (m *measures) add(name string, text []byte) error {
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	m.figures[fileLines][name] = len(lines)
 	for i, line := range lines {
-		if width(line) > widest && !strings.HasPrefix(line, "//go:generate ") { // which cannot be divided
+		if width(line) > widest && !strings.HasPrefix(line, "//go:generate ") { // a directive cannot be divided
 			m.figures[columns][name]++
 			m.last[name] = fmt.Sprintf("%s:%d", name, i+1)
 		}

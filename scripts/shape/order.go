@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// rounds is how many orders of files are tried.
+// rounds is the number of orders of files that are tried.
 const rounds = 100
 
 // up returns the arrows that lead up in the best order found, in which files stand above those that they use. The same

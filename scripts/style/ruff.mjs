@@ -1,5 +1,5 @@
-// Checks Python with ruff, which npm has as WebAssembly: it needs Node, and no package of Python's. The settings are
-// those of ruff itself, in ruff.toml.
+// Checks Python with ruff, which npm has as WebAssembly: it needs Node, and no Python package. The settings are those
+// of ruff itself, in ruff.toml.
 //
 //   node scripts/style/ruff.mjs [--fix] PATH...
 import { execFileSync } from "node:child_process";
@@ -21,7 +21,7 @@ function filesBelow(paths) {
   return names.filter((name) => name.endsWith(".py"));
 }
 
-/** Reports whether a path is one that a pattern means: ** stands for folders as well, * for a part of one name. */
+/** Reports whether a path matches a pattern: ** stands for folders as well, * for a part of one name. */
 function matches(path, pattern) {
   const parts = pattern.split(/(\*\*|\*)/).map((part) => {
     if (part === "**") return ".*";

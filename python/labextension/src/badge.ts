@@ -1,5 +1,5 @@
-// The line at a cell: a widget in the cell's own layout, below its input. Text carries everything; symbols stand beside
-// colours.
+// The line at a cell: a widget in the cell's own layout, below its input. The text carries all information; symbols
+// stand beside colours.
 
 import { CodeCell } from "@jupyterlab/cells";
 import { PanelLayout, Widget } from "@lumino/widgets";
@@ -7,20 +7,20 @@ import { PanelLayout, Widget } from "@lumino/widgets";
 import { IHello, IRun } from "./figures";
 import { difference, duration, FULL, label, limited, limitName, mark, meterName, needed, percent, size } from "./words";
 
-/** What a badge shows. */
+/** The content of a badge. */
 export interface IShown {
   last: IRun | null;
   previous: IRun | null;
   running: IRun | null;
   past: boolean; // the kernel has been restarted since
-  edited: boolean; // the text is not what ran
+  edited: boolean; // the text differs from the one that ran
   hello: IHello | null;
 }
 
 interface IPart {
   name: string;
   value: string;
-  note?: string; // stands behind it, in brackets
+  note?: string; // stands behind the text, in brackets
   kind?: string;
 }
 
@@ -75,7 +75,7 @@ function own(r: IRun, before: IRun | null): IPart[] {
   return out;
 }
 
-/** Arrays, tensors and GPUs, with the line that held most; what needed hardly anything is left out. */
+/** Arrays, tensors and GPUs, with the line that held most; negligible ones are left out. */
 function beside(r: IRun): IPart[] {
   const out: IPart[] = [];
   for (const [meter, g] of r.meters) {
@@ -106,7 +106,7 @@ function doubts(s: IShown, r: IRun): IPart[] {
   return out;
 }
 
-/** What stands in the tooltip: everything else. */
+/** The text of the tooltip: all other figures. */
 export function details(r: IRun): string {
   const out = [`${label(r)} · ${duration(r.duration)} · ${r.status}`];
   for (const [meter, f] of r.meters) {
@@ -133,7 +133,7 @@ export class Badge extends Widget {
     this.node.setAttribute("role", "note");
   }
 
-  /** Show that; before the badge is in a cell that can be seen, only remember it. */
+  /** Shows a content; before the badge is in a cell that can be seen, only remembers it. */
   tell(shown: IShown): void {
     this._shown = shown;
     this._stale = true;
@@ -146,7 +146,7 @@ export class Badge extends Widget {
     this._draw();
   }
 
-  /** Put the badge into the cell, below its input; where it is there already nothing happens. */
+  /** Puts the badge into the cell, below its input; if it is there already nothing happens. */
   static into(cell: CodeCell, badge: Badge): void {
     const layout = cell.layout as PanelLayout;
     if (badge.parent === cell) {

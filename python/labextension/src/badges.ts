@@ -1,5 +1,5 @@
-// The badges of one notebook: which run is which cell's, and where badges are. A cell is known by its id; one that ran
-// before the companion was loaded, by its text, if that is only one cell's.
+// The badges of one notebook: the run of each cell, and the places of badges. A cell is known by its id; one that ran
+// before the companion was loaded, by its text, if only one cell has that text.
 
 import { CodeCell } from "@jupyterlab/cells";
 import { NotebookPanel } from "@jupyterlab/notebook";
@@ -17,7 +17,7 @@ export function codeCells(panel: NotebookPanel): CodeCell[] {
   return panel.content.widgets.filter((w): w is CodeCell => w instanceof CodeCell);
 }
 
-/** For the cells of a notebook, by id, their last runs. */
+/** Returns the last runs of the cells of a notebook, by the cells' ids. */
 export function pairs(link: Link, cells: CodeCell[]): Map<string, IPair> {
   const found = new Map<string, IPair>();
   const byText = link.runs.some((r) => r.cell === null) ? uniqueTexts(cells) : new Map<string, string>();
@@ -58,7 +58,7 @@ export class Badges implements IDisposable {
     this.refresh();
   }
 
-  /** Whether there are badges at all. */
+  /** Reports whether there are badges at all. */
   set on(on: boolean) {
     this._on = on;
     this.refresh();
@@ -77,7 +77,7 @@ export class Badges implements IDisposable {
     Signal.clearData(this);
   }
 
-  /** Bring the badges up to date, soon: many changes come at once. */
+  /** Brings the badges up to date, soon: many changes come at once. */
   refresh(): void {
     if (!this._timer && !this._disposed) {
       this._timer = window.setTimeout(() => {
@@ -126,7 +126,7 @@ export class Badges implements IDisposable {
     return { last, previous: pair?.previous ?? null, running, past, edited, hello: link.hello };
   }
 
-  /** Nothing is made for a cell that cannot be seen: its turn comes when it is. */
+  /** Makes nothing for a cell that cannot be seen: that waits until it can. */
   private _show(cell: CodeCell, shown: IShown): void {
     if (!cell.inViewport || cell.isPlaceholder()) {
       this._waiting.add(cell);

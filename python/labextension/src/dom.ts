@@ -1,4 +1,4 @@
-// Elements of the panel. Text is only ever put in as text.
+// Elements of the panel. Text is only ever inserted as text.
 
 export type Child = Node | string;
 

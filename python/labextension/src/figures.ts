@@ -1,10 +1,10 @@
-// What the kernel tells, checked: whatever a notebook's process sends is hostile, so types, numbers and lengths are
+// The kernel's messages, checked: the data of a notebook's process is untrusted, so types, numbers and lengths are
 // bounded before anything is made of them, and text is only ever shown as text.
 
 export const TARGET = "ipytracer";
 export const PROTOCOL = "ipytracer/lab/v1";
 
-/** One meter in one window, in bytes; bound: by how many bytes it may be off, null where nobody can say. */
+/** One meter in one window, in bytes; bound: the most bytes by which it may be off, null if that is not known. */
 export interface IFigure {
   start: number;
   peak: number;
@@ -15,7 +15,7 @@ export interface IFigure {
   bound: number | null;
 }
 
-/** One run of a cell: the tracer's window, and which cell of a notebook it is. */
+/** One run of a cell: the tracer's window, and the notebook's cell that it belongs to. */
 export interface IRun {
   session: string;
   window: number;
@@ -37,22 +37,22 @@ export interface IRun {
   length: number | null;
 }
 
-/** Who is at the other end. */
+/** The tracer at the other end. */
 export interface IHello {
   session: string;
   listens: boolean;
   command: string;
-  todo: string; // what to do where no tracer listens
+  todo: string; // advice where no tracer listens
   starts: boolean; // a server would begin a session
-  silent: string; // what is wrong with a tracer that does not answer, '' for nothing
+  silent: string; // why a tracer does not answer, '' for nothing
   tracer: string | null;
   pid: number | null; // as the tracer sees it
   limit: number | null;
   limitOf: string;
-  asks: string[]; // what it answers
+  asks: string[]; // the questions that it answers
 }
 
-/** A table that the companion has made: cells are text, executions say which cell's row it is (0: none's). */
+/** A table that the companion has made: cells are text; executions has the execution of each row's cell (0: none). */
 export interface ITable {
   head: string[];
   rows: string[][];
@@ -124,7 +124,7 @@ function mapped<T>(check: (value: unknown) => T, value: unknown): Map<string, T>
   return new Map(entries.map(([meter, one]): [string, T] => [text(meter, 64), check(one)]));
 }
 
-/** A run, of what a companion has sent; throws where it does not keep to the protocol. */
+/** Returns a run from a companion's message; throws where it breaks the protocol. */
 export function run(value: unknown, session: string): IRun {
   const r = bag(value);
   return {

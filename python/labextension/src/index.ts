@@ -1,5 +1,5 @@
 // JupyterLab's extension of ipytracer: a line at each cell, a figure in the status bar, a panel with the session. It
-// shows what the companion in the kernel tells, and has nothing executed there.
+// shows the messages of the companion in the kernel, and executes nothing there.
 
 import { ILayoutRestorer, JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
@@ -29,7 +29,7 @@ function linkOf(links: Links, panel: NotebookPanel | null): Link | null {
   return links.of(panel?.sessionContext.session?.kernel);
 }
 
-/** Show the cell of a run, in whichever open notebook of that kernel it is. */
+/** Shows the cell of a run, in whichever open notebook of that kernel it is. */
 function go(app: JupyterFrontEnd, tracker: INotebookTracker, links: Links, link: Link, r: IRun): boolean {
   let found = false;
   tracker.forEach((panel) => {

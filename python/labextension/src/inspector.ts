@@ -1,6 +1,6 @@
 // The panel's sections that look at the kernel's objects: its variables, and the memory that stays behind. The tracer
-// looks when a section is opened. While it is open and can be seen, variables are brought up to date behind each cell.
-// Closed sections cost nothing.
+// looks when a section is opened. While it is open and can be seen, variables are updated after each cell. Closed
+// sections cost nothing.
 
 import { IRun } from "./figures";
 import { Link } from "./link";
@@ -8,11 +8,11 @@ import { audit, IAudit, IEntry, look, variables } from "./looks";
 import { button, Child, make } from "./dom";
 import { VariableTable } from "./variables";
 
-const QUIET = 1000; // ms without a cell's end before it is looked anew
+const QUIET = 1000; // ms without a cell's end before the next look
 
 type Go = (r: IRun) => void;
 
-/** One section: what opens, what asks, what is said, what was found. */
+/** One section: its element, its request, its message, its result. */
 class Section {
   constructor(
     readonly what: string,
@@ -37,7 +37,7 @@ class Section {
     this.said.replaceChildren(...children);
   }
 
-  /** Forget what was found. */
+  /** Forgets the result. */
   reset(): void {
     this.wanted++;
     this.behind = null;
@@ -49,8 +49,8 @@ class Section {
   readonly node: HTMLDetailsElement;
   readonly said: HTMLElement;
   readonly found: HTMLElement;
-  wanted = 0; // the number of the look that was asked for last
-  behind: number | null = null; // the window behind which was looked last, null: never
+  wanted = 0; // the number of the last requested look
+  behind: number | null = null; // the window before the last look, null: never
   private _again: HTMLButtonElement;
 }
 
@@ -75,7 +75,7 @@ export class Inspector {
 
   readonly node: HTMLElement;
 
-  /** Something of the kernel's is different, or it is another kernel; visible: the panel can be seen. */
+  /** Takes in that the kernel's state has changed, or that it is another kernel; visible: the panel can be seen. */
   tell(link: Link | null, visible: boolean): void {
     const session = link?.hello?.listens ? link.hello.session : null;
     if (link !== this._link || session !== this._session) {
@@ -92,18 +92,18 @@ export class Inspector {
     }
     for (const s of this._sections) {
       if (visible && !s.node.hidden && s.node.open && s.behind === null) {
-        void this._lookAt(s); // it was given up while the panel could not be seen
+        void this._lookAt(s); // the last look was given up while the panel could not be seen
       }
     }
     this._soon();
   }
 
-  /** Whether cells have run since a section's look, which is over. */
+  /** Reports whether cells have run since a section's look, which has ended. */
   private _behind(s: Section): boolean {
     return s.behind !== null && s.behind >= 0 && s.behind < newest(this._link);
   }
 
-  /** Look at the variables anew once no cell has ended for a moment, and none runs. */
+  /** Looks at the variables anew once no cell has ended for a moment, and none runs. */
   private _soon(): void {
     window.clearTimeout(this._timer);
     this._timer = 0;
@@ -149,7 +149,7 @@ export class Inspector {
     }
   }
 
-  /** A look is over, or was given up. */
+  /** Takes in that a look has ended, or was given up. */
   private _over(s: Section, wanted: number, behind: number | null, said = ""): void {
     if (s.wanted !== wanted) {
       return;
@@ -195,7 +195,7 @@ export class Inspector {
   }
 }
 
-/** The last window that was told of. */
+/** Returns the last reported window. */
 function newest(link: Link | null): number {
   const runs = link?.current ?? [];
   return runs.length ? runs[runs.length - 1].window : 0;

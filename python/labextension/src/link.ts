@@ -1,5 +1,5 @@
-// One kernel, and what its companion tells of it. The extension opens the comm, and only where a companion has shown
-// itself: by what is transient beside a display, or by its sign among the kernel's comms. Nothing is ever executed.
+// One kernel, and the messages of its companion. The extension opens the comm, and only where a companion has shown
+// itself: by transient data beside a display, or by its sign among the kernel's comms. Nothing is ever executed.
 
 import { Kernel, KernelMessage } from "@jupyterlab/services";
 import { JSONObject } from "@lumino/coreutils";
@@ -10,7 +10,7 @@ import { bag, hello, IHello, integer, IRun, ITable, list, PROTOCOL, run, table, 
 
 const MOST_RUNS = 2000;
 const MOST_QUESTIONS = 4;
-const MOST_FAILED = 10; // looks for a companion that were cut off, in a row
+const MOST_FAILED = 10; // searches for a companion that were cut off, in a row
 const TO_ANSWER = 60000; // ms that an answer may take: a cell may run meanwhile
 
 interface IQuestion {
@@ -19,7 +19,7 @@ interface IQuestion {
   timer: number;
 }
 
-/** The runs of one cell that are known: the last one, and the one before. */
+/** The known runs of one cell: the last one, and the one before. */
 export interface IPair {
   last: IRun;
   previous: IRun | null;
@@ -34,32 +34,32 @@ export class Link implements IDisposable {
     void this.probe();
   }
 
-  /** Something is different from before. */
+  /** Emits when anything has changed. */
   get changed(): ISignal<this, void> {
     return this._changed;
   }
 
-  /** Who is at the other end; null while no companion is known. */
+  /** The tracer at the other end; null while no companion is known. */
   get hello(): IHello | null {
     return this._hello;
   }
 
-  /** Runs by the order in which they began, those of earlier processes of this kernel first. */
+  /** The runs in the order in which they began, those of earlier processes of this kernel first. */
   get runs(): readonly IRun[] {
     return this._runs;
   }
 
-  /** The runs of the process there is now. */
+  /** The runs of the current process. */
   get current(): IRun[] {
     return this._runs.filter((r) => this.isCurrent(r));
   }
 
-  /** Whether a run is of the process there is now. */
+  /** Reports whether a run is of the current process. */
   isCurrent(r: IRun): boolean {
     return r.session === this._session && !this._gone;
   }
 
-  /** The run of the same cell before that one; undefined where there is none. */
+  /** Returns the run of the same cell before that one; undefined where there is none. */
   before(r: IRun): IRun | undefined {
     let at = this._runs.indexOf(r) - 1;
     while (at >= 0 && this._runs[at].cell !== r.cell) {
@@ -68,12 +68,12 @@ export class Link implements IDisposable {
     return this._runs[at];
   }
 
-  /** The cell that runs, as it was told last; null where none does, or not long enough. */
+  /** The running cell, as last reported; null where none runs, or not long enough. */
   get running(): IRun | null {
     return this._running;
   }
 
-  /** Whether there were more cells than were told of. */
+  /** Whether there were more cells than were reported. */
   get cut(): boolean {
     return this._cut;
   }
@@ -91,7 +91,7 @@ export class Link implements IDisposable {
     Signal.clearData(this);
   }
 
-  /** Look whether a companion is loaded: one message, which executes nothing. */
+  /** Checks whether a companion is loaded: one message, which executes nothing. */
   async probe(): Promise<void> {
     if (this._comm || this._probing || this._disposed) {
       return;
@@ -105,7 +105,7 @@ export class Link implements IDisposable {
         this._open();
       }
     } catch {
-      this._again(); // the connection was made anew meanwhile, or the kernel was
+      this._again(); // the connection or the kernel was restarted meanwhile
     } finally {
       this._probing = false;
     }
@@ -124,14 +124,14 @@ export class Link implements IDisposable {
     }
   }
 
-  /** Have the companion answer a question with a table. */
+  /** Has the companion answer a question with a table. */
   async ask(what: string, more: JSONObject = {}): Promise<ITable> {
     return table((await this.asks(what, more)).table);
   }
 
   /**
-   * Have the companion answer a question that a user asked. It rejects with the companion's sentence, or after a
-   * minute. The answer is not checked.
+   * Has the companion answer a question that a user asked. It rejects with the companion's sentence, or after a minute.
+   * The answer is not checked.
    */
   asks(what: string, more: JSONObject = {}): Promise<{ [key: string]: unknown }> {
     const comm = this._comm;
@@ -297,8 +297,8 @@ export class Link implements IDisposable {
 }
 
 /**
- * Make a comm without a subshell of its own. JupyterLab 4.4 starts one for each target, as a thread in the very process
- * that is measured.
+ * Makes a comm without a subshell of its own. JupyterLab 4.4 starts one for each target, as a thread in the very
+ * process that is measured.
  */
 function withoutSubshell<T>(kernel: Kernel.IKernelConnection, make: () => T): T {
   const connection = kernel as unknown as { _commsOverSubshells?: string };

@@ -1,4 +1,4 @@
-// The links to kernels of a page: one for each kernel, however many notebooks use it.
+// The links to kernels of a page: one for each kernel, for any number of notebooks.
 
 import { Kernel } from "@jupyterlab/services";
 import { ISignal, Signal } from "@lumino/signaling";
@@ -6,12 +6,12 @@ import { ISignal, Signal } from "@lumino/signaling";
 import { Link } from "./link";
 
 export class Links {
-  /** Some link is different from before, or is new. */
+  /** Emits when a link has changed, or is new. */
   get changed(): ISignal<this, Link> {
     return this._changed;
   }
 
-  /** The link to a kernel; null where this page has no comms with it. */
+  /** Returns the link to a kernel; null where this page has no comms with it. */
   of(kernel: Kernel.IKernelConnection | null | undefined): Link | null {
     if (!kernel || kernel.isDisposed) {
       return null;

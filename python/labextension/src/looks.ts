@@ -1,6 +1,6 @@
 // Results of a look at a kernel's objects: its variables, and the memory that stays behind. They are checked before
-// anything is made of them, as everything that the kernel sends. A look takes a while: the kernel is asked again and
-// again, and waits for nothing itself.
+// anything is made of them, as all data from the kernel. A look takes a while: the kernel is asked again and again, and
+// never waits itself.
 
 import { JSONObject } from "@lumino/coreutils";
 
@@ -11,7 +11,7 @@ const MOST_ROWS = 200;
 const MOST_ENTRIES = 60;
 const MOST_LINES = 40; // of an entry
 const MOST_SAID = 1000; // characters
-const FIRST_PAUSE = 200; // ms between two questions whether it is over
+const FIRST_PAUSE = 200; // ms between two questions whether it has ended
 const LONGEST_PAUSE = 1000;
 
 /**
@@ -83,7 +83,10 @@ export function audit(value: unknown): IAudit {
   return { head: text(a.head, MOST_SAID), entries, rest: list(a.rest, 20).map((n) => text(n, MOST_SAID)) };
 }
 
-/** Have a kernel looked at. goes says whether it is still wanted; said is told, in words, that it takes its time. */
+/**
+ * Has the tracer look at a kernel's objects. goes reports whether the look is still wanted; said gets a text while it
+ * takes its time.
+ */
 export async function look<T>(
   link: Link,
   what: string,

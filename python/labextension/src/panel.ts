@@ -1,5 +1,5 @@
 // The side panel: memory in use beside its limit, the session over time, cells by their need, results of a look at the
-// kernel's objects (inspector.ts), and who allocated in the chosen cell.
+// kernel's objects (inspector.ts), and the lines that allocated in the chosen cell.
 
 import { JSONObject } from "@lumino/coreutils";
 import { Widget } from "@lumino/widgets";
@@ -13,17 +13,17 @@ import { difference, duration, label, limited, limitName, mark, needed, percent,
 
 const MOST_ROWS = 50;
 const MOST_COLUMNS = 4; // beside each other, where one is text
-const MOST_TRIES = 30; // questions whether a session that was begun listens
+const MOST_TRIES = 30; // questions whether a new session listens
 const PAUSE = 1000; // ms between them
 
-/** What stands in small below a figure. */
+/** The small text below a figure. */
 function below(said: string): HTMLElement {
   return make("div", "jp-ipytracer-below", said);
 }
 
-/** What the panel asks the rest of the page to do. */
+/** The panel's requests to the rest of the page. */
 export interface IActions {
-  /** Show the cell that ran; says whether there is one. */
+  /** Shows the cell that ran; reports whether there is one. */
   go: (link: Link, r: IRun) => boolean;
 }
 
@@ -41,7 +41,7 @@ export class Panel extends Widget {
     this.node.append(this._top, this._inspector.node, this._cells, this._answers);
   }
 
-  /** Show a kernel's session. */
+  /** Shows a kernel's session. */
   tell(link: Link | null): void {
     if (link !== this._link || link?.hello?.session !== this._session) {
       this._answers.replaceChildren();
@@ -67,7 +67,7 @@ export class Panel extends Widget {
     this._inspector.tell(this._link, false);
   }
 
-  /** Draw when it can be seen, once for many changes. */
+  /** Draws when it can be seen, once for many changes. */
   private _soon(): void {
     if (!this.isVisible || this._timer) {
       return;
@@ -103,7 +103,7 @@ export class Panel extends Widget {
     this._cells.replaceChildren(...this._ranking(link, runs, "Cells by what they need"));
   }
 
-  /** What to do where no tracer listens: a button where a server runs, else what to type. */
+  /** Returns the advice where no tracer listens: a button where a server runs, else a command to type. */
   private _unheard(link: Link): Child[] {
     const hello = link.hello!;
     const came = this._start?.of === hello.session ? this._start : null;
@@ -127,7 +127,7 @@ export class Panel extends Widget {
     ];
   }
 
-  /** Have a server begin a session, and ask until that listens, a while at most. */
+  /** Has a server begin a session, and asks until that listens, for a while at most. */
   private async _starts(link: Link): Promise<void> {
     const of = link.hello?.session;
     const say = (said: string, goes = false) => {
@@ -283,7 +283,7 @@ export class Panel extends Widget {
   private _table(link: Link, t: ITable): Child[] {
     const texts = t.head.map((h, i) => (h.endsWith("…") ? i : -1)).filter((i) => i >= 0);
     const wide = t.head.length > MOST_COLUMNS;
-    // These are on a line of their own, so that no column is out of sight.
+    // These are on a line of their own, so that all columns stay in sight.
     const under = t.head.map((_, i) => i).filter((i) => wide && i > 0 && (texts.includes(i) || i >= MOST_COLUMNS));
     const bodies = t.rows.map((cells, n) => {
       const r = link.current.find((one) => one.execution === t.executions[n]);
@@ -320,7 +320,7 @@ export class Panel extends Widget {
     return t.note ? [...out, make("p", "", t.note)] : out;
   }
 
-  /** Go to a cell, and say who allocated in it. */
+  /** Goes to a cell, and shows the lines that allocated in it. */
   private _go(r: IRun): void {
     const link = this._link;
     if (!link) {
@@ -341,7 +341,7 @@ export class Panel extends Widget {
   private _stale = true;
   private _timer = 0;
   private _start: { of: string; said: string; goes: boolean } | null = null; // the start of a session, and its result
-  private _wanted = 0; // the number of what was asked last
+  private _wanted = 0; // the number of the last request
   private _top: HTMLElement;
   private _cells: HTMLElement;
   private _inspector: Inspector;

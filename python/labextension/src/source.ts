@@ -1,4 +1,4 @@
-// Whether a text is the same: CRC-32 and length of it in UTF-8, as the companion has them of what ran.
+// Recognizes equal texts: CRC-32 and length in UTF-8, which the companion has of the text that ran.
 
 export interface ISum {
   crc: number;

@@ -1,4 +1,4 @@
-// The figure in the status bar: what the process of the notebook at hand has, of what it may have.
+// The figure in the status bar: the memory of the current notebook's process, beside its limit.
 
 import { Signal, ISignal } from "@lumino/signaling";
 import { Widget } from "@lumino/widgets";
@@ -14,7 +14,7 @@ export class Status extends Widget {
     this.node.addEventListener("click", open);
   }
 
-  /** Whether there is something to show, has changed. */
+  /** Emits when the figure appears or disappears. */
   get activeChanged(): ISignal<this, void> {
     return this._activeChanged;
   }
@@ -23,7 +23,7 @@ export class Status extends Widget {
     return this._active;
   }
 
-  /** Show a kernel's memory, as it was told last; nothing, where no companion is known. */
+  /** Shows a kernel's memory, as last reported; nothing, where no companion is known. */
   tell(link: Link | null): void {
     const active = link !== null && link.hello !== null;
     if (active) {

@@ -1,4 +1,5 @@
-// The session as a picture: each cell a bar from its start to its end, as high as its peak, and in it what was left.
+// The session as a picture: each cell is a bar from its start to its end, as high as its peak, with the memory that it
+// left inside.
 
 import { IRun } from "./figures";
 import { duration, label, mark, needed, size, together } from "./words";
@@ -40,7 +41,7 @@ function bar(r: IRun, x: (ns: number) => number, y: (bytes: number) => number, g
   return group;
 }
 
-/** A picture of runs, of one process; go: what a click on one does. null where there is nothing to see. */
+/** Returns a picture of runs, of one process; go: called for a click on one. null where there is nothing to draw. */
 export function timeline(runs: IRun[], limit: number | null, go: (r: IRun) => void): HTMLElement | null {
   const shown = runs.filter((r) => together(r) !== undefined);
   if (shown.length === 0) {

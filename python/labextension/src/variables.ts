@@ -54,7 +54,7 @@ export class VariableTable {
     this._draw();
   }
 
-  /** By another column, or the other way round. Sizes begin with the largest. */
+  /** Sorts by another column, or the other way round. Sizes begin with the largest. */
   private _sort(column: IColumn): void {
     this._descending = column === this._by ? !this._descending : !column.text;
     this._by = column;

@@ -5,7 +5,7 @@ import { IFigure, IHello, IRun } from "./figures";
 
 const UNITS = ["KiB", "MiB", "GiB", "TiB"];
 
-/** n bytes for people: "1023 B", "512.48 MiB"; powers of 1024, two decimals, half away from zero. */
+/** Returns n bytes for people: "1023 B", "512.48 MiB"; powers of 1024, two decimals, half away from zero. */
 export function size(n: number): string {
   const sign = n < 0 ? "-" : "";
   let rest = BigInt(Math.abs(n));
@@ -26,7 +26,7 @@ export function size(n: number): string {
   return `${sign}${hundredths / 100n}.${rest < 10n ? "0" : ""}${rest} ${name}`;
 }
 
-/** A difference of bytes, with its sign: "+1.00 MiB", "-3.00 MiB", "±0". */
+/** Returns a difference of bytes, with its sign: "+1.00 MiB", "-3.00 MiB", "±0". */
 export function difference(n: number): string {
   return n === 0 ? "±0" : n > 0 ? "+" + size(n) : size(n);
 }
@@ -40,7 +40,7 @@ function two(n: number): string {
   return n < 10 ? "0" + n : "" + n;
 }
 
-/** A length of time in nanoseconds: "850 ns", "12 µs", "1.8 ms", "2.41 s", "3 min 05 s". */
+/** Returns a length of time in nanoseconds: "850 ns", "12 µs", "1.8 ms", "2.41 s", "3 min 05 s". */
 export function duration(ns: number): string {
   if (ns < 1000) {
     return `${ns} ns`;
@@ -68,17 +68,20 @@ export function duration(ns: number): string {
   return hours < 24 ? `${hours} h ${two(minutes % 60)} min` : `${(hours - (hours % 24)) / 24} d ${two(hours % 24)} h`;
 }
 
-/** The mark of a figure: "" if it is exact, "≈" if it may be off, "≥" if it rests on a peak and is at least that. */
+/**
+ * Returns the mark of a figure: "" if it is exact, "≈" if it may be off, "≥" if it rests on a peak and is at least
+ * that.
+ */
 export function mark(f: IFigure, high = false): string {
   return f.exact ? "" : high && f.bound === null ? "≥" : "≈";
 }
 
-/** peak - start, in bytes. */
+/** Returns peak - start, in bytes. */
 export function needed(f: IFigure): number {
   return f.peak - f.start;
 }
 
-/** What people call a meter: "resident", "numpy", "GPU 0 active". */
+/** Returns a meter's name for people: "resident", "numpy", "GPU 0 active". */
 export function meterName(meter: string): string {
   if (meter.startsWith("gpu.")) {
     return "GPU " + meter.slice(4).replace(/\./g, " ");
@@ -86,28 +89,28 @@ export function meterName(meter: string): string {
   return (meter.startsWith("cpu.") ? meter.slice(4) : meter).replace(/\./g, " ");
 }
 
-/** What people call a run: "In[3]". */
+/** Returns a run's name for people: "In[3]". */
 export function label(r: IRun): string {
   return r.count === null ? "-" : `In[${r.count}]`;
 }
 
-/** The memory of the process and its children together, its own where it has none. */
+/** Returns the memory of the process and its children together, its own where it has none. */
 export function together(r: IRun): IFigure | undefined {
   return r.tree.get("cpu.resident") ?? r.meters.get("cpu.resident");
 }
 
-/** What the limit counts: mapped memory for an rlimit, else resident. */
+/** Returns the memory that the limit counts: mapped memory for an rlimit, else resident. */
 export function limited(r: IRun, of: IHello): IFigure | undefined {
   const meter = of.limitOf.toLowerCase().includes("rlimit") ? "cpu.mapped" : "cpu.resident";
   return r.tree.get(meter) ?? r.meters.get(meter);
 }
 
-/** "37 %", "<1 %". */
+/** Returns a share: "37 %", "<1 %". */
 export function percent(share: number): string {
   return share > 0 && share < 0.01 ? "<1 %" : `${Math.floor(share * 100)} %`;
 }
 
-/** "23.54 GiB (machine)". */
+/** Returns a limit: "23.54 GiB (machine)". */
 export function limitName(of: IHello): string {
   const kind = of.limitOf === "cgroup" ? "container" : of.limitOf;
   return of.limit === null ? "" : size(of.limit) + (kind ? ` (${kind})` : "");

@@ -1,10 +1,10 @@
-"""The notebook companion of ipytracer: the exact figures of a tracer outside, under each cell and in Python.
+"""The notebook companion of ipytracer: shows the exact figures of an outside tracer under each cell and in Python.
 
     %load_ext ipytracer
 
 It measures nothing itself and needs no rights: root attaches from a terminal, with sudo tracer attach PID. Without a
-tracer every call returns at once. Sizes are bytes everywhere, times nanoseconds; meters are named as in the tracer's
-reports: "cpu.resident", "cpu.numpy", "gpu.0.driver" …
+tracer every call returns at once. Sizes are always in bytes, times in nanoseconds; meters have the names of the
+tracer's reports: "cpu.resident", "cpu.numpy", "gpu.0.driver" …
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# and vars, which hides no builtin of who imports all
+# vars exists as well, but is not listed: import * would hide the builtin of that name
 __all__ = [
     "Audit",
     "Child",
@@ -54,12 +54,12 @@ __all__ = [
 
 
 def load_ipython_extension(shell: Shell) -> None:
-    """What %load_ext ipytracer calls."""
+    """Load the extension: %load_ext ipytracer calls this."""
     from . import _shell
     _shell.load(shell)
 
 
 def unload_ipython_extension(shell: Shell) -> None:
-    """What %unload_ext ipytracer calls."""
+    """Unload the extension: %unload_ext ipytracer calls this."""
     from . import _shell
     _shell.unload(shell)

@@ -1,4 +1,4 @@
-"""What JupyterLab's extension is answered about lines, variables and what stays behind."""
+"""The kernel's answers to JupyterLab's extension about lines, variables and memory that stays behind."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from ._looked import Verdict
     from ._types import Data
 
-_MOST_ITEMS = 200     # of an answer
+_MOST_ITEMS = 200     # entries of an answer
 _MOST_ENTRIES = 30    # verdicts
 LONGEST = 300         # characters of a text
 
 
 def _told(table: _text.Table, executions: list[int], note: str = "") -> Data:
-    """A Table of _text.py as an answer; executions: which cell's each row is, 0 for none's."""
+    """Return a Table of _text.py as an answer. executions: the execution of each row's cell, 0 for none."""
     return {
         "table": {
             "head": list(table.head),
@@ -81,12 +81,12 @@ def _audit(data: Data) -> Data:
 
 
 def _cell_of(verdict: Verdict) -> int:
-    """The cell that is to change, else the last one that it comes from; 0: none."""
+    """Return the execution of the cell to change, else of the last cell that the verdict comes from, else 0."""
     return verdict.change.execution if verdict.change else verdict.executions[-1] if verdict.executions else 0
 
 
 def _look(what: str, data: Data) -> Any:
-    """What a look has found, or what to tell the extension instead: the kernel waits for nothing."""
+    """Return the result of a look, or the answer that there is none yet: the kernel never waits for a look."""
     number = data.get("look", 0)
     if type(number) is not int or not 0 <= number < 2**53:
         raise ValueError("no such look")

@@ -1,4 +1,4 @@
-"""What can be asked in Python. Without a tracer each call returns at once."""
+"""The questions that Python code can ask. Without a tracer each call returns at once."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
     _Found = TypeVar("_Found", Variables, Audit)
 
-_PAGE = 200     # cells that one answer has
+_PAGE = 200     # cells of one answer
 _MOST_PAGES = 500
 
 
 def attached() -> bool:
-    """Say whether a tracer listens. It does not wait: where the extension is not loaded the first call offers the line,
-    and only later ones can know."""
+    """Report whether a tracer listens. It does not wait: where the extension is not loaded, the first call only offers
+    the line, and later calls can know."""
     return LINE.look()
 
 
@@ -34,26 +34,26 @@ def _warn(what: str) -> None:
 
 
 def find_last() -> tuple[Window | None, bool]:
-    """(The last cell that does not only ask, or None; whether the tracer has answered)."""
+    """Return (the last cell that does not only ask, or None; whether the tracer has answered)."""
     told = LINE.ask("cell")
     if isinstance(told, Windows) and told:
-        LINE.late = (LINE.late + [told])[-3:]     # what a cell still waits for is shown below the next one
+        LINE.late = (LINE.late + [told])[-3:]     # the next cell shows figures that an earlier one still waits for
     if told is None:
         return LINE.newest, False
     if LINE.newest is not None:
         return LINE.newest, True
-    found, answered = find_cells()                # those that were over before there was a line
+    found, answered = find_cells()                # cells that had ended before there was a line
     return next(
         (w for w in reversed(found) if w.kind == "cell" and not w.silent and not _asking.asks(w)), None
     ), answered
 
 
 def last() -> Window | None:
-    """The last cell that has ended, as Window; None without a tracer, and before the first one.
+    """Return the last cell that has ended, as Window; None without a tracer, and before the first cell.
 
-    In a cell it is the one before. A cell that only asks, by %tracer or by calls such as this one, is never the last
-    one. Sizes are bytes, times nanoseconds. A tracer that does not answer in time is a RuntimeWarning, and the window
-    the last one that it told of.
+    In a cell it is the cell before. A cell that only asks, by %tracer or by calls such as this one, is never the last
+    cell. Sizes are bytes, times nanoseconds. If the tracer does not answer in time, there is a RuntimeWarning, and the
+    result is the last window that the tracer has reported.
     """
     if not LINE.look():
         return None
@@ -64,7 +64,7 @@ def last() -> Window | None:
 
 
 def find_cells(after: int = 0) -> tuple[Windows, bool]:
-    """(The cells of this process with higher ids, whether the tracer has answered for all of them)."""
+    """Return (the cells of this process with higher ids, whether the tracer has answered for all of them)."""
     found = Windows()
     for _ in range(_MOST_PAGES):
         page = LINE.ask("cells", most=IN_ALL, after=after, limit=_PAGE)
@@ -79,11 +79,11 @@ def find_cells(after: int = 0) -> tuple[Windows, bool]:
 
 
 def cells(after: int = 0) -> Windows:
-    """The cells of this process that have ended, as Windows: a list of Window, the oldest first, with to_dataframe().
+    """Return the cells of this process that have ended, as Windows: a list of Window, oldest first, with
+    to_dataframe().
 
-    after: only those whose id is higher. Cells that only ask are among them. Sizes are bytes, times nanoseconds.
-    Without a tracer the list is empty. A tracer that does not answer in time is a RuntimeWarning: cells are missing
-    then.
+    after: only cells with higher ids. Cells that only ask are included. Sizes are bytes, times nanoseconds. Without a
+    tracer the list is empty. If the tracer does not answer in time, there is a RuntimeWarning, and cells are missing.
     """
     if not LINE.look():
         return Windows()
@@ -94,17 +94,17 @@ def cells(after: int = 0) -> Windows:
 
 
 def find_lines(number: int) -> tuple[Lines, bool]:
-    """(Who allocated in the window of that id, whether the tracer has answered)."""
+    """Return (the lines that allocated in the window with that id, whether the tracer has answered)."""
     found = LINE.ask("lines", most=IN_ALL, window=number)
     return found if isinstance(found, Lines) else Lines(), found is not None
 
 
 def lines(window: Window | int | None = None) -> Lines:
-    """Who allocated in a window, as Lines: a list of Line, of each meter the most at the window's peak first, with
-    to_dataframe().
+    """Return the lines that allocated in a window, as Lines: a list of Line with to_dataframe(), sorted for each meter
+    by bytes at the window's peak, largest first.
 
-    window: a Window or its id; None for the last cell, as last() has it. Sizes are bytes. Without a tracer the list is
-    empty. A tracer that does not answer in time is a RuntimeWarning.
+    window: a Window or its id; None for the last cell, as in last(). Sizes are bytes. Without a tracer the list is
+    empty. If the tracer does not answer in time, there is a RuntimeWarning.
     """
     if not LINE.look():
         return Lines()
@@ -122,12 +122,12 @@ def lines(window: Window | int | None = None) -> Lines:
     return found
 
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25   # seconds between two questions whether a look is over
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25   # seconds between two questions whether a look has ended
 
 
 def ask_look(what: str, number: int = 0) -> Looking | Variables | Audit | Check | str:
-    """Ask once for a look ("vars", "audit"), or for what look number has found: Looking, Variables or Audit, or a
-    sentence (str) that says why there is none."""
+    """Ask once for a look ("vars", "audit"), or for the result of look number: return Looking, Variables, Audit or
+    Check, or a sentence (str) that says why there is none."""
     if not LINE.look():
         return "no tracer listens"
     more = {"look": number} if number else {}
@@ -138,9 +138,9 @@ def ask_look(what: str, number: int = 0) -> Looking | Variables | Audit | Check 
 
 
 def look(what: str, wait: float, say: Callable[[float, float], None] | None = None) -> Variables | Audit | Check | str:
-    """Have the tracer look, and wait for what it finds at most that many seconds, as long as it answers at once that
-    it looks. say is called with the seconds so far and those until the look may begin. The result is as ask_look has
-    it."""
+    """Have the tracer look, and wait for the result, at most that many seconds, as long as the tracer answers at once
+    that it looks. say is called with the seconds so far and the seconds until the look may begin. The result is that of
+    ask_look."""
     began, pause = time.monotonic(), _FIRST_PAUSE
     found = ask_look(what)
     while isinstance(found, Looking):
@@ -165,19 +165,21 @@ def _looked(what: str, kind: type[_Found], wait: float) -> _Found:
 
 
 def vars(wait: float = 30.0) -> Variables:
-    """The variables of this process, as Variables: a list of Variable, the largest first, with to_dataframe().
+    """Return the variables of this process, as Variables: a list of Variable, the largest first, with to_dataframe().
 
     The tracer reads the objects from outside, which takes some tenths of a second. Sizes are bytes. Without a tracer
-    the list is empty, and its why says so; wait: at most so many seconds, while the tracer says that it looks.
+    the list is empty, and its attribute why says so. wait: the most seconds to wait while the tracer looks.
     """
     return _looked("vars", Variables, wait)
 
 
 def audit(wait: float = 120.0) -> Audit:
-    """What stays behind in this process, as Audit: a list of Verdict, most bytes first, with to_dataframe().
+    """Return the memory that stays behind in this process, as Audit: a list of Verdict, most bytes first, with
+    to_dataframe().
 
-    It is what `tracer audit` says, as of now: which line made it, what holds it, what to do. The cell that asks is not
-    judged, nor what its calls hold. The tracer reads the objects from outside, which takes some seconds. Without a
-    tracer the list is empty, and its why says so; wait: at most so many seconds, while the tracer says that it looks.
+    It is the result of `tracer audit`, as of now: the line that allocated, the holder, the advice. The cell that asks
+    is not judged, nor the memory that its calls hold. The tracer reads the objects from outside, which takes some
+    seconds. Without a tracer the list is empty, and its attribute why says so. wait: the most seconds to wait while the
+    tracer looks.
     """
     return _looked("audit", Audit, wait)

@@ -1,5 +1,5 @@
-"""Cells that only ask about others. "The last cell" is then the one before them, and a table of cells leaves
-them out."""
+"""Cells that only ask about other cells. "The last cell" is then the one before them, and a table of cells leaves them
+out."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from ._window import Window
 
 _MAGIC = re.compile(r"[ \t]*%tracer(?:[ \t].*)?$")
-# of the package: they ask, and change nothing
+# calls of the package that only ask, and change nothing
 _CALLS = frozenset(("attached", "audit", "cells", "last", "lines", "vars"))
-_AROUND = frozenset(("display", "len", "list", "print", "repr"))                 # what people put around an answer
+_AROUND = frozenset(("display", "len", "list", "print", "repr"))                 # calls that users put around an answer
 _MOST = 4096     # characters of a cell that only asks
 
 
 def only(source: object) -> bool:
-    """Say whether a cell's text has nothing but %tracer, import ipytracer, and calls such as ipytracer.last(), of which
-    the answer is shown, printed or given a name."""
+    """Report whether a cell's text has nothing but %tracer, import ipytracer, and calls such as ipytracer.last() with
+    an answer that is shown, printed or assigned to a name."""
     if not isinstance(source, str) or len(source) > _MOST or "tracer" not in source:
         return False
     lines = source.split("\n")
@@ -62,7 +62,7 @@ _JOINING = (
 
 
 def _plain(e: ast.expr) -> bool:
-    """Say whether an expression is made of constants, answers, their parts, and what their own methods give."""
+    """Report whether an expression consists of constants, answers, their parts, and results of their own methods."""
     if isinstance(e, ast.Constant):
         return True
     if isinstance(e, _JOINING):
@@ -81,7 +81,7 @@ def _plain(e: ast.expr) -> bool:
 
 
 def _is_call(e: ast.AST) -> bool:
-    """Say whether something is a call such as ipytracer.last()."""
+    """Report whether a node is a call such as ipytracer.last()."""
     if not isinstance(e, ast.Call) or not isinstance(e.func, ast.Attribute):
         return False
     of = e.func.value
@@ -89,8 +89,8 @@ def _is_call(e: ast.AST) -> bool:
 
 
 def asks(window: Window) -> bool:
-    """Say whether a Window is a cell that only asks. Where the tracer hides sources, IPython's history says what was
-    typed."""
+    """Report whether a Window is a cell that only asks. Where the tracer hides sources, the text comes from IPython's
+    history."""
     if window.kind != "cell" or window.source_truncated:
         return False
     return only(window.source or _typed(window.execution_count))

@@ -1,8 +1,8 @@
-"""A server that traces every kernel (`tracer serve --auto`): the companion says to it, once in a process, that it is
-there, and the first cell waits for the tracer.
+"""A server that traces every kernel (`tracer serve --auto`): once in a process, the companion announces the process to
+it, and the first cell waits for the tracer.
 
-Nothing is asked where no server is, and a server that is not for that says so and does nothing. IPYTRACER_AUTO=off
-keeps a process out of it.
+Where there is no server, nothing is asked. A server without --auto answers so and does nothing. IPYTRACER_AUTO=off
+excludes a process.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ VARIABLE = "IPYTRACER_AUTO"
 PATIENCE = 5.0       # seconds that the first cell waits for a session that has begun, once in a process
 _TRY = 0.050         # seconds between two offers
 
-_asked: list[int] = []          # the process that has said that it is there
-_awaited: list[int] = []        # the process of which the session is still waited for
-_refused: list[str] = []        # why the server does not trace this one, in its words
+_asked: list[int] = []          # the pid of the process that has announced itself
+_awaited: list[int] = []        # the pid of the process that still waits for its session
+_refused: list[str] = []        # the server's reason not to trace this process
 
 
 def begin() -> None:
-    """Say to a server that this process is there, unless it is traced already or will be. Nothing is waited for but the
-    server's answer."""
+    """Announce this process to a server, unless it is traced already or will be. This waits only for the server's
+    answer."""
     if (
         _asked == [os.getpid()]
         or LINE.listens()
@@ -48,8 +48,7 @@ def begin() -> None:
 
 
 def wait() -> None:
-    """As a cell begins: where a server has just begun a session, wait until that listens, once and for PATIENCE at
-    most."""
+    """Wait, as a cell begins, until a session that a server has just begun listens: once, and for PATIENCE at most."""
     if _awaited != [os.getpid()]:
         return
     del _awaited[:]
@@ -59,7 +58,7 @@ def wait() -> None:
 
 
 def said() -> str:
-    """What to say of it in the place of that no tracer listens: a sentence, "" for nothing."""
+    """Return a sentence to show in place of the one that no tracer listens; "" for nothing."""
     if _awaited == [os.getpid()]:
         return (
             "ipytracer: this machine's 'tracer serve' traces each kernel, and a session begins; "

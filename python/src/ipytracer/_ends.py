@@ -1,4 +1,4 @@
-"""The two ends of the line to the tracer, as sockets: the pair that is offered, and the end that a tracer has sent for
+"""The two ends of the line to the tracer, as sockets: the pair that is offered, and the end that a tracer sends for
 it."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Broken(Exception):
 
 
 def sockets(numbers: Sequence[int]) -> list[socket.socket]:
-    """The descriptors that have come, as sockets; one that is none is closed, with all others."""
+    """Return received descriptors as sockets. If one is not a socket, all of them are closed."""
     ends = []
     try:
         for n in numbers:
@@ -38,7 +38,7 @@ def sockets(numbers: Sequence[int]) -> list[socket.socket]:
 
 
 class Request:
-    """One request: what was asked, the packets that have come, and the answer once it is whole."""
+    """One request: its question, the packets received so far, and the answer once it is complete."""
 
     __slots__ = ("what", "parts", "size", "answer")
 
@@ -49,29 +49,30 @@ class Request:
 
 
 class Ends:
-    """The sockets of a line, and which files they were when they were made."""
+    """The sockets of a line, and the identities of their files when they were made."""
 
     def __init__(self, use: str) -> None:
-        self._use = use         # what stands behind the number in the marker
-        self._buffer: Any = None             # a memoryview, once there was a line
+        self._use = use         # the text behind the number in the marker
+        self._buffer: Any = None             # a memoryview, once there has been a line
         self._ours: Any = None               # sockets, while there are any
         self._theirs: Any = None
-        self._made: tuple[Any, Any]          # what files they were
-        self.older = False      # a tracer has answered that does not know how to make a line of its own
+        self._made: tuple[Any, Any]          # the identities of both files
+        self.older = False      # a tracer has answered that cannot make a line of its own
 
     def _clear(self) -> None:
-        """Forget what is known of a tracer."""
+        """Forget everything about a tracer."""
         raise NotImplementedError
 
     def _make(self) -> None:
-        """A new pair to offer, unless there is one, or a line."""
+        """Make a new pair to offer, unless there is one, or a line."""
         if self._ours is not None:
             return
         self._clear()
         self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._ours.setblocking(False)
         self._made = self._identity(self._ours), self._identity(self._theirs)
-        # With its inode: a tracer that hears of it late finds another file under that number, perhaps a second line's.
+        # With its inode: a tracer that sees the marker late finds another file under that number, perhaps a second
+        # line's.
         self._marker = "<ipytracer:line %d%s %d>" % (self._theirs.fileno(), self._use, self._made[1][1])
         if self._buffer is None:
             self._buffer, self._one = memoryview(bytearray(_packets.MOST_BYTES + 1)), bytearray(1)
@@ -82,8 +83,8 @@ class Ends:
         return seen.st_dev, seen.st_ino
 
     def _drop(self, ours: bool = True) -> None:
-        """No line any more. An end whose number means another file by now is forgotten, not closed. ours: it is this
-        process's, and whoever waits at it is to know."""
+        """Drop the line. An end with a number that means another file by now is forgotten, not closed. ours: the line
+        belongs to this process, so a thread that waits at it must notice."""
         for end, made in ((self._ours, 0), (self._theirs, 1)):
             if end is None:
                 continue
@@ -100,7 +101,7 @@ class Ends:
         self._clear()
 
     def _take_over(self) -> None:
-        """Take in the end that a tracer has sent, in the place of the pair."""
+        """Receive the end that a tracer has sent, and use it instead of the pair."""
         data, control, flags, _ = self._ours.recvmsg(
             _packets.MOST_REQUEST, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
         )

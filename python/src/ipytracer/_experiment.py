@@ -1,4 +1,4 @@
-"""Experiments: a stretch of work, what it took, what came back when its names were deleted."""
+"""Experiments: the memory that a stretch of work took, and the memory that came back when its names were deleted."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _MOST_BYTES = 160        # of a name, as UTF-8
 _MOST_WIDE = (78, 30)    # characters of a name with any outside Latin-1, outside the Basic Multilingual Plane
 
 
-_WORTH = 64 << 10        # bytes that did not come back: what is less is not asked about
-_MOST_LINES = 5          # of those that hold it, as text
+_WORTH = 64 << 10        # bytes that did not come back: for less the tracer is not asked for lines
+_MOST_LINES = 5          # lines in the text about memory that is left
 
 
 class Result(NamedTuple):
-    """What an experiment came to.
+    """The result of an experiment.
 
-    consumed, reclaimed: {meter: bytes}, what it had taken when it was over, and what of that came back when its names
-    were deleted. available: {meter: bytes}, what is left below the limit of the process's memory, for the meter that
-    the limit is of. All three are None without a tracer. deleted: names that it had defined and that are gone. kept:
-    such names that are there still, by keep or because they are modules, functions or classes. reassigned: older names
-    that have another value now; they are not touched. collected: what gc.collect() found, None where it was not asked
-    for. window: the experiment's Window, None without a tracer. left: Lines, who allocated what did not come back, of
-    each meter the most first. holding: names that may hold it: kept ones, those with new values, outputs that the
-    notebook has gained ("Out[3]"). Both are empty where everything has come back.
+    consumed, reclaimed: {meter: bytes}, the memory it had taken at its end, and the part of that which came back when
+    its names were deleted. available: {meter: bytes}, the memory left below the limit of the process, for the meter
+    that the limit is on. All three are None without a tracer. deleted: names that it defined and that are gone. kept:
+    names that it defined and that remain, by keep or because they are modules, functions or classes. reassigned: older
+    names with another value now; they are not touched. collected: the number that gc.collect() returned, None where it
+    was not called. window: the experiment's Window, None without a tracer. left: Lines, the allocations that did not
+    come back, for each meter the largest first. holding: names that may hold them: kept ones, reassigned ones, outputs
+    that the notebook has gained ("Out[3]"). Both are empty where everything has come back.
     """
 
     name: str
@@ -60,8 +60,8 @@ class Result(NamedTuple):
 
     @property
     def percent(self) -> dict[str, float] | None:
-        """{meter: how much of what it had taken came back, in percent}, of meters of which it had taken something; None
-        without a tracer."""
+        """Return {meter: the share of consumed memory that came back, in percent}, for meters with consumed memory;
+        None without a tracer."""
         if self.consumed is None or self.reclaimed is None:
             return None
         return {m: 100 * self.reclaimed[m] / taken for m, taken in self.consumed.items() if taken > 0}
@@ -90,7 +90,7 @@ class Result(NamedTuple):
         return "\n  ".join([head] + rows + said + self._rest())
 
     def _rest(self) -> list[str]:
-        """What did not come back, as lines of text."""
+        """Return the memory that did not come back, as lines of text."""
         rows = [
             "left: %s %s  %s" % (_words.meter_name(line.meter), _words.size(line.net), _words.safe(line.where, 100))
             for line in self.left[:_MOST_LINES]
@@ -107,7 +107,7 @@ class Result(NamedTuple):
 
 
 def _marker_name(name: object) -> str:
-    """The name as the tracer gets it."""
+    """Return the name as the tracer gets it."""
     name = "".join(c if c.isprintable() else "?" for c in str(name)) or "experiment"
     widest = max(name)
     if widest > "\uffff":
@@ -123,7 +123,7 @@ def _shell() -> Shell:
 
 
 class Experiment:
-    """An experiment that start() or experiment() began. It ends with finish(), or where its with block does."""
+    """An experiment that start() or experiment() began. It ends with finish(), or with its with block."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Experiment:
             release,
             _release.checked(seed),
         )
-        self.result: Result | None = None       # a Result once it has ended
+        self.result: Result | None = None       # set once it has ended
         self._names: Names | None = None
 
     def _begin(self) -> Experiment:
@@ -158,8 +158,8 @@ class Experiment:
         return self
 
     def finish(self) -> Result | None:
-        """End the experiment: delete the names it has defined, see what came back. The Result; a second time the same
-        again."""
+        """End the experiment: delete the names that it has defined, and measure the memory that came back. Return the
+        Result; a second call returns the same one."""
         if self.result is not None or self._names is None:
             return self.result
         listens, hello = LINE.look(), LINE.hello
@@ -172,7 +172,7 @@ class Experiment:
         marker("end " + self.name)
         after = self._window("experiment", name=self.name) if before is not None else None
         if after is not None and before is not None and after.id != before.id:
-            after = None         # another one of that name
+            after = None         # another experiment of that name
         self.result = _result(self.name, before, after, hello, gone, collected, names)
         return self.result
 
@@ -196,7 +196,8 @@ class Experiment:
             _show.publish(shell, {"text/plain": repr(result)})
 
     def __call__(self, function: _Function) -> _Function:
-        """As a decorator: each call is an experiment; the Result of the last one is the function's attribute result."""
+        """Make a decorator of it: each call is an experiment; the function's attribute result is the Result of the last
+        one."""
         made: _Function = (self._awaited if inspect.iscoroutinefunction(function) else self._called)(function)
         return made
 
@@ -264,7 +265,8 @@ def _result(
 
 
 def _left(window: Window, meters: set[str]) -> Lines:
-    """Who allocated what is there still of some meters. What was mapped for an array is told of the array."""
+    """Return the lines with memory that remains, of some meters. Memory that was mapped for an array counts for the
+    array."""
     if not meters:
         return Lines()
     answer = LINE.ask("lines", window=window.id)
@@ -284,13 +286,13 @@ def experiment(
     seed: int | None = None,
     keep_var_names: str | Iterable[str] | None = (),
 ) -> Experiment:
-    """An experiment as a context manager or a decorator: with ipytracer.experiment("load") as e: … and then e.result, a
-    Result.
+    """Return an experiment as a context manager or a decorator: with ipytracer.experiment("load") as e: … and then
+    e.result, a Result.
 
-    As it ends the names that the notebook has gained are deleted, but for those in keep (keep_var_names is the same),
+    At its end the names that the notebook has gained are deleted, except those in keep (keep_var_names is the same),
     modules, functions and classes; with collect gc.collect() is called, with empty_cache torch.cuda.empty_cache().
-    release: where it ends for want of memory, what the calls in its traceback hold is released. seed: a number for the
-    generators of random, NumPy and PyTorch at its begin. Experiments may nest, overlap and go over many cells. An
+    release: if it fails for lack of memory, the variables of the calls in its traceback are released. seed: a number
+    for the generators of random, NumPy and PyTorch at its begin. Experiments may nest, overlap and span many cells. An
     exception passes through.
     """
     return Experiment(name, keep, collect, empty_cache, release, seed, keep_var_names)
@@ -305,5 +307,6 @@ def start(
     seed: int | None = None,
     keep_var_names: str | Iterable[str] | None = (),
 ) -> Experiment:
-    """Begin an experiment that lasts until its finish(), which returns a Result; the rest as in experiment()."""
+    """Begin an experiment that lasts until its finish(), which returns a Result; the arguments are those of
+    experiment()."""
     return Experiment(name, keep, collect, empty_cache, release, seed, keep_var_names)._begin()

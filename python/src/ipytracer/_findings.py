@@ -1,4 +1,4 @@
-"""What a tracer's packets may hold of what a look has found: variables, verdicts, and what came back."""
+"""The results of a look in a tracer's packets: variables, verdicts, and checks of freed memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _looking(answer: Packet) -> Looking | None:
-    """Looking, None where the look is over."""
+    """Return Looking, or None if the look has ended."""
     if answer.get("looking") is not True:
         return None
     return Looking(integer(answer["look"], 1), integer(answer["wait_ns"], 0))
@@ -70,7 +70,7 @@ def _to_free(answer: Packet) -> tuple[Freeing, ...]:
 
 
 def check(answer: Packet) -> Check | Looking:
-    """What came back, as Check, or Looking."""
+    """Return the check of an answer, as Check, or Looking."""
     looking = _looking(answer)
     if looking:
         return looking
@@ -93,7 +93,7 @@ def check(answer: Packet) -> Check | Looking:
 
 
 def variables(answer: Packet) -> Variables | Looking:
-    """The variables of an answer, as Variables, or Looking."""
+    """Return the variables of an answer, as Variables, or Looking."""
     looking = _looking(answer)
     if looking:
         return looking
@@ -138,7 +138,7 @@ def _verdict(v: Any) -> Verdict:
 
 
 def audit(answer: Packet) -> Audit | Looking:
-    """The verdicts of an answer, as Audit, or Looking."""
+    """Return the verdicts of an answer, as Audit, or Looking."""
     looking = _looking(answer)
     if looking:
         return looking

@@ -1,5 +1,5 @@
-"""What is said of what a look has found: variables as a Table of _text.py, verdicts as Entries, of which _html.py makes
-the same for notebooks."""
+"""Results of a look in words: variables as a Table of _text.py, verdicts as Entries. _html.py makes the same for
+notebooks."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ _MOST_SAID = 600
 _MOST_NOT_JUDGED = 4
 _MOST_ENTRIES = 20
 _MOST_CODE = 4000    # no code is as long: it is never cut
-_LEAST_SMALL = 1 << 20    # bytes of small objects that are worth a word
-_LEAST_ALONE = 64 << 10    # bytes of a variable's own that are worth a row, and that one reaches that has nothing alone
+_LEAST_SMALL = 1 << 20    # bytes of small objects that are worth mentioning
+_LEAST_ALONE = 64 << 10    # bytes for a row: of the variable alone, or reached by a variable without bytes of its own
 _LEAST_SHARED = 1 << 20
-_MOST_ALSO = 8       # other names that the tracer tells: there may be more
+_MOST_ALSO = 8       # other names in the tracer's answer: there may be more
 
 
 def alone(v: Variable) -> str:
-    """What would be freed with a variable: "1.00 MiB", "shared" if nothing."""
+    """Return the size that would be freed with a variable: "1.00 MiB", "shared" if nothing."""
     if not v.bytes and not v.device and v.reaches:
         return "shared"
     return ("≥ " if not v.exact and v.bytes else "") + _words.size(v.bytes)
 
 
 def name(v: Variable) -> str:
-    """A variable's name, with two of the others that it has."""
+    """Return a variable's name, with two of its other names."""
     also = ", ".join(v.also[:2]) + (", …" if len(v.also) > 2 else "")
     view = ", a view: %s of %s" % (_words.size(v.view_bytes), _words.size(v.base_bytes)) if v.base_bytes else ""
     return _words.safe(v.name + (" = " + also if also else ""), _MOST_NAME) + view
 
 
-# of which a copy always has memory of its own
+# types that always copy into memory of their own
 _COPIES = {"numpy.ndarray": "%s = %s.copy()", "memoryview": "%s = bytes(%s)"}
 
 
 def copied(v: Variable) -> str:
-    """Code that puts a copy in the place of a view, "" where the audit has to say how: in all its places, or of what
-    else it is made."""
+    """Return code that puts a copy in the place of a view. It is "" where the audit has to say how: in all places of
+    the view, or how else to make it."""
     names = (v.name,) + v.also
     unsure = len(v.also) >= _MOST_ALSO or v.dtype == "object"
     if (
@@ -72,7 +72,7 @@ def copied(v: Variable) -> str:
 
 
 def made(v: Variable) -> str:
-    """Who made a variable's largest piece."""
+    """Return the line that made a variable's largest piece."""
     return _words.safe(v.where, 100) if v.where else "before the attach" if v.before else ""
 
 
@@ -86,7 +86,7 @@ def _sized(bytes: int, device: int, exact: bool = True) -> str:
 
 
 def predicted(f: Freeing) -> str:
-    """How much an entry frees: "183.11 MiB", with how much of that is small objects."""
+    """Return the size that an entry frees: "183.11 MiB", with the part in small objects."""
     small = (
         ", %s of it small objects" % _words.size(f.small)
         if f.small >= _LEAST_SMALL and 20 * f.small >= f.predicted
@@ -96,7 +96,7 @@ def predicted(f: Freeing) -> str:
 
 
 def checked(found: Check) -> tuple[Table, str]:
-    """What came back, as a Table, and a sentence about it, or ""."""
+    """Return a check of freed memory as a Table, and a sentence about it, or ""."""
     rows = [
         [
             _sized(c.predicted, c.predicted_device, c.exact),
@@ -114,8 +114,8 @@ def checked(found: Check) -> tuple[Table, str]:
 
 
 def variables(found: Variables, most: int = 20) -> tuple[Table, str]:
-    """The largest variables: a Table, and a sentence about it, or "". Those of some bytes have no row while there are
-    larger ones."""
+    """Return the largest variables as a Table, and a sentence about it, or "". Variables of few bytes have no row while
+    there are larger ones."""
     large = _worth(found)
     shown = (large or list(found))[:most]
     gpu = any(v.device for v in shown)
@@ -164,7 +164,7 @@ def _place(p: Place) -> str:
 
 
 def entry(v: Verdict) -> Entry:
-    """A verdict as an Entry: what `tracer audit` says of it."""
+    """Return a verdict as an Entry: the text of `tracer audit` about it."""
     size = _words.size(v.bytes) + (
         "" if v.kind in ("child-alive", "idle-pool") else " of " + _words.meter_name(v.meter)
     )
@@ -185,7 +185,7 @@ def entry(v: Verdict) -> Entry:
 
 
 def freeing(f: Freeing) -> Entry:
-    """What to type to free what is there by name, as an Entry."""
+    """Return the code that frees memory held by name, as an Entry."""
     return Entry(
         "to free " + _words.safe(", ".join(f.names) or "what waits for the garbage collector", 100),
         predicted(f),
@@ -194,7 +194,7 @@ def freeing(f: Freeing) -> Entry:
 
 
 def audit(found: Audit, most: int = _MOST_ENTRIES) -> Entries:
-    """What stays behind, as Entries."""
+    """Return the memory that stays behind, as Entries."""
     rest = []
     more = found.unlisted + max(0, len(found) - most)
     if more:
@@ -223,7 +223,7 @@ def audit(found: Audit, most: int = _MOST_ENTRIES) -> Entries:
 
 
 def text(of: Entries) -> str:
-    """Entries as text."""
+    """Return Entries as text."""
     out = [of.head]
     for i, one in enumerate(of.entries):
         out += ["", "%2d  %s   %s" % (i + 1, one.title, one.size)]

@@ -1,8 +1,7 @@
-"""The same as HTML for notebooks: readable without any style, nothing that runs, nothing that has an id, everything
-escaped.
+"""The same texts as HTML for notebooks: readable without styles, nothing that runs, no ids, everything escaped.
 
-JupyterLab's sanitiser keeps the elements and layout styles here also where a notebook is not trusted; the colours it
-drops, and those of the page hold. No colour says anything that the text does not say.
+JupyterLab's sanitiser keeps these elements and layout styles also where a notebook is not trusted. It drops the
+colours, and those of the page apply. No colour says anything that the text does not say.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def _part(part: _text.Part) -> str:
 
 
 def line(window: Window, hello: Hello | None = None, parts: list[_text.Part] | None = None) -> str:
-    """The line under a cell; parts: other ones than those of a cell that is over."""
+    """Return the line under a cell. parts: other Parts than those of a cell that has ended."""
     pieces = [_part(p) for p in (_text.parts(window) if parts is None else parts)]
     limit = _text.bar(window, hello)
     if limit:
@@ -42,7 +41,7 @@ def line(window: Window, hello: Hello | None = None, parts: list[_text.Part] | N
 
 
 def table(t: _text.Table) -> str:
-    """A Table of _text.py."""
+    """Return a Table of _text.py as HTML."""
     kinds = [_TEXT if i == 0 or h.endswith("…") else _NUMBER for i, h in enumerate(t.head)]
     head = "".join("<th%s>%s</th>" % (kind, escape(h.rstrip("…"))) for kind, h in zip(kinds, t.head))
     rows = "".join(
@@ -52,7 +51,7 @@ def table(t: _text.Table) -> str:
 
 
 def entries(of: Entries) -> str:
-    """Entries of _found.py."""
+    """Return Entries of _found.py as HTML."""
     out = ["<p>%s</p>" % escape(of.head)]
     for i, one in enumerate(of.entries):
         rows = "".join(
@@ -72,10 +71,10 @@ def _typed(name: str, text: str) -> str:
 
 
 def noted(inside: str, note: str) -> str:
-    """HTML with a sentence behind it."""
+    """Return HTML with a sentence behind it."""
     return inside + ("<p%s>%s</p>" % (_DIM, escape(note)) if note else "")
 
 
 def unfolded(summary: str, inside: str) -> str:
-    """A summary that opens and closes what is below it; open at first."""
+    """Return a summary that opens and closes the content below it; open at first."""
     return "<details open><summary>%s</summary>%s</details>" % (escape(summary), inside)

@@ -1,8 +1,8 @@
-"""What JupyterLab's extension is told: the figures of cells by the cells' own ids, over a comm that the extension has
-opened.
+"""The messages to JupyterLab's extension: the figures of cells by the cells' own ids, over a comm that the extension
+has opened.
 
-The kernel never opens one: a front end without the extension has nothing to complain about, and is sent nothing. What a
-comm brings is answered between cells, on the thread that runs them. The protocol is in docs/lab.md.
+The kernel never opens one: a front end without the extension has nothing to complain about, and gets nothing. A message
+on a comm is answered between cells, on the thread that runs them. The protocol is in docs/lab.md.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ TARGET = "ipytracer"
 PROTOCOL = "ipytracer/lab/v1"
 
 _log = logging.getLogger("ipytracer")
-_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")   # of a cell: nbformat 4.5
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")   # ids of cells: nbformat 4.5
 _MOST_COMMS = 4       # front ends at once
-_MOST_KNOWN = 1000    # cells whose ids are known
-_MOST_TOLD = 1000     # cells that an extension is told of as it comes
-_IN_A_MESSAGE = 50    # cells
-_PAGE = 200           # cells that the tracer is asked for at a time
+_MOST_KNOWN = 1000    # cells with known ids
+_MOST_TOLD = 1000     # cells in the history that a new extension gets
+_IN_A_MESSAGE = 50    # cells of a message
+_PAGE = 200           # cells in one request to the tracer
 _MOST_METERS = 16     # of a cell
 _METERS = re.compile(r"cpu\.(resident|numpy|torch|heap|mapped)|gpu\.\d+\.(driver|active)")
 
 
 class _Sign:
-    """Stands among the kernel's comms so that comm_info_request tells that a companion is loaded. It is no comm: nobody
-    hears of it."""
+    """An entry among the kernel's comms: comm_info_request shows by it that a companion is loaded. It is no comm:
+    nothing is sent on it."""
 
     target_name = TARGET
 
@@ -52,24 +52,24 @@ class _Sign:
         self.comm_id = "ipytracer-" + os.urandom(8).hex()
 
     def handle_msg(self, _message: Data) -> None:
-        """A message for it means nothing."""
+        """Ignore a message for it."""
 
     def handle_close(self, _message: Data) -> None:
-        """It cannot be closed."""
+        """Ignore a close: it cannot be closed."""
 
 
 class Lab:
-    """The extensions that listen, and which cell of a notebook each of the tracer's is."""
+    """The extensions that listen, and for each cell of the tracer's the cell of the notebook."""
 
     def __init__(self, shell: Shell, line: Line) -> None:
         self._shell, self._line = shell, line
         self._comms: list[Any] = []
         self._sign = _Sign()
-        self._now = None      # the cell that runs: its ExecutionInfo
+        self._now = None      # the ExecutionInfo of the cell that runs
         # execution count of cells without figures yet: (id of the cell or None, crc, length)
         self._running: dict[int | None, _Own] = {}
         self._known: dict[int, _Own] = {}      # id of the window: the same
-        self._silent = ""     # what is wrong with a tracer that does not answer in time
+        self._silent = ""     # why the tracer does not answer in time
         self._listened = self._starts = False
         self._answers = dict(ANSWERS, start=self._start, state=self._state)
 
@@ -79,14 +79,14 @@ class Lab:
         return getattr(getattr(self._shell, "kernel", None), "comm_manager", None)
 
     def register(self) -> None:
-        """Have a kernel take in comms of the extension. A terminal has none."""
+        """Have a kernel accept comms of the extension. A terminal has none."""
         manager = self._manager()
         if manager is not None:
             manager.register_target(TARGET, self._opened)
             manager.comms[self._sign.comm_id] = self._sign
 
     def unregister(self) -> None:
-        """Tell the extensions that this was all."""
+        """Close the comms of all extensions."""
         manager = self._manager()
         if manager is None:
             return
@@ -99,11 +99,11 @@ class Lab:
 
     @property
     def listens(self) -> bool:
-        """Whether an extension wants figures."""
+        """Report whether an extension wants figures."""
         return bool(self._comms)
 
     def _opened(self, comm: Any, message: Data) -> None:
-        """An extension has opened a comm."""
+        """Take in a comm that an extension has opened."""
         try:
             if _data(message).get("protocol") != PROTOCOL:
                 comm.send({"error": "this companion speaks %s" % PROTOCOL})
@@ -112,7 +112,7 @@ class Lab:
             comm.on_msg(lambda m: self._asked(comm, m))
             comm.on_close(lambda _: self._forget(comm))
             self._comms.append(comm)
-            for old in self._comms[:-_MOST_COMMS]:   # of pages that are gone: nobody tells when a browser is closed
+            for old in self._comms[:-_MOST_COMMS]:   # of pages that are gone: no message says that a browser was closed
                 self._forget(old)
                 old.close()
             self._send(comm, {"hello": self._hello()})
@@ -164,14 +164,14 @@ class Lab:
         return said
 
     def state(self) -> None:
-        """A tracer has come, or gone."""
+        """Send that a tracer has come, or gone."""
         self._silent = ""
         if self._comms:
             self._tell({"hello": self._hello()})
 
     def silent(self, why: str) -> None:
-        """The tracer does not answer in time, as why says; or, where that is "", it does again: what it has not told
-        yet is told now."""
+        """Send why the tracer does not answer in time, or, where why is "", that it answers again: what was not sent so
+        far is sent now."""
         self._silent = why
         for comm in self._comms[:]:
             self._send(comm, {"hello": self._hello()})
@@ -179,11 +179,11 @@ class Lab:
                 self._history(comm)
 
     def begins(self, info: Any) -> None:
-        """A cell is about to run."""
+        """Take in that a cell is about to run."""
         self._now = info
 
     def ran(self, info: Any, count: int) -> None:
-        """Cell In[count] is over: whose figures will be told of."""
+        """Take in that cell In[count] has ended, so that its figures can be matched with it."""
         self._now = None
         self._running[count] = self._own(info)
         while len(self._running) > _MOST_KNOWN:
@@ -194,7 +194,7 @@ class Lab:
         return (self._cell_id(info),) + _sum(source if isinstance(source, str) else "")
 
     def _cell_id(self, info: Any) -> str | None:
-        """The id that the front end has sent along, None where it has sent none."""
+        """Return the id that the front end has sent along, None where it has sent none."""
         found = getattr(info, "cell_id", None)
         if found is None:
             try:
@@ -204,13 +204,13 @@ class Lab:
         return found if isinstance(found, str) and _ID.fullmatch(found) else None
 
     def told(self, window: Window) -> None:
-        """The tracer has told of a cell."""
+        """Send a cell that the tracer has reported."""
         self._know(window)
         if self._comms:
             self._tell({"cell": self._record(window)})
 
     def _know(self, window: Window) -> _Own | None:
-        """Which cell of the notebook a window is, None where nothing is known of that."""
+        """Return the cell of the notebook that a window belongs to, None where that is not known."""
         own = self._running.pop(window.execution_count, None)
         if own is not None:
             self._known[window.id] = own
@@ -219,7 +219,7 @@ class Lab:
         return self._known.get(window.id)
 
     def running(self, window: Window) -> None:
-        """How a cell that runs still is doing."""
+        """Send the figures so far of a cell that still runs."""
         if self._comms:
             self._tell({"running": record(window, self._own(self._now))})
 
@@ -230,7 +230,8 @@ class Lab:
         return record(window, own)
 
     def _history(self, comm: Any) -> None:
-        """The cells that are over, the last ones of many; what takes too long is left out, and that is said."""
+        """Send the cells that have ended, only the last ones of many. Cells that take too long to get are left out, and
+        the message says so."""
         found, cut, until = self._cells()
         for at in range(0, len(found), _IN_A_MESSAGE):
             if time.monotonic() > until:
@@ -256,10 +257,10 @@ class Lab:
             cut, found = cut or len(found) > _MOST_TOLD, found[-_MOST_TOLD:]
         return found, cut, until
 
-    # ---- what is asked
+    # ---- requests of the extension
 
     def _asked(self, comm: Any, message: Data) -> None:
-        """The extension asks something: what people have asked for by a button."""
+        """Answer a question of the extension: one that a user has asked by a button."""
         try:
             data = _data(message)
             number, ask = data.get("id"), data.get("ask")
@@ -286,8 +287,8 @@ class Lab:
         return {"begins": begins, "said": _words.safe(said, LONGEST)}
 
     def _state(self, _data: Data) -> Data:
-        """Whether a tracer listens by now. All are told where it, or a server, has come or gone since they were told
-        last."""
+        """Return whether a tracer listens now. All extensions are notified if it, or a server, has come or gone since
+        the last message."""
         listens = self._line.look()
         if listens != self._listened or not listens and self._starts != (_serve.look() == _serve.THERE):
             self.state()
@@ -300,13 +301,13 @@ def _data(message: Data) -> Data:
 
 
 def _sum(source: str) -> tuple[int, int]:
-    """What tells whether a text is the same: CRC-32 and length of it in UTF-8."""
+    """Return what two equal texts share: the CRC-32 and the length in UTF-8."""
     data = source.encode("utf-8", "surrogatepass")
     return zlib.crc32(data), len(data)
 
 
 def record(window: Window, own: _Own | None) -> Data:
-    """A window as the extension gets it: the names and integers of JSON, less of them."""
+    """Return a window as the extension gets it: the names and integers of JSON, with fewer members."""
     meters = [m for m in _words.in_order(window.meters) if _METERS.fullmatch(m)][:_MOST_METERS]
     first = next((line for line in window.source.split("\n") if line.strip()), "")
     told: Data = {

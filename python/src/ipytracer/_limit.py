@@ -1,7 +1,7 @@
-"""%tracer limit: a soft limit on what this very process may map, so that it gets a MemoryError instead of the OOM
+"""%tracer limit: a soft limit on the memory that this process may map, so that it gets a MemoryError instead of the OOM
 killer.
 
-It is the process's own to set (setrlimit(2)), so nobody is asked: no tracer, no root.
+A process may set it for itself (setrlimit(2)), so this needs no tracer and no root.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import resource
 
 from . import _sizes, _way, _words
 
-_LEAST_ROOM = 16 << 20   # bytes that are left for what shows the error
+_LEAST_ROOM = 16 << 20   # bytes left for the code that shows the error
 
 
 def mapped() -> int:
-    """What this process has mapped privately and writable, in bytes, which is what the limit counts."""
+    """Return the bytes that this process has mapped privately and writable: the limit counts these."""
     with open("/proc/self/status") as f:
         for line in f:
             if line.startswith("VmData:"):
@@ -23,8 +23,8 @@ def mapped() -> int:
 
 
 def limit(word: str) -> str:
-    """Do what a word says: a size, "off", or "" for what the limit is. One sentence. ValueError, with a sentence, for
-    what is none of these."""
+    """Carry out a word: a size sets the limit, "off" removes it, "" reads it. Return one sentence. Raise ValueError,
+    with a sentence, for anything else."""
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     now = mapped()
     if word == "off":

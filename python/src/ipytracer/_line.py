@@ -1,10 +1,10 @@
-"""The line to the tracer: one end of a pair of connected sockets that the tracer makes, and sends over a pair that is
-made here when a marker tells the number of its other end. Both processes have that one; the line's own ends have one
-owner each, so that neither can keep the other's locked.
+"""The line to the tracer: one end of a pair of connected sockets. The tracer makes the pair, and sends this end over
+another pair, which is made here; a marker gives the tracer the number of that pair's other end. Both processes have
+that one; the line's own ends have one owner each, so that neither can keep the other's locked.
 
 There is no path, no port and no name. A marker is a compile of nothing under a name that the tracer's probe reads; it
-takes a few microseconds, whether or not anybody listens. Nothing here waits for a tracer that is not there, nothing
-raises, and a tracer that does not keep to the protocol loses its line.
+takes a few microseconds, with or without a tracer. Nothing here waits for a tracer that is not there, nothing raises,
+and a tracer that breaks the protocol loses its line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ._window import Window
 
 AFTER_CELL = 0.150   # seconds that an answer after a cell may take
-# Seconds without a packet, where the user himself asked; and how long may be waited in vain in one cell.
+# Seconds without a packet, where the user asked; and the most seconds of vain waiting in one cell.
 ASKED_FOR = 0.200    # seconds
 IN_ALL = 2.0         # seconds that an answer of many packets may take
 _OFFERED_FOR = 0.050   # seconds that a tracer has to take the line over
@@ -38,45 +38,46 @@ _MOST_TAKEN = 300    # packets at a time
 
 
 def marker(text: str) -> None:
-    """Say something to a tracer, if there is one: text is "cell", "ask", "line 5", "begin NAME" …"""
+    """Send text to a tracer, if there is one: "cell", "ask", "line 5", "begin NAME" …"""
     compile("", "<ipytracer:%s>" % text, "exec", 0, True)
 
 
 class Line(Ends):
-    """One process's line. Any thread may use it; none is kept longer than the waits above."""
+    """One process's line. Any thread may use it; none waits longer than the constants above."""
 
     def __init__(self, use: str = "") -> None:
         super().__init__(use)
         self._lock = threading.Lock()
         self._at_home = True    # False in a forked child that has run no cell
-        self.said = False       # whether the user knows that no tracer listens, or that one did
+        self.said = False       # the user knows that no tracer listens, or that one did
         self._clear()
         os.register_at_fork(after_in_child=self._forked)
 
     def _clear(self) -> None:
-        self.hello: _packets.Hello | None = None       # _packets.Hello while a tracer listens
+        self.hello: _packets.Hello | None = None       # set while a tracer listens
         # the last cell in an answer of the tracer that did not only ask about others
         self.newest: Window | None = None
         self.late: list[Any] = []          # Windows that were asked for after cells, and came too late to be waited for
         self._pid = os.getpid()
-        self._offered = 0.0     # when their end's number was told last, as time.monotonic()
+        self._offered = 0.0     # when the number of their end was last sent, as time.monotonic()
         self._ticked = False    # the tracer has said that a cell runs
         self._next = 1
         self._open: dict[int, Request] = {}         # request id: Request
         self._missed = 0        # answers in a row that did not come in time
-        self._vain = 0.0        # seconds that were waited for them since a cell began
+        self._vain = 0.0        # seconds of waiting for them since a cell began
 
     def _forked(self) -> None:
-        """In a child that was forked: the line is its parent's."""
+        """Reset the line in a forked child: it belongs to the parent."""
         self._lock = threading.Lock()
         self._at_home = False
         self._drop(ours=False)
 
     def look(self, cell: bool = False, patience: float = 0) -> bool:
-        """Say whether a tracer listens, without waiting: take in what has come, and offer the line while there is none.
+        """Report whether a tracer listens: take in received packets, and offer the line while there is none. It waits
+        only for patience.
 
         cell: a cell is about to run. Only then does a forked child make a line of its own. patience: seconds that a
-        tracer has to answer the offer; only for what would say that there is none.
+        tracer has to answer the offer; only for callers that would say that there is none.
         """
         if not (self._lock.acquire(False) or self._lock.acquire(timeout=ASKED_FOR)):
             return self.hello is not None
@@ -100,23 +101,22 @@ class Line(Ends):
             self._lock.release()
 
     def _offer(self) -> None:
-        """Tell the number of their end; not while the tracer may be about to take it over."""
+        """Send the number of their end, except while the tracer may be about to take it over."""
         now = time.monotonic()
         if now - self._offered >= _OFFERED_FOR:
             self._offered = now
             compile("", self._marker, "exec", 0, True)
 
     def listens(self) -> bool:
-        """Say whether a tracer listened when the line was looked at last. It is no look of its own."""
+        """Report whether a tracer listened at the last look. This does not look itself."""
         return self.hello is not None and self._pid == os.getpid()
 
     def is_home(self) -> bool:
-        """Say whether this process may have a line: not a forked child that has run no cell. It is no look of its
-        own."""
+        """Report whether this process may have a line: not a forked child that has run no cell. This does not look."""
         return self._at_home and self._pid == os.getpid()
 
     def close(self) -> None:
-        """Give the line up, as at the end of the extension."""
+        """Give the line up, as the extension does when it is unloaded."""
         if self._lock.acquire(timeout=ASKED_FOR):
             try:
                 self._drop()
@@ -126,15 +126,15 @@ class Line(Ends):
     # ---- packets
 
     def _packet(self, deadline: float) -> tuple[Packet, int] | None:
-        """The next packet, waiting until the deadline (a time.monotonic(); 0: not at all); None if there is none by
-        then."""
+        """Return the next packet, waiting until the deadline (a time.monotonic(); 0: not at all); None if there is none
+        by then."""
         try:
             self._ours.recv_into(self._one, 1, socket.MSG_PEEK)
         except BlockingIOError:
             rest = deadline - time.monotonic() if deadline else 0
             if rest <= 0 or not self._readable(rest):
                 return None
-        # closed by somebody else, and the number means another socket now
+        # closed by other code, and the number means another socket now
         if self._identity(self._ours) != self._made[0]:
             raise Broken
         n = self._ours.recv_into(self._buffer)
@@ -146,8 +146,8 @@ class Line(Ends):
             raise Broken from None
 
     def _fetch(self, deadline: float) -> bool:
-        """Take the end that a tracer has made and sent, waiting until the deadline: that is the line, and the pair was
-        only for that. False: there is none by then."""
+        """Receive the end that a tracer has made and sent, waiting until the deadline: it becomes the line, and the
+        pair has served its purpose. Return False if there is none by then."""
         try:
             self._ours.recv_into(self._one, 1, socket.MSG_PEEK)
         except BlockingIOError:
@@ -160,7 +160,7 @@ class Line(Ends):
         return True
 
     def _take(self, deadline: float) -> Request | Literal[False] | None:
-        """Take in one packet; the Request it belongs to, None if there was no packet, False if it was the greeting."""
+        """Take in one packet. Return its Request, None if there was no packet, False if it was the greeting."""
         if self._theirs is not None and not self._fetch(deadline):
             return None
         got = self._packet(deadline)
@@ -171,7 +171,7 @@ class Line(Ends):
             if self.hello is None:
                 self.hello = _packets.hello(packet)
                 return False
-            if "hello" in packet:    # once more
+            if "hello" in packet:    # a second greeting
                 return False
             if "tick" in packet:
                 self._ticked = True
@@ -181,7 +181,7 @@ class Line(Ends):
             raise Broken from None
 
     def _part(self, packet: Packet, size: int) -> Request:
-        """A packet of an answer."""
+        """Take in a packet of an answer."""
         number = _packets.integer(packet["id"])
         request = self._open.get(number)
         if request is None:
@@ -206,8 +206,8 @@ class Line(Ends):
         return request
 
     def _take_all(self, deadline: float, wanted: Request | None = None, most: float | None = None) -> None:
-        """Take in what comes until the wanted request is answered, at most until the deadline; with most it moves on
-        with each packet of the answer, up to that. With none wanted: what lies there."""
+        """Take in packets until the wanted request is answered, at most until the deadline. With most, each packet of
+        the answer moves the deadline, up to most. With none wanted: take in the packets that are there."""
         for _ in range(_MOST_TAKEN):
             request = self._take(deadline)
             if request is None:
@@ -224,8 +224,8 @@ class Line(Ends):
                 deadline = min(most, time.monotonic() + ASKED_FOR)
 
     def wait(self) -> bool:
-        """Wait until the tracer says that a cell runs long, however long that takes; False: the line has ended. For a
-        thread that nobody waits for."""
+        """Wait until the tracer says that a cell runs long, however long that takes. Return False if the line has
+        ended. For a thread that no other code waits for."""
         while True:
             ours = self._ours
             if ours is None or not self.listens():
@@ -250,17 +250,18 @@ class Line(Ends):
 
     @property
     def unanswered(self) -> int:
-        """How many requests in a row have had no answer in time."""
+        """Return the number of requests in a row without an answer in time."""
         return self._missed
 
     def ask(
         self, what: str, patience: float | None = None, most: float | None = None, patient: bool = False, **more: Any
     ) -> Any:
-        """Ask the tracer, and wait for the answer at most that many seconds, ASKED_FOR where None; most: in all, while
-        packets of it keep coming. patient: also of a tracer that has not answered several times.
+        """Ask the tracer, and wait for the answer at most that many seconds, ASKED_FOR where None. most: the limit in
+        all, while packets of the answer keep coming. patient: wait also for a tracer that has not answered several
+        times.
 
-        The answer is what _packets.READERS makes of it, or a sentence (str) of the tracer's that says why it has none,
-        or None: no tracer listens, or it did not answer in time.
+        The answer is the result of its function in _packets.READERS, or a sentence (str) of the tracer that says why it
+        has none, or None: no tracer listens, or it did not answer in time.
         """
         start, patience = time.monotonic(), ASKED_FOR if patience is None else patience
         if not self._lock.acquire(timeout=patience):
@@ -268,7 +269,7 @@ class Line(Ends):
         try:
             if not self.listens():
                 return None
-            self._take_all(0)     # an answer that is late ends the impatience
+            self._take_all(0)     # a late answer ends the impatience
             patience = patience if patient else self._patience(patience)
             before = next((r for r in self._open.values() if r.what == what == "cell"), None)
             if (
@@ -286,18 +287,18 @@ class Line(Ends):
             self._lock.release()
 
     def _patience(self, wanted: float) -> float:
-        """How long an answer is waited for: a tracer that has not answered in this cell is not waited for again and
-        again. Who asks for more patience than a cell may take has it."""
+        """Return how long to wait for an answer. A tracer that has not answered in this cell is not waited for again
+        and again. A caller that asks for more patience than a cell may take gets it."""
         if self._missed > 1:
             return _IMPATIENT
         return wanted if wanted > ASKED_FOR else max(_IMPATIENT, min(wanted, ASKED_FOR - self._vain))
 
     def _remind(self, request: Request | None, start: float, patience: float) -> bool:
-        """Ask for nothing new while that lies unanswered, but once more for that: the tracer may not have seen that it
-        was asked. Whether it has answered by now; with no request, whether it has answered any.
+        """Repeat an unanswered request instead of a new one: the tracer may not have seen it. Return whether the tracer
+        has answered it by now; with no request, whether it has answered any.
 
-        One question for cells is answered with all that are over by then. So a tracer that comes back has one to
-        answer, not one of each cell.
+        The answer to one question for cells has all that have ended by then. So a tracer that comes back has one
+        question to answer, not one for each cell.
         """
         marker("ask")
         self._take_all(start + patience if request is not None else 0, request)
@@ -330,4 +331,4 @@ class Line(Ends):
         return request.answer
 
 
-LINE = Line()   # this process's
+LINE = Line()   # that of this process

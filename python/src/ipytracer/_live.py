@@ -1,9 +1,9 @@
-"""What is shown of a cell while it runs: from its second second on, twice a second, in notebooks. Terminals show
-nothing before the end.
+"""The display of a running cell: from its second second on, twice a second, in notebooks. Terminals show nothing before
+the end.
 
-The tracer says on a line of its own when a cell runs long, so cells that do not take nothing for this, and a thread
-waits for that word: it is there only while a tracer listens. Its stack is small, so that what a notebook has mapped is
-hardly more.
+The tracer says on a line of its own when a cell runs long, so short cells cost nothing. A thread waits for that
+message; it exists only while a tracer listens. Its stack is small, so that it hardly adds to the memory that a notebook
+has mapped.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _TO_ANSWER = 1.0       # seconds that a tracer has to say hello on a second line
 
 
 class Consoles:
-    """Which front ends of a kernel cannot change what they have displayed: jupyter-console, Qt's console, Spyder's.
-    They are the ones that ask whether code is complete; notebooks know where a cell ends."""
+    """The front ends of a kernel that cannot change their displays: jupyter-console, Qt's console, Spyder's. They are
+    the ones that ask whether code is complete; notebooks know where a cell ends."""
 
     _ASKS = "is_complete_request"
 
@@ -40,7 +40,7 @@ class Consoles:
         self._before: Callable[..., Any] | None = None
 
     def register(self) -> None:
-        """Hear of those questions; they are answered as ever."""
+        """Listen for those questions; they are answered as before."""
         handlers = getattr(self._kernel, "shell_handlers", None)
         before: Any = handlers.get(self._ASKS) if isinstance(handlers, dict) else None
         if handlers is None or before is None:
@@ -61,7 +61,7 @@ class Consoles:
             self._kernel.shell_handlers[self._ASKS] = self._before
 
     def runs(self) -> bool:
-        """Whether the cell that runs is one of theirs. For the thread that runs cells."""
+        """Report whether the running cell is one of theirs. For the thread that runs cells."""
         if not self._sessions:
             return False
         try:
@@ -73,27 +73,27 @@ class Consoles:
 
 
 class Live:
-    """What is shown of the cell that runs. begin(), finish() and watch() are for the thread that runs cells."""
+    """The display of the running cell. begin(), finish() and watch() are for the thread that runs cells."""
 
     def __init__(self, shell: Shell, companion: Companion) -> None:
         self._shell, self._companion = shell, companion
         self.consoles = Consoles(shell)
-        self._console = False            # the cell that runs is a console's
-        self.least: float | None = 1.0                 # seconds that a cell runs before it is shown; None: it never is
+        self._console = False            # the running cell is a console's
+        self.least: float | None = 1.0                 # seconds before a running cell is shown; None: never
         self._line = Line(" live")
-        self._lock = threading.Lock()    # of what follows
+        self._lock = threading.Lock()    # protects the members below
         self._cell = 0                   # changes as a cell begins and as it ends
         self._shown: str | None = None               # the id of the display that shows it
         self._thread: threading.Thread | None = None
         os.register_at_fork(after_in_child=self._forked)
 
     def _forked(self) -> None:
-        """In a child that was forked: the thread is its parent's, and may have held the lock."""
+        """Reset in a forked child: the thread belongs to the parent, and may have held the lock."""
         self._lock, self._thread, self._shown = threading.Lock(), None, None
 
     def watch(self) -> None:
-        """Have a thread wait for word of long cells, unless one does. Where there is no front end that could change
-        what it shows there is none."""
+        """Start a thread that waits for messages about long cells, unless there is one. Where no front end could change
+        its display there is none."""
         if getattr(self._shell, "kernel", None) is None or self._thread is not None and self._thread.is_alive():
             return
         before = threading.stack_size(_STACK)
@@ -104,14 +104,14 @@ class Live:
             threading.stack_size(before)
 
     def begin(self) -> None:
-        """A cell begins."""
+        """Take in that a cell begins."""
         self._cell += 1
         self._shown = None
         self._console = self.consoles.runs()
 
     def finish(self) -> str | None:
-        """The cell is over: nothing more is shown of it as running. The id of the display that did, None where none
-        did."""
+        """Take in that the cell has ended: it is no longer shown as running. Return the id of the display that showed
+        it, else None."""
         if self._thread is None:
             return None
         with self._lock:
@@ -120,8 +120,8 @@ class Live:
         return shown
 
     def now(self) -> Bundle | None:
-        """Show how the cell is doing that runs, now and from now on: the display bundle where there is no front end
-        that could change what it shows, else None."""
+        """Show the figures of the running cell, now and from now on. Return a display bundle where no front end could
+        change its display, else None."""
         line = self._companion.line
         if not line.look():
             return _show.sentence(_way.unheard())
@@ -156,8 +156,8 @@ class Live:
         self._line.close()
 
     def _show(self) -> None:
-        """Show what the cell that runs has taken so far. What a front end asks beside the cells, silently, shows
-        nothing."""
+        """Show the memory that the running cell has taken so far. Code that a front end runs silently beside the cells
+        shows nothing."""
         cell, least = self._cell, self.least
         found = self._line.ask("running")
         running = [w for w in found if w.kind == "cell" and not w.silent] if isinstance(found, list) else []

@@ -1,5 +1,5 @@
-"""What a look at a process's objects has found: its variables, and what stays behind. The names and numbers are those
-of the tracer's JSON (docs/variables.md, docs/audit.md)."""
+"""The results of a look at a process's objects: its variables, and the memory that stays behind. The names and numbers
+are those of the tracer's JSON (docs/variables.md, docs/audit.md)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from ._window import Frame, _Table
 
 
 class Looking(NamedTuple):
-    """The tracer looks still: the number of its look, and the nanoseconds until it may begin."""
+    """A look that has not ended: its number, and the nanoseconds until it may begin."""
 
     look: int
     wait_ns: int
 
 
 class Variable(NamedTuple):
-    """A name: bytes would be freed with it (what nothing else holds), device of these on GPUs; reaches is all that it
-    leads to, 0 where that was not added up; exact: False where bytes are the least; also: other names of the same
-    object; kind: "variable", "output", "traceback", "thread" or "module"; shape, dtype and length, and shaped in words;
-    where: who made its largest piece, "" if that is not known, with execution, execution_count and line of the cell and
-    the stack, innermost first; before: that piece was there when the session began; view_bytes: what it uses of memory
-    of base_bytes that only views hold, both 0 where it is no such view."""
+    """A name. bytes: freed with it (nothing else holds them), device of these on GPUs. reaches: all that it leads to, 0
+    where that was not added up. exact: False where bytes are the least. also: other names of the same object. kind:
+    "variable", "output", "traceback", "thread" or "module". shape, dtype and length; shaped has them in words. where:
+    the line that made its largest piece, "" if that is not known, with execution, execution_count and line of the cell
+    and the stack, innermost first. before: that piece was there when the session began. view_bytes: the part that it
+    uses of base_bytes, memory that only views hold; both 0 where it is no such view."""
 
     name: str
     type: str
@@ -47,9 +47,9 @@ class Variable(NamedTuple):
 class Variables(_Table, list[Variable]):
     """A list of Variable, the largest first.
 
-    unlisted: how many names more there are, with unlisted_bytes together; objects: bytes of all Python objects;
-    complete: whether all objects were looked at; why: in a sentence what could not be found out, or why there is
-    nothing; took_ns: how long the look took.
+    unlisted: the number of further names, with unlisted_bytes together; objects: bytes of all Python objects; complete:
+    whether all objects were looked at; why: a sentence about missing results, or the reason that there are none;
+    took_ns: the duration of the look.
     """
 
     _columns = Variable._fields
@@ -59,9 +59,9 @@ class Variables(_Table, list[Variable]):
 
 
 class Freeing(NamedTuple):
-    """Code that frees memory: type is one line for a cell, predicted the bytes of blocks that go (predicted_device: on
-    GPUs), small of these in small blocks, which Python or malloc may keep for later; exact: False where they are the
-    least; names: the variables it lets go of; shared: what several of them hold together."""
+    """Code that frees memory. type: one line for a cell. predicted: the bytes of blocks that go (predicted_device: on
+    GPUs), small of these in small blocks, which Python or malloc may keep for later. exact: False where they are the
+    least. names: the variables it releases. shared: the memory that several of them hold together."""
 
     type: str
     predicted: int
@@ -73,7 +73,7 @@ class Freeing(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What was predicted to be freed by code, and what has gone since."""
+    """The memory that code was predicted to free, and the memory that has gone since."""
 
     type: str
     predicted: int
@@ -84,8 +84,8 @@ class Checked(NamedTuple):
 
 
 class Check(_Table, list[Checked]):
-    """A list of Checked. to_free: what can be freed now; why: in a sentence what could not be found out, or why there
-    is nothing; took_ns: how long the look took."""
+    """A list of Checked. to_free: code that frees memory now; why: a sentence about missing results, or the reason that
+    there are none; took_ns: the duration of the look."""
 
     _columns = Checked._fields
     why, took_ns = "", 0
@@ -101,7 +101,7 @@ class Place(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """What each of so many runs of a cell left behind: bytes, and between which bounds with 95 % confidence."""
+    """The memory that each of so many runs of a cell left behind: bytes, and their bounds with 95 % confidence."""
 
     runs: int
     slope: int
@@ -111,10 +111,10 @@ class Growth(NamedTuple):
 
 class Verdict(NamedTuple):
     """Memory that stays behind: its kind, and title in words; bytes of a meter in count blocks; the runs of cells it
-    comes from, and runs in words; where: who made it, "" if that is not known, and the stack, innermost first; holder:
-    the way to the largest block, probable: it may be another; evidence, advice; fix: what to type into a cell to free
-    it, "" where nothing does; change: the Place to change, or None; growth or None; age_ns of the oldest block; of
-    processes that run still their command and pids."""
+    comes from, and runs in words. where: the line that made it, "" if that is not known, and the stack, innermost
+    first. holder: the way to the largest block; probable: it may be another. evidence, advice. fix: code for a cell
+    that frees it, "" where none does. change: the Place to change, or None. growth or None. age_ns of the oldest block.
+    command and pids of processes that still run."""
 
     kind: str
     title: str
@@ -139,8 +139,8 @@ class Verdict(NamedTuple):
 
 
 class NotJudged(NamedTuple):
-    """What could not be judged: meter, "" for all; bytes at most, None if nobody can say; says: all of it in a
-    sentence."""
+    """Memory that could not be judged: meter, "" for all; bytes at most, None if that is not known; says: a sentence
+    with all of it."""
 
     reason: str
     meter: str
@@ -151,10 +151,10 @@ class NotJudged(NamedTuple):
 class Audit(_Table, list[Verdict]):
     """A list of Verdict, most bytes first.
 
-    complete: whether nothing was left unjudged, without which no list is an all-clear; not_judged: what was, as
-    NotJudged; all_clear: in a sentence what it means that there is no verdict; least: bytes of a verdict at least;
-    cells that have run; unlisted: verdicts that are left out; why: in a sentence what could not be found out, or why
-    there is nothing; took_ns: how long the look took.
+    complete: whether everything was judged; only then is an empty list an all-clear. not_judged: the rest, as
+    NotJudged; all_clear: a sentence on the meaning of a list without verdicts; least: the smallest bytes of a verdict;
+    cells that have run; unlisted: verdicts that are left out; why: a sentence about missing results, or the reason that
+    there are none; took_ns: the duration of the look.
     """
 
     _columns = Verdict._fields

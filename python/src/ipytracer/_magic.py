@@ -64,7 +64,7 @@ def _wrong(said: str, choices: Sequence[str]) -> Exception:
 
 
 def tracer(companion: Companion, words: str) -> Bundle | None:
-    """Do what a line of %tracer says; the display bundle to show, or None."""
+    """Carry out a line of %tracer. Return the display bundle to show, or None."""
     word = words.strip()
     if word.split()[:1] == ["limit"]:
         return _limited(word.split(None, 1)[1] if " " in word else "")
@@ -97,13 +97,13 @@ def _limited(word: str) -> Bundle:
         raise UsageError("limit: %s" % e) from None
 
 
-_SHOWN_AFTER = 0.4       # seconds of looking that are not worth a word
-# seconds that are waited, while the tracer says that it looks
+_SHOWN_AFTER = 0.4       # seconds of looking that are not worth a message
+# seconds to wait while the tracer says that it looks
 _LOOKS_FOR = {"vars": 60.0, "audit": 300.0, "check": 60.0}
 
 
 def _looked(companion: Companion, word: str) -> Bundle | None:
-    """What a look finds. What it is waited for is said, and in notebooks replaced by what comes of it."""
+    """Return the result of a look. The reason of a wait is shown; in notebooks the result replaces it."""
     if not LINE.look():
         return _show.sentence(_way.unheard())
     shell, display, said = companion.shell, None, [0.0]
@@ -152,7 +152,8 @@ def _looked(companion: Companion, word: str) -> Bundle | None:
 
 
 def _live(companion: Companion, words: list[str]) -> Bundle | None:
-    """%tracer live: how the cell that runs is doing; on, off, or from how many seconds on every cell shows that."""
+    """Carry out %tracer live: show how the running cell is doing. on, off, or the seconds after which every cell shows
+    that."""
     if not words:
         return companion.live.now()
     word = words[0]
@@ -191,7 +192,7 @@ _UNANSWERED = "ipytracer: %s: it is stopped, or very busy; ask again, or see its
 
 
 def _of_last(word: str) -> Bundle:
-    """The last cell that does not only ask, or who allocated in it."""
+    """Return the last cell that does not only ask, or the lines that allocated in it."""
     window, answered = _api.find_last()
     if answered and window is None:
         return _show.sentence("ipytracer: no cell has run yet that the tracer tells of")
@@ -206,7 +207,7 @@ def _of_last(word: str) -> Bundle:
 
 
 def _table() -> Bundle:
-    """The cells of this session, without those that only ask."""
+    """Return the cells of this session, without those that only ask."""
     found, answered = _api.find_cells()
     if not found:
         return _show.sentence(
@@ -228,7 +229,7 @@ def line_magic(line: str = "") -> None:
     """%tracer start|stop|on|off|compact|full|last|table|lines|vars|audit|live|limit|help: figures under the cells.
     %tracer help says more."""
     companion = _companion()
-    if line.startswith("this-cell "):      # what %%tracer becomes
+    if line.startswith("this-cell "):      # the form of %%tracer after the transformer
         companion.once = line.endswith("full")
         return
     bundle = tracer(companion, line)
@@ -246,8 +247,8 @@ def cell_magic(line: str, cell: str) -> None:
 
 
 def memit(line: str = "", cell: str | None = None) -> Window | None:
-    """%memit [-r RUNS] [-o] STATEMENT: what a statement needs, exactly; %%memit: a cell, after the statement in its
-    first line. -o: the result is a Window."""
+    """%memit [-r RUNS] [-o] STATEMENT: the exact need of a statement; %%memit: that of a cell, after the statement in
+    its first line. -o: the result is a Window."""
     from . import _run
     companion = _companion()
     bundle, window, wanted = _run.memit(companion.shell, line, cell)
@@ -256,7 +257,8 @@ def memit(line: str = "", cell: str | None = None) -> Window | None:
 
 
 def mlrun(line: str = "", cell: str | None = None) -> None:
-    """%mlrun -f FUNCTION STATEMENT: what each line of a function allocates while a statement runs; %%mlrun: a cell."""
+    """%mlrun -f FUNCTION STATEMENT: the allocations of each line of a function while a statement runs; %%mlrun: of a
+    cell."""
     from . import _run
     companion = _companion()
     _show.publish(companion.shell, _run.mlrun(companion.shell, line, cell))
@@ -268,19 +270,19 @@ def _companion() -> Any:
 
 
 def unwrapped(lines: list[str]) -> list[str]:
-    """An input transformer: %%tracer becomes a line of the cell, so that the cell runs as it would without. Where
-    another cell magic is behind it, it stays the magic that it is."""
+    """Transform input: %%tracer becomes a line of the cell, so that the cell runs as it would without. Where another
+    cell magic follows, it remains the magic that it is."""
     found = _FIRST.match(lines[0].rstrip("\n")) if len(lines) > 1 else None
     if found is None or lines[1].startswith("%%"):
         return lines
     return ["get_ipython().run_line_magic('tracer', 'this-cell %s')\n" % (found.group(1) or "compact")] + lines[1:]
 
 
-_OTHERS = (("memit", memit), ("mlrun", mlrun))     # where somebody else has these names they stay his
+_OTHERS = (("memit", memit), ("mlrun", mlrun))     # where these names are taken they stay as they are
 
 
 def register(shell: Shell) -> None:
-    """Give a shell the magics."""
+    """Register the magics in a shell."""
     shell.register_magic_function(line_magic, "line", "tracer")
     shell.register_magic_function(cell_magic, "cell", "tracer")
     for name, function in _OTHERS:
@@ -290,7 +292,7 @@ def register(shell: Shell) -> None:
 
 
 def unregister(shell: Shell) -> None:
-    """Take them away."""
+    """Remove the magics."""
     for kind in ("line", "cell"):
         magics = shell.magics_manager.magics[kind]
         magics.pop("tracer", None)

@@ -1,5 +1,5 @@
 """Named tuples that are written as classes. typing.NamedTuple is the same, but importing typing takes long where
-nothing else has done it."""
+nothing else has imported it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import NamedTuple as NamedTuple
 else:
     class _Maker(type):
-        """Makes a named tuple of a class: its annotations are the fields, what else it has are members."""
+        """Makes a named tuple of a class: its annotations become the fields, its other attributes stay members."""
 
         def __new__(cls, name, bases, members):
             if not bases:
@@ -23,4 +23,4 @@ else:
             return made
 
     class NamedTuple(metaclass=_Maker):
-        """To derive from."""
+        """A base class for named tuples."""

@@ -17,7 +17,7 @@ UNTOUCHED = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, ty
 
 
 class Names:
-    """What a notebook's names meant at one moment, without keeping any value alive."""
+    """The meanings of a notebook's names at one moment, without keeping any value alive."""
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
@@ -31,20 +31,20 @@ class Names:
         return [(n, v) for n, v in list(self._shell.user_ns.items()) if not n.startswith("_") and n not in hidden]
 
     def _shown(self) -> list[int]:
-        """The numbers of outputs that the notebook keeps."""
+        """Return the numbers of outputs that the notebook keeps."""
         out = self._shell.user_ns.get("Out") if self._shell is not None else None
         return [n for n in out if type(n) is int] if type(out) is dict else []
 
     def value(self, name: str) -> Any:
-        """What a name means now."""
+        """Return the current value of a name."""
         return self._shell.user_ns.get(name) if self._shell is not None else None
 
     def outputs(self) -> tuple[str, ...]:
-        """Those it has gained since, as names."""
+        """Return the outputs that it has gained since, as names."""
         return tuple("Out[%d]" % n for n in self._shown() if n not in self._outputs)
 
     def end(self, keep: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-        """Delete the names that are new; those deleted, those kept, and older ones with another value."""
+        """Delete the names that are new. Return those deleted, those kept, and older ones with another value."""
         deleted, kept, reassigned = [], [], []
         for name, value in self._names():
             then = self._then.get(name)

@@ -1,8 +1,8 @@
-"""What a tracer's packets may hold. Whatever does not keep to it raises ValueError: the line is closed then, and
-nothing is shown.
+"""The permitted content of a tracer's packets. Anything else raises ValueError: the line is closed then, and nothing is
+shown.
 
-The other end is a tracer that root started, and yet nothing that it sends can do more here than be refused: sizes,
-counts, types and numbers are bounded before anything is made of them.
+The other end is a tracer that root started. Even so, its data can at most be refused here: sizes, counts, types and
+numbers are bounded before anything is made of them.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _STATUSES = ("ok", "error", "interrupted", "incomplete")
 
 
 class Hello(NamedTuple):
-    """Who is at the other end: its version, this process's pid as it sees it, what bounds this process's memory (bytes,
-    or None), whose limit that is ("container", "machine", "rlimit" …), and the path of the file that its report will be
-    in, "" where that is nobody's business here."""
+    """The tracer at the other end: its version, this process's pid as the tracer sees it, the limit of this process's
+    memory (bytes, or None), the owner of that limit ("container", "machine", "rlimit" …), and the path of the file for
+    its report, "" where this process must not know it."""
 
     tracer: str
     pid: int
@@ -65,14 +65,14 @@ class Hello(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """Whether nothing was lost, refused or guessed so far, and in sentences what was."""
+    """Whether nothing was lost, refused or guessed so far, and sentences about each exception."""
 
     complete: bool
     problems: tuple[str, ...]
 
 
 def hello(packet: Packet) -> Hello:
-    """The first packet of a tracer, as Hello."""
+    """Return the first packet of a tracer, as Hello."""
     if packet.get("hello") != PROTOCOL:
         raise ValueError("another protocol")
     return Hello(
@@ -137,7 +137,7 @@ _COUNTERS = (
 
 
 def window(value: Any) -> Window:
-    """A window, as Window."""
+    """Return a window of JSON, as Window."""
     object_of(value)
     for name in _COUNTERS if "counters" in value else ():
         integer(object_of(value["counters"])[name], -1)
@@ -158,7 +158,7 @@ def window(value: Any) -> Window:
 
 
 def windows(answer: Packet) -> Windows:
-    """The windows of an answer, as Windows; none where it has no such member."""
+    """Return the windows of an answer, as Windows; none where it has no such member."""
     found = Windows(window(w) for w in list_of(answer.get("windows", [])))
     found.lost = integer(answer.get("lost", 0), 0)
     found.slower = text(answer.get("slower", ""))[:500]
@@ -166,7 +166,7 @@ def windows(answer: Packet) -> Windows:
 
 
 def lines(answer: Packet) -> Lines:
-    """The lines of an answer, as Lines; none where it has no such member."""
+    """Return the lines of an answer, as Lines; none where it has no such member."""
     return Lines(_line(line) for line in list_of(answer.get("lines", [])))
 
 
@@ -184,11 +184,11 @@ def _line(line: Any) -> Line:
 
 
 def certificate(answer: Packet) -> Certificate:
-    """The certificate of an answer."""
+    """Return the certificate of an answer."""
     return Certificate(boolean(answer["complete"]), tuple(text(p) for p in list_of(answer["problems"])))
 
 
-# By what was asked: what reads the answer.
+# The function that reads the answer, by the question.
 READERS = {
     "cell": windows,
     "cells": windows,
@@ -203,8 +203,7 @@ READERS = {
 
 
 def merged(parts: list[Packet]) -> Packet:
-    """One answer of its packets: lists go on where the packet before left off, anything else is what the last packet
-    says."""
+    """Return one answer made of its packets: lists are joined, and of other members the last packet's value holds."""
     whole: Packet = {}
     for part in parts:
         for key, value in part.items():

@@ -1,7 +1,7 @@
-"""What is judged of a test: limits on what it needs, and what it leaves behind.
+"""The judgement of a test: limits on the memory that it needs, and on the memory that it leaves behind.
 
-A figure that may be off is judged only where that makes no difference; else the test is "not judged", which is no
-failure unless strictness is asked for. A leak is what each further run of the same call leaves behind: caches that the
+An inexact figure is judged only where its error makes no difference; else the test is "not judged", which is a failure
+only if strictness is asked for. A leak is memory that each further run of the same call leaves behind: caches that the
 first run fills are none.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ._window import Figure, Window
 
 MARKS = ("limit_memory", "no_leaks", "limit_leaks", "limit_leaked_objects")
-# further runs that are not judged: gc after the first one may have found what was there before
+# further runs that are not judged: gc after the first one may have found older garbage
 _SETTLES = 1
 _MOST_REPEATS = 1000
 # bytes of resident memory that a run may leave for no_leaks: allocators take pages, not objects
@@ -47,7 +47,7 @@ class Stack(NamedTuple):
 
 
 def marks(item: pytest.Item) -> dict[str, pytest.Mark]:
-    """The markers of an item that are ours, the closest of each name."""
+    """Return this plugin's markers of an item, the closest of each name."""
     found: dict[str, pytest.Mark] = {}
     for mark in item.iter_markers():
         if mark.name in MARKS:
@@ -56,17 +56,18 @@ def marks(item: pytest.Item) -> dict[str, pytest.Mark]:
 
 
 def meters_of(figures: Figures, meter: str) -> list[str]:
-    """The meters that a name means: an id, its end ("numpy"), or "gpu", which is what every GPU's driver gave."""
+    """Return the meters that a name means: an id, its end ("numpy"), or "gpu", which means the memory from each GPU's
+    driver."""
     if meter == "gpu":
         return [m for m in figures if m.startswith("gpu.") and m.endswith(".driver")]
     return [m for m in figures if m in (meter, "cpu." + meter)]
 
 
 def _sort(value: int, figure: Figure, limit: int) -> bool | None:
-    """Whether a value drawn from a figure is below a limit: True, False, or None where it may be either."""
+    """Report whether a value of a figure is below a limit: True, False, or None where either is possible."""
     if figure.exact:
         return value < limit
-    if figure.bound is None:     # at least that
+    if figure.bound is None:     # a lower bound
         return False if value >= limit else None
     if value + figure.bound < limit:
         return True
@@ -74,7 +75,8 @@ def _sort(value: int, figure: Figure, limit: int) -> bool | None:
 
 
 def leaking(meter: str) -> bool:
-    """Whether memory of a meter that stays is a leak: what allocators were asked for, not what they hold in advance."""
+    """Report whether memory that stays on a meter is a leak: memory requested from allocators, not memory that they
+    hold in advance."""
     return (
         meter in _LEAKING
         or meter == "cpu.resident"
@@ -84,7 +86,7 @@ def leaking(meter: str) -> bool:
 
 
 class Judge:
-    """Judges one test, whose call has just passed."""
+    """Judges one test after its call has passed."""
 
     def __init__(self, item: pytest.Item, runner: Runner, settings: Settings, before: int | None) -> None:
         self._item, self._runner, self._settings, self._before = item, runner, settings, before
@@ -95,7 +97,7 @@ class Judge:
         self.repeats: list[dict[str, int]] = []
 
     def found(self) -> Data:
-        """Plain data for the report."""
+        """Return plain data for the report."""
         return {
             "problem": "\n".join(self._problems) or None,
             "not_judged": self._unjudged,
@@ -104,7 +106,7 @@ class Judge:
         }
 
     def call(self, runtest: Callable[[], object]) -> str | None:
-        """Judge everything; what fails the test as text, or None. runtest runs the call once more."""
+        """Judge everything. Return the failure of the test as text, or None. runtest runs the call once more."""
         __tracebackhide__ = True
         try:
             self._memory()
@@ -125,7 +127,7 @@ class Judge:
     def _window(self) -> Window | None:
         return self._runner.at(self._item.nodeid, "call")
 
-    # ---- what it needs
+    # ---- the memory that it needs
 
     def _memory(self) -> None:
         mark = self._marks.get("limit_memory")
@@ -185,7 +187,7 @@ class Judge:
             self._unjudged.append(text + "; that figure may be off")
 
     def _lines(self, window: Window, order: str, most: int = 3) -> list[str]:
-        """Lines of text: who allocated."""
+        """Return lines of text: the lines that allocated."""
         found = [line for line in self._runner.lines(window) if getattr(line, order) > 0 and line.allocated > 0]
         told = {line.stack for line in found if line.meter != "cpu.mapped"}
         found = [line for line in found if line.meter != "cpu.mapped" or line.stack not in told]
@@ -206,7 +208,7 @@ class Judge:
             ]
         return out
 
-    # ---- what it leaves
+    # ---- the memory that it leaves
 
     def _leaks(self, runtest: Callable[[], object]) -> None:
         __tracebackhide__ = True
@@ -239,7 +241,7 @@ class Judge:
             self._growth(name, size, arguments, windows[-n:])
 
     def _again(self, runtest: Callable[[], object], n: int) -> list[Window] | None:
-        """Run the call so many times more and once before; the judged windows, None where one is missing."""
+        """Run the call so many times more and once before. Return the judged windows, None where one is missing."""
         __tracebackhide__ = True
         windows = []
         for i in range(1, n + _SETTLES + 1):
@@ -286,7 +288,7 @@ class Judge:
         self._problems.append("\n".join([said] + ["  " + text for _, text in grown] + self._lines(windows[-1], "net")))
 
     def _by_line(self, name: str, size: int, filter_fn: Callable[[Stack], bool], windows: list[Window]) -> None:
-        """With a filter: one line that leaves so much in each further run, and that the filter lets pass."""
+        """Judge with a filter: find one line that leaves so much in each further run, and that the filter accepts."""
         left = []
         for w in windows:
             if any(not f.exact for m, f in w.figures().items() if leaking(m)):
@@ -317,11 +319,11 @@ class Judge:
 
 
 class _Wrong(Exception):
-    """A marker that cannot be followed, in a sentence."""
+    """A marker with invalid arguments, in a sentence."""
 
 
 def _arguments(mark: pytest.Mark, required: tuple[str, ...], optional: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a marker by name."""
+    """Return the arguments of a marker by name."""
     names = required + tuple(optional)
     given = dict(zip(names, mark.args), **mark.kwargs)
     unknown = [n for n in mark.kwargs if n not in names]

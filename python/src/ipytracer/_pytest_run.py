@@ -1,4 +1,4 @@
-"""One test's windows: each phase is an experiment of the tracer's, asked for as it ends."""
+"""One test's windows: each phase is an experiment of the tracer's, and its window is asked for as it ends."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ _MOST_NAME = 120     # bytes of a test's name in the tracer's reports
 
 
 def _name(nodeid: str, phase: str) -> str:
-    """The name of a window: what a test's name ends with tells it from others."""
+    """Return the name of a window: the end of a test's name, which distinguishes it from others."""
     short = nodeid if len(nodeid) <= _MOST_NAME else ".." + nodeid[2 - _MOST_NAME:]
     name = _marker_name("%s, %s" % (short, phase))
     return name if name.endswith(phase) else _marker_name("%s, %s" % (ascii(short)[1:-1][-_MOST_NAME:], phase))
 
 
 class Runner:
-    """The tests of this process: their windows, as the tracer tells them."""
+    """The tests of this process, with their windows from the tracer."""
 
     def __init__(self, wait: float, start: bool = False) -> None:
         self._wait, self._sought = wait, False   # seconds that a tracer has to take the line over
-        self._start = start  # a running server is to trace this process
-        self._refused = ""   # what it said if it does not
+        self._start = start  # ask a running server to trace this process
+        self._refused = ""   # its answer if it does not
         self._windows: dict[str, dict[str, Window]] = {}   # nodeid: {phase: Window}
-        self._found: dict[str, Data] = {}     # nodeid: what a Judge found
+        self._found: dict[str, Data] = {}     # nodeid: the results of a Judge
         self._newest = 0     # the id of the last window
         self.lost = False    # a tracer listened, and has ended
 
     def find(self) -> bool:
-        """Wait for a tracer, once; say whether one listens."""
+        """Wait for a tracer, once. Report whether one listens."""
         if not self._sought:
             self._sought = True
             wait = self._wait
@@ -55,13 +55,13 @@ class Runner:
         return LINE.look(cell=True)
 
     def begin(self, nodeid: str) -> None:
-        """A test begins, perhaps again."""
+        """Take in that a test begins, perhaps again."""
         self.find()
         self._windows[nodeid], self._found[nodeid] = {}, {}
 
     @contextlib.contextmanager
     def window(self, nodeid: str, phase: str, after: Callable[[], object] | None = None) -> Iterator[None]:
-        """Measure what is within; after: called before the window ends. The figures are there where it has ended, if a
+        """Measure the code within. after: called before the window ends. Once it has ended the figures are there, if a
         tracer listens."""
         pid, name, listens = os.getpid(), _name(nodeid, phase), LINE.look(cell=True)
         self.lost = self.lost or self._newest > 0 and not listens
@@ -71,7 +71,7 @@ class Runner:
             if after is not None:
                 after()
         finally:
-            if os.getpid() == pid:       # else a child that the test has forked runs on here
+            if os.getpid() == pid:       # else the code is in a child that the test has forked
                 marker("end " + name)
                 found = LINE.ask("experiment", _PATIENCE, name=name) if listens else None
                 for w in found if isinstance(found, list) else ():
@@ -80,21 +80,23 @@ class Runner:
                         self._windows.setdefault(nodeid, {})[phase] = w
 
     def at(self, nodeid: str, phase: str) -> Window | None:
-        """The Window of a phase, None where there is none."""
+        """Return the Window of a phase, None where there is none."""
         return self._windows.get(nodeid, {}).get(phase)
 
     def of(self, nodeid: str) -> Data:
-        """What was found of a test, to be added to."""
+        """Return the results of a test, a dict that may be added to."""
         return self._found.setdefault(nodeid, {})
 
     def need(self, nodeid: str) -> int | None:
-        """What a test's call needed of resident memory, children included, in bytes; None where that is not known."""
+        """Return the resident memory that a test's call needed, children included, in bytes; None where that is not
+        known."""
         window = self.at(nodeid, "call")
         figure = window.figures().get("cpu.resident") if window is not None else None
         return None if figure is None else figure.need
 
     def properties(self, nodeid: str) -> list[tuple[str, object]]:
-        """What JUnit's XML is to have of a test: (name, bytes) for each meter that the call needed anything of."""
+        """Return the properties of a test for JUnit's XML: (name, bytes) for each meter that the call needed anything
+        of."""
         window = self.at(nodeid, "call")
         found = window.figures().items() if window is not None else ()
         return [
@@ -102,12 +104,12 @@ class Runner:
         ]
 
     def lines(self, window: Window) -> list[Line]:
-        """Who allocated in a window."""
+        """Return the lines that allocated in a window."""
         found = LINE.ask("lines", _PATIENCE, window=window.id)
         return found if isinstance(found, list) else []
 
     def told(self, nodeid: str, phase: str) -> Data:
-        """What goes along with the report of a phase: plain data."""
+        """Return plain data that goes along with the report of a phase."""
         if phase == "teardown":      # the last: nothing is kept
             windows, found = self._windows.pop(nodeid, {}), self._found.pop(nodeid, {})
         else:
@@ -129,7 +131,7 @@ class Runner:
         return out
 
     def total(self) -> Data | None:
-        """This process from the tracer's first sight of it to now: a window's dict, None without a tracer."""
+        """Return this process from its discovery by the tracer to now: a window's dict, None without a tracer."""
         if not LINE.look():
             return None
         found = LINE.ask("running", _PATIENCE)
@@ -140,7 +142,7 @@ class Runner:
 
 
 def _plain(window: Window) -> Data:
-    """A window as data that JSON has, without its source."""
+    """Return a window as data for JSON, without its source."""
     data = window.to_dict()
     data.pop("source", None)
     data["top"] = {m: t._asdict() for m, t in window.top.items()}

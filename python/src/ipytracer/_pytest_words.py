@@ -23,12 +23,12 @@ _PLUMBING = re.compile(
 
 
 def figures(window: Data) -> Figures:
-    """{meter id: Figure} of a window's dict, with its children's where they make a difference."""
+    """Return {meter id: Figure} of a window's dict, including its children where they make a difference."""
     return {m: Figure(**f) for m, f in dict(window["meters"], **window.get("tree", {})).items()}
 
 
 def _needs(test: Data) -> tuple[int, str, Figure] | None:
-    """(bytes, phase, Figure) of the phase that needed most; None without figures."""
+    """Return (bytes, phase, Figure) of the phase that needed most; None without figures."""
     found: list[tuple[int, str, Figure]] = []
     for phase in _PHASES:
         window = test.get("windows", {}).get(phase)
@@ -60,7 +60,7 @@ def _row(test: Data, most: tuple[int, str, Figure]) -> list[str]:
         if p in _PHASES and "cpu.resident" in figures(w)
     )
     time = sum(w["duration_ns"] for p, w in windows.items() if p in _PHASES)
-    # Code that maps memory for an array maps a page more.
+    # Code that maps memory for an array maps one page more than the array.
     top = max(
         window.get("top", {}).items(),
         key=lambda t: int(t[1]["at_peak"] - (t[1]["at_peak"] >> 4 if t[0] == "cpu.mapped" else 0)),
@@ -81,12 +81,12 @@ def _row(test: Data, most: tuple[int, str, Figure]) -> list[str]:
 
 
 def place(where: str) -> str:
-    """Where in a test: without the calls by which pytest and this plugin get there."""
+    """Return a place in a test: without the calls of pytest and of this plugin above it."""
     return _PLUMBING.sub("", where)
 
 
 def table(tests: list[Data], most: int) -> _text.Table:
-    """The tests that need most as a Table; 0: all of them."""
+    """Return the tests that need most as a Table; 0: all of them."""
     found = [(n, t) for n, t in ((_needs(t), t) for t in tests) if n is not None]
     found.sort(key=lambda f: (-f[0][0], f[1]["nodeid"]))
     rows = [_row(t, n) for n, t in (found[:most] if most else found)]
@@ -94,7 +94,7 @@ def table(tests: list[Data], most: int) -> _text.Table:
 
 
 def summary(reporter: Any, tests: list[Data], settings: Settings, total: Data | None) -> None:
-    """Write to pytest's terminal."""
+    """Write the summary to pytest's terminal."""
     blind = [t for t in tests if not any(t.get("windows", {}).values())]
     unjudged = [(t["nodeid"], why) for t in tests if t not in blind for why in t.get("not_judged") or ()]
     most = 0 if reporter.config.option.verbose >= 2 else settings.most
@@ -119,7 +119,7 @@ def summary(reporter: Any, tests: list[Data], settings: Settings, total: Data | 
 
 
 def _hint() -> str:
-    """What to type where no tracer listens."""
+    """Return the command to type where no tracer listens."""
     if _serve.look() == _serve.THERE:
         return "pytest --ipytracer --ipytracer-start (a 'tracer serve' runs here), or sudo tracer run -- pytest …"
     return (

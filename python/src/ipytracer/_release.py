@@ -1,6 +1,6 @@
-"""What gives memory back, and what makes a run repeatable: tracebacks, PyTorch's cache, the seeds of generators.
+"""Ways to give memory back, and to make a run repeatable: tracebacks, PyTorch's cache, the seeds of generators.
 
-Nothing here imports NumPy or PyTorch: what a notebook has not loaded holds nothing and draws no numbers.
+Nothing here imports NumPy or PyTorch: a library that a notebook has not loaded holds nothing and draws no numbers.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from ._types import Shell
 
 _LAST = ("last_exc", "last_type", "last_value", "last_traceback")
-_MOST_SEED = 2**32      # NumPy's take no more
+_MOST_SEED = 2**32      # NumPy's seeds are smaller
 _MOST_CHAINED = 100     # exceptions of one chain
 
 
 def release_traceback(shell: Shell = None) -> bool:
-    """Forget the last exception that IPython has shown, and what the calls in its traceback hold: arrays that a failed
-    cell has made, for example.
+    """Forget the last exception that IPython has shown, and the variables of the calls in its traceback: arrays of a
+    failed cell, for example.
 
-    %debug has nothing to look at any more. Returns whether there was one.
+    %debug has nothing to look at afterwards. Return whether there was an exception.
     """
     error = getattr(sys, "last_value", None) or getattr(sys, "last_exc", None)
     if shell is None:
@@ -47,15 +47,16 @@ def release_traceback(shell: Shell = None) -> bool:
 
 
 def frames(error: BaseException | None) -> None:
-    """Clear what finished calls in the traceback of an exception hold, and in those of the exceptions behind it. Calls
-    that run still keep theirs."""
+    """Clear the variables of finished calls in the traceback of an exception, and in those of the exceptions behind it.
+    Calls that still run keep theirs."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen and len(seen) < _MOST_CHAINED:
         seen.add(id(error))
         calls = error.__traceback__
         traceback.clear_frames(calls)
         while calls is not None:
-            # Who has shown the traceback has asked for the variables: until Python 3.12 they are in a dict, too, which
+            # Code that has shown the traceback has read the variables: until Python 3.12 they are in a dict, too, which
+            # reading them again renews.
             # asking again renews.
             calls.tb_frame.f_locals  # noqa: B018
             calls = calls.tb_next
@@ -63,16 +64,16 @@ def frames(error: BaseException | None) -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that there was no memory left: MemoryError, or PyTorch's and CUDA's by their names and
-    words."""
+    """Report whether an exception says that there was no memory left: MemoryError, or PyTorch's and CUDA's by their
+    names and words."""
     if isinstance(error, MemoryError) or type(error).__name__ in ("OutOfMemoryError", "_ArrayMemoryError"):
         return True
     return isinstance(error, RuntimeError) and "out of memory" in str(error).lower()
 
 
 def empty_cache() -> bool:
-    """Have PyTorch's allocator give back what it keeps of each GPU, if PyTorch is loaded and has used one. Returns
-    whether it was."""
+    """Have PyTorch's allocator give back the memory that it keeps on each GPU, if PyTorch is loaded and has used one.
+    Return whether it has."""
     torch = sys.modules.get("torch")
     cuda = getattr(torch, "cuda", None)
     if cuda is None or not cuda.is_initialized():
@@ -82,7 +83,7 @@ def empty_cache() -> bool:
 
 
 def checked(number: int | None) -> int | None:
-    """A seed, or None; TypeError or ValueError for what is none."""
+    """Return a seed, or None. Raise TypeError or ValueError for an invalid one."""
     if number is not None and type(number) is not int:
         raise TypeError("a seed is a number, not %s" % type(number).__name__)
     if number is not None and not 0 <= number < _MOST_SEED:

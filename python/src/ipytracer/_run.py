@@ -1,4 +1,4 @@
-"""%memit and %mlrun: one statement in a window of its own, and who allocated in it."""
+"""%memit and %mlrun: one statement in a window of its own, and the lines that allocated in it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _usage(text: str) -> Exception:
 
 
 def _options(line: str, short: str, usage: str) -> tuple[list[tuple[str, str]], str]:
-    """The options in front of a statement, and the statement as it was typed."""
+    """Return the options in front of a statement, and the statement as it was typed."""
     chosen: list[tuple[str, str]] = []
     rest = line.strip()
     while rest.startswith("-"):
@@ -49,7 +49,7 @@ def _options(line: str, short: str, usage: str) -> tuple[list[tuple[str, str]], 
 
 
 def _window(shell: Shell, code: CodeType, name: str) -> Window | None:
-    """Run code in the notebook's names; the Window of that, None without a tracer."""
+    """Run code in the notebook's names. Return its Window, None without a tracer."""
     listens = LINE.look()
     marker("begin " + name)
     try:
@@ -71,8 +71,8 @@ def _none() -> Bundle:
 
 
 def memit(shell: Shell, line: str, cell: str | None = None) -> tuple[Bundle, Window | None, bool]:
-    """Run a statement, or a cell after it; (display bundle, the Window of the run that needed most or None, whether -o
-    asks for that)."""
+    """Run a statement, or a cell after it. Return (display bundle, the Window of the run that needed most or None,
+    whether -o asks for that)."""
     usage = "%memit [-r RUNS] [-o] STATEMENT"
     options, statement = _options(line, "r:o", usage)
     runs = 1
@@ -99,7 +99,8 @@ def memit(shell: Shell, line: str, cell: str | None = None) -> tuple[Bundle, Win
 
 
 def mlrun(shell: Shell, line: str, cell: str | None = None) -> Bundle:
-    """Run a statement; the lines of the functions that -f names, with what each allocated, as a display bundle."""
+    """Run a statement. Return the lines of the functions that -f names, with the allocations of each, as a display
+    bundle."""
     usage = "%mlrun -f FUNCTION [-f FUNCTION …] STATEMENT"
     options, statement = _options(line, "f:", usage)
     names = [value for name, value in options if name == "-f"]
@@ -120,7 +121,7 @@ def mlrun(shell: Shell, line: str, cell: str | None = None) -> Bundle:
 
 
 def _function(shell: Shell, name: str) -> CodeType:
-    """The code of a function by what the notebook calls it."""
+    """Return the code of a function by its name in the notebook."""
     if not all(part.isidentifier() for part in name.split(".")):
         raise _usage("-f %s: it takes the name of a function" % ascii(name)[:60])
     first, *more = name.split(".")
@@ -139,7 +140,7 @@ def _function(shell: Shell, name: str) -> CodeType:
 
 
 def _lines_of(code: CodeType) -> set[int]:
-    """The numbers of a function's lines, those of functions within it too."""
+    """Return the numbers of a function's lines, including those of functions within it."""
     found = {n for _, _, n in code.co_lines() if n} if hasattr(code, "co_lines") else set()
     if not found:
         import dis
@@ -151,7 +152,7 @@ def _lines_of(code: CodeType) -> set[int]:
 
 
 def by_line(code: CodeType, told: Iterable[Line]) -> _text.Table:
-    """What Lines say of each line of a function, in their order: a Table. An allocation counts for the innermost of the
+    """Return the Lines of a function's lines, in their order, as a Table. An allocation counts for the innermost of the
     function's lines in its calls."""
     lines, names = _lines_of(code), {code.co_name, getattr(code, "co_qualname", code.co_name)}
     sums: dict[tuple[int, str], tuple[int, ...]] = {}

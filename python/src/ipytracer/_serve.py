@@ -1,8 +1,7 @@
-"""Asking a running `tracer serve` for a session of this very process: one packet there, one back, at most a fifth of a
-second.
+"""Asking a running `tracer serve` for a session of this process: one packet each way, within a fifth of a second.
 
-The server, which is root's, learns from the Linux kernel who asks; nothing of the request says it. docs/serve.md has
-the protocol.
+The server belongs to root. It learns from the Linux kernel which process asks; the request does not say it.
+docs/serve.md has the protocol.
 """
 
 from __future__ import annotations
@@ -28,26 +27,26 @@ THERE, CLOSED, NONE = "there", "closed", "none"
 
 
 class NoServer(Exception):
-    """Nobody answers at the socket, or not who should."""
+    """No server answers at the socket, or its owner is the wrong user."""
 
 
 class Slow(Exception):
-    """Somebody is there, and does not answer in time."""
+    """A server is there, and does not answer in time."""
 
 
 def path() -> str:
-    """Where the server is: IPYTRACER_SERVE, for containers that have it elsewhere, or its usual place."""
+    """Return the server's socket: IPYTRACER_SERVE, for containers that have it elsewhere, or its usual place."""
     return os.environ.get("IPYTRACER_SERVE") or PATH
 
 
 def look() -> str:
-    """Whether a server of root's listens: THERE; CLOSED, where this user may not reach it; or NONE. It asks nothing,
-    and waits for nothing."""
+    """Report whether a server of root's listens: THERE; CLOSED, where this user may not reach it; or NONE. It asks
+    nothing, and waits for nothing."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
             line.setblocking(False)
             failed = line.connect_ex(path())
-            if failed in (0, errno.EAGAIN):      # connected; or so many are before us that we would have to wait
+            if failed in (0, errno.EAGAIN):      # connected; or the queue before us is full
                 return THERE if failed or _owner(line) == 0 else NONE
     except (OSError, ValueError):
         return NONE
@@ -63,15 +62,15 @@ def _is_roots(folder: str) -> bool:
 
 
 def _owner(line: socket.socket) -> int:
-    """The user at the other end."""
+    """Return the user at the other end."""
     uid: int
     _, uid, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))
     return uid
 
 
 def ask(what: str) -> dict[str, Any]:
-    """Ask the server to "start" or "stop" a session of this process. The answer as a dict; NoServer where there is
-    none, Slow where it takes too long."""
+    """Ask the server to "start" or "stop" a session of this process. Return the answer as a dict. Raise NoServer where
+    there is none, Slow where it takes too long."""
     until = time.monotonic() + PATIENCE
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
@@ -92,13 +91,13 @@ def ask(what: str) -> dict[str, Any]:
 
 
 def sentence(what: str, listens: bool, todo: str) -> str:
-    """What to say of "start" or "stop". listens: a tracer does already; todo: what else can be done where no server
+    """Return a sentence about "start" or "stop". listens: a tracer does already; todo: the alternative where no server
     runs."""
     return outcome(what, listens, todo)[1]
 
 
 def outcome(what: str, listens: bool, todo: str) -> tuple[bool, str]:
-    """(Whether the server does what is asked, or a tracer listens already; what to say of it)."""
+    """Return (whether the server does as asked, or a tracer listens already; a sentence about it)."""
     if what == "start" and listens:
         return True, "a tracer listens already"
     try:

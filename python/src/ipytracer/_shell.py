@@ -1,7 +1,7 @@
-"""The extension in one IPython shell: what happens before and behind each cell.
+"""The extension in one IPython shell: its work before and after each cell.
 
-Written for the callbacks of IPython 7 to 9: pre_run_cell(info) and post_run_cell(result), where result.info is what
-pre_run_cell got, and result is None where run_cell itself was broken off.
+Written for the callbacks of IPython 7 to 9: pre_run_cell(info) and post_run_cell(result). result.info is the argument
+of pre_run_cell, and result is None where run_cell itself was broken off.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger("ipytracer")
 # seconds that a tracer has to say hello where the extension is loaded first
 _TO_ANSWER = 0.050
-_SHOWING = ("last", "table", "lines", "vars", "audit", "help")  # what %tracer shows something of
-_MOST_SHOWN = 3                               # cells below one cell: its own, and those whose figures came late
+_SHOWING = ("last", "table", "lines", "vars", "audit", "help")  # the words of %tracer that show something
+_MOST_SHOWN = 3                               # cells below one cell: its own, and those with late figures
 
 
 def quiet(function: _Callback) -> _Callback:
-    """A callback that never disturbs the cell: what fails in it is in the log of the module logging, at the level
+    """Return a callback that never disturbs the cell: its exceptions go to the log of the module logging, at the level
     DEBUG."""
     def call(self: Companion, argument: Any = None) -> None:
         try:
@@ -47,19 +47,19 @@ def quiet(function: _Callback) -> _Callback:
 
 
 class Companion:
-    """What a shell with the extension has: whether and how figures are shown, and the cells that run."""
+    """The state of a shell with the extension: whether and how figures are shown, and the cells that run."""
 
     def __init__(self, shell: Shell, line: Line = LINE) -> None:
         self.shell, self.line = shell, line
         self.on, self.full = True, False
         self.once: bool | None = None                  # how this one cell is shown: True for full, False for compact
-        self.chosen = False               # whether somebody has said how they are to be shown
+        self.chosen = False               # whether the user has chosen how they are shown
         self.lab = _lab.Lab(shell, line)
         self.live = _live.Live(shell, self)
         self._listened = False
         self._pid = os.getpid()
-        self._report = ""                 # where the report of the tracer that listens will be
-        self.slower = ""                  # what slows the notebook down, as the tracer said last
+        self._report = ""                 # the path for the report of the tracer that listens
+        self.slower = ""                  # the tracer's last reason why the notebook is slower
         self.silence = _silence.Silence()
         # the In[N] with figures that are to be shown, and have not come yet
         self._wanted: list[int | None] = []
@@ -68,8 +68,8 @@ class Companion:
 
     @property
     def lines(self) -> bool:
-        """Whether figures are displayed under cells. JupyterLab's extension shows them already, and what is displayed
-        is saved: so not there, unless somebody has asked for them."""
+        """Report whether figures are displayed under cells. JupyterLab's extension shows them already, and displays are
+        saved: so not there, unless the user has asked for them."""
         return self.on and (self.chosen or not self.lab.listens)
 
     def _cells(self) -> list[Any]:
@@ -82,7 +82,7 @@ class Companion:
     # ---- hooks
 
     def register(self) -> None:
-        """Have the shell call before and after."""
+        """Register the hooks before and after a cell."""
         events = self.shell.events
         events.register("pre_run_cell", self.before)
         events.register("post_run_cell", self.after)
@@ -98,7 +98,7 @@ class Companion:
         self.live.consoles.unregister()
 
     def _be_last(self) -> None:
-        """Figures that other hooks draw belong to the cell, so ours comes behind all of them."""
+        """Move our hook behind all others: figures that other hooks draw belong to the cell."""
         callbacks = self.shell.events.callbacks["post_run_cell"]
         if callbacks[-1] is not self._after and self._after in callbacks:
             callbacks.remove(self._after)
@@ -109,7 +109,7 @@ class Companion:
         """Offer the line, as a cell begins."""
         cells = self._cells()
         if cells and not _runs(cells[0]):
-            del cells[:]         # given up, and nobody was told
+            del cells[:]         # they were given up, without a callback
         cells.append(info)
         if len(cells) == 1:
             self.once = None
@@ -122,13 +122,13 @@ class Companion:
 
     @quiet
     def after(self, result: Any) -> None:
-        """Ask for the figures of the cell that is over, and show them."""
+        """Ask for the figures of the cell that has ended, and show them."""
         cells, info = self._cells(), getattr(result, "info", None)
         known = [i for i, c in enumerate(cells) if c is info] or ([len(cells) - 1] if result is None and cells else [])
         if known:
             del cells[known[0]:]
         if cells:
-            return               # one within another: its figures are in the outer one's answer
+            return               # a cell within another one: its figures are in the outer one's answer
         shown = self.live.finish()
         if self._look():
             shows = (self.lines or self.once is not None) and not _only_asks(getattr(info, "raw_cell", None))
@@ -140,8 +140,8 @@ class Companion:
             _show.publish(self.shell, _show.sentence(_auto.said() or _way.unheard(" yet")))
 
     def _look(self, cell: bool = False) -> bool:
-        """Whether a tracer listens. Of one that has ended it says so, once."""
-        if self._pid != os.getpid():     # a forked child runs cells: the tracer that has listened was its parent's
+        """Report whether a tracer listens. If one has ended, show that, once."""
+        if self._pid != os.getpid():     # a forked child runs cells: the tracer that listened was its parent's
             self._pid, self._listened = os.getpid(), False
         listens = self.line.look(cell)
         if self._listened and not listens:
@@ -159,8 +159,8 @@ class Companion:
         return listens
 
     def _show(self, count: int, shown: str | None, shows: bool) -> None:
-        """shown: the id of the display that has shown the cell as running: it shows what it came to. shows: the line
-        under the cell is wanted."""
+        """Ask for the figures of cell In[count], and show them. shown: the id of the display that has shown the cell as
+        running, which now shows the result. shows: the line under the cell is wanted."""
         marker("cell")
         self.silence.asks(count)
         told = self.line.ask("cell", AFTER_CELL)
@@ -185,7 +185,7 @@ class Companion:
         self._silent(answered, sum(a.lost for a in answers), shows)
 
     def _silent(self, answered: bool, lost: int, shows: bool) -> None:
-        """Say what a tracer that does not answer in time leaves out."""
+        """Show which figures are missing because the tracer does not answer in time."""
         before = self.silence.since
         said = self.silence.asked(answered, lost)
         if said and (shows or self.lines):
@@ -194,15 +194,14 @@ class Companion:
             self.lab.silent(self.silence.now())
 
     def _slows(self, why: str, shows: bool) -> None:
-        """Take in what slows the notebook down, and say it once for each tracer."""
+        """Take in the reason why the notebook is slower, and show it once for each tracer."""
         said, self.slower = self.slower, why
         if why and not said and shows:
             _show.publish(self.shell, _show.sentence("ipytracer: slower: " + why))
 
 
 def _only_asks(source: object) -> bool:
-    """Whether a cell is one %tracer that shows something, and nothing else: figures of its own would only be in the
-    way."""
+    """Report whether a cell is only one %tracer that shows something: figures of its own would be in the way."""
     words = source.split() if isinstance(source, str) else []
     return words[:1] == ["%tracer"] and (
         len(words) == 1 or len(words) == 2 and words[1] in _SHOWING or words[1] == "limit"
@@ -210,7 +209,7 @@ def _only_asks(source: object) -> bool:
 
 
 def _frames() -> Iterator[FrameType]:
-    """The frames of cells that have called this."""
+    """Yield the frames of cells that have called this."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "run_cell_async":
@@ -219,13 +218,14 @@ def _frames() -> Iterator[FrameType]:
 
 
 def _runs(info: Any) -> bool:
-    """Whether the cell with that ExecutionInfo is one of those that have called this."""
+    """Report whether the cell with that ExecutionInfo is one of those that have called this."""
     return any(frame.f_locals.get("info") is info for frame in _frames())
 
 
 def load(shell: Shell) -> None:
-    """Load the extension. Loaded twice it is loaded once."""
-    # In a cell the user learns whether there is a tracer: that is worth one wait. Nothing else ever waits
+    """Load the extension. Loading it twice changes nothing."""
+    # In a cell the user learns whether there is a tracer: that is worth one wait. No other code waits for a tracer that
+    # is not there.
     # for one that is not there.
     LINE.look(cell=True, patience=0 if LINE.said or not any(_frames()) else _TO_ANSWER)
     if of(shell) is not None:

@@ -1,4 +1,4 @@
-"""What is displayed: text for terminals and HTML for notebooks, of the same data, in one bundle."""
+"""The displays: text for terminals and HTML for notebooks, of the same data, in one bundle."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _MARK = {"ipytracer": "ipytracer/lab/v1"}   # the protocol of _lab.py
 
 
 def compact(window: Window, hello: Hello | None = None) -> Bundle:
-    """The line under a cell, as a display bundle."""
+    """Return the line under a cell, as a display bundle."""
     return {"text/plain": _text.compact(window, hello), "text/html": _html.line(window, hello)}
 
 
 def full(window: Window, hello: Hello | None = None) -> Bundle:
-    """The line and a table of every meter."""
+    """Return the line and a table of every meter."""
     table = _text.meters(window)
     return {"text/plain": _text.compact(window, hello) + "\n" + _text.table(table),
             "text/html": _html.line(window, hello) + _html.unfolded("every meter", _html.table(table))}
 
 
 def table(t: _text.Table, note: str = "") -> Bundle:
-    """A table, and a sentence behind it."""
+    """Return a table, and a sentence behind it."""
     return {
         "text/plain": "\n".join([_text.table(t)] + ([note] if note else [])),
         "text/html": _html.noted(_html.table(t), note),
@@ -35,7 +35,7 @@ def table(t: _text.Table, note: str = "") -> Bundle:
 
 
 def variables(found: Variables) -> Bundle:
-    """What a process has by name."""
+    """Return the variables of a process."""
     if not found and found.why:
         return sentence("ipytracer: " + found.why)
     table, note = _found.variables(found)
@@ -46,7 +46,7 @@ def variables(found: Variables) -> Bundle:
 
 
 def audit(found: Audit) -> Bundle:
-    """What stays behind."""
+    """Return the memory that stays behind."""
     if found.why and not found and not found.all_clear:
         return sentence("ipytracer: " + found.why)
     of = _found.audit(found)
@@ -54,7 +54,7 @@ def audit(found: Audit) -> Bundle:
 
 
 def checked(found: Check) -> Bundle:
-    """What came back of what was predicted."""
+    """Return the memory that came back, beside the prediction."""
     if not found:
         return sentence("ipytracer: " + (found.why or "nothing was predicted to be freed"))
     table, note = _found.checked(found)
@@ -65,12 +65,12 @@ def checked(found: Check) -> Bundle:
 
 
 def sentence(text: str) -> Bundle:
-    """One line of text."""
+    """Return one line of text."""
     return {"text/plain": _words.safe(text, 500)}
 
 
 def running(window: Window, hello: Hello | None = None) -> Bundle:
-    """The line of a cell that runs still."""
+    """Return the line of a cell that still runs."""
     return {
         "text/plain": _text.running(window, hello),
         "text/html": _html.line(window, hello, _text.running_parts(window)),
@@ -78,9 +78,9 @@ def running(window: Window, hello: Hello | None = None) -> Bundle:
 
 
 def publish(shell: Shell, bundle: Bundle, display: str | None = None, again: bool = False) -> None:
-    """Display a bundle under the cell that runs, or in the terminal. display: an id by which it can be changed; again:
+    """Display a bundle under the running cell, or in the terminal. display: an id by which it can be changed; again:
     this changes it."""
-    # Transient data is not saved: JupyterLab's extension sees by it that there is a companion.
+    # Transient data is not saved: it shows JupyterLab's extension that there is a companion.
     if display is None:
         shell.display_pub.publish(data=bundle, metadata={}, transient=dict(_MARK))
     else:

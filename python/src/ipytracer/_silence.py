@@ -1,30 +1,30 @@
-"""A tracer that listens and does not answer in time: which cells have no figures below them for that, and what is said
-of it, once each time."""
+"""A tracer that listens and does not answer in time: the cells without figures for that reason, and a sentence about
+them, once each time."""
 
 from __future__ import annotations
 
 from . import _line, _words
 
-_PATIENT = 3     # cells without an answer that are not worth a word: their figures come below the next ones
+_PATIENT = 3     # cells without an answer that are not worth a message: their figures come below the next ones
 
 
 def words() -> str:
-    """Say in words that the tracer did not answer in time."""
+    """Return words for a tracer that did not answer in time."""
     return "the tracer did not answer within %g s" % _line.ASKED_FOR
 
 
 class Silence:
-    """Of one shell. A tracer that is stopped, or busy, may answer much later: then the figures of some cells are told,
-    and those of others are only in %tracer table and in the report."""
+    """The silence in one shell. A tracer that is stopped, or busy, may answer much later: then the figures of some
+    cells are shown, and those of others are only in %tracer table and in the report."""
 
     def __init__(self) -> None:
-        # the In[N] without figures, since the tracer answered in time last
+        # the In[N] without figures, since the tracer last answered in time
         self._waiting: list[int] = []
-        self._told: set[int] = set()      # those of them that it has told of meanwhile, too late to be shown
-        self.since: int | None = None       # the first of them, once that is worth a word
+        self._told: set[int] = set()      # those of them that it has reported meanwhile, too late to be shown
+        self.since: int | None = None       # the first of them, once that is worth a message
 
     def reset(self) -> None:
-        """There is another tracer, or none."""
+        """Forget everything: there is another tracer, or none."""
         self._waiting, self._told, self.since = [], set(), None
 
     def asks(self, count: int) -> None:
@@ -32,7 +32,7 @@ class Silence:
         self._waiting.append(count)
 
     def told(self, count: int | None, shown: bool) -> None:
-        """Take in that the tracer has told of In[count]; shown: its figures are shown, late or not."""
+        """Take in that the tracer has reported In[count]; shown: its figures are shown, late or not."""
         if count is None or count not in self._waiting:
             return
         if shown:
@@ -41,8 +41,8 @@ class Silence:
             self._told.add(count)
 
     def asked(self, answered: bool, lost: int = 0) -> str:
-        """Take in whether there was an answer in time; lost: of so many cells the tracer tells no more. What is to be
-        said now, "" for nothing."""
+        """Take in whether there was an answer in time. lost: the number of cells that the tracer no longer reports.
+        Return the sentence to show now, "" for nothing."""
         if not answered:
             if self.since is None and len(self._waiting) > _PATIENT:
                 self.since = self._waiting[0]
@@ -56,12 +56,12 @@ class Silence:
         return "%s; figures of %s are missing here, the report has them" % (words(), _cells(missing)) if missing else ""
 
     def now(self) -> str:
-        """Say in words that the tracer does not answer now, "" where it does."""
+        """Return words for a tracer that does not answer now, "" where it does."""
         return "" if self.since is None else "it has not answered in time since In[%d]" % self.since
 
 
 def _cells(counts: list[int]) -> str:
-    """Name cells: "In[5]", "In[5] to In[24]", "7 cells from In[5] to In[24]"."""
+    """Return names of cells: "In[5]", "In[5] to In[24]", "7 cells from In[5] to In[24]"."""
     first, last = counts[0], counts[-1]
     if first == last:
         return "In[%d]" % first

@@ -1,4 +1,4 @@
-"""Sizes as people type them."""
+"""Sizes as users type them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _MOST = 1 << 62
 
 
 def parse(text: object) -> int:
-    """The bytes of a size such as "100 MiB", "24 MB", "1.5g" or 4096: powers of 1024 whatever the unit, in any case, as
-    pytest-memray has it.
+    """Return the bytes of a size such as "100 MiB", "24 MB", "1.5g" or 4096: powers of 1024 for every unit, in any
+    case, as in pytest-memray.
 
-    ValueError, with a sentence, for anything else.
+    Raise ValueError, with a sentence, for anything else.
     """
     if type(text) is int:
         number, found = text, None

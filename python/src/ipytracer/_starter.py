@@ -1,8 +1,8 @@
 """The tracer that started this process, as `tracer run` does: it will listen, so its first answer is worth waiting for.
 
-It leaves its process id and start time in the environment, which every process below it inherits. That is believed of
-an ancestor only which began at that very time: what is left over from a tracer that has ended, or what somebody has
-made up, makes nobody wait.
+It leaves its process id and start time in the environment, which every process below it inherits. They count only if an
+ancestor has that id and began at that very time. So a tracer that has ended, or an invented value, makes no process
+wait.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ PATIENCE = 10.0      # seconds, once in a process: the tracer has to find Python
 _TRY = 0.050         # seconds between two offers
 _MOST_ANCESTORS = 64
 
-_waited: list[int] = []         # the process that has waited, so that it does so once
+_waited: list[int] = []         # the pid of the process that has waited, so that it does so once
 
 
 def _status(pid: int) -> tuple[int, int] | None:
-    """(parent, start time) of a process by /proc, None where there is none. The name before them may have anything in
-    it."""
+    """Return (parent, start time) of a process by /proc, None where there is none. The process's name before them may
+    contain anything."""
     try:
         with open("/proc/%d/stat" % pid, "rb") as f:
             fields = f.read(4096).rpartition(b")")[2].split()
@@ -32,7 +32,7 @@ def _status(pid: int) -> tuple[int, int] | None:
 
 
 def runs() -> bool:
-    """Whether the tracer that started this process, or what started this, runs."""
+    """Report whether the tracer that started this process, or an ancestor of it, runs."""
     try:
         wanted, start = (int(n) for n in os.environ.get(VARIABLE, "").split())
     except ValueError:
@@ -52,10 +52,10 @@ def runs() -> bool:
 
 
 def listens(cell: bool = False) -> bool:
-    """Whether a tracer listens; where the one that started this process does not yet, after at most PATIENCE, once, and
-    for as long as it runs.
+    """Report whether a tracer listens. If the one that started this process does not yet, wait for PATIENCE at most,
+    once, and only while it runs.
 
-    cell: as of Line.look(). A forked child that has run no cell has no line, and does not wait.
+    cell: as in Line.look(). A forked child that has run no cell has no line, and does not wait.
     """
     if LINE.look(cell=cell):
         return True

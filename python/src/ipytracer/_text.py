@@ -1,6 +1,6 @@
-"""What is said of windows, as data and as plain text: the line under a cell, and tables.
+"""Windows in words, as data and as plain text: the line under a cell, and tables.
 
-A line is a list of Part: the text, and what it says in words. _html.py makes the same of it for notebooks.
+A line is a list of Part: the text, and its meaning in words. _html.py makes the same for notebooks.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ class Bar(NamedTuple):
     text: str
 
 
-_WORTH = 64 << 10     # bytes: what needed less is not worth a word beside the rest
-_WORTH_A_LINE = 1 << 20   # the same of memory that is told only for its line
+_WORTH = 64 << 10     # bytes: a smaller need is not worth mentioning beside the rest
+_WORTH_A_LINE = 1 << 20   # the same for memory that is mentioned only for its line
 _LIMITS = {"cgroup": "container"}
 _FULL = 0.9           # of a limit
 _MOST_NOTE = 100      # characters
-_STATEMENT = re.compile(r"^.*<(?:memit|mlrun)> line \d+(?: › |$)")    # how a magic gets there is nobody's line
+_STATEMENT = re.compile(r"^.*<(?:memit|mlrun)> line \d+(?: › |$)")    # the calls above a magic's own code
 
 
 def mark(figure: Figure, high: bool = False) -> str:
-    """What stands in front of a figure: "" if it is exact, "≈" if it may be off, "≥" if it is at least that (of what
-    rests on a peak)."""
+    """Return the mark in front of a figure: "" if it is exact, "≈" if it may be off, "≥" if it is at least that (of
+    figures that rest on a peak)."""
     if figure.exact:
         return ""
     return "≥" if high and figure.bound is None else "≈"
 
 
 def need(figure: Figure) -> str:
-    """The figure's need as text, with its mark."""
+    """Return the figure's need as text, with its mark."""
     return mark(figure, True) + _words.size(figure.need)
 
 
 def place(top: Top, window: Window) -> str:
-    """Where a Top is, for a line under its own cell: "line 2 › ones"."""
+    """Return the place of a Top, for a line under its own cell: "line 2 › ones"."""
     where = top.where
     if where.startswith("(") and where.endswith(")"):    # "(no Python code, or not known)"
         where = where[1:-1]
@@ -67,7 +67,7 @@ def place(top: Top, window: Window) -> str:
 
 
 def parts(window: Window) -> list[Part]:
-    """The line under a cell, as Parts: a GPU's first where the cell needed more of that than of the machine's
+    """Return the line under a cell, as Parts: a GPU's first where the cell needed more of that than of the machine's
     memory."""
     own = window.meters.get("cpu.resident")
     beside = list(_beside(window, own))
@@ -92,7 +92,7 @@ def parts(window: Window) -> list[Part]:
 
 
 def _gpus_first(window: Window, own: Figure | None, beside: list[Part]) -> list[Part]:
-    """The Parts of GPUs, where a cell needed more of one than of the machine's memory; else nothing."""
+    """Return the Parts of GPUs, where a cell needed more of one than of the machine's memory; else nothing."""
     gpus = {_words.meter_name(m): f.need for m, f in window.meters.items() if m.startswith("gpu.")}
     found = [p for p in beside if p.name in gpus]
     most = max((gpus[p.name] for p in found), default=0)
@@ -100,7 +100,7 @@ def _gpus_first(window: Window, own: Figure | None, beside: list[Part]) -> list[
 
 
 def _beside(window: Window, own: Figure | None) -> Iterator[Part]:
-    """Parts of the meters beside resident memory."""
+    """Yield Parts of the meters beside resident memory."""
     for meter in _words.in_order(window.meters):
         figure = window.meters[meter]
         top = window.top.get(meter)
@@ -131,16 +131,17 @@ def _beside(window: Window, own: Figure | None) -> Iterator[Part]:
 
 
 def _explained(window: Window, own: Figure) -> bool:
-    """Whether arrays and tensors are what most of the need was for."""
+    """Report whether most of the need was for arrays and tensors."""
     return sum(f.need for m, f in window.meters.items() if m in ("cpu.numpy", "cpu.torch")) * 2 >= own.need
 
 
 def bar(window: Window, hello: Hello | None) -> Bar | None:
-    """How far the window's peak was from what limits the memory of its process: a Bar, None where no limit is known."""
+    """Return the window's peak as a share of the limit on its process's memory: a Bar, None where no limit is known."""
     if hello is None or not hello.limit:
         return None
     meter = "cpu.mapped" if "rlimit" in hello.limit_of.lower() else "cpu.resident"
-    # Without children what is called its tree is more than that: a kernel's, where its server is traced, has the server
+    # Without children, the tree contains more than the process and its children: that of a kernel with a traced server
+    # contains the server.
     # in it.
     figure = (window.figures() if window.children else window.meters).get(meter)
     if figure is None or figure.peak < 0:
@@ -154,7 +155,7 @@ def bar(window: Window, hello: Hello | None) -> Bar | None:
 
 
 def blocks(share: float, width: int = 10) -> str:
-    """A bar of block characters: "██▌░░░░░░░"."""
+    """Return a bar of block characters: "██▌░░░░░░░"."""
     eighths = round(min(max(share, 0), 1) * width * 8)
     whole, rest = divmod(eighths, 8)
     return ("█" * whole + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(width, "░")
@@ -166,7 +167,7 @@ def _part_text(part: Part) -> str:
 
 
 def compact(window: Window, hello: Hello | None = None) -> str:
-    """The line under a cell."""
+    """Return the line under a cell."""
     return _line(window, parts(window), hello)
 
 
@@ -177,8 +178,8 @@ def _line(window: Window, of: list[Part], hello: Hello | None) -> str:
 
 
 def running_parts(window: Window) -> list[Part]:
-    """The line of a cell that runs still, as Parts: what there is now and what there was at most, of memory and of each
-    GPU."""
+    """Return the line of a cell that still runs, as Parts: the memory now and the most so far, of the machine and of
+    each GPU."""
     out = [Part("runs", _words.duration(window.duration_ns), "")]
     for meter in _words.in_order(window.meters):
         if meter == "cpu.resident" or meter.startswith("gpu.") and meter.endswith((".driver", ".active")):
@@ -195,12 +196,12 @@ def running_parts(window: Window) -> list[Part]:
 
 
 def running(window: Window, hello: Hello | None = None) -> str:
-    """The line of a cell that runs still."""
+    """Return the line of a cell that still runs."""
     return _line(window, running_parts(window), hello)
 
 
 def meters(window: Window) -> Table:
-    """Every meter of a window, with the line that had most at its peak: a Table."""
+    """Return every meter of a window, with the line that had most at its peak, as a Table."""
     rows = []
     for name, figures in (("", window.meters), ("tree ", window.tree)):
         for meter in _words.in_order(figures):
@@ -220,7 +221,7 @@ def meters(window: Window) -> Table:
 
 
 def cells(windows: Iterable[Window], most: int = 20) -> Table:
-    """Cells by what they need, the most first, at most so many: a Table."""
+    """Return cells by their need, the most first, at most so many, as a Table."""
     found = [w for w in windows if "cpu.resident" in w.meters]
     found.sort(key=lambda w: -w.meters["cpu.resident"].need)
     rows = []
@@ -244,7 +245,7 @@ def cells(windows: Iterable[Window], most: int = 20) -> Table:
 
 
 def lines(found: Sequence[Line], most: int = 20) -> Table:
-    """Who allocated in a window: a Table."""
+    """Return the lines that allocated in a window, as a Table."""
     rows = [
         [
             _words.meter_name(line.meter),
@@ -262,7 +263,7 @@ def lines(found: Sequence[Line], most: int = 20) -> Table:
 
 
 def table(t: Table) -> str:
-    """A Table as text."""
+    """Return a Table as text."""
     head = [h.rstrip("…") for h in t.head]
     left = [i == 0 or h.endswith("…") for i, h in enumerate(t.head)]
     every = [head] + [row for row in t.rows if any(row[1:])]

@@ -8,35 +8,35 @@ from ._line import Line
 from ._silence import Silence
 from ._window import Figure, Window
 
-Bundle = dict[str, str]      # what is displayed: {MIME type: text}
+Bundle = dict[str, str]      # a display: {MIME type: text}
 Data = dict[str, Any]        # a JSON object
 Figures = dict[str, Figure]  # by the id of the meter
 Shell = Any                  # IPython's InteractiveShell: IPython 7 has no types
-Tensor = Any                 # PyTorch's, which need not be there
+Tensor = Any                 # PyTorch's, which may be missing
 
 
 class Lab(Protocol):
-    """What the rest of the package needs of _lab.Lab."""
+    """The part of _lab.Lab that the rest of the package needs."""
 
     @property
     def listens(self) -> bool:
-        """Whether an extension wants figures."""
+        """Report whether an extension wants figures."""
 
     def running(self, window: Window) -> None:
-        """Take in how a cell that runs still is doing."""
+        """Send the figures so far of a cell that still runs."""
 
 
 class Live(Protocol):
-    """What the rest of the package needs of _live.Live."""
+    """The part of _live.Live that the rest of the package needs."""
 
     least: float | None
 
     def now(self) -> Bundle | None:
-        """Show how the cell is doing that runs."""
+        """Show the figures of the running cell."""
 
 
 class Settings(Protocol):
-    """What judges and summaries need of pytest_plugin.Settings."""
+    """The part of pytest_plugin.Settings that judges and summaries need."""
 
     asked: bool
     strict: bool
@@ -49,7 +49,7 @@ class Settings(Protocol):
 
 
 class Companion(Protocol):
-    """What the rest of the package needs of _shell.Companion."""
+    """The part of _shell.Companion that the rest of the package needs."""
 
     shell: Shell
     line: Line
@@ -62,12 +62,12 @@ class Companion(Protocol):
 
     @property
     def lab(self) -> Lab:
-        """The extensions of JupyterLab that listen."""
+        """Return the extensions of JupyterLab that listen."""
 
     @property
     def live(self) -> Live:
-        """What is shown of the cell that runs."""
+        """Return the display of the running cell."""
 
     @property
     def lines(self) -> bool:
-        """Whether figures are displayed under cells."""
+        """Report whether figures are displayed under cells."""

@@ -1,4 +1,4 @@
-"""Values of a tracer's packets: each function returns one if it is what it must be, and raises ValueError if not."""
+"""Values of a tracer's packets: each function returns a valid value, and raises ValueError for an invalid one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _decoder = json.JSONDecoder(parse_int=_int_of, parse_constant=_no_constant)
 
 
 def decode(data: bytes | memoryview) -> Packet:
-    """The JSON object in a packet's bytes."""
+    """Return the JSON object in a packet's bytes."""
     try:
         packet = _decoder.decode(bytes(data).decode("utf-8"))
     except RecursionError:
@@ -43,14 +43,14 @@ def decode(data: bytes | memoryview) -> Packet:
 
 
 def integer(value: Any, least: int = -2**63) -> int:
-    """value, if it is a 64-bit number of at least that."""
+    """Return value, if it is a 64-bit number of at least that."""
     if type(value) is not int or not least <= value < 2**63:
         raise ValueError("no such number")
     return value
 
 
 def text(value: Any) -> str:
-    """value, if it is text."""
+    """Return value, if it is text."""
     if type(value) is not str:
         raise ValueError("no text")
     return value

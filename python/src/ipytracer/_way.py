@@ -1,5 +1,5 @@
-"""What a user can do where no tracer listens: have a server begin a session, which takes no root, or have somebody who
-has root attach."""
+"""The ways to a tracer for a user without one: have a server begin a session, which takes no root, or have a user with
+root attach."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _INITIAL_PID_NAMESPACE = "pid:[4026531836]"   # PROC_PID_INIT_INO of the kernel's include/linux/proc_ns.h
 START = "%tracer start"
-COMPANION = "_ipytracer_companion"            # what a shell with the extension has
+COMPANION = "_ipytracer_companion"            # the Companion, in a shell with the extension
 
 
 def pid() -> str:
-    """This process's id as a terminal on the machine knows it: text, "" in a container, where the pid from inside is
-    not the one from outside."""
+    """Return this process's id as a terminal on the machine knows it: text, "" in a container, where the pid inside is
+    not the one outside."""
     try:
         inside = os.readlink("/proc/self/ns/pid") != _INITIAL_PID_NAMESPACE
     except OSError:
@@ -29,17 +29,17 @@ def pid() -> str:
 
 
 def command() -> str:
-    """What to type in a terminal to have this process traced."""
+    """Return the command for a terminal that has this process traced."""
     return ("sudo tracer attach " + pid()).rstrip()
 
 
 def of(shell: Shell) -> Companion | None:
-    """The Companion of a shell, None where the extension is not loaded."""
+    """Return the Companion of a shell, None where the extension is not loaded."""
     return getattr(shell, COMPANION, None)
 
 
 def magic() -> str:
-    """What to type in a cell where a server runs; "" where this process has no cells."""
+    """Return the line for a cell where a server runs; "" where this process has no cells."""
     shell = _shell()
     if shell is None:
         return ""
@@ -54,7 +54,7 @@ def _shell() -> Shell:
 
 
 def todo() -> str:
-    """What to do about it: half a sentence."""
+    """Return the advice: half a sentence."""
     there, typed = _serve.look(), magic()
     if there == _serve.THERE and typed:
         return "type in a cell: " + typed
@@ -70,7 +70,7 @@ def todo() -> str:
 
 
 def unheard(yet: str = "") -> str:
-    """A sentence that says why no tracer is heard, and what to do."""
+    """Return a sentence that says why no tracer is heard, and gives the advice."""
     if LINE.older:
         return (
             "ipytracer: the tracer that is attached is older than this package, which it cannot answer: "

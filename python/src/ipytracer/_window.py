@@ -1,5 +1,4 @@
-"""Windows and lines as the tracer's JSON has them (docs/windows.md, docs/allocations.md): the very names and
-numbers."""
+"""Windows and lines as in the tracer's JSON (docs/windows.md, docs/allocations.md): the same names and numbers."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ if TYPE_CHECKING:
 
 class Figure(NamedTuple):
     """One meter in one window, in bytes: at the window's start, the most at any instant, at its end; consumed = end -
-    start, peaked = peak - max(start, end). exact says whether that is to the byte; bound by how many bytes it can be
-    off, None if nobody can say."""
+    start, peaked = peak - max(start, end). exact: whether that is to the byte. bound: the most bytes by which it can be
+    off, None if that is not known."""
 
     start: int
     peak: int
@@ -26,7 +25,7 @@ class Figure(NamedTuple):
 
     @property
     def need(self) -> int:
-        """What the window needed on top of what was there: peak - start, in bytes."""
+        """Return the memory that the window needed on top of its start: peak - start, in bytes."""
         return self.peak - self.start
 
 
@@ -39,7 +38,7 @@ class Child(NamedTuple):
 
 
 class Top(NamedTuple):
-    """The line of code that had most of a meter at the window's peak: bytes then, where in words, its line, the
+    """The line of code that had most of a meter at the window's peak: its bytes then, where in words, its line, the
     execution of its cell (0: no cell's)."""
 
     at_peak: int
@@ -49,7 +48,7 @@ class Top(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """One call of a stack; execution is None where it is no cell's code."""
+    """One call of a stack; execution is None where the code is no cell's."""
 
     function: str
     file: str
@@ -58,8 +57,8 @@ class Frame(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Who allocated in a window: bytes of a meter at the window's peak, bytes allocated and freed, what is left of
-    that, the number of allocations, where in words, and the calls, innermost first."""
+    """A line of code that allocated in a window: bytes of a meter at the window's peak, bytes allocated and freed,
+    their difference, the number of allocations, where in words, and the calls, innermost first."""
 
     meter: str
     at_peak: int
@@ -100,11 +99,11 @@ _NAMES = (
 class Window:
     """A stretch of time that was measured: a cell, a statement, an experiment, the session.
 
-    It has the members of a window in the tracer's JSON as attributes: id, parent, kind, pid, kernel, execution,
+    Its attributes are the members of a window in the tracer's JSON: id, parent, kind, pid, kernel, execution,
     execution_count, silent, name, line, source, source_truncated, status, error, note, start_ns, duration_ns, cpu_ns
-    (nanoseconds), None where the JSON has none; counters, a dict of what was counted, -1 where that is not known, None
-    unless the session counts (--counters); meters and tree, which are {meter id: Figure}, tree with the child
-    processes; children; and top, {meter id: Top}.
+    (nanoseconds), None where the JSON has none; counters, a dict of counts, -1 where one is not known, None unless the
+    session counts (--counters); meters and tree, which are {meter id: Figure}, tree with the child processes; children;
+    and top, {meter id: Top}.
     """
 
     __slots__ = ("_data", "meters", "tree", "children", "top")
@@ -156,12 +155,12 @@ class Window:
     __hash__ = None  # type: ignore[assignment]
 
     def to_dict(self) -> dict[str, Any]:
-        """The window as the tracer's JSON has it, a new dict of the same names and numbers."""
+        """Return the window as in the tracer's JSON, a new dict of the same names and numbers."""
         return {k: _copied(v) for k, v in self._data.items() if k != "top"}
 
     @property
     def label(self) -> str:
-        """What people call it: "In[3]", an experiment's name, "line 7"."""
+        """Return the window's name for people: "In[3]", an experiment's name, "line 7"."""
         if self.kind == "experiment":
             return self.name
         if self.kind == "statement":
@@ -173,7 +172,7 @@ class Window:
         return "-" if self.execution_count is None else "In[%d]" % self.execution_count
 
     def figures(self) -> dict[str, Figure]:
-        """{meter id: Figure} of the process and its children together, its own where it has none."""
+        """Return {meter id: Figure} of the process and its children together, its own where it has none."""
         return dict(self.meters, **self.tree)
 
     def __repr__(self) -> str:
@@ -188,7 +187,7 @@ def _copied(value: Any) -> Any:
 
 
 class _Table:
-    """Makes of a list one that pandas can have."""
+    """A base class of lists that pandas can read."""
 
     _columns: tuple[str, ...] = ()
 
@@ -196,8 +195,8 @@ class _Table:
         return [dict(zip(self._columns, row)) for row in self]
 
     def to_dataframe(self) -> Any:
-        """The list as a pandas.DataFrame, a row each, with integers that stay integers (Int64 where some are missing).
-        Needs pandas."""
+        """Return the list as a pandas.DataFrame, one row each, with integers that stay integers (Int64 where some are
+        missing). Needs pandas."""
         import pandas
         rows = self._rows()
         names = list(dict.fromkeys(name for row in rows for name in row)) or list(self._columns)
@@ -222,11 +221,11 @@ def _all_bool(values: list[Any]) -> bool:
 
 
 class Windows(_Table, list[Window]):
-    """A list of windows, in the order in which they began. lost is how many more there were that the tracer does not
-    tell."""
+    """A list of windows, in the order in which they began. lost: the number of further windows that the tracer does not
+    report."""
 
     lost = 0
-    slower = ""      # what slows this process down more than tracing does elsewhere, in a sentence; "" for nothing
+    slower = ""      # a sentence on why tracing slows this process more than others; "" for nothing
     _columns = (
         "id",
         "parent",
@@ -255,13 +254,13 @@ class Windows(_Table, list[Window]):
 
 
 class Lines(_Table, list[Line]):
-    """A list of who allocated in a window: the most at its peak first."""
+    """A list of the lines that allocated in a window: the most at its peak first."""
 
     _columns = Line._fields
 
 
 def outermost(answers: Iterable[Iterable[Window]]) -> list[Window]:
-    """Of lists of windows the cells that people see: neither within another of them, nor silent."""
+    """Return the cells that users see, of lists of windows: neither within another of them, nor silent."""
     windows = [w for answer in answers for w in answer if w.kind == "cell"]
     known = {w.id for w in windows}
     return [w for w in windows if w.parent not in known and not w.silent]

@@ -19,8 +19,8 @@ _MOST_MARKS = 4   # combining marks behind one character
 
 
 def size(n: int) -> str:
-    """Write n bytes for people: "1023 B", "1.00 KiB", "512.48 MiB"; powers of 1024, two decimals, half away
-    from zero."""
+    """Return n bytes for people: "1023 B", "1.00 KiB", "512.48 MiB"; powers of 1024, two decimals, half away from
+    zero."""
     sign, n = ("-" if n < 0 else ""), abs(n)
     if n < 1024:
         return "%s%d B" % (sign, n)
@@ -43,8 +43,8 @@ def _round(n: int, by: int) -> int:
 
 
 def duration(ns: int) -> str:
-    """Write a length of time in nanoseconds for people: "850 ns", "12 µs", "1.8 ms", "2.41 s",
-    "3 min 05 s"; half up."""
+    """Return a length of time in nanoseconds for people: "850 ns", "12 µs", "1.8 ms", "2.41 s", "3 min 05 s"; half
+    up."""
     if ns < 0:
         return "-" + duration(-ns)
     if ns < 1000:
@@ -67,7 +67,7 @@ def duration(ns: int) -> str:
 
 
 def meter_name(meter: str) -> str:
-    """What people call a meter: "resident", "numpy", "GPU 0 active"."""
+    """Return a meter's name for people: "resident", "numpy", "GPU 0 active"."""
     if meter.startswith("gpu."):
         return "GPU " + meter[4:].replace(".", " ")
     return (meter[4:] if meter.startswith("cpu.") else meter).replace(".", " ")
@@ -78,12 +78,12 @@ _PLACES = {"cpu.resident": 1, "driver": 2, "active": 3, "cpu.mapped": 4, "cpu.nu
 
 
 def is_part(meter: str) -> bool:
-    """Say whether a meter is only a part of another one, as "cpu.resident.anon" is of "cpu.resident"."""
+    """Report whether a meter is only a part of another one, as "cpu.resident.anon" is of "cpu.resident"."""
     return meter.startswith("cpu.resident.")
 
 
 def in_order(meters: Iterable[str]) -> list[str]:
-    """The ids of meters in the order of the tracer's tables."""
+    """Return the ids of meters in the order of the tracer's tables."""
     def place(meter: str) -> tuple[int, int, str, str]:
         device = meter.split(".")[1] if meter.startswith("gpu.") else ""
         rank = _PLACES.get(meter.split(".")[-1] if device else meter, 8)
@@ -92,9 +92,8 @@ def in_order(meters: Iterable[str]) -> list[str]:
 
 
 def safe(text: str, most: int | None = None) -> str:
-    """Make text one line of characters that can be seen, at most so many (None: any number): what comes out of a
-    program may hold escape sequences, line ends, bidirectional overrides or invisible characters. They become escapes
-    such as \\x1b."""
+    """Return text as one line of visible characters, at most so many (None: any number). Text of a program may hold
+    escape sequences, line ends, bidirectional overrides or invisible characters. They become escapes such as \\x1b."""
     if most is not None and len(text) > most:
         text = text[:most - 1] + "…"
     if text.isascii() and text.isprintable():
@@ -116,7 +115,7 @@ def _escaped(c: str) -> str:
 
 
 def plural(n: int, noun: str) -> str:
-    """Write a count and its noun: "1 child", "2 cells", "3 children"."""
+    """Return a count and its noun: "1 child", "2 cells", "3 children"."""
     if n != 1:
         noun = "children" if noun == "child" else noun + "s"
     return "%s %s" % (format(n, ","), noun)

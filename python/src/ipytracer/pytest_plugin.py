@@ -1,10 +1,9 @@
-"""The pytest plugin: what each test needs, and limits on that. `pytest --ipytracer`, under `sudo tracer run -- pytest
-…`, or attached.
+"""The pytest plugin: the memory that each test needs, and limits on it. `pytest --ipytracer`, under `sudo tracer run --
+pytest …`, or attached.
 
 Setup, call and teardown of each test are experiments of the tracer's, so they have exact figures in its reports as
-well. Without a tracer the tests run as ever, and one sentence says that nothing was judged. What belongs here are
-options, ini keys and pytest's hooks; how a test is run is in _pytest_run.py, what is said of it in _pytest_judge.py and
-_pytest_words.py.
+well. Without a tracer the tests run as usual, and one sentence says that nothing was judged. This file has the options,
+ini keys and pytest's hooks; _pytest_run.py runs a test, _pytest_judge.py judges it and _pytest_words.py reports it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _MARKERS = (
 )
 _OBJECTS = "limit_leaked_objects(filter_fn=None): pytest-memray's; it is not judged here"
 
-# Options: ours, then those by which users of pytest-memray know them. (flags, arguments of argparse)
+# Options: ours, then those that users of pytest-memray know. (flags, arguments of argparse)
 _OURS = (
     (
         ("--ipytracer",),
@@ -93,12 +92,13 @@ _NAME = "ipytracer-session"
 
 
 def _has_memray() -> bool:
-    """Whether pytest-memray is there: its options and markers are its own then."""
+    """Report whether pytest-memray is there: it keeps its options and markers then."""
     return importlib.util.find_spec("pytest_memray") is not None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options and ini keys. None is the default of each, so that an ini key counts where the option is not given."""
+    """Add options and ini keys. None is the default of each, so that an ini key counts where the option is not
+    given."""
     group = parser.getgroup("ipytracer", "memory, by ipytracer")
     theirs = _has_memray()
     for flags, how in _OURS + (() if theirs else _MEMRAYS):
@@ -110,7 +110,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class Settings:
-    """What options and ini keys say."""
+    """The values of options and ini keys."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -129,7 +129,7 @@ class Settings:
         self.asked = self.on or bool(self.json) or self.fail_over is not None or self.on_increase
 
     def _of(self, name: str) -> Any:
-        """The option, else the ini key, else None."""
+        """Return the option, else the ini key, else None."""
         value = self._config.getoption("--" + name.replace("_", "-"), None)
         if value is None:
             try:
@@ -159,7 +159,7 @@ class Settings:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the markers, and what measures."""
+    """Register the markers, and the plugin that measures."""
     for line in _MARKERS + (_OBJECTS,):
         config.addinivalue_line("markers", line)
     settings = Settings(config)
@@ -176,13 +176,13 @@ class Plugin:
         self._controls = not self._worker and getattr(config.option, "numprocesses", None) not in (None, 0)
         self._theirs = config.pluginmanager.hasplugin("memray")
         self.runner = _pytest_run.Runner(settings.wait, settings.start)
-        self.tests: dict[str, Data] = {}          # nodeid: what reports said of it
+        self.tests: dict[str, Data] = {}          # nodeid: the data of its reports
         self.total: Data | None = None        # of this process, as a dict of figures
-        self.trouble: str | None = None      # why the JSON file was not written
+        self.trouble: str | None = None      # the reason why the JSON file was not written
         self._cache: dict[str, int] = {}         # nodeid: bytes, of --fail-on-increase
 
     def _concerns(self, item: pytest.Item) -> bool:
-        """Whether an item is measured."""
+        """Report whether an item is measured."""
         return self.settings.asked or not self._theirs and bool(_pytest_judge.marks(item))
 
     # ---- running
@@ -216,7 +216,7 @@ class Plugin:
                 del item.runtest
 
     def _runtest(self, item: pytest.Item, runtest: Callable[[], object]) -> None:
-        """In place of item.runtest: so what is wrong fails the test as its own failures do, and xfail and
+        """Run an item in place of item.runtest: so a problem fails the test as its own failures do, and xfail and
         reruns count."""
         __tracebackhide__ = True
         with self.runner.window(item.nodeid, "call"):
@@ -239,7 +239,7 @@ class Plugin:
             yield
 
     def _before(self, item: pytest.Item) -> int | None:
-        """What the test needed when --fail-on-increase was given last, None where that is not known."""
+        """Return the test's need in the last run with --fail-on-increase, None where that is not known."""
         cache = getattr(self._config, "cache", None)
         if not self.settings.on_increase or cache is None:
             return None
@@ -253,7 +253,7 @@ class Plugin:
         if self._concerns(item):
             report.ipytracer = self.runner.told(item.nodeid, call.when)    # xdist carries it to the controller
 
-    # ---- telling
+    # ---- reports
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
@@ -263,7 +263,7 @@ class Plugin:
         return None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """In the controller and in a plain pytest: take in what was found."""
+        """Take in results, in the controller and in a plain pytest."""
         told = getattr(report, "ipytracer", None)
         if not self._worker and isinstance(told, dict):
             self.tests.setdefault(report.nodeid, {"nodeid": report.nodeid, "outcome": None}).update(told)
@@ -298,7 +298,7 @@ class Plugin:
             session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """The table of what tests need, and what was not judged."""
+        """Write the table of needs, and the tests that were not judged."""
         if self.tests:
             _pytest_words.summary(terminalreporter, list(self.tests.values()), self.settings, self.total)
         if self.trouble:

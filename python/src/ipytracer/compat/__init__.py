@@ -1,4 +1,4 @@
-"""The calls of older tools, on the figures of the tracer that is attached: change the import, keep the notebook.
+"""The calls of older tools, on the figures of the attached tracer: change the import, keep the notebook.
 
     from ipytracer.compat.ipyexperiments import IPyExperimentsCPU, IPyExperimentsPytorch
     from ipytracer.compat.pytorch_memlab import LineProfiler, MemReporter, Courtesy, profile, profile_every
@@ -6,6 +6,6 @@
     from ipytracer.compat.memwatcher import MemWatcher
     %load_ext ipytracer.compat.ipython_memory_usage
 
-Names, arguments, units and meanings are the originals'; docs/migrate.md says what differs. Nothing here samples: every
-figure is the tracer's, and None or nan where no tracer listens.
+Names, arguments, units and meanings are the originals'; docs/migrate.md lists the differences. Nothing here samples:
+every figure is the tracer's, and None or nan where no tracer listens.
 """

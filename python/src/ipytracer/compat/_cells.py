@@ -1,4 +1,4 @@
-"""Cells as the compatible modules need them: before one, after one, and its Window, for IPython 7 to 9.
+"""Cells as the compatible modules need them: hooks before and after a cell, and its Window, for IPython 7 to 9.
 
 Where the companion is loaded, its hook stays behind these, so that both show the same figures of a cell.
 """
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class Cell(NamedTuple):
-    """A cell that has run: its In[N], its Window (None without a tracer's answer), how long its code took (seconds),
-    and whether it ran within another one."""
+    """A cell that has run: its In[N], its Window (None without a tracer's answer), the duration of its code (seconds),
+    and whether it ran within another cell."""
 
     count: int  # type: ignore[assignment]
     window: Window | None
@@ -33,7 +33,7 @@ class Cell(NamedTuple):
 
 
 def shell() -> Shell:
-    """The IPython shell of this process. Raises RuntimeError where there is none."""
+    """Return the IPython shell of this process. Raise RuntimeError where there is none."""
     from IPython import get_ipython
     found = get_ipython()
     if found is None:
@@ -51,10 +51,10 @@ class _Running:
 class Cells:
     """Calls before() and after(Cell) around each cell, between start() and stop().
 
-    settle() is called after a cell before it is measured: what it does is in the cell's figures. name: of the stretch,
-    an experiment of the report, that stands for the rest of a cell in which start() was called, and, where there is a
-    settle(), for a cell within another one (as by %%capture): its own window ends where it has its result, before
-    anything could be settled.
+    settle() is called after a cell before it is measured: its effects are in the cell's figures. name: the name of a
+    stretch, an experiment of the report. A stretch stands for the rest of a cell in which start() was called. Where
+    there is a settle(), it also stands for a cell within another one (as by %%capture): the window of such a cell ends
+    with its result, before settle() could run.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Cells:
         self.shell = shell()
         self.on = False
         self._running: list[_Running] = []
-        self._last = 0          # the highest id of a cell that is known
+        self._last = 0          # the highest known id of a cell
 
     def start(self) -> None:
         """Begin, with the rest of the cell that runs."""
@@ -85,7 +85,7 @@ class Cells:
             self._before()
 
     def stop(self, tell: bool = True) -> None:
-        """End. tell: after() is called for what has run of this cell."""
+        """End. tell: call after() for the part of this cell that has run."""
         if not self.on:
             return
         for event, callback in (("pre_run_cell", self._pre), ("post_run_cell", self._post)):
@@ -99,8 +99,7 @@ class Cells:
         self.on, self._running = False, []
 
     def _be_late(self) -> None:
-        """Figures that other hooks draw belong to the cell, so ours comes behind them; but the companion's stays
-        last."""
+        """Move our hook behind all others but the companion's: figures that other hooks draw belong to the cell."""
         callbacks = self.shell.events.callbacks["post_run_cell"]
         if self._after not in callbacks:
             return
@@ -126,10 +125,10 @@ class Cells:
         info = getattr(result, "info", None)
         known = [i for i, cell in enumerate(self._running) if info is not None and cell.info is info]
         if not known:
-            # The cell that start() was called in, or, of an IPython that says nothing of cells, the innermost.
+            # The cell that start() was called in, or, where IPython passes no info about cells, the innermost.
             known = [0] if self._running and (self._running[0].stretch is not None or info is None) else []
             if not known:
-                return           # a blank cell, of which nobody has said that it begins
+                return           # a blank cell, without a hook at its begin
         cell, missed = self._running[known[0]], self._running[known[0] + 1:]
         del self._running[known[0]:]
         self._give_up(missed)
@@ -137,7 +136,7 @@ class Cells:
 
     @staticmethod
     def _give_up(cells: list[_Running]) -> None:
-        """End what stands for cells of which no end was seen."""
+        """End the stretches of cells without an end."""
         for cell in reversed(cells):
             if cell.stretch is not None:
                 cell.stretch.end(tell=False)
@@ -155,19 +154,19 @@ class Cells:
             window = cell.stretch.end()
         else:
             window = self._over(count) if over else self._inside()
-        if window is not None and not self._running:       # one within another has a higher id than that
+        if window is not None and not self._running:       # a cell within another one has a higher id than that
             self._last = max(self._last, window.id)
         self._told(Cell(count, window, seconds, bool(self._running)))
 
     @staticmethod
     def _inside() -> Window | None:
-        """The Window of the cell that runs, up to now."""
+        """Return the Window of the running cell, up to now."""
         found = [w for w in _figures.running() if w.kind == "cell"]
         return found[-1] if found else None
 
     def _over(self, count: int) -> Window | None:
-        """The Window of the cell that is over. One within another is over where it has its result, any other where we
-        say so."""
+        """Return the Window of the cell that has ended. A cell within another one ends with its result, any other where
+        we mark its end."""
         if self._running:
             outer = self._inside()
             found = [w for w in _api.cells(outer.id) if w.parent == outer.id] if outer is not None else []

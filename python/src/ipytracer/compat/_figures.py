@@ -1,7 +1,8 @@
-"""Figures of this process for the compatible modules: now, of an experiment, of a cell. Whatever has no answer is None.
+"""Figures of this process for the compatible modules: now, of an experiment, of a cell. A figure without an answer is
+None.
 
-It asks on the line to the tracer. Where no tracer listens it prints once, on standard output, what to type to have one;
-where one does not answer in time, it prints that, once until it answers again.
+They are asked for on the line to the tracer. Where no tracer listens, one message on standard output says how to get
+one. Where one does not answer in time, one message says so, until it answers again.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _numbers = itertools.count(1)
 
 
 def listens() -> bool:
-    """Whether a tracer listens. The first time that none does, it prints what to type to have one, but not before the
-    tracer that started this process, if one did, has had its time to answer."""
+    """Report whether a tracer listens. The first time that none does, print how to get one, but only after the tracer
+    that started this process, if one did, has had its time to answer."""
     if LINE.look(cell=True, patience=0 if LINE.said else _NEW) or not LINE.said and _starter.listens(cell=True):
         LINE.said = True
         return True
@@ -40,11 +41,11 @@ def listens() -> bool:
     return False
 
 
-_silent: list[Any] = []      # of the tracer that listens it has been said that it does not answer
+_silent: list[Any] = []      # the tracer for which a message has said that it does not answer
 
 
 def ask(what: str, **more: Any) -> Any:
-    """What the tracer answers; None where there is none, or no answer in time, which is said."""
+    """Return the tracer's answer; None where there is none, or no answer in time, for which a message is printed."""
     if not LINE.look():
         return None
     found = LINE.ask(what, **more)
@@ -57,7 +58,7 @@ def ask(what: str, **more: Any) -> Any:
 
 
 def running() -> list[Window]:
-    """The windows of this process that are open, outermost first, up to this instant; none without a tracer."""
+    """Return the open windows of this process, outermost first, up to this instant; none without a tracer."""
     found = ask("running")
     return found if isinstance(found, list) else []
 
@@ -66,7 +67,7 @@ class Stretch:
     """A window of the tracer's that begins here: an experiment of the report. It may nest and overlap with others."""
 
     def __init__(self, name: str) -> None:
-        # an end closes the one of its name that began last, so names are not used twice
+        # an end closes the window of its name that began last, so names are not used twice
         self.name = "%s %d" % (name, next(_numbers))
         self._window: Window | None = None
         self._open = True
@@ -74,15 +75,15 @@ class Stretch:
         marker("begin " + self.name)
 
     def window(self) -> Window | None:
-        """Up to now, or as a whole once it has ended: a Window, None without a tracer's answer."""
+        """Return the window up to now, or as a whole once it has ended: a Window, None without a tracer's answer."""
         if self._open:
             found = [w for w in running() if w.kind == "experiment" and w.name == self.name]
             self._window = found[-1] if found else None
         return self._window
 
     def end(self, tell: bool = True, tries: int = 1) -> Window | None:
-        """The Window of it, None without a tracer's answer. tell: whether that is wanted; tries: how often it is asked
-        for."""
+        """End it. Return its Window, None without a tracer's answer. tell: the Window is wanted; tries: the most
+        requests for it."""
         if not self._open or self._of != os.getpid():
             return self._window
         self._open = False
@@ -97,7 +98,7 @@ class Stretch:
 
 
 def now() -> Figures | None:
-    """{meter: Figure} at this instant, whose end is what there is now; None without a tracer's answer."""
+    """Return {meter: Figure} at this instant: the end of each is the current value. None without a tracer's answer."""
     if not listens():
         return None
     open_now = running()
@@ -110,51 +111,51 @@ def now() -> Figures | None:
 
 
 def figure(meters: Figures | None, meter: str) -> Figure | None:
-    """The Figure of a meter; of one that was 0 all the time, zeros; None where nothing is known."""
+    """Return the Figure of a meter; zeros for one that was 0 all the time; None where nothing is known."""
     if meters is None:
         return None
     return meters.get(meter) or Figure(0, 0, 0, 0, 0, True, 0)
 
 
 def resident() -> int | None:
-    """Bytes that are resident now, None where that is not known."""
+    """Return the bytes that are resident now, None where that is not known."""
     found = figure(now(), RESIDENT)
     return found.end if found is not None else None
 
 
 def peaked(found: Figure) -> int:
-    """What was needed on top of what was kept, as the tools define it: peak - start, less what was kept, never
-    below 0."""
+    """Return the memory needed on top of the memory kept, as the tools define it: peak - start, less the memory kept,
+    never below 0."""
     return max(0, found.peak - found.start - max(0, found.consumed))
 
 
 def mark(found: Figure | None, high: bool = False) -> str:
-    """What stands before a figure that is not exact: "≈", or "≥" where it is at least that; "" else. high: it rests on
-    a peak."""
+    """Return the mark before a figure that is not exact: "≈", or "≥" where it is at least that; "" else. high: it rests
+    on a peak."""
     if found is None or found.exact:
         return ""
     return "≥" if high and found.bound is None else "≈"
 
 
 def mebibytes(n: int | None) -> float:
-    """Bytes in MiB, as a float; nan for None."""
+    """Return bytes in MiB, as a float; nan for None."""
     return NAN if n is None else n / MIB
 
 
 def difference(a: int | None, b: int | None) -> int | None:
-    """a - b, None where one of them is."""
+    """Return a - b, None where one of them is."""
     return None if a is None or b is None else a - b
 
 
 def limit() -> tuple[int | None, str]:
-    """(bytes, what it is of) of the tightest limit on this process's memory: (None, "") where it is not known."""
+    """Return (bytes, owner) of the tightest limit on this process's memory: (None, "") where it is not known."""
     hello = LINE.hello if LINE.listens() else None
     return (hello.limit, hello.limit_of) if hello is not None and hello.limit else (None, "")
 
 
 def machine() -> tuple[int | None, int | None]:
-    """(total, available) bytes of memory as the kernel says; None, None where it does not. A container's limit, where
-    there is one, bounds both."""
+    """Return (total, available) bytes of memory as the kernel reports it; None, None where it does not. A container's
+    limit, where there is one, bounds both."""
     found = {}
     try:
         with open("/proc/meminfo") as f:

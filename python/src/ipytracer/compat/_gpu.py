@@ -1,5 +1,5 @@
-"""Which GPU, and how much memory the device has: NVML by ctypes, and CUDA's numbers translated into NVML's, as the
-tracer's meters have them.
+"""The GPU in use, and the memory of the device: NVML by ctypes, and CUDA's numbers translated into NVML's, which the
+tracer's meters have.
 
 Nothing is loaded before it is asked for, and no CUDA context is made. Where there is no NVML there are no devices.
 """
@@ -44,7 +44,7 @@ class _Pci(ctypes.Structure):
     ]
 
 
-_nvml: list[Any] = []    # the library, or None, once it has been looked for
+_nvml: list[Any] = []    # the library, or None, after a search for it
 
 
 def _library() -> Any:
@@ -60,7 +60,7 @@ def _library() -> Any:
 
 
 def _handle(index: int) -> ctypes.c_void_p | None:
-    """NVML's handle of a device, None where there is no such device."""
+    """Return NVML's handle of a device, None where there is no such device."""
     library, handle = _library(), ctypes.c_void_p()
     if library is None or library.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(index), ctypes.byref(handle)):
         return None
@@ -68,13 +68,13 @@ def _handle(index: int) -> ctypes.c_void_p | None:
 
 
 def count() -> int:
-    """How many devices NVML has."""
+    """Return the number of NVML's devices."""
     library, n = _library(), ctypes.c_uint()
     return 0 if library is None or library.nvmlDeviceGetCount_v2(ctypes.byref(n)) else n.value
 
 
 def memory(index: int) -> GPUMemory | None:
-    """GPUMemory of the device with that number of NVML's, in bytes; None where it does not say."""
+    """Return GPUMemory of the device with that NVML number, in bytes; None where NVML does not report it."""
     handle, info = _handle(index), _Info()
     if handle is None or _library().nvmlDeviceGetMemoryInfo(handle, ctypes.byref(info)):
         return None
@@ -89,7 +89,7 @@ def _bus_of(index: int) -> tuple[int, int, int] | None:
 
 
 def _bus(text: bytes) -> tuple[int, int, int] | None:
-    """A PCI bus id such as b"0000:0f:00.0" as numbers: domain, bus and device. GPUs have one function."""
+    """Return a PCI bus id such as b"0000:0f:00.0" as numbers: domain, bus and device. GPUs have one function."""
     try:
         domain, bus, rest = text.decode().split(":")
         return int(domain, 16), int(bus, 16), int(rest.partition(".")[0], 16)
@@ -98,7 +98,8 @@ def _bus(text: bytes) -> tuple[int, int, int] | None:
 
 
 def _bus_of_ordinal(ordinal: int) -> tuple[int, int, int] | None:
-    """The PCI bus id of a device as CUDA numbers it in this process, None where CUDA has not been initialized."""
+    """Return the PCI bus id of a device as CUDA numbers it in this process, None where CUDA has not been
+    initialized."""
     try:
         driver = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | ctypes.DEFAULT_MODE)
         device, text = ctypes.c_int(), ctypes.create_string_buffer(32)
@@ -112,11 +113,10 @@ def _bus_of_ordinal(ordinal: int) -> tuple[int, int, int] | None:
 
 
 def index_of(ordinal: int) -> int | None:
-    """The number that NVML and the tracer's meters have for CUDA's device of this process; None where that is not
-    known.
+    """Return the number in NVML and in the tracer's meters of this process's CUDA device; None where that is not known.
 
-    The two agree on the PCI bus id. Where one of them does not tell it, CUDA_VISIBLE_DEVICES is followed, if it is
-    nothing but numbers.
+    The two are matched by the PCI bus id. Where one of them does not report it, CUDA_VISIBLE_DEVICES decides, if it
+    consists of numbers only.
     """
     bus = _bus_of_ordinal(ordinal)
     if bus is not None:
@@ -134,7 +134,7 @@ def index_of(ordinal: int) -> int | None:
 
 
 def torch() -> Any:
-    """PyTorch if this program has imported it and it has a GPU; None otherwise."""
+    """Return PyTorch if this program has imported it and it has a GPU; None otherwise."""
     found = sys.modules.get("torch")
     try:
         return found if found is not None and found.cuda.is_available() else None
@@ -143,20 +143,20 @@ def torch() -> Any:
 
 
 def current() -> int:
-    """CUDA's number of the device that PyTorch uses now; 0 without PyTorch."""
+    """Return CUDA's number of the device that PyTorch uses now; 0 without PyTorch."""
     found = torch()
     return int(found.cuda.current_device()) if found is not None else 0
 
 
 def clear_cache() -> None:
-    """Have PyTorch give back what it keeps for later, if it uses a GPU."""
+    """Have PyTorch give back the memory that it keeps for later, if it uses a GPU."""
     found = torch()
     if found is not None and found.cuda.is_initialized():
         found.cuda.empty_cache()
 
 
 def meter(ordinal: int | None = None) -> str | None:
-    """The id of the meter of this process's memory on a device, by default PyTorch's current one; None where it is not
-    known which that is."""
+    """Return the id of the meter of this process's memory on a device, by default PyTorch's current one; None where the
+    device is not known."""
     index = index_of(current() if ordinal is None else ordinal)
     return None if index is None else "gpu.%d.driver" % index

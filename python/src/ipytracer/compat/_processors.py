@@ -1,10 +1,10 @@
-"""How busy the machine's processors were, by the kernel's own count in /proc/stat, in hundredths of a second."""
+"""The load of the machine's processors, by the kernel's own count in /proc/stat, in hundredths of a second."""
 
 from __future__ import annotations
 
 
 def _read() -> dict[str, tuple[int, int]]:
-    """{processor: (busy, in all)}; none where the kernel does not say."""
+    """Return {processor: (busy, in all)}; none where the kernel does not report it."""
     found = {}
     try:
         with open("/proc/stat") as f:
@@ -25,8 +25,8 @@ class Busy:
         self._then = _read()
 
     def over(self) -> tuple[float, float]:
-        """(mean, highest) share of the processors since then, in percent; nan for both where no processor's count has
-        moved."""
+        """Return (mean, highest) share of the processors since then, in percent; nan for both where no processor's
+        count has moved."""
         shares = []
         for name, (busy, total) in _read().items():
             before = self._then.get(name)

@@ -1,4 +1,4 @@
-"""Failures that hold no memory: IPython keeps the last traceback, whose frames keep their variables."""
+"""Failures that hold no memory: IPython keeps the last traceback, with its frames and their variables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_in_ipython() -> bool:
-    """Whether this process has an IPython shell."""
+    """Report whether this process has an IPython shell."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and ipython.get_ipython() is not None
 
@@ -26,7 +26,7 @@ IS_IN_IPYTHON = is_in_ipython()
 
 
 def release(error: BaseException | None) -> None:
-    """Let go of the variables in the frames of an exception and of those that led to it."""
+    """Release the variables in the frames of an exception and of those that led to it."""
     seen = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -35,8 +35,8 @@ def release(error: BaseException | None) -> None:
 
 
 def clears_frames(func: _Function, when: Callable[[BaseException], bool]) -> _Function:
-    """func, whose exceptions hold no variables where when(exception) says so. It is the same exception, with its
-    message and its traceback."""
+    """Return func with exceptions that hold no variables where when(exception) is true. The exception stays the same,
+    with its message and its traceback."""
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -53,7 +53,7 @@ def clears_frames(func: _Function, when: Callable[[BaseException], bool]) -> _Fu
 
 
 class clear_frames_ctx:
-    """A context manager: what is raised in it holds no variables but those of the frame that it is in."""
+    """A context manager: exceptions raised in it hold no variables but those of the frame that it is in."""
 
     def __enter__(self) -> Any:
         return self

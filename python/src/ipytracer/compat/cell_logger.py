@@ -1,4 +1,4 @@
-"""CellLogger of ipyexperiments, under the name by which older notebooks know it."""
+"""CellLogger of ipyexperiments, under its name in older notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fastai 1's callbacks of memory: what each epoch used and peaked at, as columns of the training's table, in MB."""
+"""fastai 1's callbacks of memory: each epoch's use and peak, as columns of the training's table, in MB."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ _MB = 1 << 20
 
 
 class _EpochMemory:
-    """A callback of a fastai 1 Learner, or of whatever calls on_train_begin, on_epoch_begin and on_epoch_end as that
-    does."""
+    """A callback of a fastai 1 Learner, or of another caller of on_train_begin, on_epoch_begin and on_epoch_end."""
 
     _order = -20         # before the recorder
     _columns: tuple[str, ...] = ()
@@ -38,27 +37,27 @@ class _EpochMemory:
         self.learn.recorder.add_metric_names(list(self._columns))
 
     def on_epoch_begin(self, **kwargs: Any) -> None:
-        """An epoch begins."""
+        """Take in that an epoch begins."""
         if self._stretch is not None:
             self._stretch.end(tell=False)
         self._settle()
         self._stretch = _figures.Stretch(type(self).__name__)
 
     def on_epoch_end(self, last_metrics: Any, **kwargs: Any) -> Data:
-        """An epoch is over: its figures join the metrics."""
+        """Take in that an epoch has ended: its figures join the metrics."""
         self._settle()
         self.window = self._stretch.end() if self._stretch is not None else None
         self._stretch = None
         return {"last_metrics": list(last_metrics or []) + self._values()}
 
     def on_train_end(self, **kwargs: Any) -> None:
-        """The training is over, also where it failed in an epoch."""
+        """Take in that the training has ended, also where it failed in an epoch."""
         if self._stretch is not None:
             self._stretch.end(tell=False)
             self._stretch = None
 
     def _settle(self) -> None:
-        """What is done before it is measured."""
+        """Run before each measurement. Nothing here."""
 
     def _figure(self, meter: str | None) -> Figure | None:
         return _figures.figure(self.window.meters, meter) if self.window is not None and meter is not None else None
@@ -68,8 +67,8 @@ class _EpochMemory:
 
 
 class PeakMemMetric(_EpochMemory):
-    """Whole MB of an epoch: what this process consumed and needed of memory, and what it consumed and needed on top on
-    the current GPU. None without a tracer."""
+    """Whole MB of an epoch: the memory that this process consumed and needed, and the memory that it consumed and
+    needed on top on the current GPU. None without a tracer."""
 
     _columns = ("cpu used", "peak", "gpu used", "peak")
 
@@ -77,7 +76,7 @@ class PeakMemMetric(_EpochMemory):
         super().__init__(learn)
         torch = _gpu.torch()
         if torch is not None:
-            torch.ones((1, 1)).cuda()        # makes the context, which is no epoch's
+            torch.ones((1, 1)).cuda()        # makes the context, which belongs to no epoch
 
     def _settle(self) -> None:
         _gpu.clear_cache()
@@ -92,7 +91,7 @@ def _whole(found: Figure | None, high: Callable[[Figure], int]) -> list[int | No
 
 
 class CpuPeakMemMetric(_EpochMemory):
-    """MB of an epoch: what this process consumed and needed of memory. nan without a tracer."""
+    """MB of an epoch: the memory that this process consumed and needed. nan without a tracer."""
 
     _columns = ("cpu used", "cpu_peak")
 

@@ -1,7 +1,7 @@
 """fastai 1's utils.mem, utils.ipython and its callbacks of memory.
 
-The queries are of the device and all processes, as NVML has them, in whole MB. What GPUMemTrace and the callbacks
-measure is this process's own memory, as the tracer has it, so that nobody else's is in it.
+The queries are about the device and all processes, from NVML, in whole MB. GPUMemTrace and the callbacks measure this
+process's own memory, from the tracer, so it includes no other process's.
 """
 
 from __future__ import annotations
@@ -66,13 +66,14 @@ def _of(index: int | None) -> GPUMemory:
 
 
 def gpu_mem_get(id: int | None = None) -> GPUMemory:
-    """GPUMemory of a device as CUDA numbers it in this process, by default PyTorch's current one; zeros where there is
-    none."""
+    """Return GPUMemory of a device as CUDA numbers it in this process, by default PyTorch's current one; zeros where
+    there is none."""
     return _of(_gpu.index_of(_gpu.current() if id is None else id))
 
 
 def gpu_mem_get_all() -> list[GPUMemory]:
-    """GPUMemory of each device that this process sees, as CUDA numbers them, or without CUDA of each that there is."""
+    """Return GPUMemory of each device that this process sees, as CUDA numbers them, or without CUDA of each that there
+    is."""
     torch = _gpu.torch()
     if torch is None:
         return [_of(index) for index in range(_gpu.count())]
@@ -80,23 +81,23 @@ def gpu_mem_get_all() -> list[GPUMemory]:
 
 
 def gpu_mem_get_free() -> int:
-    """What is free on the current device."""
+    """Return the free memory of the current device."""
     return gpu_mem_get().free
 
 
 def gpu_mem_get_free_no_cache() -> int:
-    """What is free on it once PyTorch has given its cache back."""
+    """Return its free memory after PyTorch has given its cache back."""
     _gpu.clear_cache()
     return gpu_mem_get().free
 
 
 def gpu_mem_get_used() -> int:
-    """What is used of it, by all processes."""
+    """Return its used memory, by all processes."""
     return gpu_mem_get().used
 
 
 def gpu_mem_get_used_fast(gpu_handle: Any = None) -> int:
-    """The same. gpu_handle: pynvml's, if it is to be another device."""
+    """Return its used memory. gpu_handle: pynvml's, for another device."""
     if gpu_handle is None:
         return gpu_mem_get().used
     import pynvml
@@ -104,13 +105,13 @@ def gpu_mem_get_used_fast(gpu_handle: Any = None) -> int:
 
 
 def gpu_mem_get_used_no_cache() -> int:
-    """What is used once PyTorch has given its cache back."""
+    """Return its used memory after PyTorch has given its cache back."""
     _gpu.clear_cache()
     return gpu_mem_get().used
 
 
 def gpu_with_max_free_mem() -> tuple[int | None, int]:
-    """(id, free MB) of the first device that has most free; (None, 0) where there is none."""
+    """Return (id, free MB) of the first device with most free memory; (None, 0) where there is none."""
     every = gpu_mem_get_all()
     if not every:
         return None, 0
@@ -119,7 +120,7 @@ def gpu_with_max_free_mem() -> tuple[int | None, int]:
 
 
 class GPUMemTrace:
-    """What this process takes on the current device, and what it peaked at, between start() and stop(), in MB; None
+    """The memory that this process takes on the current device, and its peak, between start() and stop(), in MB; None
     without a tracer."""
 
     def __init__(self, silent: bool = False, ctx: object = None, on_exit_report: bool = True) -> None:
@@ -144,7 +145,7 @@ class GPUMemTrace:
         self._stretch = _figures.Stretch("GPUMemTrace" if self.ctx is None else "GPUMemTrace %s" % self.ctx)
 
     def data(self) -> tuple[int | None, int | None]:
-        """(used, peaked): MB that there are more than at the start, and that were needed on top of that for a while."""
+        """Return (used, peaked): the MB more than at the start, and the MB needed on top of that for a while."""
         if self.is_running and self._stretch is not None:
             _gpu.clear_cache()
             self.window = self._stretch.window()
@@ -185,19 +186,19 @@ class GPUMemTrace:
         return "△Used Peaked MB: %s %s" % (_wide(used, _figures.mark(found)), _wide(peaked, _figures.mark(found, True)))
 
     def report(self, subctx: object = None) -> None:
-        """Print used and peaked, with the contexts that are known."""
+        """Print used and peaked, with the known contexts."""
         if not self.silent:
             known = [str(c) for c in (self.ctx, subctx) if c is not None]
             print("%r%s" % (self, " (%s)" % ": ".join(known) if known else ""))
 
     def report_n_reset(self, subctx: object = None) -> None:
-        """Print them, and begin anew."""
+        """Print used and peaked, and begin anew."""
         self.report(subctx)
         self.reset()
 
 
 def _mb(n: int) -> int:
-    """Bytes in MB, to the nearest."""
+    """Return bytes in MB, to the nearest."""
     return (abs(n) + (1 << 19) >> 20) * (1 if n >= 0 else -1)
 
 
@@ -217,15 +218,15 @@ def gpu_mem_trace(func: _Function) -> _Function:
 
 
 def get_ref_free_exc_info() -> tuple[Any, Any, Any]:
-    """sys.exc_info() of the exception that is handled, whose frames have let their variables go."""
+    """Return sys.exc_info() of the handled exception, with its frames' variables released."""
     kind, error, traceback = sys.exc_info()
     release(error)
     return kind, error, traceback
 
 
 def _is_for_memory(error: BaseException) -> bool:
-    """Whether the frames of an exception are to let go, by the environment variable FASTAI_TB_CLEAR_FRAMES: 0 never, 1
-    always, else as it is about CUDA's memory."""
+    """Report whether to release the frames of an exception, by the environment variable FASTAI_TB_CLEAR_FRAMES: 0
+    never, 1 always, else if it is about CUDA's memory."""
     asked = os.environ.get("FASTAI_TB_CLEAR_FRAMES")
     if not is_in_ipython() or asked == "0":
         return False
@@ -245,12 +246,12 @@ def gpu_mem_restore(func: _Function) -> _Function:
 
 
 class gpu_mem_restore_ctx(clear_frames_ctx):
-    """A context manager: what is raised in it keeps no memory."""
+    """A context manager: exceptions raised in it keep no memory."""
 
 
 def reduce_mem_usage(df: Any) -> Any:
     """Give a DataFrame's columns smaller types that hold the same values: integers exactly, floats as float32 where
-    their range allows (that rounds them), text as categories. It changes df, says what that came to, and returns df."""
+    their range allows (that rounds them), text as categories. It changes df, prints the savings, and returns df."""
     import numpy
     before = int(df.memory_usage().sum())
     print("Memory usage of dataframe is %.2f MB" % (before / 2**20))

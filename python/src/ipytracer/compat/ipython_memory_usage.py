@@ -2,7 +2,7 @@
 
     %load_ext ipytracer.compat.ipython_memory_usage
 
-"used" is against the end of the cell before, as in the original. How busy the processors were is the kernel's count
+"used" is relative to the end of the cell before, as in the original. The load of the processors is the kernel's count
 over the cell, of the whole machine.
 """
 
@@ -64,36 +64,37 @@ class _Watcher:
         self.previous = found.end if found is not None else None
 
     def also(self, cell: _cells.Cell) -> str:
-        """What stands behind the line."""
+        """Return the text behind the line."""
         return ""
 
 
 def above(found: Figure | None) -> int | None:
-    """How far the peak was above the end, in bytes; None where it is not known."""
+    """Return how far the peak was above the end, in bytes; None where it is not known."""
     return max(0, found.peak - found.end) if found is not None else None
 
 
 def taken(found: Figure | None, previous: int | None) -> float:
-    """MiB that there are more at a cell's end than previous bytes, or, where that is not known, than at its start; nan
-    where nothing is known."""
+    """Return the MiB at a cell's end above previous bytes, or, where those are not known, above its start; nan where
+    nothing is known."""
     return _figures.mebibytes(None if found is None else found.consumed if previous is None else found.end - previous)
 
 
 def between(found: Figure | None, previous: int | None) -> str:
-    """A word on what of "used" was taken before the cell began, from a MiB on: the cell has nothing to do with that."""
+    """Return a note on the part of "used" that was taken before the cell began, from one MiB on: the cell has nothing
+    to do with that."""
     before = _figures.mebibytes(found.start - previous) if found is not None and previous is not None else 0
     return " (%0.1f MiB of that before the cell began)" % before if abs(before) >= 1 else ""
 
 
 def start_watching_memory(watcher: type[_Watcher] = _Watcher) -> None:
-    """Print a line below each cell, from this one on. Started again it starts anew."""
+    """Print a line below each cell, from this one on. A second start begins anew."""
     stop_watching_memory()
     _watching.append(watcher())
     _watching[0].start()
 
 
 def stop_watching_memory() -> None:
-    """Print no more of them."""
+    """Stop printing them."""
     while _watching:
         _watching.pop().cells.stop(tell=False)
 
@@ -105,26 +106,26 @@ def imu_start(line: str = "") -> str:
 
 
 def imu_stop(line: str = "") -> str:
-    """%imu_stop: no more of them."""
+    """%imu_stop: no more lines of figures."""
     stop_watching_memory()
     return "IPython Memory Usage stopped"
 
 
 def lmagic(line: str = "") -> str:
-    """%lmagic: the names in this notebook. It is the original's example, and is here because that is."""
+    """%lmagic: the names in this notebook. It is here because the original has it, as an example."""
     print("Variables in the user namespace:", list(_cells.shell().user_ns))
     return line
 
 
 def load_ipython_extension(shell: Shell) -> None:
-    """What %load_ext does."""
+    """Load the extension: %load_ext calls this."""
     print("Enabling IPython Memory Usage, use %imu_start to begin, %imu_stop to end")
     for name in _NAMES:
         shell.register_magic_function(globals()[name], "line", name)
 
 
 def unload_ipython_extension(shell: Shell) -> None:
-    """What %unload_ext does."""
+    """Unload the extension: %unload_ext calls this."""
     stop_watching_memory()
     for name in _NAMES:
         shell.magics_manager.magics["line"].pop(name, None)

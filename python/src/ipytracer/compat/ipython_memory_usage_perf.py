@@ -1,17 +1,17 @@
-"""ipython_memory_usage_perf: the line of ipython_memory_usage, and how often the cell missed the processor's cache.
+"""ipython_memory_usage_perf: the line of ipython_memory_usage, and the cell's misses of the processor's cache.
 
     import ipytracer.compat.ipython_memory_usage_perf as imu
     imu.start_watching_memory()
 
 The original runs `perf stat` and averages its samples. Here the processor's own count over the cell is divided by its
-time; the tracer has it if it was started with --counters, on a machine whose processor counts. Where it has not, the
-line says so.
+time. The tracer has the count if it was started with --counters, on a machine with a processor that counts. Otherwise
+the line says that it is missing.
 """
 
 from __future__ import annotations
 
 from . import ipython_memory_usage
-from .ipython_memory_usage import stop_watching_memory  # noqa: F401, for who calls it here
+from .ipython_memory_usage import stop_watching_memory  # noqa: F401, for callers of this module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,5 +37,5 @@ class _Watcher(ipython_memory_usage._Watcher):
 
 
 def start_watching_memory() -> None:
-    """Print a line below each cell, and its cache misses, from this one on. Started again it starts anew."""
+    """Print a line below each cell, and its cache misses, from this one on. A second start begins anew."""
     ipython_memory_usage.start_watching_memory(_Watcher)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class Measurements(NamedTuple):
-    """Of the last cell: what there is more than after the cell before (MiB), its time (seconds), how far its peak was
-    above its end, and what is there now (MiB)."""
+    """Measurements of the last cell: the memory gained since the end of the cell before (MiB), its time (seconds), how
+    far its peak was above its end, and the memory now (MiB)."""
 
     memory_delta: float
     time_delta: float
@@ -32,7 +32,7 @@ class MemWatcher:
     """Prints a line below each cell between start_watching_memory() and stop_watching_memory()."""
 
     def __init__(self) -> None:
-        self.window: Window | None = None         # the Window of the last cell
+        self.window: Window | None = None         # that of the last cell
         self._cells = _cells.Cells("MemWatcher", self._after)
         # memory at the last cell's end; the first cell is compared with its own start
         self._previous: int | None = None
@@ -42,22 +42,22 @@ class MemWatcher:
 
     @property
     def measurements(self) -> Measurements:
-        """Measurements of the last cell."""
+        """Return Measurements of the last cell."""
         return self._measurements
 
     @property
     def watching_memory(self) -> bool:
-        """Whether cells are reported."""
+        """Report whether cells are reported."""
         return self._cells.on
 
     def start_watching_memory(self) -> None:
-        """Report cells, from this one on. Started again it starts anew."""
+        """Report cells, from this one on. A second start begins anew."""
         self.stop_watching_memory()
         self._previous = None
         self._cells.start()
 
     def stop_watching_memory(self) -> None:
-        """Report no more of them."""
+        """Stop reporting cells."""
         self._cells.stop(tell=False)
 
     def _after(self, cell: _cells.Cell) -> None:

@@ -68,7 +68,7 @@ export interface Variable {
   execution?: number;
   line?: number;
 }
-/** What to type to free memory, and the names that go with it. */
+/** Code that frees memory, and the names that go with it. */
 export interface Freeing {
   at: number;
   pid: number;
@@ -127,13 +127,13 @@ export interface Page {
   doubts: string[];
   unnamed: string[];
   summit: number;
-  gpus?: string[]; // that were used, each with its size
+  gpus?: string[]; // the GPUs in use, each with its size
   host: { name: string; kernel: string; cpus: number; memory: number; tracer: string; started: string };
   length: number;
   meters: Meter[];
   texts: string[];
   sources: (string | undefined)[];
-  parts: Part[]; // of cells: those that are read, and those that are not yet
+  parts: Part[]; // of cells: those that are read, and the others
   rows: {
     kind: Numbers;
     id: Numbers;

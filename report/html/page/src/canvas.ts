@@ -1,5 +1,5 @@
-// Canvases: as large as they are on the screen, sharp on every display, drawn once a frame; and the box about the place
-// under the pointer.
+// Canvases: as large as they are on the screen, sharp on every display, drawn once a frame; and the tooltip for the
+// place under the pointer.
 import { fill, h } from "./dom";
 
 export class Sheet {
@@ -17,7 +17,7 @@ export class Sheet {
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 
-  /** Asks for a drawing with the next frame. */
+  /** Requests a drawing with the next frame. */
   draw(): void {
     if (this.asked) return;
     this.asked = true;
@@ -47,13 +47,13 @@ export class Sheet {
   }
 }
 
-/** A colour of the page's, by its name in style.css. */
+/** Returns a colour of the page's, by its name in style.css. */
 export const color = (name: string): string =>
   getComputedStyle(document.documentElement)
     .getPropertyValue("--" + name)
     .trim();
 
-/** Text cut to a width; "" where nothing fits. */
+/** Returns text cut to a width; "" where nothing fits. */
 export function clipped(c: CanvasRenderingContext2D, text: string, width: number): string {
   if (width < 14) return "";
   if (text.length > 300) text = text.slice(0, 300);
@@ -70,7 +70,7 @@ export function clipped(c: CanvasRenderingContext2D, text: string, width: number
 
 export const tip = h("div", { class: "tip", role: "status" });
 
-/** Shows lines beside the pointer; none hides them. */
+/** Shows lines beside the pointer; an empty list hides them. */
 export function say(e: MouseEvent | null, ...lines: (string | HTMLElement)[]): void {
   tip.classList.toggle("shown", e !== null && lines.length > 0);
   if (!e || lines.length === 0) return;

@@ -12,7 +12,7 @@ import { byOwnLine, treeOf } from "./tree";
 import { treemap } from "./treemap";
 
 let graph: Flame | null = null;
-let sought = 0; // a line of the cell that was asked for
+let sought = 0; // the line of the cell to show
 const VIEWS: [string, string][] = [
   ["icicle", "Icicle"],
   ["flame", "Flame graph"],
@@ -23,7 +23,7 @@ const VIEWS: [string, string][] = [
 
 export function cell(): HTMLElement {
   const element = h("div", { class: "cell" });
-  let chosen = -1; // of details: which meter
+  let chosen = -1; // the index of the chosen meter's detail
   let waits = false; // for its source
   const draw = () => {
     const { session: s, row, meter, view, query } = get();
@@ -264,7 +264,7 @@ function childTable(s: Session, row: number): HTMLElement {
   );
 }
 
-/** The button that opens a cell, where it is in the page. */
+/** Returns the button that opens a cell, where it is in the page. */
 export function opener(s: Session, pid: number, execution: number, text: string, line = 0): HTMLElement | string {
   const row = execution > 0 ? s.run(pid, execution) : -1;
   return row < 0 ? text : button(text, () => open(row, line), "open the cell", "link");

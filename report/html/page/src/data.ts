@@ -1,4 +1,4 @@
-// Ways through the block of data that the page shows. Nothing here draws.
+// Access to the block of data that the page shows. Nothing here draws.
 import { Child, Detail, Numbers, Page } from "./block";
 
 /** The mark of sizes that are estimated from samples, or may be. */
@@ -11,7 +11,7 @@ export const SESSION = 0,
   STATEMENT = 3,
   BETWEEN = 4;
 
-/** A figure of a meter. off: 0 exact, bytes it can be off, -1 nobody knows how far. */
+/** A figure of a meter. off: 0 exact, else the most bytes it can be off, -1 if that is not known. */
 export interface Figure {
   start: number;
   need: number;
@@ -75,11 +75,11 @@ export class Session {
     for (const d of page.details) push(this.details, d.row, d);
   }
 
-  /** The row of a window, or -1. */
+  /** Returns the row of a window, or -1. */
   row(id: number): number {
     return this.ids.get(id) ?? -1;
   }
-  /** The row of a run of a cell, or -1. */
+  /** Returns the row of a run of a cell, or -1. */
   run(pid: number, execution: number): number {
     return this.runs.get(pid + ":" + execution) ?? -1;
   }
@@ -104,7 +104,7 @@ export class Session {
   execution(row: number): number {
     return this.page.rows.execution[row];
   }
-  /** The source of a cell; nothing if it is not read yet. */
+  /** Returns the source of a cell; undefined if it is not read yet. */
   source(row: number): string | undefined {
     return this.page.sources[this.page.rows.source[row]];
   }
@@ -132,7 +132,7 @@ export class Session {
     return rows[at] === row ? more[at] : 0;
   }
 
-  /** The cell with a label, if there is one only; else -1. */
+  /** Returns the cell with a label, if there is only one; else -1. */
   labelled(label: string): number {
     return this.labels.get(label) === 1
       ? (this.cells.find((row) => this.page.texts[this.page.rows.label[row]] === label) ?? -1)
@@ -145,7 +145,7 @@ export class Session {
     return this.kind(row) === CELL && (this.labels.get(label) ?? 0) > 1 ? `${label} #${this.execution(row)}` : label;
   }
 
-  /** The process's own figure. */
+  /** Returns the process's own figure. */
   own(row: number, meter: number): Figure | null {
     const c = this.page.rows.figures[meter];
     if (!c || row < 0) return null;
@@ -153,7 +153,7 @@ export class Session {
     return off === -2 ? null : { start: c.start[row], need: c.need[row], consumed: c.consumed[row], off, meter };
   }
 
-  /** The figure with children, where it differs. */
+  /** Returns the figure with children, where it differs. */
   tree(row: number, meter: number): Figure | null {
     const t = this.page.rows.trees;
     for (let at = first(t.row, row); t.row[at] === row; at++) {
@@ -168,7 +168,10 @@ export class Session {
     return Math.max(this.own(row, meter)?.need ?? 0, this.tree(row, meter)?.need ?? 0);
   }
 
-  /** Meters of which any figure of a cell or between cells is not 0, with the first, which is always there. */
+  /**
+   * Returns the meters with a figure other than 0 in a cell or between cells, and the first meter, which is always
+   * there.
+   */
   moving(): number[] {
     return this.page.meters
       .map((_, i) => i)
@@ -179,7 +182,7 @@ export class Session {
   }
 }
 
-/** Where the first that is not less than a number is, among numbers in order. */
+/** Returns the index of the first number that is not less than another, among sorted numbers. */
 function first(all: Numbers, than: number): number {
   let low = 0,
     high = all.length;
@@ -191,12 +194,12 @@ function first(all: Numbers, than: number): number {
   return low;
 }
 
-/** The figure in a list of numbers: meter, start, need, consumed, off. */
+/** Returns the figure in a list of numbers: meter, start, need, consumed, off. */
 export function figureAt(all: number[], at: number): Figure {
   return { meter: all[at], start: all[at + 1], need: all[at + 2], consumed: all[at + 3], off: all[at + 4] };
 }
 
-/** All figures of a list. */
+/** Returns all figures of a list. */
 export function figuresIn(all: number[]): Figure[] {
   const out: Figure[] = [];
   for (let i = 0; i < all.length; i += 5) out.push(figureAt(all, i));

@@ -1,4 +1,4 @@
-// Elements of the page. Whatever comes from the session gets into the page through here: as text, never as markup.
+// Elements of the page. All content of the session enters the page through here: as text, never as markup.
 import { Figure, Quantity, quantity } from "./data";
 import { bytes, mark, shown, sureness } from "./format";
 
@@ -27,7 +27,7 @@ export function fill(e: Element, ...content: Content[]): void {
   e.replaceChildren(...content.filter((c): c is Node | string => c !== null && c !== undefined && c !== false));
 }
 
-/** A size. of says which number of the report's JSON it is; the tests of the page compare them. */
+/** Returns a size. of: the number of the report's JSON that it shows; the tests of the page compare them. */
 export function size(n: number, of: string, before = "", title = ""): HTMLElement {
   return h(
     "span",
@@ -41,7 +41,7 @@ export function size(n: number, of: string, before = "", title = ""): HTMLElemen
   );
 }
 
-/** A quantity of a figure, with its mark. */
+/** Returns a quantity of a figure, with its mark. */
 export function figure(f: Figure | null, q: Quantity, of: string): HTMLElement {
   if (!f) return h("span", { class: "size none", title: "no figure" }, "–");
   const n = quantity(f, q);
@@ -58,7 +58,7 @@ export function figure(f: Figure | null, q: Quantity, of: string): HTMLElement {
   );
 }
 
-/** A bar: how much of the whole, and of it the part that stayed. The figures stand beside it. */
+/** Returns a bar: a share of the whole, and within it the part that stayed. The figures stand beside it. */
 export function bar(whole: number, need: number, consumed: number): HTMLElement {
   const width = (n: number) => `${whole > 0 ? Math.max(0, Math.min(100, (100 * n) / whole)) : 0}%`;
   const outer = h("span", { class: "bar", "aria-hidden": "true" });
@@ -74,7 +74,7 @@ export function button(text: string, does: () => void, title = "", kind = ""): H
   return h("button", { type: "button", class: kind, title, onclick: does }, text);
 }
 
-/** A table; cells are text or elements. Columns that begin with ">" are numbers. */
+/** Returns a table; cells are text or elements. Columns that begin with ">" are numbers. */
 export function table(columns: string[], rows: Content[][], kind = ""): HTMLTableElement {
   const right = columns.map((c) => c.startsWith(">"));
   return h(

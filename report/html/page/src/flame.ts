@@ -21,7 +21,7 @@ export interface Flame {
   search(query: string): void;
 }
 
-/** The graph of a tree. upside: the root at the bottom. of names the sum of the boxes that a search matches. */
+/** Returns the graph of a tree. upside: the root at the bottom. of: the name of the sum of the boxes that match. */
 export function flame(root: Call, upside: boolean, of: string, before: string): Flame {
   let top = root,
     boxes: Box[] = [],

@@ -2,7 +2,7 @@
 // figures.
 import { Figure, Quantity, quantity } from "./data";
 
-/** Bytes up to 1023 B, then KiB, MiB, GiB, TiB with two decimals, rounded half away from zero. */
+/** Returns bytes up to 1023 B, then KiB, MiB, GiB, TiB with two decimals, rounded half away from zero. */
 export function bytes(n: number): string {
   const sign = n < 0 ? "-" : "";
   const size = Math.abs(n);
@@ -17,7 +17,7 @@ export function bytes(n: number): string {
   return "";
 }
 
-/** A length of time in nanoseconds: 850 ns, 12 µs, 1.8 ms, 180 ms, 2.41 s, 3 min 05 s, 2 h 07 min, 3 d 04 h. */
+/** Returns a length of time in nanoseconds: 850 ns, 12 µs, 1.8 ms, 180 ms, 2.41 s, 3 min 05 s, 2 h 07 min, 3 d 04 h. */
 export function duration(ns: number): string {
   if (ns < 0) return "-" + duration(-ns);
   const round = (by: number) => Math.floor(ns / by) + (ns % by >= by / 2 ? 1 : 0);
@@ -39,13 +39,13 @@ export const count = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g
 
 export const plural = (n: number, one: string, many = one + "s"): string => `${count(n)} ${n === 1 ? one : many}`;
 
-/** ≈ is off by a known bound, ≥ is at least this much. */
+/** Returns the mark of a figure: ≈ is off by a known bound, ≥ is at least this much. */
 export function mark(f: Figure, q: Quantity): string {
   if (f.off === 0) return "";
   return f.off < 0 && (q === "need" || q === "peak" || q === "peaked") ? "≥" : "≈";
 }
 
-/** A quantity of a figure, with its mark. */
+/** Returns a quantity of a figure, with its mark. */
 export const shown = (f: Figure, q: Quantity): string => mark(f, q) + bytes(quantity(f, q));
 
 /** Returns the meaning of a figure's mark, in words. */

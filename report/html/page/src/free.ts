@@ -1,9 +1,9 @@
-// What to type to free memory. Code is there as it is typed, whole, with a button that copies it.
+// Code that frees memory. It is shown in full, as it is typed, with a button that copies it.
 import { Freeing } from "./block";
 import { Session } from "./data";
 import { button, h, size } from "./dom";
 
-/** Code, and a button that copies it. */
+/** Returns code with a button that copies it. */
 export function code(text: string): HTMLElement {
   const shows = h("code", { class: "fix" }, text);
   const copy = button(
@@ -22,8 +22,7 @@ export function code(text: string): HTMLElement {
 }
 
 /**
- * Puts code on the clipboard. Where a page may not, as one of a file in some browsers, the code is selected, and false
- * comes back.
+ * Copies code to the clipboard. Where a page may not (a file in some browsers), it selects the code and returns false.
  */
 async function copied(text: string, shows: HTMLElement): Promise<boolean> {
   try {
@@ -35,7 +34,7 @@ async function copied(text: string, shows: HTMLElement): Promise<boolean> {
   }
 }
 
-/** The list of what to type, most first; null where there is nothing. */
+/** Returns the list of code, most bytes first; null if it is empty. */
 export function freeing(s: Session): HTMLElement | null {
   const all = s.page.toFree;
   if (all.length === 0) return null;

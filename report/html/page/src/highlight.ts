@@ -26,7 +26,7 @@ const classes = tagHighlighter([
 // Longer sources are shown without colours: a cell that holds a data set as text takes seconds to parse.
 const LONGEST = 50_000;
 
-/** The lines of a source, each a list of text and class ("" for none). */
+/** Returns the lines of a source, each a list of text and class ("" for none). */
 export function highlight(source: string): [string, string][][] {
   if (source.length > LONGEST) return source.split("\n").map((l) => [[l, ""]]);
   const lines: [string, string][][] = [[]];

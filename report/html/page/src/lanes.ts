@@ -44,8 +44,8 @@ export function paint(c: CanvasRenderingContext2D, sheet: Sheet, s: Session, v: 
 }
 
 /**
- * Cells as bands behind the lanes, with their names where there is room. Where they are too many to see, only the
- * chosen one.
+ * Draws cells as bands behind the lanes, with their names where there is room. If there are too many to see, it draws
+ * only the chosen one.
  */
 function bands(c: CanvasRenderingContext2D, sheet: Sheet, s: Session, v: View, x: (ns: number) => number): void {
   const shade = color("shade"),
@@ -170,7 +170,7 @@ function lane(
   }
 }
 
-/** Text that can be read on whatever is behind it. */
+/** Draws text that is readable on any background. */
 function label(c: CanvasRenderingContext2D, text: string, x: number, y: number, ink: string): void {
   c.fillStyle = color("page");
   c.globalAlpha = 0.75;
@@ -181,8 +181,8 @@ function label(c: CanvasRenderingContext2D, text: string, x: number, y: number, 
 }
 
 /**
- * A track as steps: it has the value of the last point. Of many points in one pixel the highest is drawn, so that no
- * peak is lost.
+ * Draws a track as steps: it has the value of the last point. Of many points in one pixel the highest is drawn, so that
+ * no peak is lost.
  */
 function curve(
   c: CanvasRenderingContext2D,
@@ -211,7 +211,7 @@ function curve(
     if (light && t.kinds[j] === "g") {
       i = j + 1;
       continue;
-    } // no descendants: the process itself is all
+    } // no descendants: the process itself is the whole tree
     const next = j + 1 < t.ns.length ? x(t.ns[j + 1]) : x(t.ns[j]);
     c.globalAlpha = faint;
     c.fillRect(left, y(most), 1, bottom - y(most));
@@ -222,7 +222,7 @@ function curve(
         c.globalAlpha = faint / 3;
         c.fillRect(left + 1, y(t.bytes[j + 1]), right - left - 1, y(value) - y(t.bytes[j + 1]));
       }
-      const fell = t.kinds[j] === "f"; // how far is known at the next point only
+      const fell = t.kinds[j] === "f"; // how far is known only at the next point
       c.globalAlpha = unknown || fell || t.kinds[j] === "g" ? faint / 3 : faint;
       c.fillRect(left + 1, y(value), right - left - 1, bottom - y(value));
       c.globalAlpha = fell ? faint : 1;

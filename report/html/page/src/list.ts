@@ -37,7 +37,7 @@ export function list(): HTMLElement {
   return element;
 }
 
-/** The label of a row of the list. */
+/** Returns the label of a row of the list. */
 export function name(s: Session, row: number): string {
   const label = s.label(row).replace(/^between (.*) and .*$/, "after $1");
   return s.pids.length > 1 ? `${label} · pid ${s.pid(row)}` : label;
@@ -46,7 +46,7 @@ export function name(s: Session, row: number): string {
 export function firstLine(s: Session, row: number): string {
   if (s.kind(row) === BETWEEN) return "(no cell ran: hooks, threads, timers)";
   const source = s.source(row);
-  if (source === undefined) return "…"; // it is being read
+  if (source === undefined) return "…"; // it is still being read
   const text = source
     .split("\n")
     .map((l) => l.trim())
@@ -55,7 +55,7 @@ export function firstLine(s: Session, row: number): string {
   return text.length > 200 ? text.slice(0, 200) + "…" : text;
 }
 
-/** Which rows there are, in which order. */
+/** Returns the rows to show, in their order. */
 function arrange(): void {
   const { session: s, meter, query } = get();
   const all = [
@@ -168,7 +168,10 @@ function one(s: Session, row: number, meter: number, at: number, chosen: boolean
   return e;
 }
 
-/** Which number of the report's JSON a figure is: of a window by its id, between cells by process and start. */
+/**
+ * Returns the number of the report's JSON that a figure shows: of a window by its id, between cells by process and
+ * start.
+ */
 export function key(s: Session, row: number, meter: number, which: "w" | "t"): string {
   const id = s.page.meters[meter]?.id ?? "";
   return s.kind(row) === BETWEEN ? `b:${s.pid(row)}:${s.start(row)}:${id}` : `${which}:${s.id(row)}:${id}`;
@@ -182,7 +185,7 @@ function reveal(): void {
     scroller.scrollTop = (at + 1) * ROW - scroller.clientHeight;
 }
 
-/** Chooses the row so many below the chosen one. */
+/** Chooses the row at a distance below the chosen one. */
 export function step(by: number): void {
   if (rows.length === 0) return;
   const at = rows.indexOf(get().row);
@@ -201,7 +204,7 @@ function keys(e: KeyboardEvent): void {
   else set({ row: rows[by < 0 ? 0 : rows.length - 1] ?? -1, tab: "cell" });
 }
 
-/** All rows as a table: for paper. */
+/** Returns all rows as a table, for printing. */
 export function printed(): HTMLElement {
   const { session: s, meter } = get();
   const few = rows.slice(0, 200);

@@ -1,5 +1,5 @@
-// Of a session that may still run: asks the server that the page came from (tracer view) for newer figures, and keeps
-// the user's choices.
+// Updates a session that may still run: asks the page's server (tracer view) for newer figures, and keeps the user's
+// choices.
 import { Page } from "./block";
 import { Session } from "./data";
 import { read, sources } from "./read";

@@ -35,7 +35,7 @@ function headline(s: Session): HTMLElement {
 }
 
 /**
- * A text in which the cells that it names open them, at the line that it names; whole is the subject of the whole text.
+ * Returns a text with links that open the cells it names, at the lines it names. whole: the subject of the whole text.
  */
 function linked(s: Session, text: string, whole: number): (HTMLElement | string)[] {
   if (whole >= 0) {
@@ -154,7 +154,7 @@ async function start(): Promise<void> {
   const data = document.getElementById("data")!;
   const page = await read(data.textContent!);
   data.remove();
-  await more(page); // the heaviest cells have theirs at once
+  await more(page); // the sources of the heaviest cells come first
   await pause();
   const session = new Session(page);
   await pause();

@@ -1,11 +1,11 @@
-// What names hold, seen from one cell. Recordings say what names hold at the end of a session, and which line made the
-// largest piece of each; from these follows the memory at the peak of a cell, but not the name that held it then.
+// The memory that names hold, seen from one cell. Recordings have it for the end of a session, with the line that made
+// the largest piece of each. From these follows the memory at the peak of a cell, but not the name that held it then.
 import { Variable } from "./block";
 import { Session } from "./data";
 import { h, size } from "./dom";
 import { treemap } from "./treemap";
 
-/** When the largest piece of a name's was made, beside a cell: before it, in it, after it, or nobody knows. */
+/** When a name's largest piece was made, relative to a cell: before it, in it, after it, or unknown. */
 export type When = "before" | "in" | "later" | "unknown";
 
 const KINDS: Record<When, number> = { in: 0, before: 1, unknown: 5, later: 4 };
@@ -16,7 +16,7 @@ const LEGEND: [number, string][] = [
 ];
 
 export function whenMade(s: Session, row: number, v: Variable): When {
-  if (v.before) return "before"; // the attach
+  if (v.before) return "before"; // before the attach
   if (!v.execution) return "unknown";
   const by = v.execution - s.execution(row);
   return by < 0 ? "before" : by > 0 ? "later" : "in";

@@ -1,5 +1,5 @@
 // Reads the block of data: at once the parts that are drawn first, then the sources of the cells, a part at a time, so
-// that the page always answers.
+// that the page always responds.
 import { Page, Part } from "./block";
 import { get, set } from "./state";
 
@@ -9,7 +9,7 @@ interface Written extends Omit<Page, "texts" | "rows" | "details" | "nodes" | "f
   sources: { at: string; data: string }[];
 }
 
-/** Lets the browser do what else it has to do. */
+/** Lets the browser run other tasks. */
 export const pause = (): Promise<void> =>
   new Promise((done) => {
     const c = new MessageChannel();
@@ -20,7 +20,7 @@ export const pause = (): Promise<void> =>
     c.port2.postMessage(0);
   });
 
-/** A part of the page that is deflated. */
+/** Returns a part of the page that is deflated. */
 async function inflated<T>(text: string): Promise<T> {
   const raw = atob(text),
     bytes = new Uint8Array(raw.length);
@@ -54,12 +54,12 @@ export function column(text: string): Float64Array {
   return out;
 }
 
-/** Replaces the columns of an object, whichever they are, by their numbers. */
+/** Replaces all columns of an object by their numbers. */
 function columns(o: any, ...but: string[]): void {
   for (const key of Object.keys(o)) if (typeof o[key] === "string" && !but.includes(key)) o[key] = column(o[key]);
 }
 
-/** Reads a page, but for its sources. */
+/** Reads a page, except its sources. */
 export async function read(text: string): Promise<Page> {
   const written: Written = JSON.parse(text);
   await pause();
@@ -76,7 +76,7 @@ export async function read(text: string): Promise<Page> {
   return page;
 }
 
-/** Reads the next of the sources; says whether there was one. */
+/** Reads the next of the sources; reports whether there was one. */
 export async function more(page: Page): Promise<boolean> {
   const part = page.parts.shift();
   if (!part) return false;

@@ -8,10 +8,10 @@ import { byLine } from "./tree";
 
 const MANY = 400; // lines that are shown at once
 
-/** The source of a row's cell; figures of statements are of a meter, those of blocks of a detail. */
+/** Returns the source of a row's cell; figures of statements are of a meter, those of blocks of a detail. */
 export function source(s: Session, row: number, meter: number, detail: Detail | null, line: number): HTMLElement {
   const text = s.source(row);
-  if (text === undefined) return h("p", { class: "quiet" }, "…"); // it is being read
+  if (text === undefined) return h("p", { class: "quiet" }, "…"); // it is still being read
   if (text === "") return h("p", { class: "quiet" }, "The source is not in this page.");
   const lines = highlight(text);
   const statements = new Map<number, number>(); // the heaviest of each line
@@ -112,7 +112,7 @@ export function source(s: Session, row: number, meter: number, detail: Detail | 
 }
 
 /**
- * The statement in which a cell rose to its highest, or -1: as the text report has it, the first that came within a
+ * Returns the statement in which a cell rose to its highest, or -1: as in the text report, the first that came within a
  * tenth of the cell's need.
  */
 export function summitOf(s: Session, row: number, meter: number): number {

@@ -42,7 +42,7 @@ export function set(change: Partial<State>): void {
   });
 }
 
-/** The browser's storage for the page; in a sandbox, such as a mail program's, it keeps nothing. */
+/** Returns the browser's storage for the page; in a sandbox, such as a mail program's, it keeps nothing. */
 export function remembered(key: string): string | null {
   try {
     return window.localStorage.getItem("ipytracer." + key);

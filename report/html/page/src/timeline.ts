@@ -1,5 +1,5 @@
-// The timeline: a lane for each meter of a process, GPUs below the CPU, cells as bands behind. One canvas; zoom, move,
-// and a box about the place under the pointer.
+// The timeline: a lane for each meter of a process, GPUs below the CPU, cells as bands behind. One canvas with zoom,
+// move, and a tooltip for the place under the pointer.
 import { Session } from "./data";
 import { Sheet, say } from "./canvas";
 import { button, fill, h, size } from "./dom";
@@ -41,7 +41,7 @@ export function timeline(): Timeline {
     const s = get().session;
     lanes = lanesOf(s, tracksOf(s, pid), pid);
     cells = s.cells.filter((row) => s.pid(row) === pid);
-    if (cells.length === 0) cells = [...s.cells]; // of the processes it has started
+    if (cells.length === 0) cells = [...s.cells]; // cells of the processes it has started
     cells.sort((a, b) => s.start(a) - s.start(b));
     canvas.style.height = TOP + Math.max(1, lanes.length) * LANE + 4 + "px";
     const peaks = lanes.flatMap((l) =>
@@ -122,7 +122,7 @@ export function timeline(): Timeline {
   canvas.addEventListener(
     "wheel",
     (e) => {
-      if (!e.ctrlKey && !e.metaKey && document.activeElement !== canvas) return; // the page scrolls on over it
+      if (!e.ctrlKey && !e.metaKey && document.activeElement !== canvas) return; // the page scrolls
       e.preventDefault();
       if (Math.abs(e.deltaX) > Math.abs(e.deltaY) || e.shiftKey)
         show(
@@ -214,7 +214,7 @@ export function timeline(): Timeline {
       sheet.draw();
     }
   });
-  // Paper is light, and has the timeline as it is on the screen.
+  // The printed page is light, and has the timeline as it is on the screen.
   let theme = "";
   window.addEventListener("beforeprint", () => {
     theme = document.documentElement.dataset.theme ?? "";
@@ -274,6 +274,6 @@ function lanesOf(s: Session, tracks: Track[], pid: number): Lane[] {
       limits: limits.filter((l) => l.meter === meter),
     });
   });
-  const lead = s.page.meters[0]?.gpu ?? false; // what came nearest to its limit is above
+  const lead = s.page.meters[0]?.gpu ?? false; // the meter nearest to its limit is above
   return lanes.sort((a, b) => Number(a.gpu !== lead) - Number(b.gpu !== lead));
 }

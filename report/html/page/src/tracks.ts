@@ -1,10 +1,10 @@
-// The course of meters over time, as points: of the recording's own timeline or, without one, of each window's figures.
+// The values of meters over time, as points: of the recording's own timeline or, without one, of each window's figures.
 import { Page } from "./block";
 import { CELL, Session, STATEMENT } from "./data";
 
 /**
- * Kinds of point, as in the report's timeline: a value; one from which it fell; the most since the point before;
- * nothing known from here on.
+ * Kinds of point, as in the report's timeline: a value; a value from which it fell; the most since the point before;
+ * unknown from here on.
  */
 export type Kind = "v" | "f" | "m" | "g";
 
@@ -20,7 +20,7 @@ export interface Track {
 
 type Packed = NonNullable<Page["timeline"]>[number];
 
-/** The tracks of a process. */
+/** Returns the tracks of a process. */
 export function tracksOf(s: Session, pid: number): Track[] {
   const packed = (s.page.timeline ?? []).filter((t) => t.pid === pid);
   return packed.length > 0
@@ -38,7 +38,7 @@ function unpack(s: Session, t: Packed): Track {
   return { pid: t.pid, meter: t.meter, tree: t.tree ?? false, ns: t.ns, bytes: t.bytes, kinds: t.kinds, gaps };
 }
 
-/** A track made of the figures of windows: the highest of each is at some time in it. */
+/** Returns a track made of the figures of windows: the highest of each is at some time in it. */
 function byWindows(s: Session, pid: number, meter: number): Track[] {
   const rows: number[] = [];
   for (const row of [...s.cells, ...s.between]) {
@@ -67,7 +67,7 @@ function byWindows(s: Session, pid: number, meter: number): Track[] {
   return ns.length > 0 ? [{ pid, meter, tree: false, ns, bytes, kinds, gaps: [] }] : [];
 }
 
-/** The index of the last point that is not later than a time, or -1. */
+/** Returns the index of the last point that is not later than a time, or -1. */
 export function indexAt(t: Track, ns: number): number {
   let low = 0,
     high = t.ns.length;
@@ -79,7 +79,7 @@ export function indexAt(t: Track, ns: number): number {
   return low - 1;
 }
 
-/** Where a track is highest: its index, or -1. */
+/** Returns the index at which a track is highest, or -1. */
 export function highest(t: Track): number {
   let best = -1;
   for (let i = 0; i < t.bytes.length; i++) if (t.kinds[i] !== "g" && (best < 0 || t.bytes[i] > t.bytes[best])) best = i;

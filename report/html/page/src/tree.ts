@@ -5,8 +5,8 @@ import { Session } from "./data";
 export interface Call {
   name: string;
   where: string;
-  kind: number; // 0 a cell's code, 1 the user's file, 2 a library, 3 machine code, 4 stands for many, 5 nobody knows
-  value: number; // bytes at the peak, with all that it called
+  kind: number; // 0 a cell's code, 1 the user's file, 2 a library, 3 machine code, 4 stands for many, 5 not known
+  value: number; // bytes at the peak, including all calls below
   count: number;
   line: number;
   execution: number;
@@ -27,7 +27,7 @@ function call(name: string, where: string, kind: number, value = 0): Call {
   return { name, where, kind, value, count: 0, line: 0, execution: 0, children: [] };
 }
 
-/** The name of a call as it is shown: a cell's by its In[N] and line. */
+/** Returns the displayed name of a call: a cell's by its In[N] and line. */
 export function frameName(s: Session, frame: number): string {
   const f = s.page.frames,
     texts = s.page.texts;
@@ -50,7 +50,7 @@ export function frameWhere(s: Session, frame: number): string {
   return f.line[frame] > 0 ? `${file}:${f.line[frame]}` : file;
 }
 
-/** The tree of one cell and meter: its root is the peak. */
+/** Returns the tree of one cell and meter: its root is the peak. */
 export function treeOf(s: Session, d: Detail, peak: number, title: string): Call {
   const root = call(title, "", 4);
   const known = new Map<number, Call>([[0, root]]);
@@ -108,7 +108,7 @@ function sort(c: Call): void {
   for (const one of c.children) sort(one);
 }
 
-/** What each line of a cell has at the peak, of one meter: itself and with all that it called. */
+/** Returns the memory of each line of a cell at the peak, of one meter: its own and with all calls below. */
 export function byLine(s: Session, d: Detail, execution: number): Map<number, number> {
   const sums = new Map<number, number>();
   const { parent, frame } = s.page.nodes,

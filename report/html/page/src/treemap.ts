@@ -11,7 +11,7 @@ interface Node {
   children?: Node[];
 }
 
-/** The treemap of leaves, the largest first; those too many to see are one. */
+/** Draws the treemap of leaves, the largest first; those too many to see are one. */
 export function treemap(
   leaves: Leaf[],
   label: string,

@@ -1,6 +1,5 @@
-// Opens the pages of the fixtures in Chromium, goes through everything that can be chosen, and compares each size on
-// the page with the report's JSON. Meanwhile nothing may run that is not the page's own program, and nothing may be
-// asked for.
+// Opens the pages of the fixtures in Chromium, goes through every possible choice, and compares each size on the page
+// with the report's JSON. Meanwhile only the page's own program may run, and the page may request nothing.
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Does an outsider's tasks on pages, in as few clicks as they may take.
+// Does the tasks of a new user on pages, in the fewest possible clicks.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { drawn } from "../browser.mjs";
@@ -48,7 +48,7 @@ test("an outsider's tasks take a click each", limit, async () => {
   });
   const { audit } = new Truth(folder, "lines");
   await visit("lines", async (page) => {
-    // what to delete: a click on Leaks
+    // the code to type: a click on Leaks
     await click(page, "[data-tab=leaks]");
     await drawn(page);
     const told = await page.evaluate(() => document.querySelector(".verdict").textContent),

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A size as package words writes it, in whole numbers only. */
+/** Returns a size as package words writes it, in whole numbers only. */
 export function written(value) {
   const n = BigInt(value),
     size = n < 0n ? -n : n,
@@ -27,7 +27,7 @@ const derived = {
   need: (f) => f.peak - f.start,
 };
 
-/** The mark in front of a quantity of a figure. */
+/** Returns the mark in front of a quantity of a figure. */
 export function markOf(f, quantity) {
   if (f.exact) return "";
   const high = ["need", "peak", "peaked"].includes(quantity);
@@ -51,8 +51,8 @@ export class Truth {
   }
 
   /**
-   * The number, and its mark if it has one, that an element with this data-of must show; undefined if there is no such
-   * number.
+   * Returns the number, and its mark if it has one, that an element with this data-of must show; undefined if there is
+   * no such number.
    */
   of(key) {
     const [what, ...rest] = key.split(":");
@@ -113,12 +113,12 @@ export class Truth {
     return undefined;
   }
 
-  /** The mark of what calls of a window have. */
+  /** Returns the mark of the figures of a window's calls. */
   estimated(id, meter) {
     return this.windows.get(id)?.coverage?.[meter]?.sampled > 0 ? "~" : "";
   }
 
-  /** The most that a process has of a meter in the timeline; without one, in any window that it is made of. */
+  /** Returns the most that a process has of a meter in the timeline; without one, in any window that it is made of. */
   top(pid, meter) {
     const tracks = (this.report.timeline ?? []).filter((t) => t.pid === pid);
     if (tracks.length === 0)
@@ -139,7 +139,7 @@ export class Truth {
     return most;
   }
 
-  /** What names hold of which the largest piece was made at a time, seen from a cell. */
+  /** Returns the memory held by names with a largest piece made at a time, seen from a cell. */
   named(id, when) {
     const cell = this.windows.get(id);
     const made = (v) =>

@@ -1,4 +1,4 @@
-// Uses pages as people do: zoom, move, point, choose, go to a peak, print, read on a narrow screen.
+// Uses pages as users do: zoom, move, point, choose, go to a peak, print, read on a narrow screen.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { drawn } from "../browser.mjs";
@@ -9,7 +9,7 @@ before(start);
 after(stop);
 const limit = { timeout: 300_000 };
 
-/** Where an element is on the screen. */
+/** Returns the place of an element on the screen. */
 const place = async (page, selector) => {
   await page.evaluate((s) => document.querySelector(s).scrollIntoView({ block: "center" }), selector);
   return page.evaluate((s) => {
@@ -17,7 +17,7 @@ const place = async (page, selector) => {
     return { x: b.x, y: b.y, width: b.width, height: b.height };
   }, selector);
 };
-/** From when to when the timeline shows, in nanoseconds. */
+/** Returns the begin and the end of the timeline's view, in nanoseconds. */
 const shown = (page) =>
   page.evaluate(() => document.querySelector("canvas.timeline").dataset.shown.split(" ").map(Number));
 const tip = (page) => page.evaluate(() => [...document.querySelectorAll(".tip.shown div")].map((e) => e.textContent));

@@ -23,7 +23,7 @@ export const stop = async () => {
 };
 export const browser = () => opened.browser;
 
-/** Opens a page and notes whatever it must not do. */
+/** Opens a page and notes all forbidden actions. */
 export async function visit(name, act) {
   const page = await opened.browser.newPage(),
     amiss = [];
@@ -46,7 +46,7 @@ export async function visit(name, act) {
         window.noteViolation(e.violatedDirective + " " + e.blockedURI),
       ),
     );
-    await page.evaluateOnNewDocument(() => window.localStorage.clear()); // what another test has chosen
+    await page.evaluateOnNewDocument(() => window.localStorage.clear()); // choices of earlier tests
     await page.goto(`file://${join(folder, name + ".html")}`);
     await complete(page);
     await act(page);
@@ -78,7 +78,7 @@ export async function visit(name, act) {
   }
 }
 
-/** The sizes that are on the page now. */
+/** Returns the sizes that are on the page now. */
 export const sizes = (page) =>
   page.evaluate(() =>
     [...document.querySelectorAll("[data-bytes]")].map((e) => ({
@@ -88,7 +88,7 @@ export const sizes = (page) =>
     })),
   );
 
-/** Compares sizes with the truth; says how many there were. */
+/** Compares sizes with the truth; returns their number. */
 export function compare(all, truth, seen) {
   for (const { bytes, of, text } of all) {
     const sum = /^(sum|leaf|match):/.test(of);

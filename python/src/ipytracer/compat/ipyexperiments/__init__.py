@@ -1,10 +1,10 @@
-"""ipyexperiments: experiments whose names go at their end, and figures below each cell.
+"""ipyexperiments: experiments that delete their names at their end, and figures below each cell.
 
     exp = IPyExperimentsCPU()                  # or IPyExperimentsPytorch()
     ...
     exp.finish()                               # or del exp, or with IPyExperimentsCPU() as exp:
 
-exp.data at any time, exp.cl.data after each cell. What differs from the original: docs/migrate.md.
+exp.data at any time, exp.cl.data after each cell. The differences from the original: docs/migrate.md.
 """
 
 from ... import __version__

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 class IPyExperimentMemory(NamedTuple):
-    """Bytes that an experiment has taken, that came back at its end, and that are left; None where nobody knows."""
+    """Bytes that an experiment has taken, that came back at its end, and that are left; None where that is not
+    known."""
 
     consumed: int | None
     reclaimed: int | None
@@ -36,8 +37,8 @@ class IPyExperimentData(NamedTuple):
 
 
 class IPyExperiments:
-    """What all backends share. Arguments: exp_enable (the experiment), cl_enable (figures below each cell), and the
-    cell logger's cl_compact, cl_gc_collect and cl_set_seed."""
+    """The common part of all backends. Arguments: exp_enable (the experiment), cl_enable (figures below each cell), and
+    the cell logger's cl_compact, cl_gc_collect and cl_set_seed."""
 
     backend: str | None = None
     has_gpu = False
@@ -57,7 +58,7 @@ class IPyExperiments:
         self.cl: CellLogger | None = None
         self.cl_kwargs: dict[str, Any] = dict(compact=cl_compact, gc_collect=cl_gc_collect, set_seed=cl_set_seed)
         self.var_names_keep: list[str] = []
-        self.window: Window | None = None           # the Window of the experiment once it has ended
+        self.window: Window | None = None           # set once the experiment has ended
         self._stretch: _figures.Stretch | None = None
         self._final: IPyExperimentData | None = None
         if self.enable:
@@ -65,47 +66,47 @@ class IPyExperiments:
             self.var_names_start = self.get_var_names()
             self._began = time.monotonic()
 
-    # ---- what a backend of somebody's own defines
+    # ---- defined by custom backends
 
     def backend_init(self) -> None:
-        """Make the backend ready. Nothing here."""
+        """Prepare the backend. Nothing here."""
 
     def cpu_ram(self) -> tuple[int | None, int | None, int | None]:
-        """(total, available, used) bytes."""
+        """Return (total, available, used) bytes."""
         return self.cpu_ram_total(), self.cpu_ram_avail(), self.cpu_ram_used()
 
     def cpu_ram_total(self) -> int | None:
-        """Bytes of the machine, or of the container."""
+        """Return the bytes of the machine, or of the container."""
         return 0
 
     def cpu_ram_avail(self) -> int | None:
-        """Bytes that are left of it."""
+        """Return the bytes of it that are left."""
         return 0
 
     def cpu_ram_used(self) -> int | None:
-        """Bytes that this process has resident."""
+        """Return the bytes that this process has resident."""
         return 0
 
     def gpu_ram(self) -> tuple[int | None, int | None, int | None]:
-        """(total, free, used) bytes of the device."""
+        """Return (total, free, used) bytes of the device."""
         return 0, 0, 0
 
     def gpu_ram_avail(self) -> int | None:
-        """Bytes that are free on the device."""
+        """Return the bytes that are free on the device."""
         return self.gpu_ram()[1]
 
     def gpu_ram_used(self) -> int | None:
-        """Bytes that this process has on the device."""
+        """Return the bytes that this process has on the device."""
         return 0
 
     def gpu_ram_used_fast(self, gpu_handle: Any = None) -> int | None:
-        """The same, without emptying PyTorch's cache; a handle is not needed."""
+        """Return the same as gpu_ram_used, without emptying PyTorch's cache; a handle is not needed."""
         return self.gpu_ram_used()
 
     def gpu_clear_cache(self) -> None:
-        """Have the framework give back what it keeps."""
+        """Have the framework give back the memory that it keeps."""
 
-    # ---- its life
+    # ---- begin and end
 
     def start(self) -> None:
         """Begin; the constructors of the backends call it."""
@@ -123,8 +124,8 @@ class IPyExperiments:
             self.cl.start()
 
     def finish(self) -> IPyExperimentData | None:
-        """End: delete the names that are new, see what came back, print that. IPyExperimentData; None where only cells
-        were reported."""
+        """End: delete the new names, measure the memory that came back, print it. Return IPyExperimentData; None where
+        only cells were reported."""
         if not self.running:
             return self._final
         self.running = False
@@ -162,26 +163,26 @@ class IPyExperiments:
         self.finish()
 
     def __del__(self) -> None:
-        # A forked child has a copy of the name, and the experiment is its parent's.
+        # A forked child has a copy of the name, but the experiment belongs to its parent.
         if getattr(self, "running", False) and self._of == os.getpid() and not sys.is_finalizing():
             self.finish()
 
     # ---- figures
 
     def keep_var_names(self, *args: str) -> None:
-        """Keep variables at the end, by their names. Raises ValueError for what is no name."""
+        """Keep variables at the end, by their names. Raise ValueError for an invalid name."""
         for name in args:
             if not isinstance(name, str):
                 raise ValueError("expecting variable names as strings")
         self.var_names_keep.extend(args)
 
     def get_var_names(self) -> set[str]:
-        """The names that the user has defined so far, as a set."""
+        """Return the names that the user has defined so far, as a set."""
         return _names.listed(self._shell)
 
     @property
     def data(self) -> IPyExperimentData | None:
-        """IPyExperimentData up to now; once it is over, what it came to."""
+        """Return IPyExperimentData up to now; after the end, its result."""
         if not self.enable or self._final is not None:
             return self._final
         return self._as_data([_figures.difference(a, b) for a, b in zip(self._now(), self._used)], (0, 0))
@@ -198,7 +199,7 @@ class IPyExperiments:
         return IPyExperimentData(IPyExperimentMemory(consumed[0], reclaimed[0], self.cpu_ram_avail()), gpu)
 
     def print_state(self) -> None:
-        """Print what is used, free and there in all."""
+        """Print used, free and total memory."""
         rows = [("CPU", *self.cpu_ram())]
         if self.has_gpu:
             rows.append(("GPU", *self.gpu_ram()))
@@ -206,7 +207,7 @@ class IPyExperiments:
 
 
 class IPyExperimentsCPU(IPyExperiments):
-    """Without a GPU."""
+    """An experiment without a GPU."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -216,26 +217,26 @@ class IPyExperimentsCPU(IPyExperiments):
             self.start()
 
     def backend_init(self) -> None:
-        """Say that it starts."""
+        """Print that it starts."""
         super().backend_init()
         if type(self) is IPyExperimentsCPU:
             print("\n*** Experiment started with the CPU-only backend\n")
 
     def cpu_ram_total(self) -> int | None:
-        """Bytes of the machine, or of the container; None where the kernel does not say."""
+        """Return the bytes of the machine, or of the container; None where the kernel does not report them."""
         return _figures.machine()[0]
 
     def cpu_ram_avail(self) -> int | None:
-        """Bytes that are left of it; None where the kernel does not say."""
+        """Return the bytes of it that are left; None where the kernel does not report them."""
         return _figures.machine()[1]
 
     def cpu_ram_used(self) -> int | None:
-        """Bytes that this process has resident; None without a tracer."""
+        """Return the bytes that this process has resident; None without a tracer."""
         found = self._of_stretch(_figures.RESIDENT)
         return found.end if found is not None else None
 
     def _of_stretch(self, meter: str | None) -> Figure | None:
-        """The Figure of a meter up to now."""
+        """Return the Figure of a meter up to now."""
         window = self._stretch.window() if self._stretch is not None else None
         return (
             _figures.figure(window.meters if window is not None else _figures.now(), meter)
@@ -245,32 +246,32 @@ class IPyExperimentsCPU(IPyExperiments):
 
 
 class IPyExperimentsGPU(IPyExperimentsCPU):
-    """To derive backends from: the figures of the device whose number in this process is gpu_current_device_id."""
+    """A base class for backends: the figures of the device with the number gpu_current_device_id in this process."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.backend, self.has_gpu = "gpu-generic", True
 
     def gpu_ram(self) -> tuple[int | None, int | None, int | None]:
-        """(total, free, used) bytes of the device, of all processes; None each where there is no NVML."""
+        """Return (total, free, used) bytes of the device, of all processes; None each where there is no NVML."""
         self.gpu_clear_cache()
         index = _gpu.index_of(self.gpu_current_device_id)
         found = _gpu.memory(index) if index is not None else None
         return (found.total, found.free, found.used) if found is not None else (None, None, None)
 
     def gpu_ram_used(self) -> int | None:
-        """Bytes that this process has on the device; None without a tracer."""
+        """Return the bytes that this process has on the device; None without a tracer."""
         self.gpu_clear_cache()
         return self.gpu_ram_used_fast()
 
     def gpu_ram_used_fast(self, gpu_handle: Any = None) -> int | None:
-        """The same, without emptying PyTorch's cache; a handle is not needed."""
+        """Return the same as gpu_ram_used, without emptying PyTorch's cache; a handle is not needed."""
         found = self._of_stretch(_gpu.meter(self.gpu_current_device_id))
         return found.end if found is not None else None
 
 
 class IPyExperimentsPytorch(IPyExperimentsGPU):
-    """With PyTorch's current device. Raises RuntimeError where PyTorch has none."""
+    """An experiment with PyTorch's current device. Raises RuntimeError where PyTorch has none."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -280,7 +281,7 @@ class IPyExperimentsPytorch(IPyExperimentsGPU):
             self.start()
 
     def backend_init(self) -> None:
-        """Make CUDA's context, so that it is in nobody's figures, and say which device it is."""
+        """Make CUDA's context, so that it is in no experiment's figures, and print the device."""
         super().backend_init()
         import torch
         if not torch.cuda.is_available():
@@ -300,5 +301,5 @@ class IPyExperimentsPytorch(IPyExperimentsGPU):
         )
 
     def gpu_clear_cache(self) -> None:
-        """torch.cuda.empty_cache()."""
+        """Call torch.cuda.empty_cache()."""
         _gpu.clear_cache()

@@ -1,4 +1,4 @@
-"""The names that a notebook gains while an experiment runs, and how they go at its end."""
+"""The names that a notebook gains while an experiment runs, and their deletion at its end."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ _KEPT = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
 
 
 def listed(shell: Shell) -> set[str]:
-    """The user's own names."""
+    """Return the user's own names."""
     hidden = shell.user_ns_hidden
     return {name for name in list(shell.user_ns) if not name.startswith("_") and name not in hidden}
 
 
 def _resets(shell: Shell) -> bool:
-    """Whether the shell deletes all names just now, as by %reset: it does not expect that some go by themselves."""
+    """Report whether the shell deletes all names just now, as by %reset: it does not expect that some are already
+    gone."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "reset" and frame.f_locals.get("self") is shell:
@@ -34,9 +35,9 @@ def _resets(shell: Shell) -> bool:
 
 
 def delete(shell: Shell, names: set[str], experiments: type) -> tuple[list[str], list[str], list[str]]:
-    """Delete names, but for modules, functions, classes, and experiments: (deleted, failed, kept).
+    """Delete names, except modules, functions, classes, and experiments. Return (deleted, failed, kept).
 
-    What a cell displayed is kept by Out and _; that goes, too, unless an older name has the same value.
+    Out and _ keep the results that cells displayed; those are removed, too, unless an older name has the same value.
     """
     deleted: list[str] = []
     failed: list[str] = []
@@ -56,7 +57,7 @@ def delete(shell: Shell, names: set[str], experiments: type) -> tuple[list[str],
             continue
         try:
             del shell.user_ns[name]
-        except Exception:        # a namespace of somebody's own
+        except Exception:        # a custom namespace
             failed.append(name)
             continue
         deleted.append(name)
@@ -67,7 +68,7 @@ def delete(shell: Shell, names: set[str], experiments: type) -> tuple[list[str],
 
 
 def _forget(shell: Shell, values: list[Any]) -> None:
-    """Take values out of what the shell remembers of results, unless a name of the user's has them."""
+    """Remove values from the shell's memory of results, unless a name of the user's has them."""
     still = {id(shell.user_ns.get(name)) for name in listed(shell)}
     gone = {id(value) for value in values} - still
     del values

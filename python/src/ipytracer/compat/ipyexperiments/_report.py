@@ -1,4 +1,4 @@
-"""What experiments print."""
+"""The printed texts of experiments."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     from ..._window import Window
 
-_WORTH = 1 << 19     # bytes: of less than half a MB no share is told
+_WORTH = 1 << 19     # bytes: below half a MB no share is printed
 
 
 def elapsed(seconds: float) -> str:
-    """Seconds as "01:02:03"."""
+    """Return seconds as "01:02:03"."""
     whole = int(seconds)
     return "%02d:%02d:%02d" % (whole // 3600, whole // 60 % 60, whole % 60)
 
@@ -26,7 +26,7 @@ def _width(values: Iterable[int | None], least: int = 0) -> int:
 
 
 def state(rows: list[tuple[str, int | None, int | None, int | None]]) -> None:
-    """Rows of (name, total, free, used) bytes."""
+    """Print rows of (name, total, free, used) bytes."""
     width = _width([n for row in rows for n in row[1:]], 7)
     print("\n*** Current state:")
     print("RAM: %s %s %s    %s" % tuple(s.rjust(width) for s in ("Used", "Free", "Total", "Util")))
@@ -36,7 +36,7 @@ def state(rows: list[tuple[str, int | None, int | None, int | None]]) -> None:
 
 
 def names(gone: tuple[list[str], list[str], list[str]], kept: list[str]) -> None:
-    """Which names went, and which did not."""
+    """Print the names that were deleted, and those that were not."""
     deleted, failed, left = gone
     kept = sorted(set(kept) | set(left))
     if not (deleted or failed or kept):
@@ -48,7 +48,7 @@ def names(gone: tuple[list[str], list[str], list[str]], kept: list[str]) -> None
 
 
 def collected(count: int, garbage: int) -> None:
-    """What gc.collect() found."""
+    """Print the result of gc.collect()."""
     if count:
         print("\n*** Circular ref objects gc collected during the experiment:")
         print("cleared %d objects (only temporary leakage)" % count)
@@ -60,7 +60,7 @@ def collected(count: int, garbage: int) -> None:
 def memory(
     consumed: Sequence[int | None], reclaimed: Sequence[int | None], has_gpu: bool, window: Window | None
 ) -> None:
-    """What the experiment took and what came back: bytes of (machine, GPU)."""
+    """Print the memory that the experiment took and the memory that came back: bytes of (machine, GPU)."""
     rows = [("CPU", consumed[0], reclaimed[0])] + ([("GPU", consumed[1], reclaimed[1])] if has_gpu else [])
     width = _width([n for row in rows for n in row[1:]], 8)
     found = window.meters.get(_figures.RESIDENT) if window is not None else None

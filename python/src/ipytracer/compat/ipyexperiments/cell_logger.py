@@ -1,7 +1,7 @@
-"""CellLogger: what each cell consumed, peaked and has in total, below the cell and as data.
+"""CellLogger: each cell's consumed, peaked and total memory, below the cell and as data.
 
-It is the tracer's window of that cell: the same bytes as in its report. The GPU's figures are this process's memory on
-the device, not that of everybody.
+The figures are the tracer's window of that cell: the same bytes as in its report. The GPU's figures are this process's
+memory on the device, without other processes'.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class CellLoggerMemory(NamedTuple):
-    """Bytes that a cell consumed, that it needed on top of that for a while, and that there are now; None where nobody
-    knows."""
+    """Bytes that a cell consumed, that it needed on top of that for a while, and that there are now; None where that is
+    not known."""
 
     used_delta: int | None
     peaked_delta: int | None
@@ -44,11 +44,11 @@ class CellLoggerData(NamedTuple):
     time: CellLoggerTime
 
 
-_NOTHING = CellLoggerMemory(0, -1, -1)    # the GPU of the backend that has none
+_NOTHING = CellLoggerMemory(0, -1, -1)    # the GPU of a backend without one
 
 
 def b2mb(x: float | None) -> int | None:
-    """Bytes in MB of 2**20, to the nearest; None stays None."""
+    """Return bytes in MB of 2**20, to the nearest; None stays None."""
     return None if x is None else _rounded(x)
 
 
@@ -58,24 +58,24 @@ def _rounded(x: float) -> int:
 
 
 def int2width(*n: int) -> int:
-    """The width that the widest of some integers needs with commas."""
+    """Return the width that the widest of some integers needs with commas."""
     longest = max(len(str(one)) for one in n)
     return longest + (longest - 1) // 3
 
 
 def secs2time(secs: float) -> str:
-    """Seconds as "0:00:00.177"."""
+    """Return seconds as "0:00:00.177"."""
     thousandths = int(secs * 1000 + 0.5)
     return "%s.%03d" % (datetime.timedelta(seconds=thousandths // 1000), thousandths % 1000)
 
 
 def get_nvml_gpu_id(torch_gpu_id: int) -> int | None:
-    """NVML's number of PyTorch's device; None where it is not known."""
+    """Return NVML's number of PyTorch's device; None where it is not known."""
     return _gpu.index_of(torch_gpu_id)
 
 
 def cpu_ram_used() -> int | None:
-    """Bytes that this process has resident now; None without a tracer."""
+    """Return the bytes that this process has resident now; None without a tracer."""
     return _figures.resident() if _figures.listens() else None
 
 
@@ -96,12 +96,12 @@ def set_seed(seed: int = 0) -> None:
 
 
 def written(n: int | None, width: int, mark: str = "") -> str:
-    """Bytes in MB for a table, or a dash."""
+    """Return bytes in MB for a table, or a dash."""
     return (mark + format(b2mb(n), ",d") if n is not None else "–").rjust(width)
 
 
 class CellLogger:
-    """Prints a line or two below each cell between start() and stop(); data has the last cell's figures, window its
+    """Prints a line or two below each cell between start() and stop(). data has the last cell's figures, window its
     Window."""
 
     def __init__(self, exp: Any = None, compact: bool = False, gc_collect: bool = True, set_seed: int = 0) -> None:
@@ -114,18 +114,18 @@ class CellLogger:
 
     @property
     def running(self) -> bool:
-        """Whether cells are reported."""
+        """Report whether cells are reported."""
         return self._cells.on
 
     def start(self) -> CellLogger:
-        """Report the rest of this cell, and every one from the next on. The logger itself."""
+        """Report the rest of this cell, and every later cell. Return the logger itself."""
         if self.gc_collect and not self.running:
             gc.collect()
         self._cells.start()
         return self
 
     def stop(self) -> None:
-        """Report what has run of this cell, and no other."""
+        """Report the part of this cell that has run, and no further cell."""
         self._cells.stop()
 
     def _before(self) -> None:

@@ -1,9 +1,9 @@
-"""pytorch_memlab: peaks line by line, which tensors there are, and a way to leave a GPU for a while.
+"""pytorch_memlab: peaks line by line, the existing tensors, and a way to leave a GPU for a while.
 
     %load_ext ipytracer.compat.pytorch_memlab
     %mlrun -f train train(model)
 
-It works without CUDA, too: the columns are those of memory then. What differs from the original: docs/migrate.md.
+It works without CUDA, too: the columns are those of memory then. The differences from the original: docs/migrate.md.
 """
 
 from ._courtesy import Courtesy

@@ -1,4 +1,4 @@
-"""Courtesy: leave the GPUs to others for a while."""
+"""Courtesy: leave the GPUs to other users for a while."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 class Courtesy:
     """Moves the tensors that Python's objects have from GPUs to the machine's memory, and back. They stay the same
-    objects, tensors that share a storage go on sharing one, and what only C++ holds (buffers of a backward pass that
-    has not run) stays where it is."""
+    objects, and tensors that share a storage go on sharing one. Tensors that only C++ holds (buffers of a backward pass
+    that has not run) stay in place."""
 
     def __init__(self) -> None:
         # id of a tensor: (weak reference to it, the device that it was on)
@@ -36,7 +36,7 @@ class Courtesy:
         _gpu.clear_cache()
 
     def restore(self) -> None:
-        """Move them back to where they were."""
+        """Move them back to their devices."""
         known = [(one(), device) for one, device in self.loc_map.values()]
         where = {id(tensor): device for tensor, device in known if tensor is not None}
         _move([tensor for tensor, _ in known if tensor is not None], lambda tensor: where[id(tensor)])
@@ -51,7 +51,7 @@ class Courtesy:
 
 
 def _with_gradients(tensors: list[Tensor]) -> list[Tensor]:
-    """Tensors, and the gradients that they have, each once."""
+    """Return tensors, and the gradients that they have, each once."""
     found = {id(tensor): tensor for tensor in tensors}
     for tensor in tensors:
         gradient = tensor.grad if tensor.is_leaf else None
@@ -87,7 +87,7 @@ def _is_there(tensor: Tensor, device: Any) -> bool:
 
 
 def _copied(tensor: Tensor, device: Any) -> Any:
-    """A copy of a tensor's whole storage on another device."""
+    """Return a copy of a tensor's whole storage on another device."""
     import torch
     whole = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(_tensors.storage(tensor))
     return _tensors.storage(whole.to(device, copy=True))

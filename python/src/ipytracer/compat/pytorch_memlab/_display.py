@@ -1,4 +1,4 @@
-"""What line profiles look like, as text and as HTML."""
+"""The display of line profiles, as text and as HTML."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Function(Protocol):
-        """What is shown of a function that was profiled."""
+        """The parts of a profiled function that are shown."""
 
         func: Any
         name: str
@@ -33,7 +33,7 @@ class Records:
         self._functions, self._columns = functions, columns
 
     def _rows(self, function: Function) -> Iterator[tuple[int, str, list[tuple[int | None, str]]]]:
-        """(line, code, [(bytes or None, text)]) of each line of a function."""
+        """Yield (line, code, [(bytes or None, text)]) of each line of a function."""
         try:
             lines, first = inspect.getsourcelines(function.func)
         except (OSError, TypeError):

@@ -1,5 +1,5 @@
-"""Hears of the lines that functions execute: by sys.monitoring from Python 3.12 on, before by sys.settrace, beside
-whoever traces already.
+"""Reports the lines that functions execute to listeners: by sys.monitoring from Python 3.12 on, before by sys.settrace,
+beside an existing tracer of lines.
 
 Only the thread that began to listen is heard.
 """
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Listener(Protocol):
-        """Whoever hears of lines."""
+        """A receiver of line events."""
 
         def wants(self, code: CodeType) -> bool:
-            """Whether that code is of interest."""
+            """Report whether that code is of interest."""
 
         def codes(self) -> list[CodeType]:
-            """The codes that are."""
+            """Return the codes of interest."""
 
         def enter(self, frame: FrameType) -> None:
-            """A function is called, or goes on."""
+            """Take in that a function is called, or resumed."""
 
         def line(self, frame: FrameType, number: int) -> None:
-            """A line begins."""
+            """Take in that a line begins."""
 
         def leave(self, frame: FrameType) -> None:
-            """A function returns, raises or yields."""
+            """Take in that a function returns, raises or yields."""
 
 _listeners: list[Listener] = []      # objects with enter(frame), line(frame, number), leave(frame) and wants(code)
 # objects that take part in the interpreter's hooks while there are listeners
@@ -38,7 +38,7 @@ _hooks: list[_Monitoring | _Tracing] = []
 
 
 def listen(listener: Listener) -> None:
-    """Have a listener hear of what its wants() asks for, until ignore()."""
+    """Have a listener hear of the code that its wants() accepts, until ignore()."""
     if listener not in _listeners:
         _listeners.append(listener)
     if not _hooks:
@@ -48,13 +48,13 @@ def listen(listener: Listener) -> None:
 
 
 def refresh() -> None:
-    """What listeners want has changed."""
+    """Take in that the codes of interest have changed."""
     for hook in _hooks:
         hook.refresh()
 
 
 def ignore(listener: Listener) -> None:
-    """The end of it."""
+    """Stop reporting to a listener."""
     if listener in _listeners:
         _listeners.remove(listener)
     if not _listeners and _hooks:
@@ -66,7 +66,7 @@ def _wanted(code: CodeType) -> list[Listener]:
 
 
 class _Tracing:
-    """sys.settrace, with the tracer that was there before called, too."""
+    """sys.settrace; an older trace function is called, too."""
 
     def begin(self) -> None:
         self._before = sys.gettrace()
@@ -76,11 +76,11 @@ class _Tracing:
         pass
 
     def end(self) -> None:
-        if sys.gettrace() == self._call:      # somebody who came later calls this one, as this calls the one before
+        if sys.gettrace() == self._call:      # a later trace function calls this one, as this calls the one before
             sys.settrace(self._before)
 
     def _call(self, frame: FrameType, event: str, arg: object) -> Any:
-        if _wanted is None:      # the interpreter is ending, and has let go of this module
+        if _wanted is None:      # the interpreter is ending, and has cleared this module
             return None
         others = self._before(frame, event, arg) if self._before is not None else None
         wanted = _wanted(frame.f_code) if event == "call" else []
@@ -103,7 +103,7 @@ class _Tracing:
 
 
 def _monitoring() -> _Monitoring | None:
-    """The hook by sys.monitoring, None where there is none, or no number of a tool is free."""
+    """Return the hook by sys.monitoring, None where there is none, or no free tool number."""
     monitoring = getattr(sys, "monitoring", None)
     if monitoring is None:
         return None
@@ -133,7 +133,7 @@ class _Monitoring:
         for event, call in calls.items():
             m.register_callback(self._number, event, call)
         self._local = sum(event for event in calls if event != m.events.PY_UNWIND)
-        m.set_events(self._number, m.events.PY_UNWIND)     # cannot be asked for of one function only
+        m.set_events(self._number, m.events.PY_UNWIND)     # cannot be requested for one function only
 
     def refresh(self) -> None:
         codes = {code for one in _listeners for code in one.codes()}

@@ -1,5 +1,5 @@
-"""LineProfiler: each execution of a line is a window of the tracer's, and its peak that window's. It costs a question
-to the tracer each."""
+"""LineProfiler: each execution of a line is a window of the tracer's, and its peak that window's. Each costs one
+request to the tracer."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ..._types import Figures
 
 DEFAULT_COLUMNS = ("active_bytes.all.peak", "reserved_bytes.all.peak")
-# executions of lines that one profiler measures; of those behind them it only says that there were more
+# executions of lines that one profiler measures; of later ones it only says that there were more
 MOST = 10_000
 
-_TRIES = 5         # questions for a window: a busy machine may take its time
+_TRIES = 5         # requests for a window: a busy machine may take its time
 
-# Columns are three words: one of these, "all", and one of FIELDS. Where they are of a GPU, it is the target.
+# Columns are three words: one of these, "all", and one of FIELDS. Those of a GPU are of the target.
 _OF_GPU = {
     "active_bytes": "active",
     "allocated_bytes": "active",
@@ -41,7 +41,7 @@ _OF_CPU = {
 }
 _FIELDS = ("current", "peak")
 COLUMNS = tuple("%s.all.%s" % (name, field) for name in (*_OF_GPU, *_OF_CPU) for field in _FIELDS)
-# Columns of torch.cuda.memory_stats() that nobody knows here, and the reason in a sentence.
+# Columns of torch.cuda.memory_stats() that are not known here, and the reason in a sentence.
 _PYTORCHS = re.compile(
     r"(?:allocation|segment|active|inactive_split|(?:allocated|reserved|active|inactive_split|requested)_bytes)"
     r"\.(?:all|small_pool|large_pool)\.(?:current|peak|allocated|freed)"
@@ -55,7 +55,7 @@ CPU_COLUMNS = ("resident_bytes.all.peak", "torch_bytes.all.peak", "numpy_bytes.a
 
 
 class Function:
-    """A function that is profiled: what its lines came to. lines: {number: {column: (bytes, mark)}}, the most of all
+    """A profiled function with the figures of its lines. lines: {number: {column: (bytes, mark)}}, the most of all
     executions."""
 
     def __init__(self, func: Any, code: CodeType) -> None:
@@ -64,7 +64,7 @@ class Function:
         self.unmeasured: set[int] = set()
 
     def add(self, number: int, meters: Figures, target: int | None) -> None:
-        """An execution of a line is over."""
+        """Take in that an execution of a line has ended."""
         row = self.lines.setdefault(number, {})
         for names, prefix in ((_OF_GPU, "gpu.%d." % target if target is not None else None), (_OF_CPU, "")):
             for name, meter in names.items():
@@ -91,7 +91,7 @@ class LineProfiler:
             self.add_function(func)
 
     def add_function(self, func: Any) -> None:
-        """Profile a function, too. What has no code of Python is left out, with a warning."""
+        """Profile a function, too. One without Python code is left out, with a warning."""
         func = inspect.unwrap(func) if callable(func) else func
         func = getattr(func, "__func__", func)
         code = getattr(func, "__code__", None)
@@ -123,7 +123,7 @@ class LineProfiler:
         self._running.clear()
 
     def clear(self) -> None:
-        """Forget the functions and what was collected."""
+        """Forget the functions and their figures."""
         self._functions, self._left = {}, MOST
         _events.refresh()
 
@@ -134,27 +134,27 @@ class LineProfiler:
     def __exit__(self, *_: object) -> None:
         self.disable()
 
-    # ---- what _events tells
+    # ---- calls from _events
 
     def wants(self, code: CodeType) -> bool:
-        """Whether that code is profiled."""
+        """Report whether that code is profiled."""
         return code in self._functions
 
     def codes(self) -> list[CodeType]:
-        """The codes that are."""
+        """Return the codes that are profiled."""
         return list(self._functions)
 
     def enter(self, frame: FrameType) -> None:
-        """A function is called, or goes on."""
+        """Take in that a function is called, or resumed."""
         self._begin(frame, frame.f_lineno)
 
     def line(self, frame: FrameType, number: int) -> None:
-        """A line begins."""
+        """Take in that a line begins."""
         self._end(frame)
         self._begin(frame, number)
 
     def leave(self, frame: FrameType) -> None:
-        """A function returns, raises or yields."""
+        """Take in that a function returns, raises or yields."""
         self._end(frame)
 
     def _begin(self, frame: FrameType, number: int) -> None:
@@ -176,11 +176,11 @@ class LineProfiler:
         self._has_gpu = self._has_gpu or any(meter.startswith("gpu.") for meter in window.meters)
         function.add(number, window.meters, _gpu.index_of(_ordinal(self.target_gpu)))
 
-    # ---- what is shown
+    # ---- results
 
     def display(self, func: Any = None, columns: Iterable[str] = DEFAULT_COLUMNS) -> Records:
-        """What was collected, as text and as HTML: of all functions, or of one, given as such or by its name. Raises
-        ValueError for columns that there are none of."""
+        """Return the results as text and as HTML: of all functions, or of one, given as such or by its name. Raise
+        ValueError for unknown columns."""
         columns = tuple(columns)
         for column in columns:
             if len(column.split(".")) != 3:
@@ -201,12 +201,12 @@ class LineProfiler:
     def print_stats(
         self, func: Any = None, columns: Iterable[str] = DEFAULT_COLUMNS, stream: TextIO | None = None
     ) -> None:
-        """Write the text of it to a stream, by default standard output."""
+        """Write the text of display() to a stream, by default standard output."""
         (stream or sys.stdout).write(str(self.display(func, columns)))
 
 
 def _ordinal(device: Any) -> int:
-    """CUDA's number of a device, given as such, as text such as "cuda:1", or as torch.device."""
+    """Return CUDA's number of a device, given as such, as text such as "cuda:1", or as torch.device."""
     index = getattr(device, "index", device)
     if isinstance(index, str) or not isinstance(index, int):
         digits = str(device).rpartition(":")[2]

@@ -36,8 +36,10 @@ def _parser() -> Any:
 
 
 def mlrun(line: str = "", cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
-    """Run a statement, or with %%mlrun a cell, and show what the lines of functions took:
-    %mlrun -f FUNC [-f FUNC] [-c COLUMN] [-D] [-r] [-g GPU] [-q] [-T FILE] STATEMENT"""
+    """Run a statement, or with %%mlrun a cell, and show the memory that the lines of functions took:
+
+        %mlrun -f FUNC [-f FUNC] [-c COLUMN] [-D] [-r] [-g GPU] [-q] [-T FILE] STATEMENT
+    """
     from IPython import get_ipython
     shell = get_ipython()
     arguments = _parser().parse_argstring(line)
@@ -67,12 +69,12 @@ def mlrun(line: str = "", cell: str | None = None, local_ns: dict[str, Any] | No
 
 
 def load_ipython_extension(shell: Shell) -> None:
-    """What %load_ext ipytracer.compat.pytorch_memlab calls."""
+    """Load the extension: %load_ext ipytracer.compat.pytorch_memlab calls this."""
     from IPython.core.magic import needs_local_scope
     shell.register_magic_function(needs_local_scope(mlrun), "line_cell", "mlrun")
 
 
 def unload_ipython_extension(shell: Shell) -> None:
-    """What %unload_ext calls."""
+    """Unload the extension: %unload_ext calls this."""
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("mlrun", None)

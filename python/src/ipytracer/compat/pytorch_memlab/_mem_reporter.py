@@ -1,4 +1,4 @@
-"""MemReporter: which tensors there are, and how much memory each storage has."""
+"""MemReporter: the existing tensors, and the memory of each storage."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     _Stat = tuple[str, tuple[int, ...], int, int]      # name, size, elements and bytes
 
 _WIDE = 79
-_LEAST = 512      # bytes: what PyTorch's allocator for CUDA rounds up to
+_LEAST = 512      # bytes: PyTorch's allocator for CUDA rounds up to a multiple
 
 
 class MemReporter:
-    """Reports the tensors that Python's objects have. model: its parameters are told by name. pre_collect: collect
+    """Reports the tensors that Python's objects have. model: its parameters are listed by name. pre_collect: collect
     garbage before."""
 
     def __init__(self, model: Any = None, pre_collect: bool = False) -> None:
@@ -43,7 +43,7 @@ class MemReporter:
         return self.tensor_name[id(tensor)]
 
     def add_optimizer(self, optimizer: Any) -> None:
-        """Tell the tensors of an optimizer's state by name, too."""
+        """List the tensors of an optimizer's state by name, too."""
         kind = type(optimizer).__name__
         for parameter, states in optimizer.state.items():
             for name, value in states.items():
@@ -58,7 +58,7 @@ class MemReporter:
             self.device_mapping[tensor.device].append(tensor)
 
     def get_stats(self) -> None:
-        """Make (name, size, elements, bytes) of each, by device, and let the tensors go. A storage counts with the
+        """Make (name, size, elements, bytes) of each, by device, and release the tensors. A storage counts with the
         first tensor that has it."""
         import torch
         self.device_tensor_stat.clear()
@@ -101,7 +101,7 @@ class MemReporter:
         return name, tuple(tensor.size()) or (1,), tensor.numel(), size
 
     def print_stats(self, verbose: bool = False, target_device: Any = None) -> None:
-        """Print them, of all devices or of one. verbose: say whose storage a tensor shares."""
+        """Print the tensors, of all devices or of one. verbose: print with which tensor a tensor shares its storage."""
         import torch
         form = "{:<40s}{:>20s}{:>10s}"
         print(form.format("Element type", "Size", "Used MEM"))
@@ -130,8 +130,8 @@ class MemReporter:
 
 
 def _all_of(model: Any) -> dict[str, bool]:
-    """Arguments to have named_parameters() tell every name of a parameter that has several, where this PyTorch can (2.0
-    and newer)."""
+    """Return the arguments that make named_parameters() list every name of a parameter with several names, where this
+    PyTorch can (2.0 and newer)."""
     import inspect
     try:
         return (

@@ -18,17 +18,17 @@ global_line_profiler = LineProfiler()
 
 
 def clear_global_line_profiler() -> None:
-    """Forget the functions that were decorated, and what was collected."""
+    """Forget the decorated functions, and their figures."""
     global_line_profiler.clear()
 
 
 def set_target_gpu(gpu_id: Any) -> None:
-    """Have the columns be of that GPU, as CUDA numbers it, from here on; a torch.device will do, too."""
+    """Have the columns be of that GPU, as CUDA numbers it, from here on; a torch.device is accepted, too."""
     global_line_profiler.target_gpu = gpu_id
 
 
 def _called(func: _Function) -> _Function:
-    """func, with the profiler on from its first call on: a tracer may come after it was decorated."""
+    """Return func with the profiler on from its first call on: a tracer may attach after it was decorated."""
     @wraps(func)
     def call(*args: Any, **kwargs: Any) -> Any:
         global_line_profiler.enable()
@@ -39,7 +39,7 @@ def _called(func: _Function) -> _Function:
 
 
 def profile(func: _Function, columns: Iterable[str] = DEFAULT_COLUMNS) -> _Function:
-    """Decorator: the lines of func, the most of all calls, printed as the program ends."""
+    """Decorator: print the lines of func, the most of all calls, as the program ends."""
     global_line_profiler.add_function(func)
     atexit.register(lambda: global_line_profiler.print_stats(func, columns))
     return _called(func)
@@ -48,7 +48,7 @@ def profile(func: _Function, columns: Iterable[str] = DEFAULT_COLUMNS) -> _Funct
 def profile_every(
     output_interval: int = 1, enable: bool = True, columns: Iterable[str] = DEFAULT_COLUMNS
 ) -> Callable[[_Function], _Function]:
-    """Decorator: the same, printed after every so many calls. enable=False leaves the function alone."""
+    """Decorator: print the lines of func after every so many calls. enable=False leaves the function alone."""
     def decorate(func: _Function) -> _Function:
         if not enable:
             return func

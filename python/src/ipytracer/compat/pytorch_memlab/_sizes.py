@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def readable_size(num_bytes: float | None) -> str:
-    """Bytes as "0.00B", "40.00K", "2.00M": powers of 1024; nothing for None and nan."""
+    """Return bytes as "0.00B", "40.00K", "2.00M": powers of 1024; nothing for None and nan."""
     if num_bytes is None or num_bytes != num_bytes:
         return ""
     n = float(num_bytes)

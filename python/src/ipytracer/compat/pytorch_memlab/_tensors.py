@@ -1,4 +1,4 @@
-"""Tensors of this process, and the storages that they lie in."""
+"""Tensors of this process, and their storages."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def every() -> list[Tensor]:
-    """The tensors that Python's objects have, as gc knows them."""
+    """Return the tensors that Python's objects have, from gc."""
     import torch
-    # isinstance() asks objects for their __class__, and what strange ones do then is not known.
+    # isinstance() reads the __class__ of objects, which may run unknown code.
     return [one for one in gc.get_objects() if issubclass(type(one), torch.Tensor)]
 
 
 def storage(tensor: Tensor) -> Any:
-    """The storage of a tensor, by bytes, for every PyTorch from 1.10 on."""
+    """Return the storage of a tensor, by bytes, for every PyTorch from 1.10 on."""
     if hasattr(tensor, "untyped_storage"):
         return tensor.untyped_storage()
     typed = tensor.storage()
@@ -29,7 +29,7 @@ def storage(tensor: Tensor) -> Any:
 
 
 def size(tensor: Tensor) -> int:
-    """Bytes of a tensor's storage."""
+    """Return the bytes of a tensor's storage."""
     found = storage(tensor)
     if hasattr(found, "nbytes"):
         return int(found.nbytes())
@@ -37,13 +37,13 @@ def size(tensor: Tensor) -> int:
 
 
 def key(tensor: Tensor) -> tuple[str, int] | None:
-    """What two tensors have in common that share a storage; None of those that have no memory."""
+    """Return a key that is equal for tensors that share a storage; None for those that have no memory."""
     address = storage(tensor).data_ptr()
     return (str(tensor.device), address) if address else None
 
 
 def parts(tensor: Tensor) -> list[Tensor]:
-    """The dense tensors that a tensor is made of: itself, or the parts of a sparse one."""
+    """Return the dense tensors that a tensor is made of: itself, or the parts of a sparse one."""
     import torch
     if tensor.layout == torch.strided:
         return [tensor]

@@ -1,4 +1,4 @@
-"""Failures that hold no memory: the frames of a traceback let their variables go."""
+"""Failures that hold no memory: the frames of a traceback release their variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["IS_IN_IPYTHON", "ipython_tb_clear_frames", "ipython_tb_clear_frames_
 
 
 def ipython_tb_clear_frames(func: _Function) -> _Function:
-    """Decorator: in IPython, what func raises holds no variables, so %debug sees none. Elsewhere nothing changes."""
+    """Decorator: in IPython, exceptions of func hold no variables, so %debug sees none. Elsewhere nothing changes."""
     return clears_frames(func, lambda error: IS_IN_IPYTHON)
 
 

@@ -1,5 +1,5 @@
-"""Memory of GPUs, in whole MB of 2**20, of the device and all processes together; it works without CUDA, too, and has
-zeros then."""
+"""Memory of GPUs, in whole MB of 2**20, of the device and all processes together. It also works without CUDA, and
+returns zeros then."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ GPUMemory = _gpu.GPUMemory
 
 
 def b2mb(num: float) -> int:
-    """Bytes in MB, rounded down."""
+    """Return bytes in MB, rounded down."""
     return int(num / 2**20)
 
 
 def get_nvml_gpu_id(torch_gpu_id: int) -> int | None:
-    """NVML's number of PyTorch's device; None where it is not known."""
+    """Return NVML's number of PyTorch's device; None where it is not known."""
     return _gpu.index_of(torch_gpu_id)
 
 
@@ -32,24 +32,24 @@ def preload_pytorch(device_id: int = 0) -> None:
 
 
 def gpu_mem_get_mbs(torch_gpu_id: int | None = None) -> GPUMemory:
-    """GPUMemory of a device, by default PyTorch's current one; zeros where there is none."""
+    """Return GPUMemory of a device, by default PyTorch's current one; zeros where there is none."""
     index = _gpu.index_of(_gpu.current() if torch_gpu_id is None else torch_gpu_id)
     found = _gpu.memory(index) if index is not None else None
     return GPUMemory(0, 0, 0) if found is None else GPUMemory(*map(b2mb, found))
 
 
 def gpu_mem_get_total_mbs(torch_gpu_id: int | None = None) -> int:
-    """What the device has in all."""
+    """Return the total memory of the device."""
     return gpu_mem_get_mbs(torch_gpu_id).total
 
 
 def gpu_mem_get_free_mbs(torch_gpu_id: int | None = None) -> int:
-    """What is free on it."""
+    """Return its free memory."""
     return gpu_mem_get_mbs(torch_gpu_id).free
 
 
 def gpu_mem_get_used_mbs(torch_gpu_id: int | None = None) -> int:
-    """What is used of it, by all processes."""
+    """Return its used memory, by all processes."""
     return gpu_mem_get_mbs(torch_gpu_id).used
 
 
@@ -59,19 +59,19 @@ def _without_cache() -> None:
 
 
 def gpu_mem_get_free_no_cache_mbs(torch_gpu_id: int | None = None) -> int:
-    """What is free once PyTorch has given its cache back."""
+    """Return its free memory after PyTorch has given its cache back."""
     _without_cache()
     return gpu_mem_get_free_mbs(torch_gpu_id)
 
 
 def gpu_mem_get_used_no_cache_mbs(torch_gpu_id: int | None = None) -> int:
-    """What is used once PyTorch has given its cache back."""
+    """Return its used memory after PyTorch has given its cache back."""
     _without_cache()
     return gpu_mem_get_used_mbs(torch_gpu_id)
 
 
 def gpu_mem_allocate_mbs(n: int, fatal: bool = False) -> Any:
-    """A tensor of n MB on the current device; None where that fails, unless fatal, which raises."""
+    """Return a tensor of n MB on the current device; None where that fails, unless fatal, which raises."""
     import torch
     try:
         return torch.ones(n << 18, device="cuda")
@@ -82,8 +82,8 @@ def gpu_mem_allocate_mbs(n: int, fatal: bool = False) -> Any:
 
 
 def gpu_mem_leave_free_mbs(n: int) -> Any:
-    """Take all of the current device but n MB, and return the tensor that has it. Raises AssertionError where less is
-    free."""
+    """Take all memory of the current device but n MB, and return the tensor that has it. Raise AssertionError where
+    less is free."""
     free = gpu_mem_get_free_mbs()
     if free <= n:
         raise AssertionError("%d MB are free, which is not more than %d" % (free, n))
